@@ -1,0 +1,268 @@
+//! Strict JSON (RFC 8259) as a borrowed tree: one allocation per tape, values keep their source
+//! text. Refused: duplicate member names, nesting beyond [`MAX_DEPTH`], numbers that no double can
+//! hold (`1e400`), lone surrogates, anything after the value. It does not write JSON.
+
+mod parser;
+mod text;
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use self::parser::Parser;
+pub use self::text::Text;
+#[cfg(doc)]
+use crate::limits::MAX_DEPTH;
+
+/// Text that is not strict JSON.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum JsonError {
+    /// Not JSON, or not UTF-8.
+    Syntax,
+    /// An object names a member twice (RFC 8259 4).
+    DuplicateName,
+    /// Nested beyond [`MAX_DEPTH`].
+    TooDeep,
+    /// A number outside the range of a double.
+    NumberRange,
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Syntax => "is not valid JSON",
+            Self::DuplicateName => "names a JSON member twice",
+            Self::TooDeep => "nests JSON deeper than 32",
+            Self::NumberRange => "has a number outside the range of a double",
+        })
+    }
+}
+
+impl core::error::Error for JsonError {}
+
+/// Parsed values in document order. Several texts can share one tape.
+#[derive(Debug, Default)]
+pub struct Tape<'a> {
+    nodes: Vec<Node<'a>>,
+}
+
+/// A value's place on its tape.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NodeId(u32);
+
+#[derive(Clone, Copy, Debug)]
+struct Node<'a> {
+    /// The source text; for strings without the quotes.
+    text: &'a str,
+    kind: NodeKind,
+    /// One past the last node of this value.
+    end: u32,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum NodeKind {
+    Null,
+    Bool(bool),
+    Number,
+    String { escaped: bool },
+    Array,
+    Object,
+}
+
+/// A JSON value on a tape.
+#[derive(Clone, Copy)]
+pub struct Value<'t, 'a> {
+    nodes: &'t [Node<'a>],
+    at: u32,
+}
+
+/// What kind of value it is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[allow(clippy::exhaustive_enums)] // JSON has these six
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool,
+    /// A number
+    Number,
+    /// A string
+    String,
+    /// An array
+    Array,
+    /// An object
+    Object,
+}
+
+impl<'a> Tape<'a> {
+    /// An empty tape with room for `values`.
+    pub fn with_capacity(values: usize) -> Self {
+        Self { nodes: Vec::with_capacity(values) }
+    }
+
+    /// Parses one text onto the tape.
+    ///
+    /// # Errors
+    /// The text is not strict JSON; the tape keeps nothing of it.
+    pub fn parse(&mut self, text: &'a [u8]) -> Result<NodeId, JsonError> {
+        let text = core::str::from_utf8(text).map_err(|_| JsonError::Syntax)?;
+        let start = self.nodes.len();
+        let mut parser = Parser { text, at: 0, nodes: &mut self.nodes };
+        let result = parser.document();
+        if result.is_err() {
+            self.nodes.truncate(start);
+        }
+        result
+    }
+
+    /// The value at `id`; `null` for an id of another tape.
+    pub fn value(&self, id: NodeId) -> Value<'_, 'a> {
+        Value { nodes: &self.nodes, at: id.0 }
+    }
+}
+
+impl<'t, 'a> Value<'t, 'a> {
+    fn node(self) -> Node<'a> {
+        const NULL: Node<'static> = Node { text: "null", kind: NodeKind::Null, end: 0 };
+        usize::try_from(self.at).ok().and_then(|at| self.nodes.get(at)).copied().unwrap_or(NULL)
+    }
+
+    /// Where it stands.
+    pub fn id(self) -> NodeId {
+        NodeId(self.at)
+    }
+
+    /// What kind of value it is.
+    pub fn kind(self) -> Kind {
+        match self.node().kind {
+            NodeKind::Null => Kind::Null,
+            NodeKind::Bool(_) => Kind::Bool,
+            NodeKind::Number => Kind::Number,
+            NodeKind::String { .. } => Kind::String,
+            NodeKind::Array => Kind::Array,
+            NodeKind::Object => Kind::Object,
+        }
+    }
+
+    /// The JSON text exactly as received, quotes included.
+    pub fn write_source(self, out: &mut String) {
+        let node = self.node();
+        let quoted = matches!(node.kind, NodeKind::String { .. });
+        if quoted {
+            out.push('"');
+        }
+        out.push_str(node.text);
+        if quoted {
+            out.push('"');
+        }
+    }
+
+    /// A string.
+    pub fn as_text(self) -> Option<Text<'a>> {
+        let node = self.node();
+        match node.kind {
+            NodeKind::String { escaped } => Some(Text { raw: node.text, escaped }),
+            _ => None,
+        }
+    }
+
+    /// A string with its escapes resolved.
+    pub fn as_str(self) -> Option<Cow<'a, str>> {
+        self.as_text().map(Text::unescape)
+    }
+
+    /// A boolean.
+    pub fn as_bool(self) -> Option<bool> {
+        match self.node().kind {
+            NodeKind::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The source text of a number.
+    pub fn as_number(self) -> Option<&'a str> {
+        let node = self.node();
+        (node.kind == NodeKind::Number).then_some(node.text)
+    }
+
+    /// A number as a double; always finite.
+    pub fn as_f64(self) -> Option<f64> {
+        self.as_number()?.parse().ok()
+    }
+
+    /// A number written as a non-negative integer.
+    pub fn as_u64(self) -> Option<u64> {
+        self.as_number()?.parse().ok()
+    }
+
+    /// The elements of an array.
+    pub fn elements(self) -> Option<Elements<'t, 'a>> {
+        (self.node().kind == NodeKind::Array).then(|| self.children())
+    }
+
+    /// The members of an object, in document order.
+    pub fn members(self) -> Option<Members<'t, 'a>> {
+        (self.node().kind == NodeKind::Object).then(|| Members(self.children()))
+    }
+
+    /// The member of that name, of an object.
+    pub fn get(self, name: &str) -> Option<Self> {
+        self.members()?.find(|(key, _)| key.is(name)).map(|(_, value)| value)
+    }
+
+    fn children(self) -> Elements<'t, 'a> {
+        Elements { nodes: self.nodes, at: self.at.saturating_add(1), end: self.node().end }
+    }
+}
+
+impl fmt::Debug for Value<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.kind())
+    }
+}
+
+/// Iterates over array elements.
+#[derive(Clone)]
+pub struct Elements<'t, 'a> {
+    nodes: &'t [Node<'a>],
+    at: u32,
+    end: u32,
+}
+
+impl<'t, 'a> Iterator for Elements<'t, 'a> {
+    type Item = Value<'t, 'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at >= self.end {
+            return None;
+        }
+        let value = Value { nodes: self.nodes, at: self.at };
+        self.at = value.node().end.max(self.at.saturating_add(1));
+        Some(value)
+    }
+}
+
+impl fmt::Debug for Elements<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Elements")
+    }
+}
+
+/// Iterates over object members.
+#[derive(Clone, Debug)]
+pub struct Members<'t, 'a>(Elements<'t, 'a>);
+
+impl<'t, 'a> Iterator for Members<'t, 'a> {
+    type Item = (Text<'a>, Value<'t, 'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let name = self.0.next()?.as_text()?;
+        Some((name, self.0.next()?))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;

@@ -1,0 +1,225 @@
+//! The parser: one pass over the text, no recursion beyond [`MAX_DEPTH`].
+
+use alloc::vec::Vec;
+
+use super::{JsonError, Members, Node, NodeId, NodeKind, Value};
+use crate::limits::MAX_DEPTH;
+
+pub(super) struct Parser<'p, 'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+    pub(super) nodes: &'p mut Vec<Node<'a>>,
+}
+
+impl<'a> Parser<'_, 'a> {
+    pub(super) fn document(&mut self) -> Result<NodeId, JsonError> {
+        let id = self.next_id()?;
+        self.value(0)?;
+        self.skip_space();
+        if self.at == self.text.len() { Ok(NodeId(id)) } else { Err(JsonError::Syntax) }
+    }
+
+    fn next_id(&self) -> Result<u32, JsonError> {
+        u32::try_from(self.nodes.len()).map_err(|_| JsonError::Syntax)
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), JsonError> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(JsonError::Syntax)
+    }
+
+    fn since(&self, start: usize) -> Result<&'a str, JsonError> {
+        self.text.get(start..self.at).ok_or(JsonError::Syntax)
+    }
+
+    fn leaf(&mut self, text: &'a str, kind: NodeKind) -> Result<(), JsonError> {
+        let end = self.next_id()?.checked_add(1).ok_or(JsonError::Syntax)?;
+        self.nodes.push(Node { text, kind, end });
+        Ok(())
+    }
+
+    fn value(&mut self, depth: usize) -> Result<(), JsonError> {
+        self.skip_space();
+        match self.peek() {
+            Some(b'{') => self.container(depth, NodeKind::Object, b'}'),
+            Some(b'[') => self.container(depth, NodeKind::Array, b']'),
+            Some(b'"') => self.string(),
+            Some(b't') => self.word("true", NodeKind::Bool(true)),
+            Some(b'f') => self.word("false", NodeKind::Bool(false)),
+            Some(b'n') => self.word("null", NodeKind::Null),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => Err(JsonError::Syntax),
+        }
+    }
+
+    fn word(&mut self, word: &str, kind: NodeKind) -> Result<(), JsonError> {
+        let start = self.at;
+        self.at += word.len();
+        let text = self.since(start)?;
+        if text == word { self.leaf(text, kind) } else { Err(JsonError::Syntax) }
+    }
+
+    fn container(&mut self, depth: usize, kind: NodeKind, close: u8) -> Result<(), JsonError> {
+        if depth >= MAX_DEPTH {
+            return Err(JsonError::TooDeep);
+        }
+        let (start, id) = (self.at, self.nodes.len());
+        self.leaf("", kind)?;
+        self.at += 1;
+        self.skip_space();
+        if self.peek() == Some(close) {
+            self.at += 1;
+        } else {
+            loop {
+                if kind == NodeKind::Object {
+                    self.skip_space();
+                    self.string()?;
+                    self.skip_space();
+                    self.expect(b':')?;
+                }
+                self.value(depth + 1)?;
+                self.skip_space();
+                if self.peek() == Some(b',') {
+                    self.at += 1;
+                } else {
+                    self.expect(close)?;
+                    break;
+                }
+            }
+        }
+        let (text, end) = (self.since(start)?, self.next_id()?);
+        if let Some(node) = self.nodes.get_mut(id) {
+            *node = Node { text, kind, end };
+        }
+        if kind == NodeKind::Object { self.refuse_duplicates(id) } else { Ok(()) }
+    }
+
+    /// Compares names pairwise in small objects, sorted in large ones: never quadratic.
+    fn refuse_duplicates(&self, object: usize) -> Result<(), JsonError> {
+        const FEW: usize = 16;
+        let at = u32::try_from(object).map_err(|_| JsonError::Syntax)?;
+        let object = Value { nodes: self.nodes, at };
+        let Some(members) = object.members() else { return Ok(()) };
+        let mut first = [""; FEW];
+        for (count, (name, _)) in members.clone().enumerate() {
+            let Some(name) = name.plain() else { return refuse_sorted_duplicates(members) };
+            let Some(slot) = first.get_mut(count) else {
+                return refuse_sorted_duplicates(members);
+            };
+            *slot = name;
+            if first.iter().take(count).any(|earlier| *earlier == name) {
+                return Err(JsonError::DuplicateName);
+            }
+        }
+        Ok(())
+    }
+
+    fn string(&mut self) -> Result<(), JsonError> {
+        self.expect(b'"')?;
+        let start = self.at;
+        let mut escaped = false;
+        loop {
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    escaped = true;
+                    self.at += 1;
+                    self.escape()?;
+                }
+                Some(0..=0x1f) | None => return Err(JsonError::Syntax),
+                Some(_) => self.at += 1,
+            }
+        }
+        let text = self.since(start)?;
+        self.at += 1;
+        self.leaf(text, NodeKind::String { escaped })
+    }
+
+    fn escape(&mut self) -> Result<(), JsonError> {
+        let kind = self.peek().ok_or(JsonError::Syntax)?;
+        self.at += 1;
+        match kind {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(()),
+            b'u' => match self.hex4()? {
+                0xd800..=0xdbff => {
+                    self.expect(b'\\')?;
+                    self.expect(b'u')?;
+                    let low = self.hex4()?;
+                    if (0xdc00..=0xdfff).contains(&low) { Ok(()) } else { Err(JsonError::Syntax) }
+                }
+                0xdc00..=0xdfff => Err(JsonError::Syntax),
+                _ => Ok(()),
+            },
+            _ => Err(JsonError::Syntax),
+        }
+    }
+
+    fn hex4(&mut self) -> Result<u32, JsonError> {
+        let start = self.at;
+        self.at += 4;
+        let digits = self.since(start)?;
+        if !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(JsonError::Syntax);
+        }
+        u32::from_str_radix(digits, 16).map_err(|_| JsonError::Syntax)
+    }
+
+    fn number(&mut self) -> Result<(), JsonError> {
+        let start = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.peek() == Some(b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        let mut simple = true;
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            simple = false;
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        let text = self.since(start)?;
+        // Without an exponent it takes 309 digits to leave the range.
+        if (!simple || text.len() > 300) && !text.parse::<f64>().is_ok_and(f64::is_finite) {
+            return Err(JsonError::NumberRange);
+        }
+        self.leaf(text, NodeKind::Number)
+    }
+
+    fn digits(&mut self) -> Result<(), JsonError> {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at > start { Ok(()) } else { Err(JsonError::Syntax) }
+    }
+}
+
+fn refuse_sorted_duplicates(members: Members<'_, '_>) -> Result<(), JsonError> {
+    let mut names: Vec<_> = members.map(|(name, _)| name.unescape()).collect();
+    names.sort_unstable();
+    let twice = names.windows(2).any(|pair| matches!(pair, [a, b] if a == b));
+    if twice { Err(JsonError::DuplicateName) } else { Ok(()) }
+}

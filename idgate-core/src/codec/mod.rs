@@ -1,0 +1,4 @@
+//! Strict codecs: what re-encodes differently is refused.
+
+pub mod base64url;
+pub mod json;

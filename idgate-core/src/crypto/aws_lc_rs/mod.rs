@@ -1,0 +1,77 @@
+//! The fast back end: ECDSA and SHA-2 of AWS-LC, written in C and assembly.
+
+use core::fmt;
+
+use ::aws_lc_rs::digest;
+use ::aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ECDSA_P521_SHA512_FIXED,
+    EcdsaVerificationAlgorithm, ParsedPublicKey, UnparsedPublicKey,
+};
+
+use crate::crypto::{
+    Alg, CryptoProvider, HashAlg, HashValue, Hasher, InvalidKey, InvalidSignature, PublicKey,
+    SignatureVerifier,
+};
+
+/// ES256, ES384 and ES512; SHA-256, SHA-384 and SHA-512.
+pub const PROVIDER: CryptoProvider = CryptoProvider {
+    name: "aws-lc-rs",
+    verifiers: &[
+        &Ecdsa { alg: Alg::Es256, algorithm: &ECDSA_P256_SHA256_FIXED },
+        &Ecdsa { alg: Alg::Es384, algorithm: &ECDSA_P384_SHA384_FIXED },
+        &Ecdsa { alg: Alg::Es512, algorithm: &ECDSA_P521_SHA512_FIXED },
+    ],
+    hasher: &Sha2,
+};
+
+struct Ecdsa {
+    alg: Alg,
+    algorithm: &'static EcdsaVerificationAlgorithm,
+}
+
+impl SignatureVerifier for Ecdsa {
+    fn alg(&self) -> Alg {
+        self.alg
+    }
+
+    fn verify(
+        &self,
+        key: &PublicKey,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), InvalidSignature> {
+        if key.alg() != self.alg {
+            return Err(InvalidSignature);
+        }
+        UnparsedPublicKey::new(self.algorithm, key.sec1())
+            .verify(message, signature)
+            .map_err(|_| InvalidSignature)
+    }
+
+    fn check_key(&self, key: &PublicKey) -> Result<(), InvalidKey> {
+        if key.alg() != self.alg {
+            return Err(InvalidKey);
+        }
+        ParsedPublicKey::new(self.algorithm, key.sec1()).map(|_| ()).map_err(|_| InvalidKey)
+    }
+}
+
+impl fmt::Debug for Ecdsa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ecdsa({})", self.alg)
+    }
+}
+
+#[derive(Debug)]
+struct Sha2;
+
+impl Hasher for Sha2 {
+    fn hash(&self, alg: HashAlg, data: &[u8]) -> HashValue {
+        let algorithm = match alg {
+            HashAlg::Sha256 => &digest::SHA256,
+            HashAlg::Sha384 => &digest::SHA384,
+            HashAlg::Sha512 => &digest::SHA512,
+        };
+        HashValue::new(digest::digest(algorithm, data).as_ref())
+    }
+}

@@ -1,0 +1,184 @@
+//! The one table of stable codes. Append-only; used unchanged as `error`, `reason`,
+//! `AuditEntry.error_code`, metric label and in the bindings.
+
+use core::fmt;
+
+macro_rules! codes {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident => $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$vdoc])* $variant,)* }
+
+        impl $name {
+            /// Every code, in the order of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The stable text of this code.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+
+            /// The code with this text, if there is one.
+            pub fn parse(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|code| code.as_str() == text)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                let text = alloc::borrow::Cow::<'de, str>::deserialize(d)?;
+                Self::parse(&text).ok_or_else(|| serde::de::Error::custom("unknown code"))
+            }
+        }
+    };
+}
+
+codes! {
+    /// The `error` member of an API answer: who called, and what to mend.
+    ErrorCode {
+        /// A session request, or another body, breaks a rule; the message names the field.
+        InvalidRequest => "invalid_request",
+        /// The body is not strict JSON.
+        InvalidJson => "invalid_json",
+        /// A member that the interface does not have.
+        UnknownField => "unknown_field",
+        /// No trust entry of that name, or it cannot serve what was asked.
+        UnknownIssuer => "unknown_issuer",
+        /// A credential format that the gateway does not verify.
+        UnsupportedFormat => "unsupported_format",
+        /// A pagination cursor that was not issued for this list, or is too old.
+        InvalidCursor => "invalid_cursor",
+        /// A `limit` or window outside its range.
+        InvalidLimit => "invalid_limit",
+        /// A webhook URL or secret that cannot be used.
+        InvalidWebhookEndpoint => "invalid_webhook_endpoint",
+        /// API key scopes that are empty, repeated or unknown.
+        InvalidScopes => "invalid_scopes",
+        /// An expiry that is past or not UTC.
+        InvalidExpiry => "invalid_expiry",
+        /// No usable API key in the request.
+        InvalidApiKey => "invalid_api_key",
+        /// No usable admin token in the request.
+        InvalidAdminToken => "invalid_admin_token",
+        /// The key is good but lacks the scope.
+        InsufficientScope => "insufficient_scope",
+        /// No such object for this caller.
+        NotFound => "not_found",
+        /// The path exists, the method does not.
+        MethodNotAllowed => "method_not_allowed",
+        /// A wallet answer for a session that cannot take one.
+        SessionNotPending => "session_not_pending",
+        /// A wallet answer that is not well-formed.
+        InvalidResponse => "invalid_response",
+        /// A wallet answer with another session's `state`.
+        StateMismatch => "state_mismatch",
+        /// An encrypted wallet answer that does not decrypt.
+        DecryptionFailed => "decryption_failed",
+        /// A wallet answer that was evaluated and refused.
+        InvalidPresentation => "invalid_presentation",
+        /// A wallet answer over the size limit.
+        PayloadTooLarge => "payload_too_large",
+        /// Too many requests.
+        RateLimited => "rate_limited",
+        /// The gateway sheds load; try again.
+        TemporarilyUnavailable => "temporarily_unavailable",
+        /// A fault of the gateway.
+        InternalError => "internal_error",
+        /// The metrics store failed or was slow.
+        MetricsUnavailable => "metrics_unavailable",
+    }
+}
+
+codes! {
+    /// Why a session ended FAILED or EXPIRED: `reason` for the tenant, `error_code` in the audit log.
+    Reason {
+        /// The issuer's signature does not verify with a trusted key.
+        IssuerSignatureInvalid => "issuer_signature_invalid",
+        /// The credential names another issuer than the trusted one.
+        UntrustedIssuer => "untrusted_issuer",
+        /// The certificate chain does not lead to a trusted root, or breaks its profile.
+        ChainInvalid => "chain_invalid",
+        /// A certificate of the chain is outside its dates.
+        CertificateExpired => "certificate_expired",
+        /// A certificate of the chain is revoked.
+        CertificateRevoked => "certificate_revoked",
+        /// The status of the credential or its signer could not be established.
+        RevocationUnknown => "revocation_unknown",
+        /// The credential's time is over.
+        CredentialExpired => "credential_expired",
+        /// The credential's time has not begun.
+        CredentialNotYetValid => "credential_not_yet_valid",
+        /// The issuer revoked the credential.
+        CredentialRevoked => "credential_revoked",
+        /// The issuer suspended the credential.
+        CredentialSuspended => "credential_suspended",
+        /// No proof that the presenter holds the credential's key.
+        HolderBindingMissing => "holder_binding_missing",
+        /// The proof of the holder's key does not verify.
+        HolderBindingInvalid => "holder_binding_invalid",
+        /// The proof was made for another request.
+        NonceMismatch => "nonce_mismatch",
+        /// The proof, or the credential, is meant for another verifier.
+        AudienceMismatch => "audience_mismatch",
+        /// The proof was made outside the session's time.
+        KbJwtStale => "kb_jwt_stale",
+        /// The proof covers another presentation.
+        SdHashMismatch => "sd_hash_mismatch",
+        /// Disclosed data that the issuer did not sign.
+        DigestMismatch => "digest_mismatch",
+        /// The device's proof does not verify.
+        DeviceAuthInvalid => "device_auth_invalid",
+        /// The document is of another type than asked for.
+        DocTypeMismatch => "doc_type_mismatch",
+        /// The credential is of another type than the trust entry accepts.
+        TypeMismatch => "type_mismatch",
+        /// An algorithm that does not fit the trusted key, or that nobody accepts.
+        AlgorithmNotAllowed => "algorithm_not_allowed",
+        /// A requested claim was not disclosed.
+        ClaimMissing => "claim_missing",
+        /// A disclosed claim does not meet the session's filter.
+        ClaimFilterMismatch => "claim_filter_mismatch",
+        /// Credentials of one group are not about the same person.
+        SubjectMismatch => "subject_mismatch",
+        /// The answer does not map onto the request.
+        SubmissionMismatch => "submission_mismatch",
+        /// A presentation that cannot be read.
+        MalformedPresentation => "malformed_presentation",
+        /// A presentation beyond the work that one answer may cause.
+        LimitExceeded => "limit_exceeded",
+        /// The wallet answered with an error.
+        WalletError => "wallet_error",
+        /// Nobody answered in time.
+        SessionExpired => "session_expired",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_unique_and_round_trip() {
+        for (i, code) in Reason::ALL.iter().enumerate() {
+            assert_eq!(Reason::parse(code.as_str()), Some(*code));
+            assert!(!Reason::ALL[i + 1..].iter().any(|other| other.as_str() == code.as_str()));
+        }
+        for (i, code) in ErrorCode::ALL.iter().enumerate() {
+            assert_eq!(ErrorCode::parse(code.as_str()), Some(*code));
+            assert!(!ErrorCode::ALL[i + 1..].iter().any(|other| other.as_str() == code.as_str()));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Errors, split by who must act. Texts are for people and never carry claim values, tokens, keys
+//! or nonces; programs read the codes of [`ErrorCode`] and [`Reason`].
+
+mod code;
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use core::fmt;
+
+pub use self::code::{ErrorCode, Reason};
+use crate::entropy::EntropyUnavailable;
+use crate::verify::Check;
+
+/// The operator configured something that cannot work.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The gateway's base URL cannot be used; the text says why.
+    BaseUrl(&'static str),
+    /// Trust material that cannot be used; the text says why.
+    TrustMaterial(Cow<'static, str>),
+    /// The provider lacks something that verification needs.
+    Provider(&'static str),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BaseUrl(why) => write!(f, "the base URL {why}"),
+            Self::TrustMaterial(why) => write!(f, "the trust material {why}"),
+            Self::Provider(why) => write!(f, "the crypto provider {why}"),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+/// The tenant's session request breaks a rule.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct RequestError {
+    /// What kind of mistake it is.
+    pub code: ErrorCode,
+    /// The field, as `credentials[0].claims[2]`; empty for the body as a whole.
+    pub path: String,
+    /// The rule that is broken and what to do.
+    pub rule: Cow<'static, str>,
+}
+
+impl RequestError {
+    /// A mistake at `path`.
+    pub fn new(
+        code: ErrorCode,
+        path: impl Into<String>,
+        rule: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { code, path: path.into(), rule: rule.into() }
+    }
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            write!(f, "the request body {}", self.rule)
+        } else {
+            write!(f, "{}: {}", self.path, self.rule)
+        }
+    }
+}
+
+impl core::error::Error for RequestError {}
+
+/// Why creating a session failed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum CreateError {
+    /// The tenant must mend the request.
+    Request(RequestError),
+    /// The operator must mend the random source.
+    Entropy(EntropyUnavailable),
+}
+
+impl From<RequestError> for CreateError {
+    fn from(error: RequestError) -> Self {
+        Self::Request(error)
+    }
+}
+
+impl From<EntropyUnavailable> for CreateError {
+    fn from(error: EntropyUnavailable) -> Self {
+        Self::Entropy(error)
+    }
+}
+
+impl fmt::Display for CreateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(error) => error.fmt(f),
+            Self::Entropy(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for CreateError {}
+
+/// A wallet's answer that changes nothing: there is nothing to store.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ResponseError {
+    /// The session is settled, expired or being verified.
+    SessionClosed,
+    /// `state` is not the session's.
+    StateMismatch,
+    /// The answer is not well-formed; the text says what is wrong, never what was sent.
+    Malformed(&'static str),
+    /// The answer is over [`crate::limits::MAX_RESPONSE_BYTES`].
+    TooLarge,
+    /// The operator must mend the random source.
+    Entropy(EntropyUnavailable),
+}
+
+impl ResponseError {
+    /// The `error` code of the answer to the wallet.
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::SessionClosed => ErrorCode::SessionNotPending,
+            Self::StateMismatch => ErrorCode::StateMismatch,
+            Self::Malformed(_) => ErrorCode::InvalidResponse,
+            Self::TooLarge => ErrorCode::PayloadTooLarge,
+            Self::Entropy(_) => ErrorCode::InternalError,
+        }
+    }
+}
+
+impl fmt::Display for ResponseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SessionClosed => f.write_str("the session no longer accepts a response"),
+            Self::StateMismatch => f.write_str("state is not the one of the request"),
+            Self::Malformed(what) => f.write_str(what),
+            Self::TooLarge => f.write_str("the response is larger than 1 MiB"),
+            Self::Entropy(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ResponseError {}
+
+/// A presentation that was evaluated and refused. The wallet learns only that it was refused; the
+/// tenant reads [`VerifyError::reason`]; the operator sees which [`Check`] failed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct VerifyError {
+    /// The stable code for the tenant.
+    pub reason: Reason,
+    /// The check that failed, with its clause.
+    pub check: Check,
+    /// What exactly was wrong, for operators; never what was sent.
+    pub detail: &'static str,
+}
+
+impl VerifyError {
+    /// A failed `check`.
+    pub const fn new(reason: Reason, check: Check, detail: &'static str) -> Self {
+        Self { reason, check, detail }
+    }
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} ({}; {})", self.reason, self.detail, self.check, self.check.clause())
+    }
+}
+
+impl core::error::Error for VerifyError {}

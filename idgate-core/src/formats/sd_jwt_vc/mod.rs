@@ -1,0 +1,22 @@
+//! SD-JWT VC (RFC 9901, draft-ietf-oauth-sd-jwt-vc): compact text, disclosures, processed payload.
+//! This folder reads and binds; who is trusted, and whether it is enough, is decided in `verify`.
+
+mod disclosures;
+mod parse;
+mod payload;
+
+pub(crate) use self::disclosures::DisclosureIndex;
+pub(crate) use self::parse::{ParsedSdJwt, SplitSdJwt};
+pub(crate) use self::payload::ProcessedPayload;
+
+use crate::error::{Reason, VerifyError};
+use crate::verify::Check;
+
+/// The header types of an SD-JWT VC: the current one and that of drafts 00 to 05.
+pub(crate) const CREDENTIAL_TYPES: &[&str] = &["dc+sd-jwt", "vc+sd-jwt"];
+/// The header type of a key binding JWT (RFC 9901 4.3).
+pub(crate) const KEY_BINDING_TYPE: &[&str] = &["kb+jwt"];
+
+fn malformed(check: Check, detail: &'static str) -> VerifyError {
+    VerifyError::new(Reason::MalformedPresentation, check, detail)
+}

@@ -1,0 +1,119 @@
+//! Identifiers as types of their own: parsed where they enter, never mixed up afterwards.
+
+use alloc::string::String;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::entropy::{Entropy, EntropyUnavailable};
+
+macro_rules! text_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes the text as it is.
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    )*};
+}
+
+text_ids! {
+    /// The public handle of a session: `ses_` and 22 base62 characters.
+    SessionId;
+    /// The tenant that owns a session; the wire calls it `client_id`.
+    TenantId;
+    /// The name of a trust entry.
+    IssuerId;
+    /// The OAuth `client_id` of a request: the audience that a holder's proof must name.
+    ClientIdentifier;
+    /// An mdoc document type, as `org.iso.18013.5.1.mDL`.
+    DocType;
+    /// An mdoc namespace, as `org.iso.18013.5.1`.
+    NameSpace;
+}
+
+macro_rules! secret_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Deserialize, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(zeroize::Zeroizing<String>);
+
+        impl $name {
+            /// Takes the text as it is.
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(zeroize::Zeroizing::new(text.into()))
+            }
+
+            /// The text. Keep it out of logs.
+            pub fn expose(&self) -> &str {
+                &self.0
+            }
+
+            /// 256 fresh bits as base64url: every OpenID4VP version accepts the characters.
+            pub(crate) fn fresh(entropy: &mut dyn Entropy) -> Result<Self, EntropyUnavailable> {
+                let mut bytes = zeroize::Zeroizing::new([0u8; 32]);
+                entropy.fill(&mut *bytes)?;
+                Ok(Self::new(crate::codec::base64url::encode(&*bytes)))
+            }
+
+            /// Equality in constant time.
+            pub fn matches(&self, other: &str) -> bool {
+                crate::crypto::ct::eq(self.0.as_bytes(), other.as_bytes())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "(***)"))
+            }
+        }
+    )*};
+}
+
+secret_ids! {
+    /// The value that binds a holder's proof to one request.
+    Nonce;
+    /// The OAuth `state` of a request.
+    State;
+}
+
+impl SessionId {
+    /// A fresh id.
+    pub(crate) fn fresh(entropy: &mut dyn Entropy) -> Result<Self, EntropyUnavailable> {
+        random_id("ses_", entropy).map(Self)
+    }
+}
+
+/// `prefix` and 22 base62 characters that carry 128 random bits.
+pub fn random_id(prefix: &str, entropy: &mut dyn Entropy) -> Result<String, EntropyUnavailable> {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut bytes = [0u8; 16];
+    entropy.fill(&mut bytes)?;
+    let mut rest = u128::from_be_bytes(bytes);
+    let mut id = String::with_capacity(prefix.len() + 22);
+    id.push_str(prefix);
+    for _ in 0..22 {
+        let digit = usize::try_from(rest % 62).unwrap_or(0);
+        id.push(DIGITS.get(digit).map_or('0', |d| char::from(*d)));
+        rest /= 62;
+    }
+    Ok(id)
+}

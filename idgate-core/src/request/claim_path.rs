@@ -1,0 +1,89 @@
+//! Dotted claim names from the credential root, as `address.country`.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::MAX_DEPTH;
+
+/// A path of member names; never empty.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct ClaimPath(Vec<String>);
+
+impl ClaimPath {
+    /// From dotted names; each is a claim name, and there are no more of them than JSON may nest.
+    pub(crate) fn parse(dotted: &str) -> Option<Self> {
+        let names: Vec<String> = dotted.split('.').map(String::from).collect();
+        let fits = names.len() <= MAX_DEPTH && names.iter().all(|name| is_claim_name(name));
+        fits.then_some(Self(names))
+    }
+
+    /// The path of a claim at the credential root.
+    pub(crate) fn top_level(name: &str) -> Self {
+        Self(alloc::vec![String::from(name)])
+    }
+
+    /// The names, outermost first.
+    pub fn segments(&self) -> &[String] {
+        &self.0
+    }
+
+    /// As JSONPath from the credential root: `$.address.country`. Dot notation ends where a name
+    /// begins with a digit: `$['18_plus']`.
+    pub(crate) fn json_path(&self) -> String {
+        let mut path = String::from("$");
+        for name in &self.0 {
+            if name.starts_with(|first: char| first.is_ascii_digit()) {
+                path.push_str("['");
+                path.push_str(name);
+                path.push_str("']");
+            } else {
+                path.push('.');
+                path.push_str(name);
+            }
+        }
+        path
+    }
+}
+
+/// `^[A-Za-z0-9_]+$` (specification 2, CredentialRequest).
+pub(crate) fn is_claim_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_split_at_dots() {
+        assert_eq!(ClaimPath::parse("address.country").unwrap().segments(), ["address", "country"]);
+        assert_eq!(ClaimPath::parse("family_name"), Some(ClaimPath::top_level("family_name")));
+    }
+
+    #[test]
+    fn what_is_no_dotted_claim_name_is_refused() {
+        for bad in ["", ".", "a.", ".a", "a..b", "a b", "a-b", "a[0]", "é", "a'", "a\n"] {
+            assert_eq!(ClaimPath::parse(bad), None, "{bad:?}");
+        }
+        let deep = |n: usize| alloc::vec!["a"; n].join(".");
+        assert!(ClaimPath::parse(&deep(MAX_DEPTH)).is_some());
+        assert_eq!(ClaimPath::parse(&deep(MAX_DEPTH + 1)), None);
+    }
+
+    #[test]
+    fn json_path_quotes_names_that_begin_with_a_digit() {
+        for (dotted, expected) in [
+            ("given_name", "$.given_name"),
+            ("address.country", "$.address.country"),
+            ("18_plus", "$['18_plus']"),
+            ("ages.18.value", "$.ages['18'].value"),
+            ("_18", "$._18"),
+        ] {
+            assert_eq!(ClaimPath::parse(dotted).unwrap().json_path(), expected);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Members of a session request by name and type; every error names the field's path.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::codec::json::{Elements, Kind, Members, Value};
+use crate::error::{ErrorCode, RequestError};
+use crate::request::decimal::Decimal;
+
+/// A value and the path that leads to it, as `credentials[0].claims[2]`; empty for the root.
+#[derive(Clone, Debug)]
+pub(super) struct Field<'t, 'a> {
+    pub(super) value: Value<'t, 'a>,
+    pub(super) path: String,
+}
+
+impl<'t, 'a> Field<'t, 'a> {
+    pub(super) fn new(value: Value<'t, 'a>, path: impl Into<String>) -> Self {
+        Self { value, path: path.into() }
+    }
+
+    /// The error that this field breaks `rule`.
+    pub(super) fn invalid(&self, rule: impl Into<Cow<'static, str>>) -> RequestError {
+        RequestError::new(ErrorCode::InvalidRequest, self.path.clone(), rule)
+    }
+
+    /// The path of the member `name`, present or not.
+    pub(super) fn path_of(&self, name: &str) -> String {
+        member_path(&self.path, name)
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.value.get(name).is_some()
+    }
+
+    pub(super) fn member(&self, name: &str) -> Option<Self> {
+        self.value.get(name).map(|value| Self::new(value, self.path_of(name)))
+    }
+
+    pub(super) fn required(&self, name: &str) -> Result<Self, RequestError> {
+        self.member(name).ok_or_else(|| {
+            RequestError::new(ErrorCode::InvalidRequest, self.path_of(name), "is required")
+        })
+    }
+
+    /// Refuses members that the interface does not have.
+    pub(super) fn refuse_unknown(&self, known: &[&str]) -> Result<(), RequestError> {
+        for (name, _) in self.members()? {
+            if !known.iter().any(|known| name.is(known)) {
+                let path = self.path_of(&shortened(&name.unescape()));
+                let rule = "is not a field of this request; remove it";
+                return Err(RequestError::new(ErrorCode::UnknownField, path, rule));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn members(&self) -> Result<Members<'t, 'a>, RequestError> {
+        self.value.members().ok_or_else(|| self.invalid("must be a JSON object"))
+    }
+
+    pub(super) fn elements(&self) -> Result<Vec<Self>, RequestError> {
+        let elements: Elements<'t, 'a> =
+            self.value.elements().ok_or_else(|| self.invalid("must be an array"))?;
+        let path = |n: usize| format!("{}[{n}]", self.path);
+        Ok(elements.enumerate().map(|(n, value)| Self::new(value, path(n))).collect())
+    }
+
+    pub(super) fn string(&self) -> Result<Cow<'a, str>, RequestError> {
+        self.value.as_str().ok_or_else(|| self.invalid("must be a string"))
+    }
+
+    pub(super) fn number(&self) -> Result<Decimal, RequestError> {
+        let number = self.value.as_number().ok_or_else(|| self.invalid("must be a number"))?;
+        Ok(Decimal::parse(number))
+    }
+
+    pub(super) fn is_object(&self) -> bool {
+        self.value.kind() == Kind::Object
+    }
+}
+
+pub(super) fn member_path(path: &str, name: &str) -> String {
+    if path.is_empty() { String::from(name) } else { format!("{path}.{name}") }
+}
+
+/// A name that the caller chose: enough of it to find it again.
+fn shortened(name: &str) -> String {
+    const SHOWN: usize = 64;
+    name.chars().take(SHOWN).collect()
+}

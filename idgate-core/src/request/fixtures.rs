@@ -1,0 +1,113 @@
+//! Trust, requests and sessions for the unit tests of this crate.
+
+#![allow(clippy::unwrap_used)]
+
+use alloc::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::crypto::{CryptoProvider, Curve, HashAlg, HashValue, Hasher, PublicKey};
+use crate::entropy::{Entropy, EntropyUnavailable};
+use crate::ids::{DocType, IssuerId, NameSpace, TenantId};
+use crate::request::PresentationRequest;
+use crate::session::{Session, Transition};
+use crate::time::UnixMillis;
+use crate::trust::{TrustEntry, TrustSnapshot, TrustedKey};
+use crate::verifier::Verifier;
+
+/// When the sessions of these tests are made.
+pub(crate) const NOW: UnixMillis = UnixMillis(1_795_000_000_000);
+
+/// A provider for tests that never verify.
+pub(crate) const NO_CRYPTO: CryptoProvider =
+    CryptoProvider { name: "none", verifiers: &[], hasher: &NoHasher };
+
+#[derive(Debug)]
+struct NoHasher;
+
+impl Hasher for NoHasher {
+    fn hash(&self, _alg: HashAlg, _data: &[u8]) -> HashValue {
+        unreachable!("these tests hash nothing")
+    }
+}
+
+/// Entropy that counts, so that everything drawn differs.
+#[derive(Debug, Default)]
+pub(crate) struct CountingEntropy(u8);
+
+impl Entropy for CountingEntropy {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        self.0 = self.0.wrapping_add(1);
+        out.fill(self.0);
+        Ok(())
+    }
+}
+
+fn key() -> TrustedKey {
+    TrustedKey::new(PublicKey::from_coordinates(Curve::P256, &[1; 32], &[2; 32]).unwrap())
+}
+
+fn entry(issuer_id: &str, keys: Vec<TrustedKey>) -> TrustEntry {
+    let mut entry = TrustEntry::new(IssuerId::new(issuer_id));
+    entry.keys = keys;
+    entry
+}
+
+/// Issuers: `https://one.example` (one type, default claims), `two` (two types), `test-only`,
+/// `no-keys`, and `documents` (mdoc attributes beside a key).
+pub(crate) fn trust() -> TrustSnapshot {
+    let mut one = entry("https://one.example", vec![key()]);
+    one.vct = vec!["urn:one".into()];
+    one.default_claims = vec!["given_name".into(), "age".into(), "given_name".into()];
+    let mut two = entry("two", vec![key()]);
+    two.vct = vec!["urn:a".into(), "urn:b".into()];
+    let mut documents = entry("documents", vec![key()]);
+    documents.doc_types = vec![DocType::new("org.example.doc"), DocType::new("org.example.other")];
+    documents.namespaces = vec![NameSpace::new("org.example.ns")];
+    let test_only = entry("test-only", vec![key().for_test_only()]);
+    TrustSnapshot::new(7, [one, two, documents, test_only, entry("no-keys", Vec::new())])
+}
+
+/// The request that the JSON `body` makes in live mode.
+#[track_caller]
+pub(crate) fn request(body: Value) -> PresentationRequest {
+    PresentationRequest::parse(body.to_string().as_bytes(), &trust(), true).unwrap()
+}
+
+/// One SD-JWT VC, `credential_1`, with the claim `given_name`.
+pub(crate) fn one_credential() -> PresentationRequest {
+    request(json!({"credentials": [
+        {"format": "vc+sd-jwt", "issuer_id": "https://one.example", "claims": ["given_name"]},
+    ]}))
+}
+
+/// Two SD-JWT VCs of one subject, `pid` and `credential_2`.
+pub(crate) fn two_credentials() -> PresentationRequest {
+    request(json!({
+        "credentials": [
+            {"format": "vc+sd-jwt", "issuer_id": "https://one.example", "id": "pid",
+             "claims": ["given_name"]},
+            {"format": "vc+sd-jwt", "issuer_id": "two", "claims": ["age"],
+             "claim_filters": {"age": {"type": "integer", "minimum": 18}}},
+        ],
+        "same_subject_groups": [["pid", "credential_2"]],
+        "redirect_uri": "https://shop.example/done",
+    }))
+}
+
+/// The verifier of `https://gateway.example`.
+pub(crate) fn verifier() -> Verifier {
+    let builder = Verifier::builder(NO_CRYPTO).inline("https://gateway.example");
+    builder.trust(Arc::new(trust())).build().unwrap()
+}
+
+/// The creation of a live session at [`NOW`].
+pub(crate) fn creation(request: PresentationRequest) -> Transition {
+    let tenant = TenantId::new("cli_1");
+    verifier().create_session(request, tenant, true, &mut CountingEntropy::default(), NOW).unwrap()
+}
+
+/// A pending live session made at [`NOW`].
+pub(crate) fn session(request: PresentationRequest) -> Session {
+    creation(request).session
+}

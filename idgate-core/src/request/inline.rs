@@ -1,0 +1,112 @@
+//! The unsigned authorization request in the query of a URI (OpenID4VP 5, decisions 5).
+
+use alloc::string::String;
+
+use serde::Serialize;
+
+use crate::request::presentation_definition::{Format, PresentationDefinition};
+use crate::session::Session;
+
+#[derive(Serialize)]
+struct ClientMetadata {
+    vp_formats: Format,
+}
+
+/// The request of `session` as a form-urlencoded query. `response_type` and `response_mode` are
+/// there because wallets refuse a request without them.
+pub(super) fn inline_query(session: &Session) -> String {
+    let definition = PresentationDefinition::new(session.definition_id(), &session.request);
+    let metadata = ClientMetadata { vp_formats: Format::of_request(&session.request) };
+    form_urlencoded::Serializer::new(String::new())
+        .append_pair("client_id", session.client_identifier.as_str())
+        .append_pair("response_type", "vp_token")
+        .append_pair("response_mode", "direct_post")
+        .append_pair("response_uri", &session.response_uri)
+        .append_pair("nonce", session.nonce.expose())
+        .append_pair("state", session.state.expose())
+        .append_pair("presentation_definition", &json_text(&definition))
+        .append_pair("client_metadata", &json_text(&metadata))
+        .finish()
+}
+
+/// Strings and lists of strings always have a JSON text.
+fn json_text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use alloc::collections::BTreeMap;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::request::{Scheme, fixtures};
+
+    #[test]
+    fn the_inline_uri_decodes_back_into_its_parts() {
+        let session = fixtures::session(fixtures::two_credentials());
+        let uri = session.deep_link(Scheme::OpenId4Vp);
+        let query = uri.strip_prefix("openid4vp://?").unwrap();
+        let pairs: Vec<(String, String)> =
+            form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let parts: BTreeMap<_, _> = pairs.iter().cloned().collect();
+        assert_eq!(parts.len(), pairs.len());
+
+        let response_uri =
+            alloc::format!("https://gateway.example/v1/oid4vp/response/{}", session.id());
+        let expected = [
+            ("client_id", alloc::format!("redirect_uri:{response_uri}")),
+            ("nonce", session.nonce.expose().into()),
+            ("response_mode", "direct_post".into()),
+            ("response_type", "vp_token".into()),
+            ("response_uri", response_uri),
+            ("state", session.state.expose().into()),
+        ];
+        for (name, value) in &expected {
+            assert_eq!(&parts[*name], value, "{name}");
+        }
+        assert_eq!(parts.len(), expected.len() + 2);
+
+        let algs = json!(["ES256", "ES384", "ES512"]);
+        let format = json!({"vc+sd-jwt": {"sd-jwt_alg_values": algs, "kb-jwt_alg_values": algs}});
+        let metadata: Value = serde_json::from_str(&parts["client_metadata"]).unwrap();
+        assert_eq!(metadata, json!({"vp_formats": format}));
+
+        let definition: Value = serde_json::from_str(&parts["presentation_definition"]).unwrap();
+        let descriptor = |id: &str, fields: Value| {
+            let constraints = json!({"limit_disclosure": "required", "fields": fields});
+            json!({"id": id, "format": format, "constraints": constraints})
+        };
+        let expected = json!({
+            "id": session.id().as_str(),
+            "input_descriptors": [
+                descriptor("pid", json!([
+                    {"path": ["$.vct"], "filter": {"type": "string", "const": "urn:one"}},
+                    {"path": ["$.given_name"]},
+                    {"path": ["$.family_name"]},
+                    {"path": ["$.birthdate"]},
+                ])),
+                descriptor("credential_2", json!([
+                    {"path": ["$.vct"], "filter": {"type": "string", "enum": ["urn:a", "urn:b"]}},
+                    {"path": ["$.age"], "filter": {"type": "integer", "minimum": 18}},
+                    {"path": ["$.family_name"]},
+                    {"path": ["$.given_name"]},
+                    {"path": ["$.birthdate"]},
+                ])),
+            ],
+        });
+        assert_eq!(definition, expected);
+    }
+
+    #[test]
+    fn nonce_and_state_are_256_bits_of_unreserved_characters() {
+        let session = fixtures::session(fixtures::one_credential());
+        for text in [session.nonce.expose(), session.state.expose()] {
+            assert_eq!(text.len(), 43);
+            assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));
+        }
+        assert_ne!(session.nonce.expose(), session.state.expose());
+    }
+}

@@ -1,0 +1,120 @@
+//! What a tenant asks for, and the authorization request that carries it to a wallet.
+
+mod claim_filter;
+mod claim_path;
+mod decimal;
+mod fields;
+#[cfg(test)]
+pub(crate) mod fixtures;
+mod inline;
+mod json_value;
+mod links;
+mod parse;
+mod presentation_definition;
+mod redirect_uri;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::claim_filter::ClaimFilter;
+pub use self::claim_path::ClaimPath;
+pub use self::links::{Invitation, Scheme};
+pub(crate) use self::redirect_uri::with_response_code;
+use crate::crypto::Alg;
+use crate::ids::{DocType, IssuerId, NameSpace};
+
+/// A tenant's request with every default resolved (specification 2, decisions 4).
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct PresentationRequest {
+    /// Which of the two forms was used; it decides the shape of the claims.
+    pub form: RequestForm,
+    /// Time to live in milliseconds.
+    pub ttl_ms: u64,
+    /// Where the wallet sends the person afterwards.
+    pub redirect_uri: Option<String>,
+    /// At least one, at most [`crate::limits::MAX_CREDENTIALS`].
+    pub credentials: Vec<CredentialRequest>,
+    /// Ids of credentials that must be about the same person.
+    pub same_subject_groups: Vec<Vec<String>>,
+}
+
+/// The form of a session request.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RequestForm {
+    /// `issuer_id` alone: claims come back as `{claim: value}`.
+    Legacy,
+    /// `credentials`: claims come back as `{credential id: {claim: value}}`.
+    Custom,
+}
+
+/// The format of a credential, by its name in the API.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub enum CredentialFormat {
+    /// SD-JWT VC
+    #[serde(rename = "vc+sd-jwt")]
+    SdJwtVc,
+    /// ISO/IEC 18013-5 mdoc
+    #[serde(rename = "mso_mdoc")]
+    Mdoc,
+}
+
+impl CredentialFormat {
+    /// From its name in the API.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "vc+sd-jwt" => Some(Self::SdJwtVc),
+            "mso_mdoc" => Some(Self::Mdoc),
+            _ => None,
+        }
+    }
+
+    /// Its name in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SdJwtVc => "vc+sd-jwt",
+            Self::Mdoc => "mso_mdoc",
+        }
+    }
+}
+
+/// One requested credential.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct CredentialRequest {
+    /// Unique in the request.
+    pub id: String,
+    /// The format asked for.
+    pub format: CredentialFormat,
+    /// The trust entry that must have issued it.
+    pub issuer_id: IssuerId,
+    /// Requested claim names, without repetition.
+    pub claims: Vec<String>,
+    /// Narrows the issuer's algorithm.
+    pub alg: Option<Alg>,
+    /// mdoc only: the namespace of the claims.
+    pub namespace: Option<NameSpace>,
+    /// mdoc only: the document type.
+    pub doc_type: Option<DocType>,
+    /// What must be equal within a same-subject group; empty outside groups.
+    pub subject_claim_paths: Vec<ClaimPath>,
+    /// Conditions on requested claims, by claim name.
+    pub claim_filters: Vec<(String, ClaimFilter)>,
+    /// SD-JWT only: the types that the trust entry accepted when the session was made.
+    pub vct: Vec<String>,
+}
+
+impl CredentialRequest {
+    /// Its id in the presentation definition: wallets know an mdoc by its document type.
+    pub(crate) fn descriptor_id(&self) -> &str {
+        match (self.format, &self.doc_type) {
+            (CredentialFormat::Mdoc, Some(doc_type)) => doc_type.as_str(),
+            _ => &self.id,
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The fields of one `CredentialRequest` (specification 2), before trust is asked.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::crypto::Alg;
+use crate::error::{ErrorCode, RequestError};
+use crate::ids::{DocType, IssuerId, NameSpace};
+use crate::limits::{MAX_CLAIMS, MAX_CREDENTIAL_ID_CHARS};
+use crate::request::claim_path::is_claim_name;
+use crate::request::fields::{Field, member_path};
+use crate::request::{ClaimFilter, ClaimPath, CredentialFormat, CredentialRequest};
+
+pub(super) const FIELDS: [&str; 9] = [
+    "format",
+    "issuer_id",
+    "claims",
+    "id",
+    "namespace",
+    "doc_type",
+    "alg",
+    "subject_claim_paths",
+    "claim_filters",
+];
+
+/// Names beyond this are no document types and no namespaces.
+const MAX_NAME_CHARS: usize = 255;
+
+/// A credential request whose defaults are not resolved yet.
+pub(super) struct Draft {
+    /// Where it stands in the body; empty in the legacy form.
+    path: String,
+    pub(super) request: CredentialRequest,
+    pub(super) subject_claim_paths: Option<Vec<ClaimPath>>,
+}
+
+impl Draft {
+    /// The error that the field `name` of this credential breaks `rule`.
+    pub(super) fn invalid(&self, name: &str, rule: impl Into<Cow<'static, str>>) -> RequestError {
+        self.error(ErrorCode::InvalidRequest, name, rule)
+    }
+
+    pub(super) fn error(
+        &self,
+        code: ErrorCode,
+        name: &str,
+        rule: impl Into<Cow<'static, str>>,
+    ) -> RequestError {
+        RequestError::new(code, member_path(&self.path, name), rule)
+    }
+}
+
+/// The one credential of the legacy form; its claims come from the trust entry.
+pub(super) fn parse_legacy(root: &Field<'_, '_>) -> Result<Draft, RequestError> {
+    let issuer_id = IssuerId::new(root.required("issuer_id")?.string()?);
+    let format = match root.member("format") {
+        Some(field) => parse_format(&field)?,
+        // Until mdoc material exists, SD-JWT keys are all that an entry can hold.
+        None => CredentialFormat::SdJwtVc,
+    };
+    let request = CredentialRequest {
+        id: default_id(0),
+        format,
+        issuer_id,
+        claims: Vec::new(),
+        alg: None,
+        namespace: None,
+        doc_type: None,
+        subject_claim_paths: Vec::new(),
+        claim_filters: Vec::new(),
+        vct: Vec::new(),
+    };
+    Ok(Draft { path: root.path.clone(), request, subject_claim_paths: None })
+}
+
+/// The `index`-th credential of the custom form.
+pub(super) fn parse(field: &Field<'_, '_>, index: usize) -> Result<Draft, RequestError> {
+    field.refuse_unknown(&FIELDS)?;
+    let format = parse_format(&field.required("format")?)?;
+    let issuer_id = IssuerId::new(field.required("issuer_id")?.string()?);
+    let claims = parse_claims(&field.required("claims")?)?;
+    let request = CredentialRequest {
+        id: parse_id(field, index)?,
+        format,
+        issuer_id,
+        alg: parse_alg(field)?,
+        namespace: parse_mdoc_name(field, "namespace", format)?.map(NameSpace::new),
+        doc_type: parse_mdoc_name(field, "doc_type", format)?.map(DocType::new),
+        subject_claim_paths: Vec::new(),
+        claim_filters: parse_claim_filters(field, &claims)?,
+        claims,
+        vct: Vec::new(),
+    };
+    let subject_claim_paths = parse_subject_claim_paths(field, format)?;
+    Ok(Draft { path: field.path.clone(), request, subject_claim_paths })
+}
+
+/// Appends `name` unless it is there already: repeated names count once.
+pub(super) fn push_claim(claims: &mut Vec<String>, name: &str) {
+    if !claims.iter().any(|claim| claim == name) {
+        claims.push(String::from(name));
+    }
+}
+
+fn default_id(index: usize) -> String {
+    format!("credential_{}", index.saturating_add(1))
+}
+
+fn parse_format(field: &Field<'_, '_>) -> Result<CredentialFormat, RequestError> {
+    CredentialFormat::from_name(&field.string()?).ok_or_else(|| {
+        let rule = "must be vc+sd-jwt or mso_mdoc";
+        RequestError::new(ErrorCode::UnsupportedFormat, field.path.clone(), rule)
+    })
+}
+
+fn parse_claims(field: &Field<'_, '_>) -> Result<Vec<String>, RequestError> {
+    let mut claims = Vec::new();
+    for element in field.elements()? {
+        let name = element.string()?;
+        if !is_claim_name(&name) {
+            return Err(element.invalid("must match ^[A-Za-z0-9_]+$"));
+        }
+        push_claim(&mut claims, &name);
+        if claims.len() > MAX_CLAIMS {
+            return Err(field.invalid("must name at most 100 claims"));
+        }
+    }
+    if claims.is_empty() {
+        return Err(field.invalid("must name at least one claim"));
+    }
+    Ok(claims)
+}
+
+fn parse_id(field: &Field<'_, '_>, index: usize) -> Result<String, RequestError> {
+    let Some(field) = field.member("id") else { return Ok(default_id(index)) };
+    let id = field.string()?;
+    if id.is_empty() || id.chars().count() > MAX_CREDENTIAL_ID_CHARS {
+        return Err(field.invalid("must have 1 to 128 characters"));
+    }
+    Ok(id.into_owned())
+}
+
+fn parse_alg(field: &Field<'_, '_>) -> Result<Option<Alg>, RequestError> {
+    let Some(field) = field.member("alg") else { return Ok(None) };
+    let alg = Alg::from_name(&field.string()?);
+    alg.map(Some).ok_or_else(|| field.invalid("must be ES256, ES384 or ES512"))
+}
+
+/// `namespace` or `doc_type`. Both stand in a JSONPath between quotes or in an identifier, so
+/// quotes, backslashes and control characters cannot be expressed.
+fn parse_mdoc_name(
+    field: &Field<'_, '_>,
+    name: &str,
+    format: CredentialFormat,
+) -> Result<Option<String>, RequestError> {
+    let Some(field) = field.member(name) else { return Ok(None) };
+    let text = field.string()?;
+    if format != CredentialFormat::Mdoc {
+        return Err(field.invalid("is for mso_mdoc only; remove it"));
+    }
+    let inexpressible = |c: char| c.is_control() || matches!(c, '\'' | '"' | '\\');
+    if text.is_empty() || text.chars().count() > MAX_NAME_CHARS || text.contains(inexpressible) {
+        return Err(field.invalid("must have 1 to 255 characters without quotes or backslashes"));
+    }
+    Ok(Some(text.into_owned()))
+}
+
+fn parse_subject_claim_paths(
+    field: &Field<'_, '_>,
+    format: CredentialFormat,
+) -> Result<Option<Vec<ClaimPath>>, RequestError> {
+    let Some(field) = field.member("subject_claim_paths") else { return Ok(None) };
+    let elements = field.elements()?;
+    if elements.len() > MAX_CLAIMS {
+        return Err(field.invalid("must name at most 100 claims"));
+    }
+    let parse = |element: &Field<'_, '_>| {
+        let path = ClaimPath::parse(&element.string()?)
+            .ok_or_else(|| element.invalid("must be dotted claim names, as address.country"))?;
+        if format == CredentialFormat::Mdoc && path.segments().len() > 1 {
+            return Err(element.invalid("must be an element name without dots"));
+        }
+        Ok(path)
+    };
+    elements.iter().map(parse).collect::<Result<_, _>>().map(Some)
+}
+
+fn parse_claim_filters(
+    field: &Field<'_, '_>,
+    claims: &[String],
+) -> Result<Vec<(String, ClaimFilter)>, RequestError> {
+    let Some(field) = field.member("claim_filters") else { return Ok(Vec::new()) };
+    let mut filters = Vec::new();
+    for (name, value) in field.members()? {
+        let Some(claim) = claims.iter().find(|claim| name.is(claim)) else {
+            return Err(field.invalid("must name claims of the same credential only"));
+        };
+        let filter = ClaimFilter::parse(&Field::new(value, field.path_of(claim)))?;
+        filters.push((claim.clone(), filter));
+    }
+    Ok(filters)
+}

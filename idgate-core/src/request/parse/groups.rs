@@ -1,0 +1,76 @@
+//! `same_subject_groups` and the claims that are compared within a group (decisions 4).
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::error::RequestError;
+use crate::request::fields::Field;
+use crate::request::parse::credential::Draft;
+use crate::request::{ClaimPath, CredentialFormat};
+
+/// Groups of at least two ids of this request, none twice in a group.
+pub(super) fn parse_groups(
+    root: &Field<'_, '_>,
+    drafts: &[Draft],
+) -> Result<Vec<Vec<String>>, RequestError> {
+    let Some(field) = root.member("same_subject_groups") else { return Ok(Vec::new()) };
+    field.elements()?.iter().map(|group| parse_group(group, drafts)).collect()
+}
+
+fn parse_group(field: &Field<'_, '_>, drafts: &[Draft]) -> Result<Vec<String>, RequestError> {
+    let mut group: Vec<String> = Vec::new();
+    for element in field.elements()? {
+        let id = element.string()?;
+        if !drafts.iter().any(|draft| draft.request.id == id) {
+            return Err(element.invalid("must be the id of a credential of this request"));
+        }
+        if group.iter().any(|other| *other == id) {
+            return Err(element.invalid("must not repeat an id of its group"));
+        }
+        group.push(id.into_owned());
+    }
+    if group.len() < 2 {
+        return Err(field.invalid("must have at least 2 items"));
+    }
+    Ok(group)
+}
+
+/// Gives each grouped credential the claims it is compared by, and takes them from all others.
+pub(super) fn resolve_subject_claim_paths(
+    drafts: &mut [Draft],
+    groups: &[Vec<String>],
+) -> Result<(), RequestError> {
+    for draft in drafts.iter_mut() {
+        let given = draft.subject_claim_paths.take();
+        if groups.iter().any(|group| group.contains(&draft.request.id)) {
+            let paths = given.unwrap_or_else(|| default_paths(draft.request.format));
+            if paths.is_empty() {
+                return Err(draft.invalid("subject_claim_paths", "must not be empty in a group"));
+            }
+            draft.request.subject_claim_paths = paths;
+        }
+    }
+    groups.iter().enumerate().try_for_each(|(index, group)| same_lengths(drafts, index, group))
+}
+
+fn same_lengths(drafts: &[Draft], index: usize, group: &[String]) -> Result<(), RequestError> {
+    let mut members = drafts.iter().filter(|draft| group.contains(&draft.request.id));
+    let length = |draft: &Draft| draft.request.subject_claim_paths.len();
+    let first = members.next().map(length);
+    match members.find(|draft| Some(length(draft)) != first) {
+        None => Ok(()),
+        Some(draft) => Err(draft.invalid(
+            "subject_claim_paths",
+            format!("must be as many as those of the others in same_subject_groups[{index}]"),
+        )),
+    }
+}
+
+fn default_paths(format: CredentialFormat) -> Vec<ClaimPath> {
+    let birth_date = match format {
+        CredentialFormat::SdJwtVc => "birthdate",
+        CredentialFormat::Mdoc => "birth_date",
+    };
+    ["family_name", "given_name", birth_date].map(ClaimPath::top_level).into()
+}

@@ -1,0 +1,128 @@
+//! What a request leaves to the trust entry: defaults, accepted types, and whether the entry can
+//! serve the request at all (decisions 3, 4).
+
+use alloc::vec::Vec;
+
+use crate::error::{ErrorCode, RequestError};
+use crate::ids::{DocType, NameSpace};
+use crate::limits::MAX_CLAIMS;
+use crate::request::claim_path::is_claim_name;
+use crate::request::parse::credential::{Draft, push_claim};
+use crate::request::{CredentialFormat, CredentialRequest};
+use crate::trust::{TrustEntry, TrustSnapshot};
+
+/// The document type that a request means when neither it nor its trust entry names one.
+const DEFAULT_DOC_TYPE: &str = "org.iso.18013.5.1.mDL";
+
+/// The namespace of well-known document types.
+const NAMESPACES: [(&str, &str); 3] = [
+    ("org.iso.18013.5.1.mDL", "org.iso.18013.5.1"),
+    ("eu.europa.ec.eudi.pid.1", "eu.europa.ec.eudi.pid.1"),
+    ("org.iso.23220.photoid.1", "org.iso.23220.1"),
+];
+
+/// The legacy form asks for the default claims of the trust entry.
+pub(super) fn legacy_claims(draft: &mut Draft, trust: &TrustSnapshot) -> Result<(), RequestError> {
+    let entry = entry_of(draft, trust)?;
+    for name in entry.default_claims.iter().filter(|name| is_claim_name(name)).take(MAX_CLAIMS) {
+        push_claim(&mut draft.request.claims, name);
+    }
+    if draft.request.claims.is_empty() {
+        let rule = "has no default claims; ask for claims with credentials";
+        return Err(draft.invalid("issuer_id", rule));
+    }
+    Ok(())
+}
+
+/// Completes every credential. What the tenant can mend in the request is reported before what
+/// the trust store cannot serve.
+pub(super) fn resolve(
+    mut drafts: Vec<Draft>,
+    trust: &TrustSnapshot,
+    livemode: bool,
+) -> Result<Vec<CredentialRequest>, RequestError> {
+    for draft in &mut drafts {
+        let entry = entry_of(draft, trust)?;
+        match draft.request.format {
+            CredentialFormat::SdJwtVc => draft.request.vct.clone_from(&entry.vct),
+            CredentialFormat::Mdoc => resolve_mdoc(draft, entry)?,
+        }
+    }
+    refuse_equal_descriptor_ids(&drafts)?;
+    for draft in &drafts {
+        can_serve(draft, entry_of(draft, trust)?, livemode)?;
+    }
+    Ok(drafts.into_iter().map(|draft| draft.request).collect())
+}
+
+fn entry_of<'t>(draft: &Draft, trust: &'t TrustSnapshot) -> Result<&'t TrustEntry, RequestError> {
+    trust.entry(&draft.request.issuer_id).ok_or_else(|| {
+        draft.error(ErrorCode::UnknownIssuer, "issuer_id", "is not in the trust store")
+    })
+}
+
+fn resolve_mdoc(draft: &mut Draft, entry: &TrustEntry) -> Result<(), RequestError> {
+    let doc_type = match (&draft.request.doc_type, entry.doc_types.as_slice()) {
+        (Some(asked), accepted) if accepted.is_empty() || accepted.contains(asked) => asked.clone(),
+        (Some(_), _) => {
+            let rule = "is not a document type that this issuer is trusted for";
+            return Err(draft.invalid("doc_type", rule));
+        }
+        (None, [only]) => only.clone(),
+        (None, accepted) => {
+            let default = DocType::new(DEFAULT_DOC_TYPE);
+            if !(accepted.is_empty() || accepted.contains(&default)) {
+                let rule = "is required: this issuer is trusted for several document types";
+                return Err(draft.invalid("doc_type", rule));
+            }
+            default
+        }
+    };
+    if draft.request.namespace.is_none() {
+        let namespace = default_namespace(&doc_type, entry)
+            .ok_or_else(|| draft.invalid("namespace", "is required for this document type"))?;
+        draft.request.namespace = Some(namespace);
+    }
+    draft.request.doc_type = Some(doc_type);
+    Ok(())
+}
+
+fn default_namespace(doc_type: &DocType, entry: &TrustEntry) -> Option<NameSpace> {
+    let known = NAMESPACES.iter().find(|(known, _)| *known == doc_type.as_str());
+    match (known, entry.namespaces.as_slice()) {
+        (Some((_, namespace)), _) => Some(NameSpace::new(*namespace)),
+        (None, [only]) => Some(only.clone()),
+        (None, _) => None,
+    }
+}
+
+/// Descriptor ids are unique in a presentation definition, and an mdoc's is its document type.
+fn refuse_equal_descriptor_ids(drafts: &[Draft]) -> Result<(), RequestError> {
+    for (index, draft) in drafts.iter().enumerate() {
+        let Some(doc_type) = &draft.request.doc_type else { continue };
+        let earlier = drafts.iter().take(index);
+        if earlier.into_iter().any(|other| other.request.doc_type.as_ref() == Some(doc_type)) {
+            let rule = "must differ from that of the other credentials: one per document type";
+            return Err(draft.invalid("doc_type", rule));
+        }
+        let clash = drafts.iter().find(|other| {
+            other.request.format == CredentialFormat::SdJwtVc
+                && other.request.id == doc_type.as_str()
+        });
+        if let Some(clash) = clash {
+            return Err(clash.invalid("id", "must not be the doc_type of another credential"));
+        }
+    }
+    Ok(())
+}
+
+/// Test material serves test sessions only.
+fn can_serve(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), RequestError> {
+    let rule = match draft.request.format {
+        CredentialFormat::SdJwtVc if entry.keys_for(livemode).next().is_some() => return Ok(()),
+        CredentialFormat::SdJwtVc if livemode => "has no issuer key for live SD-JWT VC sessions",
+        CredentialFormat::SdJwtVc => "has no issuer key for SD-JWT VC",
+        CredentialFormat::Mdoc => "has no X.509 root for mso_mdoc",
+    };
+    Err(draft.error(ErrorCode::UnknownIssuer, "issuer_id", rule))
+}

@@ -1,0 +1,271 @@
+//! `direct_post`: form and JSON bodies (OpenID4VP 8.2, decisions 6). What is refused here leaves
+//! the session unchanged.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::codec::json::{Kind, Tape, Value};
+use crate::error::ResponseError;
+use crate::limits::MAX_RESPONSE_BYTES;
+use crate::response::{WalletResponse, form};
+
+/// A well-formed answer of a session without encryption.
+pub(crate) enum DirectPost<'a> {
+    /// `vp_token`, `presentation_submission` and `state`.
+    Presentation {
+        state: Cow<'a, str>,
+        vp_token: VpToken<'a>,
+        /// JSON text of an object.
+        submission: String,
+    },
+    /// `error` and `state`: the wallet could not or would not present anything.
+    Error { state: Cow<'a, str> },
+}
+
+/// `vp_token`: no part of it is empty.
+pub(crate) enum VpToken<'a> {
+    /// A string.
+    One(Cow<'a, str>),
+    /// An array of strings.
+    Several(Vec<Cow<'a, str>>),
+}
+
+/// Never the tokens themselves.
+impl fmt::Debug for DirectPost<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Presentation { .. } => "Presentation",
+            Self::Error { .. } => "Error",
+        })
+    }
+}
+
+impl<'a> DirectPost<'a> {
+    /// Reads the answer of a session without encryption.
+    ///
+    /// # Errors
+    /// [`ResponseError::TooLarge`] and [`ResponseError::Malformed`].
+    pub(crate) fn parse(response: WalletResponse<'a>) -> Result<Self, ResponseError> {
+        if response.body.len() > MAX_RESPONSE_BYTES {
+            return Err(ResponseError::TooLarge);
+        }
+        match MediaType::of(response.content_type) {
+            Some(MediaType::Form) => parse_form(response.body),
+            Some(MediaType::Json) => parse_json(response.body),
+            None => Err(ResponseError::Malformed(
+                "Content-Type must be application/x-www-form-urlencoded or application/json",
+            )),
+        }
+    }
+}
+
+enum MediaType {
+    Form,
+    Json,
+}
+
+impl MediaType {
+    /// Parameters as `charset` are allowed and change nothing: both types are UTF-8.
+    fn of(content_type: Option<&str>) -> Option<Self> {
+        let essence = content_type?.split(';').next()?.trim_matches([' ', '\t']);
+        if essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+            Some(Self::Form)
+        } else if essence.eq_ignore_ascii_case("application/json") {
+            Some(Self::Json)
+        } else {
+            None
+        }
+    }
+}
+
+/// Which parameters are there. Unknown ones are ignored (RFC 6749 3.1).
+struct Parameters<T> {
+    vp_token: Option<T>,
+    presentation_submission: Option<T>,
+    state: Option<T>,
+    error: Option<T>,
+    response: Option<T>,
+}
+
+enum Kept<T> {
+    Presentation { vp_token: T, presentation_submission: T, state: T },
+    Error { error: T, state: T },
+}
+
+impl<T> Parameters<T> {
+    fn slot(&mut self, name: &str) -> Option<&mut Option<T>> {
+        match name {
+            "vp_token" => Some(&mut self.vp_token),
+            "presentation_submission" => Some(&mut self.presentation_submission),
+            "state" => Some(&mut self.state),
+            "error" => Some(&mut self.error),
+            "response" => Some(&mut self.response),
+            _ => None,
+        }
+    }
+
+    /// Either a presentation or an error, each with what it needs.
+    fn choose(self) -> Result<Kept<T>, ResponseError> {
+        if self.response.is_some() {
+            return malformed("response is for encrypted answers; this session expects vp_token");
+        }
+        let Some(state) = self.state else { return malformed("state is missing") };
+        match (self.vp_token, self.error, self.presentation_submission) {
+            (Some(_), Some(_), _) => malformed("error and vp_token exclude each other"),
+            (None, Some(error), _) => Ok(Kept::Error { error, state }),
+            (None, None, _) => malformed("vp_token is missing"),
+            (Some(_), None, None) => malformed("presentation_submission is missing"),
+            (Some(vp_token), None, Some(presentation_submission)) => {
+                Ok(Kept::Presentation { vp_token, presentation_submission, state })
+            }
+        }
+    }
+}
+
+impl<T> Default for Parameters<T> {
+    fn default() -> Self {
+        Self {
+            vp_token: None,
+            presentation_submission: None,
+            state: None,
+            error: None,
+            response: None,
+        }
+    }
+}
+
+fn malformed<T>(what: &'static str) -> Result<T, ResponseError> {
+    Err(ResponseError::Malformed(what))
+}
+
+fn parse_form(body: &[u8]) -> Result<DirectPost<'_>, ResponseError> {
+    let Ok(body) = core::str::from_utf8(body) else { return malformed("the body is not UTF-8") };
+    let mut parameters = Parameters::default();
+    for pair in form::pairs(body) {
+        let Ok((name, value)) = pair else { return malformed("the form is not well-formed") };
+        if let Some(slot) = parameters.slot(&name)
+            && slot.replace(value).is_some()
+        {
+            return malformed("a parameter is repeated");
+        }
+    }
+    match parameters.choose()? {
+        Kept::Error { error, state } => {
+            non_empty(&error, "error is empty")?;
+            non_empty(&state, "state is empty")?;
+            Ok(DirectPost::Error { state })
+        }
+        Kept::Presentation { vp_token, presentation_submission, state } => {
+            non_empty(&state, "state is empty")?;
+            let vp_token = vp_token_from_text(vp_token)?;
+            let submission = submission_from_text(&presentation_submission)?;
+            Ok(DirectPost::Presentation { state, vp_token, submission })
+        }
+    }
+}
+
+fn parse_json(body: &[u8]) -> Result<DirectPost<'_>, ResponseError> {
+    let mut tape = Tape::default();
+    let Ok(root) = tape.parse(body) else {
+        return malformed("the body is not valid JSON, or names a member twice");
+    };
+    let Some(members) = tape.value(root).members() else {
+        return malformed("the body must be a JSON object");
+    };
+    let mut parameters = Parameters::default();
+    for (name, value) in members {
+        if let Some(slot) = parameters.slot(&name.unescape()) {
+            *slot = Some(value);
+        }
+    }
+    match parameters.choose()? {
+        Kept::Error { error, state } => {
+            non_empty(&string(error, "error must be a string")?, "error is empty")?;
+            Ok(DirectPost::Error { state: state_of(state)? })
+        }
+        Kept::Presentation { vp_token, presentation_submission, state } => {
+            let state = state_of(state)?;
+            let vp_token = vp_token_from_json(vp_token)?;
+            let submission = submission_from_json(presentation_submission)?;
+            Ok(DirectPost::Presentation { state, vp_token, submission })
+        }
+    }
+}
+
+fn string<'a>(value: Value<'_, 'a>, or: &'static str) -> Result<Cow<'a, str>, ResponseError> {
+    value.as_str().ok_or(ResponseError::Malformed(or))
+}
+
+fn non_empty(text: &str, or: &'static str) -> Result<(), ResponseError> {
+    if text.is_empty() { malformed(or) } else { Ok(()) }
+}
+
+fn state_of<'a>(value: Value<'_, 'a>) -> Result<Cow<'a, str>, ResponseError> {
+    let state = string(value, "state must be a string")?;
+    non_empty(&state, "state is empty")?;
+    Ok(state)
+}
+
+/// A string or an array of strings.
+fn vp_token_from_json<'a>(value: Value<'_, 'a>) -> Result<VpToken<'a>, ResponseError> {
+    const RULE: &str = "vp_token must be a string or an array of strings";
+    const EMPTY: &str = "vp_token is empty";
+    let Some(elements) = value.elements() else {
+        let token = string(value, RULE)?;
+        non_empty(&token, EMPTY)?;
+        return Ok(VpToken::One(token));
+    };
+    let mut tokens = Vec::new();
+    for element in elements {
+        let token = string(element, RULE)?;
+        non_empty(&token, EMPTY)?;
+        tokens.push(token);
+    }
+    if tokens.is_empty() { malformed(EMPTY) } else { Ok(VpToken::Several(tokens)) }
+}
+
+/// The text itself, unless it is JSON: wallets put arrays into forms as JSON text, and some put
+/// quotes around a single token. No presentation begins like JSON.
+fn vp_token_from_text(text: Cow<'_, str>) -> Result<VpToken<'_>, ResponseError> {
+    non_empty(&text, "vp_token is empty")?;
+    if !text.trim_start().starts_with(['[', '"', '{']) {
+        return Ok(VpToken::One(text));
+    }
+    let mut tape = Tape::default();
+    let Ok(id) = tape.parse(text.as_bytes()) else {
+        return malformed("vp_token is not valid JSON");
+    };
+    let owned = |token: Cow<'_, str>| Cow::Owned(token.into_owned());
+    Ok(match vp_token_from_json(tape.value(id))? {
+        VpToken::One(token) => VpToken::One(owned(token)),
+        VpToken::Several(tokens) => VpToken::Several(tokens.into_iter().map(owned).collect()),
+    })
+}
+
+/// An object, or a string that holds one.
+fn submission_from_json(value: Value<'_, '_>) -> Result<String, ResponseError> {
+    if let Some(text) = value.as_str() {
+        return submission_from_text(&text);
+    }
+    if value.kind() != Kind::Object {
+        return malformed("presentation_submission must be an object");
+    }
+    let mut submission = String::new();
+    value.write_source(&mut submission);
+    Ok(submission)
+}
+
+fn submission_from_text(text: &str) -> Result<String, ResponseError> {
+    let mut tape = Tape::default();
+    match tape.parse(text.as_bytes()) {
+        Ok(id) if tape.value(id).kind() == Kind::Object => Ok(String::from(text)),
+        Ok(_) => malformed("presentation_submission must be an object"),
+        Err(_) => malformed("presentation_submission is not valid JSON"),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;

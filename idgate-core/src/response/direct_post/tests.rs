@@ -1,0 +1,240 @@
+//! Accepted shapes of an answer, and one refusal per rule of decisions 6.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::*;
+
+const FORM: &str = "application/x-www-form-urlencoded";
+const JSON: &str = "application/json";
+
+fn post<'a>(content_type: &'a str, body: &'a str) -> Result<DirectPost<'a>, ResponseError> {
+    DirectPost::parse(WalletResponse::new(Some(content_type), body.as_bytes()))
+}
+
+/// State, tokens, whether they came as an array, and submission.
+fn presentation(content_type: &str, body: &str) -> (String, Vec<String>, bool, String) {
+    match post(content_type, body).unwrap() {
+        DirectPost::Presentation { state, vp_token: VpToken::One(token), submission } => {
+            (state.into_owned(), vec![token.into_owned()], false, submission)
+        }
+        DirectPost::Presentation { state, vp_token: VpToken::Several(tokens), submission } => {
+            let tokens = tokens.into_iter().map(Cow::into_owned).collect();
+            (state.into_owned(), tokens, true, submission)
+        }
+        DirectPost::Error { .. } => panic!("an error"),
+    }
+}
+
+#[track_caller]
+fn refused(content_type: &str, body: &str, rule: &str) {
+    match post(content_type, body) {
+        Err(ResponseError::Malformed(text)) => assert!(text.contains(rule), "{body}: {text}"),
+        other => panic!("{body}: {other:?}"),
+    }
+}
+
+fn encoded(vp_token: &str, submission: &str) -> String {
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    form.append_pair("vp_token", vp_token).append_pair("state", "s");
+    form.append_pair("presentation_submission", submission).finish()
+}
+
+#[test]
+fn a_form_holds_plain_text_arrays_and_quoted_strings() {
+    for (text, tokens, array) in [
+        ("a~b~", vec!["a~b~"], false),
+        ("\"a~\"", vec!["a~"], false),
+        (r#"["a~","b"]"#, vec!["a~", "b"], true),
+        (r#" ["\u0061"] "#, vec!["a"], true),
+        ("123", vec!["123"], false),
+    ] {
+        let (state, got, got_array, submission) =
+            presentation(FORM, &encoded(text, r#"{"é": "+"}"#));
+        assert_eq!((state.as_str(), got_array), ("s", array), "{text}");
+        assert_eq!(got, tokens);
+        assert_eq!(submission, r#"{"é": "+"}"#);
+    }
+}
+
+#[test]
+fn a_json_body_holds_strings_arrays_and_a_submission_as_object_or_text() {
+    for (vp_token, tokens, array) in [
+        (r#""a~""#, vec!["a~"], false),
+        (r#"["a","b"]"#, vec!["a", "b"], true),
+        (r#""[]""#, vec!["[]"], false),
+    ] {
+        for submission in [r#"{"id":"x"}"#, r#""{\"id\":\"x\"}""#] {
+            let body = format!(
+                r#"{{"vp_token":{vp_token},"state":"s","presentation_submission":{submission},"more":null}}"#
+            );
+            let (state, got, got_array, submission) = presentation(JSON, &body);
+            assert_eq!((state.as_str(), got_array), ("s", array));
+            assert_eq!(got, tokens);
+            assert_eq!(submission, r#"{"id":"x"}"#);
+        }
+    }
+}
+
+#[test]
+fn media_types_are_exact_with_parameters_and_in_any_case() {
+    let json = r#"{"error":"access_denied","state":"s"}"#;
+    for good in ["Application/JSON", "application/json; charset=utf-8", " application/json ;x"] {
+        assert!(post(good, json).is_ok(), "{good}");
+    }
+    assert!(post("APPLICATION/x-www-form-urlencoded;charset=UTF-8", "error=e&state=s").is_ok());
+    for bad in [
+        "",
+        "text/plain",
+        "application/jsonx",
+        "application/json,x",
+        "application/problem+json",
+        "json",
+    ] {
+        refused(bad, json, "Content-Type");
+    }
+    let missing = DirectPost::parse(WalletResponse::new(None, json.as_bytes()));
+    assert!(matches!(missing, Err(ResponseError::Malformed(_))));
+}
+
+#[test]
+fn a_body_over_one_mebibyte_is_too_large() {
+    let body = |n: usize| format!("error=e&state=s&more={}", "x".repeat(n - 21));
+    assert!(post(FORM, &body(MAX_RESPONSE_BYTES)).is_ok());
+    let too_large = post(FORM, &body(MAX_RESPONSE_BYTES + 1)).unwrap_err();
+    assert_eq!(too_large, ResponseError::TooLarge);
+    let unknown_type = post("x", &body(MAX_RESPONSE_BYTES + 1)).unwrap_err();
+    assert_eq!(unknown_type, ResponseError::TooLarge);
+}
+
+#[test]
+fn an_error_answer_needs_its_state() {
+    for (content_type, body) in [
+        (FORM, "error=access_denied&error_description=no+thanks&state=s"),
+        (JSON, r#"{"error":"access_denied","state":"s"}"#),
+    ] {
+        assert!(
+            matches!(post(content_type, body), Ok(DirectPost::Error { state }) if state == "s")
+        );
+    }
+    refused(FORM, "error=access_denied", "state is missing");
+    refused(JSON, r#"{"error":"access_denied"}"#, "state is missing");
+    refused(FORM, "error=&state=s", "error is empty");
+    refused(FORM, "error=e&state=", "state is empty");
+    refused(JSON, r#"{"error":1,"state":"s"}"#, "error must be a string");
+    refused(JSON, r#"{"error":null,"state":"s"}"#, "error must be a string");
+}
+
+#[test]
+fn error_and_vp_token_exclude_each_other() {
+    refused(FORM, "error=e&vp_token=a&state=s&presentation_submission=%7B%7D", "exclude");
+    refused(FORM, "error=&vp_token=a&state=s", "exclude");
+    refused(JSON, r#"{"error":"e","vp_token":"a","state":"s"}"#, "exclude");
+}
+
+#[test]
+fn response_is_refused_without_encryption() {
+    refused(FORM, "response=a.b.c.d.e", "encrypted");
+    refused(FORM, &format!("{}&response=", encoded("a", "{}")), "encrypted");
+    refused(JSON, r#"{"response":"a.b.c.d.e"}"#, "encrypted");
+    refused(JSON, r#"{"response":null,"error":"e","state":"s"}"#, "encrypted");
+}
+
+#[test]
+fn missing_parameters_are_refused() {
+    refused(FORM, "", "state is missing");
+    refused(JSON, "{}", "state is missing");
+    refused(FORM, "vp_token=a&presentation_submission=%7B%7D", "state is missing");
+    refused(FORM, "state=s&presentation_submission=%7B%7D", "vp_token is missing");
+    refused(FORM, "state=s&vp_token=a", "presentation_submission is missing");
+    refused(JSON, r#"{"vp_token":"a","state":"s"}"#, "presentation_submission is missing");
+    refused(FORM, "state=&vp_token=a&presentation_submission=%7B%7D", "state is empty");
+}
+
+#[test]
+fn repeated_parameters_are_refused_and_unknown_ones_ignored() {
+    let good = encoded("a", "{}");
+    for name in ["vp_token", "state", "presentation_submission", "%73tate"] {
+        refused(FORM, &format!("{good}&{name}=x"), "repeated");
+    }
+    refused(FORM, "error=e&error=e&state=s", "repeated");
+    assert!(post(FORM, &format!("{good}&x=1&x=2&client_id=a")).is_ok());
+    refused(JSON, r#"{"error":"e","error":"e","state":"s"}"#, "twice");
+    refused(JSON, r#"{"error":"e","state":"s","x":1,"\u0078":2}"#, "twice");
+}
+
+#[test]
+fn wrongly_typed_json_is_refused() {
+    let body = |vp_token: &str, submission: &str, state: &str| {
+        format!(
+            r#"{{"vp_token":{vp_token},"presentation_submission":{submission},"state":{state}}}"#
+        )
+    };
+    for vp_token in ["{}", "1", "null", "true", "[1]", r#"["a",null]"#, r#"[["a"]]"#] {
+        refused(JSON, &body(vp_token, "{}", "\"s\""), "vp_token must be");
+    }
+    for vp_token in ["\"\"", "[]", r#"[""]"#] {
+        refused(JSON, &body(vp_token, "{}", "\"s\""), "vp_token is empty");
+    }
+    for submission in ["[]", "1", "null", "\"[]\"", "\"1\""] {
+        refused(JSON, &body("\"a\"", submission, "\"s\""), "submission must be an object");
+    }
+    for submission in ["\"\"", "\"{\"", r#""{\"a\":1,\"a\":2}""#] {
+        refused(JSON, &body("\"a\"", submission, "\"s\""), "submission is not valid JSON");
+    }
+    for state in ["1", "null", "{}"] {
+        refused(JSON, &body("\"a\"", "{}", state), "state must be a string");
+    }
+    refused(JSON, &body("\"a\"", "{}", "\"\""), "state is empty");
+}
+
+#[test]
+fn wrongly_typed_forms_are_refused() {
+    refused(FORM, &encoded("", "{}"), "vp_token is empty");
+    refused(FORM, &encoded("[]", "{}"), "vp_token is empty");
+    refused(FORM, &encoded("\"\"", "{}"), "vp_token is empty");
+    for vp_token in [r#"{"a":"b"}"#, "[1]", r#"["a",{}]"#] {
+        refused(FORM, &encoded(vp_token, "{}"), "vp_token must be");
+    }
+    for vp_token in ["[", "\"a", "{", "[\"a\"]x", "\"a\" b"] {
+        refused(FORM, &encoded(vp_token, "{}"), "vp_token is not valid JSON");
+    }
+    for submission in ["[]", "1", "null", "\"{}\""] {
+        refused(FORM, &encoded("a", submission), "submission must be an object");
+    }
+    for submission in ["", "{", "{'a':1}", r#"{"a":1,"a":1}"#] {
+        refused(FORM, &encoded("a", submission), "submission is not valid JSON");
+    }
+}
+
+#[test]
+fn bodies_that_are_no_form_and_no_json_are_refused() {
+    refused(FORM, "error=%zz&state=s", "not well-formed");
+    refused(FORM, "error=e&state=s&unknown=%", "not well-formed");
+    refused(FORM, "error=e&state=%ff", "not well-formed");
+    for bad in ["", "{", "[]x", "{\"a\":1}}", "{'a':1}"] {
+        refused(JSON, bad, "not valid JSON");
+    }
+    for bad in ["[]", "null", "\"a\"", "1"] {
+        refused(JSON, bad, "JSON object");
+    }
+    for content_type in [FORM, JSON] {
+        let body =
+            DirectPost::parse(WalletResponse::new(Some(content_type), b"{\"state\":\"\xff\"}"));
+        assert!(matches!(body, Err(ResponseError::Malformed(_))));
+    }
+}
+
+#[test]
+fn depth_is_limited_everywhere() {
+    let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+    refused(FORM, &encoded(&deep, "{}"), "vp_token is not valid JSON");
+    refused(FORM, &encoded("a", &format!("{{\"a\":{deep}}}")), "submission is not valid JSON");
+    refused(JSON, &format!("{{\"a\":{deep}}}"), "not valid JSON");
+}
+
+#[test]
+fn debug_output_has_no_tokens() {
+    let text = format!("{:?}", post(FORM, &encoded("secret", "{}")).unwrap());
+    assert_eq!(text, "Presentation".to_string());
+}

@@ -1,0 +1,80 @@
+//! `application/x-www-form-urlencoded` as RFC 6749 wants it: percent-decoding that must be valid
+//! and give UTF-8. Lenient decoders would let two parties read one body differently.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A body that is not well-formed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct NotAForm;
+
+/// The pairs of `body` in order. A pair without `=` has an empty value.
+pub(super) fn pairs(
+    body: &str,
+) -> impl Iterator<Item = Result<(Cow<'_, str>, Cow<'_, str>), NotAForm>> {
+    body.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        Ok((decode(name)?, decode(value)?))
+    })
+}
+
+fn decode(text: &str) -> Result<Cow<'_, str>, NotAForm> {
+    if !text.contains(['%', '+']) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let (high, low) = (hex(bytes.next())?, hex(bytes.next())?);
+                high << 4 | low
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(decoded).map(Cow::Owned).map_err(|_| NotAForm)
+}
+
+fn hex(digit: Option<u8>) -> Result<u8, NotAForm> {
+    let value = digit.and_then(|digit| char::from(digit).to_digit(16)).ok_or(NotAForm)?;
+    u8::try_from(value).map_err(|_| NotAForm)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn read(body: &str) -> Vec<(String, String)> {
+        pairs(body)
+            .map(|pair| pair.map(|(name, value)| (name.into_owned(), value.into_owned())).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn names_and_values_are_decoded() {
+        let pair = |name: &str, value: &str| (String::from(name), String::from(value));
+        assert_eq!(
+            read("a=1&b=+x%2B%c3%A9&c=&d&&%61=2=3"),
+            [pair("a", "1"), pair("b", " x+é"), pair("c", ""), pair("d", ""), pair("a", "2=3"),]
+        );
+        assert!(read("").is_empty());
+    }
+
+    #[test]
+    fn malformed_percent_escapes_are_refused() {
+        for bad in ["a=%", "a=%4", "a=%zz", "a=%4g", "%=a", "a=%+1", "a=%\u{e9}1"] {
+            assert_eq!(pairs(bad).next(), Some(Err(NotAForm)), "{bad}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_are_refused() {
+        for bad in ["a=%ff", "a=%c3", "a=%ed%a0%80", "%c0%80=a"] {
+            assert_eq!(pairs(bad).next(), Some(Err(NotAForm)), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The result of a verification, readable for 30 seconds (specification 3).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use zeroize::Zeroizing;
+
+use crate::limits::CLAIMS_RETENTION_MS;
+use crate::session::SnapshotError;
+use crate::time::UnixMillis;
+
+/// Claims and verification details of a VERIFIED session as JSON texts, wiped on drop.
+#[derive(Clone)]
+pub struct VerifiedResult {
+    claims: Zeroizing<String>,
+    verification_details: Zeroizing<String>,
+    verified_at: UnixMillis,
+}
+
+/// First byte of the stored form; raised when an older program could misread it.
+const VERSION: u8 = 1;
+
+impl VerifiedResult {
+    pub(crate) fn new(claims: String, verification_details: String, at: UnixMillis) -> Self {
+        Self {
+            claims: Zeroizing::new(claims),
+            verification_details: Zeroizing::new(verification_details),
+            verified_at: at,
+        }
+    }
+
+    /// The `claims` object as JSON text (decisions 9).
+    pub fn claims(&self) -> &str {
+        &self.claims
+    }
+
+    /// The `verification_details` object as JSON text (decisions 9).
+    pub fn verification_details(&self) -> &str {
+        &self.verification_details
+    }
+
+    /// When the session was verified.
+    pub fn verified_at(&self) -> UnixMillis {
+        self.verified_at
+    }
+
+    /// The result as bytes, for an embedder that lets it survive a restart. It holds claims, so
+    /// seal it, and erase it at [`VerifiedResult::redact_at`].
+    pub fn to_snapshot(&self) -> Zeroizing<Vec<u8>> {
+        let claims_len = u64::try_from(self.claims.len()).unwrap_or(u64::MAX);
+        let parts: [&[u8]; 5] = [
+            &[VERSION],
+            &self.verified_at.0.to_be_bytes(),
+            &claims_len.to_be_bytes(),
+            self.claims.as_bytes(),
+            self.verification_details.as_bytes(),
+        ];
+        // One allocation of the final size: a growing buffer would leave claims behind.
+        Zeroizing::new(parts.concat())
+    }
+
+    /// The result from [`VerifiedResult::to_snapshot`]'s bytes.
+    ///
+    /// # Errors
+    /// [`SnapshotError`]: the bytes are not of a version that can be read.
+    pub fn from_snapshot(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        Self::decode(bytes).ok_or(SnapshotError)
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (&[version], rest) = bytes.split_first_chunk()?;
+        let (&verified_at, rest) = rest.split_first_chunk()?;
+        let (&claims_len, rest) = rest.split_first_chunk()?;
+        let claims_len = usize::try_from(u64::from_be_bytes(claims_len)).ok()?;
+        let (claims, details) = core::str::from_utf8(rest).ok()?.split_at_checked(claims_len)?;
+        let verified_at = UnixMillis(u64::from_be_bytes(verified_at));
+        let (claims, details) = (String::from(claims), String::from(details));
+        (version == VERSION).then(|| Self::new(claims, details, verified_at))
+    }
+
+    /// When it must be gone from everywhere.
+    pub fn redact_at(&self) -> UnixMillis {
+        self.verified_at.plus(CLAIMS_RETENTION_MS)
+    }
+}
+
+impl fmt::Debug for VerifiedResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VerifiedResult(redact at {})", self.redact_at())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    fn result() -> VerifiedResult {
+        VerifiedResult::new(r#"{"name":"Érika"}"#.into(), r#"{"b":1}"#.into(), UnixMillis(5))
+    }
+
+    #[test]
+    fn a_stored_result_is_the_same_result() {
+        let again = VerifiedResult::from_snapshot(&result().to_snapshot()).unwrap();
+        assert_eq!(again.claims(), result().claims());
+        assert_eq!(again.verification_details(), result().verification_details());
+        assert_eq!((again.verified_at(), again.redact_at()), (UnixMillis(5), UnixMillis(30_005)));
+    }
+
+    #[test]
+    fn bytes_that_are_no_stored_result_are_refused() {
+        let good = result().to_snapshot().to_vec();
+        let altered = |at: usize, byte: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = byte;
+            bytes
+        };
+        // Another version, lengths beyond the end and within a character, broken UTF-8.
+        let split = u8::try_from("{\"name\":\"".len() + 1).unwrap();
+        for bad in [
+            good[..0].to_vec(),
+            good[..16].to_vec(),
+            altered(0, 2),
+            altered(9, 0xff),
+            altered(16, 0xff),
+            altered(16, split),
+            altered(20, 0xff),
+        ] {
+            assert!(VerifiedResult::from_snapshot(&bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn debug_output_has_no_claims() {
+        let text = alloc::format!("{:?}", result());
+        assert_eq!(text, "VerifiedResult(redact at 1970-01-01T00:00:30.005Z)");
+    }
+}

@@ -1,0 +1,169 @@
+//! A session as bytes for the embedder's database: versioned JSON without the result. It holds
+//! nonce and state, so seal it.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
+use crate::request::PresentationRequest;
+use crate::session::{Phase, RequestProfile, Revision, Session};
+use crate::time::UnixMillis;
+
+/// Raised when an older program could misread what a newer one stores.
+const VERSION: u32 = 1;
+
+/// Stored bytes that are no session of this version or an earlier one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct SnapshotError;
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a session snapshot that this version can read")
+    }
+}
+
+impl core::error::Error for SnapshotError {}
+
+/// The stored form, in one place for both directions.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Snapshot<'a> {
+    version: u32,
+    id: Cow<'a, SessionId>,
+    tenant: Cow<'a, TenantId>,
+    livemode: bool,
+    profile: Cow<'a, RequestProfile>,
+    client_identifier: Cow<'a, ClientIdentifier>,
+    response_uri: Cow<'a, str>,
+    nonce: Cow<'a, Nonce>,
+    state: Cow<'a, State>,
+    request: Cow<'a, PresentationRequest>,
+    created_at: UnixMillis,
+    expires_at: UnixMillis,
+    revision: Revision,
+    phase: Cow<'a, Phase>,
+    trust_version: Option<u64>,
+}
+
+impl Session {
+    /// The session as bytes, without its result.
+    pub fn to_snapshot(&self) -> Vec<u8> {
+        let snapshot = Snapshot {
+            version: VERSION,
+            id: Cow::Borrowed(&self.id),
+            tenant: Cow::Borrowed(&self.tenant),
+            livemode: self.livemode,
+            profile: Cow::Borrowed(&self.profile),
+            client_identifier: Cow::Borrowed(&self.client_identifier),
+            response_uri: Cow::Borrowed(&self.response_uri),
+            nonce: Cow::Borrowed(&self.nonce),
+            state: Cow::Borrowed(&self.state),
+            request: Cow::Borrowed(&self.request),
+            created_at: self.created_at,
+            expires_at: self.expires_at,
+            revision: self.revision,
+            phase: Cow::Borrowed(&self.phase),
+            trust_version: self.trust_version,
+        };
+        // Strings, numbers and lists of them always have a JSON text.
+        serde_json::to_vec(&snapshot).unwrap_or_default()
+    }
+
+    /// The session from [`Session::to_snapshot`]'s bytes.
+    ///
+    /// # Errors
+    /// [`SnapshotError`]: the bytes are not of a version that can be read.
+    pub fn from_snapshot(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        let snapshot: Snapshot<'_> = serde_json::from_slice(bytes).map_err(|_| SnapshotError)?;
+        if snapshot.version != VERSION {
+            return Err(SnapshotError);
+        }
+        Ok(Self {
+            id: snapshot.id.into_owned(),
+            tenant: snapshot.tenant.into_owned(),
+            livemode: snapshot.livemode,
+            profile: snapshot.profile.into_owned(),
+            client_identifier: snapshot.client_identifier.into_owned(),
+            response_uri: snapshot.response_uri.into_owned(),
+            nonce: snapshot.nonce.into_owned(),
+            state: snapshot.state.into_owned(),
+            request: snapshot.request.into_owned(),
+            created_at: snapshot.created_at,
+            expires_at: snapshot.expires_at,
+            revision: snapshot.revision,
+            phase: snapshot.phase.into_owned(),
+            trust_version: snapshot.trust_version,
+            result: None,
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::error::Reason;
+    use crate::request::{Scheme, fixtures};
+    use crate::session::{Input, VerifiedResult};
+
+    fn text(session: &Session) -> String {
+        String::from_utf8(session.to_snapshot()).unwrap()
+    }
+
+    #[test]
+    fn a_stored_session_is_the_same_session() {
+        let pending = fixtures::session(fixtures::two_credentials());
+        let reason = Reason::DigestMismatch;
+        let later = fixtures::NOW.plus(7);
+        let mut sessions = alloc::vec![pending.clone()];
+        for input in [Input::Hold, Input::Failed(reason), Input::Expired] {
+            sessions.push(pending.apply(input, later).unwrap().session);
+        }
+        for mut session in sessions {
+            session.trust_version = Some(7);
+            let again = Session::from_snapshot(&session.to_snapshot()).unwrap();
+            assert_eq!(alloc::format!("{again:?}"), alloc::format!("{session:?}"));
+            assert_eq!(again.deep_link(Scheme::Haip), session.deep_link(Scheme::Haip));
+            assert_eq!(text(&again), text(&session));
+        }
+    }
+
+    #[test]
+    fn a_snapshot_has_no_result_and_once_settled_no_nonce_and_no_state() {
+        let pending = fixtures::session(fixtures::one_credential());
+        let result =
+            VerifiedResult::new("{\"given_name\":\"Erika\"}".into(), "{}".into(), fixtures::NOW);
+        let settled = pending.apply(Input::Verified(result), fixtures::NOW).unwrap().session;
+        let stored = text(&settled);
+        for secret in ["Erika", pending.nonce.expose(), pending.state.expose()] {
+            assert!(!stored.contains(secret));
+        }
+        assert!(text(&pending).contains(pending.nonce.expose()));
+        assert!(Session::from_snapshot(stored.as_bytes()).unwrap().result.is_none());
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        let stored = text(&fixtures::session(fixtures::one_credential()));
+        for version in ["0", "2", "\"1\"", "null"] {
+            let other =
+                stored.replacen("\"version\":1", &alloc::format!("\"version\":{version}"), 1);
+            assert_ne!(other, stored);
+            assert_eq!(Session::from_snapshot(other.as_bytes()).err(), Some(SnapshotError));
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_snapshot_are_refused() {
+        let stored = text(&fixtures::session(fixtures::one_credential()));
+        let cut = &stored[..stored.len() - 1];
+        let more = stored.replacen("\"version\":1", "\"version\":1,\"more\":1", 1);
+        for bad in ["", "{}", "null", "[]", cut, &more] {
+            assert_eq!(Session::from_snapshot(bad.as_bytes()).err(), Some(SnapshotError), "{bad}");
+        }
+    }
+}

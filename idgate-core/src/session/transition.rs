@@ -1,0 +1,309 @@
+//! The only place that changes a phase: one `match` over (phase, input) (decisions 8).
+
+use alloc::vec::Vec;
+
+use crate::error::{Reason, ResponseError};
+use crate::ids::{Nonce, State};
+use crate::limits::VERIFYING_LEASE_MS;
+use crate::session::{Delivery, Effect, Phase, Revision, Session, Status, VerifiedResult};
+use crate::time::UnixMillis;
+
+/// A session as it shall be, and what follows from it. Commit it where the stored revision still
+/// is `from`; a lost race means that another answer settled the session.
+#[derive(Clone, Debug)]
+#[must_use = "nothing is stored until the transition is committed"]
+#[non_exhaustive]
+pub struct Transition {
+    /// The revision that must be stored for this to apply; 0: insert.
+    pub from: Revision,
+    /// The session afterwards.
+    pub session: Session,
+    /// To carry out after the commit, in order.
+    pub effects: Vec<Effect>,
+}
+
+/// What can happen to a session.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    /// A person followed `/open`, or a wallet fetched the request.
+    Followed,
+    /// An answer is good so far; its status must be asked for.
+    #[allow(dead_code)] // entered once a status source has to be asked
+    Hold,
+    /// The process that verified died.
+    LeaseLost,
+    /// An answer was evaluated and is genuine.
+    Verified(VerifiedResult),
+    /// An answer was evaluated and refused, or the wallet reported an error.
+    Failed(Reason),
+    /// Its time is over.
+    Expired,
+}
+
+impl Session {
+    /// Somebody followed the link: CREATED becomes PENDING. `None` when nothing changes.
+    pub fn followed(&self, now: UnixMillis) -> Option<Transition> {
+        if self.status_at(now) != Status::Created {
+            return None;
+        }
+        self.apply(Input::Followed, now).ok()
+    }
+
+    /// Materialises the expiry. `None` while it is not due, or when the session is settled.
+    pub fn expired(&self, now: UnixMillis) -> Option<Transition> {
+        if self.status_at(now) != Status::Expired {
+            return None;
+        }
+        self.apply(Input::Expired, now).ok()
+    }
+
+    /// Gives up a verification whose lease is over: PENDING again, or EXPIRED.
+    pub fn lease_lost(&self, now: UnixMillis) -> Option<Transition> {
+        match (&self.phase, self.status_at(now)) {
+            (Phase::Verifying { .. }, Status::Pending) => self.apply(Input::LeaseLost, now).ok(),
+            (Phase::Verifying { .. }, Status::Expired) => self.apply(Input::Expired, now).ok(),
+            _ => None,
+        }
+    }
+
+    /// The first transition of a session that was just made, in phase CREATED. A request by value
+    /// is in the tenant's hands at once, so the session is PENDING in the same commit.
+    pub(crate) fn open(mut self) -> Transition {
+        let from = self.revision;
+        let mut effects = Vec::with_capacity(3);
+        effects.push(publish(Status::Created, None, self.created_at));
+        match self.profile.delivery {
+            Delivery::Inline => {
+                self.phase = Phase::Pending;
+                effects.push(publish(Status::Pending, None, self.created_at));
+            }
+        }
+        effects.push(Effect::ExpireAt(self.expires_at));
+        self.revision = next(from);
+        Transition { from, session: self, effects }
+    }
+
+    /// What `input` makes of this session. Expiry is not looked at here: an answer that arrived in
+    /// time may finish after it.
+    ///
+    /// # Errors
+    /// [`ResponseError::SessionClosed`]: the phase does not take this input.
+    pub(crate) fn apply(&self, input: Input, now: UnixMillis) -> Result<Transition, ResponseError> {
+        use Phase::{Created, Expired, Failed, Pending, Verified, Verifying};
+        let mut result = None;
+        let phase = match (&self.phase, input) {
+            (Created, Input::Followed) | (Verifying { .. }, Input::LeaseLost) => Pending,
+            (Created | Pending, Input::Hold) => hold(now),
+            (Verifying { lease_until }, Input::Hold) if now >= *lease_until => hold(now),
+            (Created | Pending | Verifying { .. }, Input::Verified(verified)) => {
+                result = Some(verified);
+                Verified { at: now }
+            }
+            (Created | Pending | Verifying { .. }, Input::Failed(reason)) => {
+                Failed { at: now, reason }
+            }
+            (Created | Pending | Verifying { .. }, Input::Expired) => Expired { at: self.expiry() },
+            (Verified { .. } | Failed { .. } | Expired { .. }, _)
+            | (Pending | Verifying { .. }, Input::Followed)
+            | (Created | Pending, Input::LeaseLost)
+            | (Verifying { .. }, Input::Hold) => return Err(ResponseError::SessionClosed),
+        };
+        Ok(self.with(phase, result, now))
+    }
+
+    fn with(&self, phase: Phase, result: Option<VerifiedResult>, now: UnixMillis) -> Transition {
+        let mut session = Self { phase, result, revision: next(self.revision), ..self.clone() };
+        if session.settled_at().is_some() {
+            // Nonce and state die with the settlement: nothing can be answered any more.
+            session.nonce = Nonce::new("");
+            session.state = State::new("");
+        }
+        let effects = session.effects(now);
+        Transition { from: self.revision, session, effects }
+    }
+
+    /// What follows from the phase that was just entered.
+    fn effects(&self, now: UnixMillis) -> Vec<Effect> {
+        let (status, reason) = match &self.phase {
+            Phase::Created => (Status::Created, None),
+            Phase::Pending => (Status::Pending, None),
+            Phase::Verifying { .. } => (Status::Verifying, None),
+            Phase::Verified { .. } => (Status::Verified, None),
+            Phase::Failed { reason, .. } => (Status::Failed, Some(*reason)),
+            Phase::Expired { .. } => (Status::Expired, Some(Reason::SessionExpired)),
+        };
+        let mut effects = Vec::with_capacity(2);
+        effects.push(publish(status, reason, self.settled_at().unwrap_or(now)));
+        effects.extend(self.result.as_ref().map(|r| Effect::RedactClaimsAt(r.redact_at())));
+        effects
+    }
+}
+
+fn hold(now: UnixMillis) -> Phase {
+    Phase::Verifying { lease_until: now.plus(VERIFYING_LEASE_MS) }
+}
+
+fn next(revision: Revision) -> Revision {
+    Revision(revision.0.saturating_add(1))
+}
+
+fn publish(status: Status, reason: Option<Reason>, occurred_at: UnixMillis) -> Effect {
+    Effect::PublishStatus { status, reason, occurred_at }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::request::fixtures::{self, NOW};
+
+    const LATER: UnixMillis = UnixMillis(NOW.0 + 1000);
+    const END: UnixMillis = UnixMillis(NOW.0 + 300_000);
+
+    fn session(phase: Phase) -> Session {
+        let mut session = fixtures::session(fixtures::one_credential());
+        session.phase = phase;
+        session
+    }
+
+    fn verified(at: UnixMillis) -> Input {
+        Input::Verified(VerifiedResult::new("{}".into(), "{}".into(), at))
+    }
+
+    fn settled() -> [Phase; 3] {
+        let at = NOW;
+        let reason = Reason::NonceMismatch;
+        [Phase::Verified { at }, Phase::Failed { at, reason }, Phase::Expired { at }]
+    }
+
+    #[test]
+    fn an_inline_session_is_created_and_pending_in_one_commit() {
+        let transition = fixtures::creation(fixtures::one_credential());
+        assert_eq!(transition.from, Revision(0));
+        assert_eq!(transition.session.revision(), Revision(1));
+        assert_eq!(transition.session.phase(), &Phase::Pending);
+        let expected = [
+            publish(Status::Created, None, NOW),
+            publish(Status::Pending, None, NOW),
+            Effect::ExpireAt(END),
+        ];
+        assert_eq!(transition.effects, expected);
+    }
+
+    #[test]
+    fn a_good_answer_settles_and_is_redacted_30_seconds_later() {
+        let transition = session(Phase::Pending).apply(verified(LATER), LATER).unwrap();
+        assert_eq!((transition.from, transition.session.revision), (Revision(1), Revision(2)));
+        assert_eq!(transition.session.phase, Phase::Verified { at: LATER });
+        assert!(transition.session.result_at(LATER).is_some());
+        let expected =
+            [publish(Status::Verified, None, LATER), Effect::RedactClaimsAt(LATER.plus(30_000))];
+        assert_eq!(transition.effects, expected);
+    }
+
+    #[test]
+    fn a_refused_answer_settles_with_its_reason() {
+        let reason = Reason::SdHashMismatch;
+        let transition = session(Phase::Pending).apply(Input::Failed(reason), LATER).unwrap();
+        assert_eq!(transition.session.phase, Phase::Failed { at: LATER, reason });
+        assert_eq!(transition.effects, [publish(Status::Failed, Some(reason), LATER)]);
+    }
+
+    #[test]
+    fn an_answer_that_arrived_in_time_may_finish_after_expiry() {
+        let phases = [Phase::Pending, Phase::Verifying { lease_until: END.plus(9) }];
+        for phase in phases {
+            let transition = session(phase).apply(verified(END), END.plus(5)).unwrap();
+            assert_eq!(transition.session.status_at(END.plus(5)), Status::Verified);
+        }
+    }
+
+    #[test]
+    fn a_settled_session_takes_nothing() {
+        for phase in settled() {
+            let session = session(phase);
+            let inputs = [
+                Input::Followed,
+                Input::Hold,
+                Input::LeaseLost,
+                verified(NOW),
+                Input::Failed(Reason::WalletError),
+                Input::Expired,
+            ];
+            for input in inputs {
+                let error = session.apply(input, LATER).unwrap_err();
+                assert_eq!(error, ResponseError::SessionClosed);
+            }
+            assert!(session.followed(LATER).is_none());
+            assert!(session.expired(END).is_none());
+            assert!(session.lease_lost(END).is_none());
+        }
+    }
+
+    #[test]
+    fn hold_takes_a_lease_of_20_seconds() {
+        let transition = session(Phase::Pending).apply(Input::Hold, LATER).unwrap();
+        let lease_until = LATER.plus(20_000);
+        assert_eq!(transition.session.phase, Phase::Verifying { lease_until });
+        assert_eq!(transition.effects, [publish(Status::Verifying, None, LATER)]);
+        assert!(!transition.session.nonce.expose().is_empty());
+    }
+
+    #[test]
+    fn a_verification_cannot_be_held_twice_within_its_lease() {
+        let session = session(Phase::Verifying { lease_until: LATER });
+        let error = session.apply(Input::Hold, LATER.minus(1)).unwrap_err();
+        assert_eq!(error, ResponseError::SessionClosed);
+        assert!(session.apply(Input::Hold, LATER).is_ok());
+    }
+
+    #[test]
+    fn a_lost_lease_is_pending_or_expired() {
+        let session = session(Phase::Verifying { lease_until: LATER });
+        assert!(session.lease_lost(LATER.minus(1)).is_none());
+        let pending = session.lease_lost(LATER).unwrap();
+        assert_eq!(pending.session.phase, Phase::Pending);
+        assert_eq!(pending.effects, [publish(Status::Pending, None, LATER)]);
+        let expired = session.lease_lost(END).unwrap();
+        assert_eq!(expired.session.phase, Phase::Expired { at: END });
+        assert!(fixtures::session(fixtures::one_credential()).lease_lost(END).is_none());
+    }
+
+    #[test]
+    fn expiry_settles_at_expires_at_however_late_it_is_stored() {
+        let session = session(Phase::Pending);
+        assert!(session.expired(END.minus(1)).is_none());
+        let transition = session.expired(END.plus(77)).unwrap();
+        assert_eq!(transition.session.phase, Phase::Expired { at: END });
+        let expected = publish(Status::Expired, Some(Reason::SessionExpired), END);
+        assert_eq!(transition.effects, [expected]);
+    }
+
+    #[test]
+    fn a_verification_within_its_lease_does_not_expire() {
+        let lease_until = END.plus(10);
+        let session = session(Phase::Verifying { lease_until });
+        assert!(session.expired(END.plus(9)).is_none());
+        let transition = session.expired(END.plus(10)).unwrap();
+        assert_eq!(transition.session.phase, Phase::Expired { at: lease_until });
+    }
+
+    #[test]
+    fn following_the_link_makes_a_created_session_pending() {
+        let transition = session(Phase::Created).followed(LATER).unwrap();
+        assert_eq!(transition.session.phase, Phase::Pending);
+        assert_eq!(transition.effects, [publish(Status::Pending, None, LATER)]);
+        assert!(session(Phase::Created).followed(END).is_none());
+        assert!(session(Phase::Pending).followed(LATER).is_none());
+        assert!(session(Phase::Verifying { lease_until: END }).followed(LATER).is_none());
+    }
+
+    #[test]
+    fn nonce_and_state_die_with_the_settlement() {
+        let pending = session(Phase::Pending);
+        for input in [verified(LATER), Input::Failed(Reason::WalletError), Input::Expired] {
+            let settled = pending.apply(input, LATER).unwrap().session;
+            assert_eq!((settled.nonce.expose(), settled.state.expose()), ("", ""));
+        }
+    }
+}

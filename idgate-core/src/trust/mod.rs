@@ -1,0 +1,124 @@
+//! Who is trusted, for what: an immutable snapshot that the embedder builds and shares.
+
+mod bare_key;
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::bare_key::TrustedKey;
+use crate::ids::{DocType, IssuerId, NameSpace};
+
+/// Every trust entry at one moment. Reloading makes a new one; a session records which decided.
+#[derive(Clone, Debug, Default)]
+pub struct TrustSnapshot {
+    version: u64,
+    entries: BTreeMap<IssuerId, TrustEntry>,
+}
+
+impl TrustSnapshot {
+    /// A snapshot of `entries`; a later entry of the same name replaces an earlier one.
+    pub fn new(version: u64, entries: impl IntoIterator<Item = TrustEntry>) -> Self {
+        let entries = entries.into_iter().map(|entry| (entry.issuer_id.clone(), entry)).collect();
+        Self { version, entries }
+    }
+
+    /// The number its maker gave it.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The entry of that name.
+    pub fn entry(&self, issuer_id: &IssuerId) -> Option<&TrustEntry> {
+        self.entries.get(issuer_id)
+    }
+
+    /// All entries, by name.
+    pub fn entries(&self) -> impl Iterator<Item = &TrustEntry> {
+        self.entries.values()
+    }
+}
+
+/// One trusted issuer: its keys and what they may attest.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TrustEntry {
+    /// The name that requests use.
+    pub issuer_id: IssuerId,
+    /// The value that `iss` must have when it is present; `None`: not compared.
+    pub iss: Option<String>,
+    /// Accepted credential types; empty: any type of this issuer.
+    pub vct: Vec<String>,
+    /// Accepted mdoc document types; empty: whatever the request names.
+    pub doc_types: Vec<DocType>,
+    /// mdoc namespaces that a request may leave unnamed.
+    pub namespaces: Vec<NameSpace>,
+    /// The claims that the legacy request form asks for.
+    pub default_claims: Vec<String>,
+    /// Issuer keys of SD-JWT VC.
+    pub keys: Vec<TrustedKey>,
+    /// What to do about revocation.
+    pub revocation: RevocationPolicy,
+}
+
+impl TrustEntry {
+    /// An entry without material that accepts any type. `iss` is compared when the name is a URL
+    /// or a DID.
+    pub fn new(issuer_id: IssuerId) -> Self {
+        let name = issuer_id.as_str();
+        let compared = name.starts_with("did:") || name.contains("://");
+        let iss = compared.then(|| String::from(name));
+        Self {
+            issuer_id,
+            iss,
+            vct: Vec::new(),
+            doc_types: Vec::new(),
+            namespaces: Vec::new(),
+            default_claims: Vec::new(),
+            keys: Vec::new(),
+            revocation: RevocationPolicy::default(),
+        }
+    }
+
+    /// The keys that serve a session of this mode: test material serves test sessions only.
+    pub fn keys_for(&self, livemode: bool) -> impl Iterator<Item = &TrustedKey> {
+        self.keys.iter().filter(move |key| !(livemode && key.test_only))
+    }
+}
+
+/// What to do about the revocation status of a credential.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RevocationPolicy {
+    /// A published status must be checked and good; none published is reported so.
+    #[default]
+    IfPublished,
+    /// A credential that publishes no status is refused.
+    Required,
+    /// Status is not looked at, and the result says so.
+    Off,
+}
+
+impl RevocationPolicy {
+    /// From its name, as `if_published`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "if_published" => Some(Self::IfPublished),
+            "required" => Some(Self::Required),
+            "off" => Some(Self::Off),
+            _ => None,
+        }
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::IfPublished => "if_published",
+            Self::Required => "required",
+            Self::Off => "off",
+        }
+    }
+}

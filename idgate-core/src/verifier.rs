@@ -1,0 +1,254 @@
+//! The way in: decisions in order, an incomplete verifier does not compile.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+
+use url::{Host, Url};
+
+use crate::crypto::CryptoProvider;
+use crate::entropy::Entropy;
+use crate::error::{ConfigError, CreateError};
+use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
+use crate::request::PresentationRequest;
+use crate::session::{Phase, RequestProfile, Revision, Session, Transition};
+use crate::time::UnixMillis;
+use crate::trust::TrustSnapshot;
+
+/// A configured verifier. Cheap to clone; replace it to change trust.
+#[derive(Clone, Debug)]
+pub struct Verifier {
+    pub(crate) provider: CryptoProvider,
+    pub(crate) base_url: String,
+    pub(crate) trust: Arc<TrustSnapshot>,
+}
+
+/// Collects the decisions that a [`Verifier`] needs; the type says which come next.
+#[derive(Clone, Debug)]
+pub struct VerifierBuilder<S> {
+    provider: CryptoProvider,
+    state: S,
+}
+
+/// Next: [`VerifierBuilder::inline`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WantsIdentity {}
+
+/// Next: [`VerifierBuilder::trust`].
+#[derive(Clone, Debug)]
+pub struct WantsTrust {
+    base_url: String,
+}
+
+/// Next: [`VerifierBuilder::build`].
+#[derive(Clone, Debug)]
+pub struct Ready {
+    base_url: String,
+    trust: Arc<TrustSnapshot>,
+}
+
+impl Verifier {
+    /// Starts with the cryptography.
+    pub fn builder(provider: CryptoProvider) -> VerifierBuilder<WantsIdentity> {
+        VerifierBuilder { provider, state: WantsIdentity {} }
+    }
+
+    /// The trust snapshot that decides.
+    pub fn trust(&self) -> &Arc<TrustSnapshot> {
+        &self.trust
+    }
+
+    /// Where wallets reach the gateway, without a trailing slash.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Makes a session for `tenant`. Commit the transition, then answer with
+    /// [`crate::Session::invitation`].
+    ///
+    /// # Errors
+    /// There is no entropy.
+    pub fn create_session(
+        &self,
+        request: PresentationRequest,
+        tenant: TenantId,
+        livemode: bool,
+        entropy: &mut dyn Entropy,
+        now: UnixMillis,
+    ) -> Result<Transition, CreateError> {
+        let id = SessionId::fresh(entropy)?;
+        let response_uri = format!("{}/v1/oid4vp/response/{id}", self.base_url);
+        let session = Session {
+            id,
+            tenant,
+            livemode,
+            profile: RequestProfile::inline(),
+            client_identifier: ClientIdentifier::new(format!("redirect_uri:{response_uri}")),
+            response_uri,
+            nonce: Nonce::fresh(entropy)?,
+            state: State::fresh(entropy)?,
+            created_at: now,
+            expires_at: now.plus(request.ttl_ms),
+            request,
+            revision: Revision(0),
+            phase: Phase::Created,
+            trust_version: None,
+            result: None,
+        };
+        Ok(session.open())
+    }
+}
+
+impl VerifierBuilder<WantsIdentity> {
+    /// Unsigned requests by value. `base_url` is where wallets reach the gateway, as
+    /// `https://gateway.example`; answers go to `{base_url}/v1/oid4vp/response/{session id}`.
+    pub fn inline(self, base_url: impl Into<String>) -> VerifierBuilder<WantsTrust> {
+        let state = WantsTrust { base_url: base_url.into() };
+        VerifierBuilder { provider: self.provider, state }
+    }
+}
+
+impl VerifierBuilder<WantsTrust> {
+    /// Who is trusted, for what.
+    pub fn trust(self, snapshot: Arc<TrustSnapshot>) -> VerifierBuilder<Ready> {
+        let state = Ready { base_url: self.state.base_url, trust: snapshot };
+        VerifierBuilder { provider: self.provider, state }
+    }
+}
+
+impl VerifierBuilder<Ready> {
+    /// Checks that the decisions fit together.
+    ///
+    /// # Errors
+    /// [`ConfigError`], for the operator.
+    pub fn build(self) -> Result<Verifier, ConfigError> {
+        let base_url = origin_of(&self.state.base_url).map_err(ConfigError::BaseUrl)?;
+        Ok(Verifier { provider: self.provider, base_url, trust: self.state.trust })
+    }
+}
+
+/// A base URL is an origin: every link is the origin and a path. Plain http is for loopback, where
+/// nobody listens in.
+fn origin_of(base_url: &str) -> Result<String, &'static str> {
+    let Some((_, authority)) = base_url.split_once("://") else {
+        return Err("must be absolute, as https://gateway.example");
+    };
+    if authority.contains('@') {
+        return Err("must have no user information");
+    }
+    if authority.contains(['/', '?', '#', '\\']) {
+        return Err("must have no path, query or fragment, and no trailing slash");
+    }
+    if base_url.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Err("must have no white space");
+    }
+    let url = Url::parse(base_url).map_err(|_| "is not a URL")?;
+    match url.scheme() {
+        "https" => {}
+        "http" if is_loopback(&url) => {}
+        "http" => return Err("must be https; http is for loopback only"),
+        _ => return Err("must be https"),
+    }
+    Ok(url.origin().ascii_serialization())
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::entropy::EntropyUnavailable;
+    use crate::request::fixtures::{self, NO_CRYPTO, NOW};
+
+    fn build(base_url: &str) -> Result<Verifier, ConfigError> {
+        Verifier::builder(NO_CRYPTO).inline(base_url).trust(Arc::new(fixtures::trust())).build()
+    }
+
+    #[test]
+    fn base_urls_are_https_origins_or_http_on_loopback() {
+        for (good, expected) in [
+            ("https://gateway.example", "https://gateway.example"),
+            ("https://Gateway.Example:443", "https://gateway.example"),
+            ("https://gateway.example:8443", "https://gateway.example:8443"),
+            ("http://localhost:8080", "http://localhost:8080"),
+            ("http://127.0.0.1:1", "http://127.0.0.1:1"),
+            ("http://127.9.9.9", "http://127.9.9.9"),
+            ("http://[::1]:8080", "http://[::1]:8080"),
+        ] {
+            assert_eq!(build(good).unwrap().base_url(), expected);
+        }
+    }
+
+    #[test]
+    fn other_base_urls_are_refused() {
+        for (bad, why) in [
+            ("gateway.example", "absolute"),
+            ("", "absolute"),
+            ("https://", "not a URL"),
+            ("https://[", "not a URL"),
+            ("https://a.example:99999", "not a URL"),
+            ("https://gateway.example/", "no path"),
+            ("https://gateway.example/v1", "no path"),
+            ("https://gateway.example?x", "no path"),
+            ("https://gateway.example#x", "no path"),
+            ("https://gateway.example\\v1", "no path"),
+            ("https://user@gateway.example", "user information"),
+            ("https://user:pass@gateway.example", "user information"),
+            (" https://gateway.example", "white space"),
+            ("https://gateway.example\n", "white space"),
+            ("http://gateway.example", "http is for loopback"),
+            ("http://192.168.1.1", "http is for loopback"),
+            ("http://localhost.example", "http is for loopback"),
+            ("ftp://127.0.0.1", "must be https"),
+        ] {
+            let error = build(bad).unwrap_err();
+            assert!(
+                matches!(error, ConfigError::BaseUrl(text) if text.contains(why)),
+                "{bad}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_new_session_has_everything_that_its_request_carries() {
+        let transition = fixtures::creation(fixtures::one_credential());
+        let session = transition.session;
+        assert!(session.id().as_str().starts_with("ses_"));
+        assert_eq!(session.id().as_str().len(), 26);
+        let response_uri =
+            format!("https://gateway.example/v1/oid4vp/response/{}", session.id().as_str());
+        assert_eq!(session.response_uri(), response_uri);
+        assert_eq!(session.client_identifier().as_str(), format!("redirect_uri:{response_uri}"));
+        assert_eq!((session.created_at(), session.expires_at()), (NOW, NOW.plus(300_000)));
+        assert!(session.livemode());
+        assert_eq!(session.profile(), &RequestProfile::inline());
+        assert_eq!(session.trust_version(), None);
+    }
+
+    #[test]
+    fn without_entropy_there_is_no_session() {
+        struct Empty(u8);
+        impl Entropy for Empty {
+            fn fill(&mut self, _out: &mut [u8]) -> Result<(), EntropyUnavailable> {
+                self.0 = self.0.checked_sub(1).ok_or(EntropyUnavailable::new())?;
+                Ok(())
+            }
+        }
+        for draws in 0..3 {
+            let request = fixtures::one_credential();
+            let tenant = TenantId::new("cli_1");
+            let result =
+                fixtures::verifier().create_session(request, tenant, true, &mut Empty(draws), NOW);
+            assert!(matches!(result, Err(CreateError::Entropy(_))), "{draws}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The checks by name and clause, and the report that says which passed.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::error::VerifyError;
+
+macro_rules! checks {
+    ($($group:literal { $($variant:ident: $title:literal, $clause:literal;)* })*) => {
+        /// One rule that an answer must satisfy.
+        #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+        #[non_exhaustive]
+        pub enum Check { $($(#[doc = concat!($title, " (", $clause, ")")] $variant,)*)* }
+
+        impl Check {
+            /// Every check, in the order in which they are made.
+            pub const ALL: &'static [Self] = &[$($(Self::$variant,)*)*];
+
+            /// What it belongs to.
+            pub const fn group(self) -> &'static str {
+                match self { $($(Self::$variant => $group,)*)* }
+            }
+
+            /// What must hold.
+            pub const fn title(self) -> &'static str {
+                match self { $($(Self::$variant => $title,)*)* }
+            }
+
+            /// The clause that it implements.
+            pub const fn clause(self) -> &'static str {
+                match self { $($(Self::$variant => $clause,)*)* }
+            }
+        }
+    };
+}
+
+checks! {
+    "answer" {
+        Submission: "the answer maps onto the request", "OpenID4VP 8.1, Presentation Exchange 2 6";
+        Limits: "the answer stays within its bounds", "idgate limits";
+    }
+    "text" {
+        SdJwtShape: "issuer JWT, disclosures and key binding JWT are separable", "RFC 9901 4";
+        IssuerJwt: "the issuer JWT is strict JSON in strict base64url", "RFC 7515 7.1, RFC 9901 4.1";
+        KeyBindingPresent: "a key binding JWT is there", "RFC 9901 7.3 step 1";
+    }
+    "issuer" {
+        CredentialType: "typ is that of an SD-JWT VC", "SD-JWT VC 2.2.1";
+        IssuerAlg: "alg fits a trusted key", "RFC 8725 3.1, RFC 7518 3.4";
+        IssuerSignature: "a trusted key signed it", "RFC 9901 7.1 step 2";
+        Issuer: "iss is the trusted issuer", "SD-JWT VC 2.2.2.1";
+        Vct: "vct is an accepted type", "SD-JWT VC 2.2.2.1";
+        SdAlg: "_sd_alg is an accepted hash", "RFC 9901 4.1.1";
+    }
+    "disclosures" {
+        DisclosureFormat: "each disclosure is well-formed for its place", "RFC 9901 4.2, 7.1 step 3";
+        DigestPlaces: "digests stand only where they may", "RFC 9901 4.2.4";
+        DisclosedName: "disclosed names are new and not reserved", "RFC 9901 7.1 step 3";
+        DigestsUnique: "no digest or disclosure appears twice", "RFC 9901 7.1 step 4";
+        NeverDisclosed: "security claims are not selectively disclosed", "SD-JWT VC 2.2.2.3";
+        AllReferenced: "the issuer signed every disclosure's digest", "RFC 9901 7.1 step 5";
+    }
+    "validity" {
+        Expiry: "exp is ahead", "RFC 7519 4.1.4";
+        NotBefore: "nbf and iat are past", "RFC 7519 4.1.5, 4.1.6";
+        CredentialAudience: "aud of the credential, if any, includes the verifier", "RFC 9901 7.1 step 6";
+    }
+    "holder" {
+        ConfirmationKey: "cnf holds the holder's public key", "RFC 7800 3.2, RFC 9901 4.1.2";
+        KeyBindingJwt: "the key binding JWT is strict JSON in strict base64url", "RFC 9901 4.3";
+        KeyBindingTyp: "typ is kb+jwt", "RFC 9901 7.3 step 5a";
+        KeyBindingAlg: "alg fits the holder's key", "RFC 9901 7.3 step 5b";
+        KeyBindingSignature: "the holder's key signed it", "RFC 9901 7.3 step 5c";
+        KeyBindingTime: "iat lies in the session's time; exp and nbf, if any, hold", "RFC 9901 7.3 step 5e";
+        Audience: "aud is this verifier", "RFC 9901 7.3 step 5f, OpenID4VP 14.8";
+        Nonce: "nonce is this request's", "RFC 9901 7.3 step 5f, OpenID4VP 14.1";
+        SdHash: "sd_hash covers this presentation", "RFC 9901 4.3.1, 7.3 step 5g";
+    }
+    "request" {
+        ClaimsPresent: "every requested claim is there", "OpenID4VP 14.9";
+        ClaimFilters: "every claim meets its filter", "Presentation Exchange 2 5.2.2";
+        SameSubject: "credentials of a group are about one person", "idgate same_subject_groups";
+    }
+    "status" {
+        Status: "the credential is not revoked", "draft-ietf-oauth-status-list 8.3";
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.title())
+    }
+}
+
+/// A set of checks.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct CheckSet(u64);
+
+const _: () = assert!(Check::ALL.len() <= 64);
+
+impl CheckSet {
+    pub(crate) fn insert(&mut self, check: Check) {
+        self.0 |= Self::bit(check);
+    }
+
+    /// Whether `check` is in the set.
+    pub fn contains(self, check: Check) -> bool {
+        self.0 & Self::bit(check) != 0
+    }
+
+    const fn bit(check: Check) -> u64 {
+        1 << (check as u64)
+    }
+}
+
+/// What was checked of one presentation.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CredentialReport {
+    /// The id of the credential in the request.
+    pub id: String,
+    /// What passed.
+    pub passed: CheckSet,
+    /// What failed first.
+    pub failed: Option<VerifyError>,
+}
+
+impl CredentialReport {
+    pub(crate) fn pass(&mut self, check: Check) {
+        self.passed.insert(check);
+    }
+
+    /// The checks that were made, in order, and whether each passed.
+    pub fn checks(&self) -> impl Iterator<Item = (Check, bool)> {
+        let failed = self.failed.as_ref().map(|error| error.check);
+        Check::ALL.iter().filter_map(move |check| match Some(*check) == failed {
+            true => Some((*check, false)),
+            false => self.passed.contains(*check).then_some((*check, true)),
+        })
+    }
+}
+
+/// What was checked of one answer. Names checks and clauses, never what was presented.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Report {
+    /// A failure of the answer as a whole.
+    pub failed: Option<VerifyError>,
+    /// Presentation by presentation, as far as it went.
+    pub credentials: Vec<CredentialReport>,
+}
+
+impl Report {
+    /// What failed, if anything.
+    pub fn error(&self) -> Option<&VerifyError> {
+        self.failed.as_ref().or_else(|| self.credentials.iter().find_map(|c| c.failed.as_ref()))
+    }
+}

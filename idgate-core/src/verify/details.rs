@@ -1,0 +1,93 @@
+//! `verification_details`: what a tenant may know beside the claims (decisions 9).
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+use serde::Serialize;
+
+use super::Verification;
+use super::proof::VerifiedCredential;
+use crate::crypto::HashAlg;
+use crate::time::UnixMillis;
+
+#[derive(Serialize)]
+struct Details<'d> {
+    request_mode: &'static str,
+    verified_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_code: Option<&'d str>,
+    credentials: Vec<CredentialDetails<'d>>,
+    same_subject: Vec<Group<'d>>,
+}
+
+#[derive(Serialize)]
+struct CredentialDetails<'d> {
+    id: &'d str,
+    format: &'static str,
+    issuer_id: &'d str,
+    credential_type: &'d str,
+    issuer: Option<&'d str>,
+    alg: &'static str,
+    holder_binding: &'static str,
+    trust: &'static str,
+    trust_anchor_sha256: String,
+    valid_from: Option<String>,
+    valid_until: Option<String>,
+    revocation: &'static str,
+}
+
+#[derive(Serialize)]
+struct Group<'d> {
+    ids: &'d [String],
+    matched: bool,
+}
+
+pub(super) fn render(verification: &Verification<'_>, verified: &[VerifiedCredential]) -> String {
+    let session = verification.session();
+    let request = session.request();
+    let credentials = request.credentials.iter().zip(verified).map(|(asked, verified)| {
+        let facts = verified.facts();
+        CredentialDetails {
+            id: &asked.id,
+            format: asked.format.name(),
+            issuer_id: asked.issuer_id.as_str(),
+            credential_type: &facts.credential_type,
+            issuer: facts.issuer.as_deref(),
+            alg: facts.alg.name(),
+            holder_binding: "kb_jwt",
+            trust: "issuer_key",
+            trust_anchor_sha256: hex(verification
+                .provider()
+                .hash(HashAlg::Sha256, &facts.issuer_key.spki_der())
+                .as_bytes()),
+            valid_from: facts.valid_from.map(|at: UnixMillis| at.to_string()),
+            valid_until: facts.valid_until.map(|at| at.to_string()),
+            revocation: verified.revocation().name(),
+        }
+    });
+    let details = Details {
+        request_mode: session.profile().request_mode(),
+        verified_at: verification.now.to_string(),
+        response_code: verification.response_code.as_deref(),
+        credentials: credentials.collect(),
+        same_subject: request
+            .same_subject_groups
+            .iter()
+            .map(|ids| Group { ids, matched: true })
+            .collect(),
+    };
+    serde_json::to_string(&details).unwrap_or_default()
+}
+
+/// A JSON string literal.
+pub(super) fn json_string(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _infallible = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,73 @@
+//! What a presentation must satisfy. Nonce and audience are not optional.
+
+use alloc::string::String;
+
+use crate::crypto::Alg;
+use crate::request::{ClaimFilter, ClaimPath};
+use crate::time::UnixMillis;
+use crate::trust::{TrustEntry, TrustedKey};
+
+/// The expectation on one presentation.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Expected<'e> {
+    /// Who must have issued it.
+    pub issuer: &'e TrustEntry,
+    /// Live sessions do without test-only material.
+    pub livemode: bool,
+    /// The `client_id` exactly as sent.
+    pub audience: &'e str,
+    /// The request's nonce.
+    pub nonce: &'e str,
+    /// When the request was made: a proof from before it is stale.
+    pub requested_at: UnixMillis,
+    /// The time of verification.
+    pub now: UnixMillis,
+    /// Narrows the issuer's algorithm.
+    pub alg: Option<Alg>,
+    /// The claims that must be there; only these come back.
+    pub claims: &'e [String],
+    /// Conditions on them.
+    pub filters: &'e [(String, ClaimFilter)],
+    /// What to compare within a same-subject group.
+    pub subject_paths: &'e [ClaimPath],
+    /// Accepted types; empty: the trust entry's.
+    pub vct: &'e [String],
+}
+
+impl<'e> Expected<'e> {
+    /// For a live session that asks for no claims; set the public fields for more.
+    pub fn new(
+        issuer: &'e TrustEntry,
+        audience: &'e str,
+        nonce: &'e str,
+        requested_at: UnixMillis,
+        now: UnixMillis,
+    ) -> Self {
+        Self {
+            issuer,
+            livemode: true,
+            audience,
+            nonce,
+            requested_at,
+            now,
+            alg: None,
+            claims: &[],
+            filters: &[],
+            subject_paths: &[],
+            vct: &[],
+        }
+    }
+
+    /// The keys that count.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'e TrustedKey> {
+        self.issuer.keys_for(self.livemode)
+    }
+
+    /// A type must be accepted by the trust entry in force and, when the session recorded types,
+    /// by those too: what the operator withdrew is withdrawn.
+    pub(crate) fn accepts_type(&self, vct: &str) -> bool {
+        let listed = |types: &[String]| types.is_empty() || types.iter().any(|t| t == vct);
+        listed(&self.issuer.vct) && listed(self.vct)
+    }
+}

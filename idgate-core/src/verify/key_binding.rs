@@ -1,0 +1,157 @@
+//! The holder's proof: a JWT by the credential's own key over our nonce, our audience and exactly
+//! this presentation (RFC 9901 4.3, 7.3). One function per member.
+
+use super::check::{Check, CredentialReport};
+use super::expected::Expected;
+use super::proof::HolderBound;
+use super::sd_jwt::numeric_date;
+use crate::codec::base64url;
+use crate::codec::json::{Kind, Tape, Value};
+use crate::crypto::{CryptoProvider, HashAlg, Jwk, PublicKey, ct};
+use crate::error::{Reason, VerifyError};
+use crate::formats::sd_jwt_vc::{KEY_BINDING_TYPE, ParsedSdJwt, ProcessedPayload};
+use crate::jose::{self, Header};
+use crate::limits::CLOCK_SKEW_MS;
+
+/// Binds the presentation to its holder and to our request.
+pub(super) fn bind_holder(
+    provider: &CryptoProvider,
+    parsed: &ParsedSdJwt<'_>,
+    tape: &Tape<'_>,
+    credential: &ProcessedPayload<'_, '_>,
+    hash_alg: HashAlg,
+    expected: &Expected<'_>,
+    report: &mut CredentialReport,
+) -> Result<HolderBound, VerifyError> {
+    let missing = Reason::HolderBindingMissing;
+    let proof = parsed.key_binding.as_ref().ok_or(VerifyError::new(
+        missing,
+        Check::KeyBindingPresent,
+        "the presentation has no key binding JWT",
+    ))?;
+    let key = read_cnf(credential)?;
+    report.pass(Check::ConfirmationKey);
+    let payload = tape.value(proof.payload);
+    if payload.kind() != Kind::Object {
+        return Err(invalid(Check::KeyBindingJwt, "the key binding payload is no object"));
+    }
+    let header = Header::from_json(tape.value(proof.header))
+        .map_err(|_| invalid(Check::KeyBindingJwt, "the key binding header cannot be used"))?;
+    check_typ(&header)?;
+    report.pass(Check::KeyBindingTyp);
+    check_alg(&header, &key)?;
+    report.pass(Check::KeyBindingAlg);
+    let mut buffer = [0; 132];
+    jose::decode_signature(proof.jws.signature, &mut buffer)
+        .and_then(|sig| provider.verify(&key, proof.jws.signing_input.as_bytes(), sig).ok())
+        .ok_or(invalid(Check::KeyBindingSignature, "the holder's key did not sign this"))?;
+    report.pass(Check::KeyBindingSignature);
+    check_time(payload, expected)?;
+    report.pass(Check::KeyBindingTime);
+    check_aud(payload, expected)?;
+    report.pass(Check::Audience);
+    check_nonce(payload, expected)?;
+    report.pass(Check::Nonce);
+    check_sd_hash(payload, provider, hash_alg, parsed.bound)?;
+    report.pass(Check::SdHash);
+    Ok(HolderBound::assertion())
+}
+
+fn invalid(check: Check, detail: &'static str) -> VerifyError {
+    VerifyError::new(Reason::HolderBindingInvalid, check, detail)
+}
+
+/// RFC 7800 3.2: the key comes from the credential, never from a header.
+fn read_cnf(credential: &ProcessedPayload<'_, '_>) -> Result<PublicKey, VerifyError> {
+    let check = Check::ConfirmationKey;
+    let cnf = credential.get("cnf").ok_or(VerifyError::new(
+        Reason::HolderBindingMissing,
+        check,
+        "the credential has no cnf: it is bound to no holder",
+    ))?;
+    let jwk = cnf.get("jwk").ok_or(invalid(check, "cnf has no jwk"))?;
+    let jwk = Jwk::from_json(jwk).map_err(|_| invalid(check, "cnf.jwk is no usable public key"))?;
+    Ok(jwk.key)
+}
+
+fn check_typ(header: &Header<'_>) -> Result<(), VerifyError> {
+    header
+        .has_typ(KEY_BINDING_TYPE)
+        .then_some(())
+        .ok_or(invalid(Check::KeyBindingTyp, "typ is not kb+jwt"))
+}
+
+fn check_alg(header: &Header<'_>, key: &PublicKey) -> Result<(), VerifyError> {
+    let good = header.alg() == Some(key.alg());
+    good.then_some(()).ok_or(VerifyError::new(
+        Reason::AlgorithmNotAllowed,
+        Check::KeyBindingAlg,
+        "alg does not fit the holder's key",
+    ))
+}
+
+/// Not before the request was made, not after now; a minute's skew on both sides.
+fn check_time(payload: Value<'_, '_>, expected: &Expected<'_>) -> Result<(), VerifyError> {
+    let stale = |detail| VerifyError::new(Reason::KbJwtStale, Check::KeyBindingTime, detail);
+    let latest = expected.now.plus(CLOCK_SKEW_MS);
+    let iat = payload.get("iat").and_then(numeric_date);
+    let iat = iat.ok_or(stale("iat is missing or no number"))?;
+    if iat < expected.requested_at.minus(CLOCK_SKEW_MS) || iat > latest {
+        return Err(stale("iat is outside the session's time"));
+    }
+    if let Some(exp) = payload.get("exp") {
+        let exp = numeric_date(exp).ok_or(stale("exp is no number"))?;
+        if exp.plus(CLOCK_SKEW_MS) <= expected.now {
+            return Err(stale("exp is past"));
+        }
+    }
+    if let Some(nbf) = payload.get("nbf") {
+        let nbf = numeric_date(nbf).ok_or(stale("nbf is no number"))?;
+        if nbf > latest {
+            return Err(stale("nbf is ahead"));
+        }
+    }
+    Ok(())
+}
+
+/// One string, equal to our `client_id` as sent; an array is refused even if it includes us.
+fn check_aud(payload: Value<'_, '_>, expected: &Expected<'_>) -> Result<(), VerifyError> {
+    let aud = payload.get("aud").and_then(Value::as_str);
+    let good = aud.is_some_and(|aud| ct::eq(aud.as_bytes(), expected.audience.as_bytes()));
+    good.then_some(()).ok_or(VerifyError::new(
+        Reason::AudienceMismatch,
+        Check::Audience,
+        "aud is not the client_id of the request",
+    ))
+}
+
+fn check_nonce(payload: Value<'_, '_>, expected: &Expected<'_>) -> Result<(), VerifyError> {
+    let nonce = payload.get("nonce").and_then(Value::as_str);
+    let good = !expected.nonce.is_empty()
+        && nonce.is_some_and(|nonce| ct::eq(nonce.as_bytes(), expected.nonce.as_bytes()));
+    good.then_some(()).ok_or(VerifyError::new(
+        Reason::NonceMismatch,
+        Check::Nonce,
+        "nonce is not that of the request",
+    ))
+}
+
+/// RFC 9901 4.3.1: the hash of the text up to and including the last tilde.
+fn check_sd_hash(
+    payload: Value<'_, '_>,
+    provider: &CryptoProvider,
+    alg: HashAlg,
+    bound: &str,
+) -> Result<(), VerifyError> {
+    let mut buffer = [0; 86];
+    let hash = provider.hash(alg, bound.as_bytes());
+    let hash = base64url::encode_into(hash.as_bytes(), &mut buffer).unwrap_or_default();
+    let given = payload.get("sd_hash").and_then(Value::as_str);
+    let good =
+        !hash.is_empty() && given.is_some_and(|given| ct::eq(given.as_bytes(), hash.as_bytes()));
+    good.then_some(()).ok_or(VerifyError::new(
+        Reason::SdHashMismatch,
+        Check::SdHash,
+        "sd_hash is not the hash of this presentation",
+    ))
+}

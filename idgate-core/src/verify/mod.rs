@@ -1,0 +1,146 @@
+//! The verdict: the submission, then credential by credential, then the request's own conditions,
+//! then status. Claims leave only inside [`VerifiedCredential`].
+
+mod check;
+mod details;
+mod evaluate;
+mod expected;
+mod key_binding;
+mod proof;
+mod sd_jwt;
+mod subject_groups;
+#[cfg(all(test, feature = "aws-lc-rs", feature = "rustcrypto"))]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]
+mod vector_tests;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+pub use self::check::{Check, CheckSet, CredentialReport, Report};
+pub use self::evaluate::verify_sd_jwt_vc;
+pub use self::expected::Expected;
+pub use self::proof::{CredentialFacts, DisclosedClaims, Revocation, VerifiedCredential};
+use crate::codec::base64url;
+use crate::entropy::Entropy;
+use crate::error::{Reason, ResponseError};
+
+use crate::response::{DirectPost, WalletResponse, with_response_code};
+use crate::session::{Input, Session, Transition};
+use crate::time::UnixMillis;
+use crate::verifier::Verifier;
+
+/// What to answer to the wallet once the transition is committed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum WalletReply {
+    /// 200 `{"status":"ok"}`, with `redirect_uri` when the session has one.
+    Accepted {
+        /// The session's `redirect_uri` with its `response_code`.
+        redirect_uri: Option<String>,
+    },
+    /// 200 `{"status":"ok"}`: the wallet reported an error, and it is noted.
+    ErrorNoted,
+    /// 400 `invalid_presentation`, whatever the reason.
+    Refused,
+}
+
+/// One step of a verification.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Step {
+    /// Commit the transition, then answer the wallet.
+    Done(Box<Decision>),
+}
+
+/// A finished verification.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Decision {
+    /// To commit; a lost race is answered 409.
+    pub transition: Transition,
+    /// To answer after the commit.
+    pub reply: WalletReply,
+    /// For operators: which checks passed, which failed, per credential.
+    pub report: Report,
+}
+
+/// A verification under way.
+#[derive(Debug)]
+pub struct Verification<'s> {
+    verifier: &'s Verifier,
+    session: &'s Session,
+    answer: DirectPost<'s>,
+    /// 128 fresh bits when the session has a `redirect_uri`.
+    response_code: Option<String>,
+    now: UnixMillis,
+}
+
+impl Verifier {
+    /// Takes a wallet's answer (OpenID4VP 8.2, decisions 6). Errors change nothing: there is
+    /// nothing to store.
+    ///
+    /// # Errors
+    /// The session is closed, `state` is wrong, or the answer is not well-formed.
+    pub fn begin<'s>(
+        &'s self,
+        session: &'s Session,
+        response: WalletResponse<'s>,
+        entropy: &mut dyn Entropy,
+        now: UnixMillis,
+    ) -> Result<Verification<'s>, ResponseError> {
+        let answer = DirectPost::parse(response)?;
+        if !session.accepts_response(now) {
+            return Err(ResponseError::SessionClosed);
+        }
+        let (DirectPost::Presentation { state, .. } | DirectPost::Error { state }) = &answer;
+        if !session.state.matches(state) {
+            return Err(ResponseError::StateMismatch);
+        }
+        let response_code = match session.request.redirect_uri {
+            Some(_) => Some(fresh_response_code(entropy).map_err(ResponseError::Entropy)?),
+            None => None,
+        };
+        Ok(Verification { verifier: self, session, answer, response_code, now })
+    }
+}
+
+impl Verification<'_> {
+    /// Goes as far as possible without the world.
+    ///
+    /// # Errors
+    /// The session settled meanwhile.
+    pub fn step(&mut self) -> Result<Step, ResponseError> {
+        let mut report = Report::default();
+        let (input, reply) = match &self.answer {
+            DirectPost::Error { .. } => {
+                (Input::Failed(Reason::WalletError), WalletReply::ErrorNoted)
+            }
+            DirectPost::Presentation { vp_token, submission, .. } => {
+                match self.evaluate(vp_token, submission, &mut report) {
+                    Ok(result) => (Input::Verified(result), self.accepted()),
+                    Err(reason) => (Input::Failed(reason), WalletReply::Refused),
+                }
+            }
+        };
+        let mut transition = self.session.apply(input, self.now)?;
+        transition.session.trust_version = Some(self.verifier.trust.version());
+        Ok(Step::Done(Box::new(Decision { transition, reply, report })))
+    }
+
+    fn accepted(&self) -> WalletReply {
+        let redirect_uri =
+            self.session.request.redirect_uri.as_ref().zip(self.response_code.as_ref());
+        WalletReply::Accepted {
+            redirect_uri: redirect_uri.map(|(uri, code)| with_response_code(uri, code)),
+        }
+    }
+}
+
+/// 128 bits that only the person's browser brings back (OpenID4VP 13.3).
+fn fresh_response_code(
+    entropy: &mut dyn Entropy,
+) -> Result<String, crate::entropy::EntropyUnavailable> {
+    let mut bytes = [0; 16];
+    entropy.fill(&mut bytes)?;
+    Ok(base64url::encode(&bytes))
+}

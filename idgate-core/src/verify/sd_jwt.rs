@@ -1,0 +1,367 @@
+//! One SD-JWT VC presentation, from text to proof. The order is the order of the walk: read,
+//! authenticate the issuer, bind the disclosures, look at the dates, bind the holder, and only
+//! then at what was asked for. One function per question.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::check::{Check, CredentialReport};
+use super::expected::Expected;
+use super::key_binding::bind_holder;
+use super::proof::{
+    AwaitingStatus, CredentialFacts, DisclosedClaims, DisclosuresBound, IssuerAuthenticated,
+    WithinValidity,
+};
+use super::subject_groups::normalise;
+use crate::codec::json::{Kind, NodeId, Tape, Value};
+use crate::crypto::{Alg, CryptoProvider, HashAlg, PublicKey};
+use crate::error::{Reason, VerifyError};
+use crate::formats::sd_jwt_vc::{
+    CREDENTIAL_TYPES, DisclosureIndex, ParsedSdJwt, ProcessedPayload, SplitSdJwt,
+};
+use crate::jose::{self, Header};
+use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
+use crate::time::UnixMillis;
+use crate::trust::TrustedKey;
+
+/// Everything but the status.
+pub(crate) fn verify_presentation(
+    provider: &CryptoProvider,
+    text: &str,
+    expected: &Expected<'_>,
+    report: &mut CredentialReport,
+) -> Result<AwaitingStatus, VerifyError> {
+    if text.len() > MAX_PRESENTATION_BYTES {
+        let detail = "the presentation is larger than 512 KiB";
+        return Err(VerifyError::new(Reason::LimitExceeded, Check::Limits, detail));
+    }
+    let split = SplitSdJwt::split(text)?;
+    report.pass(Check::SdJwtShape);
+    let octets = split.decode()?;
+    let mut tape = Tape::with_capacity(octets.tape_capacity());
+    let parsed = ParsedSdJwt::parse(split, &octets, &mut tape)?;
+    report.pass(Check::IssuerJwt);
+    require_key_binding(&parsed, report)?;
+
+    let payload = tape.value(parsed.issuer_payload);
+    let (key, issuer) = authenticate_issuer(provider, &parsed, &tape, expected, report)?;
+    check_iss(payload, expected, report)?;
+    check_vct(payload, expected, report)?;
+    let hash_alg = read_sd_alg(payload, report)?;
+
+    let index = DisclosureIndex::new(&parsed.disclosures, hash_alg, provider)?;
+    let (payload, disclosures) = bind_disclosures(&tape, parsed.issuer_payload, index, report)?;
+    let (dates, validity) = check_validity(&payload, expected, report)?;
+    let holder = bind_holder(provider, &parsed, &tape, &payload, hash_alg, expected, report)?;
+
+    let claims = disclose(&payload, expected, report)?;
+    Ok(AwaitingStatus {
+        subject: subject_values(&payload, expected),
+        facts: facts(&payload, key, dates),
+        publishes_status: payload.get("status").is_some(),
+        claims,
+        proofs: (issuer, disclosures, validity, holder),
+    })
+}
+
+fn malformed(check: Check, detail: &'static str) -> VerifyError {
+    VerifyError::new(Reason::MalformedPresentation, check, detail)
+}
+
+/// Key binding is never optional, and the decision does not look at what came (RFC 9901 7.3).
+fn require_key_binding(
+    parsed: &ParsedSdJwt<'_>,
+    report: &mut CredentialReport,
+) -> Result<(), VerifyError> {
+    if parsed.key_binding.is_none() {
+        let detail = "the presentation has no key binding JWT";
+        return Err(VerifyError::new(
+            Reason::HolderBindingMissing,
+            Check::KeyBindingPresent,
+            detail,
+        ));
+    }
+    report.pass(Check::KeyBindingPresent);
+    report.pass(Check::KeyBindingJwt);
+    Ok(())
+}
+
+/// The trusted keys decide which algorithms there are; the header only picks among them
+/// (RFC 8725 3.1). Keys in the header are never looked at.
+fn authenticate_issuer(
+    provider: &CryptoProvider,
+    parsed: &ParsedSdJwt<'_>,
+    tape: &Tape<'_>,
+    expected: &Expected<'_>,
+    report: &mut CredentialReport,
+) -> Result<(PublicKey, IssuerAuthenticated), VerifyError> {
+    let header = Header::from_json(tape.value(parsed.issuer_header))
+        .map_err(|_| malformed(Check::IssuerJwt, "the header cannot be used"))?;
+    check_typ(&header, report)?;
+    let alg = accepted_alg(&header, expected)?;
+    report.pass(Check::IssuerAlg);
+    let mut buffer = [0; 132];
+    let signature =
+        jose::decode_signature(parsed.issuer.signature, &mut buffer).ok_or(VerifyError::new(
+            Reason::IssuerSignatureInvalid,
+            Check::IssuerSignature,
+            "the signature has a wrong length or encoding",
+        ))?;
+    let message = parsed.issuer.signing_input.as_bytes();
+    let named = |key: &&TrustedKey| match (&header.kid, &key.kid) {
+        (Some(kid), Some(name)) => kid.is(name),
+        _ => false,
+    };
+    let fitting = || expected.keys().filter(|key| key.key.alg() == alg);
+    // A `kid` that no trusted key has selects nothing: then every fitting key is tried.
+    let selected = fitting().any(|key| named(&key));
+    for key in fitting().filter(|key| !selected || named(key)) {
+        if provider.verify(&key.key, message, signature).is_ok() {
+            report.pass(Check::IssuerSignature);
+            return Ok((key.key, IssuerAuthenticated::assertion()));
+        }
+    }
+    let detail = "no trusted key of the issuer made this signature";
+    Err(VerifyError::new(Reason::IssuerSignatureInvalid, Check::IssuerSignature, detail))
+}
+
+fn check_typ(header: &Header<'_>, report: &mut CredentialReport) -> Result<(), VerifyError> {
+    if !header.has_typ(CREDENTIAL_TYPES) {
+        let detail = "typ is neither dc+sd-jwt nor vc+sd-jwt";
+        return Err(malformed(Check::CredentialType, detail));
+    }
+    report.pass(Check::CredentialType);
+    Ok(())
+}
+
+fn accepted_alg(header: &Header<'_>, expected: &Expected<'_>) -> Result<Alg, VerifyError> {
+    if expected.keys().next().is_none() {
+        let detail = "the trust entry has no key for a session of this mode";
+        return Err(VerifyError::new(Reason::UntrustedIssuer, Check::IssuerAlg, detail));
+    }
+    let narrowed = |alg: &Alg| expected.alg.is_none_or(|wanted| wanted == *alg);
+    let fits = |alg: &Alg| expected.keys().any(|key| key.key.alg() == *alg);
+    header.alg().filter(narrowed).filter(fits).ok_or(VerifyError::new(
+        Reason::AlgorithmNotAllowed,
+        Check::IssuerAlg,
+        "alg does not fit a trusted key, or is not the one asked for",
+    ))
+}
+
+/// SD-JWT VC 2.2.2.1: `iss` may be absent; when it is there it must be the trusted one.
+fn check_iss(
+    payload: Value<'_, '_>,
+    expected: &Expected<'_>,
+    report: &mut CredentialReport,
+) -> Result<(), VerifyError> {
+    if let Some(iss) = payload.get("iss") {
+        let iss = iss.as_str().ok_or(malformed(Check::Issuer, "iss is no string"))?;
+        if expected.issuer.iss.as_ref().is_some_and(|trusted| *trusted != *iss) {
+            let detail = "iss is not the trusted issuer";
+            return Err(VerifyError::new(Reason::UntrustedIssuer, Check::Issuer, detail));
+        }
+    }
+    report.pass(Check::Issuer);
+    Ok(())
+}
+
+/// SD-JWT VC 2.2.2.1; `aka_vcts` names further types of the same credential.
+fn check_vct(
+    payload: Value<'_, '_>,
+    expected: &Expected<'_>,
+    report: &mut CredentialReport,
+) -> Result<(), VerifyError> {
+    let bad = |detail| malformed(Check::Vct, detail);
+    let vct =
+        payload.get("vct").and_then(Value::as_str).ok_or(bad("vct is missing or no string"))?;
+    let mut accepted = expected.accepts_type(&vct);
+    if let Some(others) = payload.get("aka_vcts") {
+        let mut empty = true;
+        for other in others.elements().ok_or(bad("aka_vcts is no array"))? {
+            empty = false;
+            let other = other.as_str().ok_or(bad("aka_vcts holds something but strings"))?;
+            if other == vct {
+                return Err(bad("aka_vcts repeats vct"));
+            }
+            accepted |= expected.accepts_type(&other);
+        }
+        if empty {
+            return Err(bad("aka_vcts is empty"));
+        }
+    }
+    if !accepted {
+        let detail = "vct is no accepted type of the trust entry";
+        return Err(VerifyError::new(Reason::TypeMismatch, Check::Vct, detail));
+    }
+    report.pass(Check::Vct);
+    Ok(())
+}
+
+/// RFC 9901 4.1.1: absent means sha-256; a name that nobody accepts is no reason to guess.
+fn read_sd_alg(
+    payload: Value<'_, '_>,
+    report: &mut CredentialReport,
+) -> Result<HashAlg, VerifyError> {
+    let alg = match payload.get("_sd_alg") {
+        None => HashAlg::Sha256,
+        Some(name) => {
+            let name = name.as_str().ok_or(malformed(Check::SdAlg, "_sd_alg is no string"))?;
+            HashAlg::from_name(&name).ok_or(VerifyError::new(
+                Reason::AlgorithmNotAllowed,
+                Check::SdAlg,
+                "_sd_alg is not sha-256, sha-384 or sha-512",
+            ))?
+        }
+    };
+    report.pass(Check::SdAlg);
+    Ok(alg)
+}
+
+fn bind_disclosures<'t, 'a>(
+    tape: &'t Tape<'a>,
+    payload: NodeId,
+    index: DisclosureIndex,
+    report: &mut CredentialReport,
+) -> Result<(ProcessedPayload<'t, 'a>, DisclosuresBound), VerifyError> {
+    let payload = ProcessedPayload::bind(tape, payload, index)?;
+    for check in [
+        Check::DisclosureFormat,
+        Check::DigestPlaces,
+        Check::DisclosedName,
+        Check::DigestsUnique,
+        Check::NeverDisclosed,
+        Check::AllReferenced,
+    ] {
+        report.pass(check);
+    }
+    Ok((payload, DisclosuresBound::assertion()))
+}
+
+struct Dates {
+    valid_from: Option<UnixMillis>,
+    valid_until: Option<UnixMillis>,
+}
+
+/// RFC 7519 4.1.3 to 4.1.6, each on its own: a date of the wrong JSON type is not an absent one.
+fn check_validity(
+    payload: &ProcessedPayload<'_, '_>,
+    expected: &Expected<'_>,
+    report: &mut CredentialReport,
+) -> Result<(Dates, WithinValidity), VerifyError> {
+    let date = |name, check| match payload.get(name) {
+        None => Ok(None),
+        Some(value) => numeric_date(value).map(Some).ok_or(malformed(check, "a date is no number")),
+    };
+    let until = date("exp", Check::Expiry)?;
+    if until.is_some_and(|exp| exp.plus(CLOCK_SKEW_MS) <= expected.now) {
+        let detail = "exp is past";
+        return Err(VerifyError::new(Reason::CredentialExpired, Check::Expiry, detail));
+    }
+    report.pass(Check::Expiry);
+    let from = date("nbf", Check::NotBefore)?;
+    let issued = date("iat", Check::NotBefore)?;
+    let begun =
+        |date: Option<UnixMillis>| date.is_none_or(|date| date <= expected.now.plus(CLOCK_SKEW_MS));
+    if !begun(from) || !begun(issued) {
+        let detail = "nbf or iat is ahead";
+        return Err(VerifyError::new(Reason::CredentialNotYetValid, Check::NotBefore, detail));
+    }
+    report.pass(Check::NotBefore);
+    check_credential_audience(payload, expected)?;
+    report.pass(Check::CredentialAudience);
+    Ok((Dates { valid_from: from, valid_until: until }, WithinValidity::assertion()))
+}
+
+/// RFC 9901 7.1 step 6: a credential restricted to others is not for us.
+fn check_credential_audience(
+    payload: &ProcessedPayload<'_, '_>,
+    expected: &Expected<'_>,
+) -> Result<(), VerifyError> {
+    let Some(aud) = payload.get("aud") else { return Ok(()) };
+    let is_us = |value: Value<'_, '_>| value.as_str().is_some_and(|aud| aud == expected.audience);
+    let includes_us = match aud.kind() {
+        Kind::String => is_us(aud),
+        Kind::Array => aud.elements().into_iter().flatten().any(is_us),
+        _ => return Err(malformed(Check::CredentialAudience, "aud is no string or array")),
+    };
+    if includes_us {
+        return Ok(());
+    }
+    let detail = "the credential is meant for other verifiers";
+    Err(VerifyError::new(Reason::AudienceMismatch, Check::CredentialAudience, detail))
+}
+
+/// A NumericDate (RFC 7519 2), fractions allowed. Before 1970 counts as 1970.
+pub(super) fn numeric_date(value: Value<'_, '_>) -> Option<UnixMillis> {
+    if let Some(secs) = value.as_u64() {
+        return Some(UnixMillis::from_secs(secs));
+    }
+    let ms = value.as_f64()? * 1000.0;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // `as` saturates
+    Some(UnixMillis(ms as u64))
+}
+
+/// Rule 20: every requested claim is there and meets its filter; nothing else leaves.
+fn disclose(
+    payload: &ProcessedPayload<'_, '_>,
+    expected: &Expected<'_>,
+    report: &mut CredentialReport,
+) -> Result<DisclosedClaims, VerifyError> {
+    let mut claims = DisclosedClaims::with_capacity(expected.claims.len());
+    claims.reserve(64 * expected.claims.len());
+    for name in expected.claims {
+        let Some(value) = payload.get(name).filter(|_| !is_reserved(name)) else {
+            let detail = "a requested claim is not disclosed";
+            return Err(VerifyError::new(Reason::ClaimMissing, Check::ClaimsPresent, detail));
+        };
+        claims.push(name, |json| payload.write(value, json));
+    }
+    claims.finish();
+    report.pass(Check::ClaimsPresent);
+    check_filters(&claims, expected)?;
+    report.pass(Check::ClaimFilters);
+    Ok(claims)
+}
+
+/// Names of the format itself are never claims.
+fn is_reserved(name: &str) -> bool {
+    matches!(name, "_sd" | "_sd_alg")
+}
+
+fn check_filters(claims: &DisclosedClaims, expected: &Expected<'_>) -> Result<(), VerifyError> {
+    for (name, filter) in expected.filters {
+        let mut tape = Tape::default();
+        let text = claims.get(name).unwrap_or("null");
+        let met = tape.parse(text.as_bytes()).is_ok_and(|id| filter.matches(tape.value(id)));
+        if !met {
+            let detail = "a claim does not meet its filter";
+            return Err(VerifyError::new(Reason::ClaimFilterMismatch, Check::ClaimFilters, detail));
+        }
+    }
+    Ok(())
+}
+
+fn subject_values(
+    payload: &ProcessedPayload<'_, '_>,
+    expected: &Expected<'_>,
+) -> Vec<Option<String>> {
+    let value = |path: &crate::request::ClaimPath| {
+        let value = payload.path(path.segments())?;
+        let mut json = String::new();
+        payload.write(value, &mut json);
+        normalise(&json)
+    };
+    expected.subject_paths.iter().map(value).collect()
+}
+
+fn facts(payload: &ProcessedPayload<'_, '_>, key: PublicKey, dates: Dates) -> CredentialFacts {
+    let text = |name| payload.get(name).and_then(Value::as_str).map(|text| text.into_owned());
+    CredentialFacts {
+        credential_type: text("vct").unwrap_or_default(),
+        issuer: text("iss"),
+        alg: key.alg(),
+        issuer_key: key,
+        valid_from: dates.valid_from,
+        valid_until: dates.valid_until,
+    }
+}

@@ -1,0 +1,92 @@
+//! What the gateway keeps, as narrow use cases: each is atomic, ids and times come from the
+//! caller, and nothing assumes one process. [`sqlite::SqliteStore`] is the implementation.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use idgate_core::ids::{SessionId, TenantId};
+use idgate_core::session::{Session, Transition};
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::TrustSnapshot;
+
+/// The answer of a write: it resolves after the commit, never before.
+pub type Write<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// Whether a guarded write applied.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Committed {
+    /// It is durable.
+    Yes,
+    /// Another write came first, or the session is gone; nothing changed.
+    LostRace,
+}
+
+/// The owner of a good API key.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The tenant.
+    pub client_id: TenantId,
+    /// The key's public handle, for logs.
+    pub key_id: String,
+    /// The mode of client and key.
+    pub livemode: bool,
+    /// `None`: all scopes.
+    pub scopes: Option<Vec<String>>,
+}
+
+/// A fault of the store.
+#[derive(Debug)]
+pub enum StoreError {
+    /// The write queue is full: shed load.
+    Busy,
+    /// The database failed; the text is for the operator.
+    Failed(String),
+}
+
+/// The use cases of a running gateway.
+pub trait Store: Send + Sync {
+    /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
+    /// counts at once. `digest` is the SHA-256 of the key.
+    fn authenticate(&self, digest: &[u8; 32], now: UnixMillis)
+    -> Result<Option<Caller>, StoreError>;
+
+    /// The trust snapshot in force; the same `Arc` while nothing changed.
+    fn trust(&self) -> Result<Arc<TrustSnapshot>, StoreError>;
+
+    /// Inserts a new session (`transition.from` is 0) with its status events.
+    fn create_session(&self, transition: Transition) -> Write<'_, ()>;
+
+    /// Stores a transition where the stored revision is `transition.from`: session, status events
+    /// and, when it verified, the sealed result, in one commit. `processing_us` is the time that
+    /// the verification took, when there was one.
+    fn commit(&self, transition: Transition, processing_us: Option<u64>) -> Write<'_, Committed>;
+
+    /// A session for the wallet routes, without its result.
+    fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError>;
+
+    /// A session of this caller and mode, with its result while it may be read at `now`.
+    fn callers_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        now: UnixMillis,
+    ) -> Result<Option<Session>, StoreError>;
+
+    /// Removes a session of this caller and everything stored about it; resolves when no file
+    /// holds its claims any more. `false`: there is none.
+    fn delete_session(&self, caller: &Caller, id: &SessionId) -> Write<'_, bool>;
+
+    /// Open sessions whose `expires_at`, or whose verification lease, is at or before `now`.
+    fn due_sessions(&self, now: UnixMillis, limit: usize) -> Result<Vec<Session>, StoreError>;
+
+    /// Removes the results due at `now` from every file, and reports how many there were. An
+    /// erasure that a reader held up is finished by a later call.
+    fn purge_results(&self, now: UnixMillis) -> Write<'_, usize>;
+
+    /// Removes settled sessions from before `before`, at most `limit`.
+    fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize>;
+
+    /// Whether the writer answers.
+    fn probe(&self) -> Write<'_, ()>;
+}

@@ -1,0 +1,1 @@
+//! Sample issuer and wallet.
