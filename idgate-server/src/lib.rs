@@ -1,1 +1,18 @@
-//! The pieces of the gateway.
+//! The pieces of the gateway. The binary is the interface; the library exists for it and its tests.
+
+#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // no interface, see above
+
+pub mod admin;
+pub mod api_key;
+pub mod app;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod demo;
+pub mod entropy;
+pub mod http;
+pub mod log;
+pub mod seal;
+pub mod serve;
+pub mod store;
+pub mod work;

@@ -1,6 +1,18 @@
 //! What the gateway keeps, as narrow use cases: each is atomic, ids and times come from the
-//! caller, and nothing assumes one process. [`sqlite::SqliteStore`] is the implementation.
+//! caller, and nothing assumes one process. [`SqliteStore`] is the implementation.
 
+mod claims;
+mod directory;
+mod keys;
+mod operator;
+mod readers;
+mod schema;
+mod sessions;
+mod sqlite;
+mod trust;
+mod writer;
+
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,6 +21,12 @@ use idgate_core::ids::{SessionId, TenantId};
 use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
+
+pub use self::keys::{ClientRecord, NewClient};
+pub use self::operator::OperatorStore;
+pub use self::sqlite::SqliteStore;
+pub use self::trust::{TrustChange, TrustKey, TrustRecord};
+use crate::seal::Unsealable;
 
 /// The answer of a write: it resolves after the commit, never before.
 pub type Write<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -44,12 +62,38 @@ pub enum StoreError {
     Failed(String),
 }
 
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy => f.write_str("the write queue is full"),
+            Self::Failed(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Failed(format!("the database failed: {error}"))
+    }
+}
+
+impl From<Unsealable> for StoreError {
+    fn from(error: Unsealable) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
 /// The use cases of a running gateway.
 pub trait Store: Send + Sync {
     /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
     /// counts at once. `digest` is the SHA-256 of the key.
-    fn authenticate(&self, digest: &[u8; 32], now: UnixMillis)
-    -> Result<Option<Caller>, StoreError>;
+    fn authenticate(
+        &self,
+        digest: &[u8; 32],
+        now: UnixMillis,
+    ) -> Result<Option<Caller>, StoreError>;
 
     /// The trust snapshot in force; the same `Arc` while nothing changed.
     fn trust(&self) -> Result<Arc<TrustSnapshot>, StoreError>;
@@ -90,3 +134,16 @@ pub trait Store: Send + Sync {
     /// Whether the writer answers.
     fn probe(&self) -> Write<'_, ()>;
 }
+
+/// A time as the database holds it.
+fn millis(time: UnixMillis) -> i64 {
+    i64::try_from(time.0).unwrap_or(i64::MAX)
+}
+
+/// A time from the database.
+fn time(millis: i64) -> UnixMillis {
+    UnixMillis(u64::try_from(millis).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! A store in memory that can also be out of sorts.
+
+use std::collections::HashMap;
+use std::future::pending;
+use std::sync::{Arc, Mutex};
+
+use idgate_core::crypto::{Curve, PublicKey};
+use idgate_core::ids::{IssuerId, SessionId, TenantId};
+use idgate_core::session::{Session, Transition};
+use idgate_core::time::UnixMillis;
+use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
+
+use crate::api_key::ApiKey;
+use crate::entropy::OsEntropy;
+use crate::store::{Caller, Committed, Store, StoreError, Write};
+
+/// The base point of P-256: a key on the curve.
+const X: [u8; 32] = [
+    0x6b, 0x17, 0xd1, 0xf2, 0xe1, 0x2c, 0x42, 0x47, 0xf8, 0xbc, 0xe6, 0xe5, 0x63, 0xa4, 0x40, 0xf2,
+    0x77, 0x03, 0x7d, 0x81, 0x2d, 0xeb, 0x33, 0xa0, 0xf4, 0xa1, 0x39, 0x45, 0xd8, 0x98, 0xc2, 0x96,
+];
+const Y: [u8; 32] = [
+    0x4f, 0xe3, 0x42, 0xe2, 0xfe, 0x1a, 0x7f, 0x9b, 0x8e, 0xe7, 0xeb, 0x4a, 0x7c, 0x0f, 0x9e, 0x16,
+    0x2b, 0xce, 0x33, 0x57, 0x6b, 0x31, 0x5e, 0xce, 0xcb, 0xb6, 0x40, 0x68, 0x37, 0xbf, 0x51, 0xf5,
+];
+
+/// How the store behaves.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Mood {
+    #[default]
+    Well,
+    /// Writes find a full queue.
+    Busy,
+    /// The database is broken.
+    Broken,
+    /// Writes never end.
+    Stuck,
+    /// Reads of sessions panic.
+    Panicking,
+}
+
+pub(crate) struct MemoryStore {
+    inner: Mutex<Inner>,
+    trust: Mutex<Arc<TrustSnapshot>>,
+}
+
+#[derive(Default)]
+struct Inner {
+    mood: Mood,
+    callers: HashMap<[u8; 32], Caller>,
+    sessions: HashMap<String, Session>,
+}
+
+/// Trusts one issuer, `issuer`, whose legacy form asks for `given_name`.
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self { inner: Mutex::default(), trust: Mutex::new(one_issuer()) }
+    }
+}
+
+impl MemoryStore {
+    /// Replaces the trust snapshot by an equal one.
+    pub(crate) fn reload_trust(&self) {
+        *self.trust.lock().unwrap() = one_issuer();
+    }
+
+    pub(crate) fn set_mood(&self, mood: Mood) {
+        self.inner.lock().unwrap().mood = mood;
+    }
+
+    /// A new key of a live client with these scopes, as an `Authorization` header line.
+    pub(crate) fn bearer(&self, scopes: Option<&[&str]>) -> String {
+        let key = ApiKey::generate(true, &mut OsEntropy).unwrap();
+        let caller = Caller {
+            client_id: TenantId::new("cli_test"),
+            key_id: "key_test".into(),
+            livemode: true,
+            scopes: scopes.map(|list| list.iter().map(|s| (*s).to_owned()).collect()),
+        };
+        self.inner.lock().unwrap().callers.insert(key.digest(), caller);
+        format!("Authorization: Bearer {}\r\n", key.expose())
+    }
+
+    pub(crate) fn sessions(&self) -> Vec<Session> {
+        self.inner.lock().unwrap().sessions.values().cloned().collect()
+    }
+
+    fn write<T: Send + 'static>(&self, work: impl FnOnce(&mut Inner) -> T) -> Write<'_, T> {
+        let mut inner = self.inner.lock().unwrap();
+        match inner.mood {
+            Mood::Busy => Box::pin(async { Err(StoreError::Busy) }),
+            Mood::Broken => Box::pin(async { Err(StoreError::Failed("broken".into())) }),
+            Mood::Stuck => Box::pin(pending()),
+            Mood::Well | Mood::Panicking => {
+                let done = work(&mut inner);
+                Box::pin(async { Ok(done) })
+            }
+        }
+    }
+
+    fn read(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        let inner = self.inner.lock().unwrap();
+        let (mood, session) = (inner.mood, inner.sessions.get(id.as_str()).cloned());
+        drop(inner);
+        match mood {
+            Mood::Panicking => panic!("on purpose"),
+            Mood::Broken => Err(StoreError::Failed("broken".into())),
+            _ => Ok(session),
+        }
+    }
+}
+
+impl Store for MemoryStore {
+    fn authenticate(&self, digest: &[u8; 32], _: UnixMillis) -> Result<Option<Caller>, StoreError> {
+        Ok(self.inner.lock().unwrap().callers.get(digest).cloned())
+    }
+
+    fn trust(&self) -> Result<Arc<TrustSnapshot>, StoreError> {
+        Ok(self.trust.lock().unwrap().clone())
+    }
+
+    fn create_session(&self, transition: Transition) -> Write<'_, ()> {
+        self.write(|inner| {
+            let session = transition.session;
+            inner.sessions.insert(session.id().as_str().to_owned(), session);
+        })
+    }
+
+    fn commit(&self, transition: Transition, _: Option<u64>) -> Write<'_, Committed> {
+        self.write(|inner| {
+            let session = transition.session;
+            match inner.sessions.get_mut(session.id().as_str()) {
+                Some(stored) if stored.revision() == transition.from => {
+                    *stored = session;
+                    Committed::Yes
+                }
+                _ => Committed::LostRace,
+            }
+        })
+    }
+
+    fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        self.read(id)
+    }
+
+    fn callers_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        _: UnixMillis,
+    ) -> Result<Option<Session>, StoreError> {
+        Ok(self.read(id)?.filter(|session| *session.tenant() == caller.client_id))
+    }
+
+    fn delete_session(&self, _: &Caller, id: &SessionId) -> Write<'_, bool> {
+        let id = id.as_str().to_owned();
+        self.write(move |inner| inner.sessions.remove(&id).is_some())
+    }
+
+    fn due_sessions(&self, now: UnixMillis, limit: usize) -> Result<Vec<Session>, StoreError> {
+        let inner = self.inner.lock().unwrap();
+        let due = |session: &&Session| {
+            session.expired(now).is_some() || session.lease_lost(now).is_some()
+        };
+        Ok(inner.sessions.values().filter(due).take(limit).cloned().collect())
+    }
+
+    fn purge_results(&self, _: UnixMillis) -> Write<'_, usize> {
+        self.write(|_| 0)
+    }
+
+    fn remove_settled(&self, before: UnixMillis, _: usize) -> Write<'_, usize> {
+        self.write(move |inner| {
+            let all = inner.sessions.len();
+            inner.sessions.retain(|_, session| session.settled_at().is_none_or(|at| at >= before));
+            all - inner.sessions.len()
+        })
+    }
+
+    fn probe(&self) -> Write<'_, ()> {
+        self.write(|_| ())
+    }
+}
+
+fn one_issuer() -> Arc<TrustSnapshot> {
+    let key = PublicKey::from_coordinates(Curve::P256, &X, &Y).unwrap();
+    let mut entry = TrustEntry::new(IssuerId::new("issuer"));
+    entry.keys = vec![TrustedKey::new(key)];
+    entry.default_claims = vec!["given_name".into()];
+    Arc::new(TrustSnapshot::new(1, [entry]))
+}

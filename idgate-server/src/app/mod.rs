@@ -1,0 +1,150 @@
+//! The use cases: load, let the core decide, commit, and only then answer. No HTTP, no SQL.
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+pub(crate) mod memory_store;
+mod sessions;
+mod wallet;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use idgate_core::Verifier;
+use idgate_core::crypto::CryptoProvider;
+use idgate_core::error::{ConfigError, CreateError, RequestError, ResponseError};
+use idgate_core::time::UnixMillis;
+
+pub use self::sessions::{CreatedSession, SessionView};
+pub use self::wallet::Verdict;
+use crate::api_key::ApiKey;
+use crate::clock::Clock;
+use crate::store::{Caller, Store, StoreError};
+
+/// The gateway without its edge.
+pub struct App {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    provider: CryptoProvider,
+    base_url: String,
+    /// Made for the trust snapshot in force; remade when the store has another.
+    verifier: RwLock<Option<Arc<Verifier>>>,
+}
+
+/// Why a use case gave no answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AppError {
+    /// The tenant must mend the request.
+    Request(RequestError),
+    /// The wallet's answer changes nothing.
+    Response(ResponseError),
+    /// There is no such session for this caller, or none that can be opened.
+    NotFound,
+    /// Too much to do: try again.
+    Busy,
+    /// The operator must act; the text is for the log, never for the caller.
+    Fault(String),
+}
+
+impl App {
+    /// An application over these parts. `base_url` is where wallets reach the gateway.
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        provider: CryptoProvider,
+        base_url: impl Into<String>,
+    ) -> Self {
+        Self { store, clock, provider, base_url: base_url.into(), verifier: RwLock::new(None) }
+    }
+
+    /// What the gateway keeps.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The time.
+    pub fn now(&self) -> UnixMillis {
+        self.clock.now()
+    }
+
+    /// The owner of a good key: one indexed read, nothing cached, so that a revocation counts at
+    /// once.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn caller(&self, key: &ApiKey) -> Result<Option<Caller>, AppError> {
+        Ok(self.store.authenticate(&key.digest(), self.now())?)
+    }
+
+    /// The verifier for the trust in force.
+    ///
+    /// # Errors
+    /// The trust material cannot be read or used.
+    pub fn verifier(&self) -> Result<Arc<Verifier>, AppError> {
+        let trust = self.store.trust()?;
+        let held = self.verifier.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(verifier) = held.filter(|verifier| Arc::ptr_eq(verifier.trust(), &trust)) {
+            return Ok(verifier);
+        }
+        let verifier = Verifier::builder(self.provider).inline(&*self.base_url).trust(trust);
+        let verifier = Arc::new(verifier.build()?);
+        *self.verifier.write().unwrap_or_else(PoisonError::into_inner) = Some(verifier.clone());
+        Ok(verifier)
+    }
+}
+
+impl From<StoreError> for AppError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Busy => Self::Busy,
+            StoreError::Failed(text) => Self::Fault(text),
+        }
+    }
+}
+
+impl From<ConfigError> for AppError {
+    fn from(error: ConfigError) -> Self {
+        Self::Fault(error.to_string())
+    }
+}
+
+impl From<CreateError> for AppError {
+    fn from(error: CreateError) -> Self {
+        match error {
+            CreateError::Request(error) => Self::Request(error),
+            other => Self::Fault(other.to_string()),
+        }
+    }
+}
+
+impl From<ResponseError> for AppError {
+    fn from(error: ResponseError) -> Self {
+        match error {
+            ResponseError::Entropy(error) => Self::Fault(error.to_string()),
+            other => Self::Response(other),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use idgate_core::crypto::aws_lc_rs::PROVIDER;
+
+    use super::memory_store::MemoryStore;
+    use super::*;
+    use crate::clock::VirtualClock;
+
+    #[test]
+    fn the_verifier_is_remade_when_the_trust_changed_and_only_then() {
+        let store = Arc::new(MemoryStore::default());
+        let clock = Arc::new(VirtualClock::default());
+        let app = App::new(store.clone(), clock, PROVIDER, "https://gateway.example");
+        let first = app.verifier().unwrap();
+        assert!(Arc::ptr_eq(&first, &app.verifier().unwrap()));
+        store.reload_trust();
+        let second = app.verifier().unwrap();
+        assert!(!Arc::ptr_eq(&first, &second));
+        assert!(Arc::ptr_eq(second.trust(), &store.trust().unwrap()));
+        assert!(Arc::ptr_eq(&second, &app.verifier().unwrap()));
+    }
+}

@@ -1,0 +1,119 @@
+//! What a tenant does with sessions: create, read, delete; and the link that a person follows.
+
+use idgate_core::PresentationRequest;
+use idgate_core::ids::SessionId;
+use idgate_core::request::{Invitation, Scheme};
+use idgate_core::session::{Session, Status};
+use idgate_core::time::UnixMillis;
+
+use super::{App, AppError};
+use crate::entropy::OsEntropy;
+use crate::store::{Caller, Committed};
+
+/// A stored new session, as its tenant is told about it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CreatedSession {
+    /// Handle, mode, expiry and the request behind `openid4vp://`.
+    pub invitation: Invitation,
+    /// The same request behind every scheme, in the order of [`Scheme::ALL`].
+    pub deep_links: Vec<(Scheme, String)>,
+}
+
+/// A session and the instant it was read at: status and result depend on both.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SessionView {
+    /// The session, with its result while that may be read.
+    pub session: Session,
+    /// When it was read.
+    pub now: UnixMillis,
+}
+
+impl App {
+    /// Makes and stores a session from a creation body.
+    ///
+    /// # Errors
+    /// The body breaks a rule, or the store cannot take it.
+    pub async fn create_session(
+        &self,
+        caller: &Caller,
+        body: &[u8],
+    ) -> Result<CreatedSession, AppError> {
+        let verifier = self.verifier()?;
+        let request = PresentationRequest::parse(body, verifier.trust(), caller.livemode)
+            .map_err(AppError::Request)?;
+        let tenant = caller.client_id.clone();
+        let now = self.now();
+        let transition =
+            verifier.create_session(request, tenant, caller.livemode, &mut OsEntropy, now)?;
+        let created = CreatedSession::of(&transition.session);
+        self.store.create_session(transition).await?;
+        Ok(created)
+    }
+
+    /// Reads a session of the caller.
+    ///
+    /// # Errors
+    /// There is none of that id for this caller and mode.
+    pub fn read_session(&self, caller: &Caller, id: &SessionId) -> Result<SessionView, AppError> {
+        let now = self.now();
+        let session = self.store.callers_session(caller, id, now)?.ok_or(AppError::NotFound)?;
+        Ok(SessionView { session, now })
+    }
+
+    /// Removes a session of the caller and everything stored about it.
+    ///
+    /// # Errors
+    /// There is none of that id for this caller and mode.
+    pub async fn delete_session(&self, caller: &Caller, id: &SessionId) -> Result<(), AppError> {
+        match self.store.delete_session(caller, id).await? {
+            true => Ok(()),
+            false => Err(AppError::NotFound),
+        }
+    }
+
+    /// Where the link of a session leads, without following it.
+    ///
+    /// # Errors
+    /// The session is unknown, or neither CREATED nor PENDING.
+    pub fn peek_link(&self, id: &SessionId, scheme: Scheme) -> Result<String, AppError> {
+        Ok(self.open_session(id)?.deep_link(scheme))
+    }
+
+    /// Follows the link of a session: CREATED becomes PENDING.
+    ///
+    /// # Errors
+    /// The session is unknown, or neither CREATED nor PENDING.
+    pub async fn follow_link(&self, id: &SessionId, scheme: Scheme) -> Result<String, AppError> {
+        let session = self.open_session(id)?;
+        let Some(transition) = session.followed(self.now()) else {
+            return Ok(session.deep_link(scheme));
+        };
+        match self.store.commit(transition, None).await? {
+            Committed::Yes => Ok(session.deep_link(scheme)),
+            // Somebody else followed, answered or deleted it: look again.
+            Committed::LostRace => self.peek_link(id, scheme),
+        }
+    }
+
+    fn open_session(&self, id: &SessionId) -> Result<Session, AppError> {
+        let session = self.store.session(id)?.ok_or(AppError::NotFound)?;
+        match session.status_at(self.now()) {
+            Status::Created | Status::Pending => Ok(session),
+            _ => Err(AppError::NotFound),
+        }
+    }
+}
+
+impl CreatedSession {
+    fn of(session: &Session) -> Self {
+        let invitation = session.invitation();
+        let link = |scheme| match scheme {
+            Scheme::OpenId4Vp => invitation.qr_code_url.clone(),
+            other => session.deep_link(other),
+        };
+        let deep_links = Scheme::ALL.into_iter().map(|scheme| (scheme, link(scheme))).collect();
+        Self { invitation, deep_links }
+    }
+}

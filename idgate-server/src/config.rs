@@ -1,0 +1,230 @@
+//! The gateway's settings: typed, checked once, secrets wrapped.
+
+mod rules;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+pub use self::rules::Cidr;
+pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value};
+use crate::seal::InstanceKey;
+
+/// How strict the gateway is about trust material.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Environment {
+    /// At a desk.
+    Development,
+    /// Before production.
+    Staging,
+    /// For real.
+    Production,
+}
+
+impl Environment {
+    /// Its name in the settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Development => "development",
+            Self::Staging => "staging",
+            Self::Production => "production",
+        }
+    }
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// The settings in force.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Databases and instance key.
+    pub data_dir: PathBuf,
+    /// Where to listen; port 0 lets the system choose.
+    pub listen: SocketAddr,
+    /// Where wallets reach the gateway; `None`: see [`Config::base_url_at`].
+    pub base_url: Option<String>,
+    /// Whether a proxy in front terminates TLS.
+    pub behind_tls_proxy: bool,
+    /// How strict to be about trust material.
+    pub environment: Environment,
+    /// The key that seals; `None`: the one in the data directory.
+    pub instance_key: Option<InstanceKey>,
+    /// `false`: no limits at all.
+    pub rate_limits: bool,
+    /// Peers whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<Cidr>,
+    /// Ranges that webhooks may reach besides public ones.
+    pub webhook_allow_cidrs: Vec<Cidr>,
+    /// Whether test-mode clients may have http webhooks.
+    pub webhook_allow_http: bool,
+    /// Ranges that status lists and CRLs may come from besides public ones.
+    pub fetch_allow_cidrs: Vec<Cidr>,
+    /// Additional roots for outgoing TLS.
+    pub extra_ca_file: Option<PathBuf>,
+    /// Filter of the log.
+    pub log: String,
+    /// Form of the log.
+    pub log_format: LogFormat,
+}
+
+impl Config {
+    /// Reads flags (by key), this process's environment and the settings file.
+    ///
+    /// # Errors
+    /// What is wrong, where it stands and what to do.
+    pub fn load(flags: &BTreeMap<String, String>, file: Option<&Path>) -> Result<Self, String> {
+        Self::new(&Settings::collect(flags, environment(), file)?)
+    }
+
+    /// Checks `settings`.
+    ///
+    /// # Errors
+    /// What is wrong, where it stands and what to do.
+    pub fn new(settings: &Settings) -> Result<Self, String> {
+        refuse_what_is_not_there(settings)?;
+        let config = Self {
+            data_dir: required(settings, "data_dir", non_empty)?.into(),
+            listen: required(settings, "listen", rules::listen)?,
+            base_url: optional(settings, "base_url", rules::base_url)?,
+            behind_tls_proxy: required(settings, "behind_tls_proxy", rules::yes_no)?,
+            environment: required(settings, "environment", environment_name)?,
+            instance_key: optional(settings, "instance_key", instance_key)?,
+            rate_limits: required(settings, "rate_limits", rules::on_off)?,
+            trusted_proxies: required(settings, "trusted_proxies", rules::cidrs)?,
+            webhook_allow_cidrs: required(settings, "webhook_allow_cidrs", rules::cidrs)?,
+            webhook_allow_http: required(settings, "webhook_allow_http", rules::yes_no)?,
+            fetch_allow_cidrs: required(settings, "fetch_allow_cidrs", rules::cidrs)?,
+            extra_ca_file: optional(settings, "extra_ca_file", readable_file)?,
+            log: required(settings, "log", log_filter)?,
+            log_format: required(settings, "log_format", log_format)?,
+        };
+        config.check_listener()?;
+        Ok(config)
+    }
+
+    /// The base URL of a gateway that listens at `bound`.
+    pub fn base_url_at(&self, bound: SocketAddr) -> String {
+        self.base_url.clone().unwrap_or_else(|| format!("http://{bound}"))
+    }
+
+    fn check_listener(&self) -> Result<(), String> {
+        let listen = self.listen;
+        if listen.ip().to_canonical().is_loopback() {
+            return Ok(());
+        }
+        if !self.behind_tls_proxy {
+            return Err(format!(
+                "IDGATE_LISTEN: {listen} is reachable from outside and this listener is plain HTTP; \
+                 listen on 127.0.0.1, or put a TLS proxy in front and set IDGATE_BEHIND_TLS_PROXY=true"
+            ));
+        }
+        if self.base_url.is_none() {
+            return Err(format!(
+                "IDGATE_BASE_URL: not set, and {listen} is no address that wallets can use; \
+                 set it to the proxy's URL, as https://gateway.example"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The variables of this process that are text; others cannot be settings of ours.
+pub fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| {
+        Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
+    })
+}
+
+/// Settings whose absence from this version would make the gateway weaker than its operator
+/// believes. The others of that kind only permit something, so they may stand.
+fn refuse_what_is_not_there(settings: &Settings) -> Result<(), String> {
+    let absent = [
+        ("tls_cert", "TLS in-process is not available in this version; terminate TLS in a proxy"),
+        ("tls_key", "TLS in-process is not available in this version; terminate TLS in a proxy"),
+        ("audit_checkpoint_file", "audit checkpoints are not available in this version; unset it"),
+    ];
+    for (key, why) in absent {
+        optional(settings, key, |_| Err::<(), _>(why.to_owned()))?;
+    }
+    required(settings, "oid4vp_request_mode", |mode| match mode {
+        "inline" => Ok(()),
+        "jar" => Err("`jar` is not available in this version; use inline".into()),
+        _ => Err("must be inline or jar (and jar is not available in this version)".into()),
+    })
+}
+
+/// The checked value of a setting that may be absent; an empty one counts as absent.
+fn optional<T>(
+    settings: &Settings,
+    key: &str,
+    check: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    let Some(value) = settings.get(key).filter(|value| !value.text.is_empty()) else {
+        return Ok(None);
+    };
+    check(&value.text).map(Some).map_err(|why| located(key, &value.origin, &why))
+}
+
+/// The checked value of a setting that has a default.
+fn required<T>(
+    settings: &Settings,
+    key: &str,
+    check: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, String> {
+    let value = settings.get(key).ok_or_else(|| format!("{key}: is not set"))?;
+    check(&value.text).map_err(|why| located(key, &value.origin, &why))
+}
+
+fn located(key: &str, origin: &Origin, why: &str) -> String {
+    let variable = SETTINGS.iter().find(|setting| setting.key == key).map_or(key, |s| s.variable);
+    match origin {
+        Origin::Environment(name) if name == variable => format!("{variable}: {why}"),
+        _ => format!("{variable} ({origin}): {why}"),
+    }
+}
+
+fn non_empty(text: &str) -> Result<String, String> {
+    if text.is_empty() { Err("must not be empty".into()) } else { Ok(text.to_owned()) }
+}
+
+fn environment_name(text: &str) -> Result<Environment, String> {
+    [Environment::Development, Environment::Staging, Environment::Production]
+        .into_iter()
+        .find(|environment| environment.name() == text)
+        .ok_or_else(|| "must be development, staging or production".into())
+}
+
+fn instance_key(text: &str) -> Result<InstanceKey, String> {
+    InstanceKey::parse(text)
+        .ok_or_else(|| "must be base64 of 32 bytes, as `openssl rand -base64 32` prints".into())
+}
+
+fn readable_file(text: &str) -> Result<PathBuf, String> {
+    std::fs::read(text).map_err(|error| format!("the file {text} cannot be read: {error}"))?;
+    Ok(text.into())
+}
+
+fn log_filter(text: &str) -> Result<String, String> {
+    tracing_subscriber::EnvFilter::try_new(text)
+        .map(|_| text.to_owned())
+        .map_err(|_| "is not a log filter; write info, or idgate_server=debug,info".into())
+}
+
+fn log_format(text: &str) -> Result<LogFormat, String> {
+    match text {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err("must be text or json".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

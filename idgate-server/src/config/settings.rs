@@ -1,0 +1,303 @@
+//! Every setting by name, and where its value comes from.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use zeroize::Zeroizing;
+
+/// One setting of the table.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its environment variable.
+    pub variable: &'static str,
+    /// Its name in the file, and with `-` for `_` as a flag.
+    pub key: &'static str,
+    /// The value when nobody sets one.
+    pub default: Option<&'static str>,
+    /// Whether it is never shown and also accepted from a file, under its name and `_FILE`.
+    pub secret: bool,
+    /// One line for people.
+    pub help: &'static str,
+}
+
+const fn setting(
+    variable: &'static str,
+    key: &'static str,
+    default: Option<&'static str>,
+    help: &'static str,
+) -> Setting {
+    Setting { variable, key, default, secret: false, help }
+}
+
+/// All settings, in the order in which they are shown.
+pub static SETTINGS: &[Setting] = &[
+    setting(
+        "IDGATE_DATA_DIR",
+        "data_dir",
+        Some("./idgate-data"),
+        "Directory of the databases and the instance key",
+    ),
+    setting(
+        "IDGATE_LISTEN",
+        "listen",
+        Some("127.0.0.1:8080"),
+        "Address and port to listen on; port 0 lets the system choose",
+    ),
+    setting(
+        "IDGATE_BASE_URL",
+        "base_url",
+        None,
+        "Where wallets reach the gateway [default: http://<listen address>]",
+    ),
+    setting(
+        "IDGATE_BEHIND_TLS_PROXY",
+        "behind_tls_proxy",
+        Some("false"),
+        "true: a proxy in front terminates TLS",
+    ),
+    setting("IDGATE_TLS_CERT", "tls_cert", None, "Certificate chain for TLS in-process"),
+    setting("IDGATE_TLS_KEY", "tls_key", None, "Private key for TLS in-process"),
+    setting("OID4VP_REQUEST_MODE", "oid4vp_request_mode", Some("inline"), "inline or jar"),
+    setting(
+        "IDGATE_ENVIRONMENT",
+        "environment",
+        Some("development"),
+        "development, staging or production",
+    ),
+    Setting {
+        variable: "IDGATE_INSTANCE_KEY",
+        key: "instance_key",
+        default: None,
+        secret: true,
+        help: "Base64 of 32 bytes that seal secrets and claims [default: made in the data directory]",
+    },
+    setting("IDGATE_RATE_LIMITS", "rate_limits", Some("on"), "on or off"),
+    setting(
+        "IDGATE_TRUSTED_PROXIES",
+        "trusted_proxies",
+        Some(""),
+        "Address ranges whose X-Forwarded-For is believed",
+    ),
+    setting(
+        "IDGATE_WEBHOOK_ALLOW_CIDRS",
+        "webhook_allow_cidrs",
+        Some(""),
+        "Address ranges that webhooks may reach besides public ones",
+    ),
+    setting(
+        "IDGATE_WEBHOOK_ALLOW_HTTP",
+        "webhook_allow_http",
+        Some("false"),
+        "true: test-mode clients may have http webhooks",
+    ),
+    setting(
+        "IDGATE_FETCH_ALLOW_CIDRS",
+        "fetch_allow_cidrs",
+        Some(""),
+        "Address ranges that status lists and CRLs may come from besides public ones",
+    ),
+    setting(
+        "IDGATE_EXTRA_CA_FILE",
+        "extra_ca_file",
+        None,
+        "Additional roots for outgoing TLS, PEM",
+    ),
+    setting(
+        "IDGATE_AUDIT_CHECKPOINT_FILE",
+        "audit_checkpoint_file",
+        None,
+        "File that audit checkpoints are appended to",
+    ),
+    setting("IDGATE_LOG", "log", Some("info"), "Filter of the log, as info or idgate_server=debug"),
+    setting("IDGATE_LOG_FORMAT", "log_format", Some("text"), "text or json"),
+];
+
+/// Where a value came from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Origin {
+    /// A command line flag, by name.
+    Flag(String),
+    /// An environment variable, by name.
+    Environment(String),
+    /// The settings file, by path, and the key in it.
+    File(String, String),
+    /// Nobody set it.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(name) => write!(f, "flag {name}"),
+            Self::Environment(name) => write!(f, "environment variable {name}"),
+            Self::File(path, key) => write!(f, "{key} in {path}"),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// A value and where it came from.
+#[derive(Clone)]
+pub struct Value {
+    /// The text.
+    pub text: Zeroizing<String>,
+    /// Its origin.
+    pub origin: Origin,
+}
+
+/// What an operator set, before it is looked at.
+#[derive(Default)]
+pub struct Settings {
+    values: BTreeMap<&'static str, Value>,
+    unknown: Vec<String>,
+}
+
+impl Settings {
+    /// Collects from flags (by key), environment and file; the first of these that has a setting
+    /// decides.
+    ///
+    /// # Errors
+    /// An unknown name, a file that cannot be read, or a secret given twice; the text says which.
+    pub fn collect(
+        flags: &BTreeMap<String, String>,
+        environment: impl IntoIterator<Item = (String, String)>,
+        file: Option<&Path>,
+    ) -> Result<Self, String> {
+        let mut settings = Self::default();
+        if let Some(path) = file {
+            settings.take(from_file(path)?)?;
+        }
+        let (given, unknown) = from_environment(environment);
+        settings.take(given)?;
+        settings.unknown = unknown;
+        settings.take(from_flags(flags))?;
+        Ok(settings)
+    }
+
+    /// The value of the setting called `key`, or its default.
+    pub fn get(&self, key: &str) -> Option<Value> {
+        self.values.get(key).cloned().or_else(|| {
+            let setting = SETTINGS.iter().find(|setting| setting.key == key)?;
+            let text = Zeroizing::new(setting.default?.to_owned());
+            Some(Value { text, origin: Origin::Default })
+        })
+    }
+
+    /// Environment variables with our prefix that are no settings: misspelt, or somebody else's.
+    pub fn unknown_variables(&self) -> &[String] {
+        &self.unknown
+    }
+
+    /// Takes one source over what weaker sources said.
+    fn take(&mut self, source: Vec<Given>) -> Result<(), String> {
+        let mut taken: Vec<&'static str> = Vec::new();
+        for Given { setting, text, origin, names_a_file } in source {
+            if taken.contains(&setting.key) {
+                return Err(format!(
+                    "{origin}: {} is also given directly; remove one of the two",
+                    setting.variable
+                ));
+            }
+            let text = if names_a_file { read_secret(&text, &origin)? } else { text };
+            taken.push(setting.key);
+            self.values.insert(setting.key, Value { text, origin });
+        }
+        Ok(())
+    }
+}
+
+/// One value as a source gave it.
+struct Given {
+    setting: &'static Setting,
+    text: Zeroizing<String>,
+    origin: Origin,
+    names_a_file: bool,
+}
+
+/// The setting that `name` means, when it is spelled as `spell` spells it, and whether the value
+/// is the path of a file that holds a secret.
+fn find(name: &str, suffix: &str, spell: fn(&Setting) -> &str) -> Option<(&'static Setting, bool)> {
+    let whole = SETTINGS.iter().find(|setting| spell(setting) == name).map(|found| (found, false));
+    whole.or_else(|| {
+        let stem = name.strip_suffix(suffix)?;
+        let found = SETTINGS.iter().find(|setting| setting.secret && spell(setting) == stem)?;
+        Some((found, true))
+    })
+}
+
+fn from_flags(flags: &BTreeMap<String, String>) -> Vec<Given> {
+    let given = flags.iter().filter_map(|(key, text)| {
+        let (setting, names_a_file) = find(key, "_file", |setting| setting.key)?;
+        let origin = Origin::Flag(format!("--{}", key.replace('_', "-")));
+        Some(Given { setting, text: Zeroizing::new(text.clone()), origin, names_a_file })
+    });
+    given.collect()
+}
+
+/// What the environment gives, and names that look like ours: an environment is shared with other
+/// programs, so they are reported and not refused.
+fn from_environment(
+    environment: impl IntoIterator<Item = (String, String)>,
+) -> (Vec<Given>, Vec<String>) {
+    let (mut given, mut unknown) = (Vec::new(), Vec::new());
+    for (name, text) in environment {
+        let text = Zeroizing::new(text);
+        if let Some((setting, names_a_file)) = find(&name, "_FILE", |setting| setting.variable) {
+            given.push(Given { setting, text, origin: Origin::Environment(name), names_a_file });
+        } else if name.starts_with("IDGATE_") {
+            unknown.push(name);
+        }
+    }
+    (given, unknown)
+}
+
+fn from_file(path: &Path) -> Result<Vec<Given>, String> {
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map(Zeroizing::new)
+        .map_err(|error| format!("settings file {shown} cannot be read: {error}"))?;
+    // The parser's own message quotes the line, which may hold a secret.
+    let table = text.parse::<toml::Table>().map_err(|error| {
+        let line = error.span().map_or(0, |span| line_of(&text, span.start));
+        format!("settings file {shown} is not TOML: {} (line {line})", error.message())
+    })?;
+    let mut given = Vec::new();
+    for (key, value) in table {
+        let (setting, names_a_file) =
+            find(&key, "_file", |setting| setting.key).ok_or_else(|| {
+                format!("{key} in {shown}: there is no such setting; correct its name or remove it")
+            })?;
+        let text = text_of(&value).ok_or_else(|| {
+            format!("{key} in {shown}: give a string, true, false, or an array of strings")
+        })?;
+        let origin = Origin::File(shown.clone(), key);
+        given.push(Given { setting, text: Zeroizing::new(text), origin, names_a_file });
+    }
+    Ok(given)
+}
+
+/// The line that holds byte `at`, from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count().saturating_add(1)
+}
+
+/// A TOML value in the form that the environment would have.
+fn text_of(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Boolean(on) => Some(on.to_string()),
+        toml::Value::Array(items) => {
+            let items: Option<Vec<&str>> = items.iter().map(toml::Value::as_str).collect();
+            Some(items?.join(","))
+        }
+        _ => None,
+    }
+}
+
+fn read_secret(path: &str, origin: &Origin) -> Result<Zeroizing<String>, String> {
+    let text = std::fs::read_to_string(path)
+        .map(Zeroizing::new)
+        .map_err(|error| format!("{origin}: the file {path} cannot be read: {error}"))?;
+    Ok(Zeroizing::new(text.trim().to_owned()))
+}

@@ -1,0 +1,157 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::io::Write as _;
+
+use super::*;
+
+const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+
+fn env(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+}
+
+fn flags(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    env(pairs).into_iter().collect()
+}
+
+fn from_env(pairs: &[(&str, &str)]) -> Result<Config, String> {
+    Config::new(&Settings::collect(&BTreeMap::new(), env(pairs), None)?)
+}
+
+fn from_file(text: &str) -> Result<Config, String> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    Config::new(&Settings::collect(&BTreeMap::new(), [], Some(file.path()))?)
+}
+
+#[test]
+fn defaults_are_those_of_the_manual() {
+    let config = from_env(&[]).unwrap();
+    assert_eq!(config.data_dir, Path::new("./idgate-data"));
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.base_url_at("127.0.0.1:4711".parse().unwrap()), "http://127.0.0.1:4711");
+    assert_eq!(config.environment, Environment::Development);
+    assert!(config.rate_limits && !config.behind_tls_proxy && config.instance_key.is_none());
+    assert_eq!(config.log_format, LogFormat::Text);
+}
+
+#[test]
+fn flag_beats_environment_beats_file_beats_default() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"listen = '127.0.0.1:1'\nlog = 'debug'\nlog_format = 'json'\n").unwrap();
+    let environment = env(&[("IDGATE_LISTEN", "127.0.0.1:2"), ("IDGATE_LOG", "warn")]);
+    let flags = flags(&[("listen", "127.0.0.1:3")]);
+    let settings = Settings::collect(&flags, environment, Some(file.path())).unwrap();
+    let config = Config::new(&settings).unwrap();
+    assert_eq!(config.listen.port(), 3);
+    assert_eq!(config.log, "warn");
+    assert_eq!(config.log_format, LogFormat::Json);
+    assert_eq!(settings.get("listen").unwrap().origin.to_string(), "flag --listen");
+    assert_eq!(settings.get("environment").unwrap().origin, Origin::Default);
+}
+
+#[test]
+fn unknown_names_are_errors_that_name_them() {
+    assert!(from_file("lisen = 'x'").unwrap_err().contains("lisen"));
+    assert!(from_file("[server]\nlisten = 'x'").unwrap_err().contains("server"));
+}
+
+#[test]
+fn unknown_variables_are_reported_and_not_refused() {
+    let environment = [("IDGATE_LISTNE", "x"), ("IDGATE_LISTEN_FILE", "x"), ("HOME", "/")];
+    let environment = environment.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    let settings = Settings::collect(&BTreeMap::new(), environment, None).unwrap();
+    assert_eq!(settings.unknown_variables(), ["IDGATE_LISTNE", "IDGATE_LISTEN_FILE"]);
+}
+
+#[test]
+fn the_file_takes_booleans_and_arrays() {
+    let config = from_file(
+        "oid4vp_request_mode = 'inline'\nwebhook_allow_http = true\n\
+         trusted_proxies = ['10.0.0.0/8', 'fd00::/8']\n",
+    )
+    .unwrap();
+    assert!(config.webhook_allow_http);
+    assert_eq!(config.trusted_proxies.len(), 2);
+    assert!(from_file("listen = 8080").unwrap_err().contains("listen"));
+}
+
+#[test]
+fn a_broken_file_is_refused_without_quoting_it() {
+    let error = from_file("listen = '127.0.0.1:1'\ninstance_key = 'hunter2\n").unwrap_err();
+    assert!(error.contains("line 2") && !error.contains("hunter2"), "{error}");
+    assert!(
+        Settings::collect(&BTreeMap::new(), [], Some(Path::new("/nonexistent/idgate.toml")))
+            .is_err()
+    );
+}
+
+#[test]
+fn secrets_come_from_files_too_but_not_from_both() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    writeln!(file, "{KEY}").unwrap();
+    let path = file.path().to_str().unwrap();
+    assert!(from_env(&[("IDGATE_INSTANCE_KEY_FILE", path)]).unwrap().instance_key.is_some());
+    assert!(from_file(&format!("instance_key_file = '{path}'")).unwrap().instance_key.is_some());
+    let both = from_env(&[("IDGATE_INSTANCE_KEY_FILE", path), ("IDGATE_INSTANCE_KEY", KEY)]);
+    assert!(both.unwrap_err().contains("remove one"));
+    let missing = from_env(&[("IDGATE_INSTANCE_KEY_FILE", "/nonexistent/key")]);
+    assert!(missing.unwrap_err().contains("/nonexistent/key"));
+}
+
+#[test]
+fn an_error_about_a_secret_does_not_show_it() {
+    let error = from_env(&[("IDGATE_INSTANCE_KEY", "hunter2")]).unwrap_err();
+    assert!(error.contains("IDGATE_INSTANCE_KEY") && !error.contains("hunter2"));
+    assert!(!format!("{:?}", from_env(&[("IDGATE_INSTANCE_KEY", KEY)]).unwrap()).contains("AAAA"));
+}
+
+#[test]
+fn a_plain_listener_stays_on_loopback_unless_a_proxy_is_declared() {
+    let error = from_env(&[("IDGATE_LISTEN", "0.0.0.0:8080")]).unwrap_err();
+    assert!(error.contains("IDGATE_BEHIND_TLS_PROXY"), "{error}");
+    let proxied = [("IDGATE_LISTEN", "0.0.0.0:8080"), ("IDGATE_BEHIND_TLS_PROXY", "true")];
+    assert!(from_env(&proxied).unwrap_err().contains("IDGATE_BASE_URL"));
+    let url = ("IDGATE_BASE_URL", "https://gateway.example/");
+    let config = from_env(&[proxied[0], proxied[1], url]).unwrap();
+    assert_eq!(config.base_url_at(config.listen), "https://gateway.example");
+    assert!(from_env(&[("IDGATE_LISTEN", "[::1]:0")]).is_ok());
+}
+
+#[test]
+fn what_this_version_lacks_is_refused_by_name() {
+    for (name, value) in [
+        ("OID4VP_REQUEST_MODE", "jar"),
+        ("IDGATE_TLS_CERT", "cert.pem"),
+        ("IDGATE_TLS_KEY", "key.pem"),
+        ("IDGATE_AUDIT_CHECKPOINT_FILE", "checkpoints"),
+    ] {
+        let error = from_env(&[(name, value)]).unwrap_err();
+        assert!(error.contains(name) && error.contains("not available in this version"), "{error}");
+    }
+}
+
+#[test]
+fn malformed_values_are_refused_by_name() {
+    for (name, value) in [
+        ("IDGATE_DATA_DIR", ""),
+        ("IDGATE_LISTEN", "8080"),
+        ("IDGATE_LISTEN", "localhost:8080"),
+        ("IDGATE_BASE_URL", "http://gateway.example"),
+        ("IDGATE_BEHIND_TLS_PROXY", "yes"),
+        ("OID4VP_REQUEST_MODE", "Inline"),
+        ("IDGATE_ENVIRONMENT", "prod"),
+        ("IDGATE_INSTANCE_KEY", "AAAA"),
+        ("IDGATE_RATE_LIMITS", "true"),
+        ("IDGATE_TRUSTED_PROXIES", "10.0.0.0/40"),
+        ("IDGATE_WEBHOOK_ALLOW_CIDRS", "all"),
+        ("IDGATE_WEBHOOK_ALLOW_HTTP", "1"),
+        ("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.1/8"),
+        ("IDGATE_EXTRA_CA_FILE", "/nonexistent/ca.pem"),
+        ("IDGATE_LOG", "a=b=c"),
+        ("IDGATE_LOG_FORMAT", "yaml"),
+    ] {
+        let error = from_env(&[(name, value)]).unwrap_err();
+        assert!(error.starts_with(name), "{name}: {error}");
+    }
+}

@@ -1,0 +1,79 @@
+//! A minimal HTTP client for the demo: one exchange per connection, loopback only.
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+
+/// An answer of the gateway.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) body: Value,
+}
+
+/// Talks to the gateway as tenant and as wallet.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) address: SocketAddr,
+    pub(super) api_key: String,
+}
+
+impl Client {
+    /// As the tenant, with the API key.
+    pub(super) async fn tenant(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, String> {
+        let mut request = self.request(method, path);
+        request = request.header("authorization", format!("Bearer {}", self.api_key));
+        let bytes = body.map(Value::to_string).unwrap_or_default();
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        self.send(request, bytes.into_bytes()).await
+    }
+
+    /// As the wallet, without credentials of its own.
+    pub(super) async fn wallet(
+        &self,
+        path: &str,
+        content_type: &str,
+        body: Vec<u8>,
+    ) -> Result<Answer, String> {
+        let request = self.request("POST", path).header("content-type", content_type);
+        self.send(request, body).await
+    }
+
+    fn request(&self, method: &str, path: &str) -> hyper::http::request::Builder {
+        Request::builder().method(method).uri(path).header("host", self.address.to_string())
+    }
+
+    async fn send(
+        &self,
+        request: hyper::http::request::Builder,
+        body: Vec<u8>,
+    ) -> Result<Answer, String> {
+        let request = request.body(Full::new(Bytes::from(body))).map_err(text)?;
+        let stream = TcpStream::connect(self.address).await.map_err(text)?;
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(text)?;
+        tokio::spawn(connection);
+        let response = sender.send_request(request).await.map_err(text)?;
+        let status = response.status();
+        let bytes = response.into_body().collect().await.map_err(text)?.to_bytes();
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Ok(Answer { status, body })
+    }
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    format!("the demo cannot reach its own gateway: {error}")
+}

@@ -1,0 +1,81 @@
+//! `idgate demo`: a throw-away gateway on loopback, a sample issuer, a sample tenant and a sample
+//! wallet. Walks one verification over HTTP and prints each step, shows that a forged answer is
+//! refused, then keeps serving.
+
+mod client;
+mod story;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use crate::clock::{Clock, SystemClock};
+
+/// The options of `idgate demo`.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct DemoOptions {
+    /// Exit after the walk instead of serving on.
+    #[arg(long)]
+    pub once: bool,
+}
+
+/// Runs the demo.
+pub fn run(options: DemoOptions, json: bool) -> ExitCode {
+    match walk(options, json) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _unread = writeln!(io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn walk(options: DemoOptions, json: bool) -> Result<(), String> {
+    let folder = ThrowAway::new()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start threads: {error}"))?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    runtime.block_on(async {
+        let stage = story::Stage::set(&folder.0, clock).await?;
+        let ending = stage.play(json).await?;
+        if json {
+            say(&ending.to_string());
+        }
+        if !options.once {
+            stage.invite();
+            // Ctrl-C ends the demo; a failure to listen for it does the same.
+            let _ended = tokio::signal::ctrl_c().await;
+        }
+        stage.strike().await;
+        Ok(())
+    })
+}
+
+/// A line on stdout; whether somebody reads it is not our concern.
+fn say(line: &str) {
+    let _unread = writeln!(io::stdout(), "{line}");
+}
+
+/// A data directory that goes away with the demo.
+struct ThrowAway(PathBuf);
+
+impl ThrowAway {
+    fn new() -> Result<Self, String> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|error| format!("no random bytes: {error}"))?;
+        let name = format!("idgate-demo-{:016x}", u64::from_be_bytes(random));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for ThrowAway {
+    fn drop(&mut self) {
+        // Best effort: it holds sample data under the system's temporary folder.
+        let _left_behind = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,123 @@
+//! API keys at the edge. An [`Authorized`] exists only after the check, so that a handler that
+//! takes one cannot be reached without it.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use hyper::HeaderMap;
+use hyper::header::AUTHORIZATION;
+
+use super::error::HttpError;
+use crate::api_key::ApiKey;
+use crate::app::App;
+use crate::store::Caller;
+
+/// A scope of an API key, as a type (specification 5).
+pub(crate) trait Scope {
+    /// Its name.
+    const NAME: &'static str;
+}
+
+/// May create and delete sessions.
+pub(crate) enum SessionCreate {}
+
+/// May read sessions.
+pub(crate) enum SessionRead {}
+
+impl Scope for SessionCreate {
+    const NAME: &'static str = "session:create";
+}
+
+impl Scope for SessionRead {
+    const NAME: &'static str = "session:read";
+}
+
+/// Proof that the caller's key is good and has the scope `S`.
+pub(crate) struct Authorized<S> {
+    caller: Arc<Caller>,
+    scope: PhantomData<S>,
+}
+
+impl<S: Scope> Authorized<S> {
+    /// Requires the scope of an authenticated caller.
+    pub(crate) fn require(caller: Arc<Caller>) -> Result<Self, HttpError> {
+        let granted = caller.scopes.as_ref().is_none_or(|have| have.iter().any(|s| s == S::NAME));
+        if !granted {
+            return Err(HttpError::insufficient_scope(S::NAME));
+        }
+        Ok(Self { caller, scope: PhantomData })
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+}
+
+/// The owner of the request's API key. A malformed key is refused before any lookup.
+pub(crate) fn authenticate(app: &App, headers: &HeaderMap) -> Result<Arc<Caller>, HttpError> {
+    let key = bearer(headers).and_then(ApiKey::parse).ok_or_else(HttpError::invalid_api_key)?;
+    match app.caller(&key)? {
+        Some(caller) => Ok(Arc::new(caller)),
+        None => Err(HttpError::invalid_api_key()),
+    }
+}
+
+/// The token of the one `Authorization: Bearer` header (RFC 6750 2.1).
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let value = values.next()?.to_str().ok()?;
+    if values.next().is_some() {
+        return None;
+    }
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim_matches(' '))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use hyper::header::HeaderValue;
+    use idgate_core::ids::TenantId;
+
+    use super::*;
+
+    fn headers(values: &[&'static str]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for value in values {
+            map.append(AUTHORIZATION, HeaderValue::from_static(value));
+        }
+        map
+    }
+
+    fn caller(scopes: Option<&[&str]>) -> Arc<Caller> {
+        Arc::new(Caller {
+            client_id: TenantId::new("cli_x"),
+            key_id: "key_x".into(),
+            livemode: true,
+            scopes: scopes.map(|list| list.iter().map(|s| (*s).to_owned()).collect()),
+        })
+    }
+
+    #[test]
+    fn the_scheme_has_any_case() {
+        for good in ["Bearer k", "bearer k", "BEARER   k "] {
+            assert_eq!(bearer(&headers(&[good])), Some("k"), "{good}");
+        }
+    }
+
+    #[test]
+    fn anything_but_one_bearer_token_is_none() {
+        for bad in [&[][..], &[""], &["Bearer"], &["k"], &["Basic k"], &["Bearer k", "Bearer k"]] {
+            assert_eq!(bearer(&headers(bad)), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn no_scopes_are_all_scopes_and_a_missing_one_is_403() {
+        assert!(Authorized::<SessionRead>::require(caller(None)).is_ok());
+        assert!(Authorized::<SessionRead>::require(caller(Some(&["session:read"]))).is_ok());
+        for lacking in [&[][..], &["session:create"], &["session:read "]] {
+            assert!(Authorized::<SessionRead>::require(caller(Some(lacking))).is_err());
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Request bodies, read to a limit and within a time: the declared length is judged before a byte
+//! is read, the real one while it arrives.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::HeaderMap;
+use hyper::body::{Body, Incoming};
+use hyper::header::CONTENT_TYPE;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Bodies up to here are free; longer ones take a permit while they are held.
+const LARGE_FROM: usize = 64 * 1024;
+
+/// A whole body.
+pub(crate) struct Received {
+    pub(crate) bytes: Bytes,
+    /// There for a large one; to be dropped with it.
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
+}
+
+/// How much may be read, how long, and out of which budget.
+pub(crate) struct Bounds<'a> {
+    pub(crate) bytes: usize,
+    pub(crate) time: Duration,
+    pub(crate) large: &'a Arc<Semaphore>,
+}
+
+/// Why a body was not read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum BodyError {
+    /// It is, or says it will be, longer than the limit.
+    TooLarge,
+    /// It did not arrive in time.
+    TooSlow,
+    /// The connection broke, or the transfer coding is wrong.
+    Broken,
+    /// It is large, and too many large ones are held already.
+    Busy,
+}
+
+/// Reads a whole body.
+pub(crate) async fn read(body: Incoming, bounds: Bounds<'_>) -> Result<Received, BodyError> {
+    let declared = usize::try_from(body.size_hint().lower());
+    if declared.is_ok_and(|declared| declared <= bounds.bytes) {
+        let read = tokio::time::timeout(bounds.time, collect(body, &bounds));
+        return read.await.unwrap_or(Err(BodyError::TooSlow));
+    }
+    Err(BodyError::TooLarge)
+}
+
+/// Whether the one `Content-Type` is `media_type`, with or without parameters.
+pub(crate) fn has_content_type(headers: &HeaderMap, media_type: &str) -> bool {
+    let essence = content_type(headers).and_then(|value| value.split(';').next());
+    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case(media_type))
+}
+
+/// The one `Content-Type`; none when it is missing, repeated or not text.
+pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let value = values.next()?;
+    if values.next().is_some() {
+        return None;
+    }
+    value.to_str().ok()
+}
+
+async fn collect(mut body: Incoming, bounds: &Bounds<'_>) -> Result<Received, BodyError> {
+    let mut bytes = next_data(&mut body).await?.unwrap_or_default();
+    let mut permit = admit(bytes.len(), None, bounds)?;
+    if body.is_end_stream() {
+        return Ok(Received { bytes, permit });
+    }
+    let mut whole = BytesMut::from(bytes);
+    while let Some(data) = next_data(&mut body).await? {
+        permit = admit(whole.len().saturating_add(data.len()), permit, bounds)?;
+        whole.extend_from_slice(&data);
+    }
+    bytes = whole.freeze();
+    Ok(Received { bytes, permit })
+}
+
+/// Whether a body may grow to `length`.
+fn admit(
+    length: usize,
+    held: Option<OwnedSemaphorePermit>,
+    bounds: &Bounds<'_>,
+) -> Result<Option<OwnedSemaphorePermit>, BodyError> {
+    if length > bounds.bytes {
+        return Err(BodyError::TooLarge);
+    }
+    if length <= LARGE_FROM || held.is_some() {
+        return Ok(held);
+    }
+    bounds.large.clone().try_acquire_owned().map(Some).map_err(|_| BodyError::Busy)
+}
+
+async fn next_data(body: &mut Incoming) -> Result<Option<Bytes>, BodyError> {
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| BodyError::Broken)?;
+        if let Ok(data) = frame.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    fn headers(values: &[&'static str]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for value in values {
+            map.append(CONTENT_TYPE, HeaderValue::from_static(value));
+        }
+        map
+    }
+
+    #[test]
+    fn a_media_type_may_have_parameters_and_any_case() {
+        for good in ["application/json", "Application/JSON ; charset=utf-8"] {
+            assert!(has_content_type(&headers(&[good]), "application/json"), "{good}");
+        }
+    }
+
+    #[test]
+    fn another_missing_or_repeated_media_type_is_none() {
+        for bad in [
+            &[][..],
+            &[""],
+            &["text/json"],
+            &["application/json5"],
+            &["text/plain; application/json"],
+            &["application/json", "application/json"],
+        ] {
+            assert!(!has_content_type(&headers(bad), "application/json"), "{bad:?}");
+        }
+    }
+}

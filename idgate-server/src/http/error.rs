@@ -1,0 +1,168 @@
+//! The only mapping of errors to status codes, and the one shape of an error answer.
+
+use std::borrow::Cow;
+
+use hyper::header::{CONNECTION, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use idgate_core::ErrorCode;
+
+use super::json::{self, Body};
+use crate::app::AppError;
+
+/// A request that ends in `{"error","message"}`.
+#[derive(Debug)]
+pub(crate) struct HttpError {
+    code: ErrorCode,
+    message: Cow<'static, str>,
+    /// Name, in lower case, and value.
+    header: Option<(&'static str, &'static str)>,
+    closes: bool,
+    cause: Option<String>,
+}
+
+impl HttpError {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), header: None, closes: false, cause: None }
+    }
+
+    pub(crate) fn invalid_request(message: &'static str) -> Self {
+        Self::new(ErrorCode::InvalidRequest, message)
+    }
+
+    pub(crate) fn no_such_path() -> Self {
+        Self::new(ErrorCode::NotFound, "there is nothing at this path")
+    }
+
+    pub(crate) fn not_found() -> Self {
+        Self::new(ErrorCode::NotFound, "there is no such session")
+    }
+
+    pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
+        Self::new(ErrorCode::MethodNotAllowed, "this path does not have that method; see Allow")
+            .with("allow", allow)
+    }
+
+    /// The same for every cause: a caller learns nothing about keys that are not its own.
+    pub(crate) fn invalid_api_key() -> Self {
+        let message = "a valid API key is needed, as `Authorization: Bearer <key>`";
+        Self::new(ErrorCode::InvalidApiKey, message).with("www-authenticate", "Bearer")
+    }
+
+    pub(crate) fn insufficient_scope(scope: &'static str) -> Self {
+        let message = format!("this API key lacks the scope {scope}");
+        Self::new(ErrorCode::InsufficientScope, message)
+    }
+
+    pub(crate) fn temporarily_unavailable() -> Self {
+        let message = "the gateway is busy; try again after the time in Retry-After";
+        Self::new(ErrorCode::TemporarilyUnavailable, message).with("retry-after", "1")
+    }
+
+    /// `cause` goes to the log and nowhere else.
+    pub(crate) fn internal(cause: impl Into<String>) -> Self {
+        let message = "the gateway failed; its log explains it under this answer's X-Request-Id";
+        let mut error = Self::new(ErrorCode::InternalError, message);
+        error.cause = Some(cause.into());
+        error
+    }
+
+    /// Nothing more is read from this connection.
+    pub(crate) fn closing(mut self) -> Self {
+        self.closes = true;
+        self
+    }
+
+    pub(crate) fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    /// What the operator must know, when the gateway failed.
+    pub(crate) fn take_cause(&mut self) -> Option<String> {
+        self.cause.take()
+    }
+
+    pub(crate) fn into_response(self) -> Response<Body> {
+        let status = status_of(self.code);
+        let body = json::Object::new()
+            .text("error", self.code.as_str())
+            .text("message", &self.message)
+            .finish();
+        let mut response = json::answer(status, body);
+        if let Some((name, value)) = self.header {
+            let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
+            response.headers_mut().insert(name, value);
+        }
+        if self.closes {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    fn with(mut self, name: &'static str, value: &'static str) -> Self {
+        self.header = Some((name, value));
+        self
+    }
+}
+
+impl From<AppError> for HttpError {
+    fn from(error: AppError) -> Self {
+        match error {
+            AppError::Request(error) => Self::new(error.code, error.to_string()),
+            AppError::Response(error) => Self::new(error.code(), error.to_string()),
+            AppError::NotFound => Self::not_found(),
+            AppError::Busy => Self::temporarily_unavailable(),
+            AppError::Fault(cause) => Self::internal(cause),
+        }
+    }
+}
+
+/// Decisions 16, specification 7.
+fn status_of(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::InvalidApiKey | ErrorCode::InvalidAdminToken => StatusCode::UNAUTHORIZED,
+        ErrorCode::InsufficientScope => StatusCode::FORBIDDEN,
+        ErrorCode::NotFound => StatusCode::NOT_FOUND,
+        ErrorCode::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        ErrorCode::SessionNotPending => StatusCode::CONFLICT,
+        ErrorCode::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::MetricsUnavailable => StatusCode::BAD_GATEWAY,
+        ErrorCode::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::InvalidRequest
+        | ErrorCode::InvalidJson
+        | ErrorCode::UnknownField
+        | ErrorCode::UnknownIssuer
+        | ErrorCode::UnsupportedFormat
+        | ErrorCode::InvalidCursor
+        | ErrorCode::InvalidLimit
+        | ErrorCode::InvalidWebhookEndpoint
+        | ErrorCode::InvalidScopes
+        | ErrorCode::InvalidExpiry
+        | ErrorCode::InvalidResponse
+        | ErrorCode::StateMismatch
+        | ErrorCode::DecryptionFailed
+        | ErrorCode::InvalidPresentation => StatusCode::BAD_REQUEST,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_fault_of_the_gateway_is_500() {
+        for code in ErrorCode::ALL {
+            let fault = status_of(*code) == StatusCode::INTERNAL_SERVER_ERROR;
+            assert_eq!(fault, *code == ErrorCode::InternalError, "{code}");
+        }
+    }
+
+    #[test]
+    fn the_cause_of_a_fault_stays_inside() {
+        let error = HttpError::from(AppError::Fault("disk sentinel".into()));
+        assert_eq!(error.code(), ErrorCode::InternalError);
+        assert!(!error.message.contains("sentinel"));
+        assert_eq!(error.cause.as_deref(), Some("disk sentinel"));
+    }
+}

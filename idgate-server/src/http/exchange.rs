@@ -1,0 +1,150 @@
+//! One request from head to answer: bounded in time, safe against panics, logged in one line.
+
+use std::future::{Future, poll_fn};
+use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use hyper::http::request::Parts;
+use hyper::{Request, Response};
+use idgate_core::ErrorCode;
+use idgate_core::ids::random_id;
+
+use super::auth::{self, Authorized, Scope};
+use super::body::{self, BodyError, Bounds, Received};
+use super::error::HttpError;
+use super::json::Body;
+use super::{Gateway, peer, router};
+use crate::clock::Stopwatch;
+use crate::entropy::OsEntropy;
+use crate::log::RequestLine;
+use crate::store::Caller;
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// A request on its way through the checks of its route.
+pub(crate) struct Call<'a> {
+    pub(crate) gateway: &'a Gateway,
+    pub(crate) head: &'a Parts,
+    pub(crate) trace: &'a mut Trace,
+    body: Incoming,
+}
+
+/// What is known about a request once it is answered, panic or not.
+#[derive(Default)]
+pub(crate) struct Trace {
+    pub(crate) route: Option<&'static str>,
+    caller: Option<Arc<Caller>>,
+    body_read: bool,
+    error: Option<ErrorCode>,
+    cause: Option<String>,
+}
+
+impl<'a> Call<'a> {
+    /// Proves that the caller's key is good and has the scope `S`.
+    pub(crate) fn authorize<S: Scope>(&mut self) -> Result<Authorized<S>, HttpError> {
+        let caller = auth::authenticate(&self.gateway.app, &self.head.headers)?;
+        self.trace.caller = Some(caller.clone());
+        Authorized::require(caller)
+    }
+
+    /// Reads the body, once every check before it passed.
+    pub(crate) async fn read_body(self, limit: usize) -> Result<Received, BodyError> {
+        let bounds = Bounds {
+            bytes: limit,
+            time: self.gateway.limits.body_timeout,
+            large: &self.gateway.large_responses,
+        };
+        let received = body::read(self.body, bounds).await;
+        self.trace.body_read = received.is_ok();
+        received
+    }
+}
+
+/// Answers one request of the peer at `connection`.
+pub(crate) async fn answer(
+    gateway: &Gateway,
+    connection: IpAddr,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let watch = Stopwatch::new();
+    let (head, body) = request.into_parts();
+    let has_body = !body.is_end_stream();
+    let mut trace = Trace::default();
+    let call = Call { gateway, head: &head, trace: &mut trace, body };
+    let limited = tokio::time::timeout(gateway.limits.request_timeout, router::dispatch(call));
+    let outcome = match unpanicked(limited).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_late)) => Err(HttpError::temporarily_unavailable().closing()),
+        Err(Panicked) => Err(HttpError::internal("panic").closing()),
+    };
+    let mut response = outcome.unwrap_or_else(|error| refuse(error, &mut trace));
+    if has_body && !trace.body_read {
+        // What the peer still sends would be taken for the next request's head.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    let request_id = random_id("req_", &mut OsEntropy).unwrap_or_default();
+    add_common_headers(&mut response, &request_id);
+    let peer = peer::client(connection, &head.headers, &gateway.trusted_proxies);
+    log(&trace, &head, &response, &request_id, peer, watch.elapsed_us());
+    response
+}
+
+fn refuse(mut error: HttpError, trace: &mut Trace) -> Response<Body> {
+    trace.error = Some(error.code());
+    trace.cause = error.take_cause();
+    error.into_response()
+}
+
+fn add_common_headers(response: &mut Response<Body>, request_id: &str) {
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Ok(value) = HeaderValue::from_str(request_id) {
+        headers.insert(X_REQUEST_ID, value);
+    }
+}
+
+fn log(
+    trace: &Trace,
+    head: &Parts,
+    response: &Response<Body>,
+    request_id: &str,
+    peer: IpAddr,
+    latency_us: u64,
+) {
+    let caller = trace.caller.as_deref();
+    RequestLine {
+        request_id,
+        method: super::router::known_method(&head.method),
+        route: trace.route,
+        status: response.status().as_u16(),
+        error: trace.error.map(ErrorCode::as_str),
+        cause: trace.cause.as_deref(),
+        latency_us,
+        client_id: caller.map(|caller| caller.client_id.as_str()),
+        key_id: caller.map(|caller| caller.key_id.as_str()),
+        livemode: caller.map(|caller| caller.livemode),
+        peer: &peer::Truncated(peer),
+        bytes: response.body().size_hint().lower(),
+    }
+    .write();
+}
+
+/// A handler panicked.
+struct Panicked;
+
+/// Turns a panic of `future` into a value.
+async fn unpanicked<F: Future>(future: F) -> Result<F::Output, Panicked> {
+    let mut future = pin!(future);
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+        Err(_payload) => Poll::Ready(Err(Panicked)),
+    })
+    .await
+}

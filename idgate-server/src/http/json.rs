@@ -1,0 +1,93 @@
+//! JSON answers, written member by member: texts are escaped, JSON texts are spliced in as they
+//! are, so that claims are never parsed again nor copied into a tree.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
+
+/// The body of every answer.
+pub(crate) type Body = Full<Bytes>;
+
+/// A JSON object under construction.
+pub(crate) struct Object(Vec<u8>);
+
+impl Object {
+    pub(crate) fn new() -> Self {
+        Self(Vec::with_capacity(256))
+    }
+
+    pub(crate) fn text(self, name: &'static str, value: &str) -> Self {
+        let mut object = self.name(name);
+        write_text(&mut object.0, value);
+        object
+    }
+
+    pub(crate) fn boolean(self, name: &'static str, value: bool) -> Self {
+        self.raw(name, if value { "true" } else { "false" })
+    }
+
+    /// `json` is a JSON text already.
+    pub(crate) fn raw(self, name: &'static str, json: &str) -> Self {
+        let mut object = self.name(name);
+        object.0.extend_from_slice(json.as_bytes());
+        object
+    }
+
+    pub(crate) fn object(self, name: &'static str, value: Self) -> Self {
+        let mut object = self.name(name);
+        object.0.extend_from_slice(&value.finish());
+        object
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        if self.0.is_empty() {
+            self.0.push(b'{');
+        }
+        self.0.push(b'}');
+        self.0
+    }
+
+    fn name(mut self, name: &'static str) -> Self {
+        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        write_text(&mut self.0, name);
+        self.0.push(b':');
+        self
+    }
+}
+
+/// An answer with a JSON body.
+pub(crate) fn answer(status: StatusCode, body: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn write_text(out: &mut Vec<u8>, text: &str) {
+    // Writing a string into memory has no way to fail.
+    let _ = serde_json::to_writer(out, text);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_escaped_and_json_is_spliced() {
+        let hostile = "\"},\n\u{0}\u{2028}";
+        let inner = Object::new().boolean("yes", true);
+        let bytes = Object::new()
+            .text("text", hostile)
+            .raw("claims", r#"{"a":[1]}"#)
+            .object("inner", inner)
+            .object("empty", Object::new())
+            .finish();
+        let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        let want = serde_json::json!({
+            "text": hostile, "claims": {"a": [1]}, "inner": {"yes": true}, "empty": {}
+        });
+        assert_eq!(value, want);
+    }
+}

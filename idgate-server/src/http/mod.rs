@@ -1,0 +1,98 @@
+//! The edge: bytes from sockets become calls of [`crate::app`], and their outcomes become answers.
+//! The only module that knows hyper; `error.rs` is the only place that chooses a status.
+
+mod auth;
+mod body;
+mod error;
+mod exchange;
+mod json;
+mod linger;
+pub mod listener;
+mod peer;
+mod query;
+mod router;
+mod routes;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use self::router::Router;
+use crate::app::App;
+use crate::config::Cidr;
+
+/// What a peer may cost. Every number has its reason.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HttpLimits {
+    /// For the head of a request, and for the silence between two requests: a slow sender holds a
+    /// connection no longer than this.
+    pub header_timeout: Duration,
+    /// For the body of a request: 1 MiB at 1 Mbit/s arrives in time.
+    pub body_timeout: Duration,
+    /// For a request as a whole, commit included.
+    pub request_timeout: Duration,
+    /// For requests under way when the gateway stops: more than one request may take.
+    pub drain_timeout: Duration,
+    /// Open connections; each costs a task and up to 32 KiB of buffer.
+    pub connections: usize,
+    /// Open connections of one peer address; trusted proxies are exempt.
+    pub connections_per_peer: usize,
+    /// Wallet answers over 64 KiB held or verified at a time: they bound memory (1 MiB each) and
+    /// the threads that verify them. More are told to come back.
+    pub large_responses: usize,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self {
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(15),
+            drain_timeout: Duration::from_secs(25),
+            connections: 10_000,
+            connections_per_peer: 256,
+            large_responses: 64,
+        }
+    }
+}
+
+/// What every request needs.
+pub struct Gateway {
+    app: Arc<App>,
+    router: Router,
+    limits: HttpLimits,
+    trusted_proxies: Vec<Cidr>,
+    draining: AtomicBool,
+    large_responses: Arc<Semaphore>,
+}
+
+impl Gateway {
+    /// The edge of `app`. Addresses in `trusted_proxies` may name their client in
+    /// `X-Forwarded-For`, and are not capped.
+    pub fn new(app: Arc<App>, limits: HttpLimits, trusted_proxies: Vec<Cidr>) -> Self {
+        let large_responses = Arc::new(Semaphore::new(limits.large_responses));
+        Self {
+            app,
+            router: Router::new(),
+            limits,
+            trusted_proxies,
+            draining: AtomicBool::new(false),
+            large_responses,
+        }
+    }
+
+    fn start_draining(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Who is calling: the address of the connection, or what a trusted proxy says.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use hyper::HeaderMap;
+
+use crate::config::Cidr;
+
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// The client's address. `X-Forwarded-For` is walked from the right and believed only as far as
+/// trusted proxies wrote it; what stands further left is the client's own invention.
+pub(crate) fn client(connection: IpAddr, headers: &HeaderMap, trusted: &[Cidr]) -> IpAddr {
+    let mut client = connection;
+    let values = headers.get_all(FORWARDED_FOR).iter().rev();
+    let mut hops = values.flat_map(|value| value.to_str().unwrap_or_default().rsplit(','));
+    while is_trusted(client, trusted) {
+        let Some(hop) = hops.next().and_then(|hop| parse_hop(hop.trim())) else { break };
+        client = hop;
+    }
+    client
+}
+
+/// Whether `address` is a trusted proxy.
+pub(crate) fn is_trusted(address: IpAddr, trusted: &[Cidr]) -> bool {
+    trusted.iter().any(|range| range.contains(address))
+}
+
+/// The address that counts for limits: IPv6 peers by their /64, since one peer owns all of it.
+pub(crate) fn limit_key(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (!0 << 64))),
+        address => address,
+    }
+}
+
+/// Prints a peer for logs: the network, never the host.
+pub(crate) struct Truncated(pub(crate) IpAddr);
+
+impl fmt::Display for Truncated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.to_canonical() {
+            IpAddr::V4(address) => {
+                let [a, b, c, _] = address.octets();
+                write!(f, "{a}.{b}.{c}.0/24")
+            }
+            IpAddr::V6(address) => {
+                write!(f, "{}/48", Ipv6Addr::from_bits(address.to_bits() & (!0 << 80)))
+            }
+        }
+    }
+}
+
+fn parse_hop(hop: &str) -> Option<IpAddr> {
+    let address = hop.parse().ok();
+    let with_port = || hop.parse::<SocketAddr>().ok().map(|socket| socket.ip());
+    address.or_else(with_port).map(|address| address.to_canonical())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    fn seen(connection: &str, forwarded: &[&'static str], trusted: &[&str]) -> String {
+        let mut headers = HeaderMap::new();
+        for value in forwarded {
+            headers.append(FORWARDED_FOR, HeaderValue::from_static(value));
+        }
+        let trusted: Vec<Cidr> = trusted.iter().map(|text| Cidr::parse(text).unwrap()).collect();
+        client(connection.parse().unwrap(), &headers, &trusted).to_string()
+    }
+
+    #[test]
+    fn a_stranger_is_not_believed() {
+        assert_eq!(seen("192.0.2.1", &["198.51.100.7"], &[]), "192.0.2.1");
+        assert_eq!(seen("192.0.2.1", &["198.51.100.7"], &["10.0.0.0/8"]), "192.0.2.1");
+    }
+
+    #[test]
+    fn the_walk_ends_at_the_first_untrusted_hop_from_the_right() {
+        let trusted = &["10.0.0.0/8"];
+        assert_eq!(seen("10.0.0.1", &["1.1.1.1, 198.51.100.7,10.2.3.4"], trusted), "198.51.100.7");
+        assert_eq!(seen("10.0.0.1", &["1.1.1.1", "198.51.100.7:81"], trusted), "198.51.100.7");
+        assert_eq!(seen("10.0.0.1", &["[2001:db8::1]:443"], trusted), "2001:db8::1");
+    }
+
+    #[test]
+    fn nonsense_ends_the_walk() {
+        let trusted = &["10.0.0.0/8"];
+        for bad in ["", "unknown", "1.1.1.1, 300.1.1.1", "1.1.1.1,"] {
+            assert_eq!(seen("10.0.0.1", &[bad], trusted), "10.0.0.1", "{bad}");
+        }
+    }
+
+    #[test]
+    fn logs_show_networks_only() {
+        let printed = |address: &str| Truncated(address.parse().unwrap()).to_string();
+        assert_eq!(printed("192.0.2.77"), "192.0.2.0/24");
+        assert_eq!(printed("::ffff:192.0.2.77"), "192.0.2.0/24");
+        assert_eq!(printed("2001:db8:1:2::3"), "2001:db8:1::/48");
+    }
+
+    #[test]
+    fn ipv6_peers_count_by_their_64() {
+        let key = |address: &str| limit_key(address.parse().unwrap()).to_string();
+        assert_eq!(key("2001:db8:1:2:3::4"), "2001:db8:1:2::");
+        assert_eq!(key("::ffff:192.0.2.77"), "192.0.2.77");
+    }
+}

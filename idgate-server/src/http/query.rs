@@ -1,0 +1,39 @@
+//! Query parameters: unknown ones are ignored, a known one given twice is refused (decisions 17).
+
+use std::borrow::Cow;
+
+use super::error::HttpError;
+
+/// The value of `name`, if it is there.
+pub(crate) fn single<'q>(
+    query: Option<&'q str>,
+    name: &str,
+) -> Result<Option<Cow<'q, str>>, HttpError> {
+    let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let mut values = pairs.filter(|(key, _)| key == name).map(|(_, value)| value);
+    let value = values.next();
+    match values.next() {
+        None => Ok(value),
+        Some(_) => Err(HttpError::invalid_request("a query parameter is given twice")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_one_and_ignores_others() {
+        assert_eq!(single(None, "scheme").unwrap(), None);
+        assert_eq!(single(Some("a=1&a=2"), "scheme").unwrap(), None);
+        assert_eq!(single(Some("a=1&sch%65me=haip"), "scheme").unwrap().as_deref(), Some("haip"));
+        assert_eq!(single(Some("scheme"), "scheme").unwrap().as_deref(), Some(""));
+    }
+
+    #[test]
+    fn refuses_a_repeated_one_even_when_encoded() {
+        assert!(single(Some("scheme=haip&scheme=haip"), "scheme").is_err());
+        assert!(single(Some("scheme=haip&%73cheme=x"), "scheme").is_err());
+    }
+}

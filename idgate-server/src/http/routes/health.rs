@@ -1,0 +1,33 @@
+//! Liveness and readiness, as booleans per check.
+
+use std::time::Duration;
+
+use hyper::{Response, StatusCode};
+
+use crate::http::Gateway;
+use crate::http::json::{self, Body, Object};
+
+/// A writer that takes longer is not ready for sessions.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// `GET /healthz`: the process answers. Nothing else is asked.
+pub(crate) fn alive() -> Response<Body> {
+    json::answer(StatusCode::OK, Object::new().boolean("alive", true).finish())
+}
+
+/// `GET /readyz`: the gateway can do its work.
+pub(crate) async fn ready(gateway: &Gateway) -> Response<Body> {
+    let probe = tokio::time::timeout(PROBE_TIMEOUT, gateway.app.store().probe()).await;
+    let store = matches!(probe, Ok(Ok(())));
+    let trust = gateway.app.verifier().is_ok();
+    let accepting = !gateway.is_draining();
+    let ready = store && trust && accepting;
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let body = Object::new()
+        .boolean("ready", ready)
+        .boolean("store", store)
+        .boolean("trust", trust)
+        .boolean("accepting", accepting)
+        .finish();
+    json::answer(status, body)
+}

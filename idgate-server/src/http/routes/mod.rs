@@ -1,0 +1,6 @@
+//! One file per group of endpoints: from the head and body of a request to a use case, and from
+//! its outcome to an answer.
+
+pub(crate) mod health;
+pub(crate) mod sessions;
+pub(crate) mod wallet;

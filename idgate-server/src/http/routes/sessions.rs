@@ -1,0 +1,117 @@
+//! Sessions for tenants, and the link that a person follows (specification 4, decisions 5).
+
+use hyper::header::{HeaderValue, LOCATION};
+use hyper::{Response, StatusCode};
+use idgate_core::ids::SessionId;
+use idgate_core::limits::MAX_CREATE_BYTES;
+use idgate_core::request::Scheme;
+
+use crate::app::{CreatedSession, SessionView};
+use crate::http::auth::{SessionCreate, SessionRead};
+use crate::http::body::{self, BodyError};
+use crate::http::error::HttpError;
+use crate::http::exchange::Call;
+use crate::http::json::{self, Body, Object};
+use crate::http::query;
+
+/// `POST /v1/sessions`
+pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<SessionCreate>()?;
+    let app = &call.gateway.app;
+    if !body::has_content_type(&call.head.headers, "application/json") {
+        return Err(HttpError::invalid_request("Content-Type must be application/json"));
+    }
+    let received = call.read_body(MAX_CREATE_BYTES).await.map_err(refuse_body)?;
+    let created = app.create_session(authorized.caller(), &received.bytes).await?;
+    Ok(json::answer(StatusCode::CREATED, created_json(&created)))
+}
+
+/// `GET /v1/sessions/{sessionId}`
+pub(crate) fn read(mut call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<SessionRead>()?;
+    let view = call.gateway.app.read_session(authorized.caller(), id)?;
+    Ok(json::answer(StatusCode::OK, status_json(&view)))
+}
+
+/// `DELETE /v1/sessions/{sessionId}`
+pub(crate) async fn delete(
+    mut call: Call<'_>,
+    id: &SessionId,
+) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<SessionCreate>()?;
+    call.gateway.app.delete_session(authorized.caller(), id).await?;
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    Ok(response)
+}
+
+/// `GET /v1/sessions/{sessionId}/open`
+pub(crate) async fn follow(call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
+    let scheme = scheme(&call)?;
+    redirect(&call.gateway.app.follow_link(id, scheme).await?)
+}
+
+/// `HEAD /v1/sessions/{sessionId}/open`: where it leads, without a change.
+pub(crate) fn peek(call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
+    let scheme = scheme(&call)?;
+    redirect(&call.gateway.app.peek_link(id, scheme)?)
+}
+
+fn scheme(call: &Call<'_>) -> Result<Scheme, HttpError> {
+    match query::single(call.head.uri.query(), "scheme")? {
+        None => Ok(Scheme::OpenId4Vp),
+        Some(key) => Scheme::from_key(&key).ok_or_else(HttpError::not_found),
+    }
+}
+
+fn redirect(location: &str) -> Result<Response<Body>, HttpError> {
+    let location = HeaderValue::from_str(location)
+        .map_err(|_| HttpError::internal("a deep link that is not a header value"))?;
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = StatusCode::FOUND;
+    response.headers_mut().insert(LOCATION, location);
+    Ok(response)
+}
+
+fn refuse_body(error: BodyError) -> HttpError {
+    let error = match error {
+        BodyError::TooLarge => HttpError::invalid_request("the body is larger than 64 KiB"),
+        BodyError::TooSlow => HttpError::invalid_request("the body did not arrive in time"),
+        BodyError::Broken => HttpError::invalid_request("the body is incomplete"),
+        BodyError::Busy => HttpError::temporarily_unavailable(),
+    };
+    error.closing()
+}
+
+/// `CreateSessionResponse` (specification 2).
+fn created_json(created: &CreatedSession) -> Vec<u8> {
+    let invitation = &created.invitation;
+    let links = created.deep_links.iter();
+    let links = links.fold(Object::new(), |links, (scheme, link)| links.text(scheme.key(), link));
+    Object::new()
+        .text("session_id", invitation.session_id.as_str())
+        .boolean("livemode", invitation.livemode)
+        .text("expires_at", &invitation.expires_at.to_string())
+        .text("qr_code_url", &invitation.qr_code_url)
+        .object("deep_links", links)
+        .finish()
+}
+
+/// `SessionStatus` (specification 2): result and reason only while and when there is one.
+fn status_json(view: &SessionView) -> Vec<u8> {
+    let SessionView { session, now, .. } = view;
+    let mut object = Object::new()
+        .text("session_id", session.id().as_str())
+        .text("status", session.status_at(*now).as_str())
+        .boolean("livemode", session.livemode())
+        .text("expires_at", &session.expires_at().to_string());
+    if let Some(result) = session.result_at(*now) {
+        object = object
+            .raw("claims", result.claims())
+            .raw("verification_details", result.verification_details());
+    }
+    if let Some(reason) = session.reason_at(*now) {
+        object = object.text("reason", reason.as_str());
+    }
+    object.finish()
+}

@@ -1,0 +1,146 @@
+//! Connections: their heads, their number, their end.
+
+use super::*;
+
+fn caps(connections: usize, connections_per_peer: usize) -> HttpLimits {
+    HttpLimits { connections, connections_per_peer, ..HttpLimits::default() }
+}
+
+/// Whether a request on `stream` is answered.
+async fn answers(stream: &mut TcpStream) -> bool {
+    let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n").await;
+    let mut first = [0u8; 12];
+    stream.read_exact(&mut first).await.is_ok() && first == *b"HTTP/1.1 200"
+}
+
+#[tokio::test]
+async fn a_slow_head_and_an_idle_connection_are_cut_off() {
+    let header_timeout = Duration::from_millis(200);
+    let edge = Edge::with(HttpLimits { header_timeout, ..HttpLimits::default() }, &[]).await;
+    let mut silent = edge.connect().await;
+    let mut slow = edge.connect().await;
+    slow.write_all(b"GET /healthz HTTP/1.1\r\nHost").await.unwrap();
+    let mut idle = edge.connect().await;
+    assert!(answers(&mut idle).await);
+    for stream in [&mut silent, &mut slow, &mut idle] {
+        let mut rest = Vec::new();
+        let end = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest)).await;
+        assert!(end.is_ok(), "still open");
+    }
+}
+
+#[tokio::test]
+async fn too_many_or_too_long_headers_are_431() {
+    let edge = Edge::start().await;
+    let many = "X: y\r\n".repeat(63);
+    assert_eq!(edge.request("GET", "/healthz", &many, b"").await.status(), 431);
+    let long = format!("X: {}\r\n", "y".repeat(33 * 1024));
+    assert_eq!(edge.request("GET", "/healthz", &long, b"").await.status(), 431);
+    let fits = "X: y\r\n".repeat(61);
+    assert_eq!(edge.request("GET", "/healthz", &fits, b"").await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_head_that_two_parsers_could_read_differently_is_refused() {
+    let edge = Edge::start().await;
+    for headers in [
+        "Content-Length: 1\r\nContent-Length: 2\r\n",
+        "Content-Length: +1\r\n",
+        "Content-Length: -1\r\n",
+        "Content-Length: 1,1\r\n",
+        "Content-Length: 99999999999999999999\r\n",
+        "Transfer-Encoding: gzip\r\n",
+        "Transfer-Encoding: chunked, gzip\r\n",
+        "Content-Length : 1\r\n",
+        " folded: 1\r\n",
+        "X: 1\r\n folded\r\n",
+        "X: \u{0}\r\n",
+    ] {
+        let mut stream = edge.connect().await;
+        let head = format!("POST /v1/oid4vp/response/s HTTP/1.1\r\nHost: g\r\n{headers}\r\nx");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        assert_eq!(Answer::read(&mut stream).await.status(), 400, "{headers:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_with_two_framings_is_the_last_of_its_connection() {
+    let edge = Edge::start().await;
+    let mut stream = edge.connect().await;
+    let smuggling = b"POST /x HTTP/1.1\r\nHost: g\r\nContent-Length: 6\r\n\
+        Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: g\r\n\r\n";
+    stream.write_all(smuggling).await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    assert_eq!(text.matches("HTTP/1.1").count(), 1, "{text}");
+}
+
+#[tokio::test]
+async fn one_connection_carries_many_requests() {
+    let edge = Edge::start().await;
+    let mut stream = edge.connect().await;
+    let request = b"GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n";
+    stream.write_all(&request.repeat(3)).await.unwrap();
+    stream.write_all(b"GET /x HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n").await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 3);
+    assert_eq!(text.matches("HTTP/1.1 404 Not Found").count(), 1);
+}
+
+#[tokio::test]
+async fn a_peer_has_so_many_connections_and_gets_them_back() {
+    let edge = Edge::with(caps(10, 2), &[]).await;
+    let (mut a, mut b) = (edge.connect().await, edge.connect().await);
+    assert!(answers(&mut a).await && answers(&mut b).await);
+    assert!(!answers(&mut edge.connect().await).await);
+    drop(a);
+    let back = async { while !answers(&mut edge.connect().await).await {} };
+    tokio::time::timeout(PATIENCE, back).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_is_not_capped_but_the_total_is() {
+    let edge = Edge::with(caps(3, 1), &[("trusted_proxies", "127.0.0.0/8")]).await;
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        let mut stream = edge.connect().await;
+        assert!(answers(&mut stream).await);
+        open.push(stream);
+    }
+    assert!(!answers(&mut edge.connect().await).await);
+}
+
+#[tokio::test]
+async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
+    let edge = Edge::start().await;
+    let address = edge.address();
+    let mut idle = edge.connect().await;
+    assert!(answers(&mut idle).await);
+    let mut busy = edge.connect().await;
+    let head = b"POST /v1/oid4vp/response/ses_1 HTTP/1.1\r\nHost: g\r\nContent-Length: 4\r\n\r\n";
+    busy.write_all(head).await.unwrap();
+    busy.write_all(b"ha").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let stopping = tokio::spawn(edge.running.shutdown());
+    let refused = async { while TcpStream::connect(address).await.is_ok() {} };
+    tokio::time::timeout(PATIENCE, refused).await.unwrap();
+    busy.write_all(b"lf").await.unwrap();
+    let answer = Answer::read(&mut busy).await;
+    assert!([400, 409].contains(&answer.status()), "{answer:?}");
+    drop((idle, busy));
+    tokio::time::timeout(PATIENCE, stopping).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn what_outlasts_the_drain_is_cut_off() {
+    let drain_timeout = Duration::from_millis(200);
+    let edge = Edge::with(HttpLimits { drain_timeout, ..HttpLimits::default() }, &[]).await;
+    let bearer = edge.store.bearer(None);
+    edge.store.set_mood(Mood::Stuck);
+    let mut stuck = edge.connect().await;
+    let head = format!("DELETE /v1/sessions/ses_1 HTTP/1.1\r\nHost: g\r\n{bearer}\r\n");
+    stuck.write_all(head.as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    tokio::time::timeout(Duration::from_secs(5), edge.running.shutdown()).await.unwrap();
+}

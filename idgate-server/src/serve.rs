@@ -1,0 +1,183 @@
+//! The running gateway: its parts in order of start and, backwards, of stop.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::app::{App, AppError};
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::http::{Gateway, HttpLimits, listener};
+use crate::log;
+use crate::store::{Store, StoreError};
+use crate::work::sweeper::Sweeper;
+
+/// For work that has begun when everything else has stopped: a sweep, a large answer.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// A gateway that serves. Dropping it stops it as well, without waiting for the end.
+pub struct RunningGateway {
+    base_url: String,
+    local_addr: SocketAddr,
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl RunningGateway {
+    /// Where wallets and tenants reach it.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Takes no more connections, lets requests under way finish (25 s at most), and stops.
+    pub async fn shutdown(self) {
+        // Nobody listens to it any more when the task has ended already.
+        let _ = self.stop.send(true);
+        let _ = self.task.await;
+    }
+}
+
+/// Starts a gateway in this runtime.
+///
+/// # Errors
+/// The address is taken, or the store cannot be used; the text says what to do.
+pub async fn start(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    store: Arc<dyn Store>,
+) -> Result<RunningGateway, String> {
+    start_with_limits(config, clock, store, HttpLimits::default()).await
+}
+
+/// The same with other limits on what a peer may cost.
+///
+/// # Errors
+/// As [`start`].
+pub async fn start_with_limits(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    store: Arc<dyn Store>,
+    limits: HttpLimits,
+) -> Result<RunningGateway, String> {
+    let sweeper = Sweeper::new(store.clone(), clock.clone());
+    // What fell due while nothing ran is gone before the first request.
+    sweeper.purge().await.map_err(explain_store)?;
+    let listener = bind(config.listen).await?;
+    let local_addr = listener.local_addr().map_err(|error| error.to_string())?;
+    let base_url = config.base_url_at(local_addr);
+    let app = Arc::new(App::new(store, clock, PROVIDER, &*base_url));
+    app.verifier().map_err(explain)?;
+    let gateway = Arc::new(Gateway::new(app, limits, config.trusted_proxies.clone()));
+    let (stop, stopped) = watch::channel(false);
+    let task = tokio::spawn(run_parts(gateway, listener, sweeper, stopped));
+    Ok(RunningGateway { base_url, local_addr, stop, task })
+}
+
+/// Runs the gateway of `idgate serve` until a signal ends it. `open_store` is called once logging
+/// works; its error says what to do.
+pub fn run(
+    config: &Config,
+    open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<dyn Store>, String>,
+) -> ExitCode {
+    match run_until_signal(config, open_store) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_until_signal(
+    config: &Config,
+    open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<dyn Store>, String>,
+) -> Result<(), String> {
+    log::init(config)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = open_store(config, clock.clone())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start threads: {error}"))?;
+    let served = runtime.block_on(serve_until_signal(config, clock, store));
+    runtime.shutdown_timeout(LAST_WORDS);
+    served
+}
+
+async fn serve_until_signal(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    store: Arc<dyn Store>,
+) -> Result<(), String> {
+    let cannot = |error| format!("cannot listen for signals: {error}");
+    // Before the announcement: who reads it may signal at once.
+    let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
+    let running = start(config, clock, store).await?;
+    announce(running.base_url());
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("stopping");
+    tokio::select! {
+        () = running.shutdown() => {}
+        // Whoever asks twice does not want to wait.
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+/// The one line on stdout. Whether somebody reads it is not our concern.
+fn announce(base_url: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = writeln!(stdout, "listening on {base_url}");
+    let _ = stdout.flush();
+}
+
+/// Serves until stopped; the sweeper ends last, so that results leave on time during the drain.
+async fn run_parts(
+    gateway: Arc<Gateway>,
+    listener: TcpListener,
+    sweeper: Sweeper,
+    stopped: watch::Receiver<bool>,
+) {
+    let (stop_sweeper, sweeper_stopped) = watch::channel(false);
+    let sweeping = tokio::spawn(sweeper.run(sweeper_stopped));
+    listener::serve(gateway, listener, stopped).await;
+    drop(stop_sweeper);
+    // A store that does not answer any more must not keep the process.
+    let _ = tokio::time::timeout(LAST_WORDS, sweeping).await;
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
+    TcpListener::bind(address).await.map_err(|error| {
+        format!(
+            "IDGATE_LISTEN: cannot listen on {address}: {error}; choose another address or port"
+        )
+    })
+}
+
+fn explain(error: AppError) -> String {
+    match error {
+        AppError::Fault(cause) => cause,
+        other => format!("the gateway cannot start: {other:?}"),
+    }
+}
+
+fn explain_store(error: StoreError) -> String {
+    explain(error.into())
+}

@@ -1,0 +1,112 @@
+//! The results of the last 30 seconds, sealed, in a file of their own that can be emptied for good.
+
+use idgate_core::session::VerifiedResult;
+use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension as _};
+use zeroize::Zeroizing;
+
+use super::{StoreError, millis};
+use crate::seal::{OVERHEAD, Sealer};
+
+const TABLE: &str = "results";
+
+/// A row of this many sealed bytes fills a page of 4096 but for what SQLite needs, so no second row
+/// shares the page (see `claims.sql`).
+const FIRST_PAGE: usize = 4000;
+/// What each further (overflow) page holds.
+const NEXT_PAGE: usize = 4092;
+/// The length of the result stands before it, since padding follows it.
+const LEN: usize = 8;
+
+/// The sealed form of a result.
+pub(super) fn seal(
+    sealer: &Sealer,
+    session_id: &str,
+    result: &VerifiedResult,
+) -> Result<Vec<u8>, StoreError> {
+    let bytes = result.to_snapshot();
+    let used = LEN.saturating_add(bytes.len());
+    let mut padded = Zeroizing::new(vec![0; padded_len(used)]);
+    let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_be_bytes();
+    for (to, from) in padded.iter_mut().zip(len.iter().chain(bytes.iter())) {
+        *to = *from;
+    }
+    Ok(sealer.seal(TABLE, session_id, &padded)?)
+}
+
+pub(super) fn insert(
+    claims: &Connection,
+    session_id: &str,
+    redact_at: UnixMillis,
+    sealed: &[u8],
+) -> Result<(), StoreError> {
+    claims
+        .prepare_cached("INSERT INTO results (session_id, redact_at, sealed) VALUES (?1, ?2, ?3)")?
+        .execute((session_id, millis(redact_at), sealed))?;
+    Ok(())
+}
+
+/// The result of a session while it may be read at `now`.
+pub(super) fn read(
+    claims: &Connection,
+    sealer: &Sealer,
+    session_id: &str,
+    now: UnixMillis,
+) -> Result<Option<VerifiedResult>, StoreError> {
+    let sealed: Option<Vec<u8>> = claims
+        .prepare_cached("SELECT sealed FROM results WHERE session_id = ?1 AND redact_at > ?2")?
+        .query_row((session_id, millis(now)), |row| row.get(0))
+        .optional()?;
+    sealed.map(|sealed| open(sealer, session_id, &sealed)).transpose()
+}
+
+/// Removes what is due at `now`; says how many rows there were.
+pub(super) fn remove_due(claims: &Connection, now: UnixMillis) -> Result<usize, StoreError> {
+    Ok(claims
+        .prepare_cached("DELETE FROM results WHERE redact_at <= ?1")?
+        .execute([millis(now)])?)
+}
+
+/// Removes a session's result; says whether there was one.
+pub(super) fn remove(claims: &Connection, session_id: &str) -> Result<bool, StoreError> {
+    let removed = claims
+        .prepare_cached("DELETE FROM results WHERE session_id = ?1")?
+        .execute([session_id])?;
+    Ok(removed > 0)
+}
+
+/// Removes results whose session is not VERIFIED in `main`: a crash came between two commits.
+pub(super) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<usize, StoreError> {
+    let mut statement = claims.prepare("SELECT session_id FROM results")?;
+    let ids = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    let mut verified = main
+        .prepare("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND status = 'VERIFIED')")?;
+    let mut removed = 0;
+    for id in ids {
+        if !verified.query_row([&id], |row| row.get::<_, bool>(0))? && remove(claims, &id)? {
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// Moves the write-ahead log into the file and cuts it to nothing. `false`: a reader is in the way.
+pub(super) fn truncate_log(claims: &Connection) -> Result<bool, StoreError> {
+    let busy: i64 = claims.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    Ok(busy == 0)
+}
+
+fn open(sealer: &Sealer, session_id: &str, sealed: &[u8]) -> Result<VerifiedResult, StoreError> {
+    let damaged = || StoreError::Failed("a stored result cannot be read".into());
+    let padded = sealer.open(TABLE, session_id, sealed)?;
+    let (len, rest) = padded.split_first_chunk::<LEN>().ok_or_else(damaged)?;
+    let len = usize::try_from(u64::from_be_bytes(*len)).map_err(|_| damaged())?;
+    VerifiedResult::from_snapshot(rest.get(..len).ok_or_else(damaged)?).map_err(|_| damaged())
+}
+
+/// The length that `used` bytes are padded to before they are sealed.
+fn padded_len(used: usize) -> usize {
+    let sealed = used.saturating_add(OVERHEAD);
+    let further = sealed.saturating_sub(FIRST_PAGE).div_ceil(NEXT_PAGE);
+    FIRST_PAGE.saturating_add(further.saturating_mul(NEXT_PAGE)).saturating_sub(OVERHEAD)
+}

@@ -1,0 +1,10 @@
+-- Sealed results of the last 30 seconds. The main database never holds one, so no backup does.
+--
+-- `sealed` is padded so that a row fills its page: SQLite wipes what it frees, but not the old
+-- copies it leaves in a page when it moves small rows to a neighbour.
+CREATE TABLE IF NOT EXISTS results (
+    session_id TEXT PRIMARY KEY,
+    redact_at  INTEGER NOT NULL,
+    sealed     BLOB NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS results_due ON results (redact_at);

@@ -1,0 +1,171 @@
+//! Clients and their API keys.
+
+use std::fmt;
+
+use idgate_core::entropy::Entropy;
+use idgate_core::ids::{TenantId, random_id};
+use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension as _};
+use serde_json::json;
+use zeroize::Zeroizing;
+
+use super::{Caller, StoreError, millis, time};
+use crate::api_key::{ApiKey, signing_secret};
+use crate::seal::Sealer;
+
+/// A client as operators see it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ClientRecord {
+    /// `cli_…`
+    pub id: String,
+    /// The operator's name for it.
+    pub name: String,
+    /// Its mode, for good.
+    pub livemode: bool,
+    /// When it was made.
+    pub created_at: UnixMillis,
+    /// When all its keys stopped.
+    pub revoked_at: Option<UnixMillis>,
+    /// How many keys it has that are not revoked.
+    pub keys: u64,
+}
+
+/// A client just made: the only moment at which its secrets are readable.
+pub struct NewClient {
+    /// `cli_…`
+    pub client_id: String,
+    /// Its mode.
+    pub livemode: bool,
+    /// Its first API key.
+    pub api_key: ApiKey,
+    /// What its webhooks are signed with.
+    pub signing_secret: Zeroizing<String>,
+}
+
+impl fmt::Debug for NewClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NewClient({})", self.client_id)
+    }
+}
+
+/// What an operator says about a new client.
+pub(super) struct ClientWish<'a> {
+    pub(super) name: &'a str,
+    pub(super) livemode: bool,
+    /// `None`: all.
+    pub(super) scopes: Option<&'a [String]>,
+}
+
+pub(super) fn create_client(
+    main: &Connection,
+    sealer: &Sealer,
+    wish: &ClientWish<'_>,
+    entropy: &mut dyn Entropy,
+    now: UnixMillis,
+) -> Result<NewClient, StoreError> {
+    let exhausted = |error| StoreError::Failed(format!("{error}"));
+    let livemode = wish.livemode;
+    let client_id = random_id("cli_", entropy).map_err(exhausted)?;
+    let key_id = random_id("key_", entropy).map_err(exhausted)?;
+    let api_key = ApiKey::generate(livemode, entropy).map_err(exhausted)?;
+    let signing_secret = signing_secret(entropy).map_err(exhausted)?;
+    let sealed = sealer.seal("clients", &client_id, signing_secret.as_bytes())?;
+    main.execute(
+        "INSERT INTO clients (id, name, livemode, signing_secret, created_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+        (&client_id, wish.name, livemode, sealed, millis(now)),
+    )?;
+    main.execute(
+        "INSERT INTO api_keys (id, client_id, digest, hint, scopes, livemode, created_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        (
+            key_id,
+            &client_id,
+            api_key.digest(),
+            api_key.hint(),
+            wish.scopes.map(|scopes| json!(scopes).to_string()),
+            livemode,
+            millis(now),
+        ),
+    )?;
+    Ok(NewClient { client_id, livemode, api_key, signing_secret })
+}
+
+/// All clients, newest first.
+pub(super) fn clients(main: &Connection) -> Result<Vec<ClientRecord>, StoreError> {
+    let mut statement = main.prepare(
+        "SELECT id, name, livemode, created_at, revoked_at, (SELECT count(*) FROM api_keys \
+         WHERE client_id = clients.id AND api_keys.revoked_at IS NULL) \
+         FROM clients ORDER BY created_at DESC, rowid DESC",
+    )?;
+    let rows = statement.query_map([], |row| {
+        Ok(ClientRecord {
+            id: row.get(0)?,
+            name: row.get(1)?,
+            livemode: row.get(2)?,
+            created_at: time(row.get(3)?),
+            revoked_at: row.get::<_, Option<i64>>(4)?.map(time),
+            keys: u64::try_from(row.get::<_, i64>(5)?).unwrap_or(0),
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Stops every key of a client; `false`: there is no such client. Doing it again changes nothing.
+pub(super) fn revoke_client(
+    main: &Connection,
+    id: &str,
+    now: UnixMillis,
+) -> Result<bool, StoreError> {
+    let found = main.execute(
+        "UPDATE clients SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
+        (id, millis(now)),
+    )?;
+    main.execute(
+        "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE client_id = ?1",
+        (id, millis(now)),
+    )?;
+    Ok(found > 0)
+}
+
+/// The owner of the key with this digest, and when the key was last used as far as stored.
+pub(super) fn authenticate(
+    main: &Connection,
+    digest: &[u8; 32],
+    now: UnixMillis,
+) -> Result<Option<(Caller, Option<UnixMillis>)>, StoreError> {
+    let row = main
+        .prepare_cached(
+            "SELECT k.id, k.client_id, k.livemode, k.scopes, k.last_used_at \
+             FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id \
+             WHERE k.digest = ?1 AND k.revoked_at IS NULL AND c.revoked_at IS NULL \
+             AND (k.expires_at IS NULL OR k.expires_at > ?2) AND k.livemode = c.livemode",
+        )?
+        .query_row((digest, millis(now)), |row| {
+            let caller = Caller {
+                key_id: row.get(0)?,
+                client_id: TenantId::new(row.get::<_, String>(1)?),
+                livemode: row.get(2)?,
+                scopes: None,
+            };
+            let last_used = row.get::<_, Option<i64>>(4)?.map(time);
+            Ok((caller, row.get::<_, Option<String>>(3)?, last_used))
+        })
+        .optional()?;
+    let Some((mut caller, scopes, last_used)) = row else { return Ok(None) };
+    caller.scopes =
+        scopes.map(|scopes| serde_json::from_str(&scopes)).transpose().map_err(|_| {
+            StoreError::Failed(format!("the scopes of {} cannot be read", caller.key_id))
+        })?;
+    Ok(Some((caller, last_used)))
+}
+
+/// Notes the use of a key; it never moves backwards.
+pub(super) fn touch(main: &Connection, key_id: &str, now: UnixMillis) -> Result<(), StoreError> {
+    main.prepare_cached(
+        "UPDATE api_keys SET last_used_at = ?2 \
+         WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)",
+    )?
+    .execute((key_id, millis(now)))?;
+    Ok(())
+}

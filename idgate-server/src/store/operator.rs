@@ -1,0 +1,102 @@
+//! The operator's side of the data directory. It works beside a running server: each call is one
+//! transaction, and the server sees it with its next read.
+
+use std::path::Path;
+
+use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::keys::{self, ClientRecord, ClientWish, NewClient};
+use super::trust::{self, TrustChange, TrustRecord};
+use super::{StoreError, directory, schema};
+use crate::entropy::OsEntropy;
+use crate::seal::{InstanceKey, Sealer};
+
+/// Clients and trust of one data directory.
+#[derive(Debug)]
+pub struct OperatorStore {
+    main: Connection,
+    sealer: Sealer,
+}
+
+impl OperatorStore {
+    /// Opens the data directory, which is made when there is none. `instance_key`: `None` means
+    /// the one in the directory.
+    ///
+    /// # Errors
+    /// It cannot be used, or the key is not its key; the text says what to do.
+    pub fn open(dir: &Path, instance_key: Option<&InstanceKey>) -> Result<Self, StoreError> {
+        directory::create(dir)?;
+        let sealer = Sealer::new(&directory::instance_key(dir, instance_key)?)?;
+        let main = schema::open_main(dir)?;
+        directory::check_key(&main, &sealer)?;
+        Ok(Self { main, sealer })
+    }
+
+    /// Makes a client with one key. `scopes`: `None` means all.
+    pub fn create_client(
+        &mut self,
+        name: &str,
+        livemode: bool,
+        scopes: Option<&[String]>,
+        now: UnixMillis,
+    ) -> Result<NewClient, StoreError> {
+        let transaction = begin(&mut self.main)?;
+        let wish = ClientWish { name, livemode, scopes };
+        let client = keys::create_client(&transaction, &self.sealer, &wish, &mut OsEntropy, now)?;
+        transaction.commit()?;
+        Ok(client)
+    }
+
+    /// All clients, newest first.
+    pub fn clients(&self) -> Result<Vec<ClientRecord>, StoreError> {
+        keys::clients(&self.main)
+    }
+
+    /// Stops every key of a client at once; `false`: there is no such client.
+    pub fn revoke_client(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
+        let transaction = begin(&mut self.main)?;
+        let found = keys::revoke_client(&transaction, id, now)?;
+        transaction.commit()?;
+        Ok(found)
+    }
+
+    /// Adds material to a trust entry and replaces named attributes; the entry as it then is.
+    /// `None`: it would stay without any material, so nothing was stored.
+    pub fn add_trust(
+        &mut self,
+        issuer_id: &str,
+        change: &TrustChange,
+        now: UnixMillis,
+    ) -> Result<Option<TrustRecord>, StoreError> {
+        let transaction = begin(&mut self.main)?;
+        trust::add(&transaction, issuer_id, change, now)?;
+        let record = trust::find(&transaction, issuer_id)?.filter(|entry| !entry.keys.is_empty());
+        if record.is_some() {
+            transaction.commit()?;
+        }
+        Ok(record)
+    }
+
+    /// All trust entries by name.
+    pub fn trust_entries(&self) -> Result<Vec<TrustRecord>, StoreError> {
+        trust::records(&self.main)
+    }
+
+    /// The trust entry of that name.
+    pub fn trust_entry(&self, issuer_id: &str) -> Result<Option<TrustRecord>, StoreError> {
+        trust::find(&self.main, issuer_id)
+    }
+
+    /// Removes a trust entry with its material; `false`: there is none.
+    pub fn remove_trust(&mut self, issuer_id: &str) -> Result<bool, StoreError> {
+        let transaction = begin(&mut self.main)?;
+        let found = trust::remove(&transaction, issuer_id)?;
+        transaction.commit()?;
+        Ok(found)
+    }
+}
+
+fn begin(main: &mut Connection) -> Result<Transaction<'_>, StoreError> {
+    Ok(main.transaction_with_behavior(TransactionBehavior::Immediate)?)
+}

@@ -1,0 +1,251 @@
+//! Opening the database files, and bringing their schema up to date.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::StoreError;
+
+/// A numbered change of the main database. Applied ones never change; new ones are appended.
+pub(super) struct Migration {
+    pub(super) number: u32,
+    pub(super) sql: &'static str,
+}
+
+pub(super) const MIGRATIONS: &[Migration] =
+    &[Migration { number: 1, sql: include_str!("migrations/0001_initial.sql") }];
+
+const PRAGMAS: &str = "
+    PRAGMA synchronous = FULL;
+    PRAGMA secure_delete = ON;
+    PRAGMA foreign_keys = ON;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA trusted_schema = OFF;
+    PRAGMA cell_size_check = ON;
+";
+
+/// How long a connection waits for another process to finish writing.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(super) fn main_path(dir: &Path) -> PathBuf {
+    dir.join("idgate.db")
+}
+
+pub(super) fn claims_path(dir: &Path) -> PathBuf {
+    dir.join("claims.db")
+}
+
+/// The main database for writing, with its schema up to date.
+pub(super) fn open_main(dir: &Path) -> Result<Connection, StoreError> {
+    let mut conn = open_for_writing(&main_path(dir))?;
+    // 64 MiB: a log that one burst made large gives its space back.
+    conn.pragma_update(None, "journal_size_limit", 67_108_864)?;
+    migrate(&mut conn, MIGRATIONS, &main_path(dir))?;
+    Ok(conn)
+}
+
+/// The results for writing.
+pub(super) fn open_claims(dir: &Path) -> Result<Connection, StoreError> {
+    let conn = open_for_writing(&claims_path(dir))?;
+    conn.execute_batch(include_str!("claims.sql"))?;
+    Ok(conn)
+}
+
+/// A file for reading only.
+pub(super) fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.execute_batch(PRAGMAS)?;
+    Ok(conn)
+}
+
+fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.pragma_update(None, "journal_mode", "WAL")?;
+    conn.execute_batch(PRAGMAS)?;
+    conn.set_prepared_statement_cache_capacity(64);
+    Ok(conn)
+}
+
+/// Applies what is missing of `migrations`, after a copy of a database that is in use.
+pub(super) fn migrate(
+    conn: &mut Connection,
+    migrations: &[Migration],
+    path: &Path,
+) -> Result<(), StoreError> {
+    conn.execute_batch(
+        "CREATE TABLE IF NOT EXISTS schema_migrations (
+             number INTEGER PRIMARY KEY, checksum TEXT NOT NULL
+         ) STRICT",
+    )?;
+    let applied = check_applied(conn, migrations)?;
+    let Some(next) = migrations.iter().find(|migration| migration.number > applied) else {
+        return Ok(());
+    };
+    if applied > 0 {
+        back_up(conn, path, next.number)?;
+    }
+    let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have come first.
+    let applied = check_applied(&transaction, migrations)?;
+    for migration in migrations.iter().filter(|migration| migration.number > applied) {
+        transaction.execute_batch(migration.sql)?;
+        transaction.execute(
+            "INSERT INTO schema_migrations (number, checksum) VALUES (?1, ?2)",
+            (migration.number, checksum(migration.sql)),
+        )?;
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+/// The number of the last applied migration, once all applied ones are known and unchanged.
+fn check_applied(conn: &Connection, migrations: &[Migration]) -> Result<u32, StoreError> {
+    let mut statement =
+        conn.prepare("SELECT number, checksum FROM schema_migrations ORDER BY number")?;
+    let mut rows = statement.query([])?;
+    let mut last = 0;
+    while let Some(row) = rows.next()? {
+        let (number, stored): (u32, String) = (row.get(0)?, row.get(1)?);
+        let known = migrations.iter().find(|migration| migration.number == number);
+        let known = known.ok_or_else(|| {
+            StoreError::Failed(format!(
+                "the database has schema {number}, which is newer than this program; \
+                 use the version of idgate that made it, or a later one"
+            ))
+        })?;
+        if checksum(known.sql) != stored {
+            return Err(StoreError::Failed(format!(
+                "schema change {number} of the database is not the one of this program; \
+                 use the version of idgate that made it, or restore a backup"
+            )));
+        }
+        last = number;
+    }
+    Ok(last)
+}
+
+/// Copies the main database to `idgate.db.before-<number>`, replacing an earlier attempt's copy.
+fn back_up(conn: &Connection, path: &Path, number: u32) -> Result<(), StoreError> {
+    let name = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let draft = name(&format!(".before-{number}.draft-{}", std::process::id()));
+    let failed = |error: std::io::Error| {
+        StoreError::Failed(format!("the backup {} failed: {error}", draft.display()))
+    };
+    if draft.exists() {
+        std::fs::remove_file(&draft).map_err(failed)?;
+    }
+    conn.execute("VACUUM INTO ?1", [draft.to_string_lossy()])?;
+    std::fs::File::open(&draft).and_then(|file| file.sync_all()).map_err(failed)?;
+    std::fs::rename(&draft, name(&format!(".before-{number}"))).map_err(failed)
+}
+
+/// Hex of the SHA-256 of a migration.
+fn checksum(sql: &str) -> String {
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, sql.as_bytes());
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    const FIRST: Migration = Migration { number: 1, sql: "CREATE TABLE a (x INTEGER) STRICT;" };
+    const SECOND: Migration = Migration { number: 2, sql: "ALTER TABLE a ADD COLUMN y TEXT;" };
+
+    fn database() -> (tempfile::TempDir, PathBuf, Connection) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = main_path(dir.path());
+        let conn = open_for_writing(&path).unwrap();
+        (dir, path, conn)
+    }
+
+    fn files(dir: &tempfile::TempDir) -> Vec<String> {
+        let names = std::fs::read_dir(dir.path()).unwrap();
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn the_schema_of_this_version_applies_once() {
+        let dir = tempfile::tempdir().unwrap();
+        for _ in 0..2 {
+            let conn = open_main(dir.path()).unwrap();
+            let version: i64 =
+                conn.query_row("SELECT version FROM trust_version", [], |row| row.get(0)).unwrap();
+            assert_eq!(version, 1);
+        }
+        assert!(!files(&dir).iter().any(|name| name.contains("before")));
+    }
+
+    #[test]
+    fn durability_and_erasure_are_switched_on() {
+        let dir = tempfile::tempdir().unwrap();
+        for conn in [open_main(dir.path()).unwrap(), open_claims(dir.path()).unwrap()] {
+            let number = |name: &str| -> i64 {
+                conn.pragma_query_value(None, name, |row| row.get(0)).unwrap()
+            };
+            assert_eq!(number("synchronous"), 2);
+            assert_eq!(number("secure_delete"), 1);
+            assert_eq!(number("foreign_keys"), 1);
+            assert_eq!(number("busy_timeout"), 5000);
+            assert_eq!(number("temp_store"), 2);
+            assert_eq!(number("trusted_schema"), 0);
+            let mode: String =
+                conn.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+            assert_eq!(mode, "wal");
+        }
+    }
+
+    #[test]
+    fn a_database_in_use_is_copied_before_it_changes() {
+        let (dir, path, mut conn) = database();
+        migrate(&mut conn, &[FIRST], &path).unwrap();
+        conn.execute("INSERT INTO a (x) VALUES (7)", []).unwrap();
+        migrate(&mut conn, &[FIRST, SECOND], &path).unwrap();
+        conn.execute("UPDATE a SET y = 'new'", []).unwrap();
+        let copy = Connection::open(dir.path().join("idgate.db.before-2")).unwrap();
+        let x: i64 = copy.query_row("SELECT x FROM a", [], |row| row.get(0)).unwrap();
+        assert_eq!(x, 7);
+        assert!(copy.prepare("SELECT y FROM a").is_err());
+        assert!(!files(&dir).iter().any(|name| name.contains("draft")));
+    }
+
+    #[test]
+    fn a_failing_change_leaves_the_database_as_it_was() {
+        let (_dir, path, mut conn) = database();
+        migrate(&mut conn, &[FIRST], &path).unwrap();
+        let broken = Migration { number: 2, sql: "CREATE TABLE b (x INTEGER); NONSENSE;" };
+        assert!(migrate(&mut conn, &[FIRST, broken], &path).is_err());
+        assert!(conn.prepare("SELECT x FROM b").is_err());
+        migrate(&mut conn, &[FIRST, SECOND], &path).unwrap();
+    }
+
+    #[test]
+    fn a_newer_schema_is_refused() {
+        let (_dir, path, mut conn) = database();
+        migrate(&mut conn, &[FIRST, SECOND], &path).unwrap();
+        let Err(StoreError::Failed(text)) = migrate(&mut conn, &[FIRST], &path) else {
+            panic!("accepted");
+        };
+        assert!(text.contains("newer than this program"), "{text}");
+    }
+
+    #[test]
+    fn a_changed_migration_is_refused() {
+        let (_dir, path, mut conn) = database();
+        migrate(&mut conn, &[FIRST], &path).unwrap();
+        let other = Migration { number: 1, sql: "CREATE TABLE a (z INTEGER) STRICT;" };
+        assert!(migrate(&mut conn, &[other], &path).is_err());
+    }
+}

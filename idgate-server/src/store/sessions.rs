@@ -1,0 +1,241 @@
+//! Sessions and their status events.
+
+use idgate_core::ids::SessionId;
+use idgate_core::session::{Effect, Phase, Session, Transition};
+use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
+use serde_json::json;
+
+use super::writer::Batch;
+use super::{Caller, Committed, StoreError, claims, millis};
+use crate::seal::Sealer;
+
+const TABLE: &str = "sessions";
+
+/// A transition in the form that is stored; made outside the writing thread.
+pub(super) struct Prepared {
+    session: Session,
+    from: u64,
+    effects: Vec<Effect>,
+    record: Vec<u8>,
+    processing_us: Option<u64>,
+    result: Option<(UnixMillis, Vec<u8>)>,
+}
+
+impl Prepared {
+    pub(super) fn new(
+        sealer: &Sealer,
+        transition: Transition,
+        processing_us: Option<u64>,
+    ) -> Result<Self, StoreError> {
+        let mut session = transition.session;
+        let id = session.id().as_str().to_owned();
+        let result = session.take_result();
+        let result = match result {
+            Some(result) => Some((result.redact_at(), claims::seal(sealer, &id, &result)?)),
+            None => None,
+        };
+        let record = sealer.seal(TABLE, &id, &session.to_snapshot())?;
+        let (from, effects) = (transition.from.0, transition.effects);
+        Ok(Self { session, from, effects, record, processing_us, result })
+    }
+
+    pub(super) fn insert(&self, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+        let session = &self.session;
+        let credentials = &session.request().credentials;
+        let formats: Vec<_> =
+            credentials.iter().map(|credential| credential.format.name()).collect();
+        let issuers: Vec<_> = credentials.iter().map(|c| c.issuer_id.as_str()).collect();
+        batch
+            .main
+            .prepare_cached(
+                "INSERT INTO sessions (id, client_id, livemode, status, revision, created_at, \
+                 expires_at, formats, issuer_ids, record) VALUES (:id, :client_id, :livemode, \
+                 :status, :revision, :created_at, :expires_at, :formats, :issuer_ids, :record)",
+            )?
+            .execute(named_params! {
+                ":id": session.id().as_str(),
+                ":client_id": session.tenant().as_str(),
+                ":livemode": session.livemode(),
+                ":status": status(session.phase()),
+                ":revision": number(session.revision().0),
+                ":created_at": millis(session.created_at()),
+                ":expires_at": millis(session.expires_at()),
+                ":formats": json!(formats).to_string(),
+                ":issuer_ids": json!(issuers).to_string(),
+                ":record": self.record,
+            })?;
+        self.insert_events(batch.main)
+    }
+
+    /// Stores it where the revision still is the one it started from.
+    pub(super) fn update(&self, batch: &mut Batch<'_>) -> Result<Committed, StoreError> {
+        let session = &self.session;
+        let lease_until = match session.phase() {
+            Phase::Verifying { lease_until } => Some(millis(*lease_until)),
+            _ => None,
+        };
+        let reason = match session.phase() {
+            Phase::Failed { reason, .. } => Some(reason.as_str()),
+            Phase::Expired { .. } => Some(idgate_core::Reason::SessionExpired.as_str()),
+            _ => None,
+        };
+        let changed = batch
+            .main
+            .prepare_cached(
+                "UPDATE sessions SET status = :status, revision = :revision, \
+                 lease_until = :lease_until, settled_at = :settled_at, reason = :reason, \
+                 latency_ms = :latency_ms, \
+                 processing_us = coalesce(:processing_us, processing_us), record = :record \
+                 WHERE id = :id AND revision = :from",
+            )?
+            .execute(named_params! {
+                ":status": status(session.phase()),
+                ":revision": number(session.revision().0),
+                ":lease_until": lease_until,
+                ":settled_at": session.settled_at().map(millis),
+                ":reason": reason,
+                ":latency_ms": session.latency_ms().map(number),
+                ":processing_us": self.processing_us.map(number),
+                ":record": self.record,
+                ":id": session.id().as_str(),
+                ":from": number(self.from),
+            })?;
+        if changed == 0 {
+            return Ok(Committed::LostRace);
+        }
+        self.insert_events(batch.main)?;
+        // Last, because this file has no savepoint: nothing of the job can fail after it.
+        if let Some((redact_at, sealed)) = &self.result {
+            claims::insert(batch.claims()?, session.id().as_str(), *redact_at, sealed)?;
+        }
+        Ok(Committed::Yes)
+    }
+
+    fn insert_events(&self, main: &Connection) -> Result<(), StoreError> {
+        let mut insert = main.prepare_cached(
+            "INSERT INTO session_events (session_id, seq, status, reason, occurred_at) \
+             SELECT ?1, coalesce(max(seq), 0) + 1, ?2, ?3, ?4 FROM session_events \
+             WHERE session_id = ?1",
+        )?;
+        for effect in &self.effects {
+            if let Effect::PublishStatus { status, reason, occurred_at } = effect {
+                insert.execute((
+                    self.session.id().as_str(),
+                    status.as_str(),
+                    reason.map(|reason| reason.as_str()),
+                    millis(*occurred_at),
+                ))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn read(
+    main: &Connection,
+    sealer: &Sealer,
+    id: &SessionId,
+) -> Result<Option<Session>, StoreError> {
+    let found = main
+        .prepare_cached("SELECT id, record FROM sessions WHERE id = ?1")?
+        .query_row([id.as_str()], id_and_record)
+        .optional()?;
+    found.map(|found| open(sealer, &found)).transpose()
+}
+
+pub(super) fn read_callers(
+    main: &Connection,
+    sealer: &Sealer,
+    caller: &Caller,
+    id: &SessionId,
+) -> Result<Option<Session>, StoreError> {
+    let found = main
+        .prepare_cached(
+            "SELECT id, record FROM sessions WHERE id = ?1 AND client_id = ?2 AND livemode = ?3",
+        )?
+        .query_row((id.as_str(), caller.client_id.as_str(), caller.livemode), id_and_record)
+        .optional()?;
+    found.map(|found| open(sealer, &found)).transpose()
+}
+
+pub(super) fn due(
+    main: &Connection,
+    sealer: &Sealer,
+    now: UnixMillis,
+    limit: usize,
+) -> Result<Vec<Session>, StoreError> {
+    let mut statement = main.prepare_cached(
+        "SELECT id, record FROM sessions WHERE settled_at IS NULL \
+         AND coalesce(lease_until, expires_at) <= ?1 \
+         ORDER BY coalesce(lease_until, expires_at) LIMIT ?2",
+    )?;
+    let rows = statement
+        .query_map((millis(now), count(limit)), id_and_record)?
+        .collect::<Result<Vec<_>, _>>()?;
+    rows.iter().map(|found| open(sealer, found)).collect()
+}
+
+/// Removes a caller's session with its events and its result.
+pub(super) fn delete(
+    batch: &mut Batch<'_>,
+    caller: &Caller,
+    id: &SessionId,
+) -> Result<bool, StoreError> {
+    let removed = batch
+        .main
+        .prepare_cached("DELETE FROM sessions WHERE id = ?1 AND client_id = ?2 AND livemode = ?3")?
+        .execute((id.as_str(), caller.client_id.as_str(), caller.livemode))?;
+    if removed == 0 {
+        return Ok(false);
+    }
+    if claims::remove(batch.claims()?, id.as_str())? {
+        batch.erase_soon();
+    }
+    batch.answer_after_erasure();
+    Ok(true)
+}
+
+/// Removes sessions that settled before `before`, at most `limit`. Their results went long ago.
+pub(super) fn remove_settled(
+    main: &Connection,
+    before: UnixMillis,
+    limit: usize,
+) -> Result<usize, StoreError> {
+    Ok(main
+        .prepare_cached(
+            "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions \
+             WHERE settled_at < ?1 ORDER BY settled_at LIMIT ?2)",
+        )?
+        .execute((millis(before), count(limit)))?)
+}
+
+fn id_and_record(row: &Row<'_>) -> rusqlite::Result<(String, Vec<u8>)> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+fn open(sealer: &Sealer, (id, record): &(String, Vec<u8>)) -> Result<Session, StoreError> {
+    Session::from_snapshot(&sealer.open(TABLE, id, record)?)
+        .map_err(|error| StoreError::Failed(format!("session {id}: {error}")))
+}
+
+/// The stored name of a phase.
+fn status(phase: &Phase) -> &'static str {
+    match phase {
+        Phase::Created => "CREATED",
+        Phase::Pending => "PENDING",
+        Phase::Verifying { .. } => "VERIFYING",
+        Phase::Verified { .. } => "VERIFIED",
+        Phase::Failed { .. } => "FAILED",
+        Phase::Expired { .. } => "EXPIRED",
+        _ => "UNKNOWN",
+    }
+}
+
+fn number(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+fn count(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}

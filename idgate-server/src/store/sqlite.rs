@@ -1,0 +1,204 @@
+//! The store in SQLite: two files, one writing thread, one reader per core.
+//!
+//! `idgate.db` holds everything that lasts. `claims.db` holds sealed results, 30 seconds each, and
+//! is emptied for good: rows are wiped when deleted, and the log is cut behind them.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::available_parallelism;
+
+use idgate_core::ids::SessionId;
+use idgate_core::session::{Session, Transition};
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::TrustSnapshot;
+use rusqlite::Connection;
+
+use super::readers::Readers;
+use super::sessions::Prepared;
+use super::writer::Writer;
+use super::{
+    Caller, Committed, Store, StoreError, Write, claims, directory, keys, schema, sessions, trust,
+};
+use crate::seal::{InstanceKey, Sealer};
+
+/// How often the use of a key is stored.
+const TOUCH_MS: u64 = 60_000;
+
+/// The store of one gateway on one data directory.
+pub struct SqliteStore {
+    writer: Writer,
+    readers: Readers,
+    sealer: Arc<Sealer>,
+    trust: Mutex<Option<Arc<TrustSnapshot>>>,
+    /// When the use of each key was last stored.
+    touched: Mutex<HashMap<String, UnixMillis>>,
+    /// Dropped last: the directory is free again when everything is written.
+    _lock: File,
+}
+
+impl SqliteStore {
+    /// Opens the data directory, which is made when there is none, for this process alone. Results
+    /// due at `now` are gone from every file before anything can be read. `instance_key`: `None`
+    /// means the one in the directory.
+    ///
+    /// # Errors
+    /// It cannot be used, another server uses it, or the key is not its key; the text says what to
+    /// do.
+    pub fn open(
+        dir: &Path,
+        instance_key: Option<&InstanceKey>,
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        directory::create(dir)?;
+        let lock = directory::lock(dir)?;
+        let claims = schema::open_claims(dir)?;
+        claims::remove_due(&claims, now)?;
+        empty_log(&claims)?;
+        let sealer = Sealer::new(&directory::instance_key(dir, instance_key)?)?;
+        let main = schema::open_main(dir)?;
+        directory::check_key(&main, &sealer)?;
+        claims::remove_orphans(&claims, &main)?;
+        empty_log(&claims)?;
+        let cores = available_parallelism().map_or(1, usize::from);
+        Ok(Self {
+            readers: Readers::open(dir, cores)?,
+            writer: Writer::start(main, claims)?,
+            sealer: Arc::new(sealer),
+            trust: Mutex::new(None),
+            touched: Mutex::new(HashMap::new()),
+            _lock: lock,
+        })
+    }
+
+    /// How many write transactions were committed since the store was opened.
+    pub fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+
+    /// Stores the use of a key, at most once a minute, and waits for nothing.
+    fn touch(&self, key_id: &str, stored: Option<UnixMillis>, now: UnixMillis) {
+        let recent = |at: &UnixMillis| now.since(*at) < TOUCH_MS;
+        if stored.as_ref().is_some_and(recent) {
+            return;
+        }
+        let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        if touched.get(key_id).is_some_and(recent) {
+            return;
+        }
+        touched.insert(key_id.to_owned(), now);
+        drop(touched);
+        let key_id = key_id.to_owned();
+        // Queued already; nobody needs the answer, and a full queue only costs this one time.
+        drop(self.writer.submit(move |batch| keys::touch(batch.main, &key_id, now)));
+    }
+
+    /// Seals outside the writing thread, then writes.
+    fn write_session<T: Send + 'static>(
+        &self,
+        transition: Transition,
+        processing_us: Option<u64>,
+        write: impl FnOnce(&Prepared, &mut super::writer::Batch<'_>) -> Result<T, StoreError>
+        + Send
+        + 'static,
+    ) -> Write<'_, T> {
+        match Prepared::new(&self.sealer, transition, processing_us) {
+            Ok(prepared) => self.writer.submit(move |batch| write(&prepared, batch)),
+            Err(error) => Box::pin(async { Err(error) }),
+        }
+    }
+}
+
+impl Store for SqliteStore {
+    fn authenticate(
+        &self,
+        digest: &[u8; 32],
+        now: UnixMillis,
+    ) -> Result<Option<Caller>, StoreError> {
+        let found = self.readers.read(|reader| keys::authenticate(&reader.main, digest, now))?;
+        Ok(found.map(|(caller, last_used)| {
+            self.touch(&caller.key_id, last_used, now);
+            caller
+        }))
+    }
+
+    fn trust(&self) -> Result<Arc<TrustSnapshot>, StoreError> {
+        let version = self.readers.read(|reader| trust::version(&reader.main))?;
+        let mut held = self.trust.lock().unwrap_or_else(PoisonError::into_inner);
+        // A request that read its version earlier must not bring an older snapshot back.
+        if let Some(snapshot) = held.as_ref().filter(|held| held.version() >= version) {
+            return Ok(snapshot.clone());
+        }
+        let snapshot = Arc::new(self.readers.read(|reader| trust::snapshot(&reader.main))?);
+        *held = Some(snapshot.clone());
+        Ok(snapshot)
+    }
+
+    fn create_session(&self, transition: Transition) -> Write<'_, ()> {
+        self.write_session(transition, None, Prepared::insert)
+    }
+
+    fn commit(&self, transition: Transition, processing_us: Option<u64>) -> Write<'_, Committed> {
+        self.write_session(transition, processing_us, Prepared::update)
+    }
+
+    fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+        self.readers.read(|reader| sessions::read(&reader.main, &self.sealer, id))
+    }
+
+    fn callers_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        now: UnixMillis,
+    ) -> Result<Option<Session>, StoreError> {
+        self.readers.read(|reader| {
+            let found = sessions::read_callers(&reader.main, &self.sealer, caller, id)?;
+            let Some(mut session) = found else { return Ok(None) };
+            if session.settled_at().is_some()
+                && let Some(result) = claims::read(&reader.claims, &self.sealer, id.as_str(), now)?
+            {
+                session.restore_result(result);
+            }
+            Ok(Some(session))
+        })
+    }
+
+    fn delete_session(&self, caller: &Caller, id: &SessionId) -> Write<'_, bool> {
+        let (caller, id) = (caller.clone(), id.clone());
+        self.writer.submit(move |batch| sessions::delete(batch, &caller, &id))
+    }
+
+    fn due_sessions(&self, now: UnixMillis, limit: usize) -> Result<Vec<Session>, StoreError> {
+        self.readers.read(|reader| sessions::due(&reader.main, &self.sealer, now, limit))
+    }
+
+    fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
+        self.writer.submit(move |batch| {
+            let removed = claims::remove_due(batch.claims()?, now)?;
+            if removed > 0 {
+                batch.erase_soon();
+            }
+            Ok(removed)
+        })
+    }
+
+    fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
+        self.writer.submit(move |batch| sessions::remove_settled(batch.main, before, limit))
+    }
+
+    fn probe(&self) -> Write<'_, ()> {
+        self.writer.submit(|_| Ok(()))
+    }
+}
+
+/// Cuts the log of the results while nobody else can have the file open.
+fn empty_log(claims: &Connection) -> Result<(), StoreError> {
+    if claims::truncate_log(claims)? {
+        return Ok(());
+    }
+    Err(StoreError::Failed(
+        "claims.db is open in another program; close it, then start again".into(),
+    ))
+}

@@ -1,0 +1,140 @@
+//! What is erased is in no file any more: every byte of the data directory is looked at.
+
+use std::path::Path;
+
+use super::*;
+
+/// The files of `dir` that hold `needle`.
+pub(super) fn files_with(dir: &Path, needle: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        if bytes.windows(needle.len()).any(|window| window == needle) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+/// 16-byte pieces of a stored result, from its beginning, middle and end.
+fn pieces(fixture: &Fixture, id: &SessionId) -> Vec<Vec<u8>> {
+    let claims = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
+    let sql = "SELECT sealed FROM results WHERE session_id = ?1";
+    let sealed: Vec<u8> = claims.query_row(sql, [id.as_str()], |row| row.get(0)).unwrap();
+    sealed.chunks_exact(16).step_by(40).map(<[u8]>::to_vec).collect()
+}
+
+fn assert_gone(fixture: &Fixture, pieces: &[Vec<u8>]) {
+    for piece in pieces {
+        assert!(files_with(fixture.path(), piece).is_empty());
+    }
+}
+
+#[tokio::test]
+async fn claims_are_sealed_while_they_are_stored() {
+    let fixture = Fixture::new();
+    let session = fixture.verified(&fixture.live, NOW, r#"{"given_name":"SENTINEL"}"#).await;
+    assert!(files_with(fixture.path(), b"SENTINEL").is_empty());
+    let pieces = pieces(&fixture, session.id());
+    assert!(!files_with(fixture.path(), &pieces[0]).is_empty(), "the search finds what is there");
+}
+
+#[tokio::test]
+async fn purged_results_are_in_no_file() {
+    let fixture = Fixture::new();
+    let mut gone = Vec::new();
+    let large = format!("{{\"portrait\":\"{}\"}}", "A".repeat(90_000));
+    for n in 0..40 {
+        let claims = if n % 10 == 0 { &*large } else { "{}" };
+        let session = fixture.verified(&fixture.live, NOW.plus(n), claims).await;
+        gone.extend(pieces(&fixture, session.id()).into_iter().take(9));
+    }
+    let kept = fixture.verified(&fixture.live, NOW.plus(500), "{}").await;
+    let now = NOW.plus(30_100);
+    assert_eq!(fixture.store().purge_results(now).await.unwrap(), 40);
+    fixture.store().delete_session(&fixture.live, kept.id()).await.unwrap();
+    assert_gone(&fixture, &gone);
+    assert_eq!(fixture.store().purge_results(now).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn results_removed_in_any_order_leave_no_copies_between_the_others() {
+    let fixture = Fixture::new();
+    let mut sessions = Vec::new();
+    for n in 0..150_u64 {
+        let claims = format!("\"{}\"", "x".repeat(usize::try_from(n * 37 % 900).unwrap()));
+        sessions.push(fixture.verified(&fixture.live, NOW.plus(n * 7919 % 150), &claims).await);
+    }
+    let mut gone = Vec::new();
+    for session in sessions.iter().skip(1).step_by(3) {
+        gone.extend(pieces(&fixture, session.id()).into_iter().take(1));
+        assert!(fixture.store().delete_session(&fixture.live, session.id()).await.unwrap());
+    }
+    assert_eq!(gone.len(), 50);
+    assert_gone(&fixture, &gone);
+}
+
+#[tokio::test]
+async fn a_reader_delays_the_erasure_but_does_not_prevent_it() {
+    let fixture = Fixture::new();
+    let session = fixture.verified(&fixture.live, NOW, "{}").await;
+    let pieces = pieces(&fixture, session.id());
+    let reader = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM results;").unwrap();
+    let purged = fixture.store().purge_results(NOW.plus(30_000)).await.unwrap();
+    assert_eq!(purged, 1, "answered although the reader is in the way");
+    assert!(!files_with(fixture.path(), &pieces[0]).is_empty(), "the log still holds it");
+    // A deletion must not be reported before the erasure is complete.
+    let deletion = fixture.store().delete_session(&fixture.live, session.id());
+    let waiting = std::time::Duration::from_millis(200);
+    let mut deletion = Box::pin(deletion);
+    assert!(tokio::time::timeout(waiting, &mut deletion).await.is_err());
+    fixture.store().probe().await.unwrap();
+    reader.execute_batch("COMMIT").unwrap();
+    assert!(deletion.await.unwrap());
+    assert_gone(&fixture, &pieces);
+}
+
+#[tokio::test]
+async fn a_deleted_session_takes_its_result_along() {
+    let fixture = Fixture::new();
+    let session = fixture.verified(&fixture.live, NOW, "{}").await;
+    let pieces = pieces(&fixture, session.id());
+    assert!(fixture.store().delete_session(&fixture.live, session.id()).await.unwrap());
+    assert_gone(&fixture, &pieces);
+    assert!(!fixture.store().delete_session(&fixture.live, session.id()).await.unwrap());
+}
+
+#[tokio::test]
+async fn what_fell_due_while_nothing_ran_is_erased_at_open() {
+    let mut fixture = Fixture::new();
+    let session = fixture.verified(&fixture.live, NOW, "{}").await;
+    let pieces = pieces(&fixture, session.id());
+    fixture.close();
+    assert!(!files_with(fixture.path(), &pieces[0]).is_empty());
+    fixture.reopen(NOW.plus(30_000));
+    assert_gone(&fixture, &pieces);
+    let found = fixture.store().session(session.id()).unwrap().unwrap();
+    assert_eq!(found.status_at(NOW), Status::Verified);
+}
+
+#[tokio::test]
+async fn a_result_whose_session_was_never_committed_is_erased_at_open() {
+    let mut fixture = Fixture::new();
+    let pending = fixture.session(&fixture.live).await;
+    let verified = fixture.verified(&fixture.live, NOW, "{}").await;
+    fixture.close();
+    // As if the process died after the results were committed and before the sessions were.
+    let claims = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
+    for id in [pending.id().as_str(), "ses_unknown"] {
+        let row = (id, millis(NOW.plus(30_000)), b"ORPHANED-BYTES".repeat(300));
+        claims.execute("INSERT INTO results VALUES (?1, ?2, ?3)", row).unwrap();
+    }
+    drop(claims);
+    fixture.reopen(NOW.plus(1));
+    assert!(files_with(fixture.path(), b"ORPHANED-BYTES").is_empty());
+    let found =
+        fixture.store().callers_session(&fixture.live, verified.id(), NOW).unwrap().unwrap();
+    assert!(found.result_at(NOW).is_some(), "the others stay");
+}

@@ -1,0 +1,234 @@
+//! The trust store: entries, their material, and the number that tells a change.
+
+use idgate_core::crypto::PublicKey;
+use idgate_core::ids::{DocType, IssuerId, NameSpace};
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::RevocationPolicy;
+use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
+use rusqlite::{Connection, OptionalExtension as _, Row};
+use serde_json::json;
+
+use super::{StoreError, millis, time};
+
+/// A key of a trust entry.
+#[derive(Clone, Debug)]
+pub struct TrustKey {
+    /// The key.
+    pub key: PublicKey,
+    /// What credentials name it by.
+    pub kid: Option<String>,
+    /// Whether it serves test-mode sessions only.
+    pub test_only: bool,
+    /// When it was added.
+    pub added_at: UnixMillis,
+}
+
+/// A trust entry as operators see it.
+#[derive(Clone, Debug)]
+pub struct TrustRecord {
+    /// The name that requests use.
+    pub issuer_id: String,
+    /// The value given for `iss`; `None`: the name itself when it is a URL or a DID.
+    pub iss: Option<String>,
+    /// Accepted credential types.
+    pub vct: Vec<String>,
+    /// Accepted document types.
+    pub doc_types: Vec<String>,
+    /// Namespaces that a request may leave unnamed.
+    pub namespaces: Vec<String>,
+    /// Claims of the legacy request form.
+    pub claims: Vec<String>,
+    /// ISO 3166-1 alpha-2.
+    pub country: Option<String>,
+    /// What to do about revocation.
+    pub revocation: RevocationPolicy,
+    /// Its keys, oldest first.
+    pub keys: Vec<TrustKey>,
+}
+
+impl TrustRecord {
+    /// The entry as verification uses it.
+    pub fn entry(&self) -> TrustEntry {
+        let mut entry = TrustEntry::new(IssuerId::new(&*self.issuer_id));
+        if self.iss.is_some() {
+            entry.iss.clone_from(&self.iss);
+        }
+        entry.vct.clone_from(&self.vct);
+        entry.doc_types = self.doc_types.iter().map(DocType::new).collect();
+        entry.namespaces = self.namespaces.iter().map(NameSpace::new).collect();
+        entry.default_claims.clone_from(&self.claims);
+        entry.revocation = self.revocation;
+        entry.keys = self.keys.iter().map(trusted_key).collect();
+        entry
+    }
+}
+
+/// What an operator adds to an entry, or replaces in it. Absent attributes stay as they are.
+#[derive(Clone, Debug, Default)]
+pub struct TrustChange {
+    /// Replaces `iss`.
+    pub iss: Option<String>,
+    /// Replaces the accepted credential types.
+    pub vct: Option<Vec<String>>,
+    /// Replaces the accepted document types.
+    pub doc_types: Option<Vec<String>>,
+    /// Replaces the namespaces.
+    pub namespaces: Option<Vec<String>>,
+    /// Replaces the default claims.
+    pub claims: Option<Vec<String>>,
+    /// Replaces the country.
+    pub country: Option<String>,
+    /// Replaces the revocation policy.
+    pub revocation: Option<RevocationPolicy>,
+    /// Added; a key that is there already takes its `kid` and mode from here.
+    pub keys: Vec<(PublicKey, Option<String>)>,
+    /// Whether `keys` serve test-mode sessions only.
+    pub test_only: bool,
+}
+
+/// Applies `change` to the entry called `issuer_id`, which is made when there is none.
+pub(super) fn add(
+    main: &Connection,
+    issuer_id: &str,
+    change: &TrustChange,
+    now: UnixMillis,
+) -> Result<(), StoreError> {
+    main.execute(
+        "INSERT OR IGNORE INTO trust_entries \
+         (issuer_id, vct, doc_types, namespaces, claims, revocation) \
+         VALUES (?1, '[]', '[]', '[]', '[]', ?2)",
+        (issuer_id, RevocationPolicy::default().name()),
+    )?;
+    let list = |list: &Option<Vec<String>>| list.as_ref().map(|list| json!(list).to_string());
+    main.execute(
+        "UPDATE trust_entries SET iss = coalesce(?2, iss), vct = coalesce(?3, vct), \
+         doc_types = coalesce(?4, doc_types), namespaces = coalesce(?5, namespaces), \
+         claims = coalesce(?6, claims), country = coalesce(?7, country), \
+         revocation = coalesce(?8, revocation) WHERE issuer_id = ?1",
+        (
+            issuer_id,
+            &change.iss,
+            list(&change.vct),
+            list(&change.doc_types),
+            list(&change.namespaces),
+            list(&change.claims),
+            &change.country,
+            change.revocation.map(RevocationPolicy::name),
+        ),
+    )?;
+    for (key, kid) in &change.keys {
+        main.execute(
+            "INSERT INTO trust_materials (issuer_id, kind, der, kid, test_only, added_at) \
+             VALUES (?1, 'key', ?2, ?3, ?4, ?5) ON CONFLICT (issuer_id, kind, der) DO UPDATE \
+             SET kid = coalesce(excluded.kid, kid), test_only = excluded.test_only",
+            (issuer_id, key.spki_der(), kid, change.test_only, millis(now)),
+        )?;
+    }
+    bump(main)
+}
+
+/// Removes an entry with its material; `false`: there is none.
+pub(super) fn remove(main: &Connection, issuer_id: &str) -> Result<bool, StoreError> {
+    let removed = main.execute("DELETE FROM trust_entries WHERE issuer_id = ?1", [issuer_id])?;
+    if removed > 0 {
+        bump(main)?;
+    }
+    Ok(removed > 0)
+}
+
+/// All entries by name.
+pub(super) fn records(main: &Connection) -> Result<Vec<TrustRecord>, StoreError> {
+    let mut statement = main.prepare_cached(&format!("{SELECT} ORDER BY issuer_id"))?;
+    let rows = statement.query_map([], columns)?.collect::<Result<Vec<_>, _>>()?;
+    rows.into_iter().map(|row| record(main, row)).collect()
+}
+
+/// The entry called `issuer_id`.
+pub(super) fn find(main: &Connection, issuer_id: &str) -> Result<Option<TrustRecord>, StoreError> {
+    let row = main
+        .prepare_cached(&format!("{SELECT} WHERE issuer_id = ?1"))?
+        .query_row([issuer_id], columns)
+        .optional()?;
+    row.map(|row| record(main, row)).transpose()
+}
+
+/// The number of the last change.
+pub(super) fn version(main: &Connection) -> Result<u64, StoreError> {
+    let version: i64 = main
+        .prepare_cached("SELECT version FROM trust_version")?
+        .query_row([], |row| row.get(0))?;
+    Ok(u64::try_from(version).unwrap_or(0))
+}
+
+/// Everything at one moment, with its number.
+pub(super) fn snapshot(main: &Connection) -> Result<TrustSnapshot, StoreError> {
+    let moment = main.unchecked_transaction()?;
+    let version = version(&moment)?;
+    let entries = records(&moment)?;
+    Ok(TrustSnapshot::new(version, entries.iter().map(TrustRecord::entry)))
+}
+
+fn bump(main: &Connection) -> Result<(), StoreError> {
+    main.execute("UPDATE trust_version SET version = version + 1", [])?;
+    Ok(())
+}
+
+const SELECT: &str = "SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, \
+                      revocation FROM trust_entries";
+
+/// The columns of [`SELECT`].
+type Columns = (String, Option<String>, String, String, String, String, Option<String>, String);
+
+fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
+    Ok((
+        row.get(0)?,
+        row.get(1)?,
+        row.get(2)?,
+        row.get(3)?,
+        row.get(4)?,
+        row.get(5)?,
+        row.get(6)?,
+        row.get(7)?,
+    ))
+}
+
+fn record(main: &Connection, columns: Columns) -> Result<TrustRecord, StoreError> {
+    let (issuer_id, iss, vct, doc_types, namespaces, claims, country, revocation) = columns;
+    let damaged = || StoreError::Failed(format!("trust entry {issuer_id} cannot be read"));
+    let list = |text: &str| serde_json::from_str::<Vec<String>>(text).map_err(|_| damaged());
+    Ok(TrustRecord {
+        iss,
+        vct: list(&vct)?,
+        doc_types: list(&doc_types)?,
+        namespaces: list(&namespaces)?,
+        claims: list(&claims)?,
+        country,
+        revocation: RevocationPolicy::from_name(&revocation).ok_or_else(damaged)?,
+        keys: keys(main, &issuer_id)?,
+        issuer_id,
+    })
+}
+
+fn keys(main: &Connection, issuer_id: &str) -> Result<Vec<TrustKey>, StoreError> {
+    let mut statement = main.prepare_cached(
+        "SELECT der, kid, test_only, added_at FROM trust_materials \
+         WHERE issuer_id = ?1 AND kind = 'key' ORDER BY id",
+    )?;
+    let mut rows = statement.query([issuer_id])?;
+    let mut keys = Vec::new();
+    while let Some(row) = rows.next()? {
+        let key = PublicKey::from_spki_der(&row.get::<_, Vec<u8>>(0)?).map_err(|error| {
+            StoreError::Failed(format!("a key of trust entry {issuer_id}: {error}"))
+        })?;
+        let (kid, test_only) = (row.get(1)?, row.get(2)?);
+        keys.push(TrustKey { key, kid, test_only, added_at: time(row.get(3)?) });
+    }
+    Ok(keys)
+}
+
+fn trusted_key(key: &TrustKey) -> TrustedKey {
+    let mut trusted = TrustedKey::new(key.key);
+    trusted.kid.clone_from(&key.kid);
+    trusted.test_only = key.test_only;
+    trusted
+}

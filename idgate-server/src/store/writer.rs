@@ -1,0 +1,439 @@
+//! The one thread that writes. It takes what is queued, runs each job in a savepoint of one
+//! transaction, commits once and only then answers: the disk is waited for once per group.
+//!
+//! ```text
+//! queue ──> up to 64 jobs ──> claims.db commits ──> idgate.db commits ──> answers
+//!                             (only if a job touched it)
+//! ```
+//! A crash between the two commits leaves a result without a VERIFIED session; opening the store
+//! removes it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::schema::BUSY_TIMEOUT;
+use super::{StoreError, Write, claims};
+
+/// Jobs that may wait; one more is refused.
+const QUEUE: usize = 1024;
+/// Jobs in one transaction.
+const GROUP: usize = 64;
+/// How soon an erasure that a reader held up is tried again.
+const ERASE_AGAIN: Duration = Duration::from_millis(20);
+/// How often it is tried when the store closes.
+const LAST_TRIES: u32 = 50;
+
+/// The handle of the writing thread. Dropping it lets the queue finish.
+pub(super) struct Writer {
+    queue: Option<SyncSender<Box<dyn Job>>>,
+    thread: Option<JoinHandle<()>>,
+    commits: Arc<AtomicU64>,
+}
+
+/// What a job works with.
+pub(super) struct Batch<'c> {
+    /// The main database, inside the transaction.
+    pub(super) main: &'c Connection,
+    claims: &'c Connection,
+    claims_open: bool,
+    /// Whether deleted results may be in a file when the group is done.
+    erase: bool,
+    answer_after_erasure: bool,
+}
+
+impl<'c> Batch<'c> {
+    /// The results, inside a transaction that begins with the first use.
+    pub(super) fn claims(&mut self) -> Result<&'c Connection, StoreError> {
+        if !self.claims_open {
+            self.claims.execute_batch("BEGIN IMMEDIATE")?;
+            self.claims_open = true;
+        }
+        Ok(self.claims)
+    }
+
+    /// Asks that deleted results leave every file soon.
+    pub(super) fn erase_soon(&mut self) {
+        self.erase = true;
+    }
+
+    /// Asks that the job is answered only once no deleted result is in any file.
+    pub(super) fn answer_after_erasure(&mut self) {
+        self.answer_after_erasure = self.erase;
+    }
+}
+
+impl Writer {
+    /// Starts the thread.
+    pub(super) fn start(main: Connection, claims: Connection) -> Result<Self, StoreError> {
+        let (queue, jobs) = sync_channel(QUEUE);
+        let commits = Arc::new(AtomicU64::new(0));
+        let waiting = Vec::new();
+        let mut desk = Desk { main, claims, erasing: false, waiting, commits: commits.clone() };
+        let thread = std::thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || desk.run(&jobs))
+            .map_err(|error| StoreError::Failed(format!("cannot start a thread: {error}")))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread), commits })
+    }
+
+    /// Queues `work` at once, whether or not the answer is awaited. When it fails, nothing of it
+    /// stays.
+    pub(super) fn submit<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Write<'static, T> {
+        let (reply, answer) = oneshot::channel();
+        let job = Task { work: Some(work), result: None, reply };
+        let queued = match &self.queue {
+            Some(queue) => queue.try_send(Box::new(job)),
+            None => return Box::pin(async { Err(stopped()) }),
+        };
+        Box::pin(async move {
+            match queued {
+                Ok(()) => answer.await.unwrap_or_else(|_| Err(stopped())),
+                Err(TrySendError::Full(_)) => Err(StoreError::Busy),
+                Err(TrySendError::Disconnected(_)) => Err(stopped()),
+            }
+        })
+    }
+
+    /// How many transactions of the main database were committed.
+    pub(super) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn stopped() -> StoreError {
+    StoreError::Failed("the writer has stopped".into())
+}
+
+/// A unit of work and the one who waits for it.
+trait Job: Send {
+    /// Does the work; `false`: undo it.
+    fn work(&mut self, batch: &mut Batch<'_>) -> bool;
+    /// Answers, once the outcome of the transaction is known.
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+}
+
+struct Task<T, F> {
+    work: Option<F>,
+    result: Option<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Job for Task<T, F>
+where
+    T: Send,
+    F: FnOnce(&mut Batch<'_>) -> Result<T, StoreError> + Send,
+{
+    fn work(&mut self, batch: &mut Batch<'_>) -> bool {
+        self.result = self.work.take().map(|work| work(batch));
+        matches!(self.result, Some(Ok(_)))
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let result = match outcome {
+            Ok(()) => self.result.unwrap_or_else(|| Err(stopped())),
+            Err(error) => Err(error),
+        };
+        // Who no longer waits does not need to know.
+        let _ = self.reply.send(result);
+    }
+}
+
+/// The writing thread's side.
+struct Desk {
+    main: Connection,
+    claims: Connection,
+    /// Whether deleted results may still be in a file.
+    erasing: bool,
+    /// Jobs that are answered when they are not.
+    waiting: Vec<Box<dyn Job>>,
+    commits: Arc<AtomicU64>,
+}
+
+impl Desk {
+    fn run(&mut self, jobs: &Receiver<Box<dyn Job>>) {
+        loop {
+            match self.next(jobs) {
+                Ok(first) => {
+                    let rest = std::iter::from_fn(|| jobs.try_recv().ok()).take(GROUP - 1);
+                    self.run_group(std::iter::once(first).chain(rest).collect());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.erase();
+        }
+        for _ in 0..LAST_TRIES {
+            if !self.erasing {
+                break;
+            }
+            std::thread::sleep(ERASE_AGAIN);
+            self.erase();
+        }
+    }
+
+    fn next(&self, jobs: &Receiver<Box<dyn Job>>) -> Result<Box<dyn Job>, RecvTimeoutError> {
+        if self.erasing {
+            jobs.recv_timeout(ERASE_AGAIN)
+        } else {
+            jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        }
+    }
+
+    fn run_group(&mut self, mut group: Vec<Box<dyn Job>>) {
+        match self.transact(&mut group) {
+            Ok(done) => {
+                self.erasing = done.erase;
+                for (job, after_erasure) in group.into_iter().zip(done.after_erasure) {
+                    if after_erasure {
+                        self.waiting.push(job);
+                    } else {
+                        job.answer(Ok(()));
+                    }
+                }
+            }
+            Err(error) => {
+                // A result may have been written and removed again.
+                self.erasing = true;
+                let text = match error {
+                    StoreError::Failed(text) => text,
+                    StoreError::Busy => "the database is busy".to_owned(),
+                };
+                for job in group {
+                    job.answer(Err(StoreError::Failed(text.clone())));
+                }
+            }
+        }
+    }
+
+    /// Runs all jobs of the group in one transaction; an error means that none of it is stored.
+    fn transact(&self, group: &mut [Box<dyn Job>]) -> Result<Done, StoreError> {
+        self.main.execute_batch("BEGIN IMMEDIATE")?;
+        let mut batch = Batch {
+            main: &self.main,
+            claims: &self.claims,
+            claims_open: false,
+            erase: self.erasing,
+            answer_after_erasure: false,
+        };
+        let after_erasure = group.iter_mut().map(|job| run_job(job.as_mut(), &mut batch)).collect();
+        let (claims_open, erase) = (batch.claims_open, batch.erase);
+        let after_erasure: Result<Vec<bool>, StoreError> = after_erasure;
+        let committed = after_erasure.and_then(|after_erasure| {
+            if claims_open {
+                self.claims.execute_batch("COMMIT")?;
+            }
+            self.main.execute_batch("COMMIT")?;
+            Ok(Done { after_erasure, erase })
+        });
+        match &committed {
+            Ok(_) => {
+                self.commits.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(_) => self.abandon(claims_open),
+        }
+        committed
+    }
+
+    /// Leaves both files without an open transaction and without results that belong to nothing.
+    fn abandon(&self, claims_touched: bool) {
+        for conn in [&self.claims, &self.main] {
+            if !conn.is_autocommit() {
+                let _ = conn.execute_batch("ROLLBACK");
+            }
+        }
+        if claims_touched {
+            let _ = claims::remove_orphans(&self.claims, &self.main);
+        }
+    }
+
+    /// Moves the log into the file and cuts it, unless a reader is in the way.
+    fn erase(&mut self) {
+        if !self.erasing {
+            return;
+        }
+        let _ = self.claims.busy_timeout(Duration::ZERO);
+        let erased = claims::truncate_log(&self.claims).unwrap_or(false);
+        let _ = self.claims.busy_timeout(BUSY_TIMEOUT);
+        if erased {
+            self.erasing = false;
+            for job in self.waiting.drain(..) {
+                job.answer(Ok(()));
+            }
+        }
+    }
+}
+
+/// What a committed group asks for.
+struct Done {
+    after_erasure: Vec<bool>,
+    erase: bool,
+}
+
+/// Runs one job in a savepoint; says whether its answer must wait for the erasure.
+fn run_job(job: &mut dyn Job, batch: &mut Batch<'_>) -> Result<bool, StoreError> {
+    batch.answer_after_erasure = false;
+    batch.main.prepare_cached("SAVEPOINT job")?.execute([])?;
+    if !job.work(batch) {
+        batch.main.prepare_cached("ROLLBACK TO job")?.execute([])?;
+    }
+    batch.main.prepare_cached("RELEASE job")?.execute([])?;
+    Ok(batch.answer_after_erasure)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::super::schema;
+    use super::*;
+
+    fn writer(dir: &tempfile::TempDir) -> Writer {
+        let main = schema::open_main(dir.path()).unwrap();
+        Writer::start(main, schema::open_claims(dir.path()).unwrap()).unwrap()
+    }
+
+    /// Keeps the thread busy until the sender is dropped, so that what follows is one group.
+    fn hold(writer: &Writer) -> mpsc::Sender<()> {
+        let (release, held) = mpsc::channel::<()>();
+        let (begun, began) = mpsc::channel();
+        drop(writer.submit(move |_| {
+            begun.send(()).unwrap();
+            let _ = held.recv();
+            Ok(())
+        }));
+        began.recv().unwrap();
+        release
+    }
+
+    fn insert_result(batch: &mut Batch<'_>) -> Result<(), StoreError> {
+        batch.claims()?.execute("INSERT INTO results VALUES ('ses_1', 1, x'00')", [])?;
+        Ok(())
+    }
+
+    fn results(dir: &tempfile::TempDir) -> i64 {
+        let claims = schema::open_claims(dir.path()).unwrap();
+        claims.query_row("SELECT count(*) FROM results", [], |row| row.get(0)).unwrap()
+    }
+
+    fn bump(batch: &mut Batch<'_>) -> Result<(), StoreError> {
+        batch.main.execute("UPDATE trust_version SET version = version + 1", [])?;
+        Ok(())
+    }
+
+    fn version(dir: &tempfile::TempDir) -> i64 {
+        let main = schema::open_main(dir.path()).unwrap();
+        main.query_row("SELECT version FROM trust_version", [], |row| row.get(0)).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_is_queued_is_committed_in_groups_of_64() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = writer(&dir);
+        let release = hold(&writer);
+        let answers: Vec<_> = (0..128).map(|_| writer.submit(bump)).collect();
+        drop(release);
+        for answer in answers {
+            answer.await.unwrap();
+        }
+        assert_eq!(writer.commits(), 3, "one for the first job, one for each group");
+        assert_eq!(version(&dir), 129);
+    }
+
+    #[tokio::test]
+    async fn a_failing_job_leaves_nothing_and_spares_its_group() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = writer(&dir);
+        let release = hold(&writer);
+        let good = writer.submit(bump);
+        let bad = writer.submit(|batch| {
+            bump(batch)?;
+            Err::<(), _>(StoreError::Failed("no".into()))
+        });
+        let also_good = writer.submit(bump);
+        drop(release);
+        good.await.unwrap();
+        assert!(bad.await.is_err());
+        also_good.await.unwrap();
+        assert_eq!(version(&dir), 3);
+    }
+
+    #[tokio::test]
+    async fn when_the_main_commit_fails_every_job_fails_and_no_result_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = writer(&dir);
+        let release = hold(&writer);
+        let good = writer.submit(bump);
+        let result = writer.submit(insert_result);
+        let fatal = writer.submit(|batch| {
+            batch.main.execute_batch(
+                "PRAGMA defer_foreign_keys = ON;
+                 INSERT INTO session_events VALUES ('ses_none', 1, 'CREATED', NULL, 0);",
+            )?;
+            Ok(())
+        });
+        drop(release);
+        assert!(good.await.is_err() && result.await.is_err() && fatal.await.is_err());
+        writer.submit(bump).await.unwrap();
+        assert_eq!((version(&dir), results(&dir)), (2, 0));
+    }
+
+    #[tokio::test]
+    async fn when_the_results_cannot_be_committed_nothing_else_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = writer(&dir);
+        let release = hold(&writer);
+        let good = writer.submit(bump);
+        let fatal = writer.submit(|batch| {
+            insert_result(batch)?;
+            // Ends the transaction behind the writer's back: its COMMIT must fail.
+            batch.claims()?.execute_batch("ROLLBACK")?;
+            Ok(())
+        });
+        drop(release);
+        assert!(good.await.is_err() && fatal.await.is_err());
+        assert_eq!((version(&dir), results(&dir)), (1, 0));
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_sheds_load() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = writer(&dir);
+        let release = hold(&writer);
+        let answers: Vec<_> = (0..QUEUE).map(|_| writer.submit(bump)).collect();
+        assert!(matches!(writer.submit(bump).await, Err(StoreError::Busy)));
+        drop(release);
+        for answer in answers {
+            answer.await.unwrap();
+        }
+    }
+
+    #[test]
+    fn what_was_queued_is_written_before_the_writer_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = writer(&dir);
+        for _ in 0..10 {
+            drop(writer.submit(bump));
+        }
+        drop(writer);
+        assert_eq!(version(&dir), 11);
+    }
+}

@@ -1,0 +1,3 @@
+//! What the gateway does on its own, beside requests.
+
+pub mod sweeper;

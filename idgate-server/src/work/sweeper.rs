@@ -1,0 +1,246 @@
+//! Keeps what is stored in step with the clock: materialises expiry, erases results that may no
+//! longer be read, removes sessions that nobody needs. Reads never wait for it: they look at the
+//! clock themselves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use idgate_core::session::{Session, Transition};
+use idgate_core::time::UnixMillis;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
+
+use crate::clock::Clock;
+use crate::store::{Store, StoreError};
+
+/// How late an expiry may be stored.
+const EXPIRY_TICK: Duration = Duration::from_millis(250);
+/// How late claims may leave the files; also the pause before an erasure that a reader held up is
+/// tried again.
+const PURGE_TICK: Duration = Duration::from_millis(100);
+/// Old rows are in nobody's way.
+const REMOVAL_TICK: Duration = Duration::from_secs(60);
+/// Rows per tick, so that a backlog leaves the writer to requests in between.
+const BATCH: usize = 256;
+/// How long settled sessions are kept: longer than any notification is retried (decisions 8).
+const SETTLED_RETENTION_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+
+/// The sweeper of one gateway.
+#[derive(Clone)]
+pub struct Sweeper {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Sweeper {
+    /// Sweeps `store` by `clock`.
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
+    }
+
+    /// Runs until `stop` says so or its sender is gone. Work that has begun is finished.
+    pub async fn run(self, stop: watch::Receiver<bool>) {
+        let mut duties = JoinSet::new();
+        // One task each: a slow or broken one does not hold up the others.
+        for duty in [Duty::Expire, Duty::Purge, Duty::Remove] {
+            duties.spawn(self.clone().repeat(duty, stop.clone()));
+        }
+        while duties.join_next().await.is_some() {}
+    }
+
+    /// Erases the results that are due, and says how many there were.
+    ///
+    /// # Errors
+    /// The store failed; the results are still due.
+    pub async fn purge(&self) -> Result<usize, StoreError> {
+        self.store.purge_results(self.clock.now()).await
+    }
+
+    /// Stores expiries and lost leases that are due, and says how many it tried.
+    ///
+    /// # Errors
+    /// The store failed; they are still due.
+    pub async fn expire(&self) -> Result<usize, StoreError> {
+        let now = self.clock.now();
+        let due = self.store.due_sessions(now, BATCH)?;
+        let mut commits = JoinSet::new();
+        for transition in due.iter().filter_map(|session| overdue(session, now)) {
+            let store = self.store.clone();
+            // All at once, so that they share commits. A lost race means that somebody settled
+            // or deleted the session meanwhile: nothing is left to do.
+            commits.spawn(async move { store.commit(transition, None).await.map(drop) });
+        }
+        let tried = commits.len();
+        while let Some(outcome) = commits.join_next().await {
+            outcome.map_err(|error| StoreError::Failed(error.to_string()))??;
+        }
+        Ok(tried)
+    }
+
+    /// Removes sessions that settled too long ago, and says how many.
+    ///
+    /// # Errors
+    /// The store failed; they are still there.
+    pub async fn remove(&self) -> Result<usize, StoreError> {
+        let before = self.clock.now().minus(SETTLED_RETENTION_MS);
+        self.store.remove_settled(before, BATCH).await
+    }
+
+    async fn repeat(self, duty: Duty, mut stop: watch::Receiver<bool>) {
+        let mut ticks = tokio::time::interval(duty.tick());
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => return,
+                _ = ticks.tick() => {}
+            }
+            let outcome = match duty {
+                Duty::Expire => self.expire().await,
+                Duty::Purge => self.purge().await,
+                Duty::Remove => self.remove().await,
+            };
+            if duty.is_batched() && matches!(outcome, Ok(count) if count >= BATCH) {
+                // There is more. Requests had their turn while this batch committed.
+                ticks.reset_immediately();
+            }
+            report(duty, outcome);
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Duty {
+    Expire,
+    Purge,
+    Remove,
+}
+
+impl Duty {
+    const fn tick(self) -> Duration {
+        match self {
+            Self::Expire => EXPIRY_TICK,
+            Self::Purge => PURGE_TICK,
+            Self::Remove => REMOVAL_TICK,
+        }
+    }
+
+    /// Whether one tick may leave something for the next. Results are erased all at once.
+    const fn is_batched(self) -> bool {
+        matches!(self, Self::Expire | Self::Remove)
+    }
+}
+
+fn overdue(session: &Session, now: UnixMillis) -> Option<Transition> {
+    session.lease_lost(now).or_else(|| session.expired(now))
+}
+
+fn report(duty: Duty, outcome: Result<usize, StoreError>) {
+    match outcome {
+        Ok(0) => {}
+        Ok(count) => tracing::debug!(?duty, count, "swept"),
+        // The next tick tries again.
+        Err(StoreError::Busy) => tracing::debug!(?duty, "the store is busy"),
+        Err(StoreError::Failed(cause)) => tracing::error!(?duty, cause, "sweeping failed"),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use idgate_core::crypto::aws_lc_rs::PROVIDER;
+    use idgate_core::ids::TenantId;
+    use idgate_core::session::Status;
+
+    use super::*;
+    use crate::app::App;
+    use crate::app::memory_store::{MemoryStore, Mood};
+    use crate::clock::VirtualClock;
+    use crate::store::Caller;
+
+    const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+
+    struct Swept {
+        store: Arc<MemoryStore>,
+        clock: VirtualClock,
+        sweeper: Sweeper,
+    }
+
+    impl Swept {
+        /// A store with `count` open sessions.
+        async fn with_sessions(count: usize) -> Self {
+            let store = Arc::new(MemoryStore::default());
+            let clock = VirtualClock::at(NOW);
+            let shared: Arc<dyn Clock> = Arc::new(clock.clone());
+            let app = App::new(store.clone(), shared.clone(), PROVIDER, "https://gateway.example");
+            let caller = Caller {
+                client_id: TenantId::new("cli_test"),
+                key_id: "key_test".into(),
+                livemode: true,
+                scopes: None,
+            };
+            for _ in 0..count {
+                app.create_session(&caller, br#"{"issuer_id":"issuer"}"#).await.unwrap();
+            }
+            let sweeper = Sweeper::new(store.clone(), shared);
+            Self { store, clock, sweeper }
+        }
+    }
+
+    #[tokio::test]
+    async fn expiry_is_stored_when_it_is_due() {
+        let swept = Swept::with_sessions(2).await;
+        swept.clock.set(NOW.plus(299_999));
+        assert_eq!(swept.sweeper.expire().await.unwrap(), 0);
+        swept.clock.set(NOW.plus(300_000));
+        assert_eq!(swept.sweeper.expire().await.unwrap(), 2);
+        assert_eq!(swept.sweeper.expire().await.unwrap(), 0);
+        assert!(swept.store.sessions().iter().all(|s| s.status_at(NOW) == Status::Expired));
+    }
+
+    #[tokio::test]
+    async fn a_tick_does_no_more_than_a_batch() {
+        let swept = Swept::with_sessions(BATCH + 1).await;
+        swept.clock.set(NOW.plus(300_000));
+        assert_eq!(swept.sweeper.expire().await.unwrap(), BATCH);
+        assert_eq!(swept.sweeper.expire().await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_busy_store_is_tried_again() {
+        let swept = Swept::with_sessions(1).await;
+        swept.clock.set(NOW.plus(300_000));
+        swept.store.set_mood(Mood::Busy);
+        assert!(matches!(swept.sweeper.expire().await, Err(StoreError::Busy)));
+        swept.store.set_mood(Mood::Well);
+        assert_eq!(swept.sweeper.expire().await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn settled_sessions_stay_seven_days() {
+        let swept = Swept::with_sessions(1).await;
+        let expiry = NOW.plus(300_000);
+        swept.clock.set(expiry);
+        swept.sweeper.expire().await.unwrap();
+        swept.clock.set(expiry.plus(SETTLED_RETENTION_MS));
+        assert_eq!(swept.sweeper.remove().await.unwrap(), 0);
+        swept.clock.advance(1);
+        assert_eq!(swept.sweeper.remove().await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn it_works_by_itself_and_stops_when_told() {
+        let swept = Swept::with_sessions(1).await;
+        let (stop, stopped) = watch::channel(false);
+        let running = tokio::spawn(swept.sweeper.run(stopped));
+        swept.clock.set(NOW.plus(300_000));
+        let stored = async {
+            while swept.store.sessions().iter().any(|s| s.settled_at().is_none()) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), stored).await.unwrap();
+        stop.send(true).unwrap();
+        tokio::time::timeout(Duration::from_secs(10), running).await.unwrap().unwrap();
+    }
+}
