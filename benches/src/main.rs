@@ -1,1 +1,75 @@
-fn main() {}
+//! `cargo run --release -p idgate-bench -- --json`: one line per case, idgate and the floor
+//! interleaved in one run on one thread. Figures are CPU time, median of windows.
+
+mod data;
+mod floor;
+mod grown;
+mod measure;
+mod sd_jwt;
+
+use std::alloc::System;
+use std::process::ExitCode;
+
+use clap::Parser;
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Measures idgate against the floor.
+#[derive(Parser)]
+struct Options {
+    /// One JSON object per line instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Only cases whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Windows per figure; the median is reported.
+    #[arg(long, default_value_t = 9)]
+    windows: usize,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let cases = match sd_jwt::cases(&options.only) {
+        Ok(cases) => cases,
+        Err(error) => {
+            eprintln!("idgate-bench: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    if !options.json {
+        println!(
+            "{:<34} {:>11} {:>10} {:>10} {:>6} {:>7} {:>9}",
+            "case", "backend", "idgate us", "floor us", "ratio", "allocs", "bytes"
+        );
+    }
+    let mut rows = Vec::new();
+    for case in &cases {
+        let row = measure::measure(case, options.windows);
+        println!("{}", if options.json { row.json() } else { row.text() });
+        rows.push(row);
+    }
+    report_growth(&rows, options.json);
+    ExitCode::SUCCESS
+}
+
+/// Linear growth: the cost of 4000 disclosures over that of 2000, to be at most 2.1.
+fn report_growth(rows: &[measure::Row], json: bool) {
+    let cost = |count: &str| {
+        let case = format!("sd_jwt_es256_{count}of{count}");
+        rows.iter().find(|row| row.case == case && row.backend == "aws-lc-rs").map(|r| r.idgate_us)
+    };
+    if let (Some(half), Some(full)) = (cost("2000"), cost("4000")) {
+        let growth = full / half;
+        if json {
+            println!(
+                "{}",
+                serde_json::json!({"case": "sd_jwt_growth_4000_over_2000", "ratio": growth})
+            );
+        } else {
+            println!("t(4000)/t(2000) = {growth:.2} (bar: 2.1)");
+        }
+    }
+}
