@@ -1,0 +1,32 @@
+"""Documents point at files that exist."""
+
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+PATH = re.compile(r"`((?:idgate-core|idgate-server|tests|docs|examples|benches)/[^`*<]+)`")
+
+
+def documents():
+    yield from ROOT.glob("*.md")
+    yield from (ROOT / "docs").rglob("*.md")
+
+
+class LinksTest(unittest.TestCase):
+    def test_links_lead_somewhere(self):
+        for document in documents():
+            for target in LINK.findall(document.read_text(encoding="utf-8")):
+                with self.subTest(document=document.name, target=target):
+                    self.assertTrue((document.parent / target).exists())
+
+    def test_files_named_in_the_text_exist(self):
+        for document in documents():
+            for target in PATH.findall(document.read_text(encoding="utf-8")):
+                with self.subTest(document=document.name, target=target):
+                    self.assertTrue((ROOT / target).exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,29 @@
+//! idgate-core beside independent implementations of SD-JWT, in one build with the `serde_json`
+//! features that those force on everybody.
+//!
+//! sd-jwt-rs 0.7.1 issues, holds and verifies here. It is a peer, not an authority: where the two
+//! disagree, `tests/divergences.rs` says why.
+
+pub mod gate;
+pub mod peer;
+
+/// The verifier's `client_id` in every case.
+pub const AUDIENCE: &str = "redirect_uri:https://gateway.example/v1/oid4vp/response/ses_interop";
+/// The request's nonce in every case.
+pub const NONCE: &str = "n-interop-0123456789";
+/// The issuer in every case.
+pub const ISSUER: &str = "https://issuer.example";
+/// The credential type in every case.
+pub const VCT: &str = "urn:example:identity:1";
+
+/// Seconds since 1970. The peer reads the system clock, so these tests live in the present.
+#[allow(clippy::disallowed_methods, reason = "the peer cannot be given a time")]
+pub fn now_secs() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |since| since.as_secs())
+}
+
+/// The example in README.md compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

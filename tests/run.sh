@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# The test command: everything that matters, from a fresh clone. CI runs this and nothing else.
+#
+#   tests/run.sh          format, lints, Rust tests, documentation, interop, real wallets
+#   tests/run.sh --long   also: minimum Rust version, debug-profile tests, advisories, mutants
+#
+# Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/.
+# Third-party test data: IDGATE_VECTORS, default ../shared/vectors; what needs it is skipped
+# without it. Logs: target/test-logs/. Ends with 0 only if no step failed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+long=no
+case "${1:-}" in
+'') ;;
+--long) long=yes ;;
+*)
+    echo "usage: tests/run.sh [--long]" >&2
+    exit 2
+    ;;
+esac
+
+root=$PWD
+logs=$root/target/test-logs
+idgate=$root/target/release/idgate
+minimum_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+# One target folder for every workspace, so that what they share is built once.
+export CARGO_TARGET_DIR=$root/target
+export CARGO_INCREMENTAL=0
+export CARGO_TERM_COLOR=never
+export IDGATE_VECTORS=${IDGATE_VECTORS:-$root/../shared/vectors}
+export npm_config_cache=$root/target/npm-cache
+export PIP_CACHE_DIR=$root/target/pip-cache
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+export PYTHONDONTWRITEBYTECODE=1
+
+passed=0 failed=0 skipped=0 number=0
+mkdir -p "$logs"
+rm -f "$logs"/*.log
+
+# step NAME COMMAND…: runs it with its output in a log; shows the end of the log if it fails.
+step() {
+    local name=$1 log start status=0
+    shift
+    number=$((number + 1))
+    log=$logs/$(printf '%02d' "$number")-${name//[^A-Za-z0-9]/-}.log
+    printf '%2d  %-46s' "$number" "$name"
+    start=$SECONDS
+    ("$@") >"$log" 2>&1 </dev/null || status=$?
+    if [ "$status" -eq 0 ]; then
+        passed=$((passed + 1))
+        printf 'ok       %4d s\n' $((SECONDS - start))
+    else
+        failed=$((failed + 1))
+        printf 'FAILED   %4d s\n' $((SECONDS - start))
+        tail -n 60 "$log" | sed 's/^/    | /'
+        echo "    the whole log: ${log#"$root"/}"
+    fi
+    return "$status"
+}
+
+# skip NAME WHY: counts a step that does not run.
+skip() {
+    number=$((number + 1)) skipped=$((skipped + 1))
+    printf '%2d  %-46sskipped: %s\n' "$number" "$1" "$2"
+}
+
+# Where `set -e` is off: the steps of a function stop at its first failure.
+toolchain() {
+    rustc --version && cargo --version && cc --version && node --version && npm --version &&
+        python3 --version || return
+    cargo fmt --version && cargo clippy --version || rustup component add rustfmt clippy
+}
+
+fetch() {
+    cargo fetch --locked && cargo fetch --locked --manifest-path tests/interop/Cargo.toml
+}
+
+format() {
+    cargo fmt --all -- --check &&
+        cargo fmt --manifest-path tests/interop/Cargo.toml -- --check
+}
+
+dependency_rules() {
+    (cd tests/check && python3 -m unittest -v) &&
+        cargo metadata --format-version 1 --locked --all-features |
+        python3 tests/check/deny.py deny.toml
+}
+
+core_alone() {
+    local features
+    for features in '' rustcrypto aws-lc-rs; do
+        cargo check --release --locked -p idgate-core --no-default-features \
+            --features "$features" || return
+    done
+}
+
+documentation() {
+    RUSTDOCFLAGS='-D warnings' cargo doc --release --workspace --no-deps --locked
+}
+
+interop() {
+    cargo clippy --release --manifest-path tests/interop/Cargo.toml --all-targets --locked -- \
+        -D warnings &&
+        cargo test --release --manifest-path tests/interop/Cargo.toml --locked
+}
+
+node_wallet() {
+    cd tests/wallets/node && npm ci --no-audit --no-fund && IDGATE_BIN=$idgate npm test
+}
+
+python_wallet() {
+    local venv=$root/target/venv-wallets
+    python3 -m venv "$venv" &&
+        "$venv/bin/pip" install --quiet --requirement tests/wallets/python/requirements.txt &&
+        cd tests/wallets/python && IDGATE_BIN=$idgate "$venv/bin/python" -m unittest -v
+}
+
+minimum_version() {
+    rustup toolchain install "$minimum_rust" --profile minimal &&
+        cargo "+$minimum_rust" check --locked --workspace --target-dir target/minimum-rust
+}
+
+advisories() {
+    cargo deny --version || cargo install --locked cargo-deny --root target/tools || return
+    PATH=$root/target/tools/bin:$PATH cargo deny --all-features --locked check
+}
+
+mutants() {
+    cargo mutants --version || cargo install --locked cargo-mutants --root target/tools || return
+    PATH=$root/target/tools/bin:$PATH cargo mutants --package idgate-core --output target \
+        --file 'idgate-core/src/verify/**' --file 'idgate-core/src/formats/**' -- --release
+}
+
+step 'tools' toolchain || true
+step 'fetch dependencies' fetch || true
+step 'format' format || true
+step 'licences, banned crates, sources' dependency_rules || true
+step 'lints' cargo clippy --release --workspace --all-targets --locked -- -D warnings || true
+
+# `--all-targets` settles the features as the tests need them: nothing is compiled a second time.
+if step 'build' cargo build --release --workspace --all-targets --locked; then
+    built=yes
+else
+    built=no
+fi
+
+if [ "$built" = yes ]; then
+    [ -d "$IDGATE_VECTORS" ] ||
+        skip 'third-party test data' "no directory $IDGATE_VECTORS (set IDGATE_VECTORS)"
+    step 'Rust tests' cargo test --release --workspace --locked || true
+    step 'demo, start to end' "$idgate" demo --once || true
+else
+    skip 'Rust tests' 'the build failed'
+    skip 'demo, start to end' 'the build failed'
+fi
+
+step 'core with each back end alone, and none' core_alone || true
+step 'documentation' documentation || true
+step 'interop: sd-jwt-rs as issuer and holder' interop || true
+
+if [ "$built" = yes ]; then
+    step 'wallet: @openid4vc/openid4vp, @sd-jwt (Node)' node_wallet || true
+    step 'wallet: sd-jwt (Python)' python_wallet || true
+else
+    skip 'wallet: @openid4vc/openid4vp, @sd-jwt (Node)' 'the build failed'
+    skip 'wallet: sd-jwt (Python)' 'the build failed'
+fi
+
+if [ "$long" = yes ]; then
+    step 'debug-profile tests' cargo test --workspace --locked || true
+    if command -v rustup >/dev/null; then
+        step "minimum Rust version, $minimum_rust" minimum_version || true
+    else
+        skip "minimum Rust version, $minimum_rust" 'rustup is not installed'
+    fi
+    step 'advisories' advisories || true
+    step 'mutants of verify/ and formats/' mutants || true
+fi
+
+echo "logs: target/test-logs/   time: ${SECONDS} s"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,102 @@
+// A real `idgate` on a free port, with its own data directory: what an operator and a tenant see.
+
+import { execFile, spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import readline from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const BINARY =
+  process.env.IDGATE_BIN ?? fileURLToPath(new URL('../../../target/release/idgate', import.meta.url))
+const START_TIMEOUT_MS = 30_000
+const STOP_TIMEOUT_MS = 30_000
+
+export class Gateway {
+  /** Provisions a tenant, trusts `issuers` and serves. */
+  static async start(issuers) {
+    const gateway = new Gateway()
+    gateway.dir = await mkdtemp(path.join(os.tmpdir(), 'idgate-wallets-'))
+    try {
+      const client = await gateway.command('client', 'create', 'wallet-tests')
+      gateway.apiKey = client.api_key
+      for (const issuer of issuers) await gateway.trust(issuer)
+      await gateway.serve()
+    } catch (error) {
+      await gateway.stop()
+      throw error
+    }
+    return gateway
+  }
+
+  /** Runs an operator command and returns the object that it prints. */
+  async command(...args) {
+    const { stdout } = await promisify(execFile)(BINARY, [...args, '--json'], { env: this.env() })
+    return JSON.parse(stdout)
+  }
+
+  /** Trusts an issuer by its bare key. */
+  async trust({ issuerId, vct, publicJwk }) {
+    const file = path.join(this.dir, 'issuer.jwk.json')
+    await writeFile(file, JSON.stringify(publicJwk))
+    await this.command('trust', 'add', issuerId, '--jwk', file, '--vct', vct)
+  }
+
+  /** POST /v1/sessions: the invitation. */
+  async createSession(request) {
+    return this.tenant('POST', '/v1/sessions', 201, request)
+  }
+
+  /** GET /v1/sessions/{id}: the result. */
+  async session(id) {
+    return this.tenant('GET', `/v1/sessions/${id}`, 200)
+  }
+
+  async tenant(method, target, expected, body) {
+    const headers = { authorization: `Bearer ${this.apiKey}` }
+    if (body) headers['content-type'] = 'application/json'
+    const response = await fetch(this.url + target, { method, headers, body: body && JSON.stringify(body) })
+    const text = await response.text()
+    if (response.status !== expected) throw new Error(`${method} ${target}: ${response.status} ${text}`)
+    return JSON.parse(text)
+  }
+
+  /** Ends the server as an operator would, and removes its data. */
+  async stop() {
+    if (this.process && this.process.exitCode === null) {
+      const ended = new Promise((resolve) => this.process.once('exit', resolve))
+      this.process.kill('SIGTERM')
+      const timer = setTimeout(() => this.process.kill('SIGKILL'), STOP_TIMEOUT_MS)
+      await ended
+      clearTimeout(timer)
+    }
+    await rm(this.dir, { recursive: true, force: true })
+  }
+
+  async serve() {
+    this.process = spawn(BINARY, ['serve'], { env: this.env(), stdio: ['ignore', 'pipe', 'inherit'] })
+    const lines = readline.createInterface({ input: this.process.stdout })
+    this.url = await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('idgate did not start in time')), START_TIMEOUT_MS)
+      this.process.once('error', reject)
+      this.process.once('exit', (code) => reject(new Error(`idgate ended with ${code} before it listened`)))
+      lines.on('line', (line) => {
+        const match = /^listening on (\S+)$/.exec(line)
+        if (!match) return
+        clearTimeout(timer)
+        resolve(match[1])
+      })
+    })
+  }
+
+  env() {
+    const inherited = Object.entries(process.env).filter(([name]) => !/^(IDGATE|OID4VP)_/.test(name))
+    return {
+      ...Object.fromEntries(inherited),
+      IDGATE_DATA_DIR: path.join(this.dir, 'data'),
+      IDGATE_LISTEN: '127.0.0.1:0',
+      IDGATE_LOG: 'warn',
+    }
+  }
+}

@@ -1,0 +1,120 @@
+"""A real `idgate` on a free port, with its own data directory: what operator and tenant see."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BINARY = os.environ.get("IDGATE_BIN", str(ROOT / "target" / "release" / "idgate"))
+START_TIMEOUT_SECONDS = 30
+STOP_TIMEOUT_SECONDS = 30
+REQUEST_TIMEOUT_SECONDS = 30
+
+
+class Gateway:
+    """Provisions a tenant, trusts issuers and serves."""
+
+    def __init__(self, issuers):
+        self.dir = tempfile.mkdtemp(prefix="idgate-wallets-")
+        self.process = None
+        try:
+            self.api_key = self.command("client", "create", "wallet-tests")["api_key"]
+            for issuer in issuers:
+                self.trust(issuer)
+            self.url = self._serve()
+        except BaseException:
+            self.stop()
+            raise
+
+    def command(self, *args):
+        """Runs an operator command and returns the object that it prints."""
+        command = [BINARY, *args, "--json"]
+        done = subprocess.run(command, env=self._env(), check=True, stdout=subprocess.PIPE)
+        return json.loads(done.stdout)
+
+    def trust(self, issuer):
+        """Trusts an issuer by its bare key."""
+        path = pathlib.Path(self.dir, "issuer.jwk.json")
+        path.write_text(issuer.key.export_public(), encoding="utf-8")
+        vct = ("--vct", issuer.vct)
+        self.command("trust", "add", issuer.issuer_id, "--jwk", str(path), *vct)
+
+    def create_session(self, request):
+        """POST /v1/sessions: the invitation."""
+        return self._tenant("/v1/sessions", 201, request)
+
+    def session(self, session_id):
+        """GET /v1/sessions/{id}: the result."""
+        return self._tenant(f"/v1/sessions/{session_id}", 200)
+
+    def stop(self):
+        """Ends the server as an operator would, and removes its data."""
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(STOP_TIMEOUT_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        if self.process:
+            self.process.stdout.close()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def _tenant(self, target, expected, body=None):
+        headers = {"Authorization": f"Bearer {self.api_key}"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            body = json.dumps(body).encode()
+        status, answer = send(urllib.request.Request(self.url + target, body, headers))
+        if status != expected:
+            raise AssertionError(f"{target}: {status} {answer}")
+        return answer
+
+    def _serve(self):
+        self.process = subprocess.Popen(
+            [BINARY, "serve"], env=self._env(), stdout=subprocess.PIPE, text=True
+        )
+        # A server that neither listens nor ends would leave the loop below waiting for ever.
+        timer = threading.Timer(START_TIMEOUT_SECONDS, self.process.kill)
+        timer.start()
+        try:
+            for line in self.process.stdout:
+                if match := re.fullmatch(r"listening on (\S+)\n", line):
+                    return match[1]
+        finally:
+            timer.cancel()
+        raise RuntimeError("idgate ended, or did not listen in time")
+
+    def _env(self):
+        own = ("IDGATE_", "OID4VP_")
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(own)}
+        return inherited | {
+            "IDGATE_DATA_DIR": os.path.join(self.dir, "data"),
+            "IDGATE_LISTEN": "127.0.0.1:0",
+            "IDGATE_LOG": "warn",
+        }
+
+
+def send(request):
+    """Status and JSON body, whatever the status."""
+    try:
+        with urllib.request.urlopen(request, timeout=REQUEST_TIMEOUT_SECONDS) as response:
+            return response.status, json.load(response)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def post_form(url, fields):
+    """Posts a form as wallets do."""
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    body = urllib.parse.urlencode(fields).encode()
+    return send(urllib.request.Request(url, body, headers))
