@@ -1,153 +1,235 @@
-//! The command line: arguments to commands, outcomes to text or JSON and an exit code
-//! (decisions 2). Every setting is a flag, too.
+//! The command line: what there is to say, and how an outcome leaves the process.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Arg, ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use serde_json::json;
+use clap::{Arg, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::admin::{Failure, Printed, client, settings, trust, verify};
+use crate::admin::client::{self, ClientCommand};
+use crate::admin::trust::{self, TrustCommand};
+use crate::admin::verify::{self, VerifyOptions};
+use crate::admin::{Failure, Output, settings};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, SETTINGS, Settings, environment};
+use crate::config::{Config, SETTINGS, Setting, Settings, environment};
 use crate::demo::{self, DemoOptions};
 use crate::serve;
-use crate::store::{SqliteStore, Store};
+use crate::store::{OperatorStore, SqliteStore, Store};
 
-/// Verifies digital identity and age credentials presented by wallets.
-#[derive(Debug, Parser)]
-#[command(name = "idgate", version, disable_help_subcommand = false)]
+/// The verifier side of OpenID4VP as a gateway.
+#[derive(Parser)]
+#[command(name = "idgate", version, propagate_version = true)]
 struct Cli {
-    /// A settings file; its keys are the variable names in lower case without IDGATE_.
-    #[arg(long, global = true, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Print one JSON object.
-    #[arg(long, global = true)]
-    json: bool,
+    #[command(flatten)]
+    common: Common,
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Run the gateway.
-    Serve,
-    /// Walk one verification with sample issuer, tenant and wallet.
-    Demo(DemoOptions),
-    /// Tenants: who may create sessions.
-    #[command(subcommand)]
-    Client(client::Command),
-    /// Issuers: whose credentials count.
-    #[command(subcommand)]
-    Trust(trust::Command),
-    /// Settings in force.
-    #[command(subcommand)]
-    Config(settings::Command),
-    /// Verify one captured presentation offline.
-    Verify(verify::VerifyOptions),
+#[derive(Args)]
+struct Common {
+    /// Settings file (TOML)
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print one JSON object on stdout
+    #[arg(long, global = true)]
+    json: bool,
 }
 
-/// Runs the command of this process.
-pub fn run() -> ExitCode {
-    let matches = match command().try_get_matches() {
-        Ok(matches) => matches,
-        // clap knows its exit codes: 0 for help and version, 2 for usage.
-        Err(error) => error.exit(),
+#[derive(Subcommand)]
+enum Command {
+    /// Run the gateway
+    Serve,
+    /// Walk one verification with a sample issuer, tenant and wallet
+    Demo(DemoOptions),
+    /// Verify one captured presentation offline
+    Verify(Box<VerifyOptions>),
+    /// Provision and revoke clients
+    #[command(subcommand)]
+    Client(ClientCommand),
+    /// Say which issuers are trusted, for what
+    #[command(subcommand)]
+    Trust(TrustCommand),
+    /// Look at the settings
+    #[command(subcommand)]
+    Config(ConfigCommand),
+}
+
+#[derive(Subcommand)]
+enum ConfigCommand {
+    /// Check the settings and print them with their origin
+    Check,
+}
+
+/// Runs the program with these arguments, the first of which is its name. The exit code is 0 ok,
+/// 1 error, 2 usage, 3 integrity failure or refused, 4 not found.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let (cli, flags) = match parse(args) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            // Help and version arrive here too, with code 0.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
     };
-    let cli = match Cli::from_arg_matches(&matches) {
-        Ok(cli) => cli,
-        Err(error) => error.exit(),
-    };
-    let json = cli.json;
-    match dispatch(cli, &flags(&matches)) {
-        Ok(code) => code,
-        Err(failure) => report(&failure, json),
+    match cli.command {
+        Command::Serve => run_server(&cli.common, &flags),
+        Command::Demo(options) => demo::run(options, cli.common.json),
+        Command::Verify(options) => {
+            finish(verify::run(&options, SystemClock.now()), cli.common.json)
+        }
+        command => finish(run_command(command, &cli.common, &flags), cli.common.json),
     }
 }
 
-/// The derived command with a flag for every setting. A secret is given by file, never by value:
-/// other users of the machine can read arguments.
-fn command() -> clap::Command {
-    SETTINGS.iter().fold(Cli::command(), |command, setting| {
-        let (id, value_name) = match setting.secret {
-            true => (format!("{}_file", setting.key), "FILE"),
-            false => (setting.key.to_owned(), "VALUE"),
-        };
-        command.arg(
-            Arg::new(id.clone())
-                .long(id.replace('_', "-"))
-                .global(true)
-                .value_name(value_name)
-                .help(format!("{} [{}]", setting.help, setting.variable))
-                .help_heading("Settings"),
-        )
-    })
+/// Our commands and flags, and one flag for each setting. A secret has a flag for its file only:
+/// arguments are for everybody to see.
+fn parse(
+    args: impl IntoIterator<Item = OsString>,
+) -> Result<(Cli, BTreeMap<String, String>), clap::Error> {
+    let command = SETTINGS.iter().fold(Cli::command(), |command, it| command.arg(flag(it)));
+    let matches = command.try_get_matches_from(args)?;
+    let flags = SETTINGS.iter().filter_map(|setting| given(&matches, setting)).collect();
+    Ok((Cli::from_arg_matches(&matches)?, flags))
 }
 
-fn flags(matches: &ArgMatches) -> BTreeMap<String, String> {
-    let keys = SETTINGS.iter().map(|setting| match setting.secret {
-        true => format!("{}_file", setting.key),
-        false => setting.key.to_owned(),
-    });
-    keys.filter_map(|key| {
-        let value = matches.try_get_one::<String>(&key).ok().flatten()?.clone();
-        Some((key, value))
-    })
-    .collect()
+fn flag(setting: &'static Setting) -> Arg {
+    let id = flag_id(setting);
+    let default = setting.default.filter(|default| !default.is_empty());
+    let default = default.map(|default| format!(" [default: {default}]")).unwrap_or_default();
+    Arg::new(id.clone())
+        .long(id.replace('_', "-"))
+        .global(true)
+        .value_name(if setting.secret { "FILE" } else { "VALUE" })
+        .help(format!("{}{default} [env: {}]", setting.help, setting.variable))
+        .help_heading("Settings")
+        .hide_short_help(true)
 }
 
-fn dispatch(cli: Cli, flags: &BTreeMap<String, String>) -> Result<ExitCode, Failure> {
-    let settings =
-        || Settings::collect(flags, environment(), cli.config.as_deref()).map_err(Failure::error);
-    let config = || Config::new(&settings()?).map_err(Failure::error);
-    let now = SystemClock.now();
-    let printed = match cli.command {
-        Command::Serve => {
-            let settings = settings()?;
-            warn_of_unknown(&settings);
-            let config = Config::new(&settings).map_err(Failure::error)?;
-            return Ok(serve::run(&config, open_store));
+fn flag_id(setting: &Setting) -> String {
+    if setting.secret { format!("{}_file", setting.key) } else { setting.key.to_owned() }
+}
+
+fn given(matches: &ArgMatches, setting: &Setting) -> Option<(String, String)> {
+    let id = flag_id(setting);
+    let text = matches.get_one::<String>(&id)?.clone();
+    Some((id, text))
+}
+
+fn run_server(common: &Common, flags: &BTreeMap<String, String>) -> ExitCode {
+    let settings = Settings::collect(flags, environment(), common.config.as_deref());
+    let config = settings.and_then(|settings| {
+        for warning in settings::unknown_variables(&settings) {
+            let _ = writeln!(io::stderr(), "warning: {warning}");
         }
-        Command::Demo(options) => return Ok(demo::run(options, cli.json)),
-        Command::Client(command) => client::run(command, &config()?, now)?,
-        Command::Trust(command) => trust::run(command, &config()?, now)?,
-        Command::Config(command) => settings::run(&command, &settings()?)?,
-        Command::Verify(options) => verify::run(&options, now)?,
-    };
-    Ok(print(&printed, cli.json))
-}
-
-/// A misspelt setting would silently be the default.
-fn warn_of_unknown(settings: &Settings) {
-    for name in settings.unknown_variables() {
-        let _unread =
-            writeln!(io::stderr(), "warning: {name} is set, and no setting of this version");
+        Config::new(&settings)
+    });
+    match config {
+        Ok(config) => serve::run(&config, open_store),
+        Err(error) => finish(Err(Failure::Error(error)), false),
     }
 }
 
 fn open_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, String> {
-    let store = SqliteStore::open(&config.data_dir, config.instance_key.as_ref(), clock.now())
-        .map_err(|error| error.to_string())?;
-    Ok(Arc::new(store))
+    SqliteStore::open(&config.data_dir, config.instance_key.as_ref(), clock.now())
+        .map(|store| Arc::new(store) as Arc<dyn Store>)
+        .map_err(|error| error.to_string())
 }
 
-fn print(printed: &Printed, json: bool) -> ExitCode {
-    let text = match json {
-        true => format!("{}\n", printed.json),
-        false => printed.text.clone(),
-    };
-    // Whether somebody reads it is not our concern.
-    let _unread = io::stdout().write_all(text.as_bytes());
-    ExitCode::from(printed.code)
-}
-
-fn report(failure: &Failure, json: bool) -> ExitCode {
-    if json {
-        let _unread = writeln!(io::stdout(), "{}", json!({ "error": failure.message }));
+fn run_command(
+    command: Command,
+    common: &Common,
+    flags: &BTreeMap<String, String>,
+) -> Result<Output, Failure> {
+    let settings = Settings::collect(flags, environment(), common.config.as_deref())?;
+    let config = Config::new(&settings)?;
+    let open = || OperatorStore::open(&config.data_dir, config.instance_key.as_ref());
+    let now = SystemClock.now();
+    match command {
+        Command::Client(command) => client::run(command, &mut open()?, now),
+        Command::Trust(command) => trust::run(command, &mut open()?, now),
+        Command::Config(ConfigCommand::Check) => Ok(settings::check(&settings)),
+        // These speak for themselves and were started before.
+        Command::Serve | Command::Demo(_) | Command::Verify(_) => Ok(Output::default()),
     }
-    let _unread = writeln!(io::stderr(), "error: {}", failure.message);
-    ExitCode::from(failure.code)
+}
+
+/// Prints the outcome and gives its exit code. With `--json`, stdout has one object either way.
+fn finish(outcome: Result<Output, Failure>, json: bool) -> ExitCode {
+    let mut stdout = io::stdout().lock();
+    let (object, text, code) = match &outcome {
+        Ok(output) => {
+            for warning in &output.warnings {
+                let _ = writeln!(io::stderr(), "warning: {warning}");
+            }
+            (output.json.clone(), &*output.text, output.code)
+        }
+        Err(failure) => {
+            let _ = writeln!(io::stderr(), "error: {failure}");
+            (serde_json::json!({ "error": failure.to_string() }), "", failure.code())
+        }
+    };
+    let written = if json { writeln!(stdout, "{object}") } else { write!(stdout, "{text}") };
+    match written.and_then(|()| stdout.flush()) {
+        Ok(()) => ExitCode::from(code),
+        // Secrets are shown once: whoever asked must learn that they got lost.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        SETTINGS.iter().fold(Cli::command(), |command, it| command.arg(flag(it))).debug_assert();
+    }
+
+    #[test]
+    fn settings_are_flags_before_and_after_the_command() {
+        for line in [
+            "idgate --data-dir d --json client list",
+            "idgate client --data-dir d list --json",
+            "idgate client list --json --data-dir d",
+        ] {
+            let (cli, flags) = parse(words(line)).unwrap();
+            assert!(cli.common.json);
+            assert_eq!(flags.get("data_dir").map(String::as_str), Some("d"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_no_argument() {
+        assert!(parse(words("idgate serve --instance-key AAAA")).is_err());
+        let (_, flags) = parse(words("idgate serve --instance-key-file f")).unwrap();
+        assert_eq!(flags.get("instance_key_file").map(String::as_str), Some("f"));
+    }
+
+    #[test]
+    fn mistakes_of_usage_are_code_2() {
+        for line in [
+            "idgate",
+            "idgate nonsense",
+            "idgate client create",
+            "idgate client create x --scopes session:write",
+            "idgate trust add",
+            "idgate trust add i --country GER",
+            "idgate trust add i --revocation maybe",
+            "idgate trust add i --root iaca.pem",
+            "idgate config",
+        ] {
+            let error = parse(words(line)).err().unwrap_or_else(|| panic!("{line}"));
+            assert_eq!(error.exit_code(), 2, "{line}");
+        }
+        assert_eq!(parse(words("idgate --version")).err().unwrap().exit_code(), 0);
+    }
 }

@@ -1,7 +1,7 @@
-//! `idgate`: see `idgate help`.
+//! The `idgate` program.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    idgate_server::cli::run()
+    idgate_server::cli::run(std::env::args_os())
 }

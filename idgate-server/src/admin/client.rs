@@ -1,122 +1,170 @@
-//! `idgate client`: provisioning and revoking tenants (specification 1.8).
+//! `idgate client`
 
 use std::fmt::Write as _;
 
 use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
-use super::{Failure, Printed, open};
+use super::{Failure, Output, check_name};
 use crate::api_key::SCOPES;
-use crate::config::Config;
-use crate::store::ClientRecord;
+use crate::store::OperatorStore;
 
-/// The commands about tenants.
-#[derive(Clone, Debug, Subcommand)]
-pub enum Command {
-    /// Make a tenant; prints its API key and signing secret, each once.
+/// Commands on clients.
+#[derive(Debug, Subcommand)]
+pub enum ClientCommand {
+    /// Make a client and print its API key and signing secret, each once
     Create {
-        /// A name for the operator.
+        /// What to call it in lists
         name: String,
-        /// Sandbox data only, for good.
+        /// For test mode; without it the client is live
         #[arg(long)]
         test: bool,
-        /// The scopes of the key; without them, all.
-        #[arg(long, value_delimiter = ',', value_name = "SCOPE,…")]
+        /// Scopes of its key; without it all
+        #[arg(long, value_delimiter = ',', value_name = "SCOPES",
+              value_parser = PossibleValuesParser::new(SCOPES))]
         scopes: Option<Vec<String>>,
     },
-    /// List all tenants, newest first.
+    /// List clients
     List,
-    /// Stop every key of a tenant at once.
+    /// Stop every key of a client at once
     Revoke {
-        /// The tenant, cli_….
+        /// Its id, as `client list` shows it
         id: String,
     },
 }
 
-/// Runs one of them.
+/// Carries out `command`.
 ///
 /// # Errors
-/// What is wrong and what to do.
-pub fn run(command: Command, config: &Config, now: UnixMillis) -> Result<Printed, Failure> {
+/// Nothing was changed; the failure says why.
+pub fn run(
+    command: ClientCommand,
+    store: &mut OperatorStore,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
     match command {
-        Command::Create { name, test, scopes } => {
-            create(config, &name, !test, scopes.as_deref(), now)
+        ClientCommand::Create { name, test, scopes } => {
+            create(store, &name, !test, scopes.as_deref(), now)
         }
-        Command::List => list(config),
-        Command::Revoke { id } => revoke(config, &id, now),
+        ClientCommand::List => list(store),
+        ClientCommand::Revoke { id } => revoke(store, &id, now),
     }
 }
 
 fn create(
-    config: &Config,
+    store: &mut OperatorStore,
     name: &str,
     livemode: bool,
     scopes: Option<&[String]>,
     now: UnixMillis,
-) -> Result<Printed, Failure> {
-    check_scopes(scopes.unwrap_or_default())?;
-    let client =
-        open(config)?.create_client(name, livemode, scopes, now).map_err(Failure::error)?;
-    let (api_key, secret) = (client.api_key.expose(), &*client.signing_secret);
-    let text = format!(
-        "client_id      {}\napi_key        {api_key}\nsigning_secret {secret}\n\
-         Store both secrets now: they are not shown again.\n",
-        client.client_id
-    );
-    let json = json!({
-        "client_id": client.client_id,
-        "livemode": client.livemode,
-        "api_key": api_key,
-        "signing_secret": secret,
+) -> Result<Output, Failure> {
+    check_name("NAME", name, 100)?;
+    let scopes = scopes.map(|scopes| {
+        let wanted = |scope: &&str| scopes.iter().any(|wanted| wanted == scope);
+        SCOPES.into_iter().filter(wanted).map(str::to_owned).collect::<Vec<_>>()
     });
-    Ok(Printed::ok(text, json))
+    let client = store.create_client(name, livemode, scopes.as_deref(), now)?;
+    let (id, key, secret) = (&client.client_id, client.api_key.expose(), &*client.signing_secret);
+    let json = json!({
+        "client_id": id, "livemode": livemode, "api_key": key, "signing_secret": secret,
+    });
+    let mut output =
+        Output::new(json, format!("client_id: {id}\napi_key: {key}\nsigning_secret: {secret}\n"));
+    output.warnings.push("api_key and signing_secret are not shown again".into());
+    Ok(output)
 }
 
-fn check_scopes(scopes: &[String]) -> Result<(), Failure> {
-    for (index, scope) in scopes.iter().enumerate() {
-        if !SCOPES.contains(&scope.as_str()) {
-            let known = SCOPES.join(", ");
-            return Err(Failure::usage(format!("--scopes: {scope} is none of {known}")));
-        }
-        if scopes.iter().take(index).any(|earlier| earlier == scope) {
-            return Err(Failure::usage(format!("--scopes: {scope} is repeated")));
-        }
-    }
-    Ok(())
-}
-
-fn list(config: &Config) -> Result<Printed, Failure> {
-    let clients = open(config)?.clients().map_err(Failure::error)?;
+fn list(store: &OperatorStore) -> Result<Output, Failure> {
+    let mut rows = Vec::new();
     let mut text = String::new();
-    for client in &clients {
+    for client in store.clients()? {
+        let revoked_at = client.revoked_at.map(|at| at.to_string());
         let mode = if client.livemode { "live" } else { "test" };
-        let state = client.revoked_at.map_or(String::new(), |at| format!("  revoked {at}"));
-        let _infallible = writeln!(text, "{}  {mode}  {}{state}", client.id, client.name);
+        let state = revoked_at.as_ref().map_or("active".to_owned(), |at| format!("revoked {at}"));
+        let _ = writeln!(
+            text,
+            "{}  {mode}  {}  {state}  {}",
+            client.id, client.created_at, client.name
+        );
+        rows.push(json!({
+            "client_id": client.id,
+            "name": client.name,
+            "livemode": client.livemode,
+            "created_at": client.created_at.to_string(),
+            "revoked_at": revoked_at,
+            "active_keys": client.keys,
+        }));
     }
-    if clients.is_empty() {
-        text.push_str("no clients; make one with `idgate client create NAME`\n");
-    }
-    let clients: Vec<_> = clients.iter().map(client_json).collect();
-    Ok(Printed::ok(text, json!({ "clients": clients })))
+    Ok(Output::new(json!({ "clients": rows }), text))
 }
 
-fn client_json(client: &ClientRecord) -> serde_json::Value {
-    json!({
-        "client_id": client.id,
-        "name": client.name,
-        "livemode": client.livemode,
-        "created_at": client.created_at.to_string(),
-        "revoked": client.revoked_at.is_some(),
-        "revoked_at": client.revoked_at.map(|at| at.to_string()),
-        "keys": client.keys,
-    })
+fn revoke(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output, Failure> {
+    if !store.revoke_client(id, now)? {
+        return Err(Failure::NotFound(format!(
+            "there is no client {id}; `idgate client list` shows them all"
+        )));
+    }
+    Ok(Output::new(json!({ "client_id": id, "revoked": true }), format!("{id} is revoked\n")))
 }
 
-fn revoke(config: &Config, id: &str, now: UnixMillis) -> Result<Printed, Failure> {
-    if open(config)?.revoke_client(id, now).map_err(Failure::error)? {
-        let json = json!({ "client_id": id, "revoked": true });
-        return Ok(Printed::ok(format!("{id} is revoked; its keys no longer work\n"), json));
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+    use crate::api_key::ApiKey;
+
+    const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
+
+    fn store() -> (tempfile::TempDir, OperatorStore) {
+        let dir = tempfile::tempdir().unwrap();
+        let store = OperatorStore::open(dir.path(), None).unwrap();
+        (dir, store)
     }
-    Err(Failure::not_found(format!("there is no client {id}; see `idgate client list`")))
+
+    #[test]
+    fn create_prints_four_members_and_list_shows_no_secret() {
+        let (_dir, mut store) = store();
+        let made = create(&mut store, "Shop", false, None, NOW).unwrap();
+        let members = made.json.as_object().unwrap();
+        assert_eq!(members.len(), 4);
+        assert!(made.json["client_id"].as_str().unwrap().starts_with("cli_"));
+        assert_eq!(made.json["livemode"], false);
+        let key = made.json["api_key"].as_str().unwrap();
+        assert!(!ApiKey::parse(key).unwrap().livemode());
+        let secret = made.json["signing_secret"].as_str().unwrap();
+        assert!(secret.starts_with("whsec_") && made.text.contains(secret));
+        let list = list(&store).unwrap();
+        let all = format!("{}{}", list.text, list.json);
+        assert!(all.contains("Shop") && !all.contains(key) && !all.contains(secret));
+        assert_eq!(list.json["clients"][0]["client_id"], made.json["client_id"]);
+        assert_eq!(list.json["clients"][0]["revoked_at"], serde_json::Value::Null);
+    }
+
+    #[test]
+    fn revoke_is_final_and_names_the_unknown() {
+        let (_dir, mut store) = store();
+        let made = create(&mut store, "Shop", true, None, NOW).unwrap();
+        let id = made.json["client_id"].as_str().unwrap();
+        for later in [0, 1000] {
+            revoke(&mut store, id, NOW.plus(later)).unwrap();
+            let list = list(&store).unwrap().json;
+            assert_eq!(list["clients"][0]["revoked_at"], NOW.to_string());
+            assert_eq!(list["clients"][0]["active_keys"], 0);
+        }
+        assert_eq!(revoke(&mut store, "cli_none", NOW).unwrap_err().code(), 4);
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_shown_is_a_mistake_of_usage() {
+        let (_dir, mut store) = store();
+        for name in ["", " ", "a\nb", &"x".repeat(101)] {
+            assert_eq!(
+                create(&mut store, name, true, None, NOW).unwrap_err().code(),
+                2,
+                "{name:?}"
+            );
+        }
+    }
 }

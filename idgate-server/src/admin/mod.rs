@@ -1,73 +1,84 @@
-//! Operator commands. They work on the data directory, beside a running gateway or without one;
-//! a change is in force on its next request.
+//! Operator commands. Each works on the data directory, beside a running server or without one.
 
 pub mod client;
 pub mod settings;
 pub mod trust;
 pub mod verify;
 
-use std::fmt::Display;
+use std::fmt;
 
 use serde_json::Value;
 
-use crate::config::Config;
-use crate::store::OperatorStore;
+use crate::store::StoreError;
 
-/// Exit codes (decisions 2).
-pub mod exit {
-    /// Done.
-    pub const OK: u8 = 0;
-    /// It failed; the text says why.
-    pub const ERROR: u8 = 1;
-    /// The command line is wrong.
-    pub const USAGE: u8 = 2;
-    /// An integrity failure, or a refused presentation.
-    pub const REFUSED: u8 = 3;
-    /// There is no such object.
-    pub const NOT_FOUND: u8 = 4;
-}
-
-/// What a command says, for people and for programs.
-#[derive(Debug)]
-pub struct Printed {
+/// What a command has to say.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// For programs.
+    pub json: Value,
     /// For people; ends with a newline.
     pub text: String,
-    /// For programs: one object.
-    pub json: Value,
-    /// The exit code.
+    /// For people, on stderr.
+    pub warnings: Vec<String>,
+    /// The exit code: 0, or 3 for a check that failed.
     pub code: u8,
 }
 
-impl Printed {
-    fn ok(text: impl Into<String>, json: Value) -> Self {
-        Self { text: text.into(), json, code: exit::OK }
+impl Output {
+    fn new(json: Value, text: String) -> Self {
+        Self { json, text, warnings: Vec::new(), code: 0 }
     }
 }
 
 /// Why a command did nothing.
-#[derive(Debug)]
-pub struct Failure {
-    /// What is wrong, where, and what to do.
-    pub message: String,
-    /// The exit code.
-    pub code: u8,
+#[derive(Debug, Eq, PartialEq)]
+pub enum Failure {
+    /// Something is wrong; the text says what and what to do.
+    Error(String),
+    /// The command was given a value that it does not take.
+    Usage(String),
+    /// There is no such object.
+    NotFound(String),
 }
 
 impl Failure {
-    /// It failed.
-    pub fn error(message: impl Display) -> Self {
-        Self { message: message.to_string(), code: exit::ERROR }
-    }
-
-    fn usage(message: impl Display) -> Self {
-        Self { message: message.to_string(), code: exit::USAGE }
-    }
-
-    fn not_found(message: impl Display) -> Self {
-        Self { message: message.to_string(), code: exit::NOT_FOUND }
+    /// The exit code.
+    pub const fn code(&self) -> u8 {
+        match self {
+            Self::Error(_) => 1,
+            Self::Usage(_) => 2,
+            Self::NotFound(_) => 4,
+        }
     }
 }
 
-fn open(config: &Config) -> Result<OperatorStore, Failure> {
-    OperatorStore::open(&config.data_dir, config.instance_key.as_ref()).map_err(Failure::error)
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Error(text) | Self::Usage(text) | Self::NotFound(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Self {
+        Self::Error(text)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Error(error.to_string())
+    }
+}
+
+/// Refuses names that a list could not show.
+fn check_name(what: &str, name: &str, longest: usize) -> Result<(), Failure> {
+    let length = name.chars().count();
+    if name.trim().is_empty() || length > longest || name.chars().any(char::is_control) {
+        return Err(Failure::Usage(format!(
+            "{what} must have 1 to {longest} characters and no control characters"
+        )));
+    }
+    Ok(())
 }

@@ -16,7 +16,7 @@ use idgate_core::trust::{RevocationPolicy, TrustEntry, TrustedKey};
 use idgate_core::verify::{CredentialReport, Expected, VerifiedCredential, verify_sd_jwt_vc};
 use serde_json::json;
 
-use super::{Failure, Printed, exit};
+use super::{Failure, Output};
 
 /// The options of `idgate verify`.
 #[derive(Args, Clone, Debug)]
@@ -53,12 +53,12 @@ pub struct VerifyOptions {
 ///
 /// # Errors
 /// An option cannot be used; the text says which and what to do.
-pub fn run(options: &VerifyOptions, now: UnixMillis) -> Result<Printed, Failure> {
+pub fn run(options: &VerifyOptions, now: UnixMillis) -> Result<Output, Failure> {
     match CredentialFormat::from_name(&options.format) {
         Some(CredentialFormat::SdJwtVc) => {}
         _ => {
             let why = "this version verifies vc+sd-jwt";
-            return Err(Failure::usage(format!("--format {}: {why}", options.format)));
+            return Err(Failure::Usage(format!("--format {}: {why}", options.format)));
         }
     }
     let text = read(&options.file)?;
@@ -66,22 +66,20 @@ pub fn run(options: &VerifyOptions, now: UnixMillis) -> Result<Printed, Failure>
     let at = match &options.at {
         None => now,
         Some(text) => UnixMillis::parse_rfc3339(text)
-            .ok_or_else(|| Failure::usage(format!("--at {text}: write 2026-11-21T12:00:00Z")))?,
+            .ok_or_else(|| Failure::Usage(format!("--at {text}: write 2026-11-21T12:00:00Z")))?,
     };
     // No session lives longer than a day, so no good proof is older.
     let requested_at = at.minus(MAX_TTL_MS);
     let expected = Expected::new(&issuer, &options.client_id, &options.nonce, requested_at, at);
     let mut report = CredentialReport::default();
     let result = verify_sd_jwt_vc(&PROVIDER, text.trim(), &expected, &mut report);
-    Ok(Printed {
-        text: tree(&report, &result),
-        json: object(&report, &result),
-        code: if result.is_ok() { exit::OK } else { exit::REFUSED },
-    })
+    let mut output = Output::new(object(&report, &result), tree(&report, &result));
+    output.code = if result.is_ok() { 0 } else { 3 };
+    Ok(output)
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| Failure::error(format!("{}: {error}", path.display())))
+    fs::read_to_string(path).map_err(|error| Failure::Error(format!("{}: {error}", path.display())))
 }
 
 fn trust(options: &VerifyOptions) -> Result<TrustEntry, Failure> {
@@ -90,7 +88,7 @@ fn trust(options: &VerifyOptions) -> Result<TrustEntry, Failure> {
     issuer.vct.clone_from(&options.vct);
     issuer.revocation = RevocationPolicy::from_name(&options.revocation).ok_or_else(|| {
         let policy = &options.revocation;
-        Failure::usage(format!("--revocation {policy}: write required, if_published or off"))
+        Failure::Usage(format!("--revocation {policy}: write required, if_published or off"))
     })?;
     for path in &options.issuer_key {
         issuer.keys.push(issuer_key(path)?);
@@ -100,7 +98,7 @@ fn trust(options: &VerifyOptions) -> Result<TrustEntry, Failure> {
 
 fn issuer_key(path: &Path) -> Result<TrustedKey, Failure> {
     let text = read(path)?;
-    let explain = |why: String| Failure::error(format!("{}: {why}", path.display()));
+    let explain = |why: String| Failure::Error(format!("{}: {why}", path.display()));
     if text.trim_start().starts_with('{') {
         let jwk = Jwk::parse(text.as_bytes()).map_err(|error| explain(error.to_string()))?;
         let key = TrustedKey::new(jwk.key);

@@ -59,7 +59,7 @@ async fn purged_results_are_in_no_file() {
 }
 
 #[tokio::test]
-async fn results_removed_in_any_order_leave_no_copies_between_the_others() {
+async fn results_removed_one_by_one_are_in_no_file_while_others_stay() {
     let fixture = Fixture::new();
     let mut sessions = Vec::new();
     for n in 0..150_u64 {
@@ -73,6 +73,24 @@ async fn results_removed_in_any_order_leave_no_copies_between_the_others() {
     }
     assert_eq!(gone.len(), 50);
     assert_gone(&fixture, &gone);
+}
+
+/// SQLite leaves old copies of rows in a page when it moves them to a neighbour, and does that only
+/// where pages hold several rows.
+#[tokio::test]
+async fn no_two_results_share_a_page() {
+    let fixture = Fixture::new();
+    for n in 0..60_u64 {
+        let size = usize::try_from(n * n * 37).unwrap();
+        let claims = format!("\"{}\"", "x".repeat(size));
+        fixture.verified(&fixture.live, NOW, &claims).await;
+    }
+    let claims = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
+    let sql =
+        "SELECT count(*), max(ncell) FROM dbstat WHERE name = 'results' AND pagetype = 'leaf'";
+    let pages: (i64, i64) =
+        claims.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    assert_eq!(pages, (60, 1));
 }
 
 #[tokio::test]

@@ -1,0 +1,174 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use clap::Parser;
+use tempfile::TempDir;
+
+use super::*;
+
+const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
+const P256: &str = r#"{"kty":"EC","crv":"P-256","kid":"one","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}"#;
+const OTHER: &str = r#"{"kty":"EC","crv":"P-256","kid":"two","x":"axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY","y":"T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU"}"#;
+
+#[derive(Parser)]
+struct Line {
+    #[command(subcommand)]
+    command: TrustCommand,
+}
+
+struct Desk {
+    dir: TempDir,
+    store: OperatorStore,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = OperatorStore::open(&dir.path().join("data"), None).unwrap();
+        Self { dir, store }
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn run(&mut self, words: &[&str]) -> Result<Output, Failure> {
+        let line = Line::try_parse_from([&["trust"], words].concat()).unwrap();
+        run(line.command, &mut self.store, NOW)
+    }
+}
+
+#[test]
+fn adding_again_adds_material_and_replaces_named_attributes() {
+    let mut desk = Desk::new();
+    let (one, two) = (desk.file("1", P256), desk.file("2", OTHER));
+    let issuer = "https://issuer.example";
+    let first =
+        ["add", issuer, "--jwk", &one, "--vct", "urn:a", "--vct", "urn:b", "--claims", "x,y"];
+    let made = desk.run(&first).unwrap();
+    assert!(made.warnings.is_empty());
+    assert_eq!(made.json["iss"], issuer);
+    assert_eq!(made.json["vct"], json!(["urn:a", "urn:b"]));
+    assert_eq!(made.json["claims"], json!(["x", "y"]));
+    let again = ["add", issuer, "--jwk", &two, "--vct", "urn:c", "--country", "de", "--iss", "i"];
+    let changed = desk.run(&again).unwrap().json;
+    assert_eq!(changed["keys"].as_array().unwrap().len(), 2);
+    assert_eq!(changed["vct"], json!(["urn:c"]));
+    assert_eq!(changed["claims"], json!(["x", "y"]), "not named: kept");
+    assert_eq!((&changed["country"], &changed["iss"]), (&json!("DE"), &json!("i")));
+    assert_eq!(desk.run(&["show", issuer]).unwrap().json, changed);
+    assert_eq!(desk.run(&["list"]).unwrap().json, json!({ "entries": [changed] }));
+}
+
+#[test]
+fn attributes_alone_can_be_replaced_but_do_not_make_an_entry() {
+    let mut desk = Desk::new();
+    let failure = desk.run(&["add", "bank", "--vct", "urn:a"]).unwrap_err();
+    assert!(failure.to_string().contains("--jwk") && failure.code() == 1, "{failure}");
+    let key = desk.file("1", P256);
+    desk.run(&["add", "bank", "--jwk", &key]).unwrap();
+    let changed = desk.run(&["add", "bank", "--revocation", "required"]).unwrap().json;
+    assert_eq!(changed["revocation"], "required");
+    assert_eq!(changed["keys"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn the_same_key_again_is_one_key_with_the_new_mode() {
+    let mut desk = Desk::new();
+    let key = desk.file("1", P256);
+    let test = desk.run(&["add", "bank", "--jwk", &key, "--test"]).unwrap().json;
+    assert_eq!(test["keys"][0]["test_only"], true);
+    let live = desk.run(&["add", "bank", "--jwk", &key]).unwrap().json;
+    assert_eq!(live["keys"].as_array().unwrap().len(), 1);
+    assert_eq!(live["keys"][0]["test_only"], false);
+    assert_eq!(live["keys"][0]["kid"], "one");
+}
+
+#[test]
+fn a_jwk_set_and_a_pem_file_are_material() {
+    let mut desk = Desk::new();
+    let set = desk.file("set", &format!("{{\"keys\":[{P256},{OTHER}]}}"));
+    let added = desk.run(&["add", "bank", "--jwk", &set]).unwrap().json;
+    assert_eq!(added["keys"].as_array().unwrap().len(), 2);
+    assert_eq!(added["keys"][1]["kid"], "two");
+    let key = idgate_core::crypto::Jwk::parse(P256.as_bytes()).unwrap().key;
+    let pem = {
+        use base64::Engine as _;
+        let body = base64::engine::general_purpose::STANDARD.encode(key.spki_der());
+        format!("-----BEGIN PUBLIC KEY-----\n{body}\n-----END PUBLIC KEY-----\n")
+    };
+    let pem = desk.file("pem", &pem);
+    let added = desk.run(&["add", "other", "--public-key", &pem]).unwrap().json;
+    assert_eq!(added["keys"][0]["alg"], "ES256");
+    assert_eq!(added["keys"][0]["kid"], Value::Null);
+}
+
+#[test]
+fn unusable_material_is_refused_with_its_file() {
+    let mut desk = Desk::new();
+    let private = P256.replace("\"kid\":\"one\"", "\"d\":\"AAAA\"");
+    let off_curve = P256.replace("4Etl", "4Etm");
+    for (n, text) in [
+        "",
+        "[]",
+        "{\"keys\":[]}",
+        "{\"keys\":{}}",
+        &private,
+        &format!("{{\"keys\":[{P256},{private}]}}"),
+        &off_curve,
+        "{\"kty\":\"RSA\",\"n\":\"AQAB\",\"e\":\"AQAB\"}",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let file = desk.file(&format!("bad{n}"), text);
+        let failure = desk.run(&["add", "bank", "--jwk", &file]).unwrap_err();
+        assert_eq!(failure.code(), 1, "{text}");
+        assert!(failure.to_string().contains(&file), "{failure}");
+        assert!(desk.run(&["add", "bank", "--public-key", &file]).is_err(), "{text}");
+    }
+    let missing = desk.run(&["add", "bank", "--jwk", "/nonexistent/key"]).unwrap_err();
+    assert!(missing.to_string().contains("/nonexistent/key"));
+    assert!(desk.run(&["list"]).unwrap().json["entries"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn an_entry_without_vct_is_warned_about() {
+    let mut desk = Desk::new();
+    let key = desk.file("1", P256);
+    let added = desk.run(&["add", "bank", "--jwk", &key]).unwrap();
+    assert!(added.warnings[0].contains("--vct"));
+    let checked = desk.run(&["check"]).unwrap();
+    assert_eq!((checked.warnings.len(), checked.code), (1, 0));
+}
+
+#[test]
+fn check_finds_shared_keys() {
+    let mut desk = Desk::new();
+    let key = desk.file("1", P256);
+    for issuer in ["bank", "shop"] {
+        desk.run(&["add", issuer, "--jwk", &key, "--vct", "urn:a"]).unwrap();
+    }
+    let checked = desk.run(&["check"]).unwrap();
+    assert!(checked.warnings[0].starts_with("bank and shop share"), "{:?}", checked.warnings);
+}
+
+#[test]
+fn an_unknown_entry_is_not_found() {
+    let mut desk = Desk::new();
+    assert_eq!(desk.run(&["show", "none"]).unwrap_err().code(), 4);
+    assert_eq!(desk.run(&["remove", "none"]).unwrap_err().code(), 4);
+    let key = desk.file("1", P256);
+    desk.run(&["add", "bank", "--jwk", &key]).unwrap();
+    assert_eq!(desk.run(&["remove", "bank"]).unwrap().json["removed"], true);
+    assert_eq!(desk.run(&["show", "bank"]).unwrap_err().code(), 4);
+}
+
+#[test]
+fn names_that_cannot_be_shown_are_a_mistake_of_usage() {
+    let mut desk = Desk::new();
+    assert_eq!(desk.run(&["add", ""]).unwrap_err().code(), 2);
+    assert_eq!(desk.run(&["add", "bank", "--vct", ""]).unwrap_err().code(), 2);
+    assert_eq!(desk.run(&["add", "bank", "--claims", "a,,b"]).unwrap_err().code(), 2);
+}
