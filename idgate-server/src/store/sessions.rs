@@ -189,10 +189,7 @@ pub(super) fn delete(
     if removed == 0 {
         return Ok(false);
     }
-    if claims::remove(batch.claims()?, id.as_str())? {
-        batch.erase_soon();
-    }
-    batch.answer_after_erasure();
+    batch.remove_result_with(id.as_str());
     Ok(true)
 }
 

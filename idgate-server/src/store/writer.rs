@@ -6,7 +6,7 @@
 //!                             (only if a job touched it)
 //! ```
 //! A crash between the two commits leaves a result without a VERIFIED session; opening the store
-//! removes it.
+//! removes it. For the same reason the result of a deleted session goes after its session.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,6 +44,8 @@ pub(super) struct Batch<'c> {
     claims_open: bool,
     /// Whether deleted results may be in a file when the group is done.
     erase: bool,
+    /// Sessions whose results go once the group is committed.
+    orphaned: Vec<String>,
     answer_after_erasure: bool,
 }
 
@@ -62,9 +64,11 @@ impl<'c> Batch<'c> {
         self.erase = true;
     }
 
-    /// Asks that the job is answered only once no deleted result is in any file.
-    pub(super) fn answer_after_erasure(&mut self) {
-        self.answer_after_erasure = self.erase;
+    /// Asks that the result of a session that this job deletes leaves every file, and that the job
+    /// is answered only then.
+    pub(super) fn remove_result_with(&mut self, session_id: &str) {
+        self.orphaned.push(session_id.to_owned());
+        self.answer_after_erasure = true;
     }
 }
 
@@ -74,7 +78,14 @@ impl Writer {
         let (queue, jobs) = sync_channel(QUEUE);
         let commits = Arc::new(AtomicU64::new(0));
         let waiting = Vec::new();
-        let mut desk = Desk { main, claims, erasing: false, waiting, commits: commits.clone() };
+        let mut desk = Desk {
+            main,
+            claims,
+            orphaned: Vec::new(),
+            erasing: false,
+            waiting,
+            commits: commits.clone(),
+        };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || desk.run(&jobs))
@@ -160,6 +171,8 @@ where
 struct Desk {
     main: Connection,
     claims: Connection,
+    /// Deleted sessions whose results are still there.
+    orphaned: Vec<String>,
     /// Whether deleted results may still be in a file.
     erasing: bool,
     /// Jobs that are answered when they are not.
@@ -181,7 +194,7 @@ impl Desk {
             self.erase();
         }
         for _ in 0..LAST_TRIES {
-            if !self.erasing {
+            if !self.is_erasing() {
                 break;
             }
             std::thread::sleep(ERASE_AGAIN);
@@ -190,7 +203,7 @@ impl Desk {
     }
 
     fn next(&self, jobs: &Receiver<Box<dyn Job>>) -> Result<Box<dyn Job>, RecvTimeoutError> {
-        if self.erasing {
+        if self.is_erasing() {
             jobs.recv_timeout(ERASE_AGAIN)
         } else {
             jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
@@ -201,6 +214,7 @@ impl Desk {
         match self.transact(&mut group) {
             Ok(done) => {
                 self.erasing = done.erase;
+                self.orphaned.extend(done.orphaned);
                 for (job, after_erasure) in group.into_iter().zip(done.after_erasure) {
                     if after_erasure {
                         self.waiting.push(job);
@@ -231,17 +245,18 @@ impl Desk {
             claims: &self.claims,
             claims_open: false,
             erase: self.erasing,
+            orphaned: Vec::new(),
             answer_after_erasure: false,
         };
         let after_erasure = group.iter_mut().map(|job| run_job(job.as_mut(), &mut batch)).collect();
-        let (claims_open, erase) = (batch.claims_open, batch.erase);
+        let Batch { claims_open, erase, orphaned, .. } = batch;
         let after_erasure: Result<Vec<bool>, StoreError> = after_erasure;
         let committed = after_erasure.and_then(|after_erasure| {
             if claims_open {
                 self.claims.execute_batch("COMMIT")?;
             }
             self.main.execute_batch("COMMIT")?;
-            Ok(Done { after_erasure, erase })
+            Ok(Done { after_erasure, erase, orphaned })
         });
         match &committed {
             Ok(_) => {
@@ -264,20 +279,34 @@ impl Desk {
         }
     }
 
-    /// Moves the log into the file and cuts it, unless a reader is in the way.
+    fn is_erasing(&self) -> bool {
+        self.erasing || !self.orphaned.is_empty()
+    }
+
+    /// Removes results of deleted sessions, moves the log into the file and cuts it; what a reader
+    /// or an error holds up is tried again. Answers those who waited for it.
     fn erase(&mut self) {
-        if !self.erasing {
+        if self.remove_orphaned().is_err() {
             return;
         }
-        let _ = self.claims.busy_timeout(Duration::ZERO);
-        let erased = claims::truncate_log(&self.claims).unwrap_or(false);
-        let _ = self.claims.busy_timeout(BUSY_TIMEOUT);
-        if erased {
-            self.erasing = false;
+        if self.erasing {
+            let _ = self.claims.busy_timeout(Duration::ZERO);
+            self.erasing = !claims::truncate_log(&self.claims).unwrap_or(false);
+            let _ = self.claims.busy_timeout(BUSY_TIMEOUT);
+        }
+        if !self.erasing {
             for job in self.waiting.drain(..) {
                 job.answer(Ok(()));
             }
         }
+    }
+
+    fn remove_orphaned(&mut self) -> Result<(), StoreError> {
+        while let Some(session_id) = self.orphaned.last() {
+            self.erasing |= claims::remove(&self.claims, session_id)?;
+            self.orphaned.pop();
+        }
+        Ok(())
     }
 }
 
@@ -285,6 +314,7 @@ impl Desk {
 struct Done {
     after_erasure: Vec<bool>,
     erase: bool,
+    orphaned: Vec<String>,
 }
 
 /// Runs one job in a savepoint; says whether its answer must wait for the erasure.

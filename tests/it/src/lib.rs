@@ -1,1 +1,59 @@
-//! Behaviour tests.
+//! Behaviour tests of idgate: one file per behaviour, one test binary.
+
+// Nothing here is an interface: the fields are meant to be set and matched.
+#![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+// A test may panic, and those that wait for a running server read the clock.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::disallowed_methods
+    )
+)]
+
+#[cfg(test)]
+mod auth;
+#[cfg(test)]
+mod bad_requests;
+#[cfg(test)]
+mod conditions;
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod demo;
+#[cfg(test)]
+mod disk;
+#[cfg(test)]
+mod http;
+#[cfg(test)]
+mod http_rules;
+#[cfg(test)]
+mod layering;
+#[cfg(test)]
+mod mutation;
+#[cfg(test)]
+mod operator;
+#[cfg(test)]
+mod pii;
+#[cfg(test)]
+mod purge;
+#[cfg(test)]
+mod race;
+#[cfg(test)]
+mod sd_jwt_rules;
+#[cfg(test)]
+mod server;
+#[cfg(test)]
+mod session_end;
+#[cfg(test)]
+mod spec_cases;
+pub mod tamper;
+#[cfg(test)]
+mod tamper_http;
+#[cfg(test)]
+mod tenant;
+#[cfg(test)]
+mod wallet_flow;

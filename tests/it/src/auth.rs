@@ -1,0 +1,223 @@
+//! Who may do what: keys, clients, modes (specification 5, decisions 10).
+
+use serde_json::json;
+
+use crate::disk;
+use crate::http::{Http, Request, Response};
+use crate::server::{Client, Installation};
+use crate::tenant::{Gateway, Tenant, form, request_for, sample_trust, sample_wallet};
+
+/// Clients of one server.
+struct Clients {
+    gateway: Gateway,
+    live: Client,
+    other: Client,
+}
+
+impl Clients {
+    fn start() -> Self {
+        let installation = Installation::new();
+        let live = installation.create_client("live", false);
+        let other = installation.create_client("other", true);
+        Self { gateway: Gateway::start_on(installation), live, other }
+    }
+}
+
+#[test]
+fn keys_and_secrets_have_their_form() {
+    let Clients { gateway, live, .. } = Clients::start();
+    for (client, prefix) in [(&gateway.client, "sk_test_"), (&live, "sk_live_")] {
+        let token = client.api_key.strip_prefix(prefix).unwrap_or_default();
+        assert!(token.len() == 38 && token.chars().all(|c| c.is_ascii_alphanumeric()), "{prefix}");
+        assert!(client.signing_secret.starts_with("whsec_"));
+        let id = client.client_id.strip_prefix("cli_").unwrap_or_default();
+        assert!(id.len() == 22 && id.chars().all(|c| c.is_ascii_alphanumeric()));
+    }
+    assert!(live.livemode && !gateway.client.livemode);
+}
+
+#[test]
+fn every_bad_key_gets_the_same_401() {
+    let Clients { gateway, other, .. } = Clients::start();
+    let key = &gateway.client.api_key;
+    let elsewhere = Installation::new().create_client("elsewhere", true).api_key;
+    assert_eq!(gateway.installation.run(&["client", "revoke", &other.client_id]).code, 0);
+    let mut answers = Vec::new();
+    let mut http = gateway.http();
+    for authorization in [
+        None,
+        Some(String::new()),
+        Some("Bearer".into()),
+        Some("Bearer ".into()),
+        Some(key.clone()),
+        Some(format!("Basic {key}")),
+        Some(format!("Bearer {key}x")),
+        Some(format!("Bearer {}", &key[..key.len() - 1])),
+        Some(format!("Bearer {}", key.to_uppercase())),
+        Some(format!("Bearer {}", key.replace("sk_test_", "sk_live_"))),
+        Some(format!("Bearer {}", one_letter_changed(key))),
+        Some(format!("Bearer {key} {key}")),
+        Some(format!("Bearer \"{key}\"")),
+        Some(format!("Bearer {}", "k".repeat(8000))),
+        Some("Bearer ' OR 1=1 --".into()),
+        Some(format!("Bearer {elsewhere}")),
+        Some(format!("Bearer {}", other.api_key)),
+    ] {
+        let request = Request::get("/v1/sessions/ses_0000000000000000000000");
+        let request = match &authorization {
+            Some(value) => request.header("Authorization", &**value),
+            None => request,
+        };
+        answers.push(refused(&mut http, &request));
+    }
+    let twice = Request::get("/v1/sessions/x").bearer(key).bearer(key);
+    answers.push(refused(&mut http, &twice));
+    let in_query = Request::get(format!("/v1/sessions/x?api_key={key}&access_token={key}"));
+    answers.push(refused(&mut http, &in_query));
+    let bodies: Vec<_> = answers.iter().map(|answer| &answer.body).collect();
+    assert!(bodies.iter().all(|body| *body == bodies[0]), "the 401s differ");
+    let names = |answer: &Response| {
+        answer.headers.iter().map(|(name, _)| name.to_lowercase()).collect::<Vec<_>>()
+    };
+    assert!(answers.iter().all(|answer| names(answer) == names(&answers[0])));
+    // And the good one is good.
+    http.send(&Request::get("/v1/sessions/x").bearer(key)).expect_status(404);
+}
+
+fn refused(http: &mut Http, request: &Request) -> Response {
+    let response = http.send(request).expect_error(401, "invalid_api_key");
+    assert_eq!(response.header("www-authenticate"), Some("Bearer"));
+    response
+}
+
+/// The right form and length, but a checksum that no longer fits.
+fn one_letter_changed(key: &str) -> String {
+    let at = key.len() - 20;
+    let other = if key[at..].starts_with('a') { "b" } else { "a" };
+    format!("{}{other}{}", &key[..at], &key[at + 1..])
+}
+
+#[test]
+fn a_revoked_client_is_out_on_its_next_request() {
+    let Clients { gateway, other, .. } = Clients::start();
+    let mut tenant = gateway.tenant_of(&other);
+    let mut bystander = gateway.tenant();
+    let created = tenant.create(&request_for(&["given_name"]));
+    tenant.get(&created.id).expect_status(200);
+    assert_eq!(gateway.installation.run(&["client", "revoke", &other.client_id]).code, 0);
+    // On the connection that was good a moment ago, too.
+    tenant.get(&created.id).expect_error(401, "invalid_api_key");
+    tenant.post_session(&request_for(&["given_name"])).expect_error(401, "invalid_api_key");
+    tenant.delete(&created.id).expect_error(401, "invalid_api_key");
+    bystander.create(&request_for(&["given_name"]));
+    // For good: also after a restart.
+    let Gateway { server, installation, .. } = gateway;
+    server.kill();
+    let server = installation.serve();
+    let mut tenant = Tenant { http: Http::new(server.address), api_key: other.api_key };
+    tenant.get(&created.id).expect_error(401, "invalid_api_key");
+}
+
+#[test]
+fn a_client_made_while_the_server_runs_is_in_force_at_once() {
+    let gateway = Gateway::start();
+    let late = gateway.installation.create_client("late", true);
+    gateway.tenant_of(&late).create(&request_for(&["given_name"]));
+}
+
+#[test]
+fn another_clients_session_does_not_exist() {
+    let Clients { gateway, live, other } = Clients::start();
+    let wallet = sample_wallet();
+    let mut owner = gateway.tenant();
+    let open = owner.create(&request_for(&["given_name"]));
+    let settled = owner.verified(&request_for(&["given_name"]), &wallet);
+    for stranger in [&other, &live] {
+        let mut stranger = gateway.tenant_of(stranger);
+        let unknown = stranger.get("ses_0000000000000000000000").expect_error(404, "not_found");
+        for created in [&open, &settled] {
+            let answer = stranger.get(&created.id).expect_error(404, "not_found");
+            assert_eq!(answer.body, unknown.body);
+            stranger.delete(&created.id).expect_error(404, "not_found");
+        }
+    }
+    assert_eq!(owner.read(&open.id)["status"], "PENDING");
+    assert_eq!(owner.read(&settled.id)["claims"]["pid"]["given_name"], "Erika");
+}
+
+#[test]
+fn test_and_live_do_not_mix() {
+    let Clients { gateway, live, .. } = Clients::start();
+    let (mut in_test, mut in_live) = (gateway.tenant(), gateway.tenant_of(&live));
+    let request = request_for(&["given_name"]);
+    let (test_session, live_session) = (in_test.create(&request), in_live.create(&request));
+    assert_eq!(test_session.answer["livemode"], false);
+    assert_eq!(live_session.answer["livemode"], true);
+    assert_eq!(in_live.read(&live_session.id)["livemode"], true);
+    in_test.get(&live_session.id).expect_error(404, "not_found");
+    in_live.get(&test_session.id).expect_error(404, "not_found");
+}
+
+#[test]
+fn test_material_serves_test_sessions_only() {
+    let installation = Installation::new();
+    let mut trust = sample_trust();
+    trust.issuer_id = "https://sandbox.example".into();
+    installation.trust(&trust, &["--test"]);
+    let live = installation.create_client("live", false);
+    let gateway = Gateway::start_on(installation);
+    let request = json!({ "credentials": [
+        { "format": "vc+sd-jwt", "issuer_id": trust.issuer_id, "claims": ["given_name"] }
+    ]});
+    gateway.tenant().create(&request);
+    gateway.tenant_of(&live).post_session(&request).expect_error(400, "unknown_issuer");
+}
+
+#[test]
+fn a_scope_that_is_missing_is_403() {
+    let installation = Installation::new();
+    let scoped = |name: &str, scopes: &str| {
+        let made = ["client", "create", name, "--test", "--scopes", scopes, "--json"];
+        installation.run_json(&made)["api_key"].as_str().unwrap().to_owned()
+    };
+    let reader = scoped("reader", "session:read");
+    let creator = scoped("creator", "session:create,audit:read");
+    let gateway = Gateway::start_on(installation);
+    let tenant = |api_key: String| Tenant { http: gateway.http(), api_key };
+    let (mut reader, mut creator) = (tenant(reader), tenant(creator));
+    let request = request_for(&["given_name"]);
+    reader.post_session(&request).expect_error(403, "insufficient_scope");
+    reader.delete("ses_x").expect_error(403, "insufficient_scope");
+    reader.get("ses_x").expect_error(404, "not_found");
+    let created = creator.create(&request);
+    creator.get(&created.id).expect_error(403, "insufficient_scope");
+    creator.delete(&created.id).expect_status(204);
+}
+
+#[test]
+fn no_secret_stands_in_plain_in_any_file() {
+    let Clients { gateway, live, other } = Clients::start();
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request_for(&["given_name"]));
+    let body = form(&sample_wallet(), &created);
+    tenant.post_answer(&created.id, &body).expect_status(200);
+    let open = tenant.create(&request_for(&["given_name"]));
+    let mut secrets: Vec<String> = Vec::new();
+    for client in [&gateway.client, &live, &other] {
+        // Also without their prefixes.
+        let (key, secret) = (&client.api_key, &client.signing_secret);
+        secrets.extend([key.clone(), key[8..].into(), secret.clone(), secret[6..].into()]);
+    }
+    for session in [&created, &open] {
+        let request = idgate_testkit::request::AuthorizationRequest::parse(&session.uri).unwrap();
+        secrets.extend([request.nonce, request.state]);
+    }
+    let directory = gateway.installation.data_dir();
+    for secret in secrets {
+        let files = disk::files_with(&directory, &[secret.into_bytes()]);
+        assert!(files.is_empty(), "in plain in {files:?}");
+    }
+    // The search does find what is there in plain.
+    let id = gateway.client.client_id.clone().into_bytes();
+    assert!(!disk::files_with(&directory, &[id]).is_empty());
+}

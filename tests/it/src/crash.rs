@@ -1,0 +1,191 @@
+//! Killed at a random instant under load, the server comes back with everything it acknowledged.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use idgate_testkit::wallet::Wallet;
+use serde_json::{Value, json};
+
+use crate::disk;
+use crate::http::{Http, Request};
+use crate::server::{Client, Installation, Server};
+use crate::tenant::{
+    Created, Gateway, Tenant, answer_request, form, now_ms, request_for, sample_wallet,
+};
+
+const LANES: usize = 2;
+const CLIENTS: usize = 4;
+/// Well inside the 30 s for which claims can be read.
+const SURELY_READABLE_MS: u64 = 20_000;
+
+/// What the clients of one installation know.
+#[derive(Default)]
+struct Journal(Mutex<Vec<Entry>>);
+
+#[derive(Clone, Debug)]
+struct Entry {
+    created: Created,
+    known: Known,
+    at_ms: u64,
+}
+
+/// The last acknowledged state of a session, and whether a request after it went unanswered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Known {
+    Created,
+    Answered,
+    Verified,
+    Deleting,
+    Deleted,
+}
+
+#[test]
+fn a_killed_server_loses_nothing_that_it_acknowledged() {
+    let long = std::env::var_os("IDGATE_LONG").is_some();
+    let rounds = if long { 100 } else { 10 };
+    let entries: usize = thread::scope(|scope| {
+        let lanes: Vec<_> = (0..LANES).map(|_| scope.spawn(|| lane(rounds / LANES))).collect();
+        lanes.into_iter().map(|lane| lane.join().unwrap()).sum()
+    });
+    assert!(entries > rounds * CLIENTS, "too little load: {entries} sessions");
+}
+
+/// Rounds of load, kill, restart and check on one installation; gives the number of sessions.
+fn lane(rounds: usize) -> usize {
+    let Gateway { mut server, client, installation } = Gateway::start();
+    let wallet = sample_wallet();
+    let journal = Journal::default();
+    for round in 0..rounds {
+        let after_ms = 50 + random() % 900;
+        load_until_killed(server, &client, &wallet, &journal, after_ms);
+        server = installation.serve();
+        let mut tenant =
+            Tenant { http: Http::new(server.address), api_key: client.api_key.clone() };
+        for entry in journal.0.lock().unwrap().iter_mut() {
+            check(entry, &mut tenant, &wallet, &format!("round {round}, killed at {after_ms} ms"));
+        }
+        check_databases(&installation);
+    }
+    let entries = journal.0.lock().unwrap();
+    for known in [Known::Verified, Known::Deleted] {
+        assert!(entries.iter().any(|entry| entry.known == known), "no session was {known:?}");
+    }
+    entries.len()
+}
+
+fn load_until_killed(
+    server: Server,
+    client: &Client,
+    wallet: &Wallet,
+    journal: &Journal,
+    after_ms: u64,
+) {
+    let address = server.address;
+    thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            scope.spawn(move || {
+                let mut http = Http::new(address);
+                // Until the server is gone.
+                while one_session(&mut http, client, wallet, journal).is_ok() {}
+            });
+        }
+        thread::sleep(Duration::from_millis(after_ms));
+        server.kill();
+    });
+}
+
+/// Creates a session, answers most, deletes some; notes what is acknowledged.
+fn one_session(
+    http: &mut Http,
+    client: &Client,
+    wallet: &Wallet,
+    journal: &Journal,
+) -> std::io::Result<()> {
+    let request = request_for(&["given_name", "family_name"]);
+    let create = Request::post("/v1/sessions").bearer(&client.api_key).json(&request);
+    let created = Created::of(http.try_send(&create)?.expect_status(201).json());
+    let index = journal.add(created.clone());
+    if random().is_multiple_of(8) {
+        return Ok(());
+    }
+    journal.note(index, Known::Answered);
+    http.try_send(&answer_request(&created.id, &form(wallet, &created)))?.expect_status(200);
+    journal.note(index, Known::Verified);
+    if random().is_multiple_of(8) {
+        journal.note(index, Known::Deleting);
+        let delete = Request::delete(format!("/v1/sessions/{}", created.id));
+        http.try_send(&delete.bearer(&client.api_key))?.expect_status(204);
+        journal.note(index, Known::Deleted);
+    }
+    Ok(())
+}
+
+/// The session is as it was acknowledged, or as the request under way made it, and not in between.
+fn check(entry: &mut Entry, tenant: &mut Tenant, wallet: &Wallet, when: &str) {
+    let response = tenant.get(&entry.created.id);
+    if response.status == 404 {
+        let gone = [Known::Deleting, Known::Deleted].contains(&entry.known);
+        assert!(gone, "{when}: {entry:?} is lost");
+        entry.known = Known::Deleted;
+        return;
+    }
+    assert_ne!(entry.known, Known::Deleted, "{when}: {entry:?} is back");
+    let session = response.expect_status(200).json();
+    match session["status"].as_str() {
+        Some("VERIFIED") => {
+            assert_ne!(entry.known, Known::Created, "{when}: {session}");
+            check_result(&session, entry, when);
+        }
+        Some("PENDING") => {
+            assert!([Known::Created, Known::Answered].contains(&entry.known), "{when}: {entry:?}");
+            // It can still be answered.
+            let body = form(wallet, &entry.created);
+            tenant.post_answer(&entry.created.id, &body).expect_status(200);
+            entry.at_ms = now_ms();
+        }
+        _ => panic!("{when}: {entry:?} became {session}"),
+    }
+    // An unacknowledged deletion came to nothing.
+    entry.known = Known::Verified;
+}
+
+fn check_result(session: &Value, entry: &Entry, when: &str) {
+    let claims = json!({ "pid": { "family_name": "Mustermann", "given_name": "Erika" } });
+    // Also when a deletion was under way: a session is whole or gone.
+    if now_ms() < entry.at_ms + SURELY_READABLE_MS {
+        assert_eq!(session["claims"], claims, "{when}: {:?}", entry.known);
+    }
+    let (has_claims, has_details) =
+        (session.get("claims").is_some(), session.get("verification_details").is_some());
+    assert_eq!(has_claims, has_details, "{when}: {session}");
+}
+
+fn check_databases(installation: &Installation) {
+    for database in disk::databases(&installation.data_dir()) {
+        let verdict: String = disk::open(&database)
+            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(verdict, "ok", "{}", database.display());
+    }
+}
+
+impl Journal {
+    fn add(&self, created: Created) -> usize {
+        let mut entries = self.0.lock().unwrap();
+        entries.push(Entry { created, known: Known::Created, at_ms: now_ms() });
+        entries.len() - 1
+    }
+
+    fn note(&self, index: usize, known: Known) {
+        let mut entries = self.0.lock().unwrap();
+        entries[index].known = known;
+        entries[index].at_ms = now_ms();
+    }
+}
+
+/// Another number each time.
+fn random() -> u64 {
+    RandomState::new().hash_one(0)
+}

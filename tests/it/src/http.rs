@@ -1,0 +1,231 @@
+//! A small blocking HTTP/1.1 client, so that the tests see bytes and not a framework's view of them.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use idgate_testkit::wallet::Body;
+use serde_json::Value;
+
+/// Longer than any answer may take; a test that waits for it has failed.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A request before it is sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    method: &'static str,
+    target: String,
+    headers: Vec<(String, String)>,
+    body: Option<Vec<u8>>,
+}
+
+/// An answer, its body read to the end.
+#[derive(Clone, Debug)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// A client with at most one connection, which it keeps as long as the server does.
+#[derive(Debug)]
+pub(crate) struct Http {
+    address: SocketAddr,
+    connection: Option<BufReader<TcpStream>>,
+    connects: usize,
+}
+
+impl Request {
+    pub(crate) fn new(method: &'static str, target: impl Into<String>) -> Self {
+        Self { method, target: target.into(), headers: Vec::new(), body: None }
+    }
+
+    pub(crate) fn get(target: impl Into<String>) -> Self {
+        Self::new("GET", target)
+    }
+
+    pub(crate) fn delete(target: impl Into<String>) -> Self {
+        Self::new("DELETE", target)
+    }
+
+    pub(crate) fn post(target: impl Into<String>) -> Self {
+        Self::new("POST", target)
+    }
+
+    pub(crate) fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    pub(crate) fn bearer(self, key: &str) -> Self {
+        self.header("Authorization", format!("Bearer {key}"))
+    }
+
+    pub(crate) fn bytes(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+
+    pub(crate) fn json(self, body: &Value) -> Self {
+        self.header("Content-Type", "application/json").bytes(body.to_string())
+    }
+
+    pub(crate) fn answer(self, body: &Body) -> Self {
+        self.header("Content-Type", &*body.content_type).bytes(body.bytes.clone())
+    }
+
+    fn encode(&self, host: SocketAddr) -> Vec<u8> {
+        let mut head = format!("{} {} HTTP/1.1\r\nHost: {host}\r\n", self.method, self.target);
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if let Some(body) = &self.body {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        head.push_str("\r\n");
+        [head.as_bytes(), self.body.as_deref().unwrap_or_default()].concat()
+    }
+}
+
+impl Response {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(have, _)| have.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| {
+            panic!("{}: {error}: {}", self.status, String::from_utf8_lossy(&self.body))
+        })
+    }
+
+    /// The `error` code of a body that has exactly `error` and `message`, both strings.
+    pub(crate) fn error(&self) -> String {
+        let body = self.json();
+        let members = body.as_object().unwrap_or_else(|| panic!("{}: {body}", self.status));
+        let names: Vec<&String> = members.keys().collect();
+        assert_eq!(names, ["error", "message"], "{}: {body}", self.status);
+        assert!(!self.message().is_empty(), "{body}");
+        assert_eq!(self.header("content-type"), Some("application/json"));
+        body["error"].as_str().unwrap_or_else(|| panic!("{body}")).into()
+    }
+
+    pub(crate) fn message(&self) -> String {
+        self.json()["message"].as_str().unwrap_or_else(|| panic!("no message")).into()
+    }
+
+    #[track_caller]
+    pub(crate) fn expect_status(self, status: u16) -> Self {
+        let body = String::from_utf8_lossy(&self.body);
+        assert_eq!(self.status, status, "{body}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn expect_error(self, status: u16, code: &str) -> Self {
+        let body = String::from_utf8_lossy(&self.body).into_owned();
+        assert_eq!((self.status, self.error().as_str()), (status, code), "{body}");
+        self
+    }
+}
+
+impl Http {
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        Self { address, connection: None, connects: 0 }
+    }
+
+    /// How often it had to connect.
+    pub(crate) fn connects(&self) -> usize {
+        self.connects
+    }
+
+    /// Sends a request and reads the answer; the test ends when there is none.
+    #[track_caller]
+    pub(crate) fn send(&mut self, request: &Request) -> Response {
+        let sent = self.try_send(request);
+        sent.unwrap_or_else(|error| panic!("{} {}: {error}", request.method, request.target))
+    }
+
+    /// The same for a server that may die meanwhile. Nothing is ever sent twice.
+    pub(crate) fn try_send(&mut self, request: &Request) -> io::Result<Response> {
+        let mut connection = match self.connection.take().filter(is_open) {
+            Some(connection) => connection,
+            None => {
+                self.connects += 1;
+                BufReader::new(connect(self.address)?)
+            }
+        };
+        connection.get_mut().write_all(&request.encode(self.address))?;
+        let response = read_response(&mut connection, request.method)?;
+        if response.header("connection").is_none_or(|value| value != "close") {
+            self.connection = Some(connection);
+        }
+        Ok(response)
+    }
+}
+
+/// Whether the server has not closed it meanwhile: idle connections have their time-out, too.
+fn is_open(connection: &BufReader<TcpStream>) -> bool {
+    let stream = connection.get_ref();
+    stream.set_nonblocking(true).unwrap();
+    let peeked = stream.peek(&mut [0]);
+    stream.set_nonblocking(false).unwrap();
+    matches!(peeked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+}
+
+/// A connection for bytes that no well-behaved client sends.
+pub(crate) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
+
+/// Sends `bytes`, says that there is nothing more to come, and reads all that comes back.
+pub(crate) fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
+    let mut stream = connect(address).unwrap();
+    // The server may close before it has read everything.
+    let _ = stream.write_all(bytes);
+    let _ = stream.shutdown(Shutdown::Write);
+    read_to_close(&mut stream)
+}
+
+/// All that comes until the server closes.
+pub(crate) fn read_to_close(stream: &mut TcpStream) -> String {
+    let mut received = Vec::new();
+    // A reset after the answer is a close, too; a time-out is not.
+    if let Err(error) = stream.read_to_end(&mut received) {
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "still open: {error}");
+    }
+    String::from_utf8_lossy(&received).into_owned()
+}
+
+/// Reads one answer; its body must have a declared length.
+pub(crate) fn read_response(from: &mut impl BufRead, method: &str) -> io::Result<Response> {
+    let status_line = read_line(from)?;
+    let status = status_line.split(' ').nth(1).and_then(|code| code.parse().ok());
+    let status = status.ok_or_else(|| io::Error::other(format!("{status_line:?}")))?;
+    let mut headers = Vec::new();
+    loop {
+        let line = read_line(from)?;
+        let Some((name, value)) = line.split_once(':') else { break };
+        headers.push((name.to_owned(), value.trim().to_owned()));
+    }
+    let mut response = Response { status, headers, body: Vec::new() };
+    if method != "HEAD" && ![204, 304].contains(&status) {
+        let length = response.header("content-length").and_then(|length| length.parse().ok());
+        let length = length.ok_or_else(|| io::Error::other("an answer without Content-Length"))?;
+        response.body = vec![0; length];
+        from.read_exact(&mut response.body)?;
+    }
+    Ok(response)
+}
+
+fn read_line(from: &mut impl BufRead) -> io::Result<String> {
+    let mut line = String::new();
+    if from.read_line(&mut line)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}

@@ -1,0 +1,242 @@
+//! The real binary: an installation on which operator commands run, and its running server.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::tamper::scenario::Trust;
+
+/// A start slower than this has failed.
+const START: Duration = Duration::from_secs(20);
+/// The drain is bounded by 25 s (decisions 2).
+const STOP: Duration = Duration::from_secs(28);
+
+/// A temporary data directory and the commands on it.
+#[derive(Debug)]
+pub(crate) struct Installation {
+    root: TempDir,
+    environment: Vec<(String, String)>,
+}
+
+/// What a command gave.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A client as the operator command made it.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    pub(crate) client_id: String,
+    pub(crate) api_key: String,
+    pub(crate) signing_secret: String,
+    pub(crate) livemode: bool,
+}
+
+/// A running `idgate serve`. Dropping it kills it.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    pub(crate) base_url: String,
+    pub(crate) address: SocketAddr,
+}
+
+impl Installation {
+    pub(crate) fn new() -> Self {
+        Self { root: TempDir::new().unwrap(), environment: Vec::new() }
+    }
+
+    /// With an environment variable for every command.
+    pub(crate) fn with(mut self, variable: &str, value: &str) -> Self {
+        self.environment.push((variable.into(), value.into()));
+        self
+    }
+
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.root.path().join("data")
+    }
+
+    /// What all servers of this installation wrote to stderr.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    /// A file beside the data directory.
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.root.path().join(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Output {
+        let output = self.command(arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Output {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// Runs a command that must succeed and print one JSON object.
+    #[track_caller]
+    pub(crate) fn run_json<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Value {
+        let output = self.run(arguments);
+        assert_eq!(output.code, 0, "{output:?}");
+        output.json()
+    }
+
+    pub(crate) fn create_client(&self, name: &str, test: bool) -> Client {
+        let mode: &[&str] = if test { &["--test"] } else { &[] };
+        let made = self.run_json(&[&["client", "create", name, "--json"], mode].concat());
+        let text = |member: &str| made[member].as_str().unwrap_or_default().to_owned();
+        Client {
+            client_id: text("client_id"),
+            api_key: text("api_key"),
+            signing_secret: text("signing_secret"),
+            livemode: made["livemode"] == true,
+        }
+    }
+
+    /// Trusts the keys of `trust`, with `options` besides.
+    pub(crate) fn trust(&self, trust: &Trust, options: &[&str]) {
+        let mut attributes: Vec<&str> = vec!["--revocation", trust.revocation];
+        for vct in &trust.vct {
+            attributes.extend(["--vct", vct]);
+        }
+        for jwk in &trust.keys {
+            let path = self.file("issuer.jwk.json", jwk.to_string());
+            let key = ["trust", "add", &trust.issuer_id, "--jwk", path.to_str().unwrap()];
+            let output = self.run(&[&key, &*attributes, options].concat());
+            assert_eq!(output.code, 0, "{output:?}");
+        }
+    }
+
+    /// Starts the server and waits until it says where it listens.
+    pub(crate) fn serve(&self) -> Server {
+        let log = File::options().create(true).append(true).open(self.log_path()).unwrap();
+        let mut command = self.command(&["serve"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let base_url = line.trim_end().strip_prefix("listening on ").unwrap_or_else(|| {
+            let _ = child.kill();
+            panic!("the server did not start: {line:?}\n{}", self.log())
+        });
+        let address = base_url.strip_prefix("http://").and_then(|rest| rest.parse().ok());
+        let address = address.unwrap_or_else(|| panic!("no address in {base_url:?}"));
+        Server { child, stdout, base_url: base_url.into(), address }
+    }
+
+    /// A command with the settings of this installation and none of the caller's.
+    pub(crate) fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
+        let mut command = Command::new(binary());
+        for (name, _) in std::env::vars() {
+            if name.starts_with("IDGATE_") || name.starts_with("OID4VP_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .args(arguments)
+            .current_dir(self.root.path())
+            .env("IDGATE_DATA_DIR", self.data_dir())
+            .env("IDGATE_LISTEN", "127.0.0.1:0")
+            .env("IDGATE_RATE_LIMITS", "off")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.root.path().join("server.log")
+    }
+}
+
+impl Output {
+    /// Stdout as one JSON object.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        let value: Value =
+            serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        assert!(value.is_object(), "{self:?}");
+        value
+    }
+}
+
+impl Server {
+    /// Kills it without warning (SIGKILL).
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Asks it to stop (SIGTERM).
+    pub(crate) fn terminate(&self) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// Waits for its end; gives the status and what it still wrote to stdout.
+    pub(crate) fn wait(mut self) -> (ExitStatus, String) {
+        let deadline = Instant::now() + STOP;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < deadline, "the server does not stop");
+            thread::sleep(Duration::from_millis(5));
+        };
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        (status, rest)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // An error means that it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `IDGATE_BIN`, else the release binary of this workspace.
+fn binary() -> PathBuf {
+    if let Some(path) = std::env::var_os("IDGATE_BIN") {
+        return path.into();
+    }
+    // target/<profile>/deps/<test binary>
+    let test = std::env::current_exe().unwrap();
+    let target = test.ancestors().nth(3).map(Path::to_path_buf).unwrap_or_default();
+    let binary = target.join("release").join("idgate");
+    assert!(
+        binary.is_file(),
+        "there is no {}: run `cargo build --release -p idgate-server` first, or set IDGATE_BIN",
+        binary.display()
+    );
+    binary
+}
+
+/// Waits until `condition` holds.
+#[track_caller]
+pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + START;
+    while !condition() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}

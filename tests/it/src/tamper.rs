@@ -1,0 +1,183 @@
+//! The tamper table: good presentations, one change at a time, and what the gateway must say.
+//! [`rows`] is data; a [`Gateway`] runs it, in-process or over HTTP.
+
+pub mod gateway;
+mod in_process;
+mod rows;
+pub mod scenario;
+
+pub use self::gateway::{Gateway, Outcome, run};
+pub use self::in_process::InProcess;
+pub use self::rows::rows;
+pub use self::scenario::{Base, Scenario};
+
+/// One change to a good presentation.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// What is changed.
+    pub title: &'static str,
+    /// Makes the change.
+    pub change: fn(&mut Scenario),
+    /// What the gateway must say.
+    pub expected: Expected,
+    /// Stands on the edge of a time window: only a clock that stands still can run it.
+    pub needs_virtual_time: bool,
+}
+
+/// What becomes of an answer and of its session.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Expected {
+    /// 200, VERIFIED
+    Verified,
+    /// 400 `invalid_presentation`, FAILED with this reason
+    Refused(&'static str),
+    /// 400 (413) with this `error`; the session stays PENDING
+    Transport(&'static str),
+    /// 200, FAILED `wallet_error`
+    ErrorNoted,
+}
+
+impl Expected {
+    /// The session's status afterwards.
+    pub const fn status(self) -> &'static str {
+        match self {
+            Self::Verified => "VERIFIED",
+            Self::Refused(_) | Self::ErrorNoted => "FAILED",
+            Self::Transport(_) => "PENDING",
+        }
+    }
+
+    /// The session's reason afterwards.
+    pub const fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::Verified | Self::Transport(_) => None,
+            Self::Refused(reason) => Some(reason),
+            Self::ErrorNoted => Some("wallet_error"),
+        }
+    }
+
+    /// The `error` of the answer to the wallet.
+    pub const fn error(self) -> Option<&'static str> {
+        match self {
+            Self::Verified | Self::ErrorNoted => None,
+            Self::Refused(_) => Some("invalid_presentation"),
+            Self::Transport(error) => Some(error),
+        }
+    }
+}
+
+impl Row {
+    const fn new(title: &'static str, expected: Expected, change: fn(&mut Scenario)) -> Self {
+        Self { title, change, expected, needs_virtual_time: false }
+    }
+
+    const fn verified(title: &'static str, change: fn(&mut Scenario)) -> Self {
+        Self::new(title, Expected::Verified, change)
+    }
+
+    const fn refused(title: &'static str, reason: &'static str, change: fn(&mut Scenario)) -> Self {
+        Self::new(title, Expected::Refused(reason), change)
+    }
+
+    const fn transport(
+        title: &'static str,
+        error: &'static str,
+        change: fn(&mut Scenario),
+    ) -> Self {
+        Self::new(title, Expected::Transport(error), change)
+    }
+
+    const fn in_virtual_time(mut self) -> Self {
+        self.needs_virtual_time = true;
+        self
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use idgate_core::{ErrorCode, Reason};
+    use idgate_testkit::wallet::Body;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn good_presentations_are_verified_and_give_the_requested_claims() {
+        for base in Base::ALL {
+            let scenario = Scenario::good(base, scenario::NOW_MS);
+            let outcome = run(&mut InProcess::default(), &scenario);
+            assert_eq!(outcome.mismatch(Expected::Verified), None, "{base:?}");
+            let claims = outcome.claims.unwrap_or_else(|| panic!("{base:?}: no claims"));
+            assert_eq!(claims["pid"], base.disclosed(), "{base:?}");
+        }
+    }
+
+    #[test]
+    fn every_row_gives_its_code_from_every_good_presentation() {
+        let mut wrong = Vec::new();
+        for (base, row) in
+            Base::ALL.into_iter().flat_map(|b| rows().into_iter().map(move |r| (b, r)))
+        {
+            let mut scenario = Scenario::good(base, scenario::NOW_MS);
+            (row.change)(&mut scenario);
+            let outcome = run(&mut InProcess::default(), &scenario);
+            if let Some(mismatch) = outcome.mismatch(row.expected) {
+                wrong.push(format!("{base:?}, {}: {mismatch}", row.title));
+            }
+        }
+        assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
+    }
+
+    #[test]
+    fn every_row_changes_trust_request_or_answer() {
+        let made = |change: fn(&mut Scenario)| {
+            let mut scenario = Scenario::good(Base::Flat, scenario::NOW_MS);
+            change(&mut scenario);
+            let body = scenario.answer(&sample_request());
+            (scenario.trust, scenario.request.to_string(), body)
+        };
+        let good = made(|_| {});
+        for row in rows() {
+            assert!(made(row.change) != good, "{}: changes nothing", row.title);
+        }
+    }
+
+    fn sample_request() -> String {
+        let parameters = json!({
+            "client_id": "redirect_uri:https://gateway.example/r",
+            "response_uri": "https://gateway.example/r",
+            "response_type": "vp_token",
+            "response_mode": "direct_post",
+            "nonce": "n".repeat(42),
+            "state": "q".repeat(43),
+            "client_metadata": { "vp_formats": { "vc+sd-jwt": {} } },
+            "presentation_definition": { "id": "definition", "input_descriptors": [{
+                "id": "pid",
+                "format": { "vc+sd-jwt": {} },
+                "constraints": {
+                    "limit_disclosure": "required",
+                    "fields": [{ "path": ["$.given_name"] }],
+                },
+            }]},
+        });
+        let query = Body::form(parameters.as_object().unwrap()).bytes;
+        format!("openid4vp://?{}", String::from_utf8(query).unwrap())
+    }
+
+    #[test]
+    fn titles_are_unique_and_codes_are_of_the_table() {
+        let rows = rows();
+        let titles: BTreeSet<&str> = rows.iter().map(|row| row.title).collect();
+        assert_eq!(titles.len(), rows.len());
+        assert!(rows.len() >= 200, "{} rows", rows.len());
+        for row in rows {
+            let known = row.expected.reason().is_none_or(|code| Reason::parse(code).is_some());
+            assert!(known, "{}", row.title);
+            let known = row.expected.error().is_none_or(|code| ErrorCode::parse(code).is_some());
+            assert!(known, "{}", row.title);
+        }
+    }
+}

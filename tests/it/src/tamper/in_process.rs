@@ -1,0 +1,108 @@
+//! The library as a gateway, with virtual time and counted entropy.
+
+use std::sync::Arc;
+
+use idgate_core::crypto::{Jwk, aws_lc_rs};
+use idgate_core::entropy::{Entropy, EntropyUnavailable};
+use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::response::WalletResponse;
+use idgate_core::trust::RevocationPolicy;
+use idgate_core::verify::Step;
+use idgate_core::{
+    PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+};
+use idgate_testkit::codec::HashAlg;
+use idgate_testkit::wallet::Body;
+use serde_json::Value;
+
+use crate::tamper::gateway::Gateway;
+use crate::tamper::scenario::Trust;
+
+/// `idgate-core` with one session.
+#[derive(Debug, Default)]
+pub struct InProcess {
+    open: Option<(Verifier, Session)>,
+    entropy: Counted,
+}
+
+#[allow(clippy::expect_used, clippy::panic)] // the table runs in tests only
+impl Gateway for InProcess {
+    fn open(&mut self, trust: &Trust, request: &Value, now_ms: u64) -> String {
+        let now = UnixMillis(now_ms);
+        let snapshot = Arc::new(TrustSnapshot::new(1, [entry(trust)]));
+        let body = request.to_string().into_bytes();
+        let request = PresentationRequest::parse(&body, &snapshot, true)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let verifier = Verifier::builder(aws_lc_rs::PROVIDER)
+            .inline("https://gateway.example")
+            .trust(snapshot)
+            .build()
+            .unwrap_or_else(|error| panic!("{error}"));
+        let tenant = TenantId::new("cli_0000000000000000000000");
+        let session = verifier
+            .create_session(request, tenant, true, &mut self.entropy, now)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .session;
+        let uri = session.invitation().qr_code_url;
+        self.open = Some((verifier, session));
+        uri
+    }
+
+    fn post(&mut self, body: &Body, now_ms: u64) -> Option<String> {
+        let (verifier, session) = self.open.as_mut().expect("open a session first");
+        let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
+        let begun = verifier.begin(session, response, &mut self.entropy, UnixMillis(now_ms));
+        let decision = match begun.and_then(|mut verification| verification.step()) {
+            Err(error) => return Some(error.code().as_str().into()),
+            Ok(Step::Done(decision)) => decision,
+            Ok(step) => panic!("nothing is to be fetched: {step:?}"),
+        };
+        let refused = matches!(decision.reply, idgate_core::verify::WalletReply::Refused);
+        *session = decision.transition.session;
+        refused.then(|| "invalid_presentation".into())
+    }
+
+    fn read(&mut self, now_ms: u64) -> (String, Option<String>, Option<Value>) {
+        let (_, session) = self.open.as_ref().expect("open a session first");
+        let now = UnixMillis(now_ms);
+        let claims = session
+            .result_at(now)
+            .map(|result| serde_json::from_str(result.claims()).expect("claims are a JSON object"));
+        let reason = session.reason_at(now).map(|reason| reason.as_str().into());
+        (session.status_at(now).as_str().into(), reason, claims)
+    }
+}
+
+#[allow(clippy::panic)] // the table runs in tests only
+fn entry(trust: &Trust) -> TrustEntry {
+    let mut entry = TrustEntry::new(IssuerId::new(&trust.issuer_id));
+    entry.vct = trust.vct.clone();
+    entry.revocation = RevocationPolicy::from_name(trust.revocation).unwrap_or_default();
+    entry.keys = trust.keys.iter().map(trusted_key).collect();
+    entry
+}
+
+#[allow(clippy::panic)] // the table runs in tests only
+fn trusted_key(jwk: &Value) -> TrustedKey {
+    let jwk = Jwk::parse(jwk.to_string().as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let key = TrustedKey::new(jwk.key);
+    match jwk.kid {
+        Some(kid) => key.with_kid(kid),
+        None => key,
+    }
+}
+
+/// The same bytes on every run.
+#[derive(Debug, Default)]
+struct Counted(u64);
+
+impl Entropy for Counted {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        for chunk in out.chunks_mut(32) {
+            self.0 += 1;
+            let bytes = HashAlg::Sha256.hash(&self.0.to_be_bytes());
+            chunk.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+        }
+        Ok(())
+    }
+}

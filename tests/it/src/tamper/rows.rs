@@ -1,0 +1,26 @@
+//! The table, by the part of the answer that is changed.
+
+mod disclosures;
+mod issuer_claims;
+mod issuer_jwt;
+mod kb_jwt;
+mod parameters;
+mod signatures;
+mod structure;
+mod submission;
+
+use crate::tamper::Row;
+
+/// Every row.
+pub fn rows() -> Vec<Row> {
+    [
+        kb_jwt::rows(),
+        issuer_jwt::rows(),
+        issuer_claims::rows(),
+        disclosures::rows(),
+        structure::rows(),
+        submission::rows(),
+        parameters::rows(),
+    ]
+    .concat()
+}
