@@ -1,7 +1,8 @@
 //! Every size and count cap in one place: work that an attacker can cause has a budget, and each
 //! number carries its reason.
 
-/// Largest wallet answer. One presentation of the largest size still fits twice.
+/// Largest wallet answer: one presentation of the largest size, encoded for a form, or several
+/// of the usual size.
 pub const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
 /// Largest body of a session creation; a hundred claims with filters stay far below.
 pub const MAX_CREATE_BYTES: usize = 64 * 1024;
@@ -23,6 +24,21 @@ pub const MAX_CREDENTIAL_ID_CHARS: usize = 128;
 pub const MAX_REDIRECT_URI_CHARS: usize = 2000;
 /// Length of a claim filter's `pattern` in characters; bounds the compiled automaton.
 pub const MAX_PATTERN_CHARS: usize = 256;
+/// Characters of all patterns in one session request, each counted as
+/// [`MIN_PATTERN_COST_CHARS`] at least. Each is compiled once to see that it can be, in 1 ms or, with
+/// many Unicode classes, 30 µs per character: a creation stays below 50 ms.
+pub const MAX_PATTERNS_CHARS: usize = 2048;
+/// What a short pattern counts; so there are at most 32.
+pub const MIN_PATTERN_COST_CHARS: usize = 64;
+/// Size of a compiled pattern in bytes: nested repetitions multiply, whatever the length of the
+/// text, and the time to compile grows with the size.
+pub const MAX_PATTERN_BYTES: usize = 128 * 1024;
+/// Longest disclosed text that a pattern is matched against, in bytes; a longer one does not match.
+/// Names, numbers and dates are what patterns are for; a portrait would cost seconds.
+pub const MAX_PATTERN_TEXT_BYTES: usize = 4096;
+/// Length of an inline request behind `openid4vp://` in bytes. Proxies and wallets commonly refuse
+/// URIs and headers beyond 16 KiB, and a QR code holds less than 3 KiB.
+pub const MAX_QR_CODE_URL_BYTES: usize = 16 * 1024;
 /// Shortest time to live of a session (specification 8).
 pub const MIN_TTL_MS: u64 = 60_000;
 /// Longest time to live of a session (specification 8).
@@ -35,3 +51,9 @@ pub const CLAIMS_RETENTION_MS: u64 = 30_000;
 pub const VERIFYING_LEASE_MS: u64 = 20_000;
 /// Tolerated clock difference on token times; none is given to certificates.
 pub const CLOCK_SKEW_MS: u64 = 60_000;
+/// Length of a claim name in characters. Real ones are below 40.
+pub const MAX_CLAIM_NAME_CHARS: usize = 255;
+/// Claims that are compared within a same-subject group; each is normalised once per answer.
+pub const MAX_SUBJECT_CLAIM_PATHS: usize = 10;
+/// Same-subject groups of a request: more than ten credentials can sensibly form.
+pub const MAX_GROUPS: usize = 50;

@@ -82,10 +82,15 @@ impl UnixMillis {
     }
 }
 
-/// RFC 3339 in UTC with milliseconds and `Z`, the only form that leaves this library.
+/// The last instant that RFC 3339 can write: issuers mean "never" by what lies behind it.
+const LAST: u64 = 253_402_300_799_999;
+
+/// RFC 3339 in UTC with milliseconds and `Z`, the only form that leaves this library. Later than
+/// the year 9999 reads as its end.
 impl fmt::Display for UnixMillis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (secs, ms) = (self.0 / 1000, self.0 % 1000);
+        let shown = self.0.min(LAST);
+        let (secs, ms) = (shown / 1000, shown % 1000);
         let (year, month, day) = civil_from_days(secs / 86_400);
         let s = secs % 86_400;
         write!(
@@ -132,6 +137,7 @@ mod tests {
     #[test]
     fn prints_rfc3339_with_milliseconds() {
         assert_eq!(UnixMillis(0).to_string(), "1970-01-01T00:00:00.000Z");
+        assert_eq!(UnixMillis(u64::MAX).to_string(), "9999-12-31T23:59:59.999Z");
         assert_eq!(UnixMillis(1_709_210_096_007).to_string(), "2024-02-29T12:34:56.007Z");
     }
 

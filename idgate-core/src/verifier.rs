@@ -8,9 +8,10 @@ use url::{Host, Url};
 
 use crate::crypto::CryptoProvider;
 use crate::entropy::Entropy;
-use crate::error::{ConfigError, CreateError};
+use crate::error::{ConfigError, CreateError, ErrorCode, RequestError};
 use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
-use crate::request::PresentationRequest;
+use crate::limits::MAX_QR_CODE_URL_BYTES;
+use crate::request::{PresentationRequest, RequestForm, Scheme};
 use crate::session::{Phase, RequestProfile, Revision, Session, Transition};
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
@@ -25,6 +26,7 @@ pub struct Verifier {
 
 /// Collects the decisions that a [`Verifier`] needs; the type says which come next.
 #[derive(Clone, Debug)]
+#[must_use = "build() makes the verifier"]
 pub struct VerifierBuilder<S> {
     provider: CryptoProvider,
     state: S,
@@ -68,7 +70,7 @@ impl Verifier {
     /// [`crate::Session::invitation`].
     ///
     /// # Errors
-    /// There is no entropy.
+    /// There is no entropy, or the request is too large for a link.
     pub fn create_session(
         &self,
         request: PresentationRequest,
@@ -96,8 +98,22 @@ impl Verifier {
             trust_version: None,
             result: None,
         };
+        check_link(&session)?;
         Ok(session.open())
     }
+}
+
+/// An inline request travels in a link, which is of no use when it is too long to follow.
+fn check_link(session: &Session) -> Result<(), RequestError> {
+    if session.deep_link(Scheme::OpenId4Vp).len() <= MAX_QR_CODE_URL_BYTES {
+        return Ok(());
+    }
+    let path = match session.request.form {
+        RequestForm::Legacy => "issuer_id",
+        RequestForm::Custom => "credentials",
+    };
+    let rule = "asks for more than a link of 16 KiB can carry; ask for fewer claims or types";
+    Err(RequestError::new(ErrorCode::InvalidRequest, path, rule))
 }
 
 impl VerifierBuilder<WantsIdentity> {
@@ -163,7 +179,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
     use crate::entropy::EntropyUnavailable;
@@ -232,6 +248,27 @@ mod tests {
         assert!(session.livemode());
         assert_eq!(session.profile(), &RequestProfile::inline());
         assert_eq!(session.trust_version(), None);
+    }
+
+    #[test]
+    fn a_request_that_no_link_carries_is_refused() {
+        let body = |claims: usize| {
+            let name = |n: usize| alloc::format!("{n:0>140}");
+            let claims: alloc::vec::Vec<_> = (0..claims).map(name).collect();
+            serde_json::json!({"credentials": [
+                {"format": "vc+sd-jwt", "issuer_id": "two", "claims": claims},
+            ]})
+        };
+        let create = |claims| {
+            let (request, tenant) = (fixtures::request(body(claims)), TenantId::new("cli_1"));
+            let mut entropy = fixtures::CountingEntropy::default();
+            fixtures::verifier().create_session(request, tenant, true, &mut entropy, NOW)
+        };
+        let session = create(70).unwrap().session;
+        let length = session.deep_link(Scheme::OpenId4Vp).len();
+        assert!((MAX_QR_CODE_URL_BYTES / 2..=MAX_QR_CODE_URL_BYTES).contains(&length));
+        let Err(CreateError::Request(error)) = create(100) else { panic!("accepted") };
+        assert_eq!((error.code, &*error.path), (ErrorCode::InvalidRequest, "credentials"));
     }
 
     #[test]

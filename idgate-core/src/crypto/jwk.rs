@@ -59,16 +59,10 @@ impl Jwk {
     /// It is no public EC key on a known curve, it carries a private member, or its `alg`, `use`
     /// or `key_ops` do not allow verification.
     pub fn from_json(value: Value<'_, '_>) -> Result<Self, JwkError> {
-        let members = value.members().ok_or(NOT_OBJECT)?;
-        if members.map(|(name, _)| name).any(|name| PRIVATE_MEMBERS.iter().any(|m| name.is(m))) {
-            return Err(PRIVATE);
-        }
-        text(value, "kty").filter(|kty| kty.is("EC")).ok_or(NOT_EC)?;
-        let crv = text(value, "crv").ok_or(BAD_CURVE)?;
-        let curve = Curve::from_name(&crv.unescape()).ok_or(BAD_CURVE)?;
-        check_purpose(value, curve)?;
+        let key = PublicKey::from_jwk(value)?;
+        check_purpose(value, key.curve())?;
         let kid = value.get("kid").map(|kid| kid.as_str().ok_or(BAD_KID)).transpose()?;
-        Ok(Self { key: public_key(value, curve)?, kid: kid.map(|kid| kid.into_owned()) })
+        Ok(Self { key, kid: kid.map(|kid| kid.into_owned()) })
     }
 
     /// A public key from JSON text.
@@ -83,6 +77,22 @@ impl Jwk {
 }
 
 impl PublicKey {
+    /// The key in a JWK, whatever else the JWK says of it: in `cnf` the place gives the purpose,
+    /// and wallets leave `key_ops` of the private key there (RFC 7800 3.2).
+    ///
+    /// # Errors
+    /// It is no public EC key on a known curve, or it carries a private member.
+    pub fn from_jwk(value: Value<'_, '_>) -> Result<Self, JwkError> {
+        let members = value.members().ok_or(NOT_OBJECT)?;
+        if members.map(|(name, _)| name).any(|name| PRIVATE_MEMBERS.iter().any(|m| name.is(m))) {
+            return Err(PRIVATE);
+        }
+        text(value, "kty").filter(|kty| kty.is("EC")).ok_or(NOT_EC)?;
+        let crv = text(value, "crv").ok_or(BAD_CURVE)?;
+        let curve = Curve::from_name(&crv.unescape()).ok_or(BAD_CURVE)?;
+        public_key(value, curve)
+    }
+
     /// The key as a JWK of its required members in lexicographic order, with `kid` when given.
     pub fn to_jwk_json(&self, kid: Option<&str>) -> String {
         #[derive(Serialize)]

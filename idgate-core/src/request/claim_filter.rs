@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::codec::json::{Kind, Tape, Value};
 use crate::error::RequestError;
-use crate::limits::MAX_PATTERN_CHARS;
+use crate::limits::{MAX_PATTERN_BYTES, MAX_PATTERN_CHARS, MAX_PATTERN_TEXT_BYTES};
 use crate::request::decimal::Decimal;
 use crate::request::fields::Field;
 use crate::request::json_value::JsonValue;
@@ -60,7 +60,18 @@ enum JsonType {
 }
 
 impl ClaimFilter {
+    /// From what a tenant sent.
     pub(super) fn parse(field: &Field<'_, '_>) -> Result<Self, RequestError> {
+        let filter = Self::read(field)?;
+        if let Some(pattern) = field.member("pattern") {
+            check_pattern(&pattern)?;
+        }
+        Ok(filter)
+    }
+
+    /// The rules, without a proof that a pattern compiles: that was found out when the filter was
+    /// sent, and every read of a session comes through here.
+    fn read(field: &Field<'_, '_>) -> Result<Self, RequestError> {
         let mut rules = Vec::new();
         for (name, value) in field.members()? {
             let name = name.unescape();
@@ -76,9 +87,14 @@ impl ClaimFilter {
         Ok(Self { source, rules })
     }
 
-    /// Whether a disclosed value meets every rule.
+    /// Whether a disclosed value meets every rule. A rule about numbers or strings implies its type,
+    /// unless `type` allows that type beside others: then it says nothing about those.
     pub(crate) fn matches(&self, value: Value<'_, '_>) -> bool {
-        self.rules.iter().all(|rule| rule.matches(value))
+        let allowed = self.rules.iter().find_map(|rule| match rule {
+            Rule::Type(types) => Some(types.as_slice()),
+            _ => None,
+        });
+        self.rules.iter().all(|rule| rule.matches(value, allowed.unwrap_or_default()))
     }
 
     /// The part that a wallet is told, as JSON text; `None` when nothing is left.
@@ -118,16 +134,22 @@ impl<'de> Deserialize<'de> for ClaimFilter {
         let source = Cow::<'de, str>::deserialize(deserializer)?;
         let mut tape = Tape::default();
         let id = tape.parse(source.as_bytes()).map_err(de::Error::custom)?;
-        Self::parse(&Field::new(tape.value(id), "")).map_err(de::Error::custom)
+        Self::read(&Field::new(tape.value(id), "")).map_err(de::Error::custom)
     }
 }
 
 impl Rule {
-    fn matches(&self, value: Value<'_, '_>) -> bool {
-        let number = |holds: &dyn Fn(Decimal) -> bool| {
-            value.as_number().map(Decimal::parse).is_some_and(holds)
+    /// `allowed`: the types that the filter names.
+    fn matches(&self, value: Value<'_, '_>, allowed: &[JsonType]) -> bool {
+        let one_of = |own: &[JsonType]| own.iter().any(|own| allowed.contains(own));
+        let number = |holds: &dyn Fn(Decimal) -> bool| match value.as_number() {
+            Some(number) => holds(Decimal::parse(number)),
+            None => one_of(&[JsonType::Number, JsonType::Integer]),
         };
-        let string = |holds: &dyn Fn(&str) -> bool| value.as_str().is_some_and(|text| holds(&text));
+        let string = |holds: &dyn Fn(&str) -> bool| match value.as_str() {
+            Some(text) => holds(&text),
+            None => one_of(&[JsonType::String]),
+        };
         match self {
             Self::Type(types) => types.iter().any(|json_type| json_type.matches(value)),
             Self::OneOf(allowed) => allowed.contains(&JsonValue::from_value(value)),
@@ -138,7 +160,11 @@ impl Rule {
             Self::MinLength(bound) => string(&|text| code_points(text) >= *bound),
             Self::MaxLength(bound) => string(&|text| code_points(text) <= *bound),
             Self::Pattern(pattern) => {
-                string(&|text| compile(pattern).is_ok_and(|regex| regex.is_match(text)))
+                // Linear time is the product of both sizes: neither may be large.
+                string(&|text| {
+                    text.len() <= MAX_PATTERN_TEXT_BYTES
+                        && compile(pattern).is_ok_and(|regex| regex.is_match(text))
+                })
             }
             Self::Date => string(&is_full_date),
             // Full dates of one length: the order of the texts is the order of the days.
@@ -191,14 +217,15 @@ fn parse_rule(
         "exclusiveMaximum" => field.number().map(Rule::ExclusiveMaximum),
         "minLength" => parse_length(field).map(Rule::MinLength),
         "maxLength" => parse_length(field).map(Rule::MaxLength),
-        "pattern" => parse_pattern(field).map(Rule::Pattern),
+        "pattern" => field.string().map(|pattern| Rule::Pattern(pattern.into_owned())),
         "format" if field.string()? == "date" => Ok(Rule::Date),
         "format" => Err(field.invalid("must be \"date\", the only format that filters know")),
         "formatMinimum" => parse_full_date(field).map(Rule::FormatMinimum),
         "formatMaximum" => parse_full_date(field).map(Rule::FormatMaximum),
-        _ => Err(filter.invalid(
-            "has a keyword that filters do not know; use type, const, enum, minimum, maximum, \
-             exclusiveMinimum, exclusiveMaximum, minLength, maxLength, pattern, format, \
+        _ => Err(filter.invalid_name(
+            keyword,
+            "is or has a keyword that filters do not know; use type, const, enum, minimum, \
+             maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength, pattern, format, \
              formatMinimum, formatMaximum",
         )),
     }
@@ -227,17 +254,20 @@ fn parse_length(field: &Field<'_, '_>) -> Result<u64, RequestError> {
     field.number()?.as_u64().ok_or_else(|| field.invalid("must be a non-negative integer"))
 }
 
-fn parse_pattern(field: &Field<'_, '_>) -> Result<String, RequestError> {
+fn check_pattern(field: &Field<'_, '_>) -> Result<(), RequestError> {
     let pattern = field.string()?;
     if pattern.chars().count() > MAX_PATTERN_CHARS {
         return Err(field.invalid("must have at most 256 characters"));
     }
-    compile(&pattern).map_err(|_| {
+    if has_foreign_syntax(&pattern) {
+        let rule = "must be an ECMA-262 regular expression without flags or set operations";
+        return Err(field.invalid(rule));
+    }
+    compile(&pattern).map(drop).map_err(|_| {
         field.invalid(
             "must be a regular expression of moderate size without look-around or back-reference",
         )
-    })?;
-    Ok(pattern.into_owned())
+    })
 }
 
 fn parse_full_date(field: &Field<'_, '_>) -> Result<String, RequestError> {
@@ -249,13 +279,39 @@ fn parse_full_date(field: &Field<'_, '_>) -> Result<String, RequestError> {
     }
 }
 
-/// A linear-time automaton. The size limit bounds what one pattern can cost: nested repetitions
-/// multiply, whatever the length of the text.
+/// What the engine knows and ECMA-262 does not: a wallet would read the pattern differently.
+fn has_foreign_syntax(pattern: &str) -> bool {
+    let (mut in_class, mut escaped) = (false, false);
+    for (at, c) in pattern.char_indices() {
+        let rest = pattern.get(at..).unwrap_or_default();
+        let foreign = match c {
+            _ if escaped => false,
+            '(' if !in_class => rest
+                .strip_prefix("(?")
+                .is_some_and(|flags| flags.starts_with(|c: char| c == '-' || c.is_alphabetic())),
+            '[' if in_class => true,
+            '&' | '-' | '~' if in_class => ["&&", "--", "~~"].iter().any(|op| rest.starts_with(op)),
+            _ => false,
+        };
+        if foreign {
+            return true;
+        }
+        match c {
+            _ if escaped => {}
+            '[' => in_class = true,
+            ']' => in_class = false,
+            _ => {}
+        }
+        escaped = !escaped && c == '\\';
+    }
+    false
+}
+
+/// A linear-time automaton of bounded size.
 fn compile(pattern: &str) -> Result<regex::Regex, regex::Error> {
-    const SIZE_LIMIT: usize = 256 * 1024;
     RegexBuilder::new(&with_ascii_classes(pattern))
-        .size_limit(SIZE_LIMIT)
-        .dfa_size_limit(SIZE_LIMIT)
+        .size_limit(MAX_PATTERN_BYTES)
+        .dfa_size_limit(MAX_PATTERN_BYTES)
         .build()
 }
 

@@ -7,7 +7,7 @@ use core::cmp::Ordering;
 /// A decimal number `0.digits × 10^exponent`; digits neither begin nor end with a zero, and zero
 /// has none, so that equal numbers are equal values.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Decimal {
+pub(crate) struct Decimal {
     negative: bool,
     digits: String,
     exponent: i64,
@@ -15,7 +15,7 @@ pub(super) struct Decimal {
 
 impl Decimal {
     /// From the source text of a JSON number.
-    pub(super) fn parse(number: &str) -> Self {
+    pub(crate) fn parse(number: &str) -> Self {
         let (negative, unsigned) = match number.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, number),
@@ -35,6 +35,12 @@ impl Decimal {
             .saturating_add(saturated(whole.len()))
             .saturating_sub(saturated(leading));
         Self { negative, digits, exponent }
+    }
+
+    /// One text for each number.
+    pub(crate) fn canonical(&self) -> String {
+        let sign = if self.negative { "-" } else { "" };
+        alloc::format!("{sign}0.{}e{}", self.digits, self.exponent)
     }
 
     /// Whether the number has no fraction; `1.0` has none (JSON Schema 6.1.1).

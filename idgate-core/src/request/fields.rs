@@ -7,7 +7,11 @@ use alloc::vec::Vec;
 
 use crate::codec::json::{Elements, Kind, Members, Value};
 use crate::error::{ErrorCode, RequestError};
+use crate::request::claim_path::is_claim_name;
 use crate::request::decimal::Decimal;
+
+/// No array of a request has a use for more; it bounds what paths cost.
+const MAX_ELEMENTS: usize = 1000;
 
 /// A value and the path that leads to it, as `credentials[0].claims[2]`; empty for the root.
 #[derive(Clone, Debug)]
@@ -24,6 +28,14 @@ impl<'t, 'a> Field<'t, 'a> {
     /// The error that this field breaks `rule`.
     pub(super) fn invalid(&self, rule: impl Into<Cow<'static, str>>) -> RequestError {
         RequestError::new(ErrorCode::InvalidRequest, self.path.clone(), rule)
+    }
+
+    /// The error that the member `name` must not be here. The path shows a name of ordinary shape,
+    /// and otherwise ends at this field.
+    pub(super) fn invalid_name(&self, name: &str, rule: &'static str) -> RequestError {
+        let path =
+            if is_claim_name(name) { self.path_of(&shortened(name)) } else { self.path.clone() };
+        RequestError::new(ErrorCode::InvalidRequest, path, rule)
     }
 
     /// The path of the member `name`, present or not.
@@ -61,9 +73,13 @@ impl<'t, 'a> Field<'t, 'a> {
         self.value.members().ok_or_else(|| self.invalid("must be a JSON object"))
     }
 
+    /// The elements, at most [`MAX_ELEMENTS`]: each carries its path.
     pub(super) fn elements(&self) -> Result<Vec<Self>, RequestError> {
         let elements: Elements<'t, 'a> =
             self.value.elements().ok_or_else(|| self.invalid("must be an array"))?;
+        if elements.clone().count() > MAX_ELEMENTS {
+            return Err(self.invalid("has more than 1000 elements"));
+        }
         let path = |n: usize| format!("{}[{n}]", self.path);
         Ok(elements.enumerate().map(|(n, value)| Self::new(value, path(n))).collect())
     }

@@ -1,6 +1,7 @@
 //! What the tenant shows to the person: one request behind several schemes.
 
 use alloc::string::String;
+use core::fmt;
 
 use crate::ids::SessionId;
 use crate::request::inline::inline_query;
@@ -48,7 +49,7 @@ impl Scheme {
 }
 
 /// The reply to a session creation.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Invitation {
     /// The public handle.
@@ -59,6 +60,13 @@ pub struct Invitation {
     pub expires_at: UnixMillis,
     /// The request behind `openid4vp://`.
     pub qr_code_url: String,
+}
+
+/// Never the request: it carries nonce and state.
+impl fmt::Debug for Invitation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Invitation({})", self.session_id)
+    }
 }
 
 impl Session {

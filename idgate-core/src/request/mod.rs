@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::claim_filter::ClaimFilter;
 pub use self::claim_path::ClaimPath;
+pub(crate) use self::decimal::Decimal;
 pub use self::links::{Invitation, Scheme};
 pub(crate) use self::redirect_uri::with_response_code;
 use crate::crypto::Alg;

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::codec::json::{Kind, Tape, Value};
+use crate::codec::json::{JsonError, Kind, Tape, Value};
 use crate::error::ResponseError;
 use crate::limits::MAX_RESPONSE_BYTES;
 use crate::response::{WalletResponse, form};
@@ -168,14 +168,23 @@ fn parse_form(body: &[u8]) -> Result<DirectPost<'_>, ResponseError> {
 
 fn parse_json(body: &[u8]) -> Result<DirectPost<'_>, ResponseError> {
     let mut tape = Tape::default();
-    let Ok(root) = tape.parse(body) else {
-        return malformed("the body is not valid JSON, or names a member twice");
-    };
+    let root = tape.parse(body).map_err(|error| {
+        ResponseError::Malformed(match error {
+            JsonError::DuplicateName => "the body names a JSON member twice",
+            JsonError::TooDeep => "the body nests JSON deeper than 32",
+            JsonError::NumberRange => "the body has a number outside the range of a double",
+            _ => "the body is not valid JSON",
+        })
+    })?;
     let Some(members) = tape.value(root).members() else {
         return malformed("the body must be a JSON object");
     };
     let mut parameters = Parameters::default();
     for (name, value) in members {
+        // Serialisers write absent parameters as null.
+        if value.kind() == Kind::Null && name.is("error") {
+            continue;
+        }
         if let Some(slot) = parameters.slot(&name.unescape()) {
             *slot = Some(value);
         }

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::codec::json::{Tape, Value};
+use crate::codec::json::{Kind, Tape, Value};
 use crate::error::{Reason, VerifyError};
 use crate::limits::{MAX_PRESENTATION_BYTES, MAX_PRESENTATIONS};
 use crate::request::{CredentialFormat, CredentialRequest, PresentationRequest};
@@ -81,7 +81,8 @@ fn entries<'t, 'a>(
     if !entries.iter().all(|entry| has_text(*entry, "id", is_known)) {
         return mismatch("descriptor_map has an id that was not requested");
     }
-    if entries.iter().any(|entry| entry.get("path_nested").is_some()) {
+    let is_there = |nested: Value<'_, '_>| nested.kind() != Kind::Null;
+    if entries.iter().any(|entry| entry.get("path_nested").is_some_and(is_there)) {
         return mismatch("path_nested has no meaning for these formats");
     }
     Ok(entries)

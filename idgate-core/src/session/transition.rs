@@ -42,6 +42,7 @@ pub(crate) enum Input {
 
 impl Session {
     /// Somebody followed the link: CREATED becomes PENDING. `None` when nothing changes.
+    #[must_use = "nothing is stored until the transition is committed"]
     pub fn followed(&self, now: UnixMillis) -> Option<Transition> {
         if self.status_at(now) != Status::Created {
             return None;
@@ -50,6 +51,7 @@ impl Session {
     }
 
     /// Materialises the expiry. `None` while it is not due, or when the session is settled.
+    #[must_use = "nothing is stored until the transition is committed"]
     pub fn expired(&self, now: UnixMillis) -> Option<Transition> {
         if self.status_at(now) != Status::Expired {
             return None;
@@ -58,6 +60,7 @@ impl Session {
     }
 
     /// Gives up a verification whose lease is over: PENDING again, or EXPIRED.
+    #[must_use = "nothing is stored until the transition is committed"]
     pub fn lease_lost(&self, now: UnixMillis) -> Option<Transition> {
         match (&self.phase, self.status_at(now)) {
             (Phase::Verifying { .. }, Status::Pending) => self.apply(Input::LeaseLost, now).ok(),

@@ -7,7 +7,7 @@ use super::proof::HolderBound;
 use super::sd_jwt::numeric_date;
 use crate::codec::base64url;
 use crate::codec::json::{Kind, Tape, Value};
-use crate::crypto::{CryptoProvider, HashAlg, Jwk, PublicKey, ct};
+use crate::crypto::{CryptoProvider, HashAlg, PublicKey, ct};
 use crate::error::{Reason, VerifyError};
 use crate::formats::sd_jwt_vc::{KEY_BINDING_TYPE, ParsedSdJwt, ProcessedPayload};
 use crate::jose::{self, Header};
@@ -70,8 +70,7 @@ fn read_cnf(credential: &ProcessedPayload<'_, '_>) -> Result<PublicKey, VerifyEr
         "the credential has no cnf: it is bound to no holder",
     ))?;
     let jwk = cnf.get("jwk").ok_or(invalid(check, "cnf has no jwk"))?;
-    let jwk = Jwk::from_json(jwk).map_err(|_| invalid(check, "cnf.jwk is no usable public key"))?;
-    Ok(jwk.key)
+    PublicKey::from_jwk(jwk).map_err(|_| invalid(check, "cnf.jwk is no usable public key"))
 }
 
 fn check_typ(header: &Header<'_>) -> Result<(), VerifyError> {
@@ -117,7 +116,8 @@ fn check_time(payload: Value<'_, '_>, expected: &Expected<'_>) -> Result<(), Ver
 /// One string, equal to our `client_id` as sent; an array is refused even if it includes us.
 fn check_aud(payload: Value<'_, '_>, expected: &Expected<'_>) -> Result<(), VerifyError> {
     let aud = payload.get("aud").and_then(Value::as_str);
-    let good = aud.is_some_and(|aud| ct::eq(aud.as_bytes(), expected.audience.as_bytes()));
+    let good = !expected.audience.is_empty()
+        && aud.is_some_and(|aud| ct::eq(aud.as_bytes(), expected.audience.as_bytes()));
     good.then_some(()).ok_or(VerifyError::new(
         Reason::AudienceMismatch,
         Check::Audience,

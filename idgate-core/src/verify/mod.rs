@@ -15,6 +15,7 @@ mod vector_tests;
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use core::fmt;
 
 pub use self::check::{Check, CheckSet, CredentialReport, Report};
 pub use self::evaluate::verify_sd_jwt_vc;
@@ -30,7 +31,8 @@ use crate::time::UnixMillis;
 use crate::verifier::Verifier;
 
 /// What to answer to the wallet once the transition is committed.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Eq, PartialEq)]
+#[must_use = "the wallet waits for its answer"]
 #[non_exhaustive]
 pub enum WalletReply {
     /// 200 `{"status":"ok"}`, with `redirect_uri` when the session has one.
@@ -44,8 +46,20 @@ pub enum WalletReply {
     Refused,
 }
 
+/// Never the response code.
+impl fmt::Debug for WalletReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Accepted { .. } => "Accepted",
+            Self::ErrorNoted => "ErrorNoted",
+            Self::Refused => "Refused",
+        })
+    }
+}
+
 /// One step of a verification.
 #[derive(Debug)]
+#[must_use = "nothing is decided until it is done"]
 #[non_exhaustive]
 pub enum Step {
     /// Commit the transition, then answer the wallet.
@@ -65,7 +79,7 @@ pub struct Decision {
 }
 
 /// A verification under way.
-#[derive(Debug)]
+#[must_use = "nothing is decided until it is done"]
 pub struct Verification<'s> {
     verifier: &'s Verifier,
     session: &'s Session,
@@ -101,6 +115,13 @@ impl Verifier {
             None => None,
         };
         Ok(Verification { verifier: self, session, answer, response_code, now })
+    }
+}
+
+/// Never the answer.
+impl fmt::Debug for Verification<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Verification({})", self.session.id)
     }
 }
 

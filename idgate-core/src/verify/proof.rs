@@ -153,7 +153,6 @@ pub struct CredentialFacts {
 }
 
 /// A credential of which everything but its status is proved.
-#[derive(Debug)]
 pub(crate) struct AwaitingStatus {
     pub(super) claims: DisclosedClaims,
     pub(super) subject: Vec<Option<String>>,

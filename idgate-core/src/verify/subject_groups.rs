@@ -1,13 +1,13 @@
 //! Credentials about the same person: equal values, position by position (decisions 4).
 
-use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::codec::json::{Kind, Tape};
-use crate::time::days_from_civil;
+use crate::codec::json::{Kind, Tape, Value};
+use crate::request::Decimal;
+use crate::time::UnixMillis;
 
 /// Whether all credentials have the same values; a missing value matches nothing.
 pub(super) fn same_subject(subjects: &[&Vec<Option<String>>]) -> bool {
@@ -17,21 +17,54 @@ pub(super) fn same_subject(subjects: &[&Vec<Option<String>>]) -> bool {
 }
 
 /// A comparable form of a JSON value: NFC, case folding, white-space folding and ISO dates for
-/// strings, the JSON text for the rest. `None` for what identifies nobody: null and the empty text.
+/// strings, exact decimals for numbers, members in any order. `None` for what identifies nobody:
+/// null, the empty text and empty containers.
 pub(super) fn normalise(json: &str) -> Option<String> {
     let mut tape = Tape::default();
     let id = tape.parse(json.as_bytes()).ok()?;
-    let value = tape.value(id);
+    let mut out = String::new();
+    write_normal(tape.value(id), &mut out).then_some(out)
+}
+
+/// Recursion is bounded by the depth that strict JSON may have. `false`: nothing to compare.
+fn write_normal(value: Value<'_, '_>, out: &mut String) -> bool {
     match value.kind() {
-        Kind::Null => None,
+        Kind::Null => false,
+        Kind::Bool => push(out, if value.as_bool() == Some(true) { "true" } else { "false" }),
+        Kind::Number => push(out, &Decimal::parse(value.as_number().unwrap_or("0")).canonical()),
         Kind::String => {
-            let text = value.as_str()?;
-            let text = iso_date(&text).map_or(text.clone(), |date| Cow::Owned(date.into()));
-            let folded = fold(&text);
-            (!folded.is_empty()).then(|| alloc::format!("s:{folded}"))
+            let text = value.as_str().unwrap_or_default();
+            let folded = fold(iso_date(&text).unwrap_or(&text));
+            push(out, &alloc::format!("{folded:?}")) && !folded.is_empty()
         }
-        _ => Some(alloc::format!("j:{json}")),
+        Kind::Array => {
+            let mut elements = value.elements().into_iter().flatten().peekable();
+            let some = elements.peek().is_some();
+            out.push('[');
+            for element in elements {
+                write_normal(element, out);
+                out.push(',');
+            }
+            push(out, "]") && some
+        }
+        Kind::Object => {
+            let members = value.members().into_iter().flatten();
+            let mut members: Vec<_> = members.map(|(name, v)| (name.unescape(), v)).collect();
+            members.sort_by(|(a, _), (b, _)| a.cmp(b));
+            out.push('{');
+            for (name, value) in &members {
+                push(out, &alloc::format!("{name:?}:"));
+                write_normal(*value, out);
+                out.push(',');
+            }
+            push(out, "}") && !members.is_empty()
+        }
     }
+}
+
+fn push(out: &mut String, text: &str) -> bool {
+    out.push_str(text);
+    true
 }
 
 /// Folding can undo normalisation, so it is normalised before and after (Unicode D145).
@@ -42,21 +75,15 @@ fn fold(text: &str) -> String {
     words.join(" ")
 }
 
-/// The date of `YYYY-MM-DD`, also with a time behind it.
+/// The date of `YYYY-MM-DD`, also of a whole RFC 3339 time.
 fn iso_date(text: &str) -> Option<&str> {
     let text = text.trim();
-    let date = text.get(..10)?;
-    let rest = text.get(10..)?;
-    let mut parts = date.split('-');
-    let mut number = |digits: usize| {
-        let part = parts.next()?;
-        let good = part.len() == digits && part.bytes().all(|b| b.is_ascii_digit());
-        good.then(|| part.parse::<u64>().ok()).flatten()
-    };
-    let (year, month, day) = (number(4)?, number(2)?, number(2)?);
+    let (date, rest) = text.split_at_checked(10)?;
+    let midnight = if rest.is_empty() { "T00:00:00Z" } else { rest };
     // Days repeat every 400 years: any year is as good as one after 1970.
-    days_from_civil(2000 + year % 400, month, day)?;
-    (rest.is_empty() || rest.starts_with(['T', 't', ' '])).then_some(date)
+    let year: u64 = date.get(..4)?.parse().ok()?;
+    let moved = alloc::format!("{}{}{midnight}", 2000 + year % 400, date.get(4..)?);
+    UnixMillis::parse_rfc3339(&moved).map(|_| date)
 }
 
 #[cfg(test)]
@@ -80,6 +107,8 @@ mod tests {
         assert!(same(r#""1990-05-01""#, r#""1990-05-01T00:00:00Z""#));
         assert!(!same(r#""1990-05-01""#, r#""1990-05-02""#));
         assert!(!same(r#""1990-05-01""#, r#""1990-05-01x""#));
+        assert!(!same(r#""1990-05-01""#, r#""1990-05-01 junk""#));
+        assert!(same(r#""1932-02-29T10:00:00+02:00""#, r#""1932-02-29""#));
     }
 
     #[test]
@@ -88,6 +117,16 @@ mod tests {
         assert!(!same(r#""""#, r#"" ""#));
         assert!(!same_subject(&[&alloc::vec![None], &alloc::vec![None]]));
         assert!(!same_subject(&[&Vec::new(), &Vec::new()]));
+        assert!(!same("{}", "{}"));
+        assert!(!same("[]", "[]"));
+    }
+
+    #[test]
+    fn values_inside_containers_are_folded_too() {
+        assert!(same(r#"["DE","\u00fc"]"#, r#"["de","u\u0308"]"#));
+        assert!(same(r#"{"a":1,"b":2.0}"#, r#"{"b":2,"a":1.00}"#));
+        assert!(!same(r#"["a","b"]"#, r#"["b","a"]"#));
+        assert!(same("1990", "1990.0"));
     }
 
     #[test]

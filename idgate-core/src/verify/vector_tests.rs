@@ -113,7 +113,8 @@ fn json_serialization_is_refused() {
     for name in ["json_flattened.json", "json_general.json"] {
         let example = json(folder.join(name));
         let text = example["presentation_kb"].to_string();
-        assert_eq!(SplitSdJwt::split(&text).unwrap_err().reason, Reason::MalformedPresentation);
+        let reason = SplitSdJwt::split(&text).err().map(|error| error.reason);
+        assert_eq!(reason, Some(Reason::MalformedPresentation));
     }
 }
 

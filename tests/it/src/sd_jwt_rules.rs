@@ -745,6 +745,23 @@ fn rule_21_cnf_holds_a_public_key() {
 }
 
 #[test]
+fn rule_21_what_a_wallet_says_of_its_key_beside_it_does_not_matter() {
+    let case = Case::new();
+    for (member, value) in [
+        ("key_ops", json!(["sign"])),
+        ("use", json!("sig")),
+        ("kid", Value::Null),
+        ("alg", json!("ES256")),
+        ("ext", json!(true)),
+    ] {
+        let mut jwk = case.holder.public_jwk();
+        jwk[member] = value;
+        let credential = case.credential().plain("cnf", json!({ "jwk": jwk }));
+        accepted(case.present(&credential.issue(&case.issuer)));
+    }
+}
+
+#[test]
 fn rule_22_typ_of_the_proof_is_kb_jwt() {
     let case = Case::new();
     for bad in [json!("JWT"), json!("dc+sd-jwt"), json!(""), json!(1)] {
@@ -814,6 +831,38 @@ fn rule_25_aud_is_one_string_and_ours() {
         refused(case.present_with(|kb| kb.set("aud", bad)), Reason::AudienceMismatch);
     }
     refused(case.present_with(|kb| drop(kb.claims.remove("aud"))), Reason::AudienceMismatch);
+}
+
+#[test]
+fn rules_25_and_26_an_empty_expectation_is_met_by_nobody() {
+    let case = Case::new();
+    let shown = Presentation::whole(&case.credential().issue(&case.issuer));
+    let now = UnixMillis::from_secs(NOW);
+    for (audience, nonce, reason) in
+        [("", NONCE, Reason::AudienceMismatch), (AUDIENCE, "", Reason::NonceMismatch)]
+    {
+        let mut proof = case.proof(&shown);
+        proof.set("aud", audience);
+        proof.set("nonce", nonce);
+        let text = present(&shown, Some(&proof.sign()));
+        let expected = Expected::new(&case.trust, audience, nonce, now, now);
+        let mut report = CredentialReport::default();
+        let verdict = verify_sd_jwt_vc(&PROVIDERS[0], &text, &expected, &mut report);
+        assert_eq!(verdict.err().map(|error| error.reason), Some(reason));
+    }
+}
+
+#[test]
+fn nothing_that_can_be_printed_holds_a_secret() {
+    let case = Case::new();
+    let now = UnixMillis::from_secs(NOW);
+    let expected = Expected::new(&case.trust, AUDIENCE, NONCE, now, now);
+    assert!(!format!("{expected:?}").contains(NONCE));
+    let verified = accepted(case.present(&case.credential().issue(&case.issuer)));
+    assert!(!format!("{verified:?}").contains("Erika"));
+    let mut tape = idgate_core::codec::json::Tape::default();
+    tape.parse(br#"{"a":"sentinel"}"#).unwrap();
+    assert!(!format!("{tape:?}").contains("sentinel"));
 }
 
 #[test]

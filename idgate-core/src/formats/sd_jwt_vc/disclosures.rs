@@ -12,7 +12,6 @@ use crate::error::VerifyError;
 use crate::verify::Check;
 
 /// Every disclosure under the digest of its text.
-#[derive(Debug)]
 pub(crate) struct DisclosureIndex {
     /// The digests as base64url, `digest_len` bytes each, in the order of the presentation.
     digests: Vec<u8>,
@@ -21,7 +20,7 @@ pub(crate) struct DisclosureIndex {
     sorted: Vec<Entry>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Entry {
     /// The first eight bytes of the digest text: decides nearly every comparison.
     prefix: u64,

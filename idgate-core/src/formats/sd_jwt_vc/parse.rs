@@ -5,6 +5,8 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use zeroize::Zeroizing;
+
 use super::malformed;
 use crate::codec::base64url;
 use crate::codec::json::{JsonError, NodeId, Tape};
@@ -14,7 +16,6 @@ use crate::limits::MAX_DISCLOSURES;
 use crate::verify::Check;
 
 /// The text, split. Nothing is decoded yet.
-#[derive(Debug)]
 pub(crate) struct SplitSdJwt<'a> {
     issuer: CompactJws<'a>,
     key_binding: Option<CompactJws<'a>>,
@@ -27,14 +28,13 @@ pub(crate) struct SplitSdJwt<'a> {
 
 /// The decoded octets of every part, in one buffer: header and payload of both JWTs, then the
 /// disclosures.
-#[derive(Debug)]
 pub(crate) struct Octets {
-    buffer: Vec<u8>,
+    /// Holds claims; wiped when dropped. It never grows, which would leave a copy behind.
+    buffer: Zeroizing<Vec<u8>>,
     parts: Vec<Range<u32>>,
 }
 
 /// Well-formed, not yet authenticated.
-#[derive(Debug)]
 pub(crate) struct ParsedSdJwt<'a> {
     pub(crate) issuer: CompactJws<'a>,
     pub(crate) issuer_header: NodeId,
@@ -46,7 +46,6 @@ pub(crate) struct ParsedSdJwt<'a> {
 }
 
 /// A key binding JWT, well-formed.
-#[derive(Debug)]
 pub(crate) struct ParsedKeyBinding<'a> {
     pub(crate) jws: CompactJws<'a>,
     pub(crate) header: NodeId,
@@ -86,7 +85,7 @@ impl<'a> SplitSdJwt<'a> {
     pub(crate) fn decode(&self) -> Result<Octets, VerifyError> {
         let length = self.bound.len() + self.key_binding.map_or(0, |jws| jws.signing_input.len());
         let mut octets = Octets {
-            buffer: Vec::with_capacity(length / 4 * 3 + 3),
+            buffer: Zeroizing::new(Vec::with_capacity(length / 4 * 3 + 3)),
             parts: Vec::with_capacity(self.disclosure_count + 4),
         };
         octets.push(self.issuer.header, Check::IssuerJwt)?;

@@ -17,7 +17,6 @@ const NEVER_DISCLOSED: &[&str] =
     &["iss", "nbf", "exp", "cnf", "vct", "vct#integrity", "aka_vcts", "status"];
 
 /// A payload whose digests are all accounted for.
-#[derive(Debug)]
 pub(crate) struct ProcessedPayload<'t, 'a> {
     tape: &'t Tape<'a>,
     root: Value<'t, 'a>,

@@ -8,7 +8,10 @@ use alloc::vec::Vec;
 use crate::crypto::Alg;
 use crate::error::{ErrorCode, RequestError};
 use crate::ids::{DocType, IssuerId, NameSpace};
-use crate::limits::{MAX_CLAIMS, MAX_CREDENTIAL_ID_CHARS};
+use crate::limits::{
+    MAX_CLAIM_NAME_CHARS, MAX_CLAIMS, MAX_CREDENTIAL_ID_CHARS, MAX_PATTERNS_CHARS,
+    MAX_SUBJECT_CLAIM_PATHS, MIN_PATTERN_COST_CHARS,
+};
 use crate::request::claim_path::is_claim_name;
 use crate::request::fields::{Field, member_path};
 use crate::request::{ClaimFilter, ClaimPath, CredentialFormat, CredentialRequest};
@@ -75,8 +78,13 @@ pub(super) fn parse_legacy(root: &Field<'_, '_>) -> Result<Draft, RequestError> 
     Ok(Draft { path: root.path.clone(), request, subject_claim_paths: None })
 }
 
-/// The `index`-th credential of the custom form.
-pub(super) fn parse(field: &Field<'_, '_>, index: usize) -> Result<Draft, RequestError> {
+/// The `index`-th credential of the custom form. `pattern_chars` counts the
+/// patterns of the whole request.
+pub(super) fn parse(
+    field: &Field<'_, '_>,
+    index: usize,
+    pattern_chars: &mut usize,
+) -> Result<Draft, RequestError> {
     field.refuse_unknown(&FIELDS)?;
     let format = parse_format(&field.required("format")?)?;
     let issuer_id = IssuerId::new(field.required("issuer_id")?.string()?);
@@ -89,7 +97,7 @@ pub(super) fn parse(field: &Field<'_, '_>, index: usize) -> Result<Draft, Reques
         namespace: parse_mdoc_name(field, "namespace", format)?.map(NameSpace::new),
         doc_type: parse_mdoc_name(field, "doc_type", format)?.map(DocType::new),
         subject_claim_paths: Vec::new(),
-        claim_filters: parse_claim_filters(field, &claims)?,
+        claim_filters: parse_claim_filters(field, &claims, pattern_chars)?,
         claims,
         vct: Vec::new(),
     };
@@ -121,6 +129,9 @@ fn parse_claims(field: &Field<'_, '_>) -> Result<Vec<String>, RequestError> {
         let name = element.string()?;
         if !is_claim_name(&name) {
             return Err(element.invalid("must match ^[A-Za-z0-9_]+$"));
+        }
+        if name.len() > MAX_CLAIM_NAME_CHARS {
+            return Err(element.invalid("must have at most 255 characters"));
         }
         push_claim(&mut claims, &name);
         if claims.len() > MAX_CLAIMS {
@@ -173,8 +184,8 @@ fn parse_subject_claim_paths(
 ) -> Result<Option<Vec<ClaimPath>>, RequestError> {
     let Some(field) = field.member("subject_claim_paths") else { return Ok(None) };
     let elements = field.elements()?;
-    if elements.len() > MAX_CLAIMS {
-        return Err(field.invalid("must name at most 100 claims"));
+    if elements.len() > MAX_SUBJECT_CLAIM_PATHS {
+        return Err(field.invalid("must name at most 10 claims"));
     }
     let parse = |element: &Field<'_, '_>| {
         let path = ClaimPath::parse(&element.string()?)
@@ -190,14 +201,26 @@ fn parse_subject_claim_paths(
 fn parse_claim_filters(
     field: &Field<'_, '_>,
     claims: &[String],
+    pattern_chars: &mut usize,
 ) -> Result<Vec<(String, ClaimFilter)>, RequestError> {
     let Some(field) = field.member("claim_filters") else { return Ok(Vec::new()) };
     let mut filters = Vec::new();
     for (name, value) in field.members()? {
         let Some(claim) = claims.iter().find(|claim| name.is(claim)) else {
-            return Err(field.invalid("must name claims of the same credential only"));
+            let rule = "must name claims of the same credential only";
+            return Err(field.invalid_name(&name.unescape(), rule));
         };
-        let filter = ClaimFilter::parse(&Field::new(value, field.path_of(claim)))?;
+        let filter = Field::new(value, field.path_of(claim));
+        if let Some(pattern) = filter.member("pattern") {
+            let cost = pattern.string()?.chars().count().max(MIN_PATTERN_COST_CHARS);
+            *pattern_chars = pattern_chars.saturating_add(cost);
+            if *pattern_chars > MAX_PATTERNS_CHARS {
+                let rule = "goes beyond the 32 patterns, or 2048 characters of long patterns, that \
+                            a request may have";
+                return Err(pattern.invalid(rule));
+            }
+        }
+        let filter = ClaimFilter::parse(&filter)?;
         filters.push((claim.clone(), filter));
     }
     Ok(filters)

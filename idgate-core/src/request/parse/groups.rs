@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::RequestError;
+use crate::limits::MAX_GROUPS;
 use crate::request::fields::Field;
 use crate::request::parse::credential::Draft;
 use crate::request::{ClaimPath, CredentialFormat};
@@ -15,7 +16,11 @@ pub(super) fn parse_groups(
     drafts: &[Draft],
 ) -> Result<Vec<Vec<String>>, RequestError> {
     let Some(field) = root.member("same_subject_groups") else { return Ok(Vec::new()) };
-    field.elements()?.iter().map(|group| parse_group(group, drafts)).collect()
+    let groups = field.elements()?;
+    if groups.len() > MAX_GROUPS {
+        return Err(field.invalid("must have at most 50 groups"));
+    }
+    groups.iter().map(|group| parse_group(group, drafts)).collect()
 }
 
 fn parse_group(field: &Field<'_, '_>, drafts: &[Draft]) -> Result<Vec<String>, RequestError> {

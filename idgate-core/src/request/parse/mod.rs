@@ -98,8 +98,9 @@ fn parse_credentials(root: &Field<'_, '_>) -> Result<Vec<Draft>, RequestError> {
         return Err(field.invalid("must have 1 to 10 items"));
     }
     let mut drafts: Vec<Draft> = Vec::with_capacity(credentials.len());
+    let mut pattern_chars = 0;
     for (index, credential) in credentials.iter().enumerate() {
-        let draft = credential::parse(credential, index)?;
+        let draft = credential::parse(credential, index, &mut pattern_chars)?;
         if drafts.iter().any(|other| other.request.id == draft.request.id) {
             let path = credential.path_of("id");
             return Err(RequestError::new(ErrorCode::InvalidRequest, path, "must be unique"));

@@ -314,15 +314,40 @@ fn namespace_and_doc_type_are_refused_for_sd_jwt() {
 
 #[test]
 fn claim_filters_are_for_claims_of_the_same_credential() {
-    invalid(&sd_jwt(json!({"claim_filters": {"b": {}}})), "credentials[0].claim_filters");
+    invalid(&sd_jwt(json!({"claim_filters": {"b": {}}})), "credentials[0].claim_filters.b");
+    invalid(&sd_jwt(json!({"claim_filters": {"b c": {}}})), "credentials[0].claim_filters");
     invalid(&sd_jwt(json!({"claim_filters": []})), "credentials[0].claim_filters");
     invalid(&sd_jwt(json!({"claim_filters": {"a": true}})), "credentials[0].claim_filters.a");
     invalid(
         &sd_jwt(json!({"claim_filters": {"a": {"not": {}}}})),
-        "credentials[0].claim_filters.a",
+        "credentials[0].claim_filters.a.not",
     );
     let body = sd_jwt(json!({"claim_filters": {"a": {"minimum": "1"}}}));
     invalid(&body, "credentials[0].claim_filters.a.minimum");
+}
+
+#[test]
+fn a_request_has_at_most_32_patterns() {
+    let body = |first: usize, second: usize| {
+        let credential = |patterns: usize| {
+            let names: Vec<String> = (0..patterns).map(|n| format!("c{n}")).collect();
+            let filters = names.iter().map(|name| (name.clone(), json!({"pattern": "^a"})));
+            json!({"claims": names, "claim_filters": Value::Object(filters.collect())})
+        };
+        let mut body = pair(json!({}), credential(first));
+        body["credentials"][1] = changed(body["credentials"][1].take(), credential(second));
+        body
+    };
+    assert!(parse(&body(20, 12).to_string(), true).is_ok());
+    // Members in the order of the text: c9 is the last of 13.
+    invalid(&body(20, 13), "credentials[1].claim_filters.c9.pattern");
+    let mut long = body(9, 0);
+    long["credentials"][1]["claims"] = json!(["x"]);
+    for n in 0..9 {
+        long["credentials"][0]["claim_filters"][format!("c{n}")]["pattern"] =
+            json!("a".repeat(256));
+    }
+    invalid(&long, "credentials[0].claim_filters.c8.pattern");
 }
 
 #[test]
@@ -440,4 +465,17 @@ fn an_sd_jwt_id_equal_to_a_doc_type_cannot_be_expressed() {
 #[test]
 fn the_legacy_form_needs_default_claims() {
     invalid(&legacy(json!({"issuer_id": "two"})), "issuer_id");
+}
+
+#[test]
+fn long_arrays_names_paths_and_groups_are_bounded() {
+    let of = |path: &str| format!("credentials[0].{path}");
+    let enumeration = json!({"claim_filters": {"a": {"enum": vec![0; 1001]}}});
+    invalid(&sd_jwt(enumeration), &of("claim_filters.a.enum"));
+    invalid(&sd_jwt(json!({"claims": ["a".repeat(256)]})), &of("claims[0]"));
+    let paths: Vec<_> = (0..11).map(|n| format!("claim_{n}")).collect();
+    invalid(&sd_jwt(json!({"subject_claim_paths": paths})), &of("subject_claim_paths"));
+    let mut body = sd_jwt(json!({}));
+    body["same_subject_groups"] = json!(vec![["x", "y"]; 51]);
+    invalid(&body, "same_subject_groups");
 }

@@ -122,7 +122,8 @@ fn an_error_answer_needs_its_state() {
     refused(FORM, "error=&state=s", "error is empty");
     refused(FORM, "error=e&state=", "state is empty");
     refused(JSON, r#"{"error":1,"state":"s"}"#, "error must be a string");
-    refused(JSON, r#"{"error":null,"state":"s"}"#, "error must be a string");
+    // A null error is an absent one.
+    refused(JSON, r#"{"error":null,"state":"s"}"#, "vp_token is missing");
 }
 
 #[test]
@@ -230,7 +231,7 @@ fn depth_is_limited_everywhere() {
     let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
     refused(FORM, &encoded(&deep, "{}"), "vp_token is not valid JSON");
     refused(FORM, &encoded("a", &format!("{{\"a\":{deep}}}")), "submission is not valid JSON");
-    refused(JSON, &format!("{{\"a\":{deep}}}"), "not valid JSON");
+    refused(JSON, &format!("{{\"a\":{deep}}}"), "nests JSON deeper than 32");
 }
 
 #[test]
