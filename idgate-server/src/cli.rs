@@ -14,10 +14,10 @@ use crate::admin::trust::{self, TrustCommand};
 use crate::admin::verify::{self, VerifyOptions};
 use crate::admin::{Failure, Output, settings};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, SETTINGS, Setting, Settings, environment};
+use crate::config::{Config, DataDir, SETTINGS, Setting, Settings, environment, unknown_variables};
 use crate::demo::{self, DemoOptions};
 use crate::serve;
-use crate::store::{OperatorStore, SqliteStore, Store};
+use crate::store::{self, OperatorStore, SqliteStore, Store};
 
 /// The verifier side of OpenID4VP as a gateway.
 #[derive(Parser)]
@@ -67,14 +67,12 @@ enum ConfigCommand {
 /// Runs the program with these arguments, the first of which is its name. The exit code is 0 ok,
 /// 1 error, 2 usage, 3 integrity failure or refused, 4 not found.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let (cli, flags) = match parse(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let (cli, flags) = match parse(args.clone()) {
         Ok(parsed) => parsed,
-        Err(error) => {
-            // Help and version arrive here too, with code 0.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
+        Err(error) => return explain_usage(&error, args.iter().any(|arg| arg == "--json")),
     };
+    unknown_variables(environment()).for_each(|warning| warn(&warning));
     match cli.command {
         Command::Serve => run_server(&cli.common, &flags),
         Command::Demo(options) => demo::run(options, cli.common.json),
@@ -83,6 +81,22 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         command => finish(run_command(command, &cli.common, &flags), cli.common.json),
     }
+}
+
+/// Why the arguments are none. Help and version arrive here too, with code 0.
+fn explain_usage(error: &clap::Error, json: bool) -> ExitCode {
+    if json && error.use_stderr() {
+        let text = error.render().to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+        return Failure::Usage(text.to_owned()).report(json);
+    }
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// Whether somebody reads it is not our concern.
+fn warn(warning: &str) {
+    let _ = writeln!(io::stderr(), "warning: {warning}");
 }
 
 /// Our commands and flags, and one flag for each setting. A secret has a flag for its file only:
@@ -121,15 +135,12 @@ fn given(matches: &ArgMatches, setting: &Setting) -> Option<(String, String)> {
 
 fn run_server(common: &Common, flags: &BTreeMap<String, String>) -> ExitCode {
     let settings = Settings::collect(flags, environment(), common.config.as_deref());
-    let config = settings.and_then(|settings| {
-        for warning in settings::unknown_variables(&settings) {
-            let _ = writeln!(io::stderr(), "warning: {warning}");
+    match settings.and_then(|settings| Config::new(&settings)) {
+        Ok(config) => {
+            store::exposed(&config.data_dir).iter().for_each(|warning| warn(warning));
+            serve::run(&config, common.json, open_store)
         }
-        Config::new(&settings)
-    });
-    match config {
-        Ok(config) => serve::run(&config, open_store),
-        Err(error) => finish(Err(Failure::Error(error)), false),
+        Err(error) => Failure::Error(error).report(common.json),
     }
 }
 
@@ -145,36 +156,44 @@ fn run_command(
     flags: &BTreeMap<String, String>,
 ) -> Result<Output, Failure> {
     let settings = Settings::collect(flags, environment(), common.config.as_deref())?;
-    let config = Config::new(&settings)?;
-    let open = || OperatorStore::open(&config.data_dir, config.instance_key.as_ref());
     let now = SystemClock.now();
     match command {
-        Command::Client(command) => client::run(command, &mut open()?, now),
-        Command::Trust(command) => trust::run(command, &mut open()?, now),
-        Command::Config(ConfigCommand::Check) => Ok(settings::check(&settings)),
+        Command::Client(command) => {
+            let mut store = open_directory(&settings, command.creates())?;
+            client::run(command, &mut store, now)
+        }
+        Command::Trust(command) => {
+            let mut store = open_directory(&settings, command.creates())?;
+            trust::run(command, &mut store, now)
+        }
+        Command::Config(ConfigCommand::Check) => {
+            Ok(settings::check(&settings, &Config::new(&settings)?))
+        }
         // These speak for themselves and were started before.
         Command::Serve | Command::Demo(_) | Command::Verify(_) => Ok(Output::default()),
     }
 }
 
+/// The data directory, which only a command that `creates` something makes.
+fn open_directory(settings: &Settings, creates: bool) -> Result<OperatorStore, Failure> {
+    let DataDir { path, instance_key } = DataDir::new(settings)?;
+    store::exposed(&path).iter().for_each(|warning| warn(warning));
+    let open = if creates { OperatorStore::open } else { OperatorStore::open_existing };
+    Ok(open(&path, instance_key.as_ref())?)
+}
+
 /// Prints the outcome and gives its exit code. With `--json`, stdout has one object either way.
 fn finish(outcome: Result<Output, Failure>, json: bool) -> ExitCode {
-    let mut stdout = io::stdout().lock();
-    let (object, text, code) = match &outcome {
-        Ok(output) => {
-            for warning in &output.warnings {
-                let _ = writeln!(io::stderr(), "warning: {warning}");
-            }
-            (output.json.clone(), &*output.text, output.code)
-        }
-        Err(failure) => {
-            let _ = writeln!(io::stderr(), "error: {failure}");
-            (serde_json::json!({ "error": failure.to_string() }), "", failure.code())
-        }
+    let output = match outcome {
+        Ok(output) => output,
+        Err(failure) => return failure.report(json),
     };
-    let written = if json { writeln!(stdout, "{object}") } else { write!(stdout, "{text}") };
+    output.warnings.iter().for_each(|warning| warn(warning));
+    let mut stdout = io::stdout().lock();
+    let written =
+        if json { writeln!(stdout, "{}", output.json) } else { write!(stdout, "{}", output.text) };
     match written.and_then(|()| stdout.flush()) {
-        Ok(()) => ExitCode::from(code),
+        Ok(()) => ExitCode::from(output.code),
         // Secrets are shown once: whoever asked must learn that they got lost.
         Err(_) => ExitCode::FAILURE,
     }

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 pub use self::rules::Cidr;
-pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value};
+pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
 use crate::seal::InstanceKey;
 
 /// How strict the gateway is about trust material.
@@ -75,6 +75,28 @@ pub struct Config {
     pub log_format: LogFormat,
 }
 
+/// What an operator command needs to know: nothing about the server can be in its way.
+#[derive(Clone, Debug)]
+pub struct DataDir {
+    /// Databases and instance key.
+    pub path: PathBuf,
+    /// The key that seals; `None`: the one in the data directory.
+    pub instance_key: Option<InstanceKey>,
+}
+
+impl DataDir {
+    /// Checks these two of `settings`.
+    ///
+    /// # Errors
+    /// What is wrong, where it stands and what to do.
+    pub fn new(settings: &Settings) -> Result<Self, String> {
+        Ok(Self {
+            path: required(settings, "data_dir", non_empty)?.into(),
+            instance_key: optional(settings, "instance_key", instance_key)?,
+        })
+    }
+}
+
 impl Config {
     /// Reads flags (by key), this process's environment and the settings file.
     ///
@@ -90,13 +112,14 @@ impl Config {
     /// What is wrong, where it stands and what to do.
     pub fn new(settings: &Settings) -> Result<Self, String> {
         refuse_what_is_not_there(settings)?;
+        let DataDir { path: data_dir, instance_key } = DataDir::new(settings)?;
         let config = Self {
-            data_dir: required(settings, "data_dir", non_empty)?.into(),
+            data_dir,
             listen: required(settings, "listen", rules::listen)?,
             base_url: optional(settings, "base_url", rules::base_url)?,
             behind_tls_proxy: required(settings, "behind_tls_proxy", rules::yes_no)?,
             environment: required(settings, "environment", environment_name)?,
-            instance_key: optional(settings, "instance_key", instance_key)?,
+            instance_key,
             rate_limits: required(settings, "rate_limits", rules::on_off)?,
             trusted_proxies: required(settings, "trusted_proxies", rules::cidrs)?,
             webhook_allow_cidrs: required(settings, "webhook_allow_cidrs", rules::cidrs)?,

@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::admin::Failure;
 use crate::app::{App, AppError};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
@@ -87,22 +88,21 @@ pub async fn start_with_limits(
 }
 
 /// Runs the gateway of `idgate serve` until a signal ends it. `open_store` is called once logging
-/// works; its error says what to do.
+/// works; its error says what to do. `json`: what goes to stdout is a JSON object.
 pub fn run(
     config: &Config,
+    json: bool,
     open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<dyn Store>, String>,
 ) -> ExitCode {
-    match run_until_signal(config, open_store) {
+    match run_until_signal(config, json, open_store) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::FAILURE
-        }
+        Err(error) => Failure::Error(error).report(json),
     }
 }
 
 fn run_until_signal(
     config: &Config,
+    json: bool,
     open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<dyn Store>, String>,
 ) -> Result<(), String> {
     log::init(config)?;
@@ -112,13 +112,14 @@ fn run_until_signal(
         .enable_all()
         .build()
         .map_err(|error| format!("cannot start threads: {error}"))?;
-    let served = runtime.block_on(serve_until_signal(config, clock, store));
+    let served = runtime.block_on(serve_until_signal(config, json, clock, store));
     runtime.shutdown_timeout(LAST_WORDS);
     served
 }
 
 async fn serve_until_signal(
     config: &Config,
+    json: bool,
     clock: Arc<dyn Clock>,
     store: Arc<dyn Store>,
 ) -> Result<(), String> {
@@ -126,11 +127,16 @@ async fn serve_until_signal(
     // Before the announcement: who reads it may signal at once.
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
+    let mut hang_up = signal(SignalKind::hangup()).map_err(cannot)?;
     let running = start(config, clock, store).await?;
-    announce(running.base_url());
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    announce(running.base_url(), json);
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+            // A terminal that closes, or a manager that asks for what this version does not have.
+            _ = hang_up.recv() => tracing::info!("SIGHUP is ignored: there is nothing to reload"),
+        }
     }
     tracing::info!("stopping");
     tokio::select! {
@@ -142,9 +148,13 @@ async fn serve_until_signal(
 }
 
 /// The one line on stdout. Whether somebody reads it is not our concern.
-fn announce(base_url: &str) {
+fn announce(base_url: &str, json: bool) {
     let mut stdout = io::stdout().lock();
-    let _ = writeln!(stdout, "listening on {base_url}");
+    let _ = if json {
+        writeln!(stdout, "{}", serde_json::json!({ "base_url": base_url }))
+    } else {
+        writeln!(stdout, "listening on {base_url}")
+    };
     let _ = stdout.flush();
 }
 

@@ -35,6 +35,13 @@ pub enum ClientCommand {
     },
 }
 
+impl ClientCommand {
+    /// Whether it may be the first on a data directory.
+    pub const fn creates(&self) -> bool {
+        matches!(self, Self::Create { .. })
+    }
+}
+
 /// Carries out `command`.
 ///
 /// # Errors

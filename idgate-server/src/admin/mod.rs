@@ -6,8 +6,10 @@ pub mod trust;
 pub mod verify;
 
 use std::fmt;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::store::StoreError;
 
@@ -49,6 +51,18 @@ impl Failure {
             Self::Usage(_) => 2,
             Self::NotFound(_) => 4,
         }
+    }
+}
+
+impl Failure {
+    /// Tells people on stderr and, with `--json`, programs on stdout.
+    pub fn report(&self, json: bool) -> ExitCode {
+        // Whether somebody reads it is not our concern: the exit code says it too.
+        let _ = writeln!(io::stderr(), "error: {self}");
+        if json {
+            let _ = writeln!(io::stdout(), "{}", json!({ "error": self.to_string() }));
+        }
+        ExitCode::from(self.code())
     }
 }
 

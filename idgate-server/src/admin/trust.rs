@@ -35,6 +35,13 @@ pub enum TrustCommand {
     Check,
 }
 
+impl TrustCommand {
+    /// Whether it may be the first on a data directory.
+    pub const fn creates(&self) -> bool {
+        matches!(self, Self::Add(_))
+    }
+}
+
 /// The arguments of `trust add`.
 #[derive(Args, Debug)]
 pub struct AddTrust {
@@ -100,6 +107,8 @@ fn add(store: &mut OperatorStore, arguments: AddTrust, now: UnixMillis) -> Resul
     ] {
         names.iter().flatten().try_for_each(|name| check_name(what, name, 512))?;
     }
+    arguments.iss.iter().try_for_each(|iss| check_name("--iss", iss, 512))?;
+    arguments.claims.iter().flatten().try_for_each(|name| check_claim(name))?;
     let change = TrustChange {
         iss: arguments.iss,
         vct: arguments.vct,
@@ -163,7 +172,7 @@ fn check(store: &OperatorStore) -> Result<Output, Failure> {
         problems.len(),
         warnings.len()
     );
-    let json = json!({ "entries": records.len(), "problems": problems, "warnings": warnings });
+    let json = json!({ "checked": records.len(), "problems": problems, "warnings": warnings });
     let code = if problems.is_empty() { 0 } else { 3 };
     Ok(Output { json, text, warnings, code })
 }
@@ -271,6 +280,14 @@ fn not_found(issuer_id: &str) -> Failure {
     Failure::NotFound(format!(
         "there is no trust entry {issuer_id}; `idgate trust list` shows them all"
     ))
+}
+
+/// Another name could never be requested.
+fn check_claim(name: &str) -> Result<(), Failure> {
+    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!("--claims {name}: claim names match ^[A-Za-z0-9_]+$")))
 }
 
 fn country(text: &str) -> Result<String, String> {

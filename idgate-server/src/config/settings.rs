@@ -150,7 +150,6 @@ pub struct Value {
 #[derive(Default)]
 pub struct Settings {
     values: BTreeMap<&'static str, Value>,
-    unknown: Vec<String>,
 }
 
 impl Settings {
@@ -168,9 +167,7 @@ impl Settings {
         if let Some(path) = file {
             settings.take(from_file(path)?)?;
         }
-        let (given, unknown) = from_environment(environment);
-        settings.take(given)?;
-        settings.unknown = unknown;
+        settings.take(from_environment(environment).0)?;
         settings.take(from_flags(flags))?;
         Ok(settings)
     }
@@ -184,15 +181,14 @@ impl Settings {
         })
     }
 
-    /// Environment variables with our prefix that are no settings: misspelt, or somebody else's.
-    pub fn unknown_variables(&self) -> &[String] {
-        &self.unknown
-    }
-
     /// Takes one source over what weaker sources said.
     fn take(&mut self, source: Vec<Given>) -> Result<(), String> {
         let mut taken: Vec<&'static str> = Vec::new();
         for Given { setting, text, origin, names_a_file } in source {
+            if setting.secret && text.is_empty() {
+                // As an unset variable of a template leaves it.
+                continue;
+            }
             if taken.contains(&setting.key) {
                 return Err(format!(
                     "{origin}: {} is also given directly; remove one of the two",
@@ -205,6 +201,15 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// Environment variables with our prefix that are no settings: misspelt, or somebody else's. A
+/// misspelt one would silently leave the default in force.
+pub fn unknown_variables(
+    environment: impl IntoIterator<Item = (String, String)>,
+) -> impl Iterator<Item = String> {
+    let names = from_environment(environment).1.into_iter();
+    names.map(|name| format!("{name} is set, and there is no such setting"))
 }
 
 /// One value as a source gave it.

@@ -5,11 +5,16 @@
 mod client;
 mod story;
 
+use std::fs::DirBuilder;
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::admin::Failure;
 use crate::clock::{Clock, SystemClock};
 
 /// The options of `idgate demo`.
@@ -24,10 +29,7 @@ pub struct DemoOptions {
 pub fn run(options: DemoOptions, json: bool) -> ExitCode {
     match walk(options, json) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _unread = writeln!(io::stderr(), "error: {error}");
-            ExitCode::FAILURE
-        }
+        Err(error) => Failure::Error(error).report(json),
     }
 }
 
@@ -39,19 +41,38 @@ fn walk(options: DemoOptions, json: bool) -> Result<(), String> {
         .map_err(|error| format!("cannot start threads: {error}"))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     runtime.block_on(async {
-        let stage = story::Stage::set(&folder.0, clock).await?;
-        let ending = stage.play(json).await?;
-        if json {
-            say(&ending.to_string());
+        let cannot = |error| format!("cannot listen for signals: {error}");
+        // From here on they end the demo in an orderly way: its folder must go.
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
+        tokio::select! {
+            ended = show(&folder, clock, options, json) => ended,
+            _ = interrupt.recv() => Ok(()),
+            _ = terminate.recv() => Ok(()),
         }
-        if !options.once {
-            stage.invite();
-            // Ctrl-C ends the demo; a failure to listen for it does the same.
-            let _ended = tokio::signal::ctrl_c().await;
-        }
-        stage.strike().await;
-        Ok(())
     })
+}
+
+/// The walk; then serves on, unless it is to be shown once.
+async fn show(
+    folder: &ThrowAway,
+    clock: Arc<dyn Clock>,
+    options: DemoOptions,
+    json: bool,
+) -> Result<(), String> {
+    let stage = story::Stage::set(&folder.0, clock).await?;
+    let ending = stage.play(json).await?;
+    if json {
+        say(&ending.to_string());
+    }
+    if options.once {
+        stage.strike().await;
+        return Ok(());
+    }
+    if !json {
+        stage.invite();
+    }
+    std::future::pending().await
 }
 
 /// A line on stdout; whether somebody reads it is not our concern.
@@ -68,7 +89,8 @@ impl ThrowAway {
         getrandom::fill(&mut random).map_err(|error| format!("no random bytes: {error}"))?;
         let name = format!("idgate-demo-{:016x}", u64::from_be_bytes(random));
         let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let made = DirBuilder::new().mode(0o700).create(&folder);
+        made.map_err(|error| format!("{}: {error}", folder.display()))?;
         Ok(Self(folder))
     }
 }

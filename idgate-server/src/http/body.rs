@@ -1,7 +1,7 @@
 //! Request bodies, read to a limit and within a time: the declared length is judged before a byte
 //! is read, the real one while it arrives.
 
-use std::sync::Arc;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -9,23 +9,33 @@ use http_body_util::BodyExt;
 use hyper::HeaderMap;
 use hyper::body::{Body, Incoming};
 use hyper::header::CONTENT_TYPE;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
-/// Bodies up to here are free; longer ones take a permit while they are held.
+use super::large::Large;
+
+/// Bodies up to here are free; longer ones take a place while they are held.
 const LARGE_FROM: usize = 64 * 1024;
 
 /// A whole body.
 pub(crate) struct Received {
     pub(crate) bytes: Bytes,
     /// There for a large one; to be dropped with it.
-    pub(crate) permit: Option<OwnedSemaphorePermit>,
+    pub(crate) places: Option<Places>,
+}
+
+/// What a large body takes until it is judged: a place among its peer's, one among all.
+pub(crate) struct Places {
+    _arrived: Option<OwnedSemaphorePermit>,
+    _verifying: OwnedSemaphorePermit,
 }
 
 /// How much may be read, how long, and out of which budget.
 pub(crate) struct Bounds<'a> {
     pub(crate) bytes: usize,
     pub(crate) time: Duration,
-    pub(crate) large: &'a Arc<Semaphore>,
+    pub(crate) large: &'a Large,
+    /// Whose place a large one takes; `None` for a trusted proxy, which has no limit.
+    pub(crate) peer: Option<IpAddr>,
 }
 
 /// Why a body was not read.
@@ -68,22 +78,21 @@ pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
 }
 
 async fn collect(mut body: Incoming, bounds: &Bounds<'_>) -> Result<Received, BodyError> {
-    let mut bytes = next_data(&mut body).await?.unwrap_or_default();
-    let mut permit = admit(bytes.len(), None, bounds)?;
+    let bytes = next_data(&mut body).await?.unwrap_or_default();
+    let mut place = admit(bytes.len(), None, bounds).await?;
     if body.is_end_stream() {
-        return Ok(Received { bytes, permit });
+        return complete(bytes, place, bounds);
     }
     let mut whole = BytesMut::from(bytes);
     while let Some(data) = next_data(&mut body).await? {
-        permit = admit(whole.len().saturating_add(data.len()), permit, bounds)?;
+        place = admit(whole.len().saturating_add(data.len()), place, bounds).await?;
         whole.extend_from_slice(&data);
     }
-    bytes = whole.freeze();
-    Ok(Received { bytes, permit })
+    complete(whole.freeze(), place, bounds)
 }
 
 /// Whether a body may grow to `length`.
-fn admit(
+async fn admit(
     length: usize,
     held: Option<OwnedSemaphorePermit>,
     bounds: &Bounds<'_>,
@@ -91,10 +100,25 @@ fn admit(
     if length > bounds.bytes {
         return Err(BodyError::TooLarge);
     }
-    if length <= LARGE_FROM || held.is_some() {
-        return Ok(held);
+    match bounds.peer {
+        Some(peer) if length > LARGE_FROM && held.is_none() => {
+            bounds.large.arrive(peer).await.map(Some).ok_or(BodyError::Busy)
+        }
+        _ => Ok(held),
     }
-    bounds.large.clone().try_acquire_owned().map(Some).map_err(|_| BodyError::Busy)
+}
+
+/// A large body may be verified only now that it is there: who sends slowly holds up nobody.
+fn complete(
+    bytes: Bytes,
+    arrived: Option<OwnedSemaphorePermit>,
+    bounds: &Bounds<'_>,
+) -> Result<Received, BodyError> {
+    if bytes.len() <= LARGE_FROM {
+        return Ok(Received { bytes, places: None });
+    }
+    let verifying = bounds.large.verify().ok_or(BodyError::Busy)?;
+    Ok(Received { bytes, places: Some(Places { _arrived: arrived, _verifying: verifying }) })
 }
 
 async fn next_data(body: &mut Incoming) -> Result<Option<Bytes>, BodyError> {

@@ -18,7 +18,7 @@ use super::auth::{self, Authorized, Scope};
 use super::body::{self, BodyError, Bounds, Received};
 use super::error::HttpError;
 use super::json::Body;
-use super::{Gateway, peer, router};
+use super::{Gateway, head, peer, router};
 use crate::clock::Stopwatch;
 use crate::entropy::OsEntropy;
 use crate::log::RequestLine;
@@ -31,6 +31,8 @@ pub(crate) struct Call<'a> {
     pub(crate) gateway: &'a Gateway,
     pub(crate) head: &'a Parts,
     pub(crate) trace: &'a mut Trace,
+    /// Who sends it, as far as trusted proxies say.
+    peer: IpAddr,
     body: Incoming,
 }
 
@@ -54,10 +56,12 @@ impl<'a> Call<'a> {
 
     /// Reads the body, once every check before it passed.
     pub(crate) async fn read_body(self, limit: usize) -> Result<Received, BodyError> {
+        let trusted = peer::is_trusted(self.peer, &self.gateway.trusted_proxies);
         let bounds = Bounds {
             bytes: limit,
             time: self.gateway.limits.body_timeout,
-            large: &self.gateway.large_responses,
+            large: &self.gateway.large,
+            peer: (!trusted).then(|| peer::limit_key(self.peer)),
         };
         let received = body::read(self.body, bounds).await;
         self.trace.body_read = received.is_ok();
@@ -75,8 +79,9 @@ pub(crate) async fn answer(
     let (head, body) = request.into_parts();
     let has_body = !body.is_end_stream();
     let mut trace = Trace::default();
-    let call = Call { gateway, head: &head, trace: &mut trace, body };
-    let limited = tokio::time::timeout(gateway.limits.request_timeout, router::dispatch(call));
+    let peer = peer::client(connection, &head.headers, &gateway.trusted_proxies);
+    let call = Call { gateway, head: &head, trace: &mut trace, peer, body };
+    let limited = tokio::time::timeout(gateway.limits.request_timeout, check_and_dispatch(call));
     let outcome = match unpanicked(limited).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_late)) => Err(HttpError::temporarily_unavailable().closing()),
@@ -89,9 +94,13 @@ pub(crate) async fn answer(
     }
     let request_id = random_id("req_", &mut OsEntropy).unwrap_or_default();
     add_common_headers(&mut response, &request_id);
-    let peer = peer::client(connection, &head.headers, &gateway.trusted_proxies);
     log(&trace, &head, &response, &request_id, peer, watch.elapsed_us());
     response
+}
+
+async fn check_and_dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    head::check(call.head)?;
+    router::dispatch(call).await
 }
 
 fn refuse(mut error: HttpError, trace: &mut Trace) -> Response<Body> {

@@ -5,16 +5,22 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
+use zeroize::Zeroizing;
 
 /// The body of every answer.
 pub(crate) type Body = Full<Bytes>;
 
-/// A JSON object under construction.
-pub(crate) struct Object(Vec<u8>);
+/// A JSON object under construction. It may carry claims, so its memory is wiped when it is sent.
+pub(crate) struct Object(Zeroizing<Vec<u8>>);
 
 impl Object {
     pub(crate) fn new() -> Self {
-        Self(Vec::with_capacity(256))
+        Self::with_capacity(256)
+    }
+
+    /// With room for `bytes`: an object with claims must not grow, which would leave a copy behind.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self(Zeroizing::new(Vec::with_capacity(bytes)))
     }
 
     pub(crate) fn text(self, name: &'static str, value: &str) -> Self {
@@ -40,7 +46,7 @@ impl Object {
         object
     }
 
-    pub(crate) fn finish(mut self) -> Vec<u8> {
+    pub(crate) fn finish(mut self) -> Zeroizing<Vec<u8>> {
         if self.0.is_empty() {
             self.0.push(b'{');
         }
@@ -49,7 +55,8 @@ impl Object {
     }
 
     fn name(mut self, name: &'static str) -> Self {
-        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        let opening = if self.0.is_empty() { b'{' } else { b',' };
+        self.0.push(opening);
         write_text(&mut self.0, name);
         self.0.push(b':');
         self
@@ -57,8 +64,8 @@ impl Object {
 }
 
 /// An answer with a JSON body.
-pub(crate) fn answer(status: StatusCode, body: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(Full::new(Bytes::from(body)));
+pub(crate) fn answer(status: StatusCode, body: Zeroizing<Vec<u8>>) -> Response<Body> {
+    let mut response = Response::new(Full::new(Bytes::from_owner(body)));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

@@ -1,4 +1,4 @@
-//! A socket that closes politely: after its last byte it goes on reading for a moment. Closing with
+//! A socket that gives up on a peer that reads nothing, and that closes politely: after its last byte it goes on reading for a moment. Closing with
 //! unread input resets the connection, and a peer that still sends an oversized body would then
 //! never see the 413 that explains why (RFC 9112 9.6).
 
@@ -15,9 +15,14 @@ const LINGER: Duration = Duration::from_secs(2);
 /// Twice the largest body: whoever sends more is not waiting for an answer.
 const MAX_DISCARDED: usize = 2 * 1024 * 1024;
 
-/// A stream whose shutdown waits until the peer has closed too, up to a bound.
+/// A stream whose writes must make progress, and whose shutdown waits until the peer has closed
+/// too, up to a bound.
 pub(crate) struct Lingering<T> {
     stream: T,
+    /// How long the peer may take nothing of what is written.
+    patience: Duration,
+    /// Runs while it takes nothing.
+    stalled: Option<Pin<Box<Sleep>>>,
     closing: Option<Closing>,
 }
 
@@ -27,8 +32,24 @@ struct Closing {
 }
 
 impl<T> Lingering<T> {
-    pub(crate) fn new(stream: T) -> Self {
-        Self { stream, closing: None }
+    pub(crate) fn new(stream: T, patience: Duration) -> Self {
+        Self { stream, patience, stalled: None, closing: None }
+    }
+
+    /// The outcome of a write, unless there has been none for too long.
+    fn in_time(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        ready!(stalled.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -48,7 +69,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<T> {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.in_time(written, cx)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -72,7 +94,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<T> {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.in_time(written, cx)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -98,4 +121,34 @@ fn discard<T: AsyncRead + Unpin>(
         }
     }
     Poll::Ready(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_peer_that_reads_nothing_is_given_up() {
+        let (near, _far) = tokio::io::duplex(16);
+        let mut stream = Lingering::new(near, Duration::from_millis(50));
+        let error = stream.write_all(&[0; 64]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_reads_slowly_is_not() {
+        let (near, mut far) = tokio::io::duplex(16);
+        let mut stream = Lingering::new(near, Duration::from_millis(200));
+        let reading = tokio::spawn(async move {
+            for _ in 0..10 {
+                tokio::time::sleep(Duration::from_millis(40)).await;
+                far.read_exact(&mut [0; 16]).await.unwrap();
+            }
+        });
+        stream.write_all(&[0; 160]).await.unwrap();
+        reading.await.unwrap();
+    }
 }

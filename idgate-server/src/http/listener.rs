@@ -74,18 +74,21 @@ async fn connection(
 ) {
     // Without it, small answers may wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
+    let stream = Lingering::new(stream, gateway.limits.write_timeout);
     let peer = slot.peer;
     let service = service_fn(|request| {
         let gateway = &*gateway;
         async move { Ok::<_, Infallible>(answer(gateway, peer, request).await) }
     });
     let served = http1::Builder::new()
+        // Who has said everything may shut down that side and still wait for the answer.
+        .half_close(true)
         .timer(TokioTimer::new())
         .header_read_timeout(gateway.limits.header_timeout)
         .max_headers(MAX_HEADERS)
         .max_header_size(MAX_BUFFER)
         .max_buf_size(MAX_BUFFER)
-        .serve_connection(TokioIo::new(Lingering::new(stream)), service);
+        .serve_connection(TokioIo::new(stream), service);
     let mut served = pin!(served);
     tokio::select! {
         ended = served.as_mut() => return note(ended),

@@ -5,7 +5,9 @@ mod auth;
 mod body;
 mod error;
 mod exchange;
+mod head;
 mod json;
+mod large;
 mod linger;
 pub mod listener;
 mod peer;
@@ -17,8 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
-
+use self::large::Large;
 use self::router::Router;
 use crate::app::App;
 use crate::config::Cidr;
@@ -40,9 +41,15 @@ pub struct HttpLimits {
     pub connections: usize,
     /// Open connections of one peer address; trusted proxies are exempt.
     pub connections_per_peer: usize,
-    /// Wallet answers over 64 KiB held or verified at a time: they bound memory (1 MiB each) and
-    /// the threads that verify them. More are told to come back.
+    /// For a peer that reads nothing of its answer: longer than a phone is without a network.
+    pub write_timeout: Duration,
+    /// Wallet answers over 64 KiB verified at a time: they bound the threads for it. More are told
+    /// to come back.
     pub large_responses: usize,
+    /// The same in flight of one peer address: they bound its share of memory, 1 MiB each.
+    pub large_per_peer: usize,
+    /// How long one more of a peer waits for a place before it is told to come back.
+    pub large_wait: Duration,
 }
 
 impl Default for HttpLimits {
@@ -54,7 +61,10 @@ impl Default for HttpLimits {
             drain_timeout: Duration::from_secs(25),
             connections: 10_000,
             connections_per_peer: 256,
+            write_timeout: Duration::from_secs(15),
             large_responses: 64,
+            large_per_peer: 8,
+            large_wait: Duration::from_secs(2),
         }
     }
 }
@@ -66,21 +76,21 @@ pub struct Gateway {
     limits: HttpLimits,
     trusted_proxies: Vec<Cidr>,
     draining: AtomicBool,
-    large_responses: Arc<Semaphore>,
+    large: Large,
 }
 
 impl Gateway {
     /// The edge of `app`. Addresses in `trusted_proxies` may name their client in
     /// `X-Forwarded-For`, and are not capped.
     pub fn new(app: Arc<App>, limits: HttpLimits, trusted_proxies: Vec<Cidr>) -> Self {
-        let large_responses = Arc::new(Semaphore::new(limits.large_responses));
+        let large = Large::new(limits.large_per_peer, limits.large_responses, limits.large_wait);
         Self {
             app,
             router: Router::new(),
             limits,
             trusted_proxies,
             draining: AtomicBool::new(false),
-            large_responses,
+            large,
         }
     }
 

@@ -90,12 +90,6 @@ pub(super) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<u
     Ok(removed)
 }
 
-/// Moves the write-ahead log into the file and cuts it to nothing. `false`: a reader is in the way.
-pub(super) fn truncate_log(claims: &Connection) -> Result<bool, StoreError> {
-    let busy: i64 = claims.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    Ok(busy == 0)
-}
-
 fn open(sealer: &Sealer, session_id: &str, sealed: &[u8]) -> Result<VerifiedResult, StoreError> {
     let damaged = || StoreError::Failed("a stored result cannot be read".into());
     let padded = sealer.open(TABLE, session_id, sealed)?;

@@ -1,7 +1,7 @@
 //! The data directory: made private, guarded by a lock and by the instance key.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension as _};
@@ -11,6 +11,7 @@ use super::schema::main_path;
 use crate::seal::{InstanceKey, Sealer};
 
 const CHECK: &str = "key_check";
+const KEY_FILE: &str = "instance.key";
 
 /// Makes the directory with mode 0700 when there is none.
 pub(super) fn create(dir: &Path) -> Result<(), StoreError> {
@@ -20,6 +21,16 @@ pub(super) fn create(dir: &Path) -> Result<(), StoreError> {
             dir.display()
         ))
     })
+}
+
+/// What of an existing data directory others than its owner may read; a line for each.
+pub fn exposed(dir: &Path) -> Vec<String> {
+    let shared = |path: &Path| {
+        let mode = std::fs::metadata(path).ok()?.permissions().mode();
+        let line = format!("{} can be read by others; chmod go= it", path.display());
+        (mode & 0o044 != 0).then_some(line)
+    };
+    [dir, &dir.join(KEY_FILE)].into_iter().filter_map(shared).collect()
 }
 
 /// Keeps a second server away as long as the file is held.
@@ -54,7 +65,7 @@ pub(super) fn instance_key(
     if let Some(key) = given {
         return Ok(key.clone());
     }
-    let path = dir.join("instance.key");
+    let path = dir.join(KEY_FILE);
     if main_path(dir).exists() && !path.exists() {
         return Err(StoreError::Failed(format!(
             "{} is missing; restore it, or set IDGATE_INSTANCE_KEY to the key of this data directory",

@@ -22,6 +22,7 @@ use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 
+pub use self::directory::exposed;
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::operator::OperatorStore;
 pub use self::sqlite::SqliteStore;
@@ -118,7 +119,7 @@ pub trait Store: Send + Sync {
     ) -> Result<Option<Session>, StoreError>;
 
     /// Removes a session of this caller and everything stored about it; resolves when no file
-    /// holds its claims any more. `false`: there is none.
+    /// holds its row or its claims any more. `false`: there is none.
     fn delete_session(&self, caller: &Caller, id: &SessionId) -> Write<'_, bool>;
 
     /// Open sessions whose `expires_at`, or whose verification lease, is at or before `now`.

@@ -27,6 +27,24 @@ impl OperatorStore {
     /// It cannot be used, or the key is not its key; the text says what to do.
     pub fn open(dir: &Path, instance_key: Option<&InstanceKey>) -> Result<Self, StoreError> {
         directory::create(dir)?;
+        Self::open_existing(dir, instance_key)
+    }
+
+    /// Opens the data directory if there is one.
+    ///
+    /// # Errors
+    /// As [`OperatorStore::open`], and when there is none.
+    pub fn open_existing(
+        dir: &Path,
+        instance_key: Option<&InstanceKey>,
+    ) -> Result<Self, StoreError> {
+        if !dir.is_dir() {
+            return Err(StoreError::Failed(format!(
+                "there is no data directory {}; set IDGATE_DATA_DIR, or make one with \
+                 `idgate client create` or `idgate trust add`",
+                dir.display()
+            )));
+        }
         let sealer = Sealer::new(&directory::instance_key(dir, instance_key)?)?;
         let main = schema::open_main(dir)?;
         directory::check_key(&main, &sealer)?;

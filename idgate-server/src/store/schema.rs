@@ -1,5 +1,7 @@
 //! Opening the database files, and bringing their schema up to date.
 
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -61,10 +63,21 @@ pub(super) fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
+/// Moves the write-ahead log into the file and cuts it to nothing. `false`: a reader is in the way.
+pub(super) fn truncate_log(conn: &Connection) -> Result<bool, StoreError> {
+    let busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    Ok(busy == 0)
+}
+
+/// Makes a file that only its owner may read. SQLite gives its log and its index the same mode.
+fn make_private(path: &Path) -> Result<File, StoreError> {
+    let made = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+    made.map_err(|error| StoreError::Failed(format!("{} cannot be made: {error}", path.display())))
+}
+
 fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    make_private(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
@@ -145,8 +158,9 @@ fn back_up(conn: &Connection, path: &Path, number: u32) -> Result<(), StoreError
     if draft.exists() {
         std::fs::remove_file(&draft).map_err(failed)?;
     }
+    make_private(&draft)?;
     conn.execute("VACUUM INTO ?1", [draft.to_string_lossy()])?;
-    std::fs::File::open(&draft).and_then(|file| file.sync_all()).map_err(failed)?;
+    File::open(&draft).and_then(|file| file.sync_all()).map_err(failed)?;
     std::fs::rename(&draft, name(&format!(".before-{number}"))).map_err(failed)
 }
 
@@ -219,6 +233,20 @@ mod tests {
         assert_eq!(x, 7);
         assert!(copy.prepare("SELECT y FROM a").is_err());
         assert!(!files(&dir).iter().any(|name| name.contains("draft")));
+    }
+
+    #[test]
+    fn every_file_is_its_owners_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (dir, path, mut conn) = database();
+        migrate(&mut conn, &[FIRST], &path).unwrap();
+        migrate(&mut conn, &[FIRST, SECOND], &path).unwrap();
+        let names = files(&dir);
+        assert_eq!(names.len(), 4, "database, log, index and copy: {names:?}");
+        for name in names {
+            let mode = std::fs::metadata(dir.path().join(&name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
     }
 
     #[test]

@@ -189,7 +189,7 @@ pub(super) fn delete(
     if removed == 0 {
         return Ok(false);
     }
-    batch.remove_result_with(id.as_str());
+    batch.erase_session(id.as_str());
     Ok(true)
 }
 

@@ -195,7 +195,7 @@ impl Store for SqliteStore {
 
 /// Cuts the log of the results while nobody else can have the file open.
 fn empty_log(claims: &Connection) -> Result<(), StoreError> {
-    if claims::truncate_log(claims)? {
+    if schema::truncate_log(claims)? {
         return Ok(());
     }
     Err(StoreError::Failed(

@@ -6,7 +6,8 @@
 //!                             (only if a job touched it)
 //! ```
 //! A crash between the two commits leaves a result without a VERIFIED session; opening the store
-//! removes it. For the same reason the result of a deleted session goes after its session.
+//! removes it. For the same reason the result of a deleted session goes after its session. The log
+//! of each file is cut behind what must leave it, once for a group.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +18,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::schema::BUSY_TIMEOUT;
+use super::schema::{BUSY_TIMEOUT, truncate_log};
 use super::{StoreError, Write, claims};
 
 /// Jobs that may wait; one more is refused.
@@ -26,6 +27,8 @@ const QUEUE: usize = 1024;
 const GROUP: usize = 64;
 /// How soon an erasure that a reader held up is tried again.
 const ERASE_AGAIN: Duration = Duration::from_millis(20);
+/// How long an erasure waits for readers that are about to finish.
+const ERASE_WAIT: Duration = Duration::from_millis(10);
 /// How often it is tried when the store closes.
 const LAST_TRIES: u32 = 50;
 
@@ -42,8 +45,8 @@ pub(super) struct Batch<'c> {
     pub(super) main: &'c Connection,
     claims: &'c Connection,
     claims_open: bool,
-    /// Whether deleted results may be in a file when the group is done.
-    erase: bool,
+    /// What may be in a file, although deleted, when the group is done.
+    erase: Erasing,
     /// Sessions whose results go once the group is committed.
     orphaned: Vec<String>,
     answer_after_erasure: bool,
@@ -61,15 +64,23 @@ impl<'c> Batch<'c> {
 
     /// Asks that deleted results leave every file soon.
     pub(super) fn erase_soon(&mut self) {
-        self.erase = true;
+        self.erase.claims = true;
     }
 
-    /// Asks that the result of a session that this job deletes leaves every file, and that the job
-    /// is answered only then.
-    pub(super) fn remove_result_with(&mut self, session_id: &str) {
+    /// Asks that a session that this job deletes leaves every file, with its result, and that the
+    /// job is answered only then.
+    pub(super) fn erase_session(&mut self, session_id: &str) {
+        self.erase.main = true;
         self.orphaned.push(session_id.to_owned());
         self.answer_after_erasure = true;
     }
+}
+
+/// The files that may still hold something deleted.
+#[derive(Clone, Copy, Default)]
+struct Erasing {
+    claims: bool,
+    main: bool,
 }
 
 impl Writer {
@@ -82,7 +93,7 @@ impl Writer {
             main,
             claims,
             orphaned: Vec::new(),
-            erasing: false,
+            erasing: Erasing::default(),
             waiting,
             commits: commits.clone(),
         };
@@ -173,8 +184,7 @@ struct Desk {
     claims: Connection,
     /// Deleted sessions whose results are still there.
     orphaned: Vec<String>,
-    /// Whether deleted results may still be in a file.
-    erasing: bool,
+    erasing: Erasing,
     /// Jobs that are answered when they are not.
     waiting: Vec<Box<dyn Job>>,
     commits: Arc<AtomicU64>,
@@ -225,7 +235,7 @@ impl Desk {
             }
             Err(error) => {
                 // A result may have been written and removed again.
-                self.erasing = true;
+                self.erasing.claims = true;
                 let text = match error {
                     StoreError::Failed(text) => text,
                     StoreError::Busy => "the database is busy".to_owned(),
@@ -280,7 +290,7 @@ impl Desk {
     }
 
     fn is_erasing(&self) -> bool {
-        self.erasing || !self.orphaned.is_empty()
+        self.erasing.claims || self.erasing.main || !self.orphaned.is_empty()
     }
 
     /// Removes results of deleted sessions, moves the log into the file and cuts it; what a reader
@@ -289,12 +299,9 @@ impl Desk {
         if self.remove_orphaned().is_err() {
             return;
         }
-        if self.erasing {
-            let _ = self.claims.busy_timeout(Duration::ZERO);
-            self.erasing = !claims::truncate_log(&self.claims).unwrap_or(false);
-            let _ = self.claims.busy_timeout(BUSY_TIMEOUT);
-        }
-        if !self.erasing {
+        self.erasing.claims = self.erasing.claims && !is_log_cut(&self.claims);
+        self.erasing.main = self.erasing.main && !is_log_cut(&self.main);
+        if !self.is_erasing() {
             for job in self.waiting.drain(..) {
                 job.answer(Ok(()));
             }
@@ -303,17 +310,25 @@ impl Desk {
 
     fn remove_orphaned(&mut self) -> Result<(), StoreError> {
         while let Some(session_id) = self.orphaned.last() {
-            self.erasing |= claims::remove(&self.claims, session_id)?;
+            self.erasing.claims |= claims::remove(&self.claims, session_id)?;
             self.orphaned.pop();
         }
         Ok(())
     }
 }
 
+/// Cuts the log of a file, if its readers allow it.
+fn is_log_cut(conn: &Connection) -> bool {
+    let _ = conn.busy_timeout(ERASE_WAIT);
+    let cut = truncate_log(conn).unwrap_or(false);
+    let _ = conn.busy_timeout(BUSY_TIMEOUT);
+    cut
+}
+
 /// What a committed group asks for.
 struct Done {
     after_erasure: Vec<bool>,
-    erase: bool,
+    erase: Erasing,
     orphaned: Vec<String>,
 }
 

@@ -1,6 +1,10 @@
 //! `idgate demo`: one walk that explains itself, without anything installed.
 
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::server::{Installation, Output};
 
@@ -37,4 +41,38 @@ fn the_demo_leaves_nothing_behind() {
     let installation = Installation::new();
     assert_eq!(installation.run(&["demo", "--once"]).code, 0);
     assert!(!installation.data_dir().exists(), "the demo used the data directory");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_demo_keeps_its_folder_to_itself_and_removes_it_on_sigterm() {
+    use std::os::unix::fs::PermissionsExt;
+    let installation = Installation::new();
+    let temporary = tempfile::TempDir::new().unwrap();
+    let mut command = installation.command(&["demo", "--json"]);
+    command.env("TMPDIR", temporary.path()).stdout(Stdio::piped());
+    let mut demo = command.spawn().unwrap();
+    let mut stdout = BufReader::new(demo.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["verified"]["status"], "VERIFIED");
+    let folders: Vec<_> =
+        std::fs::read_dir(temporary.path()).unwrap().map(Result::unwrap).collect();
+    assert_eq!(folders.len(), 1);
+    let mode = folders[0].metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    Command::new("kill").args(["-TERM", &demo.id().to_string()]).status().unwrap();
+    assert!(demo.wait().unwrap().success());
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "", "one object and nothing else");
+    assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_demo_that_cannot_begin_says_so_in_json() {
+    let installation = Installation::new().with("TMPDIR", "/nonexistent");
+    let output = installation.run(&["demo", "--once", "--json"]);
+    assert_eq!(output.code, 1);
+    assert!(output.json()["error"].is_string(), "{output:?}");
 }

@@ -328,6 +328,14 @@ fn health_and_readiness_need_no_key() {
 }
 
 #[test]
+fn sighup_changes_nothing() {
+    let gateway = Gateway::start();
+    gateway.server.signal("HUP");
+    eventually("the signal is noted", || gateway.installation.log().contains("SIGHUP"));
+    gateway.http().send(&Request::get("/healthz")).expect_status(200);
+}
+
+#[test]
 fn sigterm_finishes_what_is_under_way_and_exits_with_0() {
     let Gateway { server, client, installation: _directory } = Gateway::start();
     let address = server.address;

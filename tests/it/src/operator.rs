@@ -124,7 +124,8 @@ fn an_entry_without_vct_is_warned_about() {
     assert!(format!("{}{}", added.stdout, added.stderr).contains("vct"), "{added:?}");
     let checked = installation.run(&["trust", "check"]);
     assert!(format!("{}{}", checked.stdout, checked.stderr).contains("vct"), "{checked:?}");
-    installation.run_json(&["trust", "check", "--json"]);
+    let checked = installation.run_json(&["trust", "check", "--json"]);
+    assert_eq!(checked["checked"], 1);
     assert_eq!(installation.run(&["trust", "add", ISSUER, "--vct", VCT]).code, OK);
     let checked = installation.run(&["trust", "check"]);
     assert!(!checked.stdout.contains("--vct"), "{checked:?}");
@@ -219,14 +220,84 @@ fn names_a_key(file: &Path) -> bool {
 fn the_data_directory_is_its_owners_only() {
     use std::os::unix::fs::PermissionsExt;
     let installation = Installation::new();
-    drop(installation.serve());
+    let _server = installation.serve();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&installation.data_dir()), 0o700);
     let files = crate::disk::files(&installation.data_dir());
-    let keys: Vec<_> = files.iter().filter(|file| names_a_key(file)).collect();
-    assert!(!keys.is_empty(), "{files:?}");
-    for key in keys {
-        assert_eq!(mode(key), 0o600, "{}", key.display());
+    for part in ["key", ".db", "-wal", "-shm"] {
+        let named = |file: &Path| file.to_string_lossy().ends_with(part);
+        assert!(files.iter().any(|file| named(file)), "no {part} in {files:?}");
+    }
+    for file in files {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_data_directory_that_others_can_read_is_warned_about() {
+    use std::os::unix::fs::PermissionsExt;
+    let installation = Installation::new();
+    installation.create_client("shop", true);
+    assert_eq!(installation.run(&["config", "check"]).stderr, "");
+    let open = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open(&installation.data_dir(), 0o755);
+    open(&installation.data_dir().join("instance.key"), 0o640);
+    for command in [&["config", "check"][..], &["client", "list"]] {
+        let output = installation.run(command);
+        assert_eq!(output.code, OK);
+        assert_eq!(output.stderr.matches("can be read by others").count(), 2, "{output:?}");
+    }
+}
+
+#[test]
+fn commands_that_make_nothing_make_no_data_directory() {
+    for command in [
+        &["client", "list", "--json"][..],
+        &["client", "revoke", "cli_0000000000000000000000", "--json"],
+        &["trust", "list", "--json"],
+        &["trust", "show", ISSUER, "--json"],
+        &["trust", "check", "--json"],
+        &["trust", "remove", ISSUER, "--json"],
+    ] {
+        let installation = Installation::new();
+        let output = installation.run(command);
+        assert_eq!(output.code, ERROR, "{command:?}: {output:?}");
+        assert!(text(&output.json(), "error").contains("no data directory"), "{output:?}");
+        assert!(!installation.data_dir().exists(), "{command:?}");
+    }
+}
+
+#[test]
+fn a_failure_with_json_is_one_object() {
+    let installation = Installation::new().with("IDGATE_LISTEN", "nonsense");
+    for (command, code) in [
+        (&["serve", "--json"][..], ERROR),
+        (&["config", "check", "--json"], ERROR),
+        (&["--json"], USAGE),
+        (&["client", "create", "--json"], USAGE),
+        (&["--json", "frobnicate"], USAGE),
+        (&["trust", "add", ISSUER, "--iss", "", "--json"], USAGE),
+        (&["trust", "add", ISSUER, "--claims", "given name", "--json"], USAGE),
+    ] {
+        let output = installation.run(command);
+        assert_eq!(output.code, code, "{command:?}: {output:?}");
+        assert_eq!(members(&output.json()), ["error"], "{command:?}");
+        assert!(!text(&output.json(), "error").is_empty() && !output.stderr.is_empty());
+    }
+    // Settings of the server are not in the way of a command that has no use for them.
+    assert_eq!(installation.run(&["client", "create", "shop"]).code, OK);
+}
+
+#[test]
+fn misspelt_variables_are_warned_about_by_every_command() {
+    let installation = Installation::new().with("IDGATE_DATADIR", "x");
+    for command in [&["client", "create", "shop"][..], &["trust", "list"], &["config", "check"]] {
+        let output = installation.run(command);
+        assert_eq!(output.code, OK, "{output:?}");
+        assert_eq!(output.stderr.matches("IDGATE_DATADIR").count(), 1, "{output:?}");
     }
 }
 

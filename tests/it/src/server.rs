@@ -185,8 +185,13 @@ impl Server {
 
     /// Asks it to stop (SIGTERM).
     pub(crate) fn terminate(&self) {
+        self.signal("TERM");
+    }
+
+    /// Sends the signal of this name.
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        let sent = Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap();
         assert!(sent.success());
     }
 

@@ -5,6 +5,7 @@ use hyper::{Response, StatusCode};
 use idgate_core::ids::SessionId;
 use idgate_core::limits::MAX_CREATE_BYTES;
 use idgate_core::request::Scheme;
+use zeroize::Zeroizing;
 
 use crate::app::{CreatedSession, SessionView};
 use crate::http::auth::{SessionCreate, SessionRead};
@@ -84,7 +85,7 @@ fn refuse_body(error: BodyError) -> HttpError {
 }
 
 /// `CreateSessionResponse` (specification 2).
-fn created_json(created: &CreatedSession) -> Vec<u8> {
+fn created_json(created: &CreatedSession) -> Zeroizing<Vec<u8>> {
     let invitation = &created.invitation;
     let links = created.deep_links.iter();
     let links = links.fold(Object::new(), |links, (scheme, link)| links.text(scheme.key(), link));
@@ -97,15 +98,22 @@ fn created_json(created: &CreatedSession) -> Vec<u8> {
         .finish()
 }
 
+/// More than everything in a status but its result.
+const STATUS_ROOM: usize = 512;
+
 /// `SessionStatus` (specification 2): result and reason only while and when there is one.
-fn status_json(view: &SessionView) -> Vec<u8> {
+fn status_json(view: &SessionView) -> Zeroizing<Vec<u8>> {
     let SessionView { session, now, .. } = view;
-    let mut object = Object::new()
+    let result = session.result_at(*now);
+    let result_length = result.map_or(0, |result| {
+        result.claims().len().saturating_add(result.verification_details().len())
+    });
+    let mut object = Object::with_capacity(result_length.saturating_add(STATUS_ROOM))
         .text("session_id", session.id().as_str())
         .text("status", session.status_at(*now).as_str())
         .boolean("livemode", session.livemode())
         .text("expires_at", &session.expires_at().to_string());
-    if let Some(result) = session.result_at(*now) {
+    if let Some(result) = result {
         object = object
             .raw("claims", result.claims())
             .raw("verification_details", result.verification_details());

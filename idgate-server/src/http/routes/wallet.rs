@@ -32,12 +32,12 @@ async fn judge(
     content_type: Option<&str>,
     received: Received,
 ) -> Result<Verdict, HttpError> {
-    let Received { bytes, permit: Some(permit) } = received else {
+    let Received { bytes, places: Some(places) } = received else {
         return Ok(app.judge_response(&id, WalletResponse::new(content_type, &received.bytes))?);
     };
     let (app, content_type) = (app.clone(), content_type.map(str::to_owned));
     let work = move || {
-        let _held_until_judged = permit;
+        let _held_until_judged = places;
         app.judge_response(&id, WalletResponse::new(content_type.as_deref(), &bytes))
     };
     match tokio::task::spawn_blocking(work).await {

@@ -85,6 +85,48 @@ async fn large_answers_beyond_the_budget_are_told_to_come_back() {
     assert!([400, 409].contains(&answer.status()), "{answer:?}");
 }
 
+/// A sender that stops in the midst of a large answer.
+async fn slow_sender(edge: &Edge, headers: &str) -> TcpStream {
+    let mut stream = edge.connect().await;
+    let head =
+        format!("POST {RESPONSE} HTTP/1.1\r\nHost: g\r\n{headers}Content-Length: {MIB}\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&vec![b'x'; 100 * 1024]).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    stream
+}
+
+#[tokio::test]
+async fn slow_senders_of_large_answers_hold_up_nobody_else() {
+    let limits = HttpLimits { large_responses: 1, large_per_peer: 2, ..HttpLimits::default() };
+    let edge = Edge::with(limits, &[]).await;
+    let _slow = slow_sender(&edge, "").await;
+    let answer = edge.request("POST", RESPONSE, JSON, &vec![b'x'; 65 * 1024]).await;
+    assert!([400, 409].contains(&answer.status()), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_peer_has_so_many_large_answers_in_flight_and_others_have_their_own() {
+    let limits = HttpLimits {
+        large_per_peer: 1,
+        large_wait: Duration::from_millis(100),
+        ..HttpLimits::default()
+    };
+    let edge = Edge::with(limits, &[("trusted_proxies", "127.0.0.0/8")]).await;
+    let from = |peer: &str| format!("{JSON}X-Forwarded-For: {peer}\r\n");
+    let slow = slow_sender(&edge, &from("192.0.2.1")).await;
+    let large = vec![b'x'; 65 * 1024];
+    let answer = edge.request("POST", RESPONSE, &from("192.0.2.1"), &large).await;
+    answer.assert_error(503, "temporarily_unavailable");
+    let answer = edge.request("POST", RESPONSE, &from("192.0.2.2"), &large).await;
+    assert!([400, 409].contains(&answer.status()), "{answer:?}");
+    drop(slow);
+    let again = async {
+        while edge.request("POST", RESPONSE, &from("192.0.2.1"), &large).await.status() == 503 {}
+    };
+    tokio::time::timeout(PATIENCE, again).await.expect("the place is free again");
+}
+
 #[tokio::test]
 async fn a_body_that_does_not_arrive_is_400() {
     let body_timeout = Duration::from_millis(200);

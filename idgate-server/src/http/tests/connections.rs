@@ -144,3 +144,66 @@ async fn what_outlasts_the_drain_is_cut_off() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     tokio::time::timeout(Duration::from_secs(5), edge.running.shutdown()).await.unwrap();
 }
+
+/// The answer to these bytes.
+async fn raw(edge: &Edge, request: &str) -> Answer {
+    let mut stream = edge.connect().await;
+    stream.write_all(request.as_bytes()).await.unwrap();
+    Answer::read(&mut stream).await
+}
+
+#[tokio::test]
+async fn a_request_has_one_valid_host() {
+    let edge = Edge::start().await;
+    for hosts in ["", "Host: a\r\nHost: a\r\n", "Host: a b\r\n", "Host: u@a\r\n", "Host:\r\n"] {
+        let answer = raw(&edge, &format!("GET /healthz HTTP/1.1\r\n{hosts}\r\n")).await;
+        answer.assert_error(400, "invalid_request");
+        assert!(answer.body.contains("Host"), "{hosts:?}");
+        assert_eq!(answer.header("connection"), Some("close"));
+    }
+    for good in [
+        "GET /healthz HTTP/1.0\r\n\r\n",
+        "GET /healthz HTTP/1.0\r\nHost: a\r\n\r\n",
+        "GET http://a/healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: [::1]:8080\r\nConnection: close\r\n\r\n",
+    ] {
+        assert_eq!(raw(&edge, good).await.status(), 200, "{good:?}");
+    }
+}
+
+#[tokio::test]
+async fn another_transfer_coding_is_400() {
+    let edge = Edge::start().await;
+    for coding in ["gzip, chunked", "identity, chunked", "gzip\r\nTransfer-Encoding: chunked"] {
+        let head = format!(
+            "POST /v1/oid4vp/response/s HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: {coding}\r\n\r\n"
+        );
+        let answer = raw(&edge, &format!("{head}0\r\n\r\n")).await;
+        answer.assert_error(400, "invalid_request");
+        assert!(answer.body.contains("Transfer-Encoding"), "{coding:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_has_said_everything_still_gets_the_answer() {
+    let request_timeout = Duration::from_millis(200);
+    let edge = Edge::with(HttpLimits { request_timeout, ..HttpLimits::default() }, &[]).await;
+    let bearer = edge.store.bearer(None);
+    // The answer, whatever it is, comes long after the end of what the client says.
+    edge.store.set_mood(Mood::Stuck);
+    let mut stream = edge.connect().await;
+    let head = format!("DELETE /v1/sessions/ses_1 HTTP/1.1\r\nHost: g\r\n{bearer}\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    Answer::read(&mut stream).await.assert_error(503, "temporarily_unavailable");
+}
+
+#[tokio::test]
+async fn a_peer_that_reads_nothing_is_cut_off() {
+    let write_timeout = Duration::from_millis(200);
+    let edge = Edge::with(HttpLimits { write_timeout, ..HttpLimits::default() }, &[]).await;
+    let mut stream = edge.connect().await;
+    let requests = "GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n".repeat(1000);
+    let talk = async { while stream.write_all(requests.as_bytes()).await.is_ok() {} };
+    tokio::time::timeout(PATIENCE, talk).await.expect("the connection ends");
+}

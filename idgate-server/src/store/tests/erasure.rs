@@ -124,6 +124,46 @@ async fn a_deleted_session_takes_its_result_along() {
     assert!(!fixture.store().delete_session(&fixture.live, session.id()).await.unwrap());
 }
 
+/// The sealed record of a stored session.
+fn record(fixture: &Fixture, id: &SessionId) -> Vec<u8> {
+    let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
+    let sql = "SELECT record FROM sessions WHERE id = ?1";
+    main.query_row(sql, [id.as_str()], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn a_deleted_session_is_in_no_file() {
+    let fixture = Fixture::new();
+    fixture.session(&fixture.live).await;
+    let pending = fixture.session(&fixture.live).await;
+    let verified = fixture.verified(&fixture.live, NOW, "{}").await;
+    fixture.session(&fixture.live).await;
+    for session in [pending, verified] {
+        let id = session.id();
+        let needles = [id.as_str().as_bytes().to_vec(), record(&fixture, id)[..32].to_vec()];
+        for needle in &needles {
+            assert!(!files_with(fixture.path(), needle).is_empty(), "the search finds it");
+        }
+        assert!(fixture.store().delete_session(&fixture.live, id).await.unwrap());
+        assert_gone(&fixture, &needles);
+    }
+}
+
+#[tokio::test]
+async fn a_deletion_waits_for_readers_of_the_sessions() {
+    let fixture = Fixture::new();
+    let session = fixture.session(&fixture.live).await;
+    let reader = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM sessions;").unwrap();
+    let mut deletion = Box::pin(fixture.store().delete_session(&fixture.live, session.id()));
+    let waiting = std::time::Duration::from_millis(200);
+    assert!(tokio::time::timeout(waiting, &mut deletion).await.is_err());
+    fixture.store().probe().await.unwrap();
+    reader.execute_batch("COMMIT").unwrap();
+    assert!(deletion.await.unwrap());
+    assert_gone(&fixture, &[session.id().as_str().as_bytes().to_vec()]);
+}
+
 #[tokio::test]
 async fn what_fell_due_while_nothing_ran_is_erased_at_open() {
     let mut fixture = Fixture::new();
