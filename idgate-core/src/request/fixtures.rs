@@ -6,7 +6,10 @@ use alloc::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::crypto::{CryptoProvider, Curve, HashAlg, HashValue, Hasher, PublicKey};
+use crate::crypto::{
+    CryptoProvider, Curve, EcdhPrivateKey, HashAlg, HashValue, Hasher, InvalidKey, KeyAgreement,
+    PublicKey, SharedSecret,
+};
 use crate::entropy::{Entropy, EntropyUnavailable};
 use crate::ids::{DocType, IssuerId, NameSpace, TenantId};
 use crate::request::PresentationRequest;
@@ -20,14 +23,24 @@ pub(crate) const NOW: UnixMillis = UnixMillis(1_795_000_000_000);
 
 /// A provider for tests that never verify.
 pub(crate) const NO_CRYPTO: CryptoProvider =
-    CryptoProvider { name: "none", verifiers: &[], hasher: &NoHasher };
+    CryptoProvider { name: "none", verifiers: &[], hasher: &NoCrypto, agreement: &NoCrypto };
 
 #[derive(Debug)]
-struct NoHasher;
+struct NoCrypto;
 
-impl Hasher for NoHasher {
+impl Hasher for NoCrypto {
     fn hash(&self, _alg: HashAlg, _data: &[u8]) -> HashValue {
         unreachable!("these tests hash nothing")
+    }
+}
+
+impl KeyAgreement for NoCrypto {
+    fn ecdh(&self, _: &EcdhPrivateKey, _: &PublicKey) -> Result<SharedSecret, InvalidKey> {
+        unreachable!("these tests agree on nothing")
+    }
+
+    fn hmac_sha256(&self, _key: &[u8], _data: &[u8]) -> [u8; 32] {
+        unreachable!("these tests authenticate nothing")
     }
 }
 

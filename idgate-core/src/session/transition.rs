@@ -28,7 +28,6 @@ pub(crate) enum Input {
     /// A person followed `/open`, or a wallet fetched the request.
     Followed,
     /// An answer is good so far; its status must be asked for.
-    #[allow(dead_code)] // entered once a status source has to be asked
     Hold,
     /// The process that verified died.
     LeaseLost,

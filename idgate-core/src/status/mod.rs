@@ -1,39 +1,232 @@
-//! What a trust entry demands about revocation, and what follows when no source can be asked.
+//! Revocation: what a credential publishes about its status, what the trust entry demands, and how
+//! an answer of a source is read. Sources are asked last of all, by the embedder: core says what it
+//! needs ([`Need`]) and judges what comes ([`Supplied`]). What cannot be established is unknown, and
+//! unknown is never good.
 
-use crate::trust::RevocationPolicy;
+mod crl;
+#[cfg(all(test, feature = "aws-lc-rs"))]
+mod fixtures;
+mod inquiry;
+mod token_status_list;
 
-/// What is to be done about one credential's status.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum StatusDuty {
-    /// Nothing: the operator switched it off.
-    Off,
-    /// Nothing: none is published, and none is required.
-    NotPublished,
-    /// It must be known, and no source is available: refuse. Unknown is never good.
-    Unknown,
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+pub use self::crl::{CrlError, VerifiedCrl};
+pub(crate) use self::inquiry::{Inquiry, Settled, check_count, needs_of};
+pub(crate) use self::token_status_list::StatusListReference;
+pub use self::token_status_list::VerifiedStatusList;
+use crate::codec::{cbor, json};
+use crate::crypto::{CryptoProvider, PublicKey};
+use crate::error::{Reason, VerifyError};
+use crate::request::CredentialFormat;
+use crate::time::UnixMillis;
+use crate::trust::TrustEntry;
+use crate::trust::path::{VerifiedPath, authenticate_chain, authenticate_status_signer};
+use crate::verify::Check;
+
+/// A source to be fetched before a verdict is possible. Its URI comes from signed material only.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[non_exhaustive]
+pub enum Need {
+    /// A status list token (draft-ietf-oauth-status-list 8.1).
+    StatusList {
+        /// Where it is.
+        uri: String,
+    },
+    /// A CRL in DER (RFC 5280 5).
+    Crl {
+        /// Where it is.
+        uri: String,
+    },
 }
 
-/// Decisions 3. A published status that no mechanism can establish is unknown.
-pub(crate) fn duty(policy: RevocationPolicy, publishes_status: bool) -> StatusDuty {
-    match (policy, publishes_status) {
-        (RevocationPolicy::Off, _) => StatusDuty::Off,
-        (RevocationPolicy::IfPublished, false) => StatusDuty::NotPublished,
-        (RevocationPolicy::IfPublished, true) | (RevocationPolicy::Required, _) => {
-            StatusDuty::Unknown
+impl Need {
+    /// What to fetch.
+    pub fn uri(&self) -> &str {
+        match self {
+            Self::StatusList { uri } | Self::Crl { uri } => uri,
+        }
+    }
+
+    /// The `Accept` header to fetch it with. A JWT serves every credential, a CWT only mdoc.
+    pub const fn accept(&self) -> &'static str {
+        match self {
+            Self::StatusList { .. } => {
+                "application/statuslist+jwt, application/statuslist+cwt;q=0.5"
+            }
+            Self::Crl { .. } => "application/pkix-crl",
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What came of a [`Need`].
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub enum Supplied<'a> {
+    /// The body, as received.
+    Bytes(&'a [u8]),
+    /// Nothing that can be used came in time.
+    Unavailable,
+}
 
-    #[test]
-    fn unknown_is_never_good() {
-        assert_eq!(duty(RevocationPolicy::IfPublished, true), StatusDuty::Unknown);
-        assert_eq!(duty(RevocationPolicy::Required, true), StatusDuty::Unknown);
-        assert_eq!(duty(RevocationPolicy::Required, false), StatusDuty::Unknown);
-        assert_eq!(duty(RevocationPolicy::IfPublished, false), StatusDuty::NotPublished);
-        assert_eq!(duty(RevocationPolicy::Off, true), StatusDuty::Off);
+impl core::fmt::Debug for Supplied<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Bytes(bytes) => write!(f, "Bytes({})", bytes.len()),
+            Self::Unavailable => f.write_str("Unavailable"),
+        }
     }
+}
+
+/// A source that was authenticated once and may answer later verifications as well. Keep it until
+/// [`VerifiedSource::fresh_until`]; when its source is down it may serve longer, never past
+/// [`VerifiedSource::expires_at`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum VerifiedSource {
+    /// A status list.
+    StatusList(VerifiedStatusList),
+    /// A CRL and where it came from.
+    Crl {
+        /// Where it was fetched.
+        uri: String,
+        /// The list.
+        crl: VerifiedCrl,
+    },
+}
+
+impl VerifiedSource {
+    /// The need that it answers.
+    pub fn need(&self) -> Need {
+        match self {
+            Self::StatusList(list) => Need::StatusList { uri: list.uri().into() },
+            Self::Crl { uri, .. } => Need::Crl { uri: uri.clone() },
+        }
+    }
+
+    /// Until when it need not be fetched again.
+    pub fn fresh_until(&self) -> UnixMillis {
+        match self {
+            Self::StatusList(list) => list.fresh_until(),
+            Self::Crl { crl, .. } => crl.next_update(),
+        }
+    }
+
+    /// Roughly the memory that it takes, in bytes: a status list may have 32 MiB.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::StatusList(list) => list.weight(),
+            Self::Crl { crl, .. } => crl.weight(),
+        }
+    }
+
+    /// When it stops to say anything; `None`: its signer set no end.
+    pub fn expires_at(&self) -> Option<UnixMillis> {
+        match self {
+            Self::StatusList(list) => list.expires_at(),
+            Self::Crl { crl, .. } => Some(crl.next_update()),
+        }
+    }
+}
+
+/// What a credential publishes about its status.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) enum PublishedStatus {
+    /// No `status`.
+    #[default]
+    None,
+    /// A `status` of no known mechanism, or one that cannot be followed.
+    Unknown,
+    /// A place in a status list.
+    List(StatusListReference),
+}
+
+impl PublishedStatus {
+    /// From the `status` member of a JWT payload (draft-ietf-oauth-status-list 6.2).
+    pub(crate) fn from_json(status: Option<json::Value<'_, '_>>) -> Self {
+        let Some(status) = status else { return Self::None };
+        let list = status.get("status_list").and_then(StatusListReference::from_json);
+        list.map_or(Self::Unknown, Self::List)
+    }
+
+    /// From the `status` member of an MSO (draft-ietf-oauth-status-list 6.3).
+    pub(crate) fn from_cbor(status: Option<cbor::Value<'_, '_>>) -> Self {
+        let Some(status) = status else { return Self::None };
+        let list = status.get("status_list").and_then(StatusListReference::from_cbor);
+        list.map_or(Self::Unknown, Self::List)
+    }
+}
+
+/// What is known of the certificate that signed an mdoc, for its revocation.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct SignerStatus {
+    /// Content bytes of its serial number.
+    serial: Vec<u8>,
+    /// The URIs of each of its CRL distribution points; none for a point that is not for all
+    /// reasons or names its list in another way.
+    points: Vec<Vec<String>>,
+    /// DER of the certificate that issued it, and so must have signed its CRL; unknown for a
+    /// pinned signer of which no root is trusted.
+    issuer: Option<Arc<[u8]>>,
+}
+
+impl SignerStatus {
+    /// Of the signer of an authenticated path.
+    pub(crate) fn of(path: &VerifiedPath) -> Self {
+        Self {
+            serial: path.leaf_serial.clone(),
+            points: path.crl_distribution_points.clone(),
+            issuer: path.issuer.clone(),
+        }
+    }
+}
+
+/// Everything that can be asked about one credential.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Published {
+    /// Of the credential.
+    pub(crate) status: PublishedStatus,
+    /// Of the certificate that signed it; `None` with a bare key.
+    pub(crate) signer: Option<SignerStatus>,
+}
+
+/// Against what sources are judged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StatusContext<'e> {
+    pub(crate) provider: &'e CryptoProvider,
+    /// The trust entry that the credential was verified with.
+    pub(crate) issuer: &'e TrustEntry,
+    /// The version of its snapshot.
+    pub(crate) trust_version: u64,
+    pub(crate) livemode: bool,
+    pub(crate) format: CredentialFormat,
+    pub(crate) now: UnixMillis,
+}
+
+impl StatusContext<'_> {
+    /// The key of the first certificate in `chain`, which leads to a root of the trust entry or
+    /// is a pinned signer of it.
+    fn certified_key(&self, chain: &[&[u8]]) -> Result<PublicKey, VerifyError> {
+        let Self { provider, issuer, livemode, now, .. } = *self;
+        let mut pinned = issuer.pinned_signers_for(livemode);
+        let path = match chain.first().is_some_and(|leaf| pinned.any(|p| p.der() == *leaf)) {
+            true => authenticate_chain(provider, chain, issuer, "", livemode, now),
+            false => authenticate_status_signer(provider, chain, issuer, livemode, now),
+        };
+        let path = path.map_err(|error| unknown(error.detail))?;
+        Ok(path.signer_key)
+    }
+}
+
+/// A refusal because the status of a credential cannot be established.
+const fn unknown(detail: &'static str) -> VerifyError {
+    VerifyError::new(Reason::RevocationUnknown, Check::Status, detail)
+}
+
+/// Whether an embedder can fetch it. Hosts and addresses are for its own filter.
+fn is_fetchable(uri: &str) -> bool {
+    let scheme = uri.split_once("://").map_or("", |(scheme, _)| scheme);
+    scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http")
 }

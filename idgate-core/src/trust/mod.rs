@@ -1,15 +1,35 @@
 //! Who is trusted, for what: an immutable snapshot that the embedder builds and shares.
 
+mod anchors;
 mod bare_key;
+pub(crate) mod certificate;
+mod master_list;
+pub(crate) mod names;
+mod oid;
+pub(crate) mod path;
+mod pem;
+mod profile;
+mod vical;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::anchors::{
+    PinnedSigner, RootOrigin, TrustAnchor, TrustMaterialError, roots_from_file,
+};
 pub use self::bare_key::TrustedKey;
+pub use self::master_list::{ImportedList, ListOutcome, ListedCertificate, import_master_list};
+pub use self::oid::Oid;
+#[doc(hidden)]
+pub use self::path::is_valid_rfc5280_path;
+pub use self::pem::pem_or_der;
+pub use self::vical::import_vical;
 use crate::ids::{DocType, IssuerId, NameSpace};
+use crate::status::VerifiedCrl;
 
 /// Every trust entry at one moment. Reloading makes a new one; a session records which decided.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +61,9 @@ impl TrustSnapshot {
     }
 }
 
+/// The extended key usage of an mDL document signer (ISO/IEC 18013-5 B.1.4).
+const MDL_DOCUMENT_SIGNER: &str = "1.0.18013.5.1.2";
+
 /// One trusted issuer: its keys and what they may attest.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -59,6 +82,16 @@ pub struct TrustEntry {
     pub default_claims: Vec<String>,
     /// Issuer keys of SD-JWT VC.
     pub keys: Vec<TrustedKey>,
+    /// X.509 roots of mdoc document signers.
+    pub roots: Vec<TrustAnchor>,
+    /// mdoc document signers that are trusted by themselves.
+    pub pinned_signers: Vec<PinnedSigner>,
+    /// The countries (countryName) whose roots serve this entry; empty: any.
+    pub countries: Vec<String>,
+    /// The extended key usages that make a document signer.
+    pub ekus: Vec<Oid>,
+    /// CRLs of its roots that the operator supplied; they replace the fetch.
+    pub crls: Vec<VerifiedCrl>,
     /// What to do about revocation.
     pub revocation: RevocationPolicy,
 }
@@ -78,6 +111,11 @@ impl TrustEntry {
             namespaces: Vec::new(),
             default_claims: Vec::new(),
             keys: Vec::new(),
+            roots: Vec::new(),
+            pinned_signers: Vec::new(),
+            countries: Vec::new(),
+            ekus: Oid::parse(MDL_DOCUMENT_SIGNER).map_or_else(Vec::new, |eku| vec![eku]),
+            crls: Vec::new(),
             revocation: RevocationPolicy::default(),
         }
     }
@@ -85,6 +123,22 @@ impl TrustEntry {
     /// The keys that serve a session of this mode: test material serves test sessions only.
     pub fn keys_for(&self, livemode: bool) -> impl Iterator<Item = &TrustedKey> {
         self.keys.iter().filter(move |key| !(livemode && key.test_only))
+    }
+
+    /// The roots of the entry's countries that serve a session of this mode.
+    pub fn roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
+        let roots = self.roots.iter().filter(move |root| !(livemode && root.test_only));
+        roots.filter(|root| self.includes(root.country()))
+    }
+
+    /// The pinned document signers that serve a session of this mode.
+    pub fn pinned_signers_for(&self, livemode: bool) -> impl Iterator<Item = &PinnedSigner> {
+        self.pinned_signers.iter().filter(move |signer| !(livemode && signer.test_only))
+    }
+
+    fn includes(&self, country: Option<&str>) -> bool {
+        let is = |own: &String| country.is_some_and(|country| own.eq_ignore_ascii_case(country));
+        self.countries.is_empty() || self.countries.iter().any(is)
     }
 }
 

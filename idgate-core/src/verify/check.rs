@@ -77,12 +77,41 @@ checks! {
         Nonce: "nonce is this request's", "RFC 9901 7.3 step 5f, OpenID4VP 14.1";
         SdHash: "sd_hash covers this presentation", "RFC 9901 4.3.1, 7.3 step 5g";
     }
+    "device response" {
+        DeviceResponse: "the DeviceResponse is strict CBOR of its shape", "ISO/IEC 18013-5 8.3.2.1.2.2";
+        ResponseStatus: "version is 1.x, status is 0, no error for what was asked", "ISO/IEC 18013-5 8.3.2.1.2.3";
+        DocType: "one document of the requested type is there", "ISO/IEC 18013-5 8.3.2.1.2.2";
+    }
+    "document signer" {
+        IssuerAuth: "issuerAuth is a COSE_Sign1 with its certificates", "ISO/IEC 18013-5 9.1.2.4";
+        CertificatePath: "the certificates lead to a trusted root", "ISO/IEC 18013-5 9.3.3, RFC 5280 6";
+        CertificateValidity: "each certificate is within its dates", "RFC 5280 6.1.3";
+        CertificateProfile: "each certificate keeps the profile", "ISO/IEC 18013-5 Annex B";
+        MsoAlg: "alg fits the document signer's key", "ISO/IEC 18013-5 9.1.2.4, RFC 9053 2.1";
+        MsoSignature: "the document signer signed the MSO", "ISO/IEC 18013-5 9.3.1, RFC 9052 4.4";
+    }
+    "mobile security object" {
+        Mso: "the MSO is version 1.0 of its shape", "ISO/IEC 18013-5 9.1.2.4";
+        DigestAlgorithm: "digestAlgorithm is an accepted hash", "ISO/IEC 18013-5 9.1.2.5";
+        MsoDocType: "the MSO is of the document's type", "ISO/IEC 18013-5 9.3.1";
+        IssuerSignedItems: "each item is well-formed and there once", "ISO/IEC 18013-5 8.3.2.1.2.2";
+        ValueDigests: "the issuer signed the digest of every item", "ISO/IEC 18013-5 9.3.1";
+        ValidityInfo: "signed, validFrom and validUntil hold", "ISO/IEC 18013-5 9.3.1";
+        IssuingCountry: "issuing country and jurisdiction are the signer's", "ISO/IEC 18013-5 9.3.1";
+    }
+    "device" {
+        DeviceKey: "the MSO holds the device's public key", "ISO/IEC 18013-5 9.1.2.4, RFC 9053 7.1.1";
+        DeviceAuth: "there is one device signature or MAC, of a fitting algorithm", "ISO/IEC 18013-5 9.1.3";
+        SessionTranscript: "the device's key authenticated this session", "ISO/IEC 18013-5 9.1.3.4, OpenID4VP B.2.6";
+        KeyAuthorizations: "the device signed only what it may", "ISO/IEC 18013-5 9.1.2.4";
+    }
     "request" {
         ClaimsPresent: "every requested claim is there", "OpenID4VP 14.9";
         ClaimFilters: "every claim meets its filter", "Presentation Exchange 2 5.2.2";
         SameSubject: "credentials of a group are about one person", "idgate same_subject_groups";
     }
     "status" {
+        SignerStatus: "the document signer's certificate is not revoked", "RFC 5280 6.3";
         Status: "the credential is not revoked", "draft-ietf-oauth-status-list 8.3";
     }
 }

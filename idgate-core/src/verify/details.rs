@@ -1,5 +1,6 @@
 //! `verification_details`: what a tenant may know beside the claims (decisions 9).
 
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
@@ -8,7 +9,6 @@ use serde::Serialize;
 
 use super::Verification;
 use super::proof::VerifiedCredential;
-use crate::crypto::HashAlg;
 use crate::time::UnixMillis;
 
 #[derive(Serialize)]
@@ -35,6 +35,10 @@ struct CredentialDetails<'d> {
     valid_from: Option<String>,
     valid_until: Option<String>,
     revocation: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_transcript: Option<&'static str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    decided_by: BTreeMap<&'d str, &'d str>,
 }
 
 #[derive(Serialize)]
@@ -55,15 +59,14 @@ pub(super) fn render(verification: &Verification<'_>, verified: &[VerifiedCreden
             credential_type: &facts.credential_type,
             issuer: facts.issuer.as_deref(),
             alg: facts.alg.name(),
-            holder_binding: "kb_jwt",
-            trust: "issuer_key",
-            trust_anchor_sha256: hex(verification
-                .provider()
-                .hash(HashAlg::Sha256, &facts.issuer_key.spki_der())
-                .as_bytes()),
+            holder_binding: facts.holder_binding.name(),
+            trust: facts.trust.name(),
+            trust_anchor_sha256: hex(facts.trust.anchor_sha256(verification.provider()).as_bytes()),
             valid_from: facts.valid_from.map(|at: UnixMillis| at.to_string()),
             valid_until: facts.valid_until.map(|at| at.to_string()),
             revocation: verified.revocation().name(),
+            session_transcript: facts.session_transcript,
+            decided_by: facts.decided_by.iter().map(|(name, by)| (&**name, &**by)).collect(),
         }
     });
     let details = Details {

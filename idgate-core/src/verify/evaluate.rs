@@ -4,19 +4,22 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Verification;
+use super::asking::Asking;
 use super::check::{Check, CredentialReport, Report};
 use super::details;
 use super::expected::Expected;
+use super::mdoc::{self, ExpectedMdoc, MdocRequest};
 use super::proof::{AwaitingStatus, Revocation, StatusSettled, VerifiedCredential};
 use super::sd_jwt::verify_presentation;
 use super::subject_groups::same_subject;
 use crate::crypto::CryptoProvider;
 use crate::error::{Reason, VerifyError};
+use crate::ids::{DocType, NameSpace};
 use crate::request::{CredentialFormat, CredentialRequest, RequestForm};
 use crate::response::{VpToken, assign};
 use crate::session::VerifiedResult;
-use crate::status::{StatusDuty, duty};
-use crate::trust::{RevocationPolicy, TrustEntry};
+use crate::status::{Inquiry, Settled, StatusContext, check_count};
+use crate::trust::TrustEntry;
 
 /// Verifies one SD-JWT VC presentation outside a session, as a captured one. Every check of a
 /// session's is made, except those that concern several credentials.
@@ -44,50 +47,78 @@ pub fn verify_sd_jwt_vc(
     expected: &Expected<'_>,
     report: &mut CredentialReport,
 ) -> Result<VerifiedCredential, VerifyError> {
-    let result = verify_presentation(provider, presentation, expected, report)
-        .and_then(|credential| settle(credential, expected.issuer.revocation, report));
+    let result =
+        verify_presentation(provider, presentation, expected, report).and_then(|mut credential| {
+            let context = StatusContext {
+                provider,
+                issuer: expected.issuer,
+                trust_version: 0,
+                livemode: expected.livemode,
+                format: CredentialFormat::SdJwtVc,
+                now: expected.now,
+            };
+            let inquiry = Inquiry::open(core::mem::take(&mut credential.published), &context)?;
+            settle(credential, &inquiry, report)
+        });
     if let Err(error) = &result {
         report.failed = Some(error.clone());
     }
     result
 }
 
-/// Revocation, last of all checks (decisions 7).
-fn settle(
+/// Revocation, last of all checks (decisions 7). What was not asked is unknown.
+pub(super) fn settle(
     credential: AwaitingStatus,
-    policy: RevocationPolicy,
+    inquiry: &Inquiry,
     report: &mut CredentialReport,
 ) -> Result<VerifiedCredential, VerifyError> {
-    let status = match duty(policy, credential.publishes_status) {
-        StatusDuty::Off => Ok((Revocation::Off, StatusSettled::assertion())),
-        StatusDuty::NotPublished => Ok((Revocation::NotPublished, StatusSettled::assertion())),
-        StatusDuty::Unknown => Err(VerifyError::new(
-            Reason::RevocationUnknown,
-            Check::Status,
-            "the status cannot be established",
-        )),
-    };
+    let status = inquiry.settle().map(|settled| {
+        let revocation = match settled {
+            Settled::Good => Revocation::Good,
+            Settled::NotPublished => Revocation::NotPublished,
+            Settled::Off => Revocation::Off,
+        };
+        (revocation, StatusSettled::assertion())
+    });
     let verified = VerifiedCredential::new(credential, status)?;
+    if inquiry.covers_signer() {
+        report.pass(Check::SignerStatus);
+    }
     report.pass(Check::Status);
     Ok(verified)
 }
 
 impl Verification<'_> {
-    /// The whole answer. The report names the check that failed; the session keeps its reason.
+    /// The whole answer but for status, and what is to be asked about that. The report names the
+    /// check that failed; the session keeps its reason.
     pub(super) fn evaluate(
         &self,
         vp_token: &VpToken<'_>,
         submission: &str,
         report: &mut Report,
-    ) -> Result<VerifiedResult, Reason> {
-        let outcome = self.verify_all(vp_token, submission, report);
-        outcome.map_err(|error| {
-            let reason = error.reason;
-            if report.error().is_none() {
-                report.failed = Some(error);
-            }
-            reason
-        })
+    ) -> Result<(Vec<AwaitingStatus>, Vec<Inquiry>), Reason> {
+        let outcome = self.verify_all(vp_token, submission, report).and_then(|mut awaiting| {
+            let inquiries = self.inquire(&mut awaiting, report)?;
+            Ok((awaiting, inquiries))
+        });
+        outcome.map_err(|error| note(error, report))
+    }
+
+    /// The result, once every question has its answer.
+    pub(super) fn conclude(&self, asking: &mut Asking) -> Result<VerifiedResult, Reason> {
+        let mut verified = Vec::with_capacity(asking.awaiting.len());
+        let awaiting = core::mem::take(&mut asking.awaiting);
+        let report = &mut asking.report;
+        let questions = awaiting.into_iter().zip(&asking.inquiries);
+        for ((credential, inquiry), report) in questions.zip(&mut report.credentials) {
+            let settled = settle(credential, inquiry, report);
+            verified.push(settled.map_err(|error| {
+                report.failed = Some(error.clone());
+                error.reason
+            })?);
+        }
+        let details = details::render(self, &verified);
+        Ok(VerifiedResult::new(self.claims(&verified), details, self.now))
     }
 
     fn verify_all(
@@ -95,7 +126,7 @@ impl Verification<'_> {
         vp_token: &VpToken<'_>,
         submission: &str,
         report: &mut Report,
-    ) -> Result<VerifiedResult, VerifyError> {
+    ) -> Result<Vec<AwaitingStatus>, VerifyError> {
         let request = &self.session.request;
         let definition_id = self.session.definition_id();
         let presentations = assign(request, definition_id, vp_token, submission)?;
@@ -104,16 +135,29 @@ impl Verification<'_> {
             awaiting.push(self.verify_one(credential, text, report)?);
         }
         self.check_groups(&awaiting)?;
-        let mut verified = Vec::with_capacity(awaiting.len());
-        for ((credential, policy), report) in awaiting.into_iter().zip(&mut report.credentials) {
-            let settled = settle(credential, policy, report);
-            if let Err(error) = &settled {
-                report.failed = Some(error.clone());
-            }
-            verified.push(settled?);
+        Ok(awaiting)
+    }
+
+    /// Only now that everything else is good: what is to be asked about each credential.
+    fn inquire(
+        &self,
+        awaiting: &mut [AwaitingStatus],
+        report: &mut Report,
+    ) -> Result<Vec<Inquiry>, VerifyError> {
+        let (livemode, now) = (self.session.livemode, self.now);
+        let mut inquiries = Vec::with_capacity(awaiting.len());
+        let asked = self.session.request.credentials.iter().zip(awaiting);
+        for ((credential, awaiting), report) in asked.zip(&mut report.credentials) {
+            let published = core::mem::take(&mut awaiting.published);
+            let context = self.verifier.status_context(credential, livemode, now);
+            let opened = match &context {
+                Some(context) => Inquiry::open(published, context),
+                None => Err(withdrawn()),
+            };
+            inquiries.push(opened.inspect_err(|error| report.failed = Some(error.clone()))?);
         }
-        let details = details::render(self, &verified);
-        Ok(VerifiedResult::new(self.claims(&verified), details, self.now))
+        check_count(&inquiries)?;
+        Ok(inquiries)
     }
 
     fn verify_one(
@@ -121,18 +165,21 @@ impl Verification<'_> {
         credential: &CredentialRequest,
         text: &str,
         report: &mut Report,
-    ) -> Result<(AwaitingStatus, RevocationPolicy), VerifyError> {
+    ) -> Result<AwaitingStatus, VerifyError> {
         let mut made = CredentialReport { id: credential.id.clone(), ..Default::default() };
         made.pass(Check::Submission);
         let result = self.trust_entry(credential).and_then(|issuer| {
-            let expected = self.expected(credential, issuer);
-            let awaiting = match credential.format {
+            let provider = &self.verifier.provider;
+            match credential.format {
                 CredentialFormat::SdJwtVc => {
-                    verify_presentation(&self.verifier.provider, text, &expected, &mut made)?
+                    let expected = self.expected(credential, issuer);
+                    verify_presentation(provider, text, &expected, &mut made)
                 }
-                CredentialFormat::Mdoc => return Err(unsupported()),
-            };
-            Ok((awaiting, issuer.revocation))
+                CredentialFormat::Mdoc => {
+                    let expected = self.expected_mdoc(credential, issuer);
+                    mdoc::verify_text(provider, text, &expected, &mut made)
+                }
+            }
         });
         if let Err(error) = &result {
             made.failed = Some(error.clone());
@@ -143,11 +190,7 @@ impl Verification<'_> {
 
     /// The entry in force now: what the operator withdrew since creation is withdrawn.
     fn trust_entry(&self, credential: &CredentialRequest) -> Result<&TrustEntry, VerifyError> {
-        self.verifier.trust.entry(&credential.issuer_id).ok_or(VerifyError::new(
-            Reason::UntrustedIssuer,
-            Check::Issuer,
-            "the trust entry was removed after the session was made",
-        ))
+        self.verifier.trust.entry(&credential.issuer_id).ok_or(withdrawn())
     }
 
     fn expected<'e>(
@@ -173,10 +216,31 @@ impl Verification<'_> {
         }
     }
 
-    fn check_groups(
-        &self,
-        awaiting: &[(AwaitingStatus, RevocationPolicy)],
-    ) -> Result<(), VerifyError> {
+    /// Unencrypted answers have one handover, and no key that a MAC could be made for.
+    fn expected_mdoc<'e>(
+        &'e self,
+        credential: &'e CredentialRequest,
+        issuer: &'e TrustEntry,
+    ) -> ExpectedMdoc<'e> {
+        let session = self.session;
+        let doc_type = credential.doc_type.as_ref().map_or("", DocType::as_str);
+        let name_space = credential.namespace.as_ref().map_or("", NameSpace::as_str);
+        let request = MdocRequest {
+            client_id: session.client_identifier.as_str(),
+            nonce: session.nonce.expose(),
+            response_uri: &session.response_uri,
+        };
+        ExpectedMdoc {
+            livemode: session.livemode,
+            alg: credential.alg,
+            claims: &credential.claims,
+            filters: &credential.claim_filters,
+            subject_paths: &credential.subject_claim_paths,
+            ..ExpectedMdoc::new(issuer, doc_type, name_space, request, self.now)
+        }
+    }
+
+    fn check_groups(&self, awaiting: &[AwaitingStatus]) -> Result<(), VerifyError> {
         let request = &self.session.request;
         for group in &request.same_subject_groups {
             let members: Vec<_> = request
@@ -184,7 +248,7 @@ impl Verification<'_> {
                 .iter()
                 .zip(awaiting)
                 .filter(|(credential, _)| group.contains(&credential.id))
-                .map(|(_, (awaiting, _))| &awaiting.subject)
+                .map(|(_, awaiting)| &awaiting.subject)
                 .collect();
             if members.len() != group.len() || !same_subject(&members) {
                 let detail = "credentials of a group are not about the same person";
@@ -225,8 +289,16 @@ impl Verification<'_> {
     }
 }
 
-/// No trust entry can serve an mdoc, so no session asks for one.
-fn unsupported() -> VerifyError {
-    let detail = "mdoc presentations are not verified";
-    VerifyError::new(Reason::SubmissionMismatch, Check::Submission, detail)
+/// A failure that concerns no single credential is the whole answer's.
+fn note(error: VerifyError, report: &mut Report) -> Reason {
+    let reason = error.reason;
+    if report.error().is_none() {
+        report.failed = Some(error);
+    }
+    reason
+}
+
+const fn withdrawn() -> VerifyError {
+    let detail = "the trust entry was removed after the session was made";
+    VerifyError::new(Reason::UntrustedIssuer, Check::Issuer, detail)
 }

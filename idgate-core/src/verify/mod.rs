@@ -1,11 +1,13 @@
 //! The verdict: the submission, then credential by credential, then the request's own conditions,
 //! then status. Claims leave only inside [`VerifiedCredential`].
 
+mod asking;
 mod check;
 mod details;
 mod evaluate;
 mod expected;
 mod key_binding;
+mod mdoc;
 mod proof;
 mod sd_jwt;
 mod subject_groups;
@@ -15,18 +17,24 @@ mod vector_tests;
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
+use self::asking::Asking;
 pub use self::check::{Check, CheckSet, CredentialReport, Report};
 pub use self::evaluate::verify_sd_jwt_vc;
 pub use self::expected::Expected;
-pub use self::proof::{CredentialFacts, DisclosedClaims, Revocation, VerifiedCredential};
+pub use self::mdoc::{ExpectedMdoc, MdocRequest, verify_mdoc};
+pub use self::proof::{
+    CredentialFacts, DisclosedClaims, HolderBinding, Revocation, Trust, VerifiedCredential,
+};
 use crate::codec::base64url;
 use crate::entropy::Entropy;
 use crate::error::{Reason, ResponseError};
 
 use crate::response::{DirectPost, WalletResponse, with_response_code};
-use crate::session::{Input, Session, Transition};
+use crate::session::{Input, Session, Transition, VerifiedResult};
+pub use crate::status::{Need, Supplied, VerifiedSource};
 use crate::time::UnixMillis;
 use crate::verifier::Verifier;
 
@@ -62,6 +70,15 @@ impl fmt::Debug for WalletReply {
 #[must_use = "nothing is decided until it is done"]
 #[non_exhaustive]
 pub enum Step {
+    /// Everything but the status is good. Answer needs from a cache with [`Verification::reuse`]
+    /// if possible. If needs remain, commit `hold`, fetch them all at once, give what came to
+    /// [`Verification::supply`]; then step again.
+    Need {
+        /// To commit once, before the first fetch: the session is VERIFYING, for 20 seconds.
+        hold: Box<Transition>,
+        /// What to fetch; no two are equal.
+        needs: Vec<Need>,
+    },
     /// Commit the transition, then answer the wallet.
     Done(Box<Decision>),
 }
@@ -87,6 +104,8 @@ pub struct Verification<'s> {
     /// 128 fresh bits when the session has a `redirect_uri`.
     response_code: Option<String>,
     now: UnixMillis,
+    /// Where it stands while status sources are asked.
+    asking: Option<Asking>,
 }
 
 impl Verifier {
@@ -114,7 +133,7 @@ impl Verifier {
             Some(_) => Some(fresh_response_code(entropy).map_err(ResponseError::Entropy)?),
             None => None,
         };
-        Ok(Verification { verifier: self, session, answer, response_code, now })
+        Ok(Verification { verifier: self, session, answer, response_code, now, asking: None })
     }
 }
 
@@ -131,19 +150,49 @@ impl Verification<'_> {
     /// # Errors
     /// The session settled meanwhile.
     pub fn step(&mut self) -> Result<Step, ResponseError> {
-        let mut report = Report::default();
-        let (input, reply) = match &self.answer {
-            DirectPost::Error { .. } => {
-                (Input::Failed(Reason::WalletError), WalletReply::ErrorNoted)
+        let mut asking = match (self.asking.take(), &self.answer) {
+            (Some(asking), _) => asking,
+            (None, DirectPost::Error { .. }) => {
+                let input = Input::Failed(Reason::WalletError);
+                return self.done(self.session, input, WalletReply::ErrorNoted, Report::default());
             }
-            DirectPost::Presentation { vp_token, submission, .. } => {
+            (None, DirectPost::Presentation { vp_token, submission, .. }) => {
+                let mut report = Report::default();
                 match self.evaluate(vp_token, submission, &mut report) {
-                    Ok(result) => (Input::Verified(result), self.accepted()),
-                    Err(reason) => (Input::Failed(reason), WalletReply::Refused),
+                    Ok((awaiting, inquiries)) => Asking::new(awaiting, inquiries, report),
+                    Err(reason) => return self.settle(self.session, Err(reason), report),
                 }
             }
         };
-        let mut transition = self.session.apply(input, self.now)?;
+        if let Some(need) = self.ask(&mut asking)? {
+            self.asking = Some(asking);
+            return Ok(need);
+        }
+        let result = self.conclude(&mut asking);
+        let report = core::mem::take(&mut asking.report);
+        self.settle(asking.session(self.session), result, report)
+    }
+
+    fn settle(
+        &self,
+        session: &Session,
+        result: Result<VerifiedResult, Reason>,
+        report: Report,
+    ) -> Result<Step, ResponseError> {
+        match result {
+            Ok(result) => self.done(session, Input::Verified(result), self.accepted(), report),
+            Err(reason) => self.done(session, Input::Failed(reason), WalletReply::Refused, report),
+        }
+    }
+
+    fn done(
+        &self,
+        session: &Session,
+        input: Input,
+        reply: WalletReply,
+        report: Report,
+    ) -> Result<Step, ResponseError> {
+        let mut transition = session.apply(input, self.now)?;
         transition.session.trust_version = Some(self.verifier.trust.version());
         Ok(Step::Done(Box::new(Decision { transition, reply, report })))
     }

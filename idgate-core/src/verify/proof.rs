@@ -9,8 +9,9 @@ use core::ops::Range;
 
 use zeroize::Zeroizing;
 
-use crate::crypto::{Alg, PublicKey};
+use crate::crypto::{Alg, CryptoProvider, HashAlg, HashValue, PublicKey};
 use crate::error::VerifyError;
+use crate::status::Published;
 use crate::time::UnixMillis;
 
 /// A trusted key signed the credential.
@@ -118,6 +119,8 @@ impl fmt::Debug for DisclosedClaims {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Revocation {
+    /// Every published source was asked, and is good.
+    Good,
     /// The issuer publishes no status for it.
     NotPublished,
     /// The trust entry says not to look.
@@ -128,8 +131,69 @@ impl Revocation {
     /// The text in `verification_details`.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Good => "good",
             Self::NotPublished => "not_published",
             Self::Off => "off",
+        }
+    }
+}
+
+/// What an issuer is trusted by.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Trust {
+    /// A bare key that signed the credential.
+    IssuerKey(PublicKey),
+    /// A root that the signer's certificates lead to.
+    X5chain {
+        /// Of the root's certificate.
+        sha256: [u8; 32],
+    },
+    /// A signer that is trusted by itself.
+    PinnedSigner {
+        /// Of the signer's certificate.
+        sha256: [u8; 32],
+    },
+}
+
+impl Trust {
+    /// The text in `verification_details`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::IssuerKey(_) => "issuer_key",
+            Self::X5chain { .. } => "x5chain",
+            Self::PinnedSigner { .. } => "pinned_signer",
+        }
+    }
+
+    /// SHA-256 of the certificate, or of the key's SubjectPublicKeyInfo, in DER.
+    pub fn anchor_sha256(&self, provider: &CryptoProvider) -> HashValue {
+        match self {
+            Self::IssuerKey(key) => provider.hash(HashAlg::Sha256, &key.spki_der()),
+            Self::X5chain { sha256 } | Self::PinnedSigner { sha256 } => HashValue::new(sha256),
+        }
+    }
+}
+
+/// How a presenter proved to hold a credential's key.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum HolderBinding {
+    /// By a key binding JWT.
+    KbJwt,
+    /// By a device signature.
+    DeviceSignature,
+    /// By a device MAC.
+    DeviceMac,
+}
+
+impl HolderBinding {
+    /// The text in `verification_details`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::KbJwt => "kb_jwt",
+            Self::DeviceSignature => "device_signature",
+            Self::DeviceMac => "device_mac",
         }
     }
 }
@@ -138,17 +202,23 @@ impl Revocation {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CredentialFacts {
-    /// The actual `vct`.
+    /// The actual `vct` or docType.
     pub credential_type: String,
-    /// `iss`, when present.
+    /// `iss`, when present, or the anchor's subject (RFC 4514).
     pub issuer: Option<String>,
     /// The issuer's algorithm.
     pub alg: Alg,
-    /// The trusted key that signed.
-    pub issuer_key: PublicKey,
-    /// `nbf`
+    /// What the issuer is trusted by.
+    pub trust: Trust,
+    /// How the presenter proved to hold the credential's key.
+    pub holder_binding: HolderBinding,
+    /// mdoc only: the name of the handover that the device bound its answer to.
+    pub session_transcript: Option<&'static str>,
+    /// mdoc only: requested age statements, and the elements that decided them.
+    pub decided_by: Vec<(String, String)>,
+    /// `nbf`, or `validFrom`.
     pub valid_from: Option<UnixMillis>,
-    /// `exp`
+    /// `exp`, or `validUntil`.
     pub valid_until: Option<UnixMillis>,
 }
 
@@ -157,7 +227,7 @@ pub(crate) struct AwaitingStatus {
     pub(super) claims: DisclosedClaims,
     pub(super) subject: Vec<Option<String>>,
     pub(super) facts: CredentialFacts,
-    pub(super) publishes_status: bool,
+    pub(super) published: Published,
     pub(super) proofs: (IssuerAuthenticated, DisclosuresBound, WithinValidity, HolderBound),
 }
 

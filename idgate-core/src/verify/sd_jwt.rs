@@ -9,8 +9,8 @@ use super::check::{Check, CredentialReport};
 use super::expected::Expected;
 use super::key_binding::bind_holder;
 use super::proof::{
-    AwaitingStatus, CredentialFacts, DisclosedClaims, DisclosuresBound, IssuerAuthenticated,
-    WithinValidity,
+    AwaitingStatus, CredentialFacts, DisclosedClaims, DisclosuresBound, HolderBinding,
+    IssuerAuthenticated, Trust, WithinValidity,
 };
 use super::subject_groups::normalise;
 use crate::codec::json::{Kind, NodeId, Tape, Value};
@@ -21,6 +21,8 @@ use crate::formats::sd_jwt_vc::{
 };
 use crate::jose::{self, Header};
 use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
+use crate::request::ClaimFilter;
+use crate::status::{Published, PublishedStatus};
 use crate::time::UnixMillis;
 use crate::trust::TrustedKey;
 
@@ -58,7 +60,10 @@ pub(crate) fn verify_presentation(
     Ok(AwaitingStatus {
         subject: subject_values(&payload, expected),
         facts: facts(&payload, key, dates),
-        publishes_status: payload.get("status").is_some(),
+        published: Published {
+            status: PublishedStatus::from_json(payload.get("status")),
+            signer: None,
+        },
         claims,
         proofs: (issuer, disclosures, validity, holder),
     })
@@ -318,7 +323,7 @@ fn disclose(
     }
     claims.finish();
     report.pass(Check::ClaimsPresent);
-    check_filters(&claims, expected)?;
+    check_filters(&claims, expected.filters)?;
     report.pass(Check::ClaimFilters);
     Ok(claims)
 }
@@ -328,8 +333,12 @@ fn is_reserved(name: &str) -> bool {
     matches!(name, "_sd" | "_sd_alg")
 }
 
-fn check_filters(claims: &DisclosedClaims, expected: &Expected<'_>) -> Result<(), VerifyError> {
-    for (name, filter) in expected.filters {
+/// Every filter is met by the value of its claim.
+pub(super) fn check_filters(
+    claims: &DisclosedClaims,
+    filters: &[(String, ClaimFilter)],
+) -> Result<(), VerifyError> {
+    for (name, filter) in filters {
         let mut tape = Tape::default();
         let text = claims.get(name).unwrap_or("null");
         let met = tape.parse(text.as_bytes()).is_ok_and(|id| filter.matches(tape.value(id)));
@@ -360,7 +369,10 @@ fn facts(payload: &ProcessedPayload<'_, '_>, key: PublicKey, dates: Dates) -> Cr
         credential_type: text("vct").unwrap_or_default(),
         issuer: text("iss"),
         alg: key.alg(),
-        issuer_key: key,
+        trust: Trust::IssuerKey(key),
+        holder_binding: HolderBinding::KbJwt,
+        session_transcript: None,
+        decided_by: Vec::new(),
         valid_from: dates.valid_from,
         valid_until: dates.valid_until,
     }

@@ -191,6 +191,26 @@ impl SigningKey {
         }
     }
 
+    /// The raw signature r‖s of a digest, whatever hash made it; deterministic.
+    pub fn sign_prehashed(&self, digest: &[u8]) -> Vec<u8> {
+        use p256::ecdsa::signature::hazmat::PrehashSigner as _;
+        match &self.secret {
+            Secret::P256(key) => {
+                let signature: Result<p256::ecdsa::Signature, _> = key.sign_prehash(digest);
+                signature.map(|signature| signature.to_bytes().to_vec())
+            }
+            Secret::P384(key) => {
+                let signature: Result<p384::ecdsa::Signature, _> = key.sign_prehash(digest);
+                signature.map(|signature| signature.to_bytes().to_vec())
+            }
+            Secret::P521(key) => {
+                let signature: Result<p521::ecdsa::Signature, _> = key.sign_prehash(digest);
+                signature.map(|signature| signature.to_bytes().to_vec())
+            }
+        }
+        .unwrap_or_default()
+    }
+
     /// The uncompressed public point (SEC 1 2.3.3).
     pub fn public_sec1(&self) -> Vec<u8> {
         match &self.secret {

@@ -17,13 +17,17 @@
 
 pub mod claim;
 pub mod codec;
+pub mod der;
 pub mod disclosure;
 pub mod issuer;
 pub mod jws;
 pub mod keys;
+pub mod mdoc;
 pub mod request;
 pub mod samples;
 #[cfg(feature = "spec-cases")]
 pub mod spec_cases;
+pub mod status;
 pub mod time;
 pub mod wallet;
+pub mod x509;

@@ -33,8 +33,11 @@ pub struct InputDescriptor {
     pub id: String,
     /// Accepted types; empty: any.
     pub vct: Vec<String>,
-    /// The claims to disclose, from the credential's root.
+    /// The claims to disclose, from the credential's root, or the elements of an mdoc.
     pub claims: Vec<String>,
+    /// The namespace of the elements; only an mdoc's descriptor has one, and its id is the
+    /// document type.
+    pub name_space: Option<String>,
 }
 
 /// Why a strict wallet does not answer; the text names the parameter.
@@ -114,19 +117,37 @@ impl AuthorizationRequest {
 
 impl InputDescriptor {
     fn read(descriptor: &Value) -> Result<Self, RequestRefused> {
-        let formats = object(descriptor, "format")?;
-        ensure(formats.keys().all(|name| name == "vc+sd-jwt") && formats.len() == 1, || {
-            "format has other keys than vc+sd-jwt".into()
-        })?;
+        let formats: Vec<&String> = object(descriptor, "format")?.keys().collect();
+        let is_mdoc = match formats.as_slice() {
+            [only] if *only == "vc+sd-jwt" => false,
+            [only] if *only == "mso_mdoc" => true,
+            _ => return Err(refused("format is not vc+sd-jwt or mso_mdoc alone")),
+        };
         let constraints = &descriptor["constraints"];
         ensure(text(constraints, "limit_disclosure")? == "required", || {
             "limit_disclosure is not required".into()
         })?;
         let mut read = Self { id: text(descriptor, "id")?.into(), ..Self::default() };
         for field in array(constraints, "fields")? {
-            read.read_field(field)?;
+            if is_mdoc { read.read_element(field)? } else { read.read_field(field)? }
         }
         Ok(read)
+    }
+
+    /// Wallets demand one path of two steps, and `intent_to_retain` (OpenID4VP draft 24 B.2.1).
+    fn read_element(&mut self, field: &Value) -> Result<(), RequestRefused> {
+        let path = array(field, "path")?.first().and_then(Value::as_str).unwrap_or_default();
+        let steps = path.strip_prefix("$['").and_then(|rest| rest.strip_suffix("']"));
+        let (name_space, element) = steps
+            .and_then(|steps| steps.split_once("']['"))
+            .ok_or_else(|| refused("a path is not $['namespace']['element']"))?;
+        ensure(field.get("intent_to_retain").is_some_and(Value::is_boolean), || {
+            "a field has no intent_to_retain".into()
+        })?;
+        let own = self.name_space.get_or_insert_with(|| name_space.into());
+        ensure(own == name_space, || "a descriptor asks for two namespaces".into())?;
+        self.claims.push(element.into());
+        Ok(())
     }
 
     fn read_field(&mut self, field: &Value) -> Result<(), RequestRefused> {
@@ -157,7 +178,8 @@ fn parameters(uri: &str) -> Result<BTreeMap<String, String>, RequestRefused> {
 
 fn check_metadata(metadata: &Value) -> Result<(), RequestRefused> {
     let formats = object(metadata, "vp_formats")?;
-    ensure(formats.contains_key("vc+sd-jwt"), || "vp_formats has no vc+sd-jwt".into())
+    let known = ["vc+sd-jwt", "mso_mdoc"].iter().any(|name| formats.contains_key(*name));
+    ensure(known, || "vp_formats has neither vc+sd-jwt nor mso_mdoc".into())
 }
 
 fn accepted_values(filter: Option<&Value>) -> Result<Vec<String>, RequestRefused> {
@@ -272,6 +294,24 @@ mod tests {
         let [descriptor] = request.descriptors.as_slice() else { panic!("one descriptor") };
         assert_eq!(descriptor.vct, ["urn:pid"]);
         assert_eq!(descriptor.claims, ["given_name", "18plus"]);
+    }
+
+    #[test]
+    fn an_mdoc_descriptor_is_read() {
+        let mdoc = |field: Value| {
+            let definition = json!({"id": "def", "input_descriptors": [{
+                "id": "org.iso.18013.5.1.mDL",
+                "format": {"mso_mdoc": {"alg": ["ES256"]}},
+                "constraints": {"limit_disclosure": "required", "fields": [field]},
+            }]});
+            parse_with("presentation_definition", &definition.to_string())
+        };
+        let path = "$['org.iso.18013.5.1']['family_name']";
+        let read = mdoc(json!({"path": [path], "intent_to_retain": false})).unwrap();
+        assert_eq!(read.descriptors[0].name_space.as_deref(), Some("org.iso.18013.5.1"));
+        assert_eq!(read.descriptors[0].claims, ["family_name"]);
+        assert!(mdoc(json!({"path": [path]})).unwrap_err().0.contains("intent_to_retain"));
+        assert!(mdoc(json!({"path": ["$.family_name"], "intent_to_retain": false})).is_err());
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! Ready-made people and credentials, modelled on the European person identification data.
 
+mod mdl;
+
 use serde_json::json;
+
+pub use self::mdl::{MDL_ISSUER, SampleMdl, issue_mdl};
 
 use crate::claim::Claim;
 use crate::issuer::{CredentialBuilder, Issued};

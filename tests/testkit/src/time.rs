@@ -17,6 +17,22 @@ pub const fn numeric_date(ms: u64) -> u64 {
     ms / 1000
 }
 
+/// `YYYYMMDDhhmmssZ` in UTC: the content of a GeneralizedTime (RFC 5280 4.1.2.5.2).
+pub fn compact_utc(ms: u64) -> String {
+    let (days, seconds) = (ms / DAY_MS, ms / 1000 % 86_400);
+    // Civil date from days, counted in years that begin in March.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}Z")
+}
+
 /// A clock that only moves when told to. Clones show the same time.
 #[derive(Clone, Debug)]
 pub struct VirtualClock {

@@ -3,15 +3,18 @@
 
 mod answer;
 mod kb_jwt;
+mod mdoc;
 mod presentation;
 
 use std::fmt;
 
 pub use self::answer::{Answer, Body};
 pub use self::kb_jwt::KbJwt;
+pub use self::mdoc::{disclosing, present_mdoc};
 pub use self::presentation::{Presentation, present};
 use crate::issuer::Issued;
 use crate::keys::SigningKey;
+use crate::mdoc::Document;
 use crate::request::{AuthorizationRequest, InputDescriptor, RequestRefused};
 
 /// A holder with one key and some credentials.
@@ -19,6 +22,7 @@ use crate::request::{AuthorizationRequest, InputDescriptor, RequestRefused};
 pub struct Wallet {
     key: SigningKey,
     credentials: Vec<Issued>,
+    documents: Vec<Document>,
 }
 
 /// Why the wallet has no answer.
@@ -50,7 +54,14 @@ impl From<RequestRefused> for WalletError {
 impl Wallet {
     /// A wallet without credentials.
     pub fn new(key: SigningKey) -> Self {
-        Self { key, credentials: Vec::new() }
+        Self { key, credentials: Vec::new(), documents: Vec::new() }
+    }
+
+    /// With an mdoc, which has a device key of its own.
+    #[must_use]
+    pub fn with_mdoc(mut self, document: Document) -> Self {
+        self.documents.push(document);
+        self
     }
 
     /// With a credential.
@@ -111,9 +122,15 @@ impl Wallet {
         request: &AuthorizationRequest,
         now_ms: u64,
     ) -> Result<String, WalletError> {
-        let credential = self
-            .find(descriptor)
-            .ok_or_else(|| WalletError::NoCredential(descriptor.id.clone()))?;
+        let missing = || WalletError::NoCredential(descriptor.id.clone());
+        if let Some(name_space) = &descriptor.name_space {
+            let documents =
+                self.documents.iter().filter(|document| document.doc_type == descriptor.id);
+            let mut shown =
+                documents.filter_map(|one| disclosing(one, name_space, &descriptor.claims));
+            return Ok(present_mdoc(&shown.next().ok_or_else(missing)?, request));
+        }
+        let credential = self.find(descriptor).ok_or_else(missing)?;
         let presentation = Presentation::disclosing(credential, &descriptor.claims);
         let kb_jwt = KbJwt::new(&self.key, &presentation, request, now_ms);
         Ok(present(&presentation, Some(&kb_jwt.sign())))
@@ -137,6 +154,7 @@ mod tests {
                 id: "pid".into(),
                 vct: vec![vct.into()],
                 claims: claims.iter().map(|claim| String::from(*claim)).collect(),
+                name_space: None,
             }],
         }
     }

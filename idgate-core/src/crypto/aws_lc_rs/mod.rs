@@ -1,10 +1,15 @@
 //! The fast back end: ECDSA and SHA-2 of AWS-LC, written in C and assembly.
 
+mod agreement;
+
 use core::fmt;
 
 use ::aws_lc_rs::digest;
 use ::aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ECDSA_P521_SHA512_FIXED,
+    ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA384_ASN1,
+    ECDSA_P256_SHA512_ASN1, ECDSA_P384_SHA256_ASN1, ECDSA_P384_SHA384_ASN1,
+    ECDSA_P384_SHA384_FIXED, ECDSA_P384_SHA512_ASN1, ECDSA_P521_SHA256_ASN1,
+    ECDSA_P521_SHA384_ASN1, ECDSA_P521_SHA512_ASN1, ECDSA_P521_SHA512_FIXED,
     EcdsaVerificationAlgorithm, ParsedPublicKey, UnparsedPublicKey,
 };
 
@@ -13,20 +18,35 @@ use crate::crypto::{
     SignatureVerifier,
 };
 
-/// ES256, ES384 and ES512; SHA-256, SHA-384 and SHA-512.
+/// ES256, ES384 and ES512; SHA-256, SHA-384 and SHA-512; ECDH and HMAC.
 pub const PROVIDER: CryptoProvider = CryptoProvider {
     name: "aws-lc-rs",
     verifiers: &[
-        &Ecdsa { alg: Alg::Es256, algorithm: &ECDSA_P256_SHA256_FIXED },
-        &Ecdsa { alg: Alg::Es384, algorithm: &ECDSA_P384_SHA384_FIXED },
-        &Ecdsa { alg: Alg::Es512, algorithm: &ECDSA_P521_SHA512_FIXED },
+        &Ecdsa {
+            alg: Alg::Es256,
+            algorithm: &ECDSA_P256_SHA256_FIXED,
+            x509: [&ECDSA_P256_SHA256_ASN1, &ECDSA_P256_SHA384_ASN1, &ECDSA_P256_SHA512_ASN1],
+        },
+        &Ecdsa {
+            alg: Alg::Es384,
+            algorithm: &ECDSA_P384_SHA384_FIXED,
+            x509: [&ECDSA_P384_SHA256_ASN1, &ECDSA_P384_SHA384_ASN1, &ECDSA_P384_SHA512_ASN1],
+        },
+        &Ecdsa {
+            alg: Alg::Es512,
+            algorithm: &ECDSA_P521_SHA512_FIXED,
+            x509: [&ECDSA_P521_SHA256_ASN1, &ECDSA_P521_SHA384_ASN1, &ECDSA_P521_SHA512_ASN1],
+        },
     ],
     hasher: &Sha2,
+    agreement: &agreement::Agreement,
 };
 
 struct Ecdsa {
     alg: Alg,
     algorithm: &'static EcdsaVerificationAlgorithm,
+    /// With SHA-256, SHA-384 and SHA-512 and signatures in DER.
+    x509: [&'static EcdsaVerificationAlgorithm; 3],
 }
 
 impl SignatureVerifier for Ecdsa {
@@ -44,6 +64,27 @@ impl SignatureVerifier for Ecdsa {
             return Err(InvalidSignature);
         }
         UnparsedPublicKey::new(self.algorithm, key.sec1())
+            .verify(message, signature)
+            .map_err(|_| InvalidSignature)
+    }
+
+    fn verify_x509(
+        &self,
+        key: &PublicKey,
+        hash: HashAlg,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), InvalidSignature> {
+        if key.alg() != self.alg {
+            return Err(InvalidSignature);
+        }
+        let [sha256, sha384, sha512] = self.x509;
+        let algorithm = match hash {
+            HashAlg::Sha256 => sha256,
+            HashAlg::Sha384 => sha384,
+            HashAlg::Sha512 => sha512,
+        };
+        UnparsedPublicKey::new(algorithm, key.sec1())
             .verify(message, signature)
             .map_err(|_| InvalidSignature)
     }

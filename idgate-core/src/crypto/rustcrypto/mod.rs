@@ -1,12 +1,17 @@
 //! The portable back end: ECDSA and SHA-2 of the RustCrypto crates, pure Rust on any target.
 
+mod agreement;
+
 use core::fmt;
 use core::marker::PhantomData;
+use core::ops::Add;
 
+use ecdsa::elliptic_curve::array::ArraySize;
 use ecdsa::elliptic_curve::sec1::{FromSec1Point, ModulusSize, ToSec1Point};
 use ecdsa::elliptic_curve::{AffinePoint, CurveArithmetic, FieldBytesSize};
 use ecdsa::signature::Verifier;
-use ecdsa::{DigestAlgorithm, EcdsaCurve, Signature, VerifyingKey};
+use ecdsa::signature::hazmat::PrehashVerifier;
+use ecdsa::{DigestAlgorithm, EcdsaCurve, Signature, VerifyingKey, der};
 use p256::NistP256;
 use p384::NistP384;
 use p521::NistP521;
@@ -17,7 +22,7 @@ use crate::crypto::{
     SignatureVerifier,
 };
 
-/// ES256, ES384 and ES512; SHA-256, SHA-384 and SHA-512.
+/// ES256, ES384 and ES512; SHA-256, SHA-384 and SHA-512; ECDH and HMAC.
 pub const PROVIDER: CryptoProvider = CryptoProvider {
     name: "rustcrypto",
     verifiers: &[
@@ -26,6 +31,7 @@ pub const PROVIDER: CryptoProvider = CryptoProvider {
         &Ecdsa::<NistP521>::new(Alg::Es512),
     ],
     hasher: &Sha2,
+    agreement: &agreement::Agreement,
 };
 
 /// ECDSA on `C` with the hash that JOSE pairs with this curve, which is the one that
@@ -61,6 +67,8 @@ where
     C: EcdsaCurve + CurveArithmetic + DigestAlgorithm,
     AffinePoint<C>: FromSec1Point<C> + ToSec1Point<C>,
     FieldBytesSize<C>: ModulusSize,
+    der::MaxSize<C>: ArraySize,
+    <FieldBytesSize<C> as Add>::Output: Add<der::MaxOverhead> + ArraySize,
 {
     fn alg(&self) -> Alg {
         self.alg
@@ -75,6 +83,19 @@ where
         let signature = Signature::<C>::from_slice(signature).map_err(|_| InvalidSignature)?;
         let key = self.point(key).map_err(|_| InvalidSignature)?;
         key.verify(message, &signature).map_err(|_| InvalidSignature)
+    }
+
+    fn verify_x509(
+        &self,
+        key: &PublicKey,
+        hash: HashAlg,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), InvalidSignature> {
+        let signature = Signature::<C>::from_der(signature).map_err(|_| InvalidSignature)?;
+        let key = self.point(key).map_err(|_| InvalidSignature)?;
+        let hash = Sha2.hash(hash, message);
+        key.verify_prehash(hash.as_bytes(), &signature).map_err(|_| InvalidSignature)
     }
 
     fn check_key(&self, key: &PublicKey) -> Result<(), InvalidKey> {

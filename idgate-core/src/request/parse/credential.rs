@@ -36,6 +36,8 @@ pub(super) struct Draft {
     /// Where it stands in the body; empty in the legacy form.
     path: String,
     pub(super) request: CredentialRequest,
+    /// Whether the trust entry decides the format.
+    pub(super) format_is_open: bool,
     pub(super) subject_claim_paths: Option<Vec<ClaimPath>>,
 }
 
@@ -58,14 +60,10 @@ impl Draft {
 /// The one credential of the legacy form; its claims come from the trust entry.
 pub(super) fn parse_legacy(root: &Field<'_, '_>) -> Result<Draft, RequestError> {
     let issuer_id = IssuerId::new(root.required("issuer_id")?.string()?);
-    let format = match root.member("format") {
-        Some(field) => parse_format(&field)?,
-        // Until mdoc material exists, SD-JWT keys are all that an entry can hold.
-        None => CredentialFormat::SdJwtVc,
-    };
+    let format = root.member("format").map(|field| parse_format(&field)).transpose()?;
     let request = CredentialRequest {
         id: default_id(0),
-        format,
+        format: format.unwrap_or(CredentialFormat::SdJwtVc),
         issuer_id,
         claims: Vec::new(),
         alg: None,
@@ -75,7 +73,12 @@ pub(super) fn parse_legacy(root: &Field<'_, '_>) -> Result<Draft, RequestError> 
         claim_filters: Vec::new(),
         vct: Vec::new(),
     };
-    Ok(Draft { path: root.path.clone(), request, subject_claim_paths: None })
+    Ok(Draft {
+        path: root.path.clone(),
+        request,
+        format_is_open: format.is_none(),
+        subject_claim_paths: None,
+    })
 }
 
 /// The `index`-th credential of the custom form. `pattern_chars` counts the
@@ -102,7 +105,7 @@ pub(super) fn parse(
         vct: Vec::new(),
     };
     let subject_claim_paths = parse_subject_claim_paths(field, format)?;
-    Ok(Draft { path: field.path.clone(), request, subject_claim_paths })
+    Ok(Draft { path: field.path.clone(), request, format_is_open: false, subject_claim_paths })
 }
 
 /// Appends `name` unless it is there already: repeated names count once.

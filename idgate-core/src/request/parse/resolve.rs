@@ -43,6 +43,9 @@ pub(super) fn resolve(
 ) -> Result<Vec<CredentialRequest>, RequestError> {
     for draft in &mut drafts {
         let entry = entry_of(draft, trust)?;
+        if draft.format_is_open {
+            draft.request.format = default_format(entry, livemode);
+        }
         match draft.request.format {
             CredentialFormat::SdJwtVc => draft.request.vct.clone_from(&entry.vct),
             CredentialFormat::Mdoc => resolve_mdoc(draft, entry)?,
@@ -116,13 +119,32 @@ fn refuse_equal_descriptor_ids(drafts: &[Draft]) -> Result<(), RequestError> {
     Ok(())
 }
 
+/// What the entry holds for the mode: SD-JWT VC when both or neither.
+fn default_format(entry: &TrustEntry, livemode: bool) -> CredentialFormat {
+    if !serves_sd_jwt_vc(entry, livemode) && serves_mdoc(entry, livemode) {
+        return CredentialFormat::Mdoc;
+    }
+    CredentialFormat::SdJwtVc
+}
+
 /// Test material serves test sessions only.
 fn can_serve(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), RequestError> {
     let rule = match draft.request.format {
-        CredentialFormat::SdJwtVc if entry.keys_for(livemode).next().is_some() => return Ok(()),
+        CredentialFormat::SdJwtVc if serves_sd_jwt_vc(entry, livemode) => return Ok(()),
+        CredentialFormat::Mdoc if serves_mdoc(entry, livemode) => return Ok(()),
         CredentialFormat::SdJwtVc if livemode => "has no issuer key for live SD-JWT VC sessions",
         CredentialFormat::SdJwtVc => "has no issuer key for SD-JWT VC",
+        CredentialFormat::Mdoc if livemode => "has no X.509 root for live mso_mdoc sessions",
         CredentialFormat::Mdoc => "has no X.509 root for mso_mdoc",
     };
     Err(draft.error(ErrorCode::UnknownIssuer, "issuer_id", rule))
+}
+
+fn serves_sd_jwt_vc(entry: &TrustEntry, livemode: bool) -> bool {
+    entry.keys_for(livemode).next().is_some()
+}
+
+fn serves_mdoc(entry: &TrustEntry, livemode: bool) -> bool {
+    entry.roots_for(livemode).next().is_some()
+        || entry.pinned_signers_for(livemode).next().is_some()
 }

@@ -425,7 +425,7 @@ fn an_issuer_that_cannot_serve_the_mode_is_unknown() {
 }
 
 #[test]
-fn an_mdoc_has_no_issuer_yet_but_every_rule_is_checked_before() {
+fn an_mdoc_needs_an_issuer_and_every_rule_is_checked_before() {
     let issuer = "credentials[0].issuer_id";
     refused(&mdoc(json!({})), "unknown_issuer", issuer);
     refused(&mdoc(json!({"doc_type": "eu.europa.ec.eudi.pid.1"})), "unknown_issuer", issuer);
@@ -465,6 +465,49 @@ fn an_sd_jwt_id_equal_to_a_doc_type_cannot_be_expressed() {
 #[test]
 fn the_legacy_form_needs_default_claims() {
     invalid(&legacy(json!({"issuer_id": "two"})), "issuer_id");
+}
+
+/// The fixtures' trust with a root of the sample IACA in `issuer`, for tests only or not.
+fn trust_with_root(issuer: &str, test_only: bool) -> TrustSnapshot {
+    use idgate_testkit::{keys::Curve, x509::Identity};
+    let der = Identity::iaca(Curve::P256, crate::request::fixtures::NOW.0).der;
+    let root = crate::trust::TrustAnchor::from_der(&der, crate::trust::RootOrigin::RootFile);
+    let root = root.unwrap();
+    let mut entries: alloc::vec::Vec<_> = trust().entries().cloned().collect();
+    let entry = entries.iter_mut().find(|entry| entry.issuer_id.as_str() == issuer).unwrap();
+    entry.roots = alloc::vec![if test_only { root.for_test_only() } else { root }];
+    entry.default_claims = alloc::vec!["family_name".into()];
+    TrustSnapshot::new(8, entries)
+}
+
+#[test]
+fn an_mdoc_is_served_by_a_root_of_the_mode() {
+    let body = mdoc(json!({"issuer_id": "no-keys"})).to_string();
+    let parse = |trust: &TrustSnapshot, live| {
+        PresentationRequest::parse(body.as_bytes(), trust, live).map_err(|error| error.code)
+    };
+    assert!(parse(&trust_with_root("no-keys", false), true).is_ok());
+    let for_tests = trust_with_root("no-keys", true);
+    assert!(parse(&for_tests, false).is_ok());
+    assert_eq!(parse(&for_tests, true).unwrap_err(), ErrorCode::UnknownIssuer);
+    let mut elsewhere =
+        trust_with_root("no-keys", false).entries().cloned().collect::<alloc::vec::Vec<_>>();
+    elsewhere.iter_mut().for_each(|entry| entry.countries = alloc::vec!["DE".into()]);
+    let elsewhere = TrustSnapshot::new(9, elsewhere);
+    assert_eq!(parse(&elsewhere, true).unwrap_err(), ErrorCode::UnknownIssuer);
+}
+
+#[test]
+fn the_legacy_format_is_what_the_entry_holds() {
+    let format = |issuer: &str| {
+        let body = json!({"issuer_id": issuer}).to_string();
+        let trust = trust_with_root(issuer, false);
+        let request = PresentationRequest::parse(body.as_bytes(), &trust, true).unwrap();
+        request.credentials[0].format
+    };
+    assert_eq!(format("no-keys"), CredentialFormat::Mdoc);
+    assert_eq!(format("two"), CredentialFormat::SdJwtVc, "both");
+    assert_eq!(format("test-only"), CredentialFormat::Mdoc, "its key is for tests");
 }
 
 #[test]

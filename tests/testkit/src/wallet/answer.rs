@@ -37,7 +37,8 @@ impl Answer {
             .enumerate()
             .map(|(index, descriptor)| {
                 let path = if single { "$".into() } else { format!("$[{index}]") };
-                json!({ "id": descriptor.id, "format": "vc+sd-jwt", "path": path })
+                let format = if descriptor.name_space.is_some() { "mso_mdoc" } else { "vc+sd-jwt" };
+                json!({ "id": descriptor.id, "format": format, "path": path })
             })
             .collect();
         let presentation_submission = json!({

@@ -1,0 +1,328 @@
+//! The parser: one pass over the bytes, no recursion beyond [`MAX_DEPTH`], and no allocation that
+//! a length asks for: room is made for items that are there.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use super::{CborError, Entries, Node, NodeId, NodeKind, Value, content};
+use crate::limits::MAX_DEPTH;
+
+pub(super) struct Parser<'p, 'a> {
+    bytes: &'a [u8],
+    at: usize,
+    nodes: &'p mut Vec<Node<'a>>,
+}
+
+/// The head of an item (RFC 8949 3).
+struct Head {
+    major: u8,
+    /// `None`: indefinite length, or the break.
+    argument: Option<u64>,
+    /// The low five bits of the first byte.
+    info: u8,
+}
+
+const BREAK: u8 = 0xff;
+const BYTES: u8 = 2;
+const TEXT: u8 = 3;
+
+impl<'p, 'a> Parser<'p, 'a> {
+    pub(super) fn new(bytes: &'a [u8], nodes: &'p mut Vec<Node<'a>>) -> Self {
+        Self { bytes, at: 0, nodes }
+    }
+
+    pub(super) fn document(mut self) -> Result<NodeId, CborError> {
+        let id = self.next_id()?;
+        self.item(0)?;
+        if self.at == self.bytes.len() { Ok(NodeId(id)) } else { Err(CborError::TrailingBytes) }
+    }
+
+    fn next_id(&self) -> Result<u32, CborError> {
+        u32::try_from(self.nodes.len()).map_err(|_| CborError::Syntax)
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    fn head(&mut self) -> Result<Head, CborError> {
+        let (first, rest) = self.rest().split_first().ok_or(CborError::Syntax)?;
+        let (major, info) = (first >> 5, first & 0x1f);
+        let (argument, extra) = match info {
+            0..=23 => (Some(u64::from(info)), 0),
+            24 => (Some(big_endian::<1>(rest)?), 1),
+            25 => (Some(big_endian::<2>(rest)?), 2),
+            26 => (Some(big_endian::<4>(rest)?), 4),
+            27 => (Some(big_endian::<8>(rest)?), 8),
+            28..=30 => return Err(CborError::Syntax),
+            _ => (None, 0),
+        };
+        self.at += 1 + extra;
+        Ok(Head { major, argument, info })
+    }
+
+    fn leaf(&mut self, start: usize, kind: NodeKind, argument: u64) -> Result<(), CborError> {
+        let end = self.next_id()?.checked_add(1).ok_or(CborError::Syntax)?;
+        let raw = self.bytes.get(start..self.at).ok_or(CborError::Syntax)?;
+        // A head has nine bytes at most.
+        let head = u8::try_from(raw.len()).unwrap_or(u8::MAX);
+        self.nodes.push(Node { raw, argument, end, kind, head });
+        Ok(())
+    }
+
+    fn item(&mut self, depth: usize) -> Result<(), CborError> {
+        let start = self.at;
+        let head = self.head()?;
+        match (head.major, head.argument) {
+            (0, Some(n)) => self.leaf(start, NodeKind::Unsigned, n),
+            (1, Some(n)) => self.leaf(start, NodeKind::Negative, n),
+            (BYTES | TEXT, Some(len)) => self.string(start, head.major, len),
+            (BYTES | TEXT, None) => self.chunks(start, head.major),
+            (4, count) => self.array(start, count, depth),
+            (5, count) => self.map(start, count, depth),
+            (6, Some(number)) => self.tag(start, number, depth),
+            (7, Some(argument)) => self.simple(start, head.info, argument),
+            _ => Err(CborError::Syntax),
+        }
+    }
+
+    /// Steps over `len` bytes and returns them.
+    fn take(&mut self, len: u64) -> Result<&'a [u8], CborError> {
+        let len = usize::try_from(len).map_err(|_| CborError::Syntax)?;
+        let taken = self.rest().get(..len).ok_or(CborError::Syntax)?;
+        self.at += len;
+        Ok(taken)
+    }
+
+    /// The content of a string or of a chunk of one.
+    fn characters(&mut self, major: u8, len: u64) -> Result<&'a [u8], CborError> {
+        let content = self.take(len)?;
+        if major == TEXT && core::str::from_utf8(content).is_err() {
+            return Err(CborError::Utf8);
+        }
+        Ok(content)
+    }
+
+    fn string(&mut self, start: usize, major: u8, len: u64) -> Result<(), CborError> {
+        let head = u8::try_from(self.at - start).map_err(|_| CborError::Syntax)?;
+        self.characters(major, len)?;
+        self.leaf(start, string_kind(major, false), len)?;
+        if let Some(node) = self.nodes.last_mut() {
+            node.head = head;
+        }
+        Ok(())
+    }
+
+    /// Chunks are definite strings of the same major type (RFC 8949 3.2.3).
+    fn chunks(&mut self, start: usize, major: u8) -> Result<(), CborError> {
+        while !self.at_break() {
+            let head = self.head()?;
+            let len = head.argument.filter(|_| head.major == major).ok_or(CborError::Syntax)?;
+            self.characters(major, len)?;
+        }
+        self.leaf(start, string_kind(major, true), 0)
+    }
+
+    /// Steps over a break, if there is one.
+    fn at_break(&mut self) -> bool {
+        let found = self.rest().first() == Some(&BREAK);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Opens an item that has others inside; it is completed by [`Parser::close`].
+    fn open(
+        &mut self,
+        start: usize,
+        kind: NodeKind,
+        argument: u64,
+        depth: usize,
+    ) -> Result<usize, CborError> {
+        if depth >= MAX_DEPTH {
+            return Err(CborError::TooDeep);
+        }
+        let id = self.nodes.len();
+        self.leaf(start, kind, argument)?;
+        Ok(id)
+    }
+
+    fn close(&mut self, id: usize, start: usize) -> Result<(), CborError> {
+        let end = self.next_id()?;
+        let raw = self.bytes.get(start..self.at).ok_or(CborError::Syntax)?;
+        if let Some(node) = self.nodes.get_mut(id) {
+            node.raw = raw;
+            node.end = end;
+        }
+        Ok(())
+    }
+
+    fn array(&mut self, start: usize, count: Option<u64>, depth: usize) -> Result<(), CborError> {
+        let id = self.open(start, NodeKind::Array, count.unwrap_or(0), depth)?;
+        match count {
+            Some(count) => {
+                self.require(count, 1)?;
+                for _ in 0..count {
+                    self.item(depth + 1)?;
+                }
+            }
+            None => {
+                while !self.at_break() {
+                    self.item(depth + 1)?;
+                }
+            }
+        }
+        self.close(id, start)
+    }
+
+    fn map(&mut self, start: usize, count: Option<u64>, depth: usize) -> Result<(), CborError> {
+        let id = self.open(start, NodeKind::Map, count.unwrap_or(0), depth)?;
+        match count {
+            Some(count) => {
+                self.require(count, 2)?;
+                for _ in 0..count {
+                    self.entry(depth + 1)?;
+                }
+            }
+            None => {
+                while !self.at_break() {
+                    self.entry(depth + 1)?;
+                }
+            }
+        }
+        self.close(id, start)?;
+        let at = u32::try_from(id).map_err(|_| CborError::Syntax)?;
+        match (Value { nodes: self.nodes, at }).entries() {
+            Some(entries) => refuse_duplicates(entries),
+            None => Err(CborError::Syntax),
+        }
+    }
+
+    fn entry(&mut self, depth: usize) -> Result<(), CborError> {
+        match self.rest().first() {
+            Some(first) if *first >> 5 <= TEXT => self.item(depth)?,
+            Some(&BREAK) | None => return Err(CborError::Syntax),
+            Some(_) => return Err(CborError::KeyType),
+        }
+        self.item(depth)
+    }
+
+    /// Each of `count` items takes at least `bytes_each`: a length that cannot be is refused at
+    /// once.
+    fn require(&self, count: u64, bytes_each: u64) -> Result<(), CborError> {
+        let left = u64::try_from(self.rest().len()).unwrap_or(u64::MAX);
+        if count > left / bytes_each { Err(CborError::Syntax) } else { Ok(()) }
+    }
+
+    fn tag(&mut self, start: usize, number: u64, depth: usize) -> Result<(), CborError> {
+        let id = self.open(start, NodeKind::Tag, number, depth)?;
+        self.item(depth + 1)?;
+        self.close(id, start)
+    }
+
+    /// RFC 8949 3.3; a simple value below 32 in two bytes is not well-formed.
+    fn simple(&mut self, start: usize, info: u8, argument: u64) -> Result<(), CborError> {
+        match info {
+            24 if argument < 32 => Err(CborError::Syntax),
+            0..=24 => self.leaf(start, NodeKind::Simple, argument),
+            _ => self.leaf(start, NodeKind::Float, double(info, argument).to_bits()),
+        }
+    }
+}
+
+fn string_kind(major: u8, chunked: bool) -> NodeKind {
+    if major == TEXT { NodeKind::Text { chunked } } else { NodeKind::Bytes { chunked } }
+}
+
+fn big_endian<const N: usize>(bytes: &[u8]) -> Result<u64, CborError> {
+    let bytes = bytes.first_chunk::<N>().ok_or(CborError::Syntax)?;
+    Ok(bytes.iter().fold(0, |n, byte| n << 8 | u64::from(*byte)))
+}
+
+/// The value of a float of 16, 32 or 64 bits, by its additional information.
+fn double(info: u8, bits: u64) -> f64 {
+    match info {
+        25 => half(u16::try_from(bits).unwrap_or_default()),
+        26 => f64::from(f32::from_bits(u32::try_from(bits).unwrap_or_default())),
+        _ => f64::from_bits(bits),
+    }
+}
+
+/// RFC 8949 appendix D.
+fn half(bits: u16) -> f64 {
+    let (exponent, mantissa) = (bits >> 10 & 0x1f, f64::from(bits & 0x3ff));
+    let magnitude = match exponent {
+        0 => mantissa * 2f64.powi(-24),
+        31 if mantissa == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (mantissa + 1024.0) * 2f64.powi(i32::from(exponent) - 25),
+    };
+    if bits & 0x8000 == 0 { magnitude } else { -magnitude }
+}
+
+/// The chunks of an indefinite-length string that the parser accepted, joined.
+pub(super) fn join_chunks(raw: &[u8]) -> Vec<u8> {
+    let mut joined = Vec::with_capacity(raw.len());
+    let mut parser = Parser { bytes: raw, at: 1, nodes: &mut Vec::new() };
+    while !parser.at_break() {
+        let Ok(Some(len)) = parser.head().map(|head| head.argument) else { break };
+        joined.extend_from_slice(parser.take(len).unwrap_or_default());
+    }
+    joined
+}
+
+/// A map key by value: an integer in a longer head is the same key.
+#[derive(Eq, Ord, PartialEq, PartialOrd)]
+enum Key<'a> {
+    Unsigned(u64),
+    Negative(u64),
+    Bytes(Cow<'a, [u8]>),
+    Text(Cow<'a, [u8]>),
+}
+
+impl<'a> Key<'a> {
+    fn of(value: Value<'_, 'a>) -> Option<Self> {
+        let node = value.node();
+        match node.kind {
+            NodeKind::Unsigned => Some(Self::Unsigned(node.argument)),
+            NodeKind::Negative => Some(Self::Negative(node.argument)),
+            NodeKind::Bytes { chunked } => Some(Self::Bytes(content(&node, chunked))),
+            NodeKind::Text { chunked } => Some(Self::Text(content(&node, chunked))),
+            _ => None,
+        }
+    }
+}
+
+/// Compares keys pairwise in small maps, sorted in large ones: never quadratic.
+fn refuse_duplicates(entries: Entries<'_, '_>) -> Result<(), CborError> {
+    const FEW: usize = 16;
+    let mut seen: [Option<Value<'_, '_>>; FEW] = [None; FEW];
+    for (count, (key, _)) in entries.clone().enumerate() {
+        let Some(slot) = seen.get_mut(count) else { return refuse_sorted_duplicates(entries) };
+        *slot = Some(key);
+        if seen.iter().take(count).flatten().any(|earlier| same_key(*earlier, key)) {
+            return Err(CborError::DuplicateKey);
+        }
+    }
+    Ok(())
+}
+
+/// Most keys differ in kind or length already.
+fn same_key(a: Value<'_, '_>, b: Value<'_, '_>) -> bool {
+    let (one, other) = (a.node(), b.node());
+    if one.kind == other.kind && one.argument != other.argument {
+        return false;
+    }
+    Key::of(a) == Key::of(b)
+}
+
+/// Ascending keys, as digests often come, need no sorting.
+fn refuse_sorted_duplicates(entries: Entries<'_, '_>) -> Result<(), CborError> {
+    let keys = entries.map_while(|(key, _)| Key::of(key));
+    if keys.clone().is_sorted_by(|a, b| a < b) {
+        return Ok(());
+    }
+    let mut keys: Vec<_> = keys.collect();
+    keys.sort_unstable();
+    let twice = keys.windows(2).any(|pair| matches!(pair, [a, b] if a == b));
+    if twice { Err(CborError::DuplicateKey) } else { Ok(()) }
+}

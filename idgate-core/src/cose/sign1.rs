@@ -1,0 +1,119 @@
+//! COSE_Sign1: one signer (RFC 9052 4.2).
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use super::{CoseError, Headers};
+use crate::codec::cbor::{Value, Writer};
+
+/// The tag that a COSE_Sign1 may carry.
+const TAG: u64 = 18;
+
+/// A COSE_Sign1, read but not verified.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Sign1<'t, 'a> {
+    /// Both header buckets.
+    pub headers: Headers<'t, 'a>,
+    /// `None`: detached.
+    pub payload: Option<Cow<'a, [u8]>>,
+    /// Raw r‖s for ECDSA (RFC 9053 2.1).
+    pub signature: Cow<'a, [u8]>,
+}
+
+impl<'t, 'a> Sign1<'t, 'a> {
+    /// Reads the array of four, with or without tag 18.
+    ///
+    /// # Errors
+    /// It has another shape, or headers that cannot be used.
+    pub fn read(value: Value<'t, 'a>) -> Result<Self, CoseError> {
+        let [protected, unprotected, payload, signature] = four(value, TAG)?;
+        Ok(Self {
+            headers: Headers::read(protected, unprotected)?,
+            payload: read_payload(payload)?,
+            signature: signature.as_bytes().ok_or(CoseError("the signature is no byte string"))?,
+        })
+    }
+
+    /// What is signed: the Sig_structure (RFC 9052 4.4) over `payload`, without external data.
+    pub fn sig_structure(&self, payload: &[u8]) -> Vec<u8> {
+        authenticated("Signature1", self.headers.protected(), payload)
+    }
+}
+
+/// The elements of a message of four.
+pub(super) fn four<'t, 'a>(
+    value: Value<'t, 'a>,
+    tag: u64,
+) -> Result<[Value<'t, 'a>; 4], CoseError> {
+    const BAD: CoseError = CoseError("the COSE structure is no array of four");
+    let mut elements = value.tagged(tag).unwrap_or(value).elements().ok_or(BAD)?;
+    let mut next = || elements.next().ok_or(BAD);
+    let four = [next()?, next()?, next()?, next()?];
+    if elements.next().is_some() { Err(BAD) } else { Ok(four) }
+}
+
+pub(super) fn read_payload<'a>(payload: Value<'_, 'a>) -> Result<Option<Cow<'a, [u8]>>, CoseError> {
+    if payload.is_null() {
+        return Ok(None);
+    }
+    payload.as_bytes().map(Some).ok_or(CoseError("the payload is neither a byte string nor null"))
+}
+
+/// `[context, protected, external_aad = h'', payload]`
+pub(super) fn authenticated(context: &str, protected: &[u8], payload: &[u8]) -> Vec<u8> {
+    Writer::with_capacity(32 + protected.len() + payload.len())
+        .array(4)
+        .text(context)
+        .bytes(protected)
+        .bytes(&[])
+        .bytes(payload)
+        .finish()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::codec::cbor::Tape;
+
+    fn is_read(bytes: &[u8]) -> bool {
+        let mut tape = Tape::default();
+        let id = tape.parse(bytes).unwrap();
+        Sign1::read(tape.value(id)).is_ok()
+    }
+
+    #[test]
+    fn tag_18_is_optional_and_other_tags_are_refused() {
+        assert!(is_read(b"\x84\x43\xa1\x01\x26\xa0\xf6\x41S"));
+        assert!(is_read(b"\xd2\x84\x43\xa1\x01\x26\xa0\xf6\x41S"));
+        assert!(!is_read(b"\xd1\x84\x43\xa1\x01\x26\xa0\xf6\x41S"));
+        assert!(!is_read(b"\xd2\xd2\x84\x43\xa1\x01\x26\xa0\xf6\x41S"));
+    }
+
+    #[test]
+    fn other_shapes_are_refused() {
+        for bad in [
+            &b"\x83\x40\xa0\xf6"[..],
+            b"\x85\x40\xa0\xf6\x41S\xf6",
+            b"\x84\x40\xa0\xf6\xf6",
+            b"\x84\x40\xa0\xf6\x61S",
+            b"\x84\x40\xa0\xf7\x41S",
+            b"\x84\x40\xa0\x61p\x41S",
+            b"\xa0",
+            b"\x40",
+        ] {
+            assert!(!is_read(bad), "{bad:02x?}");
+        }
+    }
+
+    /// RFC 9052 4.4.
+    #[test]
+    fn the_signed_bytes_are_those_of_the_standard() {
+        let mut tape = Tape::default();
+        let id = tape.parse(b"\x84\x43\xa1\x01\x26\xa0\x41P\x41S").unwrap();
+        let sign1 = Sign1::read(tape.value(id)).unwrap();
+        assert_eq!(sign1.payload.as_deref(), Some(&b"P"[..]));
+        assert_eq!(sign1.sig_structure(b"P"), b"\x84\x6aSignature1\x43\xa1\x01\x26\x40\x41P");
+    }
+}

@@ -1,0 +1,103 @@
+//! Keys agreed with a wallet: ECDH with a private key of the session, HMAC and HKDF.
+
+use core::fmt;
+
+use zeroize::Zeroizing;
+
+use crate::crypto::{CryptoProvider, Curve, InvalidKey, PublicKey};
+
+/// A private key for ECDH, wiped when dropped. It is not known to be a scalar of its curve until
+/// it is used.
+#[derive(Clone)]
+pub struct EcdhPrivateKey {
+    curve: Curve,
+    scalar: Zeroizing<[u8; 66]>,
+}
+
+impl EcdhPrivateKey {
+    /// From the scalar, big-endian, of the curve's full length.
+    ///
+    /// # Errors
+    /// It has another length.
+    pub fn from_scalar(curve: Curve, scalar: &[u8]) -> Result<Self, InvalidKey> {
+        if scalar.len() != curve.coordinate_len() {
+            return Err(InvalidKey);
+        }
+        let mut bytes = Zeroizing::new([0; 66]);
+        for (to, from) in bytes.iter_mut().zip(scalar) {
+            *to = *from;
+        }
+        Ok(Self { curve, scalar: bytes })
+    }
+
+    /// The curve.
+    pub fn curve(&self) -> Curve {
+        self.curve
+    }
+
+    /// The scalar, big-endian, of the curve's full length; for providers.
+    pub fn expose_scalar(&self) -> &[u8] {
+        self.scalar.get(..self.curve.coordinate_len()).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for EcdhPrivateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EcdhPrivateKey({})", self.curve.name())
+    }
+}
+
+/// What both sides of an ECDH know: the x coordinate, of the curve's full length (SEC 1 3.3.1).
+pub struct SharedSecret {
+    bytes: Zeroizing<[u8; 66]>,
+    len: usize,
+}
+
+impl SharedSecret {
+    /// From a provider's output.
+    ///
+    /// # Errors
+    /// It is longer than a coordinate of any curve.
+    pub fn new(x: &[u8]) -> Result<Self, InvalidKey> {
+        let mut bytes = Zeroizing::new([0; 66]);
+        bytes.get_mut(..x.len()).ok_or(InvalidKey)?.copy_from_slice(x);
+        Ok(Self { bytes, len: x.len() })
+    }
+
+    /// The secret.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for SharedSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedSecret")
+    }
+}
+
+/// Agrees on secrets and authenticates with them.
+pub trait KeyAgreement: fmt::Debug + Send + Sync {
+    /// ECDH (SEC 1 3.3.1).
+    ///
+    /// # Errors
+    /// The keys are on different curves, `public` is not on its curve, or `private` is no scalar
+    /// of it.
+    fn ecdh(
+        &self,
+        private: &EcdhPrivateKey,
+        public: &PublicKey,
+    ) -> Result<SharedSecret, InvalidKey>;
+
+    /// HMAC with SHA-256 (RFC 2104).
+    fn hmac_sha256(&self, key: &[u8], data: &[u8]) -> [u8; 32];
+}
+
+impl CryptoProvider {
+    /// One key of 32 bytes by HKDF with SHA-256 (RFC 5869 2).
+    pub fn hkdf_sha256(&self, secret: &[u8], salt: &[u8], info: &[u8]) -> Zeroizing<[u8; 32]> {
+        let pseudorandom = Zeroizing::new(self.agreement.hmac_sha256(salt, secret));
+        let block = [info, &[1]].concat();
+        Zeroizing::new(self.agreement.hmac_sha256(&*pseudorandom, &block))
+    }
+}

@@ -1,0 +1,94 @@
+//! What a wallet hands over (ISO/IEC 18013-5 8.3.2.1.2.2):
+//! `{"version", ? "documents": [+ Document], ? "documentErrors": [+ {docType: code}], "status"}`.
+
+use alloc::borrow::Cow;
+
+use super::malformed;
+use crate::codec::cbor::{Elements, Value};
+use crate::error::VerifyError;
+use crate::verify::Check;
+
+const CHECK: Check = Check::DeviceResponse;
+
+/// A DeviceResponse of the right shape.
+#[derive(Debug)]
+pub(crate) struct DeviceResponse<'t, 'a> {
+    pub(crate) version: Cow<'a, str>,
+    pub(crate) status: u64,
+    documents: Option<Elements<'t, 'a>>,
+    document_errors: Option<Elements<'t, 'a>>,
+}
+
+/// `{"docType", "issuerSigned": {? "nameSpaces", "issuerAuth"},
+/// "deviceSigned": {"nameSpaces", "deviceAuth"}, ? "errors": {namespace: {element: code}}}`
+#[derive(Debug)]
+pub(crate) struct Document<'t, 'a> {
+    pub(crate) doc_type: Cow<'a, str>,
+    /// Namespaces of issuer-signed items, when there are any.
+    pub(crate) name_spaces: Option<Value<'t, 'a>>,
+    pub(crate) issuer_auth: Value<'t, 'a>,
+    /// A tag-24 item.
+    pub(crate) device_name_spaces: Value<'t, 'a>,
+    pub(crate) device_auth: Value<'t, 'a>,
+    errors: Option<Value<'t, 'a>>,
+}
+
+impl<'t, 'a> DeviceResponse<'t, 'a> {
+    pub(crate) fn read(value: Value<'t, 'a>) -> Result<Self, VerifyError> {
+        if value.entries().is_none() {
+            return Err(malformed(CHECK, "the DeviceResponse is no map"));
+        }
+        let list = |name, wrong| match value.get(name) {
+            None => Ok(None),
+            Some(list) => list.elements().map(Some).ok_or(malformed(CHECK, wrong)),
+        };
+        let version = value.get("version").and_then(Value::as_text);
+        let status = value.get("status").and_then(Value::as_u64);
+        Ok(Self {
+            version: version.ok_or(malformed(CHECK, "version is missing or no text"))?,
+            status: status.ok_or(malformed(CHECK, "status is missing or no unsigned integer"))?,
+            documents: list("documents", "documents is no array")?,
+            document_errors: list("documentErrors", "documentErrors is no array")?,
+        })
+    }
+
+    /// Every document, in order.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = Result<Document<'t, 'a>, VerifyError>> {
+        self.documents.clone().into_iter().flatten().map(Document::read)
+    }
+
+    /// Whether the wallet says that it could not give this document.
+    pub(crate) fn reports_error_for(&self, doc_type: &str) -> bool {
+        let mut errors = self.document_errors.clone().into_iter().flatten();
+        errors.any(|error| error.get(doc_type).is_some())
+    }
+}
+
+impl<'t, 'a> Document<'t, 'a> {
+    fn read(value: Value<'t, 'a>) -> Result<Self, VerifyError> {
+        let bad = |detail| malformed(CHECK, detail);
+        let doc_type = value.get("docType").and_then(Value::as_text);
+        let issuer_signed = value.get("issuerSigned").ok_or(bad("issuerSigned is missing"))?;
+        let device_signed = value.get("deviceSigned").ok_or(bad("deviceSigned is missing"))?;
+        let device_name_spaces = device_signed.get("nameSpaces");
+        let errors = value.get("errors");
+        if errors.is_some_and(|errors| errors.entries().is_none()) {
+            return Err(bad("errors is no map"));
+        }
+        Ok(Self {
+            doc_type: doc_type.ok_or(bad("docType is missing or no text"))?,
+            name_spaces: issuer_signed.get("nameSpaces"),
+            issuer_auth: issuer_signed.get("issuerAuth").ok_or(bad("issuerAuth is missing"))?,
+            device_name_spaces: device_name_spaces
+                .ok_or(bad("nameSpaces of deviceSigned is missing"))?,
+            device_auth: device_signed.get("deviceAuth").ok_or(bad("deviceAuth is missing"))?,
+            errors,
+        })
+    }
+
+    /// Whether the wallet says that it could not give this element.
+    pub(crate) fn reports_error_for(&self, name_space: &str, element: &str) -> bool {
+        let errors = self.errors.and_then(|errors| errors.get(name_space));
+        errors.is_some_and(|errors| errors.get(element).is_some())
+    }
+}

@@ -1,0 +1,39 @@
+//! ISO/IEC 18013-5 mdoc: DeviceResponse, mobile security object (MSO), digests, device
+//! authentication and session transcripts. This folder reads and binds; who is trusted, and whether
+//! it is enough, is decided in `verify`.
+
+mod device_auth;
+mod device_response;
+mod digests;
+mod mso;
+mod session_transcript;
+
+pub(crate) use self::device_auth::{DeviceAuth, DeviceAuthentication, DeviceSigned};
+pub(crate) use self::device_response::{DeviceResponse, Document};
+pub(crate) use self::digests::Items;
+pub(crate) use self::mso::{MobileSecurityObject, ValidityInfo, encoded_mso};
+pub use self::session_transcript::Handover;
+
+use crate::codec::cbor::CborError;
+use crate::error::{Reason, VerifyError};
+use crate::verify::Check;
+
+fn malformed(check: Check, detail: &'static str) -> VerifyError {
+    VerifyError::new(Reason::MalformedPresentation, check, detail)
+}
+
+/// Bytes that are not strict CBOR: too deep is beyond a limit, all else is malformed.
+pub(crate) fn not_cbor(check: Check, error: CborError) -> VerifyError {
+    let detail = match error {
+        CborError::TooDeep => {
+            let detail = "the CBOR nests deeper than 32";
+            return VerifyError::new(Reason::LimitExceeded, check, detail);
+        }
+        CborError::Syntax => "the bytes are not well-formed CBOR",
+        CborError::TrailingBytes => "there are bytes after the CBOR item",
+        CborError::DuplicateKey => "a CBOR map has a key twice",
+        CborError::KeyType => "a CBOR map key is neither an integer nor a string",
+        CborError::Utf8 => "a CBOR text string is not UTF-8",
+    };
+    malformed(check, detail)
+}

@@ -1,0 +1,227 @@
+//! Certificate revocation lists (RFC 5280 5) in the profile of ISO/IEC 18013-5 Annex B: complete
+//! lists of version 2, signed by the root that issued the certificate. Indirect, delta and partial
+//! lists are refused, and so is every list with a critical extension that is not known here.
+
+mod parse;
+#[cfg(all(test, feature = "aws-lc-rs"))]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+use self::parse::ParsedCrl;
+use crate::crypto::{CryptoProvider, HashAlg, HashValue, SignatureAlgorithm};
+use crate::error::{Reason, VerifyError};
+use crate::limits::MAX_STATUS_BYTES;
+use crate::time::UnixMillis;
+use crate::trust::TrustAnchor;
+use crate::trust::certificate::{Certificate, is_within};
+use crate::trust::names::canonical;
+use crate::verify::Check;
+
+/// A CRL that cannot be used; the text says why.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct CrlError(pub &'static str);
+
+impl fmt::Display for CrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the CRL {}", self.0)
+    }
+}
+
+impl core::error::Error for CrlError {}
+
+impl From<CrlError> for VerifyError {
+    fn from(error: CrlError) -> Self {
+        Self::new(Reason::RevocationUnknown, Check::SignerStatus, error.0)
+    }
+}
+
+const OTHER_ISSUER: CrlError = CrlError("has another issuer");
+
+/// A CRL that its issuer signed. Whether it is current is asked at every use.
+#[derive(Clone)]
+pub struct VerifiedCrl {
+    issuer: CrlIssuer,
+    this_update: UnixMillis,
+    next_update: UnixMillis,
+    /// The distribution points that it is for; empty: for every certificate of the issuer.
+    scope: Vec<String>,
+    serials: Serials,
+}
+
+/// Who issues a CRL, by name and key: a root and its link certificate are one issuer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct CrlIssuer(HashValue);
+
+/// Serial numbers in one buffer, sorted.
+#[derive(Clone, Debug, Default)]
+struct Serials {
+    bytes: Vec<u8>,
+    sorted: Vec<Range<u32>>,
+}
+
+impl VerifiedCrl {
+    /// Parses `der` and verifies that `issuer` signed it (RFC 5280 6.3.3 (f), (g)).
+    ///
+    /// # Errors
+    /// It is no complete v2 CRL, or not one of this issuer.
+    pub(crate) fn verify(
+        provider: &CryptoProvider,
+        der: &[u8],
+        issuer: &Certificate<'_>,
+    ) -> Result<Self, CrlError> {
+        if der.len() > MAX_STATUS_BYTES {
+            return Err(CrlError("is larger than 10 MiB"));
+        }
+        let parsed = ParsedCrl::parse(der)?;
+        check_issuer(&parsed, issuer)?;
+        let key =
+            issuer.key().map_err(|_| CrlError("has an issuer with a key of no known kind"))?;
+        SignatureAlgorithm::new(parsed.algorithm, parsed.parameters)
+            .and_then(|alg| key.verify(provider, alg, parsed.tbs, parsed.signature).ok())
+            .ok_or(CrlError("is not signed by its issuer"))?;
+        Ok(Self {
+            issuer: CrlIssuer::of(provider, issuer)
+                .ok_or(CrlError("has an issuer without a name"))?,
+            this_update: parsed.this_update,
+            next_update: parsed.next_update,
+            scope: parsed.scope.iter().map(|uri| String::from(*uri)).collect(),
+            serials: Serials::collect(&parsed.revoked),
+        })
+    }
+
+    /// A CRL that the operator supplies for one of `roots`, in DER. Out of date is not refused
+    /// here: it is asked at every use.
+    ///
+    /// # Errors
+    /// It is no complete v2 CRL, or none of the roots signed it.
+    pub fn from_der(
+        provider: &CryptoProvider,
+        der: &[u8],
+        roots: &[TrustAnchor],
+    ) -> Result<Self, CrlError> {
+        let mut refused = CrlError("is for none of the trusted roots: add its root first");
+        for root in roots.iter().filter_map(|root| Certificate::parse(root.der()).ok()) {
+            match Self::verify(provider, der, &root) {
+                Err(error) if error == OTHER_ISSUER => {}
+                Err(error) => refused = error,
+                found => return found,
+            }
+        }
+        Err(refused)
+    }
+
+    /// When it was made.
+    pub fn this_update(&self) -> UnixMillis {
+        self.this_update
+    }
+
+    /// When the next one comes: from then on this one says nothing.
+    pub fn next_update(&self) -> UnixMillis {
+        self.next_update
+    }
+
+    /// How many certificates it revokes.
+    pub fn revoked_count(&self) -> usize {
+        self.serials.sorted.len()
+    }
+
+    pub(super) fn weight(&self) -> usize {
+        let spans = self.serials.sorted.len().saturating_mul(size_of::<Range<u32>>());
+        self.serials.bytes.len().saturating_add(spans)
+    }
+
+    /// Whether `issuer` signed it.
+    pub(crate) fn is_of(&self, issuer: &CrlIssuer) -> bool {
+        self.issuer == *issuer
+    }
+
+    /// What it says about the certificate with this serial number and these distribution points
+    /// (RFC 5280 6.3.3). No clock difference is tolerated.
+    pub(crate) fn check(
+        &self,
+        serial: &[u8],
+        points: &[Vec<String>],
+        now: UnixMillis,
+    ) -> Result<(), VerifyError> {
+        if now < self.this_update {
+            return Err(CrlError("is not yet valid").into());
+        }
+        if !is_within(self.this_update, self.next_update, now) {
+            return Err(CrlError("is past its nextUpdate").into());
+        }
+        if !self.scope.is_empty() && !points.iter().flatten().any(|uri| self.scope.contains(uri)) {
+            return Err(CrlError("is for other distribution points").into());
+        }
+        if self.serials.contains(serial) {
+            let detail = "the issuer revoked the certificate that signed the credential";
+            return Err(VerifyError::new(Reason::CertificateRevoked, Check::SignerStatus, detail));
+        }
+        Ok(())
+    }
+}
+
+/// ISO/IEC 18013-5 Table B.10: name and key identifier are the root's, and the root may sign CRLs.
+fn check_issuer(crl: &ParsedCrl<'_>, issuer: &Certificate<'_>) -> Result<(), CrlError> {
+    let subject = canonical(issuer.subject().as_raw());
+    if subject.is_none() || canonical(crl.issuer) != subject {
+        return Err(OTHER_ISSUER);
+    }
+    if !issuer.key_usage().is_some_and(|usage| usage.crl_sign()) {
+        return Err(CrlError("has an issuer that may not sign CRLs"));
+    }
+    if issuer.subject_key_identifier().is_some_and(|identifier| identifier != crl.authority_key) {
+        return Err(CrlError("has the key identifier of another issuer"));
+    }
+    Ok(())
+}
+
+impl CrlIssuer {
+    /// `None`: its subject is no Name.
+    pub(crate) fn of(provider: &CryptoProvider, issuer: &Certificate<'_>) -> Option<Self> {
+        let mut name_and_key = canonical(issuer.subject().as_raw())?;
+        name_and_key.extend_from_slice(issuer.spki());
+        Some(Self(provider.hash(HashAlg::Sha256, &name_and_key)))
+    }
+}
+
+impl Serials {
+    fn collect(serials: &[&[u8]]) -> Self {
+        let mut ordered = serials.to_vec();
+        ordered.sort_unstable();
+        ordered.dedup();
+        let mut all = Self::default();
+        for serial in ordered {
+            // A CRL is bounded far below 4 GiB.
+            let start = u32::try_from(all.bytes.len()).unwrap_or(u32::MAX);
+            all.bytes.extend_from_slice(serial);
+            all.sorted.push(start..u32::try_from(all.bytes.len()).unwrap_or(u32::MAX));
+        }
+        all
+    }
+
+    fn contains(&self, serial: &[u8]) -> bool {
+        let wanted = crate::codec::der::without_leading_zeros(serial);
+        self.sorted.binary_search_by(|span| self.slice(span).cmp(wanted)).is_ok()
+    }
+
+    fn slice(&self, span: &Range<u32>) -> &[u8] {
+        let at = |n| usize::try_from(n).unwrap_or(usize::MAX);
+        self.bytes.get(at(span.start)..at(span.end)).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for VerifiedCrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VerifiedCrl")
+            .field("this_update", &self.this_update)
+            .field("next_update", &self.next_update)
+            .field("revoked", &self.revoked_count())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,352 @@
+//! One test per rule on what is asked, and on what the answers come to.
+
+use alloc::sync::Arc;
+use alloc::vec;
+
+use idgate_testkit::status::{Crl, StatusJwt, StatusList};
+
+use super::super::fixtures::{
+    CRL_URI, KEY_IDENTIFIER, NOW, NOW_SECS, URI, context, entry, name, root, root_with, signing_key,
+};
+use super::*;
+use crate::crypto::aws_lc_rs::PROVIDER;
+use crate::time::UnixMillis;
+use crate::trust::{RootOrigin, TrustAnchor, TrustEntry};
+
+const SERIAL: &[u8] = &[0x11, 0x22];
+const OTHER_CRL_URI: &str = "https://crl.example/second.crl";
+
+fn with_policy(policy: RevocationPolicy) -> TrustEntry {
+    let mut entry = entry();
+    entry.revocation = policy;
+    entry
+}
+
+fn list_at(idx: u64) -> Published {
+    let reference = StatusListReference::new(idx, URI).unwrap();
+    Published { status: PublishedStatus::List(reference), signer: None }
+}
+
+fn signer_with(points: &[&[&str]]) -> Published {
+    let uris = |point: &&[&str]| point.iter().map(|uri| String::from(*uri)).collect();
+    let signer = SignerStatus {
+        serial: SERIAL.to_vec(),
+        points: points.iter().map(uris).collect(),
+        issuer: Some(Arc::from(root())),
+    };
+    Published { status: PublishedStatus::None, signer: Some(signer) }
+}
+
+fn open(published: Published, entry: &TrustEntry) -> Result<Inquiry, Reason> {
+    let context = context(entry, CredentialFormat::SdJwtVc);
+    Inquiry::open(published, &context).map_err(|error| error.reason)
+}
+
+/// Supplies what `uri` answers with, and says whether something may be cached.
+fn supply(inquiry: &mut Inquiry, need: &Need, what: Option<&[u8]>) -> Option<VerifiedSource> {
+    let entry = entry();
+    let context = context(&entry, CredentialFormat::SdJwtVc);
+    inquiry.supply(need, what.map_or(Supplied::Unavailable, Supplied::Bytes), &context)
+}
+
+fn settled(inquiry: &Inquiry) -> Result<Settled, Reason> {
+    inquiry.settle().map_err(|error| error.reason)
+}
+
+fn list_need() -> Need {
+    Need::StatusList { uri: URI.into() }
+}
+
+fn crl_need(uri: &str) -> Need {
+    Need::Crl { uri: uri.into() }
+}
+
+/// Revoked at 1, suspended at 2.
+fn token() -> String {
+    let list = StatusList::new(2, 8).with(1, 1).with(2, 2);
+    StatusJwt::new(&list, URI, NOW_SECS).sign(&signing_key("issuer"))
+}
+
+fn crl() -> Crl {
+    Crl::new(&name("Root"), KEY_IDENTIFIER, "20261121000000Z", "20261122000000Z")
+}
+
+fn signed(crl: &Crl) -> Vec<u8> {
+    crl.sign(&signing_key("root"))
+}
+
+fn entry_with_crl(crl: &Crl) -> TrustEntry {
+    let mut entry = entry();
+    entry.crls.push(VerifiedCrl::from_der(&PROVIDER, &signed(crl), &entry.roots).unwrap());
+    entry
+}
+
+#[test]
+fn off_asks_nothing_whatever_is_published() {
+    let off = with_policy(RevocationPolicy::Off);
+    let unknown = Published { status: PublishedStatus::Unknown, signer: None };
+    for published in [list_at(1), unknown, signer_with(&[&[CRL_URI]]), Published::default()] {
+        let inquiry = open(published, &off).unwrap();
+        assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, Ok(Settled::Off)));
+    }
+}
+
+#[test]
+fn without_a_published_status_the_policy_decides() {
+    let silent = open(Published::default(), &entry()).unwrap();
+    assert_eq!(settled(&silent), Ok(Settled::NotPublished));
+    let silent = open(signer_with(&[]), &entry()).unwrap();
+    assert_eq!(settled(&silent), Ok(Settled::NotPublished));
+    let required = with_policy(RevocationPolicy::Required);
+    for published in [Published::default(), signer_with(&[])] {
+        assert_eq!(open(published, &required).unwrap_err(), Reason::RevocationUnknown);
+    }
+    assert!(
+        open(list_at(0), &required).is_ok() && open(signer_with(&[&[CRL_URI]]), &required).is_ok()
+    );
+}
+
+#[test]
+fn a_status_of_no_known_mechanism_is_unknown_before_anything_is_fetched() {
+    for policy in [RevocationPolicy::IfPublished, RevocationPolicy::Required] {
+        let published =
+            Published { status: PublishedStatus::Unknown, ..signer_with(&[&[CRL_URI]]) };
+        assert_eq!(open(published, &with_policy(policy)).unwrap_err(), Reason::RevocationUnknown);
+    }
+}
+
+#[test]
+fn what_was_not_asked_is_unknown() {
+    for published in [list_at(0), signer_with(&[&[CRL_URI]])] {
+        let inquiry = open(published, &entry()).unwrap();
+        assert_eq!(settled(&inquiry), Err(Reason::RevocationUnknown));
+    }
+}
+
+#[test]
+fn the_list_answers_for_its_index() {
+    for (idx, expected) in [
+        (0, Ok(Settled::Good)),
+        (1, Err(Reason::CredentialRevoked)),
+        (2, Err(Reason::CredentialSuspended)),
+        (16, Err(Reason::RevocationUnknown)),
+    ] {
+        let mut inquiry = open(list_at(idx), &entry()).unwrap();
+        assert_eq!(inquiry.needs().collect::<Vec<_>>(), [list_need()]);
+        let source = supply(&mut inquiry, &list_need(), Some(token().as_bytes())).unwrap();
+        assert_eq!((source.need(), inquiry.needs().count()), (list_need(), 0));
+        assert_eq!(source.weight(), 2);
+        assert_eq!(settled(&inquiry), expected, "{idx}");
+    }
+}
+
+#[test]
+fn an_unavailable_or_useless_list_is_unknown() {
+    let other = StatusJwt::new(&StatusList::new(1, 8), "https://other.example", NOW_SECS);
+    let other = other.sign(&signing_key("issuer"));
+    for what in [None, Some(&b"garbage"[..]), Some(b""), Some(other.as_bytes())] {
+        let mut inquiry = open(list_at(0), &entry()).unwrap();
+        assert!(supply(&mut inquiry, &list_need(), what).is_none());
+        assert_eq!(settled(&inquiry), Err(Reason::RevocationUnknown));
+    }
+}
+
+#[test]
+fn the_first_answer_counts_and_what_is_not_asked_changes_nothing() {
+    let revoked = StatusList::new(1, 8).with(0, 1);
+    let revoked = StatusJwt::new(&revoked, URI, NOW_SECS).sign(&signing_key("issuer"));
+    for (first, second, expected) in [
+        (token(), revoked.clone(), Ok(Settled::Good)),
+        (revoked.clone(), token(), Err(Reason::CredentialRevoked)),
+        ("garbage".into(), token(), Err(Reason::RevocationUnknown)),
+    ] {
+        let mut inquiry = open(list_at(0), &entry()).unwrap();
+        for unasked in [crl_need(URI), Need::StatusList { uri: "https://other.example".into() }] {
+            assert!(supply(&mut inquiry, &unasked, Some(first.as_bytes())).is_none());
+        }
+        assert_eq!(inquiry.needs().count(), 1);
+        supply(&mut inquiry, &list_need(), Some(first.as_bytes()));
+        assert!(supply(&mut inquiry, &list_need(), Some(second.as_bytes())).is_none());
+        assert_eq!(settled(&inquiry), expected);
+    }
+}
+
+#[test]
+fn the_crl_answers_for_the_signers_serial_number() {
+    for (crl, expected) in [
+        (crl(), Ok(Settled::Good)),
+        (crl().revoke(&[0x11]), Ok(Settled::Good)),
+        (crl().revoke(SERIAL), Err(Reason::CertificateRevoked)),
+    ] {
+        let mut inquiry = open(signer_with(&[&[CRL_URI]]), &entry()).unwrap();
+        assert!(inquiry.covers_signer());
+        let source = supply(&mut inquiry, &crl_need(CRL_URI), Some(&signed(&crl))).unwrap();
+        assert_eq!(source.need(), crl_need(CRL_URI));
+        assert_eq!(settled(&inquiry), expected);
+    }
+}
+
+#[test]
+fn an_unavailable_or_useless_crl_is_unknown() {
+    let expired = Crl { next_update: crl().next_update, ..crl() };
+    let expired = Crl { next_update: Some(expired.this_update.clone()), ..expired };
+    let forged = crl().sign(&signing_key("other"));
+    let old = signed(&expired);
+    for what in [None, Some(&b"garbage"[..]), Some(b""), Some(&forged), Some(&old)] {
+        let mut inquiry = open(signer_with(&[&[CRL_URI]]), &entry()).unwrap();
+        supply(&mut inquiry, &crl_need(CRL_URI), what);
+        assert_eq!(settled(&inquiry), Err(Reason::RevocationUnknown));
+    }
+}
+
+#[test]
+fn every_distribution_point_is_asked_once() {
+    let points: &[&[&str]] = &[&["ldap://dir.example/", CRL_URI], &[OTHER_CRL_URI], &[CRL_URI]];
+    let inquiry = open(signer_with(points), &entry()).unwrap();
+    assert_eq!(inquiry.needs().collect::<Vec<_>>(), [crl_need(CRL_URI), crl_need(OTHER_CRL_URI)]);
+}
+
+#[test]
+fn one_list_that_revokes_outweighs_all_and_one_good_list_suffices() {
+    let (good, bad) = (signed(&crl()), signed(&crl().revoke(SERIAL)));
+    for (first, second, expected) in [
+        (Some(&good), Some(&bad), Err(Reason::CertificateRevoked)),
+        (Some(&bad), Some(&good), Err(Reason::CertificateRevoked)),
+        (None, Some(&bad), Err(Reason::CertificateRevoked)),
+        (None, Some(&good), Ok(Settled::Good)),
+        (Some(&good), None, Ok(Settled::Good)),
+        (None, None, Err(Reason::RevocationUnknown)),
+    ] {
+        let mut inquiry = open(signer_with(&[&[CRL_URI], &[OTHER_CRL_URI]]), &entry()).unwrap();
+        supply(&mut inquiry, &crl_need(CRL_URI), first.map(Vec::as_slice));
+        let early = settled(&inquiry).unwrap_err();
+        assert!(matches!(early, Reason::RevocationUnknown | Reason::CertificateRevoked));
+        supply(&mut inquiry, &crl_need(OTHER_CRL_URI), second.map(Vec::as_slice));
+        assert_eq!(settled(&inquiry), expected);
+    }
+}
+
+#[test]
+fn distribution_points_that_cannot_be_asked_are_unknown() {
+    let points: [&[&[&str]]; 3] = [&[&["ldap://dir.example/"]], &[&[]], &[&[CRL_URI], &[]]];
+    for points in points {
+        let refused = open(signer_with(points), &entry()).unwrap_err();
+        assert_eq!(refused, Reason::RevocationUnknown, "{points:?}");
+    }
+    let mut orphan = signer_with(&[&[CRL_URI]]);
+    if let Some(signer) = &mut orphan.signer {
+        signer.issuer = None;
+    }
+    assert_eq!(open(orphan, &entry()).unwrap_err(), Reason::RevocationUnknown);
+}
+
+#[test]
+fn an_operators_crl_replaces_the_fetch() {
+    let good = entry_with_crl(&crl());
+    for points in [&[][..], &[&[CRL_URI][..]][..], &[&[][..]][..]] {
+        let inquiry = open(signer_with(points), &good).unwrap();
+        assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, Ok(Settled::Good)));
+        let revoking = entry_with_crl(&crl().revoke(SERIAL));
+        let refused = open(signer_with(points), &revoking).unwrap_err();
+        assert_eq!(refused, Reason::CertificateRevoked);
+    }
+}
+
+#[test]
+fn an_operators_crl_out_of_date_is_unknown_and_not_replaced_by_a_fetch() {
+    let mut old = crl();
+    old.next_update = Some(old.this_update.clone());
+    let refused = open(signer_with(&[&[CRL_URI]]), &entry_with_crl(&old)).unwrap_err();
+    assert_eq!(refused, Reason::RevocationUnknown);
+    // A current one beside it decides.
+    let mut both = entry_with_crl(&old);
+    both.crls.extend(entry_with_crl(&crl()).crls);
+    assert_eq!(settled(&open(signer_with(&[]), &both).unwrap()), Ok(Settled::Good));
+}
+
+#[test]
+fn an_operators_crl_of_another_root_replaces_nothing() {
+    let key = signing_key("other");
+    let other = TrustAnchor::from_der(&root_with("Other", &key, [1, 0x06]), RootOrigin::RootFile);
+    let mut entry = entry();
+    entry.roots.push(other.unwrap());
+    let der = Crl { issuer: name("Other"), ..crl() }.revoke(SERIAL).sign(&key);
+    entry.crls.push(VerifiedCrl::from_der(&PROVIDER, &der, &entry.roots).unwrap());
+    let inquiry = open(signer_with(&[&[CRL_URI]]), &entry).unwrap();
+    assert_eq!(inquiry.needs().count(), 1);
+    assert_eq!(settled(&open(signer_with(&[]), &entry).unwrap()), Ok(Settled::NotPublished));
+}
+
+#[test]
+fn certificate_and_credential_must_both_be_good() {
+    let both = |idx| Published { signer: signer_with(&[&[CRL_URI]]).signer, ..list_at(idx) };
+    for (idx, crl, expected) in [
+        (0, crl(), Ok(Settled::Good)),
+        (1, crl(), Err(Reason::CredentialRevoked)),
+        (0, crl().revoke(SERIAL), Err(Reason::CertificateRevoked)),
+    ] {
+        let mut inquiry = open(both(idx), &entry()).unwrap();
+        assert_eq!(inquiry.needs().count(), 2);
+        supply(&mut inquiry, &list_need(), Some(token().as_bytes()));
+        assert!(settled(&inquiry).is_err());
+        supply(&mut inquiry, &crl_need(CRL_URI), Some(&signed(&crl)));
+        assert_eq!(settled(&inquiry), expected);
+    }
+}
+
+#[test]
+fn an_authentic_source_answers_later_inquiries() {
+    let mut first = open(list_at(0), &entry()).unwrap();
+    let source = supply(&mut first, &list_need(), Some(token().as_bytes())).unwrap();
+    let entry = entry();
+    let here = context(&entry, CredentialFormat::SdJwtVc);
+    for (idx, expected) in [(0, Ok(Settled::Good)), (1, Err(Reason::CredentialRevoked))] {
+        let mut later = open(list_at(idx), &entry).unwrap();
+        assert!(later.reuse(&source, &here));
+        assert_eq!((later.needs().count(), settled(&later)), (0, expected));
+        assert!(!later.reuse(&source, &here), "there is nothing left to answer");
+    }
+    let mut other = entry.clone();
+    other.issuer_id = crate::ids::IssuerId::new("https://other.example");
+    let mut later = open(list_at(0), &other).unwrap();
+    assert!(!later.reuse(&source, &context(&other, CredentialFormat::SdJwtVc)));
+    assert_eq!(settled(&later), Err(Reason::RevocationUnknown));
+}
+
+#[test]
+fn an_authentic_crl_answers_for_its_issuer_until_next_update() {
+    let mut first = open(signer_with(&[&[CRL_URI]]), &entry()).unwrap();
+    let revoking = signed(&crl().revoke(SERIAL));
+    let source = supply(&mut first, &crl_need(CRL_URI), Some(&revoking)).unwrap();
+    assert_eq!(source.fresh_until(), UnixMillis::parse_rfc3339("2026-11-22T00:00:00Z").unwrap());
+    assert_eq!(source.expires_at(), Some(source.fresh_until()));
+    let entry = entry();
+    let here = context(&entry, CredentialFormat::Mdoc);
+    let mut later = open(signer_with(&[&[CRL_URI]]), &entry).unwrap();
+    assert!(!later.reuse(&source, &StatusContext { now: NOW.plus(1 << 31), ..here }));
+    assert!(later.reuse(&source, &here));
+    assert_eq!(settled(&later), Err(Reason::CertificateRevoked));
+
+    let mut elsewhere = signer_with(&[&[CRL_URI]]);
+    if let Some(signer) = &mut elsewhere.signer {
+        signer.issuer = Some(Arc::from(root_with("Root", &signing_key("other"), [1, 0x06])));
+    }
+    let mut later = open(elsewhere, &entry).unwrap();
+    assert!(!later.reuse(&source, &here));
+}
+
+#[test]
+fn one_answer_asks_for_at_most_20_sources_and_for_equal_ones_once() {
+    let uris: Vec<String> = (0..21).map(|n| alloc::format!("https://crl.example/{n}")).collect();
+    let with = |count: usize| {
+        let points: Vec<Vec<&str>> = uris[..count].iter().map(|uri| vec![uri.as_str()]).collect();
+        let points: Vec<&[&str]> = points.iter().map(Vec::as_slice).collect();
+        open(signer_with(&points), &entry()).unwrap()
+    };
+    let list = || open(list_at(0), &entry()).unwrap();
+    assert_eq!(needs_of(&[with(19), with(19), list(), list()]).len(), 20);
+    assert!(check_count(&[with(19), with(19), list(), list()]).is_ok());
+    for too_many in [vec![with(21)], vec![with(20), list()]] {
+        assert_eq!(check_count(&too_many).unwrap_err().reason, Reason::LimitExceeded);
+    }
+}

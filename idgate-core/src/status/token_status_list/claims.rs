@@ -1,0 +1,61 @@
+//! The claims of a status list token, the same in JWT and CWT (draft 5.1, 5.2), and the rules on
+//! them.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::unknown;
+use crate::error::VerifyError;
+use crate::limits::CLOCK_SKEW_MS;
+use crate::time::UnixMillis;
+
+/// The claims of an authenticated token.
+#[derive(Debug)]
+pub(super) struct Claims {
+    pub(super) sub: String,
+    pub(super) iat: UnixMillis,
+    pub(super) nbf: Option<UnixMillis>,
+    pub(super) exp: Option<UnixMillis>,
+    /// Milliseconds.
+    pub(super) ttl: Option<u64>,
+    pub(super) bits: u64,
+    /// zlib, as received.
+    pub(super) lst: Vec<u8>,
+}
+
+impl Claims {
+    /// Draft 8.3: the token is about this list, and now is its time.
+    pub(super) fn check(&self, uri: &str, now: UnixMillis) -> Result<(), VerifyError> {
+        if self.sub != uri {
+            return Err(unknown("sub of the status list token is not the credential's uri"));
+        }
+        let ahead = |date: UnixMillis| date > now.plus(CLOCK_SKEW_MS);
+        if ahead(self.iat) || self.nbf.is_some_and(ahead) {
+            return Err(unknown("iat or nbf of the status list token is ahead"));
+        }
+        if self.exp.is_some_and(|exp| exp.plus(CLOCK_SKEW_MS) <= now) {
+            return Err(unknown("exp of the status list token is past"));
+        }
+        Ok(())
+    }
+
+    /// Draft 13.7.
+    pub(super) fn fresh_until(&self, fetched_at: UnixMillis) -> UnixMillis {
+        let by_ttl = self.ttl.map(|ttl| fetched_at.plus(ttl));
+        by_ttl.into_iter().chain(self.exp).min().unwrap_or(fetched_at)
+    }
+}
+
+/// Milliseconds from a number of seconds that is not a whole one. `as` saturates.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub(super) fn millis(secs: f64) -> Option<u64> {
+    secs.is_finite().then_some((secs * 1000.0) as u64)
+}
+
+/// `ttl` is a positive number (draft 5.1).
+pub(super) fn positive(ttl: u64) -> Result<u64, VerifyError> {
+    if ttl == 0 {
+        return Err(unknown("ttl of the status list token is not a positive number"));
+    }
+    Ok(ttl)
+}

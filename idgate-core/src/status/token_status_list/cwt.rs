@@ -1,0 +1,126 @@
+//! Status list tokens as CWT (draft 5.2): a COSE_Sign1 with tag 18, its type in the protected
+//! header, signed by a certificate in `x5chain`.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::claims::{Claims, millis, positive};
+use super::{StatusContext, unknown};
+use crate::codec::cbor::{Tape, Value};
+use crate::cose::{Sign1, alg_of_label};
+use crate::error::VerifyError;
+use crate::jose::typ_is;
+use crate::time::UnixMillis;
+
+const TYPES: &[&str] = &["statuslist+cwt"];
+/// The first byte of a COSE_Sign1 with its tag; no JWT begins with it.
+const TAG_18: u8 = 0xd2;
+
+/// `typ` of a protected header (RFC 9596 2).
+const TYP: i64 = 16;
+/// Claim keys (RFC 8392 4, draft 14.2).
+const SUB: i64 = 2;
+const EXP: i64 = 4;
+const NBF: i64 = 5;
+const IAT: i64 = 6;
+const STATUS_LIST: i64 = 65533;
+const TTL: i64 = 65534;
+
+pub(super) fn is_cwt(token: &[u8]) -> bool {
+    token.first() == Some(&TAG_18)
+}
+
+/// The claims of a token that a certificate of the issuer signed.
+pub(super) fn authenticate(
+    token: &[u8],
+    context: &StatusContext<'_>,
+) -> Result<Claims, VerifyError> {
+    let not_cwt = || unknown("the status list token is not a CWT");
+    let mut tape = Tape::default();
+    let token = tape.parse(token).map_err(|_| not_cwt())?;
+    let sign1 = Sign1::read(tape.value(token)).map_err(|_| not_cwt())?;
+    check_typ(&sign1)?;
+    let payload = sign1.payload.as_deref().ok_or_else(not_cwt)?;
+    verify_signature(&sign1, payload, context)?;
+
+    let mut tape = Tape::default();
+    let claims = tape.parse(payload).map_err(|_| not_cwt())?;
+    read_claims(tape.value(claims))
+}
+
+fn check_typ(sign1: &Sign1<'_, '_>) -> Result<(), VerifyError> {
+    let wrong = unknown("the type of the status list token is not application/statuslist+cwt");
+    let mut tape = Tape::default();
+    let protected = tape.parse(sign1.headers.protected()).map_err(|_| wrong.clone())?;
+    let typ = tape.value(protected).get_label(TYP).and_then(Value::as_text);
+    if typ.is_some_and(|typ| typ_is(&typ, TYPES)) { Ok(()) } else { Err(wrong) }
+}
+
+fn verify_signature(
+    sign1: &Sign1<'_, '_>,
+    payload: &[u8],
+    context: &StatusContext<'_>,
+) -> Result<(), VerifyError> {
+    let chain = sign1
+        .headers
+        .x5chain()
+        .map_err(|_| unknown("the status list token has no x5chain of certificates"))?;
+    let chain: Vec<&[u8]> = chain.iter().map(AsRef::as_ref).collect();
+    let key = context.certified_key(&chain)?;
+    if sign1.headers.alg().and_then(alg_of_label) != Some(key.alg()) {
+        return Err(unknown("alg of the status list token does not fit its certificate"));
+    }
+    let message = sign1.sig_structure(payload);
+    context
+        .provider
+        .verify(&key, &message, &sign1.signature)
+        .map_err(|_| unknown("the certificate in x5chain did not sign the status list token"))
+}
+
+/// Draft 5.2. A claim of a wrong type is never taken for an absent one.
+fn read_claims(claims: Value<'_, '_>) -> Result<Claims, VerifyError> {
+    let list =
+        claims.get_label(STATUS_LIST).ok_or(unknown("the status list token has no status_list"))?;
+    Ok(Claims {
+        sub: claims
+            .get_label(SUB)
+            .and_then(Value::as_text)
+            .map(String::from)
+            .ok_or(unknown("the status list token has no sub"))?,
+        iat: date(claims, IAT)?.ok_or(unknown("the status list token has no iat"))?,
+        nbf: date(claims, NBF)?,
+        exp: date(claims, EXP)?,
+        ttl: match claims.get_label(TTL) {
+            None => None,
+            Some(ttl) => Some(positive(seconds(ttl).unwrap_or(0))?),
+        },
+        bits: list
+            .get("bits")
+            .and_then(Value::as_u64)
+            .ok_or(unknown("bits of the status list is no number"))?,
+        lst: list
+            .get("lst")
+            .and_then(Value::as_bytes)
+            .map(Cow::into_owned)
+            .ok_or(unknown("lst of the status list is no byte string"))?,
+    })
+}
+
+/// A NumericDate (RFC 8392 2): an integer or a float, untagged.
+fn date(claims: Value<'_, '_>, label: i64) -> Result<Option<UnixMillis>, VerifyError> {
+    let Some(value) = claims.get_label(label) else { return Ok(None) };
+    let ms = seconds(value).ok_or(unknown("a date of the status list token is no number"))?;
+    Ok(Some(UnixMillis(ms)))
+}
+
+/// Milliseconds from a number of seconds; a negative one counts as 0.
+fn seconds(value: Value<'_, '_>) -> Option<u64> {
+    if let Some(secs) = value.as_u64() {
+        return Some(secs.saturating_mul(1000));
+    }
+    if value.as_i64().is_some() {
+        return Some(0);
+    }
+    millis(value.as_f64()?)
+}

@@ -1,0 +1,208 @@
+//! Token Status List (draft-ietf-oauth-status-list): one compressed array of small numbers for many
+//! credentials, in a token signed by whoever may sign the credential. Nothing is inflated before
+//! the signature verified, and whatever is wrong with a list makes the status unknown.
+
+mod claims;
+mod cwt;
+mod inflate;
+mod jwt;
+#[cfg(all(test, feature = "aws-lc-rs"))]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;
+#[cfg(all(test, feature = "aws-lc-rs"))]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#[allow(clippy::disallowed_methods)] // the tests read third-party files
+mod vector_tests;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use self::claims::Claims;
+use super::{StatusContext, unknown};
+use crate::codec::{cbor, json};
+use crate::error::{Reason, VerifyError};
+use crate::ids::IssuerId;
+use crate::limits::MAX_STATUS_BYTES;
+use crate::time::UnixMillis;
+use crate::verify::Check;
+
+/// Where a credential's status stands (draft 6): `status_list` of its `status`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct StatusListReference {
+    /// Place in the list.
+    pub(crate) idx: u64,
+    /// Where the token is, and its `sub`.
+    pub(crate) uri: String,
+}
+
+/// Who may sign the status list of a credential (draft 11.3): whoever may sign the credential.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum ListSigner {
+    /// SD-JWT VC: a key of the trust entry.
+    IssuerKey,
+    /// mdoc: a certificate under a root of the trust entry, or a pinned signer.
+    Certificate,
+}
+
+/// A status list token of which signature, subject and dates were checked, inflated. It serves
+/// the trust entry and the trust snapshot that it was checked against, and no other.
+#[derive(Clone)]
+pub struct VerifiedStatusList {
+    uri: String,
+    bits: Bits,
+    statuses: Vec<u8>,
+    fresh_until: UnixMillis,
+    expires_at: Option<UnixMillis>,
+    binding: Binding,
+}
+
+/// What a verified list may be used for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Binding {
+    issuer_id: IssuerId,
+    trust_version: u64,
+    livemode: bool,
+    signer: ListSigner,
+}
+
+/// Bits per status: 1, 2, 4 or 8 (draft 4.1).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Bits(u8);
+
+impl StatusListReference {
+    /// From the `status_list` object of a JWT payload. `None`: it cannot be followed.
+    pub(crate) fn from_json(status_list: json::Value<'_, '_>) -> Option<Self> {
+        let idx = status_list.get("idx")?.as_u64()?;
+        Self::new(idx, &status_list.get("uri")?.as_str()?)
+    }
+
+    /// From the `status_list` map of an MSO. `None`: it cannot be followed.
+    pub(crate) fn from_cbor(status_list: cbor::Value<'_, '_>) -> Option<Self> {
+        let idx = status_list.get("idx")?.as_u64()?;
+        Self::new(idx, &status_list.get("uri")?.as_text()?)
+    }
+
+    /// `None`: the URI is none that can be fetched.
+    pub(crate) fn new(idx: u64, uri: &str) -> Option<Self> {
+        super::is_fetchable(uri).then(|| Self { idx, uri: uri.into() })
+    }
+}
+
+impl Bits {
+    fn new(bits: u64) -> Option<Self> {
+        match bits {
+            1 | 2 | 4 | 8 => u8::try_from(bits).ok().map(Self),
+            _ => None,
+        }
+    }
+}
+
+impl VerifiedStatusList {
+    /// Authenticates the token at `uri` and inflates its list (draft 8.3).
+    pub(super) fn verify(
+        token: &[u8],
+        uri: &str,
+        signer: ListSigner,
+        context: &StatusContext<'_>,
+    ) -> Result<Self, VerifyError> {
+        if token.len() > MAX_STATUS_BYTES {
+            return Err(unknown("the status list token is larger than 10 MiB"));
+        }
+        let claims = match (signer, cwt::is_cwt(token)) {
+            (ListSigner::IssuerKey, _) | (_, false) => jwt::authenticate(token, signer, context)?,
+            (ListSigner::Certificate, true) => cwt::authenticate(token, context)?,
+        };
+        Self::accept(claims, uri, signer, context)
+    }
+
+    fn accept(
+        claims: Claims,
+        uri: &str,
+        signer: ListSigner,
+        context: &StatusContext<'_>,
+    ) -> Result<Self, VerifyError> {
+        claims.check(uri, context.now)?;
+        let bits =
+            Bits::new(claims.bits).ok_or(unknown("bits of the status list is not 1, 2, 4 or 8"))?;
+        Ok(Self {
+            uri: uri.into(),
+            bits,
+            statuses: inflate::zlib(&claims.lst)?,
+            fresh_until: claims.fresh_until(context.now),
+            expires_at: claims.exp,
+            binding: Binding::of(signer, context),
+        })
+    }
+
+    /// Where it was fetched from.
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// Until when it need not be fetched again: the fetch plus `ttl`, at most `exp` (draft 13.7).
+    /// A token with neither is not to be kept.
+    pub fn fresh_until(&self) -> UnixMillis {
+        self.fresh_until
+    }
+
+    /// Its `exp`: from then on it says nothing, whatever the state of its source.
+    pub fn expires_at(&self) -> Option<UnixMillis> {
+        self.expires_at
+    }
+
+    pub(super) fn weight(&self) -> usize {
+        self.statuses.len()
+    }
+
+    /// Whether it says something about credentials of this trust entry now.
+    pub(super) fn serves(&self, signer: ListSigner, context: &StatusContext<'_>) -> bool {
+        let over = |exp: UnixMillis| exp <= context.now;
+        self.binding == Binding::of(signer, context) && !self.expires_at.is_some_and(over)
+    }
+
+    /// The status at `idx`, least significant bits first; `None` past the end (draft 4.1).
+    pub fn status(&self, idx: u64) -> Option<u8> {
+        let per_byte = 8 / self.bits.0;
+        let byte = usize::try_from(idx / u64::from(per_byte)).ok()?;
+        let place = u8::try_from(idx % u64::from(per_byte)).ok()?;
+        let mask = u8::MAX >> (8 - self.bits.0);
+        Some((self.statuses.get(byte)? >> (place * self.bits.0)) & mask)
+    }
+
+    /// What the list says about the credential at `idx` (draft 7.1, decisions 7).
+    pub(super) fn check(&self, idx: u64) -> Result<(), VerifyError> {
+        let refuse = |reason, detail| Err(VerifyError::new(reason, Check::Status, detail));
+        match self.status(idx) {
+            Some(0) => Ok(()),
+            Some(1) => refuse(Reason::CredentialRevoked, "the issuer revoked the credential"),
+            Some(2) => refuse(Reason::CredentialSuspended, "the issuer suspended the credential"),
+            Some(_) => {
+                refuse(Reason::CredentialRevoked, "the credential has a status other than valid")
+            }
+            None => Err(unknown("the credential's index is past the end of the status list")),
+        }
+    }
+}
+
+impl Binding {
+    fn of(signer: ListSigner, context: &StatusContext<'_>) -> Self {
+        Self {
+            issuer_id: context.issuer.issuer_id.clone(),
+            trust_version: context.trust_version,
+            livemode: context.livemode,
+            signer,
+        }
+    }
+}
+
+impl fmt::Debug for VerifiedStatusList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VerifiedStatusList")
+            .field("uri", &self.uri)
+            .field("bits", &self.bits.0)
+            .field("bytes", &self.statuses.len())
+            .field("fresh_until", &self.fresh_until)
+            .finish_non_exhaustive()
+    }
+}

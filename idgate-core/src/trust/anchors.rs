@@ -1,0 +1,280 @@
+//! X.509 trust material: roots and pinned document signers, each known by its raw DER.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+use super::certificate::{Certificate, CertificateError, is_within};
+use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
+use super::profile;
+use crate::crypto::{IssuerKey, UnusableKey};
+use crate::ids::DocType;
+use crate::time::UnixMillis;
+
+/// Trust material that cannot be used; the text says why.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct TrustMaterialError(pub Cow<'static, str>);
+
+impl fmt::Display for TrustMaterialError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the trust material {}", self.0)
+    }
+}
+
+impl core::error::Error for TrustMaterialError {}
+
+impl From<CertificateError> for TrustMaterialError {
+    fn from(error: CertificateError) -> Self {
+        Self(error.0.into())
+    }
+}
+
+impl From<UnusableKey> for TrustMaterialError {
+    fn from(error: UnusableKey) -> Self {
+        Self(alloc::format!("has a key that {}", error.0).into())
+    }
+}
+
+/// Where a root comes from.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum RootOrigin {
+    /// An ICAO Master List (Doc 9303-12).
+    MasterList,
+    /// A VICAL (ISO/IEC 18013-5 annex C).
+    Vical,
+    /// A file that the operator named.
+    RootFile,
+}
+
+impl RootOrigin {
+    /// Its name, as `master_list`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MasterList => "master_list",
+            Self::Vical => "vical",
+            Self::RootFile => "root_file",
+        }
+    }
+}
+
+/// An X.509 root that the operator trusts: its name and key are all that counts; its own signature
+/// is never looked at, so link certificates serve as well.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct TrustAnchor {
+    root: Arc<Root>,
+    /// Where it comes from.
+    pub origin: RootOrigin,
+    /// Whether it serves test-mode sessions only.
+    pub test_only: bool,
+    /// The document types that it may sign for; empty: any.
+    pub doc_types: Vec<DocType>,
+}
+
+struct Root {
+    der: Arc<[u8]>,
+    sha256: [u8; 32],
+    /// In a form in which equal names are equal bytes.
+    name: Vec<u8>,
+    subject: String,
+    country: Option<String>,
+    state_or_province: Option<String>,
+    key: IssuerKey,
+    key_identifier: Option<Vec<u8>>,
+    not_before: UnixMillis,
+    not_after: UnixMillis,
+}
+
+impl TrustAnchor {
+    /// From a certificate in DER. Dates are not looked at here: an expired root is known, and
+    /// trusted for nothing.
+    ///
+    /// # Errors
+    /// It is no certificate, its key is of no supported kind, or it is no CA that signs
+    /// certificates (RFC 5280 4.2.1.3, 4.2.1.9).
+    pub fn from_der(der: &[u8], origin: RootOrigin) -> Result<Self, TrustMaterialError> {
+        let certificate = Certificate::parse(der)?;
+        let key = certificate.key()?;
+        profile::check_root(&certificate).map_err(|why| TrustMaterialError(why.into()))?;
+        let subject = certificate.subject().as_raw();
+        let name = names::canonical(subject);
+        let root = Root {
+            der: der.into(),
+            sha256: Sha256::digest(der).into(),
+            name: name.ok_or(TrustMaterialError("has a subject that is no name".into()))?,
+            subject: names::rfc4514(subject),
+            country: first(subject, COUNTRY_NAME),
+            state_or_province: first(subject, STATE_OR_PROVINCE_NAME),
+            key,
+            key_identifier: certificate.subject_key_identifier().map(Vec::from),
+            not_before: certificate.not_before(),
+            not_after: certificate.not_after(),
+        };
+        Ok(Self { root: Arc::new(root), origin, test_only: false, doc_types: Vec::new() })
+    }
+
+    /// For test-mode sessions only.
+    #[must_use]
+    pub fn for_test_only(mut self) -> Self {
+        self.test_only = true;
+        self
+    }
+
+    /// For these document types only; none: any.
+    #[must_use]
+    pub fn with_doc_types(mut self, doc_types: impl IntoIterator<Item = DocType>) -> Self {
+        self.doc_types = doc_types.into_iter().collect();
+        self
+    }
+
+    /// The certificate as received.
+    pub fn der(&self) -> &[u8] {
+        &self.root.der
+    }
+
+    /// SHA-256 of the certificate.
+    pub fn sha256(&self) -> [u8; 32] {
+        self.root.sha256
+    }
+
+    /// The subject as RFC 4514 text.
+    pub fn subject(&self) -> &str {
+        &self.root.subject
+    }
+
+    /// countryName of the subject.
+    pub fn country(&self) -> Option<&str> {
+        self.root.country.as_deref()
+    }
+
+    /// The kind of its key, as `P-256` or `RSA 4096`.
+    pub fn key_kind(&self) -> String {
+        self.root.key.kind()
+    }
+
+    /// The first instant of its validity.
+    pub fn not_before(&self) -> UnixMillis {
+        self.root.not_before
+    }
+
+    /// The last second of its validity.
+    pub fn not_after(&self) -> UnixMillis {
+        self.root.not_after
+    }
+
+    /// Whether `now` lies in its dates.
+    pub fn is_valid_at(&self, now: UnixMillis) -> bool {
+        is_within(self.root.not_before, self.root.not_after, now)
+    }
+
+    /// Whether it may sign for this document type.
+    pub fn serves(&self, doc_type: &str) -> bool {
+        self.doc_types.is_empty() || self.doc_types.iter().any(|own| own.as_str() == doc_type)
+    }
+
+    pub(crate) fn shared_der(&self) -> Arc<[u8]> {
+        Arc::clone(&self.root.der)
+    }
+
+    pub(super) fn name(&self) -> &[u8] {
+        &self.root.name
+    }
+
+    pub(super) fn key(&self) -> &IssuerKey {
+        &self.root.key
+    }
+
+    pub(super) fn key_identifier(&self) -> Option<&[u8]> {
+        self.root.key_identifier.as_deref()
+    }
+
+    pub(super) fn state_or_province(&self) -> Option<&str> {
+        self.root.state_or_province.as_deref()
+    }
+}
+
+impl fmt::Debug for TrustAnchor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TrustAnchor({}, {})", self.subject(), self.key_kind())
+    }
+}
+
+/// A document signer that the operator trusts without a root: exactly this certificate.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct PinnedSigner {
+    der: Arc<[u8]>,
+    subject: String,
+    not_after: UnixMillis,
+    /// Whether it serves test-mode sessions only.
+    pub test_only: bool,
+}
+
+impl PinnedSigner {
+    /// From a certificate in DER.
+    ///
+    /// # Errors
+    /// It is no certificate, or its key is not on P-256, P-384 or P-521.
+    pub fn from_der(der: &[u8]) -> Result<Self, TrustMaterialError> {
+        let certificate = Certificate::parse(der)?;
+        if certificate.key()?.nist().is_none() {
+            let why = "has a key that is not on P-256, P-384 or P-521";
+            return Err(TrustMaterialError(why.into()));
+        }
+        let subject = names::rfc4514(certificate.subject().as_raw());
+        let not_after = certificate.not_after();
+        Ok(Self { der: der.into(), subject, not_after, test_only: false })
+    }
+
+    /// For test-mode sessions only.
+    #[must_use]
+    pub fn for_test_only(mut self) -> Self {
+        self.test_only = true;
+        self
+    }
+
+    /// The certificate as received.
+    pub fn der(&self) -> &[u8] {
+        &self.der
+    }
+
+    /// The subject as RFC 4514 text.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// The last second of its validity.
+    pub fn not_after(&self) -> UnixMillis {
+        self.not_after
+    }
+}
+
+impl fmt::Debug for PinnedSigner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PinnedSigner({})", self.subject)
+    }
+}
+
+/// The roots of a file: PEM or DER, one or many.
+///
+/// # Errors
+/// The file holds no certificate, or one that cannot be a root; the text says which.
+pub fn roots_from_file(file: &[u8]) -> Result<Vec<TrustAnchor>, TrustMaterialError> {
+    let certificates = super::pem::pem_or_der(file, "CERTIFICATE")?;
+    let root = |(at, der): (usize, &Vec<u8>)| {
+        TrustAnchor::from_der(der, RootOrigin::RootFile).map_err(|TrustMaterialError(why)| {
+            TrustMaterialError(alloc::format!("has certificate {}, which {why}", at + 1).into())
+        })
+    };
+    certificates.iter().enumerate().map(root).collect()
+}
+
+fn first(name: &[u8], oid: &[u8]) -> Option<String> {
+    names::attribute_texts(name, oid).into_iter().next().map(Cow::into_owned)
+}

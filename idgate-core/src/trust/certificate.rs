@@ -1,0 +1,265 @@
+//! A certificate as received (RFC 5280 4.1): the signed bytes are kept, and the extensions that
+//! decide are read. Lenient towards the DER of real master lists; it verifies nothing.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use x509_parser::certificate::{X509Certificate, X509CertificateParser};
+use x509_parser::extensions::{
+    AuthorityKeyIdentifier, BasicConstraints, CRLDistributionPoint, GeneralName, KeyUsage,
+    ParsedExtension, X509Extension,
+};
+use x509_parser::nom::Parser as _;
+use x509_parser::oid_registry::{
+    OID_X509_EXT_AUTHORITY_KEY_IDENTIFIER, OID_X509_EXT_BASIC_CONSTRAINTS,
+    OID_X509_EXT_CRL_DISTRIBUTION_POINTS, OID_X509_EXT_EXTENDED_KEY_USAGE,
+    OID_X509_EXT_ISSUER_ALT_NAME, OID_X509_EXT_KEY_USAGE, OID_X509_EXT_SUBJECT_KEY_IDENTIFIER, Oid,
+};
+use x509_parser::time::ASN1Time;
+use x509_parser::x509::X509Name;
+
+use crate::codec::der::{self, Reader};
+use crate::crypto::{CryptoProvider, InvalidSignature, IssuerKey, SignatureAlgorithm, UnusableKey};
+use crate::time::UnixMillis;
+
+/// Bytes that are no certificate; the text says why.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct CertificateError(pub(crate) &'static str);
+
+impl fmt::Display for CertificateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the certificate {}", self.0)
+    }
+}
+
+const NOT_A_CERTIFICATE: CertificateError = CertificateError("is not an X.509 certificate in DER");
+const TRAILING: CertificateError = CertificateError("is followed by other bytes");
+const REPEATED: CertificateError = CertificateError("has an extension twice");
+
+/// One parsed certificate.
+#[derive(Clone, Debug)]
+pub(crate) struct Certificate<'a> {
+    der: &'a [u8],
+    /// What is signed.
+    tbs: &'a [u8],
+    /// The AlgorithmIdentifier outside of it.
+    algorithm: &'a [u8],
+    /// The content of the signature's BIT STRING.
+    signature: &'a [u8],
+    parsed: X509Certificate<'a>,
+}
+
+impl<'a> Certificate<'a> {
+    /// From exactly one certificate in DER.
+    ///
+    /// # Errors
+    /// It is none, bytes follow it, or it has an extension twice (RFC 5280 4.2).
+    pub(crate) fn parse(der: &'a [u8]) -> Result<Self, CertificateError> {
+        let (rest, parsed) =
+            X509CertificateParser::new().parse(der).map_err(|_| NOT_A_CERTIFICATE)?;
+        if !rest.is_empty() {
+            return Err(TRAILING);
+        }
+        let [tbs, algorithm, signature] = parts(der).ok_or(NOT_A_CERTIFICATE)?;
+        if has_repeated(parsed.extensions()) {
+            return Err(REPEATED);
+        }
+        Ok(Self { der, tbs, algorithm, signature, parsed })
+    }
+
+    /// All of it, as received.
+    pub(crate) fn der(&self) -> &'a [u8] {
+        self.der
+    }
+
+    /// Its issuer.
+    pub(crate) fn issuer(&self) -> &X509Name<'a> {
+        &self.parsed.tbs_certificate.issuer
+    }
+
+    /// Its subject.
+    pub(crate) fn subject(&self) -> &X509Name<'a> {
+        &self.parsed.tbs_certificate.subject
+    }
+
+    /// The content bytes of the serial number, as received.
+    pub(crate) fn serial(&self) -> &[u8] {
+        self.parsed.tbs_certificate.raw_serial()
+    }
+
+    /// The version that it says to have: 2 means v3.
+    pub(crate) fn version(&self) -> u32 {
+        self.parsed.tbs_certificate.version.0
+    }
+
+    /// The first instant of its validity.
+    pub(crate) fn not_before(&self) -> UnixMillis {
+        millis(self.parsed.validity().not_before)
+    }
+
+    /// The last whole second of its validity.
+    pub(crate) fn not_after(&self) -> UnixMillis {
+        millis(self.parsed.validity().not_after)
+    }
+
+    /// Whether `now` lies in its dates (RFC 5280 4.1.2.5): both seconds belong to them.
+    pub(crate) fn is_valid_at(&self, now: UnixMillis) -> bool {
+        is_within(self.not_before(), self.not_after(), now)
+    }
+
+    /// SubjectPublicKeyInfo in DER, as received.
+    pub(crate) fn spki(&self) -> &'a [u8] {
+        self.parsed.tbs_certificate.subject_pki.raw
+    }
+
+    /// The bits of the subject's public key, without the BIT STRING's header.
+    pub(crate) fn key_bits(&self) -> &[u8] {
+        &self.parsed.tbs_certificate.subject_pki.subject_public_key.data
+    }
+
+    /// The subject's public key.
+    ///
+    /// # Errors
+    /// Its kind or curve is not supported.
+    pub(crate) fn key(&self) -> Result<IssuerKey, UnusableKey> {
+        IssuerKey::from_spki(self.spki())
+    }
+
+    /// Whether `issuer_key` signed it. The algorithm inside the signed part must be the one
+    /// outside (RFC 5280 4.1.1.2).
+    ///
+    /// # Errors
+    /// It did not, or not with an accepted algorithm.
+    pub(crate) fn verify(
+        &self,
+        provider: &CryptoProvider,
+        issuer_key: &IssuerKey,
+    ) -> Result<(), InvalidSignature> {
+        if inner_algorithm(self.tbs) != Some(self.algorithm) {
+            return Err(InvalidSignature);
+        }
+        let algorithm = self.signature_algorithm().ok_or(InvalidSignature)?;
+        let signature = der::whole_bytes(self.signature).ok_or(InvalidSignature)?;
+        issuer_key.verify(provider, algorithm, self.tbs, signature)
+    }
+
+    /// What it is signed with, if that is accepted.
+    pub(crate) fn signature_algorithm(&self) -> Option<SignatureAlgorithm> {
+        SignatureAlgorithm::from_identifier(self.algorithm)
+    }
+
+    /// Every extension, in order.
+    pub(crate) fn extensions(&self) -> &[X509Extension<'a>] {
+        self.parsed.extensions()
+    }
+
+    /// The extension of that type.
+    pub(crate) fn extension(&self, oid: &Oid<'_>) -> Option<&X509Extension<'a>> {
+        self.extensions().iter().find(|extension| extension.oid == *oid)
+    }
+
+    /// Basic constraints, if they are there and readable.
+    pub(crate) fn basic_constraints(&self) -> Option<&BasicConstraints> {
+        match self.parsed_extension(&OID_X509_EXT_BASIC_CONSTRAINTS)? {
+            ParsedExtension::BasicConstraints(constraints) => Some(constraints),
+            _ => None,
+        }
+    }
+
+    /// Key usage, if it is there and readable.
+    pub(crate) fn key_usage(&self) -> Option<&KeyUsage> {
+        match self.parsed_extension(&OID_X509_EXT_KEY_USAGE)? {
+            ParsedExtension::KeyUsage(usage) => Some(usage),
+            _ => None,
+        }
+    }
+
+    /// The content bytes of every extended key usage, if the extension is there and readable.
+    pub(crate) fn extended_key_usages(&self) -> Option<Vec<&'a [u8]>> {
+        let value = self.extension(&OID_X509_EXT_EXTENDED_KEY_USAGE)?.value;
+        let mut usages = Reader::within(value, der::SEQUENCE)?;
+        let mut oids = Vec::new();
+        while !usages.is_empty() {
+            oids.push(usages.expect(der::OID)?.content);
+        }
+        Some(oids)
+    }
+
+    /// The subject key identifier.
+    pub(crate) fn subject_key_identifier(&self) -> Option<&'a [u8]> {
+        match self.parsed_extension(&OID_X509_EXT_SUBJECT_KEY_IDENTIFIER)? {
+            ParsedExtension::SubjectKeyIdentifier(identifier) => Some(identifier.0),
+            _ => None,
+        }
+    }
+
+    /// The key identifier inside the authority key identifier.
+    pub(crate) fn authority_key_identifier(&self) -> Option<&'a [u8]> {
+        match self.parsed_extension(&OID_X509_EXT_AUTHORITY_KEY_IDENTIFIER)? {
+            ParsedExtension::AuthorityKeyIdentifier(AuthorityKeyIdentifier {
+                key_identifier,
+                ..
+            }) => key_identifier.as_ref().map(|identifier| identifier.0),
+            _ => None,
+        }
+    }
+
+    /// The issuer's alternative names; empty without the extension.
+    pub(crate) fn issuer_alt_names(&self) -> &[GeneralName<'a>] {
+        match self.parsed_extension(&OID_X509_EXT_ISSUER_ALT_NAME) {
+            Some(ParsedExtension::IssuerAlternativeName(names)) => &names.general_names,
+            _ => &[],
+        }
+    }
+
+    /// The CRL distribution points; empty without the extension.
+    pub(crate) fn crl_distribution_points(&self) -> &[CRLDistributionPoint<'a>] {
+        match self.parsed_extension(&OID_X509_EXT_CRL_DISTRIBUTION_POINTS) {
+            Some(ParsedExtension::CRLDistributionPoints(points)) => &points.points,
+            _ => &[],
+        }
+    }
+
+    fn parsed_extension(&self, oid: &Oid<'_>) -> Option<&ParsedExtension<'a>> {
+        self.extension(oid).map(X509Extension::parsed_extension)
+    }
+}
+
+/// Whether `now` lies in the dates; `not_after` belongs to them with its whole second.
+pub(crate) fn is_within(not_before: UnixMillis, not_after: UnixMillis, now: UnixMillis) -> bool {
+    not_before <= now && now <= not_after.plus(999)
+}
+
+/// TBSCertificate and AlgorithmIdentifier as they stand, and the signature's content.
+fn parts(certificate: &[u8]) -> Option<[&[u8]; 3]> {
+    let mut reader = Reader::within(certificate, der::SEQUENCE)?;
+    let tbs = reader.expect(der::SEQUENCE)?.raw;
+    let algorithm = reader.expect(der::SEQUENCE)?.raw;
+    let signature = reader.expect(der::BIT_STRING)?.content;
+    reader.is_empty().then_some([tbs, algorithm, signature])
+}
+
+/// The AlgorithmIdentifier inside TBSCertificate: after version and serial number.
+fn inner_algorithm(tbs: &[u8]) -> Option<&[u8]> {
+    let mut reader = Reader::within(tbs, der::SEQUENCE)?;
+    reader.optional(der::context(0));
+    reader.expect(der::INTEGER)?;
+    Some(reader.expect(der::SEQUENCE)?.raw)
+}
+
+/// Quadratic in what is bounded by the certificate's size and in practice ten.
+fn has_repeated(extensions: &[X509Extension<'_>]) -> bool {
+    let mut rest = extensions;
+    while let Some((first, after)) = rest.split_first() {
+        if after.iter().any(|other| other.oid == first.oid) {
+            return true;
+        }
+        rest = after;
+    }
+    false
+}
+
+/// Instants before 1970 are all long past.
+fn millis(time: ASN1Time) -> UnixMillis {
+    u64::try_from(time.timestamp()).map_or(UnixMillis(0), UnixMillis::from_secs)
+}

@@ -1,0 +1,187 @@
+//! ICAO Master Lists (Doc 9303-12): CMS SignedData (RFC 5652) around a SET of certificates. The
+//! list is authenticated as a whole; then each certificate is taken by its raw DER, and one that
+//! cannot be used is listed, never fatal.
+
+mod cms;
+#[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]
+mod tests;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use sha2::{Digest as _, Sha256};
+
+use self::cms::SignedData;
+use super::anchors::{RootOrigin, TrustAnchor, TrustMaterialError};
+use super::certificate::{Certificate, is_within};
+use super::names::{self, COUNTRY_NAME};
+use super::path::authenticate_list_signer;
+use crate::codec::der::{self, Reader};
+use crate::crypto::CryptoProvider;
+use crate::time::UnixMillis;
+
+/// 2.23.136.1.1.2
+const MASTER_LIST: &[u8] = b"\x67\x81\x08\x01\x01\x02";
+/// 2.23.136.1.1.3
+const MASTER_LIST_SIGNER: &[u8] = b"\x67\x81\x08\x01\x01\x03";
+
+/// The roots of a list, and what became of each certificate in it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ImportedList {
+    /// Every certificate that can be used, also those that are expired: they are known, and
+    /// trusted for nothing.
+    pub roots: Vec<TrustAnchor>,
+    /// Every certificate, in the order of the list.
+    pub certificates: Vec<ListedCertificate>,
+    /// When the list was signed, as its signer says.
+    pub signed_at: Option<UnixMillis>,
+    /// When a newer list is due, for lists that say so.
+    pub next_update: Option<UnixMillis>,
+}
+
+/// One certificate of a list.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ListedCertificate {
+    /// SHA-256 of its DER.
+    pub sha256: [u8; 32],
+    /// Its subject (RFC 4514); empty when it cannot be read.
+    pub subject: String,
+    /// countryName of its subject.
+    pub country: Option<String>,
+    /// The kind of its key, as `RSA 4096`; empty when it cannot be used.
+    pub key_kind: String,
+    /// Whether it is past its dates.
+    pub expired: bool,
+    /// What became of it.
+    pub outcome: ListOutcome,
+}
+
+/// What became of a certificate in a list.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ListOutcome {
+    /// It is a root now, though one that is trusted for nothing when it is past its dates.
+    Usable,
+    /// It was skipped; the text says why.
+    Unusable(String),
+}
+
+/// Reads a Master List. Its signer must lead to one of `signer_cas`; the dates of the signer hold
+/// at the time of signing, because lists outlive their signers' certificates. Without
+/// `signer_cas` nothing is authenticated: for test material only.
+///
+/// # Errors
+/// The file is no Master List, was changed, or is not signed under `signer_cas`.
+pub fn import_master_list(
+    provider: &CryptoProvider,
+    file: &[u8],
+    signer_cas: Option<&[TrustAnchor]>,
+    now: UnixMillis,
+) -> Result<ImportedList, TrustMaterialError> {
+    let signed = SignedData::parse(file)?;
+    if signed.content_type != MASTER_LIST {
+        return Err(error("is CMS, but no Master List"));
+    }
+    let signed_at = match signer_cas {
+        Some(cas) => authenticate(provider, &signed, cas, now)?,
+        None => signed.signers.first().and_then(|signer| signer.signing_time),
+    };
+    let certificates = certificates_of(signed.content).ok_or(error("has a damaged content"))?;
+    let (mut roots, mut listed) = (Vec::new(), Vec::new());
+    for der in certificates {
+        let (root, entry) = take(der, RootOrigin::MasterList, now);
+        roots.extend(root);
+        listed.push(entry);
+    }
+    Ok(ImportedList { roots, certificates: listed, signed_at, next_update: None })
+}
+
+/// One certificate of a list, as a root if it can be one.
+pub(super) fn take(
+    der: &[u8],
+    origin: RootOrigin,
+    now: UnixMillis,
+) -> (Option<TrustAnchor>, ListedCertificate) {
+    let sha256 = Sha256::digest(der).into();
+    match TrustAnchor::from_der(der, origin) {
+        Ok(root) => {
+            let entry = ListedCertificate {
+                sha256,
+                subject: String::from(root.subject()),
+                country: root.country().map(String::from),
+                key_kind: root.key_kind(),
+                expired: is_past(root.not_after(), now),
+                outcome: ListOutcome::Usable,
+            };
+            (Some(root), entry)
+        }
+        Err(TrustMaterialError(why)) => {
+            let certificate = Certificate::parse(der).ok();
+            let subject = certificate.as_ref().map_or(&[][..], |c| c.subject().as_raw());
+            let country = names::attribute_texts(subject, COUNTRY_NAME);
+            let entry = ListedCertificate {
+                sha256,
+                subject: names::rfc4514(subject),
+                country: country.first().map(|country| String::from(country.as_ref())),
+                key_kind: String::new(),
+                expired: certificate.is_some_and(|c| is_past(c.not_after(), now)),
+                outcome: ListOutcome::Unusable(why.into_owned()),
+            };
+            (None, entry)
+        }
+    }
+}
+
+fn is_past(not_after: UnixMillis, now: UnixMillis) -> bool {
+    !is_within(UnixMillis(0), not_after, now)
+}
+
+/// When it was signed, once one signer is authentic.
+fn authenticate(
+    provider: &CryptoProvider,
+    signed: &SignedData<'_>,
+    cas: &[TrustAnchor],
+    now: UnixMillis,
+) -> Result<Option<UnixMillis>, TrustMaterialError> {
+    let certificates: Vec<Certificate<'_>> =
+        signed.certificates.iter().filter_map(|der| Certificate::parse(der).ok()).collect();
+    let mut why = "has no signer";
+    for signer in &signed.signers {
+        let at = signer.signing_time.filter(|at| *at <= now).unwrap_or(now);
+        let outcome = signer.verify(provider, signed, &certificates).and_then(|certificate| {
+            authenticate_list_signer(
+                provider,
+                certificate,
+                &certificates,
+                cas,
+                MASTER_LIST_SIGNER,
+                at,
+            )
+        });
+        match outcome {
+            Ok(()) => return Ok(signer.signing_time),
+            Err(broken) => why = broken,
+        }
+    }
+    Err(error(why))
+}
+
+/// `CscaMasterList ::= SEQUENCE { version INTEGER, certList SET OF Certificate }`, each
+/// certificate as received.
+fn certificates_of(content: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut list = Reader::within(content, der::SEQUENCE)?;
+    let version = list.unsigned()?;
+    let mut set = list.enter(der::SET)?;
+    let mut certificates = Vec::new();
+    while !set.is_empty() {
+        certificates.push(set.next()?.raw);
+    }
+    (version.is_empty() && list.is_empty()).then_some(certificates)
+}
+
+const fn error(why: &'static str) -> TrustMaterialError {
+    TrustMaterialError(alloc::borrow::Cow::Borrowed(why))
+}

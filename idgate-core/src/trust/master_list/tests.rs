@@ -1,0 +1,181 @@
+//! The real ICAO Master List, read where `IDGATE_VECTORS` points or beside the repository, and
+//! made-up damage.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::crypto::SignatureAlgorithm;
+
+/// 2026-11-21T00:00:00Z
+const NOW: UnixMillis = UnixMillis::from_secs(1_795_219_200);
+
+#[cfg(feature = "aws-lc-rs")]
+const PROVIDER: CryptoProvider = crate::crypto::aws_lc_rs::PROVIDER;
+#[cfg(not(feature = "aws-lc-rs"))]
+const PROVIDER: CryptoProvider = crate::crypto::rustcrypto::PROVIDER;
+
+fn list() -> Option<Vec<u8>> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/vectors");
+    let vectors = std::env::var_os("IDGATE_VECTORS").map_or(beside, PathBuf::from);
+    let file = std::fs::read(vectors.join("icao-masterlist/icao-ml-2025-07.ml")).ok();
+    if file.is_none() {
+        eprintln!("skipped: no icao-masterlist under IDGATE_VECTORS");
+    }
+    file
+}
+
+fn unauthenticated(file: &[u8]) -> ImportedList {
+    import_master_list(&PROVIDER, file, None, NOW).unwrap()
+}
+
+fn root_of(file: &[u8], subject: &str) -> TrustAnchor {
+    let roots = unauthenticated(file).roots;
+    let of_name = roots.into_iter().filter(|root| root.subject().starts_with(subject));
+    of_name.max_by_key(TrustAnchor::not_after).unwrap()
+}
+
+/// The signer's root, which the list itself contains: as if the operator had it from the UN.
+fn un_root(file: &[u8]) -> TrustAnchor {
+    root_of(file, "CN=United Nations CSCA")
+}
+
+#[test]
+fn the_icao_list_is_read_by_key_kind() {
+    let Some(file) = list() else { return };
+    let list = unauthenticated(&file);
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for certificate in &list.certificates {
+        let kind = match &certificate.outcome {
+            ListOutcome::Unusable(why) => why.as_str(),
+            ListOutcome::Usable => certificate.key_kind.split(' ').next().unwrap(),
+        };
+        *kinds.entry(kind).or_default() += 1;
+    }
+    let expected = BTreeMap::from([
+        ("RSA", 364),
+        ("P-256", 21),
+        ("P-384", 26),
+        ("P-521", 17),
+        ("brainpoolP256r1", 24),
+        ("brainpoolP384r1", 47),
+        ("has a key that is on brainpoolP512r1", 19),
+        // Two link certificates that could not have signed anything.
+        ("has a key usage without keyCertSign", 1),
+        ("is not a CA", 1),
+    ]);
+    assert_eq!(kinds, expected);
+    assert_eq!(list.roots.len(), 499);
+}
+
+#[test]
+fn expired_certificates_are_taken_and_listed() {
+    let Some(file) = list() else { return };
+    let list = unauthenticated(&file);
+    assert_eq!(list.certificates.len(), 520);
+    assert_eq!(list.certificates.iter().filter(|entry| entry.expired).count(), 142);
+    let expired = list.roots.iter().filter(|root| !root.is_valid_at(NOW)).count();
+    assert_eq!(expired, 141);
+}
+
+#[test]
+fn the_signer_leads_to_the_root_that_the_operator_gave() {
+    let Some(file) = list() else { return };
+    let root = un_root(&file);
+    let list = import_master_list(&PROVIDER, &file, Some(&[root]), NOW).unwrap();
+    assert_eq!(list.roots.len(), 499);
+    // 2025-07-23T14:13:21Z
+    assert_eq!(list.signed_at, Some(UnixMillis::from_secs(1_753_280_001)));
+}
+
+#[test]
+fn a_signer_under_another_root_is_refused() {
+    let Some(file) = list() else { return };
+    let other = root_of(&file, "CN=China Passport");
+    for cas in [&[][..], &[other]] {
+        let error = import_master_list(&PROVIDER, &file, Some(cas), NOW).unwrap_err();
+        assert!(error.0.contains("not signed under"), "{error}");
+    }
+}
+
+#[test]
+fn one_flipped_byte_is_refused() {
+    let Some(file) = list() else { return };
+    let root = [un_root(&file)];
+    for at in [10_000, 400_000, 782_000, file.len() - 1, file.len() - 300] {
+        let mut changed = file.clone();
+        changed[at] ^= 1;
+        assert!(import_master_list(&PROVIDER, &changed, Some(&root), NOW).is_err(), "{at}");
+    }
+}
+
+#[test]
+fn damaged_files_are_refused_and_never_panic() {
+    let Some(file) = list() else { return };
+    for len in (0..file.len()).step_by(4099) {
+        assert!(import_master_list(&PROVIDER, &file[..len], None, NOW).is_err());
+    }
+    assert!(import_master_list(&PROVIDER, &[&file[..], &[0]].concat(), None, NOW).is_err());
+    for other in [&b""[..], b"\x30\x00", b"-----BEGIN CMS-----"] {
+        assert!(import_master_list(&PROVIDER, other, None, NOW).is_err());
+    }
+}
+
+#[test]
+fn import_takes_under_a_second() {
+    let Some(file) = list() else { return };
+    let root = [un_root(&file)];
+    let start = Instant::now();
+    import_master_list(&PROVIDER, &file, Some(&root), NOW).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+}
+
+/// Every kind of key and signature that real certificates have: what is self-signed verifies with
+/// its own key, except under SHA-1; what another key signed does not.
+#[test]
+fn self_signed_certificates_verify_with_their_own_key() {
+    let Some(file) = list() else { return };
+    let mut verified: BTreeMap<String, usize> = BTreeMap::new();
+    for root in unauthenticated(&file).roots {
+        let certificate = Certificate::parse(root.der()).unwrap();
+        let subject_key = certificate.subject_key_identifier();
+        let is_own = certificate.authority_key_identifier().is_none_or(|a| subject_key == Some(a));
+        let is_self_signed =
+            is_own && certificate.issuer().as_raw() == certificate.subject().as_raw();
+        let algorithm = certificate.signature_algorithm();
+        let outcome = certificate.verify(&PROVIDER, &certificate.key().unwrap());
+        assert_eq!(outcome.is_ok(), is_self_signed && algorithm.is_some(), "{root:?}");
+        if outcome.is_ok() {
+            let scheme = match algorithm {
+                Some(SignatureAlgorithm::RsaPss { .. }) => "PSS",
+                Some(SignatureAlgorithm::RsaPkcs1(_)) => "PKCS1",
+                _ => "ECDSA",
+            };
+            let kind = root.key_kind();
+            let kind = kind.split(' ').next().unwrap();
+            *verified.entry(format!("{kind} {scheme}")).or_default() += 1;
+        }
+    }
+    let count = |kind: &str| verified.get(kind).copied().unwrap_or_default();
+    assert_eq!(count("RSA PKCS1") + count("RSA PSS"), 223);
+    assert!(count("RSA PSS") > 50, "{verified:?}");
+    assert_eq!((count("P-256 ECDSA"), count("P-384 ECDSA"), count("P-521 ECDSA")), (12, 15, 10));
+    assert_eq!((count("brainpoolP256r1 ECDSA"), count("brainpoolP384r1 ECDSA")), (9, 28));
+}
+
+#[test]
+fn both_back_ends_agree() {
+    #[cfg(all(feature = "aws-lc-rs", feature = "rustcrypto"))]
+    if let Some(file) = list() {
+        let other = crate::crypto::rustcrypto::PROVIDER;
+        for root in unauthenticated(&file).roots {
+            let certificate = Certificate::parse(root.der()).unwrap();
+            let key = certificate.key().unwrap();
+            if key.nist().is_some() {
+                let outcome = certificate.verify(&PROVIDER, &key);
+                assert_eq!(outcome, certificate.verify(&other, &key), "{root:?}");
+            }
+        }
+    }
+}

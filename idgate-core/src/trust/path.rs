@@ -1,0 +1,251 @@
+//! From a signer's certificate to a trusted root (ISO/IEC 18013-5 9.3.3, RFC 5280 6.1). Candidates
+//! are found by name and key identifier and decided by signature; every root of a name is tried,
+//! within a budget of signature checks. What the presenter sends is never trusted by itself.
+
+mod search;
+#[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;
+
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use sha2::{Digest as _, Sha256};
+use x509_parser::extensions::{CRLDistributionPoint, DistributionPointName, GeneralName};
+
+use self::search::{Failure, Path, Search};
+use super::certificate::Certificate;
+use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
+use super::profile::{self, Broken, SignerProfile};
+use super::{TrustAnchor, TrustEntry};
+use crate::crypto::{CryptoProvider, PublicKey};
+use crate::error::{Reason, VerifyError};
+use crate::limits::MAX_CERTIFICATES;
+use crate::time::UnixMillis;
+use crate::verify::Check;
+
+/// A document signer whose path leads to a root, or that is pinned.
+#[derive(Clone, Debug)]
+pub(crate) struct VerifiedPath {
+    /// Verifies what the signer signed.
+    pub(crate) signer_key: PublicKey,
+    /// countryName of the signer's subject.
+    pub(crate) country: Option<String>,
+    /// stateOrProvinceName of the signer's subject.
+    pub(crate) state_or_province: Option<String>,
+    /// The first instant of the signer's validity.
+    pub(crate) not_before: UnixMillis,
+    /// The last second of the signer's validity.
+    pub(crate) not_after: UnixMillis,
+    /// SHA-256 of the root, or of the pinned signer.
+    pub(crate) anchor_sha256: [u8; 32],
+    /// Subject of the root, or of the pinned signer (RFC 4514).
+    pub(crate) anchor_subject: String,
+    /// Whether the signer is trusted by itself.
+    pub(crate) pinned: bool,
+    /// The content bytes of the signer's serial number.
+    pub(crate) leaf_serial: Vec<u8>,
+    /// For each CRL distribution point of the signer the URIs that lead to one and the same list;
+    /// none for a point that names its list in another way.
+    pub(crate) crl_distribution_points: Vec<Vec<String>>,
+    /// The certificate, in DER, that issued the signer; unknown for a pinned one without its root.
+    pub(crate) issuer: Option<Arc<[u8]>>,
+}
+
+/// Authenticates the document signer that stands first in `chain`, an x5chain of DER certificates
+/// (RFC 9360 2), for credentials of `doc_type`. In live mode the signer stands directly under a
+/// root; test mode takes one intermediate (decisions 7).
+///
+/// # Errors
+/// `limit_exceeded`: more than 10 certificates. `untrusted_issuer`: the entry has nothing that
+/// serves this mode and document type. `certificate_expired`: a certificate of the path is outside
+/// its dates. `chain_invalid`: everything else.
+pub(crate) fn authenticate_chain(
+    provider: &CryptoProvider,
+    chain: &[&[u8]],
+    issuer: &TrustEntry,
+    doc_type: &str,
+    livemode: bool,
+    now: UnixMillis,
+) -> Result<VerifiedPath, VerifyError> {
+    let (leaf, rest) = split(chain)?;
+    let signer = Certificate::parse(leaf).map_err(|error| path_error(error.0))?;
+    let roots: Vec<&TrustAnchor> =
+        issuer.roots_for(livemode).filter(|root| root.serves(doc_type)).collect();
+    let intermediates = if livemode { Vec::new() } else { parse_all(rest) };
+    let mut search = Search::new(provider, &intermediates, &roots, now);
+    if issuer.pinned_signers_for(livemode).any(|pinned| pinned.der() == leaf) {
+        return pinned(&signer, search.path(&signer, 0).ok(), now);
+    }
+    if roots.is_empty() {
+        let detail = "the issuer has no root for this mode and document type";
+        return Err(VerifyError::new(Reason::UntrustedIssuer, Check::CertificatePath, detail));
+    }
+    let path = search.path(&signer, usize::from(!livemode))?;
+    let profile = SignerProfile { ekus: &issuer.ekus, tolerant: !livemode };
+    let key_identifier = path.issuer_key_identifier();
+    profile::check_document_signer(&signer, key_identifier, path.root, profile)
+        .map_err(profile_error)?;
+    verified(&signer, Anchor::Root(&path))
+}
+
+/// Authenticates the signer of a status list that stands first in `chain`: its path leads to a
+/// root of the entry, directly or through one intermediate. Which key usage it needs is not
+/// settled yet (draft-ietf-oauth-status-list 10), so only a key usage without digitalSignature is
+/// refused.
+///
+/// # Errors
+/// As [`authenticate_chain`].
+pub(crate) fn authenticate_status_signer(
+    provider: &CryptoProvider,
+    chain: &[&[u8]],
+    issuer: &TrustEntry,
+    livemode: bool,
+    now: UnixMillis,
+) -> Result<VerifiedPath, VerifyError> {
+    let (leaf, rest) = split(chain)?;
+    let signer = Certificate::parse(leaf).map_err(|error| path_error(error.0))?;
+    let roots: Vec<&TrustAnchor> = issuer.roots_for(livemode).collect();
+    let intermediates = parse_all(rest);
+    let path = Search::new(provider, &intermediates, &roots, now).path(&signer, 1)?;
+    profile::check_below_root(&signer).map_err(profile_error)?;
+    if signer.key_usage().is_some_and(|usage| !usage.digital_signature()) {
+        return Err(profile_error("has a key usage without digitalSignature"));
+    }
+    verified(&signer, Anchor::Root(&path))
+}
+
+/// Authenticates the signer of a list of roots: `signer` carries the extended key usage, and its
+/// path leads to one of `cas`, through at most two of `others`.
+pub(super) fn authenticate_list_signer(
+    provider: &CryptoProvider,
+    signer: &Certificate<'_>,
+    others: &[Certificate<'_>],
+    cas: &[TrustAnchor],
+    eku: &[u8],
+    now: UnixMillis,
+) -> Result<(), &'static str> {
+    let cas: Vec<&TrustAnchor> = cas.iter().collect();
+    let is_ca = cas.iter().any(|ca| ca.der() == signer.der());
+    if is_ca {
+        // Some states sign their list with the CSCA itself.
+        return if signer.is_valid_at(now) { Ok(()) } else { Err("is signed by an expired CA") };
+    }
+    match Search::new(provider, others, &cas, now).path(signer, 2) {
+        Ok(_) => profile::check_list_signer(signer, eku),
+        Err(Failure::Expired(_)) => Err("is signed with a certificate outside its dates"),
+        Err(Failure::Invalid(_)) => Err("is not signed under the given signer CA"),
+    }
+}
+
+/// Path validation as RFC 5280 6.1 has it, without the profile of ISO/IEC 18013-5: what certificate
+/// test suites exercise. Whether the path is valid.
+#[doc(hidden)]
+pub fn is_valid_rfc5280_path(
+    provider: &CryptoProvider,
+    leaf: &[u8],
+    intermediates: &[&[u8]],
+    roots: &[TrustAnchor],
+    max_intermediates: usize,
+    now: UnixMillis,
+) -> bool {
+    let Ok(signer) = Certificate::parse(leaf) else { return false };
+    let (intermediates, roots) = (parse_all(intermediates), roots.iter().collect::<Vec<_>>());
+    let path = Search::new(provider, &intermediates, &roots, now).path(&signer, max_intermediates);
+    path.is_ok() && profile::check_below_root(&signer).is_ok()
+}
+
+fn split<'c, 'a>(chain: &'c [&'a [u8]]) -> Result<(&'a [u8], &'c [&'a [u8]]), VerifyError> {
+    if chain.len() > MAX_CERTIFICATES {
+        let detail = "x5chain has more than 10 certificates";
+        return Err(VerifyError::new(Reason::LimitExceeded, Check::Limits, detail));
+    }
+    let (leaf, rest) = chain.split_first().ok_or(path_error("x5chain is empty"))?;
+    Ok((leaf, rest))
+}
+
+/// Those that can be read: the others cannot be part of a path.
+fn parse_all<'a>(chain: &[&'a [u8]]) -> Vec<Certificate<'a>> {
+    chain.iter().filter_map(|der| Certificate::parse(der).ok()).collect()
+}
+
+enum Anchor<'p> {
+    Root(&'p Path<'p>),
+    Pinned { issuer: Option<Arc<[u8]>> },
+}
+
+/// A pinned signer answers for itself, with nothing but its dates. Its issuer is only looked up
+/// for its CRL.
+fn pinned(
+    signer: &Certificate<'_>,
+    path: Option<Path<'_>>,
+    now: UnixMillis,
+) -> Result<VerifiedPath, VerifyError> {
+    if !signer.is_valid_at(now) {
+        return Err(Failure::Expired("the pinned document signer is outside its dates").into());
+    }
+    verified(signer, Anchor::Pinned { issuer: path.map(|path| path.issuer_der()) })
+}
+
+fn verified(signer: &Certificate<'_>, anchor: Anchor<'_>) -> Result<VerifiedPath, VerifyError> {
+    let key = signer.key().map_err(|error| path_error(error.0))?;
+    let signer_key = *key.nist().ok_or(path_error("is not on P-256, P-384 or P-521"))?;
+    let subject = signer.subject().as_raw();
+    let first = |oid| names::attribute_texts(subject, oid).first().map(ToString::to_string);
+    let (anchor_sha256, anchor_subject, pinned, issuer) = match anchor {
+        Anchor::Root(path) => {
+            let (root, issuer) = (path.root, Some(path.issuer_der()));
+            (root.sha256(), String::from(root.subject()), false, issuer)
+        }
+        Anchor::Pinned { issuer } => {
+            (Sha256::digest(signer.der()).into(), names::rfc4514(subject), true, issuer)
+        }
+    };
+    Ok(VerifiedPath {
+        signer_key,
+        country: first(COUNTRY_NAME),
+        state_or_province: first(STATE_OR_PROVINCE_NAME),
+        not_before: signer.not_before(),
+        not_after: signer.not_after(),
+        anchor_sha256,
+        anchor_subject,
+        pinned,
+        leaf_serial: signer.serial().to_vec(),
+        crl_distribution_points: signer.crl_distribution_points().iter().map(uris).collect(),
+        issuer,
+    })
+}
+
+fn uris(point: &CRLDistributionPoint<'_>) -> Vec<String> {
+    let whole = point.reasons.is_none() && point.crl_issuer.is_none();
+    match &point.distribution_point {
+        Some(DistributionPointName::FullName(names)) if whole => {
+            let uri = |name: &GeneralName<'_>| match name {
+                GeneralName::URI(uri) => Some(String::from(*uri)),
+                _ => None,
+            };
+            names.iter().filter_map(uri).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl From<Failure> for VerifyError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Expired(detail) => {
+                Self::new(Reason::CertificateExpired, Check::CertificateValidity, detail)
+            }
+            Failure::Invalid(detail) => path_error(detail),
+        }
+    }
+}
+
+const fn path_error(detail: &'static str) -> VerifyError {
+    VerifyError::new(Reason::ChainInvalid, Check::CertificatePath, detail)
+}
+
+fn profile_error(broken: Broken) -> VerifyError {
+    VerifyError::new(Reason::ChainInvalid, Check::CertificateProfile, broken)
+}

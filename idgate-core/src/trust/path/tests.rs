@@ -1,0 +1,380 @@
+//! Paths end to end: what the presenter sends, what the operator trusts, and the verdict.
+
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::time::{DAY_MS, SAMPLE_NOW_MS, YEAR_MS};
+use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};
+
+use sha1::Sha1;
+
+use super::*;
+use crate::ids::{DocType, IssuerId};
+use crate::trust::{PinnedSigner, RootOrigin};
+
+const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
+const LIVE: bool = true;
+const TEST: bool = false;
+const MDL: &str = "org.iso.18013.5.1.mDL";
+
+#[cfg(feature = "aws-lc-rs")]
+const PROVIDER: CryptoProvider = crate::crypto::aws_lc_rs::PROVIDER;
+#[cfg(not(feature = "aws-lc-rs"))]
+const PROVIDER: CryptoProvider = crate::crypto::rustcrypto::PROVIDER;
+
+fn root() -> Identity {
+    Identity::iaca(Curve::P256, SAMPLE_NOW_MS)
+}
+
+fn signer(root: &Identity) -> Identity {
+    root.document_signer(Curve::P256, SAMPLE_NOW_MS)
+}
+
+fn anchor(root: &Identity) -> TrustAnchor {
+    TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap()
+}
+
+fn trusting(roots: &[&Identity]) -> TrustEntry {
+    let mut entry = TrustEntry::new(IssuerId::new("utopia"));
+    entry.roots = roots.iter().map(|root| anchor(root)).collect();
+    entry
+}
+
+fn verify(
+    chain: &[&[u8]],
+    entry: &TrustEntry,
+    livemode: bool,
+) -> Result<VerifiedPath, VerifyError> {
+    authenticate_chain(&PROVIDER, chain, entry, MDL, livemode, NOW)
+}
+
+#[track_caller]
+fn refused(result: Result<VerifiedPath, VerifyError>, reason: Reason) -> VerifyError {
+    let error = result.map(|path| path.anchor_subject).unwrap_err();
+    assert_eq!(error.reason, reason, "{error}");
+    error
+}
+
+#[test]
+fn a_signer_under_a_trusted_root_is_authentic_on_every_curve() {
+    for root_curve in Curve::ALL {
+        for curve in Curve::ALL {
+            let root = Identity::iaca(root_curve, SAMPLE_NOW_MS);
+            let signer = root.document_signer(curve, SAMPLE_NOW_MS);
+            let path = verify(&[&signer.der], &trusting(&[&root]), LIVE).unwrap();
+            assert_eq!(path.signer_key.curve().name(), curve.name());
+            assert_eq!(path.anchor_subject, "CN=Utopia IACA,C=UT");
+            assert_eq!(path.anchor_sha256, anchor(&root).sha256());
+            assert_eq!(path.country.as_deref(), Some("UT"));
+            assert_eq!(path.crl_distribution_points, [[x509::CRL_URI]]);
+            assert_eq!(path.issuer.as_deref(), Some(&root.der[..]));
+            assert!(!path.pinned && path.not_before < NOW && NOW < path.not_after);
+        }
+    }
+}
+
+#[test]
+fn any_sha2_hash_goes_with_any_curve() {
+    use idgate_testkit::codec::HashAlg;
+    for curve in Curve::ALL {
+        for hash in [HashAlg::Sha256, HashAlg::Sha384, HashAlg::Sha512] {
+            let root = Identity::iaca(curve, SAMPLE_NOW_MS);
+            let builder = signer(&root).builder.with(|signer| signer.hash = Some(hash));
+            let good = builder.sign(&root.key);
+            assert!(verify(&[&good], &trusting(&[&root]), LIVE).is_ok(), "{curve:?} {hash:?}");
+        }
+    }
+}
+
+#[test]
+fn sha1_signatures_are_refused() {
+    use idgate_testkit::der::{bit_string, ecdsa_signature, oid, sequence};
+    let root = root();
+    let tbs = signer(&root).builder.tbs(&root.key);
+    let own = x509::signature_algorithm(Curve::P256, None);
+    let with_algorithm = |identifier: &str, digest: fn(&[u8]) -> Vec<u8>| {
+        let algorithm = sequence(&[&oid(identifier)]);
+        let at = tbs.windows(own.len()).position(|window| window == own).unwrap();
+        // The outer SEQUENCE takes what stands inside of it.
+        let content = [&tbs[4..at], &algorithm, &tbs[at + own.len()..]].concat();
+        let tbs = sequence(&[&content]);
+        let signature = root.key.sign_prehashed(&digest(&tbs));
+        let signature = bit_string(&ecdsa_signature(&signature));
+        sequence(&[&tbs, &algorithm, &signature])
+    };
+    let good = with_algorithm("1.2.840.10045.4.3.2", |tbs| Sha256::digest(tbs).to_vec());
+    assert!(verify(&[&good], &trusting(&[&root]), LIVE).is_ok());
+    let sha1 = with_algorithm("1.2.840.10045.4.1", |tbs| Sha1::digest(tbs).to_vec());
+    for mode in [LIVE, TEST] {
+        refused(verify(&[&sha1], &trusting(&[&root]), mode), Reason::ChainInvalid);
+    }
+}
+
+#[test]
+fn a_signer_under_an_unknown_root_is_refused() {
+    let key = SigningKey::from_seed(Curve::P256, "stranger");
+    let name = Name::new("UT", "Utopia IACA");
+    let stranger = CertificateBuilder::iaca_root(name, &key, SAMPLE_NOW_MS).self_sign(&key);
+    let forged = signer(&stranger);
+    let entry = trusting(&[&root()]);
+    refused(verify(&[&forged.der], &entry, LIVE), Reason::ChainInvalid);
+    let without_identifier = signer(&stranger).builder.without(x509::AUTHORITY_KEY_IDENTIFIER);
+    refused(verify(&[&without_identifier.sign(&key)], &entry, TEST), Reason::ChainInvalid);
+}
+
+#[test]
+fn a_root_inside_the_chain_is_not_trusted_by_that() {
+    let key = SigningKey::from_seed(Curve::P256, "stranger");
+    let name = Name::new("UT", "Stranger");
+    let stranger = CertificateBuilder::iaca_root(name, &key, SAMPLE_NOW_MS).self_sign(&key);
+    let forged = signer(&stranger);
+    for mode in [LIVE, TEST] {
+        let chain: &[&[u8]] = &[&forged.der, &stranger.der];
+        refused(verify(chain, &trusting(&[&root()]), mode), Reason::ChainInvalid);
+    }
+    let (root, good) = (root(), signer(&root()));
+    for mode in [LIVE, TEST] {
+        assert!(verify(&[&good.der, &root.der], &trusting(&[&root]), mode).is_ok());
+    }
+}
+
+#[test]
+fn an_entry_without_roots_for_the_mode_trusts_nobody() {
+    let (root, good) = (root(), signer(&root()));
+    let mut entry = trusting(&[]);
+    for mode in [LIVE, TEST] {
+        refused(verify(&[&good.der], &entry, mode), Reason::UntrustedIssuer);
+    }
+    entry.roots = vec![anchor(&root).for_test_only()];
+    refused(verify(&[&good.der], &entry, LIVE), Reason::UntrustedIssuer);
+    assert!(verify(&[&good.der], &entry, TEST).is_ok());
+}
+
+#[test]
+fn countries_and_document_types_limit_the_roots() {
+    let (root, good) = (root(), signer(&root()));
+    let mut entry = trusting(&[&root]);
+    entry.countries = vec!["DE".into()];
+    refused(verify(&[&good.der], &entry, LIVE), Reason::UntrustedIssuer);
+    entry.countries.push("ut".into());
+    assert!(verify(&[&good.der], &entry, LIVE).is_ok());
+    entry.roots = vec![anchor(&root).with_doc_types([DocType::new("eu.europa.ec.eudi.pid.1")])];
+    refused(verify(&[&good.der], &entry, LIVE), Reason::UntrustedIssuer);
+    entry.roots = vec![anchor(&root).with_doc_types([DocType::new(MDL)])];
+    assert!(verify(&[&good.der], &entry, LIVE).is_ok());
+}
+
+#[test]
+fn every_root_of_a_name_is_tried() {
+    let old = root();
+    let (next, link) = old.rolled_over("rolled over", SAMPLE_NOW_MS);
+    let (of_old, of_next) = (signer(&old), signer(&next));
+    for roots in [[&old, &next], [&next, &old]] {
+        for signer in [&of_old, &of_next] {
+            assert!(verify(&[&signer.der], &trusting(&roots), LIVE).is_ok());
+        }
+    }
+    assert!(verify(&[&of_next.der], &trusting(&[&link]), LIVE).is_ok());
+    refused(verify(&[&of_next.der], &trusting(&[&old]), LIVE), Reason::ChainInvalid);
+    // Without key identifiers only the signatures tell the roots apart.
+    let blind = |root: &Identity| {
+        let builder = root.builder.clone().without(x509::SUBJECT_KEY_IDENTIFIER);
+        builder.self_sign(&root.key)
+    };
+    let (old, next) = (blind(&old), blind(&next));
+    assert!(verify(&[&of_next.der], &trusting(&[&old, &next]), LIVE).is_ok());
+}
+
+#[test]
+fn names_are_compared_without_case_and_string_type() {
+    let root = root();
+    let builder = signer(&root).builder.with(|signer| {
+        signer.issuer =
+            Name::default().with("2.5.4.6", 12, "ut").with("2.5.4.3", 19, " UTOPIA  iaca ");
+    });
+    assert!(verify(&[&builder.sign(&root.key)], &trusting(&[&root]), LIVE).is_ok());
+    let builder =
+        signer(&root).builder.with(|signer| signer.issuer = Name::new("UT", "Utopia IACA 2"));
+    let other = builder.sign(&root.key);
+    refused(verify(&[&other], &trusting(&[&root]), LIVE), Reason::ChainInvalid);
+}
+
+#[test]
+fn signature_checks_have_a_budget() {
+    let roots: Vec<Identity> = (0..40)
+        .map(|number| {
+            let key = SigningKey::from_seed(Curve::P256, format!("crowd {number}"));
+            let name = Name::new("UT", "Utopia IACA");
+            CertificateBuilder::iaca_root(name, &key, SAMPLE_NOW_MS)
+                .without(x509::SUBJECT_KEY_IDENTIFIER)
+                .self_sign(&key)
+        })
+        .collect();
+    let good = signer(roots.last().unwrap());
+    let all: Vec<&Identity> = roots.iter().collect();
+    let error = refused(verify(&[&good.der], &trusting(&all), LIVE), Reason::ChainInvalid);
+    assert!(error.detail.contains("more signature checks"));
+    assert!(verify(&[&good.der], &trusting(&all[30..]), LIVE).is_ok());
+}
+
+#[test]
+fn test_sessions_tolerate_one_intermediate_and_live_ones_none() {
+    let root = root();
+    let intermediate = |issuer: &Identity, seed: &str| {
+        let key = SigningKey::from_seed(Curve::P256, seed);
+        let name = Name::new("UT", seed);
+        CertificateBuilder::intermediate(issuer, name, &key, SAMPLE_NOW_MS).issue(issuer, &key)
+    };
+    let one = intermediate(&root, "one");
+    let good = signer(&one);
+    let entry = trusting(&[&root]);
+    let path = verify(&[&good.der, &one.der], &entry, TEST).unwrap();
+    assert_eq!(path.issuer.as_deref(), Some(&one.der[..]));
+    assert_eq!(path.anchor_sha256, anchor(&root).sha256());
+    refused(verify(&[&good.der, &one.der], &entry, LIVE), Reason::ChainInvalid);
+    refused(verify(&[&good.der], &entry, TEST), Reason::ChainInvalid);
+    let two = intermediate(&one, "two");
+    let below = signer(&two);
+    refused(verify(&[&below.der, &two.der, &one.der], &entry, TEST), Reason::ChainInvalid);
+    refused(verify(&[&good.der, &good.der], &entry, TEST), Reason::ChainInvalid);
+}
+
+#[test]
+fn an_intermediate_is_a_ca() {
+    let root = root();
+    let key = SigningKey::from_seed(Curve::P256, "intermediate");
+    let builder =
+        CertificateBuilder::intermediate(&root, Name::new("UT", "I"), &key, SAMPLE_NOW_MS);
+    let entry = trusting(&[&root]);
+    for broken in [
+        builder.clone().without(x509::BASIC_CONSTRAINTS),
+        builder.clone().set(x509::KEY_USAGE, true, x509::key_usage(0x80)),
+        builder.clone().set("1.2.3.4", true, vec![5, 0]),
+        builder.clone().set("2.5.29.30", false, vec![0x30, 0]),
+    ] {
+        let broken = broken.issue(&root, &key);
+        let good = signer(&broken);
+        refused(verify(&[&good.der, &broken.der], &entry, TEST), Reason::ChainInvalid);
+    }
+    let expired = builder.with(|own| own.not_after_ms = SAMPLE_NOW_MS - 1000).issue(&root, &key);
+    let good = signer(&expired);
+    refused(verify(&[&good.der, &expired.der], &entry, TEST), Reason::CertificateExpired);
+}
+
+#[test]
+fn dates_hold_to_the_second_without_skew() {
+    let root = root();
+    let entry = trusting(&[&root]);
+    let builder = signer(&root).builder;
+    let (from, until) = (builder.not_before_ms, builder.not_after_ms);
+    let good = builder.sign(&root.key);
+    let at = |now: u64| authenticate_chain(&PROVIDER, &[&good], &entry, MDL, LIVE, UnixMillis(now));
+    assert!(at(from).is_ok() && at(until).is_ok() && at(until + 999).is_ok());
+    let early = refused(at(from - 1), Reason::CertificateExpired);
+    assert_eq!(early.check, Check::CertificateValidity);
+    refused(at(until + 1000), Reason::CertificateExpired);
+    let beyond_root = SAMPLE_NOW_MS + 11 * YEAR_MS;
+    let builder = signer(&root).builder.with(|own| {
+        own.not_before_ms = beyond_root - DAY_MS;
+        own.not_after_ms = beyond_root + DAY_MS;
+    });
+    let good = builder.sign(&root.key);
+    let now = UnixMillis(beyond_root);
+    let late = authenticate_chain(&PROVIDER, &[&good], &entry, MDL, LIVE, now);
+    refused(late, Reason::CertificateExpired);
+}
+
+#[test]
+fn a_forged_certificate_is_not_called_expired() {
+    let builder = signer(&root()).builder.with(|own| own.not_after_ms = SAMPLE_NOW_MS - 1000);
+    let forged = builder.sign(&SigningKey::from_seed(Curve::P256, "forger"));
+    refused(verify(&[&forged], &trusting(&[&root()]), LIVE), Reason::ChainInvalid);
+}
+
+#[test]
+fn the_profile_is_asked_at_the_end() {
+    let root = root();
+    let builder = signer(&root).builder.without(x509::CRL_DISTRIBUTION_POINTS);
+    let sparse = builder.sign(&root.key);
+    let error = refused(verify(&[&sparse], &trusting(&[&root]), LIVE), Reason::ChainInvalid);
+    assert_eq!(error.check, Check::CertificateProfile);
+    let path = verify(&[&sparse], &trusting(&[&root]), TEST).unwrap();
+    assert!(path.crl_distribution_points.is_empty());
+}
+
+#[test]
+fn pinned_signers_are_exempt_from_chain_and_profile_and_not_from_dates() {
+    let root = root();
+    let builder = signer(&root).builder.without(x509::EXT_KEY_USAGE).without(x509::KEY_USAGE);
+    let odd = builder.clone().sign(&root.key);
+    let mut entry = trusting(&[]);
+    entry.pinned_signers = vec![PinnedSigner::from_der(&odd).unwrap()];
+    let path = verify(&[&odd], &entry, LIVE).unwrap();
+    assert!(path.pinned && path.issuer.is_none());
+    assert_eq!(path.anchor_subject, "CN=Utopia document signer,C=UT");
+    entry.roots = vec![anchor(&root)];
+    let path = verify(&[&odd], &entry, LIVE).unwrap();
+    assert_eq!(path.issuer.as_deref(), Some(&root.der[..]));
+    let twin = builder.clone().with(|own| own.serial = vec![1]).sign(&root.key);
+    refused(verify(&[&twin], &entry, LIVE), Reason::ChainInvalid);
+    let late = UnixMillis(builder.not_after_ms + 1000);
+    let late = authenticate_chain(&PROVIDER, &[&odd], &entry, MDL, LIVE, late);
+    refused(late, Reason::CertificateExpired);
+    entry.pinned_signers = vec![PinnedSigner::from_der(&odd).unwrap().for_test_only()];
+    refused(verify(&[&odd], &entry, LIVE), Reason::ChainInvalid);
+    assert!(verify(&[&odd], &entry, TEST).is_ok());
+}
+
+#[test]
+fn chains_have_ten_certificates_at_most() {
+    let (root, good) = (root(), signer(&root()));
+    let entry = trusting(&[&root]);
+    assert!(verify(&[&good.der[..]; 10], &entry, LIVE).is_ok());
+    refused(verify(&[&good.der[..]; 11], &entry, LIVE), Reason::LimitExceeded);
+    refused(verify(&[], &entry, LIVE), Reason::ChainInvalid);
+}
+
+#[test]
+fn damaged_certificates_are_refused() {
+    let (root, good) = (root(), signer(&root()).der);
+    let entry = trusting(&[&root]);
+    for len in 0..good.len() {
+        refused(verify(&[&good[..len]], &entry, LIVE), Reason::ChainInvalid);
+    }
+    refused(verify(&[&[&good[..], &[0]].concat()], &entry, LIVE), Reason::ChainInvalid);
+    for at in 0..good.len() {
+        let mut changed = good.clone();
+        changed[at] ^= 1;
+        assert!(verify(&[&changed], &entry, LIVE).is_err(), "{at}");
+        assert!(verify(&[&changed], &entry, TEST).is_err(), "{at}");
+    }
+}
+
+#[test]
+fn an_extension_that_stands_twice_is_refused() {
+    let root = root();
+    let builder = signer(&root).builder.with(|own| {
+        let again = own.extensions.first().cloned();
+        own.extensions.extend(again);
+    });
+    let error = refused(
+        verify(&[&builder.sign(&root.key)], &trusting(&[&root]), LIVE),
+        Reason::ChainInvalid,
+    );
+    assert!(error.detail.contains("twice"));
+}
+
+#[test]
+fn status_list_signers_need_a_path_and_no_profile() {
+    let root = root();
+    let entry = trusting(&[&root]);
+    let builder = signer(&root).builder;
+    let status = builder.clone().without(x509::EXT_KEY_USAGE).sign(&root.key);
+    let authenticate =
+        |chain: &[&[u8]]| authenticate_status_signer(&PROVIDER, chain, &entry, LIVE, NOW);
+    assert!(authenticate(&[&status]).is_ok());
+    let cannot_sign = builder.set(x509::KEY_USAGE, true, x509::key_usage(0x20)).sign(&root.key);
+    refused(authenticate(&[&cannot_sign]), Reason::ChainInvalid);
+    let stranger = SigningKey::from_seed(Curve::P256, "stranger");
+    let forged = signer(&root).builder.sign(&stranger);
+    refused(authenticate(&[&forged]), Reason::ChainInvalid);
+    refused(authenticate(&[]), Reason::ChainInvalid);
+}

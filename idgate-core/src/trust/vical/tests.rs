@@ -1,0 +1,120 @@
+//! The real AAMVA VICAL, read where `IDGATE_VECTORS` points or beside the repository.
+
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::trust::roots_from_file;
+
+/// 2025-11-19T00:00:00Z: within the VICAL's day.
+const THAT_DAY: UnixMillis = UnixMillis::from_secs(1_763_510_400);
+/// 2026-11-21T00:00:00Z
+const NOW: UnixMillis = UnixMillis::from_secs(1_795_219_200);
+
+#[cfg(feature = "aws-lc-rs")]
+const PROVIDER: CryptoProvider = crate::crypto::aws_lc_rs::PROVIDER;
+#[cfg(not(feature = "aws-lc-rs"))]
+const PROVIDER: CryptoProvider = crate::crypto::rustcrypto::PROVIDER;
+
+fn read(name: &str) -> Option<Vec<u8>> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/vectors");
+    let vectors = std::env::var_os("IDGATE_VECTORS").map_or(beside, PathBuf::from);
+    let file = std::fs::read(vectors.join("vical").join(name)).ok();
+    if file.is_none() {
+        eprintln!("skipped: no vical under IDGATE_VECTORS");
+    }
+    file
+}
+
+fn vical() -> Option<Vec<u8>> {
+    read("aamva-vical-2025-11-18.cbor")
+}
+
+fn ca(name: &str) -> Vec<TrustAnchor> {
+    roots_from_file(&read(name).unwrap()).unwrap()
+}
+
+#[test]
+fn the_aamva_vical_gives_its_roots() {
+    let Some(file) = vical() else { return };
+    for name in ["aamva_ca_root.crt", "aamva_ca_intermediate.crt"] {
+        let list = import_vical(&PROVIDER, &file, Some(&ca(name)), false, THAT_DAY).unwrap();
+        assert_eq!(list.roots.len(), 14);
+        let on = |kind: &str| list.roots.iter().filter(|root| root.key_kind() == kind).count();
+        assert_eq!((on("P-256"), on("P-384")), (13, 1));
+        assert!(list.certificates.iter().all(|entry| entry.outcome == ListOutcome::Usable));
+        for root in &list.roots {
+            assert_eq!(root.origin, RootOrigin::Vical);
+            assert!(root.serves("org.iso.18013.5.1.mDL"));
+            assert!(!root.serves("eu.europa.ec.eudi.pid.1"));
+        }
+        assert_eq!(list.next_update.unwrap().since(list.signed_at.unwrap()), 86_400_000);
+    }
+}
+
+#[test]
+fn a_stale_vical_is_refused_unless_allowed() {
+    let Some(file) = vical() else { return };
+    let root = ca("aamva_ca_root.crt");
+    let error = import_vical(&PROVIDER, &file, Some(&root), false, NOW).unwrap_err();
+    assert!(error.0.contains("stale"));
+    // Its signer's certificate ended meanwhile; it held at the VICAL's date.
+    let list = import_vical(&PROVIDER, &file, Some(&root), true, NOW).unwrap();
+    assert_eq!(list.roots.len(), 14);
+}
+
+#[test]
+fn a_vical_from_the_future_is_refused() {
+    let Some(file) = vical() else { return };
+    let earlier = THAT_DAY.minus(86_400_000);
+    let root = ca("aamva_ca_root.crt");
+    let error = import_vical(&PROVIDER, &file, Some(&root), true, earlier).unwrap_err();
+    assert!(error.0.contains("future"));
+}
+
+#[test]
+fn a_signer_under_another_ca_is_refused() {
+    let Some(file) = vical() else { return };
+    let stranger = import_vical(&PROVIDER, &file, None, false, THAT_DAY).unwrap().roots;
+    for cas in [&[][..], &stranger] {
+        let error = import_vical(&PROVIDER, &file, Some(cas), false, THAT_DAY).unwrap_err();
+        assert!(error.0.contains("not signed under"), "{error}");
+    }
+}
+
+#[test]
+fn one_flipped_byte_is_refused() {
+    let Some(file) = vical() else { return };
+    let root = ca("aamva_ca_root.crt");
+    for at in (0..file.len()).step_by(101).chain([2_700, file.len() - 1]) {
+        let mut changed = file.clone();
+        changed[at] ^= 1;
+        let result = import_vical(&PROVIDER, &changed, Some(&root), true, THAT_DAY);
+        // The chain's own root is not needed, so its bytes are free.
+        let is_beside_path = (2_033..2_650).contains(&at);
+        assert!(result.is_err() || is_beside_path, "{at}");
+    }
+}
+
+#[test]
+fn damaged_files_are_refused_and_never_panic() {
+    let Some(file) = vical() else { return };
+    for len in (0..file.len()).step_by(97) {
+        assert!(import_vical(&PROVIDER, &file[..len], None, true, THAT_DAY).is_err());
+    }
+    assert!(import_vical(&PROVIDER, &[&file[..], &[0]].concat(), None, true, THAT_DAY).is_err());
+    for other in [&b""[..], b"\x84\x40\xa0\x40\x40", b"\x84\x40\xa0\x41\xa0\x40", b"\x30\x00"] {
+        assert!(import_vical(&PROVIDER, other, None, true, THAT_DAY).is_err());
+    }
+}
+
+#[test]
+fn a_root_that_is_listed_for_no_type_is_skipped() {
+    let Some(file) = vical() else { return };
+    // One docType becomes an unknown member of the same length.
+    let at = file.windows(7).position(|window| window == b"docType").unwrap();
+    let mut changed = file.clone();
+    changed[at] = b'D';
+    let list = import_vical(&PROVIDER, &changed, None, false, THAT_DAY).unwrap();
+    assert_eq!((list.roots.len(), list.certificates.len()), (13, 14));
+    assert!(matches!(list.certificates[0].outcome, ListOutcome::Unusable(_)));
+}

@@ -1,0 +1,332 @@
+//! One mdoc, from bytes to proof, by the rules of ISO/IEC 18013-5 9.3: read, authenticate the
+//! signer, bind the items, look at the dates, authenticate the device, and only then at what was
+//! asked for. One function per question.
+
+mod age;
+mod device;
+mod disclose;
+mod expected;
+#[cfg(all(test, feature = "aws-lc-rs", feature = "rustcrypto"))]
+#[allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods, // reads test data
+)]
+mod tests;
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+pub use self::expected::{ExpectedMdoc, MdocRequest};
+use super::check::{Check, CredentialReport};
+use super::evaluate::settle;
+use super::proof::{
+    AwaitingStatus, CredentialFacts, DisclosuresBound, IssuerAuthenticated, Trust,
+    VerifiedCredential, WithinValidity,
+};
+use crate::codec::base64url;
+use crate::codec::cbor::{self, Tape, Value};
+use crate::cose::{Sign1, alg_of_label};
+use crate::crypto::{CryptoProvider, HashAlg};
+use crate::error::{Reason, VerifyError};
+use crate::formats::mdoc::{
+    DeviceResponse, Document, Items, MobileSecurityObject, ValidityInfo, encoded_mso, not_cbor,
+};
+use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
+use crate::request::CredentialFormat;
+use crate::status::{Inquiry, Published, PublishedStatus, SignerStatus, StatusContext};
+use crate::trust::certificate::is_within;
+use crate::trust::path::{VerifiedPath, authenticate_chain};
+
+/// The namespace of the mDL (ISO/IEC 18013-5 7.2.1).
+const MDL_NAME_SPACE: &str = "org.iso.18013.5.1";
+
+/// Verifies one DeviceResponse outside a session, as a captured one. Every check of a session's is
+/// made, except those that concern several credentials; CRLs come from the trust entry.
+///
+/// # Errors
+/// The first check that failed; `report` has those that passed.
+pub fn verify_mdoc(
+    provider: &CryptoProvider,
+    device_response: &[u8],
+    expected: &ExpectedMdoc<'_>,
+    report: &mut CredentialReport,
+) -> Result<VerifiedCredential, VerifyError> {
+    let result =
+        verify_document(provider, device_response, expected, report).and_then(|mut credential| {
+            let context = StatusContext {
+                provider,
+                issuer: expected.issuer,
+                trust_version: 0,
+                livemode: expected.livemode,
+                format: CredentialFormat::Mdoc,
+                now: expected.now,
+            };
+            let inquiry = Inquiry::open(core::mem::take(&mut credential.published), &context)?;
+            settle(credential, &inquiry, report)
+        });
+    if let Err(error) = &result {
+        report.failed = Some(error.clone());
+    }
+    result
+}
+
+/// Everything but the status, of a DeviceResponse as OpenID4VP carries it (OpenID4VP B.2.5).
+pub(super) fn verify_text(
+    provider: &CryptoProvider,
+    text: &str,
+    expected: &ExpectedMdoc<'_>,
+    report: &mut CredentialReport,
+) -> Result<AwaitingStatus, VerifyError> {
+    check_size(text.len())?;
+    let bytes = base64url::decode(text).map_err(|_| {
+        malformed(Check::DeviceResponse, "the DeviceResponse is not base64url without padding")
+    })?;
+    verify_document(provider, &bytes, expected, report)
+}
+
+/// Everything but the status.
+fn verify_document(
+    provider: &CryptoProvider,
+    bytes: &[u8],
+    expected: &ExpectedMdoc<'_>,
+    report: &mut CredentialReport,
+) -> Result<AwaitingStatus, VerifyError> {
+    check_size(bytes.len())?;
+    let mut tape = Tape::with_room_for(bytes.len());
+    let response = tape.parse(bytes).map_err(|error| not_cbor(Check::DeviceResponse, error))?;
+    let document = select_document(tape.value(response), expected, report)?;
+
+    let issuer_auth =
+        Sign1::read(document.issuer_auth).map_err(|error| malformed(Check::IssuerAuth, error.0))?;
+    let payload = issuer_auth.payload.as_deref();
+    let payload = payload.ok_or(malformed(Check::IssuerAuth, "the MSO is not attached"))?;
+    let (path, issuer) = authenticate_issuer(provider, &issuer_auth, payload, expected, report)?;
+
+    let mso_bytes = encoded_mso(payload)?;
+    let mut mso_tape = Tape::with_room_for(mso_bytes.len());
+    let mso = mso_tape.parse(&mso_bytes).map_err(|error| not_cbor(Check::Mso, error))?;
+    let mso = MobileSecurityObject::read(mso_tape.value(mso))?;
+    report.pass(Check::Mso);
+    let hash_alg = digest_algorithm(&mso, report)?;
+    check_mso_doc_type(&mso, &document, report)?;
+
+    let items = Items::bind(provider, document.name_spaces, mso.value_digests, hash_alg)?;
+    report.pass(Check::IssuerSignedItems);
+    report.pass(Check::ValueDigests);
+    let disclosures = DisclosuresBound::assertion();
+    let validity = check_validity(mso.validity, &path, expected, report)?;
+    check_issuing_country(&items, &path, report)?;
+    let device = device::authenticate(provider, &document, &mso, expected, report)?;
+
+    let disclosed = disclose::disclose(&document, &items, expected, report)?;
+    Ok(AwaitingStatus {
+        subject: disclose::subject_values(&items, expected),
+        published: Published {
+            status: PublishedStatus::from_cbor(mso.status),
+            signer: Some(SignerStatus::of(&path)),
+        },
+        claims: disclosed.claims,
+        facts: CredentialFacts {
+            credential_type: mso.doc_type.into_owned(),
+            alg: path.signer_key.alg(),
+            holder_binding: device.binding,
+            session_transcript: Some(device.session_transcript),
+            decided_by: disclosed.decided_by,
+            valid_from: Some(mso.validity.valid_from),
+            valid_until: Some(mso.validity.valid_until),
+            trust: trust(&path),
+            issuer: Some(path.anchor_subject),
+        },
+        proofs: (issuer, disclosures, validity, device.proof),
+    })
+}
+
+fn malformed(check: Check, detail: &'static str) -> VerifyError {
+    VerifyError::new(Reason::MalformedPresentation, check, detail)
+}
+
+fn check_size(bytes: usize) -> Result<(), VerifyError> {
+    if bytes > MAX_PRESENTATION_BYTES {
+        let detail = "the presentation is larger than 512 KiB";
+        return Err(VerifyError::new(Reason::LimitExceeded, Check::Limits, detail));
+    }
+    Ok(())
+}
+
+/// Rules 2 and 3: the response is complete, and exactly one document is of the requested type. An
+/// answer to several requests holds others beside it; docType selects.
+fn select_document<'t, 'a>(
+    response: Value<'t, 'a>,
+    expected: &ExpectedMdoc<'_>,
+    report: &mut CredentialReport,
+) -> Result<Document<'t, 'a>, VerifyError> {
+    let response = DeviceResponse::read(response)?;
+    check_response_status(&response, expected)?;
+    let mut selected = None;
+    for document in response.documents() {
+        let document = document?;
+        if document.doc_type == expected.doc_type && selected.replace(document).is_some() {
+            let detail = "two documents are of the requested type";
+            return Err(malformed(Check::DocType, detail));
+        }
+    }
+    report.pass(Check::DeviceResponse);
+    report.pass(Check::ResponseStatus);
+    let mismatch = |reason, detail| VerifyError::new(reason, Check::DocType, detail);
+    let detail = "no document is of the requested type";
+    let document = selected.ok_or(mismatch(Reason::DocTypeMismatch, detail))?;
+    let accepted = &expected.issuer.doc_types;
+    if !accepted.is_empty() && !accepted.iter().any(|one| one.as_str() == document.doc_type) {
+        let detail = "docType is no accepted type of the trust entry";
+        return Err(mismatch(Reason::TypeMismatch, detail));
+    }
+    report.pass(Check::DocType);
+    Ok(document)
+}
+
+fn check_response_status(
+    response: &DeviceResponse<'_, '_>,
+    expected: &ExpectedMdoc<'_>,
+) -> Result<(), VerifyError> {
+    let minor = response.version.strip_prefix("1.").unwrap_or_default();
+    if minor.is_empty() || !minor.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(malformed(Check::ResponseStatus, "version is not 1.x"));
+    }
+    if response.status != 0 {
+        return Err(malformed(Check::ResponseStatus, "status reports an error"));
+    }
+    if response.reports_error_for(expected.doc_type) {
+        let detail = "documentErrors lists the requested document";
+        return Err(VerifyError::new(Reason::ClaimMissing, Check::ResponseStatus, detail));
+    }
+    Ok(())
+}
+
+/// Rules 4 to 6: the key is that of a certificate that leads to the trust entry; the header only
+/// confirms which algorithm that key has.
+fn authenticate_issuer(
+    provider: &CryptoProvider,
+    issuer_auth: &Sign1<'_, '_>,
+    payload: &[u8],
+    expected: &ExpectedMdoc<'_>,
+    report: &mut CredentialReport,
+) -> Result<(VerifiedPath, IssuerAuthenticated), VerifyError> {
+    let chain = issuer_auth.headers.x5chain();
+    let chain = chain.map_err(|error| malformed(Check::IssuerAuth, error.0))?;
+    report.pass(Check::IssuerAuth);
+    let chain: Vec<&[u8]> = chain.iter().map(Cow::as_ref).collect();
+    let ExpectedMdoc { issuer, doc_type, livemode, now, .. } = *expected;
+    let path = authenticate_chain(provider, &chain, issuer, doc_type, livemode, now)?;
+    for check in [Check::CertificatePath, Check::CertificateValidity, Check::CertificateProfile] {
+        report.pass(check);
+    }
+    let alg = path.signer_key.alg();
+    let named = issuer_auth.headers.alg().and_then(alg_of_label);
+    if named != Some(alg) || expected.alg.is_some_and(|wanted| wanted != alg) {
+        let detail = "alg does not fit the signer's key, or is not the one asked for";
+        return Err(VerifyError::new(Reason::AlgorithmNotAllowed, Check::MsoAlg, detail));
+    }
+    report.pass(Check::MsoAlg);
+    let signed = issuer_auth.sig_structure(payload);
+    provider.verify(&path.signer_key, &signed, &issuer_auth.signature).map_err(|_| {
+        let detail = "the document signer did not sign this MSO";
+        VerifyError::new(Reason::IssuerSignatureInvalid, Check::MsoSignature, detail)
+    })?;
+    report.pass(Check::MsoSignature);
+    Ok((path, IssuerAuthenticated::assertion()))
+}
+
+/// Rule 7.
+fn digest_algorithm(
+    mso: &MobileSecurityObject<'_, '_>,
+    report: &mut CredentialReport,
+) -> Result<HashAlg, VerifyError> {
+    let alg = match &*mso.digest_algorithm {
+        "SHA-256" => HashAlg::Sha256,
+        "SHA-384" => HashAlg::Sha384,
+        "SHA-512" => HashAlg::Sha512,
+        _ => {
+            let check = Check::DigestAlgorithm;
+            let detail = "digestAlgorithm is not SHA-256, SHA-384 or SHA-512";
+            return Err(VerifyError::new(Reason::AlgorithmNotAllowed, check, detail));
+        }
+    };
+    report.pass(Check::DigestAlgorithm);
+    Ok(alg)
+}
+
+/// Rule 3: device authentication covers only the outer docType.
+fn check_mso_doc_type(
+    mso: &MobileSecurityObject<'_, '_>,
+    document: &Document<'_, '_>,
+    report: &mut CredentialReport,
+) -> Result<(), VerifyError> {
+    if mso.doc_type != document.doc_type {
+        let detail = "docType of the MSO is not that of the document";
+        return Err(VerifyError::new(Reason::DocTypeMismatch, Check::MsoDocType, detail));
+    }
+    report.pass(Check::MsoDocType);
+    Ok(())
+}
+
+/// Rule 9. `validUntil` may lie after the certificate's end: the signature was made in time.
+fn check_validity(
+    validity: ValidityInfo,
+    path: &VerifiedPath,
+    expected: &ExpectedMdoc<'_>,
+    report: &mut CredentialReport,
+) -> Result<WithinValidity, VerifyError> {
+    let check = Check::ValidityInfo;
+    let ValidityInfo { signed, valid_from, valid_until } = validity;
+    if !is_within(path.not_before, path.not_after, signed) {
+        return Err(malformed(check, "signed lies outside the signer's certificate"));
+    }
+    if valid_from < signed {
+        return Err(malformed(check, "validFrom lies before signed"));
+    }
+    if valid_until <= valid_from {
+        return Err(malformed(check, "validUntil does not lie after validFrom"));
+    }
+    if valid_from > expected.now.plus(CLOCK_SKEW_MS) {
+        let detail = "validFrom is ahead";
+        return Err(VerifyError::new(Reason::CredentialNotYetValid, check, detail));
+    }
+    if valid_until.plus(CLOCK_SKEW_MS) < expected.now {
+        let detail = "validUntil is past";
+        return Err(VerifyError::new(Reason::CredentialExpired, check, detail));
+    }
+    report.pass(check);
+    Ok(WithinValidity::assertion())
+}
+
+/// Rule 10: who issued an mDL is who its signer says it is. A pinned signer need not say.
+fn check_issuing_country(
+    items: &Items<'_>,
+    path: &VerifiedPath,
+    report: &mut CredentialReport,
+) -> Result<(), VerifyError> {
+    let agrees = |element, attribute: Option<&str>, absent| {
+        let Some(value) = items.get(MDL_NAME_SPACE, element) else { return true };
+        attribute.map_or(absent, |attribute| {
+            let text = cbor::decode(value, |value| {
+                value.as_text().is_some_and(|text| text.eq_ignore_ascii_case(attribute))
+            });
+            text.unwrap_or(false)
+        })
+    };
+    let country = agrees("issuing_country", path.country.as_deref(), path.pinned);
+    let jurisdiction = agrees("issuing_jurisdiction", path.state_or_province.as_deref(), true);
+    if !country || !jurisdiction {
+        let detail = "issuing_country or issuing_jurisdiction is not the signer's";
+        return Err(VerifyError::new(Reason::ChainInvalid, Check::IssuingCountry, detail));
+    }
+    report.pass(Check::IssuingCountry);
+    Ok(())
+}
+
+fn trust(path: &VerifiedPath) -> Trust {
+    let sha256 = path.anchor_sha256;
+    if path.pinned { Trust::PinnedSigner { sha256 } } else { Trust::X5chain { sha256 } }
+}

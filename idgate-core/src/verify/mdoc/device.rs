@@ -1,0 +1,108 @@
+//! The device's proof: the key in the MSO, over our request and exactly this document type
+//! (ISO/IEC 18013-5 9.1.3).
+
+use super::expected::ExpectedMdoc;
+use super::malformed;
+use crate::cose;
+use crate::crypto::CryptoProvider;
+use crate::error::{Reason, VerifyError};
+use crate::formats::mdoc::{
+    DeviceAuth, DeviceAuthentication, DeviceSigned, Document, MobileSecurityObject, not_cbor,
+};
+use crate::verify::check::{Check, CredentialReport};
+use crate::verify::proof::{HolderBinding, HolderBound};
+
+/// A device that is bound to our request.
+pub(super) struct AuthenticatedDevice {
+    pub(super) binding: HolderBinding,
+    /// The name of the handover that matched.
+    pub(super) session_transcript: &'static str,
+    pub(super) proof: HolderBound,
+}
+
+/// Rules 11 and 12.
+pub(super) fn authenticate(
+    provider: &CryptoProvider,
+    document: &Document<'_, '_>,
+    mso: &MobileSecurityObject<'_, '_>,
+    expected: &ExpectedMdoc<'_>,
+    report: &mut CredentialReport,
+) -> Result<AuthenticatedDevice, VerifyError> {
+    let device_key =
+        cose::public_key(mso.device_key).map_err(|error| invalid(Check::DeviceKey, error.0))?;
+    report.pass(Check::DeviceKey);
+    let proof = DeviceAuth::read(document.device_auth)
+        .map_err(|error| invalid(Check::DeviceAuth, error.0))?;
+    if !proof.fits(&device_key) {
+        return Err(invalid(Check::DeviceAuth, "alg does not fit the device's key"));
+    }
+    let binding = match proof {
+        DeviceAuth::Signature(_) => HolderBinding::DeviceSignature,
+        DeviceAuth::Mac(_) if expected.reader_key.is_some() => HolderBinding::DeviceMac,
+        DeviceAuth::Mac(_) => {
+            let detail = "a device MAC is good only for an encrypted answer";
+            return Err(invalid(Check::DeviceAuth, detail));
+        }
+    };
+    report.pass(Check::DeviceAuth);
+    let authentication = DeviceAuthentication {
+        doc_type: &document.doc_type,
+        device_name_spaces: document.device_name_spaces.raw(),
+        device_key: &device_key,
+        reader_key: expected.reader_key,
+    };
+    let session_transcript = matching_handover(provider, &authentication, &proof, expected)?;
+    report.pass(Check::SessionTranscript);
+    check_authorizations(document, mso)?;
+    report.pass(Check::KeyAuthorizations);
+    Ok(AuthenticatedDevice { binding, session_transcript, proof: HolderBound::assertion() })
+}
+
+fn invalid(check: Check, detail: &'static str) -> VerifyError {
+    VerifyError::new(Reason::DeviceAuthInvalid, check, detail)
+}
+
+/// Each handover binds the whole request: it does not matter which one a wallet chose.
+fn matching_handover(
+    provider: &CryptoProvider,
+    authentication: &DeviceAuthentication<'_>,
+    proof: &DeviceAuth<'_, '_>,
+    expected: &ExpectedMdoc<'_>,
+) -> Result<&'static str, VerifyError> {
+    let request = &expected.request;
+    if request.nonce.is_empty() {
+        return Err(invalid(Check::SessionTranscript, "the request has no nonce"));
+    }
+    let matches = |handover: &&crate::formats::mdoc::Handover<'_>| {
+        let (client_id, nonce) = (request.client_id, request.nonce);
+        let transcript =
+            handover.session_transcript(provider, client_id, nonce, request.response_uri);
+        authentication.verify(provider, proof, &transcript)
+    };
+    let handover = expected.handovers.iter().find(matches).ok_or(invalid(
+        Check::SessionTranscript,
+        "the device's key did not authenticate this request",
+    ))?;
+    Ok(handover.name())
+}
+
+/// Rule 12: what the device signs itself must be allowed by the issuer; none of it is reported.
+fn check_authorizations(
+    document: &Document<'_, '_>,
+    mso: &MobileSecurityObject<'_, '_>,
+) -> Result<(), VerifyError> {
+    let check = Check::KeyAuthorizations;
+    let bytes = document.device_name_spaces.encoded_cbor();
+    let bytes = bytes.ok_or(malformed(check, "nameSpaces of deviceSigned is no encoded CBOR"))?;
+    // An empty map, as nearly every device sends.
+    if *bytes == [0xa0] {
+        return Ok(());
+    }
+    let signed = DeviceSigned::parse(&bytes).map_err(|error| not_cbor(check, error))?;
+    let allowed = signed.all(|name_space, element| mso.authorizes(name_space, element));
+    match allowed {
+        Some(true) => Ok(()),
+        Some(false) => Err(invalid(check, "the device signed an element without authorisation")),
+        None => Err(malformed(check, "nameSpaces of deviceSigned is no map of maps")),
+    }
+}

@@ -1,0 +1,78 @@
+//! What an mdoc must satisfy. The request that it answers is not optional.
+
+use alloc::string::String;
+
+use crate::crypto::{Alg, EcdhPrivateKey};
+use crate::formats::mdoc::Handover;
+use crate::request::{ClaimFilter, ClaimPath};
+use crate::time::UnixMillis;
+use crate::trust::TrustEntry;
+
+/// The request that the device must have meant, exactly as sent.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::exhaustive_structs)] // these three are what every handover covers
+pub struct MdocRequest<'e> {
+    /// The `client_id`.
+    pub client_id: &'e str,
+    /// The request's nonce.
+    pub nonce: &'e str,
+    /// Where the answer goes.
+    pub response_uri: &'e str,
+}
+
+/// The expectation on one mdoc.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ExpectedMdoc<'e> {
+    /// Who must have issued it.
+    pub issuer: &'e TrustEntry,
+    /// Live sessions do without test-only material, and keep the profile strictly.
+    pub livemode: bool,
+    /// The document type asked for.
+    pub doc_type: &'e str,
+    /// The namespace of the claims.
+    pub name_space: &'e str,
+    /// The request that the device must have meant.
+    pub request: MdocRequest<'e>,
+    /// The handovers that the session allows, in the order in which they are tried.
+    pub handovers: &'e [Handover<'e>],
+    /// The private key that a device MAC may have been made for; `None`: a MAC is refused.
+    pub reader_key: Option<&'e EcdhPrivateKey>,
+    /// The time of verification.
+    pub now: UnixMillis,
+    /// Narrows the issuer's algorithm.
+    pub alg: Option<Alg>,
+    /// The elements that must be there; only these come back.
+    pub claims: &'e [String],
+    /// Conditions on them.
+    pub filters: &'e [(String, ClaimFilter)],
+    /// What to compare within a same-subject group.
+    pub subject_paths: &'e [ClaimPath],
+}
+
+impl<'e> ExpectedMdoc<'e> {
+    /// For the unencrypted answer in a live session that asks for no elements; set the public
+    /// fields for more.
+    pub fn new(
+        issuer: &'e TrustEntry,
+        doc_type: &'e str,
+        name_space: &'e str,
+        request: MdocRequest<'e>,
+        now: UnixMillis,
+    ) -> Self {
+        Self {
+            issuer,
+            livemode: true,
+            doc_type,
+            name_space,
+            request,
+            handovers: &[Handover::OpenId4Vp { jwk_thumbprint: None }],
+            reader_key: None,
+            now,
+            alg: None,
+            claims: &[],
+            filters: &[],
+            subject_paths: &[],
+        }
+    }
+}
