@@ -17,7 +17,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, DataDir, SETTINGS, Setting, Settings, environment, unknown_variables};
 use crate::demo::{self, DemoOptions};
 use crate::serve;
-use crate::store::{self, OperatorStore, SqliteStore, Store};
+use crate::store::{self, OperatorStore, SqliteStore, Store, StoreOptions};
 
 /// The verifier side of OpenID4VP as a gateway.
 #[derive(Parser)]
@@ -145,7 +145,11 @@ fn run_server(common: &Common, flags: &BTreeMap<String, String>) -> ExitCode {
 }
 
 fn open_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, String> {
-    SqliteStore::open(&config.data_dir, config.instance_key.as_ref(), clock.now())
+    let options = StoreOptions {
+        instance_key: config.instance_key.as_ref(),
+        environment: config.environment,
+    };
+    SqliteStore::open(&config.data_dir, options, clock.now())
         .map(|store| Arc::new(store) as Arc<dyn Store>)
         .map_err(|error| error.to_string())
 }
@@ -243,7 +247,7 @@ mod tests {
             "idgate trust add",
             "idgate trust add i --country GER",
             "idgate trust add i --revocation maybe",
-            "idgate trust add i --root iaca.pem",
+            "idgate trust add i --certificate iaca.pem",
             "idgate config",
         ] {
             let error = parse(words(line)).err().unwrap_or_else(|| panic!("{line}"));

@@ -19,6 +19,8 @@ use crate::config::Config;
 use crate::http::{Gateway, HttpLimits, listener};
 use crate::log;
 use crate::store::{Store, StoreError};
+use crate::work::egress::Egress;
+use crate::work::fetch::Fetcher;
 use crate::work::sweeper::Sweeper;
 
 /// For work that has begun when everything else has stopped: a sweep, a large answer.
@@ -79,7 +81,9 @@ pub async fn start_with_limits(
     let listener = bind(config.listen).await?;
     let local_addr = listener.local_addr().map_err(|error| error.to_string())?;
     let base_url = config.base_url_at(local_addr);
-    let app = Arc::new(App::new(store, clock, PROVIDER, &*base_url));
+    let egress = Egress::new(config.fetch_allow_cidrs.clone(), config.extra_ca_file.as_deref())?;
+    let fetcher = Arc::new(Fetcher::new(egress.avoiding(local_addr)));
+    let app = Arc::new(App::new(store, clock, PROVIDER, &*base_url, fetcher));
     app.verifier().map_err(explain)?;
     let gateway = Arc::new(Gateway::new(app, limits, config.trusted_proxies.clone()));
     let (stop, stopped) = watch::channel(false);

@@ -1,18 +1,22 @@
 //! `idgate trust`
 
+mod check;
 mod material;
+mod show;
+mod x509;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::RevocationPolicy;
+use idgate_core::trust::{Oid, RevocationPolicy};
 use serde_json::{Value, json};
 
+use self::show::{to_json, to_text};
+use self::x509::X509Options;
 use super::{Failure, Output, check_name};
-use crate::store::{OperatorStore, TrustChange, TrustKey, TrustRecord};
+use crate::store::{OperatorStore, TrustChange};
 
 /// Commands on the trust store.
 #[derive(Debug, Subcommand)]
@@ -53,6 +57,8 @@ pub struct AddTrust {
     /// Issuer key as PEM (repeatable)
     #[arg(long, value_name = "FILE")]
     public_key: Vec<PathBuf>,
+    #[command(flatten)]
+    x509: X509Options,
     /// What `iss` must be [default: ISSUER_ID when it is a URL or a DID]
     #[arg(long)]
     iss: Option<String>,
@@ -68,7 +74,10 @@ pub struct AddTrust {
     /// Claims that a request by ISSUER_ID alone asks for
     #[arg(long, value_delimiter = ',')]
     claims: Option<Vec<String>>,
-    /// Country of the issuer, two letters
+    /// Extended key usage of document signers (repeatable) [default: 1.0.18013.5.1.2]
+    #[arg(long, value_name = "OID", value_parser = eku)]
+    eku: Option<Vec<Oid>>,
+    /// Country of the issuer, two letters: only its roots serve
     #[arg(long, value_name = "XX", value_parser = country)]
     country: Option<String>,
     /// required, if_published or off [default: if_published]
@@ -90,10 +99,10 @@ pub fn run(
 ) -> Result<Output, Failure> {
     match command {
         TrustCommand::Add(arguments) => add(store, *arguments, now),
-        TrustCommand::List => list(store),
-        TrustCommand::Show { issuer_id } => show(store, &issuer_id),
+        TrustCommand::List => list(store, now),
+        TrustCommand::Show { issuer_id } => show(store, &issuer_id, now),
         TrustCommand::Remove { issuer_id } => remove(store, &issuer_id),
-        TrustCommand::Check => check(store),
+        TrustCommand::Check => check(store, now),
     }
 }
 
@@ -109,7 +118,7 @@ fn add(store: &mut OperatorStore, arguments: AddTrust, now: UnixMillis) -> Resul
     }
     arguments.iss.iter().try_for_each(|iss| check_name("--iss", iss, 512))?;
     arguments.claims.iter().flatten().try_for_each(|name| check_claim(name))?;
-    let change = TrustChange {
+    let mut change = TrustChange {
         iss: arguments.iss,
         vct: arguments.vct,
         doc_types: arguments.doc_type,
@@ -118,33 +127,54 @@ fn add(store: &mut OperatorStore, arguments: AddTrust, now: UnixMillis) -> Resul
         country: arguments.country,
         revocation: arguments.revocation,
         keys: material::keys(&arguments.jwk, &arguments.public_key)?,
+        ekus: arguments.eku,
         test_only: arguments.test,
+        ..TrustChange::default()
     };
+    arguments.x509.read(&mut change, now)?;
     let issuer_id = &arguments.issuer_id;
+    let before = store.trust_entry(issuer_id)?;
     let record = store.add_trust(issuer_id, &change, now)?.ok_or_else(|| {
         Failure::Error(format!(
-            "{issuer_id} would be trusted without any key; give --jwk FILE or --public-key FILE"
+            "{issuer_id} would be trusted without any key or root; give --jwk, --public-key, --root or \
+             another option that names material"
         ))
     })?;
-    let mut output = Output::new(to_json(&record), to_text(&record));
-    output.warnings.extend(warning(&record));
+    let mut output = Output::new(to_json(&record, now), to_text(&record, now));
+    let report = |list| x509::report(list, before.as_ref(), &record);
+    let reports: Vec<Value> = change.lists.iter().map(report).collect();
+    if !reports.is_empty() {
+        output.text = reports.iter().map(x509::report_text).collect();
+        if let Value::Object(members) = &mut output.json {
+            members.insert("imports".into(), Value::Array(reports));
+        }
+    }
+    output.warnings.extend(check::without_vct(&record));
     Ok(output)
 }
 
-fn list(store: &OperatorStore) -> Result<Output, Failure> {
+fn list(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
     let records = store.trust_entries()?;
     let mut text = String::new();
     for record in &records {
         let types = if record.vct.is_empty() { "any type".into() } else { record.vct.join(", ") };
-        let _ = writeln!(text, "{}  {} keys  {types}", record.issuer_id, record.keys.len());
+        let _ = writeln!(
+            text,
+            "{}  {} keys  {} roots  {} pinned signers  {} CRLs  {types}",
+            record.issuer_id,
+            record.keys.len(),
+            record.roots.len(),
+            record.pinned_signers.len(),
+            record.crls.len()
+        );
     }
-    let entries: Vec<Value> = records.iter().map(to_json).collect();
+    let entries: Vec<Value> = records.iter().map(|record| to_json(record, now)).collect();
     Ok(Output::new(json!({ "entries": entries }), text))
 }
 
-fn show(store: &OperatorStore, issuer_id: &str) -> Result<Output, Failure> {
+fn show(store: &OperatorStore, issuer_id: &str, now: UnixMillis) -> Result<Output, Failure> {
     let record = store.trust_entry(issuer_id)?.ok_or_else(|| not_found(issuer_id))?;
-    Ok(Output::new(to_json(&record), to_text(&record)))
+    Ok(Output::new(to_json(&record, now), to_text(&record, now)))
 }
 
 fn remove(store: &mut OperatorStore, issuer_id: &str) -> Result<Output, Failure> {
@@ -156,11 +186,13 @@ fn remove(store: &mut OperatorStore, issuer_id: &str) -> Result<Output, Failure>
 }
 
 /// Problems make the check fail; warnings are for the operator to judge.
-fn check(store: &OperatorStore) -> Result<Output, Failure> {
+fn check(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
     let records = store.trust_entries()?;
-    let mut warnings: Vec<String> = records.iter().filter_map(warning).collect();
-    warnings.extend(duplicates(&records));
-    let problems: Vec<String> = records.iter().flat_map(problems).collect();
+    let mut warnings: Vec<String> =
+        records.iter().flat_map(|record| check::warnings(record, now)).collect();
+    warnings.extend(check::duplicates(&records));
+    let problems: Vec<String> =
+        records.iter().flat_map(|record| check::problems(record, now)).collect();
     let mut text = String::new();
     for problem in &problems {
         let _ = writeln!(text, "problem: {problem}");
@@ -175,105 +207,6 @@ fn check(store: &OperatorStore) -> Result<Output, Failure> {
     let json = json!({ "checked": records.len(), "problems": problems, "warnings": warnings });
     let code = if problems.is_empty() { 0 } else { 3 };
     Ok(Output { json, text, warnings, code })
-}
-
-fn problems(record: &TrustRecord) -> Vec<String> {
-    let unusable = |key: &&TrustKey| PROVIDER.check_key(&key.key).is_err();
-    let issuer_id = &record.issuer_id;
-    let keys = record.keys.iter().filter(unusable).map(|key| {
-        format!("{issuer_id}: key {} is not a point on its curve; remove it", fingerprint(key))
-    });
-    let empty = format!("{issuer_id}: has no key and refuses everything");
-    keys.chain(record.keys.is_empty().then_some(empty)).collect()
-}
-
-/// An entry that accepts more than an operator may have meant.
-fn warning(record: &TrustRecord) -> Option<String> {
-    record
-        .vct
-        .is_empty()
-        .then(|| format!("{}: no --vct, so credentials of any type are accepted", record.issuer_id))
-}
-
-/// Keys that stand for more than one issuer.
-fn duplicates(records: &[TrustRecord]) -> Vec<String> {
-    let mut found = Vec::new();
-    for (n, record) in records.iter().enumerate() {
-        for other in records.iter().skip(n.saturating_add(1)) {
-            for key in &record.keys {
-                if other.keys.iter().any(|candidate| candidate.key == key.key) {
-                    found.push(format!(
-                        "{} and {} share the key {}",
-                        record.issuer_id,
-                        other.issuer_id,
-                        fingerprint(key)
-                    ));
-                }
-            }
-        }
-    }
-    found
-}
-
-fn to_json(record: &TrustRecord) -> Value {
-    let keys: Vec<Value> = record
-        .keys
-        .iter()
-        .map(|key| {
-            json!({
-                "alg": key.key.alg().name(),
-                "kid": key.kid,
-                "sha256": fingerprint(key),
-                "test_only": key.test_only,
-                "added_at": key.added_at.to_string(),
-            })
-        })
-        .collect();
-    json!({
-        "issuer_id": record.issuer_id,
-        "iss": record.entry().iss,
-        "vct": record.vct,
-        "doc_types": record.doc_types,
-        "namespaces": record.namespaces,
-        "claims": record.claims,
-        "country": record.country,
-        "revocation": record.revocation.name(),
-        "keys": keys,
-    })
-}
-
-fn to_text(record: &TrustRecord) -> String {
-    let mut text = format!("{}\n", record.issuer_id);
-    let iss = record.entry().iss;
-    let _ = writeln!(text, "  iss: {}", iss.as_deref().unwrap_or("not compared"));
-    for (what, list) in [
-        ("vct", &record.vct),
-        ("doc_types", &record.doc_types),
-        ("namespaces", &record.namespaces),
-        ("claims", &record.claims),
-    ] {
-        if !list.is_empty() {
-            let _ = writeln!(text, "  {what}: {}", list.join(", "));
-        }
-    }
-    if let Some(country) = &record.country {
-        let _ = writeln!(text, "  country: {country}");
-    }
-    let _ = writeln!(text, "  revocation: {}", record.revocation.name());
-    for key in &record.keys {
-        let mode = if key.test_only { "test only" } else { "live and test" };
-        let kid = key.kid.as_deref().map(|kid| format!(", kid {kid}")).unwrap_or_default();
-        let alg = key.key.alg().name();
-        let _ = writeln!(text, "  key: {alg} {}, {mode}{kid}", fingerprint(key));
-    }
-    text
-}
-
-/// Hex of the SHA-256 of the key's SubjectPublicKeyInfo.
-fn fingerprint(key: &TrustKey) -> String {
-    let der = key.key.spki_der();
-    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &der);
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn not_found(issuer_id: &str) -> Failure {
@@ -299,6 +232,10 @@ fn country(text: &str) -> Result<String, String> {
 
 fn revocation(text: &str) -> Result<RevocationPolicy, String> {
     RevocationPolicy::from_name(text).ok_or_else(|| "must be required, if_published or off".into())
+}
+
+fn eku(text: &str) -> Result<Oid, String> {
+    Oid::parse(text).ok_or_else(|| "must be an object identifier, as 1.0.18013.5.1.2".into())
 }
 
 #[cfg(test)]

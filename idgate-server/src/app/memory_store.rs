@@ -64,6 +64,11 @@ impl MemoryStore {
         *self.trust.lock().unwrap() = one_issuer();
     }
 
+    /// Puts other trust in force.
+    pub(crate) fn set_trust(&self, trust: TrustSnapshot) {
+        *self.trust.lock().unwrap() = Arc::new(trust);
+    }
+
     pub(crate) fn set_mood(&self, mood: Mood) {
         self.inner.lock().unwrap().mood = mood;
     }

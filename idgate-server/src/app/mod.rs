@@ -4,6 +4,7 @@
 #[allow(clippy::unwrap_used, clippy::panic)]
 pub(crate) mod memory_store;
 mod sessions;
+mod status;
 mod wallet;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,10 +15,10 @@ use idgate_core::error::{ConfigError, CreateError, RequestError, ResponseError};
 use idgate_core::time::UnixMillis;
 
 pub use self::sessions::{CreatedSession, SessionView};
-pub use self::wallet::Verdict;
 use crate::api_key::ApiKey;
 use crate::clock::Clock;
 use crate::store::{Caller, Store, StoreError};
+use crate::work::fetch::Fetcher;
 
 /// The gateway without its edge.
 pub struct App {
@@ -25,6 +26,8 @@ pub struct App {
     clock: Arc<dyn Clock>,
     provider: CryptoProvider,
     base_url: String,
+    /// Asks status lists and CRLs.
+    fetcher: Arc<Fetcher>,
     /// Made for the trust snapshot in force; remade when the store has another.
     verifier: RwLock<Option<Arc<Verifier>>>,
 }
@@ -52,8 +55,10 @@ impl App {
         clock: Arc<dyn Clock>,
         provider: CryptoProvider,
         base_url: impl Into<String>,
+        fetcher: Arc<Fetcher>,
     ) -> Self {
-        Self { store, clock, provider, base_url: base_url.into(), verifier: RwLock::new(None) }
+        let verifier = RwLock::new(None);
+        Self { store, clock, provider, base_url: base_url.into(), fetcher, verifier }
     }
 
     /// What the gateway keeps.
@@ -138,7 +143,8 @@ mod tests {
     fn the_verifier_is_remade_when_the_trust_changed_and_only_then() {
         let store = Arc::new(MemoryStore::default());
         let clock = Arc::new(VirtualClock::default());
-        let app = App::new(store.clone(), clock, PROVIDER, "https://gateway.example");
+        let fetcher = Fetcher::reaching(&[]);
+        let app = App::new(store.clone(), clock, PROVIDER, "https://gateway.example", fetcher);
         let first = app.verifier().unwrap();
         assert!(Arc::ptr_eq(&first, &app.verifier().unwrap()));
         store.reload_trust();

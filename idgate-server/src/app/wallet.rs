@@ -3,64 +3,87 @@
 use idgate_core::error::ResponseError;
 use idgate_core::ids::SessionId;
 use idgate_core::response::WalletResponse;
-use idgate_core::session::Session;
-use idgate_core::verify::{Decision, Step, WalletReply};
+use idgate_core::session::Transition;
+use idgate_core::verify::{Decision, WalletReply};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::{App, AppError};
 use crate::clock::Stopwatch;
 use crate::entropy::OsEntropy;
 use crate::store::Committed;
+use crate::work::fetch::Scope;
 
-/// A verdict that is not stored yet, and how long it took to reach.
-#[derive(Debug)]
-pub struct Verdict {
-    decision: Decision,
-    processing_us: u64,
-}
+/// Answers from here on may take long enough to verify to be in the way of other requests.
+const LARGE_FROM: usize = 64 * 1024;
 
 impl App {
-    /// Judges an answer without storing anything: pure computation after one read.
+    /// Verifies an answer and stores what it came to. Of any number of answers to one session
+    /// exactly one gets a reply.
+    ///
+    /// To be run to its end: dropped on the way, it leaves the session VERIFYING until its lease
+    /// is over.
     ///
     /// # Errors
-    /// The session is closed or unknown, `state` is wrong, or the answer is not well-formed.
-    pub fn judge_response(
+    /// The session is unknown, closed or settled meanwhile, `state` is wrong, or the answer is not
+    /// well-formed.
+    pub async fn respond(
         &self,
         id: &SessionId,
         response: WalletResponse<'_>,
-    ) -> Result<Verdict, AppError> {
-        match self.store.session(id)? {
-            Some(session) => self.judge(&session, response),
-            None => {
-                Err(response.check_syntax().err().unwrap_or(ResponseError::SessionClosed).into())
-            }
-        }
+    ) -> Result<WalletReply, AppError> {
+        let Some(session) = self.store.session(id)? else {
+            return Err(response
+                .check_syntax()
+                .err()
+                .unwrap_or(ResponseError::SessionClosed)
+                .into());
+        };
+        let verifier = self.verifier()?;
+        let scope = Scope::of(&session, verifier.trust().version());
+        let large = response.body.len() > LARGE_FROM;
+        let watch = Stopwatch::new();
+        let (mut verification, first) = computing(large, || {
+            let mut verification =
+                verifier.begin(&session, response, &mut OsEntropy, self.now())?;
+            let first = verification.step()?;
+            Ok::<_, ResponseError>((verification, first))
+        })?;
+        let decision = self.decide(&mut verification, first, &scope).await?;
+        self.settle(decision, watch.elapsed_us()).await
     }
 
-    /// Stores a verdict. Of any number of answers to one session exactly one gets a reply.
-    ///
-    /// # Errors
-    /// Another answer settled the session first, or it is gone.
-    pub async fn settle(&self, verdict: Verdict) -> Result<WalletReply, AppError> {
-        let Decision { transition, reply, report, .. } = verdict.decision;
-        if let Some(error) = report.error() {
-            // Names the check and its clause, never what was presented.
-            tracing::info!(session_id = %transition.session.id(), %error, "refused");
-        }
-        match self.store.commit(transition, Some(verdict.processing_us)).await? {
-            Committed::Yes => Ok(reply),
+    /// Stores a transition that the answer depends on.
+    pub(super) async fn advance(
+        &self,
+        transition: Transition,
+        processing_us: Option<u64>,
+    ) -> Result<(), AppError> {
+        match self.store.commit(transition, processing_us).await? {
+            Committed::Yes => Ok(()),
+            // Another answer came first, the lease is lost, or the session is gone.
             Committed::LostRace => Err(ResponseError::SessionClosed.into()),
         }
     }
 
-    fn judge(&self, session: &Session, response: WalletResponse<'_>) -> Result<Verdict, AppError> {
-        let verifier = self.verifier()?;
-        let watch = Stopwatch::new();
-        let mut verification = verifier.begin(session, response, &mut OsEntropy, self.now())?;
-        match verification.step()? {
-            Step::Done(decision) => {
-                Ok(Verdict { decision: *decision, processing_us: watch.elapsed_us() })
-            }
-            _ => Err(AppError::Fault("the verification asks for something unknown".into())),
+    async fn settle(
+        &self,
+        decision: Decision,
+        processing_us: u64,
+    ) -> Result<WalletReply, AppError> {
+        let Decision { transition, reply, report, .. } = decision;
+        if let Some(error) = report.error() {
+            // Names the check and its clause, never what was presented.
+            tracing::info!(session_id = %transition.session.id(), %error, "refused");
         }
+        self.advance(transition, Some(processing_us)).await?;
+        Ok(reply)
+    }
+}
+
+/// Runs `work`, which computes only; when it is `large`, other requests leave this thread first.
+pub(super) fn computing<T>(large: bool, work: impl FnOnce() -> T) -> T {
+    match Handle::current().runtime_flavor() {
+        RuntimeFlavor::MultiThread if large => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }

@@ -1,7 +1,8 @@
-//! `idgate demo`: a throw-away gateway on loopback, a sample issuer, a sample tenant and a sample
-//! wallet. Walks one verification over HTTP and prints each step, shows that a forged answer is
-//! refused, then keeps serving.
+//! `idgate demo`: a throw-away gateway on loopback, sample issuers, a sample tenant and a sample
+//! wallet. Walks one verification per format over HTTP and prints each step, shows that a forged
+//! answer is refused, then keeps serving.
 
+mod act;
 mod client;
 mod story;
 

@@ -4,93 +4,87 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use idgate_core::crypto::Jwk;
-use idgate_testkit::samples::{self, Sample};
 use idgate_testkit::wallet::{Answer as WalletAnswer, Wallet};
 use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 use serde_json::{Value, json};
 
+use super::act::Act;
 use super::client::Client;
 use super::say;
 use crate::clock::Clock;
-use crate::config::{Config, Settings};
+use crate::config::{Config, Environment, Settings};
 use crate::serve::{self, RunningGateway};
-use crate::store::{OperatorStore, SqliteStore, TrustChange};
+use crate::store::{OperatorStore, SqliteStore, StoreOptions};
 
-/// What the sample tenant asks for.
-const CLAIMS: [&str; 3] = ["given_name", "family_name", "age_equal_or_over"];
-
-/// Gateway, issuer, tenant and wallet, ready to play.
+/// Gateway, tenant and the two acts, ready to play.
 pub(super) struct Stage {
     gateway: RunningGateway,
     client: Client,
-    sample: Sample,
+    acts: [Act; 2],
     clock: Arc<dyn Clock>,
 }
 
 impl Stage {
-    /// A fresh gateway in `folder` that trusts the sample issuer and has one test-mode tenant.
+    /// A fresh gateway in `folder` that trusts the sample issuers and has one test-mode tenant.
     pub(super) async fn set(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, String> {
         let now = clock.now();
-        let sample = samples::issue_sample(now.0);
         let mut operator = OperatorStore::open(folder, None).map_err(explain)?;
         let tenant = operator.create_client("demo", false, None, now).map_err(explain)?;
-        let jwk = sample.issuer_key.public_jwk().to_string();
-        let jwk = Jwk::parse(jwk.as_bytes()).map_err(explain)?;
-        let change = TrustChange {
-            vct: Some(vec![samples::VCT.into()]),
-            keys: vec![(jwk.key, jwk.kid)],
-            test_only: true,
-            ..TrustChange::default()
-        };
-        operator.add_trust(samples::ISSUER, &change, now).map_err(explain)?;
+        let acts = [Act::sd_jwt_vc(now), Act::mdoc(now)];
+        for act in &acts {
+            let change = act.trust()?;
+            operator.add_trust(act.issuer_id, &change, now).map_err(explain)?;
+        }
         drop(operator);
-        let store = SqliteStore::open(folder, None, now).map_err(explain)?;
+        let options = StoreOptions { instance_key: None, environment: Environment::Development };
+        let store = SqliteStore::open(folder, options, now).map_err(explain)?;
         let gateway = serve::start(&config(folder)?, clock.clone(), Arc::new(store)).await?;
         let client =
             Client { address: gateway.local_addr(), api_key: tenant.api_key.expose().to_owned() };
-        Ok(Self { gateway, client, sample, clock })
+        Ok(Self { gateway, client, acts, clock })
     }
 
-    /// Plays one verification and one forgery; tells it as it happens unless `quiet`.
+    /// Plays one verification and one forgery per format; tells it as it happens unless `quiet`.
     pub(super) async fn play(&self, quiet: bool) -> Result<Value, String> {
-        let tell = |line: String| {
+        let tell = |line: &str| {
             if !quiet {
-                say(&line);
+                say(line);
             }
         };
-        tell(format!("1. Gateway   {}, inline profile", self.gateway.base_url()));
-        tell(format!("2. Issuer    {} is trusted by its ES256 key", samples::ISSUER));
-        let created = self.create_session().await?;
+        tell(&format!("Gateway      {}, inline profile", self.gateway.base_url()));
+        let mut walks = Vec::new();
+        for act in &self.acts {
+            tell(&format!("\n{}\n", act.title));
+            walks.push(self.walk(act, &tell).await?);
+        }
+        Ok(json!({ "base_url": self.gateway.base_url(), "walks": walks }))
+    }
+
+    async fn walk(&self, act: &Act, tell: &dyn Fn(&str)) -> Result<Value, String> {
+        tell(&format!("1. Issuer    {} is trusted by {}", act.issuer_id, act.trusted_by));
+        let created = self.create_session(act).await?;
         let link = text(&created, "qr_code_url");
-        tell(format!("3. Tenant    POST /v1/sessions -> {}", text(&created, "session_id")));
-        tell(format!("   asks for {}", CLAIMS.join(", ")));
-        tell(format!(
-            "4. Person    scans this code, which is the link\n\n{}\n{link}\n",
-            qr(&link)?
-        ));
-        let answer = self.answer(&link)?;
-        tell(
-            "5. Wallet    reads the request, discloses three claims, signs nonce and audience"
-                .into(),
-        );
+        tell(&format!("2. Tenant    POST /v1/sessions -> {}", text(&created, "session_id")));
+        tell(&format!("   asks for {}", act.claims.join(", ")));
+        tell("3. Person    scans this code, which is the link\n");
+        tell(&format!("{}\n{link}\n", qr(&link)?));
+        let answer = self.answer(&act.wallet, &link)?;
+        tell(&format!("4. Wallet    reads the request, {}", act.proves));
         let reply = self.post(&answer).await?;
-        tell(format!("   POST /v1/oid4vp/response/... -> {reply}"));
+        tell(&format!("   POST /v1/oid4vp/response/... -> {reply}"));
         let status = self.read(&created).await?;
-        tell(format!("6. Tenant    GET /v1/sessions/... -> {}", text(&status, "status")));
-        tell(format!("   claims {}", pretty(status.get("claims"))));
-        tell(format!("   verification_details {}", pretty(status.get("verification_details"))));
+        tell(&format!("5. Tenant    GET /v1/sessions/... -> {}", text(&status, "status")));
+        tell(&format!("   claims {}", pretty(status.get("claims"))));
+        tell(&format!("   verification_details {}", pretty(status.get("verification_details"))));
         let again = self.post(&answer).await?;
-        tell(format!("7. Thief     posts the same answer again -> {again}"));
-        let forged = self.forge().await?;
-        tell(format!("8. Forger    changes a disclosed name -> {}", text(&forged, "status")));
-        tell(format!(
-            "   the wallet is told only that; the tenant reads: {}",
-            text(&forged, "reason")
-        ));
+        tell(&format!("6. Thief     posts the same answer again -> {again}"));
+        let forged = self.forge(act).await?;
+        tell(&format!("7. Forger    {} -> {}", act.forgery, text(&forged, "status")));
+        let reason = text(&forged, "reason");
+        tell(&format!("   the wallet is told only that; the tenant reads: {reason}"));
         Ok(json!({
-            "base_url": self.gateway.base_url(),
+            "format": act.format,
             "qr_code_url": link,
             "verified": status,
             "refused": forged,
@@ -99,11 +93,12 @@ impl Stage {
 
     /// Says how to go on by hand.
     pub(super) fn invite(&self) {
+        let [act, ..] = &self.acts;
         say(&format!(
             "\nStill serving. Make a session of your own (Ctrl-C ends the demo):\n\n  curl -s {}/v1/sessions \\\n    -H 'Authorization: Bearer {}' -H 'Content-Type: application/json' \\\n    -d '{}'\n",
             self.gateway.base_url(),
             self.client.api_key,
-            session_request(),
+            act.session_request(),
         ));
     }
 
@@ -112,15 +107,14 @@ impl Stage {
         self.gateway.shutdown().await;
     }
 
-    async fn create_session(&self) -> Result<Value, String> {
-        let created = self.client.tenant("POST", "/v1/sessions", Some(&session_request())).await?;
+    async fn create_session(&self, act: &Act) -> Result<Value, String> {
+        let request = act.session_request();
+        let created = self.client.tenant("POST", "/v1/sessions", Some(&request)).await?;
         if created.status.is_success() { Ok(created.body) } else { Err(created.body.to_string()) }
     }
 
-    fn answer(&self, link: &str) -> Result<WalletAnswer, String> {
-        let wallet =
-            Wallet::new(self.sample.holder_key.clone()).with(self.sample.credential.clone());
-        wallet.answer_uri(link, self.clock.now().0).map_err(|error| error.to_string())
+    fn answer(&self, wallet: &Wallet, link: &str) -> Result<WalletAnswer, String> {
+        wallet.answer_uri(link, self.clock.now().0).map_err(explain)
     }
 
     async fn post(&self, answer: &WalletAnswer) -> Result<String, String> {
@@ -136,20 +130,10 @@ impl Stage {
         Ok(self.client.tenant("GET", &path, None).await?.body)
     }
 
-    /// A second session, answered with a disclosure that the issuer did not sign.
-    async fn forge(&self) -> Result<Value, String> {
-        let created = self.create_session().await?;
-        let mut sample = self.sample.clone();
-        for disclosure in &mut sample.credential.disclosures {
-            if disclosure.root_claim() == Some("given_name") {
-                let forged = json!(["salt", "given_name", "Mallory"]).to_string();
-                disclosure.text = idgate_testkit::codec::base64url(forged.as_bytes());
-            }
-        }
-        let wallet = Wallet::new(sample.holder_key).with(sample.credential);
-        let link = text(&created, "qr_code_url");
-        let answer =
-            wallet.answer_uri(&link, self.clock.now().0).map_err(|error| error.to_string())?;
+    /// A second session, answered with what the issuer did not sign.
+    async fn forge(&self, act: &Act) -> Result<Value, String> {
+        let created = self.create_session(act).await?;
+        let answer = self.answer(&act.forger, &text(&created, "qr_code_url"))?;
         self.post(&answer).await?;
         self.read(&created).await
     }
@@ -166,12 +150,6 @@ fn config(folder: &Path) -> Result<Config, String> {
 
 fn explain(error: impl std::fmt::Display) -> String {
     error.to_string()
-}
-
-fn session_request() -> Value {
-    json!({ "credentials": [{
-        "format": "vc+sd-jwt", "issuer_id": samples::ISSUER, "claims": CLAIMS,
-    }] })
 }
 
 fn text(object: &Value, member: &str) -> String {

@@ -25,8 +25,10 @@ use idgate_core::trust::TrustSnapshot;
 pub use self::directory::exposed;
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::operator::OperatorStore;
-pub use self::sqlite::SqliteStore;
-pub use self::trust::{TrustChange, TrustKey, TrustRecord};
+pub use self::sqlite::{SqliteStore, StoreOptions};
+pub use self::trust::{
+    NewList, TrustCertificate, TrustChange, TrustCrl, TrustKey, TrustList, TrustRecord,
+};
 use crate::seal::Unsealable;
 
 /// The answer of a write: it resolves after the commit, never before.

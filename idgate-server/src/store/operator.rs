@@ -89,7 +89,7 @@ impl OperatorStore {
     ) -> Result<Option<TrustRecord>, StoreError> {
         let transaction = begin(&mut self.main)?;
         trust::add(&transaction, issuer_id, change, now)?;
-        let record = trust::find(&transaction, issuer_id)?.filter(|entry| !entry.keys.is_empty());
+        let record = trust::find(&transaction, issuer_id)?.filter(TrustRecord::has_material);
         if record.is_some() {
             transaction.commit()?;
         }

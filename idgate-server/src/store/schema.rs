@@ -15,8 +15,10 @@ pub(super) struct Migration {
     pub(super) sql: &'static str,
 }
 
-pub(super) const MIGRATIONS: &[Migration] =
-    &[Migration { number: 1, sql: include_str!("migrations/0001_initial.sql") }];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    Migration { number: 1, sql: include_str!("migrations/0001_initial.sql") },
+    Migration { number: 2, sql: include_str!("migrations/0002_x509_trust.sql") },
+];
 
 const PRAGMAS: &str = "
     PRAGMA synchronous = FULL;

@@ -21,16 +21,27 @@ use super::writer::Writer;
 use super::{
     Caller, Committed, Store, StoreError, Write, claims, directory, keys, schema, sessions, trust,
 };
+use crate::config::Environment;
 use crate::seal::{InstanceKey, Sealer};
 
 /// How often the use of a key is stored.
 const TOUCH_MS: u64 = 60_000;
+
+/// How a gateway opens its store.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreOptions<'a> {
+    /// `None`: the one in the data directory.
+    pub instance_key: Option<&'a InstanceKey>,
+    /// Pinned signers serve live sessions in development only.
+    pub environment: Environment,
+}
 
 /// The store of one gateway on one data directory.
 pub struct SqliteStore {
     writer: Writer,
     readers: Readers,
     sealer: Arc<Sealer>,
+    pinned_live: bool,
     trust: Mutex<Option<Arc<TrustSnapshot>>>,
     /// When the use of each key was last stored.
     touched: Mutex<HashMap<String, UnixMillis>>,
@@ -40,15 +51,14 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// Opens the data directory, which is made when there is none, for this process alone. Results
-    /// due at `now` are gone from every file before anything can be read. `instance_key`: `None`
-    /// means the one in the directory.
+    /// due at `now` are gone from every file before anything can be read.
     ///
     /// # Errors
     /// It cannot be used, another server uses it, or the key is not its key; the text says what to
     /// do.
     pub fn open(
         dir: &Path,
-        instance_key: Option<&InstanceKey>,
+        options: StoreOptions<'_>,
         now: UnixMillis,
     ) -> Result<Self, StoreError> {
         directory::create(dir)?;
@@ -56,7 +66,7 @@ impl SqliteStore {
         let claims = schema::open_claims(dir)?;
         claims::remove_due(&claims, now)?;
         empty_log(&claims)?;
-        let sealer = Sealer::new(&directory::instance_key(dir, instance_key)?)?;
+        let sealer = Sealer::new(&directory::instance_key(dir, options.instance_key)?)?;
         let main = schema::open_main(dir)?;
         directory::check_key(&main, &sealer)?;
         claims::remove_orphans(&claims, &main)?;
@@ -66,6 +76,7 @@ impl SqliteStore {
             readers: Readers::open(dir, cores)?,
             writer: Writer::start(main, claims)?,
             sealer: Arc::new(sealer),
+            pinned_live: options.environment == Environment::Development,
             trust: Mutex::new(None),
             touched: Mutex::new(HashMap::new()),
             _lock: lock,
@@ -130,7 +141,8 @@ impl Store for SqliteStore {
         if let Some(snapshot) = held.as_ref().filter(|held| held.version() >= version) {
             return Ok(snapshot.clone());
         }
-        let snapshot = Arc::new(self.readers.read(|reader| trust::snapshot(&reader.main))?);
+        let snapshot =
+            Arc::new(self.readers.read(|reader| trust::snapshot(&reader.main, self.pinned_live))?);
         *held = Some(snapshot.clone());
         Ok(snapshot)
     }

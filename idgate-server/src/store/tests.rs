@@ -11,11 +11,16 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::api_key::ApiKey;
+use crate::config::Environment;
 use crate::entropy::OsEntropy;
 use crate::seal::InstanceKey;
 
 const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 const JWK: &str = r#"{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}"#;
+
+fn options(instance_key: Option<&InstanceKey>) -> StoreOptions<'_> {
+    StoreOptions { instance_key, environment: Environment::Development }
+}
 
 /// A data directory with a live and a test client and one trusted issuer.
 struct Fixture {
@@ -38,7 +43,7 @@ impl Fixture {
         operator.add_trust("issuer", &change, NOW).unwrap().unwrap();
         let live = operator.create_client("live", true, None, NOW).unwrap();
         let test = operator.create_client("test", false, None, NOW).unwrap();
-        let store = SqliteStore::open(dir.path(), None, NOW).unwrap();
+        let store = SqliteStore::open(dir.path(), options(None), NOW).unwrap();
         let caller = |key: &ApiKey| store.authenticate(&key.digest(), NOW).unwrap().unwrap();
         let (live_caller, test_caller) = (caller(&live.api_key), caller(&test.api_key));
         Self {
@@ -68,7 +73,7 @@ impl Fixture {
 
     fn reopen(&mut self, now: UnixMillis) {
         self.close();
-        self.store = Some(SqliteStore::open(self.dir.path(), None, now).unwrap());
+        self.store = Some(SqliteStore::open(self.dir.path(), options(None), now).unwrap());
     }
 
     /// A stored PENDING session.
@@ -327,11 +332,11 @@ fn a_wrong_or_missing_instance_key_is_refused() {
         Err(StoreError::Failed(text)) => text,
         _ => panic!("accepted"),
     };
-    let text = refused(SqliteStore::open(fixture.path(), Some(&other), NOW));
+    let text = refused(SqliteStore::open(fixture.path(), options(Some(&other)), NOW));
     assert!(text.contains("IDGATE_INSTANCE_KEY"), "{text}");
     assert!(OperatorStore::open(fixture.path(), Some(&other)).is_err());
     std::fs::remove_file(fixture.path().join("instance.key")).unwrap();
-    let text = refused(SqliteStore::open(fixture.path(), None, NOW));
+    let text = refused(SqliteStore::open(fixture.path(), options(None), NOW));
     assert!(text.contains("instance.key is missing"), "{text}");
     assert!(!fixture.path().join("instance.key").exists());
 }
@@ -339,7 +344,8 @@ fn a_wrong_or_missing_instance_key_is_refused() {
 #[test]
 fn a_second_server_on_the_directory_is_refused_and_commands_are_not() {
     let mut fixture = Fixture::new();
-    let Err(StoreError::Failed(text)) = SqliteStore::open(fixture.path(), None, NOW) else {
+    let Err(StoreError::Failed(text)) = SqliteStore::open(fixture.path(), options(None), NOW)
+    else {
         panic!("accepted");
     };
     assert!(text.contains("another server"), "{text}");

@@ -1,13 +1,16 @@
 //! The trust store: entries, their material, and the number that tells a change.
 
+mod x509;
+
 use idgate_core::crypto::PublicKey;
 use idgate_core::ids::{DocType, IssuerId, NameSpace};
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::RevocationPolicy;
+use idgate_core::trust::{Oid, PinnedSigner, RevocationPolicy, TrustAnchor};
 use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde_json::json;
 
+pub use self::x509::{NewList, TrustCertificate, TrustCrl, TrustList};
 use super::{StoreError, millis, time};
 
 /// A key of a trust entry.
@@ -42,8 +45,18 @@ pub struct TrustRecord {
     pub country: Option<String>,
     /// What to do about revocation.
     pub revocation: RevocationPolicy,
+    /// The extended key usages of its document signers; `None`: that of mDL signers.
+    pub ekus: Option<Vec<Oid>>,
     /// Its keys, oldest first.
     pub keys: Vec<TrustKey>,
+    /// Its X.509 roots, oldest first.
+    pub roots: Vec<TrustCertificate<TrustAnchor>>,
+    /// Its pinned document signers, oldest first.
+    pub pinned_signers: Vec<TrustCertificate<PinnedSigner>>,
+    /// CRLs of its roots, the newest first.
+    pub crls: Vec<TrustCrl>,
+    /// The lists that roots came from.
+    pub lists: Vec<TrustList>,
 }
 
 impl TrustRecord {
@@ -59,7 +72,20 @@ impl TrustRecord {
         entry.default_claims.clone_from(&self.claims);
         entry.revocation = self.revocation;
         entry.keys = self.keys.iter().map(trusted_key).collect();
+        entry.countries = self.country.iter().cloned().collect();
+        if let Some(ekus) = &self.ekus {
+            entry.ekus.clone_from(ekus);
+        }
+        entry.roots = self.roots.iter().map(|root| root.certificate.clone()).collect();
+        let signers = self.pinned_signers.iter().map(|signer| signer.certificate.clone());
+        entry.pinned_signers = signers.collect();
+        entry.crls = self.crls.iter().filter_map(|crl| crl.verified.clone().ok()).collect();
         entry
+    }
+
+    /// Whether anything can be verified with it.
+    pub fn has_material(&self) -> bool {
+        !(self.keys.is_empty() && self.roots.is_empty() && self.pinned_signers.is_empty())
     }
 }
 
@@ -82,7 +108,17 @@ pub struct TrustChange {
     pub revocation: Option<RevocationPolicy>,
     /// Added; a key that is there already takes its `kid` and mode from here.
     pub keys: Vec<(PublicKey, Option<String>)>,
-    /// Whether `keys` serve test-mode sessions only.
+    /// Replaces the extended key usages.
+    pub ekus: Option<Vec<Oid>>,
+    /// Added, as roots that the operator named.
+    pub roots: Vec<TrustAnchor>,
+    /// Added.
+    pub pinned_signers: Vec<PinnedSigner>,
+    /// Added, in DER; each must be of a root of the entry.
+    pub crls: Vec<Vec<u8>>,
+    /// Each replaces the entry's former list of its kind; an older one is refused.
+    pub lists: Vec<NewList>,
+    /// Whether the added material serves test-mode sessions only.
     pub test_only: bool,
 }
 
@@ -104,7 +140,7 @@ pub(super) fn add(
         "UPDATE trust_entries SET iss = coalesce(?2, iss), vct = coalesce(?3, vct), \
          doc_types = coalesce(?4, doc_types), namespaces = coalesce(?5, namespaces), \
          claims = coalesce(?6, claims), country = coalesce(?7, country), \
-         revocation = coalesce(?8, revocation) WHERE issuer_id = ?1",
+         revocation = coalesce(?8, revocation), ekus = coalesce(?9, ekus) WHERE issuer_id = ?1",
         (
             issuer_id,
             &change.iss,
@@ -114,6 +150,7 @@ pub(super) fn add(
             list(&change.claims),
             &change.country,
             change.revocation.map(RevocationPolicy::name),
+            list(&change.ekus.as_ref().map(|ekus| ekus.iter().map(Oid::to_string).collect())),
         ),
     )?;
     for (key, kid) in &change.keys {
@@ -124,6 +161,7 @@ pub(super) fn add(
             (issuer_id, key.spki_der(), kid, change.test_only, millis(now)),
         )?;
     }
+    x509::add(main, issuer_id, change, now)?;
     bump(main)
 }
 
@@ -160,12 +198,17 @@ pub(super) fn version(main: &Connection) -> Result<u64, StoreError> {
     Ok(u64::try_from(version).unwrap_or(0))
 }
 
-/// Everything at one moment, with its number.
-pub(super) fn snapshot(main: &Connection) -> Result<TrustSnapshot, StoreError> {
+/// Everything at one moment, with its number. `pinned_live`: whether pinned signers serve live
+/// sessions.
+pub(super) fn snapshot(main: &Connection, pinned_live: bool) -> Result<TrustSnapshot, StoreError> {
     let moment = main.unchecked_transaction()?;
     let version = version(&moment)?;
-    let entries = records(&moment)?;
-    Ok(TrustSnapshot::new(version, entries.iter().map(TrustRecord::entry)))
+    let mut entries: Vec<TrustEntry> = records(&moment)?.iter().map(TrustRecord::entry).collect();
+    if !pinned_live {
+        let signers = entries.iter_mut().flat_map(|entry| &mut entry.pinned_signers);
+        signers.for_each(|signer| signer.test_only = true);
+    }
+    Ok(TrustSnapshot::new(version, entries))
 }
 
 fn bump(main: &Connection) -> Result<(), StoreError> {
@@ -174,37 +217,52 @@ fn bump(main: &Connection) -> Result<(), StoreError> {
 }
 
 const SELECT: &str = "SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, \
-                      revocation FROM trust_entries";
+                      revocation, ekus FROM trust_entries";
 
 /// The columns of [`SELECT`].
-type Columns = (String, Option<String>, String, String, String, String, Option<String>, String);
+struct Columns {
+    issuer_id: String,
+    iss: Option<String>,
+    lists: [String; 4],
+    country: Option<String>,
+    revocation: String,
+    ekus: Option<String>,
+}
 
 fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
-    Ok((
-        row.get(0)?,
-        row.get(1)?,
-        row.get(2)?,
-        row.get(3)?,
-        row.get(4)?,
-        row.get(5)?,
-        row.get(6)?,
-        row.get(7)?,
-    ))
+    Ok(Columns {
+        issuer_id: row.get(0)?,
+        iss: row.get(1)?,
+        lists: [row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?],
+        country: row.get(6)?,
+        revocation: row.get(7)?,
+        ekus: row.get(8)?,
+    })
 }
 
 fn record(main: &Connection, columns: Columns) -> Result<TrustRecord, StoreError> {
-    let (issuer_id, iss, vct, doc_types, namespaces, claims, country, revocation) = columns;
+    let Columns { issuer_id, iss, lists, country, revocation, ekus } = columns;
     let damaged = || StoreError::Failed(format!("trust entry {issuer_id} cannot be read"));
     let list = |text: &str| serde_json::from_str::<Vec<String>>(text).map_err(|_| damaged());
+    let [vct, doc_types, namespaces, claims] = &lists;
+    let eku = |text: &String| Oid::parse(text).ok_or_else(damaged);
+    let ekus =
+        ekus.map(|text| list(&text)?.iter().map(eku).collect::<Result<_, _>>()).transpose()?;
+    let roots = x509::roots(main, &issuer_id)?;
     Ok(TrustRecord {
         iss,
-        vct: list(&vct)?,
-        doc_types: list(&doc_types)?,
-        namespaces: list(&namespaces)?,
-        claims: list(&claims)?,
+        vct: list(vct)?,
+        doc_types: list(doc_types)?,
+        namespaces: list(namespaces)?,
+        claims: list(claims)?,
         country,
         revocation: RevocationPolicy::from_name(&revocation).ok_or_else(damaged)?,
+        ekus,
         keys: keys(main, &issuer_id)?,
+        pinned_signers: x509::pinned_signers(main, &issuer_id)?,
+        crls: x509::crls(main, &issuer_id, &roots)?,
+        lists: x509::lists(main, &issuer_id)?,
+        roots,
         issuer_id,
     })
 }

@@ -1,3 +1,11 @@
-//! What the gateway does on its own, beside requests.
+//! What the gateway does on its own, beside requests, and what it asks of others.
 
+mod address;
+mod cache;
+pub mod egress;
+pub mod fetch;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(crate) mod loopback;
 pub mod sweeper;
+mod tls;

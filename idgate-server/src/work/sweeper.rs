@@ -157,6 +157,7 @@ mod tests {
     use crate::app::memory_store::{MemoryStore, Mood};
     use crate::clock::VirtualClock;
     use crate::store::Caller;
+    use crate::work::fetch::Fetcher;
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
@@ -172,7 +173,8 @@ mod tests {
             let store = Arc::new(MemoryStore::default());
             let clock = VirtualClock::at(NOW);
             let shared: Arc<dyn Clock> = Arc::new(clock.clone());
-            let app = App::new(store.clone(), shared.clone(), PROVIDER, "https://gateway.example");
+            let (base_url, fetcher) = ("https://gateway.example", Fetcher::reaching(&[]));
+            let app = App::new(store.clone(), shared.clone(), PROVIDER, base_url, fetcher);
             let caller = Caller {
                 client_id: TenantId::new("cli_test"),
                 key_id: "key_test".into(),

@@ -63,13 +63,18 @@ fn on_curve(key: PublicKey) -> Result<PublicKey, String> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    read_at_most(path, MAX_FILE_BYTES)
+}
+
+/// The file, when it has at most `limit` bytes.
+pub(super) fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
     let cannot = |error: std::io::Error| in_file(path, &format!("cannot be read: {error}"));
-    if std::fs::metadata(path).map_err(cannot)?.len() > MAX_FILE_BYTES {
-        return Err(in_file(path, "is larger than 1 MiB and no key file"));
+    if std::fs::metadata(path).map_err(cannot)?.len() > limit {
+        return Err(in_file(path, &format!("is larger than {} MiB", limit >> 20)));
     }
     std::fs::read(path).map_err(cannot)
 }
 
-fn in_file(path: &Path, why: &str) -> Failure {
+pub(super) fn in_file(path: &Path, why: &str) -> Failure {
     Failure::Error(format!("{}: {why}", path.display()))
 }

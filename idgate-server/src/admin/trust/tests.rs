@@ -172,3 +172,5 @@ fn names_that_cannot_be_shown_are_a_mistake_of_usage() {
     assert_eq!(desk.run(&["add", "bank", "--vct", ""]).unwrap_err().code(), 2);
     assert_eq!(desk.run(&["add", "bank", "--claims", "a,,b"]).unwrap_err().code(), 2);
 }
+
+mod x509;

@@ -1,8 +1,6 @@
 //! The response endpoint (decisions 6): size, then everything else in the core, then one commit,
 //! and only then an answer that says no more than it must.
 
-use std::sync::Arc;
-
 use hyper::{Response, StatusCode};
 use idgate_core::ErrorCode;
 use idgate_core::ids::SessionId;
@@ -10,7 +8,6 @@ use idgate_core::limits::MAX_RESPONSE_BYTES;
 use idgate_core::response::WalletResponse;
 use idgate_core::verify::WalletReply;
 
-use crate::app::{App, Verdict};
 use crate::http::body::{self, BodyError, Received};
 use crate::http::error::HttpError;
 use crate::http::exchange::Call;
@@ -18,30 +15,16 @@ use crate::http::json::{self, Body, Object};
 
 /// `POST /v1/oid4vp/response/{sessionId}`
 pub(crate) async fn respond(call: Call<'_>, id: SessionId) -> Result<Response<Body>, HttpError> {
-    let app = &call.gateway.app;
-    let content_type = body::content_type(&call.head.headers);
+    let app = call.gateway.app.clone();
+    let content_type = body::content_type(&call.head.headers).map(str::to_owned);
     let received = call.read_body(MAX_RESPONSE_BYTES).await.map_err(refuse_body)?;
-    let verdict = judge(app, id, content_type, received).await?;
-    reply(app.settle(verdict).await?)
-}
-
-/// A large answer may take long to verify: it leaves this thread to other requests.
-async fn judge(
-    app: &Arc<App>,
-    id: SessionId,
-    content_type: Option<&str>,
-    received: Received,
-) -> Result<Verdict, HttpError> {
-    let Received { bytes, places: Some(places) } = received else {
-        return Ok(app.judge_response(&id, WalletResponse::new(content_type, &received.bytes))?);
+    let work = async move {
+        let Received { bytes, places: _held_until_settled } = received;
+        app.respond(&id, WalletResponse::new(content_type.as_deref(), &bytes)).await
     };
-    let (app, content_type) = (app.clone(), content_type.map(str::to_owned));
-    let work = move || {
-        let _held_until_judged = places;
-        app.judge_response(&id, WalletResponse::new(content_type.as_deref(), &bytes))
-    };
-    match tokio::task::spawn_blocking(work).await {
-        Ok(verdict) => Ok(verdict?),
+    // A task of its own: a wallet that hangs up does not leave its session half verified.
+    match tokio::spawn(work).await {
+        Ok(answer) => reply(answer?),
         Err(_panic) => Err(HttpError::internal("panic")),
     }
 }

@@ -6,6 +6,7 @@ mod connections;
 mod logs;
 mod routing;
 mod sessions;
+mod status;
 mod wallet;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,136 @@
+//! What `trust check` looks for. Problems make the check fail; warnings are for the operator to
+//! judge.
+
+use std::collections::BTreeSet;
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::RootOrigin;
+
+use super::show::{fingerprint, is_expired, sha256};
+use crate::store::{TrustKey, TrustList, TrustRecord};
+
+const DAY_MS: u64 = 86_400_000;
+/// A certificate that ends within this time is named.
+const SOON_MS: u64 = 30 * DAY_MS;
+/// ICAO publishes several Master Lists a year.
+const OLD_LIST_MS: u64 = 180 * DAY_MS;
+
+/// What makes an entry refuse what it should accept.
+pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
+    let issuer_id = &record.issuer_id;
+    let mut found = Vec::new();
+    let unusable = |key: &&TrustKey| PROVIDER.check_key(&key.key).is_err();
+    found.extend(record.keys.iter().filter(unusable).map(|key| {
+        format!("{issuer_id}: key {} is not a point on its curve; remove it", fingerprint(key))
+    }));
+    found.extend(named_certificates(record).filter(|(_, _, end)| is_expired(*end, now)).map(
+        |(what, subject, end)| {
+            format!("{issuer_id}: {what} {subject} expired on {end}; replace it")
+        },
+    ));
+    for crl in &record.crls {
+        match &crl.verified {
+            Err(why) => found.push(format!("{issuer_id}: {why}")),
+            Ok(crl) if is_expired(crl.next_update(), now) => found.push(format!(
+                "{issuer_id}: a CRL was due to be replaced on {}; add a newer one",
+                crl.next_update()
+            )),
+            Ok(_) => {}
+        }
+    }
+    if !record.has_material() {
+        found.push(format!("{issuer_id}: has no key and no certificate and refuses everything"));
+    } else if record.keys.is_empty()
+        && record.pinned_signers.is_empty()
+        && record.roots.iter().all(|root| is_expired(root.certificate.not_after(), now))
+    {
+        found.push(format!("{issuer_id}: every root is expired, so everything is refused"));
+    }
+    found
+}
+
+/// What an operator may not have meant, or has to mend soon.
+pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
+    let issuer_id = &record.issuer_id;
+    let mut found: Vec<String> = without_vct(record).into_iter().collect();
+    let soon = |end: UnixMillis| !is_expired(end, now) && end.since(now) < SOON_MS;
+    found.extend(
+        named_certificates(record)
+            .filter(|(_, _, end)| soon(*end))
+            .map(|(what, subject, end)| format!("{issuer_id}: {what} {subject} ends on {end}")),
+    );
+    for list in &record.lists {
+        found
+            .extend(list_age(list, now).map(|why| format!("{issuer_id}: the {} {why}", list.kind)));
+        let of_list = record.roots.iter().map(|root| &root.certificate);
+        let of_list = of_list.filter(|root| root.origin.name() == list.kind);
+        let ends: Vec<UnixMillis> = of_list.map(|root| root.not_after()).collect();
+        let expired = ends.iter().filter(|end| is_expired(**end, now)).count();
+        let ending = ends.iter().filter(|end| soon(**end)).count();
+        if expired > 0 || ending > 0 {
+            found.push(format!(
+                "{issuer_id}: of the {}'s roots {expired} are expired and not trusted, {ending} \
+                 end within 30 days",
+                list.kind
+            ));
+        }
+    }
+    found
+}
+
+/// An entry that accepts more than an operator may have meant.
+pub(super) fn without_vct(record: &TrustRecord) -> Option<String> {
+    (record.vct.is_empty() && !record.keys.is_empty())
+        .then(|| format!("{}: no --vct, so credentials of any type are accepted", record.issuer_id))
+}
+
+/// Material that stands for more than one issuer.
+pub(super) fn duplicates(records: &[TrustRecord]) -> Vec<String> {
+    let material: Vec<_> = records.iter().map(|record| (record, fingerprints(record))).collect();
+    let mut found = Vec::new();
+    for (n, (record, own)) in material.iter().enumerate() {
+        for (other, theirs) in material.iter().skip(n.saturating_add(1)) {
+            let pair = format!("{} and {} share", record.issuer_id, other.issuer_id);
+            let shared: Vec<_> = own.intersection(theirs).collect();
+            match shared.as_slice() {
+                [] => {}
+                [(what, sha256)] => found.push(format!("{pair} the {what} {sha256}")),
+                many => found.push(format!("{pair} {} keys or certificates", many.len())),
+            }
+        }
+    }
+    found
+}
+
+fn fingerprints(record: &TrustRecord) -> BTreeSet<(&'static str, String)> {
+    let keys = record.keys.iter().map(|key| ("key", fingerprint(key)));
+    let roots = record.roots.iter().map(|root| ("root", sha256(root.certificate.der())));
+    let signers = record.pinned_signers.iter();
+    let signers = signers.map(|signer| ("signer", sha256(signer.certificate.der())));
+    keys.chain(roots).chain(signers).collect()
+}
+
+/// The certificates that the operator named one by one: what, subject, end.
+fn named_certificates(
+    record: &TrustRecord,
+) -> impl Iterator<Item = (&'static str, &str, UnixMillis)> {
+    let roots = record.roots.iter().map(|root| &root.certificate);
+    let roots = roots.filter(|root| root.origin == RootOrigin::RootFile);
+    let signers = record.pinned_signers.iter().map(|signer| &signer.certificate);
+    roots
+        .map(|root| ("root", root.subject(), root.not_after()))
+        .chain(signers.map(|signer| ("pinned signer", signer.subject(), signer.not_after())))
+}
+
+fn list_age(list: &TrustList, now: UnixMillis) -> Option<String> {
+    match (list.next_update, list.issued_at) {
+        (Some(next), _) if is_expired(next, now) => {
+            Some(format!("was due to be replaced on {next}; import a newer one"))
+        }
+        (None, Some(issued)) if now.since(issued) > OLD_LIST_MS => {
+            Some(format!("is of {issued}; look for a newer one"))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,197 @@
+//! X.509 material, with the sample issuer's certificates and, where `IDGATE_VECTORS` points or
+//! beside the repository, the real lists.
+
+use std::path::Path;
+
+use idgate_testkit::keys::Curve;
+use idgate_testkit::status::Crl;
+use idgate_testkit::x509::{Identity, key_identifier};
+
+use super::*;
+use crate::config::Environment;
+use crate::store::{SqliteStore, Store as _, StoreOptions};
+
+/// 2026-11-21T00:00:00Z
+const TODAY: UnixMillis = UnixMillis(1_795_219_200_000);
+/// 2025-11-19T00:00:00Z: within the VICAL's day.
+const THAT_DAY: UnixMillis = UnixMillis(1_763_510_400_000);
+
+impl Desk {
+    fn bytes(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn run_at(&mut self, now: UnixMillis, words: &[&str]) -> Result<Output, Failure> {
+        let line = Line::try_parse_from([&["trust"], words].concat()).unwrap();
+        run(line.command, &mut self.store, now)
+    }
+
+    /// Whether the entry `road` serves live mdoc sessions in `environment`.
+    fn serves_live(&self, environment: Environment) -> bool {
+        let options = StoreOptions { instance_key: None, environment };
+        let store = SqliteStore::open(&self.dir.path().join("data"), options, NOW).unwrap();
+        let trust = store.trust().unwrap();
+        let entry = trust.entry(&idgate_core::ids::IssuerId::new("road")).unwrap();
+        entry.roots_for(true).next().is_some() || entry.pinned_signers_for(true).next().is_some()
+    }
+}
+
+fn iaca() -> Identity {
+    Identity::iaca(Curve::P256, NOW.0)
+}
+
+fn crl(issuer: &Identity) -> Vec<u8> {
+    let name = issuer.builder.subject.der();
+    let identifier = key_identifier(&issuer.key);
+    Crl::new(&name, &identifier, "20260101000000Z", "20260201000000Z").sign(&issuer.key)
+}
+
+fn vector(name: &str) -> Option<String> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/vectors");
+    let vectors = std::env::var_os("IDGATE_VECTORS").map_or(beside, PathBuf::from);
+    let path = vectors.join(name);
+    if !path.exists() {
+        eprintln!("skipped: no {name} under IDGATE_VECTORS");
+        return None;
+    }
+    Some(path.to_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_root_serves_live_sessions_and_is_shown() {
+    let mut desk = Desk::new();
+    let root = desk.bytes("root.der", &iaca().der);
+    let words = ["add", "road", "--root", &root, "--country", "ut", "--eku", "1.2.3"];
+    let added = desk.run(&words).unwrap();
+    assert!(added.warnings.is_empty(), "--vct is for keys only");
+    let shown = &added.json["roots"][0];
+    assert_eq!((&shown["key"], &shown["origin"]), (&json!("P-256"), &json!("root_file")));
+    assert_eq!((&shown["expired"], &added.json["ekus"]), (&json!(false), &json!(["1.2.3"])));
+    assert!(desk.serves_live(Environment::Production));
+    desk.run(&["add", "road", "--country", "de"]).unwrap();
+    assert!(!desk.serves_live(Environment::Production), "the root is of another country");
+}
+
+#[test]
+fn a_root_for_tests_serves_no_live_session() {
+    let mut desk = Desk::new();
+    let root = desk.bytes("root.der", &iaca().der);
+    desk.run(&["add", "road", "--root", &root, "--test"]).unwrap();
+    assert!(!desk.serves_live(Environment::Development));
+}
+
+#[test]
+fn a_pinned_signer_serves_live_sessions_in_development_only() {
+    let mut desk = Desk::new();
+    let signer = iaca().document_signer(Curve::P256, NOW.0);
+    let signer = desk.bytes("signer.der", &signer.der);
+    let added = desk.run(&["add", "road", "--pinned-signer", &signer]).unwrap();
+    assert_eq!(added.json["pinned_signers"][0]["expired"], false);
+    assert!(desk.serves_live(Environment::Development));
+    assert!(!desk.serves_live(Environment::Staging));
+    assert!(!desk.serves_live(Environment::Production));
+}
+
+#[test]
+fn a_document_signer_is_no_root() {
+    let mut desk = Desk::new();
+    let signer = iaca().document_signer(Curve::P256, NOW.0);
+    let file = desk.bytes("signer.der", &signer.der);
+    let failure = desk.run(&["add", "road", "--root", &file]).unwrap_err();
+    assert!(failure.to_string().contains(&file), "{failure}");
+}
+
+#[test]
+fn a_crl_needs_its_root() {
+    let mut desk = Desk::new();
+    let other = iaca().rolled_over("another root", NOW.0).0;
+    let list = desk.bytes("crl", &crl(&iaca()));
+    let wrong = desk.bytes("other.der", &other.der);
+    assert!(desk.run(&["add", "road", "--root", &wrong, "--crl", &list]).is_err());
+    assert!(desk.run(&["list"]).unwrap().json["entries"].as_array().unwrap().is_empty());
+    let root = desk.bytes("root.der", &iaca().der);
+    let added = desk.run(&["add", "road", "--root", &root, "--crl", &list]).unwrap();
+    assert_eq!(added.json["crls"][0]["next_update"], "2026-02-01T00:00:00.000Z");
+    let checked = desk.run(&["check"]).unwrap();
+    assert_eq!(checked.code, 3, "it is out of date: {:?}", checked.json);
+}
+
+#[test]
+fn check_finds_expired_and_soon_expiring_roots() {
+    let mut desk = Desk::new();
+    let root = desk.bytes("root.der", &iaca().der);
+    desk.run(&["add", "road", "--root", &root]).unwrap();
+    let end = iaca().builder.not_after_ms;
+    let soon = desk.run_at(UnixMillis(end - 86_400_000), &["check"]).unwrap();
+    assert_eq!((soon.code, soon.warnings.len()), (0, 1));
+    let late = desk.run_at(UnixMillis(end + 86_400_000), &["check"]).unwrap();
+    assert_eq!(late.code, 3);
+}
+
+#[test]
+fn a_list_without_signer_ca_is_for_tests_only() {
+    let Some(list) = vector("icao-masterlist/icao-ml-2025-07.ml") else { return };
+    let mut desk = Desk::new();
+    let add = ["add", "road", "--master-list", &list];
+    assert_eq!(desk.run_at(TODAY, &add).unwrap_err().code(), 2);
+    let started = crate::clock::Stopwatch::new();
+    let added = desk.run_at(TODAY, &[&add[..], &["--test"]].concat()).unwrap();
+    assert!(started.elapsed_us() < 1_000_000, "{} us", started.elapsed_us());
+    let import = &added.json["imports"][0];
+    assert_eq!((&import["total"], &import["expired"]), (&json!(520), &json!(142)));
+    assert_eq!(import["certificates"].as_array().unwrap().len(), 520);
+    assert_eq!(import["added"], added.json["roots"].as_array().unwrap().len());
+    assert!(!desk.serves_live(Environment::Development));
+    let again = desk.run_at(TODAY, &[&add[..], &["--test"]].concat()).unwrap();
+    let import = &again.json["imports"][0];
+    assert_eq!((import["added"].as_u64(), import["removed"].as_u64()), (Some(0), Some(0)));
+}
+
+#[test]
+fn a_vical_is_imported_when_fresh_and_refused_when_stale() {
+    let Some(vical) = vector("vical/aamva-vical-2025-11-18.cbor") else { return };
+    let ca = vector("vical/aamva_ca_root.crt").unwrap();
+    let mut desk = Desk::new();
+    let add = ["add", "road", "--vical", &vical, "--vical-signer-ca", &ca];
+    let stale = desk.run_at(TODAY, &add).unwrap_err();
+    assert!(stale.to_string().contains("stale"), "{stale}");
+    desk.run_at(TODAY, &[&add[..], &["--allow-stale"]].concat()).unwrap();
+    let added = desk.run_at(THAT_DAY, &add).unwrap();
+    let roots = added.json["roots"].as_array().unwrap();
+    assert_eq!(roots.len(), 14);
+    assert_eq!(roots[0]["doc_types"], json!(["org.iso.18013.5.1.mDL"]));
+    assert!(desk.serves_live(Environment::Production));
+    let mut damaged = std::fs::read(&vical).unwrap();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    let damaged = desk.bytes("damaged", &damaged);
+    let words = ["add", "road", "--vical", &damaged, "--vical-signer-ca", &ca];
+    assert!(desk.run_at(THAT_DAY, &words).is_err());
+    let test = desk.run_at(THAT_DAY, &["add", "road", "--vical", &vical, "--test"]).unwrap_err();
+    assert!(test.to_string().contains("live one"), "{test}");
+}
+
+#[test]
+fn an_older_list_is_refused_and_the_new_one_replaces_the_former() {
+    let Some(vical) = vector("vical/aamva-vical-2025-11-18.cbor") else { return };
+    let file = std::fs::read(&vical).unwrap();
+    let provider = idgate_core::crypto::aws_lc_rs::PROVIDER;
+    let read = || idgate_core::trust::import_vical(&provider, &file, None, true, TODAY).unwrap();
+    let change = |list| TrustChange {
+        lists: vec![crate::store::NewList { origin: idgate_core::trust::RootOrigin::Vical, list }],
+        ..TrustChange::default()
+    };
+    let mut desk = Desk::new();
+    desk.store.add_trust("road", &change(read()), NOW).unwrap().unwrap();
+    let mut older = read();
+    older.signed_at = older.signed_at.map(|at| UnixMillis(at.0 - 1));
+    let refused = desk.store.add_trust("road", &change(older), NOW).unwrap_err();
+    assert!(refused.to_string().contains("older"), "{refused}");
+    let mut newer = read();
+    newer.signed_at = newer.signed_at.map(|at| UnixMillis(at.0 + 1));
+    newer.roots.truncate(3);
+    let record = desk.store.add_trust("road", &change(newer), NOW).unwrap().unwrap();
+    assert_eq!(record.roots.len(), 3);
+}

@@ -1,0 +1,184 @@
+//! X.509 material from files, and what an import of a list has to say.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::{
+    ListOutcome, ListedCertificate, PinnedSigner, RootOrigin, TrustAnchor, import_master_list,
+    import_vical, pem_or_der, roots_from_file,
+};
+use serde_json::{Value, json};
+
+use super::super::Failure;
+use super::material::{in_file, read_at_most};
+use super::show::hex;
+use crate::store::{NewList, TrustChange, TrustRecord};
+
+/// Lists and CRLs grow with what they are about; this is far beyond them.
+const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The options that name X.509 material.
+#[derive(Args, Debug)]
+pub(super) struct X509Options {
+    /// X.509 roots of mdoc issuers, PEM or DER, one or many (repeatable)
+    #[arg(long, value_name = "FILE")]
+    root: Vec<PathBuf>,
+    /// mdoc document signers trusted without a root, PEM; never for live sessions in production
+    /// (repeatable)
+    #[arg(long, value_name = "FILE.pem")]
+    pinned_signer: Vec<PathBuf>,
+    /// ICAO Master List; replaces the entry's former one
+    #[arg(long, value_name = "FILE.ml")]
+    master_list: Option<PathBuf>,
+    /// Who vouches for the signer of the Master List
+    #[arg(long, value_name = "FILE.pem", requires = "master_list")]
+    master_list_signer_ca: Option<PathBuf>,
+    /// VICAL; replaces the entry's former one
+    #[arg(long, value_name = "FILE.cbor")]
+    vical: Option<PathBuf>,
+    /// Who vouches for the signer of the VICAL
+    #[arg(long, value_name = "FILE.pem", requires = "vical")]
+    vical_signer_ca: Option<PathBuf>,
+    /// CRL of one of the entry's roots, PEM or DER; replaces the fetch (repeatable)
+    #[arg(long, value_name = "FILE")]
+    crl: Vec<PathBuf>,
+    /// Take a list though a newer one is due
+    #[arg(long)]
+    allow_stale: bool,
+}
+
+impl X509Options {
+    /// Reads everything into `change`, whose mode is set.
+    pub(super) fn read(&self, change: &mut TrustChange, now: UnixMillis) -> Result<(), Failure> {
+        for path in &self.root {
+            change.roots.extend(roots(path)?);
+        }
+        for (path, der) in blocks(&self.pinned_signer, "CERTIFICATE")? {
+            let signer = PinnedSigner::from_der(&der);
+            change.pinned_signers.push(signer.map_err(|why| in_file(path, &why.to_string()))?);
+        }
+        let crls = blocks(&self.crl, "X509 CRL")?;
+        change.crls.extend(crls.into_iter().map(|(_, der)| der));
+        change.lists.extend(self.master_list(change.test_only, now)?);
+        change.lists.extend(self.vical(change.test_only, now)?);
+        Ok(())
+    }
+
+    fn master_list(&self, test: bool, now: UnixMillis) -> Result<Option<NewList>, Failure> {
+        let Some(path) = &self.master_list else { return Ok(None) };
+        let cas = signer_cas(self.master_list_signer_ca.as_deref(), "master-list", test)?;
+        let file = read_at_most(path, MAX_FILE_BYTES)?;
+        let list = import_master_list(&PROVIDER, &file, cas.as_deref(), now);
+        let list = list.map_err(|why| in_file(path, &why.to_string()))?;
+        Ok(Some(NewList { origin: RootOrigin::MasterList, list }))
+    }
+
+    fn vical(&self, test: bool, now: UnixMillis) -> Result<Option<NewList>, Failure> {
+        let Some(path) = &self.vical else { return Ok(None) };
+        let cas = signer_cas(self.vical_signer_ca.as_deref(), "vical", test)?;
+        let file = read_at_most(path, MAX_FILE_BYTES)?;
+        let list = import_vical(&PROVIDER, &file, cas.as_deref(), self.allow_stale, now);
+        let list = list.map_err(|why| in_file(path, &why.to_string()))?;
+        Ok(Some(NewList { origin: RootOrigin::Vical, list }))
+    }
+}
+
+/// What became of a list: counts, each certificate, and what differs from the former list.
+pub(super) fn report(new: &NewList, before: Option<&TrustRecord>, after: &TrustRecord) -> Value {
+    let listed = &new.list.certificates;
+    let skipped = listed.iter().filter(|listed| listed.outcome != ListOutcome::Usable).count();
+    let expired = listed.iter().filter(|listed| listed.expired).count();
+    let (old, now) = (before.map(|old| subjects(old, new.origin)).unwrap_or_default(), {
+        subjects(after, new.origin)
+    });
+    let beyond = |these: &BTreeMap<[u8; 32], String>, those: &BTreeMap<[u8; 32], String>| {
+        let only = these.iter().filter(|(sha256, _)| !those.contains_key(*sha256));
+        only.map(|(_, subject)| subject.clone()).collect::<Vec<_>>()
+    };
+    let (added, removed) = (beyond(&now, &old), beyond(&old, &now));
+    json!({
+        "kind": new.origin.name(),
+        "issued_at": new.list.signed_at.map(|at| at.to_string()),
+        "next_update": new.list.next_update.map(|at| at.to_string()),
+        "total": listed.len(),
+        "taken": listed.len().saturating_sub(skipped),
+        "skipped": skipped,
+        "expired": expired,
+        "added": added.len(),
+        "removed": removed.len(),
+        "added_subjects": added,
+        "removed_subjects": removed,
+        "certificates": listed.iter().map(listed_json).collect::<Vec<_>>(),
+    })
+}
+
+/// The counts of a report, for people.
+pub(super) fn report_text(report: &Value) -> String {
+    let of = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let kind = report.get("kind").and_then(Value::as_str).unwrap_or_default();
+    format!(
+        "{kind}: {} certificates, {} taken, {} skipped, {} expired and not trusted; {} added, {} \
+         removed\n",
+        of("total"),
+        of("taken"),
+        of("skipped"),
+        of("expired"),
+        of("added"),
+        of("removed"),
+    )
+}
+
+fn listed_json(listed: &ListedCertificate) -> Value {
+    let skipped = match &listed.outcome {
+        ListOutcome::Unusable(why) => Some(why),
+        _ => None,
+    };
+    json!({
+        "sha256": hex(&listed.sha256),
+        "subject": listed.subject,
+        "country": listed.country,
+        "key": listed.key_kind,
+        "expired": listed.expired,
+        "skipped_because": skipped,
+    })
+}
+
+fn subjects(record: &TrustRecord, origin: RootOrigin) -> BTreeMap<[u8; 32], String> {
+    let roots = record.roots.iter().map(|root| &root.certificate);
+    let roots = roots.filter(|root| root.origin == origin);
+    roots.map(|root| (root.sha256(), root.subject().to_owned())).collect()
+}
+
+fn signer_cas(
+    path: Option<&Path>,
+    list: &str,
+    test: bool,
+) -> Result<Option<Vec<TrustAnchor>>, Failure> {
+    match path {
+        Some(path) => roots(path).map(Some),
+        None if test => Ok(None),
+        None => Err(Failure::Usage(format!(
+            "--{list} needs --{list}-signer-ca FILE.pem, or --test: without it anybody could have \
+             made the list"
+        ))),
+    }
+}
+
+fn roots(path: &Path) -> Result<Vec<TrustAnchor>, Failure> {
+    let file = read_at_most(path, MAX_FILE_BYTES)?;
+    roots_from_file(&file).map_err(|why| in_file(path, &why.to_string()))
+}
+
+/// Every block of `label` in these files, with its file.
+fn blocks<'p>(paths: &'p [PathBuf], label: &str) -> Result<Vec<(&'p PathBuf, Vec<u8>)>, Failure> {
+    let mut blocks = Vec::new();
+    for path in paths {
+        let file = read_at_most(path, MAX_FILE_BYTES)?;
+        let found = pem_or_der(&file, label).map_err(|why| in_file(path, &why.to_string()))?;
+        blocks.extend(found.into_iter().map(|der| (path, der)));
+    }
+    Ok(blocks)
+}

@@ -1,0 +1,389 @@
+//! Answers whose status must be asked for: real sources on loopback, virtual time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use idgate_core::crypto::Jwk;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::error::{Reason, ResponseError};
+use idgate_core::ids::{IssuerId, SessionId, TenantId};
+use idgate_core::response::WalletResponse;
+use idgate_core::session::{Session, Status};
+use idgate_core::time::UnixMillis;
+use idgate_core::verify::WalletReply;
+use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::samples::{self, ISSUER};
+use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
+use idgate_testkit::time::{SAMPLE_NOW_MS, numeric_date};
+use idgate_testkit::wallet::{Body, Wallet};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::*;
+use crate::app::memory_store::MemoryStore;
+use crate::clock::{Clock, Stopwatch, VirtualClock};
+use crate::store::{Caller, Store};
+use crate::work::fetch::Fetcher;
+use crate::work::loopback::Loopback;
+use crate::work::sweeper::Sweeper;
+
+const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
+const HOUR_MS: u64 = 3_600_000;
+const DAY_MS: u64 = 24 * HOUR_MS;
+/// Far more than any test needs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A gateway that trusts the sample issuer, and the issuer's status source.
+struct World {
+    app: Arc<App>,
+    store: Arc<MemoryStore>,
+    clock: VirtualClock,
+    source: Loopback,
+}
+
+/// A session and the wallet's answer to it.
+struct Open {
+    id: SessionId,
+    body: Body,
+}
+
+impl World {
+    async fn new() -> Self {
+        Self::reaching(&["127.0.0.0/8"]).await
+    }
+
+    async fn reaching(ranges: &[&str]) -> Self {
+        let store = Arc::new(MemoryStore::default());
+        let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
+        let mut entry = TrustEntry::new(IssuerId::new(ISSUER));
+        entry.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
+        store.set_trust(TrustSnapshot::new(1, [entry]));
+        let clock = VirtualClock::at(NOW);
+        let shared: Arc<dyn Clock> = Arc::new(clock.clone());
+        let fetcher = Fetcher::reaching(ranges);
+        let app = App::new(store.clone(), shared, PROVIDER, "https://gateway.example", fetcher);
+        Self { app: Arc::new(app), store, clock, source: Loopback::start().await }
+    }
+
+    /// A session, answered with a credential at `idx` of the list at the source.
+    async fn open(&self, idx: u64) -> Open {
+        self.open_at(idx, &self.source.url()).await
+    }
+
+    async fn open_at(&self, idx: u64, uri: &str) -> Open {
+        let asked = json!({ "credentials": [{
+            "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"],
+        }] });
+        let made = self.app.create_session(&caller(), asked.to_string().as_bytes()).await.unwrap();
+        let (now, holder) = (self.clock.now().0, samples::holder_key(Curve::P256));
+        let credential = samples::identity(&holder, now)
+            .plain("status", status_claim(idx, uri))
+            .issue(&samples::issuer_key(Curve::P256));
+        let wallet = Wallet::new(holder).with(credential);
+        let answer = wallet.answer_uri(&made.invitation.qr_code_url, now).unwrap();
+        Open { id: made.invitation.session_id, body: answer.form_body() }
+    }
+
+    /// The list at the source: revoked at 1, suspended at 2.
+    fn list(&self) -> StatusJwt {
+        let list = StatusList::new(2, 8).with(1, 1).with(2, 2);
+        StatusJwt::new(&list, &self.source.url(), numeric_date(self.clock.now().0))
+    }
+
+    fn publish(&self) {
+        self.source.give(self.list().sign(&samples::issuer_key(Curve::P256)).as_bytes());
+    }
+
+    fn source_is_down(&self) {
+        self.source.give_with("503 Down", "", b"");
+    }
+
+    /// Answers a new session and says what it came to; `None`: verified.
+    async fn outcome(&self, idx: u64) -> Option<Reason> {
+        let open = self.open(idx).await;
+        self.outcome_of(&open).await
+    }
+
+    async fn outcome_of(&self, open: &Open) -> Option<Reason> {
+        let reply = post(&self.app, open).await.unwrap();
+        let session = self.session(open);
+        let reason = session.reason_at(self.clock.now());
+        assert_eq!(reason.is_none(), matches!(reply, WalletReply::Accepted { .. }));
+        assert!(session.settled_at().is_some());
+        reason
+    }
+
+    fn session(&self, open: &Open) -> Session {
+        self.store.session(&open.id).unwrap().unwrap()
+    }
+
+    fn status(&self, open: &Open) -> Status {
+        self.session(open).status_at(self.clock.now())
+    }
+
+    async fn wait_for(&self, open: &Open, status: Status) {
+        let seen = async {
+            while self.status(open) != status {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, seen).await.unwrap();
+    }
+}
+
+async fn post(app: &App, open: &Open) -> Result<WalletReply, AppError> {
+    let response = WalletResponse::new(Some(&open.body.content_type), &open.body.bytes);
+    app.respond(&open.id, response).await
+}
+
+fn caller() -> Caller {
+    Caller {
+        client_id: TenantId::new("cli_test"),
+        key_id: "key_test".into(),
+        livemode: true,
+        scopes: None,
+    }
+}
+
+fn is_closed(answer: &Result<WalletReply, AppError>) -> bool {
+    matches!(answer, Err(AppError::Response(ResponseError::SessionClosed)))
+}
+
+#[tokio::test]
+async fn the_list_decides() {
+    let world = World::new().await;
+    world.publish();
+    assert_eq!(world.outcome(0).await, None);
+    assert_eq!(world.outcome(1).await, Some(Reason::CredentialRevoked));
+    assert_eq!(world.outcome(2).await, Some(Reason::CredentialSuspended));
+    assert!(world.source.last_head().contains("accept: application/statuslist+jwt"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_established_is_unknown() {
+    let world = World::new().await;
+    let good = world.list().sign(&samples::issuer_key(Curve::P256));
+    let forged = world.list().sign(&SigningKey::from_seed(Curve::P256, "somebody else"));
+    let elsewhere = "Location: http://169.254.169.254/list\r\n";
+    for (status, headers, body) in [
+        ("503 Down", "", good.as_bytes()),
+        ("302 Found", elsewhere, b""),
+        ("200 OK", "Content-Encoding: gzip\r\n", good.as_bytes()),
+        ("200 OK", "", forged.as_bytes()),
+        ("200 OK", "", b"<html>"),
+        ("200 OK", "", b""),
+        ("200 OK", "", &[b'x'; 10 * 1024 * 1024 + 1]),
+    ] {
+        world.source.give_with(status, headers, body);
+        let reason = world.outcome(0).await;
+        assert_eq!(reason, Some(Reason::RevocationUnknown), "{status} {headers}");
+    }
+    let nobody = world.open_at(0, "http://127.0.0.1:1/list").await;
+    assert_eq!(world.outcome_of(&nobody).await, Some(Reason::RevocationUnknown));
+}
+
+#[tokio::test]
+async fn a_private_address_is_not_reached_unless_allowed() {
+    let world = World::reaching(&[]).await;
+    world.publish();
+    assert_eq!(world.outcome(0).await, Some(Reason::RevocationUnknown));
+    assert_eq!(world.source.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_slow_source_costs_five_seconds() {
+    let world = World::new().await;
+    world.publish();
+    world.source.close_gate();
+    let open = world.open(0).await;
+    let watch = Stopwatch::new();
+    assert_eq!(world.outcome_of(&open).await, Some(Reason::RevocationUnknown));
+    let elapsed = watch.elapsed_us();
+    assert!((4_900_000..6_000_000).contains(&elapsed), "{elapsed} us");
+}
+
+#[tokio::test]
+async fn a_fresh_list_is_not_fetched_again_and_holds_nothing() {
+    let world = World::new().await;
+    world.publish();
+    assert_eq!(world.outcome(0).await, None);
+    let open = world.open(0).await;
+    let before = world.session(&open).revision();
+    assert_eq!(world.outcome_of(&open).await, None);
+    assert_eq!(world.session(&open).revision().0, before.0 + 1, "one commit");
+    assert_eq!(world.outcome(1).await, Some(Reason::CredentialRevoked));
+    world.clock.advance(HOUR_MS - 1);
+    assert_eq!(world.outcome(0).await, None);
+    assert_eq!(world.source.connections(), 1);
+    world.clock.advance(1);
+    assert_eq!(world.outcome(0).await, None);
+    assert_eq!(world.source.connections(), 2);
+}
+
+#[tokio::test]
+async fn other_trust_asks_again() {
+    let world = World::new().await;
+    world.publish();
+    assert_eq!(world.outcome(0).await, None);
+    let entries = world.store.trust().unwrap().entry(&IssuerId::new(ISSUER)).unwrap().clone();
+    world.store.set_trust(TrustSnapshot::new(2, [entries]));
+    assert_eq!(world.outcome(0).await, None);
+    assert_eq!(world.source.connections(), 2);
+}
+
+#[tokio::test]
+async fn the_last_good_copy_serves_a_day_beyond_its_cache_time() {
+    let world = World::new().await;
+    let exp = numeric_date(NOW.0 + 10 * DAY_MS);
+    let token = world.list().with("exp", json!(exp)).sign(&samples::issuer_key(Curve::P256));
+    world.source.give(token.as_bytes());
+    assert_eq!(world.outcome(0).await, None);
+    world.source_is_down();
+    world.clock.set(NOW.plus(HOUR_MS + DAY_MS - 1));
+    assert_eq!(world.outcome(0).await, None);
+    assert_eq!(world.outcome(1).await, Some(Reason::CredentialRevoked));
+    world.clock.advance(1);
+    assert_eq!(world.outcome(0).await, Some(Reason::RevocationUnknown));
+    assert_eq!(world.source.connections(), 4, "the source was asked first each time");
+}
+
+#[tokio::test]
+async fn the_last_good_copy_never_serves_past_its_end() {
+    let world = World::new().await;
+    let exp = numeric_date(NOW.0 + 2 * HOUR_MS);
+    let token = world.list().with("exp", json!(exp)).sign(&samples::issuer_key(Curve::P256));
+    world.source.give(token.as_bytes());
+    assert_eq!(world.outcome(0).await, None);
+    world.source_is_down();
+    world.clock.set(NOW.plus(2 * HOUR_MS - 1));
+    assert_eq!(world.outcome(0).await, None);
+    world.clock.advance(1);
+    assert_eq!(world.outcome(0).await, Some(Reason::RevocationUnknown));
+}
+
+#[tokio::test]
+async fn of_many_answers_at_once_one_is_asked_for_and_settles() {
+    let world = World::new().await;
+    world.publish();
+    let open = Arc::new(world.open(0).await);
+    let mut posts = JoinSet::new();
+    for _ in 0..16 {
+        let (app, open) = (world.app.clone(), open.clone());
+        posts.spawn(async move { post(&app, &open).await });
+    }
+    let answers = posts.join_all().await;
+    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1);
+    assert_eq!(answers.iter().filter(|answer| is_closed(answer)).count(), 15);
+    assert_eq!(world.source.connections(), 1);
+    assert_eq!(world.status(&open), Status::Verified);
+}
+
+#[tokio::test]
+async fn sessions_that_need_the_same_list_at_once_fetch_it_once() {
+    let world = World::new().await;
+    world.publish();
+    world.source.close_gate();
+    let mut posts = JoinSet::new();
+    for idx in [0, 0, 0, 1] {
+        let (app, open) = (world.app.clone(), world.open(idx).await);
+        posts.spawn(async move { (idx, post(&app, &open).await.unwrap()) });
+    }
+    let held = async {
+        let verifying = |session: &Session| session.status_at(NOW) == Status::Verifying;
+        while !world.store.sessions().iter().all(verifying) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, held).await.unwrap();
+    // All of them are on their way by now.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    world.source.open_gate();
+    for (idx, reply) in posts.join_all().await {
+        assert_eq!(idx == 0, matches!(reply, WalletReply::Accepted { .. }), "{idx}");
+    }
+    assert_eq!(world.source.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_session_deleted_while_it_is_verified_stays_deleted() {
+    let world = World::new().await;
+    world.publish();
+    world.source.close_gate();
+    let open = Arc::new(world.open(0).await);
+    let answering = tokio::spawn({
+        let (app, open) = (world.app.clone(), open.clone());
+        async move { post(&app, &open).await }
+    });
+    world.wait_for(&open, Status::Verifying).await;
+    world.app.delete_session(&caller(), &open.id).await.unwrap();
+    world.source.open_gate();
+    assert!(is_closed(&answering.await.unwrap()));
+    assert!(world.store.sessions().is_empty());
+}
+
+#[tokio::test]
+async fn a_verification_that_died_leaves_its_session_when_the_lease_is_over() {
+    let world = World::new().await;
+    world.publish();
+    world.source.close_gate();
+    let open = Arc::new(world.open(0).await);
+    let dying = tokio::spawn({
+        let (app, open) = (world.app.clone(), open.clone());
+        async move { post(&app, &open).await }
+    });
+    world.wait_for(&open, Status::Verifying).await;
+    dying.abort();
+    assert!(dying.await.unwrap_err().is_cancelled());
+    world.source.open_gate();
+    assert!(is_closed(&post(&world.app, &open).await), "VERIFYING takes no other answer");
+    let sweeper = Sweeper::new(world.store.clone(), Arc::new(world.clock.clone()));
+    world.clock.advance(19_999);
+    assert_eq!(sweeper.expire().await.unwrap(), 0);
+    world.clock.advance(1);
+    assert_eq!(sweeper.expire().await.unwrap(), 1);
+    assert_eq!(world.status(&open), Status::Pending);
+    assert_eq!(world.outcome_of(&open).await, None);
+}
+
+#[tokio::test]
+async fn a_verdict_after_the_lease_is_void() {
+    let world = World::new().await;
+    world.publish();
+    world.source.close_gate();
+    let open = Arc::new(world.open(0).await);
+    let late = tokio::spawn({
+        let (app, open) = (world.app.clone(), open.clone());
+        async move { post(&app, &open).await }
+    });
+    world.wait_for(&open, Status::Verifying).await;
+    world.clock.advance(20_000);
+    let sweeper = Sweeper::new(world.store.clone(), Arc::new(world.clock.clone()));
+    assert_eq!(sweeper.expire().await.unwrap(), 1);
+    world.source.open_gate();
+    assert!(is_closed(&late.await.unwrap()));
+    assert_eq!(world.status(&open), Status::Pending);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_for_lists_is_bounded_and_the_oldest_goes_first() {
+    let world = World::new().await;
+    // Three of them fit into 64 MiB.
+    let list = StatusList::new(8, 20 * 1024 * 1024);
+    let uris: Vec<String> = (0..4).map(|n| format!("{}?{n}", world.source.url())).collect();
+    let tokens: Vec<String> = uris
+        .iter()
+        .map(|uri| StatusJwt::new(&list, uri, numeric_date(NOW.0)))
+        .map(|token| token.sign(&samples::issuer_key(Curve::P256)))
+        .collect();
+    for (at, fetches) in [(0, 1), (1, 2), (2, 3), (0, 3), (3, 4), (2, 4), (0, 5)] {
+        world.source.give(tokens[at].as_bytes());
+        let open = world.open_at(0, &uris[at]).await;
+        let reply = tokio::spawn({
+            let app = world.app.clone();
+            async move { post(&app, &open).await.unwrap() }
+        });
+        assert!(matches!(reply.await.unwrap(), WalletReply::Accepted { .. }));
+        assert_eq!(world.source.connections(), fetches, "{at}");
+    }
+}

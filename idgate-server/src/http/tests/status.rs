@@ -1,0 +1,74 @@
+//! A wallet that does not wait while the status of its credential is asked for.
+
+use idgate_core::crypto::Jwk;
+use idgate_core::ids::IssuerId;
+use idgate_core::session::Status;
+use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
+use idgate_testkit::keys::Curve;
+use idgate_testkit::samples::{self, ISSUER};
+use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
+use idgate_testkit::time::numeric_date;
+use idgate_testkit::wallet::{Body, Wallet};
+
+use super::*;
+use crate::work::loopback::Loopback;
+
+impl Edge {
+    fn trust_sample_issuer(&self) {
+        let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
+        let mut entry = TrustEntry::new(IssuerId::new(ISSUER));
+        entry.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
+        self.store.set_trust(TrustSnapshot::new(2, [entry]));
+    }
+
+    /// A session, and the answer of a wallet whose credential is in the list at `uri`.
+    async fn ask_for_listed(&self, uri: &str) -> (String, Body) {
+        let headers = format!("{}Content-Type: application/json\r\n", self.store.bearer(None));
+        let body = serde_json::json!({ "credentials": [{
+            "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"],
+        }] });
+        let body = body.to_string();
+        let made = self.request("POST", "/v1/sessions", &headers, body.as_bytes()).await.json();
+        let holder = samples::holder_key(Curve::P256);
+        let credential = samples::identity(&holder, NOW.0)
+            .plain("status", status_claim(0, uri))
+            .issue(&samples::issuer_key(Curve::P256));
+        let wallet = Wallet::new(holder).with(credential);
+        let answer = wallet.answer_uri(made["qr_code_url"].as_str().unwrap(), NOW.0).unwrap();
+        (made["session_id"].as_str().unwrap().to_owned(), answer.form_body())
+    }
+
+    async fn wait_for(&self, status: Status) {
+        let seen = async {
+            while self.store.sessions()[0].status_at(NOW) != status {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, seen).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wallet_that_hangs_up_does_not_leave_its_session_half_verified() {
+    let edge = Edge::with(HttpLimits::default(), &[("fetch_allow_cidrs", "127.0.0.0/8")]).await;
+    edge.trust_sample_issuer();
+    let source = Loopback::start().await;
+    let list = StatusJwt::new(&StatusList::new(1, 8), &source.url(), numeric_date(NOW.0));
+    source.give(list.sign(&samples::issuer_key(Curve::P256)).as_bytes());
+    source.close_gate();
+    let (id, body) = edge.ask_for_listed(&source.url()).await;
+    let head = format!(
+        "POST /v1/oid4vp/response/{id} HTTP/1.1\r\nHost: gateway\r\nContent-Type: {}\r\n\
+         Content-Length: {}\r\n\r\n",
+        body.content_type,
+        body.bytes.len()
+    );
+    let mut stream = edge.connect().await;
+    stream.write_all(&[head.as_bytes(), &body.bytes].concat()).await.unwrap();
+    edge.wait_for(Status::Verifying).await;
+    drop(stream);
+    // The gateway notices before the source answers.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    source.open_gate();
+    edge.wait_for(Status::Verified).await;
+}

@@ -1,0 +1,116 @@
+//! Status sources that were authenticated before, bounded by count and by memory.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use idgate_core::ids::IssuerId;
+use idgate_core::session::Session;
+use idgate_core::time::UnixMillis;
+use idgate_core::verify::{Need, VerifiedSource};
+
+/// Sources of real deployments are few; each entry costs little beside its list.
+const MAX_ENTRIES: usize = 1024;
+/// Two lists of the largest size, or hundreds of usual ones.
+const MAX_WEIGHT: usize = 64 * 1024 * 1024;
+/// How long beyond its cache time a copy serves when the source is down (decisions 7).
+const GRACE_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// For which verifications a source was authenticated: same trust, same mode, same issuers asked
+/// for the same formats. The core looks again at every reuse.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Scope {
+    trust_version: u64,
+    livemode: bool,
+    asked: Vec<(IssuerId, &'static str)>,
+}
+
+impl Scope {
+    /// Of the verifications of `session` under the trust of `trust_version`.
+    pub fn of(session: &Session, trust_version: u64) -> Self {
+        let credentials = session.request().credentials.iter();
+        let mut asked: Vec<_> =
+            credentials.map(|asked| (asked.issuer_id.clone(), asked.format.name())).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        Self { trust_version, livemode: session.livemode(), asked }
+    }
+}
+
+type Key = (Need, Scope);
+
+/// What came of one need in one scope.
+struct Entry {
+    sources: Vec<Arc<VerifiedSource>>,
+    weight: usize,
+    /// Counts up with every entry: the least goes first.
+    age: u64,
+}
+
+#[derive(Default)]
+pub(super) struct SourceCache {
+    entries: HashMap<Key, Entry>,
+    weight: usize,
+    ages: u64,
+}
+
+impl SourceCache {
+    /// Those that need not be fetched again at `now`.
+    pub(super) fn fresh(&self, key: &Key, now: UnixMillis) -> Vec<Arc<VerifiedSource>> {
+        self.serving(key, |source| now < source.fresh_until())
+    }
+
+    /// Those that serve at `now` while the source is down.
+    pub(super) fn last_good(&self, key: &Key, now: UnixMillis) -> Vec<Arc<VerifiedSource>> {
+        self.serving(key, |source| now < end_of_grace(source))
+    }
+
+    /// Replaces what was known about `key`.
+    pub(super) fn put(&mut self, key: Key, sources: Vec<VerifiedSource>, now: UnixMillis) {
+        self.remove(&key);
+        self.remove_useless(now);
+        let sources: Vec<_> = sources.into_iter().map(Arc::new).collect();
+        let weight = sources.iter().map(|source| source.weight()).sum();
+        if weight > MAX_WEIGHT {
+            return;
+        }
+        while self.entries.len() >= MAX_ENTRIES || self.weight.saturating_add(weight) > MAX_WEIGHT {
+            let Some(oldest) = self.oldest() else { break };
+            self.remove(&oldest);
+        }
+        self.ages = self.ages.saturating_add(1);
+        self.weight = self.weight.saturating_add(weight);
+        self.entries.insert(key, Entry { sources, weight, age: self.ages });
+    }
+
+    fn serving(
+        &self,
+        key: &Key,
+        serves: impl Fn(&VerifiedSource) -> bool,
+    ) -> Vec<Arc<VerifiedSource>> {
+        let sources = self.entries.get(key).map(|entry| &*entry.sources).unwrap_or_default();
+        sources.iter().filter(|source| serves(source)).cloned().collect()
+    }
+
+    fn oldest(&self) -> Option<Key> {
+        let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.age);
+        oldest.map(|(key, _)| key.clone())
+    }
+
+    fn remove(&mut self, key: &Key) {
+        if let Some(entry) = self.entries.remove(key) {
+            self.weight = self.weight.saturating_sub(entry.weight);
+        }
+    }
+
+    fn remove_useless(&mut self, now: UnixMillis) {
+        let over = |entry: &Entry| entry.sources.iter().all(|source| now >= end_of_grace(source));
+        self.entries.retain(|_, entry| !over(entry));
+        self.weight = self.entries.values().map(|entry| entry.weight).sum();
+    }
+}
+
+/// A day beyond its cache time, but never past its own end.
+fn end_of_grace(source: &VerifiedSource) -> UnixMillis {
+    let grace = source.fresh_until().plus(GRACE_MS);
+    source.expires_at().map_or(grace, |end| end.min(grace))
+}

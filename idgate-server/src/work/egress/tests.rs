@@ -1,0 +1,237 @@
+//! The way out over real sockets.
+
+use std::sync::Arc;
+
+use idgate_testkit::codec::from_base64url;
+use idgate_testkit::der::{self, oid, sequence, tlv, unsigned};
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::PrivateSec1KeyDer;
+
+use super::*;
+use crate::clock::{Clock, SystemClock};
+use crate::work::loopback::Loopback;
+
+const LIMIT: usize = 1000;
+
+fn egress(ranges: &[&str]) -> Egress {
+    let allowed = ranges.iter().map(|range| Cidr::parse(range).unwrap()).collect();
+    Egress::new(allowed, None).unwrap()
+}
+
+async fn get(url: &str) -> Result<Bytes, EgressError> {
+    egress(&["127.0.0.0/8", "::1"]).get(url, "text/plain", LIMIT).await
+}
+
+#[tokio::test]
+async fn a_body_comes_back_and_the_request_is_plain() {
+    let server = Loopback::start().await;
+    server.give(b"hello");
+    let url = format!("http://localhost:{}/a/b?c=d#e", server.address().port());
+    assert_eq!(get(&url).await.unwrap(), "hello");
+    let head = server.last_head().to_ascii_lowercase();
+    let mut lines: Vec<&str> = head.trim_end().lines().collect();
+    assert_eq!(lines.remove(0), "get /a/b?c=d http/1.1");
+    lines.sort_unstable();
+    let host = format!("host: localhost:{}", server.address().port());
+    assert_eq!(lines, ["accept: text/plain", &*host, "user-agent: idgate"]);
+}
+
+#[tokio::test]
+async fn other_urls_are_not_asked() {
+    for url in [
+        "",
+        "list",
+        "//127.0.0.1/list",
+        "ftp://127.0.0.1/list",
+        "file:///etc/passwd",
+        "data:text/plain,x",
+        "http://user@127.0.0.1/list",
+        "http://user:password@127.0.0.1/list",
+        "http:///",
+    ] {
+        assert_eq!(get(url).await.unwrap_err(), EgressError::InvalidUrl, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn no_spelling_of_a_private_address_is_reached() {
+    let server = Loopback::start().await;
+    server.give(b"secret");
+    let port = server.address().port();
+    for host in [
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "0x7f.1",
+        "0x7f000001",
+        "0177.0.0.1",
+        "017700000001",
+        "127.0.0.1.",
+        "%31%32%37.0.0.1",
+        "\u{ff11}\u{ff12}\u{ff17}.0.0.1",
+        "0",
+        "0.0.0.0",
+        "localhost",
+        "LOCALHOST",
+        "localhost.",
+        "[::1]",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[::127.0.0.1]",
+        "[64:ff9b::127.0.0.1]",
+        "169.254.169.254",
+        "[fd00:ec2::254]",
+    ] {
+        let url = format!("http://{host}:{port}/list");
+        let outcome = egress(&[]).get(&url, "*/*", LIMIT).await.unwrap_err();
+        let refused = matches!(outcome, EgressError::AddressBlocked | EgressError::DnsFailed);
+        assert!(refused, "{host}: {outcome}");
+    }
+    assert_eq!(server.connections(), 0);
+}
+
+#[test]
+fn one_private_address_spoils_the_others() {
+    let mixed = ["8.8.8.8:80", "127.0.0.1:80"].map(|text| text.parse().unwrap());
+    let egress = egress(&[]);
+    assert_eq!(egress.check(mixed.to_vec()), Err(EgressError::AddressBlocked));
+    assert_eq!(egress.check(mixed[..1].to_vec()), Ok(mixed[..1].to_vec()));
+    assert_eq!(egress.check(Vec::new()), Err(EgressError::DnsFailed));
+}
+
+#[tokio::test]
+async fn the_gateways_own_listener_is_never_reached() {
+    let server = Loopback::start().await;
+    server.give(b"hello");
+    let port = server.address().port();
+    for own in [server.address(), format!("0.0.0.0:{port}").parse().unwrap()] {
+        let egress = egress(&["127.0.0.0/8"]).avoiding(own);
+        let refused = egress.get(&server.url(), "*/*", LIMIT).await.unwrap_err();
+        assert_eq!(refused, EgressError::AddressBlocked, "{own}");
+    }
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn three_redirects_on_the_same_host_are_followed_and_no_more() {
+    let (first, last) = (Loopback::start().await, Loopback::start().await);
+    last.give(b"moved");
+    first.give_with("302 Found", &format!("Location: {}\r\n", last.url()), b"");
+    assert_eq!(get(&first.url()).await.unwrap(), "moved");
+    first.give_with("307 Temporary Redirect", "Location: /list\r\n", b"");
+    let before = first.connections();
+    assert_eq!(get(&first.url()).await.unwrap_err(), EgressError::RedirectRefused);
+    assert_eq!(first.connections() - before, 4);
+}
+
+#[tokio::test]
+async fn a_redirect_elsewhere_is_not_followed() {
+    let (first, other) = (Loopback::start().await, Loopback::start().await);
+    let port = other.address().port();
+    for (location, expected) in [
+        (format!("http://127.0.0.2:{port}/list"), EgressError::RedirectRefused),
+        (format!("http://localhost:{port}/list"), EgressError::RedirectRefused),
+        ("http://169.254.169.254/latest".into(), EgressError::RedirectRefused),
+        ("file:///etc/passwd".into(), EgressError::RedirectRefused),
+        ("http://user@127.0.0.1/".into(), EgressError::InvalidUrl),
+    ] {
+        for status in ["301 Moved", "302 Found", "303 See", "307 Temporary", "308 Permanent"] {
+            first.give_with(status, &format!("Location: {location}\r\n"), b"");
+            assert_eq!(get(&first.url()).await.unwrap_err(), expected, "{location}");
+        }
+    }
+    first.give_with("302 Found", "", b"");
+    assert_eq!(get(&first.url()).await.unwrap_err(), EgressError::RedirectRefused);
+    assert_eq!(other.connections(), 0);
+}
+
+#[tokio::test]
+async fn bodies_and_heads_have_limits() {
+    let server = Loopback::start().await;
+    server.give(&[b'x'; LIMIT]);
+    assert_eq!(get(&server.url()).await.unwrap().len(), LIMIT);
+    server.give(&[b'x'; LIMIT + 1]);
+    assert_eq!(get(&server.url()).await.unwrap_err(), EgressError::TooLarge);
+    let unannounced = [&b"HTTP/1.1 200 OK\r\n\r\n"[..], &[b'x'; LIMIT + 1]].concat();
+    server.give_bytes(unannounced);
+    assert_eq!(get(&server.url()).await.unwrap_err(), EgressError::TooLarge);
+    for headers in ["A: b\r\n".repeat(101), format!("A: {}\r\n", "b".repeat(MAX_HEAD_BYTES))] {
+        server.give_with("200 OK", &headers, b"hello");
+        assert_eq!(get(&server.url()).await.unwrap_err(), EgressError::Broken);
+    }
+}
+
+#[tokio::test]
+async fn only_a_plain_200_is_an_answer() {
+    let server = Loopback::start().await;
+    for (status, code) in [("204 No Content", 204), ("404 Not Found", 404), ("503 Down", 503)] {
+        server.give_with(status, "", b"");
+        assert_eq!(get(&server.url()).await.unwrap_err(), EgressError::Status(code));
+    }
+    server.give_with("200 OK", "Content-Encoding: gzip\r\n", b"\x1f\x8b");
+    assert_eq!(get(&server.url()).await.unwrap_err(), EgressError::Encoded);
+    for junk in [&b""[..], b"hello", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort"] {
+        server.give_bytes(junk.to_vec());
+        assert_eq!(get(&server.url()).await.unwrap_err(), EgressError::Broken);
+    }
+}
+
+/// A TLS server for 127.0.0.1 under a private root, and the root's file.
+async fn tls_server(folder: &Path) -> (SocketAddr, std::path::PathBuf) {
+    let now = SystemClock.now().0;
+    let root = Identity::iaca(Curve::P256, now);
+    let key = SigningKey::from_seed(Curve::P256, "tls");
+    let address = sequence(&[&tlv(0x87, &[&[127, 0, 0, 1]])]);
+    let name = Name::new("UT", "Server");
+    let leaf = CertificateBuilder::new(root.builder.subject.clone(), name, &key, now, 30)
+        .set("2.5.29.17", false, address)
+        .issue(&root, &key);
+    let scalar = from_base64url(key.private_jwk()["d"].as_str().unwrap()).unwrap();
+    let curve = tlv(0xa0, &[&oid("1.2.840.10045.3.1.7")]);
+    let sec1 = sequence(&[&unsigned(&[1]), &tlv(der::OCTET_STRING, &[&scalar]), &curve]);
+    let config = ServerConfig::builder_with_provider(Arc::new(
+        tokio_rustls::rustls::crypto::aws_lc_rs::default_provider(),
+    ))
+    .with_safe_default_protocol_versions()
+    .unwrap()
+    .with_no_client_auth()
+    .with_single_cert(vec![leaf.der.into()], PrivateSec1KeyDer::from(sec1).into())
+    .unwrap();
+    let pem = folder.join("root.pem");
+    let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &root.der);
+    let text = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
+    std::fs::write(&pem, text).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let bound = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+            let mut head = [0; 1024];
+            let _ = stream.read(&mut head).await;
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+            let _ = stream.write_all(answer).await;
+            let _ = stream.shutdown().await;
+        }
+    });
+    (bound, pem)
+}
+
+#[tokio::test]
+async fn tls_needs_a_trusted_root_and_the_right_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (address, pem) = tls_server(folder.path()).await;
+    let allowed = || vec![Cidr::parse("127.0.0.0/8").unwrap(), Cidr::parse("::1").unwrap()];
+    let trusting = Egress::new(allowed(), Some(&pem)).unwrap();
+    let url = format!("https://{address}/");
+    assert_eq!(trusting.get(&url, "*/*", LIMIT).await.unwrap(), "hello");
+    let other_name = format!("https://localhost:{}/", address.port());
+    for (egress, url) in [(trusting, other_name), (Egress::new(allowed(), None).unwrap(), url)] {
+        let refused = egress.get(&url, "*/*", LIMIT).await.unwrap_err();
+        assert_eq!(refused, EgressError::TlsFailed, "{url}");
+    }
+}
