@@ -28,6 +28,10 @@ fn the_demo_walks_through_a_verification_in_a_second() {
         "Erika",                     // and their values
         "trust_anchor_sha256",       // verification_details
         "kb_jwt",                    // how the holder proved the key
+        "device_signature",          // and how the device did
+        "openid4vp-1.0",             // session_transcript
+        "decided_by",                // an age that the licence does not state
+        "digest_mismatch",           // the forgeries
         "POST /v1/sessions",         // the steps
         "POST /v1/oid4vp/response/", //
         "GET /v1/sessions/",         //
@@ -55,7 +59,10 @@ fn the_demo_keeps_its_folder_to_itself_and_removes_it_on_sigterm() {
     let mut stdout = BufReader::new(demo.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["verified"]["status"], "VERIFIED");
+    assert_eq!(
+        serde_json::from_str::<Value>(&line).unwrap()["walks"][0]["verified"]["status"],
+        "VERIFIED"
+    );
     let folders: Vec<_> =
         std::fs::read_dir(temporary.path()).unwrap().map(Result::unwrap).collect();
     assert_eq!(folders.len(), 1);

@@ -33,6 +33,12 @@ mod http_rules;
 #[cfg(test)]
 mod layering;
 #[cfg(test)]
+mod limbo;
+#[cfg(test)]
+mod mdoc_http;
+#[cfg(test)]
+mod mdoc_rules;
+#[cfg(test)]
 mod mutation;
 #[cfg(test)]
 mod operator;
@@ -44,6 +50,8 @@ mod purge;
 mod race;
 #[cfg(test)]
 mod sd_jwt_rules;
+#[cfg(test)]
+mod sd_jwt_status;
 #[cfg(test)]
 mod server;
 #[cfg(test)]

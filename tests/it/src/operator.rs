@@ -361,6 +361,7 @@ impl Capture {
                 id: "pid".into(),
                 vct: vec![VCT.into()],
                 claims: vec!["given_name".into(), "family_name".into()],
+                name_space: None,
             }],
         };
         let answer = sample_wallet().answer(&request, now_ms()).unwrap();

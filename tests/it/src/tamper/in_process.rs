@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use idgate_core::crypto::{Jwk, aws_lc_rs};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
+use idgate_core::error::ResponseError;
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::response::WalletResponse;
 use idgate_core::trust::RevocationPolicy;
-use idgate_core::verify::Step;
+use idgate_core::verify::{Decision, Step, Supplied, Verification};
 use idgate_core::{
     PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
@@ -52,10 +53,9 @@ impl Gateway for InProcess {
         let (verifier, session) = self.open.as_mut().expect("open a session first");
         let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
         let begun = verifier.begin(session, response, &mut self.entropy, UnixMillis(now_ms));
-        let decision = match begun.and_then(|mut verification| verification.step()) {
+        let decision = match begun.and_then(|verification| decide(verification, now_ms)) {
             Err(error) => return Some(error.code().as_str().into()),
-            Ok(Step::Done(decision)) => decision,
-            Ok(step) => panic!("nothing is to be fetched: {step:?}"),
+            Ok(decision) => decision,
         };
         let refused = matches!(decision.reply, idgate_core::verify::WalletReply::Refused);
         *session = decision.transition.session;
@@ -70,6 +70,22 @@ impl Gateway for InProcess {
             .map(|result| serde_json::from_str(result.claims()).expect("claims are a JSON object"));
         let reason = session.reason_at(now).map(|reason| reason.as_str().into());
         (session.status_at(now).as_str().into(), reason, claims)
+    }
+}
+
+/// No status source can be reached.
+#[allow(clippy::panic)] // the table runs in tests only
+fn decide(mut verification: Verification<'_>, now_ms: u64) -> Result<Box<Decision>, ResponseError> {
+    loop {
+        match verification.step()? {
+            Step::Done(decision) => return Ok(decision),
+            Step::Need { needs, .. } => {
+                for need in &needs {
+                    verification.supply(need, Supplied::Unavailable, UnixMillis(now_ms));
+                }
+            }
+            step => panic!("unknown step: {step:?}"),
+        }
     }
 }
 

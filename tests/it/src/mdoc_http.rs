@@ -1,0 +1,126 @@
+//! mdoc through the real binary: a good answer is verified, and every change of one thing in it is
+//! refused with its own code, in test-mode and in live sessions.
+
+mod device;
+mod host;
+mod issuer;
+mod items;
+mod modes;
+mod offline;
+mod purge;
+mod revocation;
+mod scenario;
+mod sessions;
+mod structure;
+
+use std::thread;
+
+use serde_json::json;
+
+use self::scenario::{Desk, ISSUER_ID, Scenario, mdl_request};
+use crate::server::Installation;
+use crate::tenant::{members, now_ms, timestamp};
+
+/// What is changed, what comes of it, and the change.
+type Row = (&'static str, &'static str, fn(&mut Scenario));
+
+/// What comes of a change that nothing forbids.
+const VERIFIED: &str = "VERIFIED";
+
+fn rows() -> impl Iterator<Item = &'static Row> {
+    [structure::ROWS, issuer::ROWS, items::ROWS, device::ROWS].into_iter().flatten()
+}
+
+#[test]
+fn every_change_of_one_thing_gives_its_code_over_http() {
+    let refusals = rows().filter(|(_, outcome, _)| *outcome != VERIFIED).count();
+    assert!(refusals >= 60, "{refusals} refusals");
+    let wrong: Vec<String> = thread::scope(|scope| {
+        let lanes = [true, false].map(|test| scope.spawn(move || mismatches(test)));
+        lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn mismatches(test: bool) -> Vec<String> {
+    let mut desk = Desk::start(Installation::new(), test, &["--revocation", "off"]);
+    let mut wrong = Vec::new();
+    for (title, expected, change) in rows() {
+        let outcome = desk.outcome_of(*change);
+        if outcome != *expected {
+            wrong.push(format!("{title} (test: {test}): expected {expected}, got {outcome}"));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn no_two_rows_have_one_title() {
+    let mut titles: Vec<&str> = rows().map(|(title, _, _)| *title).collect();
+    titles.sort_unstable();
+    let count = titles.len();
+    titles.dedup();
+    assert_eq!(titles.len(), count);
+}
+
+#[test]
+fn verification_details_say_what_was_trusted_and_how_it_was_bound() {
+    let mut desk = Desk::start(Installation::new(), false, &["--revocation", "off"]);
+    let before = now_ms();
+    let created = desk.tenant.create(&mdl_request());
+    let scenario = desk.scenario(&created);
+    desk.tenant.post_answer(&created.id, &scenario.body()).expect_status(200);
+    let session = desk.tenant.read(&created.id);
+    let claims = json!({ "mdl": { "family_name": "Mustermann", "age_over_18": true } });
+    assert_eq!((&session["status"], &session["claims"]), (&json!(VERIFIED), &claims));
+    let details = &session["verification_details"];
+    assert_eq!(members(details), ["credentials", "request_mode", "same_subject", "verified_at"]);
+    let mut credential = details["credentials"][0].clone();
+    let [from, until] = ["valid_from", "valid_until"]
+        .map(|name| timestamp(&credential.as_object_mut().unwrap().remove(name).unwrap()));
+    assert!(from <= before && before < until, "{details}");
+    let issuer = credential.as_object_mut().unwrap().remove("issuer").unwrap();
+    assert!(issuer.as_str().is_some_and(|issuer| issuer.contains("Utopia IACA")), "{issuer}");
+    let expected = json!({
+        "id": "mdl",
+        "format": "mso_mdoc",
+        "issuer_id": ISSUER_ID,
+        "credential_type": "org.iso.18013.5.1.mDL",
+        "alg": "ES256",
+        "holder_binding": "device_signature",
+        "trust": "x5chain",
+        "trust_anchor_sha256": desk.authority.root_sha256(),
+        "revocation": "off",
+        "session_transcript": "openid4vp-1.0",
+    });
+    assert_eq!(credential, expected);
+}
+
+#[test]
+fn an_answer_counts_for_its_own_session_only() {
+    let mut desk = Desk::start(Installation::new(), true, &["--revocation", "off"]);
+    let [first, second] = [(); 2].map(|()| desk.tenant.create(&mdl_request()));
+    let stolen = desk.scenario(&first).text();
+    let mut answer = desk.scenario(&second).answer();
+    answer.presentations = vec![stolen];
+    let reply = desk.tenant.post_answer(&second.id, &answer.form_body());
+    reply.expect_error(400, "invalid_presentation");
+    desk.tenant.expect_failed(&second, "device_auth_invalid");
+}
+
+#[test]
+fn the_wallet_reads_the_same_refusal_whatever_the_reason() {
+    let mut desk = Desk::start(Installation::new(), true, &["--revocation", "off"]);
+    let refusals = rows().filter(|(_, outcome, _)| *outcome != VERIFIED).step_by(7);
+    let mut bodies: Vec<Vec<u8>> = refusals
+        .map(|(_, _, change)| {
+            let created = desk.tenant.create(&mdl_request());
+            let mut scenario = desk.scenario(&created);
+            change(&mut scenario);
+            desk.tenant.post_answer(&created.id, &scenario.body()).body
+        })
+        .collect();
+    assert!(bodies.len() >= 8, "{} refusals", bodies.len());
+    bodies.dedup();
+    assert_eq!(bodies.len(), 1, "{bodies:?}");
+}

@@ -1,0 +1,30 @@
+//! Claims of an mdoc are gone 30 s after verification, as those of every format (decisions 8).
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use super::VERIFIED;
+use super::scenario::{Desk, mdl_request};
+use crate::disk;
+use crate::server::Installation;
+
+#[test]
+fn the_claims_of_an_mdoc_leave_every_file_in_time() {
+    let mut desk = Desk::start(Installation::new(), false, &["--revocation", "off"]);
+    let created = desk.tenant.create(&mdl_request());
+    let body = desk.scenario(&created).body();
+    assert_eq!(desk.settle(&created, &body), VERIFIED);
+    let directory = desk.gateway.installation.data_dir();
+    let blobs = disk::sealed_results(&directory);
+    let sealed: Vec<Vec<u8>> = blobs.iter().flat_map(|blob| disk::pieces(blob)).collect();
+    assert!(!disk::files_with(&directory, &sealed).is_empty(), "the search finds nothing at all");
+    assert_eq!(disk::files_with(&directory, &[b"Mustermann".to_vec()]), Vec::<PathBuf>::new());
+    thread::sleep(Duration::from_secs(32));
+    assert_eq!(disk::files_with(&directory, &sealed), Vec::<PathBuf>::new());
+    let session = desk.tenant.read(&created.id);
+    assert_eq!(session["status"], VERIFIED);
+    for member in ["claims", "verification_details"] {
+        assert!(session.get(member).is_none(), "{member} is still there: {session}");
+    }
+}

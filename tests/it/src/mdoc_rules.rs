@@ -1,0 +1,173 @@
+//! The rules of an mdoc presentation, one test each, named after the rule: ISO/IEC 18013-5 8.3,
+//! 9.1 and 9.3, in the order in which they are checked. Every refusal is shown with its exact code
+//! on both back ends, beside the good presentation that differs in that one thing.
+
+mod device;
+mod elements;
+mod issuer;
+mod structure;
+
+use idgate_core::Reason;
+use idgate_core::crypto::{Alg, CryptoProvider, EcdhPrivateKey, aws_lc_rs, rustcrypto};
+use idgate_core::formats::mdoc::Handover;
+use idgate_core::ids::IssuerId;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry};
+use idgate_core::verify::{
+    CredentialReport, ExpectedMdoc, MdocRequest, VerifiedCredential, verify_mdoc,
+};
+use idgate_testkit::codec::HashAlg;
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::mdoc::{
+    Cbor, DeviceProof, Document, IssuerSigned, MDL, MDL_NAME_SPACE, device_response, iso_18013_7,
+    openid4vp,
+};
+use idgate_testkit::x509::Identity;
+
+const NOW: u64 = 1_800_000_000_000;
+const DAY: u64 = 86_400_000;
+const REQUEST: MdocRequest<'static> = MdocRequest {
+    client_id: "redirect_uri:https://gateway.example/v1/oid4vp/response/ses_1",
+    nonce: "n-0S6_WzA2Mj",
+    response_uri: "https://gateway.example/v1/oid4vp/response/ses_1",
+};
+const PROVIDERS: [CryptoProvider; 2] = [aws_lc_rs::PROVIDER, rustcrypto::PROVIDER];
+
+type Verdict = Result<VerifiedCredential, Reason>;
+
+/// A presentation in the making, and what is expected of it.
+struct Case {
+    signer: Identity,
+    trust: TrustEntry,
+    document: Document,
+    proof: DeviceProof,
+    transcript: Vec<u8>,
+    /// The last change before the bytes are made.
+    response: fn(&mut Cbor),
+    livemode: bool,
+    alg: Option<Alg>,
+    doc_type: &'static str,
+    claims: Vec<String>,
+    mdoc_generated_nonce: Option<&'static str>,
+    reader_key: Option<EcdhPrivateKey>,
+    now: u64,
+}
+
+impl Case {
+    fn new() -> Self {
+        Self::on(Curve::P256)
+    }
+
+    fn on(curve: Curve) -> Self {
+        let root = Identity::iaca(curve, NOW);
+        let signer = root.document_signer(curve, NOW);
+        let device = SigningKey::from_seed(curve, "device");
+        let elements = [
+            ("family_name", "Mustermann".into()),
+            ("birth_date", Cbor::full_date("1984-01-26")),
+            ("age_over_18", true.into()),
+            ("issuing_country", "UT".into()),
+            ("portrait", Cbor::Bytes(vec![7; 64])),
+        ];
+        let chain = [signer.der.clone()];
+        let issued = IssuerSigned::mdl(&elements, &signer.key, &chain, &device, NOW);
+        let mut trust = TrustEntry::new(IssuerId::new("utopia"));
+        trust.roots.push(TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap());
+        trust.revocation = RevocationPolicy::Off;
+        Self {
+            signer,
+            trust,
+            document: Document::new(issued, &device),
+            proof: DeviceProof::Signature,
+            transcript: openid4vp(REQUEST.client_id, REQUEST.nonce, None, REQUEST.response_uri),
+            response: |_| {},
+            livemode: true,
+            alg: None,
+            doc_type: MDL,
+            claims: vec!["family_name".into()],
+            mdoc_generated_nonce: None,
+            reader_key: None,
+            now: NOW,
+        }
+    }
+
+    fn issued(&mut self) -> &mut IssuerSigned {
+        &mut self.document.issuer_signed
+    }
+
+    /// Makes the digests anew, after items were changed.
+    fn digest(&mut self) {
+        self.issued().digest(HashAlg::Sha256);
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut response =
+            device_response(vec![self.document.prove(&self.transcript, &self.proof)]);
+        (self.response)(&mut response);
+        response.encode()
+    }
+
+    #[track_caller]
+    fn verify(&self) -> Verdict {
+        self.verify_bytes(&self.bytes())
+    }
+
+    /// The verdict, the same on both back ends.
+    #[track_caller]
+    fn verify_bytes(&self, bytes: &[u8]) -> Verdict {
+        let mut handovers = vec![Handover::OpenId4Vp { jwk_thumbprint: None }];
+        if let Some(mdoc_generated_nonce) = self.mdoc_generated_nonce {
+            handovers.push(Handover::Iso180137 { mdoc_generated_nonce });
+        }
+        let now = UnixMillis(self.now);
+        let mut expected =
+            ExpectedMdoc::new(&self.trust, self.doc_type, MDL_NAME_SPACE, REQUEST, now);
+        expected.livemode = self.livemode;
+        expected.alg = self.alg;
+        expected.claims = &self.claims;
+        expected.handovers = &handovers;
+        expected.reader_key = self.reader_key.as_ref();
+        let [one, other] = PROVIDERS.map(|provider| {
+            let mut report = CredentialReport::default();
+            let verdict = verify_mdoc(&provider, bytes, &expected, &mut report);
+            assert_eq!(report.failed.is_some(), verdict.is_err());
+            verdict.map_err(|error| error.reason)
+        });
+        assert_eq!(one.as_ref().err(), other.as_ref().err());
+        one
+    }
+}
+
+/// The good presentation with one change is refused with this reason.
+#[track_caller]
+fn refused(reason: Reason, change: impl FnOnce(&mut Case)) {
+    let mut case = Case::new();
+    change(&mut case);
+    assert_eq!(case.verify().err(), Some(reason));
+}
+
+/// The good presentation with one change is still good.
+#[track_caller]
+fn accepted(change: impl FnOnce(&mut Case)) -> VerifiedCredential {
+    let mut case = Case::new();
+    change(&mut case);
+    case.verify().unwrap()
+}
+
+#[test]
+fn a_good_presentation_is_accepted_on_every_curve() {
+    for (curve, alg) in Curve::ALL.into_iter().zip(Alg::ALL) {
+        let verified = Case::on(curve).verify().unwrap();
+        assert_eq!(verified.claims().as_json(), r#"{"family_name":"Mustermann"}"#);
+        let facts = verified.facts();
+        assert_eq!((&*facts.credential_type, facts.alg), (MDL, alg));
+        assert_eq!(
+            (facts.holder_binding.name(), facts.trust.name()),
+            ("device_signature", "x5chain")
+        );
+        assert_eq!(facts.session_transcript, Some("openid4vp-1.0"));
+        assert_eq!(facts.valid_from, Some(UnixMillis(NOW)));
+        assert_eq!(facts.valid_until, Some(UnixMillis(NOW + 30 * DAY)));
+        assert!(facts.issuer.as_deref().is_some_and(|issuer| issuer.contains("Utopia IACA")));
+    }
+}

@@ -1,0 +1,257 @@
+//! Rules 8, 10 and 14: digests, the issuing country, and what leaves.
+
+use idgate_core::Reason;
+use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
+use idgate_core::verify::Revocation;
+use idgate_testkit::codec::HashAlg;
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::mdoc::{Cbor, IssuerSigned, Item, MDL_NAME_SPACE};
+use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+
+use super::{Case, NOW, accepted, refused};
+
+use Reason::{ChainInvalid, ClaimMissing, DigestMismatch, MalformedPresentation};
+
+#[test]
+fn rule_8_the_issuer_signed_the_digest_of_every_item() {
+    refused(DigestMismatch, |case| {
+        case.issued().change("family_name", |item| item.map.set("elementValue", "Musterfrau"));
+    });
+    // Of an element that nobody asked for, too.
+    refused(DigestMismatch, |case| {
+        case.issued().change("portrait", |item| item.map.set("elementValue", 1));
+    });
+    refused(DigestMismatch, |case| {
+        case.issued().change("family_name", |item| item.map.set("digestID", 99));
+    });
+    refused(DigestMismatch, |case| {
+        case.issued().items.push(Item::new("another", 0, "family_name", "Mustermann"));
+    });
+    refused(DigestMismatch, |case| {
+        let digests = case.issued().mso.at("valueDigests").at(MDL_NAME_SPACE);
+        digests.set(0, Cbor::Bytes(Vec::new()));
+    });
+    refused(MalformedPresentation, |case| {
+        case.issued().mso.at("valueDigests").at(MDL_NAME_SPACE).set(0, "digest");
+    });
+}
+
+/// The same item in a longer encoding is another item; the received bytes count.
+#[test]
+fn rule_8_digests_are_made_over_the_received_bytes() {
+    let longer = |item: &mut Item| {
+        let bytes = item.map.encode();
+        item.encoded = Some([&[0xb8, 0x04][..], &bytes[1..]].concat());
+    };
+    refused(DigestMismatch, |case| case.issued().change("family_name", longer));
+    accepted(|case| {
+        case.issued().change("family_name", longer);
+        case.digest();
+    });
+}
+
+#[test]
+fn rule_8_the_order_of_an_items_entries_is_free() {
+    accepted(|case| {
+        for item in &mut case.issued().items {
+            if let Cbor::Map(entries) = &mut item.map {
+                entries.rotate_left(1);
+            }
+        }
+        case.digest();
+    });
+}
+
+#[test]
+fn rule_8_random_has_16_bytes() {
+    let random = |len| {
+        move |case: &mut Case| {
+            case.issued().change("portrait", |i| i.map.set("random", Cbor::Bytes(vec![1; len])));
+            case.digest();
+        }
+    };
+    refused(MalformedPresentation, random(15));
+    refused(MalformedPresentation, random(0));
+    accepted(random(16));
+}
+
+#[test]
+fn rule_8_items_are_complete() {
+    for entry in ["random", "elementIdentifier", "elementValue"] {
+        refused(MalformedPresentation, |case| {
+            case.issued().items[4].map.remove(entry);
+            case.digest();
+        });
+    }
+    refused(MalformedPresentation, |case| {
+        case.issued().change("portrait", |item| item.map.set("digestID", "4"));
+    });
+    refused(MalformedPresentation, |case| {
+        case.issued().change("portrait", |item| item.map.set("digestID", -1));
+    });
+}
+
+#[test]
+fn rule_8_no_item_is_there_twice() {
+    refused(MalformedPresentation, |case| {
+        let again = case.issued().items[0].clone();
+        case.issued().items.push(again);
+    });
+    refused(MalformedPresentation, |case| {
+        case.issued().items.push(Item::new(MDL_NAME_SPACE, 99, "family_name", "Mustermann"));
+        case.digest();
+    });
+    accepted(|case| {
+        case.issued().items.push(Item::new("another", 0, "family_name", "Mustermann"));
+        case.digest();
+    });
+}
+
+#[test]
+fn rule_8_digest_ids_may_be_large() {
+    accepted(|case| {
+        case.issued().change("portrait", |item| item.map.set("digestID", 4_294_967_295));
+        case.digest();
+    });
+}
+
+#[test]
+fn rule_10_the_issuing_country_is_the_signers() {
+    let country = |name: &'static str| {
+        move |case: &mut Case| {
+            case.issued().change("issuing_country", |item| item.map.set("elementValue", name));
+            case.digest();
+        }
+    };
+    refused(ChainInvalid, country("DE"));
+    refused(ChainInvalid, country(""));
+    accepted(country("ut"));
+    // Who does not say where a credential is from cannot say it wrongly.
+    accepted(|case| {
+        case.issued().items.remove(3);
+    });
+}
+
+#[test]
+fn rule_10_the_issuing_jurisdiction_is_the_signers_when_it_names_one() {
+    let jurisdiction = |name: &'static str, state: Option<&str>| {
+        let mut case = Case::new();
+        if let Some(state) = state {
+            sign_in_state(&mut case, state);
+        }
+        let item = Item::new(MDL_NAME_SPACE, 50, "issuing_jurisdiction", name);
+        case.issued().items.push(item);
+        case.digest();
+        case.verify().err()
+    };
+    assert_eq!(jurisdiction("UT-A", None), None);
+    assert_eq!(jurisdiction("UT-A", Some("UT-A")), None);
+    assert_eq!(jurisdiction("UT-B", Some("UT-A")), Some(ChainInvalid));
+}
+
+/// Another root and signer, both of this stateOrProvinceName.
+fn sign_in_state(case: &mut Case, state: &str) {
+    let key = SigningKey::from_seed(Curve::P256, "state root");
+    let name = Name::new("UT", "State IACA").with_state(state);
+    let root = CertificateBuilder::iaca_root(name, &key, NOW).self_sign(&key);
+    let key = SigningKey::from_seed(Curve::P256, "state signer");
+    let name = Name::new("UT", "State signer").with_state(state);
+    let signer: Identity =
+        CertificateBuilder::document_signer(&root, name, &key, NOW).issue(&root, &key);
+    case.trust.roots = vec![TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap()];
+    let issued: &mut IssuerSigned = case.issued();
+    issued.key = key;
+    issued.unprotected.set(33, Cbor::Bytes(signer.der));
+}
+
+/// Outside a session nothing is fetched: what is published and not at hand is unknown.
+#[test]
+fn rule_13_published_revocation_is_looked_at() {
+    let unknown = Reason::RevocationUnknown;
+    refused(unknown, |case| case.trust.revocation = RevocationPolicy::IfPublished);
+    refused(unknown, |case| case.trust.revocation = RevocationPolicy::Required);
+    let off = accepted(|case| {
+        let list = Cbor::map([("idx", 0.into()), ("uri", "https://status.example/1".into())]);
+        case.issued().mso.set("status", Cbor::map([("status_list", list)]));
+    });
+    assert_eq!(off.revocation(), Revocation::Off);
+    // Last of all checks: whatever else is wrong comes first.
+    refused(ClaimMissing, |case| {
+        case.trust.revocation = RevocationPolicy::Required;
+        case.claims.push("given_name".into());
+    });
+}
+
+#[test]
+fn rule_14_every_requested_element_is_there_and_no_other_leaves() {
+    refused(ClaimMissing, |case| case.claims.push("given_name".into()));
+    let verified = accepted(|case| {
+        case.claims = ["portrait", "birth_date", "age_over_18"].map(String::from).into();
+    });
+    let portrait = idgate_testkit::codec::base64url(&[7; 64]);
+    let expected =
+        format!(r#"{{"portrait":"{portrait}","birth_date":"1984-01-26","age_over_18":true}}"#);
+    assert_eq!(verified.claims().as_json(), expected);
+    let none = accepted(|case| case.claims.clear());
+    assert_eq!(none.claims().as_json(), "{}");
+}
+
+#[test]
+fn rule_14_elements_of_other_namespaces_do_not_count() {
+    refused(ClaimMissing, |case| {
+        case.issued().items.push(Item::new("another", 7, "given_name", "Erika"));
+        case.claims.push("given_name".into());
+        case.digest();
+    });
+}
+
+#[test]
+fn values_without_a_json_form_are_malformed_when_they_are_asked_for() {
+    let values = [
+        Cbor::Float(f64::NAN),
+        Cbor::Undefined,
+        Cbor::Map(vec![(1.into(), 2.into())]),
+        Cbor::Tag(2, Box::new(Cbor::Bytes(vec![1; 9]))),
+        Cbor::Array(vec![Cbor::Undefined]),
+    ];
+    for value in values {
+        let change = |case: &mut Case, asked: &str| {
+            case.issued().change("portrait", |item| item.map.set("elementValue", value.clone()));
+            case.issued().digest(HashAlg::Sha256);
+            case.claims = vec![asked.into()];
+        };
+        refused(MalformedPresentation, |case| change(case, "portrait"));
+        accepted(|case| change(case, "family_name"));
+    }
+}
+
+#[test]
+fn the_nearest_age_statement_decides() {
+    let ask = |name: &str, attested: &[(&str, bool)]| {
+        let mut case = Case::new();
+        case.claims = vec![name.into()];
+        case.issued().change("age_over_18", |item| item.map.set("elementIdentifier", "x"));
+        for ((element, over), id) in attested.iter().zip(20..) {
+            case.issued().items.push(Item::new(MDL_NAME_SPACE, id, element, *over));
+        }
+        case.digest();
+        let verified = case.verify()?;
+        Ok((verified.claims().as_json().to_owned(), verified.facts().decided_by.clone()))
+    };
+    let decided = |by: &str| vec![("age_over_18".to_owned(), by.to_owned())];
+    assert_eq!(
+        ask("age_over_18", &[("age_over_65", false), ("age_over_21", true)]),
+        Ok((r#"{"age_over_18":true}"#.to_owned(), decided("age_over_21")))
+    );
+    assert_eq!(
+        ask("age_over_18", &[("age_over_16", false)]),
+        Ok((r#"{"age_over_18":false}"#.to_owned(), decided("age_over_16")))
+    );
+    // The exact element decides, whatever the others say.
+    assert_eq!(
+        ask("age_over_18", &[("age_over_18", false), ("age_over_21", true)]),
+        Ok((r#"{"age_over_18":false}"#.to_owned(), vec![]))
+    );
+    assert_eq!(ask("age_over_18", &[("age_over_16", true)]), Err(ClaimMissing));
+    assert_eq!(ask("age_over_18", &[("age_over_21", false)]), Err(ClaimMissing));
+}

@@ -1,0 +1,357 @@
+//! Status of SD-JWT VC through a whole verification: what is asked and when, what is committed
+//! before, and what the answers come to.
+
+use std::sync::Arc;
+
+use idgate_core::crypto::{Jwk, aws_lc_rs};
+use idgate_core::entropy::{Entropy, EntropyUnavailable};
+use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::response::WalletResponse;
+use idgate_core::session::{Phase, Status, Transition};
+use idgate_core::trust::RevocationPolicy;
+use idgate_core::verify::{Decision, Need, Step, Supplied, VerifiedSource, WalletReply};
+use idgate_core::{
+    PresentationRequest, Reason, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis,
+    Verifier,
+};
+use idgate_testkit::issuer::CredentialBuilder;
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::samples::{self, ISSUER};
+use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
+use idgate_testkit::time::{SAMPLE_NOW_MS, numeric_date};
+use idgate_testkit::wallet::{Body, Wallet};
+use serde_json::{Value, json};
+
+const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
+/// When the fetch comes back.
+const LATER: UnixMillis = UnixMillis(SAMPLE_NOW_MS + 3_000);
+const URI: &str = "https://status.example/1";
+const VCTS: [&str; 3] = ["urn:one", "urn:two", "urn:three"];
+
+struct Zeros;
+
+impl Entropy for Zeros {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        out.fill(0);
+        Ok(())
+    }
+}
+
+fn issuer_key() -> SigningKey {
+    samples::issuer_key(Curve::P256)
+}
+
+fn entry(issuer_id: &str) -> TrustEntry {
+    let mut entry = TrustEntry::new(IssuerId::new(issuer_id));
+    entry.iss = None;
+    let jwk = Jwk::parse(issuer_key().public_jwk().to_string().as_bytes()).unwrap();
+    entry.keys.push(TrustedKey::new(jwk.key));
+    entry
+}
+
+fn verifier(version: u64, policy: RevocationPolicy) -> Verifier {
+    let entries = [ISSUER, "https://other.example"].map(|issuer_id| {
+        let mut entry = entry(issuer_id);
+        entry.revocation = policy;
+        entry
+    });
+    Verifier::builder(aws_lc_rs::PROVIDER)
+        .inline("https://gateway.example")
+        .trust(Arc::new(TrustSnapshot::new(version, entries)))
+        .build()
+        .unwrap()
+}
+
+/// A session and the wallet's answer to it.
+struct Flow {
+    verifier: Verifier,
+    session: Session,
+    body: Body,
+}
+
+impl Flow {
+    /// A session that asks for one credential for each of `statuses`, `None` for no status claim.
+    fn new(statuses: &[Option<Value>]) -> Self {
+        Self::of(ISSUER, 1, RevocationPolicy::IfPublished, statuses)
+    }
+
+    fn of(
+        issuer: &str,
+        version: u64,
+        policy: RevocationPolicy,
+        statuses: &[Option<Value>],
+    ) -> Self {
+        Self::made(issuer, verifier(version, policy), "given_name", statuses)
+    }
+
+    /// The last credential is asked for `claim`.
+    fn asking(claim: &str, statuses: &[Option<Value>]) -> Self {
+        Self::made(ISSUER, verifier(1, RevocationPolicy::IfPublished), claim, statuses)
+    }
+
+    fn made(issuer: &str, verifier: Verifier, claim: &str, statuses: &[Option<Value>]) -> Self {
+        let last = statuses.len() - 1;
+        let credentials: Vec<Value> = VCTS
+            .iter()
+            .zip(statuses)
+            .enumerate()
+            .map(|(at, (vct, _))| {
+                let claims = [if at == last { claim } else { "given_name" }];
+                json!({ "format": "vc+sd-jwt", "issuer_id": issuer, "claims": claims, "id": vct })
+            })
+            .collect();
+        let body = json!({ "credentials": credentials }).to_string();
+        let request = PresentationRequest::parse(body.as_bytes(), verifier.trust(), true).unwrap();
+        let tenant = TenantId::new("cli_0000000000000000000000");
+        let created = verifier.create_session(request, tenant, true, &mut Zeros, NOW).unwrap();
+        let body = answer(&created, statuses);
+        Self { verifier, session: created.session, body }
+    }
+
+    fn verify(&self) -> idgate_core::verify::Verification<'_> {
+        let response = WalletResponse::new(Some(&self.body.content_type), &self.body.bytes);
+        self.verifier.begin(&self.session, response, &mut Zeros, NOW).unwrap()
+    }
+
+    /// Steps once, supplies `what` for every need, and decides.
+    fn decide(&self, what: Supplied<'_>) -> (Transition, Decision) {
+        let mut verification = self.verify();
+        let (hold, needs) = asked(verification.step().unwrap());
+        for need in &needs {
+            verification.supply(need, what, LATER);
+        }
+        (hold, done(verification.step().unwrap()))
+    }
+}
+
+/// One presentation for each credential, each bound to the sample holder.
+fn answer(created: &Transition, statuses: &[Option<Value>]) -> Body {
+    let holder = samples::holder_key(Curve::P256);
+    let wallet =
+        VCTS.iter().zip(statuses).fold(Wallet::new(holder.clone()), |wallet, (vct, status)| {
+            let credential: CredentialBuilder =
+                samples::identity(&holder, NOW.0).without("iss").plain("vct", *vct);
+            let credential = match status {
+                Some(status) => credential.plain("status", status.clone()),
+                None => credential,
+            };
+            wallet.with(credential.issue(&issuer_key()))
+        });
+    let uri = created.session.invitation().qr_code_url;
+    let request = idgate_testkit::request::AuthorizationRequest::parse(&uri).unwrap();
+    // The entry names no types, so the first credential would fit every descriptor.
+    let tokens = wallet.credentials().iter().map(|credential| {
+        let shown = idgate_testkit::wallet::Presentation::whole(credential);
+        let proof = idgate_testkit::wallet::KbJwt::new(&holder, &shown, &request, NOW.0);
+        idgate_testkit::wallet::present(&shown, Some(&proof.sign()))
+    });
+    let answer = idgate_testkit::wallet::Answer::new(&request, tokens.collect());
+    Body::form(&answer.parameters())
+}
+
+fn asked(step: Step) -> (Transition, Vec<Need>) {
+    match step {
+        Step::Need { hold, needs } => (*hold, needs),
+        step => panic!("expected a need: {step:?}"),
+    }
+}
+
+fn done(step: Step) -> Decision {
+    match step {
+        Step::Done(decision) => *decision,
+        step => panic!("expected a verdict: {step:?}"),
+    }
+}
+
+fn reason(decision: &Decision) -> Option<Reason> {
+    decision.transition.session.reason_at(LATER)
+}
+
+fn published(idx: u64) -> Option<Value> {
+    Some(status_claim(idx, URI))
+}
+
+/// Revoked at 1, suspended at 2, something else at 3.
+fn token() -> String {
+    let list = StatusList::new(2, 8).with(1, 1).with(2, 2).with(3, 3);
+    StatusJwt::new(&list, URI, numeric_date(NOW.0)).sign(&issuer_key())
+}
+
+fn revocation(decision: &Decision) -> Vec<String> {
+    let result = decision.transition.session.result_at(LATER).unwrap();
+    let details: Value = serde_json::from_str(result.verification_details()).unwrap();
+    let credentials = details["credentials"].as_array().unwrap().iter();
+    credentials.map(|credential| credential["revocation"].as_str().unwrap().into()).collect()
+}
+
+#[test]
+fn a_published_status_holds_the_session_and_is_asked_for() {
+    let flow = Flow::new(&[published(0)]);
+    let mut verification = flow.verify();
+    let (hold, needs) = asked(verification.step().unwrap());
+    assert_eq!(needs, [Need::StatusList { uri: URI.into() }]);
+    assert_eq!(hold.from, flow.session.revision());
+    assert_eq!(hold.session.phase(), &Phase::Verifying { lease_until: NOW.plus(20_000) });
+    assert!(hold.session.result_at(NOW).is_none());
+
+    let sources = verification.supply(&needs[0], Supplied::Bytes(token().as_bytes()), LATER);
+    assert_eq!(sources.len(), 1);
+    let decision = done(verification.step().unwrap());
+    assert_eq!(decision.transition.from, hold.session.revision());
+    assert_eq!(decision.transition.session.phase(), &Phase::Verified { at: LATER });
+    assert_eq!(decision.transition.session.trust_version(), Some(1));
+    assert!(matches!(decision.reply, WalletReply::Accepted { .. }));
+    assert_eq!(revocation(&decision), ["good"]);
+    assert!(decision.report.error().is_none());
+}
+
+#[test]
+fn without_a_published_status_there_is_one_commit() {
+    let flow = Flow::new(&[None]);
+    let decision = done(flow.verify().step().unwrap());
+    assert_eq!(decision.transition.from, flow.session.revision());
+    assert_eq!(revocation(&decision), ["not_published"]);
+    let off = Flow::of(ISSUER, 1, RevocationPolicy::Off, &[published(1)]);
+    assert_eq!(revocation(&done(off.verify().step().unwrap())), ["off"]);
+}
+
+#[test]
+fn the_list_decides() {
+    for (idx, expected) in [
+        (0, None),
+        (1, Some(Reason::CredentialRevoked)),
+        (2, Some(Reason::CredentialSuspended)),
+        (3, Some(Reason::CredentialRevoked)),
+        (16, Some(Reason::RevocationUnknown)),
+    ] {
+        let (hold, decision) =
+            Flow::new(&[published(idx)]).decide(Supplied::Bytes(token().as_bytes()));
+        assert_eq!(reason(&decision), expected, "{idx}");
+        assert_eq!(decision.transition.from, hold.session.revision());
+        let refused = matches!(decision.reply, WalletReply::Refused);
+        assert_eq!(refused, expected.is_some());
+        assert_eq!(decision.report.error().map(|error| error.reason), expected);
+    }
+}
+
+#[test]
+fn an_unavailable_status_is_refused() {
+    for what in [Supplied::Unavailable, Supplied::Bytes(b"<html>"), Supplied::Bytes(b"")] {
+        let (_, decision) = Flow::new(&[published(0)]).decide(what);
+        assert_eq!(reason(&decision), Some(Reason::RevocationUnknown));
+        assert_eq!(decision.transition.session.status_at(LATER), Status::Failed);
+    }
+}
+
+#[test]
+fn nothing_is_asked_for_an_answer_that_fails_anything_else() {
+    // The second credential has a status of no known mechanism.
+    let unknown = Flow::new(&[published(0), Some(json!({ "mechanism": {} }))]);
+    let decision = done(unknown.verify().step().unwrap());
+    assert_eq!(reason(&decision), Some(Reason::RevocationUnknown));
+    assert_eq!(decision.transition.from, unknown.session.revision());
+    // The second credential lacks a claim.
+    let lacking = Flow::asking("pseudonym", &[published(0), published(0)]);
+    let decision = done(lacking.verify().step().unwrap());
+    assert_eq!(reason(&decision), Some(Reason::ClaimMissing));
+    assert_eq!(decision.transition.from, lacking.session.revision());
+    // One requires a status and has none.
+    let missing = Flow::of(ISSUER, 1, RevocationPolicy::Required, &[published(0), None]);
+    let decision = done(missing.verify().step().unwrap());
+    assert_eq!(reason(&decision), Some(Reason::RevocationUnknown));
+}
+
+#[test]
+fn equal_sources_are_asked_once_and_answer_for_every_credential() {
+    let flow = Flow::new(&[published(0), None, published(4)]);
+    let (_, decision) = flow.decide(Supplied::Bytes(token().as_bytes()));
+    assert_eq!(revocation(&decision), ["good", "not_published", "good"]);
+    let flow = Flow::new(&[published(0), published(1)]);
+    let (_, needs) = asked(flow.verify().step().unwrap());
+    assert_eq!(needs.len(), 1);
+    let (_, decision) = flow.decide(Supplied::Bytes(token().as_bytes()));
+    assert_eq!(reason(&decision), Some(Reason::CredentialRevoked));
+    let failed: Vec<_> = decision.report.credentials.iter().map(|c| c.failed.is_some()).collect();
+    assert_eq!(failed, [false, true]);
+}
+
+#[test]
+fn needs_remain_until_each_is_supplied() {
+    let other = "https://status.example/2";
+    let flow = Flow::new(&[published(0), Some(status_claim(0, other))]);
+    let mut verification = flow.verify();
+    let (hold, needs) = asked(verification.step().unwrap());
+    assert_eq!(needs.len(), 2);
+    verification.supply(&needs[0], Supplied::Bytes(token().as_bytes()), LATER);
+    let (again, rest) = asked(verification.step().unwrap());
+    assert_eq!((again.from, again.session.phase()), (hold.from, hold.session.phase()));
+    assert_eq!(rest, [Need::StatusList { uri: other.into() }]);
+    verification.supply(&rest[0], Supplied::Unavailable, LATER);
+    let decision = done(verification.step().unwrap());
+    assert_eq!(reason(&decision), Some(Reason::RevocationUnknown));
+}
+
+#[test]
+fn an_answer_that_arrived_in_time_may_finish_after_expiry() {
+    let flow = Flow::new(&[published(0)]);
+    let mut verification = flow.verify();
+    let (_, needs) = asked(verification.step().unwrap());
+    let late = flow.session.expires_at().plus(1);
+    let fresh = StatusJwt::new(&StatusList::new(1, 8), URI, numeric_date(late.0));
+    let fresh = fresh.sign(&issuer_key());
+    verification.supply(&needs[0], Supplied::Bytes(fresh.as_bytes()), late);
+    let decision = done(verification.step().unwrap());
+    assert_eq!(decision.transition.session.phase(), &Phase::Verified { at: late });
+}
+
+fn source() -> VerifiedSource {
+    let flow = Flow::new(&[published(0)]);
+    let mut verification = flow.verify();
+    let (_, needs) = asked(verification.step().unwrap());
+    let token = token();
+    let mut sources = verification.supply(&needs[0], Supplied::Bytes(token.as_bytes()), NOW);
+    sources.pop().unwrap()
+}
+
+#[test]
+fn a_source_that_was_authenticated_before_needs_no_hold() {
+    let source = source();
+    assert_eq!(source.need(), Need::StatusList { uri: URI.into() });
+    assert_eq!(source.fresh_until(), NOW.plus(3_600_000));
+    for (idx, expected) in [(4, None), (1, Some(Reason::CredentialRevoked))] {
+        let flow = Flow::new(&[published(idx)]);
+        let mut verification = flow.verify();
+        let _uncommitted = asked(verification.step().unwrap());
+        assert!(verification.reuse(&source));
+        let decision = done(verification.step().unwrap());
+        assert_eq!(decision.transition.from, flow.session.revision());
+        assert_eq!(reason(&decision), expected);
+    }
+}
+
+#[test]
+fn a_source_serves_no_other_issuer_or_snapshot() {
+    let source = source();
+    let statuses = [published(0)];
+    let policy = RevocationPolicy::IfPublished;
+    for flow in [
+        Flow::of("https://other.example", 1, policy, &statuses),
+        Flow::of(ISSUER, 2, policy, &statuses),
+    ] {
+        let mut verification = flow.verify();
+        let (_, needs) = asked(verification.step().unwrap());
+        assert!(!verification.reuse(&source));
+        assert_eq!(asked(verification.step().unwrap()).1, needs);
+    }
+    let early = Flow::new(&statuses);
+    assert!(!early.verify().reuse(&source), "nothing was asked yet");
+}
+
+#[test]
+fn bad_then_good_and_good_then_bad_are_judged_afresh() {
+    let good = token();
+    for what in [&b"bad"[..], good.as_bytes(), b"bad", good.as_bytes()] {
+        let (_, decision) = Flow::new(&[published(0)]).decide(Supplied::Bytes(what));
+        assert_eq!(reason(&decision).is_none(), what == good.as_bytes());
+    }
+}
