@@ -29,16 +29,25 @@ fn folder() -> PathBuf {
 }
 
 fn read(name: &str) -> Result<String, String> {
+    String::from_utf8(read_bytes(name)?).map_err(|_| format!("{name} is not UTF-8"))
+}
+
+/// A file of the data set.
+pub(crate) fn read_bytes(name: &str) -> Result<Vec<u8>, String> {
     let path = folder().join(name);
-    fs::read_to_string(&path).map_err(|error| {
+    fs::read(&path).map_err(|error| {
         format!("{}: {error}; set IDGATE_PERF_DATA to the data set", path.display())
     })
 }
 
+/// What the manifest says once for all presentations.
+pub(crate) fn manifest() -> Result<Value, String> {
+    serde_json::from_str(&read("manifest.json")?).map_err(|error| error.to_string())
+}
+
 /// A presentation of the data set, by file name without ending.
 pub(crate) fn load(name: &str) -> Result<Input, String> {
-    let manifest: Value =
-        serde_json::from_str(&read("manifest.json")?).map_err(|e| e.to_string())?;
+    let manifest = manifest()?;
     let text = |key: &str| manifest.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let alg = name.split('_').nth(1).unwrap_or_default();
     let jwk = read(&format!("issuer_{alg}.public.jwk.json"))?;

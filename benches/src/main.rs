@@ -3,7 +3,9 @@
 
 mod data;
 mod floor;
+mod floor_mdoc;
 mod grown;
+mod mdoc;
 mod measure;
 mod sd_jwt;
 
@@ -32,7 +34,7 @@ struct Options {
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let cases = match sd_jwt::cases(&options.only) {
+    let cases = match all_cases(&options.only) {
         Ok(cases) => cases,
         Err(error) => {
             eprintln!("idgate-bench: {error}");
@@ -53,6 +55,12 @@ fn main() -> ExitCode {
     }
     report_growth(&rows, options.json);
     ExitCode::SUCCESS
+}
+
+fn all_cases(only: &str) -> Result<Vec<measure::Case>, String> {
+    let mut cases = sd_jwt::cases(only)?;
+    cases.extend(mdoc::cases(only)?);
+    Ok(cases)
 }
 
 /// Linear growth: the cost of 4000 disclosures over that of 2000, to be at most 2.1.

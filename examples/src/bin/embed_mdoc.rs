@@ -1,0 +1,71 @@
+//! One mdoc verified inside an application, without a server, its revocation included: make a
+//! session, take the wallet's answer, fetch what the verdict needs, read the claims.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::response::WalletResponse;
+use idgate_core::trust::roots_from_file;
+use idgate_core::verify::{Need, Step, Supplied};
+use idgate_core::{PresentationRequest, TrustEntry, TrustSnapshot, Verifier};
+use idgate_examples::{OsEntropy, now};
+use idgate_testkit::samples;
+use idgate_testkit::wallet::Wallet;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let sample = samples::issue_mdl(now().0);
+
+    // Once: whom to trust, and where wallets reach us. A file may hold many roots, PEM or DER.
+    let mut issuer = TrustEntry::new(IssuerId::new(samples::MDL_ISSUER));
+    issuer.roots = roots_from_file(&sample.root.der)?;
+    let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
+    let verifier =
+        Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust.clone()).build()?;
+
+    // Per person: a session. Commit `created.session` before you show its link. This one is in
+    // test mode, which tolerates a document signer that publishes no CRL.
+    let livemode = false;
+    let asked = br#"{"credentials":[{"format":"mso_mdoc","issuer_id":"https://iaca.example",
+        "claims":["family_name","age_over_18"]}]}"#;
+    let request = PresentationRequest::parse(asked, &trust, livemode)?;
+    let tenant = TenantId::new("shop");
+    let created = verifier.create_session(request, tenant, livemode, &mut OsEntropy, now())?;
+    let link = created.session.invitation().qr_code_url;
+
+    // The wallet answers to {base URL}/v1/oid4vp/response/{session id}.
+    let wallet = Wallet::new(sample.document.device_key.clone()).with_mdoc(sample.document);
+    let answer = wallet.answer_uri(&link, now().0)?.form_body();
+
+    // Decide. Status lists and CRLs are asked for last of all, when everything else is good.
+    let response = WalletResponse::new(Some(&answer.content_type), &answer.bytes);
+    let mut verification = verifier.begin(&created.session, response, &mut OsEntropy, now())?;
+    let decision = loop {
+        match verification.step()? {
+            Step::Done(decision) => break decision,
+            // Commit `hold` once; then fetch all needs at once, with your own limits.
+            Step::Need { needs, .. } => {
+                for need in needs {
+                    let body = fetch(&need);
+                    let what = body.as_deref().map_or(Supplied::Unavailable, Supplied::Bytes);
+                    verification.supply(&need, what, now());
+                }
+            }
+            _ => return Err("a step that this program does not know".into()),
+        }
+    };
+
+    // Commit `decision.transition` where the revision still is the old one; then reply.
+    match decision.transition.session.result_at(now()) {
+        Some(result) => println!("verified: {}", result.claims()),
+        None => println!("refused: {:?}", decision.report.error()),
+    }
+    Ok(())
+}
+
+/// A real one pins the connection to an address that it checked, and has a time limit.
+fn fetch(need: &Need) -> Option<Vec<u8>> {
+    println!("would fetch {} as {}", need.uri(), need.accept());
+    None
+}
