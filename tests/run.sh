@@ -110,6 +110,11 @@ node_wallet() {
     cd tests/wallets/node && npm ci --no-audit --no-fund && IDGATE_BIN=$idgate npm test
 }
 
+credo_wallet() {
+    (cd tests/wallets/node && npm ci --no-audit --no-fund) && cd tests/wallets/credo &&
+        npm ci --no-audit --no-fund && IDGATE_BIN=$idgate npm test
+}
+
 python_wallet() {
     local venv=$root/target/venv-wallets
     python3 -m venv "$venv" &&
@@ -158,14 +163,16 @@ fi
 
 step 'core with each back end alone, and none' core_alone || true
 step 'documentation' documentation || true
-step 'interop: sd-jwt-rs as issuer and holder' interop || true
+step 'interop: sd-jwt-rs, isomdl' interop || true
 
 if [ "$built" = yes ]; then
-    step 'wallet: @openid4vc/openid4vp, @sd-jwt (Node)' node_wallet || true
-    step 'wallet: sd-jwt (Python)' python_wallet || true
+    step 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' node_wallet || true
+    step 'wallet: Credo (Node)' credo_wallet || true
+    step 'wallets: sd-jwt, pymdoccbor (Python)' python_wallet || true
 else
-    skip 'wallet: @openid4vc/openid4vp, @sd-jwt (Node)' 'the build failed'
-    skip 'wallet: sd-jwt (Python)' 'the build failed'
+    skip 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' 'the build failed'
+    skip 'wallet: Credo (Node)' 'the build failed'
+    skip 'wallets: sd-jwt, pymdoccbor (Python)' 'the build failed'
 fi
 
 if [ "$long" = yes ]; then

@@ -1,14 +1,18 @@
-//! idgate-core beside independent implementations of SD-JWT, in one build with the `serde_json`
-//! features that those force on everybody.
+//! idgate-core beside independent implementations of SD-JWT and mdoc, in one build with the
+//! `serde_json` features that those force on everybody.
 //!
-//! sd-jwt-rs 0.7.1 issues, holds and verifies here. It is a peer, not an authority: where the two
-//! disagree, `tests/divergences.rs` says why.
+//! sd-jwt-rs 0.7.1 and isomdl 0.2.0 issue, hold and verify here. They are peers, not authorities:
+//! where one disagrees, `tests/divergences.rs` and `tests/mdoc_divergences.rs` say why.
 
 pub mod gate;
+pub mod mdoc_gate;
+pub mod mdoc_peer;
 pub mod peer;
 
 /// The verifier's `client_id` in every case.
 pub const AUDIENCE: &str = "redirect_uri:https://gateway.example/v1/oid4vp/response/ses_interop";
+/// The `response_uri` in every case.
+pub const RESPONSE_URI: &str = "https://gateway.example/v1/oid4vp/response/ses_interop";
 /// The request's nonce in every case.
 pub const NONCE: &str = "n-interop-0123456789";
 /// The issuer in every case.

@@ -14,12 +14,13 @@ const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 30_000
 
 export class Gateway {
-  /** Provisions a tenant, trusts `issuers` and serves. */
-  static async start(issuers) {
+  /** Provisions a tenant, trusts `issuers` and serves; `test`: all of it in test mode. */
+  static async start(issuers, { test = false } = {}) {
     const gateway = new Gateway()
+    gateway.mode = test ? ['--test'] : []
     gateway.dir = await mkdtemp(path.join(os.tmpdir(), 'idgate-wallets-'))
     try {
-      const client = await gateway.command('client', 'create', 'wallet-tests')
+      const client = await gateway.command('client', 'create', 'wallet-tests', ...gateway.mode)
       gateway.apiKey = client.api_key
       for (const issuer of issuers) await gateway.trust(issuer)
       await gateway.serve()
@@ -36,11 +37,12 @@ export class Gateway {
     return JSON.parse(stdout)
   }
 
-  /** Trusts an issuer by its bare key. */
-  async trust({ issuerId, vct, publicJwk }) {
-    const file = path.join(this.dir, 'issuer.jwk.json')
-    await writeFile(file, JSON.stringify(publicJwk))
-    await this.command('trust', 'add', issuerId, '--jwk', file, '--vct', vct)
+  /** Trusts an issuer by its bare key, or by its root certificate. */
+  async trust({ issuerId, vct, publicJwk, rootPem }) {
+    const file = path.join(this.dir, 'issuer')
+    await writeFile(file, rootPem ?? JSON.stringify(publicJwk))
+    const material = rootPem ? ['--root', file] : ['--jwk', file, '--vct', vct]
+    await this.command('trust', 'add', issuerId, ...material, ...this.mode)
   }
 
   /** POST /v1/sessions: the invitation. */

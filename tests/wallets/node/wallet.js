@@ -53,29 +53,34 @@ export class Wallet {
   }
 
   /** Posts the presentations, in the order of the request's descriptors. */
-  async answer(request, presentations, format = 'vc+sd-jwt') {
-    const definition = request.pex.presentation_definition
-    const single = presentations.length === 1
-    const submission = {
-      id: 'submission',
-      definition_id: definition.id,
-      descriptor_map: definition.input_descriptors.map(({ id }, index) => ({
-        id,
-        format,
-        path: single ? '$' : `$[${index}]`,
-      })),
-    }
-    const created = await client.createOpenid4vpAuthorizationResponse({
-      authorizationRequestPayload: request.authorizationRequestPayload,
-      authorizationResponsePayload: {
-        vp_token: single ? presentations[0] : presentations,
-        presentation_submission: submission,
-      },
-    })
-    const { response } = await client.submitOpenid4vpAuthorizationResponse({
-      authorizationRequestPayload: request.authorizationRequestPayload,
-      authorizationResponsePayload: created.authorizationResponsePayload,
-    })
-    return { status: response.status, body: await response.json() }
+  async answer(request, presentations, format) {
+    return postAnswer(request, presentations, format)
   }
+}
+
+/** Posts presentations; `format` is the label of all, instead of what each descriptor names. */
+export async function postAnswer(request, presentations, format) {
+  const definition = request.pex.presentation_definition
+  const single = presentations.length === 1
+  const submission = {
+    id: 'submission',
+    definition_id: definition.id,
+    descriptor_map: definition.input_descriptors.map((descriptor, index) => ({
+      id: descriptor.id,
+      format: format ?? Object.keys(descriptor.format)[0],
+      path: single ? '$' : `$[${index}]`,
+    })),
+  }
+  const created = await client.createOpenid4vpAuthorizationResponse({
+    authorizationRequestPayload: request.authorizationRequestPayload,
+    authorizationResponsePayload: {
+      vp_token: single ? presentations[0] : presentations,
+      presentation_submission: submission,
+    },
+  })
+  const { response } = await client.submitOpenid4vpAuthorizationResponse({
+    authorizationRequestPayload: request.authorizationRequestPayload,
+    authorizationResponsePayload: created.authorizationResponsePayload,
+  })
+  return { status: response.status, body: await response.json() }
 }

@@ -20,13 +20,15 @@ REQUEST_TIMEOUT_SECONDS = 30
 
 
 class Gateway:
-    """Provisions a tenant, trusts issuers and serves."""
+    """Provisions a tenant, trusts issuers and serves; `test`: all of it in test mode."""
 
-    def __init__(self, issuers):
+    def __init__(self, issuers, test=False):
         self.dir = tempfile.mkdtemp(prefix="idgate-wallets-")
         self.process = None
+        self.mode = ("--test",) if test else ()
         try:
-            self.api_key = self.command("client", "create", "wallet-tests")["api_key"]
+            client = self.command("client", "create", "wallet-tests", *self.mode)
+            self.api_key = client["api_key"]
             for issuer in issuers:
                 self.trust(issuer)
             self.url = self._serve()
@@ -41,11 +43,15 @@ class Gateway:
         return json.loads(done.stdout)
 
     def trust(self, issuer):
-        """Trusts an issuer by its bare key."""
-        path = pathlib.Path(self.dir, "issuer.jwk.json")
-        path.write_text(issuer.key.export_public(), encoding="utf-8")
-        vct = ("--vct", issuer.vct)
-        self.command("trust", "add", issuer.issuer_id, "--jwk", str(path), *vct)
+        """Trusts an issuer by its root certificate, or by its bare key."""
+        path = pathlib.Path(self.dir, "issuer")
+        if root_pem := getattr(issuer, "root_pem", None):
+            path.write_text(root_pem, encoding="utf-8")
+            material = ("--root", str(path))
+        else:
+            path.write_text(issuer.key.export_public(), encoding="utf-8")
+            material = ("--jwk", str(path), "--vct", issuer.vct)
+        self.command("trust", "add", issuer.issuer_id, *material, *self.mode)
 
     def create_session(self, request):
         """POST /v1/sessions: the invitation."""

@@ -56,27 +56,32 @@ class Wallet:
 
     def answer(self, request, presentations):
         """Posts the presentations, in the order of the request's descriptors."""
-        single = len(presentations) == 1
-        definition = request["presentation_definition"]
-        descriptor_map = [
-            {
-                "id": descriptor["id"],
-                "format": "vc+sd-jwt",
-                "path": "$" if single else f"$[{index}]",
-            }
-            for index, descriptor in enumerate(definition["input_descriptors"])
-        ]
-        submission = {
-            "id": "submission",
-            "definition_id": definition["id"],
-            "descriptor_map": descriptor_map,
+        return post_answer(request, presentations)
+
+
+def post_answer(request, presentations):
+    """Posts presentations as their descriptors label them."""
+    single = len(presentations) == 1
+    definition = request["presentation_definition"]
+    descriptor_map = [
+        {
+            "id": descriptor["id"],
+            "format": next(iter(descriptor["format"])),
+            "path": "$" if single else f"$[{index}]",
         }
-        fields = {
-            "vp_token": presentations[0] if single else json.dumps(presentations),
-            "presentation_submission": json.dumps(submission),
-            "state": request["state"],
-        }
-        return post_form(request["response_uri"], fields)
+        for index, descriptor in enumerate(definition["input_descriptors"])
+    ]
+    submission = {
+        "id": "submission",
+        "definition_id": definition["id"],
+        "descriptor_map": descriptor_map,
+    }
+    fields = {
+        "vp_token": presentations[0] if single else json.dumps(presentations),
+        "presentation_submission": json.dumps(submission),
+        "state": request["state"],
+    }
+    return post_form(request["response_uri"], fields)
 
 
 def read_request(uri):

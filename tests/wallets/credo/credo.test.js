@@ -1,0 +1,72 @@
+// Credo against a running gateway in test mode, inline profile. The issuers are those of the
+// neighbouring folder: install it first.
+
+import assert from 'node:assert/strict'
+import test, { after, before } from 'node:test'
+import { Authority } from '../node/authority.js'
+import { Gateway } from '../node/gateway.js'
+import { Issuer } from '../node/issuer.js'
+import { MDL, MDL_NAMESPACE, owfMdoc } from '../node/mdoc.js'
+import { Holder } from './holder.js'
+
+let authority, issuer, holder, gateway
+
+before(async () => {
+  authority = await Authority.create('https://iaca.example', 'Utopia')
+  issuer = await Issuer.create({ issuerId: 'https://pid.example', vct: 'urn:example:pid' })
+  holder = await Holder.create()
+  const sdJwtKey = await holder.createKey()
+  const person = { given_name: 'Erika', family_name: 'Mustermann' }
+  const frame = { _sd: ['given_name', 'family_name'] }
+  await holder.storeSdJwtVc(await issuer.issue(sdJwtKey, person, frame), sdJwtKey)
+  const deviceKey = await holder.createKey()
+  const elements = { family_name: 'Mustermann', age_over_18: true, issuing_country: 'UT' }
+  const issued = await owfMdoc.issue(authority, deviceKey.publicJwk, elements)
+  await holder.storeMdoc(issued.encodedForOid4Vci, deviceKey)
+  gateway = await Gateway.start([issuer, authority], { test: true })
+})
+
+after(async () => {
+  await holder?.stop()
+  await gateway?.stop()
+})
+
+const pid = () => ({
+  id: 'pid',
+  format: 'vc+sd-jwt',
+  issuer_id: issuer.issuerId,
+  claims: ['given_name'],
+})
+
+const licence = () => ({
+  id: 'licence',
+  format: 'mso_mdoc',
+  issuer_id: authority.issuerId,
+  doc_type: MDL,
+  namespace: MDL_NAMESPACE,
+  claims: ['family_name', 'age_over_18'],
+})
+
+async function assertVerified(credentials, claims) {
+  const session = await gateway.createSession({ credentials })
+  const { status, body } = await holder.answer(session.qr_code_url)
+  assert.deepEqual({ status, body }, { status: 200, body: { status: 'ok' } })
+  const result = await gateway.session(session.session_id)
+  assert.equal(result.status, 'VERIFIED')
+  assert.deepEqual(result.claims, claims)
+}
+
+const PID_CLAIMS = { given_name: 'Erika' }
+const LICENCE_CLAIMS = { family_name: 'Mustermann', age_over_18: true }
+
+test('an SD-JWT VC', async () => {
+  await assertVerified([pid()], { pid: PID_CLAIMS })
+})
+
+test('an mdoc', async () => {
+  await assertVerified([licence()], { licence: LICENCE_CLAIMS })
+})
+
+test('both in one answer', async () => {
+  await assertVerified([pid(), licence()], { pid: PID_CLAIMS, licence: LICENCE_CLAIMS })
+})

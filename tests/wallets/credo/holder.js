@@ -1,0 +1,114 @@
+// Credo as a whole wallet: it stores credentials, reads a request, picks what answers it and posts
+// the answer. Keys and records live in memory.
+
+import {
+  Agent,
+  InjectionSymbols,
+  Kms,
+  Mdoc,
+  MdocRecord,
+  RecordNotFoundError,
+  SdJwtVcRecord,
+} from '@credo-ts/core'
+import { agentDependencies, NodeInMemoryKeyManagementStorage, NodeKeyManagementService } from '@credo-ts/node'
+import { OpenId4VcModule } from '@credo-ts/openid4vc'
+
+/** Credo's storage, for as long as the process lives; a query is answered by every tag it names. */
+class MemoryStorage {
+  supportsCursorPagination = false
+  records = new Map()
+
+  async save(_context, record) {
+    this.records.set(record.id, record)
+  }
+
+  async update(_context, record) {
+    this.records.set(record.id, record)
+  }
+
+  async delete(_context, record) {
+    this.records.delete(record.id)
+  }
+
+  async deleteById(_context, _recordClass, id) {
+    this.records.delete(id)
+  }
+
+  async getById(_context, recordClass, id) {
+    const record = this.records.get(id)
+    if (record?.type === recordClass.type) return record
+    throw new RecordNotFoundError('no such record', { recordType: recordClass.type })
+  }
+
+  async getAll(_context, recordClass) {
+    return [...this.records.values()].filter((record) => record.type === recordClass.type)
+  }
+
+  async findByQuery(context, recordClass, query) {
+    const records = await this.getAll(context, recordClass)
+    return records.filter((record) => matches(record.getTags(), query))
+  }
+}
+
+function matches(tags, { $and = [], $or, $not, ...simple }) {
+  return (
+    Object.entries(simple).every(([name, value]) => tags[name] === value) &&
+    $and.every((query) => matches(tags, query)) &&
+    (!$or || $or.some((query) => matches(tags, query))) &&
+    !($not && matches(tags, $not))
+  )
+}
+
+export class Holder {
+  static async create() {
+    const holder = new Holder()
+    const storage = new MemoryStorage()
+    const keys = new NodeKeyManagementService(new NodeInMemoryKeyManagementStorage())
+    holder.agent = new Agent({
+      config: { allowInsecureHttpUrls: true, autoUpdateStorageOnStartup: true },
+      dependencies: agentDependencies,
+      modules: {
+        openid4vc: new OpenId4VcModule(),
+        kms: new Kms.KeyManagementModule({ backends: [keys], defaultBackend: keys.backend }),
+        storage: { register: (manager) => manager.registerInstance(InjectionSymbols.StorageService, storage) },
+      },
+    })
+    await holder.agent.initialize()
+    return holder
+  }
+
+  /** A fresh P-256 key: its id, and its public JWK for an issuer. */
+  async createKey() {
+    const { keyId, publicJwk } = await this.agent.kms.createKey({ type: { kty: 'EC', crv: 'P-256' } })
+    const { kty, crv, x, y } = publicJwk
+    return { keyId, publicJwk: { kty, crv, x, y } }
+  }
+
+  async storeSdJwtVc(compactSdJwtVc, { keyId: kmsKeyId }) {
+    const record = new SdJwtVcRecord({ credentialInstances: [{ compactSdJwtVc, kmsKeyId }] })
+    await this.agent.sdJwtVc.store({ record })
+  }
+
+  async storeMdoc(issuerSigned, { keyId }) {
+    const mdoc = Mdoc.fromBase64Url(issuerSigned)
+    mdoc.deviceKeyId = keyId
+    await this.agent.mdoc.store({ record: MdocRecord.fromMdoc(mdoc) })
+  }
+
+  /** Answers the request behind a QR code: the gateway's status and body. */
+  async answer(uri) {
+    const { holder } = this.agent.openid4vc
+    const request = await holder.resolveOpenId4VpAuthorizationRequest(uri)
+    const { credentialsForRequest } = request.presentationExchange
+    const credentials = holder.selectCredentialsForPresentationExchangeRequest(credentialsForRequest)
+    const { serverResponse } = await holder.acceptOpenId4VpAuthorizationRequest({
+      authorizationRequestPayload: request.authorizationRequestPayload,
+      presentationExchange: { credentials },
+    })
+    return serverResponse
+  }
+
+  async stop() {
+    await this.agent.shutdown()
+  }
+}
