@@ -41,6 +41,8 @@ mod mdoc_rules;
 #[cfg(test)]
 mod mutation;
 #[cfg(test)]
+mod mutation_mdoc;
+#[cfg(test)]
 mod operator;
 #[cfg(test)]
 mod pii;

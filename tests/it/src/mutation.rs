@@ -23,13 +23,13 @@ const AUDIENCE: &str = "redirect_uri:https://gateway.example/r";
 const NONCE: &str = "n-0S6_WzA2Mj";
 
 /// How long each target runs; `IDGATE_LONG` stretches it.
-fn budget() -> Duration {
+pub(crate) fn budget() -> Duration {
     let long = std::env::var_os("IDGATE_LONG").is_some();
     Duration::from_secs(if long { 60 } else { 5 })
 }
 
 /// xorshift64*: good enough to choose bytes, and the same everywhere.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
@@ -40,7 +40,7 @@ impl Dice {
     }
 
     /// One to four small changes, by the alphabet of the format or by any byte.
-    fn mutate(&mut self, good: &[u8]) -> Vec<u8> {
+    pub(crate) fn mutate(&mut self, good: &[u8]) -> Vec<u8> {
         const ALPHABET: &[u8] = b"~.=-_{}[]\",:%+&$0A9z";
         let mut bytes = good.to_vec();
         for _ in 0..=self.roll(4) {
