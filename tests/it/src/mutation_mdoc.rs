@@ -62,7 +62,8 @@ fn device_responses() {
         ("birth_date", Cbor::full_date("1984-01-26")),
         ("issuing_country", "UT".into()),
     ];
-    let issued = IssuerSigned::mdl(&elements, &signer.key, &[signer.der.clone()], &device, NOW);
+    let issued =
+        IssuerSigned::mdl(&elements, &signer.key, std::slice::from_ref(&signer.der), &device, NOW);
     let transcript = openid4vp(REQUEST.client_id, REQUEST.nonce, None, REQUEST.response_uri);
     let document = Document::new(issued, &device).prove(&transcript, &DeviceProof::Signature);
     let good = device_response(vec![document]).encode();
