@@ -1,0 +1,124 @@
+//! What the trust store must hold for a request to be taken, and the bounds of long ones.
+
+use super::*;
+
+#[test]
+fn an_issuer_without_entry_is_unknown() {
+    refused(&legacy(json!({"issuer_id": "nobody"})), "unknown_issuer", "issuer_id");
+    refused(&legacy(json!({"issuer_id": ""})), "unknown_issuer", "issuer_id");
+    let body = sd_jwt(json!({"issuer_id": "nobody"}));
+    refused(&body, "unknown_issuer", "credentials[0].issuer_id");
+    let empty = PresentationRequest::parse(
+        sd_jwt(json!({})).to_string().as_bytes(),
+        &TrustSnapshot::default(),
+        false,
+    );
+    assert_eq!(empty.unwrap_err().code, ErrorCode::UnknownIssuer);
+}
+
+#[test]
+fn an_issuer_that_cannot_serve_the_mode_is_unknown() {
+    let body = sd_jwt(json!({"issuer_id": "test-only"}));
+    refused(&body, "unknown_issuer", "credentials[0].issuer_id");
+    assert!(parse(&body.to_string(), false).is_ok());
+    refused(&sd_jwt(json!({"issuer_id": "no-keys"})), "unknown_issuer", "credentials[0].issuer_id");
+}
+
+#[test]
+fn an_mdoc_needs_an_issuer_and_every_rule_is_checked_before() {
+    let issuer = "credentials[0].issuer_id";
+    refused(&mdoc(json!({})), "unknown_issuer", issuer);
+    refused(&mdoc(json!({"doc_type": "eu.europa.ec.eudi.pid.1"})), "unknown_issuer", issuer);
+    refused(&mdoc(json!({"doc_type": "x", "namespace": "y"})), "unknown_issuer", issuer);
+    refused(&legacy(json!({"format": "mso_mdoc"})), "unknown_issuer", "issuer_id");
+    invalid(&mdoc(json!({"doc_type": "x"})), "credentials[0].namespace");
+    for (name, bad) in
+        [("namespace", "a'b"), ("namespace", ""), ("doc_type", "a\\b"), ("doc_type", "a\n")]
+    {
+        invalid(&mdoc(json!({name: bad})), &alloc::format!("credentials[0].{name}"));
+    }
+}
+
+#[test]
+fn a_doc_type_outside_the_accepted_ones_is_refused() {
+    let documents = |changes: Value| mdoc(changed(json!({"issuer_id": "documents"}), changes));
+    invalid(&documents(json!({"doc_type": "org.iso.18013.5.1.mDL"})), "credentials[0].doc_type");
+    invalid(&documents(json!({})), "credentials[0].doc_type");
+    let known = documents(json!({"doc_type": "org.example.doc"}));
+    refused(&known, "unknown_issuer", "credentials[0].issuer_id");
+}
+
+#[test]
+fn two_credentials_of_one_doc_type_cannot_be_expressed() {
+    let mdoc = json!({"format": "mso_mdoc", "issuer_id": "two", "claims": ["a"]});
+    invalid(&json!({"credentials": [mdoc, mdoc]}), "credentials[1].doc_type");
+}
+
+#[test]
+fn an_sd_jwt_id_equal_to_a_doc_type_cannot_be_expressed() {
+    let mdoc = json!({"format": "mso_mdoc", "issuer_id": "two", "claims": ["a"]});
+    let mut body = sd_jwt(json!({"id": "org.iso.18013.5.1.mDL"}));
+    body["credentials"].as_array_mut().unwrap().push(mdoc);
+    invalid(&body, "credentials[0].id");
+}
+
+#[test]
+fn the_legacy_form_needs_default_claims() {
+    invalid(&legacy(json!({"issuer_id": "two"})), "issuer_id");
+}
+
+/// The fixtures' trust with a root of the sample IACA in `issuer`, for tests only or not.
+fn trust_with_root(issuer: &str, test_only: bool) -> TrustSnapshot {
+    use idgate_testkit::{keys::Curve, x509::Identity};
+    let der = Identity::iaca(Curve::P256, crate::request::fixtures::NOW.0).der;
+    let root = crate::trust::TrustAnchor::from_der(&der, crate::trust::RootOrigin::RootFile);
+    let root = root.unwrap();
+    let mut entries: alloc::vec::Vec<_> = trust().entries().cloned().collect();
+    let entry = entries.iter_mut().find(|entry| entry.issuer_id.as_str() == issuer).unwrap();
+    entry.roots = alloc::vec![if test_only { root.for_test_only() } else { root }];
+    entry.default_claims = alloc::vec!["family_name".into()];
+    TrustSnapshot::new(8, entries)
+}
+
+#[test]
+fn an_mdoc_is_served_by_a_root_of_the_mode() {
+    let body = mdoc(json!({"issuer_id": "no-keys"})).to_string();
+    let parse = |trust: &TrustSnapshot, live| {
+        PresentationRequest::parse(body.as_bytes(), trust, live).map_err(|error| error.code)
+    };
+    assert!(parse(&trust_with_root("no-keys", false), true).is_ok());
+    let for_tests = trust_with_root("no-keys", true);
+    assert!(parse(&for_tests, false).is_ok());
+    assert_eq!(parse(&for_tests, true).unwrap_err(), ErrorCode::UnknownIssuer);
+    let mut elsewhere =
+        trust_with_root("no-keys", false).entries().cloned().collect::<alloc::vec::Vec<_>>();
+    elsewhere.iter_mut().for_each(|entry| entry.countries = alloc::vec!["DE".into()]);
+    let elsewhere = TrustSnapshot::new(9, elsewhere);
+    assert_eq!(parse(&elsewhere, true).unwrap_err(), ErrorCode::UnknownIssuer);
+}
+
+#[test]
+fn the_legacy_format_is_what_the_entry_holds() {
+    let format = |issuer: &str| {
+        let body = json!({"issuer_id": issuer}).to_string();
+        let trust = trust_with_root(issuer, false);
+        let request = PresentationRequest::parse(body.as_bytes(), &trust, true).unwrap();
+        request.credentials[0].format
+    };
+    assert_eq!(format("no-keys"), CredentialFormat::Mdoc);
+    assert_eq!(format("two"), CredentialFormat::SdJwtVc, "both");
+    assert_eq!(format("test-only"), CredentialFormat::Mdoc, "its key is for tests");
+}
+
+#[test]
+fn long_arrays_names_paths_and_groups_are_bounded() {
+    let of = |path: &str| format!("credentials[0].{path}");
+    let enumeration = json!({"claim_filters": {"a": {"enum": vec![0; 1001]}}});
+    invalid(&sd_jwt(enumeration), &of("claim_filters.a.enum"));
+    invalid(&sd_jwt(json!({"claims": ["a".repeat(256)]})), &of("claims[0]"));
+    let paths: Vec<_> = (0..11).map(|n| format!("claim_{n}")).collect();
+    invalid(&sd_jwt(json!({"subject_claim_paths": paths})), &of("subject_claim_paths"));
+    let mut body = sd_jwt(json!({}));
+    body["same_subject_groups"] = json!(vec![["x", "y"]; 51]);
+    invalid(&body, "same_subject_groups");
+}

@@ -1,0 +1,92 @@
+//! Rules 1 and 2: the parts of the presentation, and a proof among them.
+
+use super::*;
+
+#[test]
+fn a_good_presentation_is_verified_on_every_curve() {
+    for curve in Curve::ALL {
+        let case = Case::on(curve);
+        let verified = accepted(case.present(&case.credential().issue(&case.issuer)));
+        assert_eq!(verified.claims().as_json(), r#"{"given_name":"Erika"}"#);
+        assert_eq!(verified.facts().alg.name(), curve.alg());
+    }
+}
+
+#[test]
+fn rule_01_tildes_separate_non_empty_parts() {
+    let case = Case::new();
+    let good = case.text(&case.credential().issue(&case.issuer));
+    malformed(case.verify(&good.replace('~', "")));
+    malformed(case.verify(&good.replacen('~', "~~", 1)));
+    malformed(case.verify(&format!("~{good}")));
+    malformed(case.verify(""));
+    malformed(case.verify("~"));
+    malformed(case.verify("~~"));
+    malformed(case.verify(&format!("{good}~x")));
+}
+
+#[test]
+fn rule_01_jwts_have_three_non_empty_parts() {
+    let case = Case::new();
+    let good = case.text(&case.credential().issue(&case.issuer));
+    malformed(case.verify(&good.replacen('.', "", 1)));
+    malformed(case.verify(&good.replacen('.', "..", 1)));
+    malformed(case.verify(&format!(".{good}")));
+    malformed(case.verify(&format!("{good}.")));
+    malformed(case.verify(&format!("{good}.QQ")));
+}
+
+#[test]
+fn rule_01_only_base64url_without_padding() {
+    let case = Case::new();
+    let good = case.text(&case.credential().issue(&case.issuer));
+    for bad in
+        [format!("{good}="), format!("{good} "), format!(" {good}"), good.replacen('~', "=~", 2)]
+    {
+        malformed(case.verify(&bad));
+    }
+    malformed(case.verify(&format!("{{\"payload\":\"{good}\"}}")));
+}
+
+#[test]
+fn rule_01_hostile_sizes_are_refused_in_linear_time() {
+    let case = Case::new();
+    for hostile in
+        ["~".repeat(500_000), ".".repeat(500_000), "A~".repeat(250_000), "[".repeat(500_000)]
+    {
+        assert!(case.verify(&hostile).is_err());
+    }
+    refused(case.verify(&"~".repeat(1 << 20)), Reason::LimitExceeded);
+    refused(case.verify(&".".repeat(1 << 20)), Reason::LimitExceeded);
+    let deep = |text: String| {
+        format!("{}.{}.AAAA~", base64url(b"{\"alg\":\"ES256\"}"), base64url(text.as_bytes()))
+    };
+    let nested = "{\"a\":".repeat(70_000);
+    for nested in [nested, "[".repeat(100_000)] {
+        let verdict = case.verify(&(deep(nested) + "e30.e30.AAAA"));
+        refused(verdict, Reason::LimitExceeded);
+    }
+}
+
+#[test]
+fn rule_01_at_most_4000_disclosures() {
+    let case = Case::new();
+    let issued = case.credential().issue(&case.issuer);
+    let shown = |count: usize| {
+        let mut text = issued.jwt.clone();
+        text.push_str(&"~W10".repeat(count));
+        text + "~e30.e30.AAAA"
+    };
+    refused(case.verify(&shown(4001)), Reason::LimitExceeded);
+    assert_ne!(case.verify(&shown(4000)).err(), Some(Reason::LimitExceeded));
+}
+
+#[test]
+fn rule_02_key_binding_is_never_optional() {
+    let case = Case::new();
+    let shown = Presentation::whole(&case.credential().issue(&case.issuer));
+    refused(case.verify(&present(&shown, None)), Reason::HolderBindingMissing);
+    let bearer = case.credential().without("cnf").issue(&case.issuer);
+    let shown = Presentation::whole(&bearer);
+    refused(case.verify(&present(&shown, None)), Reason::HolderBindingMissing);
+}
