@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
     /// The elements inside of the one `tag` element that `input` consists of.
     pub(crate) fn within(input: &'a [u8], tag: u8) -> Option<Self> {
         let mut outer = Self::new(input);
-        let inner = outer.expect(tag)?;
+        let inner = outer.element(tag)?;
         outer.is_empty().then(|| Self::new(inner.content))
     }
 
@@ -69,13 +69,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The next element, which must have this tag.
-    pub(crate) fn expect(&mut self, tag: u8) -> Option<Tlv<'a>> {
+    pub(crate) fn element(&mut self, tag: u8) -> Option<Tlv<'a>> {
         self.next().filter(|tlv| tlv.tag == tag)
     }
 
     /// The elements inside the next one, which must have this tag.
     pub(crate) fn enter(&mut self, tag: u8) -> Option<Self> {
-        self.expect(tag).map(|tlv| Self::new(tlv.content))
+        self.element(tag).map(|tlv| Self::new(tlv.content))
     }
 
     /// The next element if it has this tag.
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
 
     /// The next element, a non-negative INTEGER, as big-endian bytes without leading zeros.
     pub(crate) fn unsigned(&mut self) -> Option<&'a [u8]> {
-        let content = self.expect(INTEGER)?.content;
+        let content = self.element(INTEGER)?.content;
         let negative = content.first()? & 0x80 != 0;
         (!negative).then(|| without_leading_zeros(content))
     }
@@ -119,10 +119,10 @@ mod tests {
     #[test]
     fn keeps_content_and_raw_bytes_apart() {
         let mut reader = Reader::new(b"\x02\x01\x05\x30\x03\x06\x01\x2a\x04\x00");
-        let integer = reader.expect(INTEGER).unwrap();
+        let integer = reader.element(INTEGER).unwrap();
         assert_eq!((integer.content, integer.raw), (&b"\x05"[..], &b"\x02\x01\x05"[..]));
         assert_eq!(reader.optional(SET), None);
-        assert_eq!(reader.enter(SEQUENCE).unwrap().expect(OID).unwrap().content, b"\x2a");
+        assert_eq!(reader.enter(SEQUENCE).unwrap().element(OID).unwrap().content, b"\x2a");
         assert_eq!(reader.next().unwrap().content, b"");
         assert!(reader.is_empty());
         assert_eq!(reader.next(), None);

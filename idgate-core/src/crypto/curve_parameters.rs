@@ -84,14 +84,14 @@ impl<'a> Explicit<'a> {
         let mut domain = Reader::new(domain);
         domain.unsigned()?;
         let mut field = domain.enter(der::SEQUENCE)?;
-        if field.expect(der::OID)?.content != PRIME_FIELD {
+        if field.element(der::OID)?.content != PRIME_FIELD {
             return None;
         }
         let p = field.unsigned()?;
         let mut curve = domain.enter(der::SEQUENCE)?;
-        let a = without_leading_zeros(curve.expect(der::OCTET_STRING)?.content);
-        let b = without_leading_zeros(curve.expect(der::OCTET_STRING)?.content);
-        let base = domain.expect(der::OCTET_STRING)?.content;
+        let a = without_leading_zeros(curve.element(der::OCTET_STRING)?.content);
+        let b = without_leading_zeros(curve.element(der::OCTET_STRING)?.content);
+        let base = domain.element(der::OCTET_STRING)?.content;
         let n = domain.unsigned()?;
         let cofactor = if domain.is_empty() { None } else { Some(domain.unsigned()?) };
         Some(Self { p, a, b, base, n, cofactor })

@@ -54,11 +54,11 @@ impl IssuerKey {
     /// It is malformed, or of a kind or curve that is not supported.
     pub(crate) fn from_spki(spki: &[u8]) -> Result<Self, UnusableKey> {
         let mut spki = Reader::within(spki, der::SEQUENCE).ok_or(MALFORMED)?;
-        let algorithm = spki.expect(der::SEQUENCE).ok_or(MALFORMED)?.content;
-        let bits = spki.expect(der::BIT_STRING).ok_or(MALFORMED)?.content;
+        let algorithm = spki.element(der::SEQUENCE).ok_or(MALFORMED)?.content;
+        let bits = spki.element(der::BIT_STRING).ok_or(MALFORMED)?.content;
         let bits = der::whole_bytes(bits).ok_or(MALFORMED)?;
         let mut algorithm = Reader::new(algorithm);
-        let oid = algorithm.expect(der::OID).ok_or(MALFORMED)?.content;
+        let oid = algorithm.element(der::OID).ok_or(MALFORMED)?.content;
         match oid {
             EC_PUBLIC_KEY => {
                 let parameters = algorithm.next().ok_or(MALFORMED)?.raw;

@@ -45,7 +45,7 @@ impl SignatureAlgorithm {
     /// From a whole AlgorithmIdentifier.
     pub(crate) fn from_identifier(identifier: &[u8]) -> Option<Self> {
         let mut identifier = Reader::within(identifier, der::SEQUENCE)?;
-        let oid = identifier.expect(der::OID)?.content;
+        let oid = identifier.element(der::OID)?.content;
         let parameters = if identifier.is_empty() { None } else { Some(identifier.next()?.raw) };
         if identifier.is_empty() { Self::new(oid, parameters) } else { None }
     }
@@ -120,12 +120,12 @@ pub(crate) fn hash_from_oid(oid: &[u8]) -> Option<HashAlg> {
 
 /// RSASSA-PSS-params (RFC 4055 3.1). The defaults of both hashes are SHA-1, so both must be there.
 fn pss(mut parameters: Reader<'_>) -> Option<SignatureAlgorithm> {
-    let hash = parameters.expect(der::context(0))?.content;
-    let hash = hash_from_oid(Reader::new(hash).enter(der::SEQUENCE)?.expect(der::OID)?.content)?;
-    let mask = parameters.expect(der::context(1))?.content;
+    let hash = parameters.element(der::context(0))?.content;
+    let hash = hash_from_oid(Reader::new(hash).enter(der::SEQUENCE)?.element(der::OID)?.content)?;
+    let mask = parameters.element(der::context(1))?.content;
     let mut mask = Reader::new(mask).enter(der::SEQUENCE)?;
-    let is_mgf1 = mask.expect(der::OID)?.content == MGF1;
-    let mask_hash = hash_from_oid(mask.enter(der::SEQUENCE)?.expect(der::OID)?.content)?;
+    let is_mgf1 = mask.element(der::OID)?.content == MGF1;
+    let mask_hash = hash_from_oid(mask.enter(der::SEQUENCE)?.element(der::OID)?.content)?;
     let salt_len = match parameters.optional(der::context(2)) {
         Some(salt) => small(salt.content)?,
         None => 20,

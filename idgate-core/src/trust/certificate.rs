@@ -180,7 +180,7 @@ impl<'a> Certificate<'a> {
         let mut usages = Reader::within(value, der::SEQUENCE)?;
         let mut oids = Vec::new();
         while !usages.is_empty() {
-            oids.push(usages.expect(der::OID)?.content);
+            oids.push(usages.element(der::OID)?.content);
         }
         Some(oids)
     }
@@ -233,9 +233,9 @@ pub(crate) fn is_within(not_before: UnixMillis, not_after: UnixMillis, now: Unix
 /// TBSCertificate and AlgorithmIdentifier as they stand, and the signature's content.
 fn parts(certificate: &[u8]) -> Option<[&[u8]; 3]> {
     let mut reader = Reader::within(certificate, der::SEQUENCE)?;
-    let tbs = reader.expect(der::SEQUENCE)?.raw;
-    let algorithm = reader.expect(der::SEQUENCE)?.raw;
-    let signature = reader.expect(der::BIT_STRING)?.content;
+    let tbs = reader.element(der::SEQUENCE)?.raw;
+    let algorithm = reader.element(der::SEQUENCE)?.raw;
+    let signature = reader.element(der::BIT_STRING)?.content;
     reader.is_empty().then_some([tbs, algorithm, signature])
 }
 
@@ -243,8 +243,8 @@ fn parts(certificate: &[u8]) -> Option<[&[u8]; 3]> {
 fn inner_algorithm(tbs: &[u8]) -> Option<&[u8]> {
     let mut reader = Reader::within(tbs, der::SEQUENCE)?;
     reader.optional(der::context(0));
-    reader.expect(der::INTEGER)?;
-    Some(reader.expect(der::SEQUENCE)?.raw)
+    reader.element(der::INTEGER)?;
+    Some(reader.element(der::SEQUENCE)?.raw)
 }
 
 /// Quadratic in what is bounded by the certificate's size and in practice ten.

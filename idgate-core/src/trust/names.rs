@@ -73,7 +73,7 @@ impl<'a> Iterator for Rdn<'a> {
             return None;
         }
         let attribute = self.0.enter(der::SEQUENCE).and_then(|mut attribute| {
-            let oid = attribute.expect(der::OID)?.content;
+            let oid = attribute.element(der::OID)?.content;
             let value = attribute.next()?;
             attribute.is_empty().then_some(Attribute { oid, value })
         });

@@ -53,7 +53,7 @@ fn der_elements(file: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut reader = Reader::new(file);
     let mut elements = Vec::new();
     while !reader.is_empty() {
-        elements.push(reader.expect(der::SEQUENCE)?.raw.to_vec());
+        elements.push(reader.element(der::SEQUENCE)?.raw.to_vec());
     }
     Some(elements)
 }

@@ -33,7 +33,7 @@ impl<'a> Parser<'_, 'a> {
         }
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), JsonError> {
+    fn consume(&mut self, byte: u8) -> Result<(), JsonError> {
         if self.peek() == Some(byte) {
             self.at += 1;
             return Ok(());
@@ -88,14 +88,14 @@ impl<'a> Parser<'_, 'a> {
                     self.skip_space();
                     self.string()?;
                     self.skip_space();
-                    self.expect(b':')?;
+                    self.consume(b':')?;
                 }
                 self.value(depth + 1)?;
                 self.skip_space();
                 if self.peek() == Some(b',') {
                     self.at += 1;
                 } else {
-                    self.expect(close)?;
+                    self.consume(close)?;
                     break;
                 }
             }
@@ -128,7 +128,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     fn string(&mut self) -> Result<(), JsonError> {
-        self.expect(b'"')?;
+        self.consume(b'"')?;
         let start = self.at;
         let mut escaped = false;
         loop {
@@ -155,8 +155,8 @@ impl<'a> Parser<'_, 'a> {
             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(()),
             b'u' => match self.hex4()? {
                 0xd800..=0xdbff => {
-                    self.expect(b'\\')?;
-                    self.expect(b'u')?;
+                    self.consume(b'\\')?;
+                    self.consume(b'u')?;
                     let low = self.hex4()?;
                     if (0xdc00..=0xdfff).contains(&low) { Ok(()) } else { Err(JsonError::Syntax) }
                 }

@@ -66,9 +66,9 @@ impl<'a> ParsedCrl<'a> {
     /// CertificateList (RFC 5280 5.1).
     pub(super) fn parse(der: &'a [u8]) -> Result<Self, CrlError> {
         let mut outer = Reader::within(der, der::SEQUENCE).ok_or(NOT_A_CRL)?;
-        let tbs = outer.expect(der::SEQUENCE).ok_or(NOT_A_CRL)?;
-        let algorithm = outer.expect(der::SEQUENCE).ok_or(NOT_A_CRL)?;
-        let signature = outer.expect(der::BIT_STRING).ok_or(NOT_A_CRL)?;
+        let tbs = outer.element(der::SEQUENCE).ok_or(NOT_A_CRL)?;
+        let algorithm = outer.element(der::SEQUENCE).ok_or(NOT_A_CRL)?;
+        let signature = outer.element(der::BIT_STRING).ok_or(NOT_A_CRL)?;
         let signature = der::whole_bytes(signature.content).ok_or(NOT_A_CRL)?;
         if !outer.is_empty() {
             return Err(NOT_A_CRL);
@@ -80,10 +80,10 @@ impl<'a> ParsedCrl<'a> {
         if version.content != [1] {
             return Err(CrlError("is not of version 2"));
         }
-        if list.expect(der::SEQUENCE).ok_or(NOT_A_CRL)?.raw != algorithm.raw {
+        if list.element(der::SEQUENCE).ok_or(NOT_A_CRL)?.raw != algorithm.raw {
             return Err(CrlError("names two different signature algorithms"));
         }
-        let issuer = list.expect(der::SEQUENCE).ok_or(NOT_A_CRL)?.raw;
+        let issuer = list.element(der::SEQUENCE).ok_or(NOT_A_CRL)?.raw;
         let this_update = list.next().and_then(time).ok_or(NOT_A_CRL)?;
         let next_update = next_update(&mut list)?;
         let revoked = match list.optional(der::SEQUENCE) {
@@ -101,7 +101,7 @@ impl<'a> ParsedCrl<'a> {
             issuer,
             this_update,
             next_update,
-            algorithm: algorithm.expect(der::OID).ok_or(NOT_A_CRL)?.content,
+            algorithm: algorithm.element(der::OID).ok_or(NOT_A_CRL)?.content,
             parameters: algorithm.next().map(|parameters| parameters.raw),
             signature,
             authority_key,
@@ -133,14 +133,14 @@ fn revoked<'a>(mut entries: Reader<'a>) -> Result<Vec<&'a [u8]>, CrlError> {
     let mut serials = Vec::new();
     while !entries.is_empty() {
         let mut entry = entries.enter(der::SEQUENCE).ok_or(NOT_A_CRL)?;
-        let serial = entry.expect(der::INTEGER).ok_or(NOT_A_CRL)?.content;
+        let serial = entry.element(der::INTEGER).ok_or(NOT_A_CRL)?.content;
         if serial.is_empty() {
             return Err(NOT_A_CRL);
         }
         entry.next().and_then(time).ok_or(NOT_A_CRL)?;
         let stands = match entry.is_empty() {
             true => true,
-            false => entry_stands(entry.expect(der::SEQUENCE).ok_or(NOT_A_CRL)?)?,
+            false => entry_stands(entry.element(der::SEQUENCE).ok_or(NOT_A_CRL)?)?,
         };
         if !entry.is_empty() {
             return Err(NOT_A_CRL);
@@ -210,19 +210,19 @@ fn extensions<'a>(found: Tlv<'a>) -> Result<Vec<Extension<'a>>, CrlError> {
 }
 
 fn extension<'a>(mut inner: Reader<'a>) -> Option<Extension<'a>> {
-    let oid = inner.expect(der::OID)?.content;
+    let oid = inner.element(der::OID)?.content;
     let critical = match inner.optional(der::BOOLEAN) {
         None => false,
         Some(flag) => *flag.content.first()? != 0,
     };
-    let value = inner.expect(der::OCTET_STRING)?.content;
+    let value = inner.element(der::OCTET_STRING)?.content;
     inner.is_empty().then_some(Extension { oid, critical, value })
 }
 
 /// The one element that `input` consists of.
 fn sole(input: &[u8], tag: u8) -> Result<Tlv<'_>, CrlError> {
     let mut reader = Reader::new(input);
-    reader.expect(tag).filter(|_| reader.is_empty()).ok_or(NOT_A_CRL)
+    reader.element(tag).filter(|_| reader.is_empty()).ok_or(NOT_A_CRL)
 }
 
 /// `keyIdentifier [0]` (RFC 5280 4.2.1.1).

@@ -53,7 +53,7 @@ impl<'a> SignedData<'a> {
 
     fn read(file: &'a [u8]) -> Option<Self> {
         let mut content_info = Reader::within(file, der::SEQUENCE)?;
-        if content_info.expect(der::OID)?.content != SIGNED_DATA {
+        if content_info.element(der::OID)?.content != SIGNED_DATA {
             return None;
         }
         let mut wrapper = content_info.enter(der::context(0))?;
@@ -61,10 +61,10 @@ impl<'a> SignedData<'a> {
         if signed.unsigned()? != [3] {
             return None;
         }
-        signed.expect(der::SET)?;
+        signed.element(der::SET)?;
         let mut encapsulated = signed.enter(der::SEQUENCE)?;
-        let content_type = encapsulated.expect(der::OID)?.content;
-        let content = encapsulated.enter(der::context(0))?.expect(der::OCTET_STRING)?.content;
+        let content_type = encapsulated.element(der::OID)?.content;
+        let content = encapsulated.enter(der::context(0))?.element(der::OCTET_STRING)?.content;
         let mut certificates = Vec::new();
         if let Some(set) = signed.optional(der::context(0)) {
             let mut set = Reader::new(set.content);
@@ -86,10 +86,10 @@ impl<'a> SignerInfo<'a> {
     fn read(mut info: Reader<'a>) -> Option<Self> {
         info.unsigned()?;
         let identifier = info.next()?;
-        let digest = info.enter(der::SEQUENCE)?.expect(der::OID)?.content;
-        let signed_attributes = info.expect(der::context(0))?;
-        let algorithm = info.expect(der::SEQUENCE)?.raw;
-        let signature = info.expect(der::OCTET_STRING)?.content;
+        let digest = info.enter(der::SEQUENCE)?.element(der::OID)?.content;
+        let signed_attributes = info.element(der::context(0))?;
+        let algorithm = info.element(der::SEQUENCE)?.raw;
+        let signature = info.element(der::OCTET_STRING)?.content;
         let attributes = Attributes::read(signed_attributes.content)?;
         Some(Self {
             signing_time: attributes.signing_time,
@@ -139,7 +139,7 @@ impl<'a> SignerInfo<'a> {
 
     /// A bare rsaEncryption means PKCS#1 v1.5 with the digest's hash (RFC 3370 3.2).
     fn signature_algorithm(&self, hash: HashAlg) -> Option<SignatureAlgorithm> {
-        let oid = Reader::within(self.algorithm, der::SEQUENCE)?.expect(der::OID)?.content;
+        let oid = Reader::within(self.algorithm, der::SEQUENCE)?.element(der::OID)?.content;
         if oid == RSA_ENCRYPTION {
             return Some(SignatureAlgorithm::RsaPkcs1(hash));
         }
@@ -155,7 +155,7 @@ impl<'a> SignerInfo<'a> {
         }
         let mut identifier = Reader::new(self.identifier.content);
         let issuer = identifier.next().map(|issuer| issuer.raw);
-        let serial = identifier.expect(der::INTEGER).map(|serial| serial.content);
+        let serial = identifier.element(der::INTEGER).map(|serial| serial.content);
         issuer == Some(certificate.issuer().as_raw()) && serial == Some(certificate.serial())
     }
 }
@@ -174,15 +174,15 @@ impl<'a> Attributes<'a> {
         let mut attributes = Self::default();
         while !set.is_empty() {
             let mut attribute = set.enter(der::SEQUENCE)?;
-            let oid = attribute.expect(der::OID)?.content;
+            let oid = attribute.element(der::OID)?.content;
             let mut values = attribute.enter(der::SET)?;
             let is_repeated = match oid {
                 CONTENT_TYPE => {
-                    attributes.content_type.replace(values.expect(der::OID)?.content).is_some()
+                    attributes.content_type.replace(values.element(der::OID)?.content).is_some()
                 }
                 MESSAGE_DIGEST => attributes
                     .message_digest
-                    .replace(values.expect(der::OCTET_STRING)?.content)
+                    .replace(values.element(der::OCTET_STRING)?.content)
                     .is_some(),
                 SIGNING_TIME => {
                     attributes.signing_time.replace(instant(values.next()?.raw)?).is_some()
