@@ -47,19 +47,28 @@ pub fn verify_sd_jwt_vc(
     expected: &Expected<'_>,
     report: &mut CredentialReport,
 ) -> Result<VerifiedCredential, VerifyError> {
-    let result =
-        verify_presentation(provider, presentation, expected, report).and_then(|mut credential| {
-            let context = StatusContext {
-                provider,
-                issuer: expected.issuer,
-                trust_version: 0,
-                livemode: expected.livemode,
-                format: CredentialFormat::SdJwtVc,
-                now: expected.now,
-            };
-            let inquiry = Inquiry::open(core::mem::take(&mut credential.published), &context)?;
-            settle(credential, &inquiry, report)
-        });
+    let awaiting = verify_presentation(provider, presentation, expected, report);
+    let context = StatusContext {
+        provider,
+        issuer: expected.issuer,
+        trust_version: 0,
+        livemode: expected.livemode,
+        format: CredentialFormat::SdJwtVc,
+        now: expected.now,
+    };
+    conclude(awaiting, &context, report)
+}
+
+/// Outside a session nothing is fetched: the status is settled from what the trust entry holds.
+pub(super) fn conclude(
+    awaiting: Result<AwaitingStatus, VerifyError>,
+    context: &StatusContext<'_>,
+    report: &mut CredentialReport,
+) -> Result<VerifiedCredential, VerifyError> {
+    let result = awaiting.and_then(|mut credential| {
+        let inquiry = Inquiry::open(core::mem::take(&mut credential.published), context)?;
+        settle(credential, &inquiry, report)
+    });
     if let Err(error) = &result {
         report.failed = Some(error.clone());
     }

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 
 pub use self::expected::{ExpectedMdoc, MdocRequest};
 use super::check::{Check, CredentialReport};
-use super::evaluate::settle;
+use super::evaluate::conclude;
 use super::proof::{
     AwaitingStatus, CredentialFacts, DisclosuresBound, IssuerAuthenticated, Trust,
     VerifiedCredential, WithinValidity,
@@ -35,7 +35,7 @@ use crate::formats::mdoc::{
 };
 use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
 use crate::request::CredentialFormat;
-use crate::status::{Inquiry, Published, PublishedStatus, SignerStatus, StatusContext};
+use crate::status::{Published, PublishedStatus, SignerStatus, StatusContext};
 use crate::trust::certificate::is_within;
 use crate::trust::path::{VerifiedPath, authenticate_chain};
 
@@ -53,23 +53,16 @@ pub fn verify_mdoc(
     expected: &ExpectedMdoc<'_>,
     report: &mut CredentialReport,
 ) -> Result<VerifiedCredential, VerifyError> {
-    let result =
-        verify_document(provider, device_response, expected, report).and_then(|mut credential| {
-            let context = StatusContext {
-                provider,
-                issuer: expected.issuer,
-                trust_version: 0,
-                livemode: expected.livemode,
-                format: CredentialFormat::Mdoc,
-                now: expected.now,
-            };
-            let inquiry = Inquiry::open(core::mem::take(&mut credential.published), &context)?;
-            settle(credential, &inquiry, report)
-        });
-    if let Err(error) = &result {
-        report.failed = Some(error.clone());
-    }
-    result
+    let awaiting = verify_document(provider, device_response, expected, report);
+    let context = StatusContext {
+        provider,
+        issuer: expected.issuer,
+        trust_version: 0,
+        livemode: expected.livemode,
+        format: CredentialFormat::Mdoc,
+        now: expected.now,
+    };
+    conclude(awaiting, &context, report)
 }
 
 /// Everything but the status, of a DeviceResponse as OpenID4VP carries it (OpenID4VP B.2.5).
