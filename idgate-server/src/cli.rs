@@ -10,6 +10,7 @@ use std::sync::Arc;
 use clap::{Arg, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::admin::client::{self, ClientCommand};
+use crate::admin::keys::{self, KeysCommand};
 use crate::admin::trust::{self, TrustCommand};
 use crate::admin::verify::{self, VerifyOptions};
 use crate::admin::{Failure, Output, settings};
@@ -53,6 +54,9 @@ enum Command {
     /// Say which issuers are trusted, for what
     #[command(subcommand)]
     Trust(TrustCommand),
+    /// Rotate the gateway's signing key
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Look at the settings
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -169,6 +173,10 @@ fn run_command(
         Command::Trust(command) => {
             let mut store = open_directory(&settings, command.creates())?;
             trust::run(command, &mut store, now)
+        }
+        Command::Keys(command) => {
+            let mut store = open_directory(&settings, false)?;
+            keys::run(&command, &mut store, now)
         }
         Command::Config(ConfigCommand::Check) => {
             Ok(settings::check(&settings, &Config::new(&settings)?))

@@ -10,6 +10,7 @@ pub mod clock;
 pub mod config;
 pub mod demo;
 pub mod entropy;
+pub mod gateway_key;
 pub mod http;
 pub mod log;
 pub mod seal;

@@ -1,6 +1,7 @@
 //! Operator commands. Each works on the data directory, beside a running server or without one.
 
 pub mod client;
+pub mod keys;
 pub mod settings;
 pub mod trust;
 pub mod verify;

@@ -12,7 +12,8 @@ use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
 
 use crate::api_key::ApiKey;
 use crate::entropy::OsEntropy;
-use crate::store::{Caller, Committed, Store, StoreError, Write};
+use crate::gateway_key::{GatewayKey, GatewayKeys};
+use crate::store::{Caller, Committed, GatewayKeyStore, Store, StoreError, Write};
 
 /// The base point of P-256: a key on the curve.
 const X: [u8; 32] = [
@@ -42,6 +43,7 @@ pub(crate) enum Mood {
 pub(crate) struct MemoryStore {
     inner: Mutex<Inner>,
     trust: Mutex<Arc<TrustSnapshot>>,
+    gateway_keys: Arc<GatewayKeys>,
 }
 
 #[derive(Default)]
@@ -54,7 +56,9 @@ struct Inner {
 /// Trusts one issuer, `issuer`, whose legacy form asks for `given_name`.
 impl Default for MemoryStore {
     fn default() -> Self {
-        Self { inner: Mutex::default(), trust: Mutex::new(one_issuer()) }
+        let active = Arc::new(GatewayKey::generate().unwrap().0);
+        let gateway_keys = Arc::new(GatewayKeys { version: 1, active, retired: Vec::new() });
+        Self { inner: Mutex::default(), trust: Mutex::new(one_issuer()), gateway_keys }
     }
 }
 
@@ -112,6 +116,12 @@ impl MemoryStore {
             Mood::Broken => Err(StoreError::Failed("broken".into())),
             _ => Ok(session),
         }
+    }
+}
+
+impl GatewayKeyStore for MemoryStore {
+    fn gateway_keys(&self) -> Result<Arc<GatewayKeys>, StoreError> {
+        Ok(self.gateway_keys.clone())
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod claims;
 mod directory;
+mod gateway_keys;
 mod keys;
 mod operator;
 mod readers;
@@ -23,6 +24,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 
 pub use self::directory::exposed;
+pub use self::gateway_keys::{GatewayKeyRecord, GatewayKeyStore};
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::operator::OperatorStore;
 pub use self::sqlite::{SqliteStore, StoreOptions};
@@ -89,7 +91,7 @@ impl From<Unsealable> for StoreError {
 }
 
 /// The use cases of a running gateway.
-pub trait Store: Send + Sync {
+pub trait Store: GatewayKeyStore + Send + Sync {
     /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
     /// counts at once. `digest` is the SHA-256 of the key.
     fn authenticate(

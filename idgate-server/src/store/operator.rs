@@ -15,8 +15,8 @@ use crate::seal::{InstanceKey, Sealer};
 /// Clients and trust of one data directory.
 #[derive(Debug)]
 pub struct OperatorStore {
-    main: Connection,
-    sealer: Sealer,
+    pub(super) main: Connection,
+    pub(super) sealer: Sealer,
 }
 
 impl OperatorStore {

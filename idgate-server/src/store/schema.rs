@@ -18,6 +18,7 @@ pub(super) struct Migration {
 pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, sql: include_str!("migrations/0001_initial.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_x509_trust.sql") },
+    Migration { number: 3, sql: include_str!("migrations/0003_gateway_keys.sql") },
 ];
 
 const PRAGMAS: &str = "

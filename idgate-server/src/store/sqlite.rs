@@ -19,9 +19,11 @@ use super::readers::Readers;
 use super::sessions::Prepared;
 use super::writer::Writer;
 use super::{
-    Caller, Committed, Store, StoreError, Write, claims, directory, keys, schema, sessions, trust,
+    Caller, Committed, Store, StoreError, Write, claims, directory, gateway_keys, keys, schema,
+    sessions, trust,
 };
 use crate::config::Environment;
+use crate::gateway_key::GatewayKeys;
 use crate::seal::{InstanceKey, Sealer};
 
 /// How often the use of a key is stored.
@@ -39,10 +41,11 @@ pub struct StoreOptions<'a> {
 /// The store of one gateway on one data directory.
 pub struct SqliteStore {
     writer: Writer,
-    readers: Readers,
-    sealer: Arc<Sealer>,
+    pub(super) readers: Readers,
+    pub(super) sealer: Arc<Sealer>,
     pinned_live: bool,
     trust: Mutex<Option<Arc<TrustSnapshot>>>,
+    pub(super) gateway_keys: Mutex<Option<Arc<GatewayKeys>>>,
     /// When the use of each key was last stored.
     touched: Mutex<HashMap<String, UnixMillis>>,
     /// Dropped last: the directory is free again when everything is written.
@@ -67,8 +70,9 @@ impl SqliteStore {
         claims::remove_due(&claims, now)?;
         empty_log(&claims)?;
         let sealer = Sealer::new(&directory::instance_key(dir, options.instance_key)?)?;
-        let main = schema::open_main(dir)?;
+        let mut main = schema::open_main(dir)?;
         directory::check_key(&main, &sealer)?;
+        gateway_keys::ensure(&mut main, &sealer, now)?;
         claims::remove_orphans(&claims, &main)?;
         empty_log(&claims)?;
         let cores = available_parallelism().map_or(1, usize::from);
@@ -78,6 +82,7 @@ impl SqliteStore {
             sealer: Arc::new(sealer),
             pinned_live: options.environment == Environment::Development,
             trust: Mutex::new(None),
+            gateway_keys: Mutex::new(None),
             touched: Mutex::new(HashMap::new()),
             _lock: lock,
         })

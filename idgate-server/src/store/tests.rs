@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod erasure;
+mod gateway_keys;
 
 use std::path::Path;
 

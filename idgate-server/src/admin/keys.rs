@@ -1,0 +1,115 @@
+//! `idgate keys`
+
+use std::fmt::Write as _;
+
+use clap::Subcommand;
+use idgate_core::time::UnixMillis;
+use serde_json::{Value, json};
+
+use super::{Failure, Output};
+use crate::store::{GatewayKeyRecord, OperatorStore};
+
+/// Commands on the gateway's signing keys.
+#[derive(Debug, Subcommand)]
+pub enum KeysCommand {
+    /// List the keys; the first signs
+    List,
+    /// Make a new signing key; the old one stays published while sessions made with it live
+    Rotate,
+}
+
+/// Carries out `command`.
+///
+/// # Errors
+/// Nothing was changed; the failure says why.
+pub fn run(
+    command: &KeysCommand,
+    store: &mut OperatorStore,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    match command {
+        KeysCommand::List => list(store, now),
+        KeysCommand::Rotate => rotate(store, now),
+    }
+}
+
+fn list(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
+    let keys = store.gateway_keys()?;
+    let text = keys.iter().fold(String::new(), |mut text, key| {
+        let _ = writeln!(text, "{}  {}  {}", key.id, key.created_at, state(key, now));
+        text
+    });
+    let rows: Vec<Value> = keys.iter().map(|key| row(key, now)).collect();
+    let mut output = Output::new(json!({ "keys": rows }), text);
+    if keys.is_empty() {
+        output.warnings.push("there is no key yet; the first `idgate serve` makes one".into());
+    }
+    Ok(output)
+}
+
+fn rotate(store: &mut OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
+    store.rotate_gateway_key(now)?;
+    let keys = store.gateway_keys()?;
+    let (new, old) = (keys.first(), keys.get(1));
+    let mut text = String::new();
+    if let Some(new) = new {
+        let _ = writeln!(text, "{} signs from now on", new.id);
+    }
+    if let Some(old) = old {
+        let _ = writeln!(text, "{} signs no more; {}", old.id, state(old, now));
+    }
+    let json = json!({
+        "key": new.map(|key| row(key, now)),
+        "retired": old.map(|key| row(key, now)),
+    });
+    Ok(Output::new(json, text))
+}
+
+fn is_published(key: &GatewayKeyRecord, now: UnixMillis) -> bool {
+    key.published_until.is_none_or(|until| until > now)
+}
+
+fn state(key: &GatewayKeyRecord, now: UnixMillis) -> String {
+    match key.published_until {
+        None => "signs".into(),
+        Some(until) if until > now => format!("published until {until}"),
+        Some(until) => format!("no longer published since {until}"),
+    }
+}
+
+fn row(key: &GatewayKeyRecord, now: UnixMillis) -> Value {
+    json!({
+        "id": key.id,
+        "created_at": key.created_at.to_string(),
+        "retired_at": key.retired_at.map(|at| at.to_string()),
+        "published_until": key.published_until.map(|at| at.to_string()),
+        "signs": key.retired_at.is_none(),
+        "published": is_published(key, now),
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
+
+    #[test]
+    fn rotate_names_both_keys_and_list_shows_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = OperatorStore::open(dir.path(), None).unwrap();
+        let none = list(&store, NOW).unwrap();
+        assert_eq!((&none.json, none.warnings.len()), (&json!({ "keys": [] }), 1));
+        let first = rotate(&mut store, NOW).unwrap().json;
+        assert_eq!(first["retired"], Value::Null);
+        let second = rotate(&mut store, NOW.plus(5)).unwrap().json;
+        assert_eq!(second["retired"]["id"], first["key"]["id"]);
+        assert_eq!(second["retired"]["retired_at"], NOW.plus(5).to_string());
+        let listed = list(&store, NOW.plus(5)).unwrap();
+        let keys = listed.json["keys"].as_array().unwrap();
+        assert_eq!((&keys[0]["id"], &keys[0]["signs"]), (&second["key"]["id"], &json!(true)));
+        assert_eq!((&keys[1]["signs"], &keys[1]["published"]), (&json!(false), &json!(false)));
+        assert_eq!(listed.text.lines().count(), 2);
+    }
+}

@@ -1,0 +1,155 @@
+//! The gateway's signing keys. The private half is sealed, and is wiped when its key retires.
+
+use std::sync::{Arc, PoisonError};
+
+use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+
+use super::{OperatorStore, SqliteStore, StoreError, millis, time};
+use crate::gateway_key::{GatewayKey, GatewayKeys, KeyUnusable, PublishedKey, RetiredKey};
+use crate::seal::Sealer;
+
+const TABLE: &str = "gateway_keys";
+
+/// The gateway's signing keys, as a running gateway uses them.
+pub trait GatewayKeyStore: Send + Sync {
+    /// The keys in force; the same `Arc` while nothing changed.
+    fn gateway_keys(&self) -> Result<Arc<GatewayKeys>, StoreError>;
+}
+
+/// A signing key as operators see it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct GatewayKeyRecord {
+    /// What follows `#` in its `kid`.
+    pub id: String,
+    /// When it was made.
+    pub created_at: UnixMillis,
+    /// When it stopped signing; `None`: it signs.
+    pub retired_at: Option<UnixMillis>,
+    /// When it leaves the discovery documents.
+    pub published_until: Option<UnixMillis>,
+}
+
+impl GatewayKeyStore for SqliteStore {
+    fn gateway_keys(&self) -> Result<Arc<GatewayKeys>, StoreError> {
+        let version = self.readers.read(|reader| version(&reader.main))?;
+        let mut held = self.gateway_keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keys) = held.as_ref().filter(|held| held.version >= version) {
+            return Ok(keys.clone());
+        }
+        let keys = Arc::new(self.readers.read(|reader| read(&reader.main, &self.sealer))?);
+        *held = Some(keys.clone());
+        Ok(keys)
+    }
+}
+
+impl OperatorStore {
+    /// Makes a new signing key. The one before it stays published until the last session that is
+    /// open now has expired; its private half is wiped.
+    pub fn rotate_gateway_key(&mut self, now: UnixMillis) -> Result<(), StoreError> {
+        let transaction = self.main.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        retire(&transaction, now)?;
+        insert(&transaction, &self.sealer, now)?;
+        transaction.commit()?;
+        // Wiped in the log as well, unless a reader is in the way: then with the next checkpoint.
+        let _later = super::schema::truncate_log(&self.main);
+        Ok(())
+    }
+
+    /// All signing keys, newest first.
+    pub fn gateway_keys(&self) -> Result<Vec<GatewayKeyRecord>, StoreError> {
+        let mut statement = self.main.prepare(
+            "SELECT id, created_at, retired_at, published_until FROM gateway_keys \
+             ORDER BY version DESC",
+        )?;
+        let rows = statement.query_map([], |row| {
+            Ok(GatewayKeyRecord {
+                id: row.get(0)?,
+                created_at: time(row.get(1)?),
+                retired_at: row.get::<_, Option<i64>>(2)?.map(time),
+                published_until: row.get::<_, Option<i64>>(3)?.map(time),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+/// Makes the first key when there is none.
+pub(super) fn ensure(
+    main: &mut Connection,
+    sealer: &Sealer,
+    now: UnixMillis,
+) -> Result<(), StoreError> {
+    let transaction = main.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if version(&transaction)? == 0 {
+        insert(&transaction, sealer, now)?;
+    }
+    Ok(transaction.commit()?)
+}
+
+/// The number of the newest key; 0: there is none.
+fn version(main: &Connection) -> Result<u32, StoreError> {
+    let newest: Option<u32> = main
+        .prepare_cached("SELECT max(version) FROM gateway_keys")?
+        .query_row([], |row| row.get(0))?;
+    Ok(newest.unwrap_or(0))
+}
+
+fn read(main: &Connection, sealer: &Sealer) -> Result<GatewayKeys, StoreError> {
+    // One statement, so that a rotation in between does not show.
+    let mut statement = main.prepare(
+        "SELECT version, id, sec1, sealed, published_until FROM gateway_keys ORDER BY version DESC",
+    )?;
+    let mut rows = statement.query([])?;
+    let (mut active, mut retired) = (None, Vec::new());
+    while let Some(row) = rows.next()? {
+        let id: String = row.get(1)?;
+        match (row.get::<_, Option<Vec<u8>>>(3)?, row.get::<_, Option<i64>>(4)?) {
+            (Some(sealed), _) => {
+                let pkcs8 = sealer.open(TABLE, &id, &sealed)?;
+                active = Some((row.get(0)?, Arc::new(GatewayKey::from_pkcs8(&pkcs8)?)));
+            }
+            (None, until) => retired.push(RetiredKey {
+                key: PublishedKey::new(id, &row.get::<_, Vec<u8>>(2)?)?,
+                published_until: time(until.unwrap_or(0)),
+            }),
+        }
+    }
+    let (version, active) = active
+        .ok_or_else(|| StoreError::Failed("there is no signing key; restart the server".into()))?;
+    Ok(GatewayKeys { version, active, retired })
+}
+
+fn insert(main: &Connection, sealer: &Sealer, now: UnixMillis) -> Result<(), StoreError> {
+    let (key, pkcs8) = GatewayKey::generate()?;
+    let sealed = sealer.seal(TABLE, key.id(), &pkcs8)?;
+    main.execute(
+        "INSERT INTO gateway_keys (version, id, sec1, sealed, created_at) \
+         VALUES ((SELECT coalesce(max(version), 0) + 1 FROM gateway_keys), ?1, ?2, ?3, ?4)",
+        (key.id(), key.public().sec1(), sealed, millis(now)),
+    )?;
+    Ok(())
+}
+
+/// A request for a session is signed after the session was read, so the key that retires has
+/// signed for no session that is made later.
+fn retire(main: &Connection, now: UnixMillis) -> Result<(), StoreError> {
+    let last_expiry: Option<i64> = main
+        .query_row("SELECT max(expires_at) FROM sessions WHERE settled_at IS NULL", [], |row| {
+            row.get(0)
+        })
+        .optional()?
+        .flatten();
+    main.execute(
+        "UPDATE gateway_keys SET sealed = NULL, retired_at = ?1, published_until = max(?1, ?2) \
+         WHERE sealed IS NOT NULL",
+        (millis(now), last_expiry.unwrap_or(0)),
+    )?;
+    Ok(())
+}
+
+impl From<KeyUnusable> for StoreError {
+    fn from(error: KeyUnusable) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
