@@ -29,6 +29,7 @@ pub mod time;
 pub mod trust;
 mod verifier;
 pub mod verify;
+pub mod webhook;
 
 pub use self::error::{ErrorCode, Reason};
 pub use self::request::PresentationRequest;
