@@ -5,6 +5,7 @@
 pub mod admin;
 pub mod api_key;
 pub mod app;
+pub mod audit;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -1,5 +1,7 @@
 //! A store in memory that can also be out of sorts.
 
+mod audit;
+
 use std::collections::HashMap;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -167,7 +169,7 @@ impl Store for MemoryStore {
         Ok(self.read(id)?.filter(|session| *session.tenant() == caller.client_id))
     }
 
-    fn delete_session(&self, _: &Caller, id: &SessionId) -> Write<'_, bool> {
+    fn delete_session(&self, _: &Caller, id: &SessionId, _: UnixMillis) -> Write<'_, bool> {
         let id = id.as_str().to_owned();
         self.write(move |inner| inner.sessions.remove(&id).is_some())
     }

@@ -62,12 +62,12 @@ impl App {
         Ok(SessionView { session, now })
     }
 
-    /// Removes a session of the caller and everything stored about it.
+    /// Removes a session of the caller and everything stored about it but its audit entries.
     ///
     /// # Errors
     /// There is none of that id for this caller and mode.
     pub async fn delete_session(&self, caller: &Caller, id: &SessionId) -> Result<(), AppError> {
-        match self.store.delete_session(caller, id).await? {
+        match self.store.delete_session(caller, id, self.now()).await? {
             true => Ok(()),
             false => Err(AppError::NotFound),
         }

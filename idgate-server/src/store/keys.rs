@@ -111,21 +111,22 @@ pub(super) fn clients(main: &Connection) -> Result<Vec<ClientRecord>, StoreError
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Stops every key of a client; `false`: there is no such client. Doing it again changes nothing.
+/// Stops every key of a client and says how many there were; `None`: there is no such client.
+/// Doing it again changes nothing.
 pub(super) fn revoke_client(
     main: &Connection,
     id: &str,
     now: UnixMillis,
-) -> Result<bool, StoreError> {
+) -> Result<Option<usize>, StoreError> {
     let found = main.execute(
         "UPDATE clients SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
         (id, millis(now)),
     )?;
-    main.execute(
-        "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE client_id = ?1",
+    let revoked = main.execute(
+        "UPDATE api_keys SET revoked_at = ?2 WHERE client_id = ?1 AND revoked_at IS NULL",
         (id, millis(now)),
     )?;
-    Ok(found > 0)
+    Ok((found > 0).then_some(revoked))
 }
 
 /// The owner of the key with this digest, and when the key was last used as far as stored.

@@ -1,7 +1,9 @@
 //! What the gateway keeps, as narrow use cases: each is atomic, ids and times come from the
 //! caller, and nothing assumes one process. [`SqliteStore`] is the implementation.
 
+mod audit;
 mod claims;
+mod cursor;
 mod directory;
 mod gateway_keys;
 mod keys;
@@ -23,6 +25,7 @@ use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 
+pub use self::audit::{AuditPage, AuditStore, ListedEntry, UnwrittenCheckpoint};
 pub use self::directory::exposed;
 pub use self::gateway_keys::{GatewayKeyRecord, GatewayKeyStore};
 pub use self::keys::{ClientRecord, NewClient};
@@ -90,8 +93,23 @@ impl From<Unsealable> for StoreError {
     }
 }
 
+/// Why a page of a list cannot be given.
+#[derive(Debug)]
+pub enum PageError {
+    /// The cursor was not made for this list and client, or is too old.
+    Cursor,
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl From<StoreError> for PageError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
 /// The use cases of a running gateway.
-pub trait Store: GatewayKeyStore + Send + Sync {
+pub trait Store: AuditStore + GatewayKeyStore + Send + Sync {
     /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
     /// counts at once. `digest` is the SHA-256 of the key.
     fn authenticate(
@@ -122,9 +140,9 @@ pub trait Store: GatewayKeyStore + Send + Sync {
         now: UnixMillis,
     ) -> Result<Option<Session>, StoreError>;
 
-    /// Removes a session of this caller and everything stored about it; resolves when no file
-    /// holds its row or its claims any more. `false`: there is none.
-    fn delete_session(&self, caller: &Caller, id: &SessionId) -> Write<'_, bool>;
+    /// Removes a session of this caller and everything stored about it but its audit entries;
+    /// resolves when no file holds its row or its claims any more. `false`: there is none.
+    fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool>;
 
     /// Open sessions whose `expires_at`, or whose verification lease, is at or before `now`.
     fn due_sessions(&self, now: UnixMillis, limit: usize) -> Result<Vec<Session>, StoreError>;

@@ -8,7 +8,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::keys::{self, ClientRecord, ClientWish, NewClient};
 use super::trust::{self, TrustChange, TrustRecord};
-use super::{StoreError, directory, schema};
+use super::{StoreError, audit, directory, schema};
+use crate::audit::{AuditEvent, AuditKeys, AuditStatus};
 use crate::entropy::OsEntropy;
 use crate::seal::{InstanceKey, Sealer};
 
@@ -17,6 +18,7 @@ use crate::seal::{InstanceKey, Sealer};
 pub struct OperatorStore {
     pub(super) main: Connection,
     pub(super) sealer: Sealer,
+    audit: AuditKeys,
 }
 
 impl OperatorStore {
@@ -45,10 +47,11 @@ impl OperatorStore {
                 dir.display()
             )));
         }
-        let sealer = Sealer::new(&directory::instance_key(dir, instance_key)?)?;
+        let key = directory::instance_key(dir, instance_key)?;
+        let (sealer, audit) = (Sealer::new(&key)?, AuditKeys::new(&key)?);
         let main = schema::open_main(dir)?;
         directory::check_key(&main, &sealer)?;
-        Ok(Self { main, sealer })
+        Ok(Self { main, sealer, audit })
     }
 
     /// Makes a client with one key. `scopes`: `None` means all.
@@ -62,6 +65,8 @@ impl OperatorStore {
         let transaction = begin(&mut self.main)?;
         let wish = ClientWish { name, livemode, scopes };
         let client = keys::create_client(&transaction, &self.sealer, &wish, &mut OsEntropy, now)?;
+        let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, now);
+        audit::append(&transaction, &self.audit, &client.client_id, event)?;
         transaction.commit()?;
         Ok(client)
     }
@@ -74,9 +79,13 @@ impl OperatorStore {
     /// Stops every key of a client at once; `false`: there is no such client.
     pub fn revoke_client(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
         let transaction = begin(&mut self.main)?;
-        let found = keys::revoke_client(&transaction, id, now)?;
+        let revoked = keys::revoke_client(&transaction, id, now)?;
+        for _key in 0..revoked.unwrap_or(0) {
+            let event = AuditEvent::of_client(AuditStatus::ApiKeyRevoked, now);
+            audit::append(&transaction, &self.audit, id, event)?;
+        }
         transaction.commit()?;
-        Ok(found)
+        Ok(revoked.is_some())
     }
 
     /// Adds material to a trust entry and replaces named attributes; the entry as it then is.

@@ -19,6 +19,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, sql: include_str!("migrations/0001_initial.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_x509_trust.sql") },
     Migration { number: 3, sql: include_str!("migrations/0003_gateway_keys.sql") },
+    Migration { number: 4, sql: include_str!("migrations/0004_audit.sql") },
 ];
 
 const PRAGMAS: &str = "

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::writer::Batch;
 use super::{Caller, Committed, StoreError, claims, millis};
+use crate::audit::AuditEvent;
 use crate::seal::Sealer;
 
 const TABLE: &str = "sessions";
@@ -65,7 +66,8 @@ impl Prepared {
                 ":issuer_ids": json!(issuers).to_string(),
                 ":record": self.record,
             })?;
-        self.insert_events(batch.main)
+        self.insert_events(batch.main)?;
+        batch.audit(session.tenant().as_str(), AuditEvent::created(session))
     }
 
     /// Stores it where the revision still is the one it started from.
@@ -105,6 +107,9 @@ impl Prepared {
             return Ok(Committed::LostRace);
         }
         self.insert_events(batch.main)?;
+        if let Some(event) = AuditEvent::settled(session) {
+            batch.audit(session.tenant().as_str(), event)?;
+        }
         // Last, because this file has no savepoint: nothing of the job can fail after it.
         if let Some((redact_at, sealed)) = &self.result {
             claims::insert(batch.claims()?, session.id().as_str(), *redact_at, sealed)?;
@@ -181,6 +186,7 @@ pub(super) fn delete(
     batch: &mut Batch<'_>,
     caller: &Caller,
     id: &SessionId,
+    now: UnixMillis,
 ) -> Result<bool, StoreError> {
     let removed = batch
         .main
@@ -189,6 +195,7 @@ pub(super) fn delete(
     if removed == 0 {
         return Ok(false);
     }
+    batch.audit(caller.client_id.as_str(), AuditEvent::deleted(id.as_str(), now))?;
     batch.erase_session(id.as_str());
     Ok(true)
 }

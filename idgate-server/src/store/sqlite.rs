@@ -22,6 +22,7 @@ use super::{
     Caller, Committed, Store, StoreError, Write, claims, directory, gateway_keys, keys, schema,
     sessions, trust,
 };
+use crate::audit::AuditKeys;
 use crate::config::Environment;
 use crate::gateway_key::GatewayKeys;
 use crate::seal::{InstanceKey, Sealer};
@@ -40,7 +41,7 @@ pub struct StoreOptions<'a> {
 
 /// The store of one gateway on one data directory.
 pub struct SqliteStore {
-    writer: Writer,
+    pub(super) writer: Writer,
     pub(super) readers: Readers,
     pub(super) sealer: Arc<Sealer>,
     pinned_live: bool,
@@ -69,7 +70,8 @@ impl SqliteStore {
         let claims = schema::open_claims(dir)?;
         claims::remove_due(&claims, now)?;
         empty_log(&claims)?;
-        let sealer = Sealer::new(&directory::instance_key(dir, options.instance_key)?)?;
+        let key = directory::instance_key(dir, options.instance_key)?;
+        let sealer = Sealer::new(&key)?;
         let mut main = schema::open_main(dir)?;
         directory::check_key(&main, &sealer)?;
         gateway_keys::ensure(&mut main, &sealer, now)?;
@@ -78,7 +80,7 @@ impl SqliteStore {
         let cores = available_parallelism().map_or(1, usize::from);
         Ok(Self {
             readers: Readers::open(dir, cores)?,
-            writer: Writer::start(main, claims)?,
+            writer: Writer::start(main, claims, AuditKeys::new(&key)?)?,
             sealer: Arc::new(sealer),
             pinned_live: options.environment == Environment::Development,
             trust: Mutex::new(None),
@@ -182,9 +184,9 @@ impl Store for SqliteStore {
         })
     }
 
-    fn delete_session(&self, caller: &Caller, id: &SessionId) -> Write<'_, bool> {
+    fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool> {
         let (caller, id) = (caller.clone(), id.clone());
-        self.writer.submit(move |batch| sessions::delete(batch, &caller, &id))
+        self.writer.submit(move |batch| sessions::delete(batch, &caller, &id, now))
     }
 
     fn due_sessions(&self, now: UnixMillis, limit: usize) -> Result<Vec<Session>, StoreError> {

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod audit;
 mod erasure;
 mod gateway_keys;
 
@@ -187,7 +188,7 @@ async fn a_stale_revision_or_a_deleted_session_loses_the_race() {
     let mut stale = verify(&session, NOW, "{}");
     stale.from = Revision(stale.from.0 + 7);
     assert_eq!(fixture.store().commit(stale, None).await.unwrap(), Committed::LostRace);
-    assert!(fixture.store().delete_session(&fixture.live, session.id()).await.unwrap());
+    assert!(fixture.store().delete_session(&fixture.live, session.id(), NOW).await.unwrap());
     let late = verify(&session, NOW, "{}");
     assert_eq!(fixture.store().commit(late, None).await.unwrap(), Committed::LostRace);
     assert!(fixture.store().session(session.id()).unwrap().is_none());
@@ -203,7 +204,7 @@ async fn another_clients_session_is_not_visible() {
     let store = fixture.store();
     assert!(store.callers_session(&fixture.live, session.id(), NOW).unwrap().is_some());
     assert!(store.callers_session(&other, session.id(), NOW).unwrap().is_none());
-    assert!(!store.delete_session(&other, session.id()).await.unwrap());
+    assert!(!store.delete_session(&other, session.id(), NOW).await.unwrap());
     assert!(store.session(session.id()).unwrap().is_some());
 }
 
@@ -215,7 +216,7 @@ async fn live_and_test_mode_do_not_see_each_other() {
     let store = fixture.store();
     assert!(!fixture.test.livemode);
     assert!(store.callers_session(&live_half, session.id(), NOW).unwrap().is_none());
-    assert!(!store.delete_session(&live_half, session.id()).await.unwrap());
+    assert!(!store.delete_session(&live_half, session.id(), NOW).await.unwrap());
     assert!(store.callers_session(&fixture.test, session.id(), NOW).unwrap().is_some());
 }
 

@@ -19,7 +19,8 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::schema::{BUSY_TIMEOUT, truncate_log};
-use super::{StoreError, Write, claims};
+use super::{StoreError, Write, audit, claims};
+use crate::audit::{AuditEvent, AuditKeys};
 
 /// Jobs that may wait; one more is refused.
 const QUEUE: usize = 1024;
@@ -43,6 +44,7 @@ pub(super) struct Writer {
 pub(super) struct Batch<'c> {
     /// The main database, inside the transaction.
     pub(super) main: &'c Connection,
+    audit: &'c AuditKeys,
     claims: &'c Connection,
     claims_open: bool,
     /// What may be in a file, although deleted, when the group is done.
@@ -60,6 +62,16 @@ impl<'c> Batch<'c> {
             self.claims_open = true;
         }
         Ok(self.claims)
+    }
+
+    /// The keys of the audit log.
+    pub(super) fn audit_keys(&self) -> &'c AuditKeys {
+        self.audit
+    }
+
+    /// Records what this job changes, in the chain of `client_id`.
+    pub(super) fn audit(&self, client_id: &str, event: AuditEvent) -> Result<(), StoreError> {
+        audit::append(self.main, self.audit, client_id, event)
     }
 
     /// Asks that deleted results leave every file soon.
@@ -85,13 +97,18 @@ struct Erasing {
 
 impl Writer {
     /// Starts the thread.
-    pub(super) fn start(main: Connection, claims: Connection) -> Result<Self, StoreError> {
+    pub(super) fn start(
+        main: Connection,
+        claims: Connection,
+        audit: AuditKeys,
+    ) -> Result<Self, StoreError> {
         let (queue, jobs) = sync_channel(QUEUE);
         let commits = Arc::new(AtomicU64::new(0));
         let waiting = Vec::new();
         let mut desk = Desk {
             main,
             claims,
+            audit,
             orphaned: Vec::new(),
             erasing: Erasing::default(),
             waiting,
@@ -182,6 +199,7 @@ where
 struct Desk {
     main: Connection,
     claims: Connection,
+    audit: AuditKeys,
     /// Deleted sessions whose results are still there.
     orphaned: Vec<String>,
     erasing: Erasing,
@@ -252,6 +270,7 @@ impl Desk {
         self.main.execute_batch("BEGIN IMMEDIATE")?;
         let mut batch = Batch {
             main: &self.main,
+            audit: &self.audit,
             claims: &self.claims,
             claims_open: false,
             erase: self.erasing,
@@ -350,10 +369,12 @@ mod tests {
 
     use super::super::schema;
     use super::*;
+    use crate::seal::InstanceKey;
 
     fn writer(dir: &tempfile::TempDir) -> Writer {
         let main = schema::open_main(dir.path()).unwrap();
-        Writer::start(main, schema::open_claims(dir.path()).unwrap()).unwrap()
+        let audit = AuditKeys::new(&InstanceKey::generate().unwrap()).unwrap();
+        Writer::start(main, schema::open_claims(dir.path()).unwrap(), audit).unwrap()
     }
 
     /// Keeps the thread busy until the sender is dropped, so that what follows is one group.

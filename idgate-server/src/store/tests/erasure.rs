@@ -53,7 +53,7 @@ async fn purged_results_are_in_no_file() {
     let kept = fixture.verified(&fixture.live, NOW.plus(500), "{}").await;
     let now = NOW.plus(30_100);
     assert_eq!(fixture.store().purge_results(now).await.unwrap(), 40);
-    fixture.store().delete_session(&fixture.live, kept.id()).await.unwrap();
+    fixture.store().delete_session(&fixture.live, kept.id(), NOW).await.unwrap();
     assert_gone(&fixture, &gone);
     assert_eq!(fixture.store().purge_results(now).await.unwrap(), 0);
 }
@@ -69,7 +69,7 @@ async fn results_removed_one_by_one_are_in_no_file_while_others_stay() {
     let mut gone = Vec::new();
     for session in sessions.iter().skip(1).step_by(3) {
         gone.extend(pieces(&fixture, session.id()).into_iter().take(1));
-        assert!(fixture.store().delete_session(&fixture.live, session.id()).await.unwrap());
+        assert!(fixture.store().delete_session(&fixture.live, session.id(), NOW).await.unwrap());
     }
     assert_eq!(gone.len(), 50);
     assert_gone(&fixture, &gone);
@@ -104,7 +104,7 @@ async fn a_reader_delays_the_erasure_but_does_not_prevent_it() {
     assert_eq!(purged, 1, "answered although the reader is in the way");
     assert!(!files_with(fixture.path(), &pieces[0]).is_empty(), "the log still holds it");
     // A deletion must not be reported before the erasure is complete.
-    let deletion = fixture.store().delete_session(&fixture.live, session.id());
+    let deletion = fixture.store().delete_session(&fixture.live, session.id(), NOW);
     let waiting = std::time::Duration::from_millis(200);
     let mut deletion = Box::pin(deletion);
     assert!(tokio::time::timeout(waiting, &mut deletion).await.is_err());
@@ -119,9 +119,9 @@ async fn a_deleted_session_takes_its_result_along() {
     let fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let pieces = pieces(&fixture, session.id());
-    assert!(fixture.store().delete_session(&fixture.live, session.id()).await.unwrap());
+    assert!(fixture.store().delete_session(&fixture.live, session.id(), NOW).await.unwrap());
     assert_gone(&fixture, &pieces);
-    assert!(!fixture.store().delete_session(&fixture.live, session.id()).await.unwrap());
+    assert!(!fixture.store().delete_session(&fixture.live, session.id(), NOW).await.unwrap());
 }
 
 /// The sealed record of a stored session.
@@ -129,6 +129,23 @@ fn record(fixture: &Fixture, id: &SessionId) -> Vec<u8> {
     let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
     let sql = "SELECT record FROM sessions WHERE id = ?1";
     main.query_row(sql, [id.as_str()], |row| row.get(0)).unwrap()
+}
+
+/// The tables that have `id` in a text.
+fn tables_with(fixture: &Fixture, id: &SessionId) -> Vec<String> {
+    let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
+    let sql = "SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c \
+               WHERE m.type = 'table' AND c.type = 'TEXT' ORDER BY m.name";
+    let mut statement = main.prepare(sql).unwrap();
+    let columns = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let columns: Vec<(String, String)> = columns.map(Result::unwrap).collect();
+    let has = |(table, column): &(String, String)| -> bool {
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE instr({column}, ?1) > 0)");
+        main.query_row(&sql, [id.as_str()], |row| row.get(0)).unwrap()
+    };
+    let mut tables: Vec<String> = columns.into_iter().filter(has).map(|(table, _)| table).collect();
+    tables.dedup();
+    tables
 }
 
 #[tokio::test]
@@ -140,12 +157,11 @@ async fn a_deleted_session_is_in_no_file() {
     fixture.session(&fixture.live).await;
     for session in [pending, verified] {
         let id = session.id();
-        let needles = [id.as_str().as_bytes().to_vec(), record(&fixture, id)[..32].to_vec()];
-        for needle in &needles {
-            assert!(!files_with(fixture.path(), needle).is_empty(), "the search finds it");
-        }
-        assert!(fixture.store().delete_session(&fixture.live, id).await.unwrap());
-        assert_gone(&fixture, &needles);
+        let needle = record(&fixture, id)[..32].to_vec();
+        assert!(!files_with(fixture.path(), &needle).is_empty(), "the search finds it");
+        assert!(fixture.store().delete_session(&fixture.live, id, NOW).await.unwrap());
+        assert_gone(&fixture, &[needle]);
+        assert_eq!(tables_with(&fixture, id), ["audit_entries"]);
     }
 }
 
@@ -153,15 +169,16 @@ async fn a_deleted_session_is_in_no_file() {
 async fn a_deletion_waits_for_readers_of_the_sessions() {
     let fixture = Fixture::new();
     let session = fixture.session(&fixture.live).await;
+    let needle = record(&fixture, session.id())[..32].to_vec();
     let reader = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM sessions;").unwrap();
-    let mut deletion = Box::pin(fixture.store().delete_session(&fixture.live, session.id()));
+    let mut deletion = Box::pin(fixture.store().delete_session(&fixture.live, session.id(), NOW));
     let waiting = std::time::Duration::from_millis(200);
     assert!(tokio::time::timeout(waiting, &mut deletion).await.is_err());
     fixture.store().probe().await.unwrap();
     reader.execute_batch("COMMIT").unwrap();
     assert!(deletion.await.unwrap());
-    assert_gone(&fixture, &[session.id().as_str().as_bytes().to_vec()]);
+    assert_gone(&fixture, &[needle]);
 }
 
 #[tokio::test]

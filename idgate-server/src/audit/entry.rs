@@ -1,0 +1,256 @@
+//! One entry: what happened, its canonical JSON, and its hash.
+
+use idgate_core::request::CredentialFormat;
+use idgate_core::session::{Phase, Session};
+use idgate_core::time::UnixMillis;
+use serde::{Deserialize, Serialize};
+
+use super::{Hash, PREFIX, sha256};
+
+/// What an entry is about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AuditStatus {
+    /// A session was made.
+    Created,
+    /// A session was answered, and genuinely so.
+    Verified,
+    /// A session's answer was refused.
+    Failed,
+    /// A session was not answered in time.
+    Expired,
+    /// A session was deleted.
+    Deleted,
+    /// The client has a new API key.
+    ApiKeyCreated,
+    /// An API key has a new value.
+    ApiKeyRotated,
+    /// An API key was stopped.
+    ApiKeyRevoked,
+    /// The webhook endpoint was set.
+    WebhookEndpointSet,
+}
+
+impl AuditStatus {
+    /// Its name in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "CREATED",
+            Self::Verified => "VERIFIED",
+            Self::Failed => "FAILED",
+            Self::Expired => "EXPIRED",
+            Self::Deleted => "DELETED",
+            Self::ApiKeyCreated => "API_KEY_CREATED",
+            Self::ApiKeyRotated => "API_KEY_ROTATED",
+            Self::ApiKeyRevoked => "API_KEY_REVOKED",
+            Self::WebhookEndpointSet => "WEBHOOK_ENDPOINT_SET",
+        }
+    }
+}
+
+/// Something that happened to a client's things. It has no place for claims, nonces or addresses.
+#[derive(Clone, Debug)]
+pub struct AuditEvent {
+    status: AuditStatus,
+    occurred_at: UnixMillis,
+    session_id: Option<String>,
+    credential_types: Vec<String>,
+    issuer_ids: Vec<String>,
+    error_code: Option<&'static str>,
+    latency_ms: Option<u64>,
+}
+
+impl AuditEvent {
+    /// Something about the client itself: its keys, its endpoint.
+    pub fn of_client(status: AuditStatus, now: UnixMillis) -> Self {
+        Self {
+            status,
+            occurred_at: now,
+            session_id: None,
+            credential_types: Vec::new(),
+            issuer_ids: Vec::new(),
+            error_code: None,
+            latency_ms: None,
+        }
+    }
+
+    /// The creation of `session`.
+    pub fn created(session: &Session) -> Self {
+        Self::of_session(AuditStatus::Created, session, session.created_at())
+    }
+
+    /// How `session` ended; `None` while it is open.
+    pub fn settled(session: &Session) -> Option<Self> {
+        let (status, at, error_code) = match session.phase() {
+            Phase::Verified { at } => (AuditStatus::Verified, *at, None),
+            Phase::Failed { at, reason } => (AuditStatus::Failed, *at, Some(reason.as_str())),
+            Phase::Expired { at } => {
+                let code = idgate_core::Reason::SessionExpired.as_str();
+                (AuditStatus::Expired, *at, Some(code))
+            }
+            _ => return None,
+        };
+        let latency_ms = session.latency_ms();
+        Some(Self { error_code, latency_ms, ..Self::of_session(status, session, at) })
+    }
+
+    /// The deletion of a session.
+    pub fn deleted(session_id: &str, now: UnixMillis) -> Self {
+        let session_id = Some(session_id.to_owned());
+        Self { session_id, ..Self::of_client(AuditStatus::Deleted, now) }
+    }
+
+    /// When it happened.
+    pub fn occurred_at(&self) -> UnixMillis {
+        self.occurred_at
+    }
+
+    /// It as entry `seq` of a client's chain.
+    pub fn into_entry(self, client_id: &str, seq: u64) -> AuditEntry {
+        let some = |list: Vec<String>| (!list.is_empty()).then_some(list);
+        AuditEntry {
+            client_id: client_id.to_owned(),
+            credential_types: some(self.credential_types),
+            error_code: self.error_code.map(str::to_owned),
+            issuer_ids: some(self.issuer_ids),
+            latency_ms: self.latency_ms,
+            occurred_at: self.occurred_at.to_string(),
+            seq,
+            session_id: self.session_id,
+            status: self.status.as_str().to_owned(),
+        }
+    }
+
+    fn of_session(status: AuditStatus, session: &Session, at: UnixMillis) -> Self {
+        let credentials = &session.request().credentials;
+        Self {
+            session_id: Some(session.id().as_str().to_owned()),
+            credential_types: credential_types(session),
+            issuer_ids: credentials.iter().map(|c| c.issuer_id.as_str().to_owned()).collect(),
+            ..Self::of_client(status, at)
+        }
+    }
+}
+
+/// The type of each credential asked for, as audit log and metrics name it: `vc+sd-jwt`, or
+/// `mso_mdoc:` and the document type (decisions 9).
+pub fn credential_types(session: &Session) -> Vec<String> {
+    let credentials = session.request().credentials.iter();
+    credentials
+        .map(|credential| match (credential.format, &credential.doc_type) {
+            (CredentialFormat::Mdoc, Some(doc_type)) => format!("mso_mdoc:{}", doc_type.as_str()),
+            (format, _) => format.name().to_owned(),
+        })
+        .collect()
+}
+
+/// What an entry's hash covers besides its predecessor. The members stand in the order of RFC 8785,
+/// and there are only texts and whole numbers in it, so that what serde_json writes is canonical.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuditEntry {
+    /// Whose chain it is in.
+    pub client_id: String,
+    /// One per credential asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential_types: Option<Vec<String>>,
+    /// Why the session ended, when it did not end VERIFIED.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    /// One per credential asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer_ids: Option<Vec<String>>,
+    /// From creation to settlement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+    /// RFC 3339, UTC.
+    pub occurred_at: String,
+    /// Dense, from 1.
+    pub seq: u64,
+    /// The session that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// The name of an [`AuditStatus`].
+    pub status: String,
+}
+
+impl AuditEntry {
+    /// Its canonical JSON (RFC 8785).
+    pub fn canonical(&self) -> String {
+        // Texts and whole numbers cannot fail to be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// The hash that the first entry of a client's chain follows.
+pub fn genesis(client_id: &str) -> Hash {
+    sha256(&[PREFIX, client_id.as_bytes()])
+}
+
+/// The hash of an entry with this canonical JSON that follows `prev`.
+pub fn entry_hash(prev: &Hash, canonical: &str) -> Hash {
+    sha256(&[PREFIX, prev, canonical.as_bytes()])
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::hex;
+    use super::*;
+
+    fn entry() -> AuditEntry {
+        AuditEntry {
+            client_id: "cli_1".into(),
+            credential_types: Some(vec!["mso_mdoc:org.iso.18013.5.1.mDL".into()]),
+            error_code: Some("nonce_mismatch".into()),
+            issuer_ids: Some(vec!["https://issuer.example".into()]),
+            latency_ms: Some(7),
+            occurred_at: "2026-11-21T12:00:00.000Z".into(),
+            seq: 2,
+            session_id: Some("ses_1".into()),
+            status: "FAILED".into(),
+        }
+    }
+
+    #[test]
+    fn members_are_in_canonical_order_and_absent_ones_are_not_written() {
+        let all = r#"{"client_id":"cli_1","credential_types":["mso_mdoc:org.iso.18013.5.1.mDL"],"error_code":"nonce_mismatch","issuer_ids":["https://issuer.example"],"latency_ms":7,"occurred_at":"2026-11-21T12:00:00.000Z","seq":2,"session_id":"ses_1","status":"FAILED"}"#;
+        assert_eq!(entry().canonical(), all);
+        let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, UnixMillis(0));
+        let few = r#"{"client_id":"c","occurred_at":"1970-01-01T00:00:00.000Z","seq":1,"status":"API_KEY_CREATED"}"#;
+        assert_eq!(event.into_entry("c", 1).canonical(), few);
+    }
+
+    /// RFC 8785 3.2.2.2, with the text of its example in 3.2.3.
+    #[test]
+    fn texts_are_escaped_as_rfc_8785_does() {
+        let mut entry = entry();
+        entry.issuer_ids = Some(vec!["\u{20ac}$\u{0f}\nA'B\"\\\\\"/\u{7f}\u{80}😂".into()]);
+        let want = "[\"\u{20ac}$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\u{7f}\u{80}😂\"]";
+        assert!(entry.canonical().contains(want), "{}", entry.canonical());
+    }
+
+    #[test]
+    fn hashes_are_those_of_the_decisions() {
+        // Each made with `printf 'idgate-audit-v1\n…' | sha256sum`.
+        let genesis = genesis("cli_1");
+        assert_eq!(
+            hex(&genesis),
+            "eb79727828de2550a86476903a8a460a0ce10305d43180cedea6d6f035168536"
+        );
+        assert_eq!(
+            hex(&entry_hash(&genesis, "{}")),
+            "ab5517bfbc63e925e02c54016b9f1078ec9579bc3ce0ed551cfa57266a033674"
+        );
+    }
+
+    #[test]
+    fn another_member_or_a_repeated_one_is_no_entry() {
+        let canonical = entry().canonical();
+        let more = canonical.replacen("\"seq\":2", "\"seq\":2,\"more\":1", 1);
+        let twice = canonical.replacen("\"seq\":2", "\"seq\":2,\"seq\":2", 1);
+        for bad in [more, twice] {
+            assert!(serde_json::from_str::<AuditEntry>(&bad).is_err(), "{bad}");
+        }
+        assert_eq!(serde_json::from_str::<AuditEntry>(&canonical).unwrap(), entry());
+    }
+}

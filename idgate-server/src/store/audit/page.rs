@@ -1,0 +1,83 @@
+//! A client's own chain, newest entry first.
+
+use rusqlite::Connection;
+
+use super::super::StoreError;
+use crate::audit::{AuditEntry, StoredEntry, hex};
+
+/// One entry of a list.
+#[derive(Clone, Debug)]
+pub struct ListedEntry {
+    /// `None`: what is stored is no entry.
+    pub entry: Option<AuditEntry>,
+    /// Lower-case hex.
+    pub prev_hash: String,
+    /// Lower-case hex.
+    pub entry_hash: String,
+    /// Whether its own hash recomputes and its `prev_hash` is its predecessor's hash.
+    pub chain_intact: bool,
+}
+
+/// Part of a list.
+#[derive(Clone, Debug)]
+pub struct AuditPage {
+    /// Newest first.
+    pub entries: Vec<ListedEntry>,
+    /// Where the next page begins; `None`: this was the last.
+    pub next_cursor: Option<String>,
+}
+
+/// At most `limit` entries older than `before`, and the position of the last if there are more.
+pub(in crate::store) fn read(
+    main: &Connection,
+    client_id: &str,
+    before: i64,
+    limit: usize,
+) -> Result<(Vec<ListedEntry>, Option<i64>), StoreError> {
+    // One more: the predecessor of the last, and whether there is one.
+    let more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    let rows = main
+        .prepare_cached(
+            "SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
+             WHERE client_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
+        )?
+        .query_map((client_id, before, more), |row| {
+            Ok(Found {
+                seq: row.get(0)?,
+                fields: row.get(1)?,
+                prev_hash: row.get(2)?,
+                entry_hash: row.get(3)?,
+            })
+        })?
+        .collect::<Result<Vec<_>, _>>()?;
+    let predecessors = rows.iter().skip(1).map(Some).chain(std::iter::once(None));
+    let listed = rows.iter().zip(predecessors).map(|(row, before)| row.listed(client_id, before));
+    let entries = listed.take(limit).collect();
+    let last = if rows.len() > limit { limit.checked_sub(1) } else { None };
+    Ok((entries, last.and_then(|last| rows.get(last)).map(|row| row.seq)))
+}
+
+struct Found {
+    seq: i64,
+    fields: String,
+    prev_hash: Vec<u8>,
+    entry_hash: Vec<u8>,
+}
+
+impl Found {
+    fn listed(&self, client_id: &str, predecessor: Option<&Self>) -> ListedEntry {
+        let stored = StoredEntry {
+            seq: super::unsigned(self.seq),
+            fields: &self.fields,
+            prev_hash: &self.prev_hash,
+            entry_hash: &self.entry_hash,
+        };
+        let predecessor = predecessor.map(|row| (super::unsigned(row.seq), &*row.entry_hash));
+        ListedEntry {
+            entry: serde_json::from_str(&self.fields).ok(),
+            prev_hash: hex(&self.prev_hash),
+            entry_hash: hex(&self.entry_hash),
+            chain_intact: stored.is_intact(client_id, predecessor),
+        }
+    }
+}

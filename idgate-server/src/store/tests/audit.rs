@@ -1,0 +1,256 @@
+//! One chain per client, appended with the change itself, in the order of commits.
+
+use idgate_core::session::Phase;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::audit::{ChainWalk, StoredEntry};
+use crate::store::{AuditStore as _, ListedEntry};
+
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
+fn listed(fixture: &Fixture, caller: &Caller) -> Vec<ListedEntry> {
+    fixture.store().audit_page(caller, None, 100, NOW).unwrap().entries
+}
+
+/// Newest first.
+fn statuses(fixture: &Fixture, caller: &Caller) -> Vec<String> {
+    listed(fixture, caller).into_iter().map(|listed| listed.entry.unwrap().status).collect()
+}
+
+fn sql(fixture: &Fixture, statement: &str) {
+    let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
+    main.execute_batch(statement).unwrap();
+}
+
+/// Walks a client's chain and gives its length.
+fn walk(fixture: &Fixture, client_id: &str) -> u64 {
+    let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
+    let mut statement = main
+        .prepare(
+            "SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
+             WHERE client_id = ?1 ORDER BY seq",
+        )
+        .unwrap();
+    let mut rows = statement.query([client_id]).unwrap();
+    let mut walk = ChainWalk::new(client_id);
+    while let Some(row) = rows.next().unwrap() {
+        let seq: i64 = row.get(0).unwrap();
+        let fields: String = row.get(1).unwrap();
+        let (prev_hash, entry_hash): (Vec<u8>, Vec<u8>) =
+            (row.get(2).unwrap(), row.get(3).unwrap());
+        let seq = u64::try_from(seq).unwrap();
+        let (prev_hash, entry_hash) = (&*prev_hash, &*entry_hash);
+        walk.step(&StoredEntry { seq, fields: &fields, prev_hash, entry_hash }).unwrap();
+    }
+    walk.seq()
+}
+
+#[tokio::test]
+async fn a_session_leaves_its_creation_its_end_and_its_deletion() {
+    let fixture = Fixture::new();
+    let session = fixture.verified(&fixture.live, NOW.plus(70), r#"{"given_name":"Ada"}"#).await;
+    let id = session.id();
+    assert!(fixture.store().delete_session(&fixture.live, id, NOW.plus(99)).await.unwrap());
+    let entries = listed(&fixture, &fixture.live);
+    let shown: Vec<Value> = entries
+        .iter()
+        .map(|listed| serde_json::to_value(listed.entry.as_ref().unwrap()).unwrap())
+        .collect();
+    let client_id = fixture.live.client_id.as_str();
+    let about = |seq: u64, status: &str, at: UnixMillis| {
+        json!({
+            "client_id": client_id, "seq": seq, "status": status, "session_id": id.as_str(),
+            "occurred_at": at.to_string(),
+            "credential_types": ["vc+sd-jwt"], "issuer_ids": ["issuer"],
+        })
+    };
+    let mut verified = about(3, "VERIFIED", NOW.plus(70));
+    verified["latency_ms"] = 70.into();
+    let mut deleted = about(4, "DELETED", NOW.plus(99));
+    deleted.as_object_mut().unwrap().retain(|name, _| !name.ends_with('s') || name == "status");
+    assert_eq!(shown[0], deleted);
+    assert_eq!(shown[1], verified);
+    assert_eq!(shown[2], about(2, "CREATED", NOW));
+    assert_eq!(shown[3]["status"], "API_KEY_CREATED");
+    assert!(entries.iter().all(|listed| listed.chain_intact));
+    assert!(entries.windows(2).all(|pair| pair[0].prev_hash == pair[1].entry_hash));
+}
+
+#[tokio::test]
+async fn an_expiry_and_a_refusal_say_why() {
+    let fixture = Fixture::new();
+    let expiring = fixture.session(&fixture.live).await;
+    let expired = expiring.expired(expiring.expires_at()).unwrap();
+    assert_eq!(fixture.store().commit(expired, None).await.unwrap(), Committed::Yes);
+    let refused = fixture.session(&fixture.live).await;
+    let mut transition = refused.expired(refused.expires_at()).unwrap();
+    let mut record: Value = serde_json::from_slice(&transition.session.to_snapshot()).unwrap();
+    record["phase"] = json!({"phase": "failed", "at": NOW, "reason": "nonce_mismatch"});
+    transition.session = Session::from_snapshot(record.to_string().as_bytes()).unwrap();
+    assert!(matches!(transition.session.phase(), Phase::Failed { .. }));
+    assert_eq!(fixture.store().commit(transition, Some(1)).await.unwrap(), Committed::Yes);
+    let ends: Vec<_> = listed(&fixture, &fixture.live)
+        .into_iter()
+        .filter_map(|listed| listed.entry)
+        .filter_map(|entry| Some((entry.status, entry.error_code?, entry.latency_ms?)))
+        .collect();
+    let want = [("FAILED", "nonce_mismatch", 0), ("EXPIRED", "session_expired", 300_000)];
+    assert_eq!(ends, want.map(|(status, code, ms)| (status.to_owned(), code.to_owned(), ms)));
+}
+
+#[tokio::test]
+async fn what_does_not_happen_is_not_recorded() {
+    let fixture = Fixture::new();
+    let session = fixture.session(&fixture.live).await;
+    for committed in [Committed::Yes, Committed::LostRace] {
+        let verified = verify(&session, NOW, "{}");
+        assert_eq!(fixture.store().commit(verified, None).await.unwrap(), committed);
+    }
+    let other = SessionId::new("ses_none");
+    assert!(!fixture.store().delete_session(&fixture.live, &other, NOW).await.unwrap());
+    assert_eq!(statuses(&fixture, &fixture.live), ["VERIFIED", "CREATED", "API_KEY_CREATED"]);
+}
+
+#[tokio::test]
+async fn parallel_settlements_and_another_process_leave_one_dense_chain() {
+    let fixture = Fixture::new();
+    let mut sessions = Vec::new();
+    for _ in 0..64 {
+        sessions.push(fixture.session(&fixture.live).await);
+    }
+    let commits: Vec<_> = sessions
+        .iter()
+        .map(|session| fixture.store().commit(verify(session, NOW, "{}"), None))
+        .collect();
+    let client_id = fixture.live.client_id.as_str().to_owned();
+    let path = fixture.path().to_owned();
+    let revoked = client_id.clone();
+    let operator = std::thread::spawn(move || {
+        let mut operator = OperatorStore::open(&path, None).unwrap();
+        for n in 0..8 {
+            operator.create_client("another", true, None, NOW.plus(n)).unwrap();
+        }
+        operator.revoke_client(&revoked, NOW).unwrap();
+    });
+    for commit in commits {
+        assert_eq!(commit.await.unwrap(), Committed::Yes);
+    }
+    operator.join().unwrap();
+    // One key made, 64 sessions made and settled, one key stopped.
+    assert_eq!(walk(&fixture, &client_id), 130);
+}
+
+#[tokio::test]
+async fn pages_follow_each_other_and_a_cursor_serves_its_client_for_a_day() {
+    let fixture = Fixture::new();
+    for _ in 0..3 {
+        fixture.verified(&fixture.live, NOW, "{}").await;
+    }
+    let all: Vec<String> =
+        listed(&fixture, &fixture.live).into_iter().map(|listed| listed.entry_hash).collect();
+    assert_eq!(all.len(), 7);
+    for size in 1..=8 {
+        let (mut found, mut cursor) = (Vec::new(), None);
+        loop {
+            let page =
+                fixture.store().audit_page(&fixture.live, cursor.as_deref(), size, NOW).unwrap();
+            assert!(page.entries.len() <= size && !page.entries.is_empty());
+            assert!(page.entries.iter().all(|listed| listed.chain_intact));
+            found.extend(page.entries.into_iter().map(|listed| listed.entry_hash));
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, all, "pages of {size}");
+    }
+    let cursor = fixture.store().audit_page(&fixture.live, None, 1, NOW).unwrap().next_cursor;
+    let read = |caller: &Caller, now| {
+        fixture.store().audit_page(caller, cursor.as_deref(), 1, now).map(|page| page.entries.len())
+    };
+    assert_eq!(read(&fixture.live, NOW.plus(DAY - 1)).unwrap(), 1);
+    assert!(matches!(read(&fixture.live, NOW.plus(DAY)), Err(PageError::Cursor)));
+    assert!(matches!(read(&fixture.test, NOW), Err(PageError::Cursor)));
+}
+
+#[tokio::test]
+async fn chain_intact_tells_which_entries_were_touched() {
+    let fixture = Fixture::new();
+    for _ in 0..2 {
+        fixture.verified(&fixture.live, NOW, "{}").await;
+    }
+    let intact = |fixture: &Fixture| -> Vec<bool> {
+        listed(fixture, &fixture.live).iter().map(|listed| listed.chain_intact).collect()
+    };
+    assert_eq!(intact(&fixture), [true; 5]);
+    // An entry that says something else.
+    let live = fixture.live.client_id.as_str();
+    let of_3 = format!("client_id = '{live}' AND seq = 3");
+    sql(
+        &fixture,
+        &format!(
+            "UPDATE audit_entries SET fields = replace(fields, 'issuer', 'issues') WHERE {of_3}"
+        ),
+    );
+    assert_eq!(intact(&fixture), [true, true, false, true, true]);
+    // With its hash made anew, its successor does not follow any more.
+    sql(&fixture, &format!("UPDATE audit_entries SET entry_hash = zeroblob(32) WHERE {of_3}"));
+    assert_eq!(intact(&fixture), [true, false, false, true, true]);
+    // Without it, neither.
+    sql(&fixture, &format!("DELETE FROM audit_entries WHERE {of_3}"));
+    assert_eq!(intact(&fixture), [true, false, true, true]);
+    sql(&fixture, &format!("DELETE FROM audit_entries WHERE client_id = '{live}' AND seq = 1"));
+    assert_eq!(intact(&fixture), [true, false, false]);
+}
+
+#[tokio::test]
+async fn nothing_more_is_recorded_or_done_on_a_forged_head() {
+    for forgery in [
+        "UPDATE audit_heads SET seq = seq - 1",
+        "UPDATE audit_heads SET entry_hash = zeroblob(32)",
+        "UPDATE audit_heads SET checkpoint_seq = 1",
+        "UPDATE audit_heads SET checkpoint_hash = zeroblob(32)",
+        "UPDATE audit_heads SET open_since = NULL",
+        "UPDATE audit_heads SET mac = zeroblob(32)",
+        "UPDATE audit_heads SET mac = x''",
+        "DELETE FROM audit_heads",
+        "UPDATE audit_total SET entries = entries - 1",
+        "UPDATE audit_heads SET client_id = client_id || 'x'",
+    ] {
+        let fixture = Fixture::new();
+        let session = fixture.session(&fixture.live).await;
+        sql(&fixture, forgery);
+        let settled = fixture.store().commit(verify(&session, NOW, "{}"), None).await;
+        assert!(settled.is_err(), "{forgery}");
+        let stored = fixture.store().session(session.id()).unwrap().unwrap();
+        assert_eq!(stored.status_at(NOW), Status::Pending, "{forgery}");
+    }
+}
+
+#[tokio::test]
+async fn a_checkpoint_is_signed_per_hour_and_per_1000_entries() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let signed = || store.unwritten_checkpoints(10_000).unwrap();
+    assert!(signed().is_empty());
+    assert_eq!(store.sign_checkpoints(NOW.minus(1), 10, NOW).await.unwrap(), 0, "not due yet");
+    assert_eq!(store.sign_checkpoints(NOW, 10, NOW).await.unwrap(), 2, "one per chain");
+    assert_eq!(store.sign_checkpoints(NOW, 10, NOW).await.unwrap(), 0, "nothing new");
+    store.checkpoints_written(signed()).await.unwrap();
+    assert!(signed().is_empty());
+    for _ in 0..1000 {
+        fixture.session(&fixture.live).await;
+    }
+    let seqs: Vec<u64> = signed().iter().map(|checkpoint| checkpoint.seq).collect();
+    assert_eq!(seqs, [1001]);
+    assert!(signed()[0].line.contains("\"signature\":\""));
+}
+
+#[tokio::test]
+async fn removing_settled_sessions_leaves_the_chain() {
+    let fixture = Fixture::new();
+    fixture.verified(&fixture.live, NOW, "{}").await;
+    assert_eq!(fixture.store().remove_settled(NOW.plus(1), 10).await.unwrap(), 1);
+    assert_eq!(walk(&fixture, fixture.live.client_id.as_str()), 3);
+}
