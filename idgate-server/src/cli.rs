@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::admin::admin_token::{self, AdminTokenCommand};
 use crate::admin::client::{self, ClientCommand};
 use crate::admin::keys::{self, KeysCommand};
 use crate::admin::trust::{self, TrustCommand};
@@ -51,6 +52,9 @@ enum Command {
     /// Provision and revoke clients
     #[command(subcommand)]
     Client(ClientCommand),
+    /// Provision and revoke tokens for the admin endpoints
+    #[command(subcommand)]
+    AdminToken(AdminTokenCommand),
     /// Say which issuers are trusted, for what
     #[command(subcommand)]
     Trust(TrustCommand),
@@ -169,6 +173,10 @@ fn run_command(
         Command::Client(command) => {
             let mut store = open_directory(&settings, command.creates())?;
             client::run(command, &mut store, now)
+        }
+        Command::AdminToken(command) => {
+            let mut store = open_directory(&settings, command.creates())?;
+            admin_token::run(command, &mut store, now)
         }
         Command::Trust(command) => {
             let mut store = open_directory(&settings, command.creates())?;

@@ -3,9 +3,11 @@
 #![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // no interface, see above
 
 pub mod admin;
+pub mod admin_token;
 pub mod api_key;
 pub mod app;
 pub mod audit;
+mod checksummed;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -1,5 +1,6 @@
 //! Operator commands. Each works on the data directory, beside a running server or without one.
 
+pub mod admin_token;
 pub mod client;
 pub mod keys;
 pub mod settings;

@@ -12,10 +12,11 @@ use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
 
+use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
 use crate::entropy::OsEntropy;
 use crate::gateway_key::{GatewayKey, GatewayKeys};
-use crate::store::{Caller, Committed, GatewayKeyStore, Store, StoreError, Write};
+use crate::store::{AdminTokenStore, Caller, Committed, GatewayKeyStore, Store, StoreError, Write};
 
 /// The base point of P-256: a key on the curve.
 const X: [u8; 32] = [
@@ -52,6 +53,7 @@ pub(crate) struct MemoryStore {
 struct Inner {
     mood: Mood,
     callers: HashMap<[u8; 32], Caller>,
+    admins: HashMap<[u8; 32], String>,
     sessions: HashMap<String, Session>,
 }
 
@@ -92,6 +94,13 @@ impl MemoryStore {
         format!("Authorization: Bearer {}\r\n", key.expose())
     }
 
+    /// A new admin token, as an `Authorization` header line.
+    pub(crate) fn admin_bearer(&self) -> String {
+        let token = AdminToken::generate(&mut OsEntropy).unwrap();
+        self.inner.lock().unwrap().admins.insert(token.digest(), "adt_test".into());
+        format!("Authorization: Bearer {}\r\n", token.expose())
+    }
+
     pub(crate) fn sessions(&self) -> Vec<Session> {
         self.inner.lock().unwrap().sessions.values().cloned().collect()
     }
@@ -124,6 +133,12 @@ impl MemoryStore {
 impl GatewayKeyStore for MemoryStore {
     fn gateway_keys(&self) -> Result<Arc<GatewayKeys>, StoreError> {
         Ok(self.gateway_keys.clone())
+    }
+}
+
+impl AdminTokenStore for MemoryStore {
+    fn admin(&self, digest: &[u8; 32]) -> Result<Option<String>, StoreError> {
+        Ok(self.inner.lock().unwrap().admins.get(digest).cloned())
     }
 }
 

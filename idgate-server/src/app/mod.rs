@@ -15,6 +15,7 @@ use idgate_core::error::{ConfigError, CreateError, RequestError, ResponseError};
 use idgate_core::time::UnixMillis;
 
 pub use self::sessions::{CreatedSession, SessionView};
+use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
 use crate::clock::Clock;
 use crate::store::{Caller, Store, StoreError};
@@ -78,6 +79,14 @@ impl App {
     /// The store failed.
     pub fn caller(&self, key: &ApiKey) -> Result<Option<Caller>, AppError> {
         Ok(self.store.authenticate(&key.digest(), self.now())?)
+    }
+
+    /// The id of a good admin token, as immediate as [`App::caller`].
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn admin(&self, token: &AdminToken) -> Result<Option<String>, AppError> {
+        Ok(self.store.admin(&token.digest())?)
     }
 
     /// The verifier for the trust in force.

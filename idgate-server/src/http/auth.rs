@@ -8,6 +8,7 @@ use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 
 use super::error::HttpError;
+use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
 use crate::app::App;
 use crate::store::Caller;
@@ -62,6 +63,23 @@ pub(crate) fn authenticate(app: &App, headers: &HeaderMap) -> Result<Arc<Caller>
     }
 }
 
+/// Proof that the request carries a good admin token.
+#[derive(Debug)]
+pub(crate) struct AdminAuthorized(());
+
+impl AdminAuthorized {
+    /// Requires a good admin token in the request. A malformed one is refused before any lookup;
+    /// an API key is none.
+    pub(crate) fn require(app: &App, headers: &HeaderMap) -> Result<Self, HttpError> {
+        let token = bearer(headers).and_then(AdminToken::parse);
+        let token = token.ok_or_else(HttpError::invalid_admin_token)?;
+        match app.admin(&token)? {
+            Some(_id) => Ok(Self(())),
+            None => Err(HttpError::invalid_admin_token()),
+        }
+    }
+}
+
 /// The token of the one `Authorization: Bearer` header (RFC 6750 2.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -77,9 +95,13 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use hyper::header::HeaderValue;
+    use idgate_core::crypto::aws_lc_rs::PROVIDER;
     use idgate_core::ids::TenantId;
 
     use super::*;
+    use crate::app::memory_store::MemoryStore;
+    use crate::clock::VirtualClock;
+    use crate::work::fetch::Fetcher;
 
     fn headers(values: &[&'static str]) -> HeaderMap {
         let mut map = HeaderMap::new();
@@ -110,6 +132,27 @@ mod tests {
         for bad in [&[][..], &[""], &["Bearer"], &["k"], &["Basic k"], &["Bearer k", "Bearer k"]] {
             assert_eq!(bearer(&headers(bad)), None, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn only_an_admin_token_of_this_gateway_is_admin() {
+        let store = Arc::new(MemoryStore::default());
+        let clock = Arc::new(VirtualClock::default());
+        let fetcher = Fetcher::reaching(&[]);
+        let app = App::new(store.clone(), clock, PROVIDER, "https://gateway.example", fetcher);
+        let carrying = |line: &str| {
+            let value = line.trim_start_matches("Authorization: ").trim_end();
+            let mut map = HeaderMap::new();
+            map.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
+            map
+        };
+        assert!(AdminAuthorized::require(&app, &carrying(&store.admin_bearer())).is_ok());
+        let unknown = MemoryStore::default().admin_bearer();
+        for bad in [&*store.bearer(None), &unknown, "Authorization: Bearer adm_short"] {
+            let refused = AdminAuthorized::require(&app, &carrying(bad)).unwrap_err();
+            assert_eq!(refused.code(), idgate_core::ErrorCode::InvalidAdminToken);
+        }
+        assert!(AdminAuthorized::require(&app, &HeaderMap::new()).is_err());
     }
 
     #[test]

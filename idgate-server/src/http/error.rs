@@ -48,6 +48,12 @@ impl HttpError {
         Self::new(ErrorCode::InvalidApiKey, message).with("www-authenticate", "Bearer")
     }
 
+    /// The same for every cause, as for API keys.
+    pub(crate) fn invalid_admin_token() -> Self {
+        let message = "a valid admin token is needed, as `Authorization: Bearer <token>`";
+        Self::new(ErrorCode::InvalidAdminToken, message).with("www-authenticate", "Bearer")
+    }
+
     pub(crate) fn insufficient_scope(scope: &'static str) -> Self {
         let message = format!("this API key lacks the scope {scope}");
         Self::new(ErrorCode::InsufficientScope, message)

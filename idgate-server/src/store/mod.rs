@@ -1,6 +1,7 @@
 //! What the gateway keeps, as narrow use cases: each is atomic, ids and times come from the
 //! caller, and nothing assumes one process. [`SqliteStore`] is the implementation.
 
+mod admin_tokens;
 mod audit;
 mod claims;
 mod cursor;
@@ -25,6 +26,7 @@ use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 
+pub use self::admin_tokens::{AdminTokenRecord, AdminTokenStore};
 pub use self::audit::{AuditPage, AuditStore, ListedEntry, UnwrittenCheckpoint};
 pub use self::directory::exposed;
 pub use self::gateway_keys::{GatewayKeyRecord, GatewayKeyStore};
@@ -109,7 +111,7 @@ impl From<StoreError> for PageError {
 }
 
 /// The use cases of a running gateway.
-pub trait Store: AuditStore + GatewayKeyStore + Send + Sync {
+pub trait Store: AdminTokenStore + AuditStore + GatewayKeyStore + Send + Sync {
     /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
     /// counts at once. `digest` is the SHA-256 of the key.
     fn authenticate(

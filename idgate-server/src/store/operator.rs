@@ -124,6 +124,6 @@ impl OperatorStore {
     }
 }
 
-fn begin(main: &mut Connection) -> Result<Transaction<'_>, StoreError> {
+pub(super) fn begin(main: &mut Connection) -> Result<Transaction<'_>, StoreError> {
     Ok(main.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }

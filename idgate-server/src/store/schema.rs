@@ -20,6 +20,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 2, sql: include_str!("migrations/0002_x509_trust.sql") },
     Migration { number: 3, sql: include_str!("migrations/0003_gateway_keys.sql") },
     Migration { number: 4, sql: include_str!("migrations/0004_audit.sql") },
+    Migration { number: 5, sql: include_str!("migrations/0005_admin_tokens.sql") },
 ];
 
 const PRAGMAS: &str = "

@@ -7,6 +7,7 @@ use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::samples::{self, ISSUER, VCT};
 use serde_json::{Value, json};
 
+use crate::disk;
 use crate::server::{Installation, Output};
 use crate::tenant::{members, now_ms, sample_trust, sample_wallet};
 
@@ -79,6 +80,25 @@ fn clients_are_made_listed_and_revoked() {
     installation.run_json(&["client", "revoke", &id, "--json"]);
     assert_ne!(client(&id), before, "the list does not show the revocation");
     assert_eq!(installation.run(&["client", "list"]).code, OK);
+}
+
+#[test]
+fn admin_tokens_are_made_listed_and_revoked() {
+    let installation = Installation::new();
+    let made = installation.run_json(&["admin-token", "create", "--name", "metrics", "--json"]);
+    assert_eq!(members(&made), ["admin_token", "id"]);
+    let (id, token) = (text(&made, "id"), text(&made, "admin_token"));
+    assert!(token.starts_with("adm_") && token.len() == 42);
+    let listed = installation.run(&["admin-token", "list", "--json"]);
+    assert_eq!(listed.json()["admin_tokens"][0]["name"], "metrics");
+    assert_eq!(listed.json()["admin_tokens"][0]["revoked_at"], Value::Null);
+    assert!(!listed.stdout.contains(&token[4..]));
+    let directory = installation.data_dir();
+    assert!(disk::files_with(&directory, &[token.as_bytes()[4..].to_vec()]).is_empty());
+    installation.run_json(&["admin-token", "revoke", &id, "--json"]);
+    let listed = installation.run_json(&["admin-token", "list", "--json"]);
+    assert!(listed["admin_tokens"][0]["revoked_at"].is_string());
+    assert_eq!(installation.run(&["admin-token", "revoke", "adt_none"]).code, NOT_FOUND);
 }
 
 #[test]

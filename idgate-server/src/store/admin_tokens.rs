@@ -1,0 +1,114 @@
+//! Admin tokens: made, listed and revoked by the operator, asked for on every admin request.
+
+use idgate_core::ids::random_id;
+use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::operator::{OperatorStore, begin};
+use super::sqlite::SqliteStore;
+use super::{StoreError, millis, time};
+use crate::admin_token::AdminToken;
+use crate::entropy::OsEntropy;
+
+/// What a running gateway asks about admin tokens.
+pub trait AdminTokenStore {
+    /// The id of the token with this digest unless it is revoked: one indexed read, nothing cached.
+    fn admin(&self, digest: &[u8; 32]) -> Result<Option<String>, StoreError>;
+}
+
+/// An admin token as operators see it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct AdminTokenRecord {
+    /// `adt_…`
+    pub id: String,
+    /// The operator's name for it.
+    pub name: Option<String>,
+    /// When it was made.
+    pub created_at: UnixMillis,
+    /// When it stopped.
+    pub revoked_at: Option<UnixMillis>,
+}
+
+impl AdminTokenStore for SqliteStore {
+    fn admin(&self, digest: &[u8; 32]) -> Result<Option<String>, StoreError> {
+        self.readers.read(|reader| find(&reader.main, digest))
+    }
+}
+
+impl OperatorStore {
+    /// Makes a token: its id, and the only moment at which it is readable.
+    pub fn create_admin_token(
+        &mut self,
+        name: Option<&str>,
+        now: UnixMillis,
+    ) -> Result<(String, AdminToken), StoreError> {
+        let exhausted = |error| StoreError::Failed(format!("{error}"));
+        let id = random_id("adt_", &mut OsEntropy).map_err(exhausted)?;
+        let token = AdminToken::generate(&mut OsEntropy).map_err(exhausted)?;
+        self.main.execute(
+            "INSERT INTO admin_tokens (id, name, digest, created_at) VALUES (?1, ?2, ?3, ?4)",
+            (&id, name, token.digest(), millis(now)),
+        )?;
+        Ok((id, token))
+    }
+
+    /// All tokens, newest first.
+    pub fn admin_tokens(&self) -> Result<Vec<AdminTokenRecord>, StoreError> {
+        let mut statement = self.main.prepare(
+            "SELECT id, name, created_at, revoked_at FROM admin_tokens \
+             ORDER BY created_at DESC, rowid DESC",
+        )?;
+        let rows = statement.query_map([], |row| {
+            Ok(AdminTokenRecord {
+                id: row.get(0)?,
+                name: row.get(1)?,
+                created_at: time(row.get(2)?),
+                revoked_at: row.get::<_, Option<i64>>(3)?.map(time),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Stops a token at once; `false`: there is none of that id. Doing it again changes nothing.
+    pub fn revoke_admin_token(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
+        let transaction = begin(&mut self.main)?;
+        let found = transaction.execute(
+            "UPDATE admin_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
+            (id, millis(now)),
+        )?;
+        transaction.commit()?;
+        Ok(found > 0)
+    }
+}
+
+fn find(main: &Connection, digest: &[u8; 32]) -> Result<Option<String>, StoreError> {
+    Ok(main
+        .prepare_cached("SELECT id FROM admin_tokens WHERE digest = ?1 AND revoked_at IS NULL")?
+        .query_row([digest], |row| row.get(0))
+        .optional()?)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::config::Environment;
+    use crate::store::StoreOptions;
+
+    const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
+
+    #[test]
+    fn a_token_is_good_at_once_until_it_is_revoked() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = StoreOptions { instance_key: None, environment: Environment::Development };
+        let store = SqliteStore::open(dir.path(), options, NOW).unwrap();
+        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
+        let (id, token) = operator.create_admin_token(None, NOW).unwrap();
+        let (other, kept) = operator.create_admin_token(Some("b"), NOW).unwrap();
+        assert_eq!(store.admin(&token.digest()).unwrap(), Some(id.clone()));
+        assert!(operator.revoke_admin_token(&id, NOW).unwrap());
+        assert_eq!(store.admin(&token.digest()).unwrap(), None);
+        assert_eq!(store.admin(&kept.digest()).unwrap(), Some(other));
+        assert!(!operator.revoke_admin_token("adt_none", NOW).unwrap());
+    }
+}
