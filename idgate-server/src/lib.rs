@@ -16,6 +16,7 @@ pub mod entropy;
 pub mod gateway_key;
 pub mod http;
 pub mod log;
+pub mod openapi;
 pub mod seal;
 pub mod serve;
 pub mod store;

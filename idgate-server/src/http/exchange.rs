@@ -117,7 +117,8 @@ fn refuse(mut error: HttpError, trace: &mut Trace) -> Response<Body> {
 
 fn add_common_headers(response: &mut Response<Body>, request_id: &str) {
     let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Answers that may be kept say so themselves.
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if let Ok(value) = HeaderValue::from_str(request_id) {
         headers.insert(X_REQUEST_ID, value);

@@ -7,6 +7,8 @@ use std::time::Duration;
 use idgate_testkit::wallet::Body;
 use serde_json::Value;
 
+use crate::contract;
+
 /// Longer than any answer may take; a test that waits for it has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -146,7 +148,8 @@ impl Http {
         sent.unwrap_or_else(|error| panic!("{} {}: {error}", request.method, request.target))
     }
 
-    /// The same for a server that may die meanwhile. Nothing is ever sent twice.
+    /// The same for a server that may die meanwhile. Nothing is ever sent twice. Every answer is
+    /// held against the interface description.
     pub(crate) fn try_send(&mut self, request: &Request) -> io::Result<Response> {
         let mut connection = match self.connection.take().filter(is_open) {
             Some(connection) => connection,
@@ -157,6 +160,7 @@ impl Http {
         };
         connection.get_mut().write_all(&request.encode(self.address))?;
         let response = read_response(&mut connection, request.method)?;
+        contract::check(request.method, &request.target, &response);
         if response.header("connection").is_none_or(|value| value != "close") {
             self.connection = Some(connection);
         }

@@ -21,6 +21,8 @@ mod bad_requests;
 #[cfg(test)]
 mod conditions;
 #[cfg(test)]
+mod contract;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod demo;

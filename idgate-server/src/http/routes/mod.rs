@@ -2,5 +2,6 @@
 //! its outcome to an answer.
 
 pub(crate) mod health;
+pub(crate) mod openapi;
 pub(crate) mod sessions;
 pub(crate) mod wallet;

@@ -1,0 +1,70 @@
+//! Renders the interface description as JSON. Its one source is `openapi.yaml`.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::{env, fs};
+
+use yaml_rust2::{Yaml, YamlLoader};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-changed=openapi.yaml");
+    let documents = YamlLoader::load_from_str(&fs::read_to_string("openapi.yaml")?)?;
+    let [document] = documents.as_slice() else {
+        return Err("openapi.yaml must hold exactly one document".into());
+    };
+    let mut json = String::new();
+    write_value(&mut json, document)?;
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    Ok(fs::write(out.join("openapi.json"), json)?)
+}
+
+fn write_value(json: &mut String, value: &Yaml) -> Result<(), String> {
+    match value {
+        Yaml::Hash(members) => {
+            return write_sequence(json, ['{', '}'], members, |json, (name, value)| {
+                write_text(json, name.as_str().ok_or_else(|| format!("{name:?} is no name"))?);
+                json.push(':');
+                write_value(json, value)
+            });
+        }
+        Yaml::Array(items) => return write_sequence(json, ['[', ']'], items, write_value),
+        Yaml::String(text) => write_text(json, text),
+        Yaml::Integer(number) => json.push_str(&number.to_string()),
+        Yaml::Real(number) => json.push_str(number),
+        Yaml::Boolean(yes) => json.push_str(&yes.to_string()),
+        Yaml::Null => json.push_str("null"),
+        Yaml::Alias(_) | Yaml::BadValue => return Err(format!("{value:?} has no form in JSON")),
+    }
+    Ok(())
+}
+
+fn write_sequence<T>(
+    json: &mut String,
+    [open, close]: [char; 2],
+    items: impl IntoIterator<Item = T>,
+    write: impl Fn(&mut String, T) -> Result<(), String>,
+) -> Result<(), String> {
+    json.push(open);
+    for (at, item) in items.into_iter().enumerate() {
+        if at > 0 {
+            json.push(',');
+        }
+        write(json, item)?;
+    }
+    json.push(close);
+    Ok(())
+}
+
+/// RFC 8259 7.
+fn write_text(json: &mut String, text: &str) {
+    json.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => json.extend(['\\', c]),
+            '\n' => json.push_str("\\n"),
+            c if c.is_control() => json.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => json.push(c),
+        }
+    }
+    json.push('"');
+}
