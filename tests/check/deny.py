@@ -61,6 +61,9 @@ def one_of(tokens, allow):
 def check(metadata, rules):
     """Every breach, as text."""
     allow = set(rules["licenses"]["allow"])
+    exceptions = {
+        entry["crate"]: set(entry["allow"]) for entry in rules["licenses"].get("exceptions", [])
+    }
     banned = {entry["crate"]: entry["reason"] for entry in rules["bans"]["deny"]}
     features = {entry["crate"]: set(entry["deny"]) for entry in rules["bans"]["features"]}
     for package in metadata["packages"]:
@@ -69,7 +72,9 @@ def check(metadata, rules):
             yield f"{name}: comes from {package['source']}"
         if not package["license"]:
             yield f"{name}: states no licence"
-        elif not permitted(package["license"], allow):
+        elif not permitted(
+            package["license"], allow | exceptions.get(package["name"], set())
+        ):
             yield f"{name}: licence {package['license']} is not allowed"
         if package["name"] in banned:
             yield f"{name}: banned: {banned[package['name']]}"

@@ -40,6 +40,17 @@ class DenyTest(unittest.TestCase):
     def test_a_missing_licence_is_a_breach(self):
         self.assertEqual(len(self.breaches(license=None)), 1)
 
+    def test_an_exception_is_for_one_crate_and_one_licence(self):
+        exceptions = [{"crate": "cbindgen", "allow": ["MPL-2.0"]}]
+        rules = RULES | {"licenses": RULES["licenses"] | {"exceptions": exceptions}}
+        for name, licence, breaches in (
+            ("cbindgen", "MPL-2.0", 0),
+            ("cbindgen", "GPL-3.0", 1),
+            ("other", "MPL-2.0", 1),
+        ):
+            found = list(check(metadata(name=name, license=licence), rules))
+            self.assertEqual(len(found), breaches, f"{name} {licence}")
+
     def test_licence_expressions(self):
         allow = {"MIT", "Apache-2.0"}
         for good in ("MIT", "MIT/GPL-3.0", "GPL-3.0 OR (MIT AND Apache-2.0)"):

@@ -1,0 +1,406 @@
+// idgate: the verifier side of OpenID4VP for SD-JWT VC and ISO/IEC 18013-5 mdoc.
+//
+// Made by cbindgen from idgate-ffi; `cargo test -p idgate-ffi` says when it is out of date.
+//
+// Every function returns an idgate_status. Outputs come last and are written only with IDGATE_OK;
+// `err_out` may be NULL and is written only with another status: free it with idgate_error_free.
+// Handles (idgate_trust *, ...) are names, not addresses: never follow them. A handle that was
+// freed, was never made or is of another kind is IDGATE_MISUSE. Freeing NULL is fine.
+// Inputs are copied; no pointer of the caller is kept after the call, but for the `userdata` of a
+// signer. Text is UTF-8 with a length, without a terminating NUL; NULL is the same as no bytes.
+// An input may have at most 64 MiB.
+// Bytes that come out are yours: free them with idgate_bytes_free, which wipes them.
+// Times are milliseconds since 1970-01-01 UTC.
+// Everything may be called from any thread. Calls on one verification, or on one trust, wait for
+// one another; everything else runs in parallel.
+
+#ifndef IDGATE_H
+#define IDGATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// The version of this ABI. Raised when something that existed changes or goes.
+#define IDGATE_ABI_VERSION 1
+
+// The material serves test-mode sessions only.
+#define IDGATE_TEST_ONLY 1
+
+// Take a VICAL though a newer one is due.
+#define IDGATE_ALLOW_STALE 2
+
+// What a call came to. The numbers are fixed for ever.
+enum idgate_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // It did what was asked.
+  IDGATE_OK = 0,
+  // The presentation was evaluated and refused; the error's code is the reason.
+  IDGATE_REFUSED = 1,
+  // The tenant's request breaks a rule; the error's path names the field.
+  IDGATE_BAD_REQUEST = 2,
+  // The wallet's answer, or the question for a request, changes nothing: nothing is to be
+  // stored.
+  IDGATE_BAD_RESPONSE = 3,
+  // Trust material, keys or the base URL cannot be used.
+  IDGATE_CONFIG = 4,
+  // The caller broke a rule of this interface.
+  IDGATE_MISUSE = 5,
+  // The random source or the signer did not answer.
+  IDGATE_UNAVAILABLE = 6,
+  // There is nothing of what was asked for.
+  IDGATE_NOTHING = 7,
+  // A fault of idgate. Nothing was written but the error.
+  IDGATE_INTERNAL = 8,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum idgate_status idgate_status;
+#else
+typedef int32_t idgate_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What a step came to.
+enum idgate_step_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Everything but the status is good. Commit the transition, fetch every need at once, give
+  // each to idgate_verification_supply, then step again.
+  IDGATE_STEP_NEED = 1,
+  // Decided. Commit the transition, then answer the wallet.
+  IDGATE_STEP_DONE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum idgate_step_kind idgate_step_kind;
+#else
+typedef int32_t idgate_step_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// A kind of trust material.
+enum idgate_material
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // An SD-JWT VC issuer's public key: a JWK or a JWK Set.
+  IDGATE_JWK = 1,
+  // An SD-JWT VC issuer's public key: PEM.
+  IDGATE_PUBLIC_KEY = 2,
+  // X.509 roots of mdoc issuers: PEM or DER, one or many.
+  IDGATE_ROOT = 3,
+  // mdoc document signers that are trusted without a root: PEM or DER.
+  IDGATE_PINNED_SIGNER = 4,
+  // An ICAO Master List.
+  IDGATE_MASTER_LIST = 5,
+  // A VICAL (ISO/IEC 18013-5 annex C).
+  IDGATE_VICAL = 6,
+  // CRLs of roots that were added before: PEM or DER. They replace the fetch.
+  IDGATE_CRL = 7,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum idgate_material idgate_material;
+#else
+typedef int32_t idgate_material;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// An error: free it with idgate_error_free.
+typedef struct idgate_error idgate_error;
+
+// A session at one revision; it never changes.
+typedef struct idgate_session idgate_session;
+
+// Trust entries that are being collected.
+typedef struct idgate_trust idgate_trust;
+
+// A verification under way.
+typedef struct idgate_verification idgate_verification;
+
+// A verifier. Make a new one to change trust.
+typedef struct idgate_verifier idgate_verifier;
+
+// Bytes that the caller owns: free them with idgate_bytes_free. `ptr` is NULL when `len` is 0.
+typedef struct idgate_bytes {
+  // The first byte.
+  uint8_t *ptr;
+  // How many there are.
+  size_t len;
+} idgate_bytes;
+
+// A change to commit: store the snapshot of `session` where the stored revision still is `from`.
+// When another revision is stored, somebody else was faster: give the transition up. Free
+// `session` and `effects`.
+typedef struct idgate_transition {
+  // The revision that must be stored; 0: insert.
+  uint64_t from;
+  // The session afterwards.
+  struct idgate_session *session;
+  // What to carry out after the commit: a JSON array of objects with `type` "publish_status",
+  // "expire_at" or "redact_claims_at".
+  struct idgate_bytes effects;
+} idgate_transition;
+
+// One step of a verification. Free `transition` and `json`.
+typedef struct idgate_step {
+  // What it came to.
+  idgate_step_kind kind;
+  // To commit.
+  struct idgate_transition transition;
+  // JSON. IDGATE_STEP_NEED: `{"needs":[{"kind":"status_list"|"crl","uri","accept"}]}`.
+  // IDGATE_STEP_DONE: `{"reply":"accepted"|"error_noted"|"refused","redirect_uri","status",
+  // "reason","report"}`: answer 200 to the first two, with `redirect_uri` when there is one,
+  // and 400 `invalid_presentation` to the third, whatever the reason.
+  struct idgate_bytes json;
+} idgate_step;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Wipes and frees bytes. Bytes that were freed already, or never given, are IDGATE_MISUSE.
+idgate_status idgate_bytes_free(struct idgate_bytes bytes);
+
+// The stable code of an error, as `nonce_mismatch`: the same that the gateway uses.
+idgate_status idgate_error_code(const struct idgate_error *error, struct idgate_bytes *out);
+
+// What is wrong and what to do, for people. It never carries claims, tokens, keys or nonces.
+idgate_status idgate_error_message(const struct idgate_error *error, struct idgate_bytes *out);
+
+// The field of a request that breaks a rule, as `credentials[0].claims[2]`; else empty.
+idgate_status idgate_error_path(const struct idgate_error *error, struct idgate_bytes *out);
+
+// Frees an error.
+idgate_status idgate_error_free(struct idgate_error *error);
+
+// Verifies one presentation as a wallet puts it into vp_token, without a session: nonce and
+// audience are compared with what you expect, whether they were used before is yours to know.
+// `expected`, JSON: `format` ("vc+sd-jwt", "mso_mdoc"), `issuer_id` (an entry of `trust`),
+// `client_id` and `nonce` exactly as sent, `claims`, and as needed `requested_at_ms` (SD-JWT VC:
+// older proofs are stale; default `now_ms`), `response_uri`, `doc_type`, `namespace` (mdoc, all
+// three), `alg`, `livemode` (default true). `out`, JSON: `claims`, and what is known beside them.
+// IDGATE_REFUSED: the code is the reason.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_verify_presentation(const struct idgate_trust *trust,
+                                         const char *expected,
+                                         size_t expected_len,
+                                         const char *presentation,
+                                         size_t presentation_len,
+                                         uint64_t now_ms,
+                                         struct idgate_bytes *out,
+                                         struct idgate_error **err_out);
+
+// Makes a session from a CreateSessionRequest in JSON, the same that the gateway takes. `tenant`
+// is your name for who owns it. Commit the transition, then show what idgate_session_info says.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_create(const struct idgate_verifier *verifier,
+                                    const char *request,
+                                    size_t request_len,
+                                    const char *tenant,
+                                    size_t tenant_len,
+                                    bool livemode,
+                                    uint64_t now_ms,
+                                    struct idgate_transition *out,
+                                    struct idgate_error **err_out);
+
+// The session as bytes for your database, without its result. They hold nonce, state and keys:
+// seal them.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_snapshot(const struct idgate_session *session,
+                                      struct idgate_bytes *out,
+                                      struct idgate_error **err_out);
+
+// The session of a snapshot, of this version or an earlier one.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_restore(const uint8_t *snapshot,
+                                     size_t snapshot_len,
+                                     struct idgate_session **out,
+                                     struct idgate_error **err_out);
+
+// The result as bytes, for a caller that lets it survive a restart. IDGATE_NOTHING without one.
+// They hold claims: seal them, and erase them 30 seconds after verification.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_result_snapshot(const struct idgate_session *session,
+                                             uint64_t now_ms,
+                                             struct idgate_bytes *out,
+                                             struct idgate_error **err_out);
+
+// A session with the result of idgate_session_result_snapshot put back. Only a VERIFIED session
+// takes it.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_restore_result(const struct idgate_session *session,
+                                            const uint8_t *snapshot,
+                                            size_t snapshot_len,
+                                            struct idgate_session **out,
+                                            struct idgate_error **err_out);
+
+// What can be said of a session at this time, as JSON: `session_id`, `tenant`, `livemode`,
+// `status`, `reason`, `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`, and while a
+// wallet can answer `qr_code_url` and `deep_links`.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_info(const struct idgate_session *session,
+                                  uint64_t now_ms,
+                                  struct idgate_bytes *out,
+                                  struct idgate_error **err_out);
+
+// Claims and verification details of a VERIFIED session as JSON, until 30 seconds after
+// verification; else IDGATE_NOTHING.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_result(const struct idgate_session *session,
+                                    uint64_t now_ms,
+                                    struct idgate_bytes *out,
+                                    struct idgate_error **err_out);
+
+// The person followed the link: CREATED becomes PENDING. IDGATE_NOTHING when nothing changes.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_followed(const struct idgate_session *session,
+                                      uint64_t now_ms,
+                                      struct idgate_transition *out,
+                                      struct idgate_error **err_out);
+
+// What the time has made of a session: EXPIRED, or PENDING after a verification that was given
+// up. IDGATE_NOTHING when nothing is due.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_due(const struct idgate_session *session,
+                                 uint64_t now_ms,
+                                 struct idgate_transition *out,
+                                 struct idgate_error **err_out);
+
+// Frees a session. Verifications that began with it go on.
+idgate_status idgate_session_free(struct idgate_session *session);
+
+// The version of the ABI of the library that is linked; compare it with IDGATE_ABI_VERSION.
+uint32_t idgate_abi_version(void);
+
+// The version of the library as text that ends with NUL and lives for ever.
+const char *idgate_version(void);
+
+// An empty collection: it trusts nobody.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_trust_new(struct idgate_trust **out, struct idgate_error **err_out);
+
+// Adds an entry, or replaces the entry of that name and its material. JSON: `issuer_id`, and as
+// needed `iss`, `vct`, `doc_types`, `namespaces`, `claims`, `countries`, `ekus` (arrays of text),
+// `revocation` ("if_published", "required", "off"). Unknown members are refused.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_trust_add_entry(const struct idgate_trust *trust,
+                                     const char *json,
+                                     size_t json_len,
+                                     struct idgate_error **err_out);
+
+// Adds material to an entry. `material` is an idgate_material, `flags` a sum of IDGATE_TEST_ONLY
+// and IDGATE_ALLOW_STALE. `signer_ca`, PEM or DER, vouches for the signer of a Master List or a
+// VICAL, which without it is taken with IDGATE_TEST_ONLY only. `report_out` may be NULL: a JSON
+// array with what became of each certificate of a list.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_trust_add(const struct idgate_trust *trust,
+                               const char *issuer_id,
+                               size_t issuer_id_len,
+                               int32_t material,
+                               const uint8_t *file,
+                               size_t file_len,
+                               const uint8_t *signer_ca,
+                               size_t signer_ca_len,
+                               uint32_t flags,
+                               uint64_t now_ms,
+                               struct idgate_bytes *report_out,
+                               struct idgate_error **err_out);
+
+// Frees a collection. Verifiers made of it keep what they have.
+idgate_status idgate_trust_free(struct idgate_trust *trust);
+
+// Takes a wallet's answer: the `Content-Type` header, NULL when there was none, and the body.
+// IDGATE_BAD_RESPONSE: nothing is to be stored; the code says what to answer.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_verification_begin(const struct idgate_verifier *verifier,
+                                        const struct idgate_session *session,
+                                        const char *content_type,
+                                        size_t content_type_len,
+                                        const uint8_t *body,
+                                        size_t body_len,
+                                        uint64_t now_ms,
+                                        struct idgate_verification **out,
+                                        struct idgate_error **err_out);
+
+// Goes as far as possible without the world.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_verification_step(const struct idgate_verification *verification,
+                                       struct idgate_step *out,
+                                       struct idgate_error **err_out);
+
+// Gives back what came of the need of that index in the last step, at `now_ms`, after the
+// transition of the step was committed. `unavailable`: nothing that can be used came in time.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_verification_supply(const struct idgate_verification *verification,
+                                         size_t need,
+                                         bool unavailable,
+                                         const uint8_t *body,
+                                         size_t body_len,
+                                         uint64_t now_ms,
+                                         struct idgate_error **err_out);
+
+// Frees a verification, finished or not.
+idgate_status idgate_verification_free(struct idgate_verification *verification);
+
+// A verifier that makes unsigned requests by value. Answers go to
+// `{base_url}/v1/oid4vp/response/{session id}`; `base_url` is an https origin, or http on
+// loopback. It trusts what `trust` holds now; `trust_version` is noted in sessions that it
+// decides.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_verifier_new_inline(const char *base_url,
+                                         size_t base_url_len,
+                                         const struct idgate_trust *trust,
+                                         uint64_t trust_version,
+                                         struct idgate_verifier **out,
+                                         struct idgate_error **err_out);
+
+// Frees a verifier. Verifications that began with it go on.
+idgate_status idgate_verifier_free(struct idgate_verifier *verifier);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* IDGATE_H */

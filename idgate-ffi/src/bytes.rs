@@ -1,0 +1,138 @@
+//! Bytes in and out. What goes out is remembered until it is freed, so that freeing it twice, or
+//! something else, is an answer and not undefined behaviour.
+
+use std::collections::HashMap;
+use std::ffi::c_char;
+use std::ptr;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use zeroize::Zeroizing;
+
+use crate::boundary::boundary;
+use crate::failure::Failure;
+use crate::status::idgate_status;
+
+/// Far beyond any list, and far below what a wrong length usually says.
+const MAX_INPUT: usize = 64 * 1024 * 1024;
+
+/// Bytes that the caller owns: free them with idgate_bytes_free. `ptr` is NULL when `len` is 0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(non_camel_case_types)]
+pub struct idgate_bytes {
+    /// The first byte.
+    pub ptr: *mut u8,
+    /// How many there are.
+    pub len: usize,
+}
+
+/// What callers have not freed yet, by address; wiped when freed.
+static GIVEN: LazyLock<Mutex<HashMap<usize, Wiped>>> = LazyLock::new(Mutex::default);
+
+type Wiped = Zeroizing<Box<[u8]>>;
+
+/// A copy of `bytes` for the caller.
+pub(crate) fn give(bytes: &[u8]) -> idgate_bytes {
+    if bytes.is_empty() {
+        return idgate_bytes { ptr: ptr::null_mut(), len: 0 };
+    }
+    let mut copy: Wiped = Zeroizing::new(bytes.into());
+    let (ptr, len) = (copy.as_mut_ptr(), copy.len());
+    GIVEN.lock().unwrap_or_else(PoisonError::into_inner).insert(ptr.addr(), copy);
+    idgate_bytes { ptr, len }
+}
+
+/// Wipes and frees bytes. Bytes that were freed already, or never given, are IDGATE_MISUSE.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)] // the name is ours by its prefix
+pub extern "C" fn idgate_bytes_free(bytes: idgate_bytes) -> idgate_status {
+    boundary(ptr::null_mut(), || {
+        if bytes.ptr.is_null() {
+            return Ok(());
+        }
+        let freed = GIVEN.lock().unwrap_or_else(PoisonError::into_inner).remove(&bytes.ptr.addr());
+        freed.map(drop).ok_or_else(|| Failure::misuse("these bytes are not idgate's, or freed"))
+    })
+}
+
+/// A caller's bytes. NULL stands for none.
+///
+/// # Safety
+/// `ptr` is NULL, or points to `len` bytes that nobody changes while `'a` lasts.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn input<'a>(
+    ptr: *const u8,
+    len: usize,
+    name: &str,
+) -> Result<&'a [u8], Failure> {
+    if len > MAX_INPUT {
+        return Err(Failure::misuse(format!("{name} is larger than 64 MiB")));
+    }
+    if ptr.is_null() {
+        return match len {
+            0 => Ok(&[]),
+            _ => Err(Failure::misuse(format!("{name} is NULL, and its length is not 0"))),
+        };
+    }
+    // SAFETY: not NULL, at most 64 MiB, and the caller's promise above.
+    Ok(unsafe { std::slice::from_raw_parts(ptr, len) })
+}
+
+/// A caller's text.
+///
+/// # Safety
+/// As [`input`].
+#[allow(unsafe_code)]
+pub(crate) unsafe fn text<'a>(
+    ptr: *const c_char,
+    len: usize,
+    name: &str,
+) -> Result<&'a str, Failure> {
+    // SAFETY: the caller's promise is the same.
+    let bytes = unsafe { input(ptr.cast(), len, name)? };
+    std::str::from_utf8(bytes).map_err(|_| Failure::misuse(format!("{name} is not UTF-8")))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, unsafe_code)]
+mod tests {
+    use super::*;
+    use crate::status::idgate_status::{IDGATE_MISUSE, IDGATE_OK};
+
+    #[test]
+    fn bytes_are_freed_once() {
+        let given = give(b"abc");
+        assert_eq!(given.len, 3);
+        assert_eq!(idgate_bytes_free(given), IDGATE_OK);
+        assert_eq!(idgate_bytes_free(given), IDGATE_MISUSE);
+        let mut own = [1u8];
+        let foreign = idgate_bytes { ptr: own.as_mut_ptr(), len: 1 };
+        assert_eq!(idgate_bytes_free(foreign), IDGATE_MISUSE);
+    }
+
+    #[test]
+    fn no_bytes_are_null_and_null_is_freed() {
+        let given = give(b"");
+        assert!(given.ptr.is_null());
+        assert_eq!(idgate_bytes_free(given), IDGATE_OK);
+    }
+
+    #[test]
+    fn impossible_inputs_are_refused_before_they_are_read() {
+        let byte = ptr::without_provenance::<u8>(1);
+        // SAFETY: nothing is read of any of them.
+        unsafe {
+            assert!(input(byte, MAX_INPUT + 1, "it").is_err());
+            assert!(input(byte, usize::MAX, "it").is_err());
+            assert!(input(ptr::null(), 1, "it").is_err());
+            assert_eq!(input(ptr::null(), 0, "it").unwrap(), b"");
+        }
+    }
+
+    #[test]
+    fn text_is_utf_8() {
+        let bytes = [0xffu8];
+        // SAFETY: a live array of that length.
+        assert!(unsafe { text(bytes.as_ptr().cast(), 1, "it") }.is_err());
+    }
+}

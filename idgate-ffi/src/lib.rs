@@ -1,0 +1,44 @@
+//! The C ABI of idgate-core. What each function does and who owns what stands in
+//! `include/idgate.h`, which is made from this crate.
+//!
+//! ```text
+//!  caller ──> boundary (panics end here) ──> handles (looked up, never followed) ──> idgate-core
+//! ```
+//!
+//! No checks of its own: every verdict is the core's, with the core's codes.
+
+mod boundary;
+mod bytes;
+mod entropy;
+mod failure;
+mod handles;
+mod presentation;
+mod report;
+mod session;
+mod status;
+mod trust;
+mod trust_entry;
+mod verification;
+mod verifier;
+
+pub use self::bytes::{idgate_bytes, idgate_bytes_free};
+pub use self::failure::{
+    idgate_error, idgate_error_code, idgate_error_free, idgate_error_message, idgate_error_path,
+};
+pub use self::presentation::idgate_verify_presentation;
+pub use self::session::{
+    idgate_session, idgate_session_create, idgate_session_due, idgate_session_followed,
+    idgate_session_free, idgate_session_info, idgate_session_restore,
+    idgate_session_restore_result, idgate_session_result, idgate_session_result_snapshot,
+    idgate_session_snapshot, idgate_transition,
+};
+pub use self::status::{IDGATE_ABI_VERSION, idgate_abi_version, idgate_status, idgate_version};
+pub use self::trust::{
+    IDGATE_ALLOW_STALE, IDGATE_TEST_ONLY, idgate_material, idgate_trust, idgate_trust_add,
+    idgate_trust_add_entry, idgate_trust_free, idgate_trust_new,
+};
+pub use self::verification::{
+    idgate_step, idgate_step_kind, idgate_verification, idgate_verification_begin,
+    idgate_verification_free, idgate_verification_step, idgate_verification_supply,
+};
+pub use self::verifier::{idgate_verifier, idgate_verifier_free, idgate_verifier_new_inline};

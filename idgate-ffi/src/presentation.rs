@@ -1,0 +1,166 @@
+//! One captured presentation, verified outside a session.
+
+use std::ffi::c_char;
+
+use idgate_core::codec::base64url;
+use idgate_core::crypto::Alg;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::error::VerifyError;
+use idgate_core::request::CredentialFormat;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::TrustEntry;
+use idgate_core::verify::{
+    CredentialReport, Expected, ExpectedMdoc, MdocRequest, VerifiedCredential, verify_mdoc,
+    verify_sd_jwt_vc,
+};
+use serde::Deserialize;
+use serde_json::json;
+use zeroize::Zeroizing;
+
+use crate::boundary::{boundary, put};
+use crate::bytes::{give, idgate_bytes, input};
+use crate::failure::{Failure, idgate_error};
+use crate::handles;
+use crate::report;
+use crate::status::idgate_status;
+use crate::trust::{TrustHandle, idgate_trust};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expectation {
+    format: CredentialFormat,
+    issuer_id: String,
+    client_id: String,
+    nonce: String,
+    /// mdoc only.
+    response_uri: Option<String>,
+    /// mdoc only.
+    doc_type: Option<String>,
+    /// mdoc only.
+    namespace: Option<String>,
+    /// SD-JWT VC only.
+    requested_at_ms: Option<UnixMillis>,
+    #[serde(default)]
+    claims: Vec<String>,
+    alg: Option<Alg>,
+    #[serde(default = "yes")]
+    livemode: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Verifies one presentation as a wallet puts it into vp_token, without a session: nonce and
+/// audience are compared with what you expect, whether they were used before is yours to know.
+/// `expected`, JSON: `format` ("vc+sd-jwt", "mso_mdoc"), `issuer_id` (an entry of `trust`),
+/// `client_id` and `nonce` exactly as sent, `claims`, and as needed `requested_at_ms` (SD-JWT VC:
+/// older proofs are stale; default `now_ms`), `response_uri`, `doc_type`, `namespace` (mdoc, all
+/// three), `alg`, `livemode` (default true). `out`, JSON: `claims`, and what is known beside them.
+/// IDGATE_REFUSED: the code is the reason.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code, clippy::too_many_arguments)]
+pub unsafe extern "C" fn idgate_verify_presentation(
+    trust: *const idgate_trust,
+    expected: *const c_char,
+    expected_len: usize,
+    presentation: *const c_char,
+    presentation_len: usize,
+    now_ms: u64,
+    out: *mut idgate_bytes,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let trust = handles::find::<TrustHandle>(trust)?;
+        // SAFETY: the caller's promise, for both.
+        let (expected, presentation) = unsafe {
+            (
+                input(expected.cast(), expected_len, "expected")?,
+                input(presentation.cast(), presentation_len, "presentation")?,
+            )
+        };
+        let expected: Expectation = serde_json::from_slice(expected)
+            .map_err(|error| Failure::misuse(format!("expected cannot be read: {error}")))?;
+        let issuer = trust.entry(&expected.issuer_id)?;
+        let mut report = CredentialReport::default();
+        let verified = match expected.format {
+            CredentialFormat::SdJwtVc => {
+                expected.sd_jwt_vc(&issuer, presentation, UnixMillis(now_ms), &mut report)
+            }
+            _ => expected.mdoc(&issuer, presentation, UnixMillis(now_ms), &mut report)?,
+        }?;
+        let json = Zeroizing::new(render(&verified, &report));
+        put(out, || Ok(give(json.as_bytes())))
+    })
+}
+
+impl Expectation {
+    fn sd_jwt_vc(
+        &self,
+        issuer: &TrustEntry,
+        presentation: &[u8],
+        now: UnixMillis,
+        report: &mut CredentialReport,
+    ) -> Result<VerifiedCredential, VerifyError> {
+        let requested_at = self.requested_at_ms.unwrap_or(now);
+        let mut expected = Expected::new(issuer, &self.client_id, &self.nonce, requested_at, now);
+        expected.livemode = self.livemode;
+        expected.alg = self.alg;
+        expected.claims = &self.claims;
+        // What is no text is no SD-JWT either: the core says so.
+        let presentation = std::str::from_utf8(presentation).unwrap_or_default();
+        verify_sd_jwt_vc(&PROVIDER, presentation, &expected, report)
+    }
+
+    /// The outer error is the caller's, the inner one the presentation's.
+    fn mdoc(
+        &self,
+        issuer: &TrustEntry,
+        presentation: &[u8],
+        now: UnixMillis,
+        report: &mut CredentialReport,
+    ) -> Result<Result<VerifiedCredential, VerifyError>, Failure> {
+        let needed = |value: &Option<String>, name: &str| {
+            value.clone().ok_or_else(|| Failure::misuse(format!("expected: mdoc needs {name}")))
+        };
+        let response_uri = needed(&self.response_uri, "response_uri")?;
+        let doc_type = needed(&self.doc_type, "doc_type")?;
+        let namespace = needed(&self.namespace, "namespace")?;
+        let request = MdocRequest {
+            client_id: &self.client_id,
+            nonce: &self.nonce,
+            response_uri: &response_uri,
+        };
+        let mut expected = ExpectedMdoc::new(issuer, &doc_type, &namespace, request, now);
+        expected.livemode = self.livemode;
+        expected.alg = self.alg;
+        expected.claims = &self.claims;
+        // What is no base64url is no DeviceResponse either: the core says so.
+        let text = std::str::from_utf8(presentation).unwrap_or_default();
+        let bytes = base64url::decode(text).unwrap_or_default();
+        Ok(verify_mdoc(&PROVIDER, &bytes, &expected, report))
+    }
+}
+
+fn render(verified: &VerifiedCredential, report: &CredentialReport) -> String {
+    let facts = verified.facts();
+    let known = json!({
+        "credential_type": facts.credential_type,
+        "issuer": facts.issuer,
+        "alg": facts.alg.name(),
+        "holder_binding": facts.holder_binding.name(),
+        "trust": facts.trust.name(),
+        "session_transcript": facts.session_transcript,
+        "valid_from_ms": facts.valid_from.map(|at| at.0),
+        "valid_until_ms": facts.valid_until.map(|at| at.0),
+        "revocation": verified.revocation().name(),
+        "checks": report::checks(report),
+    });
+    // The claims are a JSON text already, and no second copy of them is made.
+    let known = known.to_string();
+    let rest = known.strip_prefix('{').unwrap_or_default();
+    [r#"{"claims":"#, verified.claims().as_json(), ",", rest].concat()
+}

@@ -1,0 +1,69 @@
+//! What happened, as JSON for the caller: lists that were imported, checks that were made, effects
+//! to carry out. It never shows a claim.
+
+use idgate_core::session::Effect;
+use idgate_core::trust::{ImportedList, ListOutcome};
+use idgate_core::verify::{CredentialReport, Report};
+use serde_json::{Value, json};
+
+/// What became of each certificate of a list.
+pub(crate) fn listed(list: &ImportedList) -> Value {
+    let entries = list.certificates.iter().map(|listed| {
+        let skipped = match &listed.outcome {
+            ListOutcome::Unusable(why) => Some(why),
+            _ => None,
+        };
+        json!({
+            "sha256": hex(&listed.sha256),
+            "subject": listed.subject,
+            "country": listed.country,
+            "key": listed.key_kind,
+            "expired": listed.expired,
+            "skipped_because": skipped,
+        })
+    });
+    entries.collect()
+}
+
+/// The checks of an answer, presentation by presentation, and what failed.
+pub(crate) fn report(report: &Report) -> Value {
+    json!({
+        "failed": report.error().map(ToString::to_string),
+        "credentials": report.credentials.iter().map(checks).collect::<Vec<_>>(),
+    })
+}
+
+/// The checks of one presentation.
+pub(crate) fn checks(report: &CredentialReport) -> Value {
+    let checks = report.checks().map(|(check, passed)| {
+        json!({
+            "group": check.group(),
+            "check": check.title(),
+            "clause": check.clause(),
+            "passed": passed,
+        })
+    });
+    checks.collect()
+}
+
+/// What to carry out after the commit, in order.
+pub(crate) fn effects(effects: &[Effect]) -> Value {
+    let known = effects.iter().filter_map(|effect| {
+        Some(match effect {
+            Effect::PublishStatus { status, reason, occurred_at } => json!({
+                "type": "publish_status",
+                "status": status.as_str(),
+                "reason": reason.map(|reason| reason.as_str()),
+                "occurred_at_ms": occurred_at.0,
+            }),
+            Effect::ExpireAt(at) => json!({ "type": "expire_at", "at_ms": at.0 }),
+            Effect::RedactClaimsAt(at) => json!({ "type": "redact_claims_at", "at_ms": at.0 }),
+            _ => return None,
+        })
+    });
+    known.collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,307 @@
+//! Sessions: plain data that the caller stores. Nothing here changes a stored session: what
+//! changes is a new session, to be committed where the stored revision is `from`.
+
+use std::ffi::c_char;
+use std::ptr;
+
+use idgate_core::ids::TenantId;
+use idgate_core::request::Scheme;
+use idgate_core::session::{Session, Status, Transition, VerifiedResult};
+use idgate_core::time::UnixMillis;
+use idgate_core::{PresentationRequest, session::SnapshotError};
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use crate::boundary::{boundary, put};
+use crate::bytes::{give, idgate_bytes, input, text};
+use crate::entropy::OsEntropy;
+use crate::failure::{Failure, idgate_error};
+use crate::handles;
+use crate::report;
+use crate::status::idgate_status;
+use crate::verifier::{VerifierHandle, idgate_verifier};
+
+/// A session at one revision; it never changes.
+#[allow(non_camel_case_types)]
+pub struct idgate_session {
+    _private: [u8; 0],
+}
+
+pub(crate) struct SessionHandle(pub(crate) Session);
+
+/// A change to commit: store the snapshot of `session` where the stored revision still is `from`.
+/// When another revision is stored, somebody else was faster: give the transition up. Free
+/// `session` and `effects`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(non_camel_case_types)]
+pub struct idgate_transition {
+    /// The revision that must be stored; 0: insert.
+    pub from: u64,
+    /// The session afterwards.
+    pub session: *mut idgate_session,
+    /// What to carry out after the commit: a JSON array of objects with `type` "publish_status",
+    /// "expire_at" or "redact_claims_at".
+    pub effects: idgate_bytes,
+}
+
+impl idgate_transition {
+    pub(crate) fn give(transition: Transition) -> Self {
+        let effects = report::effects(&transition.effects).to_string();
+        Self {
+            from: transition.from.0,
+            session: handles::make(SessionHandle(transition.session)),
+            effects: give(effects.as_bytes()),
+        }
+    }
+}
+
+/// Makes a session from a CreateSessionRequest in JSON, the same that the gateway takes. `tenant`
+/// is your name for who owns it. Commit the transition, then show what idgate_session_info says.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code, clippy::too_many_arguments)]
+pub unsafe extern "C" fn idgate_session_create(
+    verifier: *const idgate_verifier,
+    request: *const c_char,
+    request_len: usize,
+    tenant: *const c_char,
+    tenant_len: usize,
+    livemode: bool,
+    now_ms: u64,
+    out: *mut idgate_transition,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let verifier = &handles::find::<VerifierHandle>(verifier)?.0;
+        // SAFETY: the caller's promise, for both.
+        let (request, tenant) = unsafe {
+            (input(request.cast(), request_len, "request")?, text(tenant, tenant_len, "tenant")?)
+        };
+        let request = PresentationRequest::parse(request, verifier.trust(), livemode)?;
+        put(out, || {
+            let (tenant, now) = (TenantId::new(tenant), UnixMillis(now_ms));
+            let made = verifier.create_session(request, tenant, livemode, &mut OsEntropy, now)?;
+            Ok(idgate_transition::give(made))
+        })
+    })
+}
+
+/// The session as bytes for your database, without its result. They hold nonce, state and keys:
+/// seal them.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_session_snapshot(
+    session: *const idgate_session,
+    out: *mut idgate_bytes,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let session = handles::find::<SessionHandle>(session)?;
+        put(out, || Ok(give(&Zeroizing::new(session.0.to_snapshot()))))
+    })
+}
+
+/// The session of a snapshot, of this version or an earlier one.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_session_restore(
+    snapshot: *const u8,
+    snapshot_len: usize,
+    out: *mut *mut idgate_session,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        // SAFETY: the caller's promise.
+        let snapshot = unsafe { input(snapshot, snapshot_len, "snapshot")? };
+        let session = Session::from_snapshot(snapshot).map_err(damaged)?;
+        put(out, || Ok(handles::make(SessionHandle(session))))
+    })
+}
+
+/// The result as bytes, for a caller that lets it survive a restart. IDGATE_NOTHING without one.
+/// They hold claims: seal them, and erase them 30 seconds after verification.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_session_result_snapshot(
+    session: *const idgate_session,
+    now_ms: u64,
+    out: *mut idgate_bytes,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let session = handles::find::<SessionHandle>(session)?;
+        let result = session.0.result_at(UnixMillis(now_ms)).ok_or_else(no_result)?;
+        put(out, || Ok(give(&result.to_snapshot())))
+    })
+}
+
+/// A session with the result of idgate_session_result_snapshot put back. Only a VERIFIED session
+/// takes it.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_session_restore_result(
+    session: *const idgate_session,
+    snapshot: *const u8,
+    snapshot_len: usize,
+    out: *mut *mut idgate_session,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let session = handles::find::<SessionHandle>(session)?;
+        // SAFETY: the caller's promise.
+        let snapshot = unsafe { input(snapshot, snapshot_len, "snapshot")? };
+        let result = VerifiedResult::from_snapshot(snapshot).map_err(damaged)?;
+        let mut restored = session.0.clone();
+        restored.restore_result(result);
+        put(out, || Ok(handles::make(SessionHandle(restored))))
+    })
+}
+
+/// What can be said of a session at this time, as JSON: `session_id`, `tenant`, `livemode`,
+/// `status`, `reason`, `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`, and while a
+/// wallet can answer `qr_code_url` and `deep_links`.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_session_info(
+    session: *const idgate_session,
+    now_ms: u64,
+    out: *mut idgate_bytes,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let session = handles::find::<SessionHandle>(session)?;
+        let info = Zeroizing::new(info(&session.0, UnixMillis(now_ms)).to_string());
+        put(out, || Ok(give(info.as_bytes())))
+    })
+}
+
+/// Claims and verification details of a VERIFIED session as JSON, until 30 seconds after
+/// verification; else IDGATE_NOTHING.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_session_result(
+    session: *const idgate_session,
+    now_ms: u64,
+    out: *mut idgate_bytes,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let session = handles::find::<SessionHandle>(session)?;
+        let result = session.0.result_at(UnixMillis(now_ms)).ok_or_else(no_result)?;
+        // Both are JSON texts already.
+        let parts = [
+            r#"{"claims":"#,
+            result.claims(),
+            r#","verification_details":"#,
+            result.verification_details(),
+            "}",
+        ];
+        let json = Zeroizing::new(parts.concat());
+        put(out, || Ok(give(json.as_bytes())))
+    })
+}
+
+/// The person followed the link: CREATED becomes PENDING. IDGATE_NOTHING when nothing changes.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_session_followed(
+    session: *const idgate_session,
+    now_ms: u64,
+    out: *mut idgate_transition,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let session = handles::find::<SessionHandle>(session)?;
+        let next = session.0.followed(UnixMillis(now_ms)).ok_or_else(no_change)?;
+        put(out, || Ok(idgate_transition::give(next)))
+    })
+}
+
+/// What the time has made of a session: EXPIRED, or PENDING after a verification that was given
+/// up. IDGATE_NOTHING when nothing is due.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_session_due(
+    session: *const idgate_session,
+    now_ms: u64,
+    out: *mut idgate_transition,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let session = handles::find::<SessionHandle>(session)?;
+        let now = UnixMillis(now_ms);
+        let due = session.0.lease_lost(now).or_else(|| session.0.expired(now));
+        let due = due.ok_or_else(no_change)?;
+        put(out, || Ok(idgate_transition::give(due)))
+    })
+}
+
+/// Frees a session. Verifications that began with it go on.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)] // the name is ours by its prefix
+pub extern "C" fn idgate_session_free(session: *mut idgate_session) -> idgate_status {
+    boundary(ptr::null_mut(), || handles::free::<SessionHandle>(session))
+}
+
+fn info(session: &Session, now: UnixMillis) -> Value {
+    let status = session.status_at(now);
+    let mut info = json!({
+        "session_id": session.id().as_str(),
+        "tenant": session.tenant().as_str(),
+        "livemode": session.livemode(),
+        "status": status.as_str(),
+        "reason": session.reason_at(now).map(|reason| reason.as_str()),
+        "revision": session.revision().0,
+        "created_at_ms": session.created_at().0,
+        "expires_at_ms": session.expires_at().0,
+        "settled_at_ms": session.settled_at().map(|at| at.0),
+    });
+    if let (Status::Created | Status::Pending, Some(members)) = (status, info.as_object_mut()) {
+        let links: serde_json::Map<_, _> = Scheme::ALL
+            .into_iter()
+            .map(|scheme| (scheme.key().to_owned(), session.deep_link(scheme).into()))
+            .collect();
+        members.insert("qr_code_url".into(), session.deep_link(Scheme::OpenId4Vp).into());
+        members.insert("deep_links".into(), links.into());
+    }
+    info
+}
+
+fn damaged(error: SnapshotError) -> Failure {
+    Failure::config(error)
+}
+
+fn no_result() -> Failure {
+    Failure::nothing("the session has no result, or it is older than 30 seconds")
+}
+
+fn no_change() -> Failure {
+    Failure::nothing("the session stays as it is")
+}

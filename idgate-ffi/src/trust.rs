@@ -1,0 +1,302 @@
+//! Who is trusted: collected here, frozen when a verifier is made of it.
+
+use std::collections::BTreeMap;
+use std::ffi::c_char;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use idgate_core::TrustSnapshot;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::{Jwk, PublicKey};
+use idgate_core::status::VerifiedCrl;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::{
+    ImportedList, PinnedSigner, TrustAnchor, TrustEntry, TrustedKey, import_master_list,
+    import_vical, pem_or_der, roots_from_file,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::boundary::{boundary, put};
+use crate::bytes::{give, idgate_bytes, input, text};
+use crate::failure::{Failure, idgate_error};
+use crate::handles;
+use crate::report;
+use crate::status::idgate_status;
+use crate::trust_entry;
+
+/// Trust entries that are being collected.
+#[allow(non_camel_case_types)]
+pub struct idgate_trust {
+    _private: [u8; 0],
+}
+
+/// A kind of trust material.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+pub enum idgate_material {
+    /// An SD-JWT VC issuer's public key: a JWK or a JWK Set.
+    IDGATE_JWK = 1,
+    /// An SD-JWT VC issuer's public key: PEM.
+    IDGATE_PUBLIC_KEY = 2,
+    /// X.509 roots of mdoc issuers: PEM or DER, one or many.
+    IDGATE_ROOT = 3,
+    /// mdoc document signers that are trusted without a root: PEM or DER.
+    IDGATE_PINNED_SIGNER = 4,
+    /// An ICAO Master List.
+    IDGATE_MASTER_LIST = 5,
+    /// A VICAL (ISO/IEC 18013-5 annex C).
+    IDGATE_VICAL = 6,
+    /// CRLs of roots that were added before: PEM or DER. They replace the fetch.
+    IDGATE_CRL = 7,
+}
+
+/// The material serves test-mode sessions only.
+pub const IDGATE_TEST_ONLY: u32 = 1;
+/// Take a VICAL though a newer one is due.
+pub const IDGATE_ALLOW_STALE: u32 = 2;
+
+#[derive(Default)]
+pub(crate) struct TrustHandle(Mutex<Entries>);
+
+/// Shared, so that a lookup copies no material.
+type Entries = BTreeMap<String, Arc<TrustEntry>>;
+
+impl TrustHandle {
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        // An entry is replaced whole, so what a panic left behind is consistent.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn snapshot(&self, version: u64) -> TrustSnapshot {
+        TrustSnapshot::new(version, self.entries().values().map(|entry| TrustEntry::clone(entry)))
+    }
+
+    pub(crate) fn entry(&self, issuer_id: &str) -> Result<Arc<TrustEntry>, Failure> {
+        let found = self.entries().get(issuer_id).cloned();
+        found.ok_or_else(|| {
+            Failure::config("there is no such trust entry; add it with idgate_trust_add_entry")
+        })
+    }
+}
+
+/// An empty collection: it trusts nobody.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_trust_new(
+    out: *mut *mut idgate_trust,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || put(out, || Ok(handles::make(TrustHandle::default()))))
+}
+
+/// Adds an entry, or replaces the entry of that name and its material. JSON: `issuer_id`, and as
+/// needed `iss`, `vct`, `doc_types`, `namespaces`, `claims`, `countries`, `ekus` (arrays of text),
+/// `revocation` ("if_published", "required", "off"). Unknown members are refused.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_trust_add_entry(
+    trust: *const idgate_trust,
+    json: *const c_char,
+    json_len: usize,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let trust = handles::find::<TrustHandle>(trust)?;
+        // SAFETY: the caller's promise.
+        let json = unsafe { input(json.cast(), json_len, "json")? };
+        let entry = trust_entry::parse(json)?;
+        trust.entries().insert(entry.issuer_id.as_str().into(), Arc::new(entry));
+        Ok(())
+    })
+}
+
+/// Adds material to an entry. `material` is an idgate_material, `flags` a sum of IDGATE_TEST_ONLY
+/// and IDGATE_ALLOW_STALE. `signer_ca`, PEM or DER, vouches for the signer of a Master List or a
+/// VICAL, which without it is taken with IDGATE_TEST_ONLY only. `report_out` may be NULL: a JSON
+/// array with what became of each certificate of a list.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code, clippy::too_many_arguments)]
+pub unsafe extern "C" fn idgate_trust_add(
+    trust: *const idgate_trust,
+    issuer_id: *const c_char,
+    issuer_id_len: usize,
+    material: i32,
+    file: *const u8,
+    file_len: usize,
+    signer_ca: *const u8,
+    signer_ca_len: usize,
+    flags: u32,
+    now_ms: u64,
+    report_out: *mut idgate_bytes,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let trust = handles::find::<TrustHandle>(trust)?;
+        // SAFETY: the caller's promise, for each of the three.
+        let (issuer_id, file, signer_ca) = unsafe {
+            (
+                text(issuer_id, issuer_id_len, "issuer_id")?,
+                input(file, file_len, "file")?,
+                input(signer_ca, signer_ca_len, "signer_ca")?,
+            )
+        };
+        let material = Material::new(material, file, signer_ca, flags, UnixMillis(now_ms))?;
+        let mut entry = TrustEntry::clone(&*trust.entry(issuer_id)?);
+        let list = material.add_to(&mut entry)?;
+        if !report_out.is_null() {
+            let listed = list.map(|list| report::listed(&list)).unwrap_or_default();
+            put(report_out, || Ok(give(listed.to_string().as_bytes())))?;
+        }
+        trust.entries().insert(issuer_id.into(), Arc::new(entry));
+        Ok(())
+    })
+}
+
+/// Frees a collection. Verifiers made of it keep what they have.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)] // the name is ours by its prefix
+pub extern "C" fn idgate_trust_free(trust: *mut idgate_trust) -> idgate_status {
+    boundary(core::ptr::null_mut(), || handles::free::<TrustHandle>(trust))
+}
+
+struct Material<'a> {
+    kind: idgate_material,
+    file: &'a [u8],
+    signer_ca: &'a [u8],
+    test_only: bool,
+    allow_stale: bool,
+    now: UnixMillis,
+}
+
+impl<'a> Material<'a> {
+    fn new(
+        kind: i32,
+        file: &'a [u8],
+        signer_ca: &'a [u8],
+        flags: u32,
+        now: UnixMillis,
+    ) -> Result<Self, Failure> {
+        use idgate_material::*;
+        let kinds = [
+            IDGATE_JWK,
+            IDGATE_PUBLIC_KEY,
+            IDGATE_ROOT,
+            IDGATE_PINNED_SIGNER,
+            IDGATE_MASTER_LIST,
+            IDGATE_VICAL,
+            IDGATE_CRL,
+        ];
+        let kind = kinds.into_iter().find(|known| *known as i32 == kind);
+        let kind = kind.ok_or_else(|| Failure::misuse("material is no idgate_material"))?;
+        if flags & !(IDGATE_TEST_ONLY | IDGATE_ALLOW_STALE) != 0 {
+            return Err(Failure::misuse("flags has a bit that means nothing"));
+        }
+        let test_only = flags & IDGATE_TEST_ONLY != 0;
+        let allow_stale = flags & IDGATE_ALLOW_STALE != 0;
+        Ok(Self { kind, file, signer_ca, test_only, allow_stale, now })
+    }
+
+    /// What became of a list, when it is one.
+    fn add_to(&self, entry: &mut TrustEntry) -> Result<Option<ImportedList>, Failure> {
+        match self.kind {
+            idgate_material::IDGATE_JWK => entry.keys.extend(self.jwks()?),
+            idgate_material::IDGATE_PUBLIC_KEY => entry.keys.push(self.public_key()?),
+            idgate_material::IDGATE_ROOT => {
+                let roots = roots_from_file(self.file)?;
+                entry.roots.extend(roots.into_iter().map(|root| self.mark(root)));
+            }
+            idgate_material::IDGATE_PINNED_SIGNER => {
+                for der in pem_or_der(self.file, "CERTIFICATE")? {
+                    let signer = PinnedSigner::from_der(&der)?;
+                    entry.pinned_signers.push(match self.test_only {
+                        true => signer.for_test_only(),
+                        false => signer,
+                    });
+                }
+            }
+            idgate_material::IDGATE_MASTER_LIST | idgate_material::IDGATE_VICAL => {
+                let list = self.list()?;
+                entry.roots.extend(list.roots.iter().cloned().map(|root| self.mark(root)));
+                return Ok(Some(list));
+            }
+            idgate_material::IDGATE_CRL => {
+                for der in pem_or_der(self.file, "X509 CRL")? {
+                    let crl = VerifiedCrl::from_der(&PROVIDER, &der, &entry.roots);
+                    entry.crls.push(crl.map_err(Failure::config)?);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn list(&self) -> Result<ImportedList, Failure> {
+        let cas = match self.signer_ca {
+            [] if self.test_only => None,
+            [] => {
+                return Err(Failure::config(
+                    "a list needs signer_ca, or IDGATE_TEST_ONLY: without it anybody could have \
+                     made the list",
+                ));
+            }
+            file => Some(roots_from_file(file)?),
+        };
+        let cas = cas.as_deref();
+        Ok(match self.kind {
+            idgate_material::IDGATE_VICAL => {
+                import_vical(&PROVIDER, self.file, cas, self.allow_stale, self.now)?
+            }
+            _ => import_master_list(&PROVIDER, self.file, cas, self.now)?,
+        })
+    }
+
+    fn mark(&self, root: TrustAnchor) -> TrustAnchor {
+        if self.test_only { root.for_test_only() } else { root }
+    }
+
+    fn public_key(&self) -> Result<TrustedKey, Failure> {
+        let pem =
+            std::str::from_utf8(self.file).map_err(|_| Failure::config("the key is not PEM"))?;
+        let key =
+            PublicKey::from_pem(pem).map_err(|why| Failure::config(format!("the key {why}")))?;
+        self.trusted(key, None)
+    }
+
+    /// One JWK, or the members of a JWK Set (RFC 7517 5).
+    fn jwks(&self) -> Result<Vec<TrustedKey>, Failure> {
+        #[derive(Deserialize)]
+        struct Set<'s> {
+            #[serde(borrow)]
+            keys: Vec<&'s RawValue>,
+        }
+        let one = |text: &[u8]| {
+            let jwk = Jwk::parse(text).map_err(|why| Failure::config(format!("the JWK {why}")))?;
+            self.trusted(jwk.key, jwk.kid)
+        };
+        match serde_json::from_slice::<Set<'_>>(self.file) {
+            Ok(set) if set.keys.is_empty() => Err(Failure::config("the JWK Set has no keys")),
+            Ok(set) => set.keys.iter().map(|key| one(key.get().as_bytes())).collect(),
+            Err(_) => Ok(vec![one(self.file)?]),
+        }
+    }
+
+    /// Refuses a key that could never verify anything.
+    fn trusted(&self, key: PublicKey, kid: Option<String>) -> Result<TrustedKey, Failure> {
+        PROVIDER
+            .check_key(&key)
+            .map_err(|_| Failure::config("the key is not a point on its curve"))?;
+        let mut trusted = TrustedKey::new(key);
+        trusted.kid = kid;
+        trusted.test_only = self.test_only;
+        Ok(trusted)
+    }
+}

@@ -1,0 +1,84 @@
+//! A trust entry as JSON: who an issuer is and what it may attest.
+
+use idgate_core::ids::{DocType, IssuerId, NameSpace};
+use idgate_core::trust::{Oid, RevocationPolicy, TrustEntry};
+use serde::Deserialize;
+
+use crate::failure::Failure;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    issuer_id: String,
+    iss: Option<String>,
+    #[serde(default)]
+    vct: Vec<String>,
+    #[serde(default)]
+    doc_types: Vec<String>,
+    #[serde(default)]
+    namespaces: Vec<String>,
+    #[serde(default)]
+    claims: Vec<String>,
+    #[serde(default)]
+    countries: Vec<String>,
+    ekus: Option<Vec<String>>,
+    #[serde(default)]
+    revocation: RevocationPolicy,
+}
+
+/// The entry that this text describes, without material.
+pub(crate) fn parse(json: &[u8]) -> Result<TrustEntry, Failure> {
+    let described: Entry = serde_json::from_slice(json)
+        .map_err(|error| Failure::config(format!("the trust entry cannot be read: {error}")))?;
+    let mut entry = TrustEntry::new(IssuerId::new(described.issuer_id));
+    if described.iss.is_some() {
+        entry.iss = described.iss;
+    }
+    entry.vct = described.vct;
+    entry.doc_types = described.doc_types.into_iter().map(DocType::new).collect();
+    entry.namespaces = described.namespaces.into_iter().map(NameSpace::new).collect();
+    entry.default_claims = described.claims;
+    entry.countries = described.countries;
+    if let Some(ekus) = described.ekus {
+        entry.ekus = ekus.iter().map(|text| oid(text)).collect::<Result<_, _>>()?;
+    }
+    entry.revocation = described.revocation;
+    Ok(entry)
+}
+
+fn oid(text: &str) -> Result<Oid, Failure> {
+    Oid::parse(text).ok_or_else(|| {
+        Failure::config(format!("ekus: {text} is no object identifier; write 1.0.18013.5.1.2"))
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_compare_iss_when_they_are_urls_unless_another_is_given() {
+        let iss = |json: &str| parse(json.as_bytes()).unwrap().iss;
+        assert_eq!(iss(r#"{"issuer_id":"dmv"}"#), None);
+        assert_eq!(iss(r#"{"issuer_id":"https://i.example"}"#).unwrap(), "https://i.example");
+        let given = r#"{"issuer_id":"https://i.example","iss":"x"}"#;
+        assert_eq!(iss(given).unwrap(), "x");
+    }
+
+    #[test]
+    fn what_is_unknown_or_wrong_is_refused() {
+        for bad in [
+            "",
+            "[]",
+            "{}",
+            r#"{"issuer_id":"a","issuer_id":"b"}"#,
+            r#"{"issuer_id":"a","vcts":[]}"#,
+            r#"{"issuer_id":"a","revocation":"maybe"}"#,
+            r#"{"issuer_id":"a","ekus":["one.two"]}"#,
+            r#"{"issuer_id":"a"} x"#,
+        ] {
+            assert!(parse(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! A wallet's answer under verification.
+
+use std::ffi::c_char;
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use idgate_core::response::WalletResponse;
+use idgate_core::time::UnixMillis;
+use idgate_core::verify::{Decision, Need, Step, Supplied, Verification, WalletReply};
+use self_cell::self_cell;
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use crate::boundary::{boundary, put};
+use crate::bytes::{give, idgate_bytes, input, text};
+use crate::entropy::OsEntropy;
+use crate::failure::{Failure, idgate_error};
+use crate::handles;
+use crate::report;
+use crate::session::{SessionHandle, idgate_session, idgate_transition};
+use crate::status::idgate_status;
+use crate::verifier::{VerifierHandle, idgate_verifier};
+
+/// A verification under way.
+#[allow(non_camel_case_types)]
+pub struct idgate_verification {
+    _private: [u8; 0],
+}
+
+/// What a step came to.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[allow(non_camel_case_types)]
+pub enum idgate_step_kind {
+    /// Everything but the status is good. Commit the transition, fetch every need at once, give
+    /// each to idgate_verification_supply, then step again.
+    IDGATE_STEP_NEED = 1,
+    /// Decided. Commit the transition, then answer the wallet.
+    IDGATE_STEP_DONE = 2,
+}
+
+/// One step of a verification. Free `transition` and `json`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(non_camel_case_types)]
+pub struct idgate_step {
+    /// What it came to.
+    pub kind: idgate_step_kind,
+    /// To commit.
+    pub transition: idgate_transition,
+    /// JSON. IDGATE_STEP_NEED: `{"needs":[{"kind":"status_list"|"crl","uri","accept"}]}`.
+    /// IDGATE_STEP_DONE: `{"reply":"accepted"|"error_noted"|"refused","redirect_uri","status",
+    /// "reason","report"}`: answer 200 to the first two, with `redirect_uri` when there is one,
+    /// and 400 `invalid_presentation` to the third, whatever the reason.
+    pub json: idgate_bytes,
+}
+
+struct Inputs {
+    verifier: Arc<VerifierHandle>,
+    session: Arc<SessionHandle>,
+    content_type: Option<String>,
+    /// Claims may be in it.
+    body: Zeroizing<Vec<u8>>,
+}
+
+self_cell!(
+    struct Running {
+        owner: Inputs,
+        #[covariant]
+        dependent: Verification,
+    }
+);
+
+pub(crate) struct VerificationHandle(Mutex<State>);
+
+struct State {
+    running: Running,
+    /// What the last step asked for, in order.
+    needs: Vec<Need>,
+    done: bool,
+}
+
+/// Takes a wallet's answer: the `Content-Type` header, NULL when there was none, and the body.
+/// IDGATE_BAD_RESPONSE: nothing is to be stored; the code says what to answer.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code, clippy::too_many_arguments)]
+pub unsafe extern "C" fn idgate_verification_begin(
+    verifier: *const idgate_verifier,
+    session: *const idgate_session,
+    content_type: *const c_char,
+    content_type_len: usize,
+    body: *const u8,
+    body_len: usize,
+    now_ms: u64,
+    out: *mut *mut idgate_verification,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let verifier = handles::find::<VerifierHandle>(verifier)?;
+        let session = handles::find::<SessionHandle>(session)?;
+        let given = !content_type.is_null();
+        // SAFETY: the caller's promise, for both.
+        let (content_type, body) = unsafe {
+            (text(content_type, content_type_len, "content_type")?, input(body, body_len, "body")?)
+        };
+        let content_type = given.then(|| content_type.to_owned());
+        let body = Zeroizing::new(body.to_vec());
+        let inputs = Inputs { verifier, session, content_type, body };
+        let running = Running::try_new(inputs, |inputs| begin(inputs, UnixMillis(now_ms)))?;
+        let state = State { running, needs: Vec::new(), done: false };
+        put(out, || Ok(handles::make(VerificationHandle(Mutex::new(state)))))
+    })
+}
+
+/// Goes as far as possible without the world.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_verification_step(
+    verification: *const idgate_verification,
+    out: *mut idgate_step,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let verification = handles::find::<VerificationHandle>(verification)?;
+        put(out, || verification.0.lock().unwrap_or_else(PoisonError::into_inner).step())
+    })
+}
+
+/// Gives back what came of the need of that index in the last step, at `now_ms`, after the
+/// transition of the step was committed. `unavailable`: nothing that can be used came in time.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_verification_supply(
+    verification: *const idgate_verification,
+    need: usize,
+    unavailable: bool,
+    body: *const u8,
+    body_len: usize,
+    now_ms: u64,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let verification = handles::find::<VerificationHandle>(verification)?;
+        // SAFETY: the caller's promise.
+        let body = unsafe { input(body, body_len, "body")? };
+        let what = if unavailable { Supplied::Unavailable } else { Supplied::Bytes(body) };
+        let mut state = verification.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.supply(need, what, UnixMillis(now_ms))
+    })
+}
+
+/// Frees a verification, finished or not.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)] // the name is ours by its prefix
+pub extern "C" fn idgate_verification_free(
+    verification: *mut idgate_verification,
+) -> idgate_status {
+    boundary(ptr::null_mut(), || handles::free::<VerificationHandle>(verification))
+}
+
+fn begin(inputs: &Inputs, now: UnixMillis) -> Result<Verification<'_>, Failure> {
+    let response = WalletResponse::new(inputs.content_type.as_deref(), &inputs.body);
+    Ok(inputs.verifier.0.begin(&inputs.session.0, response, &mut OsEntropy, now)?)
+}
+
+impl State {
+    fn step(&mut self) -> Result<idgate_step, Failure> {
+        if self.done {
+            return Err(Failure::misuse("the verification is done already"));
+        }
+        match self.running.with_dependent_mut(|_, verification| verification.step())? {
+            Step::Need { hold, needs } => {
+                let json = json!({ "needs": needs.iter().map(need_json).collect::<Vec<_>>() });
+                self.needs = needs;
+                let transition = idgate_transition::give(*hold);
+                let (kind, json) = (idgate_step_kind::IDGATE_STEP_NEED, json.to_string());
+                Ok(idgate_step { kind, transition, json: give(json.as_bytes()) })
+            }
+            Step::Done(decision) => {
+                self.done = true;
+                self.needs.clear();
+                Ok(done(*decision))
+            }
+            _ => Err(Failure::internal("a step that this version does not know")),
+        }
+    }
+
+    fn supply(&mut self, need: usize, what: Supplied<'_>, now: UnixMillis) -> Result<(), Failure> {
+        let need = self.needs.get(need).cloned();
+        let need =
+            need.ok_or_else(|| Failure::misuse("the last step has no need of that index"))?;
+        // What turned out authentic is for caches, which callers of this interface do not have.
+        let _ = self.running.with_dependent_mut(|_, it| it.supply(&need, what, now));
+        Ok(())
+    }
+}
+
+fn need_json(need: &Need) -> Value {
+    let kind = match need {
+        Need::StatusList { .. } => "status_list",
+        Need::Crl { .. } => "crl",
+        _ => "other",
+    };
+    json!({ "kind": kind, "uri": need.uri(), "accept": need.accept() })
+}
+
+fn done(decision: Decision) -> idgate_step {
+    let (reply, redirect_uri) = match &decision.reply {
+        WalletReply::Accepted { redirect_uri } => ("accepted", redirect_uri.as_deref()),
+        WalletReply::ErrorNoted => ("error_noted", None),
+        _ => ("refused", None),
+    };
+    let session = &decision.transition.session;
+    let settled_at = session.settled_at().unwrap_or(session.created_at());
+    let json = json!({
+        "reply": reply,
+        "redirect_uri": redirect_uri,
+        "status": session.status_at(settled_at).as_str(),
+        "reason": session.reason_at(settled_at).map(|reason| reason.as_str()),
+        "report": report::report(&decision.report),
+    });
+    let json = Zeroizing::new(json.to_string());
+    let transition = idgate_transition::give(decision.transition);
+    let kind = idgate_step_kind::IDGATE_STEP_DONE;
+    idgate_step { kind, transition, json: give(json.as_bytes()) }
+}

@@ -1,0 +1,73 @@
+//! The C programs in tests/c, compiled with warnings as errors and run under AddressSanitizer.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+mod material;
+
+/// The folder that this test was built in, and the library beside it.
+fn built() -> PathBuf {
+    std::env::current_exe().unwrap().parent().unwrap().to_owned()
+}
+
+/// Compiles tests/c/`name`.c against the static library.
+fn compile(name: &str, flags: &[&str]) -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let output = Command::new("cc")
+        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-g", "-pthread"])
+        .args(flags)
+        .arg("-I")
+        .arg(here.join("include"))
+        .arg(here.join("tests/c").join(format!("{name}.c")))
+        .arg(built().join("libidgate_ffi.a"))
+        .args(["-lm", "-ldl", "-o"])
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{:?}\n{}", command, String::from_utf8_lossy(&text));
+}
+
+fn run_under_address_sanitizer(name: &str) {
+    let program = compile(name, &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]);
+    let material = material::write(name);
+    run(Command::new(program).arg(material).env("ASAN_OPTIONS", "detect_leaks=1"));
+}
+
+#[test]
+fn an_sd_jwt_and_an_mdoc_are_verified_and_forgeries_refused() {
+    run_under_address_sanitizer("smoke");
+}
+
+#[test]
+fn misuse_is_a_code_never_a_crash_or_a_leak() {
+    run_under_address_sanitizer("misuse");
+}
+
+#[test]
+fn threads_share_handles() {
+    run_under_address_sanitizer("threads");
+}
+
+#[test]
+fn valgrind_finds_nothing() {
+    if std::env::var_os("IDGATE_LONG").is_none() {
+        eprintln!("skipped: set IDGATE_LONG=1 (tests/run.sh --long)");
+        return;
+    }
+    for name in ["smoke", "misuse", "threads"] {
+        let program = compile(name, &[]);
+        let material = material::write(&format!("valgrind-{name}"));
+        let check = ["--error-exitcode=9", "--leak-check=full", "--quiet"];
+        run(Command::new("valgrind").args(check).arg(program).arg(material));
+    }
+}

@@ -1,0 +1,116 @@
+/* What the programs share: files, and checks that say where they failed. */
+#ifndef COMMON_H
+#define COMMON_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "idgate.h"
+
+/* The instant at which the material was made. */
+#define NOW 1795262400000u
+
+#define CHECK(condition)                                                        \
+    do {                                                                        \
+        if (!(condition)) {                                                     \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+            exit(1);                                                            \
+        }                                                                       \
+    } while (0)
+
+/* The call is refused with this status; its error is shown when it is another. */
+#define IS(expected, call)                                                      \
+    do {                                                                        \
+        idgate_status got = (call);                                             \
+        if (got != (expected)) {                                                \
+            fprintf(stderr, "%s:%d: status %d\n", __FILE__, __LINE__, (int)got); \
+            show(err);                                                          \
+            exit(1);                                                            \
+        }                                                                       \
+        idgate_error_free(err);                                                 \
+        err = NULL;                                                             \
+    } while (0)
+
+struct file {
+    uint8_t *ptr;
+    size_t len;
+};
+
+static void show(idgate_error *err) {
+    idgate_bytes text;
+    if (idgate_error_message(err, &text) == IDGATE_OK) {
+        fprintf(stderr, "  %.*s\n", (int)text.len, (const char *)text.ptr);
+        idgate_bytes_free(text);
+    }
+}
+
+static struct file load(const char *root, const char *name) {
+    char path[4096];
+    CHECK(snprintf(path, sizeof path, "%s/%s", root, name) < (int)sizeof path);
+    FILE *in = fopen(path, "rb");
+    CHECK(in != NULL);
+    CHECK(fseek(in, 0, SEEK_END) == 0);
+    long len = ftell(in);
+    CHECK(len >= 0);
+    rewind(in);
+    struct file file = {malloc((size_t)len + 1), (size_t)len};
+    CHECK(file.ptr != NULL);
+    CHECK(fread(file.ptr, 1, file.len, in) == file.len);
+    file.ptr[file.len] = 0;
+    fclose(in);
+    return file;
+}
+
+static int has(idgate_bytes bytes, const char *part) {
+    size_t len = strlen(part);
+    for (size_t at = 0; at + len <= bytes.len; at++) {
+        if (memcmp(bytes.ptr + at, part, len) == 0) return 1;
+    }
+    return 0;
+}
+
+static void transition_free(idgate_transition transition) {
+    CHECK(idgate_session_free(transition.session) == IDGATE_OK);
+    CHECK(idgate_bytes_free(transition.effects) == IDGATE_OK);
+}
+
+/* A verifier that trusts the issuer of a case, and nobody else. */
+static idgate_verifier *verifier_for(const char *root, const char *name, const char *issuer,
+                                     int32_t kind, const char *material) {
+    idgate_error *err = NULL;
+    idgate_trust *trust = NULL;
+    idgate_verifier *verifier = NULL;
+    char dir[4096], entry[512];
+    const char *url = "https://gateway.example";
+    CHECK(snprintf(dir, sizeof dir, "%s/%s", root, name) < (int)sizeof dir);
+    int len = snprintf(entry, sizeof entry, "{\"issuer_id\":\"%s\"}", issuer);
+    struct file file = load(dir, material);
+    IS(IDGATE_OK, idgate_trust_new(&trust, &err));
+    IS(IDGATE_OK, idgate_trust_add_entry(trust, entry, (size_t)len, &err));
+    IS(IDGATE_OK, idgate_trust_add(trust, issuer, strlen(issuer), kind, file.ptr, file.len, NULL, 0,
+                                   0, NOW, NULL, &err));
+    IS(IDGATE_OK, idgate_verifier_new_inline(url, strlen(url), trust, 1, &verifier, &err));
+    IS(IDGATE_OK, idgate_trust_free(trust));
+    free(file.ptr);
+    return verifier;
+}
+
+struct answer {
+    struct file session, content_type, body;
+};
+
+static struct answer answer_of(const char *root, const char *name) {
+    char dir[4096];
+    CHECK(snprintf(dir, sizeof dir, "%s/%s", root, name) < (int)sizeof dir);
+    struct answer answer = {load(dir, "session"), load(dir, "content_type"), load(dir, "body")};
+    return answer;
+}
+
+static void answer_free(struct answer answer) {
+    free(answer.session.ptr);
+    free(answer.content_type.ptr);
+    free(answer.body.ptr);
+}
+
+#endif

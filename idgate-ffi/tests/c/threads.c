@@ -1,0 +1,80 @@
+/* Threads share a verifier, a session and a verification, and free them under one another. */
+#include <pthread.h>
+
+#include "common.h"
+
+#define THREADS 8
+#define ROUNDS 50
+
+static idgate_verifier *verifier;
+static idgate_session *session;
+static idgate_verification *shared;
+static struct answer answer;
+static int decided;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *verify(void *unused) {
+    (void)unused;
+    for (int round = 0; round < ROUNDS; round++) {
+        idgate_error *err = NULL;
+        idgate_verification *own = NULL;
+        idgate_step step;
+        IS(IDGATE_OK, idgate_verification_begin(verifier, session, (char *)answer.content_type.ptr,
+                                                answer.content_type.len, answer.body.ptr,
+                                                answer.body.len, NOW, &own, &err));
+        IS(IDGATE_OK, idgate_verification_step(own, &step, &err));
+        CHECK(has(step.json, "\"VERIFIED\""));
+        transition_free(step.transition);
+        idgate_bytes_free(step.json);
+        IS(IDGATE_OK, idgate_verification_free(own));
+    }
+    return NULL;
+}
+
+/* Exactly one thread gets the decision of the shared verification. */
+static void *race(void *unused) {
+    (void)unused;
+    idgate_step step;
+    idgate_status status = idgate_verification_step(shared, &step, NULL);
+    CHECK(status == IDGATE_OK || status == IDGATE_MISUSE);
+    if (status == IDGATE_OK) {
+        transition_free(step.transition);
+        idgate_bytes_free(step.json);
+        pthread_mutex_lock(&lock);
+        decided++;
+        pthread_mutex_unlock(&lock);
+    }
+    return NULL;
+}
+
+static void *release(void *unused) {
+    (void)unused;
+    idgate_status status = idgate_verification_free(shared);
+    CHECK(status == IDGATE_OK || status == IDGATE_MISUSE);
+    return NULL;
+}
+
+static void together(void *(*work)(void *)) {
+    pthread_t threads[THREADS];
+    for (int n = 0; n < THREADS; n++) CHECK(pthread_create(&threads[n], NULL, work, NULL) == 0);
+    for (int n = 0; n < THREADS; n++) CHECK(pthread_join(threads[n], NULL) == 0);
+}
+
+int main(int argc, char **argv) {
+    idgate_error *err = NULL;
+    CHECK(argc == 2);
+    verifier = verifier_for(argv[1], "sd_jwt", "https://issuer.example", IDGATE_JWK, "key.json");
+    answer = answer_of(argv[1], "sd_jwt");
+    IS(IDGATE_OK, idgate_session_restore(answer.session.ptr, answer.session.len, &session, &err));
+    together(verify);
+    IS(IDGATE_OK, idgate_verification_begin(verifier, session, (char *)answer.content_type.ptr,
+                                            answer.content_type.len, answer.body.ptr,
+                                            answer.body.len, NOW, &shared, &err));
+    together(race);
+    CHECK(decided == 1);
+    together(release);
+    IS(IDGATE_OK, idgate_session_free(session));
+    IS(IDGATE_OK, idgate_verifier_free(verifier));
+    answer_free(answer);
+    return 0;
+}

@@ -1,0 +1,96 @@
+//! What the C programs read: trust, a stored session, a wallet's answer to it. One folder a case.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use idgate_core::crypto::Jwk;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::entropy::{Entropy, EntropyUnavailable};
+use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::trust::roots_from_file;
+use idgate_core::{
+    PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+};
+use idgate_testkit::keys::Curve;
+use idgate_testkit::samples::{self, ISSUER, MDL_ISSUER};
+use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
+use idgate_testkit::time::{SAMPLE_NOW_MS, numeric_date};
+use idgate_testkit::wallet::Wallet;
+use serde_json::{Value, json};
+
+const STATUS_URI: &str = "https://status.example/1";
+
+/// Writes every case below a folder of that name, and gives the folder.
+pub(crate) fn write(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("material-{name}"));
+    sd_jwt(&root.join("sd_jwt"), false);
+    sd_jwt(&root.join("status"), true);
+    mdoc(&root.join("mdoc"));
+    root
+}
+
+fn sd_jwt(dir: &Path, with_status: bool) {
+    let (issuer, holder) = (samples::issuer_key(Curve::P256), samples::holder_key(Curve::P256));
+    let mut credential = samples::identity(&holder, SAMPLE_NOW_MS);
+    if with_status {
+        credential = credential.plain("status", status_claim(3, STATUS_URI));
+        let list = StatusList::new(1, 8);
+        let token = StatusJwt::new(&list, STATUS_URI, numeric_date(SAMPLE_NOW_MS)).sign(&issuer);
+        write_file(dir, "list.jwt", token.as_bytes());
+    }
+    let wallet = Wallet::new(holder).with(credential.issue(&issuer));
+    write_file(dir, "key.json", issuer.public_jwk().to_string().as_bytes());
+    let mut entry = TrustEntry::new(IssuerId::new(ISSUER));
+    let jwk = Jwk::parse(issuer.public_jwk().to_string().as_bytes()).unwrap();
+    entry.keys.push(TrustedKey::new(jwk.key));
+    let request = json!({ "credentials": [
+        { "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"] },
+    ]});
+    session(dir, entry, &request, &wallet);
+}
+
+fn mdoc(dir: &Path) {
+    let sample = samples::issue_mdl(SAMPLE_NOW_MS);
+    let device = sample.document.device_key.clone();
+    let wallet = Wallet::new(device).with_mdoc(sample.document);
+    write_file(dir, "root.der", &sample.root.der);
+    let mut entry = TrustEntry::new(IssuerId::new(MDL_ISSUER));
+    entry.roots = roots_from_file(&sample.root.der).unwrap();
+    let request = json!({ "credentials": [
+        { "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": ["family_name"] },
+    ]});
+    session(dir, entry, &request, &wallet);
+}
+
+/// A stored session that asks for this, and the wallet's answer.
+fn session(dir: &Path, entry: TrustEntry, request: &Value, wallet: &Wallet) {
+    let now = UnixMillis(SAMPLE_NOW_MS);
+    let trust = Arc::new(TrustSnapshot::new(1, [entry]));
+    let body = request.to_string();
+    let asked = PresentationRequest::parse(body.as_bytes(), &trust, false).unwrap();
+    let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
+    let verifier = builder.trust(trust).build().unwrap();
+    let tenant = TenantId::new("cli_1");
+    let session = verifier.create_session(asked, tenant, false, &mut Ones, now).unwrap().session;
+    let answer = wallet.answer_uri(&session.invitation().qr_code_url, SAMPLE_NOW_MS).unwrap();
+    let form = answer.form_body();
+    write_file(dir, "request.json", body.as_bytes());
+    write_file(dir, "session", &session.to_snapshot());
+    write_file(dir, "content_type", form.content_type.as_bytes());
+    write_file(dir, "body", &form.bytes);
+}
+
+fn write_file(dir: &Path, name: &str, bytes: &[u8]) {
+    fs::create_dir_all(dir).unwrap();
+    fs::write(dir.join(name), bytes).unwrap();
+}
+
+struct Ones;
+
+impl Entropy for Ones {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        out.fill(1);
+        Ok(())
+    }
+}
