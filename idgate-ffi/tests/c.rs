@@ -59,6 +59,32 @@ fn threads_share_handles() {
 }
 
 #[test]
+fn an_installed_library_links_by_its_pkg_config_file_and_says_its_abi() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("prefix");
+    run(Command::new(here.join("pkg-config.sh")).args([&prefix, &built()]));
+    let pc = std::fs::read_to_string(prefix.join("lib/pkgconfig/idgate.pc")).unwrap();
+    let flags = |key: &str| {
+        let line = pc.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+        let path = prefix.display().to_string();
+        let line = line.replace("${includedir}", &format!("{path}/include"));
+        let line = line.replace("${libdir}", &format!("{path}/lib"));
+        line.split_whitespace().map(String::from).collect::<Vec<_>>()
+    };
+    let program = prefix.join("smoke");
+    run(Command::new("cc")
+        .args(flags("Cflags:"))
+        .arg(here.join("tests/c/smoke.c"))
+        .args(flags("Libs:"))
+        .arg("-o")
+        .arg(&program));
+    let material = material::write("prefix");
+    run(Command::new(program).arg(material).env("LD_LIBRARY_PATH", prefix.join("lib")));
+    let name = format!("libidgate_ffi.so.{}", idgate_ffi::IDGATE_ABI_VERSION);
+    assert!(prefix.join("lib").join(name).exists());
+}
+
+#[test]
 fn valgrind_finds_nothing() {
     if std::env::var_os("IDGATE_LONG").is_none() {
         eprintln!("skipped: set IDGATE_LONG=1 (tests/run.sh --long)");
