@@ -163,7 +163,7 @@ fi
 
 step 'core with each back end alone, and none' core_alone || true
 step 'documentation' documentation || true
-step 'interop: sd-jwt-rs, isomdl' interop || true
+step 'interop: sd-jwt-rs, isomdl, certval' interop || true
 
 if [ "$built" = yes ]; then
     step 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' node_wallet || true

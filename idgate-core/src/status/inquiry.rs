@@ -14,11 +14,15 @@ use super::{
     Need, Published, PublishedStatus, SignerStatus, StatusContext, StatusListReference, Supplied,
     VerifiedCrl, VerifiedSource, VerifiedStatusList, is_fetchable, unknown,
 };
+use crate::crypto::CryptoProvider;
 use crate::error::{Reason, VerifyError};
+use crate::ids::IssuerId;
 use crate::limits::MAX_STATUS_URIS;
 use crate::request::CredentialFormat;
-use crate::trust::RevocationPolicy;
+use crate::time::UnixMillis;
 use crate::trust::certificate::Certificate;
+use crate::trust::path::authenticate_status_signer;
+use crate::trust::{RevocationPolicy, TrustAnchor, TrustEntry};
 use crate::verify::Check;
 
 /// What revocation came to, when nothing is wrong.
@@ -157,6 +161,57 @@ impl Inquiry {
     pub(crate) fn covers_signer(&self) -> bool {
         self.signer.is_some()
     }
+}
+
+/// Whether the certificate `leaf`, directly below one of `roots`, is good by CRLs that its operator
+/// supplied, without the profile of ISO/IEC 18013-5: what certificate test suites exercise.
+#[doc(hidden)]
+pub fn is_good_by_crls(
+    provider: &CryptoProvider,
+    leaf: &[u8],
+    roots: &[TrustAnchor],
+    crls: &[&[u8]],
+    now: UnixMillis,
+) -> bool {
+    let mut issuer = TrustEntry::new(IssuerId::new("suite"));
+    issuer.roots = roots.to_vec();
+    let crl = |der: &&[u8]| VerifiedCrl::from_der(provider, der, roots).ok();
+    issuer.crls = crls.iter().filter_map(crl).collect();
+    let Ok(path) = authenticate_status_signer(provider, &[leaf], &issuer, true, now) else {
+        return false;
+    };
+    let context = StatusContext {
+        provider,
+        issuer: &issuer,
+        trust_version: 0,
+        livemode: true,
+        format: CredentialFormat::Mdoc,
+        now,
+    };
+    let signer = Some(SignerStatus::of(&path));
+    let published = Published { status: PublishedStatus::None, signer };
+    Inquiry::open(published, &context).and_then(|inquiry| inquiry.settle()) == Ok(Settled::Good)
+}
+
+/// Whether `token` is the status list at `uri` of `issuer`, and calls the credential at `idx` good:
+/// what tests of the parsers exercise.
+#[doc(hidden)]
+pub fn is_good_by_status_list(
+    provider: &CryptoProvider,
+    token: &[u8],
+    (uri, idx): (&str, u64),
+    issuer: &TrustEntry,
+    format: CredentialFormat,
+    now: UnixMillis,
+) -> bool {
+    let context = StatusContext { provider, issuer, trust_version: 0, livemode: true, format, now };
+    let status = StatusListReference::new(idx, uri)
+        .map_or(PublishedStatus::Unknown, |reference| PublishedStatus::List(reference));
+    Inquiry::open(Published { status, signer: None }, &context).is_ok_and(|mut inquiry| {
+        let need = Need::StatusList { uri: uri.into() };
+        inquiry.supply(&need, Supplied::Bytes(token), &context);
+        inquiry.settle() == Ok(Settled::Good)
+    })
 }
 
 /// What was not asked yet, equal ones once.

@@ -15,6 +15,8 @@ use alloc::vec::Vec;
 
 pub use self::crl::{CrlError, VerifiedCrl};
 pub(crate) use self::inquiry::{Inquiry, Settled, check_count, needs_of};
+#[doc(hidden)]
+pub use self::inquiry::{is_good_by_crls, is_good_by_status_list};
 pub(crate) use self::token_status_list::StatusListReference;
 pub use self::token_status_list::VerifiedStatusList;
 use crate::codec::{cbor, json};

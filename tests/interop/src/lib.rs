@@ -1,9 +1,11 @@
-//! idgate-core beside independent implementations of SD-JWT and mdoc, in one build with the
+//! idgate-core beside independent implementations of SD-JWT, mdoc and X.509, in one build with the
 //! `serde_json` features that those force on everybody.
 //!
-//! sd-jwt-rs 0.7.1 and isomdl 0.2.0 issue, hold and verify here. They are peers, not authorities:
-//! where one disagrees, `tests/divergences.rs` and `tests/mdoc_divergences.rs` say why.
+//! sd-jwt-rs 0.7.1 and isomdl 0.2.0 issue, hold and verify here, certval 0.2.0-rc.1 validates
+//! certificate paths. They are peers, not authorities: where one disagrees, `tests/divergences.rs`,
+//! `tests/mdoc_divergences.rs` and `tests/chain_divergences.json` say why.
 
+pub mod chain_peer;
 pub mod gate;
 pub mod mdoc_gate;
 pub mod mdoc_peer;

@@ -1,21 +1,21 @@
 //! x509-limbo: certificate paths as RFC 5280 has them. Where idgate decides otherwise,
 //! `divergences.json` says so with the reason; a difference that is not listed fails, and so does a
-//! listed one that went away. The data is read where `IDGATE_VECTORS` points, or beside the
-//! repository.
+//! listed one that went away.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::trust::{RootOrigin, TrustAnchor, is_valid_rfc5280_path, pem_or_der};
+use idgate_core::status::is_good_by_crls;
+use idgate_core::trust::{RootOrigin, TrustAnchor, is_valid_rfc5280_path};
+use idgate_testkit::limbo::{self, Case};
 use serde_json::Value;
 
-/// The groups that are about paths. `webpki` and `online` are about host names, `crl` about
-/// revocation; they run as inputs that must not panic.
-const GROUPS: [&str; 5] = ["pathlen", "rfc5280", "pathological", "invalid", "cve"];
+/// The groups about paths and revocation. `webpki` and `online` are about host names; they run as
+/// inputs that must not panic.
+const GROUPS: [&str; 6] = ["pathlen", "rfc5280", "crl", "pathological", "invalid", "cve"];
 /// For cases without a time: 2026-11-21T12:00:00Z.
 const NOW: UnixMillis = UnixMillis(1_795_262_400_000);
 /// For cases without a limit of their own: what an x5chain can hold.
@@ -23,21 +23,21 @@ const MAX_INTERMEDIATES: usize = 9;
 
 #[test]
 fn paths_are_valid_or_not_as_x509_limbo_says() {
-    let Some(cases) = cases() else {
+    let Some(cases) = limbo::cases() else {
         eprintln!("skipped: no x509-limbo under IDGATE_VECTORS");
         return;
     };
+    let cases = cases.unwrap();
     let mut divergences = divergences();
     let mut wrong = Vec::new();
     let mut count = 0;
     for case in &cases {
-        let (id, actual) = (case["id"].as_str().unwrap(), verdict(case));
-        let group = id.split("::").next().unwrap();
-        if !GROUPS.contains(&group) {
+        let (id, actual) = (&*case.id, name(verdict(case)));
+        if !GROUPS.contains(&case.group()) {
             continue;
         }
         count += 1;
-        let expected = case["expected_result"].as_str().unwrap();
+        let expected = name(case.succeeds);
         let listed = divergences.remove(id);
         match (actual == expected, listed) {
             (true, None) => {}
@@ -48,33 +48,22 @@ fn paths_are_valid_or_not_as_x509_limbo_says() {
     }
     wrong.extend(divergences.into_keys().map(|id| format!("{id}: listed, and no such case")));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(count >= 120, "only {count} cases");
+    assert!(count >= 130, "only {count} cases");
 }
 
-fn verdict(case: &Value) -> &'static str {
-    let time = case["validation_time"].as_str();
-    let now = time.map_or(NOW, |time| UnixMillis::parse_rfc3339(time).unwrap());
-    let roots: Vec<TrustAnchor> = certificates(&case["trusted_certs"])
-        .iter()
-        .filter_map(|der| TrustAnchor::from_der(der, RootOrigin::RootFile).ok())
-        .collect();
-    let intermediates = certificates(&case["untrusted_intermediates"]);
-    let intermediates: Vec<&[u8]> = intermediates.iter().map(Vec::as_slice).collect();
-    let leaf = certificate(&case["peer_certificate"]);
-    let limit = case["max_chain_depth"].as_u64();
-    let limit = limit.map_or(MAX_INTERMEDIATES, |limit| usize::try_from(limit).unwrap());
-    match is_valid_rfc5280_path(&PROVIDER, &leaf, &intermediates, &roots, limit, now) {
-        true => "SUCCESS",
-        false => "FAILURE",
-    }
+fn verdict(case: &Case) -> bool {
+    let now = case.time.as_ref().map_or(NOW, |time| UnixMillis::parse_rfc3339(time).unwrap());
+    let root = |der: &Vec<u8>| TrustAnchor::from_der(der, RootOrigin::RootFile).ok();
+    let roots: Vec<TrustAnchor> = case.roots.iter().filter_map(root).collect();
+    let intermediates: Vec<&[u8]> = case.intermediates.iter().map(Vec::as_slice).collect();
+    let crls: Vec<&[u8]> = case.crls.iter().map(Vec::as_slice).collect();
+    let limit = case.max_chain_depth.unwrap_or(MAX_INTERMEDIATES);
+    is_valid_rfc5280_path(&PROVIDER, &case.leaf, &intermediates, &roots, limit, now)
+        && (crls.is_empty() || is_good_by_crls(&PROVIDER, &case.leaf, &roots, &crls, now))
 }
 
-fn certificates(pems: &Value) -> Vec<Vec<u8>> {
-    pems.as_array().unwrap().iter().map(certificate).collect()
-}
-
-fn certificate(pem: &Value) -> Vec<u8> {
-    pem_or_der(pem.as_str().unwrap().as_bytes(), "CERTIFICATE").unwrap().remove(0)
+fn name(succeeds: bool) -> &'static str {
+    if succeeds { "SUCCESS" } else { "FAILURE" }
 }
 
 /// Expected and actual result by id.
@@ -86,24 +75,4 @@ fn divergences() -> BTreeMap<String, (String, String)> {
         (text(entry, "id"), (text(entry, "expected"), text(entry, "actual")))
     };
     listed["x509-limbo"].as_array().unwrap().iter().map(divergence).collect()
-}
-
-fn cases() -> Option<Vec<Value>> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
-    let vectors = std::env::var_os("IDGATE_VECTORS").map_or(beside, PathBuf::from);
-    let file = std::fs::read(vectors.join("x509-limbo/limbo.json.gz")).ok()?;
-    let suite: Value = serde_json::from_slice(&gunzip(&file)).unwrap();
-    Some(suite["testcases"].as_array().unwrap().clone())
-}
-
-/// The one member of a gzip file (RFC 1952 2.3) with a file name at most.
-fn gunzip(file: &[u8]) -> Vec<u8> {
-    const HEADER: usize = 10;
-    assert_eq!(file[..3], [0x1f, 0x8b, 8]);
-    let name = match file[3] {
-        0 => 0,
-        8 => 1 + file[HEADER..].iter().position(|byte| *byte == 0).unwrap(),
-        other => panic!("gzip flags {other}"),
-    };
-    miniz_oxide::inflate::decompress_to_vec(&file[HEADER + name..]).unwrap()
 }

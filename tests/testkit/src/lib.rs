@@ -22,6 +22,8 @@ pub mod disclosure;
 pub mod issuer;
 pub mod jws;
 pub mod keys;
+#[cfg(feature = "limbo")]
+pub mod limbo;
 pub mod mdoc;
 pub mod request;
 pub mod samples;

@@ -170,12 +170,16 @@ fn entry_stands(found: Tlv<'_>) -> Result<bool, CrlError> {
     Ok(stands)
 }
 
-/// The list's own extensions (RFC 5280 5.2): AuthorityKeyIdentifier and CRLNumber are required.
+/// The list's own extensions (RFC 5280 5.2): AuthorityKeyIdentifier and CRLNumber are required and
+/// not critical.
 fn list_extensions<'a>(list: &mut Reader<'a>) -> Result<ListExtensions<'a>, CrlError> {
     let (mut authority_key, mut numbered, mut scope) = (None, false, Vec::new());
     let tagged = list.optional(der::context(0)).ok_or(CrlError("has no extensions"))?;
     for extension in extensions(sole(tagged.content, der::SEQUENCE)?)? {
         match extension.oid {
+            AUTHORITY_KEY_IDENTIFIER | CRL_NUMBER if extension.critical => {
+                return Err(CrlError("has a critical CRLNumber or authority key identifier"));
+            }
             AUTHORITY_KEY_IDENTIFIER => authority_key = key_identifier(extension.value)?,
             CRL_NUMBER => {
                 Reader::new(extension.value).unsigned().ok_or(NOT_A_CRL)?;

@@ -124,6 +124,22 @@ fn it_is_of_version_2_with_a_number() {
 }
 
 #[test]
+fn its_number_and_key_identifier_are_not_critical() {
+    const CRL_NUMBER: &[u8] = b"\x55\x1d\x14";
+    const AUTHORITY_KEY_IDENTIFIER: &[u8] = b"\x55\x1d\x23";
+    let identifier = tlv(0x30, &[&tlv(0x80, &[KEY_IDENTIFIER])]);
+    for (at, oid, value) in
+        [(0, AUTHORITY_KEY_IDENTIFIER, identifier), (1, CRL_NUMBER, tlv(0x02, &[&[1]]))]
+    {
+        for critical in [false, true] {
+            let mut changed = crl();
+            changed.extensions[at] = extension(oid, critical, &value);
+            assert_eq!(verify(&changed).is_err(), critical, "{oid:x?}");
+        }
+    }
+}
+
+#[test]
 fn next_update_is_required() {
     refused(&Crl { next_update: None, ..crl() }, "nextUpdate");
     refused(&Crl { next_update: None, ..crl().revoke(&[5]) }, "nextUpdate");

@@ -1,0 +1,93 @@
+//! The cases of x509-limbo (`limbo.json.gz`): certificates, CRLs, a time, and what a validator
+//! must make of them.
+
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+/// One case.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// As `rfc5280::nc::permitted-dns-match`.
+    pub id: String,
+    /// In DER.
+    pub leaf: Vec<u8>,
+    /// In DER.
+    pub intermediates: Vec<Vec<u8>>,
+    /// In DER.
+    pub roots: Vec<Vec<u8>>,
+    /// In DER.
+    pub crls: Vec<Vec<u8>>,
+    /// As RFC 3339 text; the case may leave it open.
+    pub time: Option<String>,
+    /// How many intermediates a path may have, where the case says so.
+    pub max_chain_depth: Option<usize>,
+    /// Whether the path is valid.
+    pub succeeds: bool,
+}
+
+impl Case {
+    /// The part of the id before the first `::`.
+    pub fn group(&self) -> &str {
+        self.id.split("::").next().unwrap_or_default()
+    }
+}
+
+/// Every case of the suite where `IDGATE_VECTORS` points, or in `shared/vectors` beside the
+/// repository; `None`: there is none.
+///
+/// # Errors
+/// The file is not what it was; the text says where.
+pub fn cases() -> Option<Result<Vec<Case>, String>> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
+    let vectors = std::env::var_os("IDGATE_VECTORS").map_or(beside, PathBuf::from);
+    let file = std::fs::read(vectors.join("x509-limbo/limbo.json.gz")).ok()?;
+    Some(gunzip(&file).ok_or("no gzip file".into()).and_then(|json| read(&json)))
+}
+
+fn read(json: &[u8]) -> Result<Vec<Case>, String> {
+    let suite: Value = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+    let cases = suite["testcases"].as_array().ok_or("no testcases")?;
+    let case = |value: &Value| case(value).ok_or(format!("unreadable: {}", value["id"]));
+    cases.iter().map(case).collect()
+}
+
+fn case(value: &Value) -> Option<Case> {
+    let depth = value["max_chain_depth"].as_u64();
+    Some(Case {
+        id: value["id"].as_str()?.into(),
+        leaf: pem(&value["peer_certificate"])?,
+        intermediates: pems(&value["untrusted_intermediates"])?,
+        roots: pems(&value["trusted_certs"])?,
+        crls: pems(&value["crls"])?,
+        time: value["validation_time"].as_str().map(str::to_owned),
+        max_chain_depth: depth.and_then(|depth| usize::try_from(depth).ok()),
+        succeeds: value["expected_result"].as_str()? == "SUCCESS",
+    })
+}
+
+fn pems(list: &Value) -> Option<Vec<Vec<u8>>> {
+    list.as_array()?.iter().map(pem).collect()
+}
+
+/// The one block of a PEM text (RFC 7468 2).
+fn pem(text: &Value) -> Option<Vec<u8>> {
+    let inside = |line: &&str| !line.is_empty() && !line.starts_with("-----");
+    let base64: String = text.as_str()?.lines().map(str::trim).filter(inside).collect();
+    STANDARD.decode(base64).ok()
+}
+
+/// The one member of a gzip file (RFC 1952 2.3) with a file name at most.
+fn gunzip(file: &[u8]) -> Option<Vec<u8>> {
+    const FILE_NAME: u8 = 8;
+    let (header, rest) = file.split_at_checked(10)?;
+    let [0x1f, 0x8b, 8, flags, ..] = header else { return None };
+    let member = match *flags {
+        0 => rest,
+        FILE_NAME => rest.split_at_checked(rest.iter().position(|byte| *byte == 0)? + 1)?.1,
+        _ => return None,
+    };
+    miniz_oxide::inflate::decompress_to_vec(member).ok()
+}
