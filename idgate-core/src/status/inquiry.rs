@@ -205,8 +205,8 @@ pub fn is_good_by_status_list(
     now: UnixMillis,
 ) -> bool {
     let context = StatusContext { provider, issuer, trust_version: 0, livemode: true, format, now };
-    let status = StatusListReference::new(idx, uri)
-        .map_or(PublishedStatus::Unknown, |reference| PublishedStatus::List(reference));
+    let status =
+        StatusListReference::new(idx, uri).map_or(PublishedStatus::Unknown, PublishedStatus::List);
     Inquiry::open(Published { status, signer: None }, &context).is_ok_and(|mut inquiry| {
         let need = Need::StatusList { uri: uri.into() };
         inquiry.supply(&need, Supplied::Bytes(token), &context);

@@ -3,6 +3,7 @@
 mod anchors;
 mod bare_key;
 pub(crate) mod certificate;
+pub(crate) mod known_signers;
 mod master_list;
 pub(crate) mod names;
 mod oid;
@@ -13,6 +14,7 @@ mod vical;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -22,6 +24,7 @@ pub use self::anchors::{
     PinnedSigner, RootOrigin, TrustAnchor, TrustMaterialError, roots_from_file,
 };
 pub use self::bare_key::TrustedKey;
+use self::known_signers::KnownSigners;
 pub use self::master_list::{ImportedList, ListOutcome, ListedCertificate, import_master_list};
 pub use self::oid::Oid;
 #[doc(hidden)]
@@ -32,17 +35,20 @@ use crate::ids::{DocType, IssuerId, NameSpace};
 use crate::status::VerifiedCrl;
 
 /// Every trust entry at one moment. Reloading makes a new one; a session records which decided.
+/// It remembers the document signers that it met, in bounded memory: share one, also over threads.
 #[derive(Clone, Debug, Default)]
 pub struct TrustSnapshot {
     version: u64,
     entries: BTreeMap<IssuerId, TrustEntry>,
+    /// Right for as long as the entries cannot change.
+    known_signers: Arc<KnownSigners>,
 }
 
 impl TrustSnapshot {
     /// A snapshot of `entries`; a later entry of the same name replaces an earlier one.
     pub fn new(version: u64, entries: impl IntoIterator<Item = TrustEntry>) -> Self {
         let entries = entries.into_iter().map(|entry| (entry.issuer_id.clone(), entry)).collect();
-        Self { version, entries }
+        Self { version, entries, known_signers: Arc::default() }
     }
 
     /// The number its maker gave it.
@@ -53,6 +59,12 @@ impl TrustSnapshot {
     /// The entry of that name.
     pub fn entry(&self, issuer_id: &IssuerId) -> Option<&TrustEntry> {
         self.entries.get(issuer_id)
+    }
+
+    /// The document signers that `entry` was presented with, if it is one of this snapshot.
+    pub(crate) fn known_signers(&self, entry: &TrustEntry) -> Option<&KnownSigners> {
+        let own = self.entries.get(&entry.issuer_id);
+        own.is_some_and(|own| core::ptr::eq(own, entry)).then_some(&*self.known_signers)
     }
 
     /// All entries, by name.

@@ -44,6 +44,8 @@ pub(crate) struct VerifiedPath {
     pub(crate) anchor_subject: String,
     /// Whether the signer is trusted by itself.
     pub(crate) pinned: bool,
+    /// Whether a root issued the signer.
+    pub(crate) is_below_root: bool,
     /// The content bytes of the signer's serial number.
     pub(crate) leaf_serial: Vec<u8>,
     /// For each CRL distribution point of the signer the URIs that lead to one and the same list;
@@ -193,13 +195,15 @@ fn verified(signer: &Certificate<'_>, anchor: Anchor<'_>) -> Result<VerifiedPath
     let signer_key = *key.nist().ok_or(path_error("is not on P-256, P-384 or P-521"))?;
     let subject = signer.subject().as_raw();
     let first = |oid| names::attribute_texts(subject, oid).first().map(ToString::to_string);
-    let (anchor_sha256, anchor_subject, pinned, issuer) = match anchor {
+    let pinned = matches!(anchor, Anchor::Pinned { .. });
+    let is_below_root = matches!(&anchor, Anchor::Root(path) if path.is_direct());
+    let (anchor_sha256, anchor_subject, issuer) = match anchor {
         Anchor::Root(path) => {
             let (root, issuer) = (path.root, Some(path.issuer_der()));
-            (root.sha256(), String::from(root.subject()), false, issuer)
+            (root.sha256(), String::from(root.subject()), issuer)
         }
         Anchor::Pinned { issuer } => {
-            (Sha256::digest(signer.der()).into(), names::rfc4514(subject), true, issuer)
+            (Sha256::digest(signer.der()).into(), names::rfc4514(subject), issuer)
         }
     };
     Ok(VerifiedPath {
@@ -211,6 +215,7 @@ fn verified(signer: &Certificate<'_>, anchor: Anchor<'_>) -> Result<VerifiedPath
         anchor_sha256,
         anchor_subject,
         pinned,
+        is_below_root,
         leaf_serial: signer.serial().to_vec(),
         crl_distribution_points: signer.crl_distribution_points().iter().map(uris).collect(),
         issuer,

@@ -246,6 +246,7 @@ impl Verification<'_> {
             filters: &credential.claim_filters,
             subject_paths: &credential.subject_claim_paths,
             ..ExpectedMdoc::new(issuer, doc_type, name_space, request, self.now)
+                .remembering(&self.verifier.trust)
         }
     }
 

@@ -16,6 +16,7 @@ mod expected;
 mod tests;
 
 use alloc::borrow::Cow;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 pub use self::expected::{ExpectedMdoc, MdocRequest};
@@ -37,6 +38,7 @@ use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
 use crate::request::CredentialFormat;
 use crate::status::{Published, PublishedStatus, SignerStatus, StatusContext};
 use crate::trust::certificate::is_within;
+use crate::trust::known_signers::Purpose;
 use crate::trust::path::{VerifiedPath, authenticate_chain};
 
 /// The namespace of the mDL (ISO/IEC 18013-5 7.2.1).
@@ -130,7 +132,7 @@ fn verify_document(
             valid_from: Some(mso.validity.valid_from),
             valid_until: Some(mso.validity.valid_until),
             trust: trust(&path),
-            issuer: Some(path.anchor_subject),
+            issuer: Some(path.anchor_subject.clone()),
         },
         proofs: (issuer, disclosures, validity, device.proof),
     })
@@ -205,13 +207,18 @@ fn authenticate_issuer(
     payload: &[u8],
     expected: &ExpectedMdoc<'_>,
     report: &mut CredentialReport,
-) -> Result<(VerifiedPath, IssuerAuthenticated), VerifyError> {
+) -> Result<(Arc<VerifiedPath>, IssuerAuthenticated), VerifyError> {
     let chain = issuer_auth.headers.x5chain();
     let chain = chain.map_err(|error| malformed(Check::IssuerAuth, error.0))?;
     report.pass(Check::IssuerAuth);
     let chain: Vec<&[u8]> = chain.iter().map(Cow::as_ref).collect();
     let ExpectedMdoc { issuer, doc_type, livemode, now, .. } = *expected;
-    let path = authenticate_chain(provider, &chain, issuer, doc_type, livemode, now)?;
+    let path = match expected.known_signers {
+        Some(known) => {
+            known.authenticate(provider, &chain, Purpose { issuer, doc_type, livemode }, now)?
+        }
+        None => authenticate_chain(provider, &chain, issuer, doc_type, livemode, now)?.into(),
+    };
     for check in [Check::CertificatePath, Check::CertificateValidity, Check::CertificateProfile] {
         report.pass(check);
     }

@@ -29,6 +29,11 @@ pub(crate) struct Path<'p> {
 }
 
 impl Path<'_> {
+    /// Whether the root itself issued the signer.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.intermediates.is_empty()
+    }
+
     /// The key identifier of whoever issued the signer.
     pub(crate) fn issuer_key_identifier(&self) -> Option<&[u8]> {
         match self.intermediates.first() {

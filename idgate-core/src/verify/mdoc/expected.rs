@@ -6,7 +6,8 @@ use crate::crypto::{Alg, EcdhPrivateKey};
 use crate::formats::mdoc::Handover;
 use crate::request::{ClaimFilter, ClaimPath};
 use crate::time::UnixMillis;
-use crate::trust::TrustEntry;
+use crate::trust::known_signers::KnownSigners;
+use crate::trust::{TrustEntry, TrustSnapshot};
 
 /// The request that the device must have meant, exactly as sent.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,7 @@ pub struct ExpectedMdoc<'e> {
     pub filters: &'e [(String, ClaimFilter)],
     /// What to compare within a same-subject group.
     pub subject_paths: &'e [ClaimPath],
+    pub(crate) known_signers: Option<&'e KnownSigners>,
 }
 
 impl<'e> ExpectedMdoc<'e> {
@@ -73,6 +75,15 @@ impl<'e> ExpectedMdoc<'e> {
             claims: &[],
             filters: &[],
             subject_paths: &[],
+            known_signers: None,
         }
+    }
+
+    /// Remembers document signers in `trust`, and recognises those that it met. Dates and
+    /// revocation are looked at each time. Without effect when the issuer is no entry of `trust`.
+    #[must_use]
+    pub fn remembering(mut self, trust: &'e TrustSnapshot) -> Self {
+        self.known_signers = trust.known_signers(self.issuer);
+        self
     }
 }

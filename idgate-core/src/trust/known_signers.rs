@@ -1,0 +1,174 @@
+//! Document signers whose path was validated before. The same certificate, for the same entry,
+//! document type and mode, comes to the same path again until one of the dates that decide is
+//! passed; that saves parsing it and one signature check. Only what passed every check is kept, and
+//! what a presenter can vary is not looked at: a presenter can neither change what is known nor
+//! crowd it out, save with certificates that a trusted root issued.
+
+#[cfg(all(test, feature = "aws-lc-rs"))]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use core::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest as _, Sha256};
+
+use super::path::{VerifiedPath, authenticate_chain};
+use super::{TrustAnchor, TrustEntry};
+use crate::crypto::CryptoProvider;
+use crate::error::VerifyError;
+use crate::limits::MAX_CERTIFICATES;
+use crate::time::UnixMillis;
+
+/// Signers in one generation; there are two. A country has tens of them at a time.
+const MAX_SIGNERS: usize = 256;
+/// Larger certificates are not kept; real ones are below 2 KiB. So all that is known takes a few
+/// MiB at most.
+const MAX_CERTIFICATE_BYTES: usize = 8 * 1024;
+
+/// The signers that one trust snapshot has met. Nothing is forgotten one by one: when the younger
+/// generation is full, the older one goes.
+#[derive(Default)]
+pub(crate) struct KnownSigners {
+    // Held for a look-up or an insertion, never during a signature check.
+    generations: Mutex<Generations>,
+}
+
+#[derive(Default)]
+struct Generations {
+    young: BTreeMap<Key, Known>,
+    old: BTreeMap<Key, Known>,
+}
+
+/// SHA-256 of certificate, entry, document type and mode.
+type Key = [u8; 32];
+
+#[derive(Clone)]
+struct Known {
+    path: Arc<VerifiedPath>,
+    stable: Stable,
+}
+
+/// The time around an instant in which no date of the signer or of a root is passed: within it,
+/// path validation takes the same turns.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Stable {
+    from: UnixMillis,
+    /// Included.
+    until: UnixMillis,
+}
+
+/// What a document signer is authenticated for.
+#[derive(Clone, Copy)]
+pub(crate) struct Purpose<'p> {
+    pub(crate) issuer: &'p TrustEntry,
+    pub(crate) doc_type: &'p str,
+    pub(crate) livemode: bool,
+}
+
+impl KnownSigners {
+    /// [`authenticate_chain`], from what is known where possible. `purpose.issuer` is always that
+    /// entry of the one snapshot.
+    ///
+    /// # Errors
+    /// As [`authenticate_chain`].
+    pub(crate) fn authenticate(
+        &self,
+        provider: &CryptoProvider,
+        chain: &[&[u8]],
+        purpose: Purpose<'_>,
+        now: UnixMillis,
+    ) -> Result<Arc<VerifiedPath>, VerifyError> {
+        let key = match chain {
+            [leaf, rest @ ..]
+                if rest.len() < MAX_CERTIFICATES && leaf.len() <= MAX_CERTIFICATE_BYTES =>
+            {
+                Some(key(leaf, purpose))
+            }
+            _ => None,
+        };
+        if let Some(path) = key.and_then(|key| self.find(&key, now)) {
+            return Ok(path);
+        }
+        let Purpose { issuer, doc_type, livemode } = purpose;
+        let path = authenticate_chain(provider, chain, issuer, doc_type, livemode, now)?;
+        let path = Arc::new(path);
+        // Over an intermediate, what the presenter sent beside the signer counts as well.
+        if let Some(key) = key.filter(|_| path.is_below_root) {
+            let stable = Stable::around(now, &path, issuer.roots_for(livemode));
+            self.keep(key, Known { path: path.clone(), stable });
+        }
+        Ok(path)
+    }
+
+    fn find(&self, key: &Key, now: UnixMillis) -> Option<Arc<VerifiedPath>> {
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = generations.young.get(key) {
+            return known.stable.includes(now).then(|| known.path.clone());
+        }
+        let known = generations.old.remove(key).filter(|known| known.stable.includes(now))?;
+        generations.insert(*key, known.clone());
+        Some(known.path)
+    }
+
+    fn keep(&self, key: Key, known: Known) {
+        self.generations.lock().unwrap_or_else(PoisonError::into_inner).insert(key, known);
+    }
+}
+
+impl Generations {
+    fn insert(&mut self, key: Key, known: Known) {
+        if self.young.len() >= MAX_SIGNERS {
+            self.old = core::mem::take(&mut self.young);
+        }
+        self.young.insert(key, known);
+    }
+}
+
+impl Stable {
+    fn around<'r>(
+        now: UnixMillis,
+        path: &VerifiedPath,
+        roots: impl Iterator<Item = &'r TrustAnchor>,
+    ) -> Self {
+        let last = |not_after: UnixMillis| not_after.plus(999);
+        let mut stable = Self { from: path.not_before, until: last(path.not_after) };
+        for root in roots {
+            for (first_of_next, is_past) in [
+                (root.not_before(), root.not_before() <= now),
+                (last(root.not_after()).plus(1), last(root.not_after()) < now),
+            ] {
+                if is_past {
+                    stable.from = stable.from.max(first_of_next);
+                } else {
+                    stable.until = stable.until.min(UnixMillis(first_of_next.0.saturating_sub(1)));
+                }
+            }
+        }
+        stable
+    }
+
+    fn includes(&self, now: UnixMillis) -> bool {
+        self.from <= now && now <= self.until
+    }
+}
+
+/// Each part after its length, so that no two inputs are one.
+fn key(leaf: &[u8], purpose: Purpose<'_>) -> Key {
+    let mut hash = Sha256::new();
+    hash.update([u8::from(purpose.livemode)]);
+    for part in [purpose.issuer.issuer_id.as_str().as_bytes(), purpose.doc_type.as_bytes(), leaf] {
+        hash.update(part.len().to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().into()
+}
+
+impl fmt::Debug for KnownSigners {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        write!(f, "KnownSigners({})", generations.young.len() + generations.old.len())
+    }
+}
