@@ -15,6 +15,7 @@ extern crate alloc;
 pub mod codec;
 pub mod cose;
 pub mod crypto;
+pub mod discovery;
 pub mod entropy;
 pub mod error;
 pub mod formats;

@@ -45,6 +45,11 @@ pub const MIN_TTL_MS: u64 = 60_000;
 pub const MAX_TTL_MS: u64 = 86_400_000;
 /// Time to live when the request names none: long enough to find a phone.
 pub const DEFAULT_TTL_MS: u64 = 300_000;
+/// Length of a `wallet_nonce` in characters; a copy of it goes into the Request Object.
+pub const MAX_WALLET_NONCE_CHARS: usize = 256;
+/// Length of the protected header of an encrypted answer in characters. It holds a key, two nonces
+/// and names: below 1 KiB in every wallet seen.
+pub const MAX_JWE_HEADER_CHARS: usize = 8192;
 /// How long claims and verification details are readable (specification 3).
 pub const CLAIMS_RETENTION_MS: u64 = 30_000;
 /// How long a session may stay in VERIFYING while status sources are asked.

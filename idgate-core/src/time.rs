@@ -17,6 +17,11 @@ impl UnixMillis {
         Self(secs.saturating_mul(1000))
     }
 
+    /// Whole seconds since the epoch, as in a NumericDate (RFC 7519 2).
+    pub const fn as_secs(self) -> u64 {
+        self.0 / 1000
+    }
+
     /// This instant plus `ms` milliseconds; saturates.
     #[must_use]
     pub const fn plus(self, ms: u64) -> Self {

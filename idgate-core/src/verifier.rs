@@ -7,12 +7,16 @@ use alloc::sync::Arc;
 use url::{Host, Url};
 
 use crate::crypto::CryptoProvider;
+use crate::discovery::did_web;
 use crate::entropy::Entropy;
 use crate::error::{ConfigError, CreateError, ErrorCode, RequestError};
 use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
 use crate::limits::MAX_QR_CODE_URL_BYTES;
-use crate::request::{PresentationRequest, RequestForm, Scheme};
-use crate::session::{Phase, RequestProfile, Revision, Session, Transition};
+use crate::request::{PresentationRequest, RequestForm, RequestSigner, Scheme, check_signer};
+use crate::session::{
+    ClientIdForm, Delivery, EncryptionKey, Phase, RequestProfile, ResponseEncryption, Revision,
+    Session, Transition,
+};
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
 
@@ -21,6 +25,11 @@ use crate::trust::TrustSnapshot;
 pub struct Verifier {
     pub(crate) provider: CryptoProvider,
     pub(crate) base_url: String,
+    /// How new sessions are made; a stored session keeps its own.
+    pub(crate) profile: RequestProfile,
+    /// The `client_id` of new sessions in the jar profile.
+    did: String,
+    pub(crate) signer: Option<Arc<dyn RequestSigner>>,
     pub(crate) trust: Arc<TrustSnapshot>,
 }
 
@@ -32,7 +41,7 @@ pub struct VerifierBuilder<S> {
     state: S,
 }
 
-/// Next: [`VerifierBuilder::inline`].
+/// Next: [`VerifierBuilder::inline`] or [`VerifierBuilder::jar`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WantsIdentity {}
@@ -40,14 +49,22 @@ pub struct WantsIdentity {}
 /// Next: [`VerifierBuilder::trust`].
 #[derive(Clone, Debug)]
 pub struct WantsTrust {
-    base_url: String,
+    identity: Identity,
 }
 
 /// Next: [`VerifierBuilder::build`].
 #[derive(Clone, Debug)]
 pub struct Ready {
-    base_url: String,
+    identity: Identity,
     trust: Arc<TrustSnapshot>,
+}
+
+/// Who asks, and how.
+#[derive(Clone, Debug)]
+struct Identity {
+    base_url: String,
+    profile: RequestProfile,
+    signer: Option<Arc<dyn RequestSigner>>,
 }
 
 impl Verifier {
@@ -80,13 +97,21 @@ impl Verifier {
         now: UnixMillis,
     ) -> Result<Transition, CreateError> {
         let id = SessionId::fresh(entropy)?;
-        let response_uri = format!("{}/v1/oid4vp/response/{id}", self.base_url);
+        let response_uri = self.endpoint("response", &id);
         let session = Session {
-            id,
             tenant,
             livemode,
-            profile: RequestProfile::inline(),
-            client_identifier: ClientIdentifier::new(format!("redirect_uri:{response_uri}")),
+            client_identifier: self.client_identifier(&response_uri),
+            request_uri: match self.profile.delivery {
+                Delivery::Inline => None,
+                Delivery::RequestUri => Some(self.endpoint("request", &id)),
+            },
+            encryption_key: match self.profile.response {
+                ResponseEncryption::Plain => None,
+                ResponseEncryption::EcdhEs => Some(EncryptionKey::fresh(&self.provider, entropy)?),
+            },
+            profile: self.profile.clone(),
+            id,
             response_uri,
             nonce: Nonce::fresh(entropy)?,
             state: State::fresh(entropy)?,
@@ -101,9 +126,22 @@ impl Verifier {
         check_link(&session)?;
         Ok(session.open())
     }
+
+    fn endpoint(&self, name: &str, id: &SessionId) -> String {
+        format!("{}/v1/oid4vp/{name}/{id}", self.base_url)
+    }
+
+    fn client_identifier(&self, response_uri: &str) -> ClientIdentifier {
+        match self.profile.client_id_form {
+            ClientIdForm::RedirectUri => {
+                ClientIdentifier::new(["redirect_uri:", response_uri].concat())
+            }
+            ClientIdForm::Did => ClientIdentifier::new(&*self.did),
+        }
+    }
 }
 
-/// An inline request travels in a link, which is of no use when it is too long to follow.
+/// A request by value travels in a link, which is of no use when it is too long to follow.
 fn check_link(session: &Session) -> Result<(), RequestError> {
     if session.deep_link(Scheme::OpenId4Vp).len() <= MAX_QR_CODE_URL_BYTES {
         return Ok(());
@@ -120,33 +158,65 @@ impl VerifierBuilder<WantsIdentity> {
     /// Unsigned requests by value. `base_url` is where wallets reach the gateway, as
     /// `https://gateway.example`; answers go to `{base_url}/v1/oid4vp/response/{session id}`.
     pub fn inline(self, base_url: impl Into<String>) -> VerifierBuilder<WantsTrust> {
-        let state = WantsTrust { base_url: base_url.into() };
-        VerifierBuilder { provider: self.provider, state }
+        self.identified(base_url, RequestProfile::inline(), None)
+    }
+
+    /// Signed requests by reference and encrypted answers, under the `did:web` of `base_url`'s host
+    /// (see [`crate::discovery`]). Wallets fetch `{base_url}/v1/oid4vp/request/{session id}`.
+    pub fn jar(
+        self,
+        base_url: impl Into<String>,
+        signer: Arc<dyn RequestSigner>,
+    ) -> VerifierBuilder<WantsTrust> {
+        self.identified(base_url, RequestProfile::jar(), Some(signer))
+    }
+
+    fn identified(
+        self,
+        base_url: impl Into<String>,
+        profile: RequestProfile,
+        signer: Option<Arc<dyn RequestSigner>>,
+    ) -> VerifierBuilder<WantsTrust> {
+        let identity = Identity { base_url: base_url.into(), profile, signer };
+        VerifierBuilder { provider: self.provider, state: WantsTrust { identity } }
     }
 }
 
 impl VerifierBuilder<WantsTrust> {
     /// Who is trusted, for what.
     pub fn trust(self, snapshot: Arc<TrustSnapshot>) -> VerifierBuilder<Ready> {
-        let state = Ready { base_url: self.state.base_url, trust: snapshot };
+        let state = Ready { identity: self.state.identity, trust: snapshot };
         VerifierBuilder { provider: self.provider, state }
     }
 }
 
 impl VerifierBuilder<Ready> {
+    /// The signer for Request Objects of stored sessions: an inline verifier serves with it the
+    /// sessions that were made in the jar profile before.
+    pub fn request_signer(mut self, signer: Arc<dyn RequestSigner>) -> Self {
+        self.state.identity.signer = Some(signer);
+        self
+    }
+
     /// Checks that the decisions fit together.
     ///
     /// # Errors
     /// [`ConfigError`], for the operator.
     pub fn build(self) -> Result<Verifier, ConfigError> {
-        let base_url = origin_of(&self.state.base_url).map_err(ConfigError::BaseUrl)?;
-        Ok(Verifier { provider: self.provider, base_url, trust: self.state.trust })
+        let Identity { base_url, profile, signer } = self.state.identity;
+        let base_url = origin_of(&base_url).map_err(ConfigError::BaseUrl)?;
+        let did = did_web(&base_url)?;
+        if let Some(signer) = &signer {
+            check_signer(&**signer, &did)?;
+        }
+        let (provider, trust) = (self.provider, self.state.trust);
+        Ok(Verifier { provider, base_url, profile, did, signer, trust })
     }
 }
 
 /// A base URL is an origin: every link is the origin and a path. Plain http is for loopback, where
 /// nobody listens in.
-fn origin_of(base_url: &str) -> Result<String, &'static str> {
+pub(crate) fn origin_of(base_url: &str) -> Result<String, &'static str> {
     let Some((_, authority)) = base_url.split_once("://") else {
         return Err("must be absolute, as https://gateway.example");
     };

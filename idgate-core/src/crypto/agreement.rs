@@ -89,6 +89,12 @@ pub trait KeyAgreement: fmt::Debug + Send + Sync {
         public: &PublicKey,
     ) -> Result<SharedSecret, InvalidKey>;
 
+    /// The public half of `private` (SEC 1 3.2.1).
+    ///
+    /// # Errors
+    /// `private` is no scalar of its curve.
+    fn public_key(&self, private: &EcdhPrivateKey) -> Result<PublicKey, InvalidKey>;
+
     /// HMAC with SHA-256 (RFC 2104).
     fn hmac_sha256(&self, key: &[u8], data: &[u8]) -> [u8; 32];
 }

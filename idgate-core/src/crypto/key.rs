@@ -131,6 +131,16 @@ impl PublicKey {
         Ok(Self { curve, sec1 })
     }
 
+    /// From an uncompressed point (SEC 1 2.3.4).
+    ///
+    /// # Errors
+    /// It has another length or form.
+    pub fn from_sec1(curve: Curve, point: &[u8]) -> Result<Self, InvalidKey> {
+        let coordinates = point.strip_prefix(&[4]).ok_or(InvalidKey)?;
+        let (x, y) = coordinates.split_at_checked(curve.coordinate_len()).ok_or(InvalidKey)?;
+        Self::from_coordinates(curve, x, y)
+    }
+
     /// The curve.
     pub fn curve(&self) -> Curve {
         self.curve

@@ -2,8 +2,10 @@
 //! holds no keys, makes no randomness, and says no more than "invalid".
 
 mod agreement;
+mod content_encryption;
 pub mod ct;
 mod curve_parameters;
+mod es256;
 mod hash;
 mod issuer_key;
 mod jwk;
@@ -13,14 +15,19 @@ mod x509_sig;
 
 #[cfg(feature = "aws-lc-rs")]
 pub mod aws_lc_rs;
+#[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
+mod encryption_tests;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
-mod tests;
+pub(crate) mod tests;
 
 use core::fmt;
 
 pub use self::agreement::{EcdhPrivateKey, KeyAgreement, SharedSecret};
+pub(crate) use self::content_encryption::Sealed;
+pub use self::content_encryption::{ContentCipher, ContentEncryption, DecryptionFailed};
+pub use self::es256::Es256Key;
 pub use self::hash::{HashAlg, HashValue};
 pub(crate) use self::issuer_key::{IssuerKey, UnusableKey};
 pub use self::jwk::{Jwk, JwkError};
@@ -47,6 +54,8 @@ pub struct CryptoProvider {
     pub hasher: &'static dyn Hasher,
     /// ECDH and HMAC.
     pub agreement: &'static dyn KeyAgreement,
+    /// AES of encrypted answers.
+    pub content_cipher: &'static dyn ContentCipher,
 }
 
 impl CryptoProvider {

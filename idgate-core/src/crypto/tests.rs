@@ -13,7 +13,7 @@ use crate::codec::base64url;
 use crate::codec::json::Tape;
 use crate::jose::{CompactJws, Header, decode_signature};
 
-const PROVIDERS: &[CryptoProvider] = &[
+pub(crate) const PROVIDERS: &[CryptoProvider] = &[
     #[cfg(feature = "aws-lc-rs")]
     aws_lc_rs::PROVIDER,
     #[cfg(feature = "rustcrypto")]

@@ -9,6 +9,7 @@ use core::fmt;
 
 pub use self::code::{ErrorCode, Reason};
 use crate::entropy::EntropyUnavailable;
+use crate::request::SignerUnavailable;
 use crate::verify::Check;
 
 /// The operator configured something that cannot work.
@@ -21,6 +22,8 @@ pub enum ConfigError {
     TrustMaterial(Cow<'static, str>),
     /// The provider lacks something that verification needs.
     Provider(&'static str),
+    /// The signer of Request Objects cannot be used; the text says why.
+    Signer(&'static str),
 }
 
 impl fmt::Display for ConfigError {
@@ -29,6 +32,7 @@ impl fmt::Display for ConfigError {
             Self::BaseUrl(why) => write!(f, "the base URL {why}"),
             Self::TrustMaterial(why) => write!(f, "the trust material {why}"),
             Self::Provider(why) => write!(f, "the crypto provider {why}"),
+            Self::Signer(why) => write!(f, "the signer of Request Objects {why}"),
         }
     }
 }
@@ -113,6 +117,9 @@ pub enum ResponseError {
     StateMismatch,
     /// The answer is not well-formed; the text says what is wrong, never what was sent.
     Malformed(&'static str),
+    /// The encrypted answer does not decrypt with the session's key. There is no detail, on
+    /// purpose: it would be an oracle.
+    DecryptionFailed,
     /// The answer is over [`crate::limits::MAX_RESPONSE_BYTES`].
     TooLarge,
     /// The operator must mend the random source.
@@ -126,6 +133,7 @@ impl ResponseError {
             Self::SessionClosed => ErrorCode::SessionNotPending,
             Self::StateMismatch => ErrorCode::StateMismatch,
             Self::Malformed(_) => ErrorCode::InvalidResponse,
+            Self::DecryptionFailed => ErrorCode::DecryptionFailed,
             Self::TooLarge => ErrorCode::PayloadTooLarge,
             Self::Entropy(_) => ErrorCode::InternalError,
         }
@@ -138,6 +146,9 @@ impl fmt::Display for ResponseError {
             Self::SessionClosed => f.write_str("the session no longer accepts a response"),
             Self::StateMismatch => f.write_str("state is not the one of the request"),
             Self::Malformed(what) => f.write_str(what),
+            Self::DecryptionFailed => {
+                f.write_str("the response is not encrypted to this session's key as offered")
+            }
             Self::TooLarge => f.write_str("the response is larger than 1 MiB"),
             Self::Entropy(error) => error.fmt(f),
         }
@@ -145,6 +156,41 @@ impl fmt::Display for ResponseError {
 }
 
 impl core::error::Error for ResponseError {}
+
+/// Why there is no Request Object. Nothing changed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum RequestObjectError {
+    /// The session's request travels by value, or the session no longer takes an answer.
+    NotFetchable,
+    /// `wallet_nonce` is over [`crate::limits::MAX_WALLET_NONCE_CHARS`].
+    WalletNonce,
+    /// The operator must mend the signer.
+    Signer(SignerUnavailable),
+}
+
+impl RequestObjectError {
+    /// The `error` code of the answer to the wallet.
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::NotFetchable => ErrorCode::NotFound,
+            Self::WalletNonce => ErrorCode::InvalidRequest,
+            Self::Signer(_) => ErrorCode::TemporarilyUnavailable,
+        }
+    }
+}
+
+impl fmt::Display for RequestObjectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFetchable => f.write_str("the session has no Request Object to fetch"),
+            Self::WalletNonce => f.write_str("wallet_nonce must have at most 256 characters"),
+            Self::Signer(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for RequestObjectError {}
 
 /// A presentation that was evaluated and refused. The wallet learns only that it was refused; the
 /// tenant reads [`VerifyError::reason`]; the operator sees which [`Check`] failed.

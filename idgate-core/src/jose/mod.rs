@@ -1,8 +1,11 @@
-//! JOSE: compact JWS (RFC 7515). It reads what arrives and leaves the choice of keys and of
-//! algorithms to the caller, who takes both from the trusted key.
+//! JOSE: compact JWS (RFC 7515) and compact JWE (RFC 7516). It reads what arrives and leaves the
+//! choice of keys and of algorithms to the caller, who takes both from the trusted key, or from what
+//! the request offered.
 
 mod header;
+mod jwe;
 mod jws;
 
 pub use self::header::{Header, HeaderError, typ_is};
+pub use self::jwe::{JweRecipient, OpenedJwe};
 pub use self::jws::{CompactJws, JoseError, decode_signature};

@@ -7,8 +7,8 @@ use alloc::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::crypto::{
-    CryptoProvider, Curve, EcdhPrivateKey, HashAlg, HashValue, Hasher, InvalidKey, KeyAgreement,
-    PublicKey, SharedSecret,
+    ContentCipher, CryptoProvider, Curve, DecryptionFailed, EcdhPrivateKey, HashAlg, HashValue,
+    Hasher, InvalidKey, KeyAgreement, PublicKey, SharedSecret,
 };
 use crate::entropy::{Entropy, EntropyUnavailable};
 use crate::ids::{DocType, IssuerId, NameSpace, TenantId};
@@ -17,13 +17,20 @@ use crate::session::{Session, Transition};
 use crate::time::UnixMillis;
 use crate::trust::{TrustEntry, TrustSnapshot, TrustedKey};
 use crate::verifier::Verifier;
+#[cfg(feature = "rustcrypto")]
+use crate::{crypto::Es256Key, request::SoftwareSigner};
 
 /// When the sessions of these tests are made.
 pub(crate) const NOW: UnixMillis = UnixMillis(1_795_000_000_000);
 
 /// A provider for tests that never verify.
-pub(crate) const NO_CRYPTO: CryptoProvider =
-    CryptoProvider { name: "none", verifiers: &[], hasher: &NoCrypto, agreement: &NoCrypto };
+pub(crate) const NO_CRYPTO: CryptoProvider = CryptoProvider {
+    name: "none",
+    verifiers: &[],
+    hasher: &NoCrypto,
+    agreement: &NoCrypto,
+    content_cipher: &NoCrypto,
+};
 
 #[derive(Debug)]
 struct NoCrypto;
@@ -39,8 +46,33 @@ impl KeyAgreement for NoCrypto {
         unreachable!("these tests agree on nothing")
     }
 
+    fn public_key(&self, _: &EcdhPrivateKey) -> Result<PublicKey, InvalidKey> {
+        unreachable!("these tests agree on nothing")
+    }
+
     fn hmac_sha256(&self, _key: &[u8], _data: &[u8]) -> [u8; 32] {
         unreachable!("these tests authenticate nothing")
+    }
+}
+
+impl ContentCipher for NoCrypto {
+    fn open_gcm(
+        &self,
+        _key: &[u8],
+        _iv: &[u8; 12],
+        _aad: &[u8],
+        _sealed: &mut [u8],
+    ) -> Result<usize, DecryptionFailed> {
+        unreachable!("these tests decrypt nothing")
+    }
+
+    fn open_cbc(
+        &self,
+        _key: &[u8; 16],
+        _iv: &[u8; 16],
+        _in_out: &mut [u8],
+    ) -> Result<usize, DecryptionFailed> {
+        unreachable!("these tests decrypt nothing")
     }
 }
 
@@ -123,4 +155,21 @@ pub(crate) fn creation(request: PresentationRequest) -> Transition {
 /// A pending live session made at [`NOW`].
 pub(crate) fn session(request: PresentationRequest) -> Session {
     creation(request).session
+}
+
+/// The verifier of `https://gateway.example:8443` that signs its requests.
+#[cfg(feature = "rustcrypto")]
+pub(crate) fn jar_verifier() -> Verifier {
+    let key = Es256Key::from_scalar(&[3; 32]).unwrap();
+    let signer = SoftwareSigner::new(key, "did:web:gateway.example%3A8443#key");
+    let builder = Verifier::builder(crate::crypto::rustcrypto::PROVIDER)
+        .jar("https://gateway.example:8443", Arc::new(signer));
+    builder.trust(Arc::new(trust())).build().unwrap()
+}
+
+/// A created live session in the jar profile made at [`NOW`].
+#[cfg(feature = "rustcrypto")]
+pub(crate) fn jar_session(request: PresentationRequest) -> Session {
+    let (tenant, mut entropy) = (TenantId::new("cli_1"), CountingEntropy::default());
+    jar_verifier().create_session(request, tenant, true, &mut entropy, NOW).unwrap().session
 }

@@ -69,12 +69,22 @@ impl fmt::Debug for Invitation {
     }
 }
 
+/// `client_id` and `request_uri` alone (RFC 9101 5): everything else is in the Request Object.
+/// Decoding gives the object's values, so a `%3A` in the DID travels as `%253A`.
+fn request_uri_query(session: &Session) -> String {
+    form_urlencoded::Serializer::new(String::new())
+        .append_pair("client_id", session.client_identifier.as_str())
+        .append_pair("request_uri", session.request_uri.as_deref().unwrap_or_default())
+        .finish()
+}
+
 impl Session {
     /// The request of this session behind `scheme`. Only a session that still takes an answer has
     /// one: a settled session has no nonce and no state any more.
     pub fn deep_link(&self, scheme: Scheme) -> String {
         let query = match self.profile.delivery {
             Delivery::Inline => inline_query(self),
+            Delivery::RequestUri => request_uri_query(self),
         };
         [scheme.prefix(), &query].concat()
     }

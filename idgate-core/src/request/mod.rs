@@ -12,6 +12,8 @@ mod links;
 mod parse;
 mod presentation_definition;
 mod redirect_uri;
+mod request_object;
+mod signer;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -23,6 +25,9 @@ pub use self::claim_path::ClaimPath;
 pub(crate) use self::decimal::Decimal;
 pub use self::links::{Invitation, Scheme};
 pub(crate) use self::redirect_uri::with_response_code;
+pub use self::request_object::RequestObjectJwt;
+pub(crate) use self::signer::check_signer;
+pub use self::signer::{RequestSigner, SignerUnavailable, SoftwareSigner};
 use crate::crypto::Alg;
 use crate::ids::{DocType, IssuerId, NameSpace};
 

@@ -1,5 +1,5 @@
-//! `direct_post`: form and JSON bodies (OpenID4VP 8.2, decisions 6). What is refused here leaves
-//! the session unchanged.
+//! `direct_post` and `direct_post.jwt`: form and JSON bodies (OpenID4VP 8.2, 8.3, decisions 6). What
+//! is refused here leaves the session unchanged.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -11,7 +11,22 @@ use crate::error::ResponseError;
 use crate::limits::MAX_RESPONSE_BYTES;
 use crate::response::{WalletResponse, form};
 
-/// A well-formed answer of a session without encryption.
+/// A well-formed body, whatever session it is for.
+#[derive(Debug)]
+pub(crate) enum Posted<'a> {
+    /// The answer itself.
+    Plain(DirectPost<'a>),
+    /// The answer as a JWE.
+    Encrypted(EncryptedPost<'a>),
+}
+
+/// `response`, and `state` when the wallet repeats it outside.
+pub(crate) struct EncryptedPost<'a> {
+    pub(crate) response: Cow<'a, str>,
+    pub(crate) state: Option<Cow<'a, str>>,
+}
+
+/// A well-formed answer.
 pub(crate) enum DirectPost<'a> {
     /// `vp_token`, `presentation_submission` and `state`.
     Presentation {
@@ -42,8 +57,52 @@ impl fmt::Debug for DirectPost<'_> {
     }
 }
 
-impl<'a> DirectPost<'a> {
-    /// Reads the answer of a session without encryption.
+/// Never the answer.
+impl fmt::Debug for EncryptedPost<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EncryptedPost")
+    }
+}
+
+impl DirectPost<'_> {
+    /// Reads the plaintext of an encrypted answer: a JSON object with the same parameters.
+    ///
+    /// # Errors
+    /// [`ResponseError::Malformed`].
+    pub(crate) fn from_payload(payload: &[u8]) -> Result<DirectPost<'static>, ResponseError> {
+        match parse_json(payload)? {
+            Posted::Plain(answer) => Ok(answer.into_owned()),
+            Posted::Encrypted(_) => malformed("the encrypted answer holds another response"),
+        }
+    }
+
+    fn into_owned(self) -> DirectPost<'static> {
+        match self {
+            Self::Presentation { state, vp_token, submission } => DirectPost::Presentation {
+                state: owned(state),
+                vp_token: vp_token.into_owned(),
+                submission,
+            },
+            Self::Error { state } => DirectPost::Error { state: owned(state) },
+        }
+    }
+}
+
+impl VpToken<'_> {
+    fn into_owned(self) -> VpToken<'static> {
+        match self {
+            Self::One(token) => VpToken::One(owned(token)),
+            Self::Several(tokens) => VpToken::Several(tokens.into_iter().map(owned).collect()),
+        }
+    }
+}
+
+fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
+}
+
+impl<'a> Posted<'a> {
+    /// Reads a body.
     ///
     /// # Errors
     /// [`ResponseError::TooLarge`] and [`ResponseError::Malformed`].
@@ -92,6 +151,7 @@ struct Parameters<T> {
 enum Kept<T> {
     Presentation { vp_token: T, presentation_submission: T, state: T },
     Error { error: T, state: T },
+    Encrypted { response: T, state: Option<T> },
 }
 
 impl<T> Parameters<T> {
@@ -106,10 +166,13 @@ impl<T> Parameters<T> {
         }
     }
 
-    /// Either a presentation or an error, each with what it needs.
+    /// A presentation, an error or an encrypted answer, each with what it needs.
     fn choose(self) -> Result<Kept<T>, ResponseError> {
-        if self.response.is_some() {
-            return malformed("response is for encrypted answers; this session expects vp_token");
+        if let Some(response) = self.response {
+            if self.vp_token.is_some() || self.error.is_some() {
+                return malformed("response excludes vp_token and error beside it");
+            }
+            return Ok(Kept::Encrypted { response, state: self.state });
         }
         let Some(state) = self.state else { return malformed("state is missing") };
         match (self.vp_token, self.error, self.presentation_submission) {
@@ -140,7 +203,7 @@ fn malformed<T>(what: &'static str) -> Result<T, ResponseError> {
     Err(ResponseError::Malformed(what))
 }
 
-fn parse_form(body: &[u8]) -> Result<DirectPost<'_>, ResponseError> {
+fn parse_form(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
     let Ok(body) = core::str::from_utf8(body) else { return malformed("the body is not UTF-8") };
     let mut parameters = Parameters::default();
     for pair in form::pairs(body) {
@@ -155,18 +218,22 @@ fn parse_form(body: &[u8]) -> Result<DirectPost<'_>, ResponseError> {
         Kept::Error { error, state } => {
             non_empty(&error, "error is empty")?;
             non_empty(&state, "state is empty")?;
-            Ok(DirectPost::Error { state })
+            Ok(Posted::Plain(DirectPost::Error { state }))
         }
         Kept::Presentation { vp_token, presentation_submission, state } => {
             non_empty(&state, "state is empty")?;
             let vp_token = vp_token_from_text(vp_token)?;
             let submission = submission_from_text(&presentation_submission)?;
-            Ok(DirectPost::Presentation { state, vp_token, submission })
+            Ok(Posted::Plain(DirectPost::Presentation { state, vp_token, submission }))
+        }
+        Kept::Encrypted { response, state } => {
+            non_empty(&response, "response is empty")?;
+            Ok(Posted::Encrypted(EncryptedPost { response, state }))
         }
     }
 }
 
-fn parse_json(body: &[u8]) -> Result<DirectPost<'_>, ResponseError> {
+fn parse_json(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
     let mut tape = Tape::default();
     let root = tape.parse(body).map_err(|error| {
         ResponseError::Malformed(match error {
@@ -192,13 +259,19 @@ fn parse_json(body: &[u8]) -> Result<DirectPost<'_>, ResponseError> {
     match parameters.choose()? {
         Kept::Error { error, state } => {
             non_empty(&string(error, "error must be a string")?, "error is empty")?;
-            Ok(DirectPost::Error { state: state_of(state)? })
+            Ok(Posted::Plain(DirectPost::Error { state: state_of(state)? }))
         }
         Kept::Presentation { vp_token, presentation_submission, state } => {
             let state = state_of(state)?;
             let vp_token = vp_token_from_json(vp_token)?;
             let submission = submission_from_json(presentation_submission)?;
-            Ok(DirectPost::Presentation { state, vp_token, submission })
+            Ok(Posted::Plain(DirectPost::Presentation { state, vp_token, submission }))
+        }
+        Kept::Encrypted { response, state } => {
+            let response = string(response, "response must be a string")?;
+            non_empty(&response, "response is empty")?;
+            let state = state.map(state_of).transpose()?;
+            Ok(Posted::Encrypted(EncryptedPost { response, state }))
         }
     }
 }
@@ -246,11 +319,7 @@ fn vp_token_from_text(text: Cow<'_, str>) -> Result<VpToken<'_>, ResponseError> 
     let Ok(id) = tape.parse(text.as_bytes()) else {
         return malformed("vp_token is not valid JSON");
     };
-    let owned = |token: Cow<'_, str>| Cow::Owned(token.into_owned());
-    Ok(match vp_token_from_json(tape.value(id))? {
-        VpToken::One(token) => VpToken::One(owned(token)),
-        VpToken::Several(tokens) => VpToken::Several(tokens.into_iter().map(owned).collect()),
-    })
+    vp_token_from_json(tape.value(id)).map(VpToken::into_owned)
 }
 
 /// An object, or a string that holds one.

@@ -1,10 +1,12 @@
 //! A wallet's answer, from bytes to one presentation per requested credential.
 
 mod direct_post;
+mod direct_post_jwt;
 mod form;
 mod submission;
 
-pub(crate) use self::direct_post::{DirectPost, VpToken};
+pub(crate) use self::direct_post::{DirectPost, Posted, VpToken};
+pub(crate) use self::direct_post_jwt::{AnswerEncryption, unpack};
 pub(crate) use self::submission::assign;
 use crate::error::ResponseError;
 pub(crate) use crate::request::with_response_code;
@@ -31,7 +33,7 @@ impl<'a> WalletResponse<'a> {
     /// # Errors
     /// The answer is too large or not well-formed.
     pub fn check_syntax(self) -> Result<(), ResponseError> {
-        DirectPost::parse(self).map(drop)
+        Posted::parse(self).map(drop)
     }
 }
 

@@ -2,6 +2,7 @@
 //! [`Transition`] with a compare-and-set on [`Revision`] and carries out the effects afterwards.
 
 mod effect;
+mod encryption_key;
 mod expiry;
 mod redaction;
 mod snapshot;
@@ -13,6 +14,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use self::effect::Effect;
+pub(crate) use self::encryption_key::EncryptionKey;
 pub use self::redaction::VerifiedResult;
 pub use self::snapshot::SnapshotError;
 pub(crate) use self::transition::Input;
@@ -135,10 +137,22 @@ impl RequestProfile {
         }
     }
 
+    /// Signed, by reference, with `direct_post.jwt` (RFC 9101, OpenID4VP 5 and 8.3).
+    pub fn jar() -> Self {
+        Self {
+            query: QueryLanguage::PresentationExchange,
+            client_id_form: ClientIdForm::Did,
+            delivery: Delivery::RequestUri,
+            response: ResponseEncryption::EcdhEs,
+            transcripts: alloc::vec![TranscriptKind::OpenId4Vp1, TranscriptKind::Iso180137],
+        }
+    }
+
     /// `request_mode` in `verification_details`.
     pub(crate) const fn request_mode(&self) -> &'static str {
         match self.delivery {
             Delivery::Inline => "inline",
+            Delivery::RequestUri => "jar",
         }
     }
 }
@@ -159,6 +173,8 @@ pub enum QueryLanguage {
 pub enum ClientIdForm {
     /// `redirect_uri:` and the response URI
     RedirectUri,
+    /// A bare DID
+    Did,
 }
 
 /// How a request reaches the wallet.
@@ -168,6 +184,8 @@ pub enum ClientIdForm {
 pub enum Delivery {
     /// By value in the URI.
     Inline,
+    /// As a Request Object behind `request_uri`.
+    RequestUri,
 }
 
 /// How an answer comes back.
@@ -177,6 +195,8 @@ pub enum Delivery {
 pub enum ResponseEncryption {
     /// `direct_post`
     Plain,
+    /// `direct_post.jwt`: a JWE by ECDH-ES to a key of the session
+    EcdhEs,
 }
 
 /// An mdoc session transcript.
@@ -186,6 +206,9 @@ pub enum TranscriptKind {
     /// The handover of OpenID4VP 1.0, B.2.6.1.
     #[serde(rename = "openid4vp-1.0")]
     OpenId4Vp1,
+    /// The handover of ISO/IEC TS 18013-7, B.4.4; it needs an encrypted answer.
+    #[serde(rename = "iso18013-7")]
+    Iso180137,
 }
 
 /// One verification session.
@@ -197,6 +220,10 @@ pub struct Session {
     pub(crate) profile: RequestProfile,
     pub(crate) client_identifier: ClientIdentifier,
     pub(crate) response_uri: String,
+    /// Where the wallet fetches the Request Object; `None`: the request travels by value.
+    pub(crate) request_uri: Option<String>,
+    /// What the answer is encrypted to, until the settlement; `None`: answers are plain.
+    pub(crate) encryption_key: Option<EncryptionKey>,
     pub(crate) nonce: Nonce,
     pub(crate) state: State,
     pub(crate) request: PresentationRequest,
@@ -239,6 +266,11 @@ impl Session {
     /// Where the wallet posts its answer.
     pub fn response_uri(&self) -> &str {
         &self.response_uri
+    }
+
+    /// Where the wallet fetches the Request Object, in the jar profile.
+    pub fn request_uri(&self) -> Option<&str> {
+        self.request_uri.as_deref()
     }
 
     /// What was asked for.

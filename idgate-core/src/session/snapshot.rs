@@ -1,5 +1,5 @@
 //! A session as bytes for the embedder's database: versioned JSON without the result. It holds
-//! nonce and state, so seal it.
+//! nonce, state and the private key of an encrypted answer, so seal it.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
 use crate::request::PresentationRequest;
-use crate::session::{Phase, RequestProfile, Revision, Session};
+use crate::session::{EncryptionKey, Phase, RequestProfile, Revision, Session};
 use crate::time::UnixMillis;
 
 /// Raised when an older program could misread what a newer one stores.
@@ -39,6 +39,10 @@ struct Snapshot<'a> {
     profile: Cow<'a, RequestProfile>,
     client_identifier: Cow<'a, ClientIdentifier>,
     response_uri: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request_uri: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encryption_key: Option<Cow<'a, EncryptionKey>>,
     nonce: Cow<'a, Nonce>,
     state: Cow<'a, State>,
     request: Cow<'a, PresentationRequest>,
@@ -60,6 +64,8 @@ impl Session {
             profile: Cow::Borrowed(&self.profile),
             client_identifier: Cow::Borrowed(&self.client_identifier),
             response_uri: Cow::Borrowed(&self.response_uri),
+            request_uri: self.request_uri.as_deref().map(Cow::Borrowed),
+            encryption_key: self.encryption_key.as_ref().map(Cow::Borrowed),
             nonce: Cow::Borrowed(&self.nonce),
             state: Cow::Borrowed(&self.state),
             request: Cow::Borrowed(&self.request),
@@ -89,6 +95,8 @@ impl Session {
             profile: snapshot.profile.into_owned(),
             client_identifier: snapshot.client_identifier.into_owned(),
             response_uri: snapshot.response_uri.into_owned(),
+            request_uri: snapshot.request_uri.map(Cow::into_owned),
+            encryption_key: snapshot.encryption_key.map(Cow::into_owned),
             nonce: snapshot.nonce.into_owned(),
             state: snapshot.state.into_owned(),
             request: snapshot.request.into_owned(),
@@ -144,6 +152,42 @@ mod tests {
         }
         assert!(text(&pending).contains(pending.nonce.expose()));
         assert!(Session::from_snapshot(stored.as_bytes()).unwrap().result.is_none());
+    }
+
+    /// What the version before the jar profile stored: neither member.
+    #[test]
+    fn a_snapshot_without_the_members_of_the_jar_profile_is_read() {
+        let stored = text(&fixtures::session(fixtures::one_credential()));
+        assert!(!stored.contains("request_uri\":") && !stored.contains("encryption_key"));
+        let session = Session::from_snapshot(stored.as_bytes()).unwrap();
+        assert_eq!(session.profile(), &RequestProfile::inline());
+        assert!(session.request_uri().is_none() && session.encryption_key.is_none());
+    }
+
+    #[cfg(feature = "rustcrypto")]
+    #[test]
+    fn the_encryption_key_is_stored_until_the_settlement() {
+        let created = fixtures::jar_session(fixtures::one_credential());
+        let scalar = created.encryption_key.as_ref().unwrap().private().expose_scalar();
+        let scalar = crate::codec::base64url::encode(scalar);
+        assert!(text(&created).contains(&scalar));
+        let again = Session::from_snapshot(&created.to_snapshot()).unwrap();
+        assert_eq!(text(&again), text(&created));
+        assert_eq!(again.deep_link(Scheme::Haip), created.deep_link(Scheme::Haip));
+
+        let now = fixtures::NOW;
+        let held = created.apply(Input::Hold, now).unwrap().session;
+        assert!(text(&held).contains(&scalar), "an answer may come again after a lost lease");
+        let result = VerifiedResult::new("{}".into(), "{}".into(), now);
+        for input in [Input::Verified(result), Input::Failed(Reason::NonceMismatch), Input::Expired]
+        {
+            for from in [&created, &held] {
+                let settled = from.apply(input.clone(), now).unwrap().session;
+                assert!(settled.encryption_key.is_none());
+                assert!(!text(&settled).contains("encryption_key"), "{input:?}");
+                assert!(!text(&settled).contains(&scalar), "{input:?}");
+            }
+        }
     }
 
     #[test]

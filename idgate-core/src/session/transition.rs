@@ -69,7 +69,8 @@ impl Session {
     }
 
     /// The first transition of a session that was just made, in phase CREATED. A request by value
-    /// is in the tenant's hands at once, so the session is PENDING in the same commit.
+    /// is in the tenant's hands at once, so the session is PENDING in the same commit; one by
+    /// reference waits for the wallet that fetches it.
     pub(crate) fn open(mut self) -> Transition {
         let from = self.revision;
         let mut effects = Vec::with_capacity(3);
@@ -79,6 +80,7 @@ impl Session {
                 self.phase = Phase::Pending;
                 effects.push(publish(Status::Pending, None, self.created_at));
             }
+            Delivery::RequestUri => {}
         }
         effects.push(Effect::ExpireAt(self.expires_at));
         self.revision = next(from);
@@ -116,9 +118,10 @@ impl Session {
     fn with(&self, phase: Phase, result: Option<VerifiedResult>, now: UnixMillis) -> Transition {
         let mut session = Self { phase, result, revision: next(self.revision), ..self.clone() };
         if session.settled_at().is_some() {
-            // Nonce and state die with the settlement: nothing can be answered any more.
+            // Nothing can be answered any more.
             session.nonce = Nonce::new("");
             session.state = State::new("");
+            session.encryption_key = None;
         }
         let effects = session.effects(now);
         Transition { from: self.revision, session, effects }
@@ -189,6 +192,25 @@ mod tests {
             publish(Status::Pending, None, NOW),
             Effect::ExpireAt(END),
         ];
+        assert_eq!(transition.effects, expected);
+    }
+
+    #[cfg(feature = "rustcrypto")]
+    #[test]
+    fn a_session_by_reference_is_created_and_waits_for_a_wallet() {
+        let (tenant, mut entropy) = (crate::ids::TenantId::new("cli_1"), Default::default());
+        let verifier = fixtures::jar_verifier();
+        let request = fixtures::one_credential();
+        let made = verifier.create_session(
+            request,
+            tenant,
+            true,
+            &mut entropy as &mut fixtures::CountingEntropy,
+            NOW,
+        );
+        let transition = made.unwrap();
+        assert_eq!(transition.session.phase(), &Phase::Created);
+        let expected = [publish(Status::Created, None, NOW), Effect::ExpireAt(END)];
         assert_eq!(transition.effects, expected);
     }
 

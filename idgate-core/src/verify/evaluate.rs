@@ -14,10 +14,11 @@ use super::sd_jwt::verify_presentation;
 use super::subject_groups::same_subject;
 use crate::crypto::CryptoProvider;
 use crate::error::{Reason, VerifyError};
+use crate::formats::mdoc::Handover;
 use crate::ids::{DocType, NameSpace};
 use crate::request::{CredentialFormat, CredentialRequest, RequestForm};
 use crate::response::{VpToken, assign};
-use crate::session::VerifiedResult;
+use crate::session::{EncryptionKey, TranscriptKind, VerifiedResult};
 use crate::status::{Inquiry, Settled, StatusContext, check_count};
 use crate::trust::TrustEntry;
 
@@ -185,7 +186,8 @@ impl Verification<'_> {
                     verify_presentation(provider, text, &expected, &mut made)
                 }
                 CredentialFormat::Mdoc => {
-                    let expected = self.expected_mdoc(credential, issuer);
+                    let handovers = self.handovers();
+                    let expected = self.expected_mdoc(credential, issuer, &handovers);
                     mdoc::verify_text(provider, text, &expected, &mut made)
                 }
             }
@@ -225,11 +227,26 @@ impl Verification<'_> {
         }
     }
 
-    /// Unencrypted answers have one handover, and no key that a MAC could be made for.
+    /// Those of the session's profile, in its order, for which the answer brings what they need.
+    fn handovers(&self) -> Vec<Handover<'_>> {
+        let encryption = self.encryption.as_ref();
+        let handover = |kind: &TranscriptKind| match kind {
+            TranscriptKind::OpenId4Vp1 => Some(Handover::OpenId4Vp {
+                jwk_thumbprint: encryption.map(|encryption| &encryption.jwk_thumbprint),
+            }),
+            TranscriptKind::Iso180137 => Some(Handover::Iso180137 {
+                mdoc_generated_nonce: encryption?.mdoc_generated_nonce.as_deref()?,
+            }),
+        };
+        self.session.profile.transcripts.iter().filter_map(handover).collect()
+    }
+
+    /// A MAC may be made for the key that the answer was encrypted to, and for no other.
     fn expected_mdoc<'e>(
         &'e self,
         credential: &'e CredentialRequest,
         issuer: &'e TrustEntry,
+        handovers: &'e [Handover<'e>],
     ) -> ExpectedMdoc<'e> {
         let session = self.session;
         let doc_type = credential.doc_type.as_ref().map_or("", DocType::as_str);
@@ -239,8 +256,11 @@ impl Verification<'_> {
             nonce: session.nonce.expose(),
             response_uri: &session.response_uri,
         };
+        let encrypted = session.encryption_key.as_ref().filter(|_| self.encryption.is_some());
         ExpectedMdoc {
             livemode: session.livemode,
+            handovers,
+            reader_key: encrypted.map(EncryptionKey::private),
             alg: credential.alg,
             claims: &credential.claims,
             filters: &credential.claim_filters,

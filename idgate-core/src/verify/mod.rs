@@ -32,7 +32,9 @@ use crate::codec::base64url;
 use crate::entropy::Entropy;
 use crate::error::{Reason, ResponseError};
 
-use crate::response::{DirectPost, WalletResponse, with_response_code};
+use crate::response::{
+    AnswerEncryption, DirectPost, Posted, WalletResponse, unpack, with_response_code,
+};
 use crate::session::{Input, Session, Transition, VerifiedResult};
 pub use crate::status::{Need, Supplied, VerifiedSource};
 use crate::time::UnixMillis;
@@ -101,6 +103,8 @@ pub struct Verification<'s> {
     verifier: &'s Verifier,
     session: &'s Session,
     answer: DirectPost<'s>,
+    /// `None`: it came unencrypted.
+    encryption: Option<AnswerEncryption>,
     /// 128 fresh bits when the session has a `redirect_uri`.
     response_code: Option<String>,
     now: UnixMillis,
@@ -109,11 +113,13 @@ pub struct Verification<'s> {
 }
 
 impl Verifier {
-    /// Takes a wallet's answer (OpenID4VP 8.2, decisions 6). Errors change nothing: there is
-    /// nothing to store.
+    /// Takes a wallet's answer (OpenID4VP 8.2, 8.3, decisions 6). How it is read is the session's
+    /// stored profile's to say, whatever this verifier makes new sessions with. Errors change
+    /// nothing: there is nothing to store.
     ///
     /// # Errors
-    /// The session is closed, `state` is wrong, or the answer is not well-formed.
+    /// The session is closed, the answer is not well-formed or does not decrypt, or `state` is
+    /// wrong.
     pub fn begin<'s>(
         &'s self,
         session: &'s Session,
@@ -121,19 +127,24 @@ impl Verifier {
         entropy: &mut dyn Entropy,
         now: UnixMillis,
     ) -> Result<Verification<'s>, ResponseError> {
-        let answer = DirectPost::parse(response)?;
+        let posted = Posted::parse(response)?;
         if !session.accepts_response(now) {
             return Err(ResponseError::SessionClosed);
         }
-        let (DirectPost::Presentation { state, .. } | DirectPost::Error { state }) = &answer;
-        if !session.state.matches(state) {
-            return Err(ResponseError::StateMismatch);
-        }
+        let (answer, encryption) = unpack(&self.provider, session, posted)?;
         let response_code = match session.request.redirect_uri {
             Some(_) => Some(fresh_response_code(entropy).map_err(ResponseError::Entropy)?),
             None => None,
         };
-        Ok(Verification { verifier: self, session, answer, response_code, now, asking: None })
+        Ok(Verification {
+            verifier: self,
+            session,
+            answer,
+            encryption,
+            response_code,
+            now,
+            asking: None,
+        })
     }
 }
 

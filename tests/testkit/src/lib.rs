@@ -20,12 +20,14 @@ pub mod codec;
 pub mod der;
 pub mod disclosure;
 pub mod issuer;
+pub mod jwe;
 pub mod jws;
 pub mod keys;
 #[cfg(feature = "limbo")]
 pub mod limbo;
 pub mod mdoc;
 pub mod request;
+pub mod request_object;
 pub mod samples;
 #[cfg(feature = "spec-cases")]
 pub mod spec_cases;

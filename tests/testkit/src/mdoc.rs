@@ -7,6 +7,7 @@ mod issuer;
 mod transcript;
 
 pub use self::cbor::Cbor;
+pub(crate) use self::holder::hmac;
 pub use self::holder::{DeviceProof, Document, device_response};
 pub use self::issuer::{IssuerSigned, Item, cose_key, cose_label, rfc3339, sign1};
 pub use self::transcript::{iso_18013_7, openid4vp};

@@ -87,6 +87,11 @@ impl AuthorizationRequest {
         ensure(self.client_id == format!("redirect_uri:{}", self.response_uri), || {
             "client_id is not redirect_uri: and the response_uri".into()
         })?;
+        self.check_response_uri()
+    }
+
+    /// Where the answer goes is private, and what it repeats cannot be guessed.
+    pub(crate) fn check_response_uri(&self) -> Result<(), RequestRefused> {
         let uri = Url::parse(&self.response_uri)
             .map_err(|_| refused("response_uri is no absolute URI"))?;
         ensure(uri.scheme() == "https" || is_loopback(&uri), || {
@@ -102,7 +107,7 @@ impl AuthorizationRequest {
         Ok(())
     }
 
-    fn with_definition(mut self, definition: &Value) -> Result<Self, RequestRefused> {
+    pub(crate) fn with_definition(mut self, definition: &Value) -> Result<Self, RequestRefused> {
         self.definition_id = text(definition, "id")?.into();
         for descriptor in array(definition, "input_descriptors")? {
             let descriptor = InputDescriptor::read(descriptor)?;
@@ -163,7 +168,7 @@ impl InputDescriptor {
 }
 
 /// The query of the URI, form-decoded; a repeated parameter is refused (RFC 6749 3.1).
-fn parameters(uri: &str) -> Result<BTreeMap<String, String>, RequestRefused> {
+pub(crate) fn parameters(uri: &str) -> Result<BTreeMap<String, String>, RequestRefused> {
     let url = Url::parse(uri).map_err(|_| refused("it is no URI"))?;
     ensure(SCHEMES.contains(&url.scheme()), || "its scheme is unknown".into())?;
     ensure(url.host_str().unwrap_or_default().is_empty(), || "it has an authority".into())?;
@@ -176,7 +181,7 @@ fn parameters(uri: &str) -> Result<BTreeMap<String, String>, RequestRefused> {
     Ok(parameters)
 }
 
-fn check_metadata(metadata: &Value) -> Result<(), RequestRefused> {
+pub(crate) fn check_metadata(metadata: &Value) -> Result<(), RequestRefused> {
     let formats = object(metadata, "vp_formats")?;
     let known = ["vc+sd-jwt", "mso_mdoc"].iter().any(|name| formats.contains_key(*name));
     ensure(known, || "vp_formats has neither vc+sd-jwt nor mso_mdoc".into())
@@ -214,12 +219,12 @@ fn json(name: &str, text: &str) -> Result<Value, RequestRefused> {
     serde_json::from_str(text).map_err(|_| refused(format!("{name} is not JSON")))
 }
 
-fn text<'a>(value: &'a Value, name: &str) -> Result<&'a str, RequestRefused> {
+pub(crate) fn text<'a>(value: &'a Value, name: &str) -> Result<&'a str, RequestRefused> {
     let text = value.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     text.ok_or_else(|| refused(format!("{name} is no string, or empty")))
 }
 
-fn array<'a>(value: &'a Value, name: &str) -> Result<&'a Vec<Value>, RequestRefused> {
+pub(crate) fn array<'a>(value: &'a Value, name: &str) -> Result<&'a Vec<Value>, RequestRefused> {
     let array = value.get(name).and_then(Value::as_array).filter(|array| !array.is_empty());
     array.ok_or_else(|| refused(format!("{name} is no array, or empty")))
 }
@@ -232,11 +237,11 @@ fn object<'a>(
     object.ok_or_else(|| refused(format!("{name} is no object")))
 }
 
-fn ensure(holds: bool, rule: impl FnOnce() -> String) -> Result<(), RequestRefused> {
+pub(crate) fn ensure(holds: bool, rule: impl FnOnce() -> String) -> Result<(), RequestRefused> {
     if holds { Ok(()) } else { Err(RequestRefused(rule())) }
 }
 
-fn refused(rule: impl Into<String>) -> RequestRefused {
+pub(crate) fn refused(rule: impl Into<String>) -> RequestRefused {
     RequestRefused(rule.into())
 }
 

@@ -2,6 +2,7 @@
 //! does no IO: whoever holds it posts the body. Every part can be changed before the next is made.
 
 mod answer;
+mod jar;
 mod kb_jwt;
 mod mdoc;
 mod presentation;
@@ -9,8 +10,9 @@ mod presentation;
 use std::fmt;
 
 pub use self::answer::{Answer, Body};
+pub use self::jar::{JarAnswer, Transcript};
 pub use self::kb_jwt::KbJwt;
-pub use self::mdoc::{disclosing, present_mdoc};
+pub use self::mdoc::{disclosing, present_mdoc, prove_mdoc};
 pub use self::presentation::{Presentation, present};
 use crate::issuer::Issued;
 use crate::keys::SigningKey;
@@ -98,10 +100,20 @@ impl Wallet {
         request: &AuthorizationRequest,
         now_ms: u64,
     ) -> Result<Answer, WalletError> {
+        self.answer_with(request, now_ms, |document| present_mdoc(document, request))
+    }
+
+    /// The same, with what shows an mdoc.
+    fn answer_with(
+        &self,
+        request: &AuthorizationRequest,
+        now_ms: u64,
+        show: impl Fn(&Document) -> String,
+    ) -> Result<Answer, WalletError> {
         let presentations: Result<Vec<String>, WalletError> = request
             .descriptors
             .iter()
-            .map(|descriptor| self.present_for(descriptor, request, now_ms))
+            .map(|descriptor| self.present_for(descriptor, request, now_ms, &show))
             .collect();
         Ok(Answer::new(request, presentations?))
     }
@@ -121,6 +133,7 @@ impl Wallet {
         descriptor: &InputDescriptor,
         request: &AuthorizationRequest,
         now_ms: u64,
+        show: &dyn Fn(&Document) -> String,
     ) -> Result<String, WalletError> {
         let missing = || WalletError::NoCredential(descriptor.id.clone());
         if let Some(name_space) = &descriptor.name_space {
@@ -128,7 +141,7 @@ impl Wallet {
                 self.documents.iter().filter(|document| document.doc_type == descriptor.id);
             let mut shown =
                 documents.filter_map(|one| disclosing(one, name_space, &descriptor.claims));
-            return Ok(present_mdoc(&shown.next().ok_or_else(missing)?, request));
+            return Ok(show(&shown.next().ok_or_else(missing)?));
         }
         let credential = self.find(descriptor).ok_or_else(missing)?;
         let presentation = Presentation::disclosing(credential, &descriptor.claims);

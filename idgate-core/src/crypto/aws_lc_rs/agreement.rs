@@ -19,15 +19,13 @@ impl KeyAgreement for Agreement {
         if private.curve() != public.curve() {
             return Err(InvalidKey);
         }
-        let algorithm = match private.curve() {
-            Curve::P256 => &ECDH_P256,
-            Curve::P384 => &ECDH_P384,
-            Curve::P521 => &ECDH_P521,
-        };
-        let private = PrivateKey::from_private_key(algorithm, private.expose_scalar())
-            .map_err(|_| InvalidKey)?;
-        let public = UnparsedPublicKey::new(algorithm, public.sec1());
-        agreement::agree(&private, public, InvalidKey, SharedSecret::new)
+        let public = UnparsedPublicKey::new(algorithm(private.curve()), public.sec1());
+        agreement::agree(&parse(private)?, public, InvalidKey, SharedSecret::new)
+    }
+
+    fn public_key(&self, private: &EcdhPrivateKey) -> Result<PublicKey, InvalidKey> {
+        let public = parse(private)?.compute_public_key().map_err(|_| InvalidKey)?;
+        PublicKey::from_sec1(private.curve(), public.as_ref())
     }
 
     fn hmac_sha256(&self, key: &[u8], data: &[u8]) -> [u8; 32] {
@@ -35,4 +33,17 @@ impl KeyAgreement for Agreement {
         // HMAC-SHA256 has 32 bytes; anything else would match no MAC but chance.
         tag.as_ref().first_chunk().copied().unwrap_or_default()
     }
+}
+
+fn algorithm(curve: Curve) -> &'static agreement::Algorithm {
+    match curve {
+        Curve::P256 => &ECDH_P256,
+        Curve::P384 => &ECDH_P384,
+        Curve::P521 => &ECDH_P521,
+    }
+}
+
+fn parse(private: &EcdhPrivateKey) -> Result<PrivateKey, InvalidKey> {
+    PrivateKey::from_private_key(algorithm(private.curve()), private.expose_scalar())
+        .map_err(|_| InvalidKey)
 }

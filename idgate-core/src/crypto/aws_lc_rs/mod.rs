@@ -1,6 +1,7 @@
 //! The fast back end: ECDSA and SHA-2 of AWS-LC, written in C and assembly.
 
 mod agreement;
+mod content;
 
 use core::fmt;
 
@@ -18,7 +19,7 @@ use crate::crypto::{
     SignatureVerifier,
 };
 
-/// ES256, ES384 and ES512; SHA-256, SHA-384 and SHA-512; ECDH and HMAC.
+/// ES256, ES384 and ES512; SHA-256, SHA-384 and SHA-512; ECDH, HMAC and AES.
 pub const PROVIDER: CryptoProvider = CryptoProvider {
     name: "aws-lc-rs",
     verifiers: &[
@@ -40,6 +41,7 @@ pub const PROVIDER: CryptoProvider = CryptoProvider {
     ],
     hasher: &Sha2,
     agreement: &agreement::Agreement,
+    content_cipher: &content::Content,
 };
 
 struct Ecdsa {

@@ -32,6 +32,14 @@ impl KeyAgreement for Agreement {
         }
     }
 
+    fn public_key(&self, private: &EcdhPrivateKey) -> Result<PublicKey, InvalidKey> {
+        match private.curve() {
+            Curve::P256 => public_half::<NistP256>(private),
+            Curve::P384 => public_half::<NistP384>(private),
+            Curve::P521 => public_half::<NistP521>(private),
+        }
+    }
+
     fn hmac_sha256(&self, key: &[u8], data: &[u8]) -> [u8; 32] {
         match Hmac::<Sha256>::new_from_slice(key) {
             Ok(mac) => mac.chain_update(data).finalize().into_bytes().into(),
@@ -51,4 +59,15 @@ where
     let public = Point::<C>::from_sec1_bytes(public.sec1()).map_err(|_| InvalidKey)?;
     let point = public.to_projective() * private.to_nonzero_scalar().as_ref();
     SharedSecret::new(point.to_affine().x().as_ref())
+}
+
+fn public_half<C>(private: &EcdhPrivateKey) -> Result<PublicKey, InvalidKey>
+where
+    C: CurveArithmetic,
+    AffinePoint<C>: FromSec1Point<C> + ToSec1Point<C>,
+    FieldBytesSize<C>: ModulusSize,
+{
+    let curve = private.curve();
+    let private = SecretKey::<C>::from_slice(private.expose_scalar()).map_err(|_| InvalidKey)?;
+    PublicKey::from_sec1(curve, private.public_key().to_sec1_point(false).as_bytes())
 }

@@ -1,6 +1,7 @@
 //! The portable back end: ECDSA and SHA-2 of the RustCrypto crates, pure Rust on any target.
 
 mod agreement;
+mod content;
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -22,7 +23,7 @@ use crate::crypto::{
     SignatureVerifier,
 };
 
-/// ES256, ES384 and ES512; SHA-256, SHA-384 and SHA-512; ECDH and HMAC.
+/// ES256, ES384 and ES512; SHA-256, SHA-384 and SHA-512; ECDH, HMAC and AES.
 pub const PROVIDER: CryptoProvider = CryptoProvider {
     name: "rustcrypto",
     verifiers: &[
@@ -32,6 +33,7 @@ pub const PROVIDER: CryptoProvider = CryptoProvider {
     ],
     hasher: &Sha2,
     agreement: &agreement::Agreement,
+    content_cipher: &content::Content,
 };
 
 /// ECDSA on `C` with the hash that JOSE pairs with this curve, which is the one that

@@ -9,7 +9,10 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
 
 fn post<'a>(content_type: &'a str, body: &'a str) -> Result<DirectPost<'a>, ResponseError> {
-    DirectPost::parse(WalletResponse::new(Some(content_type), body.as_bytes()))
+    match Posted::parse(WalletResponse::new(Some(content_type), body.as_bytes()))? {
+        Posted::Plain(answer) => Ok(answer),
+        Posted::Encrypted(_) => panic!("an encrypted answer"),
+    }
 }
 
 /// State, tokens, whether they came as an array, and submission.
@@ -93,7 +96,7 @@ fn media_types_are_exact_with_parameters_and_in_any_case() {
     ] {
         refused(bad, json, "Content-Type");
     }
-    let missing = DirectPost::parse(WalletResponse::new(None, json.as_bytes()));
+    let missing = Posted::parse(WalletResponse::new(None, json.as_bytes()));
     assert!(matches!(missing, Err(ResponseError::Malformed(_))));
 }
 
@@ -133,12 +136,55 @@ fn error_and_vp_token_exclude_each_other() {
     refused(JSON, r#"{"error":"e","vp_token":"a","state":"s"}"#, "exclude");
 }
 
+fn encrypted(content_type: &str, body: &str) -> (String, Option<String>) {
+    match Posted::parse(WalletResponse::new(Some(content_type), body.as_bytes())).unwrap() {
+        Posted::Encrypted(EncryptedPost { response, state }) => {
+            (response.into_owned(), state.map(Cow::into_owned))
+        }
+        Posted::Plain(answer) => panic!("{answer:?}"),
+    }
+}
+
 #[test]
-fn response_is_refused_without_encryption() {
-    refused(FORM, "response=a.b.c.d.e", "encrypted");
-    refused(FORM, &format!("{}&response=", encoded("a", "{}")), "encrypted");
-    refused(JSON, r#"{"response":"a.b.c.d.e"}"#, "encrypted");
-    refused(JSON, r#"{"response":null,"error":"e","state":"s"}"#, "encrypted");
+fn response_is_an_encrypted_answer_with_or_without_state() {
+    let jwe = String::from("a.b.c.d.e");
+    let state = Some(String::from("s"));
+    assert_eq!(encrypted(FORM, "response=a.b.c.d.e"), (jwe.clone(), None));
+    assert_eq!(encrypted(FORM, "state=s&response=a.b.c.d.e&x=1"), (jwe.clone(), state.clone()));
+    assert_eq!(encrypted(JSON, r#"{"response":"a.b.c.d.e","error":null}"#), (jwe.clone(), None));
+    assert_eq!(encrypted(JSON, r#"{"response":"a.b.c.d.e","state":"s"}"#), (jwe, state));
+}
+
+#[test]
+fn response_excludes_what_it_encrypts() {
+    refused(FORM, &format!("{}&response=a", encoded("a", "{}")), "excludes");
+    refused(FORM, "response=a&error=access_denied&state=s", "excludes");
+    refused(JSON, r#"{"response":"a","vp_token":"t"}"#, "excludes");
+}
+
+#[test]
+fn response_is_a_text() {
+    refused(FORM, "response=", "response is empty");
+    refused(JSON, r#"{"response":""}"#, "response is empty");
+    refused(JSON, r#"{"response":null,"error":null,"state":"s"}"#, "response must be a string");
+    refused(JSON, r#"{"response":{"ciphertext":"a"}}"#, "response must be a string");
+    refused(JSON, r#"{"response":"a","state":1}"#, "state must be a string");
+    refused(JSON, r#"{"response":"a","state":""}"#, "state is empty");
+    refused(FORM, "response=a&response=b", "repeated");
+}
+
+#[test]
+fn a_payload_is_an_answer_and_holds_no_further_one() {
+    let payload = br#"{"vp_token":"a~","presentation_submission":{},"state":"s","exp":1}"#;
+    let answer = DirectPost::from_payload(payload).unwrap();
+    assert!(matches!(answer, DirectPost::Presentation { .. }));
+    let error = DirectPost::from_payload(br#"{"error":"access_denied","state":"s"}"#).unwrap();
+    assert!(matches!(error, DirectPost::Error { .. }));
+    for bad in ["", "[]", "vp_token=a", r#"{"response":"a.b.c.d.e"}"#, r#"{"a":1,"a":1}"#] {
+        let refused = DirectPost::from_payload(bad.as_bytes());
+        assert!(matches!(refused, Err(ResponseError::Malformed(_))), "{bad}");
+    }
+    assert!(matches!(DirectPost::from_payload(b"\xff"), Err(ResponseError::Malformed(_))));
 }
 
 #[test]
@@ -220,8 +266,7 @@ fn bodies_that_are_no_form_and_no_json_are_refused() {
         refused(JSON, bad, "JSON object");
     }
     for content_type in [FORM, JSON] {
-        let body =
-            DirectPost::parse(WalletResponse::new(Some(content_type), b"{\"state\":\"\xff\"}"));
+        let body = Posted::parse(WalletResponse::new(Some(content_type), b"{\"state\":\"\xff\"}"));
         assert!(matches!(body, Err(ResponseError::Malformed(_))));
     }
 }

@@ -141,7 +141,7 @@ fn mac_key(device_key: &SigningKey, reader: &[u8], transcript: &[u8]) -> Vec<u8>
 }
 
 /// HMAC with SHA-256 (RFC 2104), for keys up to a block.
-fn hmac(key: &[u8], data: &[u8]) -> Vec<u8> {
+pub(crate) fn hmac(key: &[u8], data: &[u8]) -> Vec<u8> {
     let pad = |with: u8| -> Vec<u8> {
         let bytes = key.iter().copied().chain(std::iter::repeat(0));
         bytes.take(64).map(|byte| byte ^ with).collect()

@@ -1,4 +1,4 @@
-//! An mdoc in an unencrypted answer (OpenID4VP B.2.5).
+//! An mdoc in an answer (OpenID4VP B.2.5).
 
 use crate::codec::base64url;
 use crate::mdoc::{Cbor, DeviceProof, Document, device_response, openid4vp};
@@ -26,10 +26,15 @@ pub fn disclosing(document: &Document, name_space: &str, elements: &[String]) ->
     Some(document)
 }
 
-/// The DeviceResponse as vp_token carries it, signed by the device for this request.
+/// The DeviceResponse as vp_token carries it, signed by the device for this unencrypted request.
 pub fn present_mdoc(document: &Document, request: &AuthorizationRequest) -> String {
     let transcript = openid4vp(&request.client_id, &request.nonce, None, &request.response_uri);
-    let document = document.prove(&transcript, &DeviceProof::Signature);
+    prove_mdoc(document, &transcript, &DeviceProof::Signature)
+}
+
+/// The DeviceResponse as vp_token carries it, proved for this encoded SessionTranscript.
+pub fn prove_mdoc(document: &Document, transcript: &[u8], proof: &DeviceProof) -> String {
+    let document = document.prove(transcript, proof);
     base64url(&device_response(vec![document]).encode())
 }
 

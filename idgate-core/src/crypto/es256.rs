@@ -1,0 +1,136 @@
+//! A private key on P-256 that signs Request Objects in software.
+
+use core::fmt;
+
+use p256::ecdsa::signature::Signer as _;
+use p256::ecdsa::{Signature, SigningKey};
+use zeroize::Zeroizing;
+
+use crate::crypto::{Curve, InvalidKey, PublicKey};
+use crate::entropy::{Entropy, EntropyUnavailable};
+
+/// How often [`Es256Key::generate`] draws. Bytes that are no scalar come once in 2^32 draws, so a
+/// source that fails this often is broken.
+const DRAWS: usize = 4;
+
+/// A private ES256 key, wiped when dropped.
+#[derive(Clone)]
+pub struct Es256Key {
+    signing: SigningKey,
+    public: PublicKey,
+}
+
+impl Es256Key {
+    /// A fresh key.
+    ///
+    /// # Errors
+    /// There is no entropy.
+    pub fn generate(entropy: &mut dyn Entropy) -> Result<Self, EntropyUnavailable> {
+        let mut scalar = Zeroizing::new([0; 32]);
+        for _ in 0..DRAWS {
+            entropy.fill(&mut *scalar)?;
+            if let Ok(key) = Self::from_scalar(&*scalar) {
+                return Ok(key);
+            }
+        }
+        Err(EntropyUnavailable::new())
+    }
+
+    /// From the scalar, big-endian, 32 bytes.
+    ///
+    /// # Errors
+    /// It is no scalar of P-256.
+    pub fn from_scalar(scalar: &[u8]) -> Result<Self, InvalidKey> {
+        // `from_slice` would take a shorter text for one with leading zeros.
+        let scalar: &[u8; 32] = scalar.try_into().map_err(|_| InvalidKey)?;
+        let signing = SigningKey::from_slice(scalar).map_err(|_| InvalidKey)?;
+        let point = signing.verifying_key().to_sec1_point(false);
+        let public = PublicKey::from_sec1(Curve::P256, point.as_bytes())?;
+        Ok(Self { signing, public })
+    }
+
+    /// The scalar, big-endian, for an embedder that stores the key. Keep it sealed.
+    pub fn expose_scalar(&self) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(self.signing.to_bytes().into())
+    }
+
+    /// The public half.
+    pub fn public_key(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// The raw signature r‖s of `message` (RFC 7518 3.4). The secret number of each signature comes
+    /// from key and message (RFC 6979), so that no randomness is needed.
+    pub fn sign(&self, message: &[u8]) -> [u8; 64] {
+        let signature: Signature = self.signing.sign(message);
+        signature.to_bytes().into()
+    }
+}
+
+/// Never the key.
+impl fmt::Debug for Es256Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Es256Key")
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::request::fixtures::CountingEntropy;
+
+    /// The order of the group (SP 800-186 3.2.1.3).
+    const ORDER: [u8; 32] = [
+        0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc,
+        0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51,
+    ];
+
+    /// RFC 6979 A.2.5, SHA-256, message "sample".
+    #[test]
+    fn signs_as_rfc_6979_does() {
+        let hex = |text: &str| -> alloc::vec::Vec<u8> {
+            let digit = |at| u8::from_str_radix(text.get(at..at + 2).unwrap(), 16).unwrap();
+            (0..text.len()).step_by(2).map(digit).collect()
+        };
+        let key = hex("c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721");
+        let key = Es256Key::from_scalar(&key).unwrap();
+        let x = hex("60fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb6");
+        assert_eq!(key.public_key().coordinates().0, x);
+        let expected = hex("efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716\
+             f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8");
+        assert_eq!(key.sign(b"sample").as_slice(), expected);
+    }
+
+    #[test]
+    fn a_key_is_a_scalar_between_zero_and_the_order() {
+        for bad in [&[0; 32][..], &ORDER, &[0xff; 32], &[1; 31], &[1; 33], &[]] {
+            assert!(Es256Key::from_scalar(bad).is_err());
+        }
+        let mut below = ORDER;
+        below[31] -= 1;
+        assert!(Es256Key::from_scalar(&below).is_ok());
+    }
+
+    #[test]
+    fn the_key_is_what_the_entropy_gave() {
+        let key = Es256Key::generate(&mut CountingEntropy::default()).unwrap();
+        assert_eq!(*key.expose_scalar(), [1; 32]);
+        assert_eq!(alloc::format!("{key:?}"), "Es256Key");
+    }
+
+    #[test]
+    fn a_source_that_only_gives_zeros_is_given_up() {
+        struct Zeros(u8);
+        impl Entropy for Zeros {
+            fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
+                self.0 += 1;
+                out.fill(0);
+                Ok(())
+            }
+        }
+        let mut zeros = Zeros(0);
+        assert!(Es256Key::generate(&mut zeros).is_err());
+        assert_eq!(zeros.0, 4);
+    }
+}

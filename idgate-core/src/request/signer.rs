@@ -1,0 +1,146 @@
+//! Who signs Request Objects: a key in software, or whatever stands behind [`RequestSigner`].
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::crypto::{Alg, Es256Key, PublicKey};
+use crate::error::ConfigError;
+
+/// Signs Request Objects (RFC 9101). The key may live in an HSM.
+pub trait RequestSigner: fmt::Debug + Send + Sync {
+    /// The algorithm. Request Objects are signed with ES256.
+    fn alg(&self) -> Alg;
+
+    /// The DID URL of the key's verification method, as `did:web:gateway.example#key`: the `kid` of
+    /// every object, and of the key in both published documents.
+    fn key_id(&self) -> &str;
+
+    /// The raw signature r‖s (RFC 7518 3.4) of `signing_input`.
+    ///
+    /// # Errors
+    /// The key cannot be used now.
+    fn sign(&self, signing_input: &[u8]) -> Result<Vec<u8>, SignerUnavailable>;
+}
+
+/// The signing key could not be used. The operator must act; the text says why.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct SignerUnavailable(pub Cow<'static, str>);
+
+impl SignerUnavailable {
+    /// For implementors of [`RequestSigner`]; `why` is for the operator's log.
+    pub fn new(why: impl Into<Cow<'static, str>>) -> Self {
+        Self(why.into())
+    }
+}
+
+impl fmt::Display for SignerUnavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the Request Object could not be signed: {}", self.0)
+    }
+}
+
+impl core::error::Error for SignerUnavailable {}
+
+/// A key in memory that signs.
+#[derive(Clone, Debug)]
+pub struct SoftwareSigner {
+    key: Es256Key,
+    key_id: String,
+}
+
+impl SoftwareSigner {
+    /// Signs with `key` under the DID URL `key_id`; [`crate::discovery::key_id`] makes one.
+    pub fn new(key: Es256Key, key_id: impl Into<String>) -> Self {
+        Self { key, key_id: key_id.into() }
+    }
+
+    /// The public half, to be published.
+    pub fn public_key(&self) -> &PublicKey {
+        self.key.public_key()
+    }
+}
+
+impl RequestSigner for SoftwareSigner {
+    fn alg(&self) -> Alg {
+        Alg::Es256
+    }
+
+    fn key_id(&self) -> &str {
+        &self.key_id
+    }
+
+    fn sign(&self, signing_input: &[u8]) -> Result<Vec<u8>, SignerUnavailable> {
+        Ok(self.key.sign(signing_input).to_vec())
+    }
+}
+
+/// Wallets find the key by its id in the document of `did`, and expect ES256.
+pub(crate) fn check_signer(signer: &dyn RequestSigner, did: &str) -> Result<(), ConfigError> {
+    if signer.alg() != Alg::Es256 {
+        return Err(ConfigError::Signer("must sign with ES256"));
+    }
+    let fragment = signer.key_id().strip_prefix(did).and_then(|rest| rest.strip_prefix('#'));
+    match fragment {
+        Some(fragment) if !fragment.is_empty() => Ok(()),
+        _ => Err(ConfigError::Signer("must have a key id of the form did:web:{host}#{key}")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Named(Alg, &'static str);
+
+    impl RequestSigner for Named {
+        fn alg(&self) -> Alg {
+            self.0
+        }
+
+        fn key_id(&self) -> &str {
+            self.1
+        }
+
+        fn sign(&self, _: &[u8]) -> Result<Vec<u8>, SignerUnavailable> {
+            Err(SignerUnavailable::new("the HSM does not answer"))
+        }
+    }
+
+    fn check(alg: Alg, key_id: &'static str) -> Result<(), ConfigError> {
+        check_signer(&Named(alg, key_id), "did:web:a.example")
+    }
+
+    #[test]
+    fn a_signer_has_an_es256_key_of_the_did() {
+        assert_eq!(check(Alg::Es256, "did:web:a.example#key"), Ok(()));
+        for key_id in [
+            "",
+            "#key",
+            "key",
+            "did:web:a.example",
+            "did:web:a.example#",
+            "did:web:a.example.evil#key",
+            "did:web:b.example#key",
+        ] {
+            assert!(matches!(check(Alg::Es256, key_id), Err(ConfigError::Signer(_))), "{key_id}");
+        }
+        for alg in [Alg::Es384, Alg::Es512] {
+            let refused = check(alg, "did:web:a.example#key");
+            assert!(matches!(refused, Err(ConfigError::Signer(text)) if text.contains("ES256")));
+        }
+    }
+
+    #[test]
+    fn the_software_signer_signs_with_its_key() {
+        let key = Es256Key::from_scalar(&[7; 32]).unwrap();
+        let signer = SoftwareSigner::new(key.clone(), "did:web:a.example#7");
+        assert_eq!((signer.alg(), signer.key_id()), (Alg::Es256, "did:web:a.example#7"));
+        assert_eq!(signer.public_key(), key.public_key());
+        assert_eq!(signer.sign(b"message").unwrap(), key.sign(b"message"));
+    }
+}

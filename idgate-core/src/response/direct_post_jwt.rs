@@ -1,0 +1,91 @@
+//! From a body to the answer in it, as the session's stored profile says: plain, or encrypted to the
+//! session's key (OpenID4VP 8.3, decisions 6). What is refused here leaves the session unchanged.
+
+use alloc::string::String;
+use core::fmt;
+
+use crate::codec::base64url;
+use crate::crypto::{ContentEncryption, CryptoProvider, DecryptionFailed, ct};
+use crate::error::ResponseError;
+use crate::ids::Nonce;
+use crate::jose::{JweRecipient, OpenedJwe};
+use crate::response::direct_post::EncryptedPost;
+use crate::response::{DirectPost, Posted};
+use crate::session::{ResponseEncryption, Session};
+
+/// What the encryption of an answer says about the transcripts that it may have.
+pub(crate) struct AnswerEncryption {
+    /// RFC 7638 thumbprint, by SHA-256, of the key that it was encrypted to.
+    pub(crate) jwk_thumbprint: [u8; 32],
+    /// `apu` as ISO/IEC TS 18013-7 B.4.3.3.2 uses it; `None`: the wallet does not follow it.
+    pub(crate) mdoc_generated_nonce: Option<String>,
+}
+
+/// Never the nonce.
+impl fmt::Debug for AnswerEncryption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AnswerEncryption")
+    }
+}
+
+/// The answer in `posted`, with the session's `state` in it. A session with encryption takes plain
+/// errors, as of a wallet that cannot encrypt, and no plain presentation.
+///
+/// # Errors
+/// The session expects another kind of answer, it does not decrypt, the plaintext is not
+/// well-formed, or `state` is wrong.
+pub(crate) fn unpack<'p>(
+    provider: &CryptoProvider,
+    session: &Session,
+    posted: Posted<'p>,
+) -> Result<(DirectPost<'p>, Option<AnswerEncryption>), ResponseError> {
+    let (answer, encryption, outer_state) = match (session.profile.response, posted) {
+        (ResponseEncryption::Plain, Posted::Plain(answer))
+        | (ResponseEncryption::EcdhEs, Posted::Plain(answer @ DirectPost::Error { .. })) => {
+            (answer, None, None)
+        }
+        (ResponseEncryption::EcdhEs, Posted::Encrypted(EncryptedPost { response, state })) => {
+            let (answer, encryption) = decrypt(provider, session, &response)?;
+            (answer, Some(encryption), state)
+        }
+        (ResponseEncryption::Plain, Posted::Encrypted(_)) => {
+            let what = "response is for encrypted answers; this session expects vp_token";
+            return Err(ResponseError::Malformed(what));
+        }
+        (ResponseEncryption::EcdhEs, Posted::Plain(DirectPost::Presentation { .. })) => {
+            let what = "vp_token must be encrypted; this session expects response";
+            return Err(ResponseError::Malformed(what));
+        }
+    };
+    let (DirectPost::Presentation { state, .. } | DirectPost::Error { state }) = &answer;
+    let outer_matches = outer_state.is_none_or(|outer| session.state.matches(&outer));
+    if session.state.matches(state) && outer_matches {
+        Ok((answer, encryption))
+    } else {
+        Err(ResponseError::StateMismatch)
+    }
+}
+
+fn decrypt(
+    provider: &CryptoProvider,
+    session: &Session,
+    response: &str,
+) -> Result<(DirectPost<'static>, AnswerEncryption), ResponseError> {
+    let failed = |_: DecryptionFailed| ResponseError::DecryptionFailed;
+    let key = session.encryption_key.as_ref().ok_or(DecryptionFailed).map_err(failed)?;
+    let jwk_thumbprint = key.public().thumbprint(provider);
+    let kid = base64url::encode(&jwk_thumbprint);
+    let recipient = JweRecipient { key: key.private(), kid: &kid, enc: &ContentEncryption::ALL };
+    let jwe = recipient.open(provider, response).map_err(failed)?;
+    let answer = DirectPost::from_payload(&jwe.payload)?;
+    let mdoc_generated_nonce = mdoc_generated_nonce(jwe, &session.nonce);
+    Ok((answer, AnswerEncryption { jwk_thumbprint, mdoc_generated_nonce }))
+}
+
+/// Text in `apu`; `apv`, when the wallet sends it, is the request's nonce (ISO/IEC TS 18013-7
+/// B.4.3.3.2). OpenID4VP gives them no meaning: other values leave its own transcript to try.
+fn mdoc_generated_nonce(jwe: OpenedJwe, nonce: &Nonce) -> Option<String> {
+    let is_ours = jwe.apv.is_none_or(|apv| ct::eq(&apv, nonce.expose().as_bytes()));
+    let text = String::from_utf8(jwe.apu?).ok()?;
+    (is_ours && !text.is_empty()).then_some(text)
+}

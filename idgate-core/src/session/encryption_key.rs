@@ -1,0 +1,151 @@
+//! The key that a session's answer is encrypted to: fresh for each session, stored in its snapshot,
+//! gone with the settlement.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::codec::base64url;
+use crate::crypto::{CryptoProvider, Curve, EcdhPrivateKey, PublicKey};
+use crate::entropy::{Entropy, EntropyUnavailable};
+
+/// Bytes that are no scalar of P-256 come once in 2^32 draws.
+const DRAWS: usize = 4;
+
+/// A key pair on P-256 for ECDH-ES; the private half is wiped when dropped.
+#[derive(Clone, Deserialize, Serialize)]
+#[serde(into = "Stored<'static>", try_from = "Stored<'_>")]
+pub(crate) struct EncryptionKey {
+    private: EcdhPrivateKey,
+    public: PublicKey,
+}
+
+impl EncryptionKey {
+    /// A fresh pair.
+    pub(crate) fn fresh(
+        provider: &CryptoProvider,
+        entropy: &mut dyn Entropy,
+    ) -> Result<Self, EntropyUnavailable> {
+        let mut scalar = Zeroizing::new([0; 32]);
+        for _ in 0..DRAWS {
+            entropy.fill(&mut *scalar)?;
+            let Ok(private) = EcdhPrivateKey::from_scalar(Curve::P256, &*scalar) else { continue };
+            if let Ok(public) = provider.agreement.public_key(&private) {
+                return Ok(Self { private, public });
+            }
+        }
+        Err(EntropyUnavailable::new())
+    }
+
+    pub(crate) fn private(&self) -> &EcdhPrivateKey {
+        &self.private
+    }
+
+    pub(crate) fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// The `kid` of the public half: its thumbprint.
+    pub(crate) fn kid(&self, provider: &CryptoProvider) -> String {
+        base64url::encode(&self.public.thumbprint(provider))
+    }
+}
+
+/// Never the key.
+impl fmt::Debug for EncryptionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EncryptionKey(***)")
+    }
+}
+
+/// The members of a private JWK (RFC 7518 6.2.2). The public half is stored too, so that nobody
+/// computes it again for each fetch and each answer.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Stored<'a> {
+    d: Zeroizing<String>,
+    x: Cow<'a, str>,
+    y: Cow<'a, str>,
+}
+
+impl From<EncryptionKey> for Stored<'_> {
+    fn from(key: EncryptionKey) -> Self {
+        let (x, y) = key.public.coordinates();
+        Self {
+            d: Zeroizing::new(base64url::encode(key.private.expose_scalar())),
+            x: base64url::encode(x).into(),
+            y: base64url::encode(y).into(),
+        }
+    }
+}
+
+impl TryFrom<Stored<'_>> for EncryptionKey {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored<'_>) -> Result<Self, Self::Error> {
+        let read = || {
+            let (mut d, mut x, mut y) = (Zeroizing::new([0; 32]), [0; 32], [0; 32]);
+            let d = base64url::decode_into(&stored.d, &mut *d).ok()?;
+            let x = base64url::decode_into(&stored.x, &mut x).ok()?;
+            let y = base64url::decode_into(&stored.y, &mut y).ok()?;
+            let private = EcdhPrivateKey::from_scalar(Curve::P256, d).ok()?;
+            Some(Self { private, public: PublicKey::from_coordinates(Curve::P256, x, y).ok()? })
+        };
+        read().ok_or("not a stored encryption key")
+    }
+}
+
+#[cfg(all(test, feature = "rustcrypto"))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::crypto::rustcrypto::PROVIDER;
+    use crate::request::fixtures::CountingEntropy;
+
+    fn key() -> EncryptionKey {
+        EncryptionKey::fresh(&PROVIDER, &mut CountingEntropy::default()).unwrap()
+    }
+
+    #[test]
+    fn it_is_what_the_entropy_gave_with_its_public_half() {
+        let key = key();
+        assert_eq!(key.private().expose_scalar(), [1; 32]);
+        assert_eq!(PROVIDER.agreement.public_key(key.private()).as_ref(), Ok(key.public()));
+        assert_eq!(alloc::format!("{key:?}"), "EncryptionKey(***)");
+    }
+
+    #[test]
+    fn it_is_stored_as_a_private_jwk() {
+        let text = serde_json::to_string(&key()).unwrap();
+        let again: EncryptionKey = serde_json::from_str(&text).unwrap();
+        assert_eq!(again.private().expose_scalar(), [1; 32]);
+        assert_eq!(again.public(), key().public());
+        for (from, to) in
+            [("\"d\":\"A", "\"d\":\"AA"), ("\"x\"", "\"z\""), ("\"y\":\"", "\"y\":\"=")]
+        {
+            let bad = text.replacen(from, to, 1);
+            assert_ne!(bad, text);
+            assert!(serde_json::from_str::<EncryptionKey>(&bad).is_err(), "{from}");
+        }
+    }
+
+    #[test]
+    fn a_source_that_gives_no_scalar_is_given_up() {
+        struct Same(u8, u8);
+        impl Entropy for Same {
+            fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
+                self.1 += 1;
+                out.fill(self.0);
+                Ok(())
+            }
+        }
+        for byte in [0, 0xff] {
+            let mut same = Same(byte, 0);
+            assert!(EncryptionKey::fresh(&PROVIDER, &mut same).is_err());
+            assert_eq!(same.1, 4);
+        }
+    }
+}
