@@ -16,7 +16,10 @@ use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
 use crate::entropy::OsEntropy;
 use crate::gateway_key::{GatewayKey, GatewayKeys};
-use crate::store::{AdminTokenStore, Caller, Committed, GatewayKeyStore, Store, StoreError, Write};
+use crate::store::{
+    AdminTokenStore, ApiKeyRecord, ApiKeyStore, Caller, Committed, GatewayKeyStore, KeyValue,
+    NewApiKey, Store, StoreError, Write,
+};
 
 /// The base point of P-256: a key on the curve.
 const X: [u8; 32] = [
@@ -139,6 +142,42 @@ impl GatewayKeyStore for MemoryStore {
 impl AdminTokenStore for MemoryStore {
     fn admin(&self, digest: &[u8; 32]) -> Result<Option<String>, StoreError> {
         Ok(self.inner.lock().unwrap().admins.get(digest).cloned())
+    }
+}
+
+/// Keys work and stop; their records are the business of the real store.
+impl ApiKeyStore for MemoryStore {
+    fn api_keys(&self, _: &Caller) -> Result<Vec<ApiKeyRecord>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn create_api_key(&self, caller: &Caller, key: NewApiKey) -> Write<'_, bool> {
+        let made = Caller {
+            key_id: key.record.id,
+            scopes: key.record.scopes,
+            client_id: caller.client_id.clone(),
+            livemode: caller.livemode,
+        };
+        self.write(move |inner| inner.callers.insert(*key.value.digest(), made).is_none())
+    }
+
+    fn revoke_api_key(&self, _: &Caller, id: &str, _: UnixMillis) -> Write<'_, bool> {
+        let id = id.to_owned();
+        self.write(move |inner| {
+            let before = inner.callers.len();
+            inner.callers.retain(|_, caller| caller.key_id != id);
+            inner.callers.len() < before
+        })
+    }
+
+    fn rotate_api_key(
+        &self,
+        _: &Caller,
+        _: &str,
+        _: KeyValue,
+        _: UnixMillis,
+    ) -> Write<'_, Option<ApiKeyRecord>> {
+        self.write(|_| None)
     }
 }
 

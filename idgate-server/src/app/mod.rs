@@ -1,5 +1,6 @@
 //! The use cases: load, let the core decide, commit, and only then answer. No HTTP, no SQL.
 
+mod api_keys;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 pub(crate) mod memory_store;
@@ -14,6 +15,7 @@ use idgate_core::crypto::CryptoProvider;
 use idgate_core::error::{ConfigError, CreateError, RequestError, ResponseError};
 use idgate_core::time::UnixMillis;
 
+pub use self::api_keys::ApiKeySecret;
 pub use self::sessions::{CreatedSession, SessionView};
 use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
@@ -41,8 +43,12 @@ pub enum AppError {
     Request(RequestError),
     /// The wallet's answer changes nothing.
     Response(ResponseError),
-    /// There is no such session for this caller, or none that can be opened.
+    /// There is no such object for this caller, or no session that can be opened.
     NotFound,
+    /// The caller asks for a scope that its own key lacks.
+    LacksScope(&'static str),
+    /// The caller's key was revoked while the request was under way.
+    KeyGone,
     /// Too much to do: try again.
     Busy,
     /// The operator must act; the text is for the log, never for the caller.

@@ -25,6 +25,13 @@ pub(crate) enum SessionCreate {}
 /// May read sessions.
 pub(crate) enum SessionRead {}
 
+/// May manage keys, and what else redirects data.
+pub(crate) enum ApiKeysManage {}
+
+impl Scope for ApiKeysManage {
+    const NAME: &'static str = "api_keys:manage";
+}
+
 impl Scope for SessionCreate {
     const NAME: &'static str = "session:create";
 }

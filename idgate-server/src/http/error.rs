@@ -37,6 +37,11 @@ impl HttpError {
         Self::new(ErrorCode::NotFound, "there is no such session")
     }
 
+    /// `message` says what there is none of.
+    pub(crate) fn nothing_there(message: &'static str) -> Self {
+        Self::new(ErrorCode::NotFound, message)
+    }
+
     pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
         Self::new(ErrorCode::MethodNotAllowed, "this path does not have that method; see Allow")
             .with("allow", allow)
@@ -116,6 +121,8 @@ impl From<AppError> for HttpError {
             AppError::Request(error) => Self::new(error.code, error.to_string()),
             AppError::Response(error) => Self::new(error.code(), error.to_string()),
             AppError::NotFound => Self::not_found(),
+            AppError::LacksScope(scope) => Self::insufficient_scope(scope),
+            AppError::KeyGone => Self::invalid_api_key(),
             AppError::Busy => Self::temporarily_unavailable(),
             AppError::Fault(cause) => Self::internal(cause),
         }

@@ -46,6 +46,31 @@ impl Object {
         object
     }
 
+    pub(crate) fn text_or_null(self, name: &'static str, value: Option<&str>) -> Self {
+        match value {
+            Some(value) => self.text(name, value),
+            None => self.raw(name, "null"),
+        }
+    }
+
+    /// `elements` are JSON texts already.
+    pub(crate) fn array(
+        self,
+        name: &'static str,
+        elements: impl Iterator<Item = Zeroizing<Vec<u8>>>,
+    ) -> Self {
+        let mut object = self.name(name);
+        object.0.push(b'[');
+        for (n, element) in elements.enumerate() {
+            if n > 0 {
+                object.0.push(b',');
+            }
+            object.0.extend_from_slice(&element);
+        }
+        object.0.push(b']');
+        object
+    }
+
     pub(crate) fn finish(mut self) -> Zeroizing<Vec<u8>> {
         if self.0.is_empty() {
             self.0.push(b'{');
@@ -71,6 +96,13 @@ pub(crate) fn answer(status: StatusCode, body: Zeroizing<Vec<u8>>) -> Response<B
     response
 }
 
+/// An answer that has nothing to say.
+pub(crate) fn no_content() -> Response<Body> {
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
 fn write_text(out: &mut Vec<u8>, text: &str) {
     // Writing a string into memory has no way to fail.
     let _ = serde_json::to_writer(out, text);
@@ -90,10 +122,14 @@ mod tests {
             .raw("claims", r#"{"a":[1]}"#)
             .object("inner", inner)
             .object("empty", Object::new())
+            .text_or_null("none", None)
+            .array("list", [Object::new(), Object::new()].into_iter().map(Object::finish))
+            .array("nothing", std::iter::empty())
             .finish();
         let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         let want = serde_json::json!({
-            "text": hostile, "claims": {"a": [1]}, "inner": {"yes": true}, "empty": {}
+            "text": hostile, "claims": {"a": [1]}, "inner": {"yes": true}, "empty": {},
+            "none": null, "list": [{}, {}], "nothing": []
         });
         assert_eq!(value, want);
     }

@@ -7,6 +7,7 @@ mod error;
 mod exchange;
 mod head;
 mod json;
+mod json_body;
 mod large;
 mod linger;
 pub mod listener;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use self::large::Large;
 use self::router::Router;
+pub use self::router::routes;
 use crate::app::App;
 use crate::config::Cidr;
 

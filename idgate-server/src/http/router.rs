@@ -6,7 +6,7 @@ use idgate_core::ids::SessionId;
 use super::error::HttpError;
 use super::exchange::Call;
 use super::json::Body;
-use super::routes::{health, openapi, sessions, wallet};
+use super::routes::{api_keys, health, openapi, sessions, wallet};
 
 /// Where a path leads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -15,17 +15,23 @@ enum Route {
     Session,
     Open,
     WalletResponse,
+    ApiKeys,
+    ApiKey,
+    ApiKeyRotate,
     Healthz,
     Readyz,
     OpenApiJson,
     OpenApiYaml,
 }
 
-const ROUTES: [Route; 8] = [
+const ROUTES: &[Route] = &[
     Route::Sessions,
     Route::Session,
     Route::Open,
     Route::WalletResponse,
+    Route::ApiKeys,
+    Route::ApiKey,
+    Route::ApiKeyRotate,
     Route::Healthz,
     Route::Readyz,
     Route::OpenApiJson,
@@ -39,6 +45,9 @@ impl Route {
             Self::Session => "/v1/sessions/{id}",
             Self::Open => "/v1/sessions/{id}/open",
             Self::WalletResponse => "/v1/oid4vp/response/{id}",
+            Self::ApiKeys => "/v1/api-keys",
+            Self::ApiKey => "/v1/api-keys/{id}",
+            Self::ApiKeyRotate => "/v1/api-keys/{id}/rotate",
             Self::Healthz => "/healthz",
             Self::Readyz => "/readyz",
             Self::OpenApiJson => "/api/openapi.json",
@@ -48,7 +57,9 @@ impl Route {
 
     const fn allow(self) -> &'static str {
         match self {
-            Self::Sessions | Self::WalletResponse => "POST",
+            Self::Sessions | Self::WalletResponse | Self::ApiKeyRotate => "POST",
+            Self::ApiKeys => "GET, HEAD, POST",
+            Self::ApiKey => "DELETE",
             Self::Session => "GET, HEAD, DELETE",
             Self::Open | Self::Healthz | Self::Readyz | Self::OpenApiJson | Self::OpenApiYaml => {
                 "GET, HEAD"
@@ -63,19 +74,20 @@ pub(crate) struct Router(matchit::Router<Route>);
 impl Router {
     pub(crate) fn new() -> Self {
         let mut table = matchit::Router::new();
-        for route in ROUTES {
+        for route in ROUTES.iter().copied() {
             // Templates that contradict each other would fail the test below.
             let _ = table.insert(route.template(), route);
         }
         Self(table)
     }
 
-    fn find(&self, path: &str) -> Option<(Route, SessionId)> {
+    /// The route, and the `{id}` of its path.
+    fn find<'p>(&self, path: &'p str) -> Option<(Route, &'p str)> {
         if path.contains('%') {
             return None;
         }
         let found = self.0.at(path).ok()?;
-        Some((*found.value, SessionId::new(found.params.get("id").unwrap_or_default())))
+        Some((*found.value, found.params.get("id").unwrap_or_default()))
     }
 }
 
@@ -83,7 +95,8 @@ impl Router {
 pub(crate) async fn dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let head = call.head;
     let found = call.gateway.router.find(head.uri.path());
-    let (route, id) = found.ok_or_else(HttpError::no_such_path)?;
+    let (route, parameter) = found.ok_or_else(HttpError::no_such_path)?;
+    let id = SessionId::new(parameter);
     call.trace.route = Some(route.template());
     match (route, &head.method) {
         (Route::Sessions, &Method::POST) => sessions::create(call).await,
@@ -92,12 +105,21 @@ pub(crate) async fn dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError
         (Route::Open, &Method::GET) => sessions::follow(call, &id).await,
         (Route::Open, &Method::HEAD) => sessions::peek(call, &id),
         (Route::WalletResponse, &Method::POST) => wallet::respond(call, id).await,
+        (Route::ApiKeys, &Method::GET | &Method::HEAD) => api_keys::list(call),
+        (Route::ApiKeys, &Method::POST) => api_keys::create(call).await,
+        (Route::ApiKey, &Method::DELETE) => api_keys::revoke(call, parameter).await,
+        (Route::ApiKeyRotate, &Method::POST) => api_keys::rotate(call, parameter).await,
         (Route::Healthz, &Method::GET | &Method::HEAD) => Ok(health::alive()),
         (Route::Readyz, &Method::GET | &Method::HEAD) => Ok(health::ready(call.gateway).await),
         (Route::OpenApiJson, &Method::GET | &Method::HEAD) => Ok(openapi::json()),
         (Route::OpenApiYaml, &Method::GET | &Method::HEAD) => Ok(openapi::yaml()),
         (route, _) => Err(HttpError::method_not_allowed(route.allow())),
     }
+}
+
+/// Path template and methods of every route, as `Allow` names them.
+pub fn routes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ROUTES.iter().map(|route| (route.template(), route.allow()))
 }
 
 /// The method for logs: a peer may invent any other.
@@ -127,10 +149,6 @@ mod tests {
         "GET /.well-known/jwks.json",
         "GET /metrics",
         "GET /v1/admin/metrics",
-        "GET /v1/api-keys",
-        "POST /v1/api-keys",
-        "DELETE /v1/api-keys/{}",
-        "POST /v1/api-keys/{}/rotate",
         "GET /v1/audit-log",
         "GET /v1/oid4vp/request/{}",
         "POST /v1/oid4vp/request/{}",
@@ -147,7 +165,7 @@ mod tests {
             let methods = route.allow().split(", ").filter(|method| *method != "HEAD");
             methods.map(move |method| format!("{method} {}", anonymous(route.template())))
         };
-        ROUTES.into_iter().flat_map(methods).collect()
+        ROUTES.iter().copied().flat_map(methods).collect()
     }
 
     fn described() -> BTreeSet<String> {
@@ -177,7 +195,7 @@ mod tests {
     #[test]
     fn every_template_leads_to_its_route() {
         let router = Router::new();
-        for route in ROUTES {
+        for route in ROUTES.iter().copied() {
             let path = route.template().replace("{id}", "ses_1");
             assert_eq!(router.find(&path).unwrap().0, route);
         }

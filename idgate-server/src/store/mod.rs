@@ -2,6 +2,7 @@
 //! caller, and nothing assumes one process. [`SqliteStore`] is the implementation.
 
 mod admin_tokens;
+mod api_keys;
 mod audit;
 mod claims;
 mod cursor;
@@ -14,6 +15,7 @@ mod schema;
 mod sessions;
 mod sqlite;
 mod trust;
+mod uses;
 mod writer;
 
 use std::fmt;
@@ -27,6 +29,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 
 pub use self::admin_tokens::{AdminTokenRecord, AdminTokenStore};
+pub use self::api_keys::{ApiKeyRecord, ApiKeyStore, KeyValue, NewApiKey};
 pub use self::audit::{AuditPage, AuditStore, ListedEntry, UnwrittenCheckpoint};
 pub use self::directory::exposed;
 pub use self::gateway_keys::{GatewayKeyRecord, GatewayKeyStore};
@@ -111,7 +114,9 @@ impl From<StoreError> for PageError {
 }
 
 /// The use cases of a running gateway.
-pub trait Store: AdminTokenStore + AuditStore + GatewayKeyStore + Send + Sync {
+pub trait Store:
+    AdminTokenStore + ApiKeyStore + AuditStore + GatewayKeyStore + Send + Sync
+{
     /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
     /// counts at once. `digest` is the SHA-256 of the key.
     fn authenticate(

@@ -3,7 +3,6 @@
 //! `idgate.db` holds everything that lasts. `claims.db` holds sealed results, 30 seconds each, and
 //! is emptied for good: rows are wiped when deleted, and the log is cut behind them.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +16,7 @@ use rusqlite::Connection;
 
 use super::readers::Readers;
 use super::sessions::Prepared;
+use super::uses::Uses;
 use super::writer::Writer;
 use super::{
     Caller, Committed, Store, StoreError, Write, claims, directory, gateway_keys, keys, schema,
@@ -26,9 +26,6 @@ use crate::audit::AuditKeys;
 use crate::config::Environment;
 use crate::gateway_key::GatewayKeys;
 use crate::seal::{InstanceKey, Sealer};
-
-/// How often the use of a key is stored.
-const TOUCH_MS: u64 = 60_000;
 
 /// How a gateway opens its store.
 #[derive(Clone, Copy, Debug)]
@@ -47,8 +44,7 @@ pub struct SqliteStore {
     pinned_live: bool,
     trust: Mutex<Option<Arc<TrustSnapshot>>>,
     pub(super) gateway_keys: Mutex<Option<Arc<GatewayKeys>>>,
-    /// When the use of each key was last stored.
-    touched: Mutex<HashMap<String, UnixMillis>>,
+    pub(super) uses: Uses,
     /// Dropped last: the directory is free again when everything is written.
     _lock: File,
 }
@@ -85,7 +81,7 @@ impl SqliteStore {
             pinned_live: options.environment == Environment::Development,
             trust: Mutex::new(None),
             gateway_keys: Mutex::new(None),
-            touched: Mutex::new(HashMap::new()),
+            uses: Uses::default(),
             _lock: lock,
         })
     }
@@ -95,21 +91,12 @@ impl SqliteStore {
         self.writer.commits()
     }
 
-    /// Stores the use of a key, at most once a minute, and waits for nothing.
-    fn touch(&self, key_id: &str, stored: Option<UnixMillis>, now: UnixMillis) {
-        let recent = |at: &UnixMillis| now.since(*at) < TOUCH_MS;
-        if stored.as_ref().is_some_and(recent) {
-            return;
-        }
-        let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
-        if touched.get(key_id).is_some_and(recent) {
-            return;
-        }
-        touched.insert(key_id.to_owned(), now);
-        drop(touched);
-        let key_id = key_id.to_owned();
+    /// Stores the uses of keys, and waits for nothing.
+    fn touch(&self, uses: Vec<(String, UnixMillis)>) {
         // Queued already; nobody needs the answer, and a full queue only costs this one time.
-        drop(self.writer.submit(move |batch| keys::touch(batch.main, &key_id, now)));
+        drop(self.writer.submit(move |batch| {
+            uses.iter().try_for_each(|(key_id, at)| keys::touch(batch.main, key_id, *at))
+        }));
     }
 
     /// Seals outside the writing thread, then writes.
@@ -128,6 +115,16 @@ impl SqliteStore {
     }
 }
 
+/// What is known about the use of keys is stored before the writer ends.
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        let unstored = self.uses.unstored();
+        if !unstored.is_empty() {
+            self.touch(unstored);
+        }
+    }
+}
+
 impl Store for SqliteStore {
     fn authenticate(
         &self,
@@ -136,7 +133,9 @@ impl Store for SqliteStore {
     ) -> Result<Option<Caller>, StoreError> {
         let found = self.readers.read(|reader| keys::authenticate(&reader.main, digest, now))?;
         Ok(found.map(|(caller, last_used)| {
-            self.touch(&caller.key_id, last_used, now);
+            if self.uses.note(&caller.key_id, last_used, now) {
+                self.touch(vec![(caller.key_id.clone(), now)]);
+            }
             caller
         }))
     }

@@ -15,6 +15,8 @@
 )]
 
 #[cfg(test)]
+mod api_keys;
+#[cfg(test)]
 mod auth;
 #[cfg(test)]
 mod bad_requests;

@@ -1,6 +1,7 @@
 //! One file per group of endpoints: from the head and body of a request to a use case, and from
 //! its outcome to an answer.
 
+pub(crate) mod api_keys;
 pub(crate) mod health;
 pub(crate) mod openapi;
 pub(crate) mod sessions;

@@ -3,26 +3,22 @@
 use hyper::header::{HeaderValue, LOCATION};
 use hyper::{Response, StatusCode};
 use idgate_core::ids::SessionId;
-use idgate_core::limits::MAX_CREATE_BYTES;
 use idgate_core::request::Scheme;
 use zeroize::Zeroizing;
 
 use crate::app::{CreatedSession, SessionView};
 use crate::http::auth::{SessionCreate, SessionRead};
-use crate::http::body::{self, BodyError};
 use crate::http::error::HttpError;
 use crate::http::exchange::Call;
 use crate::http::json::{self, Body, Object};
+use crate::http::json_body;
 use crate::http::query;
 
 /// `POST /v1/sessions`
 pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let authorized = call.authorize::<SessionCreate>()?;
     let app = &call.gateway.app;
-    if !body::has_content_type(&call.head.headers, "application/json") {
-        return Err(HttpError::invalid_request("Content-Type must be application/json"));
-    }
-    let received = call.read_body(MAX_CREATE_BYTES).await.map_err(refuse_body)?;
+    let received = json_body::read(call).await?;
     let created = app.create_session(authorized.caller(), &received.bytes).await?;
     Ok(json::answer(StatusCode::CREATED, created_json(&created)))
 }
@@ -41,9 +37,7 @@ pub(crate) async fn delete(
 ) -> Result<Response<Body>, HttpError> {
     let authorized = call.authorize::<SessionCreate>()?;
     call.gateway.app.delete_session(authorized.caller(), id).await?;
-    let mut response = Response::new(Body::default());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    Ok(response)
+    Ok(json::no_content())
 }
 
 /// `GET /v1/sessions/{sessionId}/open`
@@ -72,16 +66,6 @@ fn redirect(location: &str) -> Result<Response<Body>, HttpError> {
     *response.status_mut() = StatusCode::FOUND;
     response.headers_mut().insert(LOCATION, location);
     Ok(response)
-}
-
-fn refuse_body(error: BodyError) -> HttpError {
-    let error = match error {
-        BodyError::TooLarge => HttpError::invalid_request("the body is larger than 64 KiB"),
-        BodyError::TooSlow => HttpError::invalid_request("the body did not arrive in time"),
-        BodyError::Broken => HttpError::invalid_request("the body is incomplete"),
-        BodyError::Busy => HttpError::temporarily_unavailable(),
-    };
-    error.closing()
 }
 
 /// `CreateSessionResponse` (specification 2).

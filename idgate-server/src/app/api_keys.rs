@@ -1,0 +1,271 @@
+//! What a tenant does with its API keys: list, create, revoke, rotate.
+
+use idgate_core::codec::json::{Tape, Value};
+use idgate_core::error::{ErrorCode, RequestError};
+use idgate_core::ids::random_id;
+use idgate_core::limits::MAX_CREATE_BYTES;
+use idgate_core::time::UnixMillis;
+
+use super::{App, AppError};
+use crate::api_key::{ApiKey, SCOPES};
+use crate::entropy::OsEntropy;
+use crate::store::{ApiKeyRecord, Caller, KeyValue, NewApiKey};
+
+/// Specification 8.
+const MAX_NAME_CHARS: usize = 100;
+
+/// A key just made or rotated: the only moment at which it is readable.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ApiKeySecret {
+    /// What lists show of it.
+    pub record: ApiKeyRecord,
+    /// The key.
+    pub key: ApiKey,
+}
+
+impl App {
+    /// The keys of the caller's client, newest first.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub fn api_keys(&self, caller: &Caller) -> Result<Vec<ApiKeyRecord>, AppError> {
+        Ok(self.store.api_keys(caller)?)
+    }
+
+    /// Makes a key of the caller's client and mode with at most the caller's scopes.
+    ///
+    /// # Errors
+    /// The body breaks a rule, or asks for a scope that the caller lacks.
+    pub async fn create_api_key(
+        &self,
+        caller: &Caller,
+        body: &[u8],
+    ) -> Result<ApiKeySecret, AppError> {
+        let now = self.now();
+        let wish = Wish::parse(body, now).map_err(AppError::Request)?;
+        for scope in &wish.scopes {
+            if caller.scopes.as_ref().is_some_and(|own| !own.iter().any(|own| own == scope)) {
+                return Err(AppError::LacksScope(scope));
+            }
+        }
+        let (id, key) = fresh(caller.livemode)?;
+        let record = ApiKeyRecord {
+            id,
+            name: wish.name,
+            scopes: Some(wish.scopes.iter().map(|scope| (*scope).to_owned()).collect()),
+            revoked: false,
+            livemode: caller.livemode,
+            created_at: now,
+            expires_at: wish.expires_at,
+            last_used_at: None,
+        };
+        let new = NewApiKey { record: record.clone(), value: KeyValue::of(&key) };
+        match self.store.create_api_key(caller, new).await? {
+            true => Ok(ApiKeySecret { record, key }),
+            false => Err(AppError::KeyGone),
+        }
+    }
+
+    /// Stops a key of the caller's client.
+    ///
+    /// # Errors
+    /// It has none of that id.
+    pub async fn revoke_api_key(&self, caller: &Caller, id: &str) -> Result<(), AppError> {
+        match self.store.revoke_api_key(caller, id, self.now()).await? {
+            true => Ok(()),
+            false => Err(AppError::NotFound),
+        }
+    }
+
+    /// Gives a key of the caller's client another value.
+    ///
+    /// # Errors
+    /// It has none of that id that is good.
+    pub async fn rotate_api_key(
+        &self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<ApiKeySecret, AppError> {
+        let (_, key) = fresh(caller.livemode)?;
+        let rotated = self.store.rotate_api_key(caller, id, KeyValue::of(&key), self.now());
+        match rotated.await? {
+            Some(record) => Ok(ApiKeySecret { record, key }),
+            None => Err(AppError::NotFound),
+        }
+    }
+}
+
+fn fresh(livemode: bool) -> Result<(String, ApiKey), AppError> {
+    let exhausted = |error| AppError::Fault(format!("{error}"));
+    let id = random_id("key_", &mut OsEntropy).map_err(exhausted)?;
+    let key = ApiKey::generate(livemode, &mut OsEntropy).map_err(exhausted)?;
+    Ok((id, key))
+}
+
+/// `CreateAPIKeyRequest` (specification 2).
+#[derive(Debug, Eq, PartialEq)]
+struct Wish {
+    scopes: Vec<&'static str>,
+    name: Option<String>,
+    expires_at: Option<UnixMillis>,
+}
+
+impl Wish {
+    fn parse(body: &[u8], now: UnixMillis) -> Result<Self, RequestError> {
+        let invalid = |rule| RequestError::new(ErrorCode::InvalidRequest, "", rule);
+        if body.len() > MAX_CREATE_BYTES {
+            return Err(invalid("is larger than 64 KiB"));
+        }
+        let mut tape = Tape::default();
+        let root = tape
+            .parse(body)
+            .map_err(|error| RequestError::new(ErrorCode::InvalidJson, "", error.to_string()))?;
+        let root = tape.value(root);
+        let members = root.members().ok_or_else(|| invalid("must be a JSON object"))?;
+        for (name, _) in members {
+            if !["scopes", "name", "expires_at"].iter().any(|known| name.is(known)) {
+                let path: String = name.unescape().chars().take(64).collect();
+                let rule = "is not a field of this request; remove it";
+                return Err(RequestError::new(ErrorCode::UnknownField, path, rule));
+            }
+        }
+        Ok(Self {
+            scopes: parse_scopes(root.get("scopes"))?,
+            name: root.get("name").map(parse_name).transpose()?,
+            expires_at: root.get("expires_at").map_or(Ok(None), |at| parse_expiry(at, now))?,
+        })
+    }
+}
+
+fn parse_scopes(value: Option<Value<'_, '_>>) -> Result<Vec<&'static str>, RequestError> {
+    let invalid = |rule: String| RequestError::new(ErrorCode::InvalidScopes, "scopes", rule);
+    let elements = value.and_then(Value::elements);
+    let elements = elements.ok_or_else(|| invalid("must be an array of scopes".into()))?;
+    let mut scopes = Vec::new();
+    for element in elements {
+        let known = |scope: &&str| element.as_str().is_some_and(|text| text == *scope);
+        let scope = SCOPES.into_iter().find(known);
+        let scope = scope.ok_or_else(|| invalid(format!("may hold {}", SCOPES.join(", "))))?;
+        if scopes.contains(&scope) {
+            return Err(invalid(format!("names {scope} twice")));
+        }
+        scopes.push(scope);
+    }
+    if scopes.is_empty() {
+        return Err(invalid("must hold at least one scope".into()));
+    }
+    Ok(scopes)
+}
+
+fn parse_name(value: Value<'_, '_>) -> Result<String, RequestError> {
+    let name = value.as_str().filter(|name| name.chars().count() <= MAX_NAME_CHARS);
+    name.map(Into::into).ok_or_else(|| {
+        let rule = "must be a string of at most 100 characters";
+        RequestError::new(ErrorCode::InvalidRequest, "name", rule)
+    })
+}
+
+/// Absolute, in UTC and in the future; `null` is none.
+fn parse_expiry(value: Value<'_, '_>, now: UnixMillis) -> Result<Option<UnixMillis>, RequestError> {
+    use idgate_core::codec::json::Kind;
+    if value.kind() == Kind::Null {
+        return Ok(None);
+    }
+    let text = value.as_str().filter(|text| text.ends_with('Z') || text.ends_with("+00:00"));
+    let at = text.and_then(|text| UnixMillis::parse_rfc3339(&text)).filter(|at| *at > now);
+    at.map(Some).ok_or_else(|| {
+        let rule = "must be a time in the future in UTC, as 2027-01-31T12:00:00Z, or null";
+        RequestError::new(ErrorCode::InvalidExpiry, "expires_at", rule)
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// 2026-11-21T12:00:00Z
+    const NOW: UnixMillis = UnixMillis(1_795_262_400_000);
+
+    fn refused(body: &str) -> (ErrorCode, String) {
+        let error = Wish::parse(body.as_bytes(), NOW).unwrap_err();
+        (error.code, error.path)
+    }
+
+    #[test]
+    fn a_wish_has_scopes_and_perhaps_a_name_and_an_expiry() {
+        let wish = Wish::parse(br#"{"scopes":["audit:read"]}"#, NOW).unwrap();
+        assert_eq!(wish, Wish { scopes: vec!["audit:read"], name: None, expires_at: None });
+        let name = "ü".repeat(100);
+        let body = format!(
+            r#"{{"scopes":["session:read","session:create"],"name":"{name}","expires_at":"2026-11-21T12:00:00.001Z"}}"#
+        );
+        let wish = Wish::parse(body.as_bytes(), NOW).unwrap();
+        assert_eq!(wish.scopes, ["session:read", "session:create"]);
+        assert_eq!((wish.name, wish.expires_at), (Some(name), Some(NOW.plus(1))));
+        for never in ["null", "\"2027-01-01T00:00:00+00:00\""] {
+            let body = format!(r#"{{"scopes":["audit:read"],"expires_at":{never}}}"#);
+            assert!(Wish::parse(body.as_bytes(), NOW).is_ok(), "{never}");
+        }
+    }
+
+    #[test]
+    fn scopes_that_are_empty_repeated_or_unknown_are_invalid() {
+        for scopes in [
+            "[]",
+            "null",
+            "\"audit:read\"",
+            "{}",
+            "[1]",
+            "[null]",
+            r#"["audit:read","audit:read"]"#,
+            r#"["audit:read","audit:write"]"#,
+            r#"["audit:read "]"#,
+            r#"["Audit:read"]"#,
+            r#"[["audit:read"]]"#,
+        ] {
+            let body = format!(r#"{{"scopes":{scopes}}}"#);
+            assert_eq!(refused(&body), (ErrorCode::InvalidScopes, "scopes".into()), "{scopes}");
+        }
+        assert_eq!(refused("{}").0, ErrorCode::InvalidScopes);
+    }
+
+    #[test]
+    fn an_expiry_that_is_past_or_not_utc_is_invalid() {
+        for at in [
+            "\"2026-11-21T12:00:00Z\"",
+            "\"2026-11-21T11:59:59.999Z\"",
+            "\"2027-01-01T00:00:00\"",
+            "\"2027-01-01T00:00:00+01:00\"",
+            "\"2027-01-01T00:00:00-00:00\"",
+            "\"2027-01-01\"",
+            "\"tomorrow\"",
+            "\"\"",
+            "1800000000000",
+            "true",
+            "[]",
+        ] {
+            let body = format!(r#"{{"scopes":["audit:read"],"expires_at":{at}}}"#);
+            assert_eq!(refused(&body), (ErrorCode::InvalidExpiry, "expires_at".into()), "{at}");
+        }
+    }
+
+    #[test]
+    fn other_bodies_name_what_is_wrong() {
+        let long = format!(r#"{{"scopes":["audit:read"],"name":"{}"}}"#, "n".repeat(101));
+        for (body, code, path) in [
+            ("", ErrorCode::InvalidJson, ""),
+            ("{", ErrorCode::InvalidJson, ""),
+            (r#"{"scopes":["audit:read"],"scopes":[]}"#, ErrorCode::InvalidJson, ""),
+            ("[]", ErrorCode::InvalidRequest, ""),
+            (r#"{"scopes":["audit:read"],"name":null}"#, ErrorCode::InvalidRequest, "name"),
+            (r#"{"scopes":["audit:read"],"name":1}"#, ErrorCode::InvalidRequest, "name"),
+            (&long, ErrorCode::InvalidRequest, "name"),
+            (r#"{"scopes":["audit:read"],"Name":"x"}"#, ErrorCode::UnknownField, "Name"),
+            (r#"{"scopes":["audit:read"],"livemode":true}"#, ErrorCode::UnknownField, "livemode"),
+        ] {
+            assert_eq!(refused(body), (code, path.into()), "{body}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! JSON bodies from tenants: media type and size, before a byte is parsed (decisions 17).
+
+use idgate_core::limits::MAX_CREATE_BYTES;
+
+use super::body::{self, BodyError, Received};
+use super::error::HttpError;
+use super::exchange::Call;
+
+/// Reads a body of at most 64 KiB that says it is JSON.
+pub(crate) async fn read(call: Call<'_>) -> Result<Received, HttpError> {
+    if !body::has_content_type(&call.head.headers, "application/json") {
+        return Err(HttpError::invalid_request("Content-Type must be application/json"));
+    }
+    call.read_body(MAX_CREATE_BYTES).await.map_err(refuse)
+}
+
+fn refuse(error: BodyError) -> HttpError {
+    let error = match error {
+        BodyError::TooLarge => HttpError::invalid_request("the body is larger than 64 KiB"),
+        BodyError::TooSlow => HttpError::invalid_request("the body did not arrive in time"),
+        BodyError::Broken => HttpError::invalid_request("the body is incomplete"),
+        BodyError::Busy => HttpError::temporarily_unavailable(),
+    };
+    error.closing()
+}

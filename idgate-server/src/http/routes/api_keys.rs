@@ -1,0 +1,81 @@
+//! API keys for tenants (specification 2, 4; decisions 10).
+
+use hyper::{Response, StatusCode};
+use serde_json::json;
+
+use crate::app::{ApiKeySecret, AppError};
+use crate::http::auth::ApiKeysManage;
+use crate::http::error::HttpError;
+use crate::http::exchange::Call;
+use crate::http::json::{self, Body, Object};
+use crate::http::json_body;
+use crate::store::ApiKeyRecord;
+
+/// `GET /v1/api-keys`
+pub(crate) fn list(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<ApiKeysManage>()?;
+    let keys = call.gateway.app.api_keys(authorized.caller())?;
+    let keys = keys.iter().map(key_json).map(Object::finish);
+    Ok(json::answer(StatusCode::OK, Object::new().array("api_keys", keys).finish()))
+}
+
+/// `POST /v1/api-keys`
+pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<ApiKeysManage>()?;
+    let app = &call.gateway.app;
+    let received = json_body::read(call).await?;
+    let made = app.create_api_key(authorized.caller(), &received.bytes).await?;
+    Ok(json::answer(StatusCode::CREATED, secret_json(&made)))
+}
+
+/// `DELETE /v1/api-keys/{id}`
+pub(crate) async fn revoke(mut call: Call<'_>, id: &str) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<ApiKeysManage>()?;
+    let revoked = call.gateway.app.revoke_api_key(authorized.caller(), id).await;
+    revoked.map_err(no_such_key)?;
+    Ok(json::no_content())
+}
+
+/// `POST /v1/api-keys/{id}/rotate`
+pub(crate) async fn rotate(mut call: Call<'_>, id: &str) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<ApiKeysManage>()?;
+    let rotated = call.gateway.app.rotate_api_key(authorized.caller(), id).await;
+    Ok(json::answer(StatusCode::OK, secret_json(&rotated.map_err(no_such_key)?)))
+}
+
+fn no_such_key(error: AppError) -> HttpError {
+    match error {
+        AppError::NotFound => HttpError::nothing_there("there is no such API key"),
+        other => other.into(),
+    }
+}
+
+/// `APIKey`
+fn key_json(key: &ApiKeyRecord) -> Object {
+    Object::new()
+        .text("id", &key.id)
+        .text_or_null("name", key.name.as_deref())
+        .raw("scopes", &json!(key.scopes).to_string())
+        .boolean("revoked", key.revoked)
+        .boolean("livemode", key.livemode)
+        .text("created_at", &key.created_at.to_string())
+        .text_or_null("expires_at", key.expires_at.map(|at| at.to_string()).as_deref())
+        .text_or_null("last_used_at", key.last_used_at.map(|at| at.to_string()).as_deref())
+}
+
+/// `APIKeySecret`: a key without a list of scopes has all, and the member is left out.
+fn secret_json(made: &ApiKeySecret) -> zeroize::Zeroizing<Vec<u8>> {
+    let ApiKeySecret { record, key, .. } = made;
+    let mut object = Object::with_capacity(1024)
+        .text("id", &record.id)
+        .text("api_key", key.expose())
+        .text_or_null("name", record.name.as_deref());
+    if let Some(scopes) = &record.scopes {
+        object = object.raw("scopes", &json!(scopes).to_string());
+    }
+    object
+        .boolean("livemode", record.livemode)
+        .text_or_null("expires_at", record.expires_at.map(|at| at.to_string()).as_deref())
+        .text_or_null("last_used_at", record.last_used_at.map(|at| at.to_string()).as_deref())
+        .finish()
+}
