@@ -3,8 +3,10 @@
 
 mod data;
 mod floor;
+mod floor_jar;
 mod floor_mdoc;
 mod grown;
+mod jar;
 mod mdoc;
 mod measure;
 mod sd_jwt;
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
 fn all_cases(only: &str) -> Result<Vec<measure::Case>, String> {
     let mut cases = sd_jwt::cases(only)?;
     cases.extend(mdoc::cases(only)?);
+    cases.extend(jar::cases(only)?);
     Ok(cases)
 }
 

@@ -228,6 +228,9 @@ fn parse_form(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
         }
         Kept::Encrypted { response, state } => {
             non_empty(&response, "response is empty")?;
+            if let Some(state) = &state {
+                non_empty(state, "state is empty")?;
+            }
             Ok(Posted::Encrypted(EncryptedPost { response, state }))
         }
     }

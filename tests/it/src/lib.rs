@@ -35,6 +35,9 @@ mod http;
 #[cfg(test)]
 mod http_rules;
 #[cfg(test)]
+mod jar_rules;
+pub mod jar_tamper;
+#[cfg(test)]
 mod layering;
 #[cfg(test)]
 mod limbo;

@@ -7,8 +7,8 @@ mod rows;
 pub mod scenario;
 
 pub use self::gateway::{Gateway, Outcome, run};
-pub use self::in_process::InProcess;
-pub use self::rows::rows;
+pub use self::in_process::{Counted, InProcess};
+pub use self::rows::{presentation_rows, rows};
 pub use self::scenario::{Base, Scenario};
 
 /// One change to a good presentation.

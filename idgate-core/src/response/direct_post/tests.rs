@@ -170,6 +170,7 @@ fn response_is_a_text() {
     refused(JSON, r#"{"response":{"ciphertext":"a"}}"#, "response must be a string");
     refused(JSON, r#"{"response":"a","state":1}"#, "state must be a string");
     refused(JSON, r#"{"response":"a","state":""}"#, "state is empty");
+    refused(FORM, "response=a&state=", "state is empty");
     refused(FORM, "response=a&response=b", "repeated");
 }
 

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::{Jwk, aws_lc_rs};
+use idgate_core::crypto::{Es256Key, Jwk, aws_lc_rs};
+use idgate_core::discovery::{PublishedKey, did_document_json};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::error::ResponseError;
 use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::request::{RequestSigner, SoftwareSigner};
 use idgate_core::response::WalletResponse;
 use idgate_core::trust::RevocationPolicy;
 use idgate_core::verify::{Decision, Step, Supplied, Verification};
@@ -16,6 +18,7 @@ use idgate_testkit::codec::HashAlg;
 use idgate_testkit::wallet::Body;
 use serde_json::Value;
 
+use crate::jar_tamper::JarGateway;
 use crate::tamper::gateway::Gateway;
 use crate::tamper::scenario::Trust;
 
@@ -24,6 +27,41 @@ use crate::tamper::scenario::Trust;
 pub struct InProcess {
     open: Option<(Verifier, Session)>,
     entropy: Counted,
+    /// Signs the requests of the jar profile; `None`: they are inline.
+    signer: Option<Arc<SoftwareSigner>>,
+}
+
+const BASE_URL: &str = "https://gateway.example";
+const DID: &str = "did:web:gateway.example";
+
+#[allow(clippy::expect_used)] // the table runs in tests only
+impl InProcess {
+    /// Sessions in the jar profile.
+    pub fn jar() -> Self {
+        let key = Es256Key::from_scalar(&[9; 32]).expect("a scalar");
+        let signer = SoftwareSigner::new(key, format!("{DID}#key"));
+        Self { signer: Some(Arc::new(signer)), ..Self::default() }
+    }
+}
+
+#[allow(clippy::expect_used)] // the table runs in tests only
+impl JarGateway for InProcess {
+    fn fetch(&mut self, request_uri: &str, now_ms: u64) -> String {
+        let (verifier, session) = self.open.as_mut().expect("open a session first");
+        assert_eq!(session.request_uri(), Some(request_uri));
+        let fetched = verifier.request_object(session, None, UnixMillis(now_ms));
+        let (transition, jwt) = fetched.expect("the session has a Request Object");
+        if let Some(transition) = transition {
+            *session = transition.session;
+        }
+        jwt.into_string()
+    }
+
+    fn did_document(&mut self) -> Value {
+        let signer = self.signer.as_ref().expect("in the jar profile");
+        let published = PublishedKey::new(signer.key_id(), *signer.public_key());
+        serde_json::from_str(&did_document_json(DID, &[published])).expect("JSON")
+    }
 }
 
 #[allow(clippy::expect_used, clippy::panic)] // the table runs in tests only
@@ -34,11 +72,12 @@ impl Gateway for InProcess {
         let body = request.to_string().into_bytes();
         let request = PresentationRequest::parse(&body, &snapshot, true)
             .unwrap_or_else(|error| panic!("{error}"));
-        let verifier = Verifier::builder(aws_lc_rs::PROVIDER)
-            .inline("https://gateway.example")
-            .trust(snapshot)
-            .build()
-            .unwrap_or_else(|error| panic!("{error}"));
+        let builder = Verifier::builder(aws_lc_rs::PROVIDER);
+        let builder = match &self.signer {
+            None => builder.inline(BASE_URL),
+            Some(signer) => builder.jar(BASE_URL, signer.clone()),
+        };
+        let verifier = builder.trust(snapshot).build().unwrap_or_else(|error| panic!("{error}"));
         let tenant = TenantId::new("cli_0000000000000000000000");
         let session = verifier
             .create_session(request, tenant, true, &mut self.entropy, now)
@@ -110,7 +149,7 @@ fn trusted_key(jwk: &Value) -> TrustedKey {
 
 /// The same bytes on every run.
 #[derive(Debug, Default)]
-struct Counted(u64);
+pub struct Counted(u64);
 
 impl Entropy for Counted {
     fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {

@@ -13,6 +13,11 @@ use crate::tamper::Row;
 
 /// Every row.
 pub fn rows() -> Vec<Row> {
+    [presentation_rows(), parameters::rows()].concat()
+}
+
+/// The rows that change what a wallet presents, however it sends it.
+pub fn presentation_rows() -> Vec<Row> {
     [
         kb_jwt::rows(),
         issuer_jwt::rows(),
@@ -20,7 +25,6 @@ pub fn rows() -> Vec<Row> {
         disclosures::rows(),
         structure::rows(),
         submission::rows(),
-        parameters::rows(),
     ]
     .concat()
 }

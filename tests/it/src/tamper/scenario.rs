@@ -204,7 +204,15 @@ impl Scenario {
     pub fn answer(&self, uri: &str) -> Body {
         let request =
             AuthorizationRequest::parse(uri).unwrap_or_else(|refused| panic!("{refused}"));
-        let mut answer = Answer::new(&request, vec![self.token(&request)]);
+        let parameters = self.parameters(&request);
+        let mut body = if self.as_json { Body::json(&parameters) } else { Body::form(&parameters) };
+        (self.hooks.body)(&mut body);
+        body
+    }
+
+    /// The parameters of the wallet's answer to `request`.
+    pub fn parameters(&self, request: &AuthorizationRequest) -> Map<String, Value> {
+        let mut answer = Answer::new(request, vec![self.token(request)]);
         (self.hooks.answer)(&mut answer);
         (self.hooks.submission)(&mut answer.presentation_submission);
         if let Some(entry) = answer.presentation_submission.pointer_mut("/descriptor_map/0") {
@@ -212,9 +220,7 @@ impl Scenario {
         }
         let mut parameters = answer.parameters();
         (self.hooks.parameters)(&mut parameters);
-        let mut body = if self.as_json { Body::json(&parameters) } else { Body::form(&parameters) };
-        (self.hooks.body)(&mut body);
-        body
+        parameters
     }
 
     /// Changes what the issuer attests.

@@ -1,0 +1,78 @@
+//! The tamper table of the jar profile: one change to a good encrypted answer at a time, and what
+//! the gateway must say. [`rows`] is data; a [`JarGateway`] runs it, in-process or over HTTP.
+
+mod rows;
+mod scenario;
+
+use serde_json::Value;
+
+pub use self::rows::rows;
+pub use self::scenario::JarScenario;
+use crate::tamper::{Expected, Gateway, Outcome};
+use idgate_testkit::request_object::{JarLink, JarRequest};
+
+/// A gateway whose sessions are made in the jar profile.
+pub trait JarGateway: Gateway {
+    /// The Request Object behind `request_uri`.
+    fn fetch(&mut self, request_uri: &str, now_ms: u64) -> String;
+
+    /// The document behind the gateway's DID.
+    fn did_document(&mut self) -> Value;
+}
+
+/// One change to a good encrypted answer.
+#[derive(Clone, Copy, Debug)]
+pub struct JarRow {
+    /// What is changed.
+    pub title: &'static str,
+    /// Makes the change.
+    pub change: fn(&mut JarScenario),
+    /// What the gateway must say.
+    pub expected: Expected,
+}
+
+impl JarRow {
+    const fn verified(title: &'static str, change: fn(&mut JarScenario)) -> Self {
+        Self { title, change, expected: Expected::Verified }
+    }
+
+    const fn refused(
+        title: &'static str,
+        reason: &'static str,
+        change: fn(&mut JarScenario),
+    ) -> Self {
+        Self { title, change, expected: Expected::Refused(reason) }
+    }
+
+    const fn transport(
+        title: &'static str,
+        error: &'static str,
+        change: fn(&mut JarScenario),
+    ) -> Self {
+        Self { title, change, expected: Expected::Transport(error) }
+    }
+}
+
+/// The request of a new session, fetched and verified as a strict wallet does.
+///
+/// # Panics
+/// The request is not one that a strict wallet answers.
+#[allow(clippy::panic)] // the table runs in tests only
+pub fn open(gateway: &mut dyn JarGateway, scenario: &JarScenario) -> JarRequest {
+    let made = &scenario.made;
+    let uri = gateway.open(&made.trust, &made.request, made.created_ms());
+    let link = JarLink::parse(&uri).unwrap_or_else(|refused| panic!("{refused}"));
+    let jwt = gateway.fetch(&link.request_uri, made.created_ms());
+    let did_document = gateway.did_document();
+    JarRequest::verify(&link, &jwt, &did_document, made.created_ms())
+        .unwrap_or_else(|refused| panic!("{refused}"))
+}
+
+/// One scenario from the session's creation to its result.
+pub fn run(gateway: &mut dyn JarGateway, scenario: &JarScenario) -> Outcome {
+    let body = scenario.answer(&open(gateway, scenario));
+    let now_ms = scenario.made.now_ms;
+    let error = gateway.post(&body, now_ms);
+    let (status, reason, claims) = gateway.read(now_ms);
+    Outcome { error, status, reason, claims }
+}
