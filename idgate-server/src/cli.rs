@@ -10,13 +10,16 @@ use std::sync::Arc;
 use clap::{Arg, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::admin::admin_token::{self, AdminTokenCommand};
+use crate::admin::audit::{self, AuditCommand};
 use crate::admin::client::{self, ClientCommand};
 use crate::admin::keys::{self, KeysCommand};
 use crate::admin::trust::{self, TrustCommand};
 use crate::admin::verify::{self, VerifyOptions};
 use crate::admin::{Failure, Output, settings};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Config, DataDir, SETTINGS, Setting, Settings, environment, unknown_variables};
+use crate::config::{
+    self, Config, DataDir, SETTINGS, Setting, Settings, environment, unknown_variables,
+};
 use crate::demo::{self, DemoOptions};
 use crate::serve;
 use crate::store::{self, OperatorStore, SqliteStore, Store, StoreOptions};
@@ -61,6 +64,9 @@ enum Command {
     /// Rotate the gateway's signing key
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Verify and export the audit log
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Look at the settings
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -186,6 +192,11 @@ fn run_command(
             let mut store = open_directory(&settings, false)?;
             keys::run(&command, &mut store, now)
         }
+        Command::Audit(command) => {
+            let mut store = open_directory(&settings, false)?;
+            let file = config::audit_checkpoint_file(&settings)?;
+            audit::run(command, &mut store, file.as_deref(), now)
+        }
         Command::Config(ConfigCommand::Check) => {
             Ok(settings::check(&settings, &Config::new(&settings)?))
         }
@@ -210,8 +221,12 @@ fn finish(outcome: Result<Output, Failure>, json: bool) -> ExitCode {
     };
     output.warnings.iter().for_each(|warning| warn(warning));
     let mut stdout = io::stdout().lock();
-    let written =
-        if json { writeln!(stdout, "{}", output.json) } else { write!(stdout, "{}", output.text) };
+    let written = match &output.json {
+        // The command has printed its object already.
+        serde_json::Value::Null => Ok(()),
+        object if json => writeln!(stdout, "{object}"),
+        _ => write!(stdout, "{}", output.text),
+    };
     match written.and_then(|()| stdout.flush()) {
         Ok(()) => ExitCode::from(output.code),
         // Secrets are shown once: whoever asked must learn that they got lost.

@@ -69,6 +69,8 @@ pub struct Config {
     pub fetch_allow_cidrs: Vec<Cidr>,
     /// Additional roots for outgoing TLS.
     pub extra_ca_file: Option<PathBuf>,
+    /// Where audit checkpoints are appended to.
+    pub audit_checkpoint_file: Option<PathBuf>,
     /// Filter of the log.
     pub log: String,
     /// Form of the log.
@@ -126,6 +128,7 @@ impl Config {
             webhook_allow_http: required(settings, "webhook_allow_http", rules::yes_no)?,
             fetch_allow_cidrs: required(settings, "fetch_allow_cidrs", rules::cidrs)?,
             extra_ca_file: optional(settings, "extra_ca_file", readable_file)?,
+            audit_checkpoint_file: audit_checkpoint_file(settings)?,
             log: required(settings, "log", log_filter)?,
             log_format: required(settings, "log_format", log_format)?,
         };
@@ -166,13 +169,20 @@ pub fn environment() -> impl Iterator<Item = (String, String)> {
     })
 }
 
+/// Where audit checkpoints are kept outside the data directory; commands look there, too.
+///
+/// # Errors
+/// It cannot be read as a path.
+pub fn audit_checkpoint_file(settings: &Settings) -> Result<Option<PathBuf>, String> {
+    optional(settings, "audit_checkpoint_file", non_empty).map(|path| path.map(PathBuf::from))
+}
+
 /// Settings whose absence from this version would make the gateway weaker than its operator
 /// believes. The others of that kind only permit something, so they may stand.
 fn refuse_what_is_not_there(settings: &Settings) -> Result<(), String> {
     let absent = [
         ("tls_cert", "TLS in-process is not available in this version; terminate TLS in a proxy"),
         ("tls_key", "TLS in-process is not available in this version; terminate TLS in a proxy"),
-        ("audit_checkpoint_file", "audit checkpoints are not available in this version; unset it"),
     ];
     for (key, why) in absent {
         optional(settings, key, |_| Err::<(), _>(why.to_owned()))?;

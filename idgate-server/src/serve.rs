@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::http::{Gateway, HttpLimits, listener};
 use crate::log;
 use crate::store::{Store, StoreError};
+use crate::work::checkpoints::Checkpoints;
 use crate::work::egress::Egress;
 use crate::work::fetch::Fetcher;
 use crate::work::sweeper::Sweeper;
@@ -78,6 +79,8 @@ pub async fn start_with_limits(
     let sweeper = Sweeper::new(store.clone(), clock.clone());
     // What fell due while nothing ran is gone before the first request.
     sweeper.purge().await.map_err(explain_store)?;
+    let file = config.audit_checkpoint_file.as_deref();
+    let checkpoints = Checkpoints::new(store.clone(), clock.clone(), file)?;
     let listener = bind(config.listen).await?;
     let local_addr = listener.local_addr().map_err(|error| error.to_string())?;
     let base_url = config.base_url_at(local_addr);
@@ -87,7 +90,7 @@ pub async fn start_with_limits(
     app.verifier().map_err(explain)?;
     let gateway = Arc::new(Gateway::new(app, limits, config.trusted_proxies.clone()));
     let (stop, stopped) = watch::channel(false);
-    let task = tokio::spawn(run_parts(gateway, listener, sweeper, stopped));
+    let task = tokio::spawn(run_parts(gateway, listener, sweeper, checkpoints, stopped));
     Ok(RunningGateway { base_url, local_addr, stop, task })
 }
 
@@ -167,14 +170,16 @@ async fn run_parts(
     gateway: Arc<Gateway>,
     listener: TcpListener,
     sweeper: Sweeper,
+    checkpoints: Checkpoints,
     stopped: watch::Receiver<bool>,
 ) {
     let (stop_sweeper, sweeper_stopped) = watch::channel(false);
+    let signing = tokio::spawn(checkpoints.run(sweeper_stopped.clone()));
     let sweeping = tokio::spawn(sweeper.run(sweeper_stopped));
     listener::serve(gateway, listener, stopped).await;
     drop(stop_sweeper);
     // A store that does not answer any more must not keep the process.
-    let _ = tokio::time::timeout(LAST_WORDS, sweeping).await;
+    let _ = tokio::time::timeout(LAST_WORDS, async { tokio::join!(sweeping, signing) }).await;
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, String> {

@@ -1,6 +1,7 @@
 //! Operator commands. Each works on the data directory, beside a running server or without one.
 
 pub mod admin_token;
+pub mod audit;
 pub mod client;
 pub mod keys;
 pub mod settings;

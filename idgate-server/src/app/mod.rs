@@ -1,6 +1,7 @@
 //! The use cases: load, let the core decide, commit, and only then answer. No HTTP, no SQL.
 
 mod api_keys;
+mod audit;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 pub(crate) mod memory_store;
@@ -20,7 +21,7 @@ pub use self::sessions::{CreatedSession, SessionView};
 use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
 use crate::clock::Clock;
-use crate::store::{Caller, Store, StoreError};
+use crate::store::{Caller, PageError, Store, StoreError};
 use crate::work::fetch::Fetcher;
 
 /// The gateway without its edge.
@@ -43,6 +44,8 @@ pub enum AppError {
     Request(RequestError),
     /// The wallet's answer changes nothing.
     Response(ResponseError),
+    /// The cursor was not given for this list and caller, or is too old.
+    InvalidCursor,
     /// There is no such object for this caller, or no session that can be opened.
     NotFound,
     /// The caller asks for a scope that its own key lacks.
@@ -117,6 +120,15 @@ impl From<StoreError> for AppError {
         match error {
             StoreError::Busy => Self::Busy,
             StoreError::Failed(text) => Self::Fault(text),
+        }
+    }
+}
+
+impl From<PageError> for AppError {
+    fn from(error: PageError) -> Self {
+        match error {
+            PageError::Cursor => Self::InvalidCursor,
+            PageError::Store(error) => error.into(),
         }
     }
 }

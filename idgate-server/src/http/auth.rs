@@ -32,6 +32,13 @@ impl Scope for ApiKeysManage {
     const NAME: &'static str = "api_keys:manage";
 }
 
+/// May read histories: the audit log, failed deliveries.
+pub(crate) enum AuditRead {}
+
+impl Scope for AuditRead {
+    const NAME: &'static str = "audit:read";
+}
+
 impl Scope for SessionCreate {
     const NAME: &'static str = "session:create";
 }

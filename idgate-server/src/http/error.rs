@@ -42,6 +42,12 @@ impl HttpError {
         Self::new(ErrorCode::NotFound, message)
     }
 
+    fn invalid_cursor() -> Self {
+        let message = "this cursor was not given for this list, or is older than 24 hours; \
+                       begin without one";
+        Self::new(ErrorCode::InvalidCursor, message)
+    }
+
     pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
         Self::new(ErrorCode::MethodNotAllowed, "this path does not have that method; see Allow")
             .with("allow", allow)
@@ -120,6 +126,7 @@ impl From<AppError> for HttpError {
         match error {
             AppError::Request(error) => Self::new(error.code, error.to_string()),
             AppError::Response(error) => Self::new(error.code(), error.to_string()),
+            AppError::InvalidCursor => Self::invalid_cursor(),
             AppError::NotFound => Self::not_found(),
             AppError::LacksScope(scope) => Self::insufficient_scope(scope),
             AppError::KeyGone => Self::invalid_api_key(),

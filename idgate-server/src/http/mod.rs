@@ -11,6 +11,7 @@ mod json_body;
 mod large;
 mod linger;
 pub mod listener;
+mod paging;
 mod peer;
 mod query;
 mod router;

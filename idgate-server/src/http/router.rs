@@ -6,7 +6,7 @@ use idgate_core::ids::SessionId;
 use super::error::HttpError;
 use super::exchange::Call;
 use super::json::Body;
-use super::routes::{api_keys, health, openapi, sessions, wallet};
+use super::routes::{api_keys, audit, health, openapi, sessions, wallet};
 
 /// Where a path leads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,6 +18,7 @@ enum Route {
     ApiKeys,
     ApiKey,
     ApiKeyRotate,
+    AuditLog,
     Healthz,
     Readyz,
     OpenApiJson,
@@ -32,6 +33,7 @@ const ROUTES: &[Route] = &[
     Route::ApiKeys,
     Route::ApiKey,
     Route::ApiKeyRotate,
+    Route::AuditLog,
     Route::Healthz,
     Route::Readyz,
     Route::OpenApiJson,
@@ -48,6 +50,7 @@ impl Route {
             Self::ApiKeys => "/v1/api-keys",
             Self::ApiKey => "/v1/api-keys/{id}",
             Self::ApiKeyRotate => "/v1/api-keys/{id}/rotate",
+            Self::AuditLog => "/v1/audit-log",
             Self::Healthz => "/healthz",
             Self::Readyz => "/readyz",
             Self::OpenApiJson => "/api/openapi.json",
@@ -61,9 +64,12 @@ impl Route {
             Self::ApiKeys => "GET, HEAD, POST",
             Self::ApiKey => "DELETE",
             Self::Session => "GET, HEAD, DELETE",
-            Self::Open | Self::Healthz | Self::Readyz | Self::OpenApiJson | Self::OpenApiYaml => {
-                "GET, HEAD"
-            }
+            Self::Open
+            | Self::AuditLog
+            | Self::Healthz
+            | Self::Readyz
+            | Self::OpenApiJson
+            | Self::OpenApiYaml => "GET, HEAD",
         }
     }
 }
@@ -109,6 +115,7 @@ pub(crate) async fn dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError
         (Route::ApiKeys, &Method::POST) => api_keys::create(call).await,
         (Route::ApiKey, &Method::DELETE) => api_keys::revoke(call, parameter).await,
         (Route::ApiKeyRotate, &Method::POST) => api_keys::rotate(call, parameter).await,
+        (Route::AuditLog, &Method::GET | &Method::HEAD) => audit::list(call),
         (Route::Healthz, &Method::GET | &Method::HEAD) => Ok(health::alive()),
         (Route::Readyz, &Method::GET | &Method::HEAD) => Ok(health::ready(call.gateway).await),
         (Route::OpenApiJson, &Method::GET | &Method::HEAD) => Ok(openapi::json()),

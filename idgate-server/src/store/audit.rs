@@ -2,13 +2,17 @@
 //! order in which changes are committed, whichever process makes them.
 
 mod checkpoints;
+mod export;
 mod page;
+mod verify;
 
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 pub use self::checkpoints::UnwrittenCheckpoint;
+pub use self::export::ExportError;
 pub use self::page::{AuditPage, ListedEntry};
+pub use self::verify::AuditReport;
 use super::cursor::List;
 use super::{Caller, PageError, SqliteStore, StoreError, Write, millis, time};
 use crate::audit::{AuditEvent, AuditKeys, Checkpoint, Hash, entry_hash, genesis};
@@ -130,12 +134,18 @@ pub(super) struct Head {
 impl Head {
     /// A row of all columns in their order, and whether the instance wrote it.
     pub(super) fn from_row(keys: &AuditKeys, row: &Row<'_>) -> rusqlite::Result<(Self, bool)> {
+        // A hash of another length is none of ours: the MAC will not match.
+        let hash = |column| {
+            Ok::<Hash, rusqlite::Error>(
+                row.get::<_, Vec<u8>>(column)?.try_into().unwrap_or_default(),
+            )
+        };
         let head = Self {
             client_id: row.get(0)?,
             seq: unsigned(row.get(1)?),
-            entry_hash: row.get(2)?,
+            entry_hash: hash(2)?,
             checkpoint_seq: unsigned(row.get(3)?),
-            checkpoint_hash: row.get(4)?,
+            checkpoint_hash: hash(4)?,
             open_since: row.get::<_, Option<i64>>(5)?.map(time),
         };
         let genuine = keys.is_mac(&head.message(), row.get_ref(6)?.as_blob().unwrap_or_default());

@@ -30,7 +30,9 @@ use idgate_core::trust::TrustSnapshot;
 
 pub use self::admin_tokens::{AdminTokenRecord, AdminTokenStore};
 pub use self::api_keys::{ApiKeyRecord, ApiKeyStore, KeyValue, NewApiKey};
-pub use self::audit::{AuditPage, AuditStore, ListedEntry, UnwrittenCheckpoint};
+pub use self::audit::{
+    AuditPage, AuditReport, AuditStore, ExportError, ListedEntry, UnwrittenCheckpoint,
+};
 pub use self::directory::exposed;
 pub use self::gateway_keys::{GatewayKeyRecord, GatewayKeyStore};
 pub use self::keys::{ClientRecord, NewClient};

@@ -18,7 +18,7 @@ use crate::seal::{InstanceKey, Sealer};
 pub struct OperatorStore {
     pub(super) main: Connection,
     pub(super) sealer: Sealer,
-    audit: AuditKeys,
+    pub(super) audit: AuditKeys,
 }
 
 impl OperatorStore {

@@ -2,6 +2,7 @@
 
 mod address;
 mod cache;
+pub mod checkpoints;
 pub mod egress;
 pub mod fetch;
 #[cfg(test)]

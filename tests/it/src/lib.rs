@@ -17,6 +17,8 @@
 #[cfg(test)]
 mod api_keys;
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod auth;
 #[cfg(test)]
 mod bad_requests;

@@ -2,6 +2,7 @@
 //! its outcome to an answer.
 
 pub(crate) mod api_keys;
+pub(crate) mod audit;
 pub(crate) mod health;
 pub(crate) mod openapi;
 pub(crate) mod sessions;

@@ -1,0 +1,154 @@
+//! `idgate audit`
+
+use std::fmt::Write as _;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use idgate_core::time::UnixMillis;
+use serde_json::json;
+
+use super::{Failure, Output};
+use crate::audit::{Breach, SignedCheckpoint};
+use crate::store::{AuditReport, ExportError, OperatorStore};
+
+/// A check that failed (decisions 2).
+const INTEGRITY: u8 = 3;
+
+/// Commands on the audit log.
+#[derive(Debug, Subcommand)]
+pub enum AuditCommand {
+    /// Look for any change, cut, gap or rewrite; exit code 3 if there is one
+    Verify {
+        /// Only this client's chain
+        #[arg(long, value_name = "ID")]
+        client: Option<String>,
+        /// Checkpoints kept elsewhere [default: IDGATE_AUDIT_CHECKPOINT_FILE, if it exists]
+        #[arg(long, value_name = "FILE")]
+        checkpoints: Option<PathBuf>,
+    },
+    /// Sign a checkpoint per chain and print all entries and checkpoints as JSON
+    Export {
+        /// Only this client's chain
+        #[arg(long, value_name = "ID")]
+        client: Option<String>,
+    },
+}
+
+/// Carries out `command`. `checkpoint_file`: the one in the settings.
+///
+/// # Errors
+/// The log could not be read; the failure says why.
+pub fn run(
+    command: AuditCommand,
+    store: &mut OperatorStore,
+    checkpoint_file: Option<&Path>,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    match command {
+        AuditCommand::Verify { client, checkpoints } => {
+            let kept = match (&checkpoints, checkpoint_file) {
+                (Some(given), _) => read_checkpoints(given)?,
+                (None, Some(set)) if set.exists() => read_checkpoints(set)?,
+                (None, set) => Kept { missing: set.map(Path::to_owned), ..Kept::default() },
+            };
+            verify(store, client.as_deref(), &kept)
+        }
+        AuditCommand::Export { client } => export(store, client.as_deref(), now),
+    }
+}
+
+fn verify(store: &mut OperatorStore, client: Option<&str>, kept: &Kept) -> Result<Output, Failure> {
+    let report = store.verify_audit(client, &kept.checkpoints)?;
+    if let Some(client) = client.filter(|_| report.chains == 0) {
+        return Err(no_chain(client));
+    }
+    let AuditReport { chains, entries, checkpoints, breaches } = &report;
+    let mut text = breaches.iter().fold(String::new(), |mut text, breach| {
+        let whose = breach.client_id.as_deref().unwrap_or("all chains");
+        let _ = writeln!(text, "{whose}: entry {}: {}", breach.seq, breach.damage.as_str());
+        text
+    });
+    let verdict = if breaches.is_empty() { "intact" } else { "NOT as it was" };
+    let _ =
+        writeln!(text, "{verdict}: {chains} chains, {entries} entries, {checkpoints} checkpoints");
+    let json = json!({
+        "intact": breaches.is_empty(),
+        "chains": chains,
+        "entries": entries,
+        "checkpoints": checkpoints,
+        "findings": breaches.iter().map(finding).collect::<Vec<_>>(),
+    });
+    let mut output = Output::new(json, text);
+    output.warnings = kept.warnings();
+    output.code = if breaches.is_empty() { 0 } else { INTEGRITY };
+    Ok(output)
+}
+
+fn finding(breach: &Breach) -> serde_json::Value {
+    let Breach { client_id, seq, damage } = breach;
+    json!({ "client_id": client_id, "seq": seq, "class": damage.as_str() })
+}
+
+/// Prints as it reads: a log may be larger than memory. What follows has nothing to add.
+fn export(
+    store: &mut OperatorStore,
+    client: Option<&str>,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    let mut output = Output::default();
+    if let Err(error) = store.sign_audit(now) {
+        output.warnings.push(format!("no new checkpoints: {error}"));
+    }
+    let mut stdout = BufWriter::new(io::stdout().lock());
+    match store.export_audit(client, &mut stdout) {
+        Ok(true) => Ok(output),
+        Ok(false) => Err(no_chain(client.unwrap_or_default())),
+        Err(ExportError::Store(error)) => Err(error.into()),
+        Err(ExportError::Output(error)) => {
+            Err(Failure::Error(format!("the export could not be written: {error}")))
+        }
+    }
+}
+
+fn no_chain(client: &str) -> Failure {
+    Failure::NotFound(format!(
+        "there is no audit log of {client}; `idgate client list` shows all clients"
+    ))
+}
+
+/// Checkpoints from outside the data directory.
+#[derive(Default)]
+struct Kept {
+    checkpoints: Vec<SignedCheckpoint>,
+    /// Lines that are none: a crash may have cut one.
+    unreadable: Vec<usize>,
+    missing: Option<PathBuf>,
+}
+
+impl Kept {
+    fn warnings(&self) -> Vec<String> {
+        let missing = self.missing.iter().map(|path| {
+            format!("{} does not exist: a rollback would not be found", path.display())
+        });
+        let lines = self.unreadable.iter();
+        let lines =
+            lines.map(|line| format!("line {line} of the checkpoint file is no checkpoint"));
+        missing.chain(lines).collect()
+    }
+}
+
+fn read_checkpoints(path: &Path) -> Result<Kept, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::Error(format!("{} cannot be read: {error}; see --checkpoints", path.display()))
+    })?;
+    let mut kept = Kept::default();
+    for (line, number) in text.lines().zip(1_usize..) {
+        match serde_json::from_str(line) {
+            Ok(checkpoint) => kept.checkpoints.push(checkpoint),
+            Err(_) if line.trim().is_empty() => {}
+            Err(_) => kept.unreadable.push(number),
+        }
+    }
+    Ok(kept)
+}

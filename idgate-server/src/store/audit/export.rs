@@ -1,0 +1,98 @@
+//! The whole log as one JSON object, for whoever verifies it elsewhere.
+
+use std::io::{self, Write};
+
+use idgate_core::time::UnixMillis;
+
+use super::super::operator::begin;
+use super::super::{OperatorStore, StoreError};
+use super::checkpoints;
+use super::verify::{Chain, exported};
+
+/// Chains signed in one transaction.
+const BATCH: usize = 256;
+
+/// Why an export is not complete.
+#[derive(Debug)]
+pub enum ExportError {
+    /// The store failed.
+    Store(StoreError),
+    /// What was exported could not be written.
+    Output(io::Error),
+}
+
+impl From<StoreError> for ExportError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<io::Error> for ExportError {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl OperatorStore {
+    /// Signs a checkpoint for every chain that has entries without one, so that an export says
+    /// itself where each chain ends.
+    ///
+    /// # Errors
+    /// A chain was altered, or the database failed.
+    pub fn sign_audit(&mut self, now: UnixMillis) -> Result<(), StoreError> {
+        loop {
+            let transaction = begin(&mut self.main)?;
+            let all = UnixMillis(u64::MAX);
+            let signed = checkpoints::sign_due(&transaction, &self.audit, all, BATCH, now)?;
+            transaction.commit()?;
+            if signed < BATCH {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Writes `{"entries":[…],"checkpoints":[…]}` of all chains, or of the one of `client`, oldest
+    /// first. `false`: that client has no chain, and nothing was written.
+    ///
+    /// # Errors
+    /// The store or the output failed.
+    pub fn export_audit(
+        &mut self,
+        client: Option<&str>,
+        out: &mut dyn Write,
+    ) -> Result<bool, ExportError> {
+        let (chains, _) = self.audit_chains(client)?;
+        if client.is_some() && chains.is_empty() {
+            return Ok(false);
+        }
+        out.write_all(b"{\"entries\":[")?;
+        let mut separator = "\n";
+        for chain in chains.values() {
+            self.export_chain(chain, out, &mut separator)?;
+        }
+        out.write_all(b"\n],\"checkpoints\":[")?;
+        let mut separator = "\n";
+        for checkpoint in chains.values().flat_map(|chain| &chain.checkpoints) {
+            write!(out, "{separator}{checkpoint}")?;
+            separator = ",\n";
+        }
+        out.write_all(b"\n]}\n")?;
+        out.flush()?;
+        Ok(true)
+    }
+
+    fn export_chain(
+        &self,
+        chain: &Chain,
+        out: &mut dyn Write,
+        separator: &mut &'static str,
+    ) -> Result<(), ExportError> {
+        let mut written = Ok(());
+        self.each_entry(&chain.client_id, chain.last, |entry| {
+            written = write!(out, "{separator}{}", exported(&chain.client_id, entry));
+            *separator = ",\n";
+            Ok(written.is_ok())
+        })?;
+        Ok(written?)
+    }
+}

@@ -1,0 +1,276 @@
+//! Verifying every chain of a data directory, beside a running server: the heads are read at one
+//! moment, and the entries up to them in pages, so that no read keeps an old state of the file.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::super::{OperatorStore, StoreError};
+use super::{Head, total, unsigned};
+use crate::audit::{
+    AuditEntry, Breach, ChainWalk, Checkpoint, Damage, SignedCheckpoint, StoredEntry, hex,
+};
+
+/// Entries read at a time.
+const PAGE: u64 = 1000;
+
+/// The first entry that is not as it was, and why.
+type Place = (u64, Damage);
+
+/// What checkpoints say is the hash, in hex, of which entry.
+type Statements = BTreeMap<u64, Vec<String>>;
+
+/// What a verification found.
+#[derive(Clone, Debug, Default)]
+pub struct AuditReport {
+    /// How many chains were walked.
+    pub chains: u64,
+    /// How many entries they have.
+    pub entries: u64,
+    /// How many checkpoints were compared.
+    pub checkpoints: u64,
+    /// What is wrong: the first place of each chain.
+    pub breaches: Vec<Breach>,
+}
+
+/// One chain at one moment.
+pub(super) struct Chain {
+    pub(super) client_id: String,
+    /// And whether the instance wrote it.
+    head: Option<(Head, bool)>,
+    /// The last stored entry.
+    pub(super) last: u64,
+    pub(super) checkpoints: Vec<String>,
+}
+
+impl OperatorStore {
+    /// Walks the chains, or the one of `client`, and compares their heads and checkpoints; besides,
+    /// `elsewhere`: checkpoints that were kept outside the data directory.
+    ///
+    /// # Errors
+    /// The database failed; what is wrong with the log is in the report.
+    pub fn verify_audit(
+        &mut self,
+        client: Option<&str>,
+        elsewhere: &[SignedCheckpoint],
+    ) -> Result<AuditReport, StoreError> {
+        let (mut chains, recorded) = self.audit_chains(client)?;
+        let mut report = AuditReport::default();
+        let ours = |id: &str| client.is_none_or(|client| client == id);
+        let kept: Vec<&SignedCheckpoint> =
+            elsewhere.iter().filter(|checkpoint| ours(&checkpoint.client_id)).collect();
+        for checkpoint in &kept {
+            // A chain that is gone altogether is known from there only.
+            chains.entry(checkpoint.client_id.clone()).or_insert_with_key(|id| Chain::none(id));
+        }
+        let heads = chains.values().filter_map(|chain| chain.head.as_ref());
+        let sum = heads.fold(0_u64, |sum, (head, _)| sum.saturating_add(head.seq));
+        for chain in chains.values() {
+            let of_chain = kept.iter().copied().filter(|c| c.client_id == chain.client_id);
+            let damage = self.verify_chain(chain, of_chain, &mut report)?;
+            report.chains = report.chains.saturating_add(1);
+            report.breaches.extend(damage.map(|(seq, damage)| Breach {
+                client_id: Some(chain.client_id.clone()),
+                seq,
+                damage,
+            }));
+        }
+        if client.is_none() && recorded != Some(sum) {
+            let damage = Damage::TotalMismatch;
+            report.breaches.push(Breach { client_id: None, seq: sum, damage });
+        }
+        Ok(report)
+    }
+
+    /// Every chain as it is at this moment, and how many entries they should have together.
+    pub(super) fn audit_chains(
+        &mut self,
+        client: Option<&str>,
+    ) -> Result<(BTreeMap<String, Chain>, Option<u64>), StoreError> {
+        let moment = self.main.transaction()?;
+        let mut chains = BTreeMap::new();
+        let named = match client {
+            Some(client) => vec![client.to_owned()],
+            None => chain_names(&moment)?,
+        };
+        for client_id in named {
+            let head = moment
+                .prepare_cached("SELECT * FROM audit_heads WHERE client_id = ?1")?
+                .query_row([&client_id], |row| Head::from_row(&self.audit, row))
+                .optional()?;
+            let last: Option<i64> = moment
+                .prepare_cached("SELECT max(seq) FROM audit_entries WHERE client_id = ?1")?
+                .query_row([&client_id], |row| row.get(0))?;
+            let checkpoints = moment
+                .prepare_cached(
+                    "SELECT signed FROM audit_checkpoints WHERE client_id = ?1 ORDER BY seq",
+                )?
+                .query_map([&client_id], |row| row.get(0))?
+                .collect::<Result<Vec<String>, _>>()?;
+            if head.is_some() || last.is_some() || !checkpoints.is_empty() {
+                let last = unsigned(last.unwrap_or(0));
+                let chain = Chain { client_id: client_id.clone(), head, last, checkpoints };
+                chains.insert(client_id, chain);
+            }
+        }
+        let recorded = total(&moment, &self.audit)?;
+        moment.finish()?;
+        Ok((chains, recorded))
+    }
+
+    /// Hands the entries of a chain up to `last` to `take`, in order, until it says stop.
+    pub(super) fn each_entry(
+        &self,
+        client_id: &str,
+        last: u64,
+        mut take: impl FnMut(&StoredEntry<'_>) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut next = i64::MIN;
+        let mut going = true;
+        while going {
+            let mut statement = self.main.prepare_cached(
+                "SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
+                 WHERE client_id = ?1 AND seq >= ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4",
+            )?;
+            let bounds = (client_id, next, super::number(last), super::number(PAGE));
+            let mut rows = statement.query(bounds)?;
+            let mut seen = 0;
+            while let Some(row) = rows.next()? {
+                let seq: i64 = row.get(0)?;
+                next = seq.saturating_add(1);
+                seen += 1;
+                // A text that is not UTF-8 is none of ours: its hash will not match.
+                let entry = StoredEntry {
+                    seq: unsigned(seq),
+                    fields: row.get_ref(1)?.as_str().unwrap_or_default(),
+                    prev_hash: row.get_ref(2)?.as_blob().unwrap_or_default(),
+                    entry_hash: row.get_ref(3)?.as_blob().unwrap_or_default(),
+                };
+                if !take(&entry)? {
+                    return Ok(());
+                }
+            }
+            going = seen == PAGE;
+        }
+        Ok(())
+    }
+
+    /// The first place where a chain is not as it was.
+    fn verify_chain<'k>(
+        &self,
+        chain: &Chain,
+        kept: impl Iterator<Item = &'k SignedCheckpoint>,
+        report: &mut AuditReport,
+    ) -> Result<Option<Place>, StoreError> {
+        let (stated, mut damage) = self.statements(chain, kept);
+        report.checkpoints = report.checkpoints.saturating_add(count(stated.len()));
+        let mut walk = ChainWalk::new(&chain.client_id);
+        let mut broken = None;
+        self.each_entry(&chain.client_id, chain.last, |entry| {
+            if let Err(damage) = walk.step(entry) {
+                broken = Some((walk.seq().saturating_add(1), damage));
+                return Ok(false);
+            }
+            let states = |heads: &Vec<String>| heads.iter().all(|head| *head == hex(walk.hash()));
+            if !stated.get(&entry.seq).is_none_or(states) {
+                broken = Some((entry.seq, Damage::CheckpointMismatch));
+            }
+            Ok(broken.is_none())
+        })?;
+        report.entries = report.entries.saturating_add(walk.seq());
+        let cut = stated.keys().next_back().filter(|seq| **seq > walk.seq());
+        let cut = cut.map(|_| (walk.seq().saturating_add(1), Damage::TailCut));
+        damage = broken.or_else(|| chain.end(&walk)).or(cut).or(damage);
+        Ok(damage)
+    }
+
+    /// What the checkpoints of a chain say, and the first of them that is not genuine.
+    fn statements<'k>(
+        &self,
+        chain: &Chain,
+        kept: impl Iterator<Item = &'k SignedCheckpoint>,
+    ) -> (Statements, Option<Place>) {
+        let mut stated = Statements::new();
+        let mut damage = None;
+        let mut previous = Checkpoint::genesis(&chain.client_id);
+        let mut last = 0;
+        for text in &chain.checkpoints {
+            let signed = serde_json::from_str::<SignedCheckpoint>(text).ok();
+            let genuine = signed.filter(|signed| {
+                signed.is_signed_by(&self.audit)
+                    && signed.client_id == chain.client_id
+                    && signed.previous_checkpoint_hash == hex(&previous)
+            });
+            let Some(signed) = genuine else {
+                damage = damage.or(Some((last, Damage::CheckpointMismatch)));
+                continue;
+            };
+            (previous, last) = (signed.checkpoint().hash(), signed.seq);
+            stated.entry(signed.seq).or_default().push(signed.head_hash);
+        }
+        let head = chain.head.as_ref().map(|(head, _)| (head.checkpoint_seq, head.checkpoint_hash));
+        if head.is_some_and(|head| head != (last, previous)) {
+            damage = damage.or(Some((last, Damage::CheckpointMismatch)));
+        }
+        for signed in kept {
+            if signed.is_signed_by(&self.audit) {
+                stated.entry(signed.seq).or_default().push(signed.head_hash.clone());
+            } else {
+                damage = damage.or(Some((signed.seq, Damage::CheckpointMismatch)));
+            }
+        }
+        (stated, damage)
+    }
+}
+
+impl Chain {
+    fn none(client_id: &str) -> Self {
+        Self { client_id: client_id.to_owned(), head: None, last: 0, checkpoints: Vec::new() }
+    }
+
+    /// Whether the walk ended where the head says.
+    fn end(&self, walk: &ChainWalk<'_>) -> Option<Place> {
+        let next = walk.seq().saturating_add(1);
+        match &self.head {
+            Some((head, true)) if head.seq > walk.seq() => Some((next, Damage::TailCut)),
+            Some((head, true)) if (head.seq, &head.entry_hash) == (walk.seq(), walk.hash()) => None,
+            None if self.last == 0 => None,
+            _ => Some((walk.seq(), Damage::HeadMismatch)),
+        }
+    }
+}
+
+/// The names of all chains: of heads, entries and checkpoints, since each may have been removed.
+fn chain_names(main: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut statement = main.prepare(
+        "WITH RECURSIVE
+           e (id) AS (SELECT min(client_id) FROM audit_entries UNION ALL
+             SELECT (SELECT min(client_id) FROM audit_entries WHERE client_id > e.id) FROM e
+             WHERE e.id IS NOT NULL),
+           c (id) AS (SELECT min(client_id) FROM audit_checkpoints UNION ALL
+             SELECT (SELECT min(client_id) FROM audit_checkpoints WHERE client_id > c.id) FROM c
+             WHERE c.id IS NOT NULL)
+         SELECT client_id FROM audit_heads UNION SELECT id FROM e WHERE id IS NOT NULL
+         UNION SELECT id FROM c WHERE id IS NOT NULL",
+    )?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    Ok(names.collect::<Result<_, _>>()?)
+}
+
+fn count(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+/// An entry as an export shows it: its fields and both hashes.
+pub(super) fn exported(client_id: &str, entry: &StoredEntry<'_>) -> serde_json::Value {
+    // What cannot be read any more keeps its place and its hashes, and is found by them.
+    let fields = serde_json::from_str::<AuditEntry>(entry.fields).ok();
+    let mut shown = fields
+        .and_then(|fields| serde_json::to_value(fields).ok())
+        .unwrap_or_else(|| serde_json::json!({ "client_id": client_id, "seq": entry.seq }));
+    if let Some(members) = shown.as_object_mut() {
+        members.insert("prev_hash".into(), hex(entry.prev_hash).into());
+        members.insert("entry_hash".into(), hex(entry.entry_hash).into());
+    }
+    shown
+}

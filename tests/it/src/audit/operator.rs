@@ -1,0 +1,140 @@
+//! `idgate audit verify` and `idgate audit export`
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::*;
+use crate::disk;
+use crate::server::eventually;
+
+fn change(installation: &Installation, sql: &str) {
+    let database = rusqlite::Connection::open(installation.data_dir().join("idgate.db")).unwrap();
+    database.execute_batch(sql).unwrap();
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+/// Runs `audit verify` and gives exit code and classes.
+fn verify(installation: &Installation, options: &[&str]) -> (i32, Vec<String>) {
+    let output = installation.run(&[&["audit", "verify", "--json"], options].concat());
+    let report = output.json();
+    let findings = report["findings"].as_array().unwrap();
+    assert_eq!(report["intact"] == true, findings.is_empty());
+    let classes = findings.iter().map(|finding| finding["class"].as_str().unwrap().to_owned());
+    (output.code, classes.collect())
+}
+
+#[test]
+fn an_intact_log_is_verified_beside_the_running_server_and_a_touched_one_is_3() {
+    let gateway = Gateway::start();
+    three_sessions(&mut gateway.tenant());
+    let installation = &gateway.installation;
+    let report = installation.run_json(&["audit", "verify", "--json"]);
+    let want = json!({
+        "intact": true, "chains": 1, "entries": 7, "checkpoints": 0, "findings": [],
+    });
+    assert_eq!(report, want);
+    let unknown = installation.run(&["audit", "verify", "--client", "cli_none"]);
+    assert_eq!(unknown.code, 4, "{unknown:?}");
+    change(installation, "UPDATE audit_entries SET fields = replace(fields, 'FAILED', 'VERIFIED')");
+    let output = installation.run(&["audit", "verify"]);
+    assert_eq!(output.code, 3, "{output:?}");
+    assert!(output.stdout.contains("entry 5: hash_mismatch"), "{output:?}");
+    let id = &gateway.client.client_id;
+    assert_eq!(verify(installation, &["--client", id]), (3, vec!["hash_mismatch".into()]));
+    let page = gateway.tenant().audit("");
+    let intact: Vec<&Value> =
+        page["entries"].as_array().unwrap().iter().map(|entry| &entry["chain_intact"]).collect();
+    assert_eq!(intact, [true, true, false, true, true, true, true]);
+}
+
+#[test]
+fn a_chain_that_vanished_with_its_head_or_was_set_back_with_it_is_missed() {
+    let installation = stopped_installation(Installation::new());
+    let other = "(SELECT id FROM clients WHERE name = 'other')";
+    change(
+        &installation,
+        &format!(
+            "DELETE FROM audit_entries WHERE client_id = {other};
+             DELETE FROM audit_heads WHERE client_id = {other};"
+        ),
+    );
+    assert_eq!(verify(&installation, &[]), (3, vec!["total_mismatch".into()]));
+}
+
+#[test]
+fn a_rollback_of_the_whole_directory_is_found_by_exported_checkpoints() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("checkpoints");
+    let installation =
+        Installation::new().with("IDGATE_AUDIT_CHECKPOINT_FILE", file.to_str().unwrap());
+    let installation = stopped_installation(installation);
+    let backup = outside.path().join("backup");
+    copy_all(&installation.data_dir(), &backup);
+    // One more entry, signed with the export and written by the server.
+    let id =
+        installation.run_json(&["client", "list", "--json"])["clients"][0]["client_id"].clone();
+    assert_eq!(installation.run(&["client", "revoke", id.as_str().unwrap()]).code, 0);
+    assert_eq!(installation.run(&["audit", "export"]).code, 0);
+    let server = installation.serve();
+    eventually("the checkpoints are written", || {
+        fs::read_to_string(&file).unwrap_or_default().lines().count() == 2
+    });
+    server.terminate();
+    server.wait();
+    assert_eq!(verify(&installation, &[]).0, 0);
+    fs::remove_dir_all(installation.data_dir()).unwrap();
+    copy_all(&backup, &installation.data_dir());
+    assert_eq!(verify(&installation, &[]), (3, vec!["tail_cut".into()]));
+    // Without the file the directory looks as it once was.
+    let empty = installation.file("none", "");
+    assert_eq!(verify(&installation, &["--checkpoints", empty.to_str().unwrap()]).0, 0);
+    let missing = installation.run(&["audit", "verify", "--checkpoints", "nowhere"]);
+    assert_eq!(missing.code, 1, "{missing:?}");
+}
+
+#[test]
+fn a_checkpoint_file_that_cannot_be_written_stops_the_start() {
+    let installation =
+        Installation::new().with("IDGATE_AUDIT_CHECKPOINT_FILE", "/proc/none/checkpoints");
+    let output = installation.run(&["serve"]);
+    assert_eq!(output.code, 1);
+    assert!(output.stderr.contains("IDGATE_AUDIT_CHECKPOINT_FILE"), "{output:?}");
+}
+
+#[test]
+fn an_export_has_every_entry_and_no_value_nonce_or_address() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    three_sessions(&mut tenant);
+    let created = tenant.create(&request_for(&["given_name"]));
+    let request = idgate_testkit::request::AuthorizationRequest::parse(&created.uri).unwrap();
+    let output = gateway.installation.run(&["audit", "export", "--json"]);
+    assert_eq!(output.code, 0);
+    let export = output.json();
+    assert_eq!(crate::tenant::members(&export), ["checkpoints", "entries"]);
+    assert_eq!(export["entries"].as_array().unwrap().len(), 8);
+    assert_eq!(export["checkpoints"][0]["seq"], 8);
+    for (entry, seq) in export["entries"].as_array().unwrap().iter().zip(1..) {
+        assert_eq!(
+            (&entry["seq"], &entry["client_id"]),
+            (&json!(seq), &json!(gateway.client.client_id))
+        );
+    }
+    let secrets = ["Sentinel-Q7f3xZ", "127.0.0.1", &request.nonce, &request.state];
+    for secret in secrets.into_iter().chain([&gateway.client.api_key[8..]]) {
+        assert!(!output.stdout.contains(secret), "{secret}");
+    }
+    assert!(output.stdout.contains(&created.id), "the search finds what is there");
+    let key = gateway.client.api_key.as_bytes()[8..].to_vec();
+    assert!(disk::files_with(&gateway.installation.data_dir(), &[key]).is_empty());
+    assert_eq!(gateway.installation.run(&["audit", "export", "--client", "cli_none"]).code, 4);
+}
