@@ -22,6 +22,7 @@ mod audit;
 mod auth;
 #[cfg(test)]
 mod bad_requests;
+pub mod cases;
 #[cfg(test)]
 mod conditions;
 #[cfg(test)]
