@@ -63,8 +63,7 @@ fn decide(verification: *mut idgate_verification, now: u64) -> Value {
         let mut step = std::mem::MaybeUninit::uninit();
         // SAFETY: `step` has room for one, and is written with OK.
         let step = unsafe {
-            let status =
-                idgate_verification_step(verification, step.as_mut_ptr(), ptr::null_mut());
+            let status = idgate_verification_step(verification, step.as_mut_ptr(), ptr::null_mut());
             assert_eq!(status, IDGATE_OK);
             step.assume_init()
         };
