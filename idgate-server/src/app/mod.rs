@@ -7,6 +7,7 @@ mod audit;
 pub(crate) mod memory_store;
 mod sessions;
 mod status;
+mod stream;
 mod wallet;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -18,6 +19,8 @@ use idgate_core::time::UnixMillis;
 
 pub use self::api_keys::ApiKeySecret;
 pub use self::sessions::{CreatedSession, SessionView};
+use self::stream::Streams;
+pub use self::stream::{StatusStream, StreamEnd};
 use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
 use crate::clock::Clock;
@@ -34,6 +37,7 @@ pub struct App {
     fetcher: Arc<Fetcher>,
     /// Made for the trust snapshot in force; remade when the store has another.
     verifier: RwLock<Option<Arc<Verifier>>>,
+    streams: Arc<Streams>,
 }
 
 /// Why a use case gave no answer.
@@ -68,7 +72,8 @@ impl App {
         fetcher: Arc<Fetcher>,
     ) -> Self {
         let verifier = RwLock::new(None);
-        Self { store, clock, provider, base_url: base_url.into(), fetcher, verifier }
+        let (base_url, streams) = (base_url.into(), Arc::default());
+        Self { store, clock, provider, base_url, fetcher, verifier, streams }
     }
 
     /// What the gateway keeps.

@@ -16,6 +16,7 @@ mod peer;
 mod query;
 mod router;
 mod routes;
+mod ws;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +25,7 @@ use std::time::Duration;
 use self::large::Large;
 use self::router::Router;
 pub use self::router::routes;
+pub use self::ws::StreamTimes;
 use crate::app::App;
 use crate::config::Cidr;
 
@@ -53,6 +55,8 @@ pub struct HttpLimits {
     pub large_per_peer: usize,
     /// How long one more of a peer waits for a place before it is told to come back.
     pub large_wait: Duration,
+    /// What a status stream waits for.
+    pub streams: StreamTimes,
 }
 
 impl Default for HttpLimits {
@@ -68,6 +72,7 @@ impl Default for HttpLimits {
             large_responses: 64,
             large_per_peer: 8,
             large_wait: Duration::from_secs(2),
+            streams: StreamTimes::default(),
         }
     }
 }

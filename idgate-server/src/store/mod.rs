@@ -7,6 +7,7 @@ mod audit;
 mod claims;
 mod cursor;
 mod directory;
+mod events;
 mod gateway_keys;
 mod keys;
 mod operator;
@@ -34,6 +35,7 @@ pub use self::audit::{
     AuditPage, AuditReport, AuditStore, ExportError, ListedEntry, UnwrittenCheckpoint,
 };
 pub use self::directory::exposed;
+pub use self::events::{Changes, EventPage, EventStore, StatusEvent, Watch};
 pub use self::gateway_keys::{GatewayKeyRecord, GatewayKeyStore};
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::operator::OperatorStore;
@@ -117,7 +119,7 @@ impl From<StoreError> for PageError {
 
 /// The use cases of a running gateway.
 pub trait Store:
-    AdminTokenStore + ApiKeyStore + AuditStore + GatewayKeyStore + Send + Sync
+    AdminTokenStore + ApiKeyStore + AuditStore + EventStore + GatewayKeyStore + Send + Sync
 {
     /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
     /// counts at once. `digest` is the SHA-256 of the key.

@@ -77,3 +77,5 @@ mod tamper_http;
 mod tenant;
 #[cfg(test)]
 mod wallet_flow;
+#[cfg(test)]
+mod ws;

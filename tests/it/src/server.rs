@@ -177,6 +177,13 @@ impl Output {
 }
 
 impl Server {
+    /// Its resident memory in bytes.
+    pub(crate) fn resident(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
     /// Kills it without warning (SIGKILL).
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
