@@ -10,6 +10,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -66,15 +67,25 @@ async fn drain(mut tasks: JoinSet<()>, time: Duration) {
     }
 }
 
-/// Serves one connection until either side ends it. One that becomes a stream stays in its place
-/// in the counts, and in the drain.
+/// Serves one connection, from the TLS handshake if there is one. One that becomes a stream stays
+/// in its place in the counts, and in the drain.
 async fn connection(
     gateway: Arc<Gateway>,
     stream: TcpStream,
     slot: Slot,
     stop: watch::Receiver<bool>,
 ) {
-    let upgrade = requests(&gateway, stream, slot.peer, stop.clone()).await;
+    // Without it, small answers may wait for an acknowledgement.
+    let _ = stream.set_nodelay(true);
+    let stream = Lingering::new(stream, gateway.limits.write_timeout);
+    let upgrade = match &gateway.tls {
+        None => requests(&gateway, stream, slot.peer, stop.clone()).await,
+        // As long as a head may take, because one comes after it.
+        Some(tls) => match tls.accept(stream, gateway.limits.header_timeout).await {
+            Some(stream) => requests(&gateway, stream, slot.peer, stop.clone()).await,
+            None => None,
+        },
+    };
     if let Some(upgrade) = upgrade {
         upgrade.run(stop).await;
     }
@@ -83,13 +94,10 @@ async fn connection(
 /// Answers requests until the connection ends or becomes something else.
 async fn requests(
     gateway: &Gateway,
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: IpAddr,
     mut stop: watch::Receiver<bool>,
 ) -> Option<Upgrade> {
-    // Without it, small answers may wait for an acknowledgement.
-    let _ = stream.set_nodelay(true);
-    let stream = Lingering::new(stream, gateway.limits.write_timeout);
     let upgrade = Mutex::new(None);
     let service = service_fn(|request| async {
         let (response, becomes) = answer(gateway, peer, request).await;

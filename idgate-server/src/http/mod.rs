@@ -16,6 +16,7 @@ mod peer;
 mod query;
 mod router;
 mod routes;
+mod tls;
 mod ws;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use std::time::Duration;
 use self::large::Large;
 use self::router::Router;
 pub use self::router::routes;
+pub use self::tls::{Tls, certificates};
 pub use self::ws::StreamTimes;
 use crate::app::App;
 use crate::config::Cidr;
@@ -85,6 +87,7 @@ pub struct Gateway {
     trusted_proxies: Vec<Cidr>,
     draining: AtomicBool,
     large: Large,
+    tls: Option<Arc<Tls>>,
 }
 
 impl Gateway {
@@ -99,7 +102,15 @@ impl Gateway {
             trusted_proxies,
             draining: AtomicBool::new(false),
             large,
+            tls: None,
         }
+    }
+
+    /// Speaks TLS; `None`: plain HTTP.
+    #[must_use]
+    pub fn with_tls(mut self, tls: Option<Arc<Tls>>) -> Self {
+        self.tls = tls;
+        self
     }
 
     fn start_draining(&self) {

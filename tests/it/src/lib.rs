@@ -76,6 +76,8 @@ mod tamper_http;
 #[cfg(test)]
 mod tenant;
 #[cfg(test)]
+mod tls;
+#[cfg(test)]
 mod wallet_flow;
 #[cfg(test)]
 mod ws;

@@ -136,7 +136,7 @@ impl Installation {
             let _ = child.kill();
             panic!("the server did not start: {line:?}\n{}", self.log())
         });
-        let address = base_url.strip_prefix("http://").and_then(|rest| rest.parse().ok());
+        let address = base_url.split_once("://").and_then(|(_, rest)| rest.parse().ok());
         let address = address.unwrap_or_else(|| panic!("no address in {base_url:?}"));
         Server { child, stdout, base_url: base_url.into(), address }
     }
