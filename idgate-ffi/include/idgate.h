@@ -30,6 +30,9 @@
 // Take a VICAL though a newer one is due.
 #define IDGATE_ALLOW_STALE 2
 
+// How far a timestamp may be from the present unless there is a reason: 5 minutes.
+#define IDGATE_WEBHOOK_TOLERANCE_MS 300000
+
 // What a call came to. The numbers are fixed for ever.
 enum idgate_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -119,6 +122,9 @@ typedef struct idgate_error idgate_error;
 // A session at one revision; it never changes.
 typedef struct idgate_session idgate_session;
 
+// Signs Request Objects.
+typedef struct idgate_signer idgate_signer;
+
 // Trust entries that are being collected.
 typedef struct idgate_trust idgate_trust;
 
@@ -148,6 +154,13 @@ typedef struct idgate_transition {
   // "expire_at" or "redact_claims_at".
   struct idgate_bytes effects;
 } idgate_transition;
+
+// Signs `input` with ES256 and writes the raw signature r‖s, 64 bytes; anything but 0 means that
+// the key cannot be used now. It is called from any thread, and from several at once.
+typedef int32_t (*idgate_sign)(void *userdata,
+                               const uint8_t *input,
+                               size_t input_len,
+                               uint8_t *signature);
 
 // One step of a verification. Free `transition` and `json`.
 typedef struct idgate_step {
@@ -275,6 +288,23 @@ idgate_status idgate_session_result(const struct idgate_session *session,
                                     struct idgate_bytes *out,
                                     struct idgate_error **err_out);
 
+// The Request Object of a session in the jar profile, to be served as
+// `application/oauth-authz-req+jwt`. A wallet may fetch it again while the session is CREATED or
+// PENDING. `wallet_nonce`: what the wallet sent, NULL when it did not. The first fetch makes the
+// session PENDING: when `transition_out` has a session, commit it before you answer; free it
+// either way. IDGATE_BAD_RESPONSE: there is nothing to fetch.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_request_object(const struct idgate_verifier *verifier,
+                                            const struct idgate_session *session,
+                                            const char *wallet_nonce,
+                                            size_t wallet_nonce_len,
+                                            uint64_t now_ms,
+                                            struct idgate_transition *transition_out,
+                                            struct idgate_bytes *jwt_out,
+                                            struct idgate_error **err_out);
+
 // The person followed the link: CREATED becomes PENDING. IDGATE_NOTHING when nothing changes.
 //
 // # Safety
@@ -296,6 +326,73 @@ idgate_status idgate_session_due(const struct idgate_session *session,
 
 // Frees a session. Verifications that began with it go on.
 idgate_status idgate_session_free(struct idgate_session *session);
+
+// A fresh P-256 signing key: 32 bytes. Keep them sealed; idgate_signer_new takes them.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_signing_key_generate(struct idgate_bytes *out, struct idgate_error **err_out);
+
+// A signer with a key in memory: the 32 bytes of idgate_signing_key_generate. `base_url` is the
+// verifier's.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_signer_new(const char *base_url,
+                                size_t base_url_len,
+                                const uint8_t *key,
+                                size_t key_len,
+                                struct idgate_signer **out,
+                                struct idgate_error **err_out);
+
+// A signer behind a function of yours, as for a key in an HSM. `public_key` is its public JWK.
+// `userdata` is passed on as it is; it must live as long as verifiers use the signer, and serve
+// any thread.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_signer_new_external(const char *base_url,
+                                         size_t base_url_len,
+                                         const char *public_key,
+                                         size_t public_key_len,
+                                         idgate_sign sign,
+                                         void *userdata,
+                                         struct idgate_signer **out,
+                                         struct idgate_error **err_out);
+
+// The signer's public key as a JWK, to be published.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_signer_public_key(const struct idgate_signer *signer,
+                                       struct idgate_bytes *out,
+                                       struct idgate_error **err_out);
+
+// Frees a signer. Verifiers that were made with it go on.
+idgate_status idgate_signer_free(struct idgate_signer *signer);
+
+// The DID document of `base_url`, to be served at `/.well-known/did.json`. `keys`: a JSON array of
+// public JWKs, the one in use and those that sessions were made with.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_did_document(const char *base_url,
+                                  size_t base_url_len,
+                                  const char *keys,
+                                  size_t keys_len,
+                                  struct idgate_bytes *out,
+                                  struct idgate_error **err_out);
+
+// The JWK Set of the same keys, to be served at `/.well-known/jwks.json`.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_jwks(const char *base_url,
+                          size_t base_url_len,
+                          const char *keys,
+                          size_t keys_len,
+                          struct idgate_bytes *out,
+                          struct idgate_error **err_out);
 
 // The version of the ABI of the library that is linked; compare it with IDGATE_ABI_VERSION.
 uint32_t idgate_abi_version(void);
@@ -385,7 +482,7 @@ idgate_status idgate_verification_free(struct idgate_verification *verification)
 // A verifier that makes unsigned requests by value. Answers go to
 // `{base_url}/v1/oid4vp/response/{session id}`; `base_url` is an https origin, or http on
 // loopback. It trusts what `trust` holds now; `trust_version` is noted in sessions that it
-// decides.
+// decides. A session keeps the profile that it was made in, whichever verifier takes its answer.
 //
 // # Safety
 // The pointers are as the head of the header says.
@@ -396,8 +493,77 @@ idgate_status idgate_verifier_new_inline(const char *base_url,
                                          struct idgate_verifier **out,
                                          struct idgate_error **err_out);
 
+// A verifier that makes signed requests by reference and takes encrypted answers. Wallets fetch
+// `{base_url}/v1/oid4vp/request/{session id}`, which is idgate_session_request_object, and the
+// gateway's did:web, which is idgate_did_document.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_verifier_new_jar(const char *base_url,
+                                      size_t base_url_len,
+                                      const struct idgate_signer *signer,
+                                      const struct idgate_trust *trust,
+                                      uint64_t trust_version,
+                                      struct idgate_verifier **out,
+                                      struct idgate_error **err_out);
+
 // Frees a verifier. Verifications that began with it go on.
 idgate_status idgate_verifier_free(struct idgate_verifier *verifier);
+
+// The headers of one attempt to deliver `body`, as a JSON object of name and value. `id` is the
+// same for every attempt, `number` counts from 1. `previous_secret`, NULL when there is none, was
+// replaced a short time ago and signs `webhook-signature` as well.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_webhook_headers(const char *secret,
+                                     size_t secret_len,
+                                     const char *previous_secret,
+                                     size_t previous_secret_len,
+                                     const char *id,
+                                     size_t id_len,
+                                     uint32_t number,
+                                     const uint8_t *body,
+                                     size_t body_len,
+                                     uint64_t now_ms,
+                                     struct idgate_bytes *out,
+                                     struct idgate_error **err_out);
+
+// Verifies a notification by the values of `X-Timestamp` and `X-Signature`. IDGATE_REFUSED: it is
+// not to be believed.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_webhook_verify(const char *secret,
+                                    size_t secret_len,
+                                    const char *timestamp,
+                                    size_t timestamp_len,
+                                    const char *signature,
+                                    size_t signature_len,
+                                    const uint8_t *body,
+                                    size_t body_len,
+                                    uint64_t now_ms,
+                                    uint64_t tolerance_ms,
+                                    struct idgate_error **err_out);
+
+// Verifies a notification by the values of `webhook-id`, `webhook-timestamp` and
+// `webhook-signature` (Standard Webhooks). IDGATE_REFUSED: it is not to be believed.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_webhook_verify_standard(const char *secret,
+                                             size_t secret_len,
+                                             const char *id,
+                                             size_t id_len,
+                                             const char *timestamp,
+                                             size_t timestamp_len,
+                                             const char *signature,
+                                             size_t signature_len,
+                                             const uint8_t *body,
+                                             size_t body_len,
+                                             uint64_t now_ms,
+                                             uint64_t tolerance_ms,
+                                             struct idgate_error **err_out);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -3,7 +3,9 @@
 
 use core::fmt;
 
-use idgate_core::error::{ConfigError, CreateError, RequestError, ResponseError, VerifyError};
+use idgate_core::error::{
+    ConfigError, CreateError, RequestError, RequestObjectError, ResponseError, VerifyError,
+};
 use idgate_core::trust::TrustMaterialError;
 
 use crate::boundary::{boundary, put};
@@ -43,6 +45,10 @@ impl Failure {
         Self::new(IDGATE_CONFIG, "config", message)
     }
 
+    pub(crate) fn unavailable(message: impl fmt::Display) -> Self {
+        Self::new(IDGATE_UNAVAILABLE, "unavailable", message)
+    }
+
     pub(crate) fn nothing(message: impl fmt::Display) -> Self {
         Self::new(IDGATE_NOTHING, "nothing", message)
     }
@@ -76,7 +82,7 @@ impl From<CreateError> for Failure {
     fn from(error: CreateError) -> Self {
         match error {
             CreateError::Request(error) => error.into(),
-            other => Self::new(IDGATE_UNAVAILABLE, "unavailable", other),
+            other => Self::unavailable(other),
         }
     }
 }
@@ -84,7 +90,16 @@ impl From<CreateError> for Failure {
 impl From<ResponseError> for Failure {
     fn from(error: ResponseError) -> Self {
         match &error {
-            ResponseError::Entropy(_) => Self::new(IDGATE_UNAVAILABLE, "unavailable", error),
+            ResponseError::Entropy(_) => Self::unavailable(error),
+            _ => Self::new(IDGATE_BAD_RESPONSE, error.code().as_str(), error),
+        }
+    }
+}
+
+impl From<RequestObjectError> for Failure {
+    fn from(error: RequestObjectError) -> Self {
+        match &error {
+            RequestObjectError::Signer(_) => Self::unavailable(error),
             _ => Self::new(IDGATE_BAD_RESPONSE, error.code().as_str(), error),
         }
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::failure::{Failure, idgate_error};
 use crate::session::SessionHandle;
+use crate::signer::SignerHandle;
 use crate::trust::TrustHandle;
 use crate::verification::VerificationHandle;
 use crate::verifier::VerifierHandle;
@@ -18,6 +19,7 @@ compile_error!("a handle needs pointers of 64 bits: 32 for the slot, 32 for its 
 pub(crate) enum Object {
     Error(Arc<Failure>),
     Session(Arc<SessionHandle>),
+    Signer(Arc<SignerHandle>),
     Trust(Arc<TrustHandle>),
     Verification(Arc<VerificationHandle>),
     Verifier(Arc<VerifierHandle>),
@@ -54,6 +56,7 @@ macro_rules! named {
 
 named! {
     Session: SessionHandle => idgate_session;
+    Signer: SignerHandle => idgate_signer;
     Trust: TrustHandle => idgate_trust;
     Verification: VerificationHandle => idgate_verification;
     Verifier: VerifierHandle => idgate_verifier;

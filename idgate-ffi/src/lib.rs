@@ -15,11 +15,13 @@ mod handles;
 mod presentation;
 mod report;
 mod session;
+mod signer;
 mod status;
 mod trust;
 mod trust_entry;
 mod verification;
 mod verifier;
+mod webhook;
 
 pub use self::bytes::{idgate_bytes, idgate_bytes_free};
 pub use self::failure::{
@@ -28,9 +30,14 @@ pub use self::failure::{
 pub use self::presentation::idgate_verify_presentation;
 pub use self::session::{
     idgate_session, idgate_session_create, idgate_session_due, idgate_session_followed,
-    idgate_session_free, idgate_session_info, idgate_session_restore,
-    idgate_session_restore_result, idgate_session_result, idgate_session_result_snapshot,
-    idgate_session_snapshot, idgate_transition,
+    idgate_session_free, idgate_session_info, idgate_session_request_object,
+    idgate_session_restore, idgate_session_restore_result, idgate_session_result,
+    idgate_session_result_snapshot, idgate_session_snapshot, idgate_transition,
+};
+pub use self::signer::{
+    idgate_did_document, idgate_jwks, idgate_sign, idgate_signer, idgate_signer_free,
+    idgate_signer_new, idgate_signer_new_external, idgate_signer_public_key,
+    idgate_signing_key_generate,
 };
 pub use self::status::{IDGATE_ABI_VERSION, idgate_abi_version, idgate_status, idgate_version};
 pub use self::trust::{
@@ -41,4 +48,10 @@ pub use self::verification::{
     idgate_step, idgate_step_kind, idgate_verification, idgate_verification_begin,
     idgate_verification_free, idgate_verification_step, idgate_verification_supply,
 };
-pub use self::verifier::{idgate_verifier, idgate_verifier_free, idgate_verifier_new_inline};
+pub use self::verifier::{
+    idgate_verifier, idgate_verifier_free, idgate_verifier_new_inline, idgate_verifier_new_jar,
+};
+pub use self::webhook::{
+    IDGATE_WEBHOOK_TOLERANCE_MS, idgate_webhook_headers, idgate_webhook_verify,
+    idgate_webhook_verify_standard,
+};

@@ -54,6 +54,13 @@ impl idgate_transition {
             effects: give(effects.as_bytes()),
         }
     }
+
+    /// Nothing to commit.
+    const NONE: Self = Self {
+        from: 0,
+        session: ptr::null_mut(),
+        effects: idgate_bytes { ptr: ptr::null_mut(), len: 0 },
+    };
 }
 
 /// Makes a session from a CreateSessionRequest in JSON, the same that the gateway takes. `tenant`
@@ -219,6 +226,43 @@ pub unsafe extern "C" fn idgate_session_result(
         ];
         let json = Zeroizing::new(parts.concat());
         put(out, || Ok(give(json.as_bytes())))
+    })
+}
+
+/// The Request Object of a session in the jar profile, to be served as
+/// `application/oauth-authz-req+jwt`. A wallet may fetch it again while the session is CREATED or
+/// PENDING. `wallet_nonce`: what the wallet sent, NULL when it did not. The first fetch makes the
+/// session PENDING: when `transition_out` has a session, commit it before you answer; free it
+/// either way. IDGATE_BAD_RESPONSE: there is nothing to fetch.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code, clippy::too_many_arguments)]
+pub unsafe extern "C" fn idgate_session_request_object(
+    verifier: *const idgate_verifier,
+    session: *const idgate_session,
+    wallet_nonce: *const c_char,
+    wallet_nonce_len: usize,
+    now_ms: u64,
+    transition_out: *mut idgate_transition,
+    jwt_out: *mut idgate_bytes,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let verifier = &handles::find::<VerifierHandle>(verifier)?.0;
+        let session = handles::find::<SessionHandle>(session)?;
+        let given = !wallet_nonce.is_null();
+        // SAFETY: the caller's promise.
+        let nonce = unsafe { text(wallet_nonce, wallet_nonce_len, "wallet_nonce")? };
+        let nonce = given.then_some(nonce);
+        let now = UnixMillis(now_ms);
+        put(jwt_out, || {
+            let (next, jwt) = verifier.request_object(&session.0, nonce, now)?;
+            let next = next.map(idgate_transition::give).unwrap_or(idgate_transition::NONE);
+            put(transition_out, || Ok(next))?;
+            Ok(give(jwt.as_str().as_bytes()))
+        })
     })
 }
 

@@ -10,6 +10,7 @@ use crate::boundary::{boundary, put};
 use crate::bytes::text;
 use crate::failure::idgate_error;
 use crate::handles;
+use crate::signer::{SignerHandle, idgate_signer};
 use crate::status::idgate_status;
 use crate::trust::{TrustHandle, idgate_trust};
 
@@ -24,7 +25,7 @@ pub(crate) struct VerifierHandle(pub(crate) Arc<Verifier>);
 /// A verifier that makes unsigned requests by value. Answers go to
 /// `{base_url}/v1/oid4vp/response/{session id}`; `base_url` is an https origin, or http on
 /// loopback. It trusts what `trust` holds now; `trust_version` is noted in sessions that it
-/// decides.
+/// decides. A session keeps the profile that it was made in, whichever verifier takes its answer.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -44,6 +45,35 @@ pub unsafe extern "C" fn idgate_verifier_new_inline(
         let base_url = unsafe { text(base_url, base_url_len, "base_url")? };
         let trust = Arc::new(trust.snapshot(trust_version));
         let verifier = Verifier::builder(PROVIDER).inline(base_url).trust(trust).build()?;
+        put(out, || Ok(handles::make(VerifierHandle(Arc::new(verifier)))))
+    })
+}
+
+/// A verifier that makes signed requests by reference and takes encrypted answers. Wallets fetch
+/// `{base_url}/v1/oid4vp/request/{session id}`, which is idgate_session_request_object, and the
+/// gateway's did:web, which is idgate_did_document.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code, clippy::too_many_arguments)]
+pub unsafe extern "C" fn idgate_verifier_new_jar(
+    base_url: *const c_char,
+    base_url_len: usize,
+    signer: *const idgate_signer,
+    trust: *const idgate_trust,
+    trust_version: u64,
+    out: *mut *mut idgate_verifier,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let signer = handles::find::<SignerHandle>(signer)?;
+        let trust = handles::find::<TrustHandle>(trust)?;
+        // SAFETY: the caller's promise.
+        let base_url = unsafe { text(base_url, base_url_len, "base_url")? };
+        let trust = Arc::new(trust.snapshot(trust_version));
+        let builder = Verifier::builder(PROVIDER).jar(base_url, Arc::clone(&signer.signer));
+        let verifier = builder.trust(trust).build()?;
         put(out, || Ok(handles::make(VerifierHandle(Arc::new(verifier)))))
     })
 }

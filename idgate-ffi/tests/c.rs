@@ -49,6 +49,11 @@ fn an_sd_jwt_and_an_mdoc_are_verified_and_forgeries_refused() {
 }
 
 #[test]
+fn signed_requests_encrypted_answers_and_webhooks() {
+    run_under_address_sanitizer("jar");
+}
+
+#[test]
 fn misuse_is_a_code_never_a_crash_or_a_leak() {
     run_under_address_sanitizer("misuse");
 }
@@ -90,7 +95,7 @@ fn valgrind_finds_nothing() {
         eprintln!("skipped: set IDGATE_LONG=1 (tests/run.sh --long)");
         return;
     }
-    for name in ["smoke", "misuse", "threads"] {
+    for name in ["smoke", "jar", "misuse", "threads"] {
         let program = compile(name, &[]);
         let material = material::write(&format!("valgrind-{name}"));
         let check = ["--error-exitcode=9", "--leak-check=full", "--quiet"];

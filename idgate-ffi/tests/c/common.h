@@ -37,7 +37,7 @@ struct file {
     size_t len;
 };
 
-static void show(idgate_error *err) {
+static inline void show(idgate_error *err) {
     idgate_bytes text;
     if (idgate_error_message(err, &text) == IDGATE_OK) {
         fprintf(stderr, "  %.*s\n", (int)text.len, (const char *)text.ptr);
@@ -45,7 +45,7 @@ static void show(idgate_error *err) {
     }
 }
 
-static struct file load(const char *root, const char *name) {
+static inline struct file load(const char *root, const char *name) {
     char path[4096];
     CHECK(snprintf(path, sizeof path, "%s/%s", root, name) < (int)sizeof path);
     FILE *in = fopen(path, "rb");
@@ -62,7 +62,7 @@ static struct file load(const char *root, const char *name) {
     return file;
 }
 
-static int has(idgate_bytes bytes, const char *part) {
+static inline int has(idgate_bytes bytes, const char *part) {
     size_t len = strlen(part);
     for (size_t at = 0; at + len <= bytes.len; at++) {
         if (memcmp(bytes.ptr + at, part, len) == 0) return 1;
@@ -70,29 +70,37 @@ static int has(idgate_bytes bytes, const char *part) {
     return 0;
 }
 
-static void transition_free(idgate_transition transition) {
+static inline void transition_free(idgate_transition transition) {
     CHECK(idgate_session_free(transition.session) == IDGATE_OK);
     CHECK(idgate_bytes_free(transition.effects) == IDGATE_OK);
 }
 
-/* A verifier that trusts the issuer of a case, and nobody else. */
-static idgate_verifier *verifier_for(const char *root, const char *name, const char *issuer,
-                                     int32_t kind, const char *material) {
+static const char *const BASE_URL = "https://gateway.example";
+
+/* Adds an issuer with the material in a file of a case. */
+static inline void trust_issuer(idgate_trust *trust, const char *root, const char *issuer, int32_t kind,
+                         const char *material) {
     idgate_error *err = NULL;
-    idgate_trust *trust = NULL;
-    idgate_verifier *verifier = NULL;
-    char dir[4096], entry[512];
-    const char *url = "https://gateway.example";
-    CHECK(snprintf(dir, sizeof dir, "%s/%s", root, name) < (int)sizeof dir);
+    char entry[512];
     int len = snprintf(entry, sizeof entry, "{\"issuer_id\":\"%s\"}", issuer);
-    struct file file = load(dir, material);
-    IS(IDGATE_OK, idgate_trust_new(&trust, &err));
+    struct file file = load(root, material);
     IS(IDGATE_OK, idgate_trust_add_entry(trust, entry, (size_t)len, &err));
     IS(IDGATE_OK, idgate_trust_add(trust, issuer, strlen(issuer), kind, file.ptr, file.len, NULL, 0,
                                    0, NOW, NULL, &err));
-    IS(IDGATE_OK, idgate_verifier_new_inline(url, strlen(url), trust, 1, &verifier, &err));
-    IS(IDGATE_OK, idgate_trust_free(trust));
     free(file.ptr);
+}
+
+/* A verifier that trusts the issuer of a case, and nobody else. */
+static inline idgate_verifier *verifier_for(const char *root, const char *issuer, int32_t kind,
+                                            const char *material) {
+    idgate_error *err = NULL;
+    idgate_trust *trust = NULL;
+    idgate_verifier *verifier = NULL;
+    IS(IDGATE_OK, idgate_trust_new(&trust, &err));
+    trust_issuer(trust, root, issuer, kind, material);
+    IS(IDGATE_OK,
+       idgate_verifier_new_inline(BASE_URL, strlen(BASE_URL), trust, 1, &verifier, &err));
+    IS(IDGATE_OK, idgate_trust_free(trust));
     return verifier;
 }
 
@@ -100,14 +108,14 @@ struct answer {
     struct file session, content_type, body;
 };
 
-static struct answer answer_of(const char *root, const char *name) {
+static inline struct answer answer_of(const char *root, const char *name) {
     char dir[4096];
     CHECK(snprintf(dir, sizeof dir, "%s/%s", root, name) < (int)sizeof dir);
     struct answer answer = {load(dir, "session"), load(dir, "content_type"), load(dir, "body")};
     return answer;
 }
 
-static void answer_free(struct answer answer) {
+static inline void answer_free(struct answer answer) {
     free(answer.session.ptr);
     free(answer.content_type.ptr);
     free(answer.body.ptr);

@@ -1,8 +1,6 @@
 /* Every mistake that a caller can make and a library can notice. */
 #include "common.h"
 
-static const char *URL = "https://gateway.example";
-
 static void text_of_error(void) {
     idgate_error *err = NULL;
     idgate_trust *trust = NULL;
@@ -29,7 +27,7 @@ static void handles(void) {
     idgate_transition made;
     IS(IDGATE_OK, idgate_trust_new(&trust, &err));
     /* NULL, another kind, invented, freed. */
-    IS(IDGATE_MISUSE, idgate_verifier_new_inline(URL, strlen(URL), NULL, 1, &verifier, &err));
+    IS(IDGATE_MISUSE, idgate_verifier_new_inline(BASE_URL, strlen(BASE_URL), NULL, 1, &verifier, &err));
     IS(IDGATE_MISUSE,
        idgate_session_create((idgate_verifier *)trust, "{}", 2, "t", 1, true, NOW, &made, &err));
     IS(IDGATE_MISUSE, idgate_verifier_free((idgate_verifier *)trust));
@@ -40,7 +38,7 @@ static void handles(void) {
     }
     int own = 0;
     IS(IDGATE_MISUSE, idgate_session_free((idgate_session *)&own));
-    IS(IDGATE_OK, idgate_verifier_new_inline(URL, strlen(URL), trust, 1, &verifier, &err));
+    IS(IDGATE_OK, idgate_verifier_new_inline(BASE_URL, strlen(BASE_URL), trust, 1, &verifier, &err));
     IS(IDGATE_OK, idgate_trust_free(trust));
     IS(IDGATE_MISUSE, idgate_trust_free(trust));
     IS(IDGATE_MISUSE, idgate_trust_add_entry(trust, "{}", 2, &err));
@@ -79,8 +77,8 @@ static void inputs(void) {
     IS(IDGATE_MISUSE,
        idgate_trust_add(trust, "i", 1, IDGATE_ROOT, latin1, 1, NULL, 0, 4, NOW, NULL, &err));
     IS(IDGATE_CONFIG, idgate_verifier_new_inline("http://shop.example", 19, trust, 1, &verifier, &err));
-    IS(IDGATE_MISUSE, idgate_verifier_new_inline(URL, strlen(URL), trust, 1, NULL, &err));
-    IS(IDGATE_OK, idgate_verifier_new_inline(URL, strlen(URL), trust, 1, &verifier, &err));
+    IS(IDGATE_MISUSE, idgate_verifier_new_inline(BASE_URL, strlen(BASE_URL), trust, 1, NULL, &err));
+    IS(IDGATE_OK, idgate_verifier_new_inline(BASE_URL, strlen(BASE_URL), trust, 1, &verifier, &err));
     IS(IDGATE_BAD_REQUEST,
        idgate_session_create(verifier, "{", 1, "t", 1, true, NOW, &made, &err));
     IS(IDGATE_CONFIG, idgate_session_restore(latin1, 1, &session, &err));
@@ -112,7 +110,7 @@ static void a_verification_is_decided_once(const char *root) {
     idgate_verification *verification = NULL;
     idgate_step step;
     idgate_verifier *verifier =
-        verifier_for(root, "sd_jwt", "https://issuer.example", IDGATE_JWK, "key.json");
+        verifier_for(root, "https://issuer.example", IDGATE_JWK, "sd_jwt/key.json");
     struct answer answer = answer_of(root, "sd_jwt");
     IS(IDGATE_OK, idgate_session_restore(answer.session.ptr, answer.session.len, &session, &err));
     IS(IDGATE_BAD_RESPONSE, idgate_verification_begin(verifier, session, NULL, 0, NULL, 0, NOW,

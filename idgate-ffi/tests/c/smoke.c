@@ -125,9 +125,9 @@ int main(int argc, char **argv) {
     CHECK(idgate_abi_version() == IDGATE_ABI_VERSION);
     CHECK(strlen(idgate_version()) > 0);
     idgate_verifier *sd_jwt =
-        verifier_for(argv[1], "sd_jwt", "https://issuer.example", IDGATE_JWK, "key.json");
+        verifier_for(argv[1], "https://issuer.example", IDGATE_JWK, "sd_jwt/key.json");
     idgate_verifier *mdoc =
-        verifier_for(argv[1], "mdoc", "https://iaca.example", IDGATE_ROOT, "root.der");
+        verifier_for(argv[1], "https://iaca.example", IDGATE_ROOT, "mdoc/root.der");
     struct answer answer = answer_of(argv[1], "sd_jwt");
     verified_and_refused(sd_jwt, answer, "\"given_name\":\"Erika\"");
     answer_free(answer);

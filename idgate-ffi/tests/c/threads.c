@@ -63,7 +63,7 @@ static void together(void *(*work)(void *)) {
 int main(int argc, char **argv) {
     idgate_error *err = NULL;
     CHECK(argc == 2);
-    verifier = verifier_for(argv[1], "sd_jwt", "https://issuer.example", IDGATE_JWK, "key.json");
+    verifier = verifier_for(argv[1], "https://issuer.example", IDGATE_JWK, "sd_jwt/key.json");
     answer = answer_of(argv[1], "sd_jwt");
     IS(IDGATE_OK, idgate_session_restore(answer.session.ptr, answer.session.len, &session, &err));
     together(verify);

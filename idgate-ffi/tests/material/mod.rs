@@ -4,21 +4,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use idgate_core::crypto::Jwk;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::{Es256Key, Jwk};
+use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::request::SoftwareSigner;
 use idgate_core::trust::roots_from_file;
 use idgate_core::{
     PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::keys::Curve;
+use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::samples::{self, ISSUER, MDL_ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
 use idgate_testkit::time::{SAMPLE_NOW_MS, numeric_date};
-use idgate_testkit::wallet::Wallet;
+use idgate_testkit::wallet::{Transcript, Wallet};
 use serde_json::{Value, json};
 
+const BASE_URL: &str = "https://gateway.example";
 const STATUS_URI: &str = "https://status.example/1";
 
 /// Writes every case below a folder of that name, and gives the folder.
@@ -27,7 +31,50 @@ pub(crate) fn write(name: &str) -> PathBuf {
     sd_jwt(&root.join("sd_jwt"), false);
     sd_jwt(&root.join("status"), true);
     mdoc(&root.join("mdoc"));
+    jar(&root.join("jar"));
     root
+}
+
+/// A stored session in the jar profile, and an encrypted answer with both formats, the mdoc proved
+/// with a MAC.
+fn jar(dir: &Path) {
+    let now = UnixMillis(SAMPLE_NOW_MS);
+    let (issuer, holder) = (samples::issuer_key(Curve::P256), samples::holder_key(Curve::P256));
+    let mdl = samples::issue_mdl(SAMPLE_NOW_MS);
+    let credential = samples::identity(&holder, SAMPLE_NOW_MS).issue(&issuer);
+    let wallet = Wallet::new(holder).with(credential).with_mdoc(mdl.document);
+    let mut pid = TrustEntry::new(IssuerId::new(ISSUER));
+    let jwk = Jwk::parse(issuer.public_jwk().to_string().as_bytes()).unwrap();
+    pid.keys.push(TrustedKey::new(jwk.key));
+    let mut dmv = TrustEntry::new(IssuerId::new(MDL_ISSUER));
+    dmv.roots = roots_from_file(&mdl.root.der).unwrap();
+    let trust = Arc::new(TrustSnapshot::new(1, [pid, dmv]));
+    let request = json!({ "credentials": [
+        { "id": "pid", "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"] },
+        { "id": "mdl", "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": ["family_name"] },
+    ]});
+    let body = request.to_string();
+    let asked = PresentationRequest::parse(body.as_bytes(), &trust, false).unwrap();
+    let key = Es256Key::from_scalar(&[7; 32]).unwrap();
+    let did = did_web(BASE_URL).unwrap();
+    let id = key_id(&PROVIDER, &did, key.public_key());
+    let document = did_document_json(&did, &[PublishedKey::new(&*id, *key.public_key())]);
+    let signer = Arc::new(SoftwareSigner::new(key, id));
+    let verifier = Verifier::builder(PROVIDER).jar(BASE_URL, signer).trust(trust).build().unwrap();
+    let tenant = TenantId::new("cli_1");
+    let session = verifier.create_session(asked, tenant, false, &mut Ones, now).unwrap().session;
+    let link = JarLink::parse(&session.invitation().qr_code_url).unwrap();
+    let (_, jwt) = verifier.request_object(&session, None, now).unwrap();
+    let document = serde_json::from_str(&document).unwrap();
+    let asked = JarRequest::verify(&link, jwt.as_str(), &document, SAMPLE_NOW_MS).unwrap();
+    let answer = wallet.answer_jar(&asked, Transcript::Iso180137, true, SAMPLE_NOW_MS).unwrap();
+    let form = answer.form_body();
+    write_file(dir, "key.json", issuer.public_jwk().to_string().as_bytes());
+    write_file(dir, "root.der", &mdl.root.der);
+    write_file(dir, "request.json", body.as_bytes());
+    write_file(dir, "session", &session.to_snapshot());
+    write_file(dir, "content_type", form.content_type.as_bytes());
+    write_file(dir, "body", &form.bytes);
 }
 
 fn sd_jwt(dir: &Path, with_status: bool) {
@@ -69,7 +116,7 @@ fn session(dir: &Path, entry: TrustEntry, request: &Value, wallet: &Wallet) {
     let trust = Arc::new(TrustSnapshot::new(1, [entry]));
     let body = request.to_string();
     let asked = PresentationRequest::parse(body.as_bytes(), &trust, false).unwrap();
-    let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
+    let builder = Verifier::builder(PROVIDER).inline(BASE_URL);
     let verifier = builder.trust(trust).build().unwrap();
     let tenant = TenantId::new("cli_1");
     let session = verifier.create_session(asked, tenant, false, &mut Ones, now).unwrap().session;
