@@ -12,9 +12,11 @@ use clap::{Arg, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Pars
 use crate::admin::admin_token::{self, AdminTokenCommand};
 use crate::admin::audit::{self, AuditCommand};
 use crate::admin::client::{self, ClientCommand};
+use crate::admin::dead_letters::{self, DeadLettersCommand};
 use crate::admin::keys::{self, KeysCommand};
 use crate::admin::trust::{self, TrustCommand};
 use crate::admin::verify::{self, VerifyOptions};
+use crate::admin::webhook_host::{self, WebhookHostCommand};
 use crate::admin::{Failure, Output, settings};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{
@@ -67,6 +69,12 @@ enum Command {
     /// Verify and export the audit log
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Review the hosts of webhooks
+    #[command(subcommand)]
+    WebhookHost(WebhookHostCommand),
+    /// Look at webhooks that were given up, and retry them
+    #[command(subcommand)]
+    DeadLetters(DeadLettersCommand),
     /// Look at the settings
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -197,6 +205,14 @@ fn run_command(
             let file = config::audit_checkpoint_file(&settings)?;
             audit::run(command, &mut store, file.as_deref(), now)
         }
+        Command::WebhookHost(command) => {
+            let mut store = open_directory(&settings, command.creates())?;
+            webhook_host::run(&command, &mut store, now)
+        }
+        Command::DeadLetters(command) => {
+            let mut store = open_directory(&settings, false)?;
+            dead_letters::run(&command, &mut store, now)
+        }
         Command::Config(ConfigCommand::Check) => {
             Ok(settings::check(&settings, &Config::new(&settings)?))
         }
@@ -279,6 +295,11 @@ mod tests {
             "idgate trust add i --country GER",
             "idgate trust add i --revocation maybe",
             "idgate trust add i --certificate iaca.pem",
+            "idgate webhook-host",
+            "idgate webhook-host approve",
+            "idgate webhook-host reject shop.example",
+            "idgate dead-letters",
+            "idgate dead-letters retry",
             "idgate config",
         ] {
             let error = parse(words(line)).err().unwrap_or_else(|| panic!("{line}"));

@@ -13,25 +13,27 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::admin::Failure;
-use crate::app::{App, AppError};
+use crate::app::{App, AppError, WebhookRules};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::http::{Gateway, HttpLimits, Tls, listener};
+use crate::http::{Gateway, HttpLimits, listener};
 use crate::log;
 use crate::store::{Store, StoreError};
 use crate::work::checkpoints::Checkpoints;
+use crate::work::delivery::Delivery;
 use crate::work::egress::Egress;
 use crate::work::fetch::Fetcher;
 use crate::work::sweeper::Sweeper;
 
 /// For work that has begun when everything else has stopped: a sweep, a large answer.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// For webhooks under way: one takes 15 s at most, and its commit.
+const LAST_EXCHANGES: Duration = Duration::from_secs(17);
 
 /// A gateway that serves. Dropping it stops it as well, without waiting for the end.
 pub struct RunningGateway {
     base_url: String,
     local_addr: SocketAddr,
-    tls: Option<Arc<Tls>>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
@@ -45,16 +47,6 @@ impl RunningGateway {
     /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
-    }
-
-    /// Reads certificate and key again, where the listener speaks TLS. What cannot be used is logged
-    /// and changes nothing.
-    pub fn reload(&self) {
-        match self.tls.as_ref().map(|tls| tls.reload()) {
-            Some(Ok(())) => tracing::info!("SIGHUP: certificate and key were read again"),
-            Some(Err(error)) => tracing::error!(error, "SIGHUP: the old certificate stays in use"),
-            None => tracing::info!("SIGHUP: without TLS in-process there is nothing to reload"),
-        }
     }
 
     /// Takes no more connections, lets requests under way finish (25 s at most), and stops.
@@ -92,19 +84,24 @@ pub async fn start_with_limits(
     sweeper.purge().await.map_err(explain_store)?;
     let file = config.audit_checkpoint_file.as_deref();
     let checkpoints = Checkpoints::new(store.clone(), clock.clone(), file)?;
-    let tls = config.tls.as_ref().map(Tls::load).transpose()?.map(Arc::new);
     let listener = bind(config.listen).await?;
     let local_addr = listener.local_addr().map_err(|error| error.to_string())?;
     let base_url = config.base_url_at(local_addr);
     let egress = Egress::new(config.fetch_allow_cidrs.clone(), config.extra_ca_file.as_deref())?;
-    let fetcher = Arc::new(Fetcher::new(egress.avoiding(local_addr)));
-    let app = Arc::new(App::new(store, clock, PROVIDER, &*base_url, fetcher));
+    let egress = egress.avoiding(local_addr);
+    let to_webhooks = Arc::new(egress.sibling(config.webhook_allow_cidrs.clone()));
+    let allow_http = config.webhook_allow_http;
+    let delivery =
+        Delivery::new(store.clone(), clock.clone(), PROVIDER, to_webhooks.clone(), allow_http);
+    let fetcher = Arc::new(Fetcher::new(egress));
+    let app = App::new(store, clock, PROVIDER, &*base_url, fetcher)
+        .with_webhooks(WebhookRules { allow_http, egress: Some(to_webhooks) });
+    let app = Arc::new(app);
     app.verifier().map_err(explain)?;
-    let gateway = Gateway::new(app, limits, config.trusted_proxies.clone()).with_tls(tls.clone());
-    let gateway = Arc::new(gateway);
+    let gateway = Arc::new(Gateway::new(app, limits, config.trusted_proxies.clone()));
     let (stop, stopped) = watch::channel(false);
-    let task = tokio::spawn(run_parts(gateway, listener, sweeper, checkpoints, stopped));
-    Ok(RunningGateway { base_url, local_addr, tls, stop, task })
+    let task = tokio::spawn(run_parts(gateway, listener, sweeper, checkpoints, delivery, stopped));
+    Ok(RunningGateway { base_url, local_addr, stop, task })
 }
 
 /// Runs the gateway of `idgate serve` until a signal ends it. `open_store` is called once logging
@@ -154,7 +151,8 @@ async fn serve_until_signal(
         tokio::select! {
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
-            _ = hang_up.recv() => running.reload(),
+            // A terminal that closes, or a manager that asks for what this version does not have.
+            _ = hang_up.recv() => tracing::info!("SIGHUP is ignored: there is nothing to reload"),
         }
     }
     tracing::info!("stopping");
@@ -183,12 +181,16 @@ async fn run_parts(
     listener: TcpListener,
     sweeper: Sweeper,
     checkpoints: Checkpoints,
+    delivery: Delivery,
     stopped: watch::Receiver<bool>,
 ) {
     let (stop_sweeper, sweeper_stopped) = watch::channel(false);
     let signing = tokio::spawn(checkpoints.run(sweeper_stopped.clone()));
     let sweeping = tokio::spawn(sweeper.run(sweeper_stopped));
+    // Begins nothing more once the drain begins, so that it ends before the drain does.
+    let delivering = tokio::spawn(delivery.run(stopped.clone()));
     listener::serve(gateway, listener, stopped).await;
+    let _ = tokio::time::timeout(LAST_EXCHANGES, delivering).await;
     drop(stop_sweeper);
     // A store that does not answer any more must not keep the process.
     let _ = tokio::time::timeout(LAST_WORDS, async { tokio::join!(sweeping, signing) }).await;

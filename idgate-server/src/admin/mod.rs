@@ -3,10 +3,12 @@
 pub mod admin_token;
 pub mod audit;
 pub mod client;
+pub mod dead_letters;
 pub mod keys;
 pub mod settings;
 pub mod trust;
 pub mod verify;
+pub mod webhook_host;
 
 use std::fmt;
 use std::io::{self, Write as _};

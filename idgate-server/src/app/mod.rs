@@ -7,8 +7,8 @@ mod audit;
 pub(crate) mod memory_store;
 mod sessions;
 mod status;
-mod stream;
 mod wallet;
+mod webhooks;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -19,8 +19,7 @@ use idgate_core::time::UnixMillis;
 
 pub use self::api_keys::ApiKeySecret;
 pub use self::sessions::{CreatedSession, SessionView};
-use self::stream::Streams;
-pub use self::stream::{StatusStream, StreamEnd};
+pub use self::webhooks::WebhookRules;
 use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
 use crate::clock::Clock;
@@ -37,7 +36,7 @@ pub struct App {
     fetcher: Arc<Fetcher>,
     /// Made for the trust snapshot in force; remade when the store has another.
     verifier: RwLock<Option<Arc<Verifier>>>,
-    streams: Arc<Streams>,
+    webhook_rules: WebhookRules,
 }
 
 /// Why a use case gave no answer.
@@ -72,8 +71,22 @@ impl App {
         fetcher: Arc<Fetcher>,
     ) -> Self {
         let verifier = RwLock::new(None);
-        let (base_url, streams) = (base_url.into(), Arc::default());
-        Self { store, clock, provider, base_url, fetcher, verifier, streams }
+        Self {
+            store,
+            clock,
+            provider,
+            base_url: base_url.into(),
+            fetcher,
+            verifier,
+            webhook_rules: WebhookRules::default(),
+        }
+    }
+
+    /// With what the operator allows webhooks.
+    #[must_use]
+    pub fn with_webhooks(mut self, rules: WebhookRules) -> Self {
+        self.webhook_rules = rules;
+        self
     }
 
     /// What the gateway keeps.

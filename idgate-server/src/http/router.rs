@@ -6,7 +6,7 @@ use idgate_core::ids::SessionId;
 use super::error::HttpError;
 use super::exchange::Call;
 use super::json::Body;
-use super::routes::{api_keys, audit, health, openapi, sessions, stream, wallet};
+use super::routes::{api_keys, audit, health, openapi, sessions, wallet, webhooks};
 
 /// Where a path leads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -14,12 +14,14 @@ enum Route {
     Sessions,
     Session,
     Open,
-    Stream,
     WalletResponse,
     ApiKeys,
     ApiKey,
     ApiKeyRotate,
     AuditLog,
+    WebhookEndpoint,
+    WebhookFailures,
+    WebhookRetry,
     Healthz,
     Readyz,
     OpenApiJson,
@@ -30,12 +32,14 @@ const ROUTES: &[Route] = &[
     Route::Sessions,
     Route::Session,
     Route::Open,
-    Route::Stream,
     Route::WalletResponse,
     Route::ApiKeys,
     Route::ApiKey,
     Route::ApiKeyRotate,
     Route::AuditLog,
+    Route::WebhookEndpoint,
+    Route::WebhookFailures,
+    Route::WebhookRetry,
     Route::Healthz,
     Route::Readyz,
     Route::OpenApiJson,
@@ -48,12 +52,14 @@ impl Route {
             Self::Sessions => "/v1/sessions",
             Self::Session => "/v1/sessions/{id}",
             Self::Open => "/v1/sessions/{id}/open",
-            Self::Stream => "/v1/sessions/{id}/ws",
             Self::WalletResponse => "/v1/oid4vp/response/{id}",
             Self::ApiKeys => "/v1/api-keys",
             Self::ApiKey => "/v1/api-keys/{id}",
             Self::ApiKeyRotate => "/v1/api-keys/{id}/rotate",
             Self::AuditLog => "/v1/audit-log",
+            Self::WebhookEndpoint => "/v1/webhook-endpoint",
+            Self::WebhookFailures => "/v1/webhooks/failures",
+            Self::WebhookRetry => "/v1/webhooks/failures/{id}/retry",
             Self::Healthz => "/healthz",
             Self::Readyz => "/readyz",
             Self::OpenApiJson => "/api/openapi.json",
@@ -63,13 +69,16 @@ impl Route {
 
     const fn allow(self) -> &'static str {
         match self {
-            Self::Sessions | Self::WalletResponse | Self::ApiKeyRotate => "POST",
+            Self::Sessions | Self::WalletResponse | Self::ApiKeyRotate | Self::WebhookRetry => {
+                "POST"
+            }
+            Self::WebhookEndpoint => "GET, HEAD, PUT",
             Self::ApiKeys => "GET, HEAD, POST",
             Self::ApiKey => "DELETE",
             Self::Session => "GET, HEAD, DELETE",
-            Self::Stream => "GET",
             Self::Open
             | Self::AuditLog
+            | Self::WebhookFailures
             | Self::Healthz
             | Self::Readyz
             | Self::OpenApiJson
@@ -114,13 +123,16 @@ pub(crate) async fn dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError
         (Route::Session, &Method::DELETE) => sessions::delete(call, &id).await,
         (Route::Open, &Method::GET) => sessions::follow(call, &id).await,
         (Route::Open, &Method::HEAD) => sessions::peek(call, &id),
-        (Route::Stream, &Method::GET) => stream::open(call, &id),
         (Route::WalletResponse, &Method::POST) => wallet::respond(call, id).await,
         (Route::ApiKeys, &Method::GET | &Method::HEAD) => api_keys::list(call),
         (Route::ApiKeys, &Method::POST) => api_keys::create(call).await,
         (Route::ApiKey, &Method::DELETE) => api_keys::revoke(call, parameter).await,
         (Route::ApiKeyRotate, &Method::POST) => api_keys::rotate(call, parameter).await,
         (Route::AuditLog, &Method::GET | &Method::HEAD) => audit::list(call),
+        (Route::WebhookEndpoint, &Method::GET | &Method::HEAD) => webhooks::read(call),
+        (Route::WebhookEndpoint, &Method::PUT) => webhooks::put(call).await,
+        (Route::WebhookFailures, &Method::GET | &Method::HEAD) => webhooks::failures(call),
+        (Route::WebhookRetry, &Method::POST) => webhooks::retry(call, parameter).await,
         (Route::Healthz, &Method::GET | &Method::HEAD) => Ok(health::alive()),
         (Route::Readyz, &Method::GET | &Method::HEAD) => Ok(health::ready(call.gateway).await),
         (Route::OpenApiJson, &Method::GET | &Method::HEAD) => Ok(openapi::json()),
@@ -163,10 +175,7 @@ mod tests {
         "GET /v1/admin/metrics",
         "GET /v1/oid4vp/request/{}",
         "POST /v1/oid4vp/request/{}",
-        "GET /v1/webhook-endpoint",
-        "PUT /v1/webhook-endpoint",
-        "GET /v1/webhooks/failures",
-        "POST /v1/webhooks/failures/{}/retry",
+        "GET /v1/sessions/{}/ws",
     ];
 
     /// Each path with a method, whatever its parameters are called. HEAD goes with GET.

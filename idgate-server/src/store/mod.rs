@@ -7,16 +7,18 @@ mod audit;
 mod claims;
 mod cursor;
 mod directory;
-mod events;
 mod gateway_keys;
 mod keys;
 mod operator;
+mod outbox;
 mod readers;
 mod schema;
 mod sessions;
 mod sqlite;
 mod trust;
 mod uses;
+mod webhook_endpoints;
+mod webhook_hosts;
 mod writer;
 
 use std::fmt;
@@ -35,14 +37,18 @@ pub use self::audit::{
     AuditPage, AuditReport, AuditStore, ExportError, ListedEntry, UnwrittenCheckpoint,
 };
 pub use self::directory::exposed;
-pub use self::events::{Changes, EventPage, EventStore, StatusEvent, Watch};
 pub use self::gateway_keys::{GatewayKeyRecord, GatewayKeyStore};
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::operator::OperatorStore;
+pub use self::outbox::{
+    DeadLetter, DeadLetterPage, Lane, Leased, OutboxStore, Replay, Target, Verdict, Wanted,
+};
 pub use self::sqlite::{SqliteStore, StoreOptions};
 pub use self::trust::{
     NewList, TrustCertificate, TrustChange, TrustCrl, TrustKey, TrustList, TrustRecord,
 };
+pub use self::webhook_endpoints::{EndpointRecord, EndpointStore, EndpointWish};
+pub use self::webhook_hosts::{HostRecord, HostStatus, Review};
 use crate::seal::Unsealable;
 
 /// The answer of a write: it resolves after the commit, never before.
@@ -119,7 +125,14 @@ impl From<StoreError> for PageError {
 
 /// The use cases of a running gateway.
 pub trait Store:
-    AdminTokenStore + ApiKeyStore + AuditStore + EventStore + GatewayKeyStore + Send + Sync
+    AdminTokenStore
+    + ApiKeyStore
+    + AuditStore
+    + EndpointStore
+    + GatewayKeyStore
+    + OutboxStore
+    + Send
+    + Sync
 {
     /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
     /// counts at once. `digest` is the SHA-256 of the key.

@@ -21,6 +21,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 3, sql: include_str!("migrations/0003_gateway_keys.sql") },
     Migration { number: 4, sql: include_str!("migrations/0004_audit.sql") },
     Migration { number: 5, sql: include_str!("migrations/0005_admin_tokens.sql") },
+    Migration { number: 6, sql: include_str!("migrations/0006_webhooks.sql") },
 ];
 
 const PRAGMAS: &str = "

@@ -6,6 +6,7 @@ use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde_json::json;
 
+use super::outbox::{self, Notice};
 use super::writer::Batch;
 use super::{Caller, Committed, StoreError, claims, millis};
 use crate::audit::AuditEvent;
@@ -21,6 +22,8 @@ pub(super) struct Prepared {
     record: Vec<u8>,
     processing_us: Option<u64>,
     result: Option<(UnixMillis, Vec<u8>)>,
+    /// When it settles.
+    notice: Option<Notice>,
 }
 
 impl Prepared {
@@ -38,7 +41,8 @@ impl Prepared {
         };
         let record = sealer.seal(TABLE, &id, &session.to_snapshot())?;
         let (from, effects) = (transition.from.0, transition.effects);
-        Ok(Self { session, from, effects, record, processing_us, result })
+        let notice = Notice::of(&session);
+        Ok(Self { session, from, effects, record, processing_us, result, notice })
     }
 
     pub(super) fn insert(&self, batch: &mut Batch<'_>) -> Result<(), StoreError> {
@@ -109,6 +113,9 @@ impl Prepared {
         self.insert_events(batch.main)?;
         if let Some(event) = AuditEvent::settled(session) {
             batch.audit(session.tenant().as_str(), event)?;
+        }
+        if let Some(notice) = &self.notice {
+            notice.insert(batch.main)?;
         }
         // Last, because this file has no savepoint: nothing of the job can fail after it.
         if let Some((redact_at, sealed)) = &self.result {
@@ -181,7 +188,7 @@ pub(super) fn due(
     rows.iter().map(|found| open(sealer, found)).collect()
 }
 
-/// Removes a caller's session with its events and its result.
+/// Removes a caller's session with its events, its result and its notification.
 pub(super) fn delete(
     batch: &mut Batch<'_>,
     caller: &Caller,
@@ -195,6 +202,7 @@ pub(super) fn delete(
     if removed == 0 {
         return Ok(false);
     }
+    outbox::remove_of_session(batch.main, id.as_str())?;
     batch.audit(caller.client_id.as_str(), AuditEvent::deleted(id.as_str(), now))?;
     batch.erase_session(id.as_str());
     Ok(true)

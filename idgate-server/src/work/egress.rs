@@ -1,6 +1,10 @@
 //! Outgoing HTTP: one parser, one resolution, every address checked, and the connection goes to a
 //! checked address and nowhere else. No proxies, no reuse of connections, no decompression.
 
+mod get;
+mod post;
+mod resolve;
+mod stream;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests;
@@ -9,22 +13,22 @@ use std::fmt;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use http_body_util::{BodyExt, Empty};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
-use hyper::header::{ACCEPT, CONTENT_ENCODING, HOST, LOCATION, USER_AGENT};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use url::{Host, Position, Url};
 
+pub use self::post::{Answer, Post};
+use self::resolve::{Resolve, SystemResolver};
+use self::stream::{Capped, Stream};
 use super::address::is_public;
 use super::tls;
 use crate::config::Cidr;
@@ -33,10 +37,6 @@ use crate::config::Cidr;
 const MAX_HEADERS: usize = 100;
 /// For the head of an answer.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
-/// A source that moved has moved once; a loop ends here.
-const MAX_REDIRECTS: usize = 3;
-/// For one address, so that a dead one leaves time for the next.
-const CONNECT_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// Why an exchange came to nothing. A fixed vocabulary: nothing of the remote's own words.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -53,7 +53,7 @@ pub enum EgressError {
     TlsFailed,
     /// The answer is not HTTP, is cut off, or its head is too large.
     Broken,
-    /// Another status than 200.
+    /// Another status than 200, where a body was asked for.
     Status(u16),
     /// A redirect to another host, from https to http, or one too many.
     RedirectRefused,
@@ -87,12 +87,18 @@ pub struct Egress {
     /// The gateway's own listener, which is never reached.
     own: Option<SocketAddr>,
     tls: TlsConnector,
+    resolver: Arc<dyn Resolve>,
 }
 
-/// What one exchange came to.
-enum Outcome {
-    Body(Bytes),
-    Redirect(Url),
+/// What a connection may cost.
+#[derive(Clone, Copy)]
+struct Costs {
+    /// For one address, so that a dead one leaves time for the next.
+    connect_timeout: Duration,
+    /// Bytes taken from the socket in all, TLS included.
+    received: u64,
+    /// What the kernel may hold of what we have not taken; `None`: what it likes.
+    receive_buffer: Option<u32>,
 }
 
 impl Egress {
@@ -102,7 +108,15 @@ impl Egress {
     /// # Errors
     /// The file cannot be used; the text says what to do.
     pub fn new(allowed: Vec<Cidr>, extra_ca_file: Option<&Path>) -> Result<Self, String> {
-        Ok(Self { allowed, own: None, tls: tls::connector(extra_ca_file)? })
+        let tls = tls::connector(extra_ca_file)?;
+        Ok(Self { allowed, own: None, tls, resolver: Arc::new(SystemResolver) })
+    }
+
+    /// Another way out, over the same TLS, to public addresses and those in `allowed`.
+    #[must_use]
+    pub fn sibling(&self, allowed: Vec<Cidr>) -> Self {
+        let (tls, resolver) = (self.tls.clone(), self.resolver.clone());
+        Self { allowed, own: self.own, tls, resolver }
     }
 
     /// With the gateway's own listener, to be refused whatever is allowed.
@@ -112,37 +126,40 @@ impl Egress {
         self
     }
 
-    /// Gets the body at `url`, of at most `limit` bytes. The caller sets the deadline.
-    ///
-    /// # Errors
-    /// There is none, or it may not be asked for.
-    pub async fn get(&self, url: &str, accept: &str, limit: usize) -> Result<Bytes, EgressError> {
-        let mut url = Url::parse(url).map_err(|_| EgressError::InvalidUrl)?;
-        for _ in 0..=MAX_REDIRECTS {
-            match self.exchange(&url, accept, limit).await? {
-                Outcome::Body(bytes) => return Ok(bytes),
-                Outcome::Redirect(next) => url = next,
-            }
-        }
-        Err(EgressError::RedirectRefused)
+    /// Whether `url` leads only to addresses in the ranges that are allowed besides public ones,
+    /// and not to the gateway itself.
+    pub async fn is_allowed_explicitly(&self, url: &Url) -> bool {
+        let addresses = self.resolve(url).await.and_then(|found| self.check(found));
+        addresses.is_ok_and(|all| all.iter().all(|address| self.is_in_allowed(address.ip())))
     }
 
-    async fn exchange(
+    /// A connection to one of `checked`, with TLS if the URL says so.
+    async fn open(
         &self,
         url: &Url,
-        accept: &str,
-        limit: usize,
-    ) -> Result<Outcome, EgressError> {
-        check_url(url)?;
-        let addresses = self.check(resolve(url).await?)?;
-        let stream = connect(&addresses).await?;
-        let request = request(url, accept)?;
+        checked: &[SocketAddr],
+        costs: Costs,
+    ) -> Result<Box<dyn Stream>, EgressError> {
+        let stream = Capped::new(connect(checked, costs).await?, costs.received);
         if url.scheme() == "http" {
-            return send(stream, request, |response| read(response, url, limit)).await;
+            return Ok(Box::new(stream));
         }
         let name = server_name(url)?;
         let stream = self.tls.connect(name, stream).await.map_err(|_| EgressError::TlsFailed)?;
-        send(stream, request, |response| read(response, url, limit)).await
+        Ok(Box::new(stream))
+    }
+
+    /// The one resolution of an exchange.
+    async fn resolve(&self, url: &Url) -> Result<Vec<SocketAddr>, EgressError> {
+        let port = url.port_or_known_default().ok_or(EgressError::InvalidUrl)?;
+        match url.host().ok_or(EgressError::InvalidUrl)? {
+            Host::Ipv4(address) => Ok(vec![(address, port).into()]),
+            Host::Ipv6(address) => Ok(vec![(address, port).into()]),
+            Host::Domain(name) => {
+                let found = self.resolver.resolve(name, port).await;
+                found.map_err(|_| EgressError::DnsFailed)
+            }
+        }
     }
 
     /// All of them or none: a mixed answer is what a rebinding attack looks like.
@@ -158,8 +175,11 @@ impl Egress {
 
     fn may_reach(&self, address: SocketAddr) -> bool {
         let ip = address.ip();
-        let allowed = || self.allowed.iter().any(|range| range.contains(ip));
-        (is_public(ip) || allowed()) && !self.is_own(address)
+        (is_public(ip) || self.is_in_allowed(ip)) && !self.is_own(address)
+    }
+
+    fn is_in_allowed(&self, ip: IpAddr) -> bool {
+        self.allowed.iter().any(|range| range.contains(ip))
     }
 
     fn is_own(&self, address: SocketAddr) -> bool {
@@ -182,28 +202,27 @@ fn check_url(url: &Url) -> Result<(), EgressError> {
     }
 }
 
-/// The one resolution of an exchange.
-async fn resolve(url: &Url) -> Result<Vec<SocketAddr>, EgressError> {
-    let port = url.port_or_known_default().ok_or(EgressError::InvalidUrl)?;
-    match url.host().ok_or(EgressError::InvalidUrl)? {
-        Host::Ipv4(address) => Ok(vec![(address, port).into()]),
-        Host::Ipv6(address) => Ok(vec![(address, port).into()]),
-        Host::Domain(name) => {
-            let found = tokio::net::lookup_host((name, port)).await;
-            Ok(found.map_err(|_| EgressError::DnsFailed)?.collect())
-        }
-    }
-}
-
 /// To the first of the checked addresses that answers.
-async fn connect(checked: &[SocketAddr]) -> Result<TcpStream, EgressError> {
+async fn connect(
+    checked: &[SocketAddr],
+    costs: Costs,
+) -> Result<tokio::net::TcpStream, EgressError> {
     for address in checked {
-        let connected = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await;
+        let Ok(socket) = socket_for(*address, costs.receive_buffer) else { continue };
+        let connected = tokio::time::timeout(costs.connect_timeout, socket.connect(*address)).await;
         if let Ok(Ok(stream)) = connected {
             return Ok(stream);
         }
     }
     Err(EgressError::ConnectFailed)
+}
+
+fn socket_for(address: SocketAddr, receive_buffer: Option<u32>) -> std::io::Result<TcpSocket> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    if let Some(size) = receive_buffer {
+        socket.set_recv_buffer_size(size)?;
+    }
+    Ok(socket)
 }
 
 fn server_name(url: &Url) -> Result<ServerName<'static>, EgressError> {
@@ -216,24 +235,21 @@ fn server_name(url: &Url) -> Result<ServerName<'static>, EgressError> {
     }
 }
 
-fn request(url: &Url, accept: &str) -> Result<Request<Empty<Bytes>>, EgressError> {
-    Request::get(&url[Position::BeforePath..Position::AfterQuery])
-        .header(HOST, &url[Position::BeforeHost..Position::AfterPort])
-        .header(ACCEPT, accept)
-        .header(USER_AGENT, "idgate")
-        .body(Empty::new())
-        .map_err(|_| EgressError::InvalidUrl)
+/// What stands in a request line and in `Host`.
+fn target_and_host(url: &Url) -> (&str, &str) {
+    let target = &url[Position::BeforePath..Position::AfterQuery];
+    (target, &url[Position::BeforeHost..Position::AfterPort])
 }
 
 /// One request over `stream`, and what `read` makes of the answer.
-async fn send<S, F>(
-    stream: S,
-    request: Request<Empty<Bytes>>,
+async fn send<B, T, F>(
+    stream: Box<dyn Stream>,
+    request: Request<B>,
     read: impl FnOnce(Response<Incoming>) -> F,
-) -> Result<Outcome, EgressError>
+) -> Result<T, EgressError>
 where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    F: Future<Output = Result<Outcome, EgressError>>,
+    B: Body<Data = bytes::Bytes, Error = std::convert::Infallible> + Send + 'static,
+    F: Future<Output = Result<T, EgressError>>,
 {
     let (mut sender, connection) = http1::Builder::new()
         .max_headers(MAX_HEADERS)
@@ -246,49 +262,4 @@ where
     driver.spawn(connection);
     let response = sender.send_request(request).await.map_err(|_| EgressError::Broken)?;
     read(response).await
-}
-
-async fn read(
-    response: Response<Incoming>,
-    url: &Url,
-    limit: usize,
-) -> Result<Outcome, EgressError> {
-    match response.status().as_u16() {
-        200 => {}
-        301 | 302 | 303 | 307 | 308 => return follow(&response, url).map(Outcome::Redirect),
-        status => return Err(EgressError::Status(status)),
-    }
-    let encodings = response.headers().get_all(CONTENT_ENCODING).iter();
-    if encodings.into_iter().any(|encoding| encoding != "identity") {
-        return Err(EgressError::Encoded);
-    }
-    collect(response.into_body(), limit).await.map(Outcome::Body)
-}
-
-/// Where a redirect leads: to the same host, and not away from TLS.
-fn follow(response: &Response<Incoming>, from: &Url) -> Result<Url, EgressError> {
-    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
-    let to = location.and_then(|location| from.join(location).ok());
-    let to = to.ok_or(EgressError::RedirectRefused)?;
-    let weaker = from.scheme() == "https" && to.scheme() != "https";
-    match to.host() == from.host() && !weaker {
-        true => Ok(to),
-        false => Err(EgressError::RedirectRefused),
-    }
-}
-
-async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, EgressError> {
-    if usize::try_from(body.size_hint().lower()).is_ok_and(|declared| declared > limit) {
-        return Err(EgressError::TooLarge);
-    }
-    let mut whole = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| EgressError::Broken)?;
-        let Ok(data) = frame.into_data() else { continue };
-        if whole.len().saturating_add(data.len()) > limit {
-            return Err(EgressError::TooLarge);
-        }
-        whole.extend_from_slice(&data);
-    }
-    Ok(whole.freeze())
 }

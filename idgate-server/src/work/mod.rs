@@ -3,6 +3,7 @@
 mod address;
 mod cache;
 pub mod checkpoints;
+pub mod delivery;
 pub mod egress;
 pub mod fetch;
 #[cfg(test)]
@@ -10,3 +11,4 @@ pub mod fetch;
 pub(crate) mod loopback;
 pub mod sweeper;
 mod tls;
+pub mod webhook_url;

@@ -22,7 +22,6 @@ mod audit;
 mod auth;
 #[cfg(test)]
 mod bad_requests;
-pub mod cases;
 #[cfg(test)]
 mod conditions;
 #[cfg(test)]
@@ -76,8 +75,6 @@ mod tamper_http;
 #[cfg(test)]
 mod tenant;
 #[cfg(test)]
-mod tls;
-#[cfg(test)]
 mod wallet_flow;
 #[cfg(test)]
-mod ws;
+mod webhooks;

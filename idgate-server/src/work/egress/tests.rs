@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use idgate_testkit::codec::from_base64url;
 use idgate_testkit::der::{self, oid, sequence, tlv, unsigned};
 use idgate_testkit::keys::{Curve, SigningKey};

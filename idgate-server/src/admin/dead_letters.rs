@@ -1,0 +1,84 @@
+//! `idgate dead-letters`: notifications that were given up.
+
+use std::fmt::Write as _;
+
+use clap::Subcommand;
+use idgate_core::time::UnixMillis;
+use serde_json::{Value, json};
+
+use super::{Failure, Output};
+use crate::store::OperatorStore;
+
+/// Commands on dead letters.
+#[derive(Debug, Subcommand)]
+pub enum DeadLettersCommand {
+    /// List them, newest first
+    List,
+    /// Ask for one more attempt
+    Retry {
+        /// Its id, as `list` shows it
+        id: String,
+    },
+}
+
+/// Carries out `command`.
+///
+/// # Errors
+/// Nothing was changed; the failure says why.
+pub fn run(
+    command: &DeadLettersCommand,
+    store: &mut OperatorStore,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    match command {
+        DeadLettersCommand::List => list(store),
+        DeadLettersCommand::Retry { id } => retry(store, id, now),
+    }
+}
+
+fn list(store: &OperatorStore) -> Result<Output, Failure> {
+    let mut rows = Vec::new();
+    let mut text = String::new();
+    for letter in store.dead_letters()? {
+        let why = letter.error_message.as_deref();
+        let _ = writeln!(
+            text,
+            "{}  {}  {}  {}  {} attempts  {}",
+            letter.id,
+            letter.failed_at,
+            letter.client_id,
+            letter.session_id,
+            letter.attempts,
+            why.unwrap_or_default()
+        );
+        rows.push(json!({
+            "id": letter.id,
+            "session_id": letter.session_id,
+            "client_id": letter.client_id,
+            "payload": serde_json::from_str::<Value>(&letter.payload).unwrap_or_default(),
+            "error_message": why,
+            "attempts": letter.attempts,
+            "failed_at": letter.failed_at.to_string(),
+        }));
+    }
+    Ok(Output::new(json!({ "dead_letters": rows }), text))
+}
+
+fn retry(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output, Failure> {
+    let Some(replay) = store.replay_dead_letter(id, now)? else {
+        return Err(Failure::NotFound(format!(
+            "there is no dead letter {id}; `idgate dead-letters list` shows them all"
+        )));
+    };
+    let json = json!({ "status": "REPLAYED", "id": id, "session_id": replay.session_id });
+    let mut output = Output::new(json, format!("{id} is tried once more\n"));
+    if !replay.is_sent {
+        output.text = format!("{id} stays as it is\n");
+        output.warnings.push(
+            "nothing is sent: the host is not approved, or the client is revoked; see \
+             `idgate webhook-host list`"
+                .into(),
+        );
+    }
+    Ok(output)
+}

@@ -1,0 +1,158 @@
+//! `idgate webhook-host`: which hosts may be notified.
+
+use std::fmt::Write as _;
+
+use clap::Subcommand;
+use idgate_core::time::UnixMillis;
+use serde_json::json;
+
+use super::{Failure, Output, check_name};
+use crate::store::{HostStatus, OperatorStore, Review};
+use crate::work::webhook_url::host_named;
+
+/// A reason that clients read as `host_review_note`.
+const MAX_NOTE_CHARS: usize = 500;
+
+/// Commands on the hosts of webhooks.
+#[derive(Debug, Subcommand)]
+pub enum WebhookHostCommand {
+    /// List hosts, reviewed or named by a client
+    List,
+    /// Let a host be notified, and send what waits for it
+    Approve {
+        /// The host, as `list` shows it; no port, no path
+        host: String,
+    },
+    /// Keep a host from being notified, and give up what waits for it
+    Reject {
+        /// The host, as `list` shows it; no port, no path
+        host: String,
+        /// Why; its clients read it
+        #[arg(long, value_name = "TEXT")]
+        note: String,
+    },
+}
+
+impl WebhookHostCommand {
+    /// Whether it may be the first on a data directory.
+    pub const fn creates(&self) -> bool {
+        !matches!(self, Self::List)
+    }
+}
+
+/// Carries out `command`.
+///
+/// # Errors
+/// Nothing was changed; the failure says why.
+pub fn run(
+    command: &WebhookHostCommand,
+    store: &mut OperatorStore,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    match command {
+        WebhookHostCommand::List => list(store),
+        WebhookHostCommand::Approve { host } => review(store, host, Review::Approve, now),
+        WebhookHostCommand::Reject { host, note } => {
+            check_name("--note", note, MAX_NOTE_CHARS)?;
+            review(store, host, Review::Reject(note), now)
+        }
+    }
+}
+
+fn list(store: &OperatorStore) -> Result<Output, Failure> {
+    let mut rows = Vec::new();
+    let mut text = String::new();
+    for host in store.webhook_hosts()? {
+        let note = host.note.as_deref();
+        let clients = host.clients.join(" ");
+        let _ = writeln!(
+            text,
+            "{}  {}  {clients}  {}",
+            host.host,
+            host.status,
+            note.unwrap_or_default()
+        );
+        rows.push(json!({
+            "host": host.host,
+            "host_status": host.status.as_str(),
+            "host_review_note": note,
+            "reviewed_at": host.reviewed_at.map(|at| at.to_string()),
+            "clients": host.clients,
+        }));
+    }
+    Ok(Output::new(json!({ "hosts": rows }), text))
+}
+
+fn review(
+    store: &mut OperatorStore,
+    host: &str,
+    review: Review<'_>,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    let host = host_named(host).ok_or_else(|| {
+        Failure::Usage("HOST must be a host name alone, as shop.example: no port, no path".into())
+    })?;
+    let given_up = store.review_webhook_host(&host, review, now)?;
+    let (status, note) = match review {
+        Review::Approve => (HostStatus::Approved, None),
+        Review::Reject(note) => (HostStatus::Rejected, Some(note)),
+    };
+    let mut text = format!("{host} is {status}\n");
+    if given_up > 0 {
+        let _ = writeln!(text, "{given_up} deliveries were given up");
+    }
+    let json = json!({
+        "host": host, "host_status": status.as_str(), "host_review_note": note,
+        "given_up": given_up,
+    });
+    Ok(Output::new(json, text))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
+
+    fn store() -> (tempfile::TempDir, OperatorStore) {
+        let dir = tempfile::tempdir().unwrap();
+        let store = OperatorStore::open(dir.path(), None).unwrap();
+        (dir, store)
+    }
+
+    #[test]
+    fn a_host_is_reviewed_under_its_one_name() {
+        let (_dir, mut store) = store();
+        let approve = WebhookHostCommand::Approve { host: "Bücher.Example.".into() };
+        let output = run(&approve, &mut store, NOW).unwrap();
+        assert_eq!(output.json["host"], "xn--bcher-kva.example");
+        let reject = WebhookHostCommand::Reject {
+            host: "xn--bcher-kva.example".into(),
+            note: "not a shop".into(),
+        };
+        run(&reject, &mut store, NOW).unwrap();
+        let listed = run(&WebhookHostCommand::List, &mut store, NOW).unwrap().json;
+        assert_eq!(listed["hosts"].as_array().unwrap().len(), 1);
+        assert_eq!(listed["hosts"][0]["host_status"], "REJECTED");
+        assert_eq!(listed["hosts"][0]["host_review_note"], "not a shop");
+        run(&approve, &mut store, NOW).unwrap();
+        let listed = run(&WebhookHostCommand::List, &mut store, NOW).unwrap().json;
+        assert_eq!(listed["hosts"][0]["host_status"], "APPROVED");
+        assert_eq!(listed["hosts"][0]["host_review_note"], serde_json::Value::Null);
+    }
+
+    #[test]
+    fn what_is_no_host_or_no_reason_is_a_mistake_of_usage() {
+        let (_dir, mut store) = store();
+        for host in ["", "https://shop.example", "shop.example:443", "shop.example/x"] {
+            let approve = WebhookHostCommand::Approve { host: host.into() };
+            assert_eq!(run(&approve, &mut store, NOW).unwrap_err().code(), 2, "{host}");
+        }
+        for note in ["", " ", "two\nlines", &"x".repeat(501)] {
+            let reject =
+                WebhookHostCommand::Reject { host: "shop.example".into(), note: note.into() };
+            assert_eq!(run(&reject, &mut store, NOW).unwrap_err().code(), 2, "{note:?}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What a tenant does with its webhook: set it, look at it, and at what could not be delivered.
+
+use std::sync::Arc;
+
+use idgate_core::codec::json::Tape;
+use idgate_core::error::{ErrorCode, RequestError};
+use idgate_core::webhook::SigningSecret;
+use url::Url;
+
+use super::{App, AppError};
+use crate::api_key::signing_secret;
+use crate::entropy::OsEntropy;
+use crate::store::{Caller, DeadLetterPage, EndpointRecord, EndpointWish, Replay};
+use crate::work::egress::Egress;
+use crate::work::webhook_url::WebhookUrl;
+
+/// What the operator allows besides https to public hosts.
+#[derive(Clone, Default)]
+pub struct WebhookRules {
+    /// Test-mode clients may have http endpoints.
+    pub allow_http: bool,
+    /// The way out, which knows the ranges that are allowed; `None`: there are none.
+    pub egress: Option<Arc<Egress>>,
+}
+
+impl App {
+    /// The endpoint of the caller.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn webhook_endpoint(&self, caller: &Caller) -> Result<EndpointRecord, AppError> {
+        self.store.webhook_endpoint(caller)?.ok_or(AppError::NotFound)
+    }
+
+    /// Puts an endpoint in force; what is stored, and the secret that signs from now on.
+    ///
+    /// # Errors
+    /// The body breaks a rule.
+    pub async fn put_webhook_endpoint(
+        &self,
+        caller: &Caller,
+        body: &[u8],
+    ) -> Result<(EndpointRecord, SigningSecret), AppError> {
+        let Wish { url, secret } = Wish::parse(body).map_err(AppError::Request)?;
+        self.check_webhook_url(caller, &url).await.map_err(|rule| invalid("url", rule))?;
+        let exhausted = |error| AppError::Fault(format!("{error}"));
+        let fresh = signing_secret(&mut OsEntropy).map_err(exhausted)?;
+        let fresh =
+            SigningSecret::new(&**fresh).map_err(|error| AppError::Fault(error.to_string()))?;
+        let (host, url) = (url.host().to_owned(), url.url().to_string());
+        let wish = EndpointWish { url, host, secret, fresh };
+        Ok(self.store.put_webhook_endpoint(caller, wish, self.now()).await?)
+    }
+
+    /// At most `limit` deliveries of the caller that were given up, newest first, from `cursor` on.
+    ///
+    /// # Errors
+    /// The cursor was not given for this list, or is too old.
+    pub fn webhook_failures(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<DeadLetterPage, AppError> {
+        Ok(self.store.dead_letters(caller, cursor, limit, self.now())?)
+    }
+
+    /// Asks for one more attempt.
+    ///
+    /// # Errors
+    /// The caller has no such failure.
+    pub async fn retry_webhook(&self, caller: &Caller, id: &str) -> Result<Replay, AppError> {
+        let replay = self.store.replay_dead_letter(caller, id, self.now()).await?;
+        replay.ok_or(AppError::NotFound)
+    }
+
+    /// Decisions 11: what is not https to a public host needs the operator's permission.
+    async fn check_webhook_url(
+        &self,
+        caller: &Caller,
+        url: &WebhookUrl,
+    ) -> Result<(), &'static str> {
+        let WebhookRules { allow_http, egress } = &self.webhook_rules;
+        if url.is_plain() && (caller.livemode || !allow_http) {
+            return Err("must begin with https://");
+        }
+        let own = Url::parse(&self.base_url).ok();
+        if url.is_own(own.as_ref()) {
+            return Err("must not lead to this gateway");
+        }
+        let Some(rule) = url.needs_allowance(own.as_ref()) else { return Ok(()) };
+        match egress {
+            Some(egress) if egress.is_allowed_explicitly(url.url()).await => Ok(()),
+            _ => Err(rule),
+        }
+    }
+}
+
+fn invalid(path: &'static str, rule: impl Into<String>) -> AppError {
+    let rule: String = rule.into();
+    AppError::Request(RequestError::new(ErrorCode::InvalidWebhookEndpoint, path, rule))
+}
+
+/// `PutWebhookEndpointRequest` (specification 2).
+#[derive(Debug)]
+struct Wish {
+    url: WebhookUrl,
+    secret: Option<SigningSecret>,
+}
+
+impl Wish {
+    fn parse(body: &[u8]) -> Result<Self, RequestError> {
+        let error = |code, path: &str, rule: &str| RequestError::new(code, path, rule.to_owned());
+        let wrong = |path: &str, rule: &str| error(ErrorCode::InvalidWebhookEndpoint, path, rule);
+        let mut tape = Tape::default();
+        let root = tape.parse(body);
+        let root = root.map_err(|why| error(ErrorCode::InvalidJson, "", &why.to_string()))?;
+        let root = tape.value(root);
+        let members = root.members();
+        let members =
+            members.ok_or_else(|| error(ErrorCode::InvalidRequest, "", "must be a JSON object"))?;
+        for (name, _) in members {
+            if !["url", "signing_secret"].iter().any(|known| name.is(known)) {
+                let path: String = name.unescape().chars().take(64).collect();
+                let rule = "is not a field of this request; remove it";
+                return Err(error(ErrorCode::UnknownField, &path, rule));
+            }
+        }
+        let url = root.get("url").ok_or_else(|| wrong("url", "is required"))?;
+        let url = url.as_str().ok_or_else(|| wrong("url", "must be a string"))?;
+        let url = WebhookUrl::parse(&url).map_err(|rule| wrong("url", rule))?;
+        let secret = root.get("signing_secret").map(|secret| {
+            let rule = "must be a string of 16 characters or more";
+            let text = secret.as_str().ok_or_else(|| wrong("signing_secret", rule))?;
+            SigningSecret::new(text).map_err(|_| wrong("signing_secret", rule))
+        });
+        Ok(Self { url, secret: secret.transpose()? })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn refused(body: &str) -> (ErrorCode, String) {
+        let error = Wish::parse(body.as_bytes()).unwrap_err();
+        (error.code, error.path)
+    }
+
+    #[test]
+    fn a_wish_has_a_url_and_perhaps_a_secret() {
+        let wish = Wish::parse(br#"{"url":"https://shop.example/hook"}"#).unwrap();
+        assert_eq!((wish.url.host(), wish.secret.is_none()), ("shop.example", true));
+        let body = r#"{"signing_secret":"16 characters ok","url":"https://shop.example/"}"#;
+        let wish = Wish::parse(body.as_bytes()).unwrap();
+        assert_eq!(wish.secret.unwrap().expose(), "16 characters ok");
+    }
+
+    #[test]
+    fn other_bodies_name_what_is_wrong_and_never_the_secret() {
+        let endpoint = ErrorCode::InvalidWebhookEndpoint;
+        for (body, code, path) in [
+            ("", ErrorCode::InvalidJson, ""),
+            (r#"{"url":"https://a.example/","url":"x"}"#, ErrorCode::InvalidJson, ""),
+            ("[]", ErrorCode::InvalidRequest, ""),
+            (r#"{"url":"https://a.example/","x":1}"#, ErrorCode::UnknownField, "x"),
+            ("{}", endpoint, "url"),
+            (r#"{"url":null}"#, endpoint, "url"),
+            (r#"{"url":7}"#, endpoint, "url"),
+            (r#"{"url":"shop.example"}"#, endpoint, "url"),
+            (
+                r#"{"url":"https://a.example/","signing_secret":"15 characters.."}"#,
+                endpoint,
+                "signing_secret",
+            ),
+            (r#"{"url":"https://a.example/","signing_secret":null}"#, endpoint, "signing_secret"),
+            (
+                r#"{"url":"https://a.example/","signing_secret":1234567890123456}"#,
+                endpoint,
+                "signing_secret",
+            ),
+        ] {
+            assert_eq!(refused(body), (code, path.to_owned()), "{body}");
+        }
+        let error = Wish::parse(br#"{"url":"https://a.example/","signing_secret":"sesame"}"#);
+        assert!(!error.unwrap_err().to_string().contains("sesame"));
+    }
+}

@@ -1,0 +1,98 @@
+//! The tenant's webhook endpoint, and what could not be delivered to it (specification 2, 4).
+
+use hyper::{Response, StatusCode};
+use zeroize::Zeroizing;
+
+use crate::app::AppError;
+use crate::http::auth::{ApiKeysManage, AuditRead};
+use crate::http::error::HttpError;
+use crate::http::exchange::Call;
+use crate::http::json::{self, Body, Object};
+use crate::http::{json_body, paging};
+use crate::store::{DeadLetter, EndpointRecord, HostStatus};
+
+/// `GET /v1/webhook-endpoint`
+pub(crate) fn read(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<ApiKeysManage>()?;
+    let endpoint = call.gateway.app.webhook_endpoint(authorized.caller());
+    let endpoint =
+        endpoint.map_err(|error| absent(error, "this client has no webhook endpoint"))?;
+    Ok(json::answer(StatusCode::OK, endpoint_json(&endpoint, None)))
+}
+
+/// `PUT /v1/webhook-endpoint`
+pub(crate) async fn put(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<ApiKeysManage>()?;
+    let app = &call.gateway.app;
+    let received = json_body::read(call).await?;
+    let put = app.put_webhook_endpoint(authorized.caller(), &received.bytes);
+    let (endpoint, secret) = put.await?;
+    let body = endpoint_json(&endpoint, Some(secret.expose()));
+    Ok(json::answer(StatusCode::OK, body))
+}
+
+/// `GET /v1/webhooks/failures`
+pub(crate) fn failures(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<AuditRead>()?;
+    let page = paging::page(call.head.uri.query())?;
+    let app = &call.gateway.app;
+    let page = app.webhook_failures(authorized.caller(), page.cursor.as_deref(), page.limit)?;
+    let body = Object::new()
+        .array("failures", page.letters.iter().map(failure_json))
+        .boolean("has_more", page.next_cursor.is_some())
+        .text_or_null("next_cursor", page.next_cursor.as_deref());
+    Ok(json::answer(StatusCode::OK, body.finish()))
+}
+
+/// `POST /v1/webhooks/failures/{failureId}/retry`: answers before the attempt.
+pub(crate) async fn retry(mut call: Call<'_>, id: &str) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<ApiKeysManage>()?;
+    let replay = call.gateway.app.retry_webhook(authorized.caller(), id).await;
+    let replay = replay.map_err(|error| absent(error, "there is no such failed delivery"))?;
+    let body = Object::new()
+        .text("status", "REPLAYED")
+        .text("id", &replay.id)
+        .text("session_id", &replay.session_id);
+    Ok(json::answer(StatusCode::OK, body.finish()))
+}
+
+/// More than everything in an endpoint but its secret: a URL of 2000 characters, a note of 500.
+const ENDPOINT_ROOM: usize = 24 * 1024;
+
+fn absent(error: AppError, message: &'static str) -> HttpError {
+    match error {
+        AppError::NotFound => HttpError::nothing_there(message),
+        other => other.into(),
+    }
+}
+
+/// `WebhookEndpoint`; with a secret, `WebhookEndpointSecret`.
+fn endpoint_json(endpoint: &EndpointRecord, secret: Option<&str>) -> Zeroizing<Vec<u8>> {
+    let note = endpoint.host_review_note.as_deref();
+    let note = note.filter(|_| endpoint.host_status == HostStatus::Rejected);
+    // Escaped, one byte becomes six at most; and an object with a secret must not grow.
+    let room = secret.map_or(0, |secret| secret.len().saturating_mul(6));
+    let object = Object::with_capacity(room.saturating_add(ENDPOINT_ROOM))
+        .text("client_id", &endpoint.client_id)
+        .text("url", &endpoint.url)
+        .text("created_at", &endpoint.created_at.to_string())
+        .text("host_status", endpoint.host_status.as_str())
+        .text_or_null("host_review_note", note);
+    match secret {
+        Some(secret) => object.text("signing_secret", secret).finish(),
+        None => object.finish(),
+    }
+}
+
+/// `WebhookFailure`
+fn failure_json(letter: &DeadLetter) -> Zeroizing<Vec<u8>> {
+    Object::new()
+        .text("id", &letter.id)
+        .text("session_id", &letter.session_id)
+        .text("client_id", &letter.client_id)
+        .raw("payload", &letter.payload)
+        .text_or_null("error_message", letter.error_message.as_deref())
+        .raw("attempts", &letter.attempts.to_string())
+        .text("failed_at", &letter.failed_at.to_string())
+        .finish()
+}

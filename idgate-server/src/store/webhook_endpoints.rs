@@ -1,0 +1,198 @@
+//! Where clients are notified, and with which secrets. A replaced secret signs for one more day.
+
+use std::fmt;
+use std::sync::Arc;
+
+use idgate_core::time::UnixMillis;
+use idgate_core::webhook::SigningSecret;
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::webhook_hosts::HostStatus;
+use super::writer::Batch;
+use super::{Caller, SqliteStore, StoreError, Write, millis, outbox, time};
+use crate::audit::{AuditEvent, AuditStatus};
+use crate::seal::Sealer;
+
+/// What the sealed secrets are bound to, with the client.
+const TABLE: &str = "webhook_endpoints";
+/// How long a replaced secret signs beside the new one (decisions 11).
+const OVERLAP_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// An endpoint as its client sees it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct EndpointRecord {
+    /// The client.
+    pub client_id: String,
+    /// Serialised as it was parsed.
+    pub url: String,
+    /// When the client first had one.
+    pub created_at: UnixMillis,
+    /// What operators think of its host.
+    pub host_status: HostStatus,
+    /// Why, when it is rejected.
+    pub host_review_note: Option<String>,
+}
+
+/// What a client wants its endpoint to be.
+#[derive(Clone)]
+pub struct EndpointWish {
+    /// A URL that may be notified.
+    pub url: String,
+    /// The host in it.
+    pub host: String,
+    /// The secret that the client brings.
+    pub secret: Option<SigningSecret>,
+    /// A fresh one, for a client that brings none and has used the one it was provisioned with.
+    pub fresh: SigningSecret,
+}
+
+impl fmt::Debug for EndpointWish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EndpointWish({})", self.host)
+    }
+}
+
+/// The use cases of endpoints.
+pub trait EndpointStore {
+    /// The endpoint of this caller and mode.
+    fn webhook_endpoint(&self, caller: &Caller) -> Result<Option<EndpointRecord>, StoreError>;
+
+    /// Puts `wish` in force and records it; the endpoint as it then is, and the secret in force.
+    fn put_webhook_endpoint(
+        &self,
+        caller: &Caller,
+        wish: EndpointWish,
+        now: UnixMillis,
+    ) -> Write<'_, (EndpointRecord, SigningSecret)>;
+}
+
+impl EndpointStore for SqliteStore {
+    fn webhook_endpoint(&self, caller: &Caller) -> Result<Option<EndpointRecord>, StoreError> {
+        self.readers.read(|reader| read(&reader.main, caller))
+    }
+
+    fn put_webhook_endpoint(
+        &self,
+        caller: &Caller,
+        wish: EndpointWish,
+        now: UnixMillis,
+    ) -> Write<'_, (EndpointRecord, SigningSecret)> {
+        let (caller, sealer) = (caller.clone(), self.sealer.clone());
+        self.writer.submit(move |batch| put(batch, &sealer, &caller, wish, now))
+    }
+}
+
+/// Where one client's notifications go now.
+pub(super) struct Destination {
+    pub(super) url: String,
+    pub(super) livemode: bool,
+    pub(super) secret: SigningSecret,
+    pub(super) previous: Option<SigningSecret>,
+}
+
+/// Where to send at `now`; `None`: the client has no endpoint.
+pub(super) fn destination(
+    main: &Connection,
+    sealer: &Sealer,
+    client_id: &str,
+    now: UnixMillis,
+) -> Result<Option<Destination>, StoreError> {
+    let found = main
+        .prepare_cached(
+            "SELECT url, livemode, secret, \
+             CASE WHEN previous_until > ?2 THEN previous_secret END \
+             FROM webhook_endpoints WHERE client_id = ?1",
+        )?
+        .query_row((client_id, millis(now)), |row| {
+            let secrets: (Vec<u8>, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
+            Ok((row.get(0)?, row.get(1)?, secrets))
+        })
+        .optional()?;
+    let Some((url, livemode, (secret, previous))) = found else { return Ok(None) };
+    let secret = open(sealer, TABLE, client_id, &secret)?;
+    let previous = previous.map(|sealed| open(sealer, TABLE, client_id, &sealed)).transpose()?;
+    Ok(Some(Destination { url, livemode, secret, previous }))
+}
+
+fn read(main: &Connection, caller: &Caller) -> Result<Option<EndpointRecord>, StoreError> {
+    Ok(main
+        .prepare_cached(
+            "SELECT e.client_id, e.url, e.created_at, h.status, h.note FROM webhook_endpoints AS e \
+             LEFT JOIN webhook_hosts AS h ON h.host = e.host \
+             WHERE e.client_id = ?1 AND e.livemode = ?2",
+        )?
+        .query_row((caller.client_id.as_str(), caller.livemode), |row| {
+            Ok(EndpointRecord {
+                client_id: row.get(0)?,
+                url: row.get(1)?,
+                created_at: time(row.get(2)?),
+                host_status: HostStatus::of(row.get::<_, Option<String>>(3)?.as_deref()),
+                host_review_note: row.get(4)?,
+            })
+        })
+        .optional()?)
+}
+
+fn put(
+    batch: &mut Batch<'_>,
+    sealer: &Arc<Sealer>,
+    caller: &Caller,
+    wish: EndpointWish,
+    now: UnixMillis,
+) -> Result<(EndpointRecord, SigningSecret), StoreError> {
+    let (main, client_id) = (batch.main, caller.client_id.as_str());
+    let current = destination(main, sealer, client_id, now)?.map(|it| it.secret);
+    let secret = match (wish.secret, &current) {
+        (Some(brought), _) => brought,
+        (None, Some(_)) => wish.fresh,
+        (None, None) => provisioned(main, sealer, client_id)?,
+    };
+    let replaces = current.is_some_and(|current| current.expose() != secret.expose());
+    let sealed = sealer.seal(TABLE, client_id, secret.expose().as_bytes())?;
+    main.prepare_cached(
+        "INSERT INTO webhook_endpoints (client_id, livemode, url, host, created_at, secret) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (client_id) DO UPDATE SET \
+         url = excluded.url, host = excluded.host, secret = excluded.secret, \
+         previous_secret = iif(?7, secret, previous_secret), \
+         previous_until = iif(?7, ?8, previous_until)",
+    )?
+    .execute((
+        client_id,
+        caller.livemode,
+        &wish.url,
+        &wish.host,
+        millis(now),
+        sealed,
+        replaces,
+        millis(now.plus(OVERLAP_MS)),
+    ))?;
+    outbox::hold_if_pending(main, client_id)?;
+    batch.audit(client_id, AuditEvent::of_client(AuditStatus::WebhookEndpointSet, now))?;
+    let record = read(main, caller)?;
+    let record = record.ok_or_else(|| StoreError::Failed("an endpoint is not stored".into()))?;
+    Ok((record, secret))
+}
+
+/// The secret that the client was made with.
+fn provisioned(
+    main: &Connection,
+    sealer: &Sealer,
+    client_id: &str,
+) -> Result<SigningSecret, StoreError> {
+    let sealed: Vec<u8> = main
+        .prepare_cached("SELECT signing_secret FROM clients WHERE id = ?1")?
+        .query_row([client_id], |row| row.get(0))?;
+    open(sealer, "clients", client_id, &sealed)
+}
+
+fn open(
+    sealer: &Sealer,
+    table: &str,
+    client_id: &str,
+    sealed: &[u8],
+) -> Result<SigningSecret, StoreError> {
+    let damaged = || StoreError::Failed(format!("the signing secret of {client_id} is damaged"));
+    let plain = sealer.open(table, client_id, sealed)?;
+    let text = std::str::from_utf8(&plain).map_err(|_| damaged())?;
+    SigningSecret::new(text).map_err(|_| damaged())
+}

@@ -1,0 +1,133 @@
+//! What operators think of the hosts that clients want to be notified at: one verdict per host for
+//! the whole gateway, before or after somebody names it.
+
+use std::fmt;
+
+use idgate_core::time::UnixMillis;
+use rusqlite::OptionalExtension as _;
+
+use super::operator::begin;
+use super::{OperatorStore, StoreError, millis, outbox, time};
+
+/// The verdict on a host (specification 3).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HostStatus {
+    /// Nobody has looked at it: deliveries are held.
+    Pending,
+    /// It is notified.
+    Approved,
+    /// It is not.
+    Rejected,
+}
+
+impl HostStatus {
+    /// Its name in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Approved => "APPROVED",
+            Self::Rejected => "REJECTED",
+        }
+    }
+
+    /// From what is stored; what is not known is not approved.
+    pub(super) fn of(stored: Option<&str>) -> Self {
+        match stored {
+            Some("APPROVED") => Self::Approved,
+            Some(_) => Self::Rejected,
+            None => Self::Pending,
+        }
+    }
+}
+
+impl fmt::Display for HostStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A host that operators reviewed, or that some client named.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct HostRecord {
+    /// As endpoints have it: lower case, punycode.
+    pub host: String,
+    /// The verdict.
+    pub status: HostStatus,
+    /// Why, when it is rejected.
+    pub note: Option<String>,
+    /// When it was last reviewed.
+    pub reviewed_at: Option<UnixMillis>,
+    /// Clients whose endpoint is there, live and test.
+    pub clients: Vec<String>,
+}
+
+/// A verdict to store.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Review<'a> {
+    /// Notify it.
+    Approve,
+    /// Do not, because of this.
+    Reject(&'a str),
+}
+
+impl OperatorStore {
+    /// All hosts by name.
+    pub fn webhook_hosts(&self) -> Result<Vec<HostRecord>, StoreError> {
+        let mut statement = self.main.prepare(
+            "SELECT n.host, h.status, h.note, h.reviewed_at, \
+             (SELECT json_group_array(client_id) FROM webhook_endpoints WHERE host = n.host) \
+             FROM (SELECT host FROM webhook_hosts UNION SELECT host FROM webhook_endpoints) AS n \
+             LEFT JOIN webhook_hosts AS h ON h.host = n.host ORDER BY n.host",
+        )?;
+        let rows = statement.query_map([], |row| {
+            Ok(HostRecord {
+                host: row.get(0)?,
+                status: HostStatus::of(row.get::<_, Option<String>>(1)?.as_deref()),
+                note: row.get(2)?,
+                reviewed_at: row.get::<_, Option<i64>>(3)?.map(time),
+                clients: serde_json::from_str(&row.get::<_, String>(4)?).unwrap_or_default(),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Stores a verdict on `host`. A rejection makes dead letters of what waits for it; says how
+    /// many.
+    pub fn review_webhook_host(
+        &mut self,
+        host: &str,
+        review: Review<'_>,
+        now: UnixMillis,
+    ) -> Result<usize, StoreError> {
+        let transaction = begin(&mut self.main)?;
+        let (status, note) = match review {
+            Review::Approve => (HostStatus::Approved, None),
+            Review::Reject(note) => (HostStatus::Rejected, Some(note)),
+        };
+        transaction.execute(
+            "INSERT OR REPLACE INTO webhook_hosts (host, status, note, reviewed_at) \
+             VALUES (?1, ?2, ?3, ?4)",
+            (host, status.as_str(), note, millis(now)),
+        )?;
+        let given_up = match status {
+            HostStatus::Rejected => outbox::give_up_host(&transaction, host, now)?,
+            _ => 0,
+        };
+        transaction.commit()?;
+        Ok(given_up)
+    }
+
+    /// The verdict on the host of a client's endpoint; `None`: it has none.
+    pub fn webhook_host_of(&self, client_id: &str) -> Result<Option<HostStatus>, StoreError> {
+        let found: Option<Option<String>> = self
+            .main
+            .query_row(
+                "SELECT h.status FROM webhook_endpoints AS e \
+                 LEFT JOIN webhook_hosts AS h ON h.host = e.host WHERE e.client_id = ?1",
+                [client_id],
+                |row| row.get(0),
+            )
+            .optional()?;
+        Ok(found.map(|status| HostStatus::of(status.as_deref())))
+    }
+}

@@ -1,0 +1,233 @@
+//! Delivers notifications: wakes up when a session settles, leases what is due, sends it through
+//! the guarded way out, and notes what came of it (decisions 11). At least once: a process that
+//! dies leaves its leases to the next.
+
+mod lanes;
+mod retry_after;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use idgate_core::crypto::CryptoProvider;
+use idgate_core::time::UnixMillis;
+use idgate_core::webhook::{Attempt, SCHEDULE_MS, next_attempt};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
+
+use self::lanes::{Lanes, Place};
+use super::egress::{Answer, Egress, EgressError, Post};
+use crate::clock::{Clock, Stopwatch};
+use crate::entropy::OsEntropy;
+use crate::store::{Leased, Store, StoreError, Verdict};
+
+/// For one exchange, from the name to the end of the answer.
+const EXCHANGE: Duration = Duration::from_secs(15);
+/// Longer than an exchange and the commits around it.
+const LEASE_MS: u64 = 60_000;
+/// How late a time that has come, or an operator's verdict, is noticed.
+const POLL: Duration = Duration::from_millis(500);
+/// Old rows are in nobody's way.
+const TIDY: Duration = Duration::from_secs(60);
+/// Rows per statement of tidying, so that the writer is free for requests in between.
+const TIDY_BATCH: usize = 256;
+/// How long a notification waits for the review of its host (decisions 11).
+const HOLD_MS: u64 = 72 * 60 * 60 * 1000;
+/// How long a dead letter is kept (decisions 11).
+const DEAD_LETTER_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+/// How often a verdict is offered to a busy store before the lease is left to end by itself.
+const TRIES_TO_STORE: u32 = 20;
+/// Between two of them.
+const PAUSE_TO_STORE: Duration = Duration::from_millis(100);
+/// An exchange that takes longer holds its place too long to be called good.
+const SLOW_US: u64 = 2_000_000;
+
+/// The deliverer of one gateway.
+pub struct Delivery {
+    office: Arc<Office>,
+    lanes: Lanes,
+    exchanges: JoinSet<()>,
+}
+
+/// What every exchange needs.
+struct Office {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    provider: CryptoProvider,
+    egress: Arc<Egress>,
+    allow_http: bool,
+}
+
+impl Delivery {
+    /// Delivers what `store` holds, through `egress`. `allow_http`: test-mode clients may have
+    /// http endpoints.
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        provider: CryptoProvider,
+        egress: Arc<Egress>,
+        allow_http: bool,
+    ) -> Self {
+        let office = Office { store, clock, provider, egress, allow_http };
+        Self { office: Arc::new(office), lanes: Lanes::default(), exchanges: JoinSet::new() }
+    }
+
+    /// Runs until `stop` says so or its sender is gone. Exchanges under way are finished; a lease
+    /// that was asked for and not used yet is taken over at the next start.
+    pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => {}
+            () = self.work() => {}
+        }
+        self.finish().await;
+    }
+
+    async fn work(&mut self) {
+        let bell = self.office.store.outbox_bell();
+        let mut tidying = tokio::time::interval(TIDY);
+        tidying.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        note("taking over", self.office.store.release_leases(self.office.clock.now()).await);
+        loop {
+            note("leasing", self.send_due().await);
+            tokio::select! {
+                () = bell.notified() => {}
+                Some(_) = self.exchanges.join_next() => {}
+                () = tokio::time::sleep(POLL) => {}
+                _ = tidying.tick() => note("tidying", self.tidy().await),
+            }
+        }
+    }
+
+    /// Starts the exchanges that are due and have a place; says how many.
+    ///
+    /// # Errors
+    /// The store failed; they are still due.
+    pub async fn send_due(&mut self) -> Result<usize, StoreError> {
+        while self.exchanges.try_join_next().is_some() {}
+        let now = self.office.clock.now();
+        let wanted = self.lanes.share_out(self.office.store.due_lanes(now)?);
+        if wanted.is_empty() {
+            return Ok(0);
+        }
+        let leased = self.office.store.lease(wanted, now, now.plus(LEASE_MS)).await?;
+        let started = leased.len();
+        for leased in leased {
+            let place = self.lanes.take(&leased);
+            self.exchanges.spawn(exchange(self.office.clone(), leased, place));
+        }
+        Ok(started)
+    }
+
+    /// Gives up what waited too long for a review, and throws away old dead letters.
+    ///
+    /// # Errors
+    /// The store failed; they are still there.
+    pub async fn tidy(&self) -> Result<usize, StoreError> {
+        let Office { store, clock, .. } = &*self.office;
+        let now = clock.now();
+        let unreviewed = store.give_up_unreviewed(now.minus(HOLD_MS), TIDY_BATCH, now).await?;
+        let old = store.remove_dead_letters(now.minus(DEAD_LETTER_MS), TIDY_BATCH).await?;
+        Ok(unreviewed.saturating_add(old))
+    }
+
+    /// Waits for the exchanges under way.
+    pub async fn finish(&mut self) {
+        while self.exchanges.join_next().await.is_some() {}
+    }
+}
+
+/// One attempt, from the lease to its end.
+async fn exchange(office: Arc<Office>, leased: Leased, place: Place) {
+    let watch = Stopwatch::new();
+    let outcome = office.attempt(&leased).await;
+    let now = office.clock.now();
+    let verdict = judge(&leased, outcome, now);
+    place.judge(verdict == Verdict::Delivered && watch.elapsed_us() < SLOW_US);
+    report(&leased, &verdict);
+    office.end(&leased, verdict, now).await;
+}
+
+impl Office {
+    async fn attempt(&self, leased: &Leased) -> Result<Answer, String> {
+        let target = &leased.target;
+        let plain = !target.url.starts_with("https:");
+        if plain && (target.livemode || !self.allow_http) {
+            // Allowed when it was stored, and not any more.
+            return Err(EgressError::AddressBlocked.to_string());
+        }
+        let attempt = Attempt {
+            id: &leased.id,
+            at: self.clock.now(),
+            number: leased.attempts.saturating_add(1),
+            body: leased.body.as_bytes(),
+        };
+        let headers = attempt.headers(&self.provider, &target.secret, target.previous.as_ref());
+        let post = Post { url: &target.url, headers: &headers, body: &leased.body };
+        match tokio::time::timeout(EXCHANGE, self.egress.post(post)).await {
+            Ok(answer) => answer.map_err(|error| error.to_string()),
+            Err(_late) => Err("timeout".into()),
+        }
+    }
+
+    /// Stores the verdict. What cannot be stored is sent again when the lease is over.
+    async fn end(&self, leased: &Leased, verdict: Verdict, now: UnixMillis) {
+        let (seq, lease_until) = (leased.seq, leased.lease_until);
+        for _ in 0..TRIES_TO_STORE {
+            match self.store.end_lease(seq, lease_until, verdict.clone(), now).await {
+                Err(StoreError::Busy) => tokio::time::sleep(PAUSE_TO_STORE).await,
+                Err(error) => return note("storing a verdict", Err(error)),
+                Ok(_) => return,
+            }
+        }
+    }
+}
+
+/// What an answer means: 2xx is success, 410 the end, anything else a reason to try again later.
+fn judge(leased: &Leased, outcome: Result<Answer, String>, now: UnixMillis) -> Verdict {
+    let (error, retry_after, is_final) = match outcome {
+        Ok(Answer { status: 200..=299, .. }) => return Verdict::Delivered,
+        Ok(Answer { status, retry_after }) => {
+            let asked = retry_after.and_then(|value| retry_after::millis(&value, now));
+            (EgressError::Status(status).to_string(), asked, status == 410)
+        }
+        Err(error) => (error, None, false),
+    };
+    if is_final || leased.is_replay {
+        return Verdict::Failed { error, again_at: None };
+    }
+    let failed = leased.attempts.saturating_add(1);
+    let again_at = next_attempt(failed, now, retry_after, &mut OsEntropy);
+    // Without randomness, on the dot.
+    Verdict::Failed { error, again_at: again_at.unwrap_or_else(|_| on_the_dot(failed, now)) }
+}
+
+fn on_the_dot(failed: u32, now: UnixMillis) -> Option<UnixMillis> {
+    let step = SCHEDULE_MS.get(usize::try_from(failed).ok()?)?;
+    Some(now.plus(*step))
+}
+
+/// Names ids and the fixed vocabulary, never where it goes in full nor what was said.
+fn report(leased: &Leased, verdict: &Verdict) {
+    let (id, client_id) = (&*leased.id, &*leased.client_id);
+    let attempt = leased.attempts.saturating_add(1);
+    match verdict {
+        Verdict::Delivered => tracing::debug!(id, client_id, attempt, "a webhook was delivered"),
+        Verdict::Failed { error, again_at: Some(_) } => {
+            tracing::info!(id, client_id, attempt, error, "a webhook failed; it is tried again");
+        }
+        Verdict::Failed { error, again_at: None } => {
+            tracing::warn!(id, client_id, attempt, error, "a webhook was given up");
+        }
+    }
+}
+
+fn note(what: &'static str, outcome: Result<usize, StoreError>) {
+    match outcome {
+        // The next turn tries again.
+        Ok(_) | Err(StoreError::Busy) => {}
+        Err(StoreError::Failed(cause)) => tracing::error!(what, cause, "webhooks are delayed"),
+    }
+}

@@ -1,0 +1,396 @@
+//! A data directory with a client, a receiver on loopback, and the deliverer between them.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::ids::SessionId;
+use idgate_core::session::Session;
+use idgate_core::time::UnixMillis;
+use idgate_core::webhook::{Received, SigningSecret, TOLERANCE_MS};
+use idgate_core::{PresentationRequest, Verifier};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::api_key::signing_secret;
+use crate::clock::{Clock, VirtualClock};
+use crate::config::{Cidr, Environment};
+use crate::entropy::OsEntropy;
+use crate::store::{
+    Caller, DeadLetter, DeadLetterPage, EndpointRecord, EndpointStore, EndpointWish, OperatorStore,
+    OutboxStore, PageError, Replay, Review, SqliteStore, Store, StoreOptions, TrustChange,
+};
+use crate::work::delivery::Delivery;
+use crate::work::egress::Egress;
+use crate::work::sweeper::Sweeper;
+
+pub(super) const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
+pub(super) const MINUTE: u64 = 60_000;
+pub(super) const HOUR: u64 = 60 * MINUTE;
+const JWK: &str = r#"{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}"#;
+const HOST: &str = "127.0.0.1";
+
+pub(super) struct Desk {
+    delivery: Delivery,
+    store: Option<Arc<SqliteStore>>,
+    dir: TempDir,
+    pub(super) clock: VirtualClock,
+    pub(super) receiver: Receiver,
+    pub(super) caller: Caller,
+    pub(super) provisioned: SigningSecret,
+    /// In force.
+    pub(super) secret: SigningSecret,
+}
+
+impl Desk {
+    /// With a test-mode client that has no endpoint.
+    pub(super) async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
+        let change = TrustChange {
+            claims: Some(vec!["given_name".into()]),
+            keys: vec![(idgate_core::crypto::Jwk::parse(JWK.as_bytes()).unwrap().key, None)],
+            ..TrustChange::default()
+        };
+        operator.add_trust("issuer", &change, NOW).unwrap().unwrap();
+        let made = operator.create_client("shop", false, None, NOW).unwrap();
+        let clock = VirtualClock::at(NOW);
+        let store = Arc::new(open(&dir));
+        let caller = store.authenticate(&made.api_key.digest(), NOW).unwrap().unwrap();
+        let secret = SigningSecret::new(&**made.signing_secret).unwrap();
+        let delivery = deliverer(&store, &clock, true);
+        let receiver = Receiver::start().await;
+        let (store, provisioned) = (Some(store), secret.clone());
+        Self { delivery, store, dir, clock, receiver, caller, provisioned, secret }
+    }
+
+    /// With an endpoint at the receiver, which nobody reviewed.
+    pub(super) async fn with_endpoint() -> Self {
+        let mut desk = Self::new().await;
+        let first = desk.put_endpoint(None).await;
+        assert_eq!(first.expose(), desk.provisioned.expose(), "the provisioned one is in force");
+        desk
+    }
+
+    pub(super) async fn approved() -> Self {
+        let mut desk = Self::with_endpoint().await;
+        desk.review(Review::Approve);
+        desk
+    }
+
+    pub(super) fn store(&self) -> &Arc<SqliteStore> {
+        self.store.as_ref().unwrap()
+    }
+
+    pub(super) fn operator(&self) -> OperatorStore {
+        OperatorStore::open(self.dir.path(), None).unwrap()
+    }
+
+    pub(super) fn now(&self) -> UnixMillis {
+        self.clock.now()
+    }
+
+    pub(super) async fn put_endpoint(&mut self, secret: Option<&str>) -> SigningSecret {
+        let secret = secret.map(|text| SigningSecret::new(text).unwrap());
+        self.put(self.receiver.url("/hook"), HOST, secret).await
+    }
+
+    pub(super) async fn put_endpoint_at(&mut self, path: &str) {
+        self.put(self.receiver.url(path), HOST, None).await;
+    }
+
+    pub(super) async fn put_endpoint_host(&mut self, host: &str) {
+        self.put(format!("https://{host}/"), host, None).await;
+    }
+
+    async fn put(
+        &mut self,
+        url: String,
+        host: &str,
+        secret: Option<SigningSecret>,
+    ) -> SigningSecret {
+        let fresh = SigningSecret::new(&**signing_secret(&mut OsEntropy).unwrap()).unwrap();
+        let wish = EndpointWish { url, host: host.into(), secret, fresh };
+        let put = self.store().put_webhook_endpoint(&self.caller, wish, self.now());
+        let (_, secret) = put.await.unwrap();
+        self.secret = secret.clone();
+        secret
+    }
+
+    pub(super) fn endpoint(&self) -> EndpointRecord {
+        self.store().webhook_endpoint(&self.caller).unwrap().unwrap()
+    }
+
+    /// Says how many were given up.
+    pub(super) fn review(&mut self, review: Review<'_>) -> usize {
+        self.operator().review_webhook_host(HOST, review, self.now()).unwrap()
+    }
+
+    pub(super) async fn open_session(&self) -> Session {
+        let trust = self.store().trust().unwrap();
+        let body = br#"{"issuer_id":"issuer"}"#;
+        let request = PresentationRequest::parse(body, &trust, self.caller.livemode).unwrap();
+        let verifier = Verifier::builder(PROVIDER).inline("http://localhost").trust(trust);
+        let (tenant, livemode) = (self.caller.client_id.clone(), self.caller.livemode);
+        let created_at = self.now().minus(300_000);
+        let verifier = verifier.build().unwrap();
+        let transition =
+            verifier.create_session(request, tenant, livemode, &mut OsEntropy, created_at).unwrap();
+        let session = transition.session.clone();
+        self.store().create_session(transition).await.unwrap();
+        session
+    }
+
+    pub(super) async fn expire(&self, session: Session) -> String {
+        let transition = session.expired(session.expires_at()).unwrap();
+        self.store().commit(transition, None).await.unwrap();
+        session.id().as_str().to_owned()
+    }
+
+    /// A session that expires now.
+    pub(super) async fn settle(&self) -> String {
+        self.expire(self.open_session().await).await
+    }
+
+    /// Says how many the sweeper settled.
+    pub(super) async fn sweep(&self) -> usize {
+        let sweeper = Sweeper::new(self.store().clone(), Arc::new(self.clock.clone()));
+        sweeper.expire().await.unwrap()
+    }
+
+    pub(super) async fn delete(&self, id: &str) {
+        let id = SessionId::new(id);
+        assert!(self.store().delete_session(&self.caller, &id, self.now()).await.unwrap());
+    }
+
+    /// Sends what is due and waits for it; says how many.
+    pub(super) async fn round(&mut self) -> usize {
+        let started = self.start_round().await;
+        self.delivery.finish().await;
+        started
+    }
+
+    pub(super) async fn start_round(&mut self) -> usize {
+        self.delivery.send_due().await.unwrap()
+    }
+
+    /// Drops whatever is under way.
+    pub(super) fn restart_delivery(&mut self) {
+        self.delivery = deliverer(self.store(), &self.clock, true);
+    }
+
+    pub(super) fn forbid_http(&mut self) {
+        self.delivery = deliverer(self.store(), &self.clock, false);
+    }
+
+    /// Another process on the same directory.
+    pub(super) async fn reopen(&mut self) {
+        self.delivery = deliverer(self.store(), &self.clock, true);
+        let store = self.store.take().unwrap();
+        // The deliverer holds it, too.
+        let nothing = Arc::new(crate::app::memory_store::MemoryStore::default());
+        self.delivery =
+            Delivery::new(nothing, Arc::new(self.clock.clone()), PROVIDER, egress(), true);
+        drop(store);
+        let store = Arc::new(open(&self.dir));
+        store.release_leases(self.now()).await.unwrap();
+        self.delivery = deliverer(&store, &self.clock, true);
+        self.store = Some(store);
+    }
+
+    pub(super) async fn release_leases(&self) -> usize {
+        self.store().release_leases(self.now()).await.unwrap()
+    }
+
+    pub(super) async fn tidy(&self) -> usize {
+        self.delivery.tidy().await.unwrap()
+    }
+
+    /// Rows in the outbox, dead letters among them.
+    pub(super) fn waiting(&self) -> usize {
+        let main = rusqlite::Connection::open(self.dir.path().join("idgate.db")).unwrap();
+        let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+        let count = main.query_row("SELECT count(*) FROM webhook_deliveries", [], count);
+        usize::try_from(count.unwrap()).unwrap()
+    }
+
+    pub(super) fn dead_letters(&self) -> Vec<DeadLetter> {
+        self.page(None, 100).unwrap().letters
+    }
+
+    pub(super) fn page(
+        &self,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<DeadLetterPage, PageError> {
+        self.page_as(&self.caller, cursor, limit)
+    }
+
+    pub(super) fn page_as(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<DeadLetterPage, PageError> {
+        self.store().dead_letters(caller, cursor, limit, self.now())
+    }
+
+    pub(super) async fn retry(&self, id: &str) -> Option<Replay> {
+        self.retry_as(&self.caller, id).await
+    }
+
+    pub(super) async fn retry_as(&self, caller: &Caller, id: &str) -> Option<Replay> {
+        self.store().replay_dead_letter(caller, id, self.now()).await.unwrap()
+    }
+
+    pub(super) fn other_client(&self) -> Caller {
+        let made = self.operator().create_client("other", false, None, NOW).unwrap();
+        self.store().authenticate(&made.api_key.digest(), NOW).unwrap().unwrap()
+    }
+}
+
+fn open(dir: &TempDir) -> SqliteStore {
+    let options = StoreOptions { instance_key: None, environment: Environment::Development };
+    SqliteStore::open(dir.path(), options, NOW).unwrap()
+}
+
+fn egress() -> Arc<Egress> {
+    Arc::new(Egress::new(vec![Cidr::parse("127.0.0.0/8").unwrap()], None).unwrap())
+}
+
+fn deliverer(store: &Arc<SqliteStore>, clock: &VirtualClock, allow_http: bool) -> Delivery {
+    Delivery::new(store.clone(), Arc::new(clock.clone()), PROVIDER, egress(), allow_http)
+}
+
+/// A webhook receiver that remembers what it got.
+pub(super) struct Receiver {
+    address: SocketAddr,
+    seen: Arc<Seen>,
+    _serving: JoinSet<()>,
+}
+
+struct Seen {
+    answer: Mutex<String>,
+    sent: Mutex<Vec<Sent>>,
+    gate: Semaphore,
+}
+
+/// A request as it arrived.
+#[derive(Clone, Debug)]
+pub(super) struct Sent {
+    pub(super) head: String,
+    pub(super) body: String,
+}
+
+impl Receiver {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (answer, sent) = (Mutex::default(), Mutex::default());
+        let seen = Arc::new(Seen { answer, sent, gate: Semaphore::new(1) });
+        let mut serving = JoinSet::new();
+        serving.spawn(serve(listener, seen.clone()));
+        let receiver = Self { address, seen, _serving: serving };
+        receiver.answer("200 OK", "");
+        receiver
+    }
+
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Answers like this from now on.
+    pub(super) fn answer(&self, status: &str, headers: &str) {
+        let text = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: 0\r\n\r\n");
+        *self.seen.answer.lock().unwrap() = text;
+    }
+
+    pub(super) fn close_gate(&self) {
+        self.seen.gate.forget_permits(1);
+    }
+
+    pub(super) fn open_gate(&self) {
+        self.seen.gate.add_permits(1);
+    }
+
+    pub(super) fn all(&self) -> Vec<Sent> {
+        self.seen.sent.lock().unwrap().clone()
+    }
+
+    pub(super) fn only(&self) -> Sent {
+        let all = self.all();
+        assert_eq!(all.len(), 1);
+        all[0].clone()
+    }
+
+    pub(super) fn last(&self) -> Sent {
+        self.all().pop().unwrap()
+    }
+}
+
+impl Sent {
+    pub(super) fn header(&self, name: &str) -> String {
+        let mut values = self.head.lines().filter_map(|line| {
+            let (key, value) = line.split_once(": ")?;
+            key.eq_ignore_ascii_case(name).then(|| value.to_owned())
+        });
+        let value = values.next().unwrap_or_else(|| panic!("no {name} in {}", self.head));
+        assert_eq!(values.next(), None, "{name} twice");
+        value
+    }
+
+    pub(super) fn session(&self) -> String {
+        let body: serde_json::Value = serde_json::from_str(&self.body).unwrap();
+        body["sessionId"].as_str().unwrap().to_owned()
+    }
+
+    /// Both signatures are good.
+    pub(super) fn verify(&self, secret: &SigningSecret, now: UnixMillis) {
+        let (timestamp, signature) = (self.header("x-timestamp"), self.header("x-signature"));
+        self.received(now).verify(&PROVIDER, secret, &timestamp, &signature).unwrap();
+        assert!(self.is_signed_by(secret, now));
+    }
+
+    pub(super) fn is_signed_by(&self, secret: &SigningSecret, now: UnixMillis) -> bool {
+        let [id, timestamp, signature] =
+            ["webhook-id", "webhook-timestamp", "webhook-signature"].map(|name| self.header(name));
+        let received = self.received(now);
+        received.verify_standard(&PROVIDER, secret, &id, &timestamp, &signature).is_ok()
+    }
+
+    fn received(&self, now: UnixMillis) -> Received<'_> {
+        Received { body: self.body.as_bytes(), now, tolerance_ms: TOLERANCE_MS }
+    }
+}
+
+async fn serve(listener: TcpListener, seen: Arc<Seen>) {
+    let mut exchanges = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        let seen = seen.clone();
+        exchanges.spawn(async move { exchange(stream, &seen).await });
+    }
+}
+
+async fn exchange(mut stream: TcpStream, seen: &Seen) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => return,
+        }
+    }
+    let mut sent = Sent { head: String::from_utf8(head).unwrap(), body: String::new() };
+    let mut body = vec![0; sent.header("content-length").parse().unwrap()];
+    if stream.read_exact(&mut body).await.is_err() {
+        return;
+    }
+    sent.body = String::from_utf8(body).unwrap();
+    seen.sent.lock().unwrap().push(sent);
+    let _open = seen.gate.acquire().await.unwrap();
+    let answer = seen.answer.lock().unwrap().clone();
+    let _ = stream.write_all(answer.as_bytes()).await;
+    let _ = stream.shutdown().await;
+}

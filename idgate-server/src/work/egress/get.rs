@@ -1,0 +1,116 @@
+//! Getting a status list or a CRL: redirects stay on the host, and each is checked again.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{ACCEPT, CONTENT_ENCODING, HOST, LOCATION, USER_AGENT};
+use hyper::{Request, Response};
+use url::Url;
+
+use super::{Costs, Egress, EgressError, check_url, send, target_and_host};
+
+/// A source that moved has moved once; a loop ends here.
+const MAX_REDIRECTS: usize = 3;
+/// A part of the 5 s that all fetches of an answer have together.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(1500);
+/// For the head, a TLS handshake, and the framing of the body.
+const OVERHEAD: usize = 256 * 1024;
+
+/// What one exchange came to.
+enum Outcome {
+    Body(Bytes),
+    Redirect(Url),
+}
+
+impl Egress {
+    /// Gets the body at `url`, of at most `limit` bytes. The caller sets the deadline.
+    ///
+    /// # Errors
+    /// There is none, or it may not be asked for.
+    pub async fn get(&self, url: &str, accept: &str, limit: usize) -> Result<Bytes, EgressError> {
+        let mut url = Url::parse(url).map_err(|_| EgressError::InvalidUrl)?;
+        for _ in 0..=MAX_REDIRECTS {
+            match self.exchange(&url, accept, limit).await? {
+                Outcome::Body(bytes) => return Ok(bytes),
+                Outcome::Redirect(next) => url = next,
+            }
+        }
+        Err(EgressError::RedirectRefused)
+    }
+
+    async fn exchange(
+        &self,
+        url: &Url,
+        accept: &str,
+        limit: usize,
+    ) -> Result<Outcome, EgressError> {
+        check_url(url)?;
+        let addresses = self.check(self.resolve(url).await?)?;
+        // Chunks of a few bytes cost as much again as what they carry.
+        let received = limit.saturating_mul(2).saturating_add(OVERHEAD);
+        let costs = Costs {
+            connect_timeout: CONNECT_TIMEOUT,
+            received: u64::try_from(received).unwrap_or(u64::MAX),
+            receive_buffer: None,
+        };
+        let stream = self.open(url, &addresses, costs).await?;
+        send(stream, request(url, accept)?, |response| read(response, url, limit)).await
+    }
+}
+
+fn request(url: &Url, accept: &str) -> Result<Request<Empty<Bytes>>, EgressError> {
+    let (target, host) = target_and_host(url);
+    Request::get(target)
+        .header(HOST, host)
+        .header(ACCEPT, accept)
+        .header(USER_AGENT, "idgate")
+        .body(Empty::new())
+        .map_err(|_| EgressError::InvalidUrl)
+}
+
+async fn read(
+    response: Response<Incoming>,
+    url: &Url,
+    limit: usize,
+) -> Result<Outcome, EgressError> {
+    match response.status().as_u16() {
+        200 => {}
+        301 | 302 | 303 | 307 | 308 => return follow(&response, url).map(Outcome::Redirect),
+        status => return Err(EgressError::Status(status)),
+    }
+    let encodings = response.headers().get_all(CONTENT_ENCODING).iter();
+    if encodings.into_iter().any(|encoding| encoding != "identity") {
+        return Err(EgressError::Encoded);
+    }
+    collect(response.into_body(), limit).await.map(Outcome::Body)
+}
+
+/// Where a redirect leads: to the same host, and not away from TLS.
+fn follow(response: &Response<Incoming>, from: &Url) -> Result<Url, EgressError> {
+    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let to = location.and_then(|location| from.join(location).ok());
+    let to = to.ok_or(EgressError::RedirectRefused)?;
+    let weaker = from.scheme() == "https" && to.scheme() != "https";
+    match to.host() == from.host() && !weaker {
+        true => Ok(to),
+        false => Err(EgressError::RedirectRefused),
+    }
+}
+
+async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, EgressError> {
+    if usize::try_from(body.size_hint().lower()).is_ok_and(|declared| declared > limit) {
+        return Err(EgressError::TooLarge);
+    }
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| EgressError::Broken)?;
+        let Ok(data) = frame.into_data() else { continue };
+        if whole.len().saturating_add(data.len()) > limit {
+            return Err(EgressError::TooLarge);
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(whole.freeze())
+}

@@ -1,0 +1,94 @@
+//! Posting a webhook: one exchange, no redirects, and of the answer little more than its status.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::{HOST, RETRY_AFTER, USER_AGENT};
+use hyper::{Request, Response};
+use url::Url;
+
+use super::super::webhook_url::has_usual_port;
+use super::{Costs, Egress, EgressError, check_url, send, target_and_host};
+
+/// How much of an answer's body is read, so that an ordinary connection ends in order.
+const MAX_BODY_BYTES: usize = 4 * 1024;
+/// All that is taken from the socket: certificates, head and body.
+const MAX_RECEIVED_BYTES: u64 = 64 * 1024;
+/// What the kernel may hold besides, for a peer that sends without end; Linux doubles it.
+const RECEIVE_BUFFER: u32 = 16 * 1024;
+/// A third of what an exchange may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A message to post.
+#[derive(Clone, Copy, Debug)]
+pub struct Post<'a> {
+    /// Where to.
+    pub url: &'a str,
+    /// By name and value, besides those of HTTP itself.
+    pub headers: &'a [(&'static str, String)],
+    /// What to say.
+    pub body: &'a str,
+}
+
+/// What the receiver said.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Answer {
+    /// Its status.
+    pub status: u16,
+    /// Its `Retry-After`, as it stands.
+    pub retry_after: Option<String>,
+}
+
+impl Egress {
+    /// Posts `message`. The caller sets the deadline, which holds for the answer's body, too.
+    ///
+    /// # Errors
+    /// There is no answer, or nothing may be sent there.
+    pub async fn post(&self, message: Post<'_>) -> Result<Answer, EgressError> {
+        let url = Url::parse(message.url).map_err(|_| EgressError::InvalidUrl)?;
+        check_url(&url)?;
+        let addresses = self.check(self.resolve(&url).await?)?;
+        if !has_usual_port(&url)
+            && !addresses.iter().all(|address| self.is_in_allowed(address.ip()))
+        {
+            return Err(EgressError::AddressBlocked);
+        }
+        let costs = Costs {
+            connect_timeout: CONNECT_TIMEOUT,
+            received: MAX_RECEIVED_BYTES,
+            receive_buffer: Some(RECEIVE_BUFFER),
+        };
+        let request = request(&url, message)?;
+        let stream = self.open(&url, &addresses, costs).await?;
+        send(stream, request, read).await
+    }
+}
+
+fn request(url: &Url, message: Post<'_>) -> Result<Request<Full<Bytes>>, EgressError> {
+    let (target, host) = target_and_host(url);
+    let request = Request::post(target)
+        .header(HOST, host)
+        .header(USER_AGENT, concat!("idgate/", env!("CARGO_PKG_VERSION")));
+    let request =
+        message.headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+    let body = Full::new(Bytes::copy_from_slice(message.body.as_bytes()));
+    request.body(body).map_err(|_| EgressError::InvalidUrl)
+}
+
+async fn read(response: Response<Incoming>) -> Result<Answer, EgressError> {
+    let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let answer =
+        Answer { status: response.status().as_u16(), retry_after: retry_after.map(str::to_owned) };
+    let mut body = response.into_body();
+    let mut read = 0_usize;
+    // The status decides: a body that breaks off, or goes on and on, takes nothing back.
+    while let Some(Ok(frame)) = body.frame().await {
+        read = read.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+        if read >= MAX_BODY_BYTES {
+            break;
+        }
+    }
+    Ok(answer)
+}

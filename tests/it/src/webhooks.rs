@@ -1,0 +1,242 @@
+//! Webhooks through the real binary (specification 2, 4, 6; decisions 11).
+
+mod crashes;
+mod endpoint;
+mod hostile;
+mod receiver;
+mod review;
+
+use serde_json::{Value, json};
+
+use self::receiver::Receiver;
+use crate::http::{Request, Response};
+use crate::server::{Client, Installation, eventually};
+use crate::tenant::{Gateway, Tenant, form, members, request_for, sample_wallet, timestamp};
+
+const ENDPOINT: &str = "/v1/webhook-endpoint";
+const FAILURES: &str = "/v1/webhooks/failures";
+
+/// An installation that may notify receivers on loopback, over http.
+fn permissive() -> Installation {
+    Installation::new()
+        .with("IDGATE_WEBHOOK_ALLOW_CIDRS", "127.0.0.0/8")
+        .with("IDGATE_WEBHOOK_ALLOW_HTTP", "true")
+}
+
+fn put(tenant: &mut Tenant, body: &Value) -> Response {
+    let key = tenant.api_key.clone();
+    tenant.http.send(&Request::new("PUT", ENDPOINT).bearer(&key).json(body))
+}
+
+fn put_url(tenant: &mut Tenant, url: &str) -> Response {
+    put(tenant, &json!({ "url": url }))
+}
+
+fn endpoint(tenant: &mut Tenant) -> Response {
+    let key = tenant.api_key.clone();
+    tenant.http.send(&Request::get(ENDPOINT).bearer(&key))
+}
+
+fn failures(tenant: &mut Tenant) -> Vec<Value> {
+    let key = tenant.api_key.clone();
+    let page = tenant.http.send(&Request::get(FAILURES).bearer(&key)).expect_status(200).json();
+    assert_eq!(members(&page), ["failures", "has_more", "next_cursor"]);
+    page["failures"].as_array().unwrap().clone()
+}
+
+fn retry(tenant: &mut Tenant, id: &str) -> Response {
+    let key = tenant.api_key.clone();
+    tenant.http.send(&Request::post(format!("{FAILURES}/{id}/retry")).bearer(&key))
+}
+
+fn approve(gateway: &Gateway, host: &str) {
+    gateway.installation.run_json(&["webhook-host", "approve", host, "--json"]);
+}
+
+/// A session that is VERIFIED.
+fn settle(tenant: &mut Tenant) -> String {
+    tenant.verified(&request_for(&["given_name"]), &sample_wallet()).id
+}
+
+/// A gateway whose client has an approved endpoint at `receiver`; gives the signing secret.
+fn notifying(receiver: &Receiver) -> (Gateway, String) {
+    let gateway = Gateway::start_on(permissive());
+    approve(&gateway, "127.0.0.1");
+    let put = put_url(&mut gateway.tenant(), &receiver.url("/hook")).expect_status(200).json();
+    (gateway, put["signing_secret"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn every_end_of_a_session_is_told_once_signed_and_without_claims() {
+    let receiver = Receiver::start();
+    let (gateway, secret) = notifying(&receiver);
+    assert_eq!(secret, gateway.client.signing_secret, "the provisioned one");
+    let mut tenant = gateway.tenant();
+    let verified = settle(&mut tenant);
+    let refused = tenant.create(&request_for(&["given_name"]));
+    let stale = sample_wallet().answer_uri(&refused.uri, crate::tenant::now_ms() - 3_600_000);
+    tenant.post_answer(&refused.id, &stale.unwrap().form_body()).expect_status(400);
+    receiver.wait_for(2);
+    for (id, status) in [(&verified, "VERIFIED"), (&refused.id, "FAILED")] {
+        let sent = receiver.of_session(id);
+        assert_eq!(sent.len(), 1, "{status}");
+        let (sent, body) = (&sent[0], sent[0].json());
+        assert_eq!(
+            members(&body),
+            ["clientId", "issuerId", "latencyMs", "sessionId", "status"],
+            "{body}"
+        );
+        assert_eq!(body["status"], status);
+        assert_eq!(body["clientId"], gateway.client.client_id);
+        assert!(body["latencyMs"].is_u64(), "{body}");
+        assert_eq!(sent.request_line, "POST /hook HTTP/1.1");
+        assert_eq!(sent.header("content-type"), "application/json");
+        assert_eq!(sent.header("x-webhook-attempt"), "1");
+        sent.verify(&secret);
+    }
+    assert_eq!(failures(&mut tenant), [] as [Value; 0]);
+    // A claim value is in no notification.
+    for sent in receiver.all() {
+        assert!(!format!("{sent:?}").contains("Erika"));
+    }
+}
+
+#[test]
+fn what_fails_is_tried_again_and_listed_when_it_is_given_up() {
+    let receiver = Receiver::start();
+    receiver.answer("410 Gone", "");
+    let (gateway, secret) = notifying(&receiver);
+    let mut tenant = gateway.tenant();
+    let id = settle(&mut tenant);
+    eventually("it is given up", || !failures(&mut tenant).is_empty());
+    let listed = failures(&mut tenant).remove(0);
+    assert_eq!(
+        members(&listed),
+        ["attempts", "client_id", "error_message", "failed_at", "id", "payload", "session_id"]
+    );
+    assert_eq!(listed["session_id"], id.as_str());
+    assert_eq!(listed["payload"], receiver.all()[0].json());
+    assert_eq!(
+        (&listed["attempts"], &listed["error_message"]),
+        (&1.into(), &"http_status_410".into())
+    );
+    assert!(timestamp(&listed["failed_at"]) > 0);
+    let failure = listed["id"].as_str().unwrap().to_owned();
+    // For operators as well.
+    let all = gateway.installation.run_json(&["dead-letters", "list", "--json"]);
+    assert_eq!(all, json!({ "dead_letters": [listed] }));
+    // A retry that fails counts, one that succeeds removes it.
+    let replayed = retry(&mut tenant, &failure).expect_status(200).json();
+    assert_eq!(replayed, json!({ "status": "REPLAYED", "id": failure, "session_id": id }));
+    eventually("the retry is counted", || failures(&mut tenant)[0]["attempts"] == 2);
+    receiver.answer("200 OK", "");
+    let retried = gateway.installation.run_json(&["dead-letters", "retry", &failure, "--json"]);
+    assert_eq!(retried, replayed);
+    eventually("the retry succeeds", || failures(&mut tenant).is_empty());
+    let sent = receiver.all();
+    assert_eq!(sent.len(), 3);
+    for sent in &sent {
+        sent.verify(&secret);
+        assert_eq!(sent.header("webhook-id"), failure);
+    }
+    retry(&mut tenant, &failure).expect_error(404, "not_found");
+    let gone = gateway.installation.run(&["dead-letters", "retry", &failure]);
+    assert_eq!(gone.code, 4);
+}
+
+#[test]
+fn a_failure_is_tried_again_after_five_seconds() {
+    let receiver = Receiver::start();
+    receiver.answer("503 Later", "");
+    let (gateway, secret) = notifying(&receiver);
+    settle(&mut gateway.tenant());
+    receiver.wait_for(1);
+    receiver.answer("204 No Content", "");
+    receiver.wait_for(2);
+    let sent = receiver.all();
+    let pause = sent[1].at_ms - sent[0].at_ms;
+    assert!((4_000..=15_000).contains(&pause), "{pause} ms");
+    assert_eq!(sent[1].header("x-webhook-attempt"), "2");
+    assert_eq!(sent[0].header("webhook-id"), sent[1].header("webhook-id"));
+    sent[1].verify(&secret);
+}
+
+#[test]
+fn failures_of_others_do_not_exist_and_cursors_are_ones_own() {
+    let receiver = Receiver::start();
+    receiver.answer("410 Gone", "");
+    let (gateway, _) = notifying(&receiver);
+    let other = gateway.installation.create_client("other", true);
+    let (mut tenant, mut other) = (gateway.tenant(), gateway.tenant_of(&other));
+    for _ in 0..3 {
+        settle(&mut tenant);
+    }
+    eventually("three are given up", || failures(&mut tenant).len() == 3);
+    let id = failures(&mut tenant)[0]["id"].as_str().unwrap().to_owned();
+    assert!(failures(&mut other).is_empty());
+    retry(&mut other, &id).expect_error(404, "not_found");
+    let page = |tenant: &mut Tenant, query: &str| {
+        let key = tenant.api_key.clone();
+        tenant.http.send(&Request::get(format!("{FAILURES}?{query}")).bearer(&key))
+    };
+    let first = page(&mut tenant, "limit=2").expect_status(200).json();
+    assert_eq!(
+        (first["failures"].as_array().unwrap().len(), &first["has_more"]),
+        (2, &json!(true))
+    );
+    let cursor = first["next_cursor"].as_str().unwrap().to_owned();
+    let second = page(&mut tenant, &format!("limit=2&cursor={cursor}")).expect_status(200).json();
+    assert_eq!(second["failures"].as_array().unwrap().len(), 1);
+    assert_eq!((&second["has_more"], &second["next_cursor"]), (&json!(false), &Value::Null));
+    page(&mut other, &format!("cursor={cursor}")).expect_error(400, "invalid_cursor");
+    for bad in ["", "x", &cursor[1..], &format!("{cursor}A")] {
+        page(&mut tenant, &format!("cursor={bad}")).expect_error(400, "invalid_cursor");
+    }
+    for bad in ["0", "101", "-1", "x", ""] {
+        page(&mut tenant, &format!("limit={bad}")).expect_error(400, "invalid_limit");
+    }
+}
+
+#[test]
+fn a_session_that_is_deleted_leaves_no_notification() {
+    let receiver = Receiver::start();
+    receiver.answer("410 Gone", "");
+    let (gateway, _) = notifying(&receiver);
+    let mut tenant = gateway.tenant();
+    let id = settle(&mut tenant);
+    eventually("it is given up", || !failures(&mut tenant).is_empty());
+    tenant.delete(&id).expect_status(204);
+    assert!(failures(&mut tenant).is_empty());
+}
+
+#[test]
+fn a_well_receiver_hears_within_a_second() {
+    let receiver = Receiver::start();
+    let (gateway, secret) = notifying(&receiver);
+    let mut tenant = gateway.tenant();
+    let wallet = sample_wallet();
+    let count = 100;
+    for _ in 0..count {
+        let created = tenant.create(&request_for(&["given_name"]));
+        tenant.post_answer(&created.id, &form(&wallet, &created)).expect_status(200);
+    }
+    receiver.wait_for(count);
+    let mut delays: Vec<u64> = receiver
+        .all()
+        .iter()
+        .map(|sent| {
+            sent.verify(&secret);
+            let verified = tenant.read(sent.json()["sessionId"].as_str().unwrap());
+            let details = &verified["verification_details"]["verified_at"];
+            sent.at_ms.saturating_sub(timestamp(details))
+        })
+        .collect();
+    delays.sort_unstable();
+    let p99 = delays[count * 99 / 100 - 1];
+    assert!(p99 < 1000, "{p99} ms");
+    assert_eq!(receiver.all().len(), count);
+}
+
+fn client_of(gateway: &Gateway, name: &str, live: bool) -> Client {
+    gateway.installation.create_client(name, !live)
+}

@@ -1,0 +1,52 @@
+//! Killed over and over while sessions settle: every one is told about, signed, under one id.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
+use std::time::Duration;
+
+use super::notifying;
+use super::receiver::Receiver;
+use crate::http::Http;
+use crate::server::eventually;
+use crate::tenant::{Gateway, Tenant, answer_request, form, request_for, sample_wallet};
+
+#[test]
+fn kills_lose_no_notification() {
+    let long = std::env::var_os("IDGATE_LONG").is_some();
+    let (settles, kills) = if long { (1000, 100) } else { (100, 10) };
+    let receiver = Receiver::start();
+    let (Gateway { mut server, client, installation }, secret) = notifying(&receiver);
+    let wallet = sample_wallet();
+    let mut settled = BTreeSet::new();
+    for round in 0..kills {
+        let mut tenant =
+            Tenant { http: Http::new(server.address), api_key: client.api_key.clone() };
+        for n in 0..settles / kills {
+            let created = tenant.create(&request_for(&["given_name"]));
+            // An answer may be lost with the server, but what is acknowledged is settled.
+            let answer = answer_request(&created.id, &form(&wallet, &created));
+            tenant.http.try_send(&answer).unwrap().expect_status(200);
+            settled.insert(created.id);
+            if n % 3 == 0 {
+                thread::sleep(Duration::from_millis(round % 7));
+            }
+        }
+        server.kill();
+        server = installation.serve();
+    }
+    assert_eq!(settled.len(), usize::try_from(settles).unwrap());
+    eventually("everything is delivered", || {
+        let told: BTreeSet<String> = receiver.sessions().into_iter().collect();
+        told.is_superset(&settled)
+    });
+    let mut ids: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for sent in receiver.all() {
+        sent.verify(&secret);
+        let session = sent.json()["sessionId"].as_str().unwrap().to_owned();
+        ids.entry(session).or_default().insert(sent.header("webhook-id").to_owned());
+    }
+    assert!(ids.values().all(|ids| ids.len() == 1), "an id changed");
+    let all: BTreeSet<&String> = ids.values().flatten().collect();
+    assert_eq!(all.len(), ids.len(), "two sessions share an id");
+    drop(server);
+}
