@@ -4,7 +4,8 @@
 #   tests/run.sh          format, lints, Rust tests, documentation, interop, real wallets
 #   tests/run.sh --long   also: minimum Rust version, debug-profile tests, advisories, mutants
 #
-# Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/.
+# Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/, and Chromium
+# by apt-get where it is missing and this runs as root.
 # Third-party test data: IDGATE_VECTORS, default ../shared/vectors; what needs it is skipped
 # without it. Logs: target/test-logs/. Ends with 0 only if no step failed.
 set -euo pipefail
@@ -122,6 +123,27 @@ python_wallet() {
         cd tests/wallets/python && IDGATE_BIN=$idgate "$venv/bin/python" -m unittest -v
 }
 
+# Debian's Chromium, where this may install it; `why_no_browser` says what is in the way.
+find_browser() {
+    local name
+    for name in chromium chromium-browser google-chrome; do
+        CHROMIUM=${CHROMIUM:-$(command -v "$name" || true)}
+    done
+    [ -z "$CHROMIUM" ] || return 0
+    why_no_browser='no Chromium, and it can be installed by root with apt-get only'
+    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
+    why_no_browser='apt-get could not install Chromium (log: chromium.log)'
+    { timeout 120 apt-get update && timeout 600 apt-get install -y --no-install-recommends \
+        chromium; } >"$logs/chromium.log" 2>&1 </dev/null || return 1
+    CHROMIUM=$(command -v chromium)
+}
+
+shop() {
+    (cd tests/wallets/node && npm ci --no-audit --no-fund) &&
+        (cd examples/shop && npm ci --no-audit --no-fund) && cd tests/shop &&
+        npm ci --no-audit --no-fund && IDGATE_BIN=$idgate CHROMIUM=$CHROMIUM npm test
+}
+
 minimum_version() {
     rustup toolchain install "$minimum_rust" --profile minimal &&
         cargo "+$minimum_rust" check --locked --workspace --target-dir target/minimum-rust
@@ -169,10 +191,17 @@ if [ "$built" = yes ]; then
     step 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' node_wallet || true
     step 'wallet: Credo (Node)' credo_wallet || true
     step 'wallets: sd-jwt, pymdoccbor (Python)' python_wallet || true
+    if find_browser; then
+        step 'sample shop in Chromium' shop || true
+    else
+        skip 'sample shop in Chromium' "$why_no_browser; the rest of its tests runs"
+        step 'sample shop without a browser' shop || true
+    fi
 else
     skip 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' 'the build failed'
     skip 'wallet: Credo (Node)' 'the build failed'
     skip 'wallets: sd-jwt, pymdoccbor (Python)' 'the build failed'
+    skip 'sample shop in Chromium' 'the build failed'
 fi
 
 if [ "$long" = yes ]; then

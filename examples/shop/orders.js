@@ -1,0 +1,108 @@
+// Orders in memory: what the shop remembers of a verification, and when an order counts as paid for
+// by an adult.
+
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+
+/** Forgotten after this time. */
+const KEPT_MS = 60 * 60 * 1000
+
+export class Orders {
+  constructor(gateway, settings) {
+    this.gateway = gateway
+    this.settings = settings
+    this.bySecret = new Map()
+    this.bySession = new Map()
+  }
+
+  /**
+   * Begins an order with a session of its own. On this device the wallet leads back to the shop,
+   * with a code; from another one it must not, because the page waits here.
+   */
+  async begin(onThisDevice) {
+    const { issuerId, url } = this.settings
+    const session = await this.gateway.createSession({
+      credentials: [{ id: 'pid', format: 'vc+sd-jwt', issuer_id: issuerId, claims: ['given_name', 'birthdate'] }],
+      ...(onThisDevice && { redirect_uri: `${url}/back` }),
+    })
+    const order = {
+      id: randomBytes(8).toString('hex'),
+      secret: randomBytes(16).toString('base64url'),
+      sessionId: session.session_id,
+      qrCodeUrl: session.qr_code_url,
+      link: this.gateway.link(session.session_id),
+      onThisDevice,
+      cameBack: false,
+    }
+    this.bySecret.set(order.secret, order)
+    this.bySession.set(order.sessionId, order)
+    setTimeout(() => this.forget(order), KEPT_MS).unref()
+    return order
+  }
+
+  /** The order of the browser that has this cookie. */
+  ofBrowser(secret) {
+    return this.bySecret.get(secret)
+  }
+
+  /** Follows an order's session; `onEnd` comes when its outcome is known. */
+  follow(order, after, { onStatus, onEnd }) {
+    return this.gateway.follow(order.sessionId, after, {
+      onStatus,
+      onEnd: () => this.settle(order.sessionId).catch((error) => console.error(error.message)).finally(onEnd),
+    })
+  }
+
+  /**
+   * Reads the outcome once, from the stream's end, the webhook or the way back, whichever is first:
+   * claims are there for 30 seconds. Keeps what the shop needs, which is not the birthdate.
+   */
+  async settle(sessionId) {
+    const order = this.bySession.get(sessionId)
+    if (!order || order.outcome) return
+    const { status, reason, claims, verification_details: details } = await this.gateway.session(sessionId)
+    if (!['VERIFIED', 'FAILED', 'EXPIRED'].includes(status) || order.outcome) return
+    // VERIFIED without claims: this came too late. Then nobody knows, and the answer is no.
+    const person = claims?.pid
+    order.outcome = {
+      status,
+      reason,
+      name: person?.given_name,
+      adult: person !== undefined && isAdult(person.birthdate),
+      responseCode: details?.response_code,
+    }
+  }
+
+  /** Whether `code` is that of the order's answer: the browser that came back is the wallet's. */
+  async redeem(order, code) {
+    await this.settle(order.sessionId)
+    order.cameBack ||= order.onThisDevice && equal(order.outcome?.responseCode, code)
+    return order.cameBack
+  }
+
+  /** What the page may know. */
+  view(order) {
+    const { outcome } = order
+    if (!outcome) return { state: 'waiting' }
+    if (outcome.status !== 'VERIFIED') return { state: 'refused', reason: outcome.reason }
+    if (order.onThisDevice && !order.cameBack) return { state: 'waiting' }
+    return outcome.adult ? { state: 'done', name: outcome.name } : { state: 'refused', reason: 'too_young' }
+  }
+
+  forget(order) {
+    this.bySecret.delete(order.secret)
+    this.bySession.delete(order.sessionId)
+  }
+}
+
+function isAdult(birthdate) {
+  const today = new Date()
+  const limit = new Date(Date.UTC(today.getUTCFullYear() - 18, today.getUTCMonth(), today.getUTCDate()))
+  return /^\d{4}-\d\d-\d\d$/.test(birthdate) && birthdate <= limit.toISOString().slice(0, 10)
+}
+
+/** In constant time; what is missing equals nothing. */
+function equal(expected, given) {
+  if (typeof expected !== 'string') return false
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

@@ -1,0 +1,198 @@
+// The sample shop, its gateway and a third-party wallet, seen through a real browser.
+// CHROMIUM: the browser's path; without one, what needs it is skipped.
+
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import test, { after, afterEach, before } from 'node:test'
+import { chromium } from 'playwright-core'
+import { startShop } from '../../examples/shop/server.js'
+import { Gateway } from '../wallets/node/gateway.js'
+import { Issuer } from '../wallets/node/issuer.js'
+import { readRequest, Wallet } from '../wallets/node/wallet.js'
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+const BROWSER = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+  .find((file) => file && existsSync(file))
+const inBrowser = { skip: BROWSER ? false : 'there is no Chromium' }
+const ADULT = { given_name: 'Erika', birthdate: '1984-01-26' }
+const SECRET = 'whsec_a-secret-for-tests'
+
+let issuer, wallet, gateway, server, settings
+const browsers = []
+
+before(async () => {
+  issuer = await Issuer.create({ issuerId: 'https://issuer.example', vct: 'urn:example:id' })
+  wallet = await Wallet.create()
+  gateway = await Gateway.start([issuer], { test: true })
+  settings = {
+    gatewayUrl: gateway.url, apiKey: gateway.apiKey, issuerId: issuer.issuerId, webhookSecret: SECRET, port: 0,
+  }
+  server = await startShop(settings)
+})
+
+afterEach(async () => {
+  for (const { context, directory } of browsers.splice(0)) {
+    await context.close()
+    await rm(directory, { recursive: true, force: true })
+  }
+})
+
+after(async () => {
+  server?.close()
+  server?.closeAllConnections()
+  await gateway?.stop()
+})
+
+/** A page of a browser with a profile of its own. */
+async function openBrowser() {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'idgate-shop-'))
+  const context = await chromium.launchPersistentContext(directory, {
+    executablePath: BROWSER, headless: true, chromiumSandbox: false, args: FLAGS,
+  })
+  context.setDefaultTimeout(20_000)
+  browsers.push({ context, directory })
+  return context.pages()[0] ?? context.newPage()
+}
+
+/** Everything that a page receives and asks for. */
+function watch(page) {
+  const seen = { hosts: new Set(), texts: [] }
+  page.on('request', (request) => {
+    seen.hosts.add(new URL(request.url()).host)
+    seen.texts.push(request.url(), JSON.stringify(request.headers()))
+  })
+  page.on('response', async (response) => {
+    seen.texts.push(JSON.stringify(response.headers()), await response.text().catch(() => ''))
+  })
+  return seen
+}
+
+/** The wallet follows the link, as a phone that scanned it, and answers with these claims. */
+async function answer(link, claims = ADULT, changes = {}) {
+  const opened = await fetch(link, { redirect: 'manual' })
+  assert.equal(opened.status, 302)
+  const request = await readRequest(opened.headers.get('location'))
+  const credential = await issuer.issue(wallet, claims, { _sd: Object.keys(claims) })
+  const disclose = Object.fromEntries(Object.keys(claims).map((name) => [name, true]))
+  return wallet.answer(request, [await wallet.present(credential, disclose, request, changes)])
+}
+
+/** A page that shows the code and its live status. */
+async function scanning() {
+  const page = await openBrowser()
+  const seen = watch(page)
+  await page.goto(settings.url)
+  await page.click('#other')
+  await page.waitForFunction(() => document.querySelector('#qr').naturalWidth > 100)
+  await page.waitForFunction(() => document.querySelector('#status').textContent === 'PENDING')
+  return { page, seen, link: await page.getAttribute('#link', 'href') }
+}
+
+test('a scanned code: the page follows live and thanks the customer', inBrowser, async () => {
+  const { page, seen, link } = await scanning()
+  const statuses = await page.evaluateHandle(() => {
+    const output = document.querySelector('#status')
+    const shown = []
+    new MutationObserver(() => shown.push(output.textContent)).observe(output, { childList: true })
+    return shown
+  })
+  assert.equal((await answer(link)).status, 200)
+  await page.waitForSelector('#done', { state: 'visible' })
+  assert.match(await page.textContent('#done'), /Thank you, Erika/)
+  const everything = seen.texts.join('\n')
+  assert.deepEqual(await statuses.jsonValue(), ['VERIFIED'])
+  assert.ok(!everything.includes(gateway.apiKey.slice(8)), 'the page got the API key')
+  assert.ok(!everything.includes(ADULT.birthdate), 'the page got the birthdate')
+  // Only the shop was talked to; the code itself is a data: URL without a host.
+  assert.deepEqual([...seen.hosts].filter(Boolean), [new URL(settings.url).host])
+})
+
+test('a customer who is too young is refused', inBrowser, async () => {
+  const { page, link } = await scanning()
+  await answer(link, { given_name: 'Kim', birthdate: `${new Date().getUTCFullYear() - 10}-01-01` })
+  await page.waitForSelector('#refused', { state: 'visible' })
+  assert.match(await page.textContent('#refused'), /too_young/)
+})
+
+test('an answer that does not verify is refused with its reason', inBrowser, async () => {
+  const { page, link } = await scanning()
+  assert.equal((await answer(link, ADULT, { nonce: 'of-another-session' })).status, 400)
+  await page.waitForSelector('#refused', { state: 'visible' })
+  assert.match(await page.textContent('#refused'), /nonce_mismatch/)
+})
+
+test('on this device, the browser that began and no other redeems the response code', inBrowser, async () => {
+  const page = await openBrowser()
+  await page.goto(settings.url)
+  // No wallet is registered for openid4vp: here: the link is taken instead of followed.
+  const began = page.waitForResponse((response) => response.url().endsWith('/orders'))
+  await page.click('#this')
+  const { link } = await (await began).json()
+  const { body } = await answer(link)
+  assert.match(body.redirect_uri, /\/back\?response_code=/)
+  const other = await openBrowser()
+  await other.goto(body.redirect_uri)
+  assert.match(await other.textContent('#refused'), /not the browser that began/)
+  await page.goto(`${settings.url}/back?response_code=guessed`)
+  assert.match(await page.textContent('#refused'), /not the browser that began/)
+  await page.goto(body.redirect_uri)
+  await page.waitForSelector('#done', { state: 'visible' })
+  assert.match(await page.textContent('#done'), /Thank you, Erika/)
+})
+
+/** An order without a browser, begun as a page would. */
+async function order() {
+  const response = await fetch(`${settings.url}/orders`, { method: 'POST', headers: { origin: settings.url } })
+  assert.equal(response.status, 201)
+  const cookie = response.headers.get('set-cookie').split(';')[0]
+  const { id, link } = await response.json()
+  const view = async (headers = { cookie }) => fetch(`${settings.url}/orders/${id}`, { headers })
+  return { link, view }
+}
+
+function notify(body, { secret = SECRET, timestamp = Date.now(), signature } = {}) {
+  signature ??= createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')
+  const headers = { 'X-Timestamp': `${timestamp}`, 'X-Signature': signature }
+  return fetch(`${settings.url}/webhooks`, { method: 'POST', headers, body })
+}
+
+test('a signed webhook settles an order whose page is closed', async () => {
+  const { link, view } = await order()
+  await answer(link)
+  assert.deepEqual(await (await view()).json(), { state: 'waiting' })
+  const sessionId = link.split('/').at(-2)
+  const body = JSON.stringify({ sessionId, clientId: 'cli_x', status: 'VERIFIED', latencyMs: 5, issuerId: 'i' })
+  const refused = [
+    { secret: 'another' },
+    { timestamp: Date.now() - 301_000 },
+    { timestamp: Date.now() + 301_000 },
+    { signature: '' },
+    { signature: 'zz' },
+  ]
+  for (const change of refused) assert.equal((await notify(body, change)).status, 401, JSON.stringify(change))
+  assert.deepEqual(await (await view()).json(), { state: 'waiting' })
+  for (const _ of ['first', 'again']) assert.equal((await notify(body)).status, 200)
+  assert.deepEqual(await (await view()).json(), { state: 'done', name: 'Erika' })
+})
+
+test('an order belongs to its browser, and only the shop begins one', async () => {
+  const { view } = await order()
+  assert.equal((await view({})).status, 404)
+  assert.equal((await view({ cookie: 'order=guessed' })).status, 404)
+  for (const origin of ['https://evil.example', 'null']) {
+    const response = await fetch(`${settings.url}/orders`, { method: 'POST', headers: { origin } })
+    assert.equal(response.status, 403)
+  }
+})
