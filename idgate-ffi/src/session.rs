@@ -110,7 +110,7 @@ pub unsafe extern "C" fn idgate_session_snapshot(
 ) -> idgate_status {
     boundary(err_out, || {
         let session = handles::find::<SessionHandle>(session)?;
-        put(out, || Ok(give(&Zeroizing::new(session.0.to_snapshot()))))
+        put(out, || Ok(give(&session.0.to_snapshot())))
     })
 }
 

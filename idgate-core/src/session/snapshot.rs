@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
 
 use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
 use crate::request::PresentationRequest;
@@ -14,6 +15,9 @@ use crate::time::UnixMillis;
 
 /// Raised when an older program could misread what a newer one stores.
 const VERSION: u32 = 1;
+
+/// Room for a session with some credentials: a buffer that grows leaves copies behind.
+const USUAL_BYTES: usize = 8192;
 
 /// Stored bytes that are no session of this version or an earlier one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -54,8 +58,8 @@ struct Snapshot<'a> {
 }
 
 impl Session {
-    /// The session as bytes, without its result.
-    pub fn to_snapshot(&self) -> Vec<u8> {
+    /// The session as bytes, without its result; wiped when dropped.
+    pub fn to_snapshot(&self) -> Zeroizing<Vec<u8>> {
         let snapshot = Snapshot {
             version: VERSION,
             id: Cow::Borrowed(&self.id),
@@ -75,8 +79,12 @@ impl Session {
             phase: Cow::Borrowed(&self.phase),
             trust_version: self.trust_version,
         };
-        // Strings, numbers and lists of them always have a JSON text.
-        serde_json::to_vec(&snapshot).unwrap_or_default()
+        let mut bytes = Zeroizing::new(Vec::with_capacity(USUAL_BYTES));
+        match snapshot.serialize(&mut serde_json::Serializer::new(&mut *bytes)) {
+            Ok(()) => bytes,
+            // Strings, numbers and lists of them always have a JSON text.
+            Err(_) => Zeroizing::default(),
+        }
     }
 
     /// The session from [`Session::to_snapshot`]'s bytes.
@@ -119,7 +127,7 @@ mod tests {
     use crate::session::{Input, VerifiedResult};
 
     fn text(session: &Session) -> String {
-        String::from_utf8(session.to_snapshot()).unwrap()
+        String::from_utf8(session.to_snapshot().to_vec()).unwrap()
     }
 
     #[test]

@@ -1,0 +1,80 @@
+//! The jar profile inside an application: a signed Request Object that the wallet fetches, and an
+//! answer that is encrypted to a key of the session alone.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::{Es256Key, Jwk};
+use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
+use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::request::{RequestSigner, SoftwareSigner};
+use idgate_core::response::WalletResponse;
+use idgate_core::verify::Step;
+use idgate_core::{PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_examples::{OsEntropy, now};
+use idgate_testkit::request_object::{JarLink, JarRequest};
+use idgate_testkit::samples;
+use idgate_testkit::wallet::{Transcript, Wallet};
+
+const BASE_URL: &str = "https://shop.example";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let sample = samples::issue_sample(now().0);
+
+    // Once: a signing key, named after itself under the DID of our host. Keep its scalar sealed, or
+    // implement `RequestSigner` over an HSM. Serve the document at `/.well-known/did.json`.
+    let did = did_web(BASE_URL)?;
+    let key = Es256Key::generate(&mut OsEntropy)?;
+    let id = key_id(&PROVIDER, &did, key.public_key());
+    let signer = Arc::new(SoftwareSigner::new(key, id));
+    let published = PublishedKey::new(signer.key_id(), *signer.public_key());
+    let did_document = did_document_json(&did, &[published]);
+
+    let jwk = Jwk::parse(sample.issuer_key.public_jwk().to_string().as_bytes())?;
+    let mut issuer = TrustEntry::new(IssuerId::new(samples::ISSUER));
+    issuer.keys.push(TrustedKey::new(jwk.key));
+    let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
+    let verifier =
+        Verifier::builder(PROVIDER).jar(BASE_URL, signer).trust(trust.clone()).build()?;
+
+    // Per person: a session. Its snapshot holds the private key for the answer: seal it.
+    let asked = br#"{"credentials":[{"format":"vc+sd-jwt","issuer_id":"https://issuer.example",
+        "claims":["given_name","age_equal_or_over"]}]}"#;
+    let request = PresentationRequest::parse(asked, &trust, true)?;
+    let tenant = TenantId::new("shop");
+    let created = verifier.create_session(request, tenant, true, &mut OsEntropy, now())?;
+    let mut session = created.session;
+    let link = session.invitation().qr_code_url;
+    println!("the link: {link}");
+
+    // The wallet fetches {base URL}/v1/oid4vp/request/{session id}. Commit the transition of the
+    // first fetch before you answer it.
+    let (fetched, request_object) = verifier.request_object(&session, None, now())?;
+    if let Some(transition) = fetched {
+        session = transition.session;
+    }
+
+    // The wallet's side: verify the request with the DID document, answer, encrypt.
+    let did_document = serde_json::from_str(&did_document)?;
+    let jar = JarRequest::verify(
+        &JarLink::parse(&link)?,
+        request_object.as_str(),
+        &did_document,
+        now().0,
+    )?;
+    let wallet = Wallet::new(sample.holder_key).with(sample.credential);
+    let answer = wallet.answer_jar(&jar, Transcript::OpenId4Vp, false, now().0)?.form_body();
+
+    // From here on as in the other profile: the session knows how its answer is read.
+    let response = WalletResponse::new(Some(&answer.content_type), &answer.bytes);
+    let mut verification = verifier.begin(&session, response, &mut OsEntropy, now())?;
+    let Step::Done(decision) = verification.step()? else {
+        return Err("nothing to ask for".into());
+    };
+    match decision.transition.session.result_at(now()) {
+        Some(result) => println!("verified: {}", result.claims()),
+        None => println!("refused: {:?}", decision.report.error()),
+    }
+    Ok(())
+}
