@@ -4,8 +4,8 @@
 #   tests/run.sh          format, lints, Rust tests, documentation, interop, real wallets
 #   tests/run.sh --long   also: minimum Rust version, debug-profile tests, advisories, mutants
 #
-# Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/, and Chromium
-# by apt-get where it is missing and this runs as root.
+# Needs Rust, Python 3.11, Node 20, a C compiler and OpenSSL's headers (for josekit, a peer); installs
+# the rest below target/, and Chromium by apt-get where it is missing and this runs as root.
 # Third-party test data: IDGATE_VECTORS, default ../shared/vectors; what needs it is skipped
 # without it. Logs: target/test-logs/. Ends with 0 only if no step failed.
 set -euo pipefail
@@ -185,7 +185,7 @@ fi
 
 step 'core with each back end alone, and none' core_alone || true
 step 'documentation' documentation || true
-step 'interop: sd-jwt-rs, isomdl, certval' interop || true
+step 'interop: sd-jwt-rs, isomdl, certval, josekit, ssi' interop || true
 
 if [ "$built" = yes ]; then
     step 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' node_wallet || true

@@ -1,8 +1,9 @@
-//! idgate-core beside independent implementations of SD-JWT, mdoc and X.509, in one build with the
-//! `serde_json` features that those force on everybody.
+//! idgate-core beside independent implementations of SD-JWT, mdoc, X.509, JWE and did:web, in one
+//! build with the `serde_json` features that those force on everybody.
 //!
 //! sd-jwt-rs 0.7.1 and isomdl 0.2.0 issue, hold and verify here, certval 0.2.0-rc.1 validates
-//! certificate paths. They are peers, not authorities: where one disagrees, `tests/divergences.rs`,
+//! certificate paths, josekit 0.10.3 encrypts and decrypts, ssi's did-web 0.5.1 resolves. They are
+//! peers, not authorities: where one disagrees, `tests/divergences.rs`,
 //! `tests/mdoc_divergences.rs` and `tests/chain_divergences.json` say why.
 
 pub mod chain_peer;
