@@ -42,6 +42,15 @@ pub enum LogFormat {
     Json,
 }
 
+/// What TLS in-process needs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TlsFiles {
+    /// The certificate chain, leaf first, in PEM.
+    pub cert: PathBuf,
+    /// The private key of its first certificate, in PEM.
+    pub key: PathBuf,
+}
+
 /// The settings in force.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -53,6 +62,8 @@ pub struct Config {
     pub base_url: Option<String>,
     /// Whether a proxy in front terminates TLS.
     pub behind_tls_proxy: bool,
+    /// Certificate and key when this listener speaks TLS itself.
+    pub tls: Option<TlsFiles>,
     /// How strict to be about trust material.
     pub environment: Environment,
     /// The key that seals; `None`: the one in the data directory.
@@ -120,6 +131,7 @@ impl Config {
             listen: required(settings, "listen", rules::listen)?,
             base_url: optional(settings, "base_url", rules::base_url)?,
             behind_tls_proxy: required(settings, "behind_tls_proxy", rules::yes_no)?,
+            tls: tls_files(settings)?,
             environment: required(settings, "environment", environment_name)?,
             instance_key,
             rate_limits: required(settings, "rate_limits", rules::on_off)?,
@@ -133,12 +145,26 @@ impl Config {
             log_format: required(settings, "log_format", log_format)?,
         };
         config.check_listener()?;
+        config.check_base_url()?;
         Ok(config)
     }
 
     /// The base URL of a gateway that listens at `bound`.
     pub fn base_url_at(&self, bound: SocketAddr) -> String {
-        self.base_url.clone().unwrap_or_else(|| format!("http://{bound}"))
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        self.base_url.clone().unwrap_or_else(|| format!("{scheme}://{bound}"))
+    }
+
+    /// A wallet that is told http would not reach a listener that speaks TLS.
+    fn check_base_url(&self) -> Result<(), String> {
+        let plain = self.base_url.as_ref().filter(|url| url.starts_with("http://"));
+        match plain {
+            Some(url) if self.tls.is_some() => Err(format!(
+                "IDGATE_BASE_URL: {url} is http, and this listener speaks TLS; write https://, or \
+                 unset IDGATE_TLS_CERT and IDGATE_TLS_KEY"
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn check_listener(&self) -> Result<(), String> {
@@ -146,16 +172,17 @@ impl Config {
         if listen.ip().to_canonical().is_loopback() {
             return Ok(());
         }
-        if !self.behind_tls_proxy {
+        if !self.behind_tls_proxy && self.tls.is_none() {
             return Err(format!(
                 "IDGATE_LISTEN: {listen} is reachable from outside and this listener is plain HTTP; \
-                 listen on 127.0.0.1, or put a TLS proxy in front and set IDGATE_BEHIND_TLS_PROXY=true"
+                 listen on 127.0.0.1, set IDGATE_TLS_CERT and IDGATE_TLS_KEY, or put a TLS proxy in \
+                 front and set IDGATE_BEHIND_TLS_PROXY=true"
             ));
         }
         if self.base_url.is_none() {
             return Err(format!(
                 "IDGATE_BASE_URL: not set, and {listen} is no address that wallets can use; \
-                 set it to the proxy's URL, as https://gateway.example"
+                 set it to the URL that they use, as https://gateway.example"
             ));
         }
         Ok(())
@@ -180,18 +207,27 @@ pub fn audit_checkpoint_file(settings: &Settings) -> Result<Option<PathBuf>, Str
 /// Settings whose absence from this version would make the gateway weaker than its operator
 /// believes. The others of that kind only permit something, so they may stand.
 fn refuse_what_is_not_there(settings: &Settings) -> Result<(), String> {
-    let absent = [
-        ("tls_cert", "TLS in-process is not available in this version; terminate TLS in a proxy"),
-        ("tls_key", "TLS in-process is not available in this version; terminate TLS in a proxy"),
-    ];
-    for (key, why) in absent {
-        optional(settings, key, |_| Err::<(), _>(why.to_owned()))?;
-    }
     required(settings, "oid4vp_request_mode", |mode| match mode {
         "inline" => Ok(()),
         "jar" => Err("`jar` is not available in this version; use inline".into()),
         _ => Err("must be inline or jar (and jar is not available in this version)".into()),
     })
+}
+
+/// Both files or neither.
+fn tls_files(settings: &Settings) -> Result<Option<TlsFiles>, String> {
+    let cert = optional(settings, "tls_cert", readable_file)?;
+    let key = optional(settings, "tls_key", readable_file)?;
+    match (cert, key) {
+        (Some(cert), Some(key)) => Ok(Some(TlsFiles { cert, key })),
+        (None, None) => Ok(None),
+        (Some(_), None) => {
+            Err("IDGATE_TLS_KEY: is not set, but IDGATE_TLS_CERT is; set both".into())
+        }
+        (None, Some(_)) => {
+            Err("IDGATE_TLS_CERT: is not set, but IDGATE_TLS_KEY is; set both".into())
+        }
+    }
 }
 
 /// The checked value of a setting that may be absent; an empty one counts as absent.

@@ -16,7 +16,7 @@ use crate::admin::Failure;
 use crate::app::{App, AppError, WebhookRules};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::http::{Gateway, HttpLimits, listener};
+use crate::http::{Gateway, HttpLimits, Tls, listener};
 use crate::log;
 use crate::store::{Store, StoreError};
 use crate::work::checkpoints::Checkpoints;
@@ -34,6 +34,7 @@ const LAST_EXCHANGES: Duration = Duration::from_secs(17);
 pub struct RunningGateway {
     base_url: String,
     local_addr: SocketAddr,
+    tls: Option<Arc<Tls>>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
@@ -47,6 +48,16 @@ impl RunningGateway {
     /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
+    }
+
+    /// Reads certificate and key again, where the listener speaks TLS. What cannot be used is logged
+    /// and changes nothing.
+    pub fn reload(&self) {
+        match self.tls.as_ref().map(|tls| tls.reload()) {
+            Some(Ok(())) => tracing::info!("SIGHUP: certificate and key were read again"),
+            Some(Err(error)) => tracing::error!(error, "SIGHUP: the old certificate stays in use"),
+            None => tracing::info!("SIGHUP: without TLS in-process there is nothing to reload"),
+        }
     }
 
     /// Takes no more connections, lets requests under way finish (25 s at most), and stops.
@@ -84,6 +95,7 @@ pub async fn start_with_limits(
     sweeper.purge().await.map_err(explain_store)?;
     let file = config.audit_checkpoint_file.as_deref();
     let checkpoints = Checkpoints::new(store.clone(), clock.clone(), file)?;
+    let tls = config.tls.as_ref().map(Tls::load).transpose()?.map(Arc::new);
     let listener = bind(config.listen).await?;
     let local_addr = listener.local_addr().map_err(|error| error.to_string())?;
     let base_url = config.base_url_at(local_addr);
@@ -98,10 +110,11 @@ pub async fn start_with_limits(
         .with_webhooks(WebhookRules { allow_http, egress: Some(to_webhooks) });
     let app = Arc::new(app);
     app.verifier().map_err(explain)?;
-    let gateway = Arc::new(Gateway::new(app, limits, config.trusted_proxies.clone()));
+    let gateway = Gateway::new(app, limits, config.trusted_proxies.clone()).with_tls(tls.clone());
+    let gateway = Arc::new(gateway);
     let (stop, stopped) = watch::channel(false);
     let task = tokio::spawn(run_parts(gateway, listener, sweeper, checkpoints, delivery, stopped));
-    Ok(RunningGateway { base_url, local_addr, stop, task })
+    Ok(RunningGateway { base_url, local_addr, tls, stop, task })
 }
 
 /// Runs the gateway of `idgate serve` until a signal ends it. `open_store` is called once logging
@@ -151,8 +164,7 @@ async fn serve_until_signal(
         tokio::select! {
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
-            // A terminal that closes, or a manager that asks for what this version does not have.
-            _ = hang_up.recv() => tracing::info!("SIGHUP is ignored: there is nothing to reload"),
+            _ = hang_up.recv() => running.reload(),
         }
     }
     tracing::info!("stopping");

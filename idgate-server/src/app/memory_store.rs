@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use idgate_core::crypto::{Curve, PublicKey};
 use idgate_core::ids::{IssuerId, SessionId, TenantId};
-use idgate_core::session::{Session, Transition};
+use idgate_core::session::{Effect, Session, Transition};
 use idgate_core::time::UnixMillis;
 use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
 
@@ -18,8 +18,8 @@ use crate::api_key::ApiKey;
 use crate::entropy::OsEntropy;
 use crate::gateway_key::{GatewayKey, GatewayKeys};
 use crate::store::{
-    AdminTokenStore, ApiKeyRecord, ApiKeyStore, Caller, Committed, GatewayKeyStore, KeyValue,
-    NewApiKey, Store, StoreError, Write,
+    AdminTokenStore, ApiKeyRecord, ApiKeyStore, Caller, Changes, Committed, EventPage, EventStore,
+    GatewayKeyStore, KeyValue, NewApiKey, StatusEvent, Store, StoreError, Watch, Write,
 };
 
 /// The base point of P-256: a key on the curve.
@@ -51,6 +51,7 @@ pub(crate) struct MemoryStore {
     inner: Mutex<Inner>,
     trust: Mutex<Arc<TrustSnapshot>>,
     gateway_keys: Arc<GatewayKeys>,
+    changes: Arc<Changes>,
 }
 
 #[derive(Default)]
@@ -59,6 +60,7 @@ struct Inner {
     callers: HashMap<[u8; 32], Caller>,
     admins: HashMap<[u8; 32], String>,
     sessions: HashMap<String, Session>,
+    events: HashMap<String, Vec<StatusEvent>>,
 }
 
 /// Trusts one issuer, `issuer`, whose legacy form asks for `given_name`.
@@ -66,7 +68,8 @@ impl Default for MemoryStore {
     fn default() -> Self {
         let active = Arc::new(GatewayKey::generate().unwrap().0);
         let gateway_keys = Arc::new(GatewayKeys { version: 1, active, retired: Vec::new() });
-        Self { inner: Mutex::default(), trust: Mutex::new(one_issuer()), gateway_keys }
+        let trust = Mutex::new(one_issuer());
+        Self { inner: Mutex::default(), trust, gateway_keys, changes: Arc::default() }
     }
 }
 
@@ -103,6 +106,11 @@ impl MemoryStore {
         let token = AdminToken::generate(&mut OsEntropy).unwrap();
         self.inner.lock().unwrap().admins.insert(token.digest(), "adt_test".into());
         format!("Authorization: Bearer {}\r\n", token.expose())
+    }
+
+    /// Every key is gone, as if another process had revoked it.
+    pub(crate) fn revoke_keys(&self) {
+        self.inner.lock().unwrap().callers.clear();
     }
 
     pub(crate) fn sessions(&self) -> Vec<Session> {
@@ -193,22 +201,24 @@ impl Store for MemoryStore {
 
     fn create_session(&self, transition: Transition) -> Write<'_, ()> {
         self.write(|inner| {
+            inner.note(&transition);
             let session = transition.session;
             inner.sessions.insert(session.id().as_str().to_owned(), session);
         })
     }
 
     fn commit(&self, transition: Transition, _: Option<u64>) -> Write<'_, Committed> {
-        self.write(|inner| {
-            let session = transition.session;
-            match inner.sessions.get_mut(session.id().as_str()) {
-                Some(stored) if stored.revision() == transition.from => {
-                    *stored = session;
-                    Committed::Yes
-                }
-                _ => Committed::LostRace,
+        let id = transition.session.id().clone();
+        let write = self.write(|inner| match inner.sessions.get_mut(id.as_str()) {
+            Some(stored) if stored.revision() == transition.from => {
+                *stored = transition.session.clone();
+                inner.note(&transition);
+                Committed::Yes
             }
-        })
+            _ => Committed::LostRace,
+        });
+        self.changes.publish(&id);
+        write
     }
 
     fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
@@ -225,8 +235,9 @@ impl Store for MemoryStore {
     }
 
     fn delete_session(&self, _: &Caller, id: &SessionId, _: UnixMillis) -> Write<'_, bool> {
-        let id = id.as_str().to_owned();
-        self.write(move |inner| inner.sessions.remove(&id).is_some())
+        let write = self.write(|inner| inner.sessions.remove(id.as_str()).is_some());
+        self.changes.publish(id);
+        write
     }
 
     fn due_sessions(&self, now: UnixMillis, limit: usize) -> Result<Vec<Session>, StoreError> {
@@ -251,6 +262,46 @@ impl Store for MemoryStore {
 
     fn probe(&self) -> Write<'_, ()> {
         self.write(|_| ())
+    }
+}
+
+impl Inner {
+    /// Appends the status events of a transition.
+    fn note(&mut self, transition: &Transition) {
+        let events = self.events.entry(transition.session.id().as_str().to_owned()).or_default();
+        for effect in &transition.effects {
+            if let Effect::PublishStatus { status, reason, occurred_at } = effect {
+                events.push(StatusEvent {
+                    seq: events.len() as u64 + 1,
+                    status: status.as_str().to_owned(),
+                    reason: reason.map(|reason| reason.as_str().to_owned()),
+                    occurred_at: *occurred_at,
+                });
+            }
+        }
+    }
+}
+
+impl EventStore for MemoryStore {
+    fn events(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Option<EventPage>, StoreError> {
+        let Some(session) = self.callers_session(caller, id, UnixMillis(0))? else {
+            return Ok(None);
+        };
+        let inner = self.inner.lock().unwrap();
+        let all = inner.events.get(id.as_str()).cloned().unwrap_or_default();
+        let last = all.len() as u64;
+        let events = all.into_iter().filter(|event| event.seq > after).take(limit).collect();
+        Ok(Some(EventPage { events, last, settled: session.settled_at().is_some() }))
+    }
+
+    fn watch(&self, id: &SessionId) -> Watch {
+        self.changes.watch(id)
     }
 }
 

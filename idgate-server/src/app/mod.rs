@@ -7,6 +7,7 @@ mod audit;
 pub(crate) mod memory_store;
 mod sessions;
 mod status;
+mod stream;
 mod wallet;
 mod webhooks;
 
@@ -19,6 +20,8 @@ use idgate_core::time::UnixMillis;
 
 pub use self::api_keys::ApiKeySecret;
 pub use self::sessions::{CreatedSession, SessionView};
+use self::stream::Streams;
+pub use self::stream::{StatusStream, StreamEnd};
 pub use self::webhooks::WebhookRules;
 use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
@@ -36,6 +39,7 @@ pub struct App {
     fetcher: Arc<Fetcher>,
     /// Made for the trust snapshot in force; remade when the store has another.
     verifier: RwLock<Option<Arc<Verifier>>>,
+    streams: Arc<Streams>,
     webhook_rules: WebhookRules,
 }
 
@@ -71,15 +75,9 @@ impl App {
         fetcher: Arc<Fetcher>,
     ) -> Self {
         let verifier = RwLock::new(None);
-        Self {
-            store,
-            clock,
-            provider,
-            base_url: base_url.into(),
-            fetcher,
-            verifier,
-            webhook_rules: WebhookRules::default(),
-        }
+        let (base_url, streams) = (base_url.into(), Arc::default());
+        let webhook_rules = WebhookRules::default();
+        Self { store, clock, provider, base_url, fetcher, verifier, streams, webhook_rules }
     }
 
     /// With what the operator allows webhooks.

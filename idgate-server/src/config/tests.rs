@@ -138,16 +138,27 @@ fn a_plain_listener_stays_on_loopback_unless_a_proxy_is_declared() {
 }
 
 #[test]
+fn tls_needs_both_files_and_an_https_base_url() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    let (cert, key) = (("IDGATE_TLS_CERT", path), ("IDGATE_TLS_KEY", path));
+    assert!(from_env(&[cert]).unwrap_err().starts_with("IDGATE_TLS_KEY"));
+    assert!(from_env(&[key]).unwrap_err().starts_with("IDGATE_TLS_CERT"));
+    let config = from_env(&[cert, key]).unwrap();
+    assert_eq!(config.base_url_at(config.listen), "https://127.0.0.1:8080");
+    let plain = ("IDGATE_BASE_URL", "http://localhost:8080");
+    assert!(from_env(&[cert, key, plain]).unwrap_err().contains("this listener speaks TLS"));
+    // With TLS of its own, a listener may be reachable without a proxy.
+    let outside = ("IDGATE_LISTEN", "0.0.0.0:8443");
+    assert!(from_env(&[cert, key, outside]).unwrap_err().contains("IDGATE_BASE_URL"));
+    let url = ("IDGATE_BASE_URL", "https://gateway.example");
+    assert!(from_env(&[cert, key, outside, url]).is_ok());
+}
+
+#[test]
 fn what_this_version_lacks_is_refused_by_name() {
-    for (name, value) in [
-        ("OID4VP_REQUEST_MODE", "jar"),
-        ("IDGATE_TLS_CERT", "cert.pem"),
-        ("IDGATE_TLS_KEY", "key.pem"),
-        ("IDGATE_AUDIT_CHECKPOINT_FILE", "checkpoints"),
-    ] {
-        let error = from_env(&[(name, value)]).unwrap_err();
-        assert!(error.contains(name) && error.contains("not available in this version"), "{error}");
-    }
+    let error = from_env(&[("OID4VP_REQUEST_MODE", "jar")]).unwrap_err();
+    assert!(error.contains("not available in this version"), "{error}");
 }
 
 #[test]
@@ -167,6 +178,8 @@ fn malformed_values_are_refused_by_name() {
         ("IDGATE_WEBHOOK_ALLOW_HTTP", "1"),
         ("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.1/8"),
         ("IDGATE_EXTRA_CA_FILE", "/nonexistent/ca.pem"),
+        ("IDGATE_TLS_CERT", "/nonexistent/cert.pem"),
+        ("IDGATE_TLS_KEY", "/nonexistent/key.pem"),
         ("IDGATE_LOG", "a=b=c"),
         ("IDGATE_LOG_FORMAT", "yaml"),
     ] {

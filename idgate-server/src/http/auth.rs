@@ -66,12 +66,15 @@ impl<S: Scope> Authorized<S> {
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
     }
+
+    pub(crate) fn into_caller(self) -> Arc<Caller> {
+        self.caller
+    }
 }
 
-/// The owner of the request's API key. A malformed key is refused before any lookup.
-pub(crate) fn authenticate(app: &App, headers: &HeaderMap) -> Result<Arc<Caller>, HttpError> {
-    let key = bearer(headers).and_then(ApiKey::parse).ok_or_else(HttpError::invalid_api_key)?;
-    match app.caller(&key)? {
+/// The owner of the request's API key; `None`: it brings none that could be one.
+pub(crate) fn authenticate(app: &App, key: Option<&ApiKey>) -> Result<Arc<Caller>, HttpError> {
+    match app.caller(key.ok_or_else(HttpError::invalid_api_key)?)? {
         Some(caller) => Ok(Arc::new(caller)),
         None => Err(HttpError::invalid_api_key()),
     }
@@ -92,6 +95,11 @@ impl AdminAuthorized {
             None => Err(HttpError::invalid_admin_token()),
         }
     }
+}
+
+/// The API key of the one `Authorization` header, if it could be one: without any lookup.
+pub(crate) fn api_key(headers: &HeaderMap) -> Option<ApiKey> {
+    bearer(headers).and_then(ApiKey::parse)
 }
 
 /// The token of the one `Authorization: Bearer` header (RFC 6750 2.1).

@@ -29,6 +29,11 @@ impl HttpError {
         Self::new(ErrorCode::InvalidRequest, message)
     }
 
+    /// A request that cannot become a WebSocket (RFC 6455 4.2.1).
+    pub(crate) fn bad_handshake(message: &'static str) -> Self {
+        Self::invalid_request(message).with("sec-websocket-version", "13")
+    }
+
     pub(crate) fn no_such_path() -> Self {
         Self::new(ErrorCode::NotFound, "there is nothing at this path")
     }

@@ -10,7 +10,8 @@ use std::task::Poll;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use hyper::http::request::Parts;
-use hyper::{Request, Response};
+use hyper::upgrade::OnUpgrade;
+use hyper::{Request, Response, StatusCode};
 use idgate_core::ErrorCode;
 use idgate_core::ids::random_id;
 
@@ -18,7 +19,10 @@ use super::auth::{self, AdminAuthorized, Authorized, Scope};
 use super::body::{self, BodyError, Bounds, Received};
 use super::error::HttpError;
 use super::json::Body;
+use super::ws::Upgrade;
 use super::{Gateway, head, peer, router};
+use crate::api_key::ApiKey;
+use crate::app::StatusStream;
 use crate::clock::Stopwatch;
 use crate::entropy::OsEntropy;
 use crate::log::RequestLine;
@@ -34,6 +38,8 @@ pub(crate) struct Call<'a> {
     /// Who sends it, as far as trusted proxies say.
     peer: IpAddr,
     body: Incoming,
+    /// The connection, when the request asks for another protocol.
+    connection: Option<OnUpgrade>,
 }
 
 /// What is known about a request once it is answered, panic or not.
@@ -42,6 +48,7 @@ pub(crate) struct Trace {
     pub(crate) route: Option<&'static str>,
     caller: Option<Arc<Caller>>,
     body_read: bool,
+    upgrade: Option<Upgrade>,
     error: Option<ErrorCode>,
     cause: Option<String>,
 }
@@ -49,7 +56,15 @@ pub(crate) struct Trace {
 impl<'a> Call<'a> {
     /// Proves that the caller's key is good and has the scope `S`.
     pub(crate) fn authorize<S: Scope>(&mut self) -> Result<Authorized<S>, HttpError> {
-        let caller = auth::authenticate(&self.gateway.app, &self.head.headers)?;
+        self.authorize_key(auth::api_key(&self.head.headers).as_ref())
+    }
+
+    /// The same for a key that may come from elsewhere.
+    pub(crate) fn authorize_key<S: Scope>(
+        &mut self,
+        key: Option<&ApiKey>,
+    ) -> Result<Authorized<S>, HttpError> {
+        let caller = auth::authenticate(&self.gateway.app, key)?;
         self.trace.caller = Some(caller.clone());
         Authorized::require(caller)
     }
@@ -58,6 +73,19 @@ impl<'a> Call<'a> {
     #[expect(dead_code)] // until there is an admin endpoint
     pub(crate) fn authorize_admin(&self) -> Result<AdminAuthorized, HttpError> {
         AdminAuthorized::require(&self.gateway.app, &self.head.headers)
+    }
+
+    pub(crate) fn has_body(&self) -> bool {
+        !self.body.is_end_stream()
+    }
+
+    /// Makes the connection a status stream once the 101 is sent.
+    pub(crate) fn switch_to(self, stream: StatusStream) -> Result<(), HttpError> {
+        let message = "this connection cannot be upgraded";
+        let connection = self.connection.ok_or_else(|| HttpError::bad_handshake(message))?;
+        let times = self.gateway.limits.streams.clone();
+        self.trace.upgrade = Some(Upgrade { connection, stream, times });
+        Ok(())
     }
 
     /// Reads the body, once every check before it passed.
@@ -75,18 +103,19 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Answers one request of the peer at `connection`.
+/// Answers one request of the peer at `from`; gives also what the connection is to become.
 pub(crate) async fn answer(
     gateway: &Gateway,
-    connection: IpAddr,
+    from: IpAddr,
     request: Request<Incoming>,
-) -> Response<Body> {
+) -> (Response<Body>, Option<Upgrade>) {
     let watch = Stopwatch::new();
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
+    let connection = head.extensions.remove::<OnUpgrade>();
     let has_body = !body.is_end_stream();
     let mut trace = Trace::default();
-    let peer = peer::client(connection, &head.headers, &gateway.trusted_proxies);
-    let call = Call { gateway, head: &head, trace: &mut trace, peer, body };
+    let peer = peer::client(from, &head.headers, &gateway.trusted_proxies);
+    let call = Call { gateway, head: &head, trace: &mut trace, peer, body, connection };
     let limited = tokio::time::timeout(gateway.limits.request_timeout, check_and_dispatch(call));
     let outcome = match unpanicked(limited).await {
         Ok(Ok(outcome)) => outcome,
@@ -101,7 +130,8 @@ pub(crate) async fn answer(
     let request_id = random_id("req_", &mut OsEntropy).unwrap_or_default();
     add_common_headers(&mut response, &request_id);
     log(&trace, &head, &response, &request_id, peer, watch.elapsed_us());
-    response
+    let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    (response, trace.upgrade.filter(|_| switches))
 }
 
 async fn check_and_dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError> {

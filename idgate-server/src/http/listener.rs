@@ -10,12 +10,14 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::exchange::answer;
 use super::linger::Lingering;
+use super::ws::Upgrade;
 use super::{Gateway, peer};
 
 /// Far more than any client in use sends; more is answered 431.
@@ -65,20 +67,42 @@ async fn drain(mut tasks: JoinSet<()>, time: Duration) {
     }
 }
 
-/// Serves one connection until either side ends it.
+/// Serves one connection, from the TLS handshake if there is one. One that becomes a stream stays
+/// in its place in the counts, and in the drain.
 async fn connection(
     gateway: Arc<Gateway>,
     stream: TcpStream,
     slot: Slot,
-    mut stop: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
 ) {
     // Without it, small answers may wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
     let stream = Lingering::new(stream, gateway.limits.write_timeout);
-    let peer = slot.peer;
-    let service = service_fn(|request| {
-        let gateway = &*gateway;
-        async move { Ok::<_, Infallible>(answer(gateway, peer, request).await) }
+    let upgrade = match &gateway.tls {
+        None => requests(&gateway, stream, slot.peer, stop.clone()).await,
+        // As long as a head may take, because one comes after it.
+        Some(tls) => match tls.accept(stream, gateway.limits.header_timeout).await {
+            Some(stream) => requests(&gateway, stream, slot.peer, stop.clone()).await,
+            None => None,
+        },
+    };
+    if let Some(upgrade) = upgrade {
+        upgrade.run(stop).await;
+    }
+}
+
+/// Answers requests until the connection ends or becomes something else.
+async fn requests(
+    gateway: &Gateway,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: IpAddr,
+    mut stop: watch::Receiver<bool>,
+) -> Option<Upgrade> {
+    let upgrade = Mutex::new(None);
+    let service = service_fn(|request| async {
+        let (response, becomes) = answer(gateway, peer, request).await;
+        *upgrade.lock().unwrap_or_else(PoisonError::into_inner) = becomes;
+        Ok::<_, Infallible>(response)
     });
     let served = http1::Builder::new()
         // Who has said everything may shut down that side and still wait for the answer.
@@ -88,13 +112,18 @@ async fn connection(
         .max_headers(MAX_HEADERS)
         .max_header_size(MAX_BUFFER)
         .max_buf_size(MAX_BUFFER)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
     let mut served = pin!(served);
-    tokio::select! {
-        ended = served.as_mut() => return note(ended),
-        () = stopped(&mut stop) => served.as_mut().graceful_shutdown(),
-    }
-    note(served.await);
+    let ended = tokio::select! {
+        ended = served.as_mut() => ended,
+        () = stopped(&mut stop) => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    note(ended);
+    upgrade.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 fn note(ended: Result<(), hyper::Error>) {

@@ -16,6 +16,8 @@ mod peer;
 mod query;
 mod router;
 mod routes;
+mod tls;
+mod ws;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +26,8 @@ use std::time::Duration;
 use self::large::Large;
 use self::router::Router;
 pub use self::router::routes;
+pub use self::tls::{Tls, certificates};
+pub use self::ws::StreamTimes;
 use crate::app::App;
 use crate::config::Cidr;
 
@@ -53,6 +57,8 @@ pub struct HttpLimits {
     pub large_per_peer: usize,
     /// How long one more of a peer waits for a place before it is told to come back.
     pub large_wait: Duration,
+    /// What a status stream waits for.
+    pub streams: StreamTimes,
 }
 
 impl Default for HttpLimits {
@@ -68,6 +74,7 @@ impl Default for HttpLimits {
             large_responses: 64,
             large_per_peer: 8,
             large_wait: Duration::from_secs(2),
+            streams: StreamTimes::default(),
         }
     }
 }
@@ -80,6 +87,7 @@ pub struct Gateway {
     trusted_proxies: Vec<Cidr>,
     draining: AtomicBool,
     large: Large,
+    tls: Option<Arc<Tls>>,
 }
 
 impl Gateway {
@@ -94,7 +102,15 @@ impl Gateway {
             trusted_proxies,
             draining: AtomicBool::new(false),
             large,
+            tls: None,
         }
+    }
+
+    /// Speaks TLS; `None`: plain HTTP.
+    #[must_use]
+    pub fn with_tls(mut self, tls: Option<Arc<Tls>>) -> Self {
+        self.tls = tls;
+        self
     }
 
     fn start_draining(&self) {

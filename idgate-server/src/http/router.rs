@@ -6,7 +6,7 @@ use idgate_core::ids::SessionId;
 use super::error::HttpError;
 use super::exchange::Call;
 use super::json::Body;
-use super::routes::{api_keys, audit, health, openapi, sessions, wallet, webhooks};
+use super::routes::{api_keys, audit, health, openapi, sessions, stream, wallet, webhooks};
 
 /// Where a path leads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -14,6 +14,7 @@ enum Route {
     Sessions,
     Session,
     Open,
+    Stream,
     WalletResponse,
     ApiKeys,
     ApiKey,
@@ -32,6 +33,7 @@ const ROUTES: &[Route] = &[
     Route::Sessions,
     Route::Session,
     Route::Open,
+    Route::Stream,
     Route::WalletResponse,
     Route::ApiKeys,
     Route::ApiKey,
@@ -52,6 +54,7 @@ impl Route {
             Self::Sessions => "/v1/sessions",
             Self::Session => "/v1/sessions/{id}",
             Self::Open => "/v1/sessions/{id}/open",
+            Self::Stream => "/v1/sessions/{id}/ws",
             Self::WalletResponse => "/v1/oid4vp/response/{id}",
             Self::ApiKeys => "/v1/api-keys",
             Self::ApiKey => "/v1/api-keys/{id}",
@@ -76,6 +79,7 @@ impl Route {
             Self::ApiKeys => "GET, HEAD, POST",
             Self::ApiKey => "DELETE",
             Self::Session => "GET, HEAD, DELETE",
+            Self::Stream => "GET",
             Self::Open
             | Self::AuditLog
             | Self::WebhookFailures
@@ -123,6 +127,7 @@ pub(crate) async fn dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError
         (Route::Session, &Method::DELETE) => sessions::delete(call, &id).await,
         (Route::Open, &Method::GET) => sessions::follow(call, &id).await,
         (Route::Open, &Method::HEAD) => sessions::peek(call, &id),
+        (Route::Stream, &Method::GET) => stream::open(call, &id),
         (Route::WalletResponse, &Method::POST) => wallet::respond(call, id).await,
         (Route::ApiKeys, &Method::GET | &Method::HEAD) => api_keys::list(call),
         (Route::ApiKeys, &Method::POST) => api_keys::create(call).await,
@@ -175,7 +180,6 @@ mod tests {
         "GET /v1/admin/metrics",
         "GET /v1/oid4vp/request/{}",
         "POST /v1/oid4vp/request/{}",
-        "GET /v1/sessions/{}/ws",
     ];
 
     /// Each path with a method, whatever its parameters are called. HEAD goes with GET.

@@ -7,6 +7,7 @@ mod audit;
 mod claims;
 mod cursor;
 mod directory;
+mod events;
 mod gateway_keys;
 mod keys;
 mod operator;
@@ -37,6 +38,7 @@ pub use self::audit::{
     AuditPage, AuditReport, AuditStore, ExportError, ListedEntry, UnwrittenCheckpoint,
 };
 pub use self::directory::exposed;
+pub use self::events::{Changes, EventPage, EventStore, StatusEvent, Watch};
 pub use self::gateway_keys::{GatewayKeyRecord, GatewayKeyStore};
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::operator::OperatorStore;
@@ -129,6 +131,7 @@ pub trait Store:
     + ApiKeyStore
     + AuditStore
     + EndpointStore
+    + EventStore
     + GatewayKeyStore
     + OutboxStore
     + Send

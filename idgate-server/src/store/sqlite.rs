@@ -15,6 +15,7 @@ use idgate_core::trust::TrustSnapshot;
 use rusqlite::Connection;
 use tokio::sync::Notify;
 
+use super::events::{self, Changes, EventPage, EventStore, Watch};
 use super::readers::Readers;
 use super::sessions::Prepared;
 use super::uses::Uses;
@@ -42,6 +43,7 @@ pub struct SqliteStore {
     pub(super) writer: Writer,
     pub(super) readers: Readers,
     pub(super) sealer: Arc<Sealer>,
+    changes: Arc<Changes>,
     /// Rings when a session has settled.
     pub(super) outbox_bell: Arc<Notify>,
     pinned_live: bool,
@@ -81,6 +83,7 @@ impl SqliteStore {
             readers: Readers::open(dir, cores)?,
             writer: Writer::start(main, claims, AuditKeys::new(&key)?)?,
             sealer: Arc::new(sealer),
+            changes: Arc::default(),
             outbox_bell: Arc::default(),
             pinned_live: options.environment == Environment::Development,
             trust: Mutex::new(None),
@@ -162,10 +165,12 @@ impl Store for SqliteStore {
     }
 
     fn commit(&self, transition: Transition, processing_us: Option<u64>) -> Write<'_, Committed> {
+        let id = transition.session.id().clone();
         let settles = transition.session.settled_at().is_some();
         let write = self.write_session(transition, processing_us, Prepared::update);
         Box::pin(async move {
             let committed = write.await?;
+            self.changes.publish(&id);
             if settles {
                 self.outbox_bell.notify_one();
             }
@@ -196,8 +201,15 @@ impl Store for SqliteStore {
     }
 
     fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool> {
-        let (caller, id) = (caller.clone(), id.clone());
-        self.writer.submit(move |batch| sessions::delete(batch, &caller, &id, now))
+        let (caller, session) = (caller.clone(), id.clone());
+        let write =
+            self.writer.submit(move |batch| sessions::delete(batch, &caller, &session, now));
+        let id = id.clone();
+        Box::pin(async move {
+            let deleted = write.await?;
+            self.changes.publish(&id);
+            Ok(deleted)
+        })
     }
 
     fn due_sessions(&self, now: UnixMillis, limit: usize) -> Result<Vec<Session>, StoreError> {
@@ -220,6 +232,22 @@ impl Store for SqliteStore {
 
     fn probe(&self) -> Write<'_, ()> {
         self.writer.submit(|_| Ok(()))
+    }
+}
+
+impl EventStore for SqliteStore {
+    fn events(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Option<EventPage>, StoreError> {
+        self.readers.read(|reader| events::page(&reader.main, caller, id, after, limit))
+    }
+
+    fn watch(&self, id: &SessionId) -> Watch {
+        self.changes.watch(id)
     }
 }
 

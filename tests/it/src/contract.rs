@@ -68,7 +68,8 @@ impl Contract {
                 _ => Err("comes from a path that is not documented".into()),
             };
         };
-        let method = if method == "HEAD" { "GET" } else { method };
+        // A path that has GET may still refuse HEAD.
+        let method = if method == "HEAD" && status != 405 { "GET" } else { method };
         let Some(operation) = item.get(method.to_lowercase()) else {
             return match status {
                 400 => component("BadRequest"),

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     method: &'static str,
-    target: String,
+    pub(crate) target: String,
     headers: Vec<(String, String)>,
     body: Option<Vec<u8>>,
 }
@@ -76,7 +76,7 @@ impl Request {
         self.header("Content-Type", &*body.content_type).bytes(body.bytes.clone())
     }
 
-    fn encode(&self, host: SocketAddr) -> Vec<u8> {
+    pub(crate) fn encode(&self, host: SocketAddr) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\nHost: {host}\r\n", self.method, self.target);
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
@@ -217,7 +217,7 @@ pub(crate) fn read_response(from: &mut impl BufRead, method: &str) -> io::Result
         headers.push((name.to_owned(), value.trim().to_owned()));
     }
     let mut response = Response { status, headers, body: Vec::new() };
-    if method != "HEAD" && ![204, 304].contains(&status) {
+    if method != "HEAD" && ![101, 204, 304].contains(&status) {
         let length = response.header("content-length").and_then(|length| length.parse().ok());
         let length = length.ok_or_else(|| io::Error::other("an answer without Content-Length"))?;
         response.body = vec![0; length];

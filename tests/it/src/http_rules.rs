@@ -328,7 +328,7 @@ fn health_and_readiness_need_no_key() {
 }
 
 #[test]
-fn sighup_changes_nothing() {
+fn sighup_without_tls_changes_nothing() {
     let gateway = Gateway::start();
     gateway.server.signal("HUP");
     eventually("the signal is noted", || gateway.installation.log().contains("SIGHUP"));

@@ -22,6 +22,7 @@ mod audit;
 mod auth;
 #[cfg(test)]
 mod bad_requests;
+pub mod cases;
 #[cfg(test)]
 mod conditions;
 #[cfg(test)]
@@ -75,6 +76,10 @@ mod tamper_http;
 #[cfg(test)]
 mod tenant;
 #[cfg(test)]
+mod tls;
+#[cfg(test)]
 mod wallet_flow;
 #[cfg(test)]
 mod webhooks;
+#[cfg(test)]
+mod ws;

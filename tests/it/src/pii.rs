@@ -7,6 +7,7 @@ use serde_json::{Map, json};
 use crate::http::Request;
 use crate::server::Installation;
 use crate::tenant::{Created, Gateway, Tenant, form, now_ms, request_for, wallet_with};
+use crate::ws::{self, Got, Stream, frame};
 
 const GIVEN_NAME: &str = "Sentinel-given-Q7f3xZ";
 const FAMILY_NAME: &str = "Sentinel-family-W2k9vB";
@@ -29,6 +30,7 @@ fn no_value_token_nonce_or_key_is_logged_at_any_level() {
         ]);
         secrets.push("Sentinel-redirect-T5".into());
         secrets.extend(run(&mut tenant, &wallet));
+        stream(&gateway, &mut tenant);
         intrude(&mut tenant);
         let Gateway { server, installation, .. } = gateway;
         server.terminate();
@@ -76,6 +78,17 @@ fn run(tenant: &mut Tenant, wallet: &Wallet) -> Vec<String> {
     secrets
 }
 
+/// A stream whose key is offered as a subprotocol, and frames that say something.
+fn stream(gateway: &Gateway, tenant: &mut Tenant) {
+    let created = tenant.create(&request_for(&["given_name"]));
+    let mut stream = Stream::open(gateway.server.address, &created.id, &tenant.api_key);
+    assert_eq!(stream.statuses(2), ["CREATED", "PENDING"]);
+    stream.send(&frame(0x89, INTRUDER.as_bytes()));
+    assert_eq!(stream.next(), Got::Pong(INTRUDER.into()));
+    stream.send(&frame(0x81, INTRUDER.as_bytes()));
+    assert_eq!(stream.close(), Some(1008));
+}
+
 /// Requests that carry something in every place where a log line could pick it up.
 fn intrude(tenant: &mut Tenant) {
     let key = tenant.api_key.clone();
@@ -89,6 +102,9 @@ fn intrude(tenant: &mut Tenant) {
         Request::post("/v1/sessions").bearer(&key).json(&json!({ "credentials": INTRUDER })),
         Request::post("/v1/sessions").bearer(&key).json(&json!({ INTRUDER: 1 })),
         Request::post("/v1/sessions").bearer(&key).json(&json!({ "issuer_id": INTRUDER })),
+        ws::upgrade("x").header("Sec-WebSocket-Protocol", format!("svc-id-v1, {INTRUDER}")),
+        ws::upgrade("x").header("Sec-WebSocket-Protocol", format!("svc-id-v1, sk_{INTRUDER}")),
+        ws::upgrade("x").header("Sec-WebSocket-Protocol", INTRUDER).bearer(&key),
         Request::post("/v1/oid4vp/response/x").header("Content-Type", INTRUDER).bytes(INTRUDER),
         Request::post("/v1/oid4vp/response/x")
             .header("Content-Type", "application/json")

@@ -136,7 +136,7 @@ impl Installation {
             let _ = child.kill();
             panic!("the server did not start: {line:?}\n{}", self.log())
         });
-        let address = base_url.strip_prefix("http://").and_then(|rest| rest.parse().ok());
+        let address = base_url.split_once("://").and_then(|(_, rest)| rest.parse().ok());
         let address = address.unwrap_or_else(|| panic!("no address in {base_url:?}"));
         Server { child, stdout, base_url: base_url.into(), address }
     }
@@ -177,6 +177,13 @@ impl Output {
 }
 
 impl Server {
+    /// Its resident memory in bytes.
+    pub(crate) fn resident(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
     /// Kills it without warning (SIGKILL).
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();

@@ -8,6 +8,7 @@ use p256::ecdsa::signature::Signer as _;
 use serde_json::{Map, Value};
 
 use crate::codec::{HashAlg, base64url, from_base64url};
+use crate::der::{self, bit_string, oid, sequence, tlv, unsigned};
 
 /// An elliptic curve and its JOSE algorithm.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -252,15 +253,34 @@ impl SigningKey {
 
     /// The public key as PEM (RFC 7468 13).
     pub fn public_pem(&self) -> String {
-        let body = STANDARD.encode(self.public_spki());
-        let mut pem = String::from("-----BEGIN PUBLIC KEY-----\n");
-        for line in body.as_bytes().chunks(64) {
-            pem.push_str(&String::from_utf8_lossy(line));
-            pem.push('\n');
-        }
-        pem.push_str("-----END PUBLIC KEY-----\n");
-        pem
+        pem("PUBLIC KEY", &self.public_spki())
     }
+
+    /// The private key as PKCS #8 in PEM (RFC 5958, RFC 5915).
+    pub fn private_pem(&self) -> String {
+        let curve = match self.curve() {
+            Curve::P256 => "1.2.840.10045.3.1.7",
+            Curve::P384 => "1.3.132.0.34",
+            Curve::P521 => "1.3.132.0.35",
+        };
+        let secret = tlv(der::OCTET_STRING, &[&self.secret.scalar()]);
+        let public = tlv(0xa1, &[&bit_string(&self.public_sec1())]);
+        let ec = sequence(&[&unsigned(&[1]), &secret, &public]);
+        let algorithm = sequence(&[&oid("1.2.840.10045.2.1"), &oid(curve)]);
+        let key = tlv(der::OCTET_STRING, &[&ec]);
+        pem("PRIVATE KEY", &sequence(&[&unsigned(&[0]), &algorithm, &key]))
+    }
+}
+
+/// RFC 7468
+pub fn pem(label: &str, der: &[u8]) -> String {
+    let mut pem = format!("-----BEGIN {label}-----\n");
+    for line in STANDARD.encode(der).as_bytes().chunks(64) {
+        pem.push_str(&String::from_utf8_lossy(line));
+        pem.push('\n');
+    }
+    pem.push_str(&format!("-----END {label}-----\n"));
+    pem
 }
 
 impl fmt::Debug for SigningKey {

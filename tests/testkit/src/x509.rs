@@ -13,6 +13,8 @@ use crate::time::{DAY_MS, YEAR_MS};
 pub const SUBJECT_KEY_IDENTIFIER: &str = "2.5.29.14";
 /// keyUsage
 pub const KEY_USAGE: &str = "2.5.29.15";
+/// subjectAltName
+pub const SUBJECT_ALT_NAME: &str = "2.5.29.17";
 /// issuerAltName
 pub const ISSUER_ALT_NAME: &str = "2.5.29.18";
 /// basicConstraints
@@ -307,6 +309,11 @@ pub fn ext_key_usage(usages: &[&str]) -> Vec<u8> {
 /// GeneralNames with one URI, as issuerAltName has them.
 pub fn uri_names(uri: &str) -> Vec<u8> {
     sequence(&[&tlv(0x86, &[uri.as_bytes()])])
+}
+
+/// GeneralNames with one IPv4 address, as subjectAltName of a TLS server has them.
+pub fn ip_names(address: [u8; 4]) -> Vec<u8> {
+    sequence(&[&tlv(0x87, &[&address])])
 }
 
 /// The value of cRLDistributionPoints: one point per URI.

@@ -6,5 +6,6 @@ pub(crate) mod audit;
 pub(crate) mod health;
 pub(crate) mod openapi;
 pub(crate) mod sessions;
+pub(crate) mod stream;
 pub(crate) mod wallet;
 pub(crate) mod webhooks;

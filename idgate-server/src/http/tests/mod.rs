@@ -7,6 +7,7 @@ mod logs;
 mod routing;
 mod sessions;
 mod status;
+mod stream;
 mod wallet;
 
 use std::collections::BTreeMap;

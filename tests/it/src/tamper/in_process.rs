@@ -64,6 +64,13 @@ impl JarGateway for InProcess {
     }
 }
 
+impl InProcess {
+    /// The session, once there is one.
+    pub fn session(&self) -> Option<&Session> {
+        self.open.as_ref().map(|(_, session)| session)
+    }
+}
+
 #[allow(clippy::expect_used, clippy::panic)] // the table runs in tests only
 impl Gateway for InProcess {
     fn open(&mut self, trust: &Trust, request: &Value, now_ms: u64) -> String {

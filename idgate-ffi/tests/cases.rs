@@ -1,0 +1,167 @@
+//! The tamper table through the C ABI: the same verdicts and codes as in Rust.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, unsafe_code)]
+
+use std::ptr;
+
+use idgate_core::codec::base64url;
+use idgate_ffi::idgate_status::{self, *};
+use idgate_ffi::*;
+use serde_json::{Value, json};
+
+#[test]
+fn every_case_gives_its_outcome() {
+    let cases = idgate_it::cases::sd_jwt_vc();
+    assert!(cases.len() >= 200, "{} cases", cases.len());
+    let mut wrong = Vec::new();
+    for case in cases {
+        let outcome = outcome(&case);
+        if outcome != case["expected"] {
+            wrong.push(format!("{}: {outcome}, expected {}", case["title"], case["expected"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{} cases differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn outcome(case: &Value) -> Value {
+    let verifier = verifier(&case["trust"]);
+    let session = bytes(&case["session"]);
+    let body = bytes(&case["body"]);
+    let content_type = case["content_type"].as_str().unwrap();
+    let now = case["now_ms"].as_u64().unwrap();
+    let (mut restored, mut verification) = (ptr::null_mut(), ptr::null_mut());
+    let mut error = ptr::null_mut();
+    // SAFETY: every pointer is to a live value of its length.
+    let begun = unsafe {
+        let (data, len) = (session.as_ptr(), session.len());
+        let status = idgate_session_restore(data, len, &mut restored, ptr::null_mut());
+        assert_eq!(status, IDGATE_OK);
+        idgate_verification_begin(
+            verifier,
+            restored,
+            content_type.as_ptr().cast(),
+            content_type.len(),
+            body.as_ptr(),
+            body.len(),
+            now,
+            &mut verification,
+            &mut error,
+        )
+    };
+    let outcome = match begun {
+        IDGATE_OK => decide(verification, now),
+        IDGATE_BAD_RESPONSE => json!({ "error": code_of(error) }),
+        other => panic!("{}: {other:?}", case["title"]),
+    };
+    assert_eq!(idgate_session_free(restored), IDGATE_OK);
+    assert_eq!(idgate_verifier_free(verifier), IDGATE_OK);
+    outcome
+}
+
+fn decide(verification: *mut idgate_verification, now: u64) -> Value {
+    loop {
+        let mut step = std::mem::MaybeUninit::uninit();
+        // SAFETY: `step` has room for one, and is written with OK.
+        let step = unsafe {
+            let status = idgate_verification_step(verification, step.as_mut_ptr(), ptr::null_mut());
+            assert_eq!(status, IDGATE_OK);
+            step.assume_init()
+        };
+        let told = text(step.json);
+        idgate_bytes_free(step.transition.effects);
+        if step.kind == idgate_step_kind::IDGATE_STEP_NEED {
+            let needs = told["needs"].as_array().unwrap().len();
+            (0..needs).for_each(|need| unavailable(verification, need, now));
+            idgate_session_free(step.transition.session);
+            continue;
+        }
+        let claims = claims(step.transition.session, now);
+        idgate_session_free(step.transition.session);
+        idgate_verification_free(verification);
+        return json!({ "status": told["status"], "reason": told["reason"], "claims": claims });
+    }
+}
+
+fn unavailable(verification: *mut idgate_verification, need: usize, now: u64) {
+    // SAFETY: no bytes are given.
+    let status = unsafe {
+        idgate_verification_supply(verification, need, true, ptr::null(), 0, now, ptr::null_mut())
+    };
+    assert_eq!(status, IDGATE_OK);
+}
+
+fn claims(session: *const idgate_session, now: u64) -> Value {
+    let mut out = idgate_bytes { ptr: ptr::null_mut(), len: 0 };
+    // SAFETY: `out` is a live value.
+    match unsafe { idgate_session_result(session, now, &mut out, ptr::null_mut()) } {
+        IDGATE_OK => text(out)["claims"].clone(),
+        status => {
+            assert_eq!(status, IDGATE_NOTHING);
+            Value::Null
+        }
+    }
+}
+
+fn verifier(trust: &Value) -> *mut idgate_verifier {
+    let (mut collected, mut verifier) = (ptr::null_mut(), ptr::null_mut());
+    let mut entry = trust.clone();
+    let jwks = entry.as_object_mut().unwrap().remove("jwks").unwrap();
+    let (entry, jwks) = (entry.to_string(), json!({ "keys": jwks }).to_string());
+    let issuer_id = trust["issuer_id"].as_str().unwrap();
+    let base_url = "https://gateway.example";
+    let ok = |status: idgate_status| assert_eq!(status, IDGATE_OK);
+    // SAFETY: every pointer is to a live value of its length.
+    unsafe {
+        ok(idgate_trust_new(&mut collected, ptr::null_mut()));
+        let (json, len) = (entry.as_ptr().cast(), entry.len());
+        ok(idgate_trust_add_entry(collected, json, len, ptr::null_mut()));
+        if !trust["jwks"].as_array().unwrap().is_empty() {
+            ok(idgate_trust_add(
+                collected,
+                issuer_id.as_ptr().cast(),
+                issuer_id.len(),
+                idgate_material::IDGATE_JWK as i32,
+                jwks.as_ptr(),
+                jwks.len(),
+                ptr::null(),
+                0,
+                0,
+                0,
+                ptr::null_mut(),
+                ptr::null_mut(),
+            ));
+        }
+        ok(idgate_verifier_new_inline(
+            base_url.as_ptr().cast(),
+            base_url.len(),
+            collected,
+            1,
+            &mut verifier,
+            ptr::null_mut(),
+        ));
+    }
+    ok(idgate_trust_free(collected));
+    verifier
+}
+
+fn code_of(error: *mut idgate_error) -> String {
+    let mut out = idgate_bytes { ptr: ptr::null_mut(), len: 0 };
+    assert_eq!(idgate_error_code(error, &mut out), IDGATE_OK);
+    // SAFETY: given by the library a moment ago.
+    let code = unsafe { std::slice::from_raw_parts(out.ptr, out.len) }.to_vec();
+    idgate_bytes_free(out);
+    idgate_error_free(error);
+    String::from_utf8(code).unwrap()
+}
+
+fn text(given: idgate_bytes) -> Value {
+    // SAFETY: given by the library a moment ago, and freed only here.
+    let value = unsafe { std::slice::from_raw_parts(given.ptr, given.len) };
+    let value = serde_json::from_slice(value).unwrap();
+    assert_eq!(idgate_bytes_free(given), IDGATE_OK);
+    value
+}
+
+fn bytes(value: &Value) -> Vec<u8> {
+    base64url::decode(value.as_str().unwrap()).unwrap()
+}

@@ -1,0 +1,216 @@
+//! The status stream of a session: what was committed, in order, to a reader who may stop and come
+//! back. A reader holds a place in the sequence and nothing else, so it costs the same however far
+//! behind it is.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use idgate_core::ids::SessionId;
+
+use super::{App, AppError};
+use crate::store::{Caller, StatusEvent, Watch};
+
+/// Streams of one session: a page in some tabs, and a backend.
+const PER_SESSION: usize = 5;
+/// Streams of one client.
+const PER_CLIENT: usize = 500;
+/// Events read at a time.
+const PAGE: usize = 32;
+
+/// A reader of one session's events.
+pub struct StatusStream {
+    app: Arc<App>,
+    caller: Arc<Caller>,
+    key_digest: [u8; 32],
+    id: SessionId,
+    after: u64,
+    watch: Watch,
+    /// `None`: there was none left.
+    place: Option<Place>,
+}
+
+/// Why a stream ends.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StreamEnd {
+    /// The session is settled and everything has been told.
+    Settled,
+    /// The session was deleted.
+    Deleted,
+    /// The key is revoked, replaced or expired, or its client is revoked.
+    KeyGone,
+    /// The reader wants to go on after an event that has not happened.
+    AfterTheLast,
+    /// The session or the client has too many readers.
+    TooMany,
+    /// The store failed; the text is for the operator.
+    Fault(String),
+}
+
+impl App {
+    /// Opens the stream of the caller's session after the event `after`. `key_digest` is that of
+    /// the key by which the caller came.
+    ///
+    /// # Errors
+    /// There is no session of that id for this caller and mode.
+    pub fn open_stream(
+        self: &Arc<Self>,
+        caller: Arc<Caller>,
+        key_digest: [u8; 32],
+        id: &SessionId,
+        after: u64,
+    ) -> Result<StatusStream, AppError> {
+        // Before the first read, so that nothing is missed in between.
+        let watch = self.store.watch(id);
+        self.store.events(&caller, id, after, 1)?.ok_or(AppError::NotFound)?;
+        let place = self.streams.enter(&caller, id);
+        let (app, id) = (self.clone(), id.clone());
+        Ok(StatusStream { app, caller, key_digest, id, after, watch, place })
+    }
+}
+
+impl StatusStream {
+    /// The session.
+    pub fn session_id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// The mode of the session.
+    pub fn livemode(&self) -> bool {
+        self.caller.livemode
+    }
+
+    /// The events committed since the last call, some at a time; none when all have been given.
+    /// Every call looks at the key first.
+    ///
+    /// # Errors
+    /// Why the stream is over.
+    pub fn next_events(&mut self) -> Result<Vec<StatusEvent>, StreamEnd> {
+        if self.place.is_none() {
+            return Err(StreamEnd::TooMany);
+        }
+        let store = &self.app.store;
+        if store.authenticate(&self.key_digest, self.app.now())?.is_none() {
+            return Err(StreamEnd::KeyGone);
+        }
+        let page = store.events(&self.caller, &self.id, self.after, PAGE)?;
+        let page = page.ok_or(StreamEnd::Deleted)?;
+        if self.after > page.last {
+            return Err(StreamEnd::AfterTheLast);
+        }
+        match page.events.last() {
+            Some(event) => self.after = event.seq,
+            None if page.settled => return Err(StreamEnd::Settled),
+            None => {}
+        }
+        Ok(page.events)
+    }
+
+    /// Resolves when there may be something new. Other processes are not heard: ask now and then
+    /// as well.
+    pub async fn changed(&mut self) {
+        self.watch.changed().await;
+    }
+}
+
+impl From<crate::store::StoreError> for StreamEnd {
+    fn from(error: crate::store::StoreError) -> Self {
+        Self::Fault(error.to_string())
+    }
+}
+
+/// The open streams, counted.
+#[derive(Debug, Default)]
+pub(super) struct Streams(Mutex<Open>);
+
+#[derive(Debug, Default)]
+struct Open {
+    of_sessions: HashMap<String, usize>,
+    of_clients: HashMap<String, usize>,
+}
+
+/// A counted stream; dropping it frees its place.
+struct Place {
+    streams: Arc<Streams>,
+    session: String,
+    client: String,
+}
+
+impl Streams {
+    /// A place for one more stream; `None` when session or client have none left.
+    fn enter(self: &Arc<Self>, caller: &Caller, id: &SessionId) -> Option<Place> {
+        let (session, client) = (id.as_str().to_owned(), caller.client_id.as_str().to_owned());
+        let mut open = self.open();
+        let full = |counts: &HashMap<String, usize>, name: &str, most| {
+            counts.get(name).is_some_and(|count| *count >= most)
+        };
+        if full(&open.of_sessions, &session, PER_SESSION)
+            || full(&open.of_clients, &client, PER_CLIENT)
+        {
+            return None;
+        }
+        *open.of_sessions.entry(session.clone()).or_default() += 1;
+        *open.of_clients.entry(client.clone()).or_default() += 1;
+        Some(Place { streams: self.clone(), session, client })
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.streams.open();
+        let Open { of_sessions, of_clients } = &mut *open;
+        for (counts, name) in [(of_sessions, &self.session), (of_clients, &self.client)] {
+            let Some(count) = counts.get_mut(name) else { continue };
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                counts.remove(name);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use idgate_core::ids::TenantId;
+
+    use super::*;
+
+    fn caller(client: &str) -> Caller {
+        Caller {
+            client_id: TenantId::new(client),
+            key_id: "key_x".into(),
+            livemode: true,
+            scopes: None,
+        }
+    }
+
+    #[test]
+    fn a_session_has_five_places_and_gets_them_back() {
+        let streams = Arc::new(Streams::default());
+        let (caller, id) = (caller("cli_a"), SessionId::new("ses_1"));
+        let mut places: Vec<_> = (0..5).map(|_| streams.enter(&caller, &id).unwrap()).collect();
+        assert!(streams.enter(&caller, &id).is_none());
+        assert!(streams.enter(&caller, &SessionId::new("ses_2")).is_some());
+        places.pop();
+        assert!(streams.enter(&caller, &id).is_some());
+        drop(places);
+        assert!(streams.open().of_sessions.is_empty() && streams.open().of_clients.is_empty());
+    }
+
+    #[test]
+    fn a_client_has_500_places_and_is_in_nobodys_way() {
+        let streams = Arc::new(Streams::default());
+        let id = |n: usize| SessionId::new(format!("ses_{n}"));
+        let places: Vec<_> =
+            (0..500).map(|n| streams.enter(&caller("cli_a"), &id(n)).unwrap()).collect();
+        assert!(streams.enter(&caller("cli_a"), &id(500)).is_none());
+        assert!(streams.enter(&caller("cli_b"), &id(500)).is_some());
+        drop(places);
+        assert!(streams.enter(&caller("cli_a"), &id(500)).is_some());
+    }
+}

@@ -1,0 +1,117 @@
+//! The request that becomes a stream (RFC 6455 4.2), and the key that it brings: browsers cannot
+//! set a header on a WebSocket, so the key may be offered as a subprotocol, which is not echoed.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::{
+    AUTHORIZATION, CONNECTION, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT,
+    SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use hyper::http::request::Parts;
+use hyper::{Response, StatusCode, Version};
+
+use crate::api_key::ApiKey;
+use crate::http::auth;
+use crate::http::error::HttpError;
+use crate::http::json::Body;
+
+/// The subprotocol of the status stream.
+const PROTOCOL: &str = "svc-id-v1";
+/// How every API key begins, and no other subprotocol.
+const KEY: &str = "sk_";
+/// RFC 6455 1.3.
+const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// A handshake that can be accepted, once the key is.
+pub(crate) struct Handshake {
+    accept: String,
+    key: Option<ApiKey>,
+}
+
+impl Handshake {
+    /// Reads the handshake of a request without a body.
+    pub(crate) fn read(head: &Parts) -> Result<Self, HttpError> {
+        let headers = &head.headers;
+        let upgrades = head.version == Version::HTTP_11
+            && elements(headers, &UPGRADE).any(|it| it.eq_ignore_ascii_case("websocket"))
+            && elements(headers, &CONNECTION).any(|it| it.eq_ignore_ascii_case("upgrade"));
+        if !upgrades {
+            return Err(HttpError::bad_handshake("this path takes WebSocket upgrades only"));
+        }
+        if single(headers, &SEC_WEBSOCKET_VERSION) != Some("13") {
+            return Err(HttpError::bad_handshake("Sec-WebSocket-Version must be 13"));
+        }
+        let nonce = single(headers, &SEC_WEBSOCKET_KEY).filter(|nonce| is_nonce(nonce));
+        let nonce = nonce.ok_or_else(|| {
+            HttpError::bad_handshake("Sec-WebSocket-Key must be 16 bytes in base64")
+        })?;
+        if elements(headers, &SEC_WEBSOCKET_PROTOCOL).filter(|it| *it == PROTOCOL).count() != 1 {
+            let message = "Sec-WebSocket-Protocol must offer svc-id-v1, once";
+            return Err(HttpError::bad_handshake(message));
+        }
+        Ok(Self { accept: accept(nonce), key: key(headers) })
+    }
+
+    /// The one API key, from either place; `None`: missing, malformed, twice or in both places.
+    pub(crate) fn key(&self) -> Option<&ApiKey> {
+        self.key.as_ref()
+    }
+
+    /// The 101.
+    pub(crate) fn accept(self) -> Result<Response<Body>, HttpError> {
+        let accept = HeaderValue::try_from(self.accept)
+            .map_err(|_| HttpError::internal("base64 that is not a header value"))?;
+        let mut response = Response::new(Body::default());
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let headers = response.headers_mut();
+        headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+        headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
+        Ok(response)
+    }
+}
+
+fn key(headers: &HeaderMap) -> Option<ApiKey> {
+    let mut offered = elements(headers, &SEC_WEBSOCKET_PROTOCOL).filter(|it| it.starts_with(KEY));
+    match (offered.next(), offered.next(), headers.contains_key(AUTHORIZATION)) {
+        (Some(key), None, false) => ApiKey::parse(key),
+        (None, _, true) => auth::api_key(headers),
+        _ => None,
+    }
+}
+
+/// The elements of a list that may be spread over several headers (RFC 9110 5.6.1).
+fn elements<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
+    let values = headers.get_all(name).into_iter();
+    let lists = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
+    lists.map(|element| element.trim_matches([' ', '\t'])).filter(|element| !element.is_empty())
+}
+
+fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+fn is_nonce(text: &str) -> bool {
+    STANDARD.decode(text).is_ok_and(|bytes| bytes.len() == 16)
+}
+
+/// RFC 6455 4.2.2. What SHA-1 is used for here is no secret and needs no collision resistance.
+fn accept(nonce: &str) -> String {
+    use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
+    let answer = digest(&SHA1_FOR_LEGACY_USE_ONLY, &[nonce.as_bytes(), GUID].concat());
+    STANDARD.encode(answer)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_accept_value_is_that_of_the_rfc() {
+        assert_eq!(accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    }
+}

@@ -1,0 +1,81 @@
+//! The status stream over a WebSocket (RFC 6455, decisions 12): the handshake, the frames that it
+//! has, and the conversation.
+
+mod frame;
+mod handshake;
+mod socket;
+mod talk;
+
+use std::time::Duration;
+
+pub(crate) use self::handshake::Handshake;
+pub(crate) use self::talk::Upgrade;
+
+/// How long a status stream waits for what.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StreamTimes {
+    /// Between two looks at key and session, for what other processes change: a revocation counts
+    /// within a second.
+    pub look: Duration,
+    /// From a sign of life to the next ping: shorter than the silence after which address
+    /// translators and proxies forget a connection.
+    pub ping: Duration,
+    /// For the answer to a ping.
+    pub pong: Duration,
+    /// For a peer that takes nothing of what is written.
+    pub write: Duration,
+    /// For the peer's part in closing.
+    pub close: Duration,
+}
+
+impl Default for StreamTimes {
+    fn default() -> Self {
+        Self {
+            look: Duration::from_millis(500),
+            ping: Duration::from_secs(20),
+            pong: Duration::from_secs(10),
+            write: Duration::from_secs(5),
+            close: Duration::from_secs(2),
+        }
+    }
+}
+
+/// Why the gateway closes a stream (decisions 12).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Close {
+    Settled,
+    /// The peer closed first, with this code.
+    Answered(Option<u16>),
+    ShuttingDown,
+    BadFrame,
+    AfterTheLast,
+    TooLarge,
+    Internal,
+    TooSlow,
+    TooMany,
+    KeyGone,
+    Deleted,
+    NoPong,
+}
+
+impl Close {
+    /// Code and reason; no code: an empty close frame.
+    const fn code(self) -> (Option<u16>, &'static str) {
+        let (code, reason) = match self {
+            Self::Answered(code) => return (code, ""),
+            Self::Settled => (1000, "settled"),
+            Self::ShuttingDown => (1001, "shutting down; reconnect with after"),
+            Self::BadFrame => (1008, "only well-formed control frames are taken"),
+            Self::AfterTheLast => (1008, "after is beyond the last event"),
+            Self::TooLarge => (1009, "the frame is too large"),
+            Self::Internal => (1011, "the gateway failed"),
+            Self::TooSlow => (1013, "too slow; reconnect with after"),
+            Self::TooMany => (1013, "too many streams"),
+            Self::KeyGone => (4401, "the API key is no longer valid"),
+            Self::Deleted => (4404, "the session was deleted"),
+            Self::NoPong => (4408, "no pong"),
+        };
+        (Some(code), reason)
+    }
+}

@@ -1,0 +1,147 @@
+//! A connection that carries frames. Both directions are kept consistent when a wait for them is
+//! given up, and hold no more than a few frames.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+use super::Close;
+use super::frame::{self, Incoming, Opcode};
+
+/// More than the largest control frame, so that few frames need a second read.
+const READ: usize = 256;
+
+pub(super) struct Socket<T> {
+    stream: T,
+    received: Vec<u8>,
+    unsent: Vec<u8>,
+}
+
+/// Why nothing more comes from the peer, or goes to it.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The peer is to be told.
+    Close(Close),
+    /// The connection is broken, or the peer left without a word.
+    Gone,
+}
+
+impl From<io::Error> for End {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+impl From<Close> for End {
+    fn from(close: Close) -> Self {
+        Self::Close(close)
+    }
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
+    pub(super) fn new(stream: T) -> Self {
+        Self { stream, received: Vec::new(), unsent: Vec::new() }
+    }
+
+    /// The next frame of the peer. To give up waiting loses nothing.
+    pub(super) async fn receive(&mut self) -> Result<Incoming, End> {
+        loop {
+            if let Some(frame) = frame::take(&mut self.received)? {
+                return Ok(frame);
+            }
+            let mut chunk = [0; READ];
+            let count = self.stream.read(&mut chunk).await?;
+            if count == 0 {
+                return Err(End::Gone);
+            }
+            self.received.extend(chunk.iter().take(count));
+        }
+    }
+
+    /// Sends a frame, after what is left of earlier ones; a peer that takes nothing for `patience`
+    /// is too slow.
+    pub(super) async fn send(
+        &mut self,
+        opcode: Opcode,
+        payload: &[u8],
+        patience: Duration,
+    ) -> Result<(), End> {
+        frame::write(&mut self.unsent, opcode, payload);
+        let flushed = tokio::time::timeout(patience, self.flush()).await;
+        Ok(flushed.map_err(|_late| Close::TooSlow)??)
+    }
+
+    /// Says why, waits for the peer's part for `patience`, and ends the connection.
+    pub(super) async fn close(mut self, close: Close, patience: Duration) {
+        let (code, reason) = close.code();
+        let code = code.map(u16::to_be_bytes);
+        let code = code.as_ref().map_or(&[][..], |code| code.as_slice());
+        frame::write(&mut self.unsent, Opcode::Close, &[code, reason.as_bytes()].concat());
+        let farewell = async {
+            self.flush().await?;
+            while !matches!(self.receive().await?, Incoming::Close(_)) {}
+            Ok::<_, End>(())
+        };
+        // A peer that answered, or broke the protocol, has nothing to add.
+        let _ = tokio::time::timeout(patience, farewell).await;
+        let _ = self.stream.shutdown().await;
+    }
+
+    async fn flush(&mut self) -> io::Result<()> {
+        while !self.unsent.is_empty() {
+            match self.stream.write(&self.unsent).await? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count => drop(self.unsent.drain(..count)),
+            }
+        }
+        self.unsent = Vec::new();
+        self.stream.flush().await
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(50);
+
+    #[tokio::test]
+    async fn a_peer_that_reads_nothing_is_too_slow_and_may_still_learn_why() {
+        let (near, mut far) = tokio::io::duplex(16);
+        let mut socket = Socket::new(near);
+        let end = socket.send(Opcode::Text, &[b'x'; 64], SOON).await.unwrap_err();
+        assert!(matches!(end, End::Close(Close::TooSlow)), "{end:?}");
+        // The frame that was under way is finished before the close frame begins.
+        let closing = tokio::spawn(socket.close(Close::TooSlow, Duration::from_secs(5)));
+        let mut text = vec![0; 66];
+        far.read_exact(&mut text).await.unwrap();
+        assert_eq!((text[0], text[1]), (0x81, 64));
+        let mut head = [0; 4];
+        far.read_exact(&mut head).await.unwrap();
+        assert_eq!((head[0], u16::from_be_bytes([head[2], head[3]])), (0x88, 1013));
+        drop(far);
+        closing.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn closing_waits_for_the_peer_only_so_long() {
+        let (near, _far) = tokio::io::duplex(1024);
+        let closed = Socket::new(near).close(Close::Settled, SOON);
+        tokio::time::timeout(Duration::from_secs(5), closed).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_wait_that_was_given_up_loses_nothing() {
+        let (near, mut far) = tokio::io::duplex(1024);
+        let mut socket = Socket::new(near);
+        for byte in [0x89, 0x81, 0, 0, 0, 0, b'p'] {
+            assert!(tokio::time::timeout(SOON, socket.receive()).await.is_err());
+            far.write_all(&[byte]).await.unwrap();
+        }
+        assert_eq!(socket.receive().await.unwrap(), Incoming::Ping(b"p".to_vec()));
+        drop(far);
+        assert!(matches!(socket.receive().await, Err(End::Gone)));
+    }
+}

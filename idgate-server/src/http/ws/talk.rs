@@ -1,0 +1,174 @@
+//! The conversation: events go out as they are committed, pings keep the connection alive, and
+//! every end has its code.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, Sleep, interval, sleep};
+
+use super::frame::{Incoming, Opcode};
+use super::socket::{End, Socket};
+use super::{Close, StreamTimes};
+use crate::app::{StatusStream, StreamEnd};
+use crate::http::json::Object;
+use crate::http::listener::stopped;
+use crate::store::StatusEvent;
+
+/// Frames of the peer between two of our pings: far more than any client in use sends.
+const MAX_FRAMES: u32 = 200;
+
+/// A connection that becomes a stream once its 101 is sent.
+pub(crate) struct Upgrade {
+    pub(crate) connection: OnUpgrade,
+    pub(crate) stream: StatusStream,
+    pub(crate) times: StreamTimes,
+}
+
+impl Upgrade {
+    /// Streams until either side ends it, or `stop` says so.
+    pub(crate) async fn run(self, stop: watch::Receiver<bool>) {
+        let Self { connection, stream, times } = self;
+        // An error means that the connection broke before the 101 was out.
+        let Ok(upgraded) = connection.await else { return };
+        let session_id = stream.session_id().clone();
+        let patience = times.close;
+        let mut talk = Talk::new(Socket::new(TokioIo::new(upgraded)), stream, times, stop);
+        let Err(end) = talk.run().await;
+        let Talk { socket, stream, .. } = talk;
+        // Its place is free from here on: who reconnects at once finds it.
+        drop(stream);
+        let close = match end {
+            End::Close(close) => close,
+            End::Gone => return tracing::debug!(%session_id, "a stream broke off"),
+        };
+        tracing::debug!(%session_id, code = close.code().0, "a stream ends");
+        socket.close(close, patience).await;
+    }
+}
+
+struct Talk<T> {
+    socket: Socket<T>,
+    stream: StatusStream,
+    times: StreamTimes,
+    stop: watch::Receiver<bool>,
+    heart: Heart,
+}
+
+/// Whether the peer is alive.
+struct Heart {
+    /// Until the next ping or, after a ping, until its pong is too late.
+    timer: Pin<Box<Sleep>>,
+    pings: u64,
+    awaiting: bool,
+    /// Frames of the peer since the last ping.
+    frames: u32,
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> Talk<T> {
+    fn new(
+        socket: Socket<T>,
+        stream: StatusStream,
+        times: StreamTimes,
+        stop: watch::Receiver<bool>,
+    ) -> Self {
+        let timer = Box::pin(sleep(times.ping));
+        let heart = Heart { timer, pings: 0, awaiting: false, frames: 0 };
+        Self { socket, stream, times, stop, heart }
+    }
+
+    async fn run(&mut self) -> Result<Infallible, End> {
+        // The first look is at once.
+        let mut looks = interval(self.times.look);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                () = stopped(&mut self.stop) => return Err(Close::ShuttingDown.into()),
+                () = self.stream.changed() => self.tell().await?,
+                _ = looks.tick() => self.tell().await?,
+                () = self.heart.timer.as_mut() => self.beat().await?,
+                frame = self.socket.receive() => self.answer(frame?).await?,
+            }
+        }
+    }
+
+    /// Sends what is new.
+    async fn tell(&mut self) -> Result<(), End> {
+        loop {
+            let events = self.stream.next_events().map_err(close_for)?;
+            if events.is_empty() {
+                return Ok(());
+            }
+            for event in &events {
+                let message = message(&self.stream, event);
+                self.send(Opcode::Text, &message).await?;
+            }
+        }
+    }
+
+    /// Sends a ping, or gives up on a peer that did not answer the last one.
+    async fn beat(&mut self) -> Result<(), End> {
+        if self.heart.awaiting {
+            return Err(Close::NoPong.into());
+        }
+        let pings = self.heart.pings.wrapping_add(1);
+        let timer = Box::pin(sleep(self.times.pong));
+        self.heart = Heart { timer, pings, awaiting: true, frames: 0 };
+        self.send(Opcode::Ping, &pings.to_be_bytes()).await
+    }
+
+    async fn answer(&mut self, frame: Incoming) -> Result<(), End> {
+        self.heart.frames = self.heart.frames.saturating_add(1);
+        if self.heart.frames > MAX_FRAMES {
+            return Err(Close::BadFrame.into());
+        }
+        match frame {
+            Incoming::Close(code) => Err(Close::Answered(code).into()),
+            Incoming::Ping(payload) => self.send(Opcode::Pong, &payload).await,
+            Incoming::Pong(payload) => {
+                // Others are allowed and mean nothing (RFC 6455 5.5.3).
+                if self.heart.awaiting && payload == self.heart.pings.to_be_bytes() {
+                    self.heart.awaiting = false;
+                    self.heart.timer.set(sleep(self.times.ping));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn send(&mut self, opcode: Opcode, payload: &[u8]) -> Result<(), End> {
+        self.socket.send(opcode, payload, self.times.write).await
+    }
+}
+
+fn close_for(end: StreamEnd) -> Close {
+    match end {
+        StreamEnd::Settled => Close::Settled,
+        StreamEnd::Deleted => Close::Deleted,
+        StreamEnd::KeyGone => Close::KeyGone,
+        StreamEnd::AfterTheLast => Close::AfterTheLast,
+        StreamEnd::TooMany => Close::TooMany,
+        StreamEnd::Fault(cause) => {
+            tracing::error!(cause, "a stream fails");
+            Close::Internal
+        }
+    }
+}
+
+/// The one message that there is (decisions 12).
+fn message(stream: &StatusStream, event: &StatusEvent) -> Vec<u8> {
+    let mut object = Object::new()
+        .text("type", "status")
+        .raw("seq", &event.seq.to_string())
+        .text("session_id", stream.session_id().as_str())
+        .text("status", &event.status)
+        .boolean("livemode", stream.livemode());
+    if let Some(reason) = &event.reason {
+        object = object.text("reason", reason);
+    }
+    object.text("occurred_at", &event.occurred_at.to_string()).finish().to_vec()
+}

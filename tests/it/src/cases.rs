@@ -1,0 +1,126 @@
+//! The tamper table as data, for whoever is not Rust: trust, a stored session, an answer to it, and
+//! what must come of it. `cases/*.json` has one case for each outcome; the bindings run them all.
+
+use idgate_testkit::codec::base64url;
+use idgate_testkit::wallet::Body;
+use serde_json::{Value, json};
+
+use crate::tamper::scenario::{NOW_MS, Trust};
+use crate::tamper::{Base, Gateway, InProcess, Outcome, Scenario, rows, run};
+
+/// Every good presentation, and every row of the tamper table on the first of them.
+pub fn sd_jwt_vc() -> Vec<Value> {
+    let good = Base::ALL.map(|base| (format!("good, {base:?}"), Scenario::good(base, NOW_MS)));
+    let changed = rows().into_iter().map(|row| {
+        let mut scenario = Scenario::good(Base::Flat, NOW_MS);
+        (row.change)(&mut scenario);
+        (row.title.to_owned(), scenario)
+    });
+    let all = good.into_iter().chain(changed);
+    all.map(|(title, scenario)| record(&title, &scenario)).collect()
+}
+
+/// Larger ones are not committed.
+const MAX_COMMITTED: usize = 16 * 1024;
+
+/// The first small case of each outcome.
+pub fn one_for_each_outcome(cases: &[Value]) -> Vec<Value> {
+    let mut outcomes = Vec::new();
+    let mut chosen = Vec::new();
+    for case in cases {
+        let expected = case.get("expected").cloned().unwrap_or_default();
+        let small = case.to_string().len() <= MAX_COMMITTED;
+        // Good ones differ in their claims.
+        if small && !outcomes.contains(&expected) {
+            outcomes.push(expected);
+            chosen.push(case.clone());
+        }
+    }
+    chosen
+}
+
+/// Runs a scenario on the library and writes down what went in and what came out.
+fn record(title: &str, scenario: &Scenario) -> Value {
+    let mut recorder = Recorder::default();
+    let outcome = run(&mut recorder, scenario);
+    let Recorder { trust, session, body, now_ms, .. } = recorder;
+    json!({
+        "title": title,
+        "trust": trust,
+        "livemode": true,
+        "session": session,
+        "content_type": body.as_ref().map(|body| &body.content_type),
+        "body": body.as_ref().map(|body| base64url(&body.bytes)),
+        "now_ms": now_ms,
+        "expected": expected(&outcome),
+    })
+}
+
+fn expected(outcome: &Outcome) -> Value {
+    match &outcome.error {
+        Some(error) if error != "invalid_presentation" => json!({ "error": error }),
+        _ => json!({
+            "status": outcome.status,
+            "reason": outcome.reason,
+            "claims": outcome.claims,
+        }),
+    }
+}
+
+/// The library, and what it was given.
+#[derive(Default)]
+struct Recorder {
+    library: InProcess,
+    trust: Value,
+    session: Value,
+    body: Option<Body>,
+    now_ms: u64,
+}
+
+impl Gateway for Recorder {
+    fn open(&mut self, trust: &Trust, request: &Value, now_ms: u64) -> String {
+        let uri = self.library.open(trust, request, now_ms);
+        self.trust = json!({
+            "issuer_id": trust.issuer_id,
+            "vct": trust.vct,
+            "revocation": trust.revocation,
+            "jwks": trust.keys,
+        });
+        let snapshot = self.library.session().map(|session| session.to_snapshot());
+        self.session = snapshot.map(|bytes| base64url(&bytes)).into();
+        uri
+    }
+
+    fn post(&mut self, body: &Body, now_ms: u64) -> Option<String> {
+        self.body = Some(body.clone());
+        self.now_ms = now_ms;
+        self.library.post(body, now_ms)
+    }
+
+    fn read(&mut self, now_ms: u64) -> (String, Option<String>, Option<Value>) {
+        self.library.read(now_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_committed_cases_are_the_ones_of_the_table() {
+        let made = one_for_each_outcome(&sd_jwt_vc());
+        assert!(made.len() >= 24, "{} outcomes", made.len());
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/sd_jwt_vc.json");
+        let made = serde_json::to_string_pretty(&made).unwrap() + "\n";
+        if std::env::var_os("IDGATE_WRITE_CASES").is_some() {
+            std::fs::write(&path, &made).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap();
+        assert!(
+            committed == made,
+            "cases/sd_jwt_vc.json is out of date: run this test with IDGATE_WRITE_CASES=1"
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! What a stream tells, from the first event to its end.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::*;
+use crate::http::Http;
+use crate::tenant::{
+    Gateway, Tenant, form, members, request_for, sample_wallet, timestamp, wallet_with,
+};
+
+fn open(gateway: &Gateway, session: &str) -> Stream {
+    Stream::open(gateway.server.address, session, &gateway.client.api_key)
+}
+
+fn open_after(gateway: &Gateway, session: &str, after: u64) -> Stream {
+    Stream::open_after(gateway.server.address, session, &gateway.client.api_key, after)
+}
+
+#[test]
+fn messages_have_their_shape_and_the_stream_ends_with_the_session() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request_for(&["given_name"]));
+    let mut stream = open(&gateway, &created.id);
+    let mut messages = vec![stream.message(), stream.message()];
+    let stale = sample_wallet().answer_uri(&created.uri, 0).unwrap();
+    tenant.post_answer(&created.id, &stale.form_body()).expect_status(400);
+    messages.push(stream.message());
+    assert_eq!(stream.close(), Some(1000));
+    let statuses = ["CREATED", "PENDING", "FAILED"];
+    for ((message, status), seq) in messages.iter().zip(statuses).zip(1..) {
+        let mut expected = json!({
+            "type": "status", "seq": seq, "session_id": created.id, "status": status,
+            "livemode": false, "occurred_at": message["occurred_at"]
+        });
+        timestamp(&message["occurred_at"]);
+        if status == "FAILED" {
+            expected["reason"] = tenant.read(&created.id)["reason"].clone();
+        }
+        assert_eq!(*message, expected);
+    }
+    assert!(messages[2]["reason"].is_string());
+}
+
+#[test]
+fn a_stream_never_carries_claims() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let wallet = wallet_with(&[("given_name", "Sentinel-stream-K8")]);
+    let created = tenant.verified(&request_for(&["given_name"]), &wallet);
+    assert_eq!(tenant.read(&created.id)["claims"]["pid"]["given_name"], "Sentinel-stream-K8");
+    let mut stream = open(&gateway, &created.id);
+    for _ in 0..3 {
+        let message = stream.message();
+        let names = ["livemode", "occurred_at", "seq", "session_id", "status", "type"];
+        assert_eq!(members(&message), names);
+    }
+    assert_eq!(stream.close(), Some(1000));
+}
+
+#[test]
+fn after_resumes_where_a_reader_stopped_and_beyond_the_last_is_1008() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let settled = tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+    let all = ["CREATED", "PENDING", "VERIFIED"];
+    for after in 0..=3 {
+        let mut stream = open_after(&gateway, &settled.id, after);
+        let rest = &all[usize::try_from(after).unwrap()..];
+        assert_eq!(stream.statuses(rest.len()), rest);
+        assert_eq!(stream.close(), Some(1000));
+    }
+    let pending = tenant.create(&request_for(&["given_name"]));
+    for (session, after) in [(&settled, 4), (&settled, u64::MAX), (&pending, 3)] {
+        assert_eq!(open_after(&gateway, &session.id, after).close(), Some(1008));
+    }
+    // At the last there is only nothing yet.
+    let mut stream = open_after(&gateway, &pending.id, 2);
+    stream.send(&frame(0x89, b"?"));
+    assert_eq!(stream.next(), Got::Pong(b"?".into()));
+    tenant.post_answer(&pending.id, &form(&sample_wallet(), &pending)).expect_status(200);
+    assert_eq!(stream.statuses(1), ["VERIFIED"]);
+}
+
+#[test]
+fn a_status_on_the_stream_is_visible_to_a_get_sent_after_it() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let wallet = sample_wallet();
+    for _ in 0..100 {
+        let created = tenant.create(&request_for(&["given_name"]));
+        let mut stream = open_after(&gateway, &created.id, 2);
+        let body = form(&wallet, &created);
+        thread::scope(|scope| {
+            scope.spawn(|| gateway.tenant().post_answer(&created.id, &body).expect_status(200));
+            assert_eq!(stream.statuses(1), ["VERIFIED"]);
+            let session = tenant.read(&created.id);
+            assert_eq!(session["status"], "VERIFIED");
+            assert_eq!(session["claims"], json!({ "pid": { "given_name": "Erika" } }));
+        });
+    }
+}
+
+#[test]
+fn a_deleted_session_is_4404() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request_for(&["given_name"]));
+    let mut readers = [open(&gateway, &created.id), open(&gateway, &created.id)];
+    for reader in &mut readers {
+        assert_eq!(reader.statuses(2), ["CREATED", "PENDING"]);
+    }
+    tenant.delete(&created.id).expect_status(204);
+    for reader in readers {
+        assert_eq!(reader.close(), Some(4404));
+    }
+}
+
+#[test]
+fn a_client_that_another_process_revokes_is_closed_with_4401_within_a_second() {
+    let gateway = Gateway::start();
+    let other = gateway.installation.create_client("other", true);
+    let mut bystander = gateway.tenant();
+    let theirs = gateway.tenant_of(&other).create(&request_for(&["given_name"]));
+    let ours = bystander.create(&request_for(&["given_name"]));
+    let mut revoked = Stream::open(gateway.server.address, &theirs.id, &other.api_key);
+    let mut stays = open(&gateway, &ours.id);
+    assert_eq!(revoked.statuses(2), stays.statuses(2));
+    assert_eq!(gateway.installation.run(&["client", "revoke", &other.client_id]).code, 0);
+    let since = Instant::now();
+    assert_eq!(revoked.next(), Got::Close(Some(4401)));
+    assert!(since.elapsed() < Duration::from_secs(1), "after {:?}", since.elapsed());
+    bystander.post_answer(&ours.id, &form(&sample_wallet(), &ours)).expect_status(200);
+    assert_eq!(stays.statuses(1), ["VERIFIED"]);
+}
+
+#[test]
+fn a_stopping_server_says_1001_and_the_next_one_goes_on() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request_for(&["given_name"]));
+    let mut stream = open(&gateway, &created.id);
+    assert_eq!(stream.statuses(2), ["CREATED", "PENDING"]);
+    // One that never says goodbye holds the drain up for a moment only.
+    let mut silent = open(&gateway, &created.id);
+    assert_eq!(silent.statuses(2), ["CREATED", "PENDING"]);
+    let Gateway { server, client, installation } = gateway;
+    server.terminate();
+    assert_eq!(stream.close(), Some(1001));
+    let (status, _) = server.wait();
+    assert!(status.success());
+    drop(silent);
+    let server = installation.serve();
+    let mut stream = Stream::open_after(server.address, &created.id, &client.api_key, 2);
+    let mut tenant = Tenant { http: Http::new(server.address), api_key: client.api_key };
+    tenant.delete(&created.id).expect_status(204);
+    assert_eq!(stream.next(), Got::Close(Some(4404)));
+}
+
+#[test]
+fn the_sixth_stream_of_a_session_is_1013_until_one_leaves() {
+    let gateway = Gateway::start();
+    let created = gateway.tenant().create(&request_for(&["given_name"]));
+    let mut readers: Vec<_> = (0..5).map(|_| open(&gateway, &created.id)).collect();
+    for reader in &mut readers {
+        assert_eq!(reader.statuses(2), ["CREATED", "PENDING"]);
+    }
+    assert_eq!(open(&gateway, &created.id).close(), Some(1013));
+    let mut leaving = readers.pop().unwrap();
+    leaving.send(&frame(0x88, &1000u16.to_be_bytes()));
+    assert_eq!(leaving.close(), Some(1000));
+    assert_eq!(open(&gateway, &created.id).statuses(2), ["CREATED", "PENDING"]);
+}
