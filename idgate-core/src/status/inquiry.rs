@@ -269,6 +269,17 @@ impl SignerStatus {
         self.issuer.as_deref().and_then(|der| Certificate::parse(der).ok())
     }
 
+    /// Whether a current CRL that the operator supplied lists the certificate.
+    pub(super) fn is_revoked_by_operator(&self, context: &StatusContext<'_>) -> bool {
+        let issuer = self.issuer().and_then(|issuer| CrlIssuer::of(context.provider, &issuer));
+        let revokes = |crl: &VerifiedCrl| {
+            let status = crl.check(&self.serial, &self.points, context.now);
+            issuer.is_some_and(|issuer| crl.is_of(&issuer))
+                && status.is_err_and(|error| error.reason == Reason::CertificateRevoked)
+        };
+        context.issuer.crls.iter().any(revokes)
+    }
+
     /// The distinct URIs that can be fetched.
     fn fetchable(&self) -> Vec<String> {
         let mut uris: Vec<String> =

@@ -146,7 +146,8 @@ pub(crate) enum PublishedStatus {
 }
 
 impl PublishedStatus {
-    /// From the `status` member of a JWT payload (draft-ietf-oauth-status-list 6.2).
+    /// From the `status` member of a JWT payload (draft-ietf-oauth-status-list 6.2). Mechanisms
+    /// beside the status list are other ways to the same status, and are left alone.
     pub(crate) fn from_json(status: Option<json::Value<'_, '_>>) -> Self {
         let Some(status) = status else { return Self::None };
         let list = status.get("status_list").and_then(StatusListReference::from_json);
@@ -218,6 +219,10 @@ impl StatusContext<'_> {
             false => authenticate_status_signer(provider, chain, issuer, livemode, now),
         };
         let path = path.map_err(|error| unknown(error.detail))?;
+        // Nothing is fetched about the signer of a list, but what the operator knows counts.
+        if SignerStatus::of(&path).is_revoked_by_operator(self) {
+            return Err(unknown("the certificate that signed the status list is revoked"));
+        }
         Ok(path.signer_key)
     }
 }

@@ -74,7 +74,8 @@ pub enum ListOutcome {
 /// `signer_cas` nothing is authenticated: for test material only.
 ///
 /// # Errors
-/// The file is no Master List, was changed, or is not signed under `signer_cas`.
+/// The file is no Master List, was changed, is not signed under `signer_cas`, or is dated ahead of
+/// `now`.
 pub fn import_master_list(
     provider: &CryptoProvider,
     file: &[u8],
@@ -162,6 +163,9 @@ fn authenticate(
             )
         });
         match outcome {
+            Ok(()) if signer.signing_time.is_some_and(|at| at > now) => {
+                why = "is dated in the future";
+            }
             Ok(()) => return Ok(signer.signing_time),
             Err(broken) => why = broken,
         }

@@ -12,6 +12,9 @@ use idgate_core::verify::{Need, VerifiedSource};
 const MAX_ENTRIES: usize = 1024;
 /// Two lists of the largest size, or hundreds of usual ones.
 const MAX_WEIGHT: usize = 64 * 1024 * 1024;
+/// How long a copy goes unasked, whatever its source says: a CRL may name a next one in years, and
+/// who is revoked until then would not show.
+const MAX_FRESH_MS: u64 = 24 * 60 * 60 * 1000;
 /// How long beyond its cache time a copy serves when the source is down (decisions 7).
 const GRACE_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -41,6 +44,7 @@ type Key = (Need, Scope);
 /// What came of one need in one scope.
 struct Entry {
     sources: Vec<Arc<VerifiedSource>>,
+    kept_at: UnixMillis,
     weight: usize,
     /// Counts up with every entry: the least goes first.
     age: u64,
@@ -56,6 +60,10 @@ pub(super) struct SourceCache {
 impl SourceCache {
     /// Those that need not be fetched again at `now`.
     pub(super) fn fresh(&self, key: &Key, now: UnixMillis) -> Vec<Arc<VerifiedSource>> {
+        let is_old = |entry: &Entry| now >= entry.kept_at.plus(MAX_FRESH_MS);
+        if self.entries.get(key).is_some_and(is_old) {
+            return Vec::new();
+        }
         self.serving(key, |source| now < source.fresh_until())
     }
 
@@ -79,7 +87,7 @@ impl SourceCache {
         }
         self.ages = self.ages.saturating_add(1);
         self.weight = self.weight.saturating_add(weight);
-        self.entries.insert(key, Entry { sources, weight, age: self.ages });
+        self.entries.insert(key, Entry { sources, kept_at: now, weight, age: self.ages });
     }
 
     fn serving(

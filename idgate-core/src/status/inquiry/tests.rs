@@ -115,6 +115,26 @@ fn a_status_of_no_known_mechanism_is_unknown_before_anything_is_fetched() {
     }
 }
 
+/// Drafts and ISO/IEC 18013-5 name others beside the status list.
+#[test]
+fn a_second_mechanism_beside_the_status_list_is_left_alone() {
+    let list = PublishedStatus::List(StatusListReference::new(3, "https://a.example/1").unwrap());
+    let json = br#"{"identifier_list":{"id":"x","uri":"https://b.example"},
+        "status_list":{"idx":3,"uri":"https://a.example/1"}}"#;
+    let mut tape = crate::codec::json::Tape::default();
+    let id = tape.parse(json).unwrap();
+    assert_eq!(PublishedStatus::from_json(Some(tape.value(id))), list);
+    let cbor = b"\xa2\x65other\x01\x6bstatus_list\xa2\x63idx\x03\x63uri\x73https://a.example/1";
+    let mut tape = crate::codec::cbor::Tape::default();
+    let id = tape.parse(cbor).unwrap();
+    assert_eq!(PublishedStatus::from_cbor(Some(tape.value(id))), list);
+    // A status list that cannot be followed is not excused by what stands beside it.
+    let cbor = b"\xa2\x65other\x01\x6bstatus_list\xa1\x63idx\x03";
+    let mut tape = crate::codec::cbor::Tape::default();
+    let id = tape.parse(cbor).unwrap();
+    assert_eq!(PublishedStatus::from_cbor(Some(tape.value(id))), PublishedStatus::Unknown);
+}
+
 #[test]
 fn what_was_not_asked_is_unknown() {
     for published in [list_at(0), signer_with(&[&[CRL_URI]])] {

@@ -4,14 +4,16 @@
 use idgate_testkit::codec::base64url;
 use idgate_testkit::jws;
 use idgate_testkit::keys::{Curve, SigningKey};
-use idgate_testkit::status::{StatusCwt, StatusJwt, StatusList};
+use idgate_testkit::status::{Crl, StatusCwt, StatusJwt, StatusList};
 use serde_json::{Value as Json, json};
 
 use super::super::fixtures::{
-    NOW, NOW_SECS, URI, context, entry, public_key, root, signer, signing_key,
+    KEY_IDENTIFIER, NOW, NOW_SECS, URI, context, entry, name, public_key, root, signer, signing_key,
 };
 use super::*;
+use crate::crypto::aws_lc_rs::PROVIDER;
 use crate::request::CredentialFormat;
+use crate::status::VerifiedCrl;
 use crate::trust::{PinnedSigner, TrustedKey};
 
 type Verdict = Result<VerifiedStatusList, VerifyError>;
@@ -229,6 +231,27 @@ fn the_certificate_is_within_its_dates() {
     let key = signing_key("signer");
     let token = StatusCwt::new(&list(), URI, later, &[&signer(&key)]).sign(&key);
     assert_eq!(verify_in(&context, &token).unwrap_err().reason, Reason::RevocationUnknown);
+}
+
+#[test]
+fn a_signer_that_the_operators_crl_revokes_signs_no_list() {
+    let made = |next_update: &str, serial: &[u8]| {
+        let crl = Crl::new(&name("Root"), KEY_IDENTIFIER, "20261101000000Z", next_update);
+        let der = crl.revoke(serial).sign(&signing_key("root"));
+        let mut entry = entry();
+        let crl = VerifiedCrl::from_der(&PROVIDER, &der, &entry.roots).unwrap();
+        entry.crls.push(crl);
+        entry
+    };
+    let (token, own, other) = (cwt().sign(&signing_key("signer")), [0x11, 0x22], [0x11, 0x23]);
+    let revoked = made("20261201000000Z", &own);
+    refused(verify_in(&context(&revoked, CredentialFormat::Mdoc), &token), "is revoked");
+    let jwt = certified(jwt());
+    refused(verify_in(&context(&revoked, CredentialFormat::Mdoc), jwt.as_bytes()), "is revoked");
+    // A list that is over says nothing.
+    for entry in [made("20261201000000Z", &other), made("20261102000000Z", &own)] {
+        assert!(verify_in(&context(&entry, CredentialFormat::Mdoc), &token).is_ok());
+    }
 }
 
 #[test]

@@ -248,6 +248,26 @@ async fn the_last_good_copy_serves_a_day_beyond_its_cache_time() {
     assert_eq!(world.source.connections(), 4, "the source was asked first each time");
 }
 
+/// Whatever ttl and exp say.
+#[tokio::test]
+async fn a_source_is_asked_once_a_day_at_least() {
+    let world = World::new().await;
+    let exp = numeric_date(NOW.0 + 30 * DAY_MS);
+    let list = world.list().with("exp", json!(exp)).with("ttl", json!(20 * 86_400));
+    world.source.give(list.sign(&samples::issuer_key(Curve::P256)).as_bytes());
+    assert_eq!(world.outcome(0).await, None);
+    world.clock.set(NOW.plus(DAY_MS - 1));
+    assert_eq!(world.outcome(0).await, None);
+    assert_eq!(world.source.connections(), 1);
+    world.clock.advance(1);
+    world.source_is_down();
+    assert_eq!(world.outcome(0).await, None, "the last good copy");
+    assert_eq!(world.source.connections(), 2);
+    world.clock.advance(10 * DAY_MS);
+    assert_eq!(world.outcome(1).await, Some(Reason::CredentialRevoked));
+    assert_eq!(world.source.connections(), 3);
+}
+
 #[tokio::test]
 async fn the_last_good_copy_never_serves_past_its_end() {
     let world = World::new().await;
