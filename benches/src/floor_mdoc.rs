@@ -17,8 +17,9 @@ pub(crate) fn point(der: &[u8]) -> Vec<u8> {
     key_of(&X509Certificate::from_der(der).unwrap().1).to_vec()
 }
 
-/// Whether the one document is genuine; `transcript` is encoded.
-pub(crate) fn verify(response: &[u8], transcript: &[u8], root_key: &[u8]) -> bool {
+/// Whether the one document is genuine; `transcript` is encoded. Without `root_key` its certificate
+/// is known already.
+pub(crate) fn verify(response: &[u8], transcript: &[u8], root_key: Option<&[u8]>) -> bool {
     let response: Value = ciborium::from_reader(response).unwrap();
     let document = &get(&response, "documents").as_array().unwrap()[0];
     let issuer_signed = get(document, "issuerSigned");
@@ -52,15 +53,16 @@ fn key_of<'a>(certificate: &'a X509Certificate<'_>) -> &'a [u8] {
     &certificate.tbs_certificate.subject_pki.subject_public_key.data
 }
 
-fn signer_key(x5chain: &Value, root_key: &[u8]) -> Option<Vec<u8>> {
+fn signer_key(x5chain: &Value, root_key: Option<&[u8]>) -> Option<Vec<u8>> {
     let ders: Vec<&[u8]> = match x5chain {
         Value::Array(chain) => chain.iter().map(|der| der.as_bytes().unwrap().as_slice()).collect(),
         one => vec![one.as_bytes().unwrap()],
     };
     let chain: Vec<X509Certificate<'_>> =
         ders.iter().map(|der| X509Certificate::from_der(der).unwrap().1).collect();
-    for (at, certificate) in chain.iter().enumerate() {
-        let issuer = chain.get(at + 1).map_or(root_key, key_of);
+    let known = if root_key.is_none() { chain.len() } else { 0 };
+    for (at, certificate) in chain.iter().enumerate().skip(known) {
+        let issuer = chain.get(at + 1).map_or(root_key.unwrap_or_default(), key_of);
         let signed = certificate.tbs_certificate.as_ref();
         let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, issuer);
         let dates = &certificate.tbs_certificate.validity;

@@ -5,7 +5,7 @@ use idgate_core::crypto::{CryptoProvider, aws_lc_rs, rustcrypto};
 use idgate_core::formats::mdoc::Handover;
 use idgate_core::ids::IssuerId;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry};
+use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot};
 use idgate_core::verify::{CredentialReport, ExpectedMdoc, MdocRequest, verify_mdoc};
 use serde_json::Value;
 
@@ -13,15 +13,27 @@ use crate::data;
 use crate::floor_mdoc;
 use crate::measure::Case;
 
-/// Name, root, and whether the chain is as short as live sessions want it.
-const FIXED: &[(&str, &str, bool)] = &[
-    ("6of25_chain1", "iaca_root1.der", true),
-    ("6of25_chain2", "iaca_root2.der", false),
-    ("10of10_chain1", "iaca_root1.der", true),
-    ("100of100_chain1", "iaca_root1.der", true),
-    ("1000of1000_chain1", "iaca_root1.der", true),
+/// Name, root, and what is special.
+const FIXED: &[(&str, &str, Kind)] = &[
+    ("6of25_chain1", "iaca_root1.der", Kind::Live),
+    ("6of25_chain1", "iaca_root1.der", Kind::Known),
+    ("6of25_chain2", "iaca_root2.der", Kind::Longer),
+    ("10of10_chain1", "iaca_root1.der", Kind::Live),
+    ("100of100_chain1", "iaca_root1.der", Kind::Live),
+    ("1000of1000_chain1", "iaca_root1.der", Kind::Live),
 ];
 
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Kind {
+    /// A chain as short as live sessions want it.
+    Live,
+    /// The same with a signer that was met before; the floor verifies no certificate, either.
+    Known,
+    /// A chain with an intermediate.
+    Longer,
+}
+
+const ISSUER: &str = "bench";
 const DOC_TYPE: &str = "org.iso.18013.5.1.mDL";
 const NAME_SPACE: &str = "org.iso.18013.5.1";
 /// 2026-12-01, within every date of the data set.
@@ -32,8 +44,8 @@ struct Input {
     response: Vec<u8>,
     transcript: Vec<u8>,
     root_key: Vec<u8>,
-    issuer: TrustEntry,
-    livemode: bool,
+    trust: TrustSnapshot,
+    kind: Kind,
     client_id: String,
     nonce: String,
     response_uri: String,
@@ -44,34 +56,34 @@ struct Input {
 /// The cases whose name contains `only`.
 pub(crate) fn cases(only: &str) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
-    for (name, root, livemode) in FIXED {
-        let input = load(name, root, *livemode)?;
+    for (name, root, kind) in FIXED {
+        let input = load(name, root, *kind)?;
         if !input.name.contains(only) {
             continue;
         }
         let input: &'static Input = Box::leak(Box::new(input));
-        cases.push(case(input, aws_lc_rs::PROVIDER));
-        cases.push(case(input, rustcrypto::PROVIDER));
+        cases.push(case(input, aws_lc_rs::PROVIDER)?);
+        cases.push(case(input, rustcrypto::PROVIDER)?);
     }
     Ok(cases)
 }
 
-fn load(name: &str, root: &str, livemode: bool) -> Result<Input, String> {
+fn load(name: &str, root: &str, kind: Kind) -> Result<Input, String> {
     let manifest = data::manifest()?;
     let text = |key: &str| manifest.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let root = data::read_bytes(root)?;
-    let mut issuer = TrustEntry::new(IssuerId::new("bench"));
+    let mut issuer = TrustEntry::new(IssuerId::new(ISSUER));
     let anchor = TrustAnchor::from_der(&root, RootOrigin::RootFile);
     issuer.roots.push(anchor.map_err(|error| error.to_string())?);
     issuer.revocation = RevocationPolicy::Off;
     let claims = ["family_name", "given_name", "birth_date", "age_over_18"];
     Ok(Input {
-        name: format!("mdoc_es256_{name}"),
+        name: format!("mdoc_es256_{name}{}", if kind == Kind::Known { "_known" } else { "" }),
         response: data::read_bytes(&format!("mdoc_{name}.cbor"))?,
         transcript: data::read_bytes("session_transcript_18013_7.cbor")?,
         root_key: floor_mdoc::point(&root),
-        issuer,
-        livemode,
+        trust: TrustSnapshot::new(1, [issuer]),
+        kind,
         client_id: text("aud"),
         nonce: text("nonce"),
         response_uri: text("response_uri"),
@@ -80,7 +92,8 @@ fn load(name: &str, root: &str, livemode: bool) -> Result<Input, String> {
     })
 }
 
-fn case(input: &'static Input, provider: CryptoProvider) -> Case {
+fn case(input: &'static Input, provider: CryptoProvider) -> Result<Case, String> {
+    let issuer = input.trust.entry(&IssuerId::new(ISSUER)).ok_or("no trust entry")?;
     let request = MdocRequest {
         client_id: &input.client_id,
         nonce: &input.nonce,
@@ -89,8 +102,11 @@ fn case(input: &'static Input, provider: CryptoProvider) -> Case {
     let idgate = move || {
         let mdoc_generated_nonce = &input.mdoc_generated_nonce;
         let handovers = [Handover::Iso180137 { mdoc_generated_nonce }];
-        let mut expected = ExpectedMdoc::new(&input.issuer, DOC_TYPE, NAME_SPACE, request, NOW);
-        expected.livemode = input.livemode;
+        let mut expected = ExpectedMdoc::new(issuer, DOC_TYPE, NAME_SPACE, request, NOW);
+        if input.kind == Kind::Known {
+            expected = expected.remembering(&input.trust);
+        }
+        expected.livemode = input.kind != Kind::Longer;
         expected.handovers = &handovers;
         expected.claims = &input.claims;
         let mut report = CredentialReport::default();
@@ -98,12 +114,13 @@ fn case(input: &'static Input, provider: CryptoProvider) -> Case {
         assert!(verified.is_ok_and(|v| v.claims().names().count() == input.claims.len()));
     };
     let floor = move || {
-        assert!(floor_mdoc::verify(&input.response, &input.transcript, &input.root_key));
+        let root_key = (input.kind != Kind::Known).then_some(&*input.root_key);
+        assert!(floor_mdoc::verify(&input.response, &input.transcript, root_key));
     };
-    Case {
+    Ok(Case {
         name: input.name.clone(),
         backend: provider.name,
         idgate: Box::new(idgate),
         floor: Box::new(floor),
-    }
+    })
 }
