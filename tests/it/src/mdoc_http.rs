@@ -5,6 +5,7 @@ mod device;
 mod host;
 mod issuer;
 mod items;
+mod lists;
 mod modes;
 mod offline;
 mod purge;

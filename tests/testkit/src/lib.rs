@@ -25,6 +25,7 @@ pub mod jws;
 pub mod keys;
 #[cfg(feature = "limbo")]
 pub mod limbo;
+pub mod master_list;
 pub mod mdoc;
 pub mod request;
 pub mod request_object;

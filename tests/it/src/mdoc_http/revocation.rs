@@ -31,6 +31,8 @@ fn a_crl_that_the_operator_gives_replaces_the_fetch() {
         (&[][..], 8, VERIFIED),
         (&[&[0x77][..]][..], 8, VERIFIED),
         (&[&SERIAL[..]][..], 8, "certificate_revoked"),
+        (&[][..], 1, "revocation_unknown"),
+        (&[&SERIAL[..]][..], 1, "revocation_unknown"),
     ] {
         let installation = Installation::new();
         let client = installation.create_client("shop", false);
@@ -48,6 +50,35 @@ fn a_crl_that_the_operator_gives_replaces_the_fetch() {
             assert_eq!(credential["revocation"], "good", "{session}");
         }
     }
+}
+
+/// Whoever gives CRLs renews them: one that is out of date is not replaced by a fetch.
+#[test]
+fn an_expired_crl_of_the_operator_is_unknown_and_nothing_is_fetched() {
+    let mut desk = fetching(true);
+    let host = Host::start();
+    let uri = host.put("/crl", CRL, crl(&desk.authority, 8, &[]));
+    let expired = crl(&desk.authority, 1, &[]);
+    let file = desk.gateway.installation.file("iaca.crl", expired);
+    let add = ["trust", "add", ISSUER_ID, "--crl", file.to_str().unwrap()];
+    assert_eq!(desk.gateway.installation.run(&add).code, 0);
+    assert_eq!(desk.outcome_of(|s| with_crl_at(s, &uri)), "revocation_unknown");
+    assert_eq!(host.asked("/crl"), 0);
+    let renewed = crl(&desk.authority, 8, &[]);
+    desk.gateway.installation.file("iaca.crl", renewed);
+    assert_eq!(desk.gateway.installation.run(&add).code, 0);
+    assert_eq!(desk.outcome_of(|s| with_crl_at(s, &uri)), VERIFIED);
+}
+
+/// The signer is known from the first answer on, and its revocation is still asked.
+#[test]
+fn a_known_signer_is_refused_once_it_is_revoked() {
+    let mut desk = fetching(true);
+    let host = Host::start();
+    let uri = host.uri("/crl");
+    assert_eq!(desk.outcome_of(|s| with_crl_at(s, &uri)), "revocation_unknown");
+    host.put("/crl", CRL, crl(&desk.authority, 8, &[&SERIAL]));
+    assert_eq!(desk.outcome_of(|s| with_crl_at(s, &uri)), "certificate_revoked");
 }
 
 #[test]
