@@ -2,7 +2,8 @@
 # The test command: everything that matters, from a fresh clone. CI runs this and nothing else.
 #
 #   tests/run.sh          format, lints, Rust tests, documentation, interop, real wallets
-#   tests/run.sh --long   also: minimum Rust version, debug-profile tests, advisories, mutants
+#   tests/run.sh --long   also: minimum Rust version, debug-profile tests, advisories, mutants,
+#                         fuzzing of each parser for a minute where a nightly compiler is present
 #
 # Needs Rust, Python 3.11, Node 20, a C compiler and OpenSSL's headers (for josekit, a peer); installs
 # the rest below target/, and Chromium by apt-get where it is missing and this runs as root.
@@ -80,7 +81,8 @@ fetch() {
 
 format() {
     cargo fmt --all -- --check &&
-        cargo fmt --manifest-path tests/interop/Cargo.toml -- --check
+        cargo fmt --manifest-path tests/interop/Cargo.toml -- --check &&
+        cargo fmt --manifest-path tests/fuzz/Cargo.toml -- --check
 }
 
 dependency_rules() {
@@ -154,6 +156,19 @@ advisories() {
     PATH=$root/target/tools/bin:$PATH cargo deny --all-features --locked check
 }
 
+# What a target finds stays below target/fuzz/.
+fuzzing() {
+    local corpus=$root/target/fuzz/corpus directory name
+    PATH=$root/target/tools/bin:$PATH
+    cargo fuzz --version || cargo install --locked cargo-fuzz --root target/tools || return
+    cargo run --release --locked -p idgate-it --bin fuzz-seeds -- "$corpus" || return
+    for directory in "$corpus"/*/; do
+        name=$(basename "$directory")
+        cargo +nightly fuzz run --fuzz-dir tests/fuzz "$name" "$directory" -- \
+            -max_total_time=60 -artifact_prefix="$root/target/fuzz/$name-" || return
+    done
+}
+
 mutants() {
     cargo mutants --version || cargo install --locked cargo-mutants --root target/tools || return
     PATH=$root/target/tools/bin:$PATH cargo mutants --package idgate-core --output target \
@@ -212,6 +227,11 @@ if [ "$long" = yes ]; then
         skip "minimum Rust version, $minimum_rust" 'rustup is not installed'
     fi
     step 'advisories' advisories || true
+    if cargo +nightly --version >/dev/null 2>&1; then
+        step 'fuzzing' fuzzing || true
+    else
+        skip 'fuzzing' 'no nightly compiler (rustup toolchain install nightly)'
+    fi
     step 'mutants of verify/ and formats/' mutants || true
 fi
 

@@ -33,6 +33,7 @@ mod crash;
 mod demo;
 #[cfg(test)]
 mod disk;
+pub mod hostile;
 #[cfg(test)]
 mod http;
 #[cfg(test)]

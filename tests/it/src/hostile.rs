@@ -1,0 +1,70 @@
+//! What hostile bytes are tried on: for each parser good inputs, and what must hold whatever they
+//! are turned into. The tests change them for seconds; `tests/fuzz` goes on from there.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // runs in tests only
+
+mod answer;
+mod certificates;
+mod mdoc;
+mod status;
+
+use std::fmt;
+
+/// One instant for all.
+const NOW_MS: u64 = 1_800_000_000_000;
+
+/// One parser, and what is said about it.
+pub struct Target {
+    /// As `x5chain`.
+    pub name: &'static str,
+    /// Inputs that are good.
+    pub seeds: Vec<Vec<u8>>,
+    check: Check,
+}
+
+/// Panics when the parser does, or when what must hold does not.
+type Check = Box<dyn Fn(&[u8])>;
+/// Seeds and the check.
+type Parts = (Vec<Vec<u8>>, Check);
+
+impl Target {
+    /// The name of each.
+    pub const NAMES: [&str; 8] = [
+        "device_response",
+        "mso",
+        "x5chain",
+        "crl",
+        "master_list",
+        "vical",
+        "status_list",
+        "whole_response",
+    ];
+
+    /// By its name.
+    pub fn named(name: &str) -> Option<Self> {
+        let (seeds, check) = match name {
+            "device_response" => mdoc::device_response_target(),
+            "mso" => mdoc::mso_target(),
+            "x5chain" => certificates::x5chain_target(),
+            "crl" => certificates::crl_target(),
+            "master_list" => certificates::master_list_target(),
+            "vical" => certificates::vical_target(),
+            "status_list" => status::status_list_target(),
+            "whole_response" => answer::whole_response_target(),
+            _ => return None,
+        };
+        let name = Self::NAMES.into_iter().find(|own| *own == name)?;
+        Some(Self { name, seeds, check })
+    }
+
+    /// Panics when the parser does, or when what must hold does not.
+    pub fn check(&self, input: &[u8]) {
+        (self.check)(input);
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({})", self.name)
+    }
+}

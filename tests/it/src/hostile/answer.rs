@@ -1,0 +1,104 @@
+//! The whole answer of a wallet with both formats, as the response endpoint takes it.
+
+use std::sync::Arc;
+
+use idgate_core::crypto::Jwk;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::entropy::{Entropy, EntropyUnavailable};
+use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::response::WalletResponse;
+use idgate_core::session::Session;
+use idgate_core::trust::{RootOrigin, TrustAnchor};
+use idgate_core::verify::Step;
+use idgate_core::{
+    PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+};
+use idgate_testkit::keys::Curve;
+use idgate_testkit::samples::{self, SampleMdl, issue_mdl};
+use idgate_testkit::wallet::{Body, Wallet};
+use serde_json::json;
+
+use super::{NOW_MS, Parts};
+
+const MDL_ISSUER: &str = "utopia";
+
+/// Whatever is still verified gives the tenant the same claims.
+pub(super) fn whole_response_target() -> Parts {
+    let sample = issue_mdl(NOW_MS);
+    let verifier = verifier(&sample);
+    let session = session(&verifier);
+    let uri = session.invitation().qr_code_url;
+    let holder = samples::holder_key(Curve::P256);
+    let credential = samples::identity(&holder, NOW_MS);
+    let credential = credential.issue(&samples::issuer_key(Curve::P256));
+    let wallet = Wallet::new(holder).with(credential).with_mdoc(sample.document);
+    let body = wallet.answer_uri(&uri, NOW_MS).unwrap().form_body();
+    let Body { content_type, bytes: good } = body;
+    let claims = move |bytes: &[u8]| {
+        let response = WalletResponse::new(Some(&content_type), bytes);
+        verified_claims(&verifier, &session, response)
+    };
+    let expected = claims(&good);
+    assert!(expected.is_some());
+    let check = move |bytes: &[u8]| {
+        let claims = claims(bytes);
+        assert!(claims.is_none() || claims == expected);
+    };
+    (vec![good], Box::new(check))
+}
+
+fn verifier(sample: &SampleMdl) -> Verifier {
+    let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
+    let mut people = TrustEntry::new(IssuerId::new(samples::ISSUER));
+    people.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
+    let mut road = TrustEntry::new(IssuerId::new(MDL_ISSUER));
+    road.roots.push(TrustAnchor::from_der(&sample.root.der, RootOrigin::RootFile).unwrap());
+    let trust = Arc::new(TrustSnapshot::new(1, [people, road]));
+    Verifier::builder(PROVIDER).inline("https://gateway.example").trust(trust).build().unwrap()
+}
+
+/// In test mode, which the sample licence needs.
+fn session(verifier: &Verifier) -> Session {
+    let request = json!({ "credentials": [
+        { "id": "pid", "format": "vc+sd-jwt", "issuer_id": samples::ISSUER,
+          "claims": ["given_name", "family_name"] },
+        { "id": "mdl", "format": "mso_mdoc", "issuer_id": MDL_ISSUER,
+          "claims": ["family_name", "age_over_18"] },
+    ], "same_subject_groups": [["pid", "mdl"]] });
+    let request = request.to_string().into_bytes();
+    let request = PresentationRequest::parse(&request, verifier.trust(), false).unwrap();
+    let tenant = TenantId::new("cli_0000000000000000000000");
+    let now = UnixMillis(NOW_MS);
+    verifier.create_session(request, tenant, false, &mut Counted::default(), now).unwrap().session
+}
+
+fn verified_claims(
+    verifier: &Verifier,
+    session: &Session,
+    response: WalletResponse<'_>,
+) -> Option<String> {
+    let now = UnixMillis(NOW_MS);
+    let mut verification = verifier.begin(session, response, &mut Counted::default(), now).ok()?;
+    match verification.step().ok()? {
+        Step::Done(decision) => {
+            decision.transition.session.result_at(now).map(|result| result.claims().to_owned())
+        }
+        // Nothing in it publishes a status.
+        step => panic!("{step:?}"),
+    }
+}
+
+/// The same bytes on every run.
+#[derive(Default)]
+struct Counted(u8);
+
+impl Entropy for Counted {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        let next = &mut self.0;
+        out.fill_with(|| {
+            *next = next.wrapping_add(89);
+            *next
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! A DeviceResponse as received, and a mobile security object that its issuer signed.
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::ids::IssuerId;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry};
+use idgate_core::verify::{CredentialReport, ExpectedMdoc, MdocRequest, verify_mdoc};
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::mdoc::{
+    Cbor, DeviceProof, Document, IssuerSigned, MDL, MDL_NAME_SPACE, device_response, openid4vp,
+};
+use idgate_testkit::x509::Identity;
+
+use super::{NOW_MS, Parts};
+
+const REQUEST: MdocRequest<'static> = MdocRequest {
+    client_id: "redirect_uri:https://gateway.example/r",
+    nonce: "n-0S6_WzA2Mj",
+    response_uri: "https://gateway.example/r",
+};
+/// What the sample says.
+const SAID: &str = r#"{"family_name":"Mustermann","birth_date":"1984-01-26"}"#;
+
+/// Whatever is still verified says exactly what it said before: a changed version digit or an
+/// unknown member is no forgery.
+pub(super) fn device_response_target() -> Parts {
+    let sample = Sample::new();
+    let good = sample.response(&sample.issued);
+    assert_eq!(sample.said(&good).as_deref(), Some(SAID));
+    let check = move |bytes: &[u8]| assert!(sample.said(bytes).is_none_or(|said| said == SAID));
+    (vec![good], Box::new(check))
+}
+
+/// Signed anew after each change, so that the reader behind the signature is reached.
+pub(super) fn mso_target() -> Parts {
+    let sample = Sample::new();
+    let good = sample.issued.mso.encode();
+    let check = move |mso: &[u8]| {
+        let issued = IssuerSigned { mso: Cbor::Raw(mso.to_vec()), ..sample.issued.clone() };
+        let said = sample.said(&sample.response(&issued));
+        assert!(said.is_none_or(|said| said == SAID));
+    };
+    (vec![good], Box::new(check))
+}
+
+/// A sample mdoc, and who verifies it.
+struct Sample {
+    trust: TrustEntry,
+    issued: IssuerSigned,
+    device: SigningKey,
+    claims: [String; 2],
+}
+
+impl Sample {
+    fn new() -> Self {
+        let root = Identity::iaca(Curve::P256, NOW_MS);
+        let signer = root.document_signer(Curve::P256, NOW_MS);
+        let device = SigningKey::from_seed(Curve::P256, "device");
+        let elements = [
+            ("family_name", Cbor::from("Mustermann")),
+            ("birth_date", Cbor::full_date("1984-01-26")),
+            ("issuing_country", "UT".into()),
+        ];
+        let chain = std::slice::from_ref(&signer.der);
+        let issued = IssuerSigned::mdl(&elements, &signer.key, chain, &device, NOW_MS);
+        let mut trust = TrustEntry::new(IssuerId::new("utopia"));
+        trust.roots.push(TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap());
+        trust.revocation = RevocationPolicy::Off;
+        let claims = ["family_name", "birth_date"].map(str::to_owned);
+        Self { trust, issued, device, claims }
+    }
+
+    fn response(&self, issued: &IssuerSigned) -> Vec<u8> {
+        let MdocRequest { client_id, nonce, response_uri } = REQUEST;
+        let transcript = openid4vp(client_id, nonce, None, response_uri);
+        let document = Document::new(issued.clone(), &self.device);
+        device_response(vec![document.prove(&transcript, &DeviceProof::Signature)]).encode()
+    }
+
+    /// The claims, if it is verified.
+    fn said(&self, response: &[u8]) -> Option<String> {
+        let now = UnixMillis(NOW_MS);
+        let mut expected = ExpectedMdoc::new(&self.trust, MDL, MDL_NAME_SPACE, REQUEST, now);
+        expected.claims = &self.claims;
+        let mut report = CredentialReport::default();
+        let verified = verify_mdoc(&PROVIDER, response, &expected, &mut report);
+        verified.ok().map(|verified| verified.claims().as_json().to_owned())
+    }
+}

@@ -1,0 +1,54 @@
+//! Status lists as JWT and CWT.
+
+use idgate_core::crypto::Jwk;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::ids::IssuerId;
+use idgate_core::request::CredentialFormat;
+use idgate_core::status::is_good_by_status_list;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::{RootOrigin, TrustAnchor, TrustEntry, TrustedKey};
+use idgate_testkit::jws::sign_jws;
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::status::{StatusCwt, StatusJwt, StatusList};
+use idgate_testkit::x509::Identity;
+use serde_json::Value;
+
+use super::{NOW_MS, Parts};
+
+const URI: &str = "https://status.example/1";
+/// Of the places in the sample lists, the one that is revoked.
+const REVOKED: u64 = 5;
+
+/// Who is revoked stays revoked. What is signed anew after a change may say anything, but no
+/// panic.
+pub(super) fn status_list_target() -> Parts {
+    let key = SigningKey::from_seed(Curve::P256, "issuer");
+    let root = Identity::iaca(Curve::P256, NOW_MS);
+    let signer = root.document_signer(Curve::P256, NOW_MS);
+    let mut trust = TrustEntry::new(IssuerId::new("utopia"));
+    let jwk = Jwk::parse(key.public_jwk().to_string().as_bytes()).unwrap();
+    trust.keys.push(TrustedKey::new(jwk.key));
+    trust.roots.push(TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap());
+    let list = StatusList::new(2, 16).with(5, 1);
+    let jwt = StatusJwt::new(&list, URI, NOW_MS / 1000);
+    let cwt = StatusCwt::new(&list, URI, NOW_MS / 1000, &[&signer.der]).sign(&signer.key);
+    let payload = Value::Object(jwt.payload.clone()).to_string().into_bytes();
+    let seeds = vec![jwt.sign(&key).into_bytes(), cwt, payload];
+    let good = move |format, idx, token: &[u8]| {
+        is_good_by_status_list(&PROVIDER, token, (URI, idx), &trust, format, UnixMillis(NOW_MS))
+    };
+    let formats = [CredentialFormat::SdJwtVc, CredentialFormat::Mdoc];
+    for (format, token) in formats.into_iter().zip(&seeds) {
+        assert!(good(format, REVOKED + 1, token) && !good(format, REVOKED, token));
+    }
+    let check = move |bytes: &[u8]| {
+        for format in formats {
+            assert!(!good(format, REVOKED, bytes));
+        }
+        if let Some(payload) = std::str::from_utf8(bytes).ok().filter(|it| it.starts_with('{')) {
+            let header = r#"{"typ":"statuslist+jwt","alg":"ES256"}"#;
+            good(formats[0], REVOKED, sign_jws(&key, header, payload).as_bytes());
+        }
+    };
+    (seeds, Box::new(check))
+}
