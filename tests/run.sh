@@ -144,6 +144,13 @@ shop() {
     (cd tests/wallets/node && npm ci --no-audit --no-fund) &&
         (cd examples/shop && npm ci --no-audit --no-fund) && cd tests/shop &&
         npm ci --no-audit --no-fund && IDGATE_BIN=$idgate CHROMIUM=$CHROMIUM npm test
+python_binding() {
+    local venv=$root/target/venv-bindings
+    python3 -m venv "$venv" &&
+        "$venv/bin/pip" install --quiet --requirement bindings/python/requirements-test.txt &&
+        "$venv/bin/pip" install --quiet --force-reinstall --no-deps ./bindings/python &&
+        (cd bindings/python && "$venv/bin/mypy" src) && cd bindings/python/tests &&
+        IDGATE_CASES=$root/target/cases "$venv/bin/python" -m unittest -v
 }
 
 minimum_version() {
@@ -218,6 +225,8 @@ else
     skip 'wallets: sd-jwt, pymdoccbor (Python)' 'the build failed'
     skip 'sample shop in Chromium' 'the build failed'
 fi
+
+step 'bindings: Python' python_binding || true
 
 if [ "$long" = yes ]; then
     step 'debug-profile tests' cargo test --workspace --locked || true

@@ -2,22 +2,48 @@
 //! what must come of it. `cases/*.json` has one case for each outcome; the bindings run them all.
 
 use idgate_testkit::codec::base64url;
+use idgate_testkit::jwe::Enc;
 use idgate_testkit::wallet::Body;
 use serde_json::{Value, json};
 
+use crate::jar_tamper::{self, JarGateway, JarScenario};
 use crate::tamper::scenario::{NOW_MS, Trust};
-use crate::tamper::{Base, Gateway, InProcess, Outcome, Scenario, rows, run};
+use crate::tamper::{self, Base, Gateway, InProcess, Outcome, Scenario};
 
-/// Every good presentation, and every row of the tamper table on the first of them.
+/// Every case.
+pub fn all() -> Vec<Value> {
+    [sd_jwt_vc(), jar()].concat()
+}
+
+/// The inline profile: every good presentation, and every row of the tamper table on the first of them.
 pub fn sd_jwt_vc() -> Vec<Value> {
     let good = Base::ALL.map(|base| (format!("good, {base:?}"), Scenario::good(base, NOW_MS)));
-    let changed = rows().into_iter().map(|row| {
+    let changed = tamper::rows().into_iter().map(|row| {
         let mut scenario = Scenario::good(Base::Flat, NOW_MS);
         (row.change)(&mut scenario);
         (row.title.to_owned(), scenario)
     });
     let all = good.into_iter().chain(changed);
-    all.map(|(title, scenario)| record(&title, &scenario)).collect()
+    all.map(|(title, scenario)| {
+        record(&title, InProcess::default(), |gateway| tamper::run(gateway, &scenario))
+    })
+    .collect()
+}
+
+/// The jar profile: a good answer with each encryption, and every row of its tamper table.
+pub fn jar() -> Vec<Value> {
+    let good = Enc::ALL
+        .map(|enc| (format!("good, {}", enc.name()), JarScenario::good(Base::Flat, enc, NOW_MS)));
+    let changed = jar_tamper::rows().into_iter().map(|row| {
+        let mut scenario = JarScenario::good(Base::Flat, Enc::A256Gcm, NOW_MS);
+        (row.change)(&mut scenario);
+        (row.title.to_owned(), scenario)
+    });
+    let all = good.into_iter().chain(changed);
+    all.map(|(title, scenario)| {
+        record(&title, InProcess::jar(), |gateway| jar_tamper::run(gateway, &scenario))
+    })
+    .collect()
 }
 
 /// Larger ones are not committed.
@@ -40,9 +66,9 @@ pub fn one_for_each_outcome(cases: &[Value]) -> Vec<Value> {
 }
 
 /// Runs a scenario on the library and writes down what went in and what came out.
-fn record(title: &str, scenario: &Scenario) -> Value {
-    let mut recorder = Recorder::default();
-    let outcome = run(&mut recorder, scenario);
+fn record(title: &str, library: InProcess, run: impl FnOnce(&mut Recorder) -> Outcome) -> Value {
+    let mut recorder = Recorder { library, ..Recorder::default() };
+    let outcome = run(&mut recorder);
     let Recorder { trust, session, body, now_ms, .. } = recorder;
     json!({
         "title": title,
@@ -77,17 +103,35 @@ struct Recorder {
     now_ms: u64,
 }
 
+impl JarGateway for Recorder {
+    fn fetch(&mut self, request_uri: &str, now_ms: u64) -> String {
+        let jwt = self.library.fetch(request_uri, now_ms);
+        self.keep_session();
+        jwt
+    }
+
+    fn did_document(&mut self) -> Value {
+        self.library.did_document()
+    }
+}
+
+impl Recorder {
+    fn keep_session(&mut self) {
+        let snapshot = self.library.session().map(|session| session.to_snapshot());
+        self.session = snapshot.map(|bytes| base64url(&bytes)).into();
+    }
+}
+
 impl Gateway for Recorder {
     fn open(&mut self, trust: &Trust, request: &Value, now_ms: u64) -> String {
         let uri = self.library.open(trust, request, now_ms);
-        self.trust = json!({
+        self.trust = json!([{
             "issuer_id": trust.issuer_id,
             "vct": trust.vct,
             "revocation": trust.revocation,
             "jwks": trust.keys,
-        });
-        let snapshot = self.library.session().map(|session| session.to_snapshot());
-        self.session = snapshot.map(|bytes| base64url(&bytes)).into();
+        }]);
+        self.keep_session();
         uri
     }
 
@@ -109,18 +153,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_committed_cases_are_the_ones_of_the_table() {
-        let made = one_for_each_outcome(&sd_jwt_vc());
-        assert!(made.len() >= 24, "{} outcomes", made.len());
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/sd_jwt_vc.json");
-        let made = serde_json::to_string_pretty(&made).unwrap() + "\n";
-        if std::env::var_os("IDGATE_WRITE_CASES").is_some() {
-            std::fs::write(&path, &made).unwrap();
+    fn the_committed_cases_are_the_ones_of_the_tables() {
+        for (name, cases) in [("sd_jwt_vc", sd_jwt_vc()), ("jar", jar())] {
+            let made = one_for_each_outcome(&cases);
+            let path =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{name}.json"));
+            let made = serde_json::to_string_pretty(&made).unwrap() + "\n";
+            if std::env::var_os("IDGATE_WRITE_CASES").is_some() {
+                std::fs::write(&path, &made).unwrap();
+            }
+            let committed = std::fs::read_to_string(&path).unwrap();
+            assert!(
+                committed == made,
+                "cases/{name}.json is out of date: run this test with IDGATE_WRITE_CASES=1"
+            );
         }
-        let committed = std::fs::read_to_string(&path).unwrap();
-        assert!(
-            committed == made,
-            "cases/sd_jwt_vc.json is out of date: run this test with IDGATE_WRITE_CASES=1"
-        );
+    }
+
+    /// For the bindings, which run all of them.
+    #[test]
+    fn every_case_is_left_below_the_target_folder() {
+        let test = std::env::current_exe().unwrap();
+        let folder = test.ancestors().nth(3).unwrap().join("cases");
+        std::fs::create_dir_all(&folder).unwrap();
+        let cases = all();
+        assert!(cases.len() >= 230, "{} cases", cases.len());
+        let text = serde_json::to_vec(&cases).unwrap();
+        std::fs::write(folder.join("all.json"), text).unwrap();
     }
 }

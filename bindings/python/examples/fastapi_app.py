@@ -1,0 +1,90 @@
+"""A shop that asks for an age, inside FastAPI: pip install fastapi uvicorn
+
+    IDGATE_ISSUER_JWK=issuer.jwk.json uvicorn fastapi_app:app
+
+The dictionary stands for your database. Use one that compares the revision, and seal what you keep.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import idgate
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.responses import JSONResponse
+
+BASE_URL = os.environ.get("BASE_URL", "http://127.0.0.1:8000")
+ISSUER = "https://issuer.example"
+
+trust = idgate.Trust()
+trust.add_issuer(ISSUER)
+trust.add_jwk(ISSUER, Path(os.environ["IDGATE_ISSUER_JWK"]).read_text())
+verifier = idgate.Verifier(BASE_URL, trust)
+
+app = FastAPI()
+stored: dict[str, tuple[int, idgate.Session]] = {}
+lock = threading.Lock()
+
+
+def commit(transition: idgate.Transition) -> None:
+    info = transition.session.info()
+    with lock:
+        revision, _ = stored.get(info.session_id, (0, None))
+        if revision != transition.from_revision:
+            raise HTTPException(409, "session_not_pending")
+        stored[info.session_id] = (info.revision, transition.session)
+
+
+def load(session_id: str) -> idgate.Session:
+    if session_id not in stored:
+        raise HTTPException(404, "not_found")
+    return stored[session_id][1]
+
+
+def fetch(need: idgate.Need) -> bytes | None:
+    """A real one pins the connection to an address that it checked."""
+    try:
+        request = urllib.request.Request(need.uri, headers={"Accept": need.accept})
+        with urllib.request.urlopen(request, timeout=5) as response:
+            return bytes(response.read(10 * 1024 * 1024))
+    except OSError:
+        return None
+
+
+@app.post("/checks", status_code=201)
+def create() -> dict[str, Any]:
+    asked = {"format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
+    made = verifier.create_session({"credentials": [asked]}, tenant="shop")
+    commit(made)
+    info = made.session.info()
+    return {"id": info.session_id, "qr_code_url": info.qr_code_url}
+
+
+@app.get("/checks/{session_id}")
+def read(session_id: str) -> dict[str, Any]:
+    session = load(session_id)
+    info = session.info()
+    return {"status": info.status, "reason": info.reason, "result": session.result()}
+
+
+@app.post("/v1/oid4vp/response/{session_id}")
+async def answer(session_id: str, request: Request) -> JSONResponse:
+    body, content_type = await request.body(), request.headers.get("content-type")
+    try:
+        with verifier.begin(load(session_id), body, content_type) as verification:
+            decision = verification.decide(commit, fetch)
+    except idgate.IdgateError as error:
+        status = 409 if error.code == "session_not_pending" else 400
+        return JSONResponse({"error": error.code, "message": str(error)}, status)
+    commit(decision.transition)
+    if decision.reply == "refused":
+        message = "the presentation was refused"
+        return JSONResponse({"error": "invalid_presentation", "message": message}, 400)
+    reply = {"status": "ok"}
+    if decision.redirect_uri:
+        reply["redirect_uri"] = decision.redirect_uri
+    return JSONResponse(reply, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,33 @@
+"""Verifies digital identity and age credentials that wallets present over OpenID4VP."""
+
+from . import webhook
+from ._abi import instant
+from .errors import IdgateError
+from .session import Effect, Result, Session, SessionInfo, Transition
+from .signer import Signer, did_document, generate_signing_key, jwks
+from .trust import Check, ListedCertificate, Presentation, Trust
+from .verifier import Ask, Decision, Need, Verification, Verifier
+
+__all__ = [
+    "Ask",
+    "Check",
+    "Decision",
+    "Effect",
+    "IdgateError",
+    "ListedCertificate",
+    "Need",
+    "Presentation",
+    "Result",
+    "Session",
+    "SessionInfo",
+    "Signer",
+    "Transition",
+    "Trust",
+    "Verification",
+    "Verifier",
+    "did_document",
+    "generate_signing_key",
+    "instant",
+    "jwks",
+    "webhook",
+]

@@ -1,0 +1,6 @@
+"""Made by maturin from the header."""
+
+from typing import Any
+
+ffi: Any
+lib: Any

@@ -1,0 +1,94 @@
+"""Who signs Request Objects, and what is published about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from idgate._native import ffi, lib
+
+from . import _abi
+from ._abi import Buffer
+
+
+def generate_signing_key() -> bytes:
+    """A fresh P-256 key, 32 bytes. Keep it sealed; :class:`Signer` takes it."""
+    return _abi.make_bytes(lib.idgate_signing_key_generate)
+
+
+class Signer(_abi.Handle):
+    """Signs Request Objects: a key in memory, or a function of yours."""
+
+    _free = lib.idgate_signer_free
+
+    def __init__(self, base_url: str, key: Buffer) -> None:
+        """Signs with a key of :func:`generate_signing_key`."""
+        super().__init__(
+            _abi.make(
+                "idgate_signer *", lib.idgate_signer_new, *_abi.data(base_url), *_abi.data(key)
+            )
+        )
+
+    @classmethod
+    def external(
+        cls,
+        base_url: str,
+        public_key: str | Buffer | Mapping[str, Any],
+        sign: Callable[[bytes], bytes],
+    ) -> Signer:
+        """Signs through ``sign``, as with an HSM: it takes the input and returns the 64 bytes of
+        the raw ES256 signature. ``public_key`` is the key's public JWK."""
+
+        def call(_: Any, data: Any, length: int, signature: Any) -> int:
+            made = sign(bytes(ffi.buffer(data, length)))
+            if len(made) != 64:
+                return 2
+            ffi.memmove(signature, made, 64)
+            return 0
+
+        function = ffi.callback("int32_t(void *, const uint8_t *, size_t, uint8_t *)", call, 1)
+        signer = cls.__new__(cls)
+        _abi.Handle.__init__(
+            signer,
+            _abi.make(
+                "idgate_signer *",
+                lib.idgate_signer_new_external,
+                *_abi.data(base_url),
+                *_abi.data(_abi.as_json(public_key)),
+                function,
+                ffi.NULL,
+            ),
+        )
+        # A verifier may sign long after the signer is closed.
+        _CALLBACKS.append(function)
+        return signer
+
+    def public_key(self) -> dict[str, Any]:
+        """The public JWK, to be published."""
+        told: dict[str, Any] = _abi.json_of(
+            _abi.make_bytes(lib.idgate_signer_public_key, self._pointer)
+        )
+        return told
+
+
+_CALLBACKS: list[Any] = []
+
+
+def did_document(base_url: str, keys: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The DID document, to be served at ``/.well-known/did.json``. ``keys``: the public JWKs of
+    the signer in use and of those that open sessions were made with."""
+    return _published(lib.idgate_did_document, base_url, keys)
+
+
+def jwks(base_url: str, keys: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The JWK Set of the same keys, to be served at ``/.well-known/jwks.json``."""
+    return _published(lib.idgate_jwks, base_url, keys)
+
+
+def _published(
+    function: Any, base_url: str, keys: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    data = _abi.data(_abi.as_json([dict(key) for key in keys]))
+    text = _abi.make_bytes(function, *_abi.data(base_url), *data)
+    document: dict[str, Any] = _abi.json_of(text)
+    return document

@@ -1,0 +1,234 @@
+"""Who is trusted, for what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, TypedDict
+
+from idgate._native import ffi, lib
+
+from . import _abi
+from ._abi import Buffer
+
+Revocation = Literal["if_published", "required", "off"]
+Format = Literal["vc+sd-jwt", "mso_mdoc"]
+
+
+class ListedCertificate(TypedDict):
+    """What became of one certificate of a list."""
+
+    sha256: str
+    subject: str
+    country: str | None
+    key: str
+    expired: bool
+    skipped_because: str | None
+
+
+class Check(TypedDict):
+    """One check that was made, with the clause that demands it."""
+
+    group: str
+    check: str
+    clause: str
+    passed: bool
+
+
+class Presentation(TypedDict):
+    """A presentation that passed every check: the claims asked for, and what is known beside."""
+
+    claims: dict[str, Any]
+    credential_type: str
+    issuer: str | None
+    alg: str
+    holder_binding: str
+    trust: str
+    session_transcript: str | None
+    valid_from: datetime | None
+    valid_until: datetime | None
+    revocation: str
+    checks: list[Check]
+
+
+class Trust(_abi.Handle):
+    """A collection of trust entries; an empty one trusts nobody."""
+
+    _free = lib.idgate_trust_free
+
+    def __init__(self) -> None:
+        super().__init__(_abi.make("idgate_trust *", lib.idgate_trust_new))
+
+    def add_issuer(
+        self,
+        issuer_id: str,
+        *,
+        iss: str | None = None,
+        vct: Sequence[str] = (),
+        doc_types: Sequence[str] = (),
+        namespaces: Sequence[str] = (),
+        claims: Sequence[str] = (),
+        countries: Sequence[str] = (),
+        ekus: Sequence[str] | None = None,
+        revocation: Revocation = "if_published",
+    ) -> None:
+        """Adds an entry without material, or replaces the entry of that name."""
+        entry: dict[str, Any] = {
+            "issuer_id": issuer_id,
+            "iss": iss,
+            "vct": list(vct),
+            "doc_types": list(doc_types),
+            "namespaces": list(namespaces),
+            "claims": list(claims),
+            "countries": list(countries),
+            "revocation": revocation,
+        }
+        if ekus is not None:
+            entry["ekus"] = list(ekus)
+        _abi.call(lib.idgate_trust_add_entry, self._pointer, *_abi.data(_abi.as_json(entry)))
+
+    def add_jwk(
+        self, issuer_id: str, jwk: str | Buffer | Mapping[str, Any], *, test_only: bool = False
+    ) -> None:
+        """Adds the public keys of an SD-JWT VC issuer: a JWK or a JWK Set."""
+        self._add(issuer_id, lib.IDGATE_JWK, _abi.as_json(jwk), test_only=test_only)
+
+    def add_public_key(self, issuer_id: str, pem: str | Buffer, *, test_only: bool = False) -> None:
+        """Adds the public key of an SD-JWT VC issuer in PEM."""
+        self._add(issuer_id, lib.IDGATE_PUBLIC_KEY, pem, test_only=test_only)
+
+    def add_roots(self, issuer_id: str, file: str | Buffer, *, test_only: bool = False) -> None:
+        """Adds X.509 roots of mdoc issuers, PEM or DER, one or many."""
+        self._add(issuer_id, lib.IDGATE_ROOT, file, test_only=test_only)
+
+    def add_pinned_signers(
+        self, issuer_id: str, file: str | Buffer, *, test_only: bool = False
+    ) -> None:
+        """Adds mdoc document signers that are trusted without a root, PEM or DER."""
+        self._add(issuer_id, lib.IDGATE_PINNED_SIGNER, file, test_only=test_only)
+
+    def add_crls(self, issuer_id: str, file: str | Buffer) -> None:
+        """Adds CRLs of roots that were added before, PEM or DER. They replace the fetch."""
+        self._add(issuer_id, lib.IDGATE_CRL, file)
+
+    def add_master_list(
+        self,
+        issuer_id: str,
+        file: Buffer,
+        *,
+        signer_ca: str | Buffer | None = None,
+        test_only: bool = False,
+        now: datetime | None = None,
+    ) -> list[ListedCertificate]:
+        """Adds the roots of an ICAO Master List, whose signer ``signer_ca`` vouches for."""
+        return self._add(
+            issuer_id,
+            lib.IDGATE_MASTER_LIST,
+            file,
+            signer_ca=signer_ca,
+            test_only=test_only,
+            now=now,
+        )
+
+    def add_vical(
+        self,
+        issuer_id: str,
+        file: Buffer,
+        *,
+        signer_ca: str | Buffer | None = None,
+        test_only: bool = False,
+        allow_stale: bool = False,
+        now: datetime | None = None,
+    ) -> list[ListedCertificate]:
+        """Adds the roots of a VICAL, whose signer ``signer_ca`` vouches for."""
+        return self._add(
+            issuer_id,
+            lib.IDGATE_VICAL,
+            file,
+            signer_ca=signer_ca,
+            test_only=test_only,
+            allow_stale=allow_stale,
+            now=now,
+        )
+
+    def verify(
+        self,
+        presentation: str,
+        *,
+        format: Format,
+        issuer_id: str,
+        client_id: str,
+        nonce: str,
+        claims: Sequence[str] = (),
+        response_uri: str | None = None,
+        doc_type: str | None = None,
+        namespace: str | None = None,
+        alg: str | None = None,
+        livemode: bool = True,
+        requested_at: datetime | None = None,
+        now: datetime | None = None,
+    ) -> Presentation:
+        """Verifies one presentation as it stands in ``vp_token``, without a session.
+
+        ``client_id`` and ``nonce`` are compared as they were sent; whether the nonce was used
+        before is yours to know. An mdoc needs ``response_uri``, ``doc_type`` and ``namespace``.
+
+        :raises IdgateError: it is refused, and ``code`` says why.
+        """
+        expected: dict[str, Any] = {
+            "format": format,
+            "issuer_id": issuer_id,
+            "client_id": client_id,
+            "nonce": nonce,
+            "claims": list(claims),
+            "response_uri": response_uri,
+            "doc_type": doc_type,
+            "namespace": namespace,
+            "alg": alg,
+            "livemode": livemode,
+        }
+        if requested_at is not None:
+            expected["requested_at_ms"] = _abi.millis(requested_at)
+        out = ffi.new("idgate_bytes *")
+        _abi.call(
+            lib.idgate_verify_presentation,
+            self._pointer,
+            *_abi.data(_abi.as_json(expected)),
+            *_abi.data(presentation),
+            _abi.millis(now),
+            out,
+        )
+        verified = _abi.take_json(out[0])
+        verified["valid_from"] = _abi.instant_or_none(verified.pop("valid_from_ms"))
+        verified["valid_until"] = _abi.instant_or_none(verified.pop("valid_until_ms"))
+        result: Presentation = verified
+        return result
+
+    def _add(
+        self,
+        issuer_id: str,
+        material: int,
+        file: str | Buffer,
+        *,
+        signer_ca: str | Buffer | None = None,
+        test_only: bool = False,
+        allow_stale: bool = False,
+        now: datetime | None = None,
+    ) -> list[ListedCertificate]:
+        flags = (lib.IDGATE_TEST_ONLY if test_only else 0) | (
+            lib.IDGATE_ALLOW_STALE if allow_stale else 0
+        )
+        report = ffi.new("idgate_bytes *")
+        _abi.call(
+            lib.idgate_trust_add,
+            self._pointer,
+            *_abi.data(issuer_id),
+            material,
+            *_abi.data(file),
+            *_abi.data(signer_ca),
+            flags,
+            _abi.millis(now),
+            report,
+        )
+        listed: list[ListedCertificate] = _abi.take_json(report[0])
+        return listed

@@ -1,0 +1,203 @@
+"""Making requests, and deciding about answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from idgate._native import ffi, lib
+
+from . import _abi
+from ._abi import Buffer
+from .session import Session, Transition
+from .signer import Signer
+from .trust import Trust
+
+
+@dataclass(frozen=True)
+class Need:
+    """A source to be fetched before a verdict is possible. Its URI comes from signed material."""
+
+    index: int
+    kind: Literal["status_list", "crl"]
+    uri: str
+    #: The ``Accept`` header to fetch it with.
+    accept: str
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Everything but the status is good. Commit ``hold``, fetch all needs at once, supply them."""
+
+    hold: Transition
+    needs: list[Need]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Commit ``transition``, then answer the wallet."""
+
+    transition: Transition
+    #: ``accepted`` and ``error_noted``: 200 ``{"status":"ok"}``; ``refused``: 400
+    #: ``invalid_presentation``, whatever the reason.
+    reply: Literal["accepted", "error_noted", "refused"]
+    #: To be sent with ``accepted``, when the session has one.
+    redirect_uri: str | None
+    #: VERIFIED or FAILED.
+    status: str
+    #: Why it is FAILED, for you and never for the wallet.
+    reason: str | None
+    #: Which checks were made and what failed, for operators.
+    report: dict[str, Any]
+
+
+class Verification(_abi.Handle):
+    """A wallet's answer under verification."""
+
+    _free = lib.idgate_verification_free
+
+    def step(self) -> Ask | Decision:
+        """Goes as far as possible without the world."""
+        step = _abi.make("idgate_step", lib.idgate_verification_step, self._pointer)
+        transition, told = Transition.take(step.transition), _abi.take_json(step.json)
+        if step.kind == lib.IDGATE_STEP_NEED:
+            needs = [Need(index, **need) for index, need in enumerate(told["needs"])]
+            return Ask(transition, needs)
+        return Decision(transition, **told)
+
+    def supply(self, need: Need, body: Buffer | None, now: datetime | None = None) -> None:
+        """Gives back what came of a need; ``None``: nothing that can be used came in time."""
+        _abi.call(
+            lib.idgate_verification_supply,
+            self._pointer,
+            need.index,
+            body is None,
+            *_abi.data(body),
+            _abi.millis(now),
+        )
+
+    def decide(
+        self,
+        commit: Callable[[Transition], None],
+        fetch: Callable[[Need], bytes | None],
+    ) -> Decision:
+        """Steps to the end: commits the hold before the first fetch. The decision's own
+        transition is yours to commit."""
+        while True:
+            step = self.step()
+            if isinstance(step, Decision):
+                return step
+            commit(step.hold)
+            for need in step.needs:
+                self.supply(need, fetch(need))
+
+
+class Verifier(_abi.Handle):
+    """A configured verifier: make a new one to change trust. It may be shared by threads."""
+
+    _free = lib.idgate_verifier_free
+
+    def __init__(
+        self,
+        base_url: str,
+        trust: Trust,
+        *,
+        signer: Signer | None = None,
+        trust_version: int = 1,
+    ) -> None:
+        """Trusts what ``trust`` holds now.
+
+        Without ``signer``, requests are unsigned and by value. With one, they are signed and by
+        reference, and answers are encrypted: serve :meth:`request_object` at
+        ``{base_url}/v1/oid4vp/request/{session_id}`` and :func:`did_document`. Wallets answer to
+        ``{base_url}/v1/oid4vp/response/{session_id}``. A session keeps the profile that it was
+        made in, whichever verifier takes its answer.
+        """
+        make, signed_by = lib.idgate_verifier_new_inline, list[Any]()
+        if signer is not None:
+            make, signed_by = lib.idgate_verifier_new_jar, [signer._pointer]
+        super().__init__(
+            _abi.make(
+                "idgate_verifier *",
+                make,
+                *_abi.data(base_url),
+                *signed_by,
+                trust._pointer,
+                trust_version,
+            )
+        )
+
+    def request_object(
+        self,
+        session: Session,
+        *,
+        wallet_nonce: str | None = None,
+        now: datetime | None = None,
+    ) -> tuple[str, Transition | None]:
+        """The Request Object, to be served as ``application/oauth-authz-req+jwt``.
+
+        Commit the transition, when there is one, before you answer.
+
+        :raises IdgateError: there is nothing to fetch (404), or ``wallet_nonce`` is too long.
+        """
+        transition, jwt = ffi.new("idgate_transition *"), ffi.new("idgate_bytes *")
+        _abi.call(
+            lib.idgate_session_request_object,
+            self._pointer,
+            session._pointer,
+            *_abi.data(wallet_nonce),
+            _abi.millis(now),
+            transition,
+            jwt,
+        )
+        text = _abi.take(jwt[0]).decode()
+        return text, Transition.take(transition[0]) if transition[0].session else None
+
+    def create_session(
+        self,
+        request: Mapping[str, Any] | str | Buffer,
+        *,
+        tenant: str = "",
+        livemode: bool = True,
+        now: datetime | None = None,
+    ) -> Transition:
+        """Makes a session from a CreateSessionRequest. Commit it before you show its link.
+
+        :raises IdgateError: the request breaks a rule; ``path`` names the field.
+        """
+        made = _abi.make(
+            "idgate_transition",
+            lib.idgate_session_create,
+            self._pointer,
+            *_abi.data(_abi.as_json(request)),
+            *_abi.data(tenant),
+            livemode,
+            _abi.millis(now),
+        )
+        return Transition.take(made)
+
+    def begin(
+        self,
+        session: Session,
+        body: Buffer,
+        content_type: str | None,
+        *,
+        now: datetime | None = None,
+    ) -> Verification:
+        """Takes a wallet's answer.
+
+        :raises IdgateError: the answer changes nothing; ``code`` says what to answer.
+        """
+        return Verification(
+            _abi.make(
+                "idgate_verification *",
+                lib.idgate_verification_begin,
+                self._pointer,
+                session._pointer,
+                *_abi.data(content_type),
+                *_abi.data(body),
+                _abi.millis(now),
+            )
+        )

@@ -1,0 +1,59 @@
+"""The cases that Rust, C, Python and Node share."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import idgate
+
+BASE_URL = "https://gateway.example"
+COMMITTED = Path(__file__).parents[3] / "tests" / "it" / "cases"
+
+
+def load() -> list[dict[str, Any]]:
+    """The committed ones, or all that IDGATE_CASES points to."""
+    folder = Path(os.environ.get("IDGATE_CASES", COMMITTED))
+    return [case for path in sorted(folder.glob("*.json")) for case in json.loads(path.read_text())]
+
+
+def decode(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def at(ms: int) -> datetime:
+    return idgate.instant(ms)
+
+
+def verifier(case: dict[str, Any]) -> idgate.Verifier:
+    with idgate.Trust() as trust:
+        for given in case["trust"]:
+            entry = dict(given)
+            jwks, roots = entry.pop("jwks", []), entry.pop("roots", [])
+            trust.add_issuer(**entry)
+            if jwks:
+                trust.add_jwk(entry["issuer_id"], {"keys": jwks})
+            for root in roots:
+                trust.add_roots(entry["issuer_id"], decode(root))
+        return idgate.Verifier(BASE_URL, trust)
+
+
+def outcome(case: dict[str, Any]) -> dict[str, Any]:
+    """What comes of a case."""
+    now = at(case["now_ms"])
+    session = idgate.Session.restore(decode(case["session"]))
+    body, content_type = decode(case["body"]), case["content_type"]
+    try:
+        verification = verifier(case).begin(session, body, content_type, now=now)
+    except idgate.IdgateError as error:
+        assert error.kind == "bad_response", error
+        return {"error": error.code}
+    with verification:
+        decision = verification.decide(commit=lambda hold: None, fetch=lambda need: None)
+    result = decision.transition.session.result(now)
+    claims = None if result is None else result["claims"]
+    return {"status": decision.status, "reason": decision.reason, "claims": claims}

@@ -1,0 +1,193 @@
+"""What a Python program meets: sessions, errors, handles, signers, webhooks, threads."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import threading
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
+from urllib.parse import parse_qs, urlsplit
+
+import cases
+import idgate
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=timezone.utc)
+ISSUER = "https://issuer.example"
+REQUEST = {
+    "credentials": [{"format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}]
+}
+
+
+def good_case() -> dict[str, object]:
+    return next(case for case in cases.load() if case["expected"].get("status") == "VERIFIED")
+
+
+class SessionTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.verifier = cases.verifier(good_case())
+
+    def test_a_session_is_made_stored_and_expires(self) -> None:
+        made = self.verifier.create_session(REQUEST, tenant="shop", now=NOW)
+        self.assertEqual(made.from_revision, 0)
+        self.assertIn("expire_at", [effect["type"] for effect in made.effects])
+        session = idgate.Session.restore(made.session.snapshot())
+        info = session.info(NOW)
+        self.assertEqual((info.status, info.tenant, info.livemode), ("PENDING", "shop", True))
+        self.assertEqual(info.expires_at - info.created_at, timedelta(minutes=5))
+        self.assertTrue(info.qr_code_url and info.qr_code_url.startswith("openid4vp://?"))
+        self.assertEqual(set(info.deep_links), {"openid4vp", "eudi-wallet", "haip"})
+        self.assertIsNone(session.due(NOW))
+        expired = session.due(info.expires_at)
+        assert expired is not None
+        self.assertEqual(expired.from_revision, 1)
+        later = expired.session.info(info.expires_at)
+        self.assertEqual((later.status, later.reason), ("EXPIRED", "session_expired"))
+        self.assertIsNone(later.qr_code_url)
+
+    def test_a_result_lives_for_30_seconds_and_survives_a_restart(self) -> None:
+        case = good_case()
+        now = cases.at(case["now_ms"])  # type: ignore[arg-type]
+        session = idgate.Session.restore(cases.decode(case["session"]))  # type: ignore[arg-type]
+        body, kind = cases.decode(case["body"]), case["content_type"]  # type: ignore[arg-type]
+        with self.verifier.begin(session, body, kind, now=now) as verification:  # type: ignore
+            decision = verification.step()
+        assert isinstance(decision, idgate.Decision)
+        self.assertEqual((decision.reply, decision.status), ("accepted", "VERIFIED"))
+        settled = decision.transition.session
+        kept = settled.result_snapshot(now)
+        assert kept is not None
+        again = idgate.Session.restore(settled.snapshot(), kept)
+        self.assertEqual(again.result(now), settled.result(now))
+        self.assertIsNone(again.result(now + timedelta(seconds=30)))
+        self.assertIsNone(idgate.Session.restore(settled.snapshot()).result(now))
+
+    def test_a_bad_request_names_its_field(self) -> None:
+        with self.assertRaises(idgate.IdgateError) as raised:
+            self.verifier.create_session({"credentials": [{"format": "x"}]})
+        error = raised.exception
+        self.assertEqual(error.kind, "bad_request")
+        self.assertTrue(error.path.startswith("credentials[0]"), error.path)
+
+    def test_times_need_a_zone(self) -> None:
+        with self.assertRaises(ValueError):
+            self.verifier.create_session(REQUEST, now=datetime(2026, 1, 1))
+
+
+class HandleTest(unittest.TestCase):
+    def test_a_closed_handle_is_misuse(self) -> None:
+        trust = idgate.Trust()
+        with trust:
+            trust.add_issuer(ISSUER)
+        with self.assertRaises(idgate.IdgateError) as raised:
+            trust.add_issuer(ISSUER)
+        self.assertEqual(raised.exception.kind, "misuse")
+        trust.close()
+
+    def test_errors_can_be_pickled(self) -> None:
+        error = idgate.IdgateError("refused", "nonce_mismatch", "text", "path")
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual(
+            (again.kind, again.code, str(again), again.path),
+            ("refused", "nonce_mismatch", "text", "path"),
+        )
+
+    def test_an_empty_trust_refuses_everything(self) -> None:
+        with idgate.Trust() as trust, self.assertRaises(idgate.IdgateError) as raised:
+            trust.verify("x", format="vc+sd-jwt", issuer_id=ISSUER, client_id="c", nonce="n")
+        self.assertEqual(raised.exception.kind, "config")
+
+
+class SignerTest(unittest.TestCase):
+    def request_object(self, signer: idgate.Signer, trust: idgate.Trust) -> list[str]:
+        verifier = idgate.Verifier(cases.BASE_URL, trust, signer=signer)
+        signer.close()
+        made = verifier.create_session(REQUEST, now=NOW)
+        query = parse_qs(urlsplit(made.session.info(NOW).qr_code_url or "").query)
+        self.assertEqual(set(query), {"client_id", "request_uri"})
+        jwt, transition = verifier.request_object(made.session, wallet_nonce="w", now=NOW)
+        assert transition is not None
+        self.assertEqual(transition.session.info(NOW).status, "PENDING")
+        _, again = verifier.request_object(transition.session, now=NOW)
+        self.assertIsNone(again)
+        return jwt.split(".")
+
+    def trust(self) -> idgate.Trust:
+        trust = idgate.Trust()
+        trust.add_issuer(ISSUER)
+        trust.add_jwk(ISSUER, idgate.Signer(cases.BASE_URL, b"\x07" * 32).public_key())
+        return trust
+
+    def test_a_key_in_memory_signs_and_is_published(self) -> None:
+        signer = idgate.Signer(cases.BASE_URL, idgate.generate_signing_key())
+        key = signer.public_key()
+        header, claims, _ = (
+            cases.decode(part) for part in self.request_object(signer, self.trust())
+        )
+        document = idgate.did_document(cases.BASE_URL, [key])
+        self.assertEqual(document["id"], "did:web:gateway.example")
+        self.assertEqual(json.loads(header)["kid"], document["verificationMethod"][0]["id"])
+        self.assertEqual(json.loads(claims)["wallet_nonce"], "w")
+        published = idgate.jwks(cases.BASE_URL, [key])["keys"]
+        self.assertEqual([one["kid"] for one in published], document["authentication"])
+        self.assertNotIn("d", published[0])
+
+    def test_a_function_signs_and_may_fail(self) -> None:
+        key = idgate.Signer(cases.BASE_URL, b"\x07" * 32).public_key()
+        seen: list[bytes] = []
+
+        def sign(data: bytes) -> bytes:
+            seen.append(data)
+            return b"\x01" * 64
+
+        signer = idgate.Signer.external(cases.BASE_URL, key, sign)
+        parts = self.request_object(signer, self.trust())
+        self.assertEqual(seen[0], f"{parts[0]}.{parts[1]}".encode())
+        self.assertEqual(cases.decode(parts[2]), b"\x01" * 64)
+        short = idgate.Signer.external(cases.BASE_URL, key, lambda data: b"short")
+        with self.assertRaises(idgate.IdgateError) as raised:
+            self.request_object(short, self.trust())
+        self.assertEqual(raised.exception.kind, "unavailable")
+
+
+class WebhookTest(unittest.TestCase):
+    SECRET = "whsec_" + base64.b64encode(b"secret of 32 bytes for a test!!!").decode()
+    BODY = b'{"sessionId":"ses_1"}'
+
+    def headers(self) -> dict[str, str]:
+        return idgate.webhook.headers(self.SECRET, id="whf_1", number=1, body=self.BODY, now=NOW)
+
+    def test_both_signatures_are_believed(self) -> None:
+        headers = self.headers()
+        own = {name: headers[name] for name in ("X-Timestamp", "X-Signature")}
+        for given in (headers, own):
+            idgate.webhook.verify(self.SECRET, given, self.BODY, now=NOW)
+
+    def test_what_is_changed_late_or_missing_is_refused(self) -> None:
+        headers = self.headers()
+        late = NOW + timedelta(minutes=5, seconds=1)
+        for given, body, now in (
+            (headers, self.BODY + b" ", NOW),
+            (headers, self.BODY, late),
+            ({}, self.BODY, NOW),
+            ({**headers, "webhook-signature": "v1,"}, self.BODY, NOW),
+        ):
+            with self.assertRaises(idgate.IdgateError) as raised:
+                idgate.webhook.verify(self.SECRET, given, body, now=now)
+            self.assertEqual(raised.exception.code, "invalid_webhook")
+
+
+class ThreadTest(unittest.TestCase):
+    def test_threads_verify_at_once(self) -> None:
+        case = good_case()
+        before = threading.active_count()
+        with ThreadPoolExecutor(8) as pool:
+            outcomes = list(pool.map(lambda _: cases.outcome(case), range(64)))
+        self.assertTrue(all(outcome == case["expected"] for outcome in outcomes))
+        self.assertEqual(threading.active_count(), before)
+
+
+if __name__ == "__main__":
+    unittest.main()
