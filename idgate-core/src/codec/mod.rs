@@ -3,4 +3,5 @@
 pub mod base64url;
 pub mod cbor;
 pub(crate) mod der;
+pub mod form;
 pub mod json;

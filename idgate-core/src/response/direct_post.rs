@@ -6,10 +6,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::codec::form;
 use crate::codec::json::{JsonError, Kind, Tape, Value};
 use crate::error::ResponseError;
 use crate::limits::MAX_RESPONSE_BYTES;
-use crate::response::{WalletResponse, form};
+use crate::response::WalletResponse;
 
 /// A well-formed body, whatever session it is for.
 #[derive(Debug)]

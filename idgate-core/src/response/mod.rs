@@ -2,7 +2,6 @@
 
 mod direct_post;
 mod direct_post_jwt;
-mod form;
 mod submission;
 
 pub(crate) use self::direct_post::{DirectPost, Posted, VpToken};

@@ -3,6 +3,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use zeroize::Zeroizing;
 use crate::codec::base64url;
 use crate::crypto::{CryptoProvider, Curve, EcdhPrivateKey, PublicKey};
 use crate::entropy::{Entropy, EntropyUnavailable};
+use crate::session::{Session, SnapshotError};
 
 /// Bytes that are no scalar of P-256 come once in 2^32 draws.
 const DRAWS: usize = 4;
@@ -51,6 +53,25 @@ impl EncryptionKey {
     /// The `kid` of the public half: its thumbprint.
     pub(crate) fn kid(&self, provider: &CryptoProvider) -> String {
         base64url::encode(&self.public.thumbprint(provider))
+    }
+}
+
+impl Session {
+    /// Takes the private key out of the session, for an embedder that keeps it apart from the
+    /// snapshot, where it can be erased for good. Keep it sealed.
+    pub fn take_encryption_key(&mut self) -> Option<Zeroizing<Vec<u8>>> {
+        let key = self.encryption_key.take()?;
+        // Three strings always have a JSON text.
+        Some(Zeroizing::new(serde_json::to_vec(&key).unwrap_or_default()))
+    }
+
+    /// Puts back what [`Session::take_encryption_key`] took.
+    ///
+    /// # Errors
+    /// [`SnapshotError`]: the bytes are no such key.
+    pub fn restore_encryption_key(&mut self, key: &[u8]) -> Result<(), SnapshotError> {
+        self.encryption_key = Some(serde_json::from_slice(key).map_err(|_| SnapshotError)?);
+        Ok(())
     }
 }
 

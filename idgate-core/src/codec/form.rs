@@ -7,12 +7,14 @@ use alloc::vec::Vec;
 
 /// A body that is not well-formed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct NotAForm;
+#[allow(clippy::exhaustive_structs)] // carries nothing, ever
+pub struct NotAForm;
 
 /// The pairs of `body` in order. A pair without `=` has an empty value.
-pub(super) fn pairs(
-    body: &str,
-) -> impl Iterator<Item = Result<(Cow<'_, str>, Cow<'_, str>), NotAForm>> {
+///
+/// # Errors
+/// A pair's percent-encoding is invalid, or does not give UTF-8.
+pub fn pairs(body: &str) -> impl Iterator<Item = Result<(Cow<'_, str>, Cow<'_, str>), NotAForm>> {
     body.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         Ok((decode(name)?, decode(value)?))
