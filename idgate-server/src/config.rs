@@ -33,6 +33,25 @@ impl Environment {
     }
 }
 
+/// How requests reach wallets, and answers come back.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RequestMode {
+    /// Unsigned, by value; answers are not encrypted.
+    Inline,
+    /// Signed Request Objects, fetched by the wallet; answers are encrypted.
+    Jar,
+}
+
+impl RequestMode {
+    /// Its name in the settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Inline => "inline",
+            Self::Jar => "jar",
+        }
+    }
+}
+
 /// The form of the log.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LogFormat {
@@ -64,6 +83,8 @@ pub struct Config {
     pub behind_tls_proxy: bool,
     /// Certificate and key when this listener speaks TLS itself.
     pub tls: Option<TlsFiles>,
+    /// The request profile of new sessions.
+    pub request_mode: RequestMode,
     /// How strict to be about trust material.
     pub environment: Environment,
     /// The key that seals; `None`: the one in the data directory.
@@ -124,7 +145,6 @@ impl Config {
     /// # Errors
     /// What is wrong, where it stands and what to do.
     pub fn new(settings: &Settings) -> Result<Self, String> {
-        refuse_what_is_not_there(settings)?;
         let DataDir { path: data_dir, instance_key } = DataDir::new(settings)?;
         let config = Self {
             data_dir,
@@ -132,6 +152,7 @@ impl Config {
             base_url: optional(settings, "base_url", rules::base_url)?,
             behind_tls_proxy: required(settings, "behind_tls_proxy", rules::yes_no)?,
             tls: tls_files(settings)?,
+            request_mode: required(settings, "oid4vp_request_mode", request_mode)?,
             environment: required(settings, "environment", environment_name)?,
             instance_key,
             rate_limits: required(settings, "rate_limits", rules::on_off)?,
@@ -146,6 +167,7 @@ impl Config {
         };
         config.check_listener()?;
         config.check_base_url()?;
+        config.check_identity()?;
         Ok(config)
     }
 
@@ -165,6 +187,19 @@ impl Config {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Wallets find the keys of a signed request by a did:web, which is made of a host name.
+    fn check_identity(&self) -> Result<(), String> {
+        let base_url = self.base_url_at(self.listen);
+        let at_a_desk = self.environment == Environment::Development;
+        if self.request_mode == RequestMode::Inline || at_a_desk || rules::has_name(&base_url) {
+            return Ok(());
+        }
+        Err(format!(
+            "IDGATE_BASE_URL: {base_url} has an IP address for a host, and a did:web needs a name; \
+             set it to https://gateway.example, or OID4VP_REQUEST_MODE=inline"
+        ))
     }
 
     fn check_listener(&self) -> Result<(), String> {
@@ -202,16 +237,6 @@ pub fn environment() -> impl Iterator<Item = (String, String)> {
 /// It cannot be read as a path.
 pub fn audit_checkpoint_file(settings: &Settings) -> Result<Option<PathBuf>, String> {
     optional(settings, "audit_checkpoint_file", non_empty).map(|path| path.map(PathBuf::from))
-}
-
-/// Settings whose absence from this version would make the gateway weaker than its operator
-/// believes. The others of that kind only permit something, so they may stand.
-fn refuse_what_is_not_there(settings: &Settings) -> Result<(), String> {
-    required(settings, "oid4vp_request_mode", |mode| match mode {
-        "inline" => Ok(()),
-        "jar" => Err("`jar` is not available in this version; use inline".into()),
-        _ => Err("must be inline or jar (and jar is not available in this version)".into()),
-    })
 }
 
 /// Both files or neither.
@@ -262,6 +287,13 @@ fn located(key: &str, origin: &Origin, why: &str) -> String {
 
 fn non_empty(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("must not be empty".into()) } else { Ok(text.to_owned()) }
+}
+
+fn request_mode(text: &str) -> Result<RequestMode, String> {
+    [RequestMode::Inline, RequestMode::Jar]
+        .into_iter()
+        .find(|mode| mode.name() == text)
+        .ok_or_else(|| "must be inline or jar".into())
 }
 
 fn environment_name(text: &str) -> Result<Environment, String> {

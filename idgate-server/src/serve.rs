@@ -107,6 +107,7 @@ pub async fn start_with_limits(
         Delivery::new(store.clone(), clock.clone(), PROVIDER, to_webhooks.clone(), allow_http);
     let fetcher = Arc::new(Fetcher::new(egress));
     let app = App::new(store, clock, PROVIDER, &*base_url, fetcher)
+        .in_mode(config.request_mode)
         .with_webhooks(WebhookRules { allow_http, egress: Some(to_webhooks) });
     let app = Arc::new(app);
     app.verifier().map_err(explain)?;

@@ -2,23 +2,27 @@
 
 mod api_keys;
 mod audit;
+mod identity;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 pub(crate) mod memory_store;
+mod request_object;
 mod sessions;
 mod status;
 mod stream;
 mod wallet;
 mod webhooks;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
-use idgate_core::Verifier;
 use idgate_core::crypto::CryptoProvider;
-use idgate_core::error::{ConfigError, CreateError, RequestError, ResponseError};
+use idgate_core::error::{
+    ConfigError, CreateError, RequestError, RequestObjectError, ResponseError,
+};
 use idgate_core::time::UnixMillis;
 
 pub use self::api_keys::ApiKeySecret;
+pub use self::identity::Published;
 pub use self::sessions::{CreatedSession, SessionView};
 use self::stream::Streams;
 pub use self::stream::{StatusStream, StreamEnd};
@@ -26,6 +30,7 @@ pub use self::webhooks::WebhookRules;
 use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
 use crate::clock::Clock;
+use crate::config::RequestMode;
 use crate::store::{Caller, PageError, Store, StoreError};
 use crate::work::fetch::Fetcher;
 
@@ -35,10 +40,11 @@ pub struct App {
     clock: Arc<dyn Clock>,
     provider: CryptoProvider,
     base_url: String,
+    request_mode: RequestMode,
     /// Asks status lists and CRLs.
     fetcher: Arc<Fetcher>,
-    /// Made for the trust snapshot in force; remade when the store has another.
-    verifier: RwLock<Option<Arc<Verifier>>>,
+    /// Made for the trust and the keys in force; remade when the store has others.
+    verifier: RwLock<Option<identity::Held>>,
     streams: Arc<Streams>,
     webhook_rules: WebhookRules,
 }
@@ -53,6 +59,8 @@ pub enum AppError {
     Response(ResponseError),
     /// The cursor was not given for this list and caller, or is too old.
     InvalidCursor,
+    /// The wallet must mend what it asks for.
+    RequestObject(RequestObjectError),
     /// There is no such object for this caller, or no session that can be opened.
     NotFound,
     /// The caller asks for a scope that its own key lacks.
@@ -75,15 +83,30 @@ impl App {
         fetcher: Arc<Fetcher>,
     ) -> Self {
         let verifier = RwLock::new(None);
-        let (base_url, streams) = (base_url.into(), Arc::default());
-        let webhook_rules = WebhookRules::default();
-        Self { store, clock, provider, base_url, fetcher, verifier, streams, webhook_rules }
+        Self {
+            store,
+            clock,
+            provider,
+            base_url: base_url.into(),
+            request_mode: RequestMode::Inline,
+            fetcher,
+            verifier,
+            webhook_rules: WebhookRules::default(),
+            streams: Arc::default(),
+        }
     }
 
     /// With what the operator allows webhooks.
     #[must_use]
     pub fn with_webhooks(mut self, rules: WebhookRules) -> Self {
         self.webhook_rules = rules;
+        self
+    }
+
+    /// With new sessions in this profile.
+    #[must_use]
+    pub fn in_mode(mut self, request_mode: RequestMode) -> Self {
+        self.request_mode = request_mode;
         self
     }
 
@@ -112,22 +135,6 @@ impl App {
     /// The store failed.
     pub fn admin(&self, token: &AdminToken) -> Result<Option<String>, AppError> {
         Ok(self.store.admin(&token.digest())?)
-    }
-
-    /// The verifier for the trust in force.
-    ///
-    /// # Errors
-    /// The trust material cannot be read or used.
-    pub fn verifier(&self) -> Result<Arc<Verifier>, AppError> {
-        let trust = self.store.trust()?;
-        let held = self.verifier.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(verifier) = held.filter(|verifier| Arc::ptr_eq(verifier.trust(), &trust)) {
-            return Ok(verifier);
-        }
-        let verifier = Verifier::builder(self.provider).inline(&*self.base_url).trust(trust);
-        let verifier = Arc::new(verifier.build()?);
-        *self.verifier.write().unwrap_or_else(PoisonError::into_inner) = Some(verifier.clone());
-        Ok(verifier)
     }
 }
 

@@ -110,6 +110,11 @@ pub(super) fn base_url(text: &str) -> Result<String, String> {
     Ok(url.origin().ascii_serialization())
 }
 
+/// Whether the host of `base_url` is a name, and not an address.
+pub(super) fn has_name(base_url: &str) -> bool {
+    Url::parse(base_url).is_ok_and(|url| matches!(url.host(), Some(Host::Domain(_))))
+}
+
 fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

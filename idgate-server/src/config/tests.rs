@@ -156,9 +156,21 @@ fn tls_needs_both_files_and_an_https_base_url() {
 }
 
 #[test]
-fn what_this_version_lacks_is_refused_by_name() {
-    let error = from_env(&[("OID4VP_REQUEST_MODE", "jar")]).unwrap_err();
-    assert!(error.contains("not available in this version"), "{error}");
+fn jar_needs_a_host_name_except_in_development() {
+    let jar = ("OID4VP_REQUEST_MODE", "jar");
+    assert_eq!(from_env(&[]).unwrap().request_mode, RequestMode::Inline);
+    assert_eq!(from_env(&[jar]).unwrap().request_mode, RequestMode::Jar);
+    for environment in ["staging", "production"] {
+        let environment = ("IDGATE_ENVIRONMENT", environment);
+        for url in ["http://127.0.0.1:8080", "https://192.0.2.7", "https://[2001:db8::1]"] {
+            let error = from_env(&[jar, environment, ("IDGATE_BASE_URL", url)]).unwrap_err();
+            assert!(error.contains("did:web") && error.contains(url), "{error}");
+        }
+        assert!(from_env(&[jar, environment]).is_err(), "the listen address is the base URL");
+        let name = ("IDGATE_BASE_URL", "https://gateway.example");
+        assert!(from_env(&[jar, environment, name]).is_ok());
+        assert!(from_env(&[environment]).is_ok());
+    }
 }
 
 #[test]
@@ -170,6 +182,7 @@ fn malformed_values_are_refused_by_name() {
         ("IDGATE_BASE_URL", "http://gateway.example"),
         ("IDGATE_BEHIND_TLS_PROXY", "yes"),
         ("OID4VP_REQUEST_MODE", "Inline"),
+        ("OID4VP_REQUEST_MODE", "JAR"),
         ("IDGATE_ENVIRONMENT", "prod"),
         ("IDGATE_INSTANCE_KEY", "AAAA"),
         ("IDGATE_RATE_LIMITS", "true"),

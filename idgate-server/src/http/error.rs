@@ -132,6 +132,7 @@ impl From<AppError> for HttpError {
             AppError::Request(error) => Self::new(error.code, error.to_string()),
             AppError::Response(error) => Self::new(error.code(), error.to_string()),
             AppError::InvalidCursor => Self::invalid_cursor(),
+            AppError::RequestObject(error) => Self::new(error.code(), error.to_string()),
             AppError::NotFound => Self::not_found(),
             AppError::LacksScope(scope) => Self::insufficient_scope(scope),
             AppError::KeyGone => Self::invalid_api_key(),

@@ -1,12 +1,16 @@
 //! Paths and methods. A path is matched as it was sent: no trailing slash, no percent-encoding.
 
 use hyper::{Method, Response};
+use idgate_core::discovery;
 use idgate_core::ids::SessionId;
 
 use super::error::HttpError;
 use super::exchange::Call;
 use super::json::Body;
-use super::routes::{api_keys, audit, health, openapi, sessions, stream, wallet, webhooks};
+use super::routes::{
+    api_keys, audit, health, openapi, request_object, sessions, stream, wallet, webhooks,
+    well_known,
+};
 
 /// Where a path leads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -15,6 +19,7 @@ enum Route {
     Session,
     Open,
     Stream,
+    RequestObject,
     WalletResponse,
     ApiKeys,
     ApiKey,
@@ -23,6 +28,8 @@ enum Route {
     WebhookEndpoint,
     WebhookFailures,
     WebhookRetry,
+    Jwks,
+    DidDocument,
     Healthz,
     Readyz,
     OpenApiJson,
@@ -34,6 +41,7 @@ const ROUTES: &[Route] = &[
     Route::Session,
     Route::Open,
     Route::Stream,
+    Route::RequestObject,
     Route::WalletResponse,
     Route::ApiKeys,
     Route::ApiKey,
@@ -42,6 +50,8 @@ const ROUTES: &[Route] = &[
     Route::WebhookEndpoint,
     Route::WebhookFailures,
     Route::WebhookRetry,
+    Route::Jwks,
+    Route::DidDocument,
     Route::Healthz,
     Route::Readyz,
     Route::OpenApiJson,
@@ -55,6 +65,7 @@ impl Route {
             Self::Session => "/v1/sessions/{id}",
             Self::Open => "/v1/sessions/{id}/open",
             Self::Stream => "/v1/sessions/{id}/ws",
+            Self::RequestObject => "/v1/oid4vp/request/{id}",
             Self::WalletResponse => "/v1/oid4vp/response/{id}",
             Self::ApiKeys => "/v1/api-keys",
             Self::ApiKey => "/v1/api-keys/{id}",
@@ -63,6 +74,8 @@ impl Route {
             Self::WebhookEndpoint => "/v1/webhook-endpoint",
             Self::WebhookFailures => "/v1/webhooks/failures",
             Self::WebhookRetry => "/v1/webhooks/failures/{id}/retry",
+            Self::Jwks => discovery::JWKS_PATH,
+            Self::DidDocument => discovery::DID_DOCUMENT_PATH,
             Self::Healthz => "/healthz",
             Self::Readyz => "/readyz",
             Self::OpenApiJson => "/api/openapi.json",
@@ -80,9 +93,12 @@ impl Route {
             Self::ApiKey => "DELETE",
             Self::Session => "GET, HEAD, DELETE",
             Self::Stream => "GET",
+            Self::RequestObject => "GET, HEAD, POST",
             Self::Open
             | Self::AuditLog
             | Self::WebhookFailures
+            | Self::Jwks
+            | Self::DidDocument
             | Self::Healthz
             | Self::Readyz
             | Self::OpenApiJson
@@ -128,6 +144,10 @@ pub(crate) async fn dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError
         (Route::Open, &Method::GET) => sessions::follow(call, &id).await,
         (Route::Open, &Method::HEAD) => sessions::peek(call, &id),
         (Route::Stream, &Method::GET) => stream::open(call, &id),
+        (Route::RequestObject, &Method::GET | &Method::HEAD) => {
+            request_object::get(call, &id).await
+        }
+        (Route::RequestObject, &Method::POST) => request_object::post(call, &id).await,
         (Route::WalletResponse, &Method::POST) => wallet::respond(call, id).await,
         (Route::ApiKeys, &Method::GET | &Method::HEAD) => api_keys::list(call),
         (Route::ApiKeys, &Method::POST) => api_keys::create(call).await,
@@ -138,6 +158,10 @@ pub(crate) async fn dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError
         (Route::WebhookEndpoint, &Method::PUT) => webhooks::put(call).await,
         (Route::WebhookFailures, &Method::GET | &Method::HEAD) => webhooks::failures(call),
         (Route::WebhookRetry, &Method::POST) => webhooks::retry(call, parameter).await,
+        (Route::Jwks, &Method::GET | &Method::HEAD) => well_known::jwks(call.gateway),
+        (Route::DidDocument, &Method::GET | &Method::HEAD) => {
+            well_known::did_document(call.gateway)
+        }
         (Route::Healthz, &Method::GET | &Method::HEAD) => Ok(health::alive()),
         (Route::Readyz, &Method::GET | &Method::HEAD) => Ok(health::ready(call.gateway).await),
         (Route::OpenApiJson, &Method::GET | &Method::HEAD) => Ok(openapi::json()),
@@ -173,14 +197,7 @@ mod tests {
     use super::*;
 
     /// In the interface description, and not here yet.
-    const NOT_YET_ROUTED: &[&str] = &[
-        "GET /.well-known/did.json",
-        "GET /.well-known/jwks.json",
-        "GET /metrics",
-        "GET /v1/admin/metrics",
-        "GET /v1/oid4vp/request/{}",
-        "POST /v1/oid4vp/request/{}",
-    ];
+    const NOT_YET_ROUTED: &[&str] = &["GET /metrics", "GET /v1/admin/metrics"];
 
     /// Each path with a method, whatever its parameters are called. HEAD goes with GET.
     fn routed() -> BTreeSet<String> {
@@ -240,6 +257,10 @@ mod tests {
             "/V1/sessions",
             "//v1/sessions",
             "/v1/oid4vp/response",
+            "/v1/oid4vp/request",
+            "/.well-known/",
+            "/.well-known/jwks",
+            "/.well-known/DID.json",
             "/v1/oid4vp/response/a/b",
         ] {
             assert!(router.find(path).is_none(), "{path}");

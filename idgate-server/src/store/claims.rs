@@ -24,14 +24,42 @@ pub(super) fn seal(
     session_id: &str,
     result: &VerifiedResult,
 ) -> Result<Vec<u8>, StoreError> {
-    let bytes = result.to_snapshot();
+    seal_padded(sealer, TABLE, session_id, &result.to_snapshot())
+}
+
+/// Seals `bytes` so that its row fills whole pages.
+pub(super) fn seal_padded(
+    sealer: &Sealer,
+    table: &str,
+    session_id: &str,
+    bytes: &[u8],
+) -> Result<Vec<u8>, StoreError> {
     let used = LEN.saturating_add(bytes.len());
     let mut padded = Zeroizing::new(vec![0; padded_len(used)]);
     let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_be_bytes();
     for (to, from) in padded.iter_mut().zip(len.iter().chain(bytes.iter())) {
         *to = *from;
     }
-    Ok(sealer.seal(TABLE, session_id, &padded)?)
+    Ok(sealer.seal(table, session_id, &padded)?)
+}
+
+/// Opens what [`seal_padded`] sealed.
+pub(super) fn open_padded(
+    sealer: &Sealer,
+    table: &str,
+    session_id: &str,
+    sealed: &[u8],
+) -> Result<Zeroizing<Vec<u8>>, StoreError> {
+    let damaged = || StoreError::Failed(format!("a row of {table} cannot be read"));
+    let mut padded = sealer.open(table, session_id, sealed)?;
+    let (len, rest) = padded.split_first_chunk::<LEN>().ok_or_else(damaged)?;
+    let len = usize::try_from(u64::from_be_bytes(*len)).map_err(|_| damaged())?;
+    if len > rest.len() {
+        return Err(damaged());
+    }
+    padded.drain(..LEN);
+    padded.truncate(len);
+    Ok(padded)
 }
 
 pub(super) fn insert(
@@ -91,11 +119,9 @@ pub(super) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<u
 }
 
 fn open(sealer: &Sealer, session_id: &str, sealed: &[u8]) -> Result<VerifiedResult, StoreError> {
-    let damaged = || StoreError::Failed("a stored result cannot be read".into());
-    let padded = sealer.open(TABLE, session_id, sealed)?;
-    let (len, rest) = padded.split_first_chunk::<LEN>().ok_or_else(damaged)?;
-    let len = usize::try_from(u64::from_be_bytes(*len)).map_err(|_| damaged())?;
-    VerifiedResult::from_snapshot(rest.get(..len).ok_or_else(damaged)?).map_err(|_| damaged())
+    let bytes = open_padded(sealer, TABLE, session_id, sealed)?;
+    VerifiedResult::from_snapshot(&bytes)
+        .map_err(|_| StoreError::Failed("a stored result cannot be read".into()))
 }
 
 /// The length that `used` bytes are padded to before they are sealed.

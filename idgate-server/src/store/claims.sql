@@ -1,4 +1,5 @@
--- Sealed results of the last 30 seconds. The main database never holds one, so no backup does.
+-- Sealed results of the last 30 seconds, and sealed keys of open sessions. The main database never
+-- holds one, so no backup does.
 --
 -- `sealed` is padded so that a row fills its page: SQLite wipes what it frees, but not the old
 -- copies it leaves in a page when it moves small rows to a neighbour.
@@ -8,3 +9,9 @@ CREATE TABLE IF NOT EXISTS results (
     sealed     BLOB NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS results_due ON results (redact_at);
+
+-- What answers to open sessions are encrypted to; padded like results.
+CREATE TABLE IF NOT EXISTS session_keys (
+    session_id TEXT PRIMARY KEY,
+    sealed     BLOB NOT NULL
+) STRICT;

@@ -14,6 +14,7 @@ mod operator;
 mod outbox;
 mod readers;
 mod schema;
+mod session_keys;
 mod sessions;
 mod sqlite;
 mod trust;

@@ -1,14 +1,15 @@
 //! Sessions and their status events.
 
 use idgate_core::ids::SessionId;
-use idgate_core::session::{Effect, Phase, Session, Transition};
+use idgate_core::session::{Effect, Phase, ResponseEncryption, Session, Transition};
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde_json::json;
 
 use super::outbox::{self, Notice};
+use super::readers::Reader;
 use super::writer::Batch;
-use super::{Caller, Committed, StoreError, claims, millis};
+use super::{Caller, Committed, StoreError, claims, millis, session_keys};
 use crate::audit::AuditEvent;
 use crate::seal::Sealer;
 
@@ -24,6 +25,8 @@ pub(super) struct Prepared {
     result: Option<(UnixMillis, Vec<u8>)>,
     /// When it settles.
     notice: Option<Notice>,
+    /// The sealed key of the session, when it was just made and has one.
+    key: Option<Vec<u8>>,
 }
 
 impl Prepared {
@@ -39,10 +42,13 @@ impl Prepared {
             Some(result) => Some((result.redact_at(), claims::seal(sealer, &id, &result)?)),
             None => None,
         };
+        // Stored once, with the new session; no transition changes it.
+        let key = session.take_encryption_key().filter(|_| transition.from.0 == 0);
+        let key = key.map(|key| session_keys::seal(sealer, &id, &key)).transpose()?;
         let record = sealer.seal(TABLE, &id, &session.to_snapshot())?;
         let (from, effects) = (transition.from.0, transition.effects);
         let notice = Notice::of(&session);
-        Ok(Self { session, from, effects, record, processing_us, result, notice })
+        Ok(Self { session, from, effects, record, processing_us, result, key, notice })
     }
 
     pub(super) fn insert(&self, batch: &mut Batch<'_>) -> Result<(), StoreError> {
@@ -71,7 +77,12 @@ impl Prepared {
                 ":record": self.record,
             })?;
         self.insert_events(batch.main)?;
-        batch.audit(session.tenant().as_str(), AuditEvent::created(session))
+        batch.audit(session.tenant().as_str(), AuditEvent::created(session))?;
+        // Last, because this file has no savepoint: nothing of the job can fail after it.
+        if let Some(sealed) = &self.key {
+            session_keys::insert(batch.claims()?, session.id().as_str(), sealed)?;
+        }
+        Ok(())
     }
 
     /// Stores it where the revision still is the one it started from.
@@ -121,6 +132,9 @@ impl Prepared {
         if let Some((redact_at, sealed)) = &self.result {
             claims::insert(batch.claims()?, session.id().as_str(), *redact_at, sealed)?;
         }
+        if has_key(session) && session.settled_at().is_some() {
+            batch.spend_key(session.id().as_str());
+        }
         Ok(Committed::Yes)
     }
 
@@ -144,11 +158,31 @@ impl Prepared {
     }
 }
 
-pub(super) fn read(
-    main: &Connection,
+/// A session, with its key while it is open.
+pub(super) fn read_with_key(
+    reader: &Reader,
     sealer: &Sealer,
     id: &SessionId,
 ) -> Result<Option<Session>, StoreError> {
+    let Some(mut session) = read(&reader.main, sealer, id)? else { return Ok(None) };
+    if !has_key(&session) || session.settled_at().is_some() {
+        return Ok(Some(session));
+    }
+    let Some(key) = session_keys::read(&reader.claims, sealer, id.as_str())? else {
+        // Settled since it was read; or an operator brought back a copy of the main file alone.
+        return read(&reader.main, sealer, id);
+    };
+    session
+        .restore_encryption_key(&key)
+        .map_err(|error| StoreError::Failed(format!("the key of session {id}: {error}")))?;
+    Ok(Some(session))
+}
+
+fn has_key(session: &Session) -> bool {
+    session.profile().response == ResponseEncryption::EcdhEs
+}
+
+fn read(main: &Connection, sealer: &Sealer, id: &SessionId) -> Result<Option<Session>, StoreError> {
     let found = main
         .prepare_cached("SELECT id, record FROM sessions WHERE id = ?1")?
         .query_row([id.as_str()], id_and_record)

@@ -22,7 +22,7 @@ use super::uses::Uses;
 use super::writer::Writer;
 use super::{
     Caller, Committed, Store, StoreError, Write, claims, directory, gateway_keys, keys, schema,
-    sessions, trust,
+    session_keys, sessions, trust,
 };
 use crate::audit::AuditKeys;
 use crate::config::Environment;
@@ -77,6 +77,7 @@ impl SqliteStore {
         directory::check_key(&main, &sealer)?;
         gateway_keys::ensure(&mut main, &sealer, now)?;
         claims::remove_orphans(&claims, &main)?;
+        session_keys::remove_orphans(&claims, &main)?;
         empty_log(&claims)?;
         let cores = available_parallelism().map_or(1, usize::from);
         Ok(Self {
@@ -179,7 +180,7 @@ impl Store for SqliteStore {
     }
 
     fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
-        self.readers.read(|reader| sessions::read(&reader.main, &self.sealer, id))
+        self.readers.read(|reader| sessions::read_with_key(reader, &self.sealer, id))
     }
 
     fn callers_session(
@@ -222,6 +223,7 @@ impl Store for SqliteStore {
             if removed > 0 {
                 batch.erase_soon();
             }
+            batch.erase_spent_keys();
             Ok(removed)
         })
     }

@@ -6,8 +6,9 @@
 //!                             (only if a job touched it)
 //! ```
 //! A crash between the two commits leaves a result without a VERIFIED session; opening the store
-//! removes it. For the same reason the result of a deleted session goes after its session. The log
-//! of each file is cut behind what must leave it, once for a group.
+//! removes it. For the same reason the result of a deleted session goes after its session, and the
+//! key of a settled one after its settlement. The log of each file is cut behind what must leave it,
+//! once for a group.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +20,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::schema::{BUSY_TIMEOUT, truncate_log};
-use super::{StoreError, Write, audit, claims};
+use super::{StoreError, Write, audit, claims, session_keys};
 use crate::audit::{AuditEvent, AuditKeys};
 
 /// Jobs that may wait; one more is refused.
@@ -49,8 +50,11 @@ pub(super) struct Batch<'c> {
     claims_open: bool,
     /// What may be in a file, although deleted, when the group is done.
     erase: Erasing,
-    /// Sessions whose results go once the group is committed.
+    /// Sessions whose results and keys go once the group is committed.
     orphaned: Vec<String>,
+    /// Sessions whose keys are of no use once the group is committed.
+    spent: Vec<String>,
+    erase_spent: bool,
     answer_after_erasure: bool,
 }
 
@@ -77,6 +81,18 @@ impl<'c> Batch<'c> {
     /// Asks that deleted results leave every file soon.
     pub(super) fn erase_soon(&mut self) {
         self.erase.claims = true;
+    }
+
+    /// Notes that the key of a session that this job settles must go with the next
+    /// [`Batch::erase_spent_keys`].
+    pub(super) fn spend_key(&mut self, session_id: &str) {
+        self.spent.push(session_id.to_owned());
+    }
+
+    /// Asks that the keys of settled sessions leave every file soon. Not with each settlement: the
+    /// log would be cut all the time.
+    pub(super) fn erase_spent_keys(&mut self) {
+        self.erase_spent = true;
     }
 
     /// Asks that a session that this job deletes leaves every file, with its result, and that the
@@ -110,6 +126,8 @@ impl Writer {
             claims,
             audit,
             orphaned: Vec::new(),
+            spent: Vec::new(),
+            erase_spent: false,
             erasing: Erasing::default(),
             waiting,
             commits: commits.clone(),
@@ -200,8 +218,11 @@ struct Desk {
     main: Connection,
     claims: Connection,
     audit: AuditKeys,
-    /// Deleted sessions whose results are still there.
+    /// Deleted sessions whose results and keys are still there.
     orphaned: Vec<String>,
+    /// Settled sessions whose keys are still there.
+    spent: Vec<String>,
+    erase_spent: bool,
     erasing: Erasing,
     /// Jobs that are answered when they are not.
     waiting: Vec<Box<dyn Job>>,
@@ -221,6 +242,7 @@ impl Desk {
             }
             self.erase();
         }
+        self.erase_spent = true;
         for _ in 0..LAST_TRIES {
             if !self.is_erasing() {
                 break;
@@ -243,6 +265,8 @@ impl Desk {
             Ok(done) => {
                 self.erasing = done.erase;
                 self.orphaned.extend(done.orphaned);
+                self.spent.extend(done.spent);
+                self.erase_spent |= done.erase_spent;
                 for (job, after_erasure) in group.into_iter().zip(done.after_erasure) {
                     if after_erasure {
                         self.waiting.push(job);
@@ -275,17 +299,19 @@ impl Desk {
             claims_open: false,
             erase: self.erasing,
             orphaned: Vec::new(),
+            spent: Vec::new(),
+            erase_spent: false,
             answer_after_erasure: false,
         };
         let after_erasure = group.iter_mut().map(|job| run_job(job.as_mut(), &mut batch)).collect();
-        let Batch { claims_open, erase, orphaned, .. } = batch;
+        let Batch { claims_open, erase, orphaned, spent, erase_spent, .. } = batch;
         let after_erasure: Result<Vec<bool>, StoreError> = after_erasure;
         let committed = after_erasure.and_then(|after_erasure| {
             if claims_open {
                 self.claims.execute_batch("COMMIT")?;
             }
             self.main.execute_batch("COMMIT")?;
-            Ok(Done { after_erasure, erase, orphaned })
+            Ok(Done { after_erasure, erase, orphaned, spent, erase_spent })
         });
         match &committed {
             Ok(_) => {
@@ -305,17 +331,19 @@ impl Desk {
         }
         if claims_touched {
             let _ = claims::remove_orphans(&self.claims, &self.main);
+            let _ = session_keys::remove_orphans(&self.claims, &self.main);
         }
     }
 
     fn is_erasing(&self) -> bool {
-        self.erasing.claims || self.erasing.main || !self.orphaned.is_empty()
+        let due = self.erase_spent && !self.spent.is_empty();
+        self.erasing.claims || self.erasing.main || !self.orphaned.is_empty() || due
     }
 
-    /// Removes results of deleted sessions, moves the log into the file and cuts it; what a reader
-    /// or an error holds up is tried again. Answers those who waited for it.
+    /// Removes what belongs to deleted and settled sessions, moves the log into the file and cuts
+    /// it; what a reader or an error holds up is tried again. Answers those who waited for it.
     fn erase(&mut self) {
-        if self.remove_orphaned().is_err() {
+        if self.remove_orphaned().is_err() || self.remove_spent().is_err() {
             return;
         }
         self.erasing.claims = self.erasing.claims && !is_log_cut(&self.claims);
@@ -328,10 +356,31 @@ impl Desk {
     }
 
     fn remove_orphaned(&mut self) -> Result<(), StoreError> {
-        while let Some(session_id) = self.orphaned.last() {
-            self.erasing.claims |= claims::remove(&self.claims, session_id)?;
-            self.orphaned.pop();
+        if self.orphaned.is_empty() {
+            return Ok(());
         }
+        let transaction = self.claims.unchecked_transaction()?;
+        let mut removed = session_keys::remove(&transaction, &self.orphaned)? > 0;
+        for session_id in &self.orphaned {
+            removed |= claims::remove(&transaction, session_id)?;
+        }
+        transaction.commit()?;
+        self.orphaned.clear();
+        self.erasing.claims |= removed;
+        Ok(())
+    }
+
+    fn remove_spent(&mut self) -> Result<(), StoreError> {
+        if !std::mem::take(&mut self.erase_spent) || self.spent.is_empty() {
+            return Ok(());
+        }
+        let transaction = self.claims.unchecked_transaction()?;
+        let removed = session_keys::remove(&transaction, &self.spent);
+        let done = removed.and_then(|removed| Ok((removed, transaction.commit()?)));
+        // An error leaves it for the next turn.
+        self.erase_spent = done.is_err();
+        self.erasing.claims |= done?.0 > 0;
+        self.spent.clear();
         Ok(())
     }
 }
@@ -349,6 +398,8 @@ struct Done {
     after_erasure: Vec<bool>,
     erase: Erasing,
     orphaned: Vec<String>,
+    spent: Vec<String>,
+    erase_spent: bool,
 }
 
 /// Runs one job in a savepoint; says whether its answer must wait for the erasure.
@@ -364,142 +415,4 @@ fn run_job(job: &mut dyn Job, batch: &mut Batch<'_>) -> Result<bool, StoreError>
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-mod tests {
-    use std::sync::mpsc;
-
-    use super::super::schema;
-    use super::*;
-    use crate::seal::InstanceKey;
-
-    fn writer(dir: &tempfile::TempDir) -> Writer {
-        let main = schema::open_main(dir.path()).unwrap();
-        let audit = AuditKeys::new(&InstanceKey::generate().unwrap()).unwrap();
-        Writer::start(main, schema::open_claims(dir.path()).unwrap(), audit).unwrap()
-    }
-
-    /// Keeps the thread busy until the sender is dropped, so that what follows is one group.
-    fn hold(writer: &Writer) -> mpsc::Sender<()> {
-        let (release, held) = mpsc::channel::<()>();
-        let (begun, began) = mpsc::channel();
-        drop(writer.submit(move |_| {
-            begun.send(()).unwrap();
-            let _ = held.recv();
-            Ok(())
-        }));
-        began.recv().unwrap();
-        release
-    }
-
-    fn insert_result(batch: &mut Batch<'_>) -> Result<(), StoreError> {
-        batch.claims()?.execute("INSERT INTO results VALUES ('ses_1', 1, x'00')", [])?;
-        Ok(())
-    }
-
-    fn results(dir: &tempfile::TempDir) -> i64 {
-        let claims = schema::open_claims(dir.path()).unwrap();
-        claims.query_row("SELECT count(*) FROM results", [], |row| row.get(0)).unwrap()
-    }
-
-    fn bump(batch: &mut Batch<'_>) -> Result<(), StoreError> {
-        batch.main.execute("UPDATE trust_version SET version = version + 1", [])?;
-        Ok(())
-    }
-
-    fn version(dir: &tempfile::TempDir) -> i64 {
-        let main = schema::open_main(dir.path()).unwrap();
-        main.query_row("SELECT version FROM trust_version", [], |row| row.get(0)).unwrap()
-    }
-
-    #[tokio::test]
-    async fn what_is_queued_is_committed_in_groups_of_64() {
-        let dir = tempfile::tempdir().unwrap();
-        let writer = writer(&dir);
-        let release = hold(&writer);
-        let answers: Vec<_> = (0..128).map(|_| writer.submit(bump)).collect();
-        drop(release);
-        for answer in answers {
-            answer.await.unwrap();
-        }
-        assert_eq!(writer.commits(), 3, "one for the first job, one for each group");
-        assert_eq!(version(&dir), 129);
-    }
-
-    #[tokio::test]
-    async fn a_failing_job_leaves_nothing_and_spares_its_group() {
-        let dir = tempfile::tempdir().unwrap();
-        let writer = writer(&dir);
-        let release = hold(&writer);
-        let good = writer.submit(bump);
-        let bad = writer.submit(|batch| {
-            bump(batch)?;
-            Err::<(), _>(StoreError::Failed("no".into()))
-        });
-        let also_good = writer.submit(bump);
-        drop(release);
-        good.await.unwrap();
-        assert!(bad.await.is_err());
-        also_good.await.unwrap();
-        assert_eq!(version(&dir), 3);
-    }
-
-    #[tokio::test]
-    async fn when_the_main_commit_fails_every_job_fails_and_no_result_stays() {
-        let dir = tempfile::tempdir().unwrap();
-        let writer = writer(&dir);
-        let release = hold(&writer);
-        let good = writer.submit(bump);
-        let result = writer.submit(insert_result);
-        let fatal = writer.submit(|batch| {
-            batch.main.execute_batch(
-                "PRAGMA defer_foreign_keys = ON;
-                 INSERT INTO session_events VALUES ('ses_none', 1, 'CREATED', NULL, 0);",
-            )?;
-            Ok(())
-        });
-        drop(release);
-        assert!(good.await.is_err() && result.await.is_err() && fatal.await.is_err());
-        writer.submit(bump).await.unwrap();
-        assert_eq!((version(&dir), results(&dir)), (2, 0));
-    }
-
-    #[tokio::test]
-    async fn when_the_results_cannot_be_committed_nothing_else_is() {
-        let dir = tempfile::tempdir().unwrap();
-        let writer = writer(&dir);
-        let release = hold(&writer);
-        let good = writer.submit(bump);
-        let fatal = writer.submit(|batch| {
-            insert_result(batch)?;
-            // Ends the transaction behind the writer's back: its COMMIT must fail.
-            batch.claims()?.execute_batch("ROLLBACK")?;
-            Ok(())
-        });
-        drop(release);
-        assert!(good.await.is_err() && fatal.await.is_err());
-        assert_eq!((version(&dir), results(&dir)), (1, 0));
-    }
-
-    #[tokio::test]
-    async fn a_full_queue_sheds_load() {
-        let dir = tempfile::tempdir().unwrap();
-        let writer = writer(&dir);
-        let release = hold(&writer);
-        let answers: Vec<_> = (0..QUEUE).map(|_| writer.submit(bump)).collect();
-        assert!(matches!(writer.submit(bump).await, Err(StoreError::Busy)));
-        drop(release);
-        for answer in answers {
-            answer.await.unwrap();
-        }
-    }
-
-    #[test]
-    fn what_was_queued_is_written_before_the_writer_is_gone() {
-        let dir = tempfile::tempdir().unwrap();
-        let writer = writer(&dir);
-        for _ in 0..10 {
-            drop(writer.submit(bump));
-        }
-        drop(writer);
-        assert_eq!(version(&dir), 11);
-    }
-}
+mod tests;

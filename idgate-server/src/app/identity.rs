@@ -1,0 +1,110 @@
+//! Who the gateway is to wallets: its `did:web`, the key that signs, and what is published of it.
+
+use std::sync::{Arc, PoisonError};
+
+use idgate_core::Verifier;
+use idgate_core::crypto::Alg;
+use idgate_core::discovery::{self, PublishedKey};
+use idgate_core::request::{RequestSigner, SignerUnavailable};
+
+use super::{App, AppError};
+use crate::config::RequestMode;
+use crate::gateway_key::{GatewayKey, GatewayKeys};
+
+/// A verifier and the keys that it was made with.
+#[derive(Clone)]
+pub(super) struct Held {
+    verifier: Arc<Verifier>,
+    keys: Arc<GatewayKeys>,
+}
+
+/// The gateway's identity and its keys, as they are published.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// `did:web:…`
+    pub did: String,
+    /// The key that signs, then those whose sessions may still live.
+    pub keys: Vec<PublishedKey>,
+}
+
+impl App {
+    /// The verifier for the trust in force.
+    ///
+    /// # Errors
+    /// The trust material or the keys cannot be read or used.
+    pub fn verifier(&self) -> Result<Arc<Verifier>, AppError> {
+        let trust = self.store.trust()?;
+        match self.held().filter(|held| Arc::ptr_eq(held.verifier.trust(), &trust)) {
+            Some(held) => Ok(held.verifier),
+            None => self.make_verifier(self.store.gateway_keys()?),
+        }
+    }
+
+    /// The same, and what it signs is signed with the key in force.
+    pub(super) fn signing_verifier(&self) -> Result<Arc<Verifier>, AppError> {
+        let (trust, keys) = (self.store.trust()?, self.store.gateway_keys()?);
+        let fits = |held: &Held| {
+            Arc::ptr_eq(held.verifier.trust(), &trust) && Arc::ptr_eq(&held.keys, &keys)
+        };
+        match self.held().filter(fits) {
+            Some(held) => Ok(held.verifier),
+            None => self.make_verifier(keys),
+        }
+    }
+
+    /// What the discovery documents say.
+    ///
+    /// # Errors
+    /// The keys cannot be read.
+    pub fn published(&self) -> Result<Published, AppError> {
+        let did = discovery::did_web(&self.base_url)?;
+        let keys = self.store.gateway_keys()?.published(self.now());
+        let keys = keys.into_iter().map(|key| PublishedKey::new(kid(&did, &key.id), key.public));
+        Ok(Published { keys: keys.collect(), did })
+    }
+
+    fn held(&self) -> Option<Held> {
+        self.verifier.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn make_verifier(&self, keys: Arc<GatewayKeys>) -> Result<Arc<Verifier>, AppError> {
+        let did = discovery::did_web(&self.base_url)?;
+        let signer =
+            Arc::new(Signer { kid: kid(&did, keys.active.id()), key: keys.active.clone() });
+        let builder = Verifier::builder(self.provider);
+        let builder = match self.request_mode {
+            RequestMode::Inline => builder.inline(&*self.base_url),
+            RequestMode::Jar => builder.jar(&*self.base_url, signer.clone()),
+        };
+        // Also in inline mode: sessions made before the mode was changed live on.
+        let verifier = builder.trust(self.store.trust()?).request_signer(signer).build()?;
+        let held = Held { verifier: Arc::new(verifier), keys };
+        *self.verifier.write().unwrap_or_else(PoisonError::into_inner) = Some(held.clone());
+        Ok(held.verifier)
+    }
+}
+
+/// Signs with the gateway's key.
+#[derive(Debug)]
+struct Signer {
+    key: Arc<GatewayKey>,
+    kid: String,
+}
+
+impl RequestSigner for Signer {
+    fn alg(&self) -> Alg {
+        Alg::Es256
+    }
+
+    fn key_id(&self) -> &str {
+        &self.kid
+    }
+
+    fn sign(&self, signing_input: &[u8]) -> Result<Vec<u8>, SignerUnavailable> {
+        self.key.sign(signing_input).map_err(|error| SignerUnavailable::new(error.to_string()))
+    }
+}
+
+fn kid(did: &str, id: &str) -> String {
+    [did, "#", id].concat()
+}

@@ -1,0 +1,63 @@
+//! The signed request that a wallet fetches (decisions 5 and 8).
+
+use idgate_core::error::RequestObjectError;
+use idgate_core::ids::SessionId;
+use idgate_core::request::RequestObjectJwt;
+use idgate_core::session::Transition;
+
+use super::{App, AppError};
+use crate::store::Committed;
+
+/// A fetch is tried again when another one came between: each can be overtaken once by a fetch that
+/// makes the session PENDING, and then by nothing that leaves it open but a lost lease.
+const TRIES: usize = 3;
+
+impl App {
+    /// The Request Object of a session; CREATED becomes PENDING before it is handed out.
+    ///
+    /// # Errors
+    /// There is nothing to fetch, or `wallet_nonce` is too long.
+    pub async fn fetch_request(
+        &self,
+        id: &SessionId,
+        wallet_nonce: Option<&str>,
+    ) -> Result<RequestObjectJwt, AppError> {
+        for _ in 0..TRIES {
+            let (transition, jwt) = self.sign_request(id, wallet_nonce)?;
+            let Some(transition) = transition else { return Ok(jwt) };
+            if self.store.commit(transition, None).await? == Committed::Yes {
+                return Ok(jwt);
+            }
+        }
+        Err(AppError::Busy)
+    }
+
+    /// The same without a change.
+    ///
+    /// # Errors
+    /// As [`App::fetch_request`].
+    pub fn peek_request(&self, id: &SessionId) -> Result<RequestObjectJwt, AppError> {
+        Ok(self.sign_request(id, None)?.1)
+    }
+
+    fn sign_request(
+        &self,
+        id: &SessionId,
+        wallet_nonce: Option<&str>,
+    ) -> Result<(Option<Transition>, RequestObjectJwt), AppError> {
+        let session = self.store.session(id)?.ok_or(AppError::NotFound)?;
+        // After the session: a key that retires has signed for no session made later.
+        let verifier = self.signing_verifier()?;
+        Ok(verifier.request_object(&session, wallet_nonce, self.now())?)
+    }
+}
+
+impl From<RequestObjectError> for AppError {
+    fn from(error: RequestObjectError) -> Self {
+        match error {
+            RequestObjectError::NotFetchable => Self::NotFound,
+            RequestObjectError::Signer(error) => Self::Fault(error.to_string()),
+            other => Self::RequestObject(other),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The Request Object that a wallet fetches (RFC 9101 5.2.3, OpenID4VP 5.10, decisions 5).
+
+use std::borrow::Cow;
+
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Response};
+use idgate_core::codec::form;
+use idgate_core::ids::SessionId;
+use idgate_core::request::RequestObjectJwt;
+
+use crate::http::body::{self, BodyError};
+use crate::http::error::HttpError;
+use crate::http::exchange::Call;
+use crate::http::json::Body;
+
+/// `wallet_metadata` names every format and algorithm of a wallet and fits many times.
+const MAX_FORM_BYTES: usize = 64 * 1024;
+
+/// `GET` and `HEAD /v1/oid4vp/request/{sessionId}`; HEAD changes nothing.
+pub(crate) async fn get(call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
+    let app = &call.gateway.app;
+    let jwt = if call.head.method == Method::HEAD {
+        app.peek_request(id)?
+    } else {
+        app.fetch_request(id, None).await?
+    };
+    Ok(answer(jwt))
+}
+
+/// `POST /v1/oid4vp/request/{sessionId}`: the same, with the wallet's nonce in it.
+pub(crate) async fn post(call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
+    let app = &call.gateway.app;
+    if !body::has_content_type(&call.head.headers, "application/x-www-form-urlencoded") {
+        let message = "Content-Type must be application/x-www-form-urlencoded";
+        return Err(HttpError::invalid_request(message));
+    }
+    let received = call.read_body(MAX_FORM_BYTES).await.map_err(refuse_body)?;
+    let wallet_nonce = wallet_nonce(&received.bytes).map_err(HttpError::invalid_request)?;
+    Ok(answer(app.fetch_request(id, wallet_nonce.as_deref()).await?))
+}
+
+/// The one `wallet_nonce` of a form; one without a value counts as left out (RFC 6749 3.1).
+/// `wallet_metadata` is not needed, and other parameters are not ours.
+fn wallet_nonce(form: &[u8]) -> Result<Option<Cow<'_, str>>, &'static str> {
+    const NOT_A_FORM: &str = "the body is no UTF-8 form";
+    let form = str::from_utf8(form).map_err(|_| NOT_A_FORM)?;
+    let mut found = None;
+    for pair in form::pairs(form) {
+        let (name, value) = pair.map_err(|_| NOT_A_FORM)?;
+        if name == "wallet_nonce" && found.replace(value).is_some() {
+            return Err("wallet_nonce is given twice");
+        }
+    }
+    Ok(found.filter(|nonce| !nonce.is_empty()))
+}
+
+fn answer(jwt: RequestObjectJwt) -> Response<Body> {
+    let mut response = Response::new(Body::from(jwt.into_string()));
+    let media_type = HeaderValue::from_static(RequestObjectJwt::MEDIA_TYPE);
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
+
+fn refuse_body(error: BodyError) -> HttpError {
+    let error = match error {
+        BodyError::TooLarge => HttpError::invalid_request("the body is larger than 64 KiB"),
+        BodyError::TooSlow => HttpError::invalid_request("the body did not arrive in time"),
+        BodyError::Broken => HttpError::invalid_request("the body is incomplete"),
+        BodyError::Busy => HttpError::temporarily_unavailable(),
+    };
+    error.closing()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wallets_nonce_is_taken_as_it_is() {
+        for (form, nonce) in [
+            ("", None),
+            ("wallet_nonce=", None),
+            ("wallet_nonce=abc", Some("abc")),
+            ("wallet_metadata=%7B%7D&wallet_nonce=a%2Bb+c&x=1&x=2", Some("a+b c")),
+        ] {
+            assert_eq!(wallet_nonce(form.as_bytes()).unwrap().as_deref(), nonce, "{form}");
+        }
+    }
+
+    #[test]
+    fn a_second_nonce_and_what_is_no_form_are_refused() {
+        for bad in [
+            &b"wallet_nonce=a&wallet_nonce=a"[..],
+            b"wallet_nonce=a&wallet%5Fnonce=b",
+            b"wallet_nonce=%zz",
+            b"wallet_nonce=%ff",
+            b"wallet_nonce=\xff",
+        ] {
+            assert!(wallet_nonce(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What anybody may know about the gateway's keys (decisions 17 and 18): two documents about the
+//! same public keys. Browsers may read them from anywhere.
+
+use hyper::Response;
+use hyper::StatusCode;
+use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, HeaderValue};
+use idgate_core::discovery;
+use zeroize::Zeroizing;
+
+use crate::http::Gateway;
+use crate::http::error::HttpError;
+use crate::http::json::{self, Body};
+
+/// `GET /.well-known/jwks.json`
+pub(crate) fn jwks(gateway: &Gateway) -> Result<Response<Body>, HttpError> {
+    Ok(public(discovery::jwks_json(&gateway.app.published()?.keys)))
+}
+
+/// `GET /.well-known/did.json`
+pub(crate) fn did_document(gateway: &Gateway) -> Result<Response<Body>, HttpError> {
+    let published = gateway.app.published()?;
+    Ok(public(discovery::did_document_json(&published.did, &published.keys)))
+}
+
+fn public(document: String) -> Response<Body> {
+    let mut response = json::answer(StatusCode::OK, Zeroizing::new(document.into_bytes()));
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    response
+}

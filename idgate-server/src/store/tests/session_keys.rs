@@ -1,0 +1,106 @@
+//! The keys of open sessions: sealed, in `claims.db` alone, and gone for good once of no use.
+
+use idgate_core::crypto::Es256Key;
+use idgate_core::request::SoftwareSigner;
+
+use super::erasure::files_with;
+use super::*;
+
+impl Fixture {
+    /// A stored CREATED session of the jar profile, and its key.
+    async fn jar_session(&self) -> (Session, Vec<u8>) {
+        let trust = self.store().trust().unwrap();
+        let request = br#"{"issuer_id":"issuer"}"#;
+        let request = PresentationRequest::parse(request, &trust, true).unwrap();
+        let key = Es256Key::generate(&mut OsEntropy).unwrap();
+        let signer = Arc::new(SoftwareSigner::new(key, "did:web:localhost#key"));
+        let verifier = Verifier::builder(PROVIDER).jar("http://localhost", signer).trust(trust);
+        let tenant = self.live.client_id.clone();
+        let verifier = verifier.build().unwrap();
+        let made = verifier.create_session(request, tenant, true, &mut OsEntropy, NOW).unwrap();
+        let session = made.session.clone();
+        self.store().create_session(made).await.unwrap();
+        let key = session.clone().take_encryption_key().unwrap();
+        (session, key.to_vec())
+    }
+
+    fn keys(&self) -> Vec<Vec<u8>> {
+        let claims = rusqlite::Connection::open(self.path().join("claims.db")).unwrap();
+        let mut statement = claims.prepare("SELECT sealed FROM session_keys").unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_sealed_and_comes_back_with_its_session_for_wallets_only() {
+    let fixture = Fixture::new();
+    let (session, key) = fixture.jar_session().await;
+    // `{"d":"` and then the private number.
+    assert!(files_with(fixture.path(), &key[6..30]).is_empty());
+    let mut stored = fixture.store().session(session.id()).unwrap().unwrap();
+    assert_eq!(stored.take_encryption_key().unwrap().as_slice(), key);
+    let tenants = fixture.store().callers_session(&fixture.live, session.id(), NOW);
+    assert!(tenants.unwrap().unwrap().take_encryption_key().is_none());
+}
+
+#[tokio::test]
+async fn the_main_file_has_no_key() {
+    let fixture = Fixture::new();
+    let (session, _) = fixture.jar_session().await;
+    let pending = session.followed(NOW.plus(1)).unwrap();
+    assert_eq!(fixture.store().commit(pending, None).await.unwrap(), Committed::Yes);
+    let claims = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
+    claims.execute("DELETE FROM session_keys", []).unwrap();
+    let mut stored = fixture.store().session(session.id()).unwrap().unwrap();
+    assert_eq!(stored.status_at(NOW.plus(1)), Status::Pending);
+    assert!(stored.take_encryption_key().is_none());
+}
+
+#[tokio::test]
+async fn a_settled_sessions_key_is_erased_with_the_next_purge() {
+    let fixture = Fixture::new();
+    let (session, _) = fixture.jar_session().await;
+    let (other, _) = fixture.jar_session().await;
+    let sealed = fixture.keys();
+    assert_eq!(sealed.len(), 2);
+    let expired = session.expired(session.expires_at()).unwrap();
+    assert_eq!(fixture.store().commit(expired, None).await.unwrap(), Committed::Yes);
+    assert_eq!(fixture.keys().len(), 2, "not with each settlement");
+    fixture.store().purge_results(NOW).await.unwrap();
+    // The next job is answered after the erasure of this one.
+    fixture.store().delete_session(&fixture.live, other.id(), NOW).await.unwrap();
+    for sealed in sealed {
+        assert!(files_with(fixture.path(), &sealed[..32]).is_empty());
+    }
+}
+
+#[tokio::test]
+async fn keys_of_sessions_that_are_not_open_are_erased_at_open() {
+    let mut fixture = Fixture::new();
+    let (open, _) = fixture.jar_session().await;
+    fixture.close();
+    // As if the process died between the two commits of a creation.
+    let claims = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
+    let row = ("ses_unknown", b"ORPHANED-BYTES".repeat(300));
+    claims.execute("INSERT INTO session_keys VALUES (?1, ?2)", row).unwrap();
+    drop(claims);
+    fixture.reopen(NOW.plus(1));
+    assert!(files_with(fixture.path(), b"ORPHANED-BYTES").is_empty());
+    let mut stored = fixture.store().session(open.id()).unwrap().unwrap();
+    assert!(stored.take_encryption_key().is_some(), "the others stay");
+}
+
+#[tokio::test]
+async fn no_two_keys_share_a_page() {
+    let fixture = Fixture::new();
+    for _ in 0..20 {
+        fixture.jar_session().await;
+    }
+    let claims = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
+    let sql =
+        "SELECT count(*), max(ncell) FROM dbstat WHERE name = 'session_keys' AND pagetype = 'leaf'";
+    let pages: (i64, i64) =
+        claims.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    assert_eq!(pages, (20, 1));
+}

@@ -1,0 +1,139 @@
+//! Groups, failures and the end of the writing thread.
+
+use std::sync::mpsc;
+
+use super::super::schema;
+use super::*;
+use crate::seal::InstanceKey;
+
+fn writer(dir: &tempfile::TempDir) -> Writer {
+    let main = schema::open_main(dir.path()).unwrap();
+    let audit = AuditKeys::new(&InstanceKey::generate().unwrap()).unwrap();
+    Writer::start(main, schema::open_claims(dir.path()).unwrap(), audit).unwrap()
+}
+
+/// Keeps the thread busy until the sender is dropped, so that what follows is one group.
+fn hold(writer: &Writer) -> mpsc::Sender<()> {
+    let (release, held) = mpsc::channel::<()>();
+    let (begun, began) = mpsc::channel();
+    drop(writer.submit(move |_| {
+        begun.send(()).unwrap();
+        let _ = held.recv();
+        Ok(())
+    }));
+    began.recv().unwrap();
+    release
+}
+
+fn insert_result(batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    batch.claims()?.execute("INSERT INTO results VALUES ('ses_1', 1, x'00')", [])?;
+    Ok(())
+}
+
+fn results(dir: &tempfile::TempDir) -> i64 {
+    let claims = schema::open_claims(dir.path()).unwrap();
+    claims.query_row("SELECT count(*) FROM results", [], |row| row.get(0)).unwrap()
+}
+
+fn bump(batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    batch.main.execute("UPDATE trust_version SET version = version + 1", [])?;
+    Ok(())
+}
+
+fn version(dir: &tempfile::TempDir) -> i64 {
+    let main = schema::open_main(dir.path()).unwrap();
+    main.query_row("SELECT version FROM trust_version", [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn what_is_queued_is_committed_in_groups_of_64() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = writer(&dir);
+    let release = hold(&writer);
+    let answers: Vec<_> = (0..128).map(|_| writer.submit(bump)).collect();
+    drop(release);
+    for answer in answers {
+        answer.await.unwrap();
+    }
+    assert_eq!(writer.commits(), 3, "one for the first job, one for each group");
+    assert_eq!(version(&dir), 129);
+}
+
+#[tokio::test]
+async fn a_failing_job_leaves_nothing_and_spares_its_group() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = writer(&dir);
+    let release = hold(&writer);
+    let good = writer.submit(bump);
+    let bad = writer.submit(|batch| {
+        bump(batch)?;
+        Err::<(), _>(StoreError::Failed("no".into()))
+    });
+    let also_good = writer.submit(bump);
+    drop(release);
+    good.await.unwrap();
+    assert!(bad.await.is_err());
+    also_good.await.unwrap();
+    assert_eq!(version(&dir), 3);
+}
+
+#[tokio::test]
+async fn when_the_main_commit_fails_every_job_fails_and_no_result_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = writer(&dir);
+    let release = hold(&writer);
+    let good = writer.submit(bump);
+    let result = writer.submit(insert_result);
+    let fatal = writer.submit(|batch| {
+        batch.main.execute_batch(
+            "PRAGMA defer_foreign_keys = ON;
+             INSERT INTO session_events VALUES ('ses_none', 1, 'CREATED', NULL, 0);",
+        )?;
+        Ok(())
+    });
+    drop(release);
+    assert!(good.await.is_err() && result.await.is_err() && fatal.await.is_err());
+    writer.submit(bump).await.unwrap();
+    assert_eq!((version(&dir), results(&dir)), (2, 0));
+}
+
+#[tokio::test]
+async fn when_the_results_cannot_be_committed_nothing_else_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = writer(&dir);
+    let release = hold(&writer);
+    let good = writer.submit(bump);
+    let fatal = writer.submit(|batch| {
+        insert_result(batch)?;
+        // Ends the transaction behind the writer's back: its COMMIT must fail.
+        batch.claims()?.execute_batch("ROLLBACK")?;
+        Ok(())
+    });
+    drop(release);
+    assert!(good.await.is_err() && fatal.await.is_err());
+    assert_eq!((version(&dir), results(&dir)), (1, 0));
+}
+
+#[tokio::test]
+async fn a_full_queue_sheds_load() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = writer(&dir);
+    let release = hold(&writer);
+    let answers: Vec<_> = (0..QUEUE).map(|_| writer.submit(bump)).collect();
+    assert!(matches!(writer.submit(bump).await, Err(StoreError::Busy)));
+    drop(release);
+    for answer in answers {
+        answer.await.unwrap();
+    }
+}
+
+#[test]
+fn what_was_queued_is_written_before_the_writer_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = writer(&dir);
+    for _ in 0..10 {
+        drop(writer.submit(bump));
+    }
+    drop(writer);
+    assert_eq!(version(&dir), 11);
+}
