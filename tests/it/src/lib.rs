@@ -39,6 +39,8 @@ mod http;
 #[cfg(test)]
 mod http_rules;
 #[cfg(test)]
+mod jar_http;
+#[cfg(test)]
 mod jar_rules;
 pub mod jar_tamper;
 #[cfg(test)]
