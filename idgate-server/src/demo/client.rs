@@ -14,7 +14,19 @@ use tokio::net::TcpStream;
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
-    pub(super) body: Value,
+    bytes: Bytes,
+}
+
+impl Answer {
+    /// Its body as JSON; null when it is none.
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap_or_default()
+    }
+
+    /// Its body as text.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
 }
 
 /// Talks to the gateway as tenant and as wallet.
@@ -52,6 +64,11 @@ impl Client {
         self.send(request, body).await
     }
 
+    /// What anybody may read.
+    pub(super) async fn public(&self, path: &str) -> Result<Answer, String> {
+        self.send(self.request("GET", path), Vec::new()).await
+    }
+
     fn request(&self, method: &str, path: &str) -> hyper::http::request::Builder {
         Request::builder().method(method).uri(path).header("host", self.address.to_string())
     }
@@ -69,8 +86,7 @@ impl Client {
         let response = sender.send_request(request).await.map_err(text)?;
         let status = response.status();
         let bytes = response.into_body().collect().await.map_err(text)?.to_bytes();
-        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        Ok(Answer { status, body })
+        Ok(Answer { status, bytes })
     }
 }
 

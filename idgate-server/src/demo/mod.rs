@@ -1,9 +1,10 @@
 //! `idgate demo`: a throw-away gateway on loopback, sample issuers, a sample tenant and a sample
-//! wallet. Walks one verification per format over HTTP and prints each step, shows that a forged
-//! answer is refused, then keeps serving.
+//! wallet. Walks one verification per format and profile over HTTP and prints each step, shows that a
+//! forged answer is refused, then keeps serving.
 
 mod act;
 mod client;
+mod desk;
 mod story;
 
 use std::fs::DirBuilder;

@@ -35,6 +35,10 @@ fn the_demo_walks_through_a_verification_in_a_second() {
         "POST /v1/sessions",         // the steps
         "POST /v1/oid4vp/response/", //
         "GET /v1/sessions/",         //
+        "GET /v1/oid4vp/request/",   // the jar profile
+        "request_uri=",              //
+        "did.json",                  //
+        "encrypts",                  //
     ] {
         assert!(stdout.contains(part), "no {part:?} in\n{stdout}");
     }
@@ -59,10 +63,23 @@ fn the_demo_keeps_its_folder_to_itself_and_removes_it_on_sigterm() {
     let mut stdout = BufReader::new(demo.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
-    assert_eq!(
-        serde_json::from_str::<Value>(&line).unwrap()["walks"][0]["verified"]["status"],
-        "VERIFIED"
-    );
+    let walks = serde_json::from_str::<Value>(&line).unwrap()["walks"].take();
+    let walks: Vec<[String; 3]> = walks
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|walk| {
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            [&walk["profile"], &walk["format"], &walk["verified"]["status"]].map(text)
+        })
+        .collect();
+    let expected = [
+        ["inline", "vc+sd-jwt", "VERIFIED"],
+        ["inline", "mso_mdoc", "VERIFIED"],
+        ["jar", "vc+sd-jwt", "VERIFIED"],
+        ["jar", "mso_mdoc", "VERIFIED"],
+    ];
+    assert_eq!(walks, expected);
     let folders: Vec<_> =
         std::fs::read_dir(temporary.path()).unwrap().map(Result::unwrap).collect();
     assert_eq!(folders.len(), 1);
