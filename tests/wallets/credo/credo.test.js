@@ -1,4 +1,4 @@
-// Credo against a running gateway in test mode, inline profile. The issuers are those of the
+// Credo against a running gateway in test mode, in both profiles. The issuers are those of the
 // neighbouring folder: install it first.
 
 import assert from 'node:assert/strict'
@@ -9,7 +9,8 @@ import { Issuer } from '../node/issuer.js'
 import { MDL, MDL_NAMESPACE, owfMdoc } from '../node/mdoc.js'
 import { Holder } from './holder.js'
 
-let authority, issuer, holder, gateway
+const gateways = {}
+let authority, issuer, holder
 
 before(async () => {
   authority = await Authority.create('https://iaca.example', 'Utopia')
@@ -23,12 +24,14 @@ before(async () => {
   const elements = { family_name: 'Mustermann', age_over_18: true, issuing_country: 'UT' }
   const issued = await owfMdoc.issue(authority, deviceKey.publicJwk, elements)
   await holder.storeMdoc(issued.encodedForOid4Vci, deviceKey)
-  gateway = await Gateway.start([issuer, authority], { test: true })
+  for (const requestMode of ['inline', 'jar']) {
+    gateways[requestMode] = await Gateway.start([issuer, authority], { test: true, requestMode })
+  }
 })
 
 after(async () => {
   await holder?.stop()
-  await gateway?.stop()
+  await Promise.all(Object.values(gateways).map((gateway) => gateway.stop()))
 })
 
 const pid = () => ({
@@ -47,26 +50,30 @@ const licence = () => ({
   claims: ['family_name', 'age_over_18'],
 })
 
-async function assertVerified(credentials, claims) {
+async function assertVerified(requestMode, credentials, claims) {
+  const gateway = gateways[requestMode]
   const session = await gateway.createSession({ credentials })
   const { status, body } = await holder.answer(session.qr_code_url)
   assert.deepEqual({ status, body }, { status: 200, body: { status: 'ok' } })
   const result = await gateway.session(session.session_id)
   assert.equal(result.status, 'VERIFIED')
   assert.deepEqual(result.claims, claims)
+  assert.equal(result.verification_details.request_mode, requestMode)
 }
 
 const PID_CLAIMS = { given_name: 'Erika' }
 const LICENCE_CLAIMS = { family_name: 'Mustermann', age_over_18: true }
 
-test('an SD-JWT VC', async () => {
-  await assertVerified([pid()], { pid: PID_CLAIMS })
-})
+for (const mode of ['inline', 'jar']) {
+  test(`${mode}: an SD-JWT VC`, async () => {
+    await assertVerified(mode, [pid()], { pid: PID_CLAIMS })
+  })
 
-test('an mdoc', async () => {
-  await assertVerified([licence()], { licence: LICENCE_CLAIMS })
-})
+  test(`${mode}: an mdoc`, async () => {
+    await assertVerified(mode, [licence()], { licence: LICENCE_CLAIMS })
+  })
 
-test('both in one answer', async () => {
-  await assertVerified([pid(), licence()], { pid: PID_CLAIMS, licence: LICENCE_CLAIMS })
-})
+  test(`${mode}: both in one answer`, async () => {
+    await assertVerified(mode, [pid(), licence()], { pid: PID_CLAIMS, licence: LICENCE_CLAIMS })
+  })
+}

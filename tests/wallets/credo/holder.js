@@ -3,7 +3,12 @@
 
 import {
   Agent,
+  DidDocument,
+  DidsModule,
   InjectionSymbols,
+  JsonTransformer,
+  JwkDidResolver,
+  KeyDidResolver,
   Kms,
   Mdoc,
   MdocRecord,
@@ -59,6 +64,23 @@ function matches(tags, { $and = [], $or, $not, ...simple }) {
   )
 }
 
+/** did:web over plain HTTP: Credo's own resolver insists on TLS, and the gateway is on loopback. */
+const loopbackWeb = {
+  supportedMethods: ['web'],
+  allowsCaching: false,
+  allowsLocalDidRecord: false,
+
+  async resolve(_context, did) {
+    const host = decodeURIComponent(did.replace(/^did:web:/, ''))
+    const document = await (await fetch(`http://${host}/.well-known/did.json`)).json()
+    return {
+      didDocument: JsonTransformer.fromJSON(document, DidDocument),
+      didDocumentMetadata: {},
+      didResolutionMetadata: { contentType: 'application/did+ld+json' },
+    }
+  },
+}
+
 export class Holder {
   static async create() {
     const holder = new Holder()
@@ -68,6 +90,7 @@ export class Holder {
       config: { allowInsecureHttpUrls: true, autoUpdateStorageOnStartup: true },
       dependencies: agentDependencies,
       modules: {
+        dids: new DidsModule({ resolvers: [loopbackWeb, new JwkDidResolver(), new KeyDidResolver()] }),
         openid4vc: new OpenId4VcModule(),
         kms: new Kms.KeyManagementModule({ backends: [keys], defaultBackend: keys.backend }),
         storage: { register: (manager) => manager.registerInstance(InjectionSymbols.StorageService, storage) },

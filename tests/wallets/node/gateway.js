@@ -15,8 +15,9 @@ const STOP_TIMEOUT_MS = 30_000
 
 export class Gateway {
   /** Provisions a tenant, trusts `issuers` and serves; `test`: all of it in test mode. */
-  static async start(issuers, { test = false } = {}) {
+  static async start(issuers, { test = false, requestMode = 'inline' } = {}) {
     const gateway = new Gateway()
+    gateway.requestMode = requestMode
     gateway.mode = test ? ['--test'] : []
     gateway.dir = await mkdtemp(path.join(os.tmpdir(), 'idgate-wallets-'))
     try {
@@ -99,6 +100,7 @@ export class Gateway {
       IDGATE_DATA_DIR: path.join(this.dir, 'data'),
       IDGATE_LISTEN: '127.0.0.1:0',
       IDGATE_LOG: 'warn',
+      OID4VP_REQUEST_MODE: this.requestMode,
     }
   }
 }

@@ -60,27 +60,31 @@ export class Wallet {
 
 /** Posts presentations; `format` is the label of all, instead of what each descriptor names. */
 export async function postAnswer(request, presentations, format) {
-  const definition = request.pex.presentation_definition
-  const single = presentations.length === 1
-  const submission = {
-    id: 'submission',
-    definition_id: definition.id,
-    descriptor_map: definition.input_descriptors.map((descriptor, index) => ({
-      id: descriptor.id,
-      format: format ?? Object.keys(descriptor.format)[0],
-      path: single ? '$' : `$[${index}]`,
-    })),
-  }
   const created = await client.createOpenid4vpAuthorizationResponse({
     authorizationRequestPayload: request.authorizationRequestPayload,
-    authorizationResponsePayload: {
-      vp_token: single ? presentations[0] : presentations,
-      presentation_submission: submission,
-    },
+    authorizationResponsePayload: describe(request, presentations, format),
   })
   const { response } = await client.submitOpenid4vpAuthorizationResponse({
     authorizationRequestPayload: request.authorizationRequestPayload,
     authorizationResponsePayload: created.authorizationResponsePayload,
   })
   return { status: response.status, body: await response.json() }
+}
+
+/** The parameters of an answer, but for `state`. */
+export function describe(request, presentations, format) {
+  const definition = request.pex.presentation_definition
+  const single = presentations.length === 1
+  return {
+    vp_token: single ? presentations[0] : presentations,
+    presentation_submission: {
+      id: 'submission',
+      definition_id: definition.id,
+      descriptor_map: definition.input_descriptors.map((descriptor, index) => ({
+        id: descriptor.id,
+        format: format ?? Object.keys(descriptor.format)[0],
+        path: single ? '$' : `$[${index}]`,
+      })),
+    },
+  }
 }

@@ -1,0 +1,88 @@
+// The wallet's side of the jar profile: @openid4vc/openid4vp fetches the Request Object and checks
+// it against the gateway's did:web, jose encrypts the answer.
+
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { clientAuthenticationNone, setGlobalConfig } from '@openid4vc/oauth2'
+import { Openid4vpClient } from '@openid4vc/openid4vp'
+import * as jose from 'jose'
+import { describe } from './wallet.js'
+
+// The gateway under test is on loopback without TLS.
+setGlobalConfig({ allowInsecureUrls: true })
+
+const client = new Openid4vpClient({
+  callbacks: {
+    hash: (data, alg) => createHash(alg.replace('-', '')).update(data).digest(),
+    generateRandom: (length) => randomBytes(length),
+    clientAuthentication: clientAuthenticationNone({ clientId: 'wallet' }),
+    signJwt: () => assert.fail('the jar profile needs no signing'),
+    decryptJwe: () => assert.fail('the jar profile needs no decryption'),
+    verifyJwt,
+    encryptJwe,
+  },
+})
+
+/** did:web as wallets resolve it, but with plain HTTP: the gateway is on loopback. */
+export async function resolveDidWeb(did) {
+  const host = decodeURIComponent(did.replace(/^did:web:/, ''))
+  const response = await fetch(`http://${host}/.well-known/did.json`)
+  if (!response.ok) throw new Error(`${did}: ${response.status}`)
+  return response.json()
+}
+
+async function verifyJwt({ method, didUrl }, { compact }) {
+  if (method !== 'did') throw new Error(`signed by ${method}, not by a did`)
+  const document = await resolveDidWeb(didUrl.split('#')[0])
+  const found = document.verificationMethod.find(({ id }) => id === didUrl)
+  if (!found || !document.authentication.includes(didUrl)) return { verified: false }
+  const signerJwk = found.publicKeyJwk
+  try {
+    await jose.compactVerify(compact, await jose.importJWK(signerJwk, 'ES256'))
+  } catch {
+    return { verified: false }
+  }
+  return { verified: true, signerJwk }
+}
+
+async function encryptJwe({ publicJwk, alg, enc, apu, apv }, plaintext) {
+  const header = { alg, enc, kid: publicJwk.kid, apu, apv }
+  const parties = { apu: apu && jose.base64url.decode(apu), apv: apv && jose.base64url.decode(apv) }
+  const jwe = await new jose.CompactEncrypt(new TextEncoder().encode(plaintext))
+    .setProtectedHeader(Object.fromEntries(Object.entries(header).filter(([, value]) => value)))
+    .setKeyManagementParameters(parties)
+    .encrypt(await jose.importJWK(publicJwk, alg))
+  return { jwe, encryptionJwk: publicJwk }
+}
+
+/** The Request Object behind a QR code, fetched and checked as the library checks it. */
+export async function fetchRequest(uri) {
+  const parsed = client.parseOpenid4vpAuthorizationRequest({ authorizationRequest: uri })
+  return client.resolveOpenId4vpAuthorizationRequest({ authorizationRequestPayload: parsed.params })
+}
+
+/** The encrypted answer, as the text of the parameter `response`. */
+export async function encryptAnswer(request, presentations, enc) {
+  const { jarm } = await client.createOpenid4vpAuthorizationResponse({
+    authorizationRequestPayload: request.authorizationRequestPayload,
+    authorizationResponsePayload: describe(request, presentations),
+    jarm: {
+      encryption: { nonce: jose.base64url.encode(randomBytes(16)) },
+      serverMetadata: {
+        authorization_encryption_alg_values_supported: ['ECDH-ES'],
+        authorization_encryption_enc_values_supported: [enc],
+      },
+    },
+  })
+  return jarm.responseJwt
+}
+
+/** Posts an encrypted answer as the library does. */
+export async function postEncrypted(request, responseJwt) {
+  const { response } = await client.submitOpenid4vpAuthorizationResponse({
+    authorizationRequestPayload: request.authorizationRequestPayload,
+    authorizationResponsePayload: {},
+    jarm: { responseJwt },
+  })
+  return { status: response.status, body: await response.json() }
+}
