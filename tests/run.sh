@@ -144,6 +144,8 @@ shop() {
     (cd tests/wallets/node && npm ci --no-audit --no-fund) &&
         (cd examples/shop && npm ci --no-audit --no-fund) && cd tests/shop &&
         npm ci --no-audit --no-fund && IDGATE_BIN=$idgate CHROMIUM=$CHROMIUM npm test
+}
+
 python_binding() {
     local venv=$root/target/venv-bindings
     python3 -m venv "$venv" &&
