@@ -35,7 +35,9 @@ const browsers = []
 before(async () => {
   issuer = await Issuer.create({ issuerId: 'https://issuer.example', vct: 'urn:example:id' })
   wallet = await Wallet.create()
-  gateway = await Gateway.start([issuer], { test: true })
+  // The shop's webhook receiver is on loopback, too.
+  const environment = { IDGATE_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', IDGATE_WEBHOOK_ALLOW_HTTP: 'true' }
+  gateway = await Gateway.start([issuer], { test: true, environment })
   settings = {
     gatewayUrl: gateway.url, apiKey: gateway.apiKey, issuerId: issuer.issuerId, webhookSecret: SECRET, port: 0,
   }
@@ -195,4 +197,20 @@ test('an order belongs to its browser, and only the shop begins one', async () =
     const response = await fetch(`${settings.url}/orders`, { method: 'POST', headers: { origin } })
     assert.equal(response.status, 403)
   }
+})
+
+// Last: from here on the gateway notifies by itself.
+test('the webhook of the gateway settles an order whose page is closed', async () => {
+  const endpoint = await gateway.tenant('PUT', '/v1/webhook-endpoint', 200, { url: `${settings.url}/webhooks` })
+  await gateway.command('webhook-host', 'approve', new URL(endpoint.url).hostname)
+  settings.webhookSecret = endpoint.signing_secret
+  const { link, view } = await order()
+  await answer(link)
+  const deadline = Date.now() + 20_000
+  let seen = await (await view()).json()
+  while (seen.state === 'waiting' && Date.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    seen = await (await view()).json()
+  }
+  assert.deepEqual(seen, { state: 'done', name: 'Erika' })
 })

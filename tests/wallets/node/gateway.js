@@ -15,9 +15,10 @@ const STOP_TIMEOUT_MS = 30_000
 
 export class Gateway {
   /** Provisions a tenant, trusts `issuers` and serves; `test`: all of it in test mode. */
-  static async start(issuers, { test = false, requestMode = 'inline' } = {}) {
+  static async start(issuers, { test = false, requestMode = 'inline', environment = {} } = {}) {
     const gateway = new Gateway()
     gateway.requestMode = requestMode
+    gateway.environment = environment
     gateway.mode = test ? ['--test'] : []
     gateway.dir = await mkdtemp(path.join(os.tmpdir(), 'idgate-wallets-'))
     try {
@@ -101,6 +102,7 @@ export class Gateway {
       IDGATE_LISTEN: '127.0.0.1:0',
       IDGATE_LOG: 'warn',
       OID4VP_REQUEST_MODE: this.requestMode,
+      ...this.environment,
     }
   }
 }
