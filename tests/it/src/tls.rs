@@ -13,9 +13,10 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::contract;
-use crate::http::{Response, connect, exchange, read_response, read_to_close};
+use crate::http::{Request, Response, connect, exchange, read_response, read_to_close};
 use crate::server::{Installation, Server, eventually};
 use crate::tenant::{now_ms, request_for, sample_trust};
+use crate::ws;
 
 const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
 /// Of connections from one address (decisions 17).
@@ -86,6 +87,26 @@ fn get(stream: &mut Stream, path: &str) -> Response {
     let response = read_response(stream, "GET").unwrap();
     contract::check("GET", path, &response);
     response
+}
+
+#[test]
+fn a_status_stream_runs_over_tls() {
+    let site = Site::new();
+    let client = site.installation.create_client("shop", true);
+    site.installation.trust(&sample_trust(), &[]);
+    let server = site.installation.serve();
+    let mut http = site.connect(server.address);
+    let body = request_for(&["given_name"]);
+    let create = Request::post("/v1/sessions").bearer(&client.api_key).json(&body);
+    http.get_mut().write_all(&create.encode(server.address)).unwrap();
+    let created = read_response(&mut http, "POST").unwrap().expect_status(201).json();
+    let target = format!("{}/ws", created["session_id"].as_str().unwrap());
+    let connection = site.connect(server.address);
+    let mut stream =
+        ws::Stream::over(connection, server.address, &target, &client.api_key).unwrap();
+    assert_eq!(stream.statuses(2), ["CREATED", "PENDING"]);
+    server.terminate();
+    assert_eq!(stream.close(), Some(1001));
 }
 
 #[test]

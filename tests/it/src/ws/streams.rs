@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::*;
-use crate::http::Http;
+use crate::http::{Http, Request};
+use crate::server::eventually;
 use crate::tenant::{
     Gateway, Tenant, form, members, request_for, sample_wallet, timestamp, wallet_with,
 };
@@ -135,6 +136,61 @@ fn a_client_that_another_process_revokes_is_closed_with_4401_within_a_second() {
     assert!(since.elapsed() < Duration::from_secs(1), "after {:?}", since.elapsed());
     bystander.post_answer(&ours.id, &form(&sample_wallet(), &ours)).expect_status(200);
     assert_eq!(stays.statuses(1), ["VERIFIED"]);
+}
+
+#[test]
+fn a_key_that_is_revoked_or_rotated_over_http_closes_its_streams_and_no_others() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let owner = tenant.api_key.clone();
+    let session = tenant.create(&request_for(&["given_name"])).id;
+    let mut make = || {
+        let request = Request::post("/v1/api-keys").bearer(&owner);
+        let made = tenant.http.send(&request.json(&json!({ "scopes": ["session:read"] })));
+        let made = made.expect_status(201).json();
+        let text = |member: &str| made[member].as_str().unwrap().to_owned();
+        let stream = Stream::open(gateway.server.address, &session, &text("api_key"));
+        (text("id"), stream)
+    };
+    let [mut revoked, mut rotated, mut other] = [make(), make(), make()];
+    for (_, stream) in [&mut revoked, &mut rotated, &mut other] {
+        assert_eq!(stream.statuses(2), ["CREATED", "PENDING"]);
+    }
+    let mut close = |request: Request, mut stream: Stream| {
+        let status = tenant.http.send(&request.bearer(&owner)).status;
+        let since = Instant::now();
+        assert_eq!(stream.next(), Got::Close(Some(4401)), "{status}");
+        assert!(since.elapsed() < Duration::from_secs(1), "after {:?}", since.elapsed());
+    };
+    close(Request::delete(format!("/v1/api-keys/{}", revoked.0)), revoked.1);
+    close(Request::post(format!("/v1/api-keys/{}/rotate", rotated.0)), rotated.1);
+    other.1.send(&frame(0x89, b"still there"));
+    assert_eq!(other.1.next(), Got::Pong(b"still there".into()));
+}
+
+#[test]
+fn readers_that_vanish_give_their_places_back() {
+    let gateway = Gateway::start();
+    let created = gateway.tenant().create(&request_for(&["given_name"]));
+    let request = upgrade(&created.id)
+        .header("Sec-WebSocket-Protocol", "svc-id-v1")
+        .bearer(&gateway.client.api_key);
+    for _ in 0..20 {
+        // Before the answer, and right after it.
+        let mut connection = connect(gateway.server.address).unwrap();
+        connection.write_all(&request.encode(gateway.server.address)).unwrap();
+        drop(connection);
+        drop(open(&gateway, &created.id));
+    }
+    let mut readers = Vec::new();
+    eventually("five places are free", || {
+        let mut reader = open(&gateway, &created.id);
+        let has_place = matches!(reader.next(), Got::Status(_));
+        if has_place {
+            readers.push(reader);
+        }
+        readers.len() == 5
+    });
 }
 
 #[test]
