@@ -103,6 +103,11 @@ documentation() {
     RUSTDOCFLAGS='-D warnings' cargo doc --release --workspace --no-deps --locked
 }
 
+webhook_receivers() {
+    (cd examples/webhooks && python3 -m unittest -v) &&
+        node --test examples/webhooks/verify.test.mjs
+}
+
 interop() {
     cargo clippy --release --manifest-path tests/interop/Cargo.toml --all-targets --locked -- \
         -D warnings &&
@@ -207,6 +212,7 @@ else
     skip 'demo, start to end' 'the build failed'
 fi
 
+step 'webhook receivers (Python, Node)' webhook_receivers || true
 step 'core with each back end alone, and none' core_alone || true
 step 'documentation' documentation || true
 step 'interop: sd-jwt-rs, isomdl, certval, josekit, ssi' interop || true

@@ -19,8 +19,8 @@ pub(super) fn connector(extra_ca_file: Option<&Path>) -> Result<TlsConnector, St
     roots.add_parsable_certificates(native.certs);
     if roots.is_empty() && extra_ca_file.is_none() {
         tracing::warn!(
-            "this system has no root certificates: https sources of revocation cannot be reached; \
-             install them, or set IDGATE_EXTRA_CA_FILE"
+            "this system has no root certificates: https sources of revocation and webhooks cannot \
+             be reached; install them, or set IDGATE_EXTRA_CA_FILE"
         );
     }
     if let Some(path) = extra_ca_file {

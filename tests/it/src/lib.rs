@@ -83,6 +83,8 @@ mod tls;
 #[cfg(test)]
 mod wallet_flow;
 #[cfg(test)]
+mod webhook_vectors;
+#[cfg(test)]
 mod webhooks;
 #[cfg(test)]
 mod ws;

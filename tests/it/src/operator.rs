@@ -30,6 +30,10 @@ fn exit_codes_tell_what_happened() {
         (&["client", "list"], OK),
         (&["trust", "list"], OK),
         (&["trust", "check"], OK),
+        (&["webhook-host", "list"], OK),
+        (&["webhook-host", "approve", "shop.example"], OK),
+        (&["webhook-host", "reject", "shop.example", "--note", "why"], OK),
+        (&["dead-letters", "list"], OK),
         (&["config", "check"], OK),
         (&[], USAGE),
         (&["frobnicate"], USAGE),
@@ -37,6 +41,10 @@ fn exit_codes_tell_what_happened() {
         (&["client", "create"], USAGE),
         (&["client", "create", "shop", "--frobnicate"], USAGE),
         (&["trust", "add"], USAGE),
+        (&["webhook-host", "approve"], USAGE),
+        (&["webhook-host", "approve", "https://shop.example/"], USAGE),
+        (&["webhook-host", "reject", "shop.example"], USAGE),
+        (&["dead-letters", "retry"], USAGE),
         (&["trust", "add", ISSUER, "--jwk", &jwk, "--revocation", "sometimes"], USAGE),
         (&["verify"], USAGE),
         (&["trust", "add", ISSUER, "--jwk", "no-such-file"], ERROR),
@@ -45,12 +53,14 @@ fn exit_codes_tell_what_happened() {
         (&["client", "revoke", "cli_0000000000000000000000"], NOT_FOUND),
         (&["trust", "show", "https://nobody.example"], NOT_FOUND),
         (&["trust", "remove", "https://nobody.example"], NOT_FOUND),
+        (&["dead-letters", "retry", "whf_0000000000000000000000"], NOT_FOUND),
     ] {
         let output = installation.run(arguments);
         assert_eq!(output.code, code, "{arguments:?}: {output:?}");
         let explains = if code == OK { &output.stdout } else { &output.stderr };
         assert!(
-            !explains.trim().is_empty() || arguments[0] == "trust",
+            !explains.trim().is_empty()
+                || ["trust", "webhook-host", "dead-letters"].contains(&arguments[0]),
             "{arguments:?}: {output:?}"
         );
     }

@@ -5,6 +5,7 @@ mod endpoint;
 mod hostile;
 mod receiver;
 mod review;
+mod secrets;
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,7 @@
 //! The way out over real sockets.
 
+mod resolution;
+
 use std::sync::Arc;
 
 use bytes::Bytes;

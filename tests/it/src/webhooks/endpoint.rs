@@ -41,6 +41,11 @@ fn an_endpoint_is_put_and_read_and_its_secret_shown_once() {
         put(&mut tenant, &own).expect_status(200).json()["signing_secret"],
         "0123456789abcdef"
     );
+    let log = Request::get("/v1/audit-log").bearer(&tenant.api_key);
+    let log = tenant.http.send(&log).expect_status(200).json();
+    let log = log["entries"].as_array().unwrap();
+    let set = |entry: &&Value| entry["status"] == "WEBHOOK_ENDPOINT_SET";
+    assert_eq!(log.iter().filter(set).count(), 3, "{log:?}");
     // Sealed at rest.
     let secrets = [made, "0123456789abcdef", &gateway.client.signing_secret[6..]];
     let secrets: Vec<Vec<u8>> = secrets.map(|secret| secret.as_bytes().to_vec()).into();

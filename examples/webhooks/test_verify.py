@@ -1,0 +1,41 @@
+"""Every vector, and a receiver that uses the functions."""
+
+import json
+import time
+import unittest
+from pathlib import Path
+
+from verify import verify, verify_standard
+
+VECTORS = json.loads(Path(__file__).with_name("vectors.json").read_text(encoding="utf-8"))["vectors"]
+
+
+class Vectors(unittest.TestCase):
+    def test_every_vector(self):
+        self.assertGreater(len(VECTORS), 20)
+        for it in VECTORS:
+            with self.subTest(it["title"]):
+                body, headers = it["body"].encode(), it["headers"]
+                own = verify(
+                    it["secret"], body, headers["X-Timestamp"], headers["X-Signature"], it["now_ms"]
+                )
+                standard = verify_standard(
+                    it["secret"],
+                    body,
+                    headers["webhook-id"],
+                    headers["webhook-timestamp"],
+                    headers["webhook-signature"],
+                    it["now_ms"],
+                )
+                self.assertEqual((own, standard), (it["own"], it["standard"]))
+
+    def test_the_clock_is_read_when_no_time_is_given(self):
+        it = VECTORS[0]
+        headers = it["headers"]
+        old = verify(it["secret"], it["body"].encode(), headers["X-Timestamp"], headers["X-Signature"])
+        recent = abs(time.time() * 1000 - it["now_ms"]) < 300_000
+        self.assertEqual(old, recent)
+
+
+if __name__ == "__main__":
+    unittest.main()
