@@ -11,13 +11,14 @@ use clap::{Arg, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Pars
 
 use crate::admin::admin_token::{self, AdminTokenCommand};
 use crate::admin::audit::{self, AuditCommand};
+use crate::admin::backup::{self, BackupOptions};
 use crate::admin::client::{self, ClientCommand};
 use crate::admin::dead_letters::{self, DeadLettersCommand};
 use crate::admin::keys::{self, KeysCommand};
 use crate::admin::trust::{self, TrustCommand};
 use crate::admin::verify::{self, VerifyOptions};
 use crate::admin::webhook_host::{self, WebhookHostCommand};
-use crate::admin::{Failure, Output, settings};
+use crate::admin::{Failure, Output, doctor, settings};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{
     self, Config, DataDir, SETTINGS, Setting, Settings, environment, unknown_variables,
@@ -75,6 +76,10 @@ enum Command {
     /// Look at webhooks that were given up, and retry them
     #[command(subcommand)]
     DeadLetters(DeadLettersCommand),
+    /// Copy the database to a file while the gateway runs
+    Backup(BackupOptions),
+    /// Look whether everything is in order
+    Doctor,
     /// Look at the settings
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -213,6 +218,8 @@ fn run_command(
             let mut store = open_directory(&settings, false)?;
             dead_letters::run(&command, &mut store, now)
         }
+        Command::Backup(options) => backup::run(&options, &DataDir::new(&settings)?.path),
+        Command::Doctor => Ok(doctor::run(&settings, now)),
         Command::Config(ConfigCommand::Check) => {
             Ok(settings::check(&settings, &Config::new(&settings)?))
         }

@@ -2,8 +2,10 @@
 
 pub mod admin_token;
 pub mod audit;
+pub mod backup;
 pub mod client;
 pub mod dead_letters;
+pub mod doctor;
 pub mod keys;
 pub mod settings;
 pub mod trust;

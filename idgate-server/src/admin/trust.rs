@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use self::show::{to_json, to_text};
 use self::x509::X509Options;
 use super::{Failure, Output, check_name};
-use crate::store::{OperatorStore, TrustChange};
+use crate::store::{OperatorStore, TrustChange, TrustRecord};
 
 /// Commands on the trust store.
 #[derive(Debug, Subcommand)]
@@ -185,14 +185,17 @@ fn remove(store: &mut OperatorStore, issuer_id: &str) -> Result<Output, Failure>
     Ok(Output::new(json, format!("{issuer_id} is no longer trusted\n")))
 }
 
+/// Problems and warnings of a trust store.
+pub(super) fn judge(records: &[TrustRecord], now: UnixMillis) -> (Vec<String>, Vec<String>) {
+    let problems = records.iter().flat_map(|record| check::problems(record, now)).collect();
+    let warnings = records.iter().flat_map(|record| check::warnings(record, now));
+    (problems, warnings.chain(check::duplicates(records)).collect())
+}
+
 /// Problems make the check fail; warnings are for the operator to judge.
 fn check(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
     let records = store.trust_entries()?;
-    let mut warnings: Vec<String> =
-        records.iter().flat_map(|record| check::warnings(record, now)).collect();
-    warnings.extend(check::duplicates(&records));
-    let problems: Vec<String> =
-        records.iter().flat_map(|record| check::problems(record, now)).collect();
+    let (problems, warnings) = judge(&records, now);
     let mut text = String::new();
     for problem in &problems {
         let _ = writeln!(text, "problem: {problem}");

@@ -75,21 +75,46 @@ pub(super) fn instance_key(
     InstanceKey::load_or_create(&path).map_err(StoreError::Failed)
 }
 
+/// The given instance key, or the one of the directory if it is there; none is made.
+pub(super) fn existing_key(
+    dir: &Path,
+    given: Option<&InstanceKey>,
+) -> Result<Option<InstanceKey>, StoreError> {
+    let path = dir.join(KEY_FILE);
+    match given {
+        Some(key) => Ok(Some(key.clone())),
+        None if !path.exists() => Ok(None),
+        None => InstanceKey::load_or_create(&path).map(Some).map_err(StoreError::Failed),
+    }
+}
+
 /// Refuses another key than the one that the database was made with.
 pub(super) fn check_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
-    let read = || {
-        main.query_row("SELECT sealed FROM instance WHERE name = ?1", [CHECK], |row| row.get(0))
-            .optional()
-    };
-    let mut stored: Option<Vec<u8>> = read()?;
+    let mut stored = stored_check(main)?;
     if stored.is_none() {
         let sealed = sealer.seal("instance", CHECK, b"idgate")?;
         main.execute("INSERT OR IGNORE INTO instance VALUES (?1, ?2)", (CHECK, sealed))?;
         // Another process may have come first, with another key.
-        stored = read()?;
+        stored = stored_check(main)?;
     }
-    let stored = stored.unwrap_or_default();
-    sealer.open("instance", CHECK, &stored).map(|_| ()).map_err(|_| {
+    open_check(sealer, &stored.unwrap_or_default())
+}
+
+/// The same without a change: a database that no key is known of yet takes any.
+pub(super) fn require_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
+    match stored_check(main)? {
+        Some(stored) => open_check(sealer, &stored),
+        None => Ok(()),
+    }
+}
+
+fn stored_check(main: &Connection) -> Result<Option<Vec<u8>>, StoreError> {
+    let read = main.query_row("SELECT sealed FROM instance WHERE name = ?1", [CHECK], |r| r.get(0));
+    Ok(read.optional()?)
+}
+
+fn open_check(sealer: &Sealer, stored: &[u8]) -> Result<(), StoreError> {
+    sealer.open("instance", CHECK, stored).map(|_| ()).map_err(|_| {
         StoreError::Failed(
             "the instance key is not the one that this data directory was made with; \
              set IDGATE_INSTANCE_KEY, or restore instance.key, to that key"

@@ -4,10 +4,12 @@
 mod admin_tokens;
 mod api_keys;
 mod audit;
+mod backup;
 mod claims;
 mod cursor;
 mod directory;
 mod events;
+mod examine;
 mod gateway_keys;
 mod keys;
 mod operator;
@@ -38,8 +40,10 @@ pub use self::api_keys::{ApiKeyRecord, ApiKeyStore, KeyValue, NewApiKey};
 pub use self::audit::{
     AuditPage, AuditReport, AuditStore, ExportError, ListedEntry, UnwrittenCheckpoint,
 };
+pub use self::backup::{Backup, back_up};
 pub use self::directory::exposed;
 pub use self::events::{Changes, EventPage, EventStore, StatusEvent, Watch};
+pub use self::examine::{Examination, Finding, Health, examine};
 pub use self::gateway_keys::{GatewayKeyRecord, GatewayKeyStore};
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::operator::OperatorStore;

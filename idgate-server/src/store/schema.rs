@@ -150,6 +150,12 @@ fn check_applied(conn: &Connection, migrations: &[Migration]) -> Result<u32, Sto
     Ok(last)
 }
 
+/// The number of the schema that a database has, and of the one that this program wants.
+pub(super) fn numbers(main: &Connection) -> Result<(u32, u32), StoreError> {
+    let want = MIGRATIONS.iter().map(|migration| migration.number).max().unwrap_or(0);
+    Ok((check_applied(main, MIGRATIONS)?, want))
+}
+
 /// Copies the main database to `idgate.db.before-<number>`, replacing an earlier attempt's copy.
 fn back_up(conn: &Connection, path: &Path, number: u32) -> Result<(), StoreError> {
     let name = |suffix: &str| {
@@ -172,8 +178,11 @@ fn back_up(conn: &Connection, path: &Path, number: u32) -> Result<(), StoreError
 
 /// Hex of the SHA-256 of a migration.
 fn checksum(sql: &str) -> String {
-    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, sql.as_bytes());
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, sql.as_bytes()).as_ref())
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

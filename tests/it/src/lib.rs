@@ -58,6 +58,8 @@ mod mutation_mdoc;
 #[cfg(test)]
 mod operator;
 #[cfg(test)]
+mod operator_files;
+#[cfg(test)]
 mod pii;
 #[cfg(test)]
 mod purge;

@@ -1,0 +1,129 @@
+//! `idgate doctor`: everything that can be looked at before it hurts.
+
+use std::fmt::Write as _;
+
+use idgate_core::time::UnixMillis;
+use serde_json::{Value, json};
+
+use super::{Output, trust};
+use crate::config::{Config, DataDir, Environment, Settings};
+use crate::http::{Tls, certificates};
+use crate::store::{self, Finding, Health};
+
+mod certificate;
+
+/// Looks at the settings and at the data directory. Exit code 3 when something is bad.
+pub fn run(settings: &Settings, now: UnixMillis) -> Output {
+    let mut findings = match Config::new(settings) {
+        Ok(config) => about_config(&config, now),
+        Err(error) => vec![Finding::bad("settings", error)],
+    };
+    match DataDir::new(settings) {
+        Ok(dir) => findings.extend(about_directory(&dir, now)),
+        Err(error) => findings.push(Finding::bad("data_directory", error)),
+    }
+    report(&findings)
+}
+
+fn report(findings: &[Finding]) -> Output {
+    let mut text = String::new();
+    for Finding { check, health, message } in findings {
+        let _ = writeln!(text, "{:<8} {check}: {message}", name(*health));
+    }
+    let rows: Vec<Value> = findings
+        .iter()
+        .map(|f| json!({ "check": f.check, "status": name(f.health), "message": f.message }))
+        .collect();
+    let bad = findings.iter().any(|finding| finding.health == Health::Bad);
+    let mut output = Output::new(json!({ "ok": !bad, "checks": rows }), text);
+    output.code = if bad { 3 } else { 0 };
+    output
+}
+
+const fn name(health: Health) -> &'static str {
+    match health {
+        Health::Good => "ok",
+        Health::Warning => "warning",
+        Health::Bad => "failed",
+    }
+}
+
+fn about_config(config: &Config, now: UnixMillis) -> Vec<Finding> {
+    let environment = config.environment;
+    let mut found = vec![Finding::good("settings", format!("are those of {}", environment.name()))];
+    found.extend(tls(config, now));
+    if environment != Environment::Development {
+        found.extend(not_for_the_public(config));
+    }
+    if config.behind_tls_proxy && config.trusted_proxies.is_empty() {
+        found.push(Finding::warning(
+            "trusted_proxies",
+            "none, so every request seems to come from the proxy; set IDGATE_TRUSTED_PROXIES",
+        ));
+    }
+    found
+}
+
+/// What is fine at a desk only.
+fn not_for_the_public(config: &Config) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let base_url = config.base_url_at(config.listen);
+    if !base_url.starts_with("https://") {
+        found.push(Finding::bad(
+            "base_url",
+            format!("{base_url} is not https; set IDGATE_BASE_URL to what wallets use"),
+        ));
+    }
+    if !config.rate_limits {
+        found.push(Finding::bad("rate_limits", "are off; unset IDGATE_RATE_LIMITS"));
+    }
+    if config.webhook_allow_http {
+        let what = "http webhooks are allowed; unset IDGATE_WEBHOOK_ALLOW_HTTP";
+        found.push(Finding::warning("webhooks", what));
+    }
+    if !config.webhook_allow_cidrs.is_empty() {
+        let what = "webhooks may reach private addresses; look at IDGATE_WEBHOOK_ALLOW_CIDRS";
+        found.push(Finding::warning("webhooks", what));
+    }
+    if !config.fetch_allow_cidrs.is_empty() {
+        let what = "revocation may be fetched from private addresses; look at \
+                    IDGATE_FETCH_ALLOW_CIDRS";
+        found.push(Finding::warning("fetches", what));
+    }
+    if config.instance_key.is_none() {
+        let what = "lies beside the database that it seals; keep it elsewhere and set \
+                    IDGATE_INSTANCE_KEY_FILE";
+        found.push(Finding::warning("key_custody", what));
+    }
+    if config.audit_checkpoint_file.is_none() {
+        let what = "are in the database only, so its rollback would not be seen; set \
+                    IDGATE_AUDIT_CHECKPOINT_FILE on another volume";
+        found.push(Finding::warning("audit_checkpoints", what));
+    }
+    found
+}
+
+fn tls(config: &Config, now: UnixMillis) -> Option<Finding> {
+    let files = config.tls.as_ref()?;
+    if let Err(error) = Tls::load(files) {
+        return Some(Finding::bad("tls", error));
+    }
+    let leaf = certificates(&files.cert).ok()?.into_iter().next()?;
+    Some(certificate::check(&leaf, &config.base_url_at(config.listen), now))
+}
+
+fn about_directory(dir: &DataDir, now: UnixMillis) -> Vec<Finding> {
+    let found = store::examine(&dir.path, dir.instance_key.as_ref(), now);
+    let mut findings = found.findings;
+    if let Some(records) = &found.trust {
+        let (problems, warnings) = trust::judge(records, now);
+        findings.extend(problems.into_iter().map(|what| Finding::bad("trust", what)));
+        findings.extend(warnings.into_iter().map(|what| Finding::warning("trust", what)));
+        findings.push(if records.is_empty() {
+            Finding::warning("trust", "there is no entry, so everything is refused")
+        } else {
+            Finding::good("trust", format!("{} entries", records.len()))
+        });
+    }
+    findings
+}

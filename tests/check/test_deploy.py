@@ -1,0 +1,107 @@
+"""The deployment files parse, name settings that exist, and pass the tools that are installed."""
+
+import configparser
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "examples" / "deploy"
+VARIABLE = re.compile(r"\b((?:IDGATE|OID4VP)_[A-Z0-9_]+)\b")
+
+
+def text(name):
+    return (DEPLOY / name).read_text(encoding="utf-8")
+
+
+def code(name):
+    """Without comments."""
+    return "\n".join(line for line in text(name).splitlines() if not line.lstrip().startswith("#"))
+
+
+class DeployTest(unittest.TestCase):
+    def test_every_setting_named_exists(self):
+        source = (ROOT / "idgate-server/src/config/settings.rs").read_text(encoding="utf-8")
+        known = set(VARIABLE.findall(source))
+        known |= {f"{name}_FILE" for name in known}
+        files = [*DEPLOY.iterdir(), ROOT / "docs" / "operate.md"]
+        for file in files:
+            for name in VARIABLE.findall(file.read_text(encoding="utf-8")):
+                with self.subTest(file=file.name, name=name):
+                    self.assertIn(name, known)
+
+    def test_every_file_is_described(self):
+        described = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
+        for file in DEPLOY.iterdir():
+            with self.subTest(file=file.name):
+                self.assertIn(f"| `{file.name}` |", described)
+
+    def test_the_unit_is_one(self):
+        unit = configparser.RawConfigParser(strict=False)
+        unit.optionxform = str
+        unit.read_string(text("idgate.service"))
+        self.assertEqual(unit.sections(), ["Unit", "Service", "Install"])
+        self.assertTrue(unit["Service"]["ExecStart"].endswith(" serve"))
+        self.assertGreater(int(unit["Service"]["TimeoutStopSec"]), 25)
+        self.assertEqual(unit["Service"]["StateDirectoryMode"], "0700")
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+    def test_systemd_takes_the_unit(self):
+        with tempfile.TemporaryDirectory() as folder:
+            unit = pathlib.Path(folder, "idgate.service")
+            # The program and its user are not on this machine.
+            unit.write_text(
+                text("idgate.service")
+                .replace("/usr/local/bin/idgate", "/bin/true")
+                .replace("User=idgate", "")
+                .replace("Group=idgate", ""),
+                encoding="utf-8",
+            )
+            done = subprocess.run(
+                ["systemd-analyze", "verify", unit], stderr=subprocess.PIPE, text=True, timeout=60
+            )
+        about_it = [line for line in done.stderr.splitlines() if "idgate.service" in line]
+        self.assertEqual((done.returncode, about_it), (0, []), done.stderr)
+
+    def test_the_container_runs_as_nobody_in_particular(self):
+        joined = code("Containerfile").replace("\\\n", " ")
+        lines = [line.split(None, 1) for line in joined.splitlines() if line.strip()]
+        words = [line[0] for line in lines]
+        known = {"FROM", "WORKDIR", "COPY", "RUN", "USER", "ENV", "VOLUME", "EXPOSE", "STOPSIGNAL"}
+        self.assertLessEqual(set(words), known | {"ENTRYPOINT", "CMD"})
+        users = [rest for word, rest in lines if word == "USER"]
+        self.assertEqual(users, ["65532:65532"])
+        self.assertLess(words.index("USER"), words.index("ENTRYPOINT"))
+
+    def test_the_proxy_configuration_is_balanced(self):
+        lines = [line.strip() for line in code("nginx.conf").splitlines()]
+        depth = 0
+        for line in filter(None, lines):
+            with self.subTest(line=line):
+                self.assertTrue(line.endswith((";", "{", "}")))
+            depth += line.count("{") - line.count("}")
+            self.assertGreaterEqual(depth, 0)
+        self.assertEqual(depth, 0)
+
+    @unittest.skipUnless(shutil.which("nginx"), "nginx is not installed")
+    def test_nginx_takes_the_configuration(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = re.sub(r"\s*ssl_certificate(_key)? [^;]*;", "", text("nginx.conf"))
+            server = server.replace("443 ssl", "8443").replace("/var/log/nginx", folder)
+            conf = pathlib.Path(folder, "nginx.conf")
+            conf.write_text(
+                f"pid {folder}/pid; error_log {folder}/error;\nevents {{}}\nhttp {{\n{server}\n}}\n",
+                encoding="utf-8",
+            )
+            done = subprocess.run(
+                ["nginx", "-t", "-c", conf, "-p", folder],
+                stderr=subprocess.PIPE, text=True, timeout=60,
+            )
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
