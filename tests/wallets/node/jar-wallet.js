@@ -70,7 +70,8 @@ export async function encryptAnswer(request, presentations, enc) {
       encryption: { nonce: jose.base64url.encode(randomBytes(16)) },
       serverMetadata: {
         authorization_encryption_alg_values_supported: ['ECDH-ES'],
-        authorization_encryption_enc_values_supported: [enc],
+        // The library picks the first of them that is offered, and wants what the older name says.
+        authorization_encryption_enc_values_supported: [...new Set([enc, 'A256GCM'])],
       },
     },
   })

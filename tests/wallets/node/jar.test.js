@@ -35,7 +35,7 @@ test('the library takes the request for one of a did, and its key is the publish
   assert.equal(request.client.prefix, 'decentralized_identifier')
   const { client_id: did, response_mode: mode } = request.authorizationRequestPayload
   assert.equal(mode, 'direct_post.jwt')
-  const { kid } = jose.decodeProtectedHeader(request.jar.jwt ?? (await rawRequest(session)))
+  const { kid } = jose.decodeProtectedHeader(await rawRequest(session))
   const jwks = await (await fetch(`${gateway.url}/.well-known/jwks.json`)).json()
   const document = await resolveDidWeb(did)
   assert.deepEqual(jwks.keys.map((key) => key.kid), document.verificationMethod.map(({ id }) => id))
@@ -48,6 +48,7 @@ for (const enc of ['A128GCM', 'A256GCM', 'A128CBC-HS256']) {
     const request = await fetchRequest(session.qr_code_url)
     const presentation = await wallet.present(credential, { given_name: true }, request)
     const answer = await encryptAnswer(request, [presentation], enc)
+    assert.equal(jose.decodeProtectedHeader(answer).enc, enc)
     const reply = await postEncrypted(request, answer)
     assert.deepEqual(reply, { status: 200, body: { status: 'ok' } })
     const result = await gateway.session(session.session_id)
