@@ -2,10 +2,13 @@
 //! keys (decisions 5, 6, 8 and 18).
 
 mod answers;
+mod captures;
 mod discovery;
+mod logs;
 mod profiles;
 mod request_object;
 mod session_key;
+mod tamper;
 
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::samples;

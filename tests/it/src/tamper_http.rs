@@ -11,17 +11,22 @@ use crate::tamper::{Base, Expected, Gateway, Row, Scenario, rows, run};
 use crate::tenant::{self, Created, Tenant, now_ms};
 
 /// A server with one session at a time, and the trust in force on it.
-struct OverHttp {
+pub(crate) struct OverHttp {
     gateway: tenant::Gateway,
-    tenant: Tenant,
+    pub(crate) tenant: Tenant,
     trust: Trust,
     session: Option<Created>,
-    status: u16,
+    /// Of the last answer.
+    pub(crate) status: u16,
 }
 
 impl OverHttp {
     fn start(trust: Trust) -> Self {
-        let gateway = tenant::Gateway::trusting(Installation::new(), &trust);
+        Self::start_on(Installation::new(), trust)
+    }
+
+    pub(crate) fn start_on(installation: Installation, trust: Trust) -> Self {
+        let gateway = tenant::Gateway::trusting(installation, &trust);
         let tenant = gateway.tenant();
         Self { gateway, tenant, trust, session: None, status: 0 }
     }
@@ -104,7 +109,7 @@ fn mismatches(base: Base, table: &[Row]) -> Vec<String> {
     wrong
 }
 
-fn expected_status(expected: Expected) -> u16 {
+pub(crate) fn expected_status(expected: Expected) -> u16 {
     match expected {
         Expected::Verified | Expected::ErrorNoted => 200,
         Expected::Transport("payload_too_large") => 413,

@@ -5,6 +5,8 @@ use idgate_core::request::SoftwareSigner;
 
 use super::erasure::files_with;
 use super::*;
+use crate::clock::VirtualClock;
+use crate::work::sweeper::Sweeper;
 
 impl Fixture {
     /// A stored CREATED session of the jar profile, and its key.
@@ -103,4 +105,26 @@ async fn no_two_keys_share_a_page() {
     let pages: (i64, i64) =
         claims.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     assert_eq!(pages, (20, 1));
+}
+
+/// As the running gateway does it: the clock alone settles, the sweeper stores and erases.
+#[tokio::test]
+async fn an_expired_sessions_key_is_swept_out_of_every_file() {
+    let mut fixture = Fixture::new();
+    let (session, key) = fixture.jar_session().await;
+    let sealed = fixture.keys().remove(0);
+    let store: Arc<dyn Store> = Arc::new(fixture.store.take().unwrap());
+    let clock = VirtualClock::at(session.expires_at().minus(1));
+    let sweeper = Sweeper::new(store.clone(), Arc::new(clock.clone()));
+    assert_eq!(sweeper.expire().await.unwrap(), 0);
+    clock.advance(1);
+    assert_eq!(sweeper.expire().await.unwrap(), 1);
+    sweeper.purge().await.unwrap();
+    // What is queued next is answered after the erasure.
+    store.probe().await.unwrap();
+    for needle in [&sealed[..32], &key[6..30]] {
+        assert!(files_with(fixture.path(), needle).is_empty());
+    }
+    let stored = store.session(session.id()).unwrap().unwrap();
+    assert_eq!(stored.status_at(session.expires_at()), Status::Expired);
 }

@@ -2,7 +2,6 @@
 //! file soon after the session settled.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use idgate_testkit::wallet::JarAnswer;
 
@@ -49,18 +48,6 @@ fn a_sessions_key_leaves_every_file_when_the_session_settles() {
     }
     assert!(!files_with(&desk, &pieces[3]).is_empty());
     assert_eq!(desk.status(open), "CREATED");
-}
-
-#[test]
-fn a_sessions_key_leaves_every_file_when_the_session_expires() {
-    let mut desk = Desk::jar();
-    let mut request = super::name_request();
-    request["ttl_ms"] = 60_000.into();
-    let created = desk.tenant.create(&request);
-    let pieces = disk::pieces(&sealed_key(&desk, &created).unwrap());
-    std::thread::sleep(Duration::from_secs(60));
-    eventually("the key leaves every file", || files_with(&desk, &pieces).is_empty());
-    assert_eq!(desk.status(&created), "EXPIRED");
 }
 
 #[test]

@@ -1,0 +1,57 @@
+//! The tamper table of the jar profile over HTTP: status, `error` and the session that each row
+//! leaves.
+
+use std::thread;
+
+use idgate_testkit::jwe::Enc;
+use serde_json::Value;
+
+use super::did_document;
+use crate::http::Request;
+use crate::jar_tamper::{JarGateway, JarScenario, rows, run};
+use crate::server::Installation;
+use crate::tamper::Base;
+use crate::tamper_http::{OverHttp, expected_status};
+use crate::tenant::now_ms;
+
+impl JarGateway for OverHttp {
+    fn fetch(&mut self, request_uri: &str, _now_ms: u64) -> String {
+        let (_, rest) = request_uri.split_once("://").unwrap();
+        let path = &rest[rest.find('/').unwrap()..];
+        let answer = self.tenant.http.send(&Request::get(path)).expect_status(200);
+        String::from_utf8(answer.body).unwrap()
+    }
+
+    fn did_document(&mut self) -> Value {
+        did_document(&mut self.tenant.http)
+    }
+}
+
+#[test]
+fn every_row_gives_its_status_code_and_session_over_http() {
+    let wrong: Vec<String> = thread::scope(|scope| {
+        let lanes = Enc::ALL.map(|enc| scope.spawn(move || mismatches(enc)));
+        lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn mismatches(enc: Enc) -> Vec<String> {
+    let good = || JarScenario::good(Base::Flat, enc, now_ms());
+    let installation = Installation::new().with("OID4VP_REQUEST_MODE", "jar");
+    let mut over_http = OverHttp::start_on(installation, good().made.trust);
+    let mut wrong = Vec::new();
+    for row in rows() {
+        let mut scenario = good();
+        (row.change)(&mut scenario);
+        let outcome = run(&mut over_http, &scenario);
+        if let Some(mismatch) = outcome.mismatch(row.expected) {
+            wrong.push(format!("{enc:?}, {}: {mismatch}", row.title));
+        }
+        let (status, got) = (expected_status(row.expected), over_http.status);
+        if got != status {
+            wrong.push(format!("{enc:?}, {}: expected HTTP {status}, got {got}", row.title));
+        }
+    }
+    wrong
+}
