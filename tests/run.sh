@@ -243,6 +243,8 @@ if [ "$long" = yes ]; then
     else
         skip "minimum Rust version, $minimum_rust" 'rustup is not installed'
     fi
+    step 'a million peers' env IDGATE_LONG=1 cargo test --release -p idgate-it --locked \
+        rate_limits:: || true
     step 'advisories' advisories || true
     if cargo +nightly --version >/dev/null 2>&1; then
         step 'fuzzing' fuzzing || true

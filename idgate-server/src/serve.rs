@@ -111,7 +111,9 @@ pub async fn start_with_limits(
         .with_webhooks(WebhookRules { allow_http, egress: Some(to_webhooks) });
     let app = Arc::new(app);
     app.verifier().map_err(explain)?;
-    let gateway = Gateway::new(app, limits, config.trusted_proxies.clone()).with_tls(tls.clone());
+    let gateway = Gateway::new(app, limits, config.trusted_proxies.clone())
+        .with_rate_limits(config.rate_limits)
+        .with_tls(tls.clone());
     let gateway = Arc::new(gateway);
     let (stop, stopped) = watch::channel(false);
     let task = tokio::spawn(run_parts(gateway, listener, sweeper, checkpoints, delivery, stopped));

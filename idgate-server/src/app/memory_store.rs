@@ -90,11 +90,20 @@ impl MemoryStore {
 
     /// A new key of a live client with these scopes, as an `Authorization` header line.
     pub(crate) fn bearer(&self, scopes: Option<&[&str]>) -> String {
-        let key = ApiKey::generate(true, &mut OsEntropy).unwrap();
+        self.bearer_of("cli_test", true, scopes)
+    }
+
+    /// The same of a test client.
+    pub(crate) fn test_bearer(&self) -> String {
+        self.bearer_of("cli_sandbox", false, None)
+    }
+
+    fn bearer_of(&self, client: &str, livemode: bool, scopes: Option<&[&str]>) -> String {
+        let key = ApiKey::generate(livemode, &mut OsEntropy).unwrap();
         let caller = Caller {
-            client_id: TenantId::new("cli_test"),
+            client_id: TenantId::new(client),
             key_id: "key_test".into(),
-            livemode: true,
+            livemode,
             scopes: scopes.map(|list| list.iter().map(|s| (*s).to_owned()).collect()),
         };
         self.inner.lock().unwrap().callers.insert(key.digest(), caller);

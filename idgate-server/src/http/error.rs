@@ -8,21 +8,22 @@ use idgate_core::ErrorCode;
 
 use super::json::{self, Body};
 use crate::app::AppError;
+use crate::rate_limit::{Excess, Policy};
 
 /// A request that ends in `{"error","message"}`.
 #[derive(Debug)]
 pub(crate) struct HttpError {
     code: ErrorCode,
     message: Cow<'static, str>,
-    /// Name, in lower case, and value.
-    header: Option<(&'static str, &'static str)>,
+    /// Names, in lower case, and values.
+    headers: Vec<(&'static str, Cow<'static, str>)>,
     closes: bool,
     cause: Option<String>,
 }
 
 impl HttpError {
     pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), header: None, closes: false, cause: None }
+        Self { code, message: message.into(), headers: Vec::new(), closes: false, cause: None }
     }
 
     pub(crate) fn invalid_request(message: &'static str) -> Self {
@@ -75,6 +76,18 @@ impl HttpError {
         Self::new(ErrorCode::InsufficientScope, message)
     }
 
+    /// Says when to come back: in whole seconds, rounded up, and in the fields of
+    /// draft-ietf-httpapi-ratelimit-headers.
+    pub(crate) fn rate_limited(excess: Excess) -> Self {
+        let Policy { name, burst, window_secs, .. } = excess.policy;
+        let wait = excess.wait_ms.div_ceil(1000).max(1);
+        let message = "too many requests; try again after the time in Retry-After";
+        Self::new(ErrorCode::RateLimited, message)
+            .with("retry-after", wait.to_string())
+            .with("ratelimit", format!("\"{name}\";r=0;t={wait}"))
+            .with("ratelimit-policy", format!("\"{name}\";q={burst};w={window_secs}"))
+    }
+
     pub(crate) fn temporarily_unavailable() -> Self {
         let message = "the gateway is busy; try again after the time in Retry-After";
         Self::new(ErrorCode::TemporarilyUnavailable, message).with("retry-after", "1")
@@ -110,9 +123,10 @@ impl HttpError {
             .text("message", &self.message)
             .finish();
         let mut response = json::answer(status, body);
-        if let Some((name, value)) = self.header {
-            let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
-            response.headers_mut().insert(name, value);
+        for (name, value) in self.headers {
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                response.headers_mut().insert(HeaderName::from_static(name), value);
+            }
         }
         if self.closes {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -120,9 +134,15 @@ impl HttpError {
         response
     }
 
-    fn with(mut self, name: &'static str, value: &'static str) -> Self {
-        self.header = Some((name, value));
+    fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+        self.headers.push((name, value.into()));
         self
+    }
+}
+
+impl From<Excess> for HttpError {
+    fn from(excess: Excess) -> Self {
+        Self::rate_limited(excess)
     }
 }
 

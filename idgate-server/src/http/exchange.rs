@@ -13,12 +13,13 @@ use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Request, Response, StatusCode};
 use idgate_core::ErrorCode;
-use idgate_core::ids::random_id;
+use idgate_core::ids::{SessionId, random_id};
 
 use super::auth::{self, AdminAuthorized, Authorized, Scope};
 use super::body::{self, BodyError, Bounds, Received};
 use super::error::HttpError;
 use super::json::Body;
+use super::rates::{TenantRate, WalletRate};
 use super::ws::Upgrade;
 use super::{Gateway, head, peer, router};
 use crate::api_key::ApiKey;
@@ -46,6 +47,8 @@ pub(crate) struct Call<'a> {
 #[derive(Default)]
 pub(crate) struct Trace {
     pub(crate) route: Option<&'static str>,
+    /// Whether the interface has a 429 here.
+    pub(crate) lists_429: bool,
     caller: Option<Arc<Caller>>,
     body_read: bool,
     upgrade: Option<Upgrade>,
@@ -64,7 +67,8 @@ impl<'a> Call<'a> {
         &mut self,
         key: Option<&ApiKey>,
     ) -> Result<Authorized<S>, HttpError> {
-        let caller = auth::authenticate(&self.gateway.app, key)?;
+        let caller = auth::authenticate(&self.gateway.app, key)
+            .map_err(|error| self.refuse_authentication(error))?;
         self.trace.caller = Some(caller.clone());
         Authorized::require(caller)
     }
@@ -73,6 +77,30 @@ impl<'a> Call<'a> {
     #[expect(dead_code)] // until there is an admin endpoint
     pub(crate) fn authorize_admin(&self) -> Result<AdminAuthorized, HttpError> {
         AdminAuthorized::require(&self.gateway.app, &self.head.headers)
+            .map_err(|error| self.refuse_authentication(error))
+    }
+
+    /// Charges a request of a tenant.
+    pub(crate) fn limit_tenant(&self, rate: &TenantRate, caller: &Caller) -> Result<(), HttpError> {
+        Ok(self.gateway.rates.charge_tenant(rate, caller, self.gateway.app.now())?)
+    }
+
+    /// Charges a request of a wallet.
+    pub(crate) fn limit_wallet(&self, rate: &WalletRate, id: &SessionId) -> Result<(), HttpError> {
+        Ok(self.gateway.rates.charge_wallet(rate, id, self.peer, self.gateway.app.now())?)
+    }
+
+    /// What a failed authentication is answered: beyond its peer's limit a 429, or the 401 and the
+    /// end of the connection where a 429 is not in the interface.
+    pub(crate) fn refuse_authentication(&self, error: HttpError) -> HttpError {
+        if !matches!(error.code(), ErrorCode::InvalidApiKey | ErrorCode::InvalidAdminToken) {
+            return error;
+        }
+        match self.gateway.rates.charge_failure(self.peer, self.gateway.app.now()) {
+            Ok(()) => error,
+            Err(excess) if self.trace.lists_429 => excess.into(),
+            Err(_) => error.closing(),
+        }
     }
 
     pub(crate) fn has_body(&self) -> bool {

@@ -14,6 +14,7 @@ pub mod listener;
 mod paging;
 mod peer;
 mod query;
+mod rates;
 mod router;
 mod routes;
 mod tls;
@@ -24,6 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use self::large::Large;
+use self::rates::Rates;
 use self::router::Router;
 pub use self::router::routes;
 pub use self::tls::{Tls, certificates};
@@ -88,6 +90,7 @@ pub struct Gateway {
     draining: AtomicBool,
     large: Large,
     tls: Option<Arc<Tls>>,
+    rates: Rates,
 }
 
 impl Gateway {
@@ -103,7 +106,15 @@ impl Gateway {
             draining: AtomicBool::new(false),
             large,
             tls: None,
+            rates: Rates::new(true),
         }
+    }
+
+    /// Limits rates, or does not; without this it does.
+    #[must_use]
+    pub fn with_rate_limits(mut self, on: bool) -> Self {
+        self.rates = Rates::new(on);
+        self
     }
 
     /// Speaks TLS; `None`: plain HTTP.

@@ -83,6 +83,11 @@ impl Route {
         }
     }
 
+    /// Whether the interface has a 429 for it (specification 4).
+    const fn lists_429(self) -> bool {
+        matches!(self, Self::Sessions | Self::Session | Self::WalletResponse)
+    }
+
     const fn allow(self) -> &'static str {
         match self {
             Self::Sessions | Self::WalletResponse | Self::ApiKeyRotate | Self::WebhookRetry => {
@@ -137,6 +142,7 @@ pub(crate) async fn dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError
     let (route, parameter) = found.ok_or_else(HttpError::no_such_path)?;
     let id = SessionId::new(parameter);
     call.trace.route = Some(route.template());
+    call.trace.lists_429 = route.lists_429();
     match (route, &head.method) {
         (Route::Sessions, &Method::POST) => sessions::create(call).await,
         (Route::Session, &Method::GET | &Method::HEAD) => sessions::read(call, &id),

@@ -12,11 +12,12 @@ use crate::http::error::HttpError;
 use crate::http::exchange::Call;
 use crate::http::json::{self, Body, Object};
 use crate::http::json_body;
-use crate::http::query;
+use crate::http::{query, rates};
 
 /// `POST /v1/sessions`
 pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let authorized = call.authorize::<SessionCreate>()?;
+    call.limit_tenant(&rates::CREATE, authorized.caller())?;
     let app = &call.gateway.app;
     let received = json_body::read(call).await?;
     let created = app.create_session(authorized.caller(), &received.bytes).await?;
@@ -26,6 +27,7 @@ pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpErr
 /// `GET /v1/sessions/{sessionId}`
 pub(crate) fn read(mut call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
     let authorized = call.authorize::<SessionRead>()?;
+    call.limit_tenant(&rates::READ, authorized.caller())?;
     let view = call.gateway.app.read_session(authorized.caller(), id)?;
     Ok(json::answer(StatusCode::OK, status_json(&view)))
 }
@@ -36,6 +38,7 @@ pub(crate) async fn delete(
     id: &SessionId,
 ) -> Result<Response<Body>, HttpError> {
     let authorized = call.authorize::<SessionCreate>()?;
+    call.limit_tenant(&rates::DELETE, authorized.caller())?;
     call.gateway.app.delete_session(authorized.caller(), id).await?;
     Ok(json::no_content())
 }

@@ -12,9 +12,11 @@ use crate::http::body::{self, BodyError, Received};
 use crate::http::error::HttpError;
 use crate::http::exchange::Call;
 use crate::http::json::{self, Body, Object};
+use crate::http::rates;
 
 /// `POST /v1/oid4vp/response/{sessionId}`
 pub(crate) async fn respond(call: Call<'_>, id: SessionId) -> Result<Response<Body>, HttpError> {
+    call.limit_wallet(&rates::RESPONSE, &id)?;
     let app = call.gateway.app.clone();
     let content_type = body::content_type(&call.head.headers).map(str::to_owned);
     let received = call.read_body(MAX_RESPONSE_BYTES).await.map_err(refuse_body)?;

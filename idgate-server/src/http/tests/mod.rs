@@ -4,6 +4,7 @@ mod auth;
 mod bodies;
 mod connections;
 mod logs;
+mod rates;
 mod routing;
 mod sessions;
 mod status;

@@ -1,0 +1,204 @@
+//! Rate limits by the generic cell rate algorithm: one number per limited party says everything
+//! about it, a burst is exact to one request, and there is no window at whose edge two bursts meet.
+//!
+//! Memory is bounded whoever comes: parties are remembered in two generations, and what was not
+//! seen while a whole generation of others came is forgotten. Parties are told apart by 64 bits of a
+//! hash under a key that only this process knows.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, Hash, RandomState};
+use std::sync::{Mutex, PoisonError};
+
+use idgate_core::time::UnixMillis;
+
+/// Parties of one generation: as many as a table of 2^20 places of 17 bytes takes. Two generations
+/// stay below 40 MiB.
+const GENERATION: usize = 917_504;
+
+/// `burst` requests at once, and as many again in each `window_secs`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Policy {
+    /// Its name in headers; limits of different names do not know each other.
+    pub(crate) name: &'static str,
+    pub(crate) burst: u64,
+    /// The time in which a whole burst grows back; `burst` divides it in milliseconds.
+    pub(crate) window_secs: u64,
+}
+
+/// A request too many.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Excess {
+    pub(crate) policy: Policy,
+    /// After so many milliseconds, and not before, one request fits again.
+    pub(crate) wait_ms: u64,
+}
+
+/// What limited parties have used.
+pub(crate) struct RateLimiter {
+    hasher: RandomState,
+    used: Mutex<Used>,
+    generation: usize,
+}
+
+/// When each party will have all of its burst again, in milliseconds.
+#[derive(Default)]
+struct Used {
+    young: HashMap<u64, u64>,
+    old: HashMap<u64, u64>,
+}
+
+impl RateLimiter {
+    pub(crate) fn new() -> Self {
+        Self::remembering(GENERATION)
+    }
+
+    /// With so many parties in a generation.
+    fn remembering(generation: usize) -> Self {
+        Self { hasher: RandomState::new(), used: Mutex::default(), generation }
+    }
+
+    /// Charges one request at `now` to each party under its policy, or to none of them.
+    pub(crate) fn charge<P: Hash>(
+        &self,
+        charges: &[(Policy, P)],
+        now: UnixMillis,
+    ) -> Result<(), Excess> {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = Vec::with_capacity(charges.len());
+        for (policy, party) in charges {
+            let party = self.hasher.hash_one((policy.name, party));
+            next.push((party, policy.next(used.get(party), now.0)?));
+        }
+        for (party, full_at) in next {
+            used.put(party, full_at, self.generation);
+        }
+        Ok(())
+    }
+}
+
+impl Policy {
+    /// When a party is full again after one more request at `now`.
+    fn next(self, full_at: Option<u64>, now: u64) -> Result<u64, Excess> {
+        let window = self.window_secs.saturating_mul(1000);
+        let latest = now.saturating_add(window);
+        // Beyond the latest: the clock was set back, and what was counted before it means nothing.
+        let full_at = full_at.filter(|at| *at <= latest).unwrap_or(0).max(now);
+        let next = full_at.saturating_add(window.checked_div(self.burst).unwrap_or(window));
+        match next.saturating_sub(latest) {
+            0 => Ok(next),
+            wait_ms => Err(Excess { policy: self, wait_ms }),
+        }
+    }
+}
+
+impl Used {
+    fn get(&self, party: u64) -> Option<u64> {
+        self.young.get(&party).or_else(|| self.old.get(&party)).copied()
+    }
+
+    fn put(&mut self, party: u64, full_at: u64, generation: usize) {
+        if self.young.len() >= generation && !self.young.contains_key(&party) {
+            std::mem::swap(&mut self.young, &mut self.old);
+            self.young.clear();
+        }
+        self.young.insert(party, full_at);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
+    const CREATE: Policy = Policy { name: "create", burst: 100, window_secs: 4 };
+    const ANSWER: Policy = Policy { name: "answer", burst: 6, window_secs: 60 };
+
+    fn one(limiter: &RateLimiter, policy: Policy, party: u32, now: UnixMillis) -> bool {
+        limiter.charge(&[(policy, party)], now).is_ok()
+    }
+
+    /// How many requests at `now` pass.
+    fn burst(limiter: &RateLimiter, policy: Policy, party: u32, now: UnixMillis) -> usize {
+        (0..1000).take_while(|_| one(limiter, policy, party, now)).count()
+    }
+
+    #[test]
+    fn a_burst_is_exact_and_grows_back_one_by_one() {
+        let limiter = RateLimiter::new();
+        assert_eq!(burst(&limiter, CREATE, 1, NOW), 100);
+        assert_eq!(burst(&limiter, CREATE, 1, NOW.plus(39)), 0);
+        assert_eq!(burst(&limiter, CREATE, 1, NOW.plus(40)), 1);
+        assert_eq!(burst(&limiter, CREATE, 1, NOW.plus(440)), 10);
+        assert_eq!(burst(&limiter, CREATE, 1, NOW.plus(60_000)), 100);
+    }
+
+    #[test]
+    fn the_sustained_rate_is_the_policys() {
+        let limiter = RateLimiter::new();
+        let passed = (0..10_000).filter(|ms| one(&limiter, CREATE, 1, NOW.plus(*ms))).count();
+        // 100 at once, and 25 per second for what is left of ten seconds.
+        assert_eq!(passed, 100 + 249);
+    }
+
+    #[test]
+    fn the_wait_is_exact() {
+        let limiter = RateLimiter::new();
+        assert_eq!(burst(&limiter, ANSWER, 1, NOW.plus(3)), 6);
+        let excess = limiter.charge(&[(ANSWER, 1)], NOW.plus(5)).unwrap_err();
+        assert_eq!(excess, Excess { policy: ANSWER, wait_ms: 9_998 });
+        assert!(!one(&limiter, ANSWER, 1, NOW.plus(5 + 9_997)));
+        assert!(one(&limiter, ANSWER, 1, NOW.plus(5 + 9_998)));
+    }
+
+    #[test]
+    fn parties_and_policies_do_not_know_each_other() {
+        let limiter = RateLimiter::new();
+        assert_eq!(burst(&limiter, ANSWER, 1, NOW), 6);
+        assert_eq!(burst(&limiter, ANSWER, 2, NOW), 6);
+        assert_eq!(burst(&limiter, CREATE, 1, NOW), 100);
+    }
+
+    #[test]
+    fn a_request_that_one_limit_refuses_costs_nothing_under_the_other() {
+        let limiter = RateLimiter::new();
+        assert_eq!(burst(&limiter, ANSWER, 1, NOW), 6);
+        for _ in 0..50 {
+            let excess = limiter.charge(&[(CREATE, 9), (ANSWER, 1)], NOW).unwrap_err();
+            assert_eq!(excess.policy, ANSWER);
+        }
+        assert_eq!(burst(&limiter, CREATE, 9, NOW), 100);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_locks_nobody_out() {
+        let limiter = RateLimiter::new();
+        assert_eq!(burst(&limiter, ANSWER, 1, NOW), 6);
+        assert_eq!(burst(&limiter, ANSWER, 1, NOW.minus(3_600_000)), 6);
+    }
+
+    #[test]
+    fn a_million_parties_are_told_apart() {
+        let limiter = RateLimiter::new();
+        for party in 0..1_000_000 {
+            assert!(one(&limiter, ANSWER, party, NOW));
+        }
+        // The first as well as the last still have exactly what is left of their burst.
+        for party in [0, 1, 499_999, 917_504, 999_999] {
+            assert_eq!(burst(&limiter, ANSWER, party, NOW), 5, "{party}");
+        }
+    }
+
+    #[test]
+    fn no_more_than_two_generations_are_remembered() {
+        let limiter = RateLimiter::remembering(100);
+        for party in 0..10_000 {
+            assert!(one(&limiter, ANSWER, party, NOW));
+        }
+        let used = limiter.used.lock().unwrap();
+        assert!(used.young.len() <= 100 && used.old.len() <= 100);
+        drop(used);
+        assert_eq!(burst(&limiter, ANSWER, 9_950, NOW), 5);
+        assert_eq!(burst(&limiter, ANSWER, 0, NOW), 6, "forgotten");
+    }
+}
