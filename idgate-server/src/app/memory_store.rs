@@ -1,6 +1,7 @@
 //! A store in memory that can also be out of sorts.
 
 mod audit;
+mod idempotency;
 mod webhooks;
 
 use std::collections::HashMap;
@@ -18,8 +19,8 @@ use crate::api_key::ApiKey;
 use crate::entropy::OsEntropy;
 use crate::gateway_key::{GatewayKey, GatewayKeys};
 use crate::store::{
-    AdminTokenStore, ApiKeyRecord, ApiKeyStore, Caller, Changes, Committed, EventPage, EventStore,
-    GatewayKeyStore, KeyValue, NewApiKey, StatusEvent, Store, StoreError, Watch, Write,
+    AdminTokenStore, Answered, ApiKeyRecord, ApiKeyStore, Caller, Changes, Committed, EventPage,
+    EventStore, GatewayKeyStore, KeyValue, NewApiKey, StatusEvent, Store, StoreError, Watch, Write,
 };
 
 /// The base point of P-256: a key on the curve.
@@ -59,6 +60,7 @@ struct Inner {
     mood: Mood,
     callers: HashMap<[u8; 32], Caller>,
     admins: HashMap<[u8; 32], String>,
+    answers: HashMap<[u8; 32], Answered>,
     sessions: HashMap<String, Session>,
     events: HashMap<String, Vec<StatusEvent>>,
 }

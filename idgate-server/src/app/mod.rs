@@ -2,6 +2,7 @@
 
 mod api_keys;
 mod audit;
+mod idempotency;
 mod identity;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]

@@ -3,7 +3,7 @@
 use idgate_core::PresentationRequest;
 use idgate_core::ids::SessionId;
 use idgate_core::request::{Invitation, Scheme};
-use idgate_core::session::{Session, Status};
+use idgate_core::session::{Session, Status, Transition};
 use idgate_core::time::UnixMillis;
 
 use super::{App, AppError};
@@ -40,16 +40,20 @@ impl App {
         caller: &Caller,
         body: &[u8],
     ) -> Result<CreatedSession, AppError> {
+        let transition = self.new_session(caller, body)?;
+        let created = CreatedSession::of(&transition.session);
+        self.store.create_session(transition).await?;
+        Ok(created)
+    }
+
+    /// A new session from a creation body, not yet stored.
+    pub(super) fn new_session(&self, caller: &Caller, body: &[u8]) -> Result<Transition, AppError> {
         let verifier = self.verifier()?;
         let request = PresentationRequest::parse(body, verifier.trust(), caller.livemode)
             .map_err(AppError::Request)?;
         let tenant = caller.client_id.clone();
         let now = self.now();
-        let transition =
-            verifier.create_session(request, tenant, caller.livemode, &mut OsEntropy, now)?;
-        let created = CreatedSession::of(&transition.session);
-        self.store.create_session(transition).await?;
-        Ok(created)
+        Ok(verifier.create_session(request, tenant, caller.livemode, &mut OsEntropy, now)?)
     }
 
     /// Reads a session of the caller.
@@ -107,7 +111,7 @@ impl App {
 }
 
 impl CreatedSession {
-    fn of(session: &Session) -> Self {
+    pub(super) fn of(session: &Session) -> Self {
         let invitation = session.invitation();
         let link = |scheme| match scheme {
             Scheme::OpenId4Vp => invitation.qr_code_url.clone(),

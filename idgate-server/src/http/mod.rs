@@ -6,6 +6,7 @@ mod body;
 mod error;
 mod exchange;
 mod head;
+mod idempotency_key;
 mod json;
 mod json_body;
 mod large;

@@ -28,7 +28,6 @@ pub(crate) const READ: TenantRate =
     TenantRate { live: policy("read", 200, 2), test: policy("read", 50, 2) };
 pub(crate) const DELETE: TenantRate =
     TenantRate { live: policy("delete", 100, 4), test: policy("delete", 100, 4) };
-#[expect(dead_code)] // until there are request objects
 pub(crate) const REQUEST_OBJECT: WalletRate =
     WalletRate { session: policy("request-session", 10, 60), peer: policy("request-peer", 100, 5) };
 pub(crate) const RESPONSE: WalletRate = WalletRate {

@@ -85,7 +85,7 @@ impl Route {
 
     /// Whether the interface has a 429 for it (specification 4).
     const fn lists_429(self) -> bool {
-        matches!(self, Self::Sessions | Self::Session | Self::WalletResponse)
+        matches!(self, Self::Sessions | Self::Session | Self::RequestObject | Self::WalletResponse)
     }
 
     const fn allow(self) -> &'static str {

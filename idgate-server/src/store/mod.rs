@@ -11,6 +11,7 @@ mod directory;
 mod events;
 mod examine;
 mod gateway_keys;
+mod idempotency;
 mod keys;
 mod operator;
 mod outbox;
@@ -45,6 +46,7 @@ pub use self::directory::exposed;
 pub use self::events::{Changes, EventPage, EventStore, StatusEvent, Watch};
 pub use self::examine::{Examination, Finding, Health, examine};
 pub use self::gateway_keys::{GatewayKeyRecord, GatewayKeyStore};
+pub use self::idempotency::{Answered, IdempotencyStore, Once};
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::operator::OperatorStore;
 pub use self::outbox::{
@@ -138,6 +140,7 @@ pub trait Store:
     + EndpointStore
     + EventStore
     + GatewayKeyStore
+    + IdempotencyStore
     + OutboxStore
     + Send
     + Sync

@@ -108,7 +108,7 @@ impl SqliteStore {
     }
 
     /// Seals outside the writing thread, then writes.
-    fn write_session<T: Send + 'static>(
+    pub(super) fn write_session<T: Send + 'static>(
         &self,
         transition: Transition,
         processing_us: Option<u64>,

@@ -3,6 +3,7 @@
 mod audit;
 mod erasure;
 mod gateway_keys;
+mod idempotency;
 mod session_keys;
 
 use std::path::Path;

@@ -43,7 +43,7 @@ impl Sweeper {
     pub async fn run(self, stop: watch::Receiver<bool>) {
         let mut duties = JoinSet::new();
         // One task each: a slow or broken one does not hold up the others.
-        for duty in [Duty::Expire, Duty::Purge, Duty::Remove] {
+        for duty in [Duty::Expire, Duty::Purge, Duty::Remove, Duty::Forget] {
             duties.spawn(self.clone().repeat(duty, stop.clone()));
         }
         while duties.join_next().await.is_some() {}
@@ -87,6 +87,14 @@ impl Sweeper {
         self.store.remove_settled(before, BATCH).await
     }
 
+    /// Removes answers under idempotency keys that are too old, and says how many.
+    ///
+    /// # Errors
+    /// The store failed; they are still there.
+    pub async fn forget(&self) -> Result<usize, StoreError> {
+        self.store.forget_answers(self.clock.now(), BATCH).await
+    }
+
     async fn repeat(self, duty: Duty, mut stop: watch::Receiver<bool>) {
         let mut ticks = tokio::time::interval(duty.tick());
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -99,6 +107,7 @@ impl Sweeper {
                 Duty::Expire => self.expire().await,
                 Duty::Purge => self.purge().await,
                 Duty::Remove => self.remove().await,
+                Duty::Forget => self.forget().await,
             };
             if duty.is_batched() && matches!(outcome, Ok(count) if count >= BATCH) {
                 // There is more. Requests had their turn while this batch committed.
@@ -114,6 +123,7 @@ enum Duty {
     Expire,
     Purge,
     Remove,
+    Forget,
 }
 
 impl Duty {
@@ -121,13 +131,13 @@ impl Duty {
         match self {
             Self::Expire => EXPIRY_TICK,
             Self::Purge => PURGE_TICK,
-            Self::Remove => REMOVAL_TICK,
+            Self::Remove | Self::Forget => REMOVAL_TICK,
         }
     }
 
     /// Whether one tick may leave something for the next. Results are erased all at once.
     const fn is_batched(self) -> bool {
-        matches!(self, Self::Expire | Self::Remove)
+        matches!(self, Self::Expire | Self::Remove | Self::Forget)
     }
 }
 

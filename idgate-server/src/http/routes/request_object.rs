@@ -12,12 +12,14 @@ use crate::http::body::{self, BodyError};
 use crate::http::error::HttpError;
 use crate::http::exchange::Call;
 use crate::http::json::Body;
+use crate::http::rates;
 
 /// `wallet_metadata` names every format and algorithm of a wallet and fits many times.
 const MAX_FORM_BYTES: usize = 64 * 1024;
 
 /// `GET` and `HEAD /v1/oid4vp/request/{sessionId}`; HEAD changes nothing.
 pub(crate) async fn get(call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
+    call.limit_wallet(&rates::REQUEST_OBJECT, id)?;
     let app = &call.gateway.app;
     let jwt = if call.head.method == Method::HEAD {
         app.peek_request(id)?
@@ -29,6 +31,7 @@ pub(crate) async fn get(call: Call<'_>, id: &SessionId) -> Result<Response<Body>
 
 /// `POST /v1/oid4vp/request/{sessionId}`: the same, with the wallet's nonce in it.
 pub(crate) async fn post(call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
+    call.limit_wallet(&rates::REQUEST_OBJECT, id)?;
     let app = &call.gateway.app;
     if !body::has_content_type(&call.head.headers, "application/x-www-form-urlencoded") {
         let message = "Content-Type must be application/x-www-form-urlencoded";

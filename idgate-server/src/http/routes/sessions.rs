@@ -11,7 +11,7 @@ use crate::http::auth::{SessionCreate, SessionRead};
 use crate::http::error::HttpError;
 use crate::http::exchange::Call;
 use crate::http::json::{self, Body, Object};
-use crate::http::json_body;
+use crate::http::{idempotency_key, json_body};
 use crate::http::{query, rates};
 
 /// `POST /v1/sessions`
@@ -19,9 +19,14 @@ pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpErr
     let authorized = call.authorize::<SessionCreate>()?;
     call.limit_tenant(&rates::CREATE, authorized.caller())?;
     let app = &call.gateway.app;
-    let received = json_body::read(call).await?;
-    let created = app.create_session(authorized.caller(), &received.bytes).await?;
-    Ok(json::answer(StatusCode::CREATED, created_json(&created)))
+    let key = idempotency_key::read(&call.head.headers)?;
+    let (caller, received) = (authorized.caller(), json_body::read(call).await?);
+    let body = &received.bytes;
+    let answer = match key {
+        Some(key) => app.create_session_once(caller, key, body, created_json).await?,
+        None => created_json(&app.create_session(caller, body).await?),
+    };
+    Ok(json::answer(StatusCode::CREATED, answer))
 }
 
 /// `GET /v1/sessions/{sessionId}`

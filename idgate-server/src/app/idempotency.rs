@@ -1,0 +1,49 @@
+//! `POST /v1/sessions` under an `Idempotency-Key` (decisions 4): whoever does not know whether a
+//! request arrived sends it again, and has one session.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use idgate_core::error::{ErrorCode, RequestError};
+use zeroize::Zeroizing;
+
+use super::{App, AppError, CreatedSession};
+use crate::store::{Answered, Caller, Once};
+
+impl App {
+    /// Makes a session from a creation body and gives the answer that `render` makes of it; under a
+    /// key that was used before, the answer of then.
+    ///
+    /// # Errors
+    /// As [`App::create_session`], and when the key was used for another body.
+    pub async fn create_session_once(
+        &self,
+        caller: &Caller,
+        key: &str,
+        body: &[u8],
+        render: impl FnOnce(&CreatedSession) -> Zeroizing<Vec<u8>>,
+    ) -> Result<Zeroizing<Vec<u8>>, AppError> {
+        let (key, body_digest) = (sha256(key.as_bytes()), sha256(body));
+        if let Some(earlier) = self.store.answered(caller, &key, self.now())? {
+            return replay(earlier, &body_digest);
+        }
+        let transition = self.new_session(caller, body)?;
+        let answer = render(&CreatedSession::of(&transition.session));
+        let once = Once { key, body: body_digest, answer: answer.clone() };
+        match self.store.create_session_once(transition, once).await? {
+            None => Ok(answer),
+            // Another request under the key came first.
+            Some(earlier) => replay(earlier, &body_digest),
+        }
+    }
+}
+
+fn replay(earlier: Answered, body: &[u8; 32]) -> Result<Zeroizing<Vec<u8>>, AppError> {
+    if earlier.body == *body {
+        return Ok(earlier.answer);
+    }
+    let rule = "was used for another body; send a new key with a new request";
+    Err(AppError::Request(RequestError::new(ErrorCode::InvalidRequest, "Idempotency-Key", rule)))
+}
+
+fn sha256(bytes: &[u8]) -> [u8; 32] {
+    digest(&SHA256, bytes).as_ref().try_into().unwrap_or_default()
+}

@@ -1,0 +1,147 @@
+//! What was answered under an `Idempotency-Key`: with the session, and gone with it; 24 hours at
+//! most. Only digests of key and body are kept, and the answer sealed.
+
+use idgate_core::session::Transition;
+use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension as _};
+use zeroize::Zeroizing;
+
+use super::sqlite::SqliteStore;
+use super::{Caller, StoreError, Write, millis};
+use crate::seal::Sealer;
+
+/// How long a key is remembered (decisions 4).
+const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
+
+const TABLE: &str = "idempotent_answers";
+
+/// What a running gateway keeps about idempotent requests.
+pub trait IdempotencyStore {
+    /// What was answered to this client under the key with this digest.
+    fn answered(
+        &self,
+        caller: &Caller,
+        key: &[u8; 32],
+        now: UnixMillis,
+    ) -> Result<Option<Answered>, StoreError>;
+
+    /// Inserts a new session, as [`super::Store::create_session`] does, with its answer. When the
+    /// key was used before, however recently, nothing is stored and the earlier answer comes back.
+    fn create_session_once(
+        &self,
+        transition: Transition,
+        once: Once,
+    ) -> Write<'_, Option<Answered>>;
+
+    /// Removes answers that are too old, at most `limit`, and says how many.
+    fn forget_answers(&self, now: UnixMillis, limit: usize) -> Write<'_, usize>;
+}
+
+/// A request under an `Idempotency-Key`, and the answer to it.
+pub struct Once {
+    /// SHA-256 of the key.
+    pub key: [u8; 32],
+    /// SHA-256 of the request's body.
+    pub body: [u8; 32],
+    /// As it is sent.
+    pub answer: Zeroizing<Vec<u8>>,
+}
+
+/// An earlier answer.
+#[derive(Clone)]
+pub struct Answered {
+    /// SHA-256 of the body that it answered.
+    pub body: [u8; 32],
+    /// As it was sent.
+    pub answer: Zeroizing<Vec<u8>>,
+}
+
+impl IdempotencyStore for SqliteStore {
+    fn answered(
+        &self,
+        caller: &Caller,
+        key: &[u8; 32],
+        now: UnixMillis,
+    ) -> Result<Option<Answered>, StoreError> {
+        let client_id = caller.client_id.as_str();
+        let found = self.readers.read(|reader| find(&reader.main, client_id, key, now))?;
+        found.map(|found| found.open(&self.sealer)).transpose()
+    }
+
+    fn create_session_once(
+        &self,
+        transition: Transition,
+        once: Once,
+    ) -> Write<'_, Option<Answered>> {
+        let session = &transition.session;
+        let (id, now) = (session.id().as_str().to_owned(), session.created_at());
+        let client_id = session.tenant().as_str().to_owned();
+        let sealed = match self.sealer.seal(TABLE, &id, &once.answer) {
+            Ok(sealed) => sealed,
+            Err(error) => return Box::pin(async move { Err(error.into()) }),
+        };
+        let inserted = self.write_session(transition, None, move |prepared, batch| {
+            if let Some(earlier) = find(batch.main, &client_id, &once.key, now)? {
+                return Ok(Some(earlier));
+            }
+            prepared.insert(batch)?;
+            batch
+                .main
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO idempotent_answers \
+                     (client_id, key, body, session_id, created_at, sealed) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                )?
+                .execute((client_id, once.key, once.body, id, millis(now), sealed))?;
+            Ok(None)
+        });
+        Box::pin(async move {
+            let earlier = inserted.await?;
+            earlier.map(|earlier| earlier.open(&self.sealer)).transpose()
+        })
+    }
+
+    fn forget_answers(&self, now: UnixMillis, limit: usize) -> Write<'_, usize> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.writer.submit(move |batch| {
+            Ok(batch
+                .main
+                .prepare_cached(
+                    "DELETE FROM idempotent_answers WHERE rowid IN (SELECT rowid \
+                     FROM idempotent_answers WHERE created_at <= ?1 LIMIT ?2)",
+                )?
+                .execute((millis(now.minus(KEPT_MS)), limit))?)
+        })
+    }
+}
+
+/// A row that may still be used.
+struct Found {
+    session_id: String,
+    body: [u8; 32],
+    sealed: Vec<u8>,
+}
+
+impl Found {
+    fn open(self, sealer: &Sealer) -> Result<Answered, StoreError> {
+        let answer = sealer.open(TABLE, &self.session_id, &self.sealed)?;
+        Ok(Answered { body: self.body, answer })
+    }
+}
+
+fn find(
+    main: &Connection,
+    client_id: &str,
+    key: &[u8; 32],
+    now: UnixMillis,
+) -> Result<Option<Found>, StoreError> {
+    Ok(main
+        .prepare_cached(
+            "SELECT session_id, body, sealed FROM idempotent_answers \
+             WHERE client_id = ?1 AND key = ?2 AND created_at > ?3",
+        )?
+        .query_row((client_id, key, millis(now.minus(KEPT_MS))), |row| {
+            Ok(Found { session_id: row.get(0)?, body: row.get(1)?, sealed: row.get(2)? })
+        })
+        .optional()?)
+}
