@@ -84,7 +84,6 @@ impl IdempotencyStore for SqliteStore {
             if let Some(earlier) = find(batch.main, &client_id, &once.key, now)? {
                 return Ok(Some(earlier));
             }
-            prepared.insert(batch)?;
             batch
                 .main
                 .prepare_cached(
@@ -93,6 +92,8 @@ impl IdempotencyStore for SqliteStore {
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                 )?
                 .execute((client_id, once.key, once.body, id, millis(now), sealed))?;
+            // Last, because it may write to the second file, which has no savepoint.
+            prepared.insert(batch)?;
             Ok(None)
         });
         Box::pin(async move {

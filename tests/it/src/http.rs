@@ -161,7 +161,8 @@ impl Http {
         connection.get_mut().write_all(&request.encode(self.address))?;
         let response = read_response(&mut connection, request.method)?;
         contract::check(request.method, &request.target, &response);
-        if response.header("connection").is_none_or(|value| value != "close") {
+        let stays = response.header("connection").is_none_or(|value| value != "close");
+        if stays && response.status != 101 {
             self.connection = Some(connection);
         }
         Ok(response)

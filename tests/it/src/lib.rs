@@ -33,11 +33,17 @@ mod crash;
 mod demo;
 #[cfg(test)]
 mod disk;
+#[cfg(test)]
+mod endpoints;
 pub mod hostile;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
 mod http_rules;
+#[cfg(test)]
+mod idempotency;
+#[cfg(test)]
+mod idle;
 #[cfg(test)]
 mod jar_http;
 #[cfg(test)]
@@ -65,6 +71,8 @@ mod pii;
 mod purge;
 #[cfg(test)]
 mod race;
+#[cfg(test)]
+mod rate_limits;
 #[cfg(test)]
 mod sd_jwt_rules;
 #[cfg(test)]

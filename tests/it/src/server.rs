@@ -154,6 +154,7 @@ impl Installation {
             .current_dir(self.root.path())
             .env("IDGATE_DATA_DIR", self.data_dir())
             .env("IDGATE_LISTEN", "127.0.0.1:0")
+            // One tenant does in a second what others do in a day; who is about limits says so.
             .env("IDGATE_RATE_LIMITS", "off")
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
@@ -207,6 +208,11 @@ impl Server {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap();
         assert!(sent.success());
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Waits for its end; gives the status and what it still wrote to stdout.

@@ -24,6 +24,7 @@ impl IdempotencyStore for MemoryStore {
         self.write(|inner| {
             let earlier = inner.answers.get(&once.key).cloned();
             if earlier.is_none() {
+                inner.note(&transition);
                 let session = transition.session;
                 inner.sessions.insert(session.id().as_str().to_owned(), session);
                 inner.answers.insert(once.key, Answered { body: once.body, answer: once.answer });

@@ -3,7 +3,8 @@ CREATE TABLE idempotent_answers (
     client_id  TEXT NOT NULL,
     key        BLOB NOT NULL CHECK (length(key) = 32),
     body       BLOB NOT NULL CHECK (length(body) = 32),
-    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE
+               DEFERRABLE INITIALLY DEFERRED,
     created_at INTEGER NOT NULL,
     sealed     BLOB NOT NULL,
     PRIMARY KEY (client_id, key)

@@ -1,0 +1,308 @@
+//! Who may do what, for every endpoint: scopes, bad credentials of every kind, other clients' and
+//! other modes' objects (decisions 10, 17), generated from one table.
+
+pub(crate) mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufReader, Write};
+
+use idgate_server::openapi;
+use serde_json::{Value, json};
+
+use self::table::{Access, Endpoint, table};
+use crate::http::{Http, Request, connect, read_response};
+use crate::server::{Installation, eventually};
+use crate::tenant::{Gateway, Tenant, now_ms};
+
+const SCOPES: [&str; 4] = ["session:create", "session:read", "audit:read", "api_keys:manage"];
+/// An id that nobody has.
+const NOBODYS: &str = "x_0000000000000000000000";
+
+/// Credentials of every kind, and clients that own objects.
+struct Cast {
+    gateway: Gateway,
+    /// One key per scope, and one that lacks only that scope.
+    only: BTreeMap<&'static str, String>,
+    all_but: BTreeMap<&'static str, String>,
+    /// By what is wrong with them.
+    bad_keys: Vec<(&'static str, String)>,
+    stranger: String,
+    live: String,
+    admin: String,
+    bad_tokens: Vec<(&'static str, String)>,
+}
+
+impl Cast {
+    fn gather() -> Self {
+        let installation = Installation::new();
+        let stranger = installation.create_client("stranger", true).api_key;
+        let live = installation.create_client("live", false).api_key;
+        let gone = installation.create_client("gone", true);
+        let (admin, revoked_admin) = (admin_token(&installation), admin_token(&installation));
+        let unknown_admin = admin_token(&Installation::new()).1;
+        let unknown_key = Installation::new().create_client("elsewhere", true).api_key;
+        let gateway = Gateway::start_on(installation);
+        let mut owner = gateway.tenant();
+        let only = keys_for(|scope| json!([scope]), &mut owner);
+        let but = |scope| SCOPES.into_iter().filter(|other| *other != scope).collect::<Vec<_>>();
+        let all_but = keys_for(|scope| json!(but(scope)), &mut owner);
+        let (revoked_id, revoked) = make_key(&mut owner, &json!({ "scopes": SCOPES }));
+        let revoke = Request::delete(format!("/v1/api-keys/{revoked_id}"));
+        owner.http.send(&revoke.bearer(&owner.api_key)).expect_status(204);
+        let run = |arguments: &[&str]| assert_eq!(gateway.installation.run(arguments).code, 0);
+        run(&["client", "revoke", &gone.client_id]);
+        run(&["admin-token", "revoke", &revoked_admin.0]);
+        let expired = expired_key(&mut owner);
+        let malformed = one_letter_changed(&gateway.client.api_key);
+        let bad_keys = vec![
+            ("malformed", malformed),
+            ("unknown", unknown_key),
+            ("revoked", revoked),
+            ("expired", expired),
+            ("client revoked", gone.api_key),
+            ("an admin token", admin.1.clone()),
+        ];
+        let bad_tokens = vec![
+            ("malformed", one_letter_changed(&admin.1)),
+            ("unknown", unknown_admin),
+            ("revoked", revoked_admin.1),
+            ("an API key", gateway.client.api_key.clone()),
+        ];
+        Self { gateway, only, all_but, bad_keys, stranger, live, admin: admin.1, bad_tokens }
+    }
+
+    fn tenant(&self, key: &str) -> Tenant {
+        Tenant { http: self.gateway.http(), api_key: key.into() }
+    }
+
+    /// The id of a fresh object of whoever has `key`.
+    fn object(&self, endpoint: &Endpoint, key: &str) -> String {
+        endpoint
+            .object
+            .map_or_else(|| NOBODYS.into(), |make| make(&self.gateway, &mut self.tenant(key)))
+    }
+
+    fn own_object(&self, endpoint: &Endpoint) -> String {
+        self.object(endpoint, &self.gateway.client.api_key)
+    }
+}
+
+fn admin_token(installation: &Installation) -> (String, String) {
+    let made = installation.run_json(&["admin-token", "create", "--json"]);
+    let text = |member: &str| made[member].as_str().unwrap().to_owned();
+    (text("id"), text("admin_token"))
+}
+
+fn make_key(owner: &mut Tenant, wish: &Value) -> (String, String) {
+    let request = Request::post("/v1/api-keys").bearer(&owner.api_key).json(wish);
+    let made = owner.http.send(&request).expect_status(201).json();
+    (made["id"].as_str().unwrap().into(), made["api_key"].as_str().unwrap().into())
+}
+
+fn keys_for(
+    scopes: impl Fn(&'static str) -> Value,
+    owner: &mut Tenant,
+) -> BTreeMap<&'static str, String> {
+    let key = |scope| (scope, make_key(owner, &json!({ "scopes": scopes(scope) })).1);
+    SCOPES.into_iter().map(key).collect()
+}
+
+fn expired_key(owner: &mut Tenant) -> String {
+    let soon = idgate_core::UnixMillis(now_ms() + 1000).to_string();
+    let (_, key) = make_key(owner, &json!({ "scopes": SCOPES, "expires_at": soon }));
+    let probe = Request::get("/v1/sessions/x").bearer(&key);
+    eventually("the key expires", || owner.http.send(&probe).status == 401);
+    key
+}
+
+/// The right form and length, but a checksum that no longer fits.
+fn one_letter_changed(key: &str) -> String {
+    let at = key.len() - 20;
+    let other = if key[at..].starts_with('a') { "b" } else { "a" };
+    format!("{}{other}{}", &key[..at], &key[at + 1..])
+}
+
+#[test]
+fn every_route_has_a_row_and_every_row_a_route() {
+    let routed: BTreeSet<(String, String)> = idgate_server::http::routes()
+        .flat_map(|(path, allow)| {
+            let methods = allow.split(", ").filter(|method| *method != "HEAD");
+            methods.map(move |method| (method.to_owned(), path.to_owned()))
+        })
+        .collect();
+    let rows: Vec<_> =
+        table().iter().map(|row| (row.method.to_owned(), row.path.to_owned())).collect();
+    assert_eq!(rows.len(), routed.len(), "a row stands twice");
+    assert_eq!(rows.into_iter().collect::<BTreeSet<_>>(), routed);
+}
+
+#[test]
+fn the_interface_description_asks_for_the_same_credentials() {
+    let document: Value = serde_json::from_str(openapi::JSON).unwrap();
+    let anonymous = |path: &str| {
+        let segments = path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part });
+        segments.collect::<Vec<_>>().join("/")
+    };
+    for row in table() {
+        let items = document["paths"].as_object().unwrap();
+        let item = items.iter().find(|(path, _)| anonymous(path) == anonymous(row.path));
+        let operation =
+            &item.unwrap_or_else(|| panic!("{}", row.path)).1[row.method.to_lowercase()];
+        let security = operation["security"].as_array();
+        let schemes: Vec<&str> = security
+            .into_iter()
+            .flatten()
+            .flat_map(|scheme| scheme.as_object().unwrap().keys().map(String::as_str))
+            .collect();
+        let (scheme, statuses) = match row.access {
+            Access::Tenant(scope) => {
+                let text = operation["description"].as_str().unwrap_or_default();
+                assert!(text.contains(&format!("`{scope}`")), "{} {}", row.method, row.path);
+                (vec!["apiKey"], vec!["401", "403"])
+            }
+            Access::Admin => (vec!["adminToken"], vec!["401"]),
+            Access::Public => (vec![], vec![]),
+        };
+        assert!(schemes.starts_with(&scheme), "{} {}: {schemes:?}", row.method, row.path);
+        assert_eq!(schemes.is_empty(), scheme.is_empty(), "{} {}", row.method, row.path);
+        for status in statuses {
+            assert!(operation["responses"].get(status).is_some(), "{} {}", row.method, row.path);
+        }
+    }
+}
+
+#[test]
+fn a_key_needs_the_endpoints_scope_and_no_other() {
+    let cast = Cast::gather();
+    let mut http = cast.gateway.http();
+    for row in table() {
+        let Access::Tenant(scope) = row.access else { continue };
+        for (other, key) in &cast.only {
+            let answer = http.send(&row.request(&cast.own_object(&row)).bearer(key));
+            if *other == scope {
+                answer.expect_status(row.ok);
+            } else {
+                answer.expect_error(403, "insufficient_scope");
+            }
+        }
+        let lacking = row.request(&cast.own_object(&row)).bearer(&cast.all_but[scope]);
+        http.send(&lacking).expect_error(403, "insufficient_scope");
+        // The operator's key has all scopes.
+        let full = row.request(&cast.own_object(&row)).bearer(&cast.gateway.client.api_key);
+        http.send(&full).expect_status(row.ok);
+    }
+}
+
+#[test]
+fn a_credential_that_is_missing_or_bad_in_any_way_is_the_same_401() {
+    let cast = Cast::gather();
+    let mut http = cast.gateway.http();
+    for row in table() {
+        let (bad, code) = match row.access {
+            Access::Tenant(_) => (&cast.bad_keys, "invalid_api_key"),
+            Access::Admin => (&cast.bad_tokens, "invalid_admin_token"),
+            Access::Public => continue,
+        };
+        let id = cast.own_object(&row);
+        let missing = http.send(&row.request(&id)).expect_error(401, code);
+        for (why, credential) in bad {
+            let answer = http.send(&row.request(&id).bearer(credential));
+            assert_eq!(answer.status, 401, "{} {}: {why}", row.method, row.path);
+            let answer = answer.expect_error(401, code);
+            assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{why}");
+            assert_eq!(answer.body, missing.body, "{} {}: {why}", row.method, row.path);
+        }
+        if row.access == Access::Admin {
+            http.send(&row.request(&id).bearer(&cast.admin)).expect_status(row.ok);
+        }
+    }
+}
+
+#[test]
+fn another_clients_or_another_modes_object_is_404_like_nobodys() {
+    let cast = Cast::gather();
+    let mut http = cast.gateway.http();
+    let mut asked = 0;
+    for row in table().iter().filter(|row| row.names_an_object()) {
+        if !matches!(row.access, Access::Tenant(_)) {
+            continue;
+        }
+        let mut ask = |id: &str, key: &str| http.send(&row.request(id).bearer(key));
+        let key = &cast.gateway.client.api_key;
+        let nobodys = ask(NOBODYS, key).expect_error(404, "not_found");
+        let theirs = cast.object(row, &cast.stranger);
+        let in_live = cast.object(row, &cast.live);
+        for id in [&theirs, &in_live] {
+            let answer = ask(id, key).expect_error(404, "not_found");
+            assert_eq!(answer.body, nobodys.body, "{} {}", row.method, row.path);
+        }
+        // A live client and a test client's object; and each is still there for its owner.
+        ask(&theirs, &cast.live).expect_error(404, "not_found");
+        ask(&theirs, &cast.stranger).expect_status(row.ok);
+        ask(&in_live, &cast.live).expect_status(row.ok);
+        asked += 1;
+    }
+    assert!(asked >= 4, "{asked}");
+}
+
+#[test]
+fn public_endpoints_look_at_no_credential() {
+    let cast = Cast::gather();
+    let mut http = cast.gateway.http();
+    for row in table().iter().filter(|row| row.access == Access::Public) {
+        http.send(&row.request(&cast.own_object(row))).expect_status(row.ok);
+        for (_, key) in &cast.bad_keys {
+            http.send(&row.request(&cast.own_object(row)).bearer(key)).expect_status(row.ok);
+        }
+    }
+}
+
+#[test]
+fn checks_come_in_their_order_on_every_tenant_route() {
+    let cast = Cast::gather();
+    let mut http = cast.gateway.http();
+    let mut expect = |request: Request, status, code| {
+        http.send(&request).expect_error(status, code);
+    };
+    for row in table() {
+        let Access::Tenant(scope) = row.access else { continue };
+        if !row.headers.is_empty() {
+            // What is wrong with a handshake is said before anything else.
+            continue;
+        }
+        let path = row.path.replace("{id}", NOBODYS);
+        let bad_body = |method| Request::new(method, &*path).bytes("{");
+        // Path, method, key, scope, body, object.
+        expect(Request::new(row.method, format!("{path}/")).bytes("{"), 404, "not_found");
+        expect(bad_body("PATCH"), 405, "method_not_allowed");
+        expect(bad_body(row.method), 401, "invalid_api_key");
+        expect(bad_body(row.method).bearer(&cast.all_but[scope]), 403, "insufficient_scope");
+        let key = &cast.only[scope];
+        if row.body.is_some() {
+            expect(bad_body(row.method).bearer(key), 400, "invalid_request");
+        } else if row.names_an_object() {
+            expect(bad_body(row.method).bearer(key), 404, "not_found");
+        }
+    }
+}
+
+#[test]
+fn a_body_over_64_kib_is_400_without_being_read() {
+    let cast = Cast::gather();
+    for row in table() {
+        let (Access::Tenant(scope), Some(_)) = (row.access, row.body) else { continue };
+        let head = format!(
+            "{} {} HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: 65537\r\n\r\n",
+            row.method, row.path, cast.only[scope]
+        );
+        // Nothing of the body is ever sent.
+        let mut stream = connect(cast.gateway.server.address).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        let answer = read_response(&mut BufReader::new(&stream), row.method).unwrap();
+        assert_eq!(answer.header("connection"), Some("close"));
+        answer.expect_error(400, "invalid_request");
+    }
+    let mut http = Http::new(cast.gateway.server.address);
+    http.send(&Request::get("/healthz")).expect_status(200);
+}

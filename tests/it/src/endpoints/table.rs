@@ -1,0 +1,191 @@
+//! The endpoints, one row each. A new one is added here by whoever adds its route; without a row the
+//! tests fail.
+
+use idgate_testkit::request::AuthorizationRequest;
+use serde_json::{Value, json};
+
+use crate::http::Request;
+use crate::server::eventually;
+use crate::tenant::{Gateway, Tenant, request_for};
+
+/// One method of one path.
+#[derive(Clone, Copy)]
+pub(crate) struct Endpoint {
+    pub(crate) method: &'static str,
+    /// As the router has it: the name of an object is `{id}`.
+    pub(crate) path: &'static str,
+    pub(crate) access: Access,
+    /// What a request that passes every check of access is answered.
+    pub(crate) ok: u16,
+    /// Makes what must be there, the object that `{id}` names or another, as its owner; gives its id.
+    pub(crate) object: Option<fn(&Gateway, &mut Tenant) -> String>,
+    /// A body that is fine.
+    pub(crate) body: Option<fn() -> Value>,
+    /// What a request carries besides.
+    pub(crate) headers: &'static [(&'static str, &'static str)],
+}
+
+/// Who is let in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Access {
+    /// An API key with this scope.
+    Tenant(&'static str),
+    /// An admin token.
+    Admin,
+    Public,
+}
+
+/// Every endpoint of this version.
+pub(crate) fn table() -> Vec<Endpoint> {
+    vec![
+        tenant("POST", "/v1/sessions", "session:create", 201).with(session_request),
+        tenant("GET", "/v1/sessions/{id}", "session:read", 200).of(session),
+        tenant("DELETE", "/v1/sessions/{id}", "session:create", 204).of(session),
+        tenant("GET", "/v1/sessions/{id}/ws", "session:read", 101).of(session).by(WEB_SOCKET),
+        public("GET", "/v1/sessions/{id}/open", 302).of(session),
+        // Sessions of the inline profile have no Request Object.
+        public("GET", "/v1/oid4vp/request/{id}", 404).of(session),
+        public("POST", "/v1/oid4vp/request/{id}", 400).of(session),
+        public("POST", "/v1/oid4vp/response/{id}", 400).of(session),
+        public("GET", "/.well-known/jwks.json", 200),
+        public("GET", "/.well-known/did.json", 200),
+        tenant("GET", "/v1/api-keys", "api_keys:manage", 200),
+        tenant("POST", "/v1/api-keys", "api_keys:manage", 201).with(key_request),
+        tenant("DELETE", "/v1/api-keys/{id}", "api_keys:manage", 204).of(key),
+        tenant("POST", "/v1/api-keys/{id}/rotate", "api_keys:manage", 200).of(key),
+        tenant("GET", "/v1/audit-log", "audit:read", 200),
+        tenant("GET", "/v1/webhook-endpoint", "api_keys:manage", 200).of(webhook_endpoint),
+        tenant("PUT", "/v1/webhook-endpoint", "api_keys:manage", 200).with(endpoint_request),
+        tenant("GET", "/v1/webhooks/failures", "audit:read", 200),
+        tenant("POST", "/v1/webhooks/failures/{id}/retry", "api_keys:manage", 200).of(failure),
+        public("GET", "/api/openapi.json", 200),
+        public("GET", "/api/openapi.yaml", 200),
+        public("GET", "/healthz", 200),
+        public("GET", "/readyz", 200),
+    ]
+}
+
+pub(crate) const fn tenant(
+    method: &'static str,
+    path: &'static str,
+    scope: &'static str,
+    ok: u16,
+) -> Endpoint {
+    endpoint(method, path, Access::Tenant(scope), ok)
+}
+
+/// For rows of admin endpoints.
+#[allow(dead_code)] // there may be none
+pub(crate) const fn admin(method: &'static str, path: &'static str, ok: u16) -> Endpoint {
+    endpoint(method, path, Access::Admin, ok)
+}
+
+pub(crate) const fn public(method: &'static str, path: &'static str, ok: u16) -> Endpoint {
+    endpoint(method, path, Access::Public, ok)
+}
+
+const fn endpoint(method: &'static str, path: &'static str, access: Access, ok: u16) -> Endpoint {
+    Endpoint { method, path, access, ok, object: None, body: None, headers: &[] }
+}
+
+impl Endpoint {
+    /// With an object of a tenant.
+    const fn of(mut self, object: fn(&Gateway, &mut Tenant) -> String) -> Self {
+        self.object = Some(object);
+        self
+    }
+
+    /// With a JSON body.
+    const fn with(mut self, body: fn() -> Value) -> Self {
+        self.body = Some(body);
+        self
+    }
+
+    /// With headers of its own.
+    const fn by(mut self, headers: &'static [(&'static str, &'static str)]) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    /// Whether it is about an object that a client owns.
+    pub(crate) fn names_an_object(&self) -> bool {
+        self.path.contains("{id}")
+    }
+
+    /// A request that is right in everything but who sends it.
+    pub(crate) fn request(&self, id: &str) -> Request {
+        let request = Request::new(self.method, self.path.replace("{id}", id));
+        let request = self
+            .headers
+            .iter()
+            .fold(request, |request, (name, value)| request.header(name, *value));
+        match self.body {
+            Some(body) => request.json(&body()),
+            None => request,
+        }
+    }
+}
+
+const WEB_SOCKET: &[(&str, &str)] = &[
+    ("Connection", "Upgrade"),
+    ("Upgrade", "websocket"),
+    ("Sec-WebSocket-Version", "13"),
+    ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ("Sec-WebSocket-Protocol", "svc-id-v1"),
+];
+
+fn session_request() -> Value {
+    request_for(&["given_name"])
+}
+
+fn session(_: &Gateway, tenant: &mut Tenant) -> String {
+    tenant.create(&session_request()).id
+}
+
+fn key_request() -> Value {
+    json!({ "scopes": ["api_keys:manage"] })
+}
+
+fn key(_: &Gateway, tenant: &mut Tenant) -> String {
+    let request = Request::post("/v1/api-keys").bearer(&tenant.api_key).json(&key_request());
+    let made = tenant.http.send(&request).expect_status(201).json();
+    made["id"].as_str().unwrap().into()
+}
+
+fn endpoint_request() -> Value {
+    json!({ "url": "https://shop.example/hook" })
+}
+
+fn put_endpoint(tenant: &mut Tenant, url: &str) {
+    let request = Request::new("PUT", "/v1/webhook-endpoint").bearer(&tenant.api_key);
+    tenant.http.send(&request.json(&json!({ "url": url }))).expect_status(200);
+}
+
+fn webhook_endpoint(_: &Gateway, tenant: &mut Tenant) -> String {
+    put_endpoint(tenant, "https://shop.example/hook");
+    String::new()
+}
+
+/// What a host that the operator rejects is not told.
+fn failure(gateway: &Gateway, tenant: &mut Tenant) -> String {
+    let host = "rejected.example";
+    put_endpoint(tenant, &format!("https://{host}/"));
+    let reject = ["webhook-host", "reject", host, "--note", "n"];
+    assert_eq!(gateway.installation.run(&reject).code, 0);
+    let created = tenant.create(&session_request());
+    let request = AuthorizationRequest::parse(&created.uri).unwrap();
+    let answer = Request::post(format!("/v1/oid4vp/response/{}", created.id))
+        .json(&json!({ "error": "access_denied", "state": request.state }));
+    tenant.http.send(&answer).expect_status(200);
+    let list = Request::get("/v1/webhooks/failures").bearer(&tenant.api_key);
+    let mut found = None;
+    eventually("the delivery fails", || {
+        let list = tenant.http.send(&list).expect_status(200).json();
+        let failures = list["failures"].as_array().unwrap().iter();
+        let mut of_session =
+            failures.filter(|failure| failure["session_id"] == created.id.as_str());
+        found = of_session.next().map(|failure| failure["id"].as_str().unwrap().to_owned());
+        found.is_some()
+    });
+    found.unwrap()
+}

@@ -1,0 +1,69 @@
+//! Thousands of peers that say half a sentence (decisions 17).
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Socket, Type};
+
+use crate::http::Request;
+use crate::tenant::{Gateway, request_for};
+
+const CONNECTIONS: usize = 5000;
+const ADDRESSES: usize = 25;
+/// By then every one of them is closed: 10 s for a head, and some.
+const CLOSED_BY: Duration = Duration::from_secs(12);
+
+#[test]
+fn five_thousand_idle_connections_are_in_nobodys_way_and_end_by_12_s() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let count = CONNECTIONS.min(file_descriptors().saturating_sub(500));
+    let idle: Vec<TcpStream> = (0..count).map(|n| half_open(n, gateway.server.address)).collect();
+    let last = Instant::now();
+    // A healthy client notices nothing.
+    for _ in 0..20 {
+        let begun = Instant::now();
+        let created = tenant.create(&request_for(&["given_name"]));
+        tenant.get(&created.id).expect_status(200);
+        gateway.http().send(&Request::get("/healthz")).expect_status(200);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    }
+    while last.elapsed() < CLOSED_BY {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let open = idle.iter().filter(|stream| is_open(stream)).count();
+    assert_eq!(open, 0, "of {count} are still open");
+    tenant.create(&request_for(&["given_name"]));
+}
+
+/// A connection from one of the addresses that never finishes its head.
+fn half_open(n: usize, server: SocketAddr) -> TcpStream {
+    let host = u8::try_from(n % ADDRESSES + 2).unwrap();
+    let from = SocketAddr::from((Ipv4Addr::new(127, 0, 0, host), 0));
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&from.into()).unwrap();
+    socket.connect(&server.into()).unwrap();
+    let mut stream = TcpStream::from(socket);
+    stream.write_all(b"POST /v1/sessions HTTP/1.1\r\nHost: g\r\nX-Half").unwrap();
+    stream.set_nonblocking(true).unwrap();
+    stream
+}
+
+fn is_open(mut stream: &TcpStream) -> bool {
+    let mut rest = [0; 1024];
+    loop {
+        match stream.read(&mut rest) {
+            Ok(0) => return false,
+            Ok(_) => {}
+            Err(error) => return error.kind() == std::io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+/// How many this process may have open; the server inherits the limit.
+fn file_descriptors() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    line.split_whitespace().next().and_then(|soft| soft.parse().ok()).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,137 @@
+//! Rate limits of the real binary (decisions 15); exact bursts are shown on virtual time elsewhere.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread;
+use std::time::Instant;
+
+use crate::http::{Request, connect};
+use crate::server::{Installation, Server};
+use crate::tenant::{Gateway, request_for};
+
+/// Memory that limits may take together with everything else.
+const MAX_RSS_KIB: u64 = 128 * 1024;
+/// Requests that are sent before their answers are read.
+const PIPELINED: u32 = 250;
+const THREADS: u32 = 4;
+
+fn limited() -> Installation {
+    Installation::new().with("IDGATE_RATE_LIMITS", "on")
+}
+
+fn behind_a_proxy() -> Installation {
+    limited().with("IDGATE_TRUSTED_PROXIES", "127.0.0.1").with("IDGATE_LOG", "warn")
+}
+
+#[test]
+fn a_client_that_creates_too_much_is_told_when_to_come_back() {
+    let gateway = Gateway::start_on(limited());
+    let mut tenant = gateway.tenant();
+    let begun = Instant::now();
+    let mut created = 0;
+    let refused = loop {
+        let answer = tenant.post_session(&request_for(&["given_name"]));
+        if answer.status == 429 {
+            break answer;
+        }
+        answer.expect_status(201);
+        created += 1;
+    };
+    // 25 at once in test mode, and 5 more per second.
+    let grown = begun.elapsed().as_millis() / 200 + 1;
+    assert!((25..=25 + grown).contains(&created), "{created} in {:?}", begun.elapsed());
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(refused.header("ratelimit"), Some("\"create\";r=0;t=1"));
+    assert_eq!(refused.header("ratelimit-policy"), Some("\"create\";q=25;w=5"));
+    refused.expect_error(429, "rate_limited");
+    // Another use and another client have their own.
+    tenant.get("ses_x").expect_error(404, "not_found");
+    let other = gateway.installation.create_client("other", true);
+    gateway.tenant_of(&other).create(&request_for(&["given_name"]));
+}
+
+#[test]
+fn whoever_guesses_keys_is_held_back_and_whoever_has_one_is_not() {
+    let gateway = Gateway::start_on(limited());
+    let mut stranger = gateway.http();
+    let guess = Request::get("/v1/sessions/x").header("X-Forwarded-For", "192.0.2.1");
+    let mut refused = 0;
+    while stranger.send(&guess).status == 401 {
+        refused += 1;
+        assert!(refused < 2000, "never limited");
+    }
+    assert!(refused >= 30, "{refused}");
+    // Where the interface has no 429, the connection ends. It is the address that counts.
+    let closed = (0..100).any(|_| {
+        let answer = stranger.send(&Request::get("/v1/api-keys")).expect_status(401);
+        answer.header("connection") == Some("close")
+    });
+    assert!(closed);
+    gateway.tenant().create(&request_for(&["given_name"]));
+}
+
+/// Sends one request without a key for each of the peers from `first` to `last`.
+fn knock(address: SocketAddr, first: u32, last: u32) {
+    let mut stream = connect(address).unwrap();
+    let mut received = Vec::new();
+    for start in (first..last).step_by(PIPELINED as usize) {
+        let peers = start..(start + PIPELINED).min(last);
+        let mut expected = peers.len();
+        let mut requests = String::new();
+        for peer in peers {
+            let peer = Ipv4Addr::from_bits(0x0b00_0000 + peer);
+            requests.push_str(&format!(
+                "GET /v1/sessions/x HTTP/1.1\r\nHost: g\r\nX-Forwarded-For: {peer}\r\n\r\n"
+            ));
+        }
+        stream.write_all(requests.as_bytes()).unwrap();
+        while expected > 0 {
+            let mut buffer = [0; 65536];
+            let read = stream.read(&mut buffer).unwrap();
+            assert!(read > 0, "the connection ended");
+            received.extend_from_slice(&buffer[..read]);
+            expected -= take_answers(&mut received);
+        }
+    }
+}
+
+/// Takes whole answers from the front, all of which must be 401; says how many.
+fn take_answers(received: &mut Vec<u8>) -> usize {
+    // Every answer is a head and the same body, which ends in the only brace.
+    let last = received.iter().rposition(|byte| *byte == b'}').map_or(0, |at| at + 1);
+    let text = String::from_utf8(received.drain(..last).collect()).unwrap();
+    let answers = text.matches("HTTP/1.1 ").count();
+    assert_eq!(text.matches("HTTP/1.1 401 ").count(), answers, "{text}");
+    answers
+}
+
+fn peak_rss_kib(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+fn peers_without_number_take_bounded_memory() {
+    let long = std::env::var_os("IDGATE_LONG").is_some();
+    let peers = if long { 1_000_000 } else { 100_000 };
+    let gateway = Gateway::start_on(behind_a_proxy());
+    let address = gateway.server.address;
+    // The first peer has used up what it has; it must not be forgotten for all that come after it.
+    let guess = || Request::get("/v1/sessions/x").header("X-Forwarded-For", "198.51.100.1");
+    let mut http = gateway.http();
+    while http.send(&guess()).status == 401 {}
+    let exhausted = Instant::now();
+    thread::scope(|scope| {
+        let share = peers / THREADS;
+        for n in 0..THREADS {
+            scope.spawn(move || knock(address, n * share, (n + 1) * share));
+        }
+    });
+    let rss = peak_rss_kib(&gateway.server);
+    assert!(rss <= MAX_RSS_KIB, "{rss} KiB after {peers} peers");
+    let passed = (0..40).take_while(|_| http.send(&guess()).status == 401).count();
+    let grown = usize::try_from(exhausted.elapsed().as_secs()).unwrap() + 1;
+    assert!(passed <= grown.min(30), "{passed} passed after {grown} s");
+    gateway.tenant().create(&request_for(&["given_name"]));
+}
