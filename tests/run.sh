@@ -160,6 +160,12 @@ python_binding() {
         IDGATE_CASES=$root/target/cases "$venv/bin/python" -m unittest -v
 }
 
+node_binding() {
+    cd bindings/node && IDGATE_LIBRARY=$root/target/release/libidgate_ffi.so npm ci \
+        --no-audit --no-fund && npm run types &&
+        IDGATE_CASES=$root/target/cases node --test test/*.test.js
+}
+
 minimum_version() {
     rustup toolchain install "$minimum_rust" --profile minimal &&
         cargo "+$minimum_rust" check --locked --workspace --target-dir target/minimum-rust
@@ -234,6 +240,11 @@ else
     skip 'sample shop in Chromium' 'the build failed'
 fi
 
+if [ "$built" = yes ]; then
+    step 'bindings: Node' node_binding || true
+else
+    skip 'bindings: Node' 'the build failed'
+fi
 step 'bindings: Python' python_binding || true
 
 if [ "$long" = yes ]; then

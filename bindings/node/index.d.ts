@@ -1,0 +1,310 @@
+/** Verifies digital identity and age credentials that wallets present over OpenID4VP. */
+
+type Json = Record<string, unknown>;
+type Data = string | Uint8Array;
+
+/** Something is refused or wrong. The message never carries claim values, tokens or keys. */
+export class IdgateError extends Error {
+  constructor(kind: ErrorKind, code: string, message: string, path?: string);
+  /** Who must act. */
+  readonly kind: ErrorKind;
+  /** Stable, and the same that the gateway uses, as `nonce_mismatch`. */
+  readonly code: string;
+  /** The field of a request that breaks a rule, as `credentials[0].claims[2]`; else empty. */
+  readonly path: string;
+}
+
+export type ErrorKind =
+  | 'refused'
+  | 'bad_request'
+  | 'bad_response'
+  | 'config'
+  | 'misuse'
+  | 'unavailable'
+  | 'nothing'
+  | 'internal';
+
+/** Something in the library that is given back: by `using`, `close()` or in the end. */
+interface Closable {
+  /** Gives it back now. What was made with it goes on working. */
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+export interface IssuerOptions {
+  /** The value that `iss` must have; default: the issuer id when it is a URL or a DID. */
+  iss?: string;
+  /** Accepted types of SD-JWT VC; none: any. */
+  vct?: string[];
+  /** Accepted document types of mdoc; none: whatever the request names. */
+  docTypes?: string[];
+  namespaces?: string[];
+  claims?: string[];
+  countries?: string[];
+  ekus?: string[];
+  revocation?: 'if_published' | 'required' | 'off';
+}
+
+export interface ListOptions {
+  /** Vouches for the signer of the list; without it the list is for tests only. */
+  signerCa?: Data;
+  testOnly?: boolean;
+  /** VICAL: take it though a newer one is due. */
+  allowStale?: boolean;
+  now?: Date;
+}
+
+/** What became of one certificate of a list. */
+export interface ListedCertificate {
+  sha256: string;
+  subject: string;
+  country: string | null;
+  key: string;
+  expired: boolean;
+  skipped_because: string | null;
+}
+
+export interface Expected {
+  format: 'vc+sd-jwt' | 'mso_mdoc';
+  issuerId: string;
+  /** Exactly as sent. */
+  clientId: string;
+  /** Yours, used once. */
+  nonce: string;
+  claims?: string[];
+  /** mdoc. */
+  responseUri?: string;
+  /** mdoc. */
+  docType?: string;
+  /** mdoc. */
+  namespace?: string;
+  alg?: 'ES256' | 'ES384' | 'ES512';
+  livemode?: boolean;
+  /** SD-JWT VC: older proofs are stale. */
+  requestedAt?: Date;
+  now?: Date;
+}
+
+/** One check that was made, with the clause that demands it. */
+export interface Check {
+  group: string;
+  check: string;
+  clause: string;
+  passed: boolean;
+}
+
+/** A presentation that passed every check: the claims asked for, and what is known beside. */
+export interface Presentation {
+  claims: Json;
+  credentialType: string;
+  issuer: string | null;
+  alg: string;
+  holderBinding: string;
+  trust: string;
+  sessionTranscript: string | null;
+  validFrom: Date | null;
+  validUntil: Date | null;
+  revocation: string;
+  checks: Check[];
+}
+
+/** A collection of trust entries; an empty one trusts nobody. */
+export class Trust implements Closable {
+  /** Adds an entry without material, or replaces the entry of that name. */
+  addIssuer(issuerId: string, options?: IssuerOptions): void;
+  /** Public keys of an SD-JWT VC issuer: a JWK or a JWK Set. */
+  addJwk(issuerId: string, jwk: Data | object, options?: { testOnly?: boolean }): void;
+  addPublicKey(issuerId: string, pem: Data, options?: { testOnly?: boolean }): void;
+  /** X.509 roots of mdoc issuers, PEM or DER, one or many. */
+  addRoots(issuerId: string, file: Data, options?: { testOnly?: boolean }): void;
+  /** mdoc document signers that are trusted without a root, PEM or DER. */
+  addPinnedSigners(issuerId: string, file: Data, options?: { testOnly?: boolean }): void;
+  /** CRLs of roots that were added before. They replace the fetch. */
+  addCrls(issuerId: string, file: Data): void;
+  /** The roots of an ICAO Master List. */
+  addMasterList(issuerId: string, file: Uint8Array, options?: ListOptions): ListedCertificate[];
+  /** The roots of a VICAL. */
+  addVical(issuerId: string, file: Uint8Array, options?: ListOptions): ListedCertificate[];
+  /** Verifies one presentation as it stands in `vp_token`. Throws an IdgateError when refused. */
+  verify(presentation: string, expected: Expected): Presentation;
+  /** The same on a worker thread. */
+  verifyAsync(presentation: string, expected: Expected): Promise<Presentation>;
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+export interface SessionInfo {
+  sessionId: string;
+  tenant: string;
+  livemode: boolean;
+  status: 'CREATED' | 'PENDING' | 'VERIFYING' | 'VERIFIED' | 'FAILED' | 'EXPIRED';
+  /** Why it ended, when FAILED or EXPIRED. */
+  reason: string | null;
+  /** Counts commits. */
+  revision: number;
+  createdAt: Date;
+  expiresAt: Date;
+  settledAt: Date | null;
+  /** For a QR code, while a wallet can answer. */
+  qrCodeUrl: string | null;
+  /** The same request by scheme: `openid4vp`, `eudi-wallet`, `haip`. */
+  deepLinks: Record<string, string>;
+}
+
+/** What a VERIFIED session came to. */
+export interface Result {
+  claims: Json;
+  verificationDetails: Json;
+}
+
+/** One verification at one revision; it never changes. */
+export class Session implements Closable {
+  private constructor();
+  /** The session of `snapshot()`, with its result when you kept that. */
+  static restore(snapshot: Uint8Array, result?: Uint8Array | null): Session;
+  /** For your database. It holds nonce, state and keys: seal it. */
+  snapshot(): Buffer;
+  /** The result, to survive a restart. It holds claims: seal it, erase it after 30 s. */
+  resultSnapshot(now?: Date): Buffer | null;
+  info(now?: Date): SessionInfo;
+  /** Until 30 seconds after verification. */
+  result(now?: Date): Result | null;
+  /** The person followed the link: CREATED becomes PENDING. */
+  followed(now?: Date): Transition | null;
+  /** What the time has made of it: EXPIRED, or PENDING after a verification given up. */
+  due(now?: Date): Transition | null;
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+/**
+ * A change to commit: store `session.snapshot()` where the stored revision still is
+ * `fromRevision` (0: insert). Where it is another, somebody else was faster: give this one up.
+ */
+export interface Transition {
+  readonly fromRevision: number;
+  readonly session: Session;
+  readonly effects: Json[];
+}
+
+/** A fresh P-256 key, 32 bytes. Keep it sealed. */
+export function generateSigningKey(): Buffer;
+
+/** Signs Request Objects. */
+export class Signer implements Closable {
+  /** Signs with a key of `generateSigningKey()`. */
+  constructor(baseUrl: string, key: Uint8Array);
+  /** Signs through a function, as with an HSM: 64 bytes of the raw ES256 signature, at once. */
+  static external(
+    baseUrl: string,
+    publicKey: Data | object,
+    sign: (input: Buffer) => Uint8Array,
+  ): Signer;
+  /** The public JWK, to be published. */
+  publicKey(): Json;
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+/** The DID document, to be served at `/.well-known/did.json`. */
+export function didDocument(baseUrl: string, keys: object[]): Json;
+/** The JWK Set of the same keys, to be served at `/.well-known/jwks.json`. */
+export function jwks(baseUrl: string, keys: object[]): { keys: Json[] };
+
+/** A configured verifier: make a new one to change trust. */
+export class Verifier implements Closable {
+  /**
+   * Without `signer`, requests are unsigned and by value; with one, they are signed and by
+   * reference, and answers are encrypted.
+   */
+  constructor(baseUrl: string, trust: Trust, options?: { signer?: Signer; trustVersion?: number });
+  /** Makes a session from a CreateSessionRequest. Commit it before you show its link. */
+  createSession(
+    request: Data | object,
+    options?: { tenant?: string; livemode?: boolean; now?: Date },
+  ): Transition;
+  /** To be served as `application/oauth-authz-req+jwt`, after the transition is committed. */
+  requestObject(
+    session: Session,
+    options?: { walletNonce?: string; now?: Date },
+  ): { jwt: string; transition: Transition | null };
+  /** Takes a wallet's answer. Throws a `bad_response` when it changes nothing. */
+  begin(
+    session: Session,
+    body: Uint8Array,
+    contentType: string | null,
+    options?: { now?: Date },
+  ): Verification;
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+/** A source to be fetched before a verdict is possible. Its URI comes from signed material. */
+export interface Need {
+  readonly index: number;
+  readonly kind: 'status_list' | 'crl';
+  readonly uri: string;
+  /** The `Accept` header to fetch it with. */
+  readonly accept: string;
+}
+
+/** Everything but the status is good. Commit `hold`, fetch all needs at once, supply them. */
+export interface Ask {
+  readonly kind: 'need';
+  readonly hold: Transition;
+  readonly needs: Need[];
+}
+
+/** Commit `transition`, then answer the wallet. */
+export interface Decision {
+  readonly kind: 'done';
+  readonly transition: Transition;
+  /** `accepted`, `error_noted`: 200; `refused`: 400 `invalid_presentation`. */
+  readonly reply: 'accepted' | 'error_noted' | 'refused';
+  readonly redirectUri: string | null;
+  readonly status: 'VERIFIED' | 'FAILED';
+  /** Why it is FAILED, for you and never for the wallet. */
+  readonly reason: string | null;
+  /** Which checks were made and what failed, for operators. */
+  readonly report: Json;
+}
+
+/** A wallet's answer under verification. */
+export class Verification implements Closable {
+  private constructor();
+  /** Goes as far as possible without the world. */
+  step(): Ask | Decision;
+  /** The same on a worker thread. */
+  stepAsync(): Promise<Ask | Decision>;
+  /** Gives back what came of a need; `null`: nothing that can be used came in time. */
+  supply(need: Need, body: Uint8Array | null, now?: Date): void;
+  /** Steps to the end. The decision's own transition is yours to commit. */
+  decide(world: {
+    commit(hold: Transition): void | Promise<void>;
+    fetch(need: Need): Uint8Array | null | Promise<Uint8Array | null>;
+  }): Promise<Decision>;
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+export namespace webhook {
+  const TOLERANCE_MS: number;
+  /** The headers of one attempt to deliver `body`; `number` counts from 1. */
+  function headers(
+    secret: string,
+    attempt: {
+      id: string;
+      number: number;
+      body: Data;
+      previousSecret?: string;
+      now?: Date;
+    },
+  ): Record<string, string>;
+  /** Throws an IdgateError when the notification is not to be believed. */
+  function verify(
+    secret: string,
+    headers: Record<string, string | string[] | undefined>,
+    body: Data,
+    options?: { now?: Date; toleranceMs?: number },
+  ): void;
+}

@@ -1,0 +1,297 @@
+'use strict';
+// The C ABI as JavaScript values. No checks of its own: the library decides.
+
+const path = require('node:path');
+const koffi = require('koffi');
+const { IdgateError } = require('./errors.js');
+
+const NAMES = {
+  linux: 'libidgate_ffi.so',
+  darwin: 'libidgate_ffi.dylib',
+  win32: 'idgate_ffi.dll',
+};
+const ABI_VERSION = 1;
+const KINDS = [
+  'ok',
+  'refused',
+  'bad_request',
+  'bad_response',
+  'config',
+  'misuse',
+  'unavailable',
+  'nothing',
+  'internal',
+];
+
+const library = koffi.load(path.join(__dirname, '..', 'native', NAMES[process.platform]));
+if (library.func('uint32_t idgate_abi_version()')() !== ABI_VERSION) {
+  throw new Error(`idgate: this package needs ABI ${ABI_VERSION} of the native library`);
+}
+
+for (const name of ['error', 'session', 'signer', 'trust', 'verification', 'verifier']) {
+  koffi.opaque(`idgate_${name}`);
+}
+koffi.struct('idgate_bytes', { ptr: 'void *', len: 'size_t' });
+koffi.struct('idgate_transition', {
+  from: 'uint64_t',
+  session: 'idgate_session *',
+  effects: 'idgate_bytes',
+});
+koffi.struct('idgate_step', {
+  kind: 'int32_t',
+  transition: 'idgate_transition',
+  json: 'idgate_bytes',
+});
+koffi.proto(
+  'int32_t idgate_sign(void *userdata, const uint8_t *input, size_t input_len, void *signature)',
+);
+
+const TEXT = 'const uint8_t *, size_t';
+const ERR = '_Out_ idgate_error **';
+const define = (name, parameters) => library.func(`int32_t idgate_${name}(${parameters})`);
+
+const error = {
+  code: define('error_code', 'idgate_error *, _Out_ idgate_bytes *'),
+  message: define('error_message', 'idgate_error *, _Out_ idgate_bytes *'),
+  path: define('error_path', 'idgate_error *, _Out_ idgate_bytes *'),
+  free: define('error_free', 'idgate_error *'),
+};
+const freeBytes = define('bytes_free', 'idgate_bytes');
+
+const lib = {
+  trust_new: define('trust_new', `_Out_ idgate_trust **, ${ERR}`),
+  trust_add_entry: define('trust_add_entry', `idgate_trust *, ${TEXT}, ${ERR}`),
+  trust_add: define(
+    'trust_add',
+    `idgate_trust *, ${TEXT}, int32_t, ${TEXT}, ${TEXT}, uint32_t, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
+  ),
+  trust_free: define('trust_free', 'idgate_trust *'),
+  verify_presentation: define(
+    'verify_presentation',
+    `idgate_trust *, ${TEXT}, ${TEXT}, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
+  ),
+  verifier_new_inline: define(
+    'verifier_new_inline',
+    `${TEXT}, idgate_trust *, uint64_t, _Out_ idgate_verifier **, ${ERR}`,
+  ),
+  verifier_new_jar: define(
+    'verifier_new_jar',
+    `${TEXT}, idgate_signer *, idgate_trust *, uint64_t, _Out_ idgate_verifier **, ${ERR}`,
+  ),
+  verifier_free: define('verifier_free', 'idgate_verifier *'),
+  session_create: define(
+    'session_create',
+    `idgate_verifier *, ${TEXT}, ${TEXT}, bool, uint64_t, _Out_ idgate_transition *, ${ERR}`,
+  ),
+  session_request_object: define(
+    'session_request_object',
+    `idgate_verifier *, idgate_session *, ${TEXT}, uint64_t, _Out_ idgate_transition *, _Out_ idgate_bytes *, ${ERR}`,
+  ),
+  session_snapshot: define('session_snapshot', `idgate_session *, _Out_ idgate_bytes *, ${ERR}`),
+  session_restore: define('session_restore', `${TEXT}, _Out_ idgate_session **, ${ERR}`),
+  session_result_snapshot: define(
+    'session_result_snapshot',
+    `idgate_session *, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
+  ),
+  session_restore_result: define(
+    'session_restore_result',
+    `idgate_session *, ${TEXT}, _Out_ idgate_session **, ${ERR}`,
+  ),
+  session_info: define('session_info', `idgate_session *, uint64_t, _Out_ idgate_bytes *, ${ERR}`),
+  session_result: define(
+    'session_result',
+    `idgate_session *, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
+  ),
+  session_followed: define(
+    'session_followed',
+    `idgate_session *, uint64_t, _Out_ idgate_transition *, ${ERR}`,
+  ),
+  session_due: define('session_due', `idgate_session *, uint64_t, _Out_ idgate_transition *, ${ERR}`),
+  session_free: define('session_free', 'idgate_session *'),
+  verification_begin: define(
+    'verification_begin',
+    `idgate_verifier *, idgate_session *, ${TEXT}, ${TEXT}, uint64_t, _Out_ idgate_verification **, ${ERR}`,
+  ),
+  verification_step: define('verification_step', `idgate_verification *, _Out_ idgate_step *, ${ERR}`),
+  verification_supply: define(
+    'verification_supply',
+    `idgate_verification *, size_t, bool, ${TEXT}, uint64_t, ${ERR}`,
+  ),
+  verification_free: define('verification_free', 'idgate_verification *'),
+  signing_key_generate: define('signing_key_generate', `_Out_ idgate_bytes *, ${ERR}`),
+  signer_new: define('signer_new', `${TEXT}, ${TEXT}, _Out_ idgate_signer **, ${ERR}`),
+  signer_new_external: define(
+    'signer_new_external',
+    `${TEXT}, ${TEXT}, idgate_sign *, void *, _Out_ idgate_signer **, ${ERR}`,
+  ),
+  signer_public_key: define('signer_public_key', `idgate_signer *, _Out_ idgate_bytes *, ${ERR}`),
+  signer_free: define('signer_free', 'idgate_signer *'),
+  did_document: define('did_document', `${TEXT}, ${TEXT}, _Out_ idgate_bytes *, ${ERR}`),
+  jwks: define('jwks', `${TEXT}, ${TEXT}, _Out_ idgate_bytes *, ${ERR}`),
+  webhook_headers: define(
+    'webhook_headers',
+    `${TEXT}, ${TEXT}, ${TEXT}, uint32_t, ${TEXT}, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
+  ),
+  webhook_verify: define(
+    'webhook_verify',
+    `${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, uint64_t, uint64_t, ${ERR}`,
+  ),
+  webhook_verify_standard: define(
+    'webhook_verify_standard',
+    `${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, ${TEXT}, uint64_t, uint64_t, ${ERR}`,
+  ),
+};
+
+/** Calls, and throws what the library says is wrong. */
+function call(name, ...parameters) {
+  const failed = [null];
+  const status = lib[name](...parameters, failed);
+  if (status !== 0) throw exception(status, failed[0]);
+}
+
+/** The same on a worker thread. */
+function callAsync(name, ...parameters) {
+  const failed = [null];
+  return new Promise((resolve, reject) => {
+    lib[name].async(...parameters, failed, (fault, status) => {
+      if (fault) reject(fault);
+      else if (status !== 0) reject(exception(status, failed[0]));
+      else resolve();
+    });
+  });
+}
+
+/** Calls for a handle. */
+function make(name, ...parameters) {
+  const out = [null];
+  call(name, ...parameters, out);
+  return out[0];
+}
+
+/** Calls for a struct. */
+function makeStruct(name, ...parameters) {
+  const out = {};
+  call(name, ...parameters, out);
+  return out;
+}
+
+/** Calls for bytes. */
+function makeBytes(name, ...parameters) {
+  return take(makeStruct(name, ...parameters));
+}
+
+/** Calls for JSON; null when there is nothing. */
+function makeJsonOrNull(name, ...parameters) {
+  return orNull(() => JSON.parse(makeBytes(name, ...parameters)));
+}
+
+/** What `work` gives, or null when there is nothing. */
+function orNull(work) {
+  try {
+    return work();
+  } catch (problem) {
+    if (problem instanceof IdgateError && problem.kind === 'nothing') return null;
+    throw problem;
+  }
+}
+
+/** The bytes, which the library then wipes and frees. */
+function take(given) {
+  const len = Number(given.len);
+  if (len === 0) return Buffer.alloc(0);
+  try {
+    return Buffer.from(koffi.decode(given.ptr, 'uint8_t', len));
+  } finally {
+    freeBytes(given);
+  }
+}
+
+/** Pointer and length of text or bytes. */
+function data(value) {
+  if (value === null || value === undefined) return [null, 0];
+  const bytes = typeof value === 'string' ? Buffer.from(value) : value;
+  // A pointer to no bytes is not NULL: NULL says that there is no value at all.
+  return bytes.length === 0 ? [EMPTY, 0] : [bytes, bytes.length];
+}
+
+const EMPTY = Buffer.alloc(1);
+
+/** JSON as it is, or made of a value. */
+function asJson(value) {
+  return typeof value === 'string' || ArrayBuffer.isView(value) ? value : JSON.stringify(value);
+}
+
+/** The time, or now, as the library counts. */
+function millis(time) {
+  const ms = time === null || time === undefined ? Date.now() : time.getTime();
+  if (!Number.isSafeInteger(ms) || ms < 0) throw new RangeError('the time is no valid Date');
+  return ms;
+}
+
+function dateOrNull(ms) {
+  return ms === null || ms === undefined ? null : new Date(ms);
+}
+
+function exception(status, handle) {
+  const text = (part) => {
+    const out = {};
+    return part(handle, out) === 0 ? take(out).toString() : '';
+  };
+  const made = new IdgateError(
+    KINDS[status] ?? 'internal',
+    text(error.code),
+    text(error.message),
+    text(error.path),
+  );
+  error.free(handle);
+  return made;
+}
+
+const forgotten = new FinalizationRegistry(({ free, pointer }) => lib[free](pointer));
+
+/** Something in the library that is given back: by `using`, `close()` or in the end. */
+class Handle {
+  #pointer;
+  #free;
+
+  constructor(free, pointer) {
+    this.#free = free;
+    this.#pointer = pointer;
+    forgotten.register(this, { free, pointer }, this);
+  }
+
+  /** For the functions of this package. */
+  static pointer(handle) {
+    return handle.#pointer;
+  }
+
+  /** Gives it back now. What was made with it goes on working. */
+  close() {
+    if (this.#pointer === null) return;
+    forgotten.unregister(this);
+    lib[this.#free](this.#pointer);
+    this.#pointer = null;
+  }
+
+  [Symbol.dispose ?? Symbol.for('Symbol.dispose')]() {
+    this.close();
+  }
+}
+
+module.exports = {
+  Handle,
+  asJson,
+  call,
+  callAsync,
+  data,
+  dateOrNull,
+  koffi,
+  make,
+  makeBytes,
+  makeJsonOrNull,
+  makeStruct,
+  millis,
+  orNull,
+  pointer: Handle.pointer,
+  take,
+};

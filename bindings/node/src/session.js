@@ -1,0 +1,79 @@
+'use strict';
+
+const abi = require('./abi.js');
+
+/** One verification at one revision; it never changes. */
+class Session extends abi.Handle {
+  constructor(pointer) {
+    super('session_free', pointer);
+  }
+
+  /** The session of `snapshot()`, with its result when you kept that. */
+  static restore(snapshot, result) {
+    const session = new Session(abi.make('session_restore', ...abi.data(snapshot)));
+    if (!result) return session;
+    try {
+      const pointer = abi.pointer(session);
+      return new Session(abi.make('session_restore_result', pointer, ...abi.data(result)));
+    } finally {
+      session.close();
+    }
+  }
+
+  snapshot() {
+    return abi.makeBytes('session_snapshot', abi.pointer(this));
+  }
+
+  resultSnapshot(now) {
+    return abi.orNull(() =>
+      abi.makeBytes('session_result_snapshot', abi.pointer(this), abi.millis(now)),
+    );
+  }
+
+  info(now) {
+    const told = JSON.parse(abi.makeBytes('session_info', abi.pointer(this), abi.millis(now)));
+    return {
+      sessionId: told.session_id,
+      tenant: told.tenant,
+      livemode: told.livemode,
+      status: told.status,
+      reason: told.reason,
+      revision: told.revision,
+      createdAt: new Date(told.created_at_ms),
+      expiresAt: new Date(told.expires_at_ms),
+      settledAt: abi.dateOrNull(told.settled_at_ms),
+      qrCodeUrl: told.qr_code_url ?? null,
+      deepLinks: told.deep_links ?? {},
+    };
+  }
+
+  result(now) {
+    const told = abi.makeJsonOrNull('session_result', abi.pointer(this), abi.millis(now));
+    return told && { claims: told.claims, verificationDetails: told.verification_details };
+  }
+
+  followed(now) {
+    return this.#transition('session_followed', now);
+  }
+
+  due(now) {
+    return this.#transition('session_due', now);
+  }
+
+  #transition(name, now) {
+    return abi.orNull(() =>
+      transition(abi.makeStruct(name, abi.pointer(this), abi.millis(now))),
+    );
+  }
+}
+
+/** A change to commit, from what the library made. */
+function transition(made) {
+  return Object.freeze({
+    fromRevision: Number(made.from),
+    session: new Session(made.session),
+    effects: JSON.parse(abi.take(made.effects)),
+  });
+}
+
+module.exports = { Session, transition };

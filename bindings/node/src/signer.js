@@ -1,0 +1,71 @@
+'use strict';
+
+const abi = require('./abi.js');
+
+const { koffi } = abi;
+
+/** A fresh P-256 key, 32 bytes. Keep it sealed; `Signer` takes it. */
+function generateSigningKey() {
+  return abi.makeBytes('signing_key_generate');
+}
+
+/** Signs Request Objects: a key in memory, or a function of yours. */
+class Signer extends abi.Handle {
+  constructor(baseUrl, key) {
+    super(
+      'signer_free',
+      key instanceof External
+        ? key.pointer
+        : abi.make('signer_new', ...abi.data(baseUrl), ...abi.data(key)),
+    );
+  }
+
+  /**
+   * Signs through `sign`, as with an HSM: it takes the input and returns the 64 bytes of the raw
+   * ES256 signature, at once.
+   */
+  static external(baseUrl, publicKey, sign) {
+    const call = (_, input, length, signature) => {
+      try {
+        const made = sign(Buffer.from(koffi.view(input, Number(length))));
+        if (!ArrayBuffer.isView(made) || made.length !== 64) return 2;
+        new Uint8Array(koffi.view(signature, 64)).set(made);
+        return 0;
+      } catch {
+        return 1;
+      }
+    };
+    // A verifier may sign long after the signer is closed, so this is never unregistered.
+    const callback = koffi.register(call, 'idgate_sign *');
+    const key = abi.data(abi.asJson(publicKey));
+    const parameters = [...abi.data(baseUrl), ...key, callback, null];
+    return new Signer(baseUrl, new External(abi.make('signer_new_external', ...parameters)));
+  }
+
+  /** The public JWK, to be published. */
+  publicKey() {
+    return JSON.parse(abi.makeBytes('signer_public_key', abi.pointer(this)));
+  }
+}
+
+class External {
+  constructor(pointer) {
+    this.pointer = pointer;
+  }
+}
+
+/** The DID document, to be served at `/.well-known/did.json`. */
+function didDocument(baseUrl, keys) {
+  return published('did_document', baseUrl, keys);
+}
+
+/** The JWK Set of the same keys, to be served at `/.well-known/jwks.json`. */
+function jwks(baseUrl, keys) {
+  return published('jwks', baseUrl, keys);
+}
+
+function published(name, baseUrl, keys) {
+  return JSON.parse(abi.makeBytes(name, ...abi.data(baseUrl), ...abi.data(JSON.stringify(keys))));
+}
+
+module.exports = { Signer, didDocument, generateSigningKey, jwks };

@@ -1,0 +1,131 @@
+'use strict';
+
+const abi = require('./abi.js');
+const { transition } = require('./session.js');
+
+const NEED = 1;
+
+/** A configured verifier: make a new one to change trust. */
+class Verifier extends abi.Handle {
+  constructor(baseUrl, trust, options = {}) {
+    const { signer, trustVersion = 1 } = options;
+    const url = abi.data(baseUrl);
+    super(
+      'verifier_free',
+      signer
+        ? abi.make(
+            'verifier_new_jar',
+            ...url,
+            abi.pointer(signer),
+            abi.pointer(trust),
+            trustVersion,
+          )
+        : abi.make('verifier_new_inline', ...url, abi.pointer(trust), trustVersion),
+    );
+  }
+
+  createSession(request, options = {}) {
+    const { tenant = '', livemode = true, now } = options;
+    const made = abi.makeStruct(
+      'session_create',
+      abi.pointer(this),
+      ...abi.data(abi.asJson(request)),
+      ...abi.data(tenant),
+      livemode,
+      abi.millis(now),
+    );
+    return transition(made);
+  }
+
+  requestObject(session, options = {}) {
+    const [next, jwt] = [{}, {}];
+    abi.call(
+      'session_request_object',
+      abi.pointer(this),
+      abi.pointer(session),
+      ...abi.data(options.walletNonce),
+      abi.millis(options.now),
+      next,
+      jwt,
+    );
+    return {
+      jwt: abi.take(jwt).toString(),
+      transition: next.session ? transition(next) : null,
+    };
+  }
+
+  begin(session, body, contentType, options = {}) {
+    return new Verification(
+      abi.make(
+        'verification_begin',
+        abi.pointer(this),
+        abi.pointer(session),
+        ...abi.data(contentType),
+        ...abi.data(body),
+        abi.millis(options.now),
+      ),
+    );
+  }
+}
+
+/** A wallet's answer under verification. */
+class Verification extends abi.Handle {
+  constructor(pointer) {
+    super('verification_free', pointer);
+  }
+
+  step() {
+    return read(abi.makeStruct('verification_step', abi.pointer(this)));
+  }
+
+  /** The same on a worker thread. */
+  async stepAsync() {
+    const step = {};
+    await abi.callAsync('verification_step', abi.pointer(this), step);
+    return read(step);
+  }
+
+  supply(need, body, now) {
+    const missing = body === null || body === undefined;
+    abi.call(
+      'verification_supply',
+      abi.pointer(this),
+      need.index,
+      missing,
+      ...abi.data(body),
+      abi.millis(now),
+    );
+  }
+
+  /**
+   * Steps to the end on worker threads: commits the hold before the first fetch, and fetches all
+   * needs at once. The decision's own transition is yours to commit.
+   */
+  async decide({ commit, fetch }) {
+    for (;;) {
+      const step = await this.stepAsync();
+      if (step.kind === 'done') return step;
+      await commit(step.hold);
+      const bodies = await Promise.all(step.needs.map((need) => fetch(need)));
+      step.needs.forEach((need, index) => this.supply(need, bodies[index]));
+    }
+  }
+}
+
+function read(step) {
+  const [told, next] = [JSON.parse(abi.take(step.json)), transition(step.transition)];
+  if (step.kind === NEED) {
+    return { kind: 'need', hold: next, needs: told.needs.map((need, index) => ({ index, ...need })) };
+  }
+  return {
+    kind: 'done',
+    transition: next,
+    reply: told.reply,
+    redirectUri: told.redirect_uri,
+    status: told.status,
+    reason: told.reason,
+    report: told.report,
+  };
+}
+
+module.exports = { Verification, Verifier };

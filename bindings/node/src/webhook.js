@@ -1,0 +1,49 @@
+'use strict';
+
+const abi = require('./abi.js');
+const { IdgateError } = require('./errors.js');
+
+const TOLERANCE_MS = 300_000;
+
+/** The headers of one attempt to deliver `body`; `number` counts from 1. */
+function headers(secret, { id, number, body, previousSecret, now }) {
+  return JSON.parse(
+    abi.makeBytes(
+      'webhook_headers',
+      ...abi.data(secret),
+      ...abi.data(previousSecret),
+      ...abi.data(id),
+      number,
+      ...abi.data(body),
+      abi.millis(now),
+    ),
+  );
+}
+
+/**
+ * Believes a notification: by `webhook-signature` when it is there, else by `X-Signature`. Throws
+ * an IdgateError when it is not to be believed.
+ */
+function verify(secret, headers, body, { now, toleranceMs = TOLERANCE_MS } = {}) {
+  const given = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const standard = given['webhook-signature'] !== undefined;
+  const names = standard
+    ? ['webhook-id', 'webhook-timestamp', 'webhook-signature']
+    : ['x-timestamp', 'x-signature'];
+  const missing = names.find((name) => typeof given[name] !== 'string');
+  if (missing) {
+    throw new IdgateError('refused', 'invalid_webhook', `the header ${missing} is missing`);
+  }
+  abi.call(
+    standard ? 'webhook_verify_standard' : 'webhook_verify',
+    ...abi.data(secret),
+    ...names.flatMap((name) => abi.data(given[name])),
+    ...abi.data(body),
+    abi.millis(now),
+    toleranceMs,
+  );
+}
+
+module.exports = { TOLERANCE_MS, headers, verify };

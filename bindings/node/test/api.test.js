@@ -1,0 +1,159 @@
+'use strict';
+
+const assert = require('node:assert/strict');
+const { execFileSync } = require('node:child_process');
+const { test } = require('node:test');
+const idgate = require('idgate');
+const cases = require('./cases.js');
+
+const NOW = new Date('2026-11-21T12:00:00Z');
+const ISSUER = 'https://issuer.example';
+const REQUEST = {
+  credentials: [{ format: 'vc+sd-jwt', issuer_id: ISSUER, claims: ['given_name'] }],
+};
+const good = () => cases.load().find((one) => one.expected.status === 'VERIFIED');
+const later = (ms) => new Date(NOW.getTime() + ms);
+
+test('a session is made, stored and expires', () => {
+  const made = cases.verifierOf(good()).createSession(REQUEST, { tenant: 'shop', now: NOW });
+  assert.equal(made.fromRevision, 0);
+  assert.ok(made.effects.some((effect) => effect.type === 'expire_at'));
+  const session = idgate.Session.restore(made.session.snapshot());
+  const info = session.info(NOW);
+  assert.deepEqual([info.status, info.tenant, info.livemode], ['PENDING', 'shop', true]);
+  assert.equal(info.expiresAt - info.createdAt, 300_000);
+  assert.ok(info.qrCodeUrl.startsWith('openid4vp://?'));
+  assert.deepEqual(Object.keys(info.deepLinks).sort(), ['eudi-wallet', 'haip', 'openid4vp']);
+  assert.equal(session.due(NOW), null);
+  const expired = session.due(info.expiresAt);
+  assert.equal(expired.fromRevision, 1);
+  const ended = expired.session.info(info.expiresAt);
+  assert.deepEqual([ended.status, ended.reason, ended.qrCodeUrl], ['EXPIRED', 'session_expired', null]);
+});
+
+test('a result lives for 30 seconds and survives a restart', () => {
+  const one = good();
+  const now = new Date(one.now_ms);
+  const session = idgate.Session.restore(cases.decode(one.session));
+  const body = cases.decode(one.body);
+  const verification = cases.verifierOf(one).begin(session, body, one.content_type, { now });
+  const decision = verification.step();
+  assert.deepEqual([decision.kind, decision.reply, decision.status], ['done', 'accepted', 'VERIFIED']);
+  const settled = decision.transition.session;
+  const again = idgate.Session.restore(settled.snapshot(), settled.resultSnapshot(now));
+  assert.deepEqual(again.result(now), settled.result(now));
+  assert.equal(again.result(new Date(one.now_ms + 30_000)), null);
+  assert.equal(idgate.Session.restore(settled.snapshot()).result(now), null);
+});
+
+test('a bad request names its field', () => {
+  const verifier = cases.verifierOf(good());
+  assert.throws(
+    () => verifier.createSession({ credentials: [{ format: 'x' }] }),
+    (error) =>
+      error instanceof idgate.IdgateError &&
+      error.kind === 'bad_request' &&
+      error.path.startsWith('credentials[0]'),
+  );
+  assert.throws(() => verifier.createSession(REQUEST, { now: new Date(NaN) }), RangeError);
+});
+
+test('a closed handle is misuse, and closing twice is fine', () => {
+  const trust = new idgate.Trust();
+  trust[Symbol.dispose]();
+  trust.close();
+  assert.throws(() => trust.addIssuer(ISSUER), { kind: 'misuse' });
+});
+
+test('an empty trust refuses everything, on this thread and on another', async () => {
+  const trust = new idgate.Trust();
+  const expected = { format: 'vc+sd-jwt', issuerId: ISSUER, clientId: 'c', nonce: 'n' };
+  assert.throws(() => trust.verify('x', expected), { kind: 'config' });
+  trust.addIssuer(ISSUER);
+  const refused = { kind: 'refused', code: 'malformed_presentation' };
+  assert.throws(() => trust.verify('x', expected), refused);
+  await assert.rejects(trust.verifyAsync('x', expected), refused);
+});
+
+function fetched(signer) {
+  const trust = new idgate.Trust();
+  trust.addIssuer(ISSUER);
+  trust.addJwk(ISSUER, new idgate.Signer(cases.BASE_URL, Buffer.alloc(32, 7)).publicKey());
+  const verifier = new idgate.Verifier(cases.BASE_URL, trust, { signer });
+  signer.close();
+  const made = verifier.createSession(REQUEST, { now: NOW });
+  const query = new URL(made.session.info(NOW).qrCodeUrl).searchParams;
+  assert.deepEqual([...query.keys()].sort(), ['client_id', 'request_uri']);
+  const options = { walletNonce: 'w', now: NOW };
+  const { jwt, transition } = verifier.requestObject(made.session, options);
+  assert.equal(transition.session.info(NOW).status, 'PENDING');
+  assert.equal(verifier.requestObject(transition.session, { now: NOW }).transition, null);
+  return jwt.split('.');
+}
+
+test('a key in memory signs and is published', () => {
+  const signer = new idgate.Signer(cases.BASE_URL, idgate.generateSigningKey());
+  const key = signer.publicKey();
+  const [header, claims] = fetched(signer).map((part) => cases.decode(part));
+  const document = idgate.didDocument(cases.BASE_URL, [key]);
+  assert.equal(document.id, 'did:web:gateway.example');
+  assert.equal(JSON.parse(header).kid, document.verificationMethod[0].id);
+  assert.equal(JSON.parse(claims).wallet_nonce, 'w');
+  const { keys } = idgate.jwks(cases.BASE_URL, [key]);
+  assert.deepEqual(keys.map((one) => one.kid), document.authentication);
+  assert.equal(keys[0].d, undefined);
+});
+
+test('a function signs and may fail', () => {
+  const key = new idgate.Signer(cases.BASE_URL, Buffer.alloc(32, 7)).publicKey();
+  const seen = [];
+  const sign = (input) => {
+    seen.push(input.toString());
+    return Buffer.alloc(64, 1);
+  };
+  const parts = fetched(idgate.Signer.external(cases.BASE_URL, key, sign));
+  assert.equal(seen[0], `${parts[0]}.${parts[1]}`);
+  assert.deepEqual(cases.decode(parts[2]), Buffer.alloc(64, 1));
+  const broken = [
+    () => Buffer.alloc(63),
+    () => {
+      throw new Error('the HSM does not answer');
+    },
+  ];
+  for (const fail of broken) {
+    const signer = idgate.Signer.external(cases.BASE_URL, key, fail);
+    assert.throws(() => fetched(signer), { kind: 'unavailable' });
+  }
+});
+
+test('notifications are believed by either signature, and not when changed or late', () => {
+  const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+  const body = '{"sessionId":"ses_1"}';
+  const headers = idgate.webhook.headers(secret, { id: 'whf_1', number: 1, body, now: NOW });
+  const own = { 'x-timestamp': headers['X-Timestamp'], 'x-signature': headers['X-Signature'] };
+  for (const given of [headers, own]) idgate.webhook.verify(secret, given, body, { now: NOW });
+  for (const [given, text, now] of [
+    [headers, `${body} `, NOW],
+    [headers, body, later(301_000)],
+    [{}, body, NOW],
+    [{ ...headers, 'webhook-signature': 'v1,' }, body, NOW],
+  ]) {
+    const refused = { kind: 'refused', code: 'invalid_webhook' };
+    assert.throws(() => idgate.webhook.verify(secret, given, text, { now }), refused);
+  }
+});
+
+test('both module systems give the same classes', async () => {
+  const modern = await import('idgate');
+  assert.deepEqual(Object.keys(modern).filter((name) => name !== 'default').sort(), Object.keys(idgate).sort());
+  assert.equal(modern.Trust, idgate.Trust);
+});
+
+test('a process that used worker threads ends well', () => {
+  const program = `
+    const cases = require('./cases.js');
+    const one = cases.load().find((one) => one.expected.status === 'VERIFIED');
+    Promise.all(Array.from({ length: 16 }, () => cases.outcomeAsync(one)));
+  `;
+  execFileSync(process.execPath, ['-e', program], { cwd: __dirname });
+});
