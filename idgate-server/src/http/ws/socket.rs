@@ -59,15 +59,13 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
         }
     }
 
-    /// Sends a frame, after what is left of earlier ones; a peer that takes nothing for `patience`
-    /// is too slow.
-    pub(super) async fn send(
-        &mut self,
-        opcode: Opcode,
-        payload: &[u8],
-        patience: Duration,
-    ) -> Result<(), End> {
+    /// Adds a frame to what is sent next.
+    pub(super) fn queue(&mut self, opcode: Opcode, payload: &[u8]) {
         frame::write(&mut self.unsent, opcode, payload);
+    }
+
+    /// Sends what is queued; a peer that does not take it within `patience` is too slow.
+    pub(super) async fn send(&mut self, patience: Duration) -> Result<(), End> {
         let flushed = tokio::time::timeout(patience, self.flush()).await;
         Ok(flushed.map_err(|_late| Close::TooSlow)??)
     }
@@ -77,13 +75,17 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
         let (code, reason) = close.code();
         let code = code.map(u16::to_be_bytes);
         let code = code.as_ref().map_or(&[][..], |code| code.as_slice());
-        frame::write(&mut self.unsent, Opcode::Close, &[code, reason.as_bytes()].concat());
+        self.queue(Opcode::Close, &[code, reason.as_bytes()].concat());
         let farewell = async {
             self.flush().await?;
-            while !matches!(self.receive().await?, Incoming::Close(_)) {}
+            // A peer that closed first waits for the end of the connection (RFC 6455 7.1.1).
+            let mut closed = matches!(close, Close::Answered(_));
+            while !closed {
+                closed = matches!(self.receive().await?, Incoming::Close(_));
+            }
             Ok::<_, End>(())
         };
-        // A peer that answered, or broke the protocol, has nothing to add.
+        // A peer that broke the protocol, or left, has nothing to add.
         let _ = tokio::time::timeout(patience, farewell).await;
         let _ = self.stream.shutdown().await;
     }
@@ -111,7 +113,8 @@ mod tests {
     async fn a_peer_that_reads_nothing_is_too_slow_and_may_still_learn_why() {
         let (near, mut far) = tokio::io::duplex(16);
         let mut socket = Socket::new(near);
-        let end = socket.send(Opcode::Text, &[b'x'; 64], SOON).await.unwrap_err();
+        socket.queue(Opcode::Text, &[b'x'; 64]);
+        let end = socket.send(SOON).await.unwrap_err();
         assert!(matches!(end, End::Close(Close::TooSlow)), "{end:?}");
         // The frame that was under way is finished before the close frame begins.
         let closing = tokio::spawn(socket.close(Close::TooSlow, Duration::from_secs(5)));
@@ -130,6 +133,17 @@ mod tests {
         let (near, _far) = tokio::io::duplex(1024);
         let closed = Socket::new(near).close(Close::Settled, SOON);
         tokio::time::timeout(Duration::from_secs(5), closed).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_closed_first_does_not_wait() {
+        let (near, mut far) = tokio::io::duplex(1024);
+        let patience = Duration::from_secs(3600);
+        let closing = tokio::spawn(Socket::new(near).close(Close::Answered(None), patience));
+        let mut rest = Vec::new();
+        let end = tokio::time::timeout(Duration::from_secs(20), far.read_to_end(&mut rest)).await;
+        assert_eq!((end.unwrap().unwrap(), rest), (2, vec![0x88, 0]));
+        closing.await.unwrap();
     }
 
     #[tokio::test]

@@ -2,6 +2,7 @@
 //! every end has its code.
 
 use std::convert::Infallible;
+use std::future::ready;
 use std::pin::Pin;
 
 use hyper::upgrade::OnUpgrade;
@@ -84,30 +85,29 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Talk<T> {
         // The first look is at once.
         let mut looks = interval(self.times.look);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut more = false;
         loop {
             tokio::select! {
                 biased;
                 () = stopped(&mut self.stop) => return Err(Close::ShuttingDown.into()),
-                () = self.stream.changed() => self.tell().await?,
-                _ = looks.tick() => self.tell().await?,
+                () = self.stream.changed() => more = true,
+                _ = looks.tick() => more = true,
                 () = self.heart.timer.as_mut() => self.beat().await?,
                 frame = self.socket.receive() => self.answer(frame?).await?,
+                // Last, and a page at a time: who has much to catch up on is heard in between.
+                () = ready(()), if more => more = self.tell().await?,
             }
         }
     }
 
-    /// Sends what is new.
-    async fn tell(&mut self) -> Result<(), End> {
-        loop {
-            let events = self.stream.next_events().map_err(close_for)?;
-            if events.is_empty() {
-                return Ok(());
-            }
-            for event in &events {
-                let message = message(&self.stream, event);
-                self.send(Opcode::Text, &message).await?;
-            }
+    /// Sends a page of what is new; `false`: there was nothing.
+    async fn tell(&mut self) -> Result<bool, End> {
+        let events = self.stream.next_events().map_err(close_for)?;
+        for event in &events {
+            self.socket.queue(Opcode::Text, &message(&self.stream, event));
         }
+        self.socket.send(self.times.write).await?;
+        Ok(!events.is_empty())
     }
 
     /// Sends a ping, or gives up on a peer that did not answer the last one.
@@ -141,7 +141,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Talk<T> {
     }
 
     async fn send(&mut self, opcode: Opcode, payload: &[u8]) -> Result<(), End> {
-        self.socket.send(opcode, payload, self.times.write).await
+        self.socket.queue(opcode, payload);
+        self.socket.send(self.times.write).await
     }
 }
 

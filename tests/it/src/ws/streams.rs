@@ -9,7 +9,7 @@ use super::*;
 use crate::http::{Http, Request};
 use crate::server::eventually;
 use crate::tenant::{
-    Gateway, Tenant, form, members, request_for, sample_wallet, timestamp, wallet_with,
+    Gateway, Tenant, form, members, now_ms, request_for, sample_wallet, timestamp, wallet_with,
 };
 
 fn open(gateway: &Gateway, session: &str) -> Stream {
@@ -166,6 +166,21 @@ fn a_key_that_is_revoked_or_rotated_over_http_closes_its_streams_and_no_others()
     close(Request::post(format!("/v1/api-keys/{}/rotate", rotated.0)), rotated.1);
     other.1.send(&frame(0x89, b"still there"));
     assert_eq!(other.1.next(), Got::Pong(b"still there".into()));
+}
+
+#[test]
+fn a_key_that_expires_closes_its_stream() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let session = tenant.create(&request_for(&["given_name"])).id;
+    let soon = idgate_core::UnixMillis(now_ms() + 1500).to_string();
+    let wish = json!({ "scopes": ["session:read"], "expires_at": soon });
+    let request = Request::post("/v1/api-keys").bearer(&tenant.api_key).json(&wish);
+    let made = tenant.http.send(&request).expect_status(201).json();
+    let key = made["api_key"].as_str().unwrap();
+    let mut stream = Stream::open(gateway.server.address, &session, key);
+    assert_eq!(stream.statuses(2), ["CREATED", "PENDING"]);
+    assert_eq!(stream.close(), Some(4401));
 }
 
 #[test]
