@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import qrcode from 'qrcode-generator'
 import { Gateway } from './gateway.js'
 import { Orders } from './orders.js'
-import { verifyWebhook } from './webhook.js'
+import { verify } from '../webhooks/verify.mjs'
 
 const PAGES = {
   '/': ['index.html', 'text/html; charset=utf-8'],
@@ -92,7 +92,9 @@ async function comeBack(request, response, { orders }, parameters) {
 /** The gateway's word that a session is settled: also when no page is open any more. */
 async function takeWebhook(request, response, { orders, settings }) {
   const body = await readBody(request, MAX_WEBHOOK)
-  if (!body || !verifyWebhook(request.headers, body, settings.webhookSecret)) {
+  const { 'x-timestamp': timestamp, 'x-signature': signature } = request.headers
+  const secret = settings.webhookSecret
+  if (!body || !secret || !verify(secret, body, timestamp, signature)) {
     return send(response, 401, { error: 'the signature is not good' })
   }
   // The same notification may come again: to settle an order twice changes nothing.
