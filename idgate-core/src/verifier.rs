@@ -304,6 +304,31 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "rustcrypto")]
+    #[test]
+    fn a_signer_of_another_host_is_refused_in_either_profile() {
+        use crate::crypto::{Es256Key, rustcrypto::PROVIDER};
+        use crate::request::SoftwareSigner;
+        let key = Es256Key::from_scalar(&[3; 32]).unwrap();
+        let signer = Arc::new(SoftwareSigner::new(key, "did:web:gateway.example#key"));
+        let trust = || Arc::new(fixtures::trust());
+        let jar = |base_url: &str| {
+            Verifier::builder(PROVIDER).jar(base_url, signer.clone()).trust(trust()).build()
+        };
+        let inline = |base_url: &str| {
+            let builder = Verifier::builder(PROVIDER).inline(base_url).trust(trust());
+            builder.request_signer(signer.clone()).build()
+        };
+        assert!(
+            jar("https://gateway.example").is_ok() && inline("https://gateway.example").is_ok()
+        );
+        for other in ["https://gateway.example:8443", "https://other.example"] {
+            assert!(matches!(jar(other), Err(ConfigError::Signer(_))), "{other}");
+            assert!(matches!(inline(other), Err(ConfigError::Signer(_))), "{other}");
+        }
+        assert!(matches!(jar("gateway.example"), Err(ConfigError::BaseUrl(_))));
+    }
+
     #[test]
     fn a_new_session_has_everything_that_its_request_carries() {
         let transition = fixtures::creation(fixtures::one_credential());

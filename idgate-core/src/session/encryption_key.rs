@@ -154,6 +154,19 @@ mod tests {
     }
 
     #[test]
+    fn it_is_taken_out_of_a_session_and_put_back() {
+        let made =
+            crate::request::fixtures::jar_session(crate::request::fixtures::one_credential());
+        let mut apart = made.clone();
+        let key = apart.take_encryption_key().unwrap();
+        assert!(apart.take_encryption_key().is_none());
+        assert!(!apart.to_snapshot().windows(14).any(|bytes| bytes == b"encryption_key"));
+        assert!(apart.restore_encryption_key(b"{}").is_err());
+        apart.restore_encryption_key(&key).unwrap();
+        assert_eq!(apart.to_snapshot(), made.to_snapshot());
+    }
+
+    #[test]
     fn a_source_that_gives_no_scalar_is_given_up() {
         struct Same(u8, u8);
         impl Entropy for Same {
