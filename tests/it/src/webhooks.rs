@@ -3,6 +3,7 @@
 mod crashes;
 mod endpoint;
 mod hostile;
+mod names;
 mod receiver;
 mod review;
 mod secrets;

@@ -1,0 +1,161 @@
+//! Names that answer as an attacker likes, for the real binary, its webhooks and its fetches of
+//! status lists: `names.c` is preloaded before the system's resolver.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use idgate_testkit::keys::Curve;
+use idgate_testkit::samples;
+use idgate_testkit::status::status_claim;
+use idgate_testkit::wallet::Wallet;
+use rusqlite::Connection;
+
+use super::receiver::Receiver;
+use super::{approve, put_url, settle};
+use crate::server::{Installation, eventually};
+use crate::tenant::{Gateway, form, now_ms, request_for};
+
+/// A gateway for which names are what the script says, and which may reach 127.0.0.1.
+struct Resolving {
+    gateway: Gateway,
+    script: PathBuf,
+}
+
+impl Resolving {
+    fn start(script: &str) -> Self {
+        let installation = Installation::new();
+        let source = installation.file("names.c", include_str!("names.c"));
+        let library = source.with_extension("so");
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-o"])
+            .args([&library, &source])
+            .arg("-ldl")
+            .status();
+        assert!(compiled.unwrap().success(), "a C compiler is needed");
+        let script = installation.file("names", script);
+        let installation = installation
+            .with("IDGATE_WEBHOOK_ALLOW_CIDRS", "127.0.0.1/32")
+            .with("IDGATE_WEBHOOK_ALLOW_HTTP", "true")
+            .with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.1/32")
+            .with("IDGATE_NAMES", script.to_str().unwrap())
+            .with("LD_PRELOAD", library.to_str().unwrap());
+        let gateway = Gateway::start_on(installation);
+        approve(&gateway, "shop.example");
+        Self { gateway, script }
+    }
+
+    /// How often a name was looked up.
+    fn asked(&self) -> usize {
+        let notes = self.script.with_extension("asked");
+        fs::read_to_string(notes).unwrap_or_default().lines().count()
+    }
+
+    /// What became of the one notification that waits.
+    fn error(&self) -> Option<String> {
+        let database = self.gateway.installation.data_dir().join("idgate.db");
+        let sql = "SELECT error_message FROM webhook_deliveries";
+        Connection::open(database).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+}
+
+#[test]
+fn a_name_that_changes_its_mind_is_looked_up_once_per_attempt() {
+    let receiver = Receiver::start();
+    let port = receiver.address().port();
+    let inside = TcpListener::bind(("127.0.0.2", port)).unwrap();
+    inside.set_nonblocking(true).unwrap();
+    // The first is for the PUT, whose port is not a usual one.
+    let script = "shop.example 127.0.0.1\nshop.example 127.0.0.1\nshop.example 127.0.0.2\n";
+    let resolving = Resolving::start(script);
+    let mut tenant = resolving.gateway.tenant();
+    put_url(&mut tenant, &format!("http://shop.example:{port}/")).expect_status(200);
+    assert_eq!(resolving.asked(), 1);
+    settle(&mut tenant);
+    receiver.wait_for(1);
+    assert_eq!(receiver.all()[0].header("host"), format!("shop.example:{port}"));
+    assert_eq!(resolving.asked(), 2);
+    // And now that it leads inside, nothing is sent.
+    settle(&mut tenant);
+    eventually("it is blocked", || resolving.error().as_deref() == Some("address_blocked"));
+    assert!(inside.accept().is_err() && receiver.all().len() == 1);
+    assert_eq!(resolving.asked(), 3);
+}
+
+#[test]
+fn names_that_lead_inside_are_not_notified() {
+    let inside = TcpListener::bind("127.0.0.2:0").unwrap();
+    inside.set_nonblocking(true).unwrap();
+    let port = inside.local_addr().unwrap().port();
+    for (url, answer) in [
+        ("https://shop.example/", "169.254.169.254"),
+        ("https://shop.example/", "10.0.0.1"),
+        ("https://shop.example/", "::1"),
+        ("https://shop.example/", "fd00:ec2::254"),
+        ("https://shop.example:8443/", "127.0.0.1,10.0.0.1"),
+        ("https://shop.example:8443/", "::ffff:10.0.0.1"),
+    ] {
+        let resolving = Resolving::start(&format!("shop.example {answer}\n"));
+        let mut tenant = resolving.gateway.tenant();
+        // Nothing needs to be looked up before there is something to send.
+        put_url(&mut tenant, url).expect_status(200);
+        assert_eq!(resolving.asked(), 0);
+        let odd = put_url(&mut tenant, &format!("https://shop.example:{port}/"));
+        odd.expect_error(400, "invalid_webhook_endpoint");
+        settle(&mut tenant);
+        eventually("it is blocked", || resolving.error().as_deref() == Some("address_blocked"));
+        thread::sleep(Duration::from_millis(20));
+        assert!(inside.accept().is_err(), "{answer}");
+        assert_eq!(resolving.asked(), 2, "{answer}");
+    }
+}
+
+/// A wallet whose credential publishes its status at `uri`.
+fn wallet_with_status(uri: &str) -> Wallet {
+    let holder = samples::holder_key(Curve::P256);
+    let credential = samples::identity(&holder, now_ms()).plain("status", status_claim(0, uri));
+    Wallet::new(holder).with(credential.issue(&samples::issuer_key(Curve::P256)))
+}
+
+/// Presents a credential whose status cannot be established.
+fn present(gateway: &Gateway, uri: &str) {
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request_for(&["given_name"]));
+    let answer = form(&wallet_with_status(uri), &created);
+    tenant.post_answer(&created.id, &answer).expect_status(400);
+    tenant.expect_failed(&created, "revocation_unknown");
+}
+
+#[test]
+fn status_lists_are_looked_up_once_and_never_fetched_from_inside() {
+    let list = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = list.local_addr().unwrap().port();
+    let inside = TcpListener::bind(("127.0.0.2", port)).unwrap();
+    inside.set_nonblocking(true).unwrap();
+    let uri = format!("http://list.example:{port}/1");
+    // It leads to the list when it is checked, and inside ever after.
+    let resolving = Resolving::start("list.example 127.0.0.1\nlist.example 127.0.0.2\n");
+    thread::scope(|scope| {
+        let fetched = scope.spawn(|| {
+            let (mut stream, _) = list.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let elsewhere = "Location: http://169.254.169.254/latest/meta-data/";
+            let answer = format!("HTTP/1.1 302 Found\r\n{elsewhere}\r\nContent-Length: 0\r\n\r\n");
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        present(&resolving.gateway, &uri);
+        fetched.join().unwrap();
+    });
+    assert_eq!(resolving.asked(), 1);
+    list.set_nonblocking(true).unwrap();
+    for answer in ["127.0.0.2", "127.0.0.1,127.0.0.2", "169.254.169.254", "10.0.0.1", "::1"] {
+        let resolving = Resolving::start(&format!("list.example {answer}\n"));
+        present(&resolving.gateway, &uri);
+        assert_eq!(resolving.asked(), 1, "{answer}");
+        assert!(list.accept().is_err() && inside.accept().is_err(), "{answer}");
+    }
+}
