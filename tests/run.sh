@@ -248,6 +248,8 @@ fi
 step 'bindings: Python' python_binding || true
 
 if [ "$long" = yes ]; then
+    step 'audit log of 1 000 000 entries' env IDGATE_LONG=1 cargo test --release --locked \
+        -p idgate-server --lib a_long_chain_is_verified_in_time || true
     step 'debug-profile tests' cargo test --workspace --locked || true
     if command -v rustup >/dev/null; then
         step "minimum Rust version, $minimum_rust" minimum_version || true

@@ -20,5 +20,7 @@ pub mod openapi;
 mod rate_limit;
 pub mod seal;
 pub mod serve;
+pub mod sketch;
 pub mod store;
+pub mod telemetry;
 pub mod work;

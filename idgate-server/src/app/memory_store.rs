@@ -2,6 +2,7 @@
 
 mod audit;
 mod idempotency;
+mod metrics;
 mod webhooks;
 
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ use crate::store::{
     AdminTokenStore, Answered, ApiKeyRecord, ApiKeyStore, Caller, Changes, Committed, EventPage,
     EventStore, GatewayKeyStore, KeyValue, NewApiKey, StatusEvent, Store, StoreError, Watch, Write,
 };
+use crate::telemetry::Telemetry;
 
 /// The base point of P-256: a key on the curve.
 const X: [u8; 32] = [
@@ -50,6 +52,7 @@ pub(crate) enum Mood {
 
 pub(crate) struct MemoryStore {
     inner: Mutex<Inner>,
+    telemetry: Arc<Telemetry>,
     trust: Mutex<Arc<TrustSnapshot>>,
     gateway_keys: Arc<GatewayKeys>,
     changes: Arc<Changes>,
@@ -71,7 +74,8 @@ impl Default for MemoryStore {
         let active = Arc::new(GatewayKey::generate().unwrap().0);
         let gateway_keys = Arc::new(GatewayKeys { version: 1, active, retired: Vec::new() });
         let trust = Mutex::new(one_issuer());
-        Self { inner: Mutex::default(), trust, gateway_keys, changes: Arc::default() }
+        let telemetry = Arc::new(Telemetry::new().unwrap());
+        Self { inner: Mutex::default(), telemetry, trust, gateway_keys, changes: Arc::default() }
     }
 }
 

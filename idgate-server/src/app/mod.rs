@@ -7,6 +7,7 @@ mod identity;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 pub(crate) mod memory_store;
+mod metrics;
 mod request_object;
 mod sessions;
 mod status;

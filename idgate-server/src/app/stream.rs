@@ -154,6 +154,11 @@ impl Streams {
         Some(Place { streams: self.clone(), session, client })
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.open().of_clients.values().sum()
+    }
+
     fn open(&self) -> MutexGuard<'_, Open> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

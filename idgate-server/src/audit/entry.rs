@@ -104,6 +104,19 @@ impl AuditEvent {
         self.occurred_at
     }
 
+    /// One with every member.
+    #[cfg(test)]
+    pub(crate) fn sample(now: UnixMillis) -> Self {
+        Self {
+            session_id: Some("ses_sample".into()),
+            credential_types: vec!["vc+sd-jwt".into(), "mso_mdoc:org.iso.18013.5.1.mDL".into()],
+            issuer_ids: vec!["https://issuer.example/\u{e9}\"".into()],
+            error_code: Some("nonce_mismatch"),
+            latency_ms: Some(8310),
+            ..Self::of_client(AuditStatus::Failed, now)
+        }
+    }
+
     /// It as entry `seq` of a client's chain.
     pub fn into_entry(self, client_id: &str, seq: u64) -> AuditEntry {
         let some = |list: Vec<String>| (!list.is_empty()).then_some(list);

@@ -101,6 +101,17 @@ impl HttpError {
         error
     }
 
+    /// The same as 502, if it is the gateway's and not the caller's: the metrics have no 500.
+    pub(crate) fn or_metrics_unavailable(mut self) -> Self {
+        if !matches!(self.code, ErrorCode::InternalError | ErrorCode::TemporarilyUnavailable) {
+            return self;
+        }
+        let message = "the metrics store failed or was slow";
+        let mut error = Self::new(ErrorCode::MetricsUnavailable, message);
+        error.cause = self.cause.take();
+        error
+    }
+
     /// Nothing more is read from this connection.
     pub(crate) fn closing(mut self) -> Self {
         self.closes = true;

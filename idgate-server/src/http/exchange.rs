@@ -74,7 +74,6 @@ impl<'a> Call<'a> {
     }
 
     /// Proves that the request carries a good admin token.
-    #[expect(dead_code)] // until there is an admin endpoint
     pub(crate) fn authorize_admin(&self) -> Result<AdminAuthorized, HttpError> {
         AdminAuthorized::require(&self.gateway.app, &self.head.headers)
             .map_err(|error| self.refuse_authentication(error))
@@ -157,7 +156,10 @@ pub(crate) async fn answer(
     }
     let request_id = random_id("req_", &mut OsEntropy).unwrap_or_default();
     add_common_headers(&mut response, &request_id);
-    log(&trace, &head, &response, &request_id, peer, watch.elapsed_us());
+    let (us, status) = (watch.elapsed_us(), response.status().as_u16());
+    let method = router::known_method(&head.method);
+    gateway.app.store().telemetry().request(trace.route, method, status, us);
+    log(&trace, &head, &response, &request_id, peer, us);
     let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
     (response, trace.upgrade.filter(|_| switches))
 }

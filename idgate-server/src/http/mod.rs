@@ -60,6 +60,8 @@ pub struct HttpLimits {
     pub large_per_peer: usize,
     /// How long one more of a peer waits for a place before it is told to come back.
     pub large_wait: Duration,
+    /// For the sums of the metrics (decisions 14).
+    pub metrics_timeout: Duration,
     /// What a status stream waits for.
     pub streams: StreamTimes,
 }
@@ -77,6 +79,7 @@ impl Default for HttpLimits {
             large_responses: 64,
             large_per_peer: 8,
             large_wait: Duration::from_secs(2),
+            metrics_timeout: Duration::from_secs(5),
             streams: StreamTimes::default(),
         }
     }

@@ -13,6 +13,7 @@ mod examine;
 mod gateway_keys;
 mod idempotency;
 mod keys;
+mod metrics;
 mod operator;
 mod outbox;
 mod readers;
@@ -48,6 +49,7 @@ pub use self::examine::{Examination, Finding, Health, examine};
 pub use self::gateway_keys::{GatewayKeyRecord, GatewayKeyStore};
 pub use self::idempotency::{Answered, IdempotencyStore, Once};
 pub use self::keys::{ClientRecord, NewClient};
+pub use self::metrics::{Gauges, MetricsStore, MetricsSummary, Outcomes};
 pub use self::operator::OperatorStore;
 pub use self::outbox::{
     DeadLetter, DeadLetterPage, Lane, Leased, OutboxStore, Replay, Target, Verdict, Wanted,
@@ -141,6 +143,7 @@ pub trait Store:
     + EventStore
     + GatewayKeyStore
     + IdempotencyStore
+    + MetricsStore
     + OutboxStore
     + Send
     + Sync

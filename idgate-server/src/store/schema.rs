@@ -23,6 +23,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 5, sql: include_str!("migrations/0005_admin_tokens.sql") },
     Migration { number: 6, sql: include_str!("migrations/0006_webhooks.sql") },
     Migration { number: 7, sql: include_str!("migrations/0007_idempotent_answers.sql") },
+    Migration { number: 8, sql: include_str!("migrations/0008_metrics.sql") },
 ];
 
 const PRAGMAS: &str = "

@@ -6,6 +6,7 @@ use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde_json::json;
 
+use super::metrics::Measured;
 use super::outbox::{self, Notice};
 use super::readers::Reader;
 use super::writer::Batch;
@@ -77,6 +78,7 @@ impl Prepared {
                 ":record": self.record,
             })?;
         self.insert_events(batch.main)?;
+        batch.measure(Some(Measured::created(session)));
         batch.audit(session.tenant().as_str(), AuditEvent::created(session))?;
         // Last, because this file has no savepoint: nothing of the job can fail after it.
         if let Some(sealed) = &self.key {
@@ -128,6 +130,7 @@ impl Prepared {
         if let Some(notice) = &self.notice {
             notice.insert(batch.main)?;
         }
+        batch.measure(Measured::settled(session, self.processing_us));
         // Last, because this file has no savepoint: nothing of the job can fail after it.
         if let Some((redact_at, sealed)) = &self.result {
             claims::insert(batch.claims()?, session.id().as_str(), *redact_at, sealed)?;

@@ -28,6 +28,7 @@ use crate::audit::AuditKeys;
 use crate::config::Environment;
 use crate::gateway_key::GatewayKeys;
 use crate::seal::{InstanceKey, Sealer};
+use crate::telemetry::Telemetry;
 
 /// How a gateway opens its store.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +47,7 @@ pub struct SqliteStore {
     changes: Arc<Changes>,
     /// Rings when a session has settled.
     pub(super) outbox_bell: Arc<Notify>,
+    pub(super) telemetry: Arc<Telemetry>,
     pinned_live: bool,
     trust: Mutex<Option<Arc<TrustSnapshot>>>,
     pub(super) gateway_keys: Mutex<Option<Arc<GatewayKeys>>>,
@@ -79,10 +81,13 @@ impl SqliteStore {
         claims::remove_orphans(&claims, &main)?;
         session_keys::remove_orphans(&claims, &main)?;
         empty_log(&claims)?;
+        let telemetry = Telemetry::new().map(Arc::new);
+        let telemetry = telemetry.map_err(|error| StoreError::Failed(error.to_string()))?;
         let cores = available_parallelism().map_or(1, usize::from);
         Ok(Self {
             readers: Readers::open(dir, cores)?,
-            writer: Writer::start(main, claims, AuditKeys::new(&key)?)?,
+            writer: Writer::start(main, claims, AuditKeys::new(&key)?, telemetry.clone())?,
+            telemetry,
             sealer: Arc::new(sealer),
             changes: Arc::default(),
             outbox_bell: Arc::default(),

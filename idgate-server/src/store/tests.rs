@@ -1,9 +1,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod audit;
+mod audit_tamper;
 mod erasure;
 mod gateway_keys;
 mod idempotency;
+mod metrics;
 mod session_keys;
 
 use std::path::Path;

@@ -19,9 +19,12 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::metrics::{self, Measured};
 use super::schema::{BUSY_TIMEOUT, truncate_log};
 use super::{StoreError, Write, audit, claims, session_keys};
 use crate::audit::{AuditEvent, AuditKeys};
+use crate::clock::Stopwatch;
+use crate::telemetry::Telemetry;
 
 /// Jobs that may wait; one more is refused.
 const QUEUE: usize = 1024;
@@ -56,6 +59,8 @@ pub(super) struct Batch<'c> {
     spent: Vec<String>,
     erase_spent: bool,
     answer_after_erasure: bool,
+    /// Sessions that this group made or settled.
+    measured: Vec<Measured>,
 }
 
 impl<'c> Batch<'c> {
@@ -76,6 +81,11 @@ impl<'c> Batch<'c> {
     /// Records what this job changes, in the chain of `client_id`.
     pub(super) fn audit(&self, client_id: &str, event: AuditEvent) -> Result<(), StoreError> {
         audit::append(self.main, self.audit, client_id, event)
+    }
+
+    /// Counts a session that this job makes or settles.
+    pub(super) fn measure(&mut self, measured: Option<Measured>) {
+        self.measured.extend(measured);
     }
 
     /// Asks that deleted results leave every file soon.
@@ -117,6 +127,7 @@ impl Writer {
         main: Connection,
         claims: Connection,
         audit: AuditKeys,
+        telemetry: Arc<Telemetry>,
     ) -> Result<Self, StoreError> {
         let (queue, jobs) = sync_channel(QUEUE);
         let commits = Arc::new(AtomicU64::new(0));
@@ -131,6 +142,7 @@ impl Writer {
             erasing: Erasing::default(),
             waiting,
             commits: commits.clone(),
+            telemetry,
         };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
@@ -227,6 +239,7 @@ struct Desk {
     /// Jobs that are answered when they are not.
     waiting: Vec<Box<dyn Job>>,
     commits: Arc<AtomicU64>,
+    telemetry: Arc<Telemetry>,
 }
 
 impl Desk {
@@ -302,24 +315,38 @@ impl Desk {
             spent: Vec::new(),
             erase_spent: false,
             answer_after_erasure: false,
+            measured: Vec::new(),
         };
         let after_erasure = group.iter_mut().map(|job| run_job(job.as_mut(), &mut batch)).collect();
-        let Batch { claims_open, erase, orphaned, spent, erase_spent, .. } = batch;
+        let Batch { claims_open, erase, orphaned, spent, erase_spent, measured, .. } = batch;
         let after_erasure: Result<Vec<bool>, StoreError> = after_erasure;
+        let jobs = group.len();
         let committed = after_erasure.and_then(|after_erasure| {
+            record(&self.main, &measured)?;
+            let watch = Stopwatch::new();
             if claims_open {
                 self.claims.execute_batch("COMMIT")?;
             }
             self.main.execute_batch("COMMIT")?;
+            self.telemetry.commit(watch.elapsed_us(), jobs);
             Ok(Done { after_erasure, erase, orphaned, spent, erase_spent })
         });
         match &committed {
             Ok(_) => {
                 self.commits.fetch_add(1, Ordering::Relaxed);
+                measured.iter().for_each(|measured| self.count(measured));
             }
             Err(_) => self.abandon(claims_open),
         }
         committed
+    }
+
+    fn count(&self, measured: &Measured) {
+        let Measured { status, format, livemode, error_code, processing_us, .. } = measured;
+        self.telemetry.session(status.as_str(), format, *livemode);
+        if let Some(us) = processing_us {
+            self.telemetry.verification(*us, *error_code);
+        }
     }
 
     /// Leaves both files without an open transaction and without results that belong to nothing.
@@ -406,11 +433,28 @@ struct Done {
 fn run_job(job: &mut dyn Job, batch: &mut Batch<'_>) -> Result<bool, StoreError> {
     batch.answer_after_erasure = false;
     batch.main.prepare_cached("SAVEPOINT job")?.execute([])?;
+    let measured = batch.measured.len();
     if !job.work(batch) {
+        batch.measured.truncate(measured);
         batch.main.prepare_cached("ROLLBACK TO job")?.execute([])?;
     }
     batch.main.prepare_cached("RELEASE job")?.execute([])?;
     Ok(batch.answer_after_erasure)
+}
+
+/// Adds to the sums for operators. When those are out of order, sessions are not held up by it:
+/// whoever reads the sums learns of it.
+fn record(main: &Connection, measured: &[Measured]) -> Result<(), StoreError> {
+    if measured.is_empty() {
+        return Ok(());
+    }
+    main.prepare_cached("SAVEPOINT metrics")?.execute([])?;
+    if let Err(error) = metrics::record(main, measured) {
+        tracing::error!(cause = %error, "sessions are missing in the metrics");
+        main.prepare_cached("ROLLBACK TO metrics")?.execute([])?;
+    }
+    main.prepare_cached("RELEASE metrics")?.execute([])?;
+    Ok(())
 }
 
 #[cfg(test)]

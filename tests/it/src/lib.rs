@@ -58,6 +58,8 @@ mod mdoc_http;
 #[cfg(test)]
 mod mdoc_rules;
 #[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod mutation;
 #[cfg(test)]
 mod mutation_mdoc;

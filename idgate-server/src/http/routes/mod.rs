@@ -4,6 +4,7 @@
 pub(crate) mod api_keys;
 pub(crate) mod audit;
 pub(crate) mod health;
+pub(crate) mod metrics;
 pub(crate) mod openapi;
 pub(crate) mod request_object;
 pub(crate) mod sessions;

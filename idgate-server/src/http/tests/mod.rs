@@ -4,6 +4,7 @@ mod auth;
 mod bodies;
 mod connections;
 mod logs;
+mod metrics;
 mod rates;
 mod routing;
 mod sessions;

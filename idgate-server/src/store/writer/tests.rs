@@ -9,7 +9,8 @@ use crate::seal::InstanceKey;
 fn writer(dir: &tempfile::TempDir) -> Writer {
     let main = schema::open_main(dir.path()).unwrap();
     let audit = AuditKeys::new(&InstanceKey::generate().unwrap()).unwrap();
-    Writer::start(main, schema::open_claims(dir.path()).unwrap(), audit).unwrap()
+    let telemetry = Arc::new(Telemetry::new().unwrap());
+    Writer::start(main, schema::open_claims(dir.path()).unwrap(), audit, telemetry).unwrap()
 }
 
 /// Keeps the thread busy until the sender is dropped, so that what follows is one group.

@@ -147,6 +147,7 @@ async fn exchange(office: Arc<Office>, leased: Leased, place: Place) {
     let verdict = judge(&leased, outcome, now);
     place.judge(verdict == Verdict::Delivered && watch.elapsed_us() < SLOW_US);
     report(&leased, &verdict);
+    office.store.telemetry().webhook(outcome_of(&verdict));
     office.end(&leased, verdict, now).await;
 }
 
@@ -221,6 +222,15 @@ fn report(leased: &Leased, verdict: &Verdict) {
         Verdict::Failed { error, again_at: None } => {
             tracing::warn!(id, client_id, attempt, error, "a webhook was given up");
         }
+    }
+}
+
+/// The name of a verdict in the metrics.
+fn outcome_of(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Delivered => "delivered",
+        Verdict::Failed { again_at: Some(_), .. } => "failed",
+        Verdict::Failed { again_at: None, .. } => "given_up",
     }
 }
 

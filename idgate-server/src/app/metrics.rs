@@ -1,0 +1,67 @@
+//! What operators read: sums of settled sessions, and the state of this process.
+
+use idgate_core::time::UnixMillis;
+
+use super::{App, AppError};
+use crate::store::MetricsSummary;
+
+impl App {
+    /// The live-mode sessions that settled in the last `window_hours`.
+    ///
+    /// # Errors
+    /// The metrics cannot be read.
+    pub fn metrics_summary(&self, window_hours: u64) -> Result<MetricsSummary, AppError> {
+        Ok(self.store.metrics_summary(window_hours, self.now())?)
+    }
+
+    /// All counters and gauges in the text exposition format of Prometheus.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn exposition(&self) -> Result<String, AppError> {
+        let now = self.now();
+        let telemetry = self.store.telemetry();
+        telemetry.stored(&self.store.gauges(now)?);
+        telemetry.streams(self.streams.count());
+        for Trusted { kind, count, expiry } in self.trusted()? {
+            telemetry.trusted(kind, count, expiry.map(|expiry| seconds_until(expiry, now)));
+        }
+        telemetry.text().map_err(|error| AppError::Fault(error.to_string()))
+    }
+
+    fn trusted(&self) -> Result<[Trusted; 3], AppError> {
+        let snapshot = self.store.trust()?;
+        let entries = || snapshot.entries();
+        let roots = || entries().flat_map(|entry| &entry.roots);
+        let signers = || entries().flat_map(|entry| &entry.pinned_signers);
+        Ok([
+            Trusted {
+                kind: "issuer_key",
+                count: entries().map(|entry| entry.keys.len()).sum(),
+                expiry: None,
+            },
+            Trusted {
+                kind: "root",
+                count: roots().count(),
+                expiry: roots().map(|root| root.not_after()).min(),
+            },
+            Trusted {
+                kind: "pinned_signer",
+                count: signers().count(),
+                expiry: signers().map(|signer| signer.not_after()).min(),
+            },
+        ])
+    }
+}
+
+struct Trusted {
+    kind: &'static str,
+    count: usize,
+    /// Of the first that expires.
+    expiry: Option<UnixMillis>,
+}
+
+fn seconds_until(then: UnixMillis, now: UnixMillis) -> i64 {
+    let whole = |ms: u64| i64::try_from(ms.checked_div(1000).unwrap_or(0)).unwrap_or(i64::MAX);
+    whole(then.since(now)).saturating_sub(whole(now.since(then)))
+}

@@ -1,0 +1,122 @@
+//! What operators measure (decisions 14 and 17). Both endpoints need an admin token.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
+use idgate_core::ErrorCode;
+use serde_json::{Value, json};
+use zeroize::Zeroizing;
+
+use crate::http::auth::AdminAuthorized;
+use crate::http::error::HttpError;
+use crate::http::exchange::Call;
+use crate::http::json::{self as body, Body};
+use crate::http::{paging, query};
+use crate::store::{MetricsSummary, Outcomes};
+
+/// The longest window: 30 days.
+const LONGEST_HOURS: usize = 720;
+const DEFAULT_HOURS: usize = 24;
+
+/// `GET /v1/admin/metrics`. Everything in it that fails is the metrics store: there is no 500.
+pub(crate) async fn summary(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let window = window_hours(call.head.uri.query());
+    let (app, headers) = (call.gateway.app.clone(), call.head.headers.clone());
+    // On a thread of its own, so that it can be waited for with a limit.
+    let work = tokio::task::spawn_blocking(move || {
+        AdminAuthorized::require(&app, &headers)?;
+        let window = window?;
+        let hours = u64::try_from(window).unwrap_or(u64::MAX);
+        Ok::<_, HttpError>(summary_json(window, &app.metrics_summary(hours)?))
+    });
+    match tokio::time::timeout(call.gateway.limits.metrics_timeout, work).await {
+        Ok(Ok(Ok(summary))) => {
+            Ok(body::answer(StatusCode::OK, Zeroizing::new(summary.to_string().into_bytes())))
+        }
+        Ok(Ok(Err(error))) => Err(error.or_metrics_unavailable()),
+        Ok(Err(_panic)) => Err(HttpError::internal("panic").or_metrics_unavailable()),
+        Err(_late) => Err(HttpError::internal("the metrics were late").or_metrics_unavailable()),
+    }
+}
+
+/// `GET /metrics`
+pub(crate) async fn exposition(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    call.authorize_admin()?;
+    let app = call.gateway.app.clone();
+    let work = tokio::task::spawn_blocking(move || app.exposition());
+    let text = work.await.map_err(|_| HttpError::internal("panic"))??;
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    let format = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, format);
+    Ok(response)
+}
+
+fn window_hours(query: Option<&str>) -> Result<usize, HttpError> {
+    let Some(text) = query::single(query, "window_hours")? else { return Ok(DEFAULT_HOURS) };
+    paging::whole_number(&text, LONGEST_HOURS).ok_or_else(|| {
+        let message = "window_hours must be a whole number from 1 to 720";
+        HttpError::new(ErrorCode::InvalidLimit, message)
+    })
+}
+
+/// `MetricsSummary` (specification 2).
+fn summary_json(window_hours: usize, summary: &MetricsSummary) -> Value {
+    let MetricsSummary { outcomes, latency, processing, by_credential_type, by_error_code } =
+        summary;
+    let milliseconds = |us: u64| Duration::from_micros(us).as_secs_f64() * 1000.0;
+    json!({
+        "window_hours": window_hours,
+        "total_estimated": outcomes.total(),
+        "verified_estimated": outcomes.verified,
+        "failed_estimated": outcomes.failed,
+        "success_rate": success_rate(outcomes),
+        "latency_ms_p50": latency.percentile(50),
+        "latency_ms_p95": latency.percentile(95),
+        "processing_latency_ms_p50": processing.percentile(50).map(milliseconds),
+        "processing_latency_ms_p95": processing.percentile(95).map(milliseconds),
+        "by_credential_type": types_json(by_credential_type),
+        "by_error_code": errors_json(by_error_code),
+    })
+}
+
+fn types_json(types: &BTreeMap<String, Outcomes>) -> Vec<Value> {
+    most_first(types, Outcomes::total)
+        .map(|(name, outcomes)| {
+            json!({
+                "credential_type": name,
+                "total_estimated": outcomes.total(),
+                "verified_estimated": outcomes.verified,
+                "failed_estimated": outcomes.failed,
+                "success_rate": success_rate(outcomes),
+            })
+        })
+        .collect()
+}
+
+fn errors_json(errors: &BTreeMap<String, u64>) -> Vec<Value> {
+    most_first(errors, |count| *count)
+        .map(|(code, count)| json!({ "error_code": code, "count_estimated": count }))
+        .collect()
+}
+
+/// By count, then by name, which is the order that the map has.
+fn most_first<V>(
+    map: &BTreeMap<String, V>,
+    count: impl Fn(&V) -> u64,
+) -> impl Iterator<Item = (&String, &V)> {
+    let mut sorted: Vec<(&String, &V)> = map.iter().collect();
+    sorted.sort_by_key(|(_, value)| std::cmp::Reverse(count(value)));
+    sorted.into_iter()
+}
+
+#[allow(clippy::cast_precision_loss)] // a rate needs no more than a double has
+fn success_rate(outcomes: &Outcomes) -> f64 {
+    match outcomes.verified.saturating_add(outcomes.failed) {
+        0 => 0.0,
+        decided => outcomes.verified as f64 / decided as f64,
+    }
+}

@@ -1,0 +1,65 @@
+//! What the files hold at one moment.
+
+use std::path::PathBuf;
+
+use idgate_core::time::UnixMillis;
+use rusqlite::Connection;
+
+use super::super::readers::Reader;
+use super::super::{StoreError, time};
+
+/// Sizes and ages, for alerts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gauges {
+    /// Results that are stored.
+    pub claims_rows: u64,
+    /// How long the result that should have gone first is overdue, in milliseconds.
+    pub purge_lag_ms: u64,
+    /// Notifications that wait to be sent.
+    pub webhook_queue: u64,
+    /// How long the oldest of them has waited, in milliseconds.
+    pub webhook_oldest_ms: u64,
+    /// Notifications that were given up.
+    pub dead_letters: u64,
+    /// The write-ahead logs, in bytes.
+    pub wal_bytes: u64,
+    /// How long the oldest audit entry without a checkpoint has waited for one, in milliseconds.
+    pub audit_open_ms: u64,
+}
+
+pub(super) fn read(reader: &Reader, now: UnixMillis) -> Result<Gauges, StoreError> {
+    let (rows, due): (i64, Option<i64>) = reader
+        .claims
+        .prepare_cached("SELECT count(*), min(redact_at) FROM results")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let open: Option<i64> = reader
+        .main
+        .prepare_cached("SELECT min(open_since) FROM audit_heads WHERE open_since IS NOT NULL")?
+        .query_row([], |row| row.get(0))?;
+    let (queued, oldest): (i64, Option<i64>) = reader
+        .main
+        .prepare_cached(
+            "SELECT count(*), min(queued_at) FROM webhook_deliveries WHERE failed_at IS NULL",
+        )?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let dead_letters: i64 = reader
+        .main
+        .prepare_cached("SELECT count(*) FROM webhook_deliveries WHERE failed_at IS NOT NULL")?
+        .query_row([], |row| row.get(0))?;
+    let since = |at: Option<i64>| at.map_or(0, |at| now.since(time(at)));
+    Ok(Gauges {
+        claims_rows: super::unsigned(rows),
+        purge_lag_ms: since(due),
+        webhook_queue: super::unsigned(queued),
+        webhook_oldest_ms: since(oldest),
+        dead_letters: super::unsigned(dead_letters),
+        wal_bytes: wal_bytes(&reader.main).saturating_add(wal_bytes(&reader.claims)),
+        audit_open_ms: since(open),
+    })
+}
+
+fn wal_bytes(conn: &Connection) -> u64 {
+    let mut path = PathBuf::from(conn.path().unwrap_or_default()).into_os_string();
+    path.push("-wal");
+    std::fs::metadata(path).map_or(0, |file| file.len())
+}

@@ -1,0 +1,293 @@
+//! Counters for Prometheus. Every label is a word of ours from a short list; none is a client's, a
+//! session's or a peer's.
+
+use std::fmt;
+
+use prometheus::core::Collector;
+use prometheus::{
+    Error, Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, TextEncoder,
+};
+
+/// Upper bounds in seconds: from a verification to the request timeout.
+const SECONDS: [f64; 13] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 15.0];
+/// Upper bounds of the number of jobs in one commit, which is at most 64.
+const JOBS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+
+/// The metrics of one gateway.
+pub struct Telemetry {
+    registry: Registry,
+    http_requests: IntCounterVec,
+    http_seconds: HistogramVec,
+    rate_limited: IntCounterVec,
+    sessions: IntCounterVec,
+    verify_seconds: Histogram,
+    verify_errors: IntCounterVec,
+    webhook_attempts: IntCounterVec,
+    webhook_queue: IntGauge,
+    webhook_oldest: IntGauge,
+    dead_letters: IntGauge,
+    ws_streams: IntGauge,
+    commit_seconds: Histogram,
+    batch_size: Histogram,
+    claims_rows: IntGauge,
+    purge_lag: IntGauge,
+    wal_bytes: IntGauge,
+    audit_checkpoint: IntGauge,
+    trust_anchors: IntGaugeVec,
+    trust_expiry: IntGaugeVec,
+}
+
+impl Telemetry {
+    /// All counters at 0.
+    ///
+    /// # Errors
+    /// A name is taken twice or is none: a mistake in this file.
+    pub fn new() -> Result<Self, Error> {
+        let registry = Registry::new();
+        let build = gauges(&registry, "idgate_build_info", "The version that runs", &["version"])?;
+        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        let r = &registry;
+        Ok(Self {
+            http_requests: counters(
+                r,
+                "idgate_http_requests_total",
+                "Answered requests",
+                &["route", "method", "status"],
+            )?,
+            http_seconds: add(
+                r,
+                HistogramVec::new(
+                    seconds("idgate_http_request_seconds", "Time from head to answer"),
+                    &["route"],
+                )?,
+            )?,
+            rate_limited: counters(
+                r,
+                "idgate_rate_limited_total",
+                "Requests answered with 429",
+                &["route"],
+            )?,
+            sessions: counters(
+                r,
+                "idgate_sessions_total",
+                "Sessions made and settled",
+                &["status", "format", "livemode"],
+            )?,
+            verify_seconds: add(
+                r,
+                Histogram::with_opts(seconds("idgate_verify_seconds", "Time to verify an answer"))?,
+            )?,
+            verify_errors: counters(
+                r,
+                "idgate_verify_errors_total",
+                "Answers refused, by reason",
+                &["code"],
+            )?,
+            webhook_attempts: counters(
+                r,
+                "idgate_webhook_attempts_total",
+                "Notifications sent, by what came of it",
+                &["outcome"],
+            )?,
+            webhook_queue: gauge(r, "idgate_webhook_queue", "Notifications that wait")?,
+            webhook_oldest: gauge(
+                r,
+                "idgate_webhook_oldest_seconds",
+                "How long the oldest of them has waited",
+            )?,
+            dead_letters: gauge(r, "idgate_dead_letters", "Notifications that were given up")?,
+            ws_streams: gauge(r, "idgate_ws_streams", "Open status streams")?,
+            commit_seconds: add(
+                r,
+                Histogram::with_opts(seconds("idgate_db_commit_seconds", "Time of a commit"))?,
+            )?,
+            batch_size: add(
+                r,
+                Histogram::with_opts(
+                    HistogramOpts::new("idgate_db_batch_size", "Writes that share a commit")
+                        .buckets(JOBS.to_vec()),
+                )?,
+            )?,
+            claims_rows: gauge(r, "idgate_claims_rows", "Stored results")?,
+            purge_lag: gauge(
+                r,
+                "idgate_purge_lag_seconds",
+                "How long the result that should have gone first is overdue",
+            )?,
+            wal_bytes: gauge(r, "idgate_wal_bytes", "Size of the write-ahead logs")?,
+            audit_checkpoint: gauge(
+                r,
+                "idgate_audit_last_checkpoint_seconds",
+                "How long the oldest audit entry without a checkpoint has waited for one",
+            )?,
+            trust_anchors: gauges(
+                r,
+                "idgate_trust_anchors",
+                "Keys and certificates that are trusted",
+                &["kind"],
+            )?,
+            trust_expiry: gauges(
+                r,
+                "idgate_trust_expiry_seconds",
+                "Until the first certificate of its kind expires; negative once it has",
+                &["kind"],
+            )?,
+            registry,
+        })
+    }
+
+    /// A request was answered. `route` is the template of the path.
+    pub fn request(&self, route: Option<&'static str>, method: &'static str, status: u16, us: u64) {
+        let route = route.unwrap_or("none");
+        let text = status.to_string();
+        self.http_requests.with_label_values(&[route, method, &text]).inc();
+        self.http_seconds.with_label_values(&[route]).observe(from_micros(us));
+        if status == 429 {
+            self.rate_limited.with_label_values(&[route]).inc();
+        }
+    }
+
+    /// A session was made, or settled.
+    pub fn session(&self, status: &'static str, format: &'static str, livemode: bool) {
+        let livemode = if livemode { "true" } else { "false" };
+        self.sessions.with_label_values(&[status, format, livemode]).inc();
+    }
+
+    /// An answer was verified, and refused for `code` if there is one.
+    pub fn verification(&self, us: u64, code: Option<&'static str>) {
+        self.verify_seconds.observe(from_micros(us));
+        if let Some(code) = code {
+            self.verify_errors.with_label_values(&[code]).inc();
+        }
+    }
+
+    /// A notification was sent once; `outcome`: `delivered`, `failed`, or `given_up`.
+    pub fn webhook(&self, outcome: &'static str) {
+        self.webhook_attempts.with_label_values(&[outcome]).inc();
+    }
+
+    /// So many status streams are open.
+    pub fn streams(&self, count: usize) {
+        self.ws_streams.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// A group of `jobs` was committed.
+    pub fn commit(&self, us: u64, jobs: usize) {
+        self.commit_seconds.observe(from_micros(us));
+        self.batch_size.observe(f64::from(u32::try_from(jobs).unwrap_or(u32::MAX)));
+    }
+
+    /// What the store holds.
+    pub fn stored(&self, gauges: &crate::store::Gauges) {
+        let whole_seconds = |ms: u64| signed(ms.checked_div(1000).unwrap_or(0));
+        self.claims_rows.set(signed(gauges.claims_rows));
+        self.purge_lag.set(whole_seconds(gauges.purge_lag_ms));
+        self.webhook_queue.set(signed(gauges.webhook_queue));
+        self.webhook_oldest.set(whole_seconds(gauges.webhook_oldest_ms));
+        self.dead_letters.set(signed(gauges.dead_letters));
+        self.wal_bytes.set(signed(gauges.wal_bytes));
+        self.audit_checkpoint.set(whole_seconds(gauges.audit_open_ms));
+    }
+
+    /// How many things of a kind are trusted, and for how many seconds the first of them still is.
+    pub fn trusted(&self, kind: &'static str, count: usize, expires_in: Option<i64>) {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.trust_anchors.with_label_values(&[kind]).set(count);
+        match expires_in {
+            Some(seconds) => self.trust_expiry.with_label_values(&[kind]).set(seconds),
+            // It was removed, or there never was one.
+            None => drop(self.trust_expiry.remove_label_values(&[kind])),
+        }
+    }
+
+    /// The text exposition format.
+    ///
+    /// # Errors
+    /// A metric cannot be written.
+    pub fn text(&self) -> Result<String, Error> {
+        TextEncoder::new().encode_to_string(&self.registry.gather())
+    }
+}
+
+impl fmt::Debug for Telemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Telemetry")
+    }
+}
+
+fn add<C: Collector + Clone + 'static>(registry: &Registry, metric: C) -> Result<C, Error> {
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
+}
+
+fn counters(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> Result<IntCounterVec, Error> {
+    add(registry, IntCounterVec::new(Opts::new(name, help), labels)?)
+}
+
+fn gauges(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> Result<IntGaugeVec, Error> {
+    add(registry, IntGaugeVec::new(Opts::new(name, help), labels)?)
+}
+
+fn gauge(registry: &Registry, name: &str, help: &str) -> Result<IntGauge, Error> {
+    add(registry, IntGauge::new(name, help)?)
+}
+
+fn seconds(name: &str, help: &str) -> HistogramOpts {
+    HistogramOpts::new(name, help).buckets(SECONDS.to_vec())
+}
+
+fn from_micros(us: u64) -> f64 {
+    std::time::Duration::from_micros(us).as_secs_f64()
+}
+
+fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_show_what_was_counted() {
+        let telemetry = Telemetry::new().unwrap();
+        telemetry.request(Some("/v1/sessions"), "POST", 201, 700);
+        telemetry.request(Some("/v1/sessions"), "POST", 429, 700);
+        telemetry.request(None, "other", 404, 1);
+        telemetry.session("VERIFIED", "vc+sd-jwt", true);
+        telemetry.verification(250, Some("nonce_mismatch"));
+        telemetry.commit(2000, 9);
+        telemetry.trusted("root", 3, Some(-5));
+        let text = telemetry.text().unwrap();
+        for line in [
+            r#"idgate_http_requests_total{method="POST",route="/v1/sessions",status="201"} 1"#,
+            r#"idgate_rate_limited_total{route="/v1/sessions"} 1"#,
+            r#"idgate_http_request_seconds_count{route="none"} 1"#,
+            r#"idgate_sessions_total{format="vc+sd-jwt",livemode="true",status="VERIFIED"} 1"#,
+            r#"idgate_verify_seconds_bucket{le="0.0005"} 1"#,
+            r#"idgate_verify_errors_total{code="nonce_mismatch"} 1"#,
+            r#"idgate_db_batch_size_bucket{le="8"} 0"#,
+            r#"idgate_db_batch_size_bucket{le="16"} 1"#,
+            "idgate_db_commit_seconds_sum 0.002",
+            r#"idgate_trust_expiry_seconds{kind="root"} -5"#,
+            "idgate_build_info{version=",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+        telemetry.trusted("root", 0, None);
+        assert!(!telemetry.text().unwrap().contains("idgate_trust_expiry_seconds{"));
+    }
+}

@@ -1,0 +1,181 @@
+//! What operators read: the sums of settled live sessions, and the exposition for Prometheus.
+
+use serde_json::{Value, json};
+
+use crate::http::{Request, Response};
+use crate::server::Installation;
+use crate::tenant::{Gateway, Tenant, members, now_ms, request_for, sample_wallet};
+
+/// A running gateway with a live tenant and an admin token.
+struct Observed {
+    gateway: Gateway,
+    live: Tenant,
+    token: String,
+    token_id: String,
+}
+
+impl Observed {
+    fn start() -> Self {
+        let installation = Installation::new();
+        let live = installation.create_client("live", false);
+        let made = installation.run_json(&["admin-token", "create", "--json"]);
+        let text = |member: &str| made[member].as_str().unwrap().to_owned();
+        let (token, token_id) = (text("admin_token"), text("id"));
+        let gateway = Gateway::start_on(installation);
+        let live = gateway.tenant_of(&live);
+        Self { gateway, live, token, token_id }
+    }
+
+    fn get(&mut self, target: &str) -> Response {
+        self.live.http.send(&Request::get(target).bearer(&self.token))
+    }
+
+    fn summary(&mut self) -> Value {
+        self.get("/v1/admin/metrics?window_hours=1").expect_status(200).json()
+    }
+
+    fn change(&self, sql: &str) {
+        let path = self.gateway.installation.data_dir().join("idgate.db");
+        rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
+    }
+}
+
+#[test]
+fn live_sessions_are_summed_up_and_test_ones_are_not() {
+    let mut observed = Observed::start();
+    let request = request_for(&["given_name"]);
+    for _ in 0..3 {
+        observed.live.verified(&request, &sample_wallet());
+    }
+    let refused = observed.live.create(&request);
+    let stale = sample_wallet().answer_uri(&refused.uri, now_ms() - 3_600_000).unwrap();
+    observed.live.post_answer(&refused.id, &stale.form_body()).expect_status(400);
+    observed.gateway.tenant().verified(&request, &sample_wallet());
+    let open = observed.live.create(&request);
+    observed.live.delete(&open.id).expect_status(204);
+    let summary = observed.summary();
+    let mut expected = vec![
+        "window_hours",
+        "total_estimated",
+        "verified_estimated",
+        "failed_estimated",
+        "success_rate",
+        "latency_ms_p50",
+        "latency_ms_p95",
+        "processing_latency_ms_p50",
+        "processing_latency_ms_p95",
+        "by_credential_type",
+        "by_error_code",
+    ];
+    expected.sort_unstable();
+    assert_eq!(members(&summary), expected);
+    for (name, value) in [
+        ("window_hours", json!(1)),
+        ("total_estimated", json!(4)),
+        ("verified_estimated", json!(3)),
+        ("failed_estimated", json!(1)),
+        ("success_rate", json!(0.75)),
+        ("by_error_code", json!([{ "error_code": "kb_jwt_stale", "count_estimated": 1 }])),
+        (
+            "by_credential_type",
+            json!([{
+                "credential_type": "vc+sd-jwt", "total_estimated": 4, "verified_estimated": 3,
+                "failed_estimated": 1, "success_rate": 0.75,
+            }]),
+        ),
+    ] {
+        assert_eq!(summary[name], value, "{name}");
+    }
+    let number = |name: &str| summary[name].as_f64().unwrap_or_else(|| panic!("{name}: {summary}"));
+    for name in ["latency_ms", "processing_latency_ms"] {
+        let (p50, p95) = (number(&format!("{name}_p50")), number(&format!("{name}_p95")));
+        assert!((0.0..30_000.0).contains(&p50) && p50 <= p95, "{name}: {p50} {p95}");
+    }
+    assert!(number("processing_latency_ms_p50") > 0.0);
+}
+
+#[test]
+fn only_an_admin_token_reads_metrics_and_a_revoked_one_stops_at_once() {
+    let mut observed = Observed::start();
+    let key = observed.live.api_key.clone();
+    for target in ["/v1/admin/metrics", "/metrics"] {
+        observed.get(target).expect_status(200);
+        let bare = observed.live.http.send(&Request::get(target));
+        bare.expect_error(401, "invalid_admin_token");
+        let with_key = observed.live.http.send(&Request::get(target).bearer(&key));
+        with_key.expect_error(401, "invalid_admin_token");
+    }
+    observed.get("/v1/admin/metrics?window_hours=721").expect_error(400, "invalid_limit");
+    let id = observed.token_id.clone();
+    assert_eq!(observed.gateway.installation.run(&["admin-token", "revoke", &id]).code, 0);
+    for target in ["/v1/admin/metrics", "/metrics"] {
+        observed.get(target).expect_error(401, "invalid_admin_token");
+    }
+}
+
+#[test]
+fn sums_that_cannot_be_read_are_502_and_sessions_go_on() {
+    let mut observed = Observed::start();
+    let request = request_for(&["given_name"]);
+    observed.live.verified(&request, &sample_wallet());
+    observed.change("ALTER TABLE metrics_hours RENAME TO elsewhere");
+    observed.get("/v1/admin/metrics").expect_error(502, "metrics_unavailable");
+    observed.live.verified(&request, &sample_wallet());
+    observed.change("ALTER TABLE elsewhere RENAME TO metrics_hours");
+    assert_eq!(observed.summary()["total_estimated"], 1);
+    // A page of the file that is not what it was.
+    observed.change("UPDATE metrics_hours SET latency = x'ff'");
+    observed.get("/v1/admin/metrics").expect_error(502, "metrics_unavailable");
+    observed.live.verified(&request, &sample_wallet());
+    // Even the token cannot be looked up: still no 500.
+    observed.change("ALTER TABLE admin_tokens RENAME TO elsewhere");
+    observed.get("/v1/admin/metrics").expect_error(502, "metrics_unavailable");
+}
+
+#[test]
+fn the_exposition_has_every_metric_and_no_word_of_a_client() {
+    let mut observed = Observed::start();
+    let created = observed.live.verified(&request_for(&["given_name"]), &sample_wallet());
+    let intruder = "Sentinel-W2k9vB";
+    for request in [
+        Request::get(format!("/{intruder}")),
+        Request::new("SENTINEL", "/v1/sessions"),
+        Request::get(format!("/v1/sessions/{intruder}")).bearer(intruder),
+    ] {
+        observed.live.http.send(&request);
+    }
+    let answer = observed.get("/metrics").expect_status(200);
+    assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let text = String::from_utf8(answer.body).unwrap();
+    let documented = include_str!("../../../docs/operate.md");
+    let names = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
+    for name in &names {
+        assert!(documented.contains(&format!("`{name}")), "{name} is not in docs/operate.md");
+    }
+    for line in [
+        r#"idgate_http_requests_total{method="POST",route="/v1/oid4vp/response/{id}",status="200"} 1"#,
+        r#"idgate_http_requests_total{method="other",route="/v1/sessions",status="405"} 1"#,
+        r#"idgate_sessions_total{format="vc+sd-jwt",livemode="true",status="VERIFIED"} 1"#,
+        "idgate_verify_seconds_count 1",
+        "idgate_claims_rows 1",
+        "idgate_purge_lag_seconds 0",
+        r#"idgate_trust_anchors{kind="issuer_key"} 1"#,
+        "idgate_db_batch_size_bucket",
+        "idgate_wal_bytes",
+        "idgate_webhook_queue 0",
+        "idgate_webhook_oldest_seconds 0",
+        "idgate_dead_letters 0",
+        "idgate_ws_streams 0",
+        "idgate_audit_last_checkpoint_seconds",
+        "idgate_build_info{version=",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let client_id = &observed.gateway.client.client_id;
+    let words =
+        [intruder, "SENTINEL", &created.id, client_id, "127.0.0.1", "cli_", "ses_", "Erika"];
+    for word in words {
+        assert!(!text.contains(word), "{word}\n{text}");
+    }
+}
