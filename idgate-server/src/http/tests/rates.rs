@@ -73,6 +73,19 @@ async fn a_session_takes_six_answers_a_minute() {
 }
 
 #[tokio::test]
+async fn a_session_gives_its_request_object_ten_times_a_minute() {
+    let edge = Edge::start().await;
+    let path = "/v1/oid4vp/request/ses_1";
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    edge.request("POST", path, form, b"").await.assert_error(404, "not_found");
+    let (passed, answer) = until_limited(&edge, "GET", path, "").await;
+    assert_eq!((passed, answer.header("retry-after")), (9, Some("6")));
+    assert_eq!(answer.header("ratelimit-policy"), Some("\"request-session\";q=10;w=60"));
+    answer.assert_error(429, "rate_limited");
+    assert_eq!(edge.request("POST", path, form, b"").await.status(), 429);
+}
+
+#[tokio::test]
 async fn a_peer_posts_a_hundred_answers_at_once() {
     let edge = behind_a_proxy().await;
     let mut passed = 0;
