@@ -12,7 +12,7 @@ use idgate_core::crypto::{Alg, CryptoProvider, EcdhPrivateKey, aws_lc_rs, rustcr
 use idgate_core::formats::mdoc::Handover;
 use idgate_core::ids::IssuerId;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry};
+use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot};
 use idgate_core::verify::{
     CredentialReport, ExpectedMdoc, MdocRequest, VerifiedCredential, verify_mdoc,
 };
@@ -112,28 +112,35 @@ impl Case {
         self.verify_bytes(&self.bytes())
     }
 
-    /// The verdict, the same on both back ends.
+    /// The verdict, the same on both back ends, and again once the signer is known.
     #[track_caller]
     fn verify_bytes(&self, bytes: &[u8]) -> Verdict {
+        let trust = TrustSnapshot::new(1, [self.trust.clone()]);
+        let entry = trust.entry(&self.trust.issuer_id).unwrap();
         let mut handovers = vec![Handover::OpenId4Vp { jwk_thumbprint: None }];
         if let Some(mdoc_generated_nonce) = self.mdoc_generated_nonce {
             handovers.push(Handover::Iso180137 { mdoc_generated_nonce });
         }
         let now = UnixMillis(self.now);
-        let mut expected =
-            ExpectedMdoc::new(&self.trust, self.doc_type, MDL_NAME_SPACE, REQUEST, now);
+        let mut expected = ExpectedMdoc::new(entry, self.doc_type, MDL_NAME_SPACE, REQUEST, now);
         expected.livemode = self.livemode;
         expected.alg = self.alg;
         expected.claims = &self.claims;
         expected.handovers = &handovers;
         expected.reader_key = self.reader_key.as_ref();
-        let [one, other] = PROVIDERS.map(|provider| {
+        let verdict_of = |provider: CryptoProvider, expected: &ExpectedMdoc<'_>| {
             let mut report = CredentialReport::default();
-            let verdict = verify_mdoc(&provider, bytes, &expected, &mut report);
+            let verdict = verify_mdoc(&provider, bytes, expected, &mut report);
             assert_eq!(report.failed.is_some(), verdict.is_err());
             verdict.map_err(|error| error.reason)
-        });
+        };
+        let [one, other] = PROVIDERS.map(|provider| verdict_of(provider, &expected));
         assert_eq!(one.as_ref().err(), other.as_ref().err());
+        let expected = expected.remembering(&trust);
+        for _ in 0..2 {
+            let again = verdict_of(PROVIDERS[0], &expected);
+            assert_eq!(one.as_ref().err(), again.as_ref().err(), "with a known signer");
+        }
         one
     }
 }

@@ -1,14 +1,15 @@
 //! Rules 4 to 7 and 9: the signature, its certificate, the mobile security object and its dates.
 
-use idgate_core::Reason;
 use idgate_core::crypto::Alg;
 use idgate_core::trust::PinnedSigner;
+use idgate_core::verify::{CredentialReport, ExpectedMdoc, verify_mdoc};
+use idgate_core::{Reason, TrustEntry, TrustSnapshot, UnixMillis};
 use idgate_testkit::codec::HashAlg;
 use idgate_testkit::keys::{Curve, SigningKey};
-use idgate_testkit::mdoc::{Cbor, rfc3339};
+use idgate_testkit::mdoc::{Cbor, MDL, MDL_NAME_SPACE, rfc3339};
 use idgate_testkit::x509::Identity;
 
-use super::{Case, DAY, NOW, accepted, refused};
+use super::{Case, DAY, NOW, PROVIDERS, REQUEST, accepted, refused};
 
 use Reason::{
     AlgorithmNotAllowed, CertificateExpired, ChainInvalid, CredentialExpired,
@@ -95,6 +96,34 @@ fn rule_5_the_certificate_leads_to_a_trusted_root() {
         case.issued().unprotected.set(33, Cbor::Bytes(vec![0x30, 0]));
     });
     refused(CertificateExpired, |case| case.now = NOW + 400 * DAY);
+}
+
+/// What it means to be known is `trust::known_signers`; here, where it is remembered.
+#[test]
+fn rule_5_a_signer_is_remembered_by_the_snapshot_of_its_entry_only() {
+    let case = Case::new();
+    let bytes = case.bytes();
+    let [own, other] = [1, 2].map(|version| TrustSnapshot::new(version, [case.trust.clone()]));
+    let meet = |entry: &TrustEntry, trust: &TrustSnapshot| {
+        let now = UnixMillis(NOW);
+        let expected = ExpectedMdoc::new(entry, MDL, MDL_NAME_SPACE, REQUEST, now);
+        let expected = expected.remembering(trust);
+        let mut report = CredentialReport::default();
+        verify_mdoc(&PROVIDERS[0], &bytes, &expected, &mut report).unwrap();
+    };
+    let entry = own.entry(&case.trust.issuer_id).unwrap();
+    let knows = |trust: &TrustSnapshot, count: usize| {
+        let debug = format!("{trust:?}");
+        assert!(debug.contains(&format!("KnownSigners({count})")), "{debug}");
+    };
+    // An entry that its owner may still change is no entry of a snapshot.
+    meet(&case.trust, &own);
+    meet(entry, &other);
+    knows(&own, 0);
+    knows(&other, 0);
+    meet(entry, &own);
+    meet(entry, &own);
+    knows(&own, 1);
 }
 
 #[test]
