@@ -104,32 +104,23 @@ fn claims(session: *const idgate_session, now: u64) -> Value {
 
 fn verifier(trust: &Value) -> *mut idgate_verifier {
     let (mut collected, mut verifier) = (ptr::null_mut(), ptr::null_mut());
-    let mut entry = trust.clone();
-    let jwks = entry.as_object_mut().unwrap().remove("jwks").unwrap();
-    let (entry, jwks) = (entry.to_string(), json!({ "keys": jwks }).to_string());
-    let issuer_id = trust["issuer_id"].as_str().unwrap();
     let base_url = "https://gateway.example";
     let ok = |status: idgate_status| assert_eq!(status, IDGATE_OK);
     // SAFETY: every pointer is to a live value of its length.
     unsafe {
         ok(idgate_trust_new(&mut collected, ptr::null_mut()));
-        let (json, len) = (entry.as_ptr().cast(), entry.len());
-        ok(idgate_trust_add_entry(collected, json, len, ptr::null_mut()));
-        if !trust["jwks"].as_array().unwrap().is_empty() {
-            ok(idgate_trust_add(
-                collected,
-                issuer_id.as_ptr().cast(),
-                issuer_id.len(),
-                idgate_material::IDGATE_JWK as i32,
-                jwks.as_ptr(),
-                jwks.len(),
-                ptr::null(),
-                0,
-                0,
-                0,
-                ptr::null_mut(),
-                ptr::null_mut(),
-            ));
+        let mut entry = trust.clone();
+        let mut material = |name| entry.as_object_mut().unwrap().remove(name);
+        let (jwks, roots) = (material("jwks"), material("roots"));
+        let json = entry.to_string();
+        let data = json.as_ptr().cast();
+        ok(idgate_trust_add_entry(collected, data, json.len(), ptr::null_mut()));
+        if let Some(jwks) = jwks.filter(|jwks| jwks != &json!([])) {
+            let set = json!({ "keys": jwks }).to_string();
+            add(collected, trust, idgate_material::IDGATE_JWK, set.as_bytes());
+        }
+        for root in roots.iter().filter_map(Value::as_array).flatten() {
+            add(collected, trust, idgate_material::IDGATE_ROOT, &bytes(root));
         }
         ok(idgate_verifier_new_inline(
             base_url.as_ptr().cast(),
@@ -142,6 +133,28 @@ fn verifier(trust: &Value) -> *mut idgate_verifier {
     }
     ok(idgate_trust_free(collected));
     verifier
+}
+
+fn add(collected: *mut idgate_trust, trust: &Value, material: idgate_material, file: &[u8]) {
+    let issuer_id = trust["issuer_id"].as_str().unwrap();
+    // SAFETY: every pointer is to a live value of its length.
+    let status = unsafe {
+        idgate_trust_add(
+            collected,
+            issuer_id.as_ptr().cast(),
+            issuer_id.len(),
+            material as i32,
+            file.as_ptr(),
+            file.len(),
+            ptr::null(),
+            0,
+            0,
+            0,
+            ptr::null_mut(),
+            ptr::null_mut(),
+        )
+    };
+    assert_eq!(status, IDGATE_OK);
 }
 
 fn code_of(error: *mut idgate_error) -> String {

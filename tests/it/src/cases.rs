@@ -1,6 +1,8 @@
 //! The tamper table as data, for whoever is not Rust: trust, a stored session, an answer to it, and
 //! what must come of it. `cases/*.json` has one case for each outcome; the bindings run them all.
 
+mod mdoc;
+
 use idgate_testkit::codec::base64url;
 use idgate_testkit::jwe::Enc;
 use idgate_testkit::wallet::Body;
@@ -12,7 +14,7 @@ use crate::tamper::{self, Base, Gateway, InProcess, Outcome, Scenario};
 
 /// Every case.
 pub fn all() -> Vec<Value> {
-    [sd_jwt_vc(), jar()].concat()
+    [sd_jwt_vc(), jar(), mdoc()].concat()
 }
 
 /// The inline profile: every good presentation, and every row of the tamper table on the first of them.
@@ -44,6 +46,11 @@ pub fn jar() -> Vec<Value> {
         record(&title, InProcess::jar(), |gateway| jar_tamper::run(gateway, &scenario))
     })
     .collect()
+}
+
+/// mdoc: every row of its tamper table, and good answers in the jar profile.
+pub fn mdoc() -> Vec<Value> {
+    mdoc::all()
 }
 
 /// Larger ones are not committed.
@@ -154,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_committed_cases_are_the_ones_of_the_tables() {
-        for (name, cases) in [("sd_jwt_vc", sd_jwt_vc()), ("jar", jar())] {
+        for (name, cases) in [("sd_jwt_vc", sd_jwt_vc()), ("jar", jar()), ("mdoc", mdoc())] {
             let made = one_for_each_outcome(&cases);
             let path =
                 Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{name}.json"));
@@ -177,7 +184,7 @@ mod tests {
         let folder = test.ancestors().nth(3).unwrap().join("cases");
         std::fs::create_dir_all(&folder).unwrap();
         let cases = all();
-        assert!(cases.len() >= 230, "{} cases", cases.len());
+        assert!(cases.len() >= 320, "{} cases", cases.len());
         let text = serde_json::to_vec(&cases).unwrap();
         std::fs::write(folder.join("all.json"), text).unwrap();
     }

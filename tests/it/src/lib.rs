@@ -57,6 +57,7 @@ mod limbo;
 mod mdoc_http;
 #[cfg(test)]
 mod mdoc_rules;
+pub mod mdoc_tamper;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]

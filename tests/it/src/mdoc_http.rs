@@ -1,36 +1,23 @@
 //! mdoc through the real binary: a good answer is verified, and every change of one thing in it is
 //! refused with its own code, in test-mode and in live sessions.
 
-mod device;
+mod desk;
 mod host;
-mod issuer;
-mod items;
 mod lists;
 mod modes;
 mod offline;
 mod purge;
 mod revocation;
-mod scenario;
 mod sessions;
-mod structure;
 
 use std::thread;
 
 use serde_json::json;
 
-use self::scenario::{Desk, ISSUER_ID, Scenario, mdl_request};
+use self::desk::Desk;
+use crate::mdoc_tamper::{ISSUER_ID, VERIFIED, mdl_request, rows};
 use crate::server::Installation;
 use crate::tenant::{members, now_ms, timestamp};
-
-/// What is changed, what comes of it, and the change.
-type Row = (&'static str, &'static str, fn(&mut Scenario));
-
-/// What comes of a change that nothing forbids.
-const VERIFIED: &str = "VERIFIED";
-
-fn rows() -> impl Iterator<Item = &'static Row> {
-    [structure::ROWS, issuer::ROWS, items::ROWS, device::ROWS].into_iter().flatten()
-}
 
 #[test]
 fn every_change_of_one_thing_gives_its_code_over_http() {

@@ -5,8 +5,8 @@ use idgate_testkit::master_list::{MasterList, master_list_signer};
 use idgate_testkit::time::DAY_MS;
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
 
-use super::VERIFIED;
-use super::scenario::{Authority, Desk, ISSUER_ID, mdl_request};
+use super::desk::Desk;
+use crate::mdoc_tamper::{Authority, ISSUER_ID, VERIFIED, mdl_request};
 use crate::server::{Installation, Output};
 use crate::tenant::now_ms;
 

@@ -5,8 +5,8 @@ use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::Cbor;
 use idgate_testkit::x509::{CRL_DISTRIBUTION_POINTS, CertificateBuilder, ISSUER_ALT_NAME, Name};
 
-use super::scenario::{Authority, Desk, ISSUER_ID, Scenario, mdl_request};
-use super::{Row, VERIFIED};
+use super::desk::Desk;
+use crate::mdoc_tamper::{Authority, ISSUER_ID, Row, Scenario, VERIFIED, mdl_request};
 use crate::server::Installation;
 use crate::tenant::now_ms;
 
@@ -94,7 +94,7 @@ fn live_sessions_refuse_pinned_signers_in_staging_and_production() {
             continue;
         }
         let created = desk.tenant.create(&mdl_request());
-        let body = Scenario::new(&desk.authority, &created).body();
+        let body = desk.scenario(&created).body();
         assert_eq!(desk.settle(&created, &body), VERIFIED, "{name}, test: {test}");
         let session = desk.tenant.read(&created.id);
         let trust = &session["verification_details"]["credentials"][0]["trust"];

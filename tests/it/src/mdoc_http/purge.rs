@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use super::VERIFIED;
-use super::scenario::{Desk, mdl_request};
+use super::desk::Desk;
 use crate::disk;
+use crate::mdoc_tamper::{VERIFIED, mdl_request};
 use crate::server::Installation;
 
 #[test]

@@ -5,9 +5,9 @@ use idgate_testkit::status::{Crl, StatusCwt, StatusList};
 use idgate_testkit::time::{DAY_MS, compact_utc, numeric_date};
 use idgate_testkit::x509::{CRL_DISTRIBUTION_POINTS, distribution_points, key_identifier};
 
-use super::VERIFIED;
+use super::desk::{Desk, add_root};
 use super::host::Host;
-use super::scenario::{Authority, Desk, ISSUER_ID, Scenario, add_root, mdl_request};
+use crate::mdoc_tamper::{Authority, ISSUER_ID, Scenario, VERIFIED, mdl_request};
 use crate::server::Installation;
 use crate::tenant::now_ms;
 

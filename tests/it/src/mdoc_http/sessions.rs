@@ -5,8 +5,8 @@ use idgate_testkit::wallet::Wallet;
 use serde_json::{Value, json};
 
 use super::VERIFIED;
-use super::scenario::Authority;
-use super::scenario::{Desk, add_root, mdl};
+use super::desk::{Desk, add_root};
+use crate::mdoc_tamper::{Authority, mdl};
 use crate::server::Installation;
 use crate::tenant::{credential, form, now_ms, sample_trust, sample_wallet, wallet_with};
 

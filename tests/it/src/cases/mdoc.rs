@@ -1,0 +1,131 @@
+//! mdoc: the tamper table in the inline profile, and good answers in the jar profile.
+
+// The table runs in tests only.
+#![allow(clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use idgate_core::crypto::{Es256Key, aws_lc_rs};
+use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
+use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::request::SoftwareSigner;
+use idgate_core::response::WalletResponse;
+use idgate_core::trust::{RevocationPolicy, roots_from_file};
+use idgate_core::verify::Step;
+use idgate_core::{PresentationRequest, Session, TrustEntry, TrustSnapshot, UnixMillis, Verifier};
+use idgate_testkit::codec::base64url;
+use idgate_testkit::request::AuthorizationRequest;
+use idgate_testkit::request_object::{JarLink, JarRequest};
+use idgate_testkit::wallet::{Body, Transcript, Wallet};
+use serde_json::{Value, json};
+
+use crate::mdoc_tamper::{Authority, ISSUER_ID, Scenario, mdl_request, rows};
+use crate::tamper::Counted;
+use crate::tamper::scenario::NOW_MS;
+
+const BASE_URL: &str = "https://gateway.example";
+const NOW: UnixMillis = UnixMillis(NOW_MS);
+
+/// Every row of the table, and every way to prove a device in the jar profile.
+pub(super) fn all() -> Vec<Value> {
+    let inline = rows().map(|(title, _, change)| inline(title, *change));
+    let proofs = [
+        (Transcript::OpenId4Vp, false),
+        (Transcript::OpenId4Vp, true),
+        (Transcript::Iso180137, false),
+        (Transcript::Iso180137, true),
+    ];
+    inline.chain(proofs.map(|(transcript, mac)| jar(transcript, mac))).collect()
+}
+
+fn inline(title: &str, change: fn(&mut Scenario)) -> Value {
+    let authority = Authority::new(NOW_MS);
+    let verifier = Verifier::builder(aws_lc_rs::PROVIDER).inline(BASE_URL).trust(trust(&authority));
+    let verifier = verifier.build().expect("a good configuration");
+    let session = session(&verifier);
+    let link = session.invitation().qr_code_url;
+    let request = AuthorizationRequest::parse(&link).expect("a good request");
+    let mut scenario = Scenario::answering(&authority, request, NOW_MS);
+    change(&mut scenario);
+    record(&format!("mdoc, {title}"), &authority, &verifier, &session, &scenario.body())
+}
+
+fn jar(transcript: Transcript, mac: bool) -> Value {
+    let authority = Authority::new(NOW_MS);
+    let key = Es256Key::from_scalar(&[9; 32]).expect("a scalar");
+    let did = did_web(BASE_URL).expect("an origin");
+    let id = key_id(&aws_lc_rs::PROVIDER, &did, key.public_key());
+    let document = did_document_json(&did, &[PublishedKey::new(&*id, *key.public_key())]);
+    let document = serde_json::from_str(&document).expect("JSON");
+    let signer = Arc::new(SoftwareSigner::new(key, id));
+    let builder = Verifier::builder(aws_lc_rs::PROVIDER).jar(BASE_URL, signer);
+    let verifier = builder.trust(trust(&authority)).build().expect("a good configuration");
+    let session = session(&verifier);
+    let link = JarLink::parse(&session.invitation().qr_code_url).expect("a good link");
+    let (_, jwt) = verifier.request_object(&session, None, NOW).expect("a Request Object");
+    let request =
+        JarRequest::verify(&link, jwt.as_str(), &document, NOW_MS).expect("a good request");
+    let plain = Scenario::answering(&authority, request.request.clone(), NOW_MS);
+    let device = plain.document.device_key.clone();
+    let wallet = Wallet::new(device).with_mdoc(plain.document);
+    let answer = wallet.answer_jar(&request, transcript, mac, NOW_MS).expect("a fitting mdoc");
+    let title = format!("good mdoc, jar, {transcript:?}, device MAC: {mac}");
+    record(&title, &authority, &verifier, &session, &answer.form_body())
+}
+
+/// In test mode, without revocation.
+fn trust(authority: &Authority) -> Arc<TrustSnapshot> {
+    let mut entry = TrustEntry::new(IssuerId::new(ISSUER_ID));
+    entry.roots = roots_from_file(&authority.root.der).expect("a root");
+    entry.revocation = RevocationPolicy::Off;
+    Arc::new(TrustSnapshot::new(1, [entry]))
+}
+
+fn session(verifier: &Verifier) -> Session {
+    let request = mdl_request().to_string();
+    let request = PresentationRequest::parse(request.as_bytes(), verifier.trust(), false);
+    let request = request.expect("a good request");
+    let tenant = TenantId::new("cli_0000000000000000000000");
+    let made = verifier.create_session(request, tenant, false, &mut Counted::default(), NOW);
+    made.expect("a session").session
+}
+
+fn record(
+    title: &str,
+    authority: &Authority,
+    verifier: &Verifier,
+    session: &Session,
+    body: &Body,
+) -> Value {
+    json!({
+        "title": title,
+        "trust": [{
+            "issuer_id": ISSUER_ID,
+            "revocation": "off",
+            "roots": [base64url(&authority.root.der)],
+        }],
+        "livemode": false,
+        "session": base64url(&session.to_snapshot()),
+        "content_type": body.content_type,
+        "body": base64url(&body.bytes),
+        "now_ms": NOW_MS,
+        "expected": expected(verifier, session, body),
+    })
+}
+
+fn expected(verifier: &Verifier, session: &Session, body: &Body) -> Value {
+    let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
+    let mut verification = match verifier.begin(session, response, &mut Counted::default(), NOW) {
+        Ok(verification) => verification,
+        Err(error) => return json!({ "error": error.code().as_str() }),
+    };
+    let Ok(Step::Done(decision)) = verification.step() else { panic!("nothing is to be fetched") };
+    let settled = decision.transition.session;
+    let claims = settled.result_at(NOW).map(|result| result.claims().to_owned());
+    let claims: Option<Value> = claims.and_then(|claims| serde_json::from_str(&claims).ok());
+    json!({
+        "status": settled.status_at(NOW).as_str(),
+        "reason": settled.reason_at(NOW).map(|reason| reason.as_str()),
+        "claims": claims,
+    })
+}

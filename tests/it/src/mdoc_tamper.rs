@@ -1,0 +1,24 @@
+//! The tamper table of mdoc: a good answer, one change at a time, and what the gateway must say.
+//! It is data: `mdoc_http` runs it over HTTP, `cases` in-process.
+
+// The table runs in tests only.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod device;
+mod issuer;
+mod items;
+pub mod scenario;
+mod structure;
+
+pub use self::scenario::{Authority, ISSUER_ID, Scenario, mdl, mdl_request};
+
+/// What is changed, what comes of it, and the change.
+pub type Row = (&'static str, &'static str, fn(&mut Scenario));
+
+/// What comes of a change that nothing forbids.
+pub const VERIFIED: &str = "VERIFIED";
+
+/// Every row.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    [structure::ROWS, issuer::ROWS, items::ROWS, device::ROWS].into_iter().flatten()
+}
