@@ -44,6 +44,22 @@ impl Desk {
         Self { gateway, tenant, wallet: sample_wallet().with_mdoc(licence.document) }
     }
 
+    /// Ends the server, in an orderly way or not, and starts it again in `mode`.
+    fn restart(self, kill: bool, mode: &str) -> Self {
+        let Self { gateway, mut tenant, wallet } = self;
+        let Gateway { server, client, installation } = gateway;
+        if kill {
+            server.kill();
+        } else {
+            server.terminate();
+            server.wait();
+        }
+        let installation = installation.with("OID4VP_REQUEST_MODE", mode);
+        let gateway = Gateway { server: installation.serve(), client, installation };
+        tenant.http = gateway.http();
+        Self { gateway, tenant, wallet }
+    }
+
     /// A session that asks for a name.
     fn create(&mut self) -> Created {
         self.tenant.create(&name_request())
@@ -72,6 +88,13 @@ impl Desk {
     fn status(&mut self, created: &Created) -> String {
         self.tenant.read(&created.id)["status"].as_str().unwrap().into()
     }
+}
+
+/// An installation whose servers all have the same address, and so the same DID.
+fn fixed_address() -> Installation {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    Installation::new().with("IDGATE_LISTEN", &address)
 }
 
 fn did_document(http: &mut Http) -> Value {

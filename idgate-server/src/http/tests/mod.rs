@@ -6,6 +6,7 @@ mod connections;
 mod logs;
 mod metrics;
 mod rates;
+mod request_object;
 mod routing;
 mod sessions;
 mod status;

@@ -7,10 +7,9 @@ use idgate_testkit::request_object::JarLink;
 use idgate_testkit::wallet::JarAnswer;
 use serde_json::{Value, json};
 
-use super::{Desk, request_path, text};
+use super::{Desk, fixed_address, request_path, text};
 use crate::disk;
 use crate::http::Request;
-use crate::server::Installation;
 use crate::tenant::{Created, Gateway, request_for, timestamp};
 
 #[test]
@@ -210,29 +209,15 @@ fn an_inline_session_has_no_request_object() {
 
 #[test]
 fn a_session_keeps_its_profile_when_the_mode_of_the_gateway_changes() {
-    let port = free_port();
-    let listen = format!("127.0.0.1:{port}");
-    let mut desk = Desk::start(Installation::new().with("IDGATE_LISTEN", &listen), "jar");
+    let mut desk = Desk::start(fixed_address(), "jar");
     let created = desk.create();
-    desk.gateway.server.terminate();
-    let Desk { gateway, mut tenant, wallet } = desk;
-    let Gateway { server, client, installation } = gateway;
-    server.wait();
-    let installation = installation.with("OID4VP_REQUEST_MODE", "inline");
-    let gateway = Gateway { server: installation.serve(), client, installation };
-    tenant.http = gateway.http();
-    let mut desk = Desk { gateway, tenant, wallet };
+    let mut desk = desk.restart(false, "inline");
     let jar = desk.fetch(&created);
     let answer = desk.answer(&jar).form_body();
     desk.tenant.post_answer(&created.id, &answer).expect_status(200);
     assert_eq!(desk.tenant.read(&created.id)["verification_details"]["request_mode"], "jar");
     let fresh = desk.create();
     assert!(fresh.uri.contains("presentation_definition="), "{}", fresh.uri);
-}
-
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 #[test]

@@ -1,14 +1,20 @@
 //! The private key of a session is sealed while the session is open, survives a crash, and is in no
 //! file soon after the session settled.
 
+use std::collections::BTreeSet;
+use std::io;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::thread;
 
-use idgate_testkit::wallet::JarAnswer;
+use idgate_testkit::request_object::{JarLink, JarRequest};
+use idgate_testkit::wallet::{JarAnswer, Transcript, Wallet};
 
-use super::Desk;
+use super::{Desk, fixed_address, name_request, request_path, text};
 use crate::disk;
+use crate::http::{Http, Request};
 use crate::server::eventually;
-use crate::tenant::{Created, Gateway};
+use crate::tenant::{Created, answer_request, now_ms};
 
 /// What `claims.db` has as the sealed key of a session.
 fn sealed_key(desk: &Desk, created: &Created) -> Option<Vec<u8>> {
@@ -59,16 +65,87 @@ fn a_killed_server_forgets_no_open_session_and_keeps_no_settled_ones_key() {
     let settling = desk.fetch(&settled);
     let answer = desk.answer(&settling).form_body();
     desk.tenant.post_answer(&settled.id, &answer).expect_status(200);
-    let Desk { gateway, mut tenant, wallet } = desk;
-    let Gateway { server, client, installation } = gateway;
-    server.kill();
-    let server = installation.serve();
-    let gateway = Gateway { server, client, installation };
-    tenant.http = gateway.http();
-    let mut desk = Desk { gateway, tenant, wallet };
+    let mut desk = desk.restart(true, "jar");
     assert_eq!(files_with(&desk, &pieces), Vec::<PathBuf>::new(), "gone before it listens");
     assert_eq!(desk.status(&open), "PENDING");
     let answer = desk.answer(&jar).form_body();
     desk.tenant.post_answer(&open.id, &answer).expect_status(200);
     assert_eq!(desk.status(&open), "VERIFIED");
+}
+
+const ROUNDS: usize = 4;
+const CLIENTS: usize = 4;
+
+/// A session whose creation was acknowledged, and whether its answer was, too.
+type Journal = Mutex<Vec<(Created, bool)>>;
+
+#[test]
+fn killed_at_any_instant_open_sessions_have_their_keys_and_settled_ones_have_none() {
+    let mut desk = Desk::start(fixed_address(), "jar");
+    for round in 0..ROUNDS {
+        let journal = Journal::default();
+        desk = load_until_killed(desk, &journal, 2 + 5 * round);
+        assert_eq!(ids(&desk, "claims.db", "SELECT session_id FROM session_keys"), {
+            ids(&desk, "idgate.db", "SELECT id FROM sessions WHERE settled_at IS NULL")
+        });
+        let journal = journal.into_inner().unwrap();
+        for (created, answered) in journal {
+            if desk.status(&created) == "VERIFIED" {
+                continue;
+            }
+            assert!(!answered, "an acknowledged answer is lost");
+            let jar = desk.fetch(&created);
+            let answer = desk.answer(&jar).form_body();
+            desk.tenant.post_answer(&created.id, &answer).expect_status(200);
+        }
+    }
+}
+
+/// Sessions from creation to answer on some connections; once there are `enough`, the server dies
+/// and comes back.
+fn load_until_killed(desk: Desk, journal: &Journal, enough: usize) -> Desk {
+    let (address, wallet) = (desk.gateway.server.address, desk.wallet.clone());
+    let api_key = desk.tenant.api_key.clone();
+    thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            scope.spawn(|| {
+                let mut http = Http::new(address);
+                // Until the server is gone.
+                while one_session(&mut http, &api_key, &wallet, journal).is_ok() {}
+            });
+        }
+        eventually("enough sessions", || journal.lock().unwrap().len() >= enough);
+        desk.gateway.server.signal("KILL");
+    });
+    desk.restart(true, "jar")
+}
+
+fn one_session(
+    http: &mut Http,
+    api_key: &str,
+    wallet: &Wallet,
+    journal: &Journal,
+) -> io::Result<()> {
+    let create = Request::post("/v1/sessions").bearer(api_key).json(&name_request());
+    let created = Created::of(http.try_send(&create)?.expect_status(201).json());
+    let at = {
+        let mut journal = journal.lock().unwrap();
+        journal.push((created.clone(), false));
+        journal.len() - 1
+    };
+    let jwt = text(&http.try_send(&Request::get(request_path(&created)))?.expect_status(200));
+    let document = http.try_send(&Request::get("/.well-known/did.json"))?.json();
+    let link = JarLink::parse(&created.uri).unwrap();
+    let jar = JarRequest::verify(&link, &jwt, &document, now_ms()).unwrap();
+    let answer = wallet.answer_jar(&jar, Transcript::OpenId4Vp, false, now_ms()).unwrap();
+    http.try_send(&answer_request(&created.id, &answer.form_body()))?.expect_status(200);
+    journal.lock().unwrap()[at].1 = true;
+    Ok(())
+}
+
+fn ids(desk: &Desk, database: &str, sql: &str) -> BTreeSet<String> {
+    let connection = disk::open(&desk.gateway.installation.data_dir().join(database));
+    let mut statement = connection.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
 }
