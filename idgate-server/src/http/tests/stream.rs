@@ -96,6 +96,29 @@ async fn who_does_not_answer_a_ping_is_closed_with_4408() {
 }
 
 #[tokio::test]
+async fn bytes_that_never_become_a_frame_are_no_sign_of_life() {
+    let quick = Duration::from_millis(100);
+    let edge = with(StreamTimes { ping: quick, pong: quick, ..StreamTimes::default() }).await;
+    let Reader(stream) = Reader::open(&edge, &edge.create().await).await;
+    let (reading, mut writing) = stream.into_split();
+    let dripping = tokio::spawn(async move {
+        let head = [0x8A, 0xFD, 0, 0, 0, 0];
+        for byte in head.iter().chain([b'x'; 60].iter()) {
+            if writing.write_all(&[*byte]).await.is_err() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        writing
+    });
+    let mut all = Vec::new();
+    let read = async { tokio::io::BufReader::new(reading).read_to_end(&mut all).await };
+    let _ = tokio::time::timeout(PATIENCE, read).await.expect("the connection ends");
+    assert!(all.windows(4).any(|bytes| bytes[0] == 0x88 && bytes[2..] == 4408u16.to_be_bytes()));
+    dripping.await.unwrap();
+}
+
+#[tokio::test]
 async fn who_answers_pings_stays() {
     let ping = Duration::from_millis(20);
     let edge = with(StreamTimes { ping, ..StreamTimes::default() }).await;
