@@ -160,10 +160,16 @@ python_binding() {
         IDGATE_CASES=$root/target/cases "$venv/bin/python" -m unittest -v
 }
 
+# The package's own tests, and the same in a project elsewhere that installed it.
 node_binding() {
-    cd bindings/node && IDGATE_LIBRARY=$root/target/release/libidgate_ffi.so npm ci \
-        --no-audit --no-fund && npm run types &&
-        IDGATE_CASES=$root/target/cases node --test test/*.test.js
+    local project=$root/target/npm-project
+    export IDGATE_LIBRARY=$root/target/release/libidgate_ffi.so IDGATE_CASES=$root/target/cases
+    (cd bindings/node && npm ci --no-audit --no-fund && npm run types &&
+        node --test test/*.test.js) || return
+    rm -rf "$project" && mkdir "$project" && cd "$project" && npm init --yes >/dev/null &&
+        npm install --no-audit --no-fund "$root/bindings/node" &&
+        cp "$root"/bindings/node/test/{cases.js,cases.test.js,api.test.js} . &&
+        node --test ./*.test.js
 }
 
 minimum_version() {

@@ -149,8 +149,26 @@ function call(name, ...parameters) {
   if (status !== 0) throw exception(status, failed[0]);
 }
 
+// koffi refuses more calls at once than it has room for; a busy server has them wait here.
+const MAX_RUNNING = 32;
+const waiting = [];
+let running = 0;
+
 /** The same on a worker thread. */
-function callAsync(name, ...parameters) {
+async function callAsync(name, ...parameters) {
+  if (running >= MAX_RUNNING) await new Promise((resolve) => waiting.push(resolve));
+  else running += 1;
+  try {
+    await onWorker(name, parameters);
+  } finally {
+    // The place goes to whoever waits longest.
+    const next = waiting.shift();
+    if (next) next();
+    else running -= 1;
+  }
+}
+
+function onWorker(name, parameters) {
   const failed = [null];
   return new Promise((resolve, reject) => {
     lib[name].async(...parameters, failed, (fault, status) => {

@@ -157,3 +157,12 @@ test('a process that used worker threads ends well', () => {
   `;
   execFileSync(process.execPath, ['-e', program], { cwd: __dirname });
 });
+
+test('more calls at once than there are threads wait for their turn', async () => {
+  const trust = new idgate.Trust();
+  trust.addIssuer(ISSUER);
+  const expected = { format: 'vc+sd-jwt', issuerId: ISSUER, clientId: 'c', nonce: 'n' };
+  const calls = Array.from({ length: 1000 }, () => trust.verifyAsync('x', expected));
+  const outcomes = await Promise.allSettled(calls);
+  assert.ok(outcomes.every((one) => one.reason?.code === 'malformed_presentation'));
+});
