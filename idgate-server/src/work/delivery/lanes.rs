@@ -1,9 +1,9 @@
 //! Who may have how many exchanges at a time, so that receivers that are slow or hostile cost their
 //! own clients time and nobody else's.
 //!
-//! A client begins with one; when that goes well it may have eight; when one goes badly, two. All
-//! clients whose last exchange went badly share one half of the places, so that the other half is
-//! there for the well and for the new, however many are unwell.
+//! A client begins with one; when that is delivered it may have eight; when one fails, two. All
+//! clients whose last exchange failed or was slow share one half of the places, so that the other
+//! half is there for the well and for the new, however many are not.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use crate::store::{Lane, Leased, Wanted};
 
 /// Exchanges at a time: at 64 KiB each, 16 MiB.
 const PLACES: usize = 256;
-/// Of these for clients whose last exchange went badly.
+/// Of these for clients whose last exchange failed or was slow.
 const UNWELL_PLACES: usize = 128;
 /// Of these for one host, however many clients share it.
 const PLACES_PER_HOST: usize = 32;
@@ -21,23 +21,30 @@ const REMEMBERED: usize = 10_000;
 
 /// How a client's exchanges go.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-enum Health {
+pub(super) enum Health {
     /// There was none yet.
     #[default]
     New,
     /// The last one was delivered in good time.
     Well,
-    /// The last one was not.
-    Unwell,
+    /// The last one was delivered, and held its place for long.
+    Slow,
+    /// The last one failed.
+    Failing,
 }
 
 impl Health {
     const fn places(self) -> usize {
         match self {
             Self::New => 1,
-            Self::Well => 8,
-            Self::Unwell => 2,
+            Self::Well | Self::Slow => 8,
+            Self::Failing => 2,
         }
+    }
+
+    /// Whether only one half of the places is for it.
+    const fn is_unwell(self) -> bool {
+        matches!(self, Self::Slow | Self::Failing)
     }
 }
 
@@ -110,9 +117,9 @@ impl Lanes {
 
 impl Place {
     /// Remembers how it went.
-    pub(super) fn judge(&self, went_well: bool) {
+    pub(super) fn judge(&self, health: Health) {
         if let Some(client) = self.lanes.open().clients.get_mut(&self.client_id) {
-            client.health = if went_well { Health::Well } else { Health::Unwell };
+            client.health = health;
         }
     }
 }
@@ -145,7 +152,7 @@ impl Shares {
             open.clients.values().filter(of).map(|c| c.under_way).sum()
         };
         let (all, unwell): (usize, usize) =
-            (under_way(&|_| true), under_way(&|client| client.health == Health::Unwell));
+            (under_way(&|_| true), under_way(&|client| client.health.is_unwell()));
         Self {
             left: PLACES.saturating_sub(all),
             left_unwell: UNWELL_PLACES.saturating_sub(unwell),
@@ -156,7 +163,7 @@ impl Shares {
     /// Takes a place if there is one.
     fn take(&mut self, host: &str, health: Health) -> bool {
         let at_host = self.hosts.entry(host.to_owned()).or_default();
-        let is_unwell = health == Health::Unwell;
+        let is_unwell = health.is_unwell();
         if self.left == 0 || *at_host >= PLACES_PER_HOST || (is_unwell && self.left_unwell == 0) {
             return false;
         }
@@ -212,14 +219,16 @@ mod tests {
     }
 
     #[test]
-    fn a_new_client_has_one_a_good_one_eight_a_bad_one_two() {
+    fn a_new_client_has_one_one_that_takes_them_eight_a_failing_one_two() {
         let lanes = Lanes::default();
         assert_eq!(counts(&lanes, vec![lane(1, "a.example")]), [1]);
         let place = lanes.take(&leased(1, "a.example"));
         assert!(counts(&lanes, vec![lane(1, "a.example")]).is_empty());
-        place.judge(true);
+        place.judge(Health::Well);
         assert_eq!(counts(&lanes, vec![lane(1, "a.example")]), [7]);
-        place.judge(false);
+        place.judge(Health::Slow);
+        assert_eq!(counts(&lanes, vec![lane(1, "a.example")]), [7]);
+        place.judge(Health::Failing);
         assert_eq!(counts(&lanes, vec![lane(1, "a.example")]), [1]);
         drop(place);
         assert_eq!(counts(&lanes, vec![lane(1, "a.example")]), [2]);
@@ -228,7 +237,7 @@ mod tests {
     #[test]
     fn held_ones_go_one_by_one() {
         let lanes = Lanes::default();
-        lanes.take(&leased(1, "a.example")).judge(true);
+        lanes.take(&leased(1, "a.example")).judge(Health::Well);
         let held = Lane { held: true, ..lane(1, "a.example") };
         assert_eq!(counts(&lanes, vec![held.clone()]), [1]);
         let _under_way = lanes.take(&leased(1, "a.example"));
@@ -236,12 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_places_is_out_of_reach_for_the_unwell() {
+    fn half_of_the_places_is_out_of_reach_for_the_slow_and_the_failing() {
         let lanes = Lanes::default();
         let mut stuck = Vec::new();
         for client in 0..400 {
             let host = format!("h{client}.example");
-            lanes.take(&leased(client, &host)).judge(false);
+            let health = if client % 2 == 0 { Health::Slow } else { Health::Failing };
+            lanes.take(&leased(client, &host)).judge(health);
             for wanted in lanes.share_out(vec![lane(client, &host)]) {
                 stuck.extend((0..wanted.count).map(|_| lanes.take(&leased(client, &host))));
             }
@@ -273,7 +283,7 @@ mod tests {
     fn everybody_gets_one_before_anybody_gets_two() {
         let lanes = Lanes::default();
         for client in 0..300 {
-            lanes.take(&leased(client, "a.example")).judge(true);
+            lanes.take(&leased(client, "a.example")).judge(Health::Well);
         }
         let due = (0..300).map(|client| lane(client, &format!("h{client}"))).collect();
         let counts = counts(&lanes, due);

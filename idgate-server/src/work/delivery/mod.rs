@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-use self::lanes::{Lanes, Place};
+use self::lanes::{Health, Lanes, Place};
 use super::egress::{Answer, Egress, EgressError, Post};
 use crate::clock::{Clock, Stopwatch};
 use crate::entropy::OsEntropy;
@@ -42,7 +42,7 @@ const DEAD_LETTER_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 const TRIES_TO_STORE: u32 = 20;
 /// Between two of them.
 const PAUSE_TO_STORE: Duration = Duration::from_millis(100);
-/// An exchange that takes longer holds its place too long to be called good.
+/// An exchange that takes longer holds its place for too long to have all places open to it.
 const SLOW_US: u64 = 2_000_000;
 
 /// The deliverer of one gateway.
@@ -145,7 +145,11 @@ async fn exchange(office: Arc<Office>, leased: Leased, place: Place) {
     let outcome = office.attempt(&leased).await;
     let now = office.clock.now();
     let verdict = judge(&leased, outcome, now);
-    place.judge(verdict == Verdict::Delivered && watch.elapsed_us() < SLOW_US);
+    place.judge(match verdict {
+        Verdict::Delivered if watch.elapsed_us() < SLOW_US => Health::Well,
+        Verdict::Delivered => Health::Slow,
+        Verdict::Failed { .. } => Health::Failing,
+    });
     report(&leased, &verdict);
     office.store.telemetry().webhook(outcome_of(&verdict));
     office.end(&leased, verdict, now).await;
