@@ -1,5 +1,6 @@
 //! `cargo run --release -p idgate-bench -- --json`: one line per case, idgate and the floor
-//! interleaved in one run on one thread. Figures are CPU time, median of windows.
+//! interleaved in one run on one thread. Figures are CPU time, median of windows. `-- server`
+//! measures the gateway instead.
 
 mod data;
 mod floor;
@@ -10,11 +11,12 @@ mod jar;
 mod mdoc;
 mod measure;
 mod sd_jwt;
+mod server;
 
 use std::alloc::System;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 #[global_allocator]
@@ -23,8 +25,10 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// Measures idgate against the floor.
 #[derive(Parser)]
 struct Options {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// One JSON object per line instead of a table.
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
     /// Only cases whose name contains this.
     #[arg(long, default_value = "")]
@@ -34,15 +38,29 @@ struct Options {
     windows: usize,
 }
 
+#[derive(Subcommand)]
+enum Command {
+    /// The gateway under load, as a process of its own.
+    Server(server::ServerOptions),
+}
+
 fn main() -> ExitCode {
     let options = Options::parse();
-    let cases = match all_cases(&options.only) {
-        Ok(cases) => cases,
+    let measured = match &options.command {
+        Some(Command::Server(server)) => server::run(server, options.json),
+        None => run(&options),
+    };
+    match measured {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("idgate-bench: {error}");
-            return ExitCode::FAILURE;
+            ExitCode::FAILURE
         }
-    };
+    }
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let cases = all_cases(&options.only)?;
     if !options.json {
         println!(
             "{:<34} {:>11} {:>10} {:>10} {:>6} {:>7} {:>9}",
@@ -56,7 +74,7 @@ fn main() -> ExitCode {
         rows.push(row);
     }
     report_growth(&rows, options.json);
-    ExitCode::SUCCESS
+    Ok(())
 }
 
 fn all_cases(only: &str) -> Result<Vec<measure::Case>, String> {

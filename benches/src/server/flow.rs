@@ -1,0 +1,195 @@
+//! One tenant and its wallet on one connection.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use idgate_testkit::request_object::{JarLink, JarRequest};
+use idgate_testkit::samples;
+use idgate_testkit::wallet::{Body, Transcript, Wallet};
+use serde_json::{Value, json};
+
+use super::process::Gateway;
+
+/// How the request reaches the wallet.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Profile {
+    Inline,
+    Jar,
+}
+
+impl Profile {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Inline => "inline",
+            Self::Jar => "jar",
+        }
+    }
+}
+
+/// A connection that stays open.
+pub(super) struct Connection {
+    address: SocketAddr,
+    stream: BufReader<TcpStream>,
+}
+
+/// A tenant with a wallet, and how long each of its requests took.
+pub(super) struct Client {
+    profile: Profile,
+    connection: Connection,
+    api_key: String,
+    wallet: Wallet,
+    request: Vec<u8>,
+    did_document: Value,
+    latencies: Vec<Duration>,
+}
+
+impl Client {
+    pub(super) fn connect(gateway: &Gateway, profile: Profile) -> Result<Self, String> {
+        let mut connection = Connection::open(gateway.address)?;
+        let did_document = match profile {
+            Profile::Inline => Value::Null,
+            Profile::Jar => {
+                let (_, body) = connection.send("GET", "/.well-known/did.json", "", None)?;
+                serde_json::from_slice(&body).map_err(|error| error.to_string())?
+            }
+        };
+        let sample = samples::issue_sample(now_ms());
+        let request = json!({ "credentials": [{
+            "format": "vc+sd-jwt", "issuer_id": samples::ISSUER,
+            "claims": ["given_name", "family_name", "birthdate"],
+        }] });
+        Ok(Self {
+            profile,
+            connection,
+            api_key: gateway.api_key.clone(),
+            wallet: Wallet::new(sample.holder_key).with(sample.credential),
+            request: request.to_string().into_bytes(),
+            did_document,
+            latencies: Vec::new(),
+        })
+    }
+
+    pub(super) fn into_latencies(self) -> Vec<Duration> {
+        self.latencies
+    }
+
+    /// Create, answer, read.
+    pub(super) fn flow(&mut self) -> Result<(), String> {
+        let body = self.request.clone();
+        let created = self.json(201, "POST", "/v1/sessions", Some(("application/json", &body)))?;
+        let text = |value: &Value, name: &str| {
+            value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let (id, uri) = (text(&created, "session_id"), text(&created, "qr_code_url"));
+        let answer = match self.profile {
+            Profile::Inline => self.answer_inline(&uri)?,
+            Profile::Jar => self.answer_jar(&uri)?,
+        };
+        let body = Some((&*answer.content_type, &*answer.bytes));
+        self.json(200, "POST", &format!("/v1/oid4vp/response/{id}"), body)?;
+        let session = self.json(200, "GET", &format!("/v1/sessions/{id}"), None)?;
+        match text(&session, "status").as_str() {
+            "VERIFIED" if session.get("claims").is_some() => Ok(()),
+            _ => Err(format!("not verified: {}", text(&session, "reason"))),
+        }
+    }
+
+    fn answer_inline(&self, uri: &str) -> Result<Body, String> {
+        let answer = self.wallet.answer_uri(uri, now_ms()).map_err(|error| error.to_string())?;
+        Ok(answer.form_body())
+    }
+
+    fn answer_jar(&mut self, uri: &str) -> Result<Body, String> {
+        let link = JarLink::parse(uri).map_err(|error| error.to_string())?;
+        let path = link.request_uri.splitn(4, '/').nth(3).unwrap_or_default();
+        let jwt = self.expect(200, "GET", &format!("/{path}"), None)?;
+        let jwt = String::from_utf8_lossy(&jwt);
+        let request = JarRequest::verify(&link, &jwt, &self.did_document, now_ms())
+            .map_err(|error| error.to_string())?;
+        let answer = self.wallet.answer_jar(&request, Transcript::OpenId4Vp, false, now_ms());
+        Ok(answer.map_err(|error| error.to_string())?.form_body())
+    }
+
+    fn json(
+        &mut self,
+        status: u16,
+        method: &str,
+        path: &str,
+        body: Option<(&str, &[u8])>,
+    ) -> Result<Value, String> {
+        let body = self.expect(status, method, path, body)?;
+        serde_json::from_slice(&body).map_err(|error| error.to_string())
+    }
+
+    fn expect(
+        &mut self,
+        status: u16,
+        method: &str,
+        path: &str,
+        body: Option<(&str, &[u8])>,
+    ) -> Result<Vec<u8>, String> {
+        let start = super::now();
+        let (have, answer) = self.connection.send(method, path, &self.api_key, body)?;
+        self.latencies.push(start.elapsed());
+        if have == status {
+            return Ok(answer);
+        }
+        Err(format!("{method} {path}: {have} {}", String::from_utf8_lossy(&answer)))
+    }
+}
+
+impl Connection {
+    pub(super) fn open(address: SocketAddr) -> Result<Self, String> {
+        let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
+        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+        Ok(Self { address, stream: BufReader::new(stream) })
+    }
+
+    /// Status and body of the answer.
+    pub(super) fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        bearer: &str,
+        body: Option<(&str, &[u8])>,
+    ) -> Result<(u16, Vec<u8>), String> {
+        let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
+        if !bearer.is_empty() {
+            request.push_str(&format!("Authorization: Bearer {bearer}\r\n"));
+        }
+        if let Some((media_type, bytes)) = body {
+            let length = bytes.len();
+            request
+                .push_str(&format!("Content-Type: {media_type}\r\nContent-Length: {length}\r\n"));
+        }
+        request.push_str("\r\n");
+        let bytes = [request.as_bytes(), body.map_or(&[], |(_, bytes)| bytes)].concat();
+        let sent = self.stream.get_mut().write_all(&bytes);
+        sent.and_then(|()| self.receive()).map_err(|error| format!("{method} {path}: {error}"))
+    }
+
+    fn receive(&mut self) -> std::io::Result<(u16, Vec<u8>)> {
+        let mut status = String::new();
+        self.stream.read_line(&mut status)?;
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            self.stream.read_line(&mut line)?;
+            let Some((name, value)) = line.split_once(':') else { break };
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse().map_err(std::io::Error::other)?;
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body)?;
+        let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
+        Ok((status.ok_or_else(|| std::io::Error::other("no status"))?, body))
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "a wallet needs the time")]
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
