@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 
 use super::exchange::answer;
 use super::linger::Lingering;
+use super::refusal::Explained;
 use super::ws::Upgrade;
 use super::{Gateway, peer};
 
@@ -112,7 +113,7 @@ async fn requests(
         .max_headers(MAX_HEADERS)
         .max_header_size(MAX_BUFFER)
         .max_buf_size(MAX_BUFFER)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(Explained::new(stream)), service)
         .with_upgrades();
     let mut served = pin!(served);
     let ended = tokio::select! {

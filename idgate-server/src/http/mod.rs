@@ -16,6 +16,7 @@ mod paging;
 mod peer;
 mod query;
 mod rates;
+mod refusal;
 mod router;
 mod routes;
 mod tls;

@@ -39,10 +39,6 @@ impl Contract {
 
     fn check(&self, method: &str, target: &str, answer: &Response) -> Result<(), String> {
         let path = target.split('?').next().unwrap_or_default();
-        if answer.status == 431 && answer.body.is_empty() {
-            // hyper refuses a head that it does not read by itself.
-            return Ok(());
-        }
         let documented = self.documented(method, path, answer.status)?;
         self.check_headers(documented, answer)?;
         let Some((media_type, content)) = only_member(&documented["content"]) else {
@@ -61,6 +57,10 @@ impl Contract {
     /// The response object of the description.
     fn documented(&self, method: &str, path: &str, status: u16) -> Result<&Value, String> {
         let component = |name: &str| Ok(&self.document["components"]["responses"][name]);
+        if [414, 431].contains(&status) {
+            // A head that was not read belongs to no path.
+            return component("BadRequest");
+        }
         let Some(item) = self.path_item(path) else {
             return match status {
                 400 => component("BadRequest"),
