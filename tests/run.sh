@@ -172,6 +172,13 @@ node_binding() {
         node --test ./*.test.js
 }
 
+interface_description() {
+    local venv=$root/target/venv-openapi
+    python3 -m venv "$venv" &&
+        "$venv/bin/pip" install --quiet --requirement tests/openapi/requirements.txt &&
+        cd tests/openapi && IDGATE_BIN=$idgate "$venv/bin/python" -m unittest -v
+}
+
 minimum_version() {
     rustup toolchain install "$minimum_rust" --profile minimal &&
         cargo "+$minimum_rust" check --locked --workspace --target-dir target/minimum-rust
@@ -233,6 +240,7 @@ if [ "$built" = yes ]; then
     step 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' node_wallet || true
     step 'wallet: Credo (Node)' credo_wallet || true
     step 'wallets: sd-jwt, pymdoccbor (Python)' python_wallet || true
+    step 'interface description: OpenAPI, schemathesis' interface_description || true
     if find_browser; then
         step 'sample shop in Chromium' shop || true
     else
@@ -243,6 +251,7 @@ else
     skip 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' 'the build failed'
     skip 'wallet: Credo (Node)' 'the build failed'
     skip 'wallets: sd-jwt, pymdoccbor (Python)' 'the build failed'
+    skip 'interface description: OpenAPI, schemathesis' 'the build failed'
     skip 'sample shop in Chromium' 'the build failed'
 fi
 

@@ -39,6 +39,18 @@ class DeployTest(unittest.TestCase):
             with self.subTest(file=file.name):
                 self.assertIn(f"| `{file.name}` |", described)
 
+    def test_every_alert_is_explained_and_no_other(self):
+        alerts = re.findall(r"- alert: (\w+)", text("alerts.yml"))
+        operate = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
+        explained = re.findall(r"^\| `(Idgate\w+)` \|", operate, re.MULTILINE)
+        self.assertEqual(alerts, explained)
+
+    @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed")
+    def test_prometheus_takes_the_rules(self):
+        command = ["promtool", "check", "rules", DEPLOY / "alerts.yml"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
     def test_the_unit_is_one(self):
         unit = configparser.RawConfigParser(strict=False)
         unit.optionxform = str

@@ -1,0 +1,66 @@
+"""The served interface description is OpenAPI 3.1, and the gateway is what it says."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+import urllib.request
+
+import yaml
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "wallets" / "python"))
+
+from gateway import Gateway  # noqa: E402
+
+# What generating stops after; a slow machine sees fewer requests, not a failure.
+SECONDS = 60
+
+
+class DescriptionTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.gateway = Gateway([], test=True)
+        cls.addClassCleanup(cls.gateway.stop)
+
+    def get(self, path):
+        with urllib.request.urlopen(self.gateway.url + path, timeout=30) as answer:
+            return answer.read()
+
+    def test_both_forms_are_the_same_valid_document(self):
+        document = json.loads(self.get("/api/openapi.json"))
+        self.assertEqual(document, yaml.safe_load(self.get("/api/openapi.yaml")))
+        self.assertEqual(document["openapi"], "3.1.0")
+        validate(document, cls=OpenAPIV31SpecValidator)
+
+    def test_every_path_parameter_and_operation_is_described(self):
+        document = json.loads(self.get("/api/openapi.json"))
+        names = set()
+        for path, item in document["paths"].items():
+            for method, operation in item.items():
+                if method == "parameters":
+                    continue
+                with self.subTest(path=path, method=method):
+                    self.assertIn("summary", operation)
+                    self.assertIn("security", operation)
+                    self.assertNotIn(operation["operationId"], names)
+                    names.add(operation["operationId"])
+
+    def test_generated_requests_get_documented_answers(self):
+        command = [
+            pathlib.Path(sys.executable).with_name("schemathesis"),
+            "--config-file", HERE / "schemathesis.toml",
+            "run", self.gateway.url + "/api/openapi.json",
+            "--header", f"Authorization: Bearer {self.gateway.api_key}",
+            "--max-time", str(SECONDS),
+            "--workers", "2",
+        ]
+        done = subprocess.run(command, cwd=self.gateway.dir, env={**os.environ, "NO_COLOR": "1"})
+        self.assertEqual(done.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
