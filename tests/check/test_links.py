@@ -27,6 +27,14 @@ class LinksTest(unittest.TestCase):
                 with self.subTest(document=document.name, target=target):
                     self.assertTrue((ROOT / target).exists())
 
+    def test_decisions_are_numbered_one_by_one(self):
+        pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+        for number, page in enumerate(pages, 1):
+            title = page.read_text(encoding="utf-8").split("\n", 1)[0]
+            with self.subTest(page=page.name):
+                self.assertTrue(page.name.startswith(f"{number:04}-"))
+                self.assertTrue(title.startswith(f"# {number}. "), title)
+
 
 if __name__ == "__main__":
     unittest.main()
