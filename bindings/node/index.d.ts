@@ -78,6 +78,10 @@ export interface Expected {
   docType?: string;
   /** mdoc. */
   namespace?: string;
+  /** mdoc in an encrypted answer: the JWK that it was encrypted to, with `d` for a device MAC. */
+  encKey?: { kty: string; crv: string; x: string; y: string; d?: string };
+  /** mdoc in an encrypted answer: `apu` of its header. */
+  apu?: string;
   alg?: 'ES256' | 'ES384' | 'ES512';
   livemode?: boolean;
   /** SD-JWT VC: older proofs are stale. */

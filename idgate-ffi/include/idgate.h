@@ -199,7 +199,9 @@ idgate_status idgate_error_free(struct idgate_error *error);
 // `expected`, JSON: `format` ("vc+sd-jwt", "mso_mdoc"), `issuer_id` (an entry of `trust`),
 // `client_id` and `nonce` exactly as sent, `claims`, and as needed `requested_at_ms` (SD-JWT VC:
 // older proofs are stale; default `now_ms`), `response_uri`, `doc_type`, `namespace` (mdoc, all
-// three), `alg`, `livemode` (default true). `out`, JSON: `claims`, and what is known beside them.
+// three), `enc_key` and `apu` (mdoc in an encrypted answer: the JWK that it was encrypted to, with
+// `d` when a device MAC shall be good, and the header's `apu`), `alg`, `livemode` (default true).
+// `out`, JSON: `claims`, and what is known beside them.
 // IDGATE_REFUSED: the code is the reason.
 //
 // # Safety

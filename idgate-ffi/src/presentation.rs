@@ -3,9 +3,10 @@
 use std::ffi::c_char;
 
 use idgate_core::codec::base64url;
-use idgate_core::crypto::Alg;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::{Alg, Curve, EcdhPrivateKey, PublicKey};
 use idgate_core::error::VerifyError;
+use idgate_core::formats::mdoc::Handover;
 use idgate_core::request::CredentialFormat;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustEntry;
@@ -38,6 +39,10 @@ struct Expectation {
     doc_type: Option<String>,
     /// mdoc only.
     namespace: Option<String>,
+    /// mdoc in an encrypted answer only.
+    enc_key: Option<EncryptionKey>,
+    /// mdoc in an encrypted answer only.
+    apu: Option<String>,
     /// SD-JWT VC only.
     requested_at_ms: Option<UnixMillis>,
     #[serde(default)]
@@ -45,6 +50,16 @@ struct Expectation {
     alg: Option<Alg>,
     #[serde(default = "yes")]
     livemode: bool,
+}
+
+/// The JWK that an answer was encrypted to; only a device MAC needs `d`.
+#[derive(Deserialize)]
+struct EncryptionKey {
+    kty: String,
+    crv: String,
+    x: String,
+    y: String,
+    d: Option<Zeroizing<String>>,
 }
 
 fn yes() -> bool {
@@ -56,7 +71,9 @@ fn yes() -> bool {
 /// `expected`, JSON: `format` ("vc+sd-jwt", "mso_mdoc"), `issuer_id` (an entry of `trust`),
 /// `client_id` and `nonce` exactly as sent, `claims`, and as needed `requested_at_ms` (SD-JWT VC:
 /// older proofs are stale; default `now_ms`), `response_uri`, `doc_type`, `namespace` (mdoc, all
-/// three), `alg`, `livemode` (default true). `out`, JSON: `claims`, and what is known beside them.
+/// three), `enc_key` and `apu` (mdoc in an encrypted answer: the JWK that it was encrypted to, with
+/// `d` when a device MAC shall be good, and the header's `apu`), `alg`, `livemode` (default true).
+/// `out`, JSON: `claims`, and what is known beside them.
 /// IDGATE_REFUSED: the code is the reason.
 ///
 /// # Safety
@@ -134,7 +151,15 @@ impl Expectation {
             nonce: &self.nonce,
             response_uri: &response_uri,
         };
+        let nonce = self.apu.as_deref().map(mdoc_generated_nonce).transpose()?;
+        let public = self.enc_key.as_ref().map(EncryptionKey::public).transpose()?;
+        let thumbprint = public.map(|key| key.thumbprint(&PROVIDER));
+        let private = self.enc_key.as_ref().zip(public).map(|(key, public)| key.private(&public));
+        let private = private.transpose()?.flatten();
+        let handovers = handovers(thumbprint.as_ref(), nonce.as_deref());
         let mut expected = ExpectedMdoc::new(issuer, &doc_type, &namespace, request, now);
+        expected.handovers = &handovers;
+        expected.reader_key = private.as_ref();
         expected.livemode = self.livemode;
         expected.alg = self.alg;
         expected.claims = &self.claims;
@@ -142,6 +167,44 @@ impl Expectation {
         let text = std::str::from_utf8(presentation).unwrap_or_default();
         let bytes = base64url::decode(text).unwrap_or_default();
         Ok(verify_mdoc(&PROVIDER, &bytes, &expected, report))
+    }
+}
+
+/// Those of an encrypted answer when something of its encryption is known, in the order in which a
+/// session tries them.
+fn handovers<'h>(thumbprint: Option<&'h [u8; 32]>, nonce: Option<&'h str>) -> Vec<Handover<'h>> {
+    let by_key = thumbprint.map(|it| Handover::OpenId4Vp { jwk_thumbprint: Some(it) });
+    let by_nonce = nonce.map(|it| Handover::Iso180137 { mdoc_generated_nonce: it });
+    let encrypted: Vec<_> = by_key.into_iter().chain(by_nonce).collect();
+    match encrypted.is_empty() {
+        true => vec![Handover::OpenId4Vp { jwk_thumbprint: None }],
+        false => encrypted,
+    }
+}
+
+/// ISO/IEC TS 18013-7 B.4.4: the nonce is text.
+fn mdoc_generated_nonce(apu: &str) -> Result<String, Failure> {
+    let text = base64url::decode(apu).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    text.ok_or_else(|| Failure::misuse("expected: apu is no base64url of text"))
+}
+
+impl EncryptionKey {
+    fn public(&self) -> Result<PublicKey, Failure> {
+        let unusable = || Failure::misuse("expected: enc_key is no P-256 key");
+        let coordinate = |text: &str| base64url::decode(text).map_err(|_| unusable());
+        if (&*self.kty, &*self.crv) != ("EC", "P-256") {
+            return Err(unusable());
+        }
+        PublicKey::from_coordinates(Curve::P256, &coordinate(&self.x)?, &coordinate(&self.y)?)
+            .map_err(|_| unusable())
+    }
+
+    fn private(&self, public: &PublicKey) -> Result<Option<EcdhPrivateKey>, Failure> {
+        let Some(d) = &self.d else { return Ok(None) };
+        let unusable = || Failure::misuse("expected: enc_key has no usable d");
+        let scalar = Zeroizing::new(base64url::decode(d).map_err(|_| unusable())?);
+        let key = EcdhPrivateKey::from_scalar(public.curve(), &scalar).map_err(|_| unusable())?;
+        Ok(Some(key))
     }
 }
 

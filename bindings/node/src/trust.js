@@ -87,6 +87,8 @@ class Trust extends abi.Handle {
       response_uri: expected.responseUri,
       doc_type: expected.docType,
       namespace: expected.namespace,
+      enc_key: expected.encKey,
+      apu: expected.apu,
       alg: expected.alg,
       livemode: expected.livemode,
       requested_at_ms: expected.requestedAt && abi.millis(expected.requestedAt),

@@ -163,6 +163,8 @@ class Trust(_abi.Handle):
         response_uri: str | None = None,
         doc_type: str | None = None,
         namespace: str | None = None,
+        enc_key: Mapping[str, str] | None = None,
+        apu: str | None = None,
         alg: str | None = None,
         livemode: bool = True,
         requested_at: datetime | None = None,
@@ -171,7 +173,8 @@ class Trust(_abi.Handle):
         """Verifies one presentation as it stands in ``vp_token``, without a session.
 
         ``client_id`` and ``nonce`` are compared as they were sent; whether the nonce was used
-        before is yours to know. An mdoc needs ``response_uri``, ``doc_type`` and ``namespace``.
+        before is yours to know. An mdoc needs ``response_uri``, ``doc_type`` and ``namespace``,
+        and in an encrypted answer ``enc_key``, the JWK that it was encrypted to, or ``apu``.
 
         :raises IdgateError: it is refused, and ``code`` says why.
         """
@@ -184,6 +187,8 @@ class Trust(_abi.Handle):
             "response_uri": response_uri,
             "doc_type": doc_type,
             "namespace": namespace,
+            "enc_key": None if enc_key is None else dict(enc_key),
+            "apu": apu,
             "alg": alg,
             "livemode": livemode,
         }

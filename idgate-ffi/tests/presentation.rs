@@ -1,0 +1,174 @@
+//! One captured presentation through the C ABI, outside a session.
+
+#![allow(clippy::unwrap_used, clippy::panic, unsafe_code)]
+
+use std::ptr;
+
+use idgate_ffi::idgate_status::{self, *};
+use idgate_ffi::*;
+use idgate_it::mdoc_tamper::{Authority, ISSUER_ID, Scenario};
+use idgate_testkit::codec::base64url;
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::mdoc::{DeviceProof, MDL, MDL_NAME_SPACE, iso_18013_7, openid4vp};
+use idgate_testkit::request::AuthorizationRequest;
+use idgate_testkit::time::SAMPLE_NOW_MS;
+use serde_json::{Value, json};
+
+const CLIENT_ID: &str = "did:web:gateway.example";
+const NONCE: &str = "the nonce";
+const RESPONSE_URI: &str = "https://gateway.example/r";
+const WALLETS_NONCE: &str = "the wallet's nonce";
+
+/// Verifies what `change` made of a good mdoc; gives status and text.
+fn verify(change: impl FnOnce(&mut Scenario), known: Value) -> (idgate_status, Value) {
+    let authority = Authority::new(SAMPLE_NOW_MS);
+    let request = AuthorizationRequest {
+        client_id: CLIENT_ID.into(),
+        response_uri: RESPONSE_URI.into(),
+        nonce: NONCE.into(),
+        state: String::new(),
+        definition_id: String::new(),
+        descriptors: Vec::new(),
+    };
+    let mut scenario = Scenario::answering(&authority, request, SAMPLE_NOW_MS);
+    change(&mut scenario);
+    let mut expected = json!({
+        "format": "mso_mdoc",
+        "issuer_id": ISSUER_ID,
+        "client_id": CLIENT_ID,
+        "nonce": NONCE,
+        "response_uri": RESPONSE_URI,
+        "doc_type": MDL,
+        "namespace": MDL_NAME_SPACE,
+        "claims": ["family_name"],
+        "livemode": false,
+    });
+    let members = expected.as_object_mut().unwrap();
+    members.extend(known.as_object().cloned().unwrap_or_default());
+    call(&authority, &expected.to_string(), &scenario.text())
+}
+
+fn call(authority: &Authority, expected: &str, presentation: &str) -> (idgate_status, Value) {
+    let entry = json!({ "issuer_id": ISSUER_ID, "revocation": "off" }).to_string();
+    let (mut trust, mut error) = (ptr::null_mut(), ptr::null_mut());
+    let mut out = idgate_bytes { ptr: ptr::null_mut(), len: 0 };
+    let root = &authority.root.der;
+    // SAFETY: every pointer is to a live value of its length.
+    let status = unsafe {
+        idgate_trust_new(&mut trust, ptr::null_mut());
+        idgate_trust_add_entry(trust, entry.as_ptr().cast(), entry.len(), ptr::null_mut());
+        let added = idgate_trust_add(
+            trust,
+            ISSUER_ID.as_ptr().cast(),
+            ISSUER_ID.len(),
+            idgate_material::IDGATE_ROOT as i32,
+            root.as_ptr(),
+            root.len(),
+            ptr::null(),
+            0,
+            0,
+            SAMPLE_NOW_MS,
+            ptr::null_mut(),
+            ptr::null_mut(),
+        );
+        assert_eq!(added, IDGATE_OK);
+        idgate_verify_presentation(
+            trust,
+            expected.as_ptr().cast(),
+            expected.len(),
+            presentation.as_ptr().cast(),
+            presentation.len(),
+            SAMPLE_NOW_MS,
+            &mut out,
+            &mut error,
+        )
+    };
+    idgate_trust_free(trust);
+    if status == IDGATE_OK {
+        return (status, serde_json::from_slice(&taken(out)).unwrap());
+    }
+    idgate_error_code(error, &mut out);
+    idgate_error_free(error);
+    (status, String::from_utf8(taken(out)).unwrap().into())
+}
+
+fn taken(given: idgate_bytes) -> Vec<u8> {
+    // SAFETY: given by the library a moment ago, and freed only here.
+    let bytes = unsafe { std::slice::from_raw_parts(given.ptr, given.len) }.to_vec();
+    assert_eq!(idgate_bytes_free(given), IDGATE_OK);
+    bytes
+}
+
+fn encryption_key() -> SigningKey {
+    SigningKey::from_seed(Curve::P256, "an encryption key")
+}
+
+/// SHA-256 of the canonical JWK (RFC 7638).
+fn thumbprint(jwk: &Value) -> Vec<u8> {
+    let text = |name: &str| jwk.get(name).and_then(Value::as_str).unwrap();
+    let (x, y) = (text("x"), text("y"));
+    let json = format!(r#"{{"crv":"P-256","kty":"EC","x":"{x}","y":"{y}"}}"#);
+    idgate_testkit::codec::HashAlg::Sha256.hash(json.as_bytes())
+}
+
+#[test]
+fn an_mdoc_of_an_unencrypted_answer_is_verified() {
+    let (status, verified) = verify(|_| {}, json!({}));
+    assert_eq!(status, IDGATE_OK, "{verified}");
+    assert_eq!(verified.get("claims"), Some(&json!({ "family_name": "Mustermann" })));
+    let (status, code) = verify(|_| {}, json!({ "nonce": "another" }));
+    assert_eq!((status, code), (IDGATE_REFUSED, json!("device_auth_invalid")));
+}
+
+#[test]
+fn the_handover_of_an_encrypted_answer_needs_what_is_known_of_its_encryption() {
+    let jwk = encryption_key().public_jwk();
+    let by_key = |s: &mut Scenario| {
+        s.transcript = openid4vp(CLIENT_ID, NONCE, Some(&thumbprint(&jwk)), RESPONSE_URI);
+    };
+    let by_nonce = |s: &mut Scenario| {
+        s.transcript = iso_18013_7(CLIENT_ID, NONCE, WALLETS_NONCE, RESPONSE_URI);
+    };
+    let apu = base64url(WALLETS_NONCE.as_bytes());
+    assert_eq!(verify(by_key, json!({ "enc_key": jwk })).0, IDGATE_OK);
+    assert_eq!(verify(by_nonce, json!({ "apu": apu })).0, IDGATE_OK);
+    assert_eq!(verify(by_nonce, json!({ "enc_key": jwk, "apu": apu })).0, IDGATE_OK);
+    for known in [json!({}), json!({ "apu": apu })] {
+        assert_eq!(verify(by_key, known).0, IDGATE_REFUSED);
+    }
+    for known in [json!({}), json!({ "enc_key": jwk })] {
+        assert_eq!(verify(by_nonce, known).0, IDGATE_REFUSED);
+    }
+}
+
+#[test]
+fn what_is_said_of_the_encryption_must_be_usable() {
+    let jwk = encryption_key().public_jwk();
+    let mut other_curve = jwk.clone();
+    other_curve.as_object_mut().unwrap().insert("crv".into(), "P-384".into());
+    for known in [
+        json!({ "apu": "?" }),
+        json!({ "apu": base64url(&[0xff]) }),
+        json!({ "enc_key": other_curve }),
+        json!({ "enc_key": { "kty": "EC" } }),
+        json!({ "unknown": 1 }),
+        json!({ "doc_type": null }),
+    ] {
+        assert_eq!(verify(|_| {}, known.clone()).0, IDGATE_MISUSE, "{known}");
+    }
+}
+
+#[test]
+fn a_device_mac_is_good_only_with_the_private_key() {
+    let key = encryption_key();
+    let jwk = key.public_jwk();
+    let private = key.private_jwk();
+    let by_mac = |s: &mut Scenario| {
+        s.transcript = openid4vp(CLIENT_ID, NONCE, Some(&thumbprint(&jwk)), RESPONSE_URI);
+        s.proof = DeviceProof::Mac(key.public_sec1());
+    };
+    let (status, verified) = verify(by_mac, json!({ "enc_key": private }));
+    assert_eq!(status, IDGATE_OK, "{verified}");
+    assert_eq!(verified.get("holder_binding"), Some(&json!("device_mac")));
+    assert_eq!(verify(by_mac, json!({ "enc_key": jwk })).0, IDGATE_REFUSED);
+}
