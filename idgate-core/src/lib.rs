@@ -7,6 +7,79 @@
 //!  now, entropy ─┘   no IO, no clock,    │    (commit, then carry out)
 //!                    no randomness       └─> a refusal with its code and clause
 //! ```
+//!
+//! # Getting started
+//!
+//! ```
+//! # #[cfg(feature = "rustcrypto")] {
+//! # use idgate_testkit::{samples, wallet::Wallet};
+//! # #[derive(Default)] struct OsEntropy(u8); // counts: this runs where no OS is asked
+//! # impl idgate_core::Entropy for OsEntropy {
+//! #     fn fill(&mut self, out: &mut [u8]) -> Result<(), idgate_core::EntropyUnavailable> {
+//! #         self.0 += 1; Ok(out.fill(self.0))
+//! #     }
+//! # }
+//! # let mut entropy = OsEntropy::default();
+//! # let now = UnixMillis(1_795_000_000_000);
+//! # let sample = samples::issue_sample(now.0);
+//! # let jwk_file = sample.issuer_key.public_jwk().to_string();
+//! # let owner = Wallet::new(sample.holder_key).with(sample.credential.clone());
+//! # let thief = Wallet::new(sample.issuer_key).with(sample.credential);
+//! use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
+//! use idgate_core::{PresentationRequest, Reason, Step, TrustEntry, TrustSnapshot, TrustedKey};
+//! use idgate_core::{IssuerId, TenantId, UnixMillis, Verifier, WalletResponse};
+//!
+//! let mut issuer = TrustEntry::new(IssuerId::new("https://issuer.example")); // whom to trust
+//! issuer.keys.push(TrustedKey::new(Jwk::parse(jwk_file.as_bytes())?.key));
+//! let trust = std::sync::Arc::new(TrustSnapshot::new(1, [issuer]));
+//! let verifier = Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust).build()?;
+//!
+//! let asked = br#"{"credentials": [{"format": "vc+sd-jwt",
+//!     "issuer_id": "https://issuer.example", "claims": ["given_name"]}]}"#;
+//! let request = PresentationRequest::parse(asked, verifier.trust(), true)?;
+//! let created = verifier.create_session(request, TenantId::new("me"), true, &mut entropy, now)?;
+//! let link = created.session.invitation().qr_code_url; // commit the session, then show the link
+//!
+//! let mut decide = |(content_type, body): (&str, &[u8])| { // what the wallet posts
+//!     let response = WalletResponse::new(Some(content_type), body);
+//!     match verifier.begin(&created.session, response, &mut entropy, now)?.step()? {
+//!         Step::Done(decision) => Ok(decision.transition.session), // commit it, then reply
+//!         _ => Err(Box::<dyn std::error::Error>::from("to be fetched: see `manual::howto`")),
+//!     }
+//! };
+//! # let by_owner = owner.answer_uri(&link, now.0)?.form_body();
+//! # let by_thief = thief.answer_uri(&link, now.0)?.form_body();
+//! # let by_owner = (&*by_owner.content_type, &*by_owner.bytes);
+//! # let by_thief = (&*by_thief.content_type, &*by_thief.bytes);
+//! let verified = decide(by_owner)?.result_at(now).map(|result| result.claims().to_owned());
+//! assert_eq!(verified.as_deref(), Some(r#"{"credential_1":{"given_name":"Erika"}}"#));
+//! let refused = decide(by_thief)?; // the same credential without its key: a reason, no claims
+//! assert_eq!(refused.reason_at(now), Some(Reason::HolderBindingInvalid));
+//! assert!(refused.result_at(now).is_none());
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What a program has to do around this, and why, is in the [`manual`]: [how to do common
+//! things](manual::howto), [what it defends against](manual::threats), [what it does by
+//! default](manual::defaults), [the embedder's part](manual::embedding), [which standards and wallets
+//! it talks to](manual::interop).
+//!
+//! # Where to look
+//!
+//! [`Verifier`] makes sessions and takes answers, [`Session`] is what your database keeps,
+//! [`TrustSnapshot`] says who is believed, [`verify`] has the steps and the verdict. One captured
+//! presentation without a session goes to [`verify::verify_sd_jwt_vc`] or [`verify::verify_mdoc`].
+//! [`webhook`] signs notifications and verifies them, [`discovery`] renders what a signer publishes.
+//! The remaining modules are the parts that these are made of.
+//!
+//! # Features
+//!
+//! - `rustcrypto` (default): [`crypto::rustcrypto`](crypto), pure Rust, also for WebAssembly.
+//! - `aws-lc-rs`: [`crypto::aws_lc_rs`](crypto), 2.7 times as fast with ES256; it needs a C compiler.
+//!
+//! Both may be on: the [`CryptoProvider`] that a [`Verifier`] is built with decides. Features add
+//! providers and never change a verdict. Without either, bring a [`CryptoProvider`] of your own.
 
 #![warn(missing_docs)]
 
@@ -22,6 +95,7 @@ pub mod formats;
 pub mod ids;
 pub mod jose;
 pub mod limits;
+pub mod manual;
 pub mod request;
 pub mod response;
 pub mod session;
@@ -32,9 +106,16 @@ mod verifier;
 pub mod verify;
 pub mod webhook;
 
+pub use self::crypto::CryptoProvider;
+pub use self::entropy::{Entropy, EntropyUnavailable};
 pub use self::error::{ErrorCode, Reason};
+pub use self::ids::{IssuerId, TenantId};
 pub use self::request::PresentationRequest;
-pub use self::session::Session;
+pub use self::response::WalletResponse;
+pub use self::session::{Effect, Revision, Session, Status, Transition};
 pub use self::time::UnixMillis;
 pub use self::trust::{TrustEntry, TrustSnapshot, TrustedKey};
 pub use self::verifier::{Verifier, VerifierBuilder};
+pub use self::verify::{
+    Decision, Need, Step, Supplied, Verification, VerifiedCredential, WalletReply,
+};

@@ -34,6 +34,31 @@ pub struct Verifier {
 }
 
 /// Collects the decisions that a [`Verifier`] needs; the type says which come next.
+///
+/// ```
+/// # use idgate_core::{CryptoProvider, TrustSnapshot, Verifier};
+/// # fn configure(provider: CryptoProvider, trust: std::sync::Arc<TrustSnapshot>) {
+/// let verifier = Verifier::builder(provider).inline("https://shop.example").trust(trust).build();
+/// # }
+/// ```
+///
+/// One that lacks a decision does not compile: not without trust,
+///
+/// ```compile_fail,E0599
+/// # use idgate_core::{CryptoProvider, TrustSnapshot, Verifier};
+/// # fn configure(provider: CryptoProvider, trust: std::sync::Arc<TrustSnapshot>) {
+/// let verifier = Verifier::builder(provider).inline("https://shop.example").build();
+/// # }
+/// ```
+///
+/// and not without an identity.
+///
+/// ```compile_fail,E0599
+/// # use idgate_core::{CryptoProvider, TrustSnapshot, Verifier};
+/// # fn configure(provider: CryptoProvider, trust: std::sync::Arc<TrustSnapshot>) {
+/// let verifier = Verifier::builder(provider).trust(trust).build();
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "build() makes the verifier"]
 pub struct VerifierBuilder<S> {

@@ -10,7 +10,13 @@ use crate::limits::CLAIMS_RETENTION_MS;
 use crate::session::SnapshotError;
 use crate::time::UnixMillis;
 
-/// Claims and verification details of a VERIFIED session as JSON texts, wiped on drop.
+/// Claims and verification details of a VERIFIED session as JSON texts, wiped on drop. Verification
+/// makes it, or [`VerifiedResult::from_snapshot`] from what verification made; nothing else does.
+///
+/// ```compile_fail,E0624
+/// # use idgate_core::{UnixMillis, session::VerifiedResult};
+/// let result = VerifiedResult::new("{}".into(), "{}".into(), UnixMillis(0));
+/// ```
 #[derive(Clone)]
 pub struct VerifiedResult {
     claims: Zeroizing<String>,

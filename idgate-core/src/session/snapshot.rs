@@ -13,6 +13,10 @@ use crate::request::PresentationRequest;
 use crate::session::{EncryptionKey, Phase, RequestProfile, Revision, Session};
 use crate::time::UnixMillis;
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod version_1_tests;
+
 /// Raised when an older program could misread what a newer one stores.
 const VERSION: u32 = 1;
 
@@ -58,7 +62,45 @@ struct Snapshot<'a> {
 }
 
 impl Session {
-    /// The session as bytes, without its result; wiped when dropped.
+    /// The session as bytes, without its result; wiped when dropped. They hold the nonce, the state
+    /// and in the jar profile a private key: seal them, as [`crate::manual::howto`] shows. Keep
+    /// [`Session::revision`] beside them in the open, for the compare-and-set.
+    ///
+    /// ```
+    /// use idgate_core::Session;
+    ///
+    /// fn reload(session: &Session) {
+    ///     let stored = session.to_snapshot();
+    ///     let again = Session::from_snapshot(&stored).unwrap();
+    ///     assert_eq!((again.id(), again.revision()), (session.id(), session.revision()));
+    /// }
+    /// # #[cfg(feature = "rustcrypto")] {
+    /// # use idgate_core::{Entropy, EntropyUnavailable, crypto::rustcrypto::PROVIDER};
+    /// # use idgate_core::{IssuerId, PresentationRequest, TenantId, TrustEntry, TrustSnapshot};
+    /// # use idgate_core::{TrustedKey, UnixMillis, Verifier, crypto::Es256Key};
+    /// # struct Sevens;
+    /// # impl Entropy for Sevens {
+    /// #     fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> { Ok(out.fill(7)) }
+    /// # }
+    /// # let mut entry = TrustEntry::new(IssuerId::new("https://issuer.example"));
+    /// # entry.keys.push(TrustedKey::new(*Es256Key::from_scalar(&[7; 32]).unwrap().public_key()));
+    /// # let trust = std::sync::Arc::new(TrustSnapshot::new(1, [entry]));
+    /// # let builder = Verifier::builder(PROVIDER).inline("https://shop.example");
+    /// # let verifier = builder.trust(trust.clone()).build().unwrap();
+    /// # let asked = br#"{"credentials": [{"format": "vc+sd-jwt", "claims": ["given_name"],
+    /// #     "issuer_id": "https://issuer.example"}]}"#;
+    /// # let request = PresentationRequest::parse(asked, &trust, true).unwrap();
+    /// # let (tenant, now) = (TenantId::new("me"), UnixMillis(1_795_000_000_000));
+    /// # let created = verifier.create_session(request, tenant, true, &mut Sevens, now);
+    /// # let session = created.unwrap().session;
+    /// # reload(&session);
+    /// // What a later version stored is refused, never misread.
+    /// let stored = String::from_utf8(session.to_snapshot().to_vec()).unwrap();
+    /// let later = stored.replacen(r#"{"version":1,"#, r#"{"version":2,"#, 1);
+    /// assert!(Session::from_snapshot(later.as_bytes()).is_err());
+    /// # assert_ne!(stored, later);
+    /// # }
+    /// ```
     pub fn to_snapshot(&self) -> Zeroizing<Vec<u8>> {
         let snapshot = Snapshot {
             version: VERSION,

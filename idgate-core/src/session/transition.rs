@@ -10,6 +10,41 @@ use crate::time::UnixMillis;
 
 /// A session as it shall be, and what follows from it. Commit it where the stored revision still
 /// is `from`; a lost race means that another answer settled the session.
+///
+/// ```
+/// #![deny(unused_must_use)]
+/// # use idgate_core::{Session, Transition, UnixMillis};
+/// fn open(session: &Session, now: UnixMillis, commit: impl FnOnce(Transition)) {
+///     session.followed(now).map(commit);
+/// }
+/// ```
+///
+/// One that is dropped is a warning, here made an error.
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # use idgate_core::{Session, Transition, UnixMillis};
+/// fn open(session: &Session, now: UnixMillis, commit: impl FnOnce(Transition)) {
+///     session.followed(now);
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # use idgate_core::Transition;
+/// fn ignore(make: impl FnOnce() -> Transition) {
+///     make();
+/// }
+/// ```
+///
+/// Nor can a program make one up: only transitions that the rules allow exist.
+///
+/// ```compile_fail,E0639
+/// # use idgate_core::{Revision, Session, Transition};
+/// fn settle(session: Session) -> Transition {
+///     Transition { from: Revision(1), session, effects: Vec::new() }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing is stored until the transition is committed"]
 #[non_exhaustive]

@@ -87,6 +87,7 @@ pub enum Step {
 
 /// A finished verification.
 #[derive(Debug)]
+#[must_use = "nothing is stored until its transition is committed"]
 #[non_exhaustive]
 pub struct Decision {
     /// To commit; a lost race is answered 409.

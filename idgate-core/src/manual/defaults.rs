@@ -1,0 +1,25 @@
+//! What happens when nothing else is said, and how to say something else.
+//!
+//! | what | default | otherwise |
+//! |---|---|---|
+//! | a session lives | 5 minutes ([`DEFAULT_TTL_MS`](crate::limits::DEFAULT_TTL_MS)) | `ttl_ms` of the request, a minute to a day |
+//! | claims are readable | 30 seconds ([`CLAIMS_RETENTION_MS`](crate::limits::CLAIMS_RETENTION_MS)) | fixed |
+//! | clocks may differ | 60 seconds on tokens, nothing on certificates and CRLs ([`CLOCK_SKEW_MS`](crate::limits::CLOCK_SKEW_MS)) | fixed |
+//! | proof of the holder | always demanded | never optional |
+//! | `iss` of a credential | must be the entry's name if that is a URL or a DID, where present | [`TrustEntry::iss`](crate::TrustEntry) |
+//! | type of a credential | any of that issuer; for mdoc what the request names | [`TrustEntry::vct`](crate::TrustEntry), `doc_types` |
+//! | algorithm | the trusted key's | `alg` of the request narrows it |
+//! | extended key usage of a document signer | `1.0.18013.5.1.2` | [`TrustEntry::ekus`](crate::TrustEntry) |
+//! | revocation | what is published must be asked and good; nothing published is reported | [`RevocationPolicy`](crate::trust::RevocationPolicy) |
+//! | test material | serves test sessions only | `for_test_only` marks it; `livemode` is yours to say |
+//! | claims that come back | those asked for, no others | `claims` of the request |
+//! | device MACs, the ISO/IEC TS 18013-7 transcript | in the jar profile only | fixed |
+//! | hashes | SHA-256, SHA-384, SHA-512 | fixed |
+//! | an empty trust snapshot | refuses every request | |
+//!
+//! There is no switch that turns a check off, but for one: `revocation: off`, and then each result
+//! says `off`.
+//!
+//! A session keeps what it was made with: its profile, its accepted types, its filters. A new
+//! [`TrustSnapshot`](crate::TrustSnapshot) decides from the next answer on, for open sessions as well;
+//! [`Session::trust_version`](crate::Session::trust_version) says which one decided.

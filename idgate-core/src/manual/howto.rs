@@ -1,0 +1,137 @@
+//! How to do what most programs need.
+//!
+//! # Trust an issuer
+//!
+//! An issuer of SD-JWT VC by its key, an authority of mdocs by its root. Name the types: without
+//! `vct` every credential of that issuer counts.
+//!
+//! ```no_run
+//! use idgate_core::crypto::Jwk;
+//! use idgate_core::trust::{TrustEntry, TrustSnapshot, TrustedKey, roots_from_file};
+//! use idgate_core::{IssuerId, ids::DocType};
+//!
+//! let mut pid = TrustEntry::new(IssuerId::new("https://issuer.example"));
+//! pid.keys.push(TrustedKey::new(Jwk::parse(&std::fs::read("issuer.jwk.json")?)?.key));
+//! pid.vct.push("urn:eudi:pid:1".into());
+//!
+//! let mut licence = TrustEntry::new(IssuerId::new("https://dmv.example"));
+//! licence.roots = roots_from_file(&std::fs::read("iaca.pem")?)?;
+//! licence.doc_types.push(DocType::new("org.iso.18013.5.1.mDL"));
+//!
+//! let trust = TrustSnapshot::new(1, [pid, licence]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Lists of roots come from [`import_master_list`](crate::trust::import_master_list) and
+//! [`import_vical`](crate::trust::import_vical). A changed file makes a new snapshot with a new
+//! number.
+//!
+//! # Answer a wallet, its revocation included
+//!
+//! ```
+//! use idgate_core::error::ResponseError;
+//! use idgate_core::{Decision, Entropy, Need, Session, Step, Supplied, Transition};
+//! use idgate_core::{UnixMillis, Verifier, WalletResponse};
+//!
+//! fn decide(
+//!     verifier: &Verifier,
+//!     session: &Session,
+//!     response: WalletResponse<'_>,
+//!     entropy: &mut dyn Entropy,
+//!     now: impl Fn() -> UnixMillis,
+//!     commit: impl Fn(Transition) -> Result<(), ResponseError>, // SessionClosed: a lost race
+//!     fetch: impl Fn(&Need) -> Option<Vec<u8>>,
+//! ) -> Result<Decision, ResponseError> {
+//!     let mut verification = verifier.begin(session, response, entropy, now())?;
+//!     let mut held = false;
+//!     loop {
+//!         let (hold, needs) = match verification.step()? {
+//!             Step::Done(decision) => return Ok(*decision), // commit its transition, then reply
+//!             Step::Need { hold, needs, .. } => (hold, needs),
+//!             _ => return Err(ResponseError::SessionClosed),
+//!         };
+//!         if !std::mem::replace(&mut held, true) {
+//!             commit(*hold)?; // VERIFYING: another answer gets 409 meanwhile
+//!         }
+//!         for need in needs { // a real program fetches all of them at once
+//!             let body = fetch(&need);
+//!             let what = body.as_deref().map_or(Supplied::Unavailable, Supplied::Bytes);
+//!             verification.supply(&need, what, now());
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! [`Verification::supply`](crate::Verification::supply) gives back what turned out authentic. Keep it
+//! until its [`fresh_until`](crate::verify::VerifiedSource::fresh_until), and offer it to
+//! [`Verification::reuse`](crate::Verification::reuse) before you fetch.
+//!
+//! # Keep a session in your own database
+//!
+//! A row is the id, the revision and the sealed snapshot; the id is authenticated with it, so that
+//! nobody who can write to the database exchanges two rows. Any AEAD does; this is AES-256-GCM.
+//!
+//! ```
+//! # #[cfg(feature = "rustcrypto")] {
+//! use aes_gcm::aead::{Aead as _, Payload};
+//! use aes_gcm::{Aes256Gcm, KeyInit as _};
+//! use idgate_core::session::SnapshotError;
+//! use idgate_core::{Entropy, EntropyUnavailable, Session};
+//!
+//! fn seal(key: &Aes256Gcm, session: &Session, entropy: &mut dyn Entropy)
+//!     -> Result<Vec<u8>, Box<dyn std::error::Error>>
+//! {
+//!     let mut iv = [0; 12]; // fresh for every commit
+//!     entropy.fill(&mut iv)?;
+//!     let (snapshot, id) = (session.to_snapshot(), session.id().as_str());
+//!     let payload = Payload { msg: &snapshot, aad: id.as_bytes() };
+//!     let sealed = key.encrypt(&iv.into(), payload).map_err(|error| error.to_string())?;
+//!     Ok([&iv[..], &sealed].concat())
+//! }
+//!
+//! fn open(key: &Aes256Gcm, id: &str, row: &[u8]) -> Result<Session, SnapshotError> {
+//!     let (&iv, msg) = row.split_first_chunk::<12>().ok_or_else(unreadable)?;
+//!     let opened = key.decrypt(&iv.into(), Payload { msg, aad: id.as_bytes() });
+//!     Session::from_snapshot(&zeroize::Zeroizing::new(opened.map_err(|_| unreadable())?))
+//! }
+//! # fn unreadable() -> SnapshotError { Session::from_snapshot(b"").unwrap_err() }
+//! # use idgate_core::{IssuerId, PresentationRequest, TenantId, TrustEntry, TrustSnapshot};
+//! # use idgate_core::{TrustedKey, UnixMillis, Verifier, crypto::{Es256Key, rustcrypto::PROVIDER}};
+//! # struct Sevens;
+//! # impl Entropy for Sevens {
+//! #     fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> { Ok(out.fill(7)) }
+//! # }
+//! # let mut entry = TrustEntry::new(IssuerId::new("https://issuer.example"));
+//! # entry.keys.push(TrustedKey::new(*Es256Key::from_scalar(&[7; 32]).unwrap().public_key()));
+//! # let trust = std::sync::Arc::new(TrustSnapshot::new(1, [entry]));
+//! # let verifier = Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust.clone());
+//! # let verifier = verifier.build().unwrap();
+//! # let asked = br#"{"credentials": [{"format": "vc+sd-jwt", "claims": ["given_name"],
+//! #     "issuer_id": "https://issuer.example"}]}"#;
+//! # let request = PresentationRequest::parse(asked, &trust, true).unwrap();
+//! # let (tenant, now) = (TenantId::new("me"), UnixMillis(1_795_000_000_000));
+//! # let created = verifier.create_session(request, tenant, true, &mut Sevens, now);
+//! # let session = created.unwrap().session;
+//! # let key = Aes256Gcm::new(&[9; 32].into());
+//! # let row = seal(&key, &session, &mut Sevens).unwrap();
+//! # let again = open(&key, session.id().as_str(), &row).unwrap();
+//! # assert_eq!(again.to_snapshot(), session.to_snapshot());
+//! # assert!(open(&key, "ses_another", &row).is_err());
+//! # assert!(open(&key, session.id().as_str(), &row[..row.len() - 1]).is_err());
+//! # }
+//! ```
+//!
+//! A result that must survive a restart has its own
+//! [snapshot](crate::session::VerifiedResult::to_snapshot); keep it elsewhere, under another key, and
+//! erase it at [`redact_at`](crate::session::VerifiedResult::redact_at). Snapshots have versions:
+//! what a later one stored is refused and never misread, what an earlier one stored is read.
+//!
+//! # Say why
+//!
+//! For the tenant: [`Session::reason_at`](crate::Session::reason_at), a code that never changes its
+//! meaning. For operators: [`Decision::report`](crate::Decision), each check with its clause. For the
+//! wallet: nothing.
+//!
+//! # Sign requests with a key in an HSM
+//!
+//! Implement [`RequestSigner`](crate::request::RequestSigner); the private key stays where it is.
