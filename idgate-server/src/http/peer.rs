@@ -14,9 +14,10 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 pub(crate) fn client(connection: IpAddr, headers: &HeaderMap, trusted: &[Cidr]) -> IpAddr {
     let mut client = connection;
     let values = headers.get_all(FORWARDED_FOR).iter().rev();
-    let mut hops = values.flat_map(|value| value.to_str().unwrap_or_default().rsplit(','));
+    // In bytes: what the client wrote further left need not be text, and a proxy appends to it.
+    let mut hops = values.flat_map(|value| value.as_bytes().rsplit(|byte| *byte == b','));
     while is_trusted(client, trusted) {
-        let Some(hop) = hops.next().and_then(|hop| parse_hop(hop.trim())) else { break };
+        let Some(hop) = hops.next().and_then(parse_hop) else { break };
         client = hop;
     }
     client
@@ -52,8 +53,12 @@ impl fmt::Display for Truncated {
     }
 }
 
-fn parse_hop(hop: &str) -> Option<IpAddr> {
-    let address = hop.parse().ok();
+/// An address with or without a port, an IPv6 one also in brackets.
+fn parse_hop(hop: &[u8]) -> Option<IpAddr> {
+    let hop = std::str::from_utf8(hop).ok()?.trim();
+    let bare = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']'));
+    let bracketed = || bare?.parse::<Ipv6Addr>().ok().map(IpAddr::V6);
+    let address = hop.parse().ok().or_else(bracketed);
     let with_port = || hop.parse::<SocketAddr>().ok().map(|socket| socket.ip());
     address.or_else(with_port).map(|address| address.to_canonical())
 }
@@ -86,13 +91,26 @@ mod tests {
         assert_eq!(seen("10.0.0.1", &["1.1.1.1, 198.51.100.7,10.2.3.4"], trusted), "198.51.100.7");
         assert_eq!(seen("10.0.0.1", &["1.1.1.1", "198.51.100.7:81"], trusted), "198.51.100.7");
         assert_eq!(seen("10.0.0.1", &["[2001:db8::1]:443"], trusted), "2001:db8::1");
+        assert_eq!(seen("10.0.0.1", &["[2001:db8::1]"], trusted), "2001:db8::1");
+        assert_eq!(seen("10.0.0.1", &["1.1.1.1, ::ffff:10.1.1.1"], trusted), "1.1.1.1");
     }
 
     #[test]
     fn nonsense_ends_the_walk() {
         let trusted = &["10.0.0.0/8"];
-        for bad in ["", "unknown", "1.1.1.1, 300.1.1.1", "1.1.1.1,"] {
+        for bad in ["", "unknown", "1.1.1.1, 300.1.1.1", "1.1.1.1,", "[1.1.1.1]", "[::1"] {
             assert_eq!(seen("10.0.0.1", &[bad], trusted), "10.0.0.1", "{bad}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_hide_nothing_that_a_proxy_appended() {
+        let trusted = [Cidr::parse("10.0.0.0/8").unwrap()];
+        for forged in [&b"\xff, 198.51.100.7"[..], b"\xc3\xa9,198.51.100.7 , 10.1.1.1"] {
+            let mut headers = HeaderMap::new();
+            headers.append(FORWARDED_FOR, HeaderValue::from_bytes(forged).unwrap());
+            let seen = client("10.0.0.1".parse().unwrap(), &headers, &trusted);
+            assert_eq!(seen.to_string(), "198.51.100.7", "{forged:?}");
         }
     }
 
