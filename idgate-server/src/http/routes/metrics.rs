@@ -37,7 +37,7 @@ pub(crate) async fn summary(call: Call<'_>) -> Result<Response<Body>, HttpError>
         Ok(Ok(Ok(summary))) => {
             Ok(body::answer(StatusCode::OK, Zeroizing::new(summary.to_string().into_bytes())))
         }
-        Ok(Ok(Err(error))) => Err(error.or_metrics_unavailable()),
+        Ok(Ok(Err(error))) => Err(call.refuse_authentication(error.or_metrics_unavailable())),
         Ok(Err(_panic)) => Err(HttpError::internal("panic").or_metrics_unavailable()),
         Err(_late) => Err(HttpError::internal("the metrics were late").or_metrics_unavailable()),
     }

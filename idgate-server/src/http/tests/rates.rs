@@ -134,6 +134,27 @@ async fn failed_authentications_end_in_429_where_it_is_listed_and_in_a_closed_co
 }
 
 #[tokio::test]
+async fn whoever_guesses_admin_tokens_is_held_back_on_both_routes() {
+    for path in ["/v1/admin/metrics", "/metrics"] {
+        let edge = Edge::start().await;
+        let unknown = MemoryStore::default().admin_bearer();
+        for _ in 0..30 {
+            let answer = edge.request("GET", path, &unknown, b"").await;
+            answer.assert_error(401, "invalid_admin_token");
+        }
+        // Nobody asked for the end of this connection.
+        let mut stream = edge.connect().await;
+        let head = format!("GET {path} HTTP/1.1\r\nHost: g\r\n{unknown}\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let answer = Answer::read(&mut stream).await;
+        answer.assert_error(401, "invalid_admin_token");
+        assert_eq!(answer.header("connection"), Some("close"), "{path}");
+        let answer = edge.request("GET", path, &edge.store.admin_bearer(), b"").await;
+        assert_eq!(answer.status(), 200);
+    }
+}
+
+#[tokio::test]
 async fn what_a_stranger_writes_into_x_forwarded_for_has_no_effect() {
     for (settings, forged) in [
         // Nobody is believed.
