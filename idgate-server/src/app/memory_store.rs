@@ -255,12 +255,16 @@ impl Store for MemoryStore {
         write
     }
 
-    fn due_sessions(&self, now: UnixMillis, limit: usize) -> Result<Vec<Session>, StoreError> {
+    fn due_sessions(
+        &self,
+        now: UnixMillis,
+        limit: usize,
+    ) -> Result<Vec<Result<Session, StoreError>>, StoreError> {
         let inner = self.inner.lock().unwrap();
         let due = |session: &&Session| {
             session.expired(now).is_some() || session.lease_lost(now).is_some()
         };
-        Ok(inner.sessions.values().filter(due).take(limit).cloned().collect())
+        Ok(inner.sessions.values().filter(due).take(limit).cloned().map(Ok).collect())
     }
 
     fn purge_results(&self, _: UnixMillis) -> Write<'_, usize> {

@@ -9,7 +9,7 @@ mod verify;
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-pub use self::checkpoints::UnwrittenCheckpoint;
+pub use self::checkpoints::{SignedChains, UnwrittenCheckpoint};
 pub use self::export::ExportError;
 pub use self::page::{AuditPage, ListedEntry};
 pub use self::verify::AuditReport;
@@ -64,13 +64,13 @@ pub trait AuditStore {
     ) -> Result<AuditPage, PageError>;
 
     /// Signs checkpoints of the chains, at most `limit`, that have had entries without one since
-    /// `before` or longer; says how many.
+    /// `before` or longer.
     fn sign_checkpoints(
         &self,
         before: UnixMillis,
         limit: usize,
         now: UnixMillis,
-    ) -> Write<'_, usize>;
+    ) -> Write<'_, SignedChains>;
 
     /// At most `limit` checkpoints that the checkpoint file does not have yet.
     fn unwritten_checkpoints(&self, limit: usize) -> Result<Vec<UnwrittenCheckpoint>, StoreError>;
@@ -104,7 +104,7 @@ impl AuditStore for SqliteStore {
         before: UnixMillis,
         limit: usize,
         now: UnixMillis,
-    ) -> Write<'_, usize> {
+    ) -> Write<'_, SignedChains> {
         self.writer.submit(move |batch| {
             checkpoints::sign_due(batch.main, batch.audit_keys(), before, limit, now)
         })
@@ -163,7 +163,7 @@ impl Head {
         match found {
             None => Ok(Self::before_the_first(client_id)),
             Some((head, true)) => Ok(head),
-            Some((_, false)) => Err(altered(client_id)),
+            Some((_, false)) => Err(StoreError::Failed(altered(client_id))),
         }
     }
 
@@ -245,7 +245,9 @@ pub(super) fn total(main: &Connection, keys: &AuditKeys) -> Result<Option<u64>, 
 }
 
 fn add_to_total(main: &Connection, keys: &AuditKeys) -> Result<(), StoreError> {
-    let entries = total(main, keys)?.ok_or_else(|| altered("any client"))?.saturating_add(1);
+    let entries = total(main, keys)?
+        .ok_or_else(|| StoreError::Failed(altered("any client")))?
+        .saturating_add(1);
     main.prepare_cached(
         "INSERT OR REPLACE INTO audit_total (id, entries, mac) VALUES (1, ?1, ?2)",
     )?
@@ -257,11 +259,24 @@ fn total_message(entries: u64) -> Vec<u8> {
     [&b"total\n"[..], &entries.to_be_bytes()].concat()
 }
 
-fn altered(whose: &str) -> StoreError {
-    StoreError::Failed(format!(
+impl SignedChains {
+    /// What an operator must know.
+    ///
+    /// # Errors
+    /// A chain was altered.
+    pub fn all(self) -> Result<usize, StoreError> {
+        match self.altered.first() {
+            None => Ok(self.signed),
+            Some(_) => Err(StoreError::Failed(altered(&self.altered.join(", ")))),
+        }
+    }
+}
+
+fn altered(whose: &str) -> String {
+    format!(
         "the audit log of {whose} was altered outside idgate, so nothing can be added to it; \
          `idgate audit verify` says where, and a backup has it as it was"
-    ))
+    )
 }
 
 fn number(n: u64) -> i64 {

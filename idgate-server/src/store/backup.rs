@@ -1,8 +1,8 @@
 //! A copy of the main database that can be restored, made while the server runs.
 //!
 //! What was open when it was made is left out: it may have been settled since, and a restored copy
-//! must neither open it again nor tell a tenant that it expired. With it go all nonces, states and
-//! session keys; results are in another file and never copied.
+//! must neither open it again nor tell a tenant that it expired. With it, and with the answers under
+//! idempotency keys, go all nonces, states and session keys; results are in another file and never copied.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
@@ -115,6 +115,10 @@ fn leave_out_open_sessions(draft: &Path) -> Result<u32, StoreError> {
         "PRAGMA journal_mode = MEMORY; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON;
          DELETE FROM sessions WHERE settled_at IS NULL;",
     )?;
+    // Not in the database of an earlier version.
+    if copy.table_exists(None, "idempotent_answers")? {
+        copy.execute("DELETE FROM idempotent_answers", [])?;
+    }
     let state: String = copy.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if state != "ok" {
         return Err(StoreError::Failed(format!(
@@ -160,7 +164,9 @@ mod tests {
                  expires_at, settled_at, formats, issuer_ids, record) VALUES
                  ('ses_open', 'cli_1', 1, 'PENDING', 1, 1, 9, NULL, '[]', '[]', CAST('OPENRECORD' AS BLOB)),
                  ('ses_done', 'cli_1', 1, 'FAILED', 2, 1, 9, 3, '[]', '[]', CAST('DONERECORD' AS BLOB));
-             INSERT INTO session_events VALUES ('ses_open', 1, 'CREATED', NULL, 1);",
+             INSERT INTO session_events VALUES ('ses_open', 1, 'CREATED', NULL, 1);
+             INSERT INTO idempotent_answers VALUES
+                 ('cli_1', zeroblob(32), zeroblob(32), 'ses_done', 1, CAST('DONEANSWER' AS BLOB));",
         )
         .unwrap();
         dir
@@ -174,14 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn open_sessions_are_in_no_byte_of_a_backup() {
+    fn open_sessions_and_sealed_answers_are_in_no_byte_of_a_backup() {
         let dir = directory();
         let file = dir.path().join("backup.db");
         let made = back_up(dir.path(), &file).unwrap();
         let bytes = std::fs::read(&file).unwrap();
         let holds = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
         assert!(holds("ses_done") && holds("DONERECORD"));
-        assert!(!holds("ses_open") && !holds("OPENRECORD"));
+        assert!(!holds("ses_open") && !holds("OPENRECORD") && !holds("DONEANSWER"));
         assert_eq!(made.bytes, u64::try_from(bytes.len()).unwrap());
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().flatten().collect();

@@ -40,7 +40,7 @@ use idgate_core::trust::TrustSnapshot;
 pub use self::admin_tokens::{AdminTokenRecord, AdminTokenStore};
 pub use self::api_keys::{ApiKeyRecord, ApiKeyStore, KeyValue, NewApiKey};
 pub use self::audit::{
-    AuditPage, AuditReport, AuditStore, ExportError, ListedEntry, UnwrittenCheckpoint,
+    AuditPage, AuditReport, AuditStore, ExportError, ListedEntry, SignedChains, UnwrittenCheckpoint,
 };
 pub use self::backup::{Backup, back_up};
 pub use self::directory::exposed;
@@ -182,8 +182,13 @@ pub trait Store:
     /// resolves when no file holds its row or its claims any more. `false`: there is none.
     fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool>;
 
-    /// Open sessions whose `expires_at`, or whose verification lease, is at or before `now`.
-    fn due_sessions(&self, now: UnixMillis, limit: usize) -> Result<Vec<Session>, StoreError>;
+    /// Open sessions whose `expires_at`, or whose verification lease, is at or before `now`; an
+    /// error in the place of each that cannot be read.
+    fn due_sessions(
+        &self,
+        now: UnixMillis,
+        limit: usize,
+    ) -> Result<Vec<Result<Session, StoreError>>, StoreError>;
 
     /// Removes the results due at `now` from every file, and reports how many there were. An
     /// erasure that a reader held up is finished by a later call.

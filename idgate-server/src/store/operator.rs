@@ -77,15 +77,29 @@ impl OperatorStore {
     }
 
     /// Stops every key of a client at once; `false`: there is no such client.
+    ///
+    /// # Errors
+    /// The database failed; or the keys are stopped, as the text says then, and only their audit log
+    /// was altered, so that nothing can be added to it: that must not keep a key alive.
     pub fn revoke_client(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
-        let transaction = begin(&mut self.main)?;
+        let mut transaction = begin(&mut self.main)?;
         let revoked = keys::revoke_client(&transaction, id, now)?;
-        for _key in 0..revoked.unwrap_or(0) {
+        let mut entries = transaction.savepoint()?;
+        let recorded = (0..revoked.unwrap_or(0)).try_for_each(|_key| {
             let event = AuditEvent::of_client(AuditStatus::ApiKeyRevoked, now);
-            audit::append(&transaction, &self.audit, id, event)?;
+            audit::append(&entries, &self.audit, id, event)
+        });
+        if recorded.is_err() {
+            entries.rollback()?;
         }
+        entries.commit()?;
         transaction.commit()?;
-        Ok(revoked.is_some())
+        match recorded {
+            Err(StoreError::Failed(why)) => {
+                Err(StoreError::Failed(format!("every key of {id} is stopped, but {why}")))
+            }
+            recorded => recorded.map(|()| revoked.is_some()),
+        }
     }
 
     /// Adds material to a trust entry and replaces named attributes; the entry as it then is.

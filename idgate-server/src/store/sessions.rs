@@ -213,7 +213,7 @@ pub(super) fn due(
     sealer: &Sealer,
     now: UnixMillis,
     limit: usize,
-) -> Result<Vec<Session>, StoreError> {
+) -> Result<Vec<Result<Session, StoreError>>, StoreError> {
     let mut statement = main.prepare_cached(
         "SELECT id, record FROM sessions WHERE settled_at IS NULL \
          AND coalesce(lease_until, expires_at) <= ?1 \
@@ -222,7 +222,7 @@ pub(super) fn due(
     let rows = statement
         .query_map((millis(now), count(limit)), id_and_record)?
         .collect::<Result<Vec<_>, _>>()?;
-    rows.iter().map(|found| open(sealer, found)).collect()
+    Ok(rows.iter().map(|found| open(sealer, found)).collect())
 }
 
 /// Removes a caller's session with its events, its result and its notification.
@@ -264,8 +264,11 @@ fn id_and_record(row: &Row<'_>) -> rusqlite::Result<(String, Vec<u8>)> {
 }
 
 fn open(sealer: &Sealer, (id, record): &(String, Vec<u8>)) -> Result<Session, StoreError> {
-    Session::from_snapshot(&sealer.open(TABLE, id, record)?)
-        .map_err(|error| StoreError::Failed(format!("session {id}: {error}")))
+    let unreadable = |error: &dyn std::fmt::Display| {
+        StoreError::Failed(format!("session {id} cannot be read: {error}"))
+    };
+    let record = sealer.open(TABLE, id, record).map_err(|error| unreadable(&error))?;
+    Session::from_snapshot(&record).map_err(|error| unreadable(&error))
 }
 
 /// The stored name of a phase.

@@ -218,7 +218,11 @@ impl Store for SqliteStore {
         })
     }
 
-    fn due_sessions(&self, now: UnixMillis, limit: usize) -> Result<Vec<Session>, StoreError> {
+    fn due_sessions(
+        &self,
+        now: UnixMillis,
+        limit: usize,
+    ) -> Result<Vec<Result<Session, StoreError>>, StoreError> {
         self.readers.read(|reader| sessions::due(&reader.main, &self.sealer, now, limit))
     }
 

@@ -2,11 +2,13 @@
 
 mod audit;
 mod audit_tamper;
+mod damage;
 mod erasure;
 mod gateway_keys;
 mod idempotency;
 mod metrics;
 mod session_keys;
+mod upgrade;
 
 use std::path::Path;
 
@@ -283,7 +285,7 @@ async fn due_sessions_are_open_ones_whose_time_is_over() {
     assert!(due(session.expires_at().minus(1)).is_empty());
     let found = due(session.expires_at());
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].id(), session.id());
+    assert_eq!(found[0].as_ref().unwrap().id(), session.id());
     assert!(fixture.store().due_sessions(session.expires_at(), 0).unwrap().is_empty());
 }
 

@@ -84,7 +84,7 @@ impl Checkpoints {
         if let Some(path) = &self.file {
             self.write(path).await?;
         }
-        signed.map(drop)
+        signed?.all().map(drop)
     }
 
     async fn write(&self, path: &Path) -> Result<(), StoreError> {

@@ -57,25 +57,36 @@ impl Sweeper {
         self.store.purge_results(self.clock.now()).await
     }
 
-    /// Stores expiries and lost leases that are due, and says how many it tried.
+    /// Stores expiries and lost leases that are due, and says how many it tried. One that cannot be
+    /// read or stored holds up none of the others.
     ///
     /// # Errors
-    /// The store failed; they are still due.
+    /// The store failed, for all or for one of them; what is not stored is still due.
     pub async fn expire(&self) -> Result<usize, StoreError> {
         let now = self.clock.now();
         let due = self.store.due_sessions(now, BATCH)?;
         let mut commits = JoinSet::new();
-        for transition in due.iter().filter_map(|session| overdue(session, now)) {
+        let mut outcome = Ok(());
+        for session in due {
+            let transition = match session {
+                Ok(session) => overdue(&session, now),
+                Err(error) => {
+                    outcome = Err(error);
+                    None
+                }
+            };
+            let Some(transition) = transition else { continue };
             let store = self.store.clone();
             // All at once, so that they share commits. A lost race means that somebody settled
             // or deleted the session meanwhile: nothing is left to do.
             commits.spawn(async move { store.commit(transition, None).await.map(drop) });
         }
         let tried = commits.len();
-        while let Some(outcome) = commits.join_next().await {
-            outcome.map_err(|error| StoreError::Failed(error.to_string()))??;
+        while let Some(commit) = commits.join_next().await {
+            let commit = commit.map_err(|error| StoreError::Failed(error.to_string()));
+            outcome = outcome.and(commit.and_then(|committed| committed));
         }
-        Ok(tried)
+        outcome.map(|()| tried)
     }
 
     /// Removes sessions that settled too long ago, and says how many.

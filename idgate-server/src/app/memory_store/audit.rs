@@ -4,7 +4,7 @@ use idgate_core::time::UnixMillis;
 
 use super::MemoryStore;
 use crate::store::{
-    AuditPage, AuditStore, Caller, PageError, StoreError, UnwrittenCheckpoint, Write,
+    AuditPage, AuditStore, Caller, PageError, SignedChains, StoreError, UnwrittenCheckpoint, Write,
 };
 
 impl AuditStore for MemoryStore {
@@ -18,8 +18,8 @@ impl AuditStore for MemoryStore {
         Ok(AuditPage { entries: Vec::new(), next_cursor: None })
     }
 
-    fn sign_checkpoints(&self, _: UnixMillis, _: usize, _: UnixMillis) -> Write<'_, usize> {
-        self.write(|_| 0)
+    fn sign_checkpoints(&self, _: UnixMillis, _: usize, _: UnixMillis) -> Write<'_, SignedChains> {
+        self.write(|_| SignedChains::default())
     }
 
     fn unwritten_checkpoints(&self, _: usize) -> Result<Vec<UnwrittenCheckpoint>, StoreError> {

@@ -18,28 +18,43 @@ pub struct UnwrittenCheckpoint {
     pub line: String,
 }
 
+/// What came of signing the chains that are due.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct SignedChains {
+    /// How many have a new checkpoint.
+    pub signed: usize,
+    /// Whose head is not what the instance wrote: for them nothing is signed any more.
+    pub altered: Vec<String>,
+}
+
 /// Signs a checkpoint for each chain, `limit` at most, that has had entries without one since
-/// `before` or longer; says for how many.
+/// `before` or longer. An altered chain holds up none of the others.
 pub(in crate::store) fn sign_due(
     main: &Connection,
     keys: &AuditKeys,
     before: UnixMillis,
     limit: usize,
     now: UnixMillis,
-) -> Result<usize, StoreError> {
+) -> Result<SignedChains, StoreError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let due = main
         .prepare_cached(
-            "SELECT client_id FROM audit_heads WHERE open_since <= ?1 ORDER BY open_since LIMIT ?2",
+            "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
+             FROM audit_heads WHERE open_since <= ?1 ORDER BY open_since LIMIT ?2",
         )?
-        .query_map((millis(before), limit), |row| row.get(0))?
-        .collect::<Result<Vec<String>, _>>()?;
-    for client_id in &due {
-        let mut head = Head::read(main, keys, client_id)?;
+        .query_map((millis(before), limit), |row| Head::from_row(keys, row))?
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut chains = SignedChains::default();
+    for (mut head, genuine) in due {
+        if !genuine {
+            chains.altered.push(head.client_id);
+            continue;
+        }
         head.checkpoint(main, keys, now)?;
         head.write(main, keys)?;
+        chains.signed = chains.signed.saturating_add(1);
     }
-    Ok(due.len())
+    Ok(chains)
 }
 
 /// At most `limit` checkpoints that are in no file yet.

@@ -43,9 +43,9 @@ impl OperatorStore {
         loop {
             let transaction = begin(&mut self.main)?;
             let all = UnixMillis(u64::MAX);
-            let signed = checkpoints::sign_due(&transaction, &self.audit, all, BATCH, now)?;
+            let chains = checkpoints::sign_due(&transaction, &self.audit, all, BATCH, now)?;
             transaction.commit()?;
-            if signed < BATCH {
+            if chains.all()? < BATCH {
                 return Ok(());
             }
         }

@@ -234,9 +234,10 @@ async fn a_checkpoint_is_signed_per_hour_and_per_1000_entries() {
     let store = fixture.store();
     let signed = || store.unwritten_checkpoints(10_000).unwrap();
     assert!(signed().is_empty());
-    assert_eq!(store.sign_checkpoints(NOW.minus(1), 10, NOW).await.unwrap(), 0, "not due yet");
-    assert_eq!(store.sign_checkpoints(NOW, 10, NOW).await.unwrap(), 2, "one per chain");
-    assert_eq!(store.sign_checkpoints(NOW, 10, NOW).await.unwrap(), 0, "nothing new");
+    let sign = async |before| store.sign_checkpoints(before, 10, NOW).await.unwrap().all().unwrap();
+    assert_eq!(sign(NOW.minus(1)).await, 0, "not due yet");
+    assert_eq!(sign(NOW).await, 2, "one per chain");
+    assert_eq!(sign(NOW).await, 0, "nothing new");
     store.checkpoints_written(signed()).await.unwrap();
     assert!(signed().is_empty());
     for _ in 0..1000 {
@@ -245,6 +246,23 @@ async fn a_checkpoint_is_signed_per_hour_and_per_1000_entries() {
     let seqs: Vec<u64> = signed().iter().map(|checkpoint| checkpoint.seq).collect();
     assert_eq!(seqs, [1001]);
     assert!(signed()[0].line.contains("\"signature\":\""));
+}
+
+#[tokio::test]
+async fn an_altered_chain_holds_up_no_checkpoint_of_another() {
+    let fixture = Fixture::new();
+    let altered = fixture.live.client_id.as_str();
+    sql(
+        &fixture,
+        &format!("UPDATE audit_heads SET mac = zeroblob(32) WHERE client_id = '{altered}'"),
+    );
+    let signed = fixture.store().sign_checkpoints(NOW, 10, NOW).await.unwrap();
+    assert_eq!((signed.signed, &*signed.altered), (1, &[altered.to_owned()][..]));
+    let StoreError::Failed(text) = signed.all().unwrap_err() else { panic!("busy") };
+    assert!(text.contains(altered) && text.contains("idgate audit verify"), "{text}");
+    let unwritten = fixture.store().unwritten_checkpoints(10).unwrap();
+    assert_eq!(unwritten.len(), 1);
+    assert_ne!(unwritten[0].client_id, altered);
 }
 
 #[tokio::test]

@@ -1,0 +1,59 @@
+//! A directory that the first version made, opened by this one.
+
+use super::*;
+use crate::seal::Sealer;
+use crate::store::schema::{MIGRATIONS, main_path, migrate};
+use crate::store::{AuditStore as _, directory, keys};
+
+/// How many schema changes the first version had.
+const FIRST_VERSION: usize = 2;
+
+/// A fixture whose main database is of the first version, with a PENDING session of the live client.
+async fn first_version() -> (Fixture, Session) {
+    let mut fixture = Fixture::new();
+    let session = fixture.session(&fixture.live).await;
+    fixture.close();
+    let path = main_path(fixture.path());
+    for name in ["idgate.db", "idgate.db-wal", "idgate.db-shm"] {
+        let _ = std::fs::remove_file(fixture.path().join(name));
+    }
+    let mut main = rusqlite::Connection::open(&path).unwrap();
+    migrate(&mut main, &MIGRATIONS[..FIRST_VERSION], &path).unwrap();
+    let key = directory::existing_key(fixture.path(), None).unwrap().unwrap();
+    let sealer = Sealer::new(&key).unwrap();
+    directory::check_key(&main, &sealer).unwrap();
+    let wish = keys::ClientWish { name: "old", livemode: true, scopes: None };
+    let client = keys::create_client(&main, &sealer, &wish, &mut OsEntropy, NOW).unwrap();
+    let record = sealer.seal("sessions", session.id().as_str(), &session.to_snapshot()).unwrap();
+    let values = (session.id().as_str(), &client.client_id, millis(session.expires_at()), record);
+    main.execute(
+        "INSERT INTO sessions (id, client_id, livemode, status, revision, created_at, expires_at, \
+         formats, issuer_ids, record) VALUES (?1, ?2, 1, 'PENDING', 1, 1, ?3, '[]', '[]', ?4)",
+        values,
+    )
+    .unwrap();
+    fixture.live_key = client.api_key;
+    (fixture, session)
+}
+
+#[tokio::test]
+async fn a_directory_of_the_first_version_is_copied_and_goes_on() {
+    let (mut fixture, session) = first_version().await;
+    fixture.reopen(NOW);
+    let store = fixture.store();
+    let caller = store.authenticate(&fixture.live_key.digest(), NOW).unwrap().unwrap();
+    let open = store.callers_session(&caller, session.id(), NOW);
+    assert_eq!(open.unwrap().unwrap().status_at(NOW), Status::Pending);
+    // Its chain begins with the first change after the upgrade.
+    assert!(store.delete_session(&caller, session.id(), NOW).await.unwrap());
+    let page = store.audit_page(&caller, None, 10, NOW).unwrap();
+    assert_eq!(page.entries.len(), 1);
+    assert!(page.entries[0].chain_intact);
+    let copy = fixture.path().join("idgate.db.before-3");
+    let copy = rusqlite::Connection::open(copy).unwrap();
+    let last: i64 =
+        copy.query_row("SELECT max(number) FROM schema_migrations", [], |row| row.get(0)).unwrap();
+    assert_eq!(last, 2);
+    let report = fixture.operator().verify_audit(None, &[]).unwrap();
+    assert!(report.breaches.is_empty(), "{report:?}");
+}
