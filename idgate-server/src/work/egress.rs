@@ -11,7 +11,7 @@ mod tests;
 
 use std::fmt;
 use std::future::Future;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -187,14 +187,21 @@ impl Egress {
 
     fn is_own(&self, address: SocketAddr) -> bool {
         let ip = address.ip().to_canonical();
-        // A listener on the unspecified address is on loopback as well, and a connection to the
-        // unspecified address goes there.
-        let local = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
+        // A connection to the unspecified address goes to loopback.
+        let loopback = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
         self.own.is_some_and(|own| {
             let own_ip = own.ip().to_canonical();
-            own.port() == address.port() && (own_ip == ip || (local(own_ip) && local(ip)))
+            let same = own_ip == ip || (loopback(own_ip) && loopback(ip));
+            // A listener on the unspecified address is on every address of the machine.
+            let everywhere = own_ip.is_unspecified();
+            own.port() == address.port() && (same || (everywhere && is_of_this_machine(ip)))
         })
     }
+}
+
+/// Only an address of this machine can be bound.
+fn is_of_this_machine(ip: IpAddr) -> bool {
+    UdpSocket::bind((ip, 0)).is_ok()
 }
 
 fn check_url(url: &Url) -> Result<(), EgressError> {

@@ -119,6 +119,28 @@ async fn the_gateways_own_listener_is_never_reached() {
     assert_eq!(server.connections(), 0);
 }
 
+/// The address by which this machine would leave it, if there is a way out; nothing is sent.
+fn outer_address() -> IpAddr {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    let routed = socket.connect("8.8.8.8:9").and_then(|()| socket.local_addr());
+    routed.map_or(std::net::Ipv4Addr::LOCALHOST.into(), |address| address.ip())
+}
+
+#[test]
+fn a_listener_on_every_address_is_not_reached_at_any_of_them() {
+    let outer = outer_address();
+    let all = egress(&["0.0.0.0/0"]).avoiding("0.0.0.0:8080".parse().unwrap());
+    for own in [outer, "127.0.0.1".parse().unwrap(), "127.0.0.9".parse().unwrap()] {
+        let refused = all.check(vec![SocketAddr::new(own, 8080)]);
+        assert_eq!(refused, Err(EgressError::AddressBlocked), "{own}");
+        assert!(all.check(vec![SocketAddr::new(own, 8081)]).is_ok(), "{own}");
+    }
+    let elsewhere = SocketAddr::new("8.8.8.8".parse().unwrap(), 8080);
+    assert!(all.check(vec![elsewhere]).is_ok());
+    let inner = egress(&["0.0.0.0/0"]).avoiding("127.0.0.1:8080".parse().unwrap());
+    assert_eq!(inner.check(vec![SocketAddr::new(outer, 8080)]).is_ok(), !outer.is_loopback());
+}
+
 #[tokio::test]
 async fn three_redirects_on_the_same_host_are_followed_and_no_more() {
     let (first, last) = (Loopback::start().await, Loopback::start().await);
