@@ -5,6 +5,9 @@ use url::{Host, Url};
 
 /// What proxies and logs commonly take.
 const MAX_CHARS: usize = 2000;
+/// Of a DNS name, and of each of its labels (RFC 1035 2.3.4).
+const MAX_NAME: usize = 253;
+const MAX_LABEL: usize = 63;
 /// Nothing but HTTPS listens there.
 const HTTPS_PORTS: [u16; 2] = [443, 8443];
 
@@ -35,9 +38,8 @@ impl WebhookUrl {
         if let Some(bare) = host.strip_suffix('.').map(str::to_owned) {
             url.set_host(Some(&bare)).map_err(|_| "must name a host")?;
         }
-        let empty_label = url.domain().is_some_and(|name| name.split('.').any(str::is_empty));
-        if empty_label {
-            return Err("must name a host without empty labels");
+        if url.domain().is_some_and(|name| !is_dns_name(name)) {
+            return Err("must name a host: labels of letters, digits, - and _ with dots between");
         }
         if url.as_str().chars().count() > MAX_CHARS {
             return Err("must have at most 2000 characters");
@@ -71,17 +73,30 @@ impl WebhookUrl {
         if !has_usual_port(&self.0) {
             return Some("must have port 443 or 8443");
         }
-        let own_host = own.is_some_and(|own| own.host() == self.0.host());
-        own_host.then_some("must not lead to this gateway")
+        own.is_some_and(|own| self.has_host_of(own)).then_some("must not lead to this gateway")
     }
 
     /// Whether it leads to where the gateway is reached, host and port.
     pub fn is_own(&self, own: Option<&Url>) -> bool {
         own.is_some_and(|own| {
-            own.host() == self.0.host()
-                && own.port_or_known_default() == self.0.port_or_known_default()
+            self.has_host_of(own) && own.port_or_known_default() == self.0.port_or_known_default()
         })
     }
+
+    /// The other may have a dot at its end.
+    fn has_host_of(&self, other: &Url) -> bool {
+        let bare = other.host_str().map(|host| host.strip_suffix('.').unwrap_or(host));
+        bare == self.0.host_str()
+    }
+}
+
+/// Whether a resolver could know it; no wildcards.
+fn is_dns_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        matches!(label.len(), 1..=MAX_LABEL) && label.bytes().all(known)
+    };
+    name.len() <= MAX_NAME && name.split('.').all(is_label)
 }
 
 /// The host that `text` names, in the form that endpoints have it; `None`: it names none.
@@ -144,6 +159,8 @@ mod tests {
     #[test]
     fn what_is_never_right_is_refused_whatever_the_operator_allows() {
         let long = format!("https://shop.example/{}", "x".repeat(1980));
+        let long_label = format!("https://{}.example/", "x".repeat(64));
+        let long_name = format!("https://{}example/", "x.".repeat(124));
         for text in [
             "",
             "shop.example",
@@ -174,7 +191,12 @@ mod tests {
             "https://256.256.256.256/",
             "https://1.2.3.4.5/",
             "https://0x100000000/",
+            "https://*.shop.example/",
+            "https://a!b.example/",
+            "https://a,b.example/",
             &long,
+            &long_label,
+            &long_name,
         ] {
             assert!(WebhookUrl::parse(text).is_err(), "{text}");
         }
@@ -214,6 +236,9 @@ mod tests {
         let own_port = |text: &str| WebhookUrl::parse(text).unwrap().is_own(Some(&own()));
         assert!(own_port("https://gateway.example/x") && own_port("https://gateway.example:443"));
         assert!(!own_port("https://gateway.example:8443") && !own_port("https://other.example"));
+        let dotted = Url::parse("https://gateway.example./").unwrap();
+        let url = WebhookUrl::parse("https://gateway.example/x").unwrap();
+        assert!(url.is_own(Some(&dotted)) && url.needs_allowance(Some(&dotted)).is_some());
     }
 
     #[test]
@@ -255,7 +280,7 @@ mod tests {
             "[::1]:443",
             "a@b",
             "a b",
-            "*.shop.example/",
+            "*.shop.example",
             "a?b",
             "a#b",
             "xn--shop-.example",
