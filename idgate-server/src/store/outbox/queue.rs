@@ -20,10 +20,11 @@ enum Standing {
     GiveUp(&'static str),
 }
 
+/// Before whatever was queued later, so that what is released in order stays in order.
 pub(super) fn release(main: &Connection, now: UnixMillis) -> Result<usize, StoreError> {
     Ok(main
         .prepare_cached(
-            "UPDATE webhook_deliveries SET lease_until = NULL, due_at = ?1 \
+            "UPDATE webhook_deliveries SET lease_until = NULL, due_at = min(queued_at, ?1) \
              WHERE lease_until IS NOT NULL",
         )?
         .execute([millis(now)])?)
@@ -69,9 +70,9 @@ pub(super) fn lease(
             Standing::Send => {
                 lease_lane(main, sealer, (client_id, *count), now, lease_until, &mut leased)?;
             }
-            Standing::Hold => forget_replays(main, client_id)?,
+            Standing::Hold => forget_replays(main, client_id, now)?,
             Standing::GiveUp(why) => {
-                forget_replays(main, client_id)?;
+                forget_replays(main, client_id, now)?;
                 let statement = format!("{GIVE_UP} AND client_id = ?3");
                 main.prepare_cached(&statement)?.execute((millis(now), why, client_id))?;
             }
@@ -95,9 +96,13 @@ pub(super) fn end(
         Verdict::Failed { error, again_at: Some(again_at) } => main
             .prepare_cached(
                 "UPDATE webhook_deliveries SET lease_until = NULL, attempts = attempts + 1, \
-                 error_message = ?3, due_at = ?4 WHERE seq = ?1 AND lease_until = ?2",
+                 error_message = ?3, due_at = iif(EXISTS (SELECT 1 FROM webhook_endpoints AS e \
+                 JOIN webhook_hosts AS h ON h.host = e.host AND h.status = 'REJECTED' \
+                 WHERE e.client_id = webhook_deliveries.client_id), ?5, ?4) \
+                 WHERE seq = ?1 AND lease_until = ?2",
             )?
-            .execute((lease.0, lease.1, error, millis(*again_at)))?,
+            // What was rejected meanwhile is given up in the next round, not when it is due.
+            .execute((lease.0, lease.1, error, millis(*again_at), millis(now)))?,
         Verdict::Failed { error, again_at: None } => main
             .prepare_cached(
                 "UPDATE webhook_deliveries SET lease_until = NULL, attempts = attempts + 1, \
@@ -189,12 +194,14 @@ fn lease_lane(
     Ok(())
 }
 
-/// Retries of dead letters that cannot be sent after all come to nothing.
-fn forget_replays(main: &Connection, client_id: &str) -> Result<(), StoreError> {
+/// Retries of dead letters that cannot be sent after all come to nothing. An attempt under way ends
+/// as it will.
+fn forget_replays(main: &Connection, client_id: &str, now: UnixMillis) -> Result<(), StoreError> {
     main.prepare_cached(
         "UPDATE webhook_deliveries SET due_at = NULL, lease_until = NULL \
-         WHERE client_id = ?1 AND due_at IS NOT NULL AND failed_at IS NOT NULL",
+         WHERE client_id = ?1 AND due_at IS NOT NULL AND failed_at IS NOT NULL \
+         AND coalesce(lease_until, 0) <= ?2",
     )?
-    .execute([client_id])?;
+    .execute((client_id, millis(now)))?;
     Ok(())
 }

@@ -96,6 +96,61 @@ async fn a_verdict_between_retry_and_attempt_counts() {
 }
 
 #[tokio::test]
+async fn what_fails_while_its_host_is_rejected_is_given_up_at_once() {
+    let mut desk = Desk::approved().await;
+    desk.receiver.close_gate();
+    desk.settle().await;
+    assert_eq!(desk.start_round().await, 1);
+    assert_eq!(desk.review(Review::Reject("no")), 0, "it is under way");
+    desk.receiver.answer("500 Down", "");
+    desk.receiver.open_gate();
+    assert_eq!((desk.round().await, desk.round().await), (0, 0));
+    let letter = desk.dead_letters().pop().unwrap();
+    assert_eq!((letter.attempts, letter.error_message.as_deref()), (1, Some("host_rejected")));
+}
+
+#[tokio::test]
+async fn a_retry_under_way_ends_as_it_will_when_another_is_forgotten() {
+    let mut desk = Desk::approved().await;
+    desk.receiver.answer("410 Gone", "");
+    for _ in 0..2 {
+        desk.settle().await;
+        desk.round().await;
+    }
+    let [waiting, under_way] = desk.dead_letters().try_into().unwrap();
+    desk.receiver.answer("200 OK", "");
+    desk.receiver.close_gate();
+    desk.retry(&under_way.id).await.unwrap();
+    assert_eq!(desk.start_round().await, 1);
+    desk.retry(&waiting.id).await.unwrap();
+    desk.put_endpoint_host("other.example").await;
+    assert_eq!(desk.start_round().await, 0);
+    desk.receiver.open_gate();
+    assert_eq!(desk.round().await, 0);
+    assert_eq!(desk.dead_letters(), [waiting]);
+}
+
+#[tokio::test]
+async fn a_crash_in_between_keeps_the_order_of_what_is_released() {
+    let mut desk = Desk::with_endpoint().await;
+    let mut sessions = Vec::new();
+    for _ in 0..3 {
+        sessions.push(desk.settle().await);
+    }
+    desk.clock.advance(HOUR);
+    desk.review(Review::Approve);
+    desk.receiver.close_gate();
+    assert_eq!(desk.start_round().await, 1);
+    desk.restart_delivery();
+    assert_eq!(desk.release_leases().await, 1);
+    desk.receiver.open_gate();
+    while desk.round().await > 0 {}
+    let mut sent: Vec<String> = desk.receiver.all().iter().map(|sent| sent.session()).collect();
+    sent.dedup();
+    assert_eq!(sent, sessions);
+}
+
+#[tokio::test]
 async fn a_review_may_come_before_any_endpoint() {
     let mut desk = Desk::new().await;
     desk.review(Review::Approve);
