@@ -29,6 +29,18 @@ class Vectors(unittest.TestCase):
                 )
                 self.assertEqual((own, standard), (it["own"], it["standard"]))
 
+    def test_a_header_that_is_not_there_is_no_signature(self):
+        it = VECTORS[0]
+        body, names = it["body"].encode(), ["webhook-id", "webhook-timestamp", "webhook-signature"]
+        own = [it["headers"]["X-Timestamp"], it["headers"]["X-Signature"]]
+        standard = [it["headers"][name] for name in names]
+        self.assertTrue(verify(it["secret"], body, *own, it["now_ms"]))
+        self.assertTrue(verify_standard(it["secret"], body, *standard, it["now_ms"]))
+        for values, function in [(own, verify), (standard, verify_standard)]:
+            for at in range(len(values)):
+                without = [*values[:at], None, *values[at + 1 :]]
+                self.assertFalse(function(it["secret"], body, *without, it["now_ms"]))
+
     def test_the_clock_is_read_when_no_time_is_given(self):
         it = VECTORS[0]
         headers = it["headers"]

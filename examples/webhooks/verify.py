@@ -1,6 +1,6 @@
 """Verifies the webhooks of idgate. Take either function; both need the body as it arrived.
 
-    if not verify(secret, body, headers["X-Timestamp"], headers["X-Signature"]):
+    if not verify(secret, body, headers.get("X-Timestamp"), headers.get("X-Signature")):
         return 400
 """
 
@@ -16,9 +16,11 @@ _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{
 _DIGITS = re.compile(r"[0-9]{1,16}")
 
 
-def verify(secret: str, body: bytes, timestamp: str, signature: str, now_ms: int | None = None) -> bool:
+def verify(
+    secret: str, body: bytes, timestamp: str | None, signature: str | None, now_ms: int | None = None
+) -> bool:
     """X-Signature: hex of HMAC-SHA256 over `<X-Timestamp>.<body>`, keyed with the secret's text."""
-    if not _is_recent(timestamp, 1, now_ms):
+    if timestamp is None or signature is None or not _is_recent(timestamp, 1, now_ms):
         return False
     signed = timestamp.encode() + b"." + body
     expected = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
@@ -26,10 +28,15 @@ def verify(secret: str, body: bytes, timestamp: str, signature: str, now_ms: int
 
 
 def verify_standard(
-    secret: str, body: bytes, id: str, timestamp: str, signatures: str, now_ms: int | None = None
+    secret: str,
+    body: bytes,
+    id: str | None,
+    timestamp: str | None,
+    signatures: str | None,
+    now_ms: int | None = None,
 ) -> bool:
     """webhook-signature (Standard Webhooks): one good `v1,…` entry is enough."""
-    if not _is_recent(timestamp, 1000, now_ms):
+    if id is None or timestamp is None or signatures is None or not _is_recent(timestamp, 1000, now_ms):
         return False
     signed = b".".join([id.encode(), timestamp.encode(), body])
     mac = hmac.new(_standard_key(secret), signed, hashlib.sha256).digest()
