@@ -190,6 +190,11 @@ interface_description() {
         cd tests/openapi && IDGATE_BIN=$idgate "$venv/bin/python" -m unittest -v
 }
 
+# What the normal run does in little: 100 kills under load, 100 more while webhooks are due.
+long_forms() {
+    IDGATE_LONG=1 cargo test --release --locked -p idgate-it -- crash mutat
+}
+
 minimum_version() {
     rustup toolchain install "$minimum_rust" --profile minimal &&
         cargo "+$minimum_rust" check --locked --workspace --target-dir target/minimum-rust
@@ -281,6 +286,13 @@ step 'bindings: Python' python_binding || true
 if [ "$long" = yes ]; then
     step 'audit log of 1 000 000 entries' env IDGATE_LONG=1 cargo test --release --locked \
         -p idgate-server --lib a_long_chain_is_verified_in_time || true
+    step 'many more kills, long mutation' long_forms || true
+    if command -v valgrind >/dev/null; then
+        step 'C ABI under valgrind' env IDGATE_LONG=1 cargo test --release --locked \
+            -p idgate-ffi valgrind || true
+    else
+        skip 'C ABI under valgrind' 'valgrind is not installed'
+    fi
     step 'debug-profile tests' cargo test --workspace --locked || true
     if command -v rustup >/dev/null; then
         step "minimum Rust version, $minimum_rust" minimum_version || true
