@@ -141,6 +141,11 @@ impl VerifiedCrl {
         self.issuer == *issuer
     }
 
+    /// Whether it lists the certificate with this serial number, current or not.
+    pub(super) fn lists(&self, serial: &[u8]) -> bool {
+        self.serials.contains(serial)
+    }
+
     /// What it says about the certificate with this serial number and these distribution points
     /// (RFC 5280 6.3.3). No clock difference is tolerated.
     pub(crate) fn check(
@@ -158,7 +163,7 @@ impl VerifiedCrl {
         if !self.scope.is_empty() && !points.iter().flatten().any(|uri| self.scope.contains(uri)) {
             return Err(CrlError("is for other distribution points").into());
         }
-        if self.serials.contains(serial) {
+        if self.lists(serial) {
             let detail = "the issuer revoked the certificate that signed the credential";
             return Err(VerifyError::new(Reason::CertificateRevoked, Check::SignerStatus, detail));
         }
