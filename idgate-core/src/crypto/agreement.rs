@@ -1,5 +1,6 @@
 //! Keys agreed with a wallet: ECDH with a private key of the session, HMAC and HKDF.
 
+use alloc::boxed::Box;
 use core::fmt;
 
 use zeroize::Zeroizing;
@@ -11,7 +12,8 @@ use crate::crypto::{CryptoProvider, Curve, InvalidKey, PublicKey};
 #[derive(Clone)]
 pub struct EcdhPrivateKey {
     curve: Curve,
-    scalar: Zeroizing<[u8; 66]>,
+    // Behind a pointer: a session is moved a lot, and every move leaves the old bytes behind.
+    scalar: Zeroizing<Box<[u8]>>,
 }
 
 impl EcdhPrivateKey {
@@ -23,11 +25,7 @@ impl EcdhPrivateKey {
         if scalar.len() != curve.coordinate_len() {
             return Err(InvalidKey);
         }
-        let mut bytes = Zeroizing::new([0; 66]);
-        for (to, from) in bytes.iter_mut().zip(scalar) {
-            *to = *from;
-        }
-        Ok(Self { curve, scalar: bytes })
+        Ok(Self { curve, scalar: Zeroizing::new(scalar.into()) })
     }
 
     /// The curve.
@@ -37,7 +35,7 @@ impl EcdhPrivateKey {
 
     /// The scalar, big-endian, of the curve's full length; for providers.
     pub fn expose_scalar(&self) -> &[u8] {
-        self.scalar.get(..self.curve.coordinate_len()).unwrap_or_default()
+        &self.scalar
     }
 }
 

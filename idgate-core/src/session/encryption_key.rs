@@ -12,10 +12,13 @@ use zeroize::Zeroizing;
 use crate::codec::base64url;
 use crate::crypto::{CryptoProvider, Curve, EcdhPrivateKey, PublicKey};
 use crate::entropy::{Entropy, EntropyUnavailable};
-use crate::session::{Session, SnapshotError};
+use crate::session::{ResponseEncryption, Session, SnapshotError};
 
 /// Bytes that are no scalar of P-256 come once in 2^32 draws.
 const DRAWS: usize = 4;
+
+/// Length of a stored key: a buffer that grows would leave a copy behind.
+const STORED_BYTES: usize = 151;
 
 /// A key pair on P-256 for ECDH-ES; the private half is wiped when dropped.
 #[derive(Clone, Deserialize, Serialize)]
@@ -61,15 +64,21 @@ impl Session {
     /// snapshot, where it can be erased for good. Keep it sealed.
     pub fn take_encryption_key(&mut self) -> Option<Zeroizing<Vec<u8>>> {
         let key = self.encryption_key.take()?;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(STORED_BYTES));
         // Three strings always have a JSON text.
-        Some(Zeroizing::new(serde_json::to_vec(&key).unwrap_or_default()))
+        serde_json::to_writer(&mut *bytes, &key).ok()?;
+        Some(bytes)
     }
 
-    /// Puts back what [`Session::take_encryption_key`] took.
+    /// Puts back what [`Session::take_encryption_key`] took. Only an open session that expects an
+    /// encrypted answer takes it.
     ///
     /// # Errors
-    /// [`SnapshotError`]: the bytes are no such key.
+    /// [`SnapshotError`]: the bytes are no such key, or the session takes none.
     pub fn restore_encryption_key(&mut self, key: &[u8]) -> Result<(), SnapshotError> {
+        if self.profile.response != ResponseEncryption::EcdhEs || self.settled_at().is_some() {
+            return Err(SnapshotError);
+        }
         self.encryption_key = Some(serde_json::from_slice(key).map_err(|_| SnapshotError)?);
         Ok(())
     }
@@ -159,11 +168,32 @@ mod tests {
             crate::request::fixtures::jar_session(crate::request::fixtures::one_credential());
         let mut apart = made.clone();
         let key = apart.take_encryption_key().unwrap();
+        assert_eq!((key.len(), key.capacity()), (STORED_BYTES, STORED_BYTES));
         assert!(apart.take_encryption_key().is_none());
         assert!(!apart.to_snapshot().windows(14).any(|bytes| bytes == b"encryption_key"));
         assert!(apart.restore_encryption_key(b"{}").is_err());
         apart.restore_encryption_key(&key).unwrap();
         assert_eq!(apart.to_snapshot(), made.to_snapshot());
+    }
+
+    #[test]
+    fn only_an_open_session_with_encrypted_answers_takes_a_key() {
+        use crate::error::Reason;
+        use crate::request::fixtures::{self, NOW};
+        use crate::session::Input;
+        let open = fixtures::jar_session(fixtures::one_credential());
+        let key = open.clone().take_encryption_key().unwrap();
+        let held = open.apply(Input::Hold, NOW).unwrap().session;
+        for mut open in [open.clone(), held] {
+            assert_eq!(open.restore_encryption_key(&key), Ok(()));
+        }
+        let ends = [Input::Failed(Reason::NonceMismatch), Input::Expired];
+        let settled = ends.map(|input| open.apply(input, NOW).unwrap().session);
+        let plain = fixtures::session(fixtures::one_credential());
+        for mut session in settled.into_iter().chain([plain]) {
+            assert_eq!(session.restore_encryption_key(&key), Err(SnapshotError));
+            assert!(session.encryption_key.is_none());
+        }
     }
 
     #[test]

@@ -2,13 +2,14 @@
 //! first two are null, and the handover ties the answer to our request.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::codec::cbor::Writer;
 use crate::crypto::{CryptoProvider, HashAlg};
 
 /// What the device bound its answer to. Both forms cover `client_id`, `nonce` and `response_uri`,
 /// so that trying one after the other is safe.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Handover<'e> {
     /// OpenID4VP 1.0 B.2.6.1.
@@ -67,5 +68,12 @@ impl Handover<'_> {
                     .finish()
             }
         }
+    }
+}
+
+/// Its name, and never the wallet's nonce.
+impl fmt::Debug for Handover<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

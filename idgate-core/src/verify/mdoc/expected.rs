@@ -1,6 +1,7 @@
 //! What an mdoc must satisfy. The request that it answers is not optional.
 
 use alloc::string::String;
+use core::fmt;
 
 use crate::crypto::{Alg, EcdhPrivateKey};
 use crate::formats::mdoc::Handover;
@@ -10,7 +11,7 @@ use crate::trust::known_signers::KnownSigners;
 use crate::trust::{TrustEntry, TrustSnapshot};
 
 /// The request that the device must have meant, exactly as sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 #[allow(clippy::exhaustive_structs)] // these three are what every handover covers
 pub struct MdocRequest<'e> {
     /// The `client_id`.
@@ -22,7 +23,7 @@ pub struct MdocRequest<'e> {
 }
 
 /// The expectation on one mdoc.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct ExpectedMdoc<'e> {
     /// Who must have issued it.
@@ -85,5 +86,49 @@ impl<'e> ExpectedMdoc<'e> {
     pub fn remembering(mut self, trust: &'e TrustSnapshot) -> Self {
         self.known_signers = trust.known_signers(self.issuer);
         self
+    }
+}
+
+/// Never the nonce.
+impl fmt::Debug for MdocRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MdocRequest")
+            .field("client_id", &self.client_id)
+            .field("response_uri", &self.response_uri)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Never a nonce or a key.
+impl fmt::Debug for ExpectedMdoc<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExpectedMdoc")
+            .field("issuer", &self.issuer.issuer_id)
+            .field("doc_type", &self.doc_type)
+            .field("request", &self.request)
+            .field("handovers", &self.handovers)
+            .field("now", &self.now)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::IssuerId;
+
+    #[test]
+    fn debug_texts_have_no_nonce() {
+        let issuer = TrustEntry::new(IssuerId::new("utopia"));
+        let (client_id, nonce) = ("did:web:a.example", "the request's nonce");
+        let request = MdocRequest { client_id, nonce, response_uri: "https://a.example/r" };
+        let handovers = [Handover::Iso180137 { mdoc_generated_nonce: "the wallet's nonce" }];
+        let expected = ExpectedMdoc {
+            handovers: &handovers,
+            ..ExpectedMdoc::new(&issuer, "mDL", "ns", request, UnixMillis(1))
+        };
+        let text = alloc::format!("{expected:?}");
+        assert!(text.contains("utopia") && text.contains("iso18013-7"), "{text}");
+        assert!(!text.contains("nonce"), "{text}");
     }
 }
