@@ -173,6 +173,7 @@ mod tests {
             ("https://gateway.example", "did:web:gateway.example"),
             ("https://Gateway.Example:443", "did:web:gateway.example"),
             ("https://a-b.gateway.example:8443", "did:web:a-b.gateway.example%3A8443"),
+            ("https://Bücher.Example:8443", "did:web:xn--bcher-kva.example%3A8443"),
             ("http://localhost:8080", "did:web:localhost%3A8080"),
             ("http://127.0.0.1:8080", "did:web:127.0.0.1%3A8080"),
             ("http://[::1]:8080", "did:web:%5B%3A%3A1%5D%3A8080"),

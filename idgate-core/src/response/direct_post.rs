@@ -253,7 +253,7 @@ fn parse_json(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
     let mut parameters = Parameters::default();
     for (name, value) in members {
         // Serialisers write absent parameters as null.
-        if value.kind() == Kind::Null && name.is("error") {
+        if value.kind() == Kind::Null && (name.is("error") || name.is("response")) {
             continue;
         }
         if let Some(slot) = parameters.slot(&name.unescape()) {

@@ -166,12 +166,21 @@ fn response_excludes_what_it_encrypts() {
 fn response_is_a_text() {
     refused(FORM, "response=", "response is empty");
     refused(JSON, r#"{"response":""}"#, "response is empty");
-    refused(JSON, r#"{"response":null,"error":null,"state":"s"}"#, "response must be a string");
+    refused(JSON, r#"{"response":["a"]}"#, "response must be a string");
     refused(JSON, r#"{"response":{"ciphertext":"a"}}"#, "response must be a string");
     refused(JSON, r#"{"response":"a","state":1}"#, "state must be a string");
     refused(JSON, r#"{"response":"a","state":""}"#, "state is empty");
     refused(FORM, "response=a&state=", "state is empty");
     refused(FORM, "response=a&response=b", "repeated");
+}
+
+#[test]
+fn a_null_response_is_an_absent_one() {
+    let answer = r#""vp_token":"a","presentation_submission":{},"state":"s","response":null"#;
+    assert!(post(JSON, &format!("{{{answer}}}")).is_ok());
+    let error = post(JSON, r#"{"response":null,"error":"access_denied","state":"s"}"#);
+    assert!(matches!(error, Ok(DirectPost::Error { .. })));
+    refused(JSON, r#"{"response":null,"error":null,"state":"s"}"#, "vp_token is missing");
 }
 
 #[test]
@@ -278,6 +287,9 @@ fn depth_is_limited_everywhere() {
     refused(FORM, &encoded(&deep, "{}"), "vp_token is not valid JSON");
     refused(FORM, &encoded("a", &format!("{{\"a\":{deep}}}")), "submission is not valid JSON");
     refused(JSON, &format!("{{\"a\":{deep}}}"), "nests JSON deeper than 32");
+    let payload = format!("{{\"a\":{deep},\"error\":\"e\",\"state\":\"s\"}}");
+    let refused = DirectPost::from_payload(payload.as_bytes());
+    assert!(matches!(refused, Err(ResponseError::Malformed(what)) if what.contains("deeper")));
 }
 
 #[test]

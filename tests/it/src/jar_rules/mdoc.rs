@@ -103,6 +103,28 @@ fn annex_b_binds_apu_and_needs_the_right_apv() {
 }
 
 #[test]
+fn annex_b_needs_apu_and_takes_an_answer_without_apv() {
+    for (absent, good) in [("apv", true), ("apu", false)] {
+        let mut gateway = Gateway::jar();
+        let (mut session, jar) = gateway.open(&["mdl"]);
+        let transcript = Transcript::Iso180137.encode(&jar, NONCE);
+        let answer = answer(&jar, &transcript, &DeviceProof::Signature);
+        let (apu, apv) = match absent {
+            "apv" => (NONCE, ""),
+            _ => ("", &*jar.request.nonce),
+        };
+        let mut answer = with_apu(answer, apu.as_bytes(), apv.as_bytes());
+        answer.encryption.header.remove(absent);
+        if good {
+            gateway.verified(&mut session, &answer.form_body());
+        } else {
+            let reason = gateway.refused(&mut session, &answer.form_body());
+            assert_eq!(reason, "device_auth_invalid", "without {absent}");
+        }
+    }
+}
+
+#[test]
 fn the_transcript_of_openid4vp_needs_neither_apu_nor_apv() {
     let mut gateway = Gateway::jar();
     let (mut session, jar) = gateway.open(&["mdl"]);
