@@ -35,7 +35,7 @@ impl App {
     /// Puts an endpoint in force; what is stored, and the secret that signs from now on.
     ///
     /// # Errors
-    /// The body breaks a rule.
+    /// The body breaks a rule, or the key was revoked while it arrived.
     pub async fn put_webhook_endpoint(
         &self,
         caller: &Caller,
@@ -49,7 +49,8 @@ impl App {
             SigningSecret::new(&**fresh).map_err(|error| AppError::Fault(error.to_string()))?;
         let (host, url) = (url.host().to_owned(), url.url().to_string());
         let wish = EndpointWish { url, host, secret, fresh };
-        Ok(self.store.put_webhook_endpoint(caller, wish, self.now()).await?)
+        let put = self.store.put_webhook_endpoint(caller, wish, self.now()).await?;
+        put.ok_or(AppError::KeyGone)
     }
 
     /// At most `limit` deliveries of the caller that were given up, newest first, from `cursor` on.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::sqlite::SqliteStore;
 use super::writer::Batch;
-use super::{Caller, StoreError, Write, millis, time};
+use super::{Caller, StoreError, Write, keys, millis, time};
 use crate::api_key::ApiKey;
 use crate::audit::{AuditEvent, AuditStatus};
 
@@ -25,7 +25,7 @@ pub trait ApiKeyStore {
     fn revoke_api_key(&self, caller: &Caller, id: &str, now: UnixMillis) -> Write<'_, bool>;
 
     /// Gives a key another value; the old one dies in the same transaction. `None`: this client
-    /// has no good key of that id.
+    /// has no good key of that id, or the caller's own was revoked meanwhile.
     fn rotate_api_key(
         &self,
         caller: &Caller,
@@ -202,6 +202,9 @@ fn rotate(
     value: &KeyValue,
     now: UnixMillis,
 ) -> Result<Option<ApiKeyRecord>, StoreError> {
+    if !keys::is_in_force(batch.main, caller)? {
+        return Ok(None);
+    }
     let rotated = batch
         .main
         .prepare_cached(&format!(
@@ -260,10 +263,14 @@ fn record(row: &Row<'_>) -> Result<ApiKeyRecord, StoreError> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
+    use idgate_core::webhook::SigningSecret;
+
     use super::*;
     use crate::config::Environment;
     use crate::entropy::OsEntropy;
-    use crate::store::{AuditStore as _, OperatorStore, Store as _, StoreOptions};
+    use crate::store::{
+        AuditStore as _, EndpointStore as _, EndpointWish, OperatorStore, Store as _, StoreOptions,
+    };
 
     const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 
@@ -357,6 +364,29 @@ mod tests {
         let (key, new) = new_key("key_b", None);
         assert!(!fixture.store().create_api_key(&fixture.caller, new).await.unwrap());
         assert!(!fixture.works(&key, NOW) && !fixture.works(&fixture.key, NOW));
+    }
+
+    #[tokio::test]
+    async fn a_revoked_caller_takes_over_no_key_and_no_endpoint() {
+        let fixture = Fixture::new();
+        let store = fixture.store();
+        let (other, new) = new_key("key_b", None);
+        assert!(store.create_api_key(&fixture.caller, new).await.unwrap());
+        let own = fixture.caller.key_id.clone();
+        assert!(store.revoke_api_key(&fixture.caller, &own, NOW).await.unwrap());
+        // Both were authenticated before, and arrive now.
+        let next = ApiKey::generate(true, &mut OsEntropy).unwrap();
+        let rotated = store.rotate_api_key(&fixture.caller, "key_b", KeyValue::of(&next), NOW);
+        assert_eq!(rotated.await.unwrap(), None);
+        assert!(fixture.works(&other, NOW) && !fixture.works(&next, NOW));
+        let wish = EndpointWish {
+            url: "https://elsewhere.example/".into(),
+            host: "elsewhere.example".into(),
+            secret: None,
+            fresh: SigningSecret::new("a secret of some length").unwrap(),
+        };
+        assert!(store.put_webhook_endpoint(&fixture.caller, wish, NOW).await.unwrap().is_none());
+        assert!(store.webhook_endpoint(&fixture.caller).unwrap().is_none());
     }
 
     #[tokio::test]

@@ -161,6 +161,16 @@ pub(super) fn authenticate(
     Ok(Some((caller, last_used)))
 }
 
+/// Whether the key that opened a request is not revoked, nor its client, in the transaction of what
+/// was asked for: a body takes its time to arrive.
+pub(super) fn is_in_force(main: &Connection, caller: &Caller) -> Result<bool, StoreError> {
+    let mut statement = main.prepare_cached(
+        "SELECT 1 FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id \
+         WHERE k.id = ?1 AND k.revoked_at IS NULL AND c.revoked_at IS NULL",
+    )?;
+    Ok(statement.exists([&caller.key_id])?)
+}
+
 /// Notes the use of a key; it never moves backwards.
 pub(super) fn touch(main: &Connection, key_id: &str, now: UnixMillis) -> Result<(), StoreError> {
     main.prepare_cached(

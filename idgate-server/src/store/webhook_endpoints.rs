@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::webhook_hosts::HostStatus;
 use super::writer::Batch;
-use super::{Caller, SqliteStore, StoreError, Write, millis, outbox, time};
+use super::{Caller, SqliteStore, StoreError, Write, keys, millis, outbox, time};
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::seal::Sealer;
 
@@ -58,12 +58,13 @@ pub trait EndpointStore {
     fn webhook_endpoint(&self, caller: &Caller) -> Result<Option<EndpointRecord>, StoreError>;
 
     /// Puts `wish` in force and records it; the endpoint as it then is, and the secret in force.
+    /// `None`: the caller's key, or its client, was revoked meanwhile; nothing is stored.
     fn put_webhook_endpoint(
         &self,
         caller: &Caller,
         wish: EndpointWish,
         now: UnixMillis,
-    ) -> Write<'_, (EndpointRecord, SigningSecret)>;
+    ) -> Write<'_, Option<(EndpointRecord, SigningSecret)>>;
 }
 
 impl EndpointStore for SqliteStore {
@@ -76,7 +77,7 @@ impl EndpointStore for SqliteStore {
         caller: &Caller,
         wish: EndpointWish,
         now: UnixMillis,
-    ) -> Write<'_, (EndpointRecord, SigningSecret)> {
+    ) -> Write<'_, Option<(EndpointRecord, SigningSecret)>> {
         let (caller, sealer) = (caller.clone(), self.sealer.clone());
         self.writer.submit(move |batch| put(batch, &sealer, &caller, wish, now))
     }
@@ -139,8 +140,11 @@ fn put(
     caller: &Caller,
     wish: EndpointWish,
     now: UnixMillis,
-) -> Result<(EndpointRecord, SigningSecret), StoreError> {
+) -> Result<Option<(EndpointRecord, SigningSecret)>, StoreError> {
     let (main, client_id) = (batch.main, caller.client_id.as_str());
+    if !keys::is_in_force(main, caller)? {
+        return Ok(None);
+    }
     let current = destination(main, sealer, client_id, now)?.map(|it| it.secret);
     let secret = match (wish.secret, &current) {
         (Some(brought), _) => brought,
@@ -170,7 +174,7 @@ fn put(
     batch.audit(client_id, AuditEvent::of_client(AuditStatus::WebhookEndpointSet, now))?;
     let record = read(main, caller)?;
     let record = record.ok_or_else(|| StoreError::Failed("an endpoint is not stored".into()))?;
-    Ok((record, secret))
+    Ok(Some((record, secret)))
 }
 
 /// The secret that the client was made with.

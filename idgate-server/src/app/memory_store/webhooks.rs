@@ -22,7 +22,7 @@ impl EndpointStore for MemoryStore {
         caller: &Caller,
         wish: EndpointWish,
         now: UnixMillis,
-    ) -> Write<'_, (EndpointRecord, SigningSecret)> {
+    ) -> Write<'_, Option<(EndpointRecord, SigningSecret)>> {
         let record = EndpointRecord {
             client_id: caller.client_id.as_str().to_owned(),
             url: wish.url,
@@ -30,7 +30,7 @@ impl EndpointStore for MemoryStore {
             host_status: HostStatus::Pending,
             host_review_note: None,
         };
-        self.write(move |_| (record, wish.secret.unwrap_or(wish.fresh)))
+        self.write(move |_| Some((record, wish.secret.unwrap_or(wish.fresh))))
     }
 }
 

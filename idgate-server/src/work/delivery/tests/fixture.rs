@@ -115,7 +115,7 @@ impl Desk {
         let fresh = SigningSecret::new(&**signing_secret(&mut OsEntropy).unwrap()).unwrap();
         let wish = EndpointWish { url, host: host.into(), secret, fresh };
         let put = self.store().put_webhook_endpoint(&self.caller, wish, self.now());
-        let (_, secret) = put.await.unwrap();
+        let (_, secret) = put.await.unwrap().unwrap();
         self.secret = secret.clone();
         secret
     }
