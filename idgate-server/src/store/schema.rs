@@ -5,6 +5,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::StoreError;
@@ -68,6 +69,7 @@ pub(super) fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.execute_batch(PRAGMAS)?;
+    keep_plans(&conn)?;
     Ok(conn)
 }
 
@@ -90,8 +92,16 @@ fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
     conn.execute_batch(PRAGMAS)?;
+    keep_plans(&conn)?;
     conn.set_prepared_statement_cache_capacity(64);
     Ok(conn)
+}
+
+/// Otherwise SQLite looks at bound values when it plans some statements, and prepares them anew for
+/// each use. Nothing here is analysed, so that no value could lead to a better plan.
+fn keep_plans(conn: &Connection) -> Result<(), StoreError> {
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 /// Applies what is missing of `migrations`, after a copy of a database that is in use.
@@ -190,6 +200,8 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests {
+    use rusqlite::StatementStatus;
+
     use super::*;
 
     const FIRST: Migration = Migration { number: 1, sql: "CREATE TABLE a (x INTEGER) STRICT;" };
@@ -235,6 +247,22 @@ mod tests {
             let mode: String =
                 conn.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
             assert_eq!(mode, "wal");
+        }
+    }
+
+    #[test]
+    fn statements_are_prepared_once_whatever_is_bound_to_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let writing = open_main(dir.path()).unwrap();
+        let reading = open_for_reading(&main_path(dir.path())).unwrap();
+        for conn in [writing, reading] {
+            for session_id in ["ses_a", "ses_b", "ses_c"] {
+                let mut statement = conn
+                    .prepare_cached("SELECT ?1, max(seq) FROM session_events WHERE session_id = ?1")
+                    .unwrap();
+                assert!(statement.exists([session_id]).unwrap());
+                assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+            }
         }
     }
 
