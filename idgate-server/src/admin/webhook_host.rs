@@ -90,7 +90,9 @@ fn review(
     now: UnixMillis,
 ) -> Result<Output, Failure> {
     let host = host_named(host).ok_or_else(|| {
-        Failure::Usage("HOST must be a host name alone, as shop.example: no port, no path".into())
+        Failure::Usage(
+            "HOST must be a host name alone, as shop.example: no port, path, or `*`".into(),
+        )
     })?;
     let given_up = store.review_webhook_host(&host, review, now)?;
     let (status, note) = match review {
