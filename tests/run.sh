@@ -99,6 +99,20 @@ core_alone() {
     done
 }
 
+# A target without an operating system: no files, no clock, no random source to fall back on.
+core_for_wasm() {
+    local features
+    for features in '' rustcrypto; do
+        cargo check --release --locked -p idgate-core --target wasm32-unknown-unknown \
+            --no-default-features --features "$features" || return
+    done
+}
+
+has_wasm() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown/lib" ] ||
+        rustup target add wasm32-unknown-unknown >"$logs/wasm.log" 2>&1
+}
+
 documentation() {
     RUSTDOCFLAGS='-D warnings' cargo doc --release --workspace --no-deps --locked
 }
@@ -249,6 +263,11 @@ fi
 
 step 'webhook receivers (Python, Node)' webhook_receivers || true
 step 'core with each back end alone, and none' core_alone || true
+if has_wasm; then
+    step 'core for wasm32-unknown-unknown' core_for_wasm || true
+else
+    skip 'core for wasm32-unknown-unknown' 'not installed, and rustup cannot install it'
+fi
 step 'documentation' documentation || true
 if find_openssl; then
     step 'interop: sd-jwt-rs, isomdl, certval, josekit, ssi' interop josekit || true

@@ -1,9 +1,13 @@
-//! What an embedder supplies: the time and random bytes. The programs are in `src/bin`.
+//! What an embedder supplies: the time, random bytes, and a store. The programs are in `src/bin`.
+
+mod store;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use idgate_core::UnixMillis;
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
+
+pub use self::store::Store;
 
 /// The operating system's clock.
 #[allow(clippy::disallowed_methods)] // the embedder's side of "time is an argument"

@@ -1,0 +1,32 @@
+//! Each program that runs to its end verifies what it set out to verify.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // a test may stop at the first surprise
+
+use std::process::Command;
+
+#[track_caller]
+fn output_of(program: &str) -> String {
+    let output = Command::new(program).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn embed_sd_jwt_reads_the_claims() {
+    let output = output_of(env!("CARGO_BIN_EXE_embed_sd_jwt"));
+    assert!(output.starts_with(r#"verified: {"credential_1":{"given_name":"Erika""#), "{output}");
+}
+
+#[test]
+fn embed_mdoc_reads_the_claims() {
+    let output = output_of(env!("CARGO_BIN_EXE_embed_mdoc"));
+    assert!(output.contains(r#"verified: {"credential_1":{"family_name":"#), "{output}");
+    assert!(output.contains(r#""age_over_18":true"#), "{output}");
+}
+
+#[test]
+fn jar_flow_shows_a_link_and_reads_the_claims() {
+    let output = output_of(env!("CARGO_BIN_EXE_jar_flow"));
+    assert!(output.starts_with("the link: openid4vp://?client_id=did%3Aweb%3A"), "{output}");
+    assert!(output.contains(r#"verified: {"credential_1":{"given_name":"Erika""#), "{output}");
+}
