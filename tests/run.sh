@@ -244,7 +244,8 @@ step 'format' format || true
 step 'licences, banned crates, sources' dependency_rules || true
 step 'lints' cargo clippy --release --workspace --all-targets --locked -- -D warnings || true
 
-# `--all-targets` settles the features as the tests need them: nothing is compiled a second time.
+# `--all-targets` settles the features as the tests need them: none of them is compiled a second time.
+# The steps below that build a part alone, as the Python package, compile what they need of it.
 if step 'build' cargo build --release --workspace --all-targets --locked; then
     built=yes
 else

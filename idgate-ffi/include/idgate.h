@@ -7,12 +7,13 @@
 // Handles (idgate_trust *, ...) are names, not addresses: never follow them. A handle that was
 // freed, was never made or is of another kind is IDGATE_MISUSE. Freeing NULL is fine.
 // Inputs are copied; no pointer of the caller is kept after the call, but for the `userdata` of a
-// signer. Text is UTF-8 with a length, without a terminating NUL; NULL is the same as no bytes.
+// signer. Text is UTF-8 with a length, without a terminating NUL; NULL is the same as no bytes, but
+// where a function says what it stands for.
 // An input may have at most 64 MiB.
 // Bytes that come out are yours: free them with idgate_bytes_free, which wipes them.
 // Times are milliseconds since 1970-01-01 UTC.
-// Everything may be called from any thread. Calls on one verification, or on one trust, wait for
-// one another; everything else runs in parallel.
+// Everything may be called from any thread. Calls on one verification, and changes of one trust,
+// wait for one another; everything else runs in parallel.
 
 #ifndef IDGATE_H
 #define IDGATE_H
@@ -156,7 +157,8 @@ typedef struct idgate_transition {
 } idgate_transition;
 
 // Signs `input` with ES256 and writes the raw signature r‖s, 64 bytes; anything but 0 means that
-// the key cannot be used now. It is called from any thread, and from several at once.
+// the key cannot be used now. It is called from any thread, and from several at once. It returns:
+// nothing may unwind or jump out of it.
 typedef int32_t (*idgate_sign)(void *userdata,
                                const uint8_t *input,
                                size_t input_len,
@@ -179,7 +181,8 @@ typedef struct idgate_step {
 extern "C" {
 #endif // __cplusplus
 
-// Wipes and frees bytes. Bytes that were freed already, or never given, are IDGATE_MISUSE.
+// Wipes and frees bytes. Bytes that were never given are IDGATE_MISUSE, and so are bytes that were
+// freed already, until the same address is given again.
 idgate_status idgate_bytes_free(struct idgate_bytes bytes);
 
 // The stable code of an error, as `nonce_mismatch`: the same that the gateway uses.
@@ -193,6 +196,10 @@ idgate_status idgate_error_path(const struct idgate_error *error, struct idgate_
 
 // Frees an error.
 idgate_status idgate_error_free(struct idgate_error *error);
+
+// How many handles and bytes of this process were given and not freed yet. 0 at the end of a
+// program that leaks nothing: leak checkers do not see them, as idgate remembers each.
+size_t idgate_in_use(void);
 
 // Verifies one presentation as a wallet puts it into vp_token, without a session: nonce and
 // audience are compared with what you expect, whether they were used before is yours to know.

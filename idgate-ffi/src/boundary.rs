@@ -12,16 +12,17 @@ pub(crate) fn boundary(
     err_out: *mut *mut idgate_error,
     body: impl FnOnce() -> Result<(), Failure>,
 ) -> idgate_status {
-    // What a panic leaves half done is only what this call made itself: locks are taken over.
+    // What a panic leaves half done is what this call made itself, and a verification, which ends.
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return IDGATE_OK,
         Ok(Err(failure)) => failure,
         Err(_) => Failure::internal("a fault of idgate; please report it"),
     };
     let status = failure.status;
-    if !err_out.is_null() {
+    if room(err_out).is_ok() {
         let error = handles::make(failure);
-        // SAFETY: the caller promises that `err_out` is NULL or points to room for a pointer.
+        // SAFETY: the caller promises that `err_out`, which is neither NULL nor misaligned, points to
+        // room for a pointer.
         #[allow(unsafe_code)]
         unsafe {
             err_out.write(error);
@@ -36,18 +37,24 @@ pub(crate) fn put<T>(
     out: *mut T,
     make: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<(), Failure> {
-    if out.is_null() {
-        return Err(Failure::misuse("the output pointer is NULL"));
-    }
-    if !out.is_aligned() {
-        return Err(Failure::misuse("the output pointer is not aligned"));
-    }
+    room(out)?;
     let value = make()?;
     // SAFETY: the caller promises that `out`, which is neither NULL nor misaligned, points to room
     // for a `T`.
     #[allow(unsafe_code)]
     unsafe {
         out.write(value);
+    }
+    Ok(())
+}
+
+/// Refuses what cannot be written to.
+pub(crate) fn room<T>(out: *mut T) -> Result<(), Failure> {
+    if out.is_null() {
+        return Err(Failure::misuse("the output pointer is NULL"));
+    }
+    if !out.is_aligned() {
+        return Err(Failure::misuse("the output pointer is not aligned"));
     }
     Ok(())
 }
@@ -86,5 +93,7 @@ mod tests {
         assert_eq!(made, IDGATE_MISUSE);
         let odd = ptr::without_provenance_mut::<u64>(3);
         assert_eq!(boundary(ptr::null_mut(), || put(odd, || Ok(1))), IDGATE_MISUSE);
+        let odd = ptr::without_provenance_mut(3);
+        assert_eq!(boundary(odd, || Err(Failure::nothing("x"))), IDGATE_NOTHING);
     }
 }

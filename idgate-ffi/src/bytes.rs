@@ -2,9 +2,10 @@
 //! something else, is an answer and not undefined behaviour.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::c_char;
 use std::ptr;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use zeroize::Zeroizing;
 
@@ -29,7 +30,8 @@ pub struct idgate_bytes {
 /// What callers have not freed yet, by address; wiped when freed.
 static GIVEN: LazyLock<Mutex<HashMap<usize, Wiped>>> = LazyLock::new(Mutex::default);
 
-type Wiped = Zeroizing<Box<[u8]>>;
+/// A Vec: moving a Box would end the caller's right to the pointer.
+type Wiped = Zeroizing<Vec<u8>>;
 
 /// A copy of `bytes` for the caller.
 pub(crate) fn give(bytes: &[u8]) -> idgate_bytes {
@@ -38,11 +40,12 @@ pub(crate) fn give(bytes: &[u8]) -> idgate_bytes {
     }
     let mut copy: Wiped = Zeroizing::new(bytes.into());
     let (ptr, len) = (copy.as_mut_ptr(), copy.len());
-    GIVEN.lock().unwrap_or_else(PoisonError::into_inner).insert(ptr.addr(), copy);
+    given().insert(ptr.addr(), copy);
     idgate_bytes { ptr, len }
 }
 
-/// Wipes and frees bytes. Bytes that were freed already, or never given, are IDGATE_MISUSE.
+/// Wipes and frees bytes. Bytes that were never given are IDGATE_MISUSE, and so are bytes that were
+/// freed already, until the same address is given again.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_bytes_free(bytes: idgate_bytes) -> idgate_status {
@@ -50,9 +53,25 @@ pub extern "C" fn idgate_bytes_free(bytes: idgate_bytes) -> idgate_status {
         if bytes.ptr.is_null() {
             return Ok(());
         }
-        let freed = GIVEN.lock().unwrap_or_else(PoisonError::into_inner).remove(&bytes.ptr.addr());
+        let freed = take_back(bytes);
         freed.map(drop).ok_or_else(|| Failure::misuse("these bytes are not idgate's, or freed"))
     })
+}
+
+/// How many bytes callers have not freed yet.
+pub(crate) fn in_use() -> usize {
+    given().len()
+}
+
+fn take_back(bytes: idgate_bytes) -> Option<Wiped> {
+    match given().entry(bytes.ptr.addr()) {
+        Entry::Occupied(known) if known.get().len() == bytes.len => Some(known.remove()),
+        _ => None,
+    }
+}
+
+fn given() -> MutexGuard<'static, HashMap<usize, Wiped>> {
+    GIVEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A caller's bytes. NULL stands for none.
@@ -103,6 +122,7 @@ mod tests {
     fn bytes_are_freed_once() {
         let given = give(b"abc");
         assert_eq!(given.len, 3);
+        assert_eq!(idgate_bytes_free(idgate_bytes { len: 2, ..given }), IDGATE_MISUSE);
         assert_eq!(idgate_bytes_free(given), IDGATE_OK);
         assert_eq!(idgate_bytes_free(given), IDGATE_MISUSE);
         let mut own = [1u8];

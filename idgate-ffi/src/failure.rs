@@ -45,6 +45,23 @@ impl Failure {
         Self::new(IDGATE_CONFIG, "config", message)
     }
 
+    /// A JSON text of the caller that is not what it should be. The values in it stay out of the
+    /// text, the names of members do not.
+    pub(crate) fn unreadable(status: idgate_status, name: &str, error: &serde_json::Error) -> Self {
+        let text = error.to_string();
+        let code = if status == IDGATE_MISUSE { "misuse" } else { "config" };
+        // serde shows the value here, and only here.
+        match text.starts_with("invalid type") || text.starts_with("invalid value") {
+            false => Self::new(status, code, format_args!("{name} cannot be read: {text}")),
+            true => {
+                let (line, column) = (error.line(), error.column());
+                let what = "a value of another type is needed";
+                let text = format_args!("{name}: {what} at line {line} column {column}");
+                Self::new(status, code, text)
+            }
+        }
+    }
+
     pub(crate) fn unavailable(message: impl fmt::Display) -> Self {
         Self::new(IDGATE_UNAVAILABLE, "unavailable", message)
     }
@@ -157,4 +174,37 @@ fn text(
         let failure = handles::find::<Failure>(error)?;
         put(out, || Ok(bytes::give(part(&failure).as_bytes())))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code)]
+    struct Given {
+        nonce: String,
+        at: u64,
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_described_without_its_values() {
+        for (json, says) in [
+            (r#"{"nonce":8472}"#, "line 1 column 13"),
+            (r#"{"nonce":"x","at":"8472"}"#, "line 1 column 24"),
+            (r#"{"nonce":"x","at":-8472}"#, "line 1 column 23"),
+            (r#""8472""#, "line 1 column 6"),
+            (r#"{"nonces":"8472"}"#, "nonces"),
+            (r#"{"at":1}"#, "nonce"),
+            ("{", "EOF"),
+        ] {
+            let error = serde_json::from_str::<Given>(json).unwrap_err();
+            let failure = Failure::unreadable(IDGATE_MISUSE, "it", &error);
+            assert!(!failure.message.contains("8472"), "{}", failure.message);
+            assert!(failure.message.contains(says), "{}", failure.message);
+        }
+    }
 }

@@ -117,6 +117,12 @@ pub(crate) fn free<T: Named>(handle: *mut T::C) -> Result<(), Failure> {
     removed.map(drop).ok_or_else(|| no_handle::<T>(handle))
 }
 
+/// How many handles callers have not freed yet.
+pub(crate) fn in_use() -> usize {
+    let slots = SLOTS.read().unwrap_or_else(PoisonError::into_inner);
+    slots.slots.iter().filter(|slot| slot.object.is_some()).count()
+}
+
 fn no_handle<T: Named>(handle: *const T::C) -> Failure {
     let name = T::NAME;
     Failure::misuse(match handle.is_null() {

@@ -12,6 +12,7 @@ mod bytes;
 mod entropy;
 mod failure;
 mod handles;
+mod in_use;
 mod presentation;
 mod report;
 mod session;
@@ -27,6 +28,7 @@ pub use self::bytes::{idgate_bytes, idgate_bytes_free};
 pub use self::failure::{
     idgate_error, idgate_error_code, idgate_error_free, idgate_error_message, idgate_error_path,
 };
+pub use self::in_use::idgate_in_use;
 pub use self::presentation::idgate_verify_presentation;
 pub use self::session::{
     idgate_session, idgate_session_create, idgate_session_due, idgate_session_followed,

@@ -23,7 +23,7 @@ use crate::bytes::{give, idgate_bytes, input};
 use crate::failure::{Failure, idgate_error};
 use crate::handles;
 use crate::report;
-use crate::status::idgate_status;
+use crate::status::idgate_status::{self, IDGATE_MISUSE};
 use crate::trust::{TrustHandle, idgate_trust};
 
 #[derive(Deserialize)]
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn idgate_verify_presentation(
             )
         };
         let expected: Expectation = serde_json::from_slice(expected)
-            .map_err(|error| Failure::misuse(format!("expected cannot be read: {error}")))?;
+            .map_err(|error| Failure::unreadable(IDGATE_MISUSE, "expected", &error))?;
         let issuer = trust.entry(&expected.issuer_id)?;
         let mut report = CredentialReport::default();
         let verified = match expected.format {

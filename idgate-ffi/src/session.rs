@@ -12,7 +12,7 @@ use idgate_core::{PresentationRequest, session::SnapshotError};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use crate::boundary::{boundary, put};
+use crate::boundary::{boundary, put, room};
 use crate::bytes::{give, idgate_bytes, input, text};
 use crate::entropy::OsEntropy;
 use crate::failure::{Failure, idgate_error};
@@ -257,6 +257,8 @@ pub unsafe extern "C" fn idgate_session_request_object(
         let nonce = unsafe { text(wallet_nonce, wallet_nonce_len, "wallet_nonce")? };
         let nonce = given.then_some(nonce);
         let now = UnixMillis(now_ms);
+        // Both or neither is written.
+        room(transition_out)?;
         put(jwt_out, || {
             let (next, jwt) = verifier.request_object(&session.0, nonce, now)?;
             let next = next.map(idgate_transition::give).unwrap_or(idgate_transition::NONE);

@@ -16,7 +16,7 @@ use crate::bytes::{give, idgate_bytes, input, text};
 use crate::entropy::OsEntropy;
 use crate::failure::{Failure, idgate_error};
 use crate::handles;
-use crate::status::idgate_status;
+use crate::status::idgate_status::{self, IDGATE_CONFIG};
 
 /// Signs Request Objects.
 #[allow(non_camel_case_types)]
@@ -25,7 +25,8 @@ pub struct idgate_signer {
 }
 
 /// Signs `input` with ES256 and writes the raw signature r‖s, 64 bytes; anything but 0 means that
-/// the key cannot be used now. It is called from any thread, and from several at once.
+/// the key cannot be used now. It is called from any thread, and from several at once. It returns:
+/// nothing may unwind or jump out of it.
 #[allow(non_camel_case_types)]
 pub type idgate_sign = Option<
     unsafe extern "C" fn(
@@ -196,7 +197,7 @@ pub unsafe extern "C" fn idgate_jwks(
 
 fn published(base_url: &str, keys: &[u8]) -> Result<Vec<PublishedKey>, Failure> {
     let keys: Vec<&RawValue> = serde_json::from_slice(keys)
-        .map_err(|error| Failure::config(format!("the keys cannot be read: {error}")))?;
+        .map_err(|error| Failure::unreadable(IDGATE_CONFIG, "keys", &error))?;
     let one = |key: &&RawValue| {
         let public = public_jwk(key.get().as_bytes())?;
         Ok(PublishedKey::new(id_of(base_url, &public)?, public))

@@ -57,7 +57,12 @@ pub const IDGATE_TEST_ONLY: u32 = 1;
 pub const IDGATE_ALLOW_STALE: u32 = 2;
 
 #[derive(Default)]
-pub(crate) struct TrustHandle(Mutex<Entries>);
+pub(crate) struct TrustHandle {
+    entries: Mutex<Entries>,
+    /// Held from reading an entry to replacing it, so that of two changes at once none is lost.
+    /// Who only reads need not wait for the import of a list.
+    changing: Mutex<()>,
+}
 
 /// Shared, so that a lookup copies no material.
 type Entries = BTreeMap<String, Arc<TrustEntry>>;
@@ -65,7 +70,11 @@ type Entries = BTreeMap<String, Arc<TrustEntry>>;
 impl TrustHandle {
     fn entries(&self) -> MutexGuard<'_, Entries> {
         // An entry is replaced whole, so what a panic left behind is consistent.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn snapshot(&self, version: u64) -> TrustSnapshot {
@@ -112,6 +121,7 @@ pub unsafe extern "C" fn idgate_trust_add_entry(
         // SAFETY: the caller's promise.
         let json = unsafe { input(json.cast(), json_len, "json")? };
         let entry = trust_entry::parse(json)?;
+        let _changing = trust.changing();
         trust.entries().insert(entry.issuer_id.as_str().into(), Arc::new(entry));
         Ok(())
     })
@@ -151,6 +161,7 @@ pub unsafe extern "C" fn idgate_trust_add(
             )
         };
         let material = Material::new(material, file, signer_ca, flags, UnixMillis(now_ms))?;
+        let _changing = trust.changing();
         let mut entry = TrustEntry::clone(&*trust.entry(issuer_id)?);
         let list = material.add_to(&mut entry)?;
         if !report_out.is_null() {
@@ -298,5 +309,71 @@ impl<'a> Material<'a> {
         trusted.kid = kid;
         trusted.test_only = self.test_only;
         Ok(trusted)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, unsafe_code)]
+mod tests {
+    use std::ptr;
+
+    use idgate_core::crypto::Es256Key;
+
+    use super::*;
+    use crate::status::idgate_status::{IDGATE_CONFIG, IDGATE_MISUSE, IDGATE_OK};
+
+    fn add(trust: *const idgate_trust, key: &str, report: *mut idgate_bytes) -> idgate_status {
+        let (key, len, none) = (key.as_ptr(), key.len(), ptr::null_mut());
+        // SAFETY: live texts of their lengths.
+        unsafe {
+            let id = "i".as_ptr().cast();
+            idgate_trust_add(trust, id, 1, 1, key, len, ptr::null(), 0, 0, 0, report, none)
+        }
+    }
+
+    fn collected() -> *mut idgate_trust {
+        let handle = handles::make(TrustHandle::default());
+        let trust = handles::find::<TrustHandle>(handle).unwrap();
+        let entry = trust_entry::parse(br#"{"issuer_id":"i"}"#).unwrap();
+        trust.entries().insert("i".into(), Arc::new(entry));
+        handle
+    }
+
+    fn keys(trust: *const idgate_trust) -> usize {
+        handles::find::<TrustHandle>(trust).unwrap().entry("i").unwrap().keys.len()
+    }
+
+    fn jwk(scalar: u8) -> String {
+        Es256Key::from_scalar(&[scalar; 32]).unwrap().public_key().to_jwk_json(None)
+    }
+
+    #[test]
+    fn of_changes_at_once_none_is_lost() {
+        let trust = collected();
+        let name = trust.addr();
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                scope.spawn(move || {
+                    for round in 0..8 {
+                        let trust = ptr::without_provenance(name);
+                        let key = jwk(1 + thread * 8 + round);
+                        assert_eq!(add(trust, &key, ptr::null_mut()), IDGATE_OK);
+                    }
+                });
+            }
+        });
+        assert_eq!(keys(trust), 64);
+        handles::free::<TrustHandle>(trust).unwrap();
+    }
+
+    #[test]
+    fn what_fails_changes_nothing() {
+        let trust = collected();
+        let set = format!(r#"{{"keys":[{},{{}}]}}"#, jwk(1));
+        assert_eq!(add(trust, &set, ptr::null_mut()), IDGATE_CONFIG);
+        let odd = ptr::without_provenance_mut(3);
+        assert_eq!(add(trust, &jwk(1), odd), IDGATE_MISUSE);
+        assert_eq!(keys(trust), 0);
+        handles::free::<TrustHandle>(trust).unwrap();
     }
 }

@@ -5,6 +5,7 @@ use idgate_core::trust::{Oid, RevocationPolicy, TrustEntry};
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::status::idgate_status::IDGATE_CONFIG;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,7 +30,7 @@ struct Entry {
 /// The entry that this text describes, without material.
 pub(crate) fn parse(json: &[u8]) -> Result<TrustEntry, Failure> {
     let described: Entry = serde_json::from_slice(json)
-        .map_err(|error| Failure::config(format!("the trust entry cannot be read: {error}")))?;
+        .map_err(|error| Failure::unreadable(IDGATE_CONFIG, "the trust entry", &error))?;
     let mut entry = TrustEntry::new(IssuerId::new(described.issuer_id));
     if described.iss.is_some() {
         entry.iss = described.iss;

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use idgate_core::response::WalletResponse;
 use idgate_core::time::UnixMillis;
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn idgate_verification_step(
 ) -> idgate_status {
     boundary(err_out, || {
         let verification = handles::find::<VerificationHandle>(verification)?;
-        put(out, || verification.0.lock().unwrap_or_else(PoisonError::into_inner).step())
+        put(out, || verification.state()?.step())
     })
 }
 
@@ -153,8 +153,7 @@ pub unsafe extern "C" fn idgate_verification_supply(
         // SAFETY: the caller's promise.
         let body = unsafe { input(body, body_len, "body")? };
         let what = if unavailable { Supplied::Unavailable } else { Supplied::Bytes(body) };
-        let mut state = verification.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.supply(need, what, UnixMillis(now_ms))
+        verification.state()?.supply(need, what, UnixMillis(now_ms))
     })
 }
 
@@ -170,6 +169,13 @@ pub extern "C" fn idgate_verification_free(
 fn begin(inputs: &Inputs, now: UnixMillis) -> Result<Verification<'_>, Failure> {
     let response = WalletResponse::new(inputs.content_type.as_deref(), &inputs.body);
     Ok(inputs.verifier.0.begin(&inputs.session.0, response, &mut OsEntropy, now)?)
+}
+
+impl VerificationHandle {
+    /// A fault ends a verification: nothing is decided from what it left half done.
+    fn state(&self) -> Result<MutexGuard<'_, State>, Failure> {
+        self.0.lock().map_err(|_| Failure::internal("an earlier fault ended this verification"))
+    }
 }
 
 impl State {

@@ -21,6 +21,7 @@ fn every_case_gives_its_outcome() {
         }
     }
     assert!(wrong.is_empty(), "{} cases differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(idgate_in_use(), 0, "something is not freed");
 }
 
 fn outcome(case: &Value) -> Value {

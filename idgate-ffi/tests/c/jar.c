@@ -50,6 +50,13 @@ static void requests_are_fetched(const char *root, idgate_verifier *verifier) {
     IS(IDGATE_OK, idgate_session_request_object(verifier, made.session, NULL, 0, NOW, &next, &jwt,
                                                 &err));
     CHECK(next.from == 1 && next.session != NULL);
+    /* Nothing of a first fetch is left behind when there is no room for one of its outputs. */
+    size_t before = idgate_in_use();
+    IS(IDGATE_MISUSE, idgate_session_request_object(verifier, made.session, NULL, 0, NOW, NULL,
+                                                    &again, &err));
+    IS(IDGATE_MISUSE, idgate_session_request_object(verifier, made.session, NULL, 0, NOW, &none,
+                                                    NULL, &err));
+    CHECK(idgate_in_use() == before);
     IS(IDGATE_OK, idgate_session_request_object(verifier, next.session, "wallet's", 8, NOW, &none,
                                                 &again, &err));
     CHECK(none.session == NULL && again.len > jwt.len);
@@ -216,5 +223,6 @@ int main(int argc, char **argv) {
     signers(argv[1], trust);
     webhooks();
     IS(IDGATE_OK, idgate_trust_free(trust));
+    CHECK(idgate_in_use() == 0);
     return 0;
 }

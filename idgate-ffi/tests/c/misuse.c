@@ -142,5 +142,6 @@ int main(int argc, char **argv) {
     inputs();
     bytes_are_freed_once();
     a_verification_is_decided_once(argv[1]);
+    CHECK(idgate_in_use() == 0);
     return 0;
 }

@@ -139,5 +139,6 @@ int main(int argc, char **argv) {
     sessions_are_made_and_kept(argv[1], sd_jwt);
     idgate_verifier_free(sd_jwt);
     idgate_verifier_free(mdoc);
+    CHECK(idgate_in_use() == 0);
     return 0;
 }

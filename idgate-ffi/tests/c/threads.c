@@ -76,5 +76,6 @@ int main(int argc, char **argv) {
     IS(IDGATE_OK, idgate_session_free(session));
     IS(IDGATE_OK, idgate_verifier_free(verifier));
     answer_free(answer);
+    CHECK(idgate_in_use() == 0);
     return 0;
 }
