@@ -198,7 +198,10 @@ export function generateSigningKey(): Buffer;
 export class Signer implements Closable {
   /** Signs with a key of `generateSigningKey()`. */
   constructor(baseUrl: string, key: Uint8Array);
-  /** Signs through a function, as with an HSM: 64 bytes of the raw ES256 signature, at once. */
+  /**
+   * Signs through a function, as with an HSM: 64 bytes of the raw ES256 signature, at once. It is
+   * called on the thread that calls `requestObject`, and cannot wait for a promise.
+   */
   static external(
     baseUrl: string,
     publicKey: Data | object,

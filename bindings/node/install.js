@@ -23,14 +23,22 @@ function built(name) {
   const root = path.join(__dirname, '..', '..');
   if (!fs.existsSync(path.join(root, 'idgate-ffi', 'Cargo.toml'))) return null;
   run('cargo', ['build', '--release', '--locked', '-p', 'idgate-ffi'], root);
-  return path.join(process.env.CARGO_TARGET_DIR || path.join(root, 'target'), 'release', name);
+  // Wherever a variable or a configuration file of cargo puts it.
+  const metadata = execFileSync(
+    'cargo',
+    ['metadata', '--format-version', '1', '--no-deps', '--locked'],
+    { cwd: root, maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  return path.join(JSON.parse(metadata).target_directory, 'release', name);
 }
 
 function main() {
   const name = NAMES[process.platform];
   if (!name) throw new Error(`idgate: no native library for ${process.platform}`);
   const folder = path.join(__dirname, 'native');
-  const library = process.env.IDGATE_LIBRARY || built(name);
+  const given = process.env.IDGATE_LIBRARY;
+  // npm runs this in the folder of the package, and says where it was called.
+  const library = given ? path.resolve(process.env.INIT_CWD ?? '', given) : built(name);
   if (library) {
     fs.mkdirSync(folder, { recursive: true });
     fs.copyFileSync(library, path.join(folder, `${name}.new`));
@@ -46,4 +54,10 @@ function main() {
   }
 }
 
-main();
+try {
+  main();
+} catch (error) {
+  const cargo = error.code === 'ENOENT' && error.path === 'cargo';
+  console.error(cargo ? 'idgate: install Rust (cargo), or set IDGATE_LIBRARY' : error.message);
+  process.exitCode = 1;
+}

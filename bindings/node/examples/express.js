@@ -61,9 +61,10 @@ app.post('/v1/oid4vp/response/:id', body, async (request, response) => {
   const session = stored.get(request.params.id)?.session;
   const answer = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   response.set('Cache-Control', 'no-store');
+  let verification;
   try {
     if (!session) throw new IdgateError('bad_response', 'session_not_pending', 'no such session');
-    const verification = verifier.begin(session, answer, request.get('content-type') ?? null);
+    verification = verifier.begin(session, answer, request.get('content-type') ?? null);
     const decision = await verification.decide({ commit, fetch: fetchNeed });
     commit(decision.transition);
     if (decision.reply === 'refused') {
@@ -76,6 +77,8 @@ app.post('/v1/oid4vp/response/:id', body, async (request, response) => {
     if (!(error instanceof IdgateError)) throw error;
     const status = error.code === 'session_not_pending' ? 409 : 400;
     return response.status(status).json({ error: error.code, message: error.message });
+  } finally {
+    verification?.close();
   }
 });
 

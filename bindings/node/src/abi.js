@@ -172,6 +172,8 @@ function onWorker(name, parameters) {
   const failed = [null];
   return new Promise((resolve, reject) => {
     lib[name].async(...parameters, failed, (fault, status) => {
+      // koffi keeps no hold of the bytes that the worker reads; until here this function does.
+      parameters = null;
       if (fault) reject(fault);
       else if (status !== 0) reject(exception(status, failed[0]));
       else resolve();
@@ -229,7 +231,7 @@ function data(value) {
   if (value === null || value === undefined) return [null, 0];
   const bytes = typeof value === 'string' ? Buffer.from(value) : value;
   // A pointer to no bytes is not NULL: NULL says that there is no value at all.
-  return bytes.length === 0 ? [EMPTY, 0] : [bytes, bytes.length];
+  return bytes.byteLength === 0 ? [EMPTY, 0] : [bytes, bytes.byteLength];
 }
 
 const EMPTY = Buffer.alloc(1);
@@ -241,9 +243,13 @@ function asJson(value) {
 
 /** The time, or now, as the library counts. */
 function millis(time) {
-  const ms = time === null || time === undefined ? Date.now() : time.getTime();
-  if (!Number.isSafeInteger(ms) || ms < 0) throw new RangeError('the time is no valid Date');
-  return ms;
+  return count(time === null || time === undefined ? Date.now() : time.getTime(), 'the time');
+}
+
+/** A number as C can take it, which koffi would cut to size. */
+function count(value, name, most = Number.MAX_SAFE_INTEGER) {
+  if (Number.isSafeInteger(value) && value >= 0 && value <= most) return value;
+  throw new RangeError(`${name} is no whole number from 0 to ${most}`);
 }
 
 function dateOrNull(ms) {
@@ -301,6 +307,7 @@ module.exports = {
   asJson,
   call,
   callAsync,
+  count,
   data,
   dateOrNull,
   koffi,

@@ -93,10 +93,11 @@ class Trust extends abi.Handle {
       livemode: expected.livemode,
       requested_at_ms: expected.requestedAt && abi.millis(expected.requestedAt),
     };
+    // A copy: nobody changes what a worker thread reads.
     return [
       abi.pointer(this),
       ...abi.data(abi.asJson(json)),
-      ...abi.data(presentation),
+      ...abi.data(Buffer.from(presentation)),
       abi.millis(expected.now),
     ];
   }

@@ -9,7 +9,7 @@ const NEED = 1;
 class Verifier extends abi.Handle {
   constructor(baseUrl, trust, options = {}) {
     const { signer, trustVersion = 1 } = options;
-    const url = abi.data(baseUrl);
+    const [url, version] = [abi.data(baseUrl), abi.count(trustVersion, 'trustVersion')];
     super(
       'verifier_free',
       signer
@@ -18,9 +18,9 @@ class Verifier extends abi.Handle {
             ...url,
             abi.pointer(signer),
             abi.pointer(trust),
-            trustVersion,
+            version,
           )
-        : abi.make('verifier_new_inline', ...url, abi.pointer(trust), trustVersion),
+        : abi.make('verifier_new_inline', ...url, abi.pointer(trust), version),
     );
   }
 
@@ -90,7 +90,7 @@ class Verification extends abi.Handle {
     abi.call(
       'verification_supply',
       abi.pointer(this),
-      need.index,
+      abi.count(need.index, 'need.index'),
       missing,
       ...abi.data(body),
       abi.millis(now),

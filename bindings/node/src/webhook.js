@@ -13,7 +13,7 @@ function headers(secret, { id, number, body, previousSecret, now }) {
       ...abi.data(secret),
       ...abi.data(previousSecret),
       ...abi.data(id),
-      number,
+      abi.count(number, 'number', 0xffff_ffff),
       ...abi.data(body),
       abi.millis(now),
     ),
@@ -42,7 +42,7 @@ function verify(secret, headers, body, { now, toleranceMs = TOLERANCE_MS } = {})
     ...names.flatMap((name) => abi.data(given[name])),
     ...abi.data(body),
     abi.millis(now),
-    toleranceMs,
+    abi.count(toleranceMs, 'toleranceMs'),
   );
 }
 

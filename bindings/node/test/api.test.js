@@ -143,6 +143,75 @@ test('notifications are believed by either signature, and not when changed or la
   }
 });
 
+test('numbers that C cannot take are refused, not cut to size', () => {
+  const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+  const attempt = { id: 'whf_1', number: 1, body: 'x', now: NOW };
+  const headers = idgate.webhook.headers(secret, attempt);
+  for (const toleranceMs of [-1, NaN, Infinity, 1.5, 2 ** 64]) {
+    const verify = () => idgate.webhook.verify(secret, headers, 'x', { now: later(1e9), toleranceMs });
+    assert.throws(verify, RangeError, String(toleranceMs));
+  }
+  for (const number of [-1, 2 ** 32 + 1]) {
+    assert.throws(() => idgate.webhook.headers(secret, { ...attempt, number }), RangeError);
+  }
+  const trust = new idgate.Trust();
+  const options = { trustVersion: -1 };
+  assert.throws(() => new idgate.Verifier(cases.BASE_URL, trust, options), RangeError);
+});
+
+/** What a wallet put into vp_token, and what its request said. */
+function captured(kind) {
+  const fits = (one) => one.expected.status === 'VERIFIED' && kind in one.trust[0];
+  const one = cases.load().find((each) => fits(each) && cases.decode(each.body).includes('vp_token='));
+  const token = new URLSearchParams(cases.decode(one.body).toString()).get('vp_token');
+  const session = idgate.Session.restore(cases.decode(one.session));
+  const request = new URL(session.info(new Date(one.now_ms)).qrCodeUrl).searchParams;
+  const trust = new idgate.Trust();
+  const [{ issuer_id: issuerId, jwks, roots }] = one.trust;
+  trust.addIssuer(issuerId, { revocation: 'off' });
+  if (jwks) trust.addJwk(issuerId, { keys: jwks });
+  for (const root of roots ?? []) trust.addRoots(issuerId, cases.decode(root));
+  const expected = {
+    issuerId,
+    clientId: request.get('client_id'),
+    nonce: request.get('nonce'),
+    responseUri: request.get('response_uri'),
+    now: new Date(one.now_ms),
+    livemode: false,
+  };
+  return { trust, token, expected };
+}
+
+test('one presentation is verified on this thread and on another', async () => {
+  const mdoc = {
+    format: 'mso_mdoc',
+    docType: 'org.iso.18013.5.1.mDL',
+    namespace: 'org.iso.18013.5.1',
+    claims: ['family_name'],
+  };
+  for (const [kind, more] of [
+    ['jwks', { format: 'vc+sd-jwt', claims: ['given_name'] }],
+    ['roots', mdoc],
+  ]) {
+    const { trust, token, expected } = captured(kind);
+    const all = { ...expected, ...more };
+    const verified = trust.verify(token, all);
+    assert.deepEqual(Object.keys(verified.claims), more.claims);
+    assert.ok(verified.validUntil > all.now && verified.checks.every((check) => check.passed));
+    assert.deepEqual(await trust.verifyAsync(token, all), verified);
+    const refused = { kind: 'refused' };
+    assert.throws(() => trust.verify(token, { ...all, nonce: 'another' }), refused);
+    // Bytes may be changed, and the handle closed, once the call is made.
+    const bytes = Buffer.from(token);
+    const pending = trust.verifyAsync(bytes, all);
+    bytes.fill(0);
+    trust.close();
+    const outcome = await pending.catch((error) => error);
+    if (outcome instanceof Error) assert.equal(outcome.kind, 'misuse');
+    else assert.deepEqual(outcome, verified);
+  }
+});
+
 test('both module systems give the same classes', async () => {
   const modern = await import('idgate');
   assert.deepEqual(Object.keys(modern).filter((name) => name !== 'default').sort(), Object.keys(idgate).sort());
