@@ -7,6 +7,7 @@ The dictionary stands for your database. Use one that compares the revision, and
 
 from __future__ import annotations
 
+import http.client
 import os
 import threading
 import urllib.request
@@ -15,6 +16,7 @@ from typing import Any
 
 import idgate
 from fastapi import FastAPI, HTTPException, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
 BASE_URL = os.environ.get("BASE_URL", "http://127.0.0.1:8000")
@@ -51,7 +53,7 @@ def fetch(need: idgate.Need) -> bytes | None:
         request = urllib.request.Request(need.uri, headers={"Accept": need.accept})
         with urllib.request.urlopen(request, timeout=5) as response:
             return bytes(response.read(10 * 1024 * 1024))
-    except OSError:
+    except (OSError, ValueError, http.client.HTTPException):
         return None
 
 
@@ -76,7 +78,8 @@ async def answer(session_id: str, request: Request) -> JSONResponse:
     body, content_type = await request.body(), request.headers.get("content-type")
     try:
         with verifier.begin(load(session_id), body, content_type) as verification:
-            decision = verification.decide(commit, fetch)
+            # It may wait for a source: not on the thread that serves everybody.
+            decision = await run_in_threadpool(verification.decide, commit, fetch)
     except idgate.IdgateError as error:
         status = 409 if error.code == "session_not_pending" else 400
         return JSONResponse({"error": error.code, "message": str(error)}, status)

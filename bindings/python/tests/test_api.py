@@ -7,12 +7,16 @@ import json
 import pickle
 import threading
 import unittest
+from array import array
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import cases
 import idgate
+from idgate import _abi
+from idgate._native import lib
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=timezone.utc)
 ISSUER = "https://issuer.example"
@@ -98,6 +102,73 @@ class HandleTest(unittest.TestCase):
         with idgate.Trust() as trust, self.assertRaises(idgate.IdgateError) as raised:
             trust.verify("x", format="vc+sd-jwt", issuer_id=ISSUER, client_id="c", nonce="n")
         self.assertEqual(raised.exception.kind, "config")
+
+
+class PresentationTest(unittest.TestCase):
+    def captured(self, kind: str) -> tuple[idgate.Trust, str, dict[str, Any]]:
+        """What a wallet put into vp_token, and what its request said."""
+        case = next(
+            case
+            for case in cases.load()
+            if case["expected"].get("status") == "VERIFIED"
+            and kind in case["trust"][0]
+            and b"vp_token=" in cases.decode(case["body"])
+        )
+        now = cases.at(case["now_ms"])
+        token = parse_qs(cases.decode(case["body"]).decode())["vp_token"][0]
+        info = idgate.Session.restore(cases.decode(case["session"])).info(now)
+        request = parse_qs(urlsplit(info.qr_code_url or "").query)
+        trust, given = idgate.Trust(), case["trust"][0]
+        trust.add_issuer(given["issuer_id"], revocation="off")
+        if kind == "jwks":
+            trust.add_jwk(given["issuer_id"], {"keys": given["jwks"]})
+        for root in given.get("roots", []):
+            trust.add_roots(given["issuer_id"], memoryview(bytearray(cases.decode(root))))
+        expected = {
+            "issuer_id": given["issuer_id"],
+            "client_id": request["client_id"][0],
+            "nonce": request["nonce"][0],
+            "response_uri": request["response_uri"][0],
+            "livemode": False,
+            "now": now,
+        }
+        return trust, token, expected
+
+    def verified(self, kind: str, **more: Any) -> dict[str, Any]:
+        trust, token, expected = self.captured(kind)
+        before = lib.idgate_in_use()
+        presentation = trust.verify(token, **expected, **more)
+        self.assertTrue(all(check["passed"] for check in presentation["checks"]))
+        assert presentation["valid_until"] is not None
+        self.assertGreater(presentation["valid_until"], expected["now"])
+        with self.assertRaises(idgate.IdgateError) as raised:
+            trust.verify(token, **{**expected, "nonce": "another"}, **more)
+        self.assertEqual(raised.exception.kind, "refused")
+        self.assertEqual(lib.idgate_in_use(), before)
+        return presentation["claims"]
+
+    def test_one_sd_jwt_vc_is_verified(self) -> None:
+        claims = self.verified("jwks", format="vc+sd-jwt", claims=["given_name"])
+        self.assertEqual(list(claims), ["given_name"])
+
+    def test_one_mdoc_is_verified(self) -> None:
+        claims = self.verified(
+            "roots",
+            format="mso_mdoc",
+            doc_type="org.iso.18013.5.1.mDL",
+            namespace="org.iso.18013.5.1",
+            claims=["family_name"],
+        )
+        self.assertEqual(list(claims), ["family_name"])
+
+    def test_bytes_are_taken_whole_from_any_view_and_from_nothing_else(self) -> None:
+        pointer, length = _abi.data(memoryview(array("I", [1, 2])))
+        self.assertEqual((length, len(_abi.ffi.buffer(pointer, length))), (8, 8))
+        with self.assertRaises(TypeError):
+            _abi.data(5)  # type: ignore[arg-type]
+
+    def test_a_time_beyond_datetimes_is_the_last_one(self) -> None:
+        self.assertEqual(idgate.instant(2**64 - 1), datetime.max.replace(tzinfo=timezone.utc))
 
 
 class SignerTest(unittest.TestCase):

@@ -107,7 +107,8 @@ def data(value: str | Buffer | None) -> tuple[Any, int]:
     """Pointer and length of text or bytes."""
     if value is None:
         return ffi.NULL, 0
-    encoded = value.encode() if isinstance(value, str) else value
+    # A copy of what others could change while the library reads it.
+    encoded = value.encode() if isinstance(value, str) else bytes(memoryview(value))
     return ffi.from_buffer(encoded), len(encoded)
 
 
@@ -128,8 +129,11 @@ def millis(time: datetime | None) -> int:
 
 
 def instant(ms: int) -> datetime:
-    """The time of that count."""
-    return _EPOCH + timedelta(milliseconds=ms)
+    """The time of that count; :attr:`datetime.max` for what is later."""
+    try:
+        return _EPOCH + timedelta(milliseconds=ms)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
 
 
 def instant_or_none(ms: int | None) -> datetime | None:
