@@ -255,7 +255,7 @@ fi
 if [ "$built" = yes ]; then
     [ -d "$IDGATE_VECTORS" ] ||
         skip 'third-party test data' "no directory $IDGATE_VECTORS (set IDGATE_VECTORS)"
-    step 'Rust tests' cargo test --release --workspace --locked || true
+    step 'Rust tests' cargo test --release --workspace --locked --no-fail-fast || true
     step 'demo, start to end' "$idgate" demo --once || true
 else
     skip 'Rust tests' 'the build failed'

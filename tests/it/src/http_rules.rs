@@ -234,7 +234,8 @@ fn a_request_that_two_parsers_could_frame_differently_is_its_connections_last() 
         let answers =
             exchange(gateway.server.address, format!("{head}{body}{smuggled}").as_bytes());
         assert!(!answers.contains("HTTP/1.1 200"), "{framing:?}: {answers}");
-        assert!(answers.matches("HTTP/1.1 ").count() <= 1, "{framing:?}: {answers}");
+        let heads = answers.lines().filter(|line| line.starts_with("HTTP/1.1 ")).count();
+        assert!(heads <= 1, "{framing:?}: {answers}");
     }
     // The server still serves.
     gateway.http().send(&Request::get("/healthz")).expect_status(200);
