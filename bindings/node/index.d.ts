@@ -86,6 +86,8 @@ export interface Expected {
   livemode?: boolean;
   /** SD-JWT VC: older proofs are stale. */
   requestedAt?: Date;
+  /** Tells what was checked, too, for records. */
+  checks?: boolean;
   now?: Date;
 }
 
@@ -109,7 +111,8 @@ export interface Presentation {
   validFrom: Date | null;
   validUntil: Date | null;
   revocation: string;
-  checks: Check[];
+  /** When they were asked for. */
+  checks?: Check[];
 }
 
 /** A collection of trust entries; an empty one trusts nobody. */

@@ -207,8 +207,10 @@ size_t idgate_in_use(void);
 // `client_id` and `nonce` exactly as sent, `claims`, and as needed `requested_at_ms` (SD-JWT VC:
 // older proofs are stale; default `now_ms`), `response_uri`, `doc_type`, `namespace` (mdoc, all
 // three), `enc_key` and `apu` (mdoc in an encrypted answer: the JWK that it was encrypted to, with
-// `d` when a device MAC shall be good, and the header's `apu`), `alg`, `livemode` (default true).
-// `out`, JSON: `claims`, and what is known beside them.
+// `d` when a device MAC shall be good, and the header's `apu`), `alg`, `livemode` (default true),
+// `checks` (default false).
+// `out`, JSON: `claims`, and what is known beside them; with `checks` also each check that was made
+// and its clause.
 // IDGATE_REFUSED: the code is the reason.
 //
 // # Safety

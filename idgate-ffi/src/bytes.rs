@@ -33,14 +33,14 @@ static GIVEN: LazyLock<Mutex<HashMap<usize, Wiped>>> = LazyLock::new(Mutex::defa
 /// A Vec: moving a Box would end the caller's right to the pointer.
 type Wiped = Zeroizing<Vec<u8>>;
 
-/// A copy of `bytes` for the caller.
-pub(crate) fn give(bytes: &[u8]) -> idgate_bytes {
+/// Gives `bytes` to the caller: what is owned as it is, of what is borrowed a copy.
+pub(crate) fn give(bytes: impl Into<Vec<u8>>) -> idgate_bytes {
+    let mut bytes: Wiped = Zeroizing::new(bytes.into());
     if bytes.is_empty() {
         return idgate_bytes { ptr: ptr::null_mut(), len: 0 };
     }
-    let mut copy: Wiped = Zeroizing::new(bytes.into());
-    let (ptr, len) = (copy.as_mut_ptr(), copy.len());
-    given().insert(ptr.addr(), copy);
+    let (ptr, len) = (bytes.as_mut_ptr(), bytes.len());
+    given().insert(ptr.addr(), bytes);
     idgate_bytes { ptr, len }
 }
 

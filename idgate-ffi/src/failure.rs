@@ -172,7 +172,7 @@ fn text(
 ) -> idgate_status {
     boundary(core::ptr::null_mut(), || {
         let failure = handles::find::<Failure>(error)?;
-        put(out, || Ok(bytes::give(part(&failure).as_bytes())))
+        put(out, || Ok(bytes::give(part(&failure))))
     })
 }
 

@@ -14,8 +14,8 @@ use idgate_core::verify::{
     CredentialReport, Expected, ExpectedMdoc, MdocRequest, VerifiedCredential, verify_mdoc,
     verify_sd_jwt_vc,
 };
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use zeroize::Zeroizing;
 
 use crate::boundary::{boundary, put};
@@ -50,6 +50,8 @@ struct Expectation {
     alg: Option<Alg>,
     #[serde(default = "yes")]
     livemode: bool,
+    #[serde(default)]
+    checks: bool,
 }
 
 /// The JWK that an answer was encrypted to; only a device MAC needs `d`.
@@ -72,8 +74,10 @@ fn yes() -> bool {
 /// `client_id` and `nonce` exactly as sent, `claims`, and as needed `requested_at_ms` (SD-JWT VC:
 /// older proofs are stale; default `now_ms`), `response_uri`, `doc_type`, `namespace` (mdoc, all
 /// three), `enc_key` and `apu` (mdoc in an encrypted answer: the JWK that it was encrypted to, with
-/// `d` when a device MAC shall be good, and the header's `apu`), `alg`, `livemode` (default true).
-/// `out`, JSON: `claims`, and what is known beside them.
+/// `d` when a device MAC shall be good, and the header's `apu`), `alg`, `livemode` (default true),
+/// `checks` (default false).
+/// `out`, JSON: `claims`, and what is known beside them; with `checks` also each check that was made
+/// and its clause.
 /// IDGATE_REFUSED: the code is the reason.
 ///
 /// # Safety
@@ -109,8 +113,8 @@ pub unsafe extern "C" fn idgate_verify_presentation(
             }
             _ => expected.mdoc(&issuer, presentation, UnixMillis(now_ms), &mut report)?,
         }?;
-        let json = Zeroizing::new(render(&verified, &report));
-        put(out, || Ok(give(json.as_bytes())))
+        let checks = expected.checks.then(|| report::checks(&report));
+        put(out, || Ok(give(render(&verified, checks)?)))
     })
 }
 
@@ -208,22 +212,39 @@ impl EncryptionKey {
     }
 }
 
-fn render(verified: &VerifiedCredential, report: &CredentialReport) -> String {
+/// What is known beside the claims.
+#[derive(Serialize)]
+struct Known<'v> {
+    credential_type: &'v str,
+    issuer: Option<&'v str>,
+    alg: &'v str,
+    holder_binding: &'v str,
+    trust: &'v str,
+    session_transcript: Option<&'v str>,
+    valid_from_ms: Option<u64>,
+    valid_until_ms: Option<u64>,
+    revocation: &'v str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checks: Option<Value>,
+}
+
+fn render(verified: &VerifiedCredential, checks: Option<Value>) -> Result<String, Failure> {
     let facts = verified.facts();
-    let known = json!({
-        "credential_type": facts.credential_type,
-        "issuer": facts.issuer,
-        "alg": facts.alg.name(),
-        "holder_binding": facts.holder_binding.name(),
-        "trust": facts.trust.name(),
-        "session_transcript": facts.session_transcript,
-        "valid_from_ms": facts.valid_from.map(|at| at.0),
-        "valid_until_ms": facts.valid_until.map(|at| at.0),
-        "revocation": verified.revocation().name(),
-        "checks": report::checks(report),
-    });
-    // The claims are a JSON text already, and no second copy of them is made.
-    let known = known.to_string();
+    let known = Known {
+        credential_type: &facts.credential_type,
+        issuer: facts.issuer.as_deref(),
+        alg: facts.alg.name(),
+        holder_binding: facts.holder_binding.name(),
+        trust: facts.trust.name(),
+        session_transcript: facts.session_transcript,
+        valid_from_ms: facts.valid_from.map(|at| at.0),
+        valid_until_ms: facts.valid_until.map(|at| at.0),
+        revocation: verified.revocation().name(),
+        checks,
+    };
+    let known = serde_json::to_string(&known).map_err(Failure::internal)?;
+    // The claims are a JSON text already. They go into one allocation of the right size, which the
+    // caller gets: no copy of them is left behind.
     let rest = known.strip_prefix('{').unwrap_or_default();
-    [r#"{"claims":"#, verified.claims().as_json(), ",", rest].concat()
+    Ok([r#"{"claims":"#, verified.claims().as_json(), ",", rest].concat())
 }

@@ -10,7 +10,6 @@ use idgate_core::session::{Session, Status, Transition, VerifiedResult};
 use idgate_core::time::UnixMillis;
 use idgate_core::{PresentationRequest, session::SnapshotError};
 use serde_json::{Value, json};
-use zeroize::Zeroizing;
 
 use crate::boundary::{boundary, put, room};
 use crate::bytes::{give, idgate_bytes, input, text};
@@ -51,7 +50,7 @@ impl idgate_transition {
         Self {
             from: transition.from.0,
             session: handles::make(SessionHandle(transition.session)),
-            effects: give(effects.as_bytes()),
+            effects: give(effects),
         }
     }
 
@@ -110,7 +109,7 @@ pub unsafe extern "C" fn idgate_session_snapshot(
 ) -> idgate_status {
     boundary(err_out, || {
         let session = handles::find::<SessionHandle>(session)?;
-        put(out, || Ok(give(&session.0.to_snapshot())))
+        put(out, || Ok(give(session.0.to_snapshot().as_slice())))
     })
 }
 
@@ -150,7 +149,7 @@ pub unsafe extern "C" fn idgate_session_result_snapshot(
     boundary(err_out, || {
         let session = handles::find::<SessionHandle>(session)?;
         let result = session.0.result_at(UnixMillis(now_ms)).ok_or_else(no_result)?;
-        put(out, || Ok(give(&result.to_snapshot())))
+        put(out, || Ok(give(result.to_snapshot().as_slice())))
     })
 }
 
@@ -195,8 +194,7 @@ pub unsafe extern "C" fn idgate_session_info(
 ) -> idgate_status {
     boundary(err_out, || {
         let session = handles::find::<SessionHandle>(session)?;
-        let info = Zeroizing::new(info(&session.0, UnixMillis(now_ms)).to_string());
-        put(out, || Ok(give(info.as_bytes())))
+        put(out, || Ok(give(info(&session.0, UnixMillis(now_ms)).to_string())))
     })
 }
 
@@ -224,8 +222,7 @@ pub unsafe extern "C" fn idgate_session_result(
             result.verification_details(),
             "}",
         ];
-        let json = Zeroizing::new(parts.concat());
-        put(out, || Ok(give(json.as_bytes())))
+        put(out, || Ok(give(parts.concat())))
     })
 }
 
@@ -263,7 +260,7 @@ pub unsafe extern "C" fn idgate_session_request_object(
             let (next, jwt) = verifier.request_object(&session.0, nonce, now)?;
             let next = next.map(idgate_transition::give).unwrap_or(idgate_transition::NONE);
             put(transition_out, || Ok(next))?;
-            Ok(give(jwt.as_str().as_bytes()))
+            Ok(give(jwt.as_str()))
         })
     })
 }

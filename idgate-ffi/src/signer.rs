@@ -55,7 +55,7 @@ pub unsafe extern "C" fn idgate_signing_key_generate(
     boundary(err_out, || {
         put(out, || {
             let key = Es256Key::generate(&mut OsEntropy).map_err(Failure::unavailable)?;
-            Ok(give(&*key.expose_scalar()))
+            Ok(give(key.expose_scalar().as_slice()))
         })
     })
 }
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn idgate_signer_public_key(
     boundary(err_out, || {
         let signer = handles::find::<SignerHandle>(signer)?;
         let jwk = signer.public.to_jwk_json(Some(signer.signer.key_id()));
-        put(out, || Ok(give(jwk.as_bytes())))
+        put(out, || Ok(give(jwk)))
     })
 }
 
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn idgate_did_document(
             (text(base_url, base_url_len, "base_url")?, input(keys.cast(), keys_len, "keys")?)
         };
         let keys = published(base_url, keys)?;
-        put(out, || Ok(give(did_document_json(&did_web(base_url)?, &keys).as_bytes())))
+        put(out, || Ok(give(did_document_json(&did_web(base_url)?, &keys))))
     })
 }
 
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn idgate_jwks(
             (text(base_url, base_url_len, "base_url")?, input(keys.cast(), keys_len, "keys")?)
         };
         let keys = published(base_url, keys)?;
-        put(out, || Ok(give(jwks_json(&keys).as_bytes())))
+        put(out, || Ok(give(jwks_json(&keys))))
     })
 }
 

@@ -166,7 +166,7 @@ pub unsafe extern "C" fn idgate_trust_add(
         let list = material.add_to(&mut entry)?;
         if !report_out.is_null() {
             let listed = list.map(|list| report::listed(&list)).unwrap_or_default();
-            put(report_out, || Ok(give(listed.to_string().as_bytes())))?;
+            put(report_out, || Ok(give(listed.to_string())))?;
         }
         trust.entries().insert(issuer_id.into(), Arc::new(entry));
         Ok(())

@@ -188,8 +188,8 @@ impl State {
                 let json = json!({ "needs": needs.iter().map(need_json).collect::<Vec<_>>() });
                 self.needs = needs;
                 let transition = idgate_transition::give(*hold);
-                let (kind, json) = (idgate_step_kind::IDGATE_STEP_NEED, json.to_string());
-                Ok(idgate_step { kind, transition, json: give(json.as_bytes()) })
+                let kind = idgate_step_kind::IDGATE_STEP_NEED;
+                Ok(idgate_step { kind, transition, json: give(json.to_string()) })
             }
             Step::Done(decision) => {
                 self.done = true;
@@ -234,8 +234,7 @@ fn done(decision: Decision) -> idgate_step {
         "reason": session.reason_at(settled_at).map(|reason| reason.as_str()),
         "report": report::report(&decision.report),
     });
-    let json = Zeroizing::new(json.to_string());
     let transition = idgate_transition::give(decision.transition);
     let kind = idgate_step_kind::IDGATE_STEP_DONE;
-    idgate_step { kind, transition, json: give(json.as_bytes()) }
+    idgate_step { kind, transition, json: give(json.to_string()) }
 }

@@ -56,7 +56,7 @@ pub unsafe extern "C" fn idgate_webhook_headers(
         let headers = attempt.headers(&PROVIDER, &current, previous.as_ref());
         let headers = headers.map(|(name, value)| (name.to_owned(), Value::from(value)));
         let headers = Value::from(Map::from_iter(headers));
-        put(out, || Ok(give(headers.to_string().as_bytes())))
+        put(out, || Ok(give(headers.to_string())))
     })
 }
 

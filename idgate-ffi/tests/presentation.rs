@@ -121,6 +121,15 @@ fn an_mdoc_of_an_unencrypted_answer_is_verified() {
 }
 
 #[test]
+fn what_was_checked_is_told_when_asked_for() {
+    let (_, verified) = verify(|_| {}, json!({}));
+    assert_eq!(verified.get("checks"), None);
+    let (_, told) = verify(|_| {}, json!({ "checks": true }));
+    let checks = told.get("checks").and_then(Value::as_array).unwrap();
+    assert!(checks.len() > 10 && checks.iter().all(|one| one.get("passed") == Some(&json!(true))));
+}
+
+#[test]
 fn the_handover_of_an_encrypted_answer_needs_what_is_known_of_its_encryption() {
     let jwk = encryption_key().public_jwk();
     let by_key = |s: &mut Scenario| {

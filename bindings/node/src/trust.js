@@ -91,6 +91,7 @@ class Trust extends abi.Handle {
       apu: expected.apu,
       alg: expected.alg,
       livemode: expected.livemode,
+      checks: expected.checks,
       requested_at_ms: expected.requestedAt && abi.millis(expected.requestedAt),
     };
     // A copy: nobody changes what a worker thread reads.

@@ -138,7 +138,11 @@ class PresentationTest(unittest.TestCase):
         trust, token, expected = self.captured(kind)
         before = lib.idgate_in_use()
         presentation = trust.verify(token, **expected, **more)
-        self.assertTrue(all(check["passed"] for check in presentation["checks"]))
+        self.assertNotIn("checks", presentation)
+        told = trust.verify(token, **expected, **more, checks=True)
+        checks = told.pop("checks")
+        self.assertTrue(checks and all(check["passed"] for check in checks))
+        self.assertEqual(told, presentation)
         assert presentation["valid_until"] is not None
         self.assertGreater(presentation["valid_until"], expected["now"])
         with self.assertRaises(idgate.IdgateError) as raised:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from idgate._native import ffi, lib
 
@@ -48,7 +48,8 @@ class Presentation(TypedDict):
     valid_from: datetime | None
     valid_until: datetime | None
     revocation: str
-    checks: list[Check]
+    #: When they were asked for.
+    checks: NotRequired[list[Check]]
 
 
 class Trust(_abi.Handle):
@@ -168,6 +169,7 @@ class Trust(_abi.Handle):
         alg: str | None = None,
         livemode: bool = True,
         requested_at: datetime | None = None,
+        checks: bool = False,
         now: datetime | None = None,
     ) -> Presentation:
         """Verifies one presentation as it stands in ``vp_token``, without a session.
@@ -175,6 +177,7 @@ class Trust(_abi.Handle):
         ``client_id`` and ``nonce`` are compared as they were sent; whether the nonce was used
         before is yours to know. An mdoc needs ``response_uri``, ``doc_type`` and ``namespace``,
         and in an encrypted answer ``enc_key``, the JWK that it was encrypted to, or ``apu``.
+        With ``checks``, what was checked is told too, for records.
 
         :raises IdgateError: it is refused, and ``code`` says why.
         """
@@ -191,6 +194,7 @@ class Trust(_abi.Handle):
             "apu": apu,
             "alg": alg,
             "livemode": livemode,
+            "checks": checks,
         }
         if requested_at is not None:
             expected["requested_at_ms"] = _abi.millis(requested_at)
