@@ -9,7 +9,7 @@ use idgate_core::error::VerifyError;
 use idgate_core::formats::mdoc::Handover;
 use idgate_core::request::CredentialFormat;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::TrustEntry;
+use idgate_core::trust::{TrustEntry, TrustSnapshot};
 use idgate_core::verify::{
     CredentialReport, Expected, ExpectedMdoc, MdocRequest, VerifiedCredential, verify_mdoc,
     verify_sd_jwt_vc,
@@ -24,7 +24,7 @@ use crate::failure::{Failure, idgate_error};
 use crate::handles;
 use crate::report;
 use crate::status::idgate_status::{self, IDGATE_MISUSE};
-use crate::trust::{TrustHandle, idgate_trust};
+use crate::trust::{self, TrustHandle, idgate_trust};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -105,11 +105,12 @@ pub unsafe extern "C" fn idgate_verify_presentation(
         };
         let expected: Expectation = serde_json::from_slice(expected)
             .map_err(|error| Failure::unreadable(IDGATE_MISUSE, "expected", &error))?;
-        let issuer = trust.entry(&expected.issuer_id)?;
+        let issuer = trust.alone(&expected.issuer_id)?;
         let mut report = CredentialReport::default();
         let verified = match expected.format {
             CredentialFormat::SdJwtVc => {
-                expected.sd_jwt_vc(&issuer, presentation, UnixMillis(now_ms), &mut report)
+                let issuer = trust::entry(&issuer)?;
+                expected.sd_jwt_vc(issuer, presentation, UnixMillis(now_ms), &mut report)
             }
             _ => expected.mdoc(&issuer, presentation, UnixMillis(now_ms), &mut report)?,
         }?;
@@ -139,7 +140,7 @@ impl Expectation {
     /// The outer error is the caller's, the inner one the presentation's.
     fn mdoc(
         &self,
-        issuer: &TrustEntry,
+        trust: &TrustSnapshot,
         presentation: &[u8],
         now: UnixMillis,
         report: &mut CredentialReport,
@@ -161,7 +162,9 @@ impl Expectation {
         let private = self.enc_key.as_ref().zip(public).map(|(key, public)| key.private(&public));
         let private = private.transpose()?.flatten();
         let handovers = handovers(thumbprint.as_ref(), nonce.as_deref());
+        let issuer = trust::entry(trust)?;
         let mut expected = ExpectedMdoc::new(issuer, &doc_type, &namespace, request, now);
+        expected = expected.remembering(trust);
         expected.handovers = &handovers;
         expected.reader_key = private.as_ref();
         expected.livemode = self.livemode;

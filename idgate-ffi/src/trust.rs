@@ -64,8 +64,9 @@ pub(crate) struct TrustHandle {
     changing: Mutex<()>,
 }
 
-/// Shared, so that a lookup copies no material.
-type Entries = BTreeMap<String, Arc<TrustEntry>>;
+/// Each entry as a snapshot of its own: shared, so that a lookup copies no material, and with the
+/// document signers that it met, which are right until the entry is replaced.
+type Entries = BTreeMap<String, Arc<TrustSnapshot>>;
 
 impl TrustHandle {
     fn entries(&self) -> MutexGuard<'_, Entries> {
@@ -78,15 +79,28 @@ impl TrustHandle {
     }
 
     pub(crate) fn snapshot(&self, version: u64) -> TrustSnapshot {
-        TrustSnapshot::new(version, self.entries().values().map(|entry| TrustEntry::clone(entry)))
+        let entries = self.entries();
+        TrustSnapshot::new(version, entries.values().flat_map(|one| one.entries().cloned()))
     }
 
-    pub(crate) fn entry(&self, issuer_id: &str) -> Result<Arc<TrustEntry>, Failure> {
-        let found = self.entries().get(issuer_id).cloned();
-        found.ok_or_else(|| {
-            Failure::config("there is no such trust entry; add it with idgate_trust_add_entry")
-        })
+    /// That entry alone.
+    pub(crate) fn alone(&self, issuer_id: &str) -> Result<Arc<TrustSnapshot>, Failure> {
+        self.entries().get(issuer_id).cloned().ok_or_else(no_entry)
     }
+
+    fn put(&self, entry: TrustEntry) {
+        let name = entry.issuer_id.as_str().to_owned();
+        self.entries().insert(name, Arc::new(TrustSnapshot::new(0, [entry])));
+    }
+}
+
+/// The entry of a snapshot of one.
+pub(crate) fn entry(alone: &TrustSnapshot) -> Result<&TrustEntry, Failure> {
+    alone.entries().next().ok_or_else(no_entry)
+}
+
+fn no_entry() -> Failure {
+    Failure::config("there is no such trust entry; add it with idgate_trust_add_entry")
 }
 
 /// An empty collection: it trusts nobody.
@@ -122,7 +136,7 @@ pub unsafe extern "C" fn idgate_trust_add_entry(
         let json = unsafe { input(json.cast(), json_len, "json")? };
         let entry = trust_entry::parse(json)?;
         let _changing = trust.changing();
-        trust.entries().insert(entry.issuer_id.as_str().into(), Arc::new(entry));
+        trust.put(entry);
         Ok(())
     })
 }
@@ -162,13 +176,13 @@ pub unsafe extern "C" fn idgate_trust_add(
         };
         let material = Material::new(material, file, signer_ca, flags, UnixMillis(now_ms))?;
         let _changing = trust.changing();
-        let mut entry = TrustEntry::clone(&*trust.entry(issuer_id)?);
+        let mut entry = entry(&*trust.alone(issuer_id)?)?.clone();
         let list = material.add_to(&mut entry)?;
         if !report_out.is_null() {
             let listed = list.map(|list| report::listed(&list)).unwrap_or_default();
             put(report_out, || Ok(give(listed.to_string())))?;
         }
-        trust.entries().insert(issuer_id.into(), Arc::new(entry));
+        trust.put(entry);
         Ok(())
     })
 }
@@ -334,13 +348,13 @@ mod tests {
     fn collected() -> *mut idgate_trust {
         let handle = handles::make(TrustHandle::default());
         let trust = handles::find::<TrustHandle>(handle).unwrap();
-        let entry = trust_entry::parse(br#"{"issuer_id":"i"}"#).unwrap();
-        trust.entries().insert("i".into(), Arc::new(entry));
+        trust.put(trust_entry::parse(br#"{"issuer_id":"i"}"#).unwrap());
         handle
     }
 
     fn keys(trust: *const idgate_trust) -> usize {
-        handles::find::<TrustHandle>(trust).unwrap().entry("i").unwrap().keys.len()
+        let trust = handles::find::<TrustHandle>(trust).unwrap();
+        entry(&trust.alone("i").unwrap()).unwrap().keys.len()
     }
 
     fn jwk(scalar: u8) -> String {

@@ -22,16 +22,23 @@ const WALLETS_NONCE: &str = "the wallet's nonce";
 /// Verifies what `change` made of a good mdoc; gives status and text.
 fn verify(change: impl FnOnce(&mut Scenario), known: Value) -> (idgate_status, Value) {
     let authority = Authority::new(SAMPLE_NOW_MS);
-    let request = AuthorizationRequest {
+    let mut scenario = Scenario::answering(&authority, request(), SAMPLE_NOW_MS);
+    change(&mut scenario);
+    call(&authority, &expected_mdoc(known), &scenario.text())
+}
+
+fn request() -> AuthorizationRequest {
+    AuthorizationRequest {
         client_id: CLIENT_ID.into(),
         response_uri: RESPONSE_URI.into(),
         nonce: NONCE.into(),
         state: String::new(),
         definition_id: String::new(),
         descriptors: Vec::new(),
-    };
-    let mut scenario = Scenario::answering(&authority, request, SAMPLE_NOW_MS);
-    change(&mut scenario);
+    }
+}
+
+fn expected_mdoc(known: Value) -> String {
     let mut expected = json!({
         "format": "mso_mdoc",
         "issuer_id": ISSUER_ID,
@@ -45,33 +52,58 @@ fn verify(change: impl FnOnce(&mut Scenario), known: Value) -> (idgate_status, V
     });
     let members = expected.as_object_mut().unwrap();
     members.extend(known.as_object().cloned().unwrap_or_default());
-    call(&authority, &expected.to_string(), &scenario.text())
+    expected.to_string()
 }
 
 fn call(authority: &Authority, expected: &str, presentation: &str) -> (idgate_status, Value) {
-    let entry = json!({ "issuer_id": ISSUER_ID, "revocation": "off" }).to_string();
-    let (mut trust, mut error) = (ptr::null_mut(), ptr::null_mut());
-    let mut out = idgate_bytes { ptr: ptr::null_mut(), len: 0 };
-    let root = &authority.root.der;
+    let trust = trusting(ISSUER_ID, idgate_material::IDGATE_ROOT, &authority.root.der);
+    let told = ask(trust, expected, presentation);
+    idgate_trust_free(trust);
+    told
+}
+
+/// A collection with one entry and that material.
+fn trusting(issuer_id: &str, material: idgate_material, file: &[u8]) -> *mut idgate_trust {
+    let mut trust = ptr::null_mut();
+    // SAFETY: the pointer is to a live one.
+    unsafe { idgate_trust_new(&mut trust, ptr::null_mut()) };
+    replace(trust, issuer_id);
     // SAFETY: every pointer is to a live value of its length.
-    let status = unsafe {
-        idgate_trust_new(&mut trust, ptr::null_mut());
-        idgate_trust_add_entry(trust, entry.as_ptr().cast(), entry.len(), ptr::null_mut());
-        let added = idgate_trust_add(
+    let added = unsafe {
+        idgate_trust_add(
             trust,
-            ISSUER_ID.as_ptr().cast(),
-            ISSUER_ID.len(),
-            idgate_material::IDGATE_ROOT as i32,
-            root.as_ptr(),
-            root.len(),
+            issuer_id.as_ptr().cast(),
+            issuer_id.len(),
+            material as i32,
+            file.as_ptr(),
+            file.len(),
             ptr::null(),
             0,
             0,
             SAMPLE_NOW_MS,
             ptr::null_mut(),
             ptr::null_mut(),
-        );
-        assert_eq!(added, IDGATE_OK);
+        )
+    };
+    assert_eq!(added, IDGATE_OK);
+    trust
+}
+
+/// An entry without material, in place of what was there.
+fn replace(trust: *mut idgate_trust, issuer_id: &str) {
+    let entry = json!({ "issuer_id": issuer_id, "revocation": "off" }).to_string();
+    // SAFETY: a live text of its length.
+    let added = unsafe {
+        idgate_trust_add_entry(trust, entry.as_ptr().cast(), entry.len(), ptr::null_mut())
+    };
+    assert_eq!(added, IDGATE_OK);
+}
+
+fn ask(trust: *mut idgate_trust, expected: &str, presentation: &str) -> (idgate_status, Value) {
+    let mut error = ptr::null_mut();
+    let mut out = idgate_bytes { ptr: ptr::null_mut(), len: 0 };
+    // SAFETY: every pointer is to a live value of its length.
+    let status = unsafe {
         idgate_verify_presentation(
             trust,
             expected.as_ptr().cast(),
@@ -83,7 +115,6 @@ fn call(authority: &Authority, expected: &str, presentation: &str) -> (idgate_st
             &mut error,
         )
     };
-    idgate_trust_free(trust);
     if status == IDGATE_OK {
         return (status, serde_json::from_slice(&taken(out)).unwrap());
     }
@@ -118,6 +149,20 @@ fn an_mdoc_of_an_unencrypted_answer_is_verified() {
     assert_eq!(verified.get("claims"), Some(&json!({ "family_name": "Mustermann" })));
     let (status, code) = verify(|_| {}, json!({ "nonce": "another" }));
     assert_eq!((status, code), (IDGATE_REFUSED, json!("device_auth_invalid")));
+}
+
+#[test]
+fn a_document_signer_is_known_until_its_entry_is_replaced() {
+    let authority = Authority::new(SAMPLE_NOW_MS);
+    let text = Scenario::answering(&authority, request(), SAMPLE_NOW_MS).text();
+    let trust = trusting(ISSUER_ID, idgate_material::IDGATE_ROOT, &authority.root.der);
+    for _ in 0..2 {
+        assert_eq!(ask(trust, &expected_mdoc(json!({})), &text).0, IDGATE_OK);
+    }
+    replace(trust, ISSUER_ID);
+    let refused = (IDGATE_REFUSED, json!("untrusted_issuer"));
+    assert_eq!(ask(trust, &expected_mdoc(json!({})), &text), refused);
+    idgate_trust_free(trust);
 }
 
 #[test]
