@@ -11,7 +11,9 @@ use idgate_testkit::codec::base64url;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{DeviceProof, MDL, MDL_NAME_SPACE, iso_18013_7, openid4vp};
 use idgate_testkit::request::AuthorizationRequest;
+use idgate_testkit::samples::{ISSUER, issue_sample};
 use idgate_testkit::time::SAMPLE_NOW_MS;
+use idgate_testkit::wallet::{KbJwt, Presentation, present};
 use serde_json::{Value, json};
 
 const CLIENT_ID: &str = "did:web:gateway.example";
@@ -149,6 +151,34 @@ fn an_mdoc_of_an_unencrypted_answer_is_verified() {
     assert_eq!(verified.get("claims"), Some(&json!({ "family_name": "Mustermann" })));
     let (status, code) = verify(|_| {}, json!({ "nonce": "another" }));
     assert_eq!((status, code), (IDGATE_REFUSED, json!("device_auth_invalid")));
+}
+
+#[test]
+fn an_sd_jwt_vc_is_verified() {
+    let sample = issue_sample(SAMPLE_NOW_MS);
+    let claims = ["given_name".to_owned()];
+    let shown = Presentation::disclosing(&sample.credential, &claims);
+    let proof = KbJwt::new(&sample.holder_key, &shown, &request(), SAMPLE_NOW_MS).sign();
+    let text = present(&shown, Some(&proof));
+    let jwk = sample.issuer_key.public_jwk().to_string();
+    let trust = trusting(ISSUER, idgate_material::IDGATE_JWK, jwk.as_bytes());
+    let expecting = |nonce: &str| {
+        json!({
+            "format": "vc+sd-jwt",
+            "issuer_id": ISSUER,
+            "client_id": CLIENT_ID,
+            "nonce": nonce,
+            "claims": claims,
+        })
+        .to_string()
+    };
+    let (status, verified) = ask(trust, &expecting(NONCE), &text);
+    assert_eq!(status, IDGATE_OK, "{verified}");
+    assert_eq!(verified.get("claims"), Some(&json!({ "given_name": "Erika" })));
+    assert_eq!(verified.get("holder_binding"), Some(&json!("kb_jwt")));
+    let refused = (IDGATE_REFUSED, json!("nonce_mismatch"));
+    assert_eq!(ask(trust, &expecting("another"), &text), refused);
+    idgate_trust_free(trust);
 }
 
 #[test]
