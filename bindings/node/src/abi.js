@@ -200,9 +200,9 @@ function makeBytes(name, ...parameters) {
   return take(makeStruct(name, ...parameters));
 }
 
-/** Calls for JSON; null when there is nothing. */
-function makeJsonOrNull(name, ...parameters) {
-  return orNull(() => JSON.parse(makeBytes(name, ...parameters)));
+/** Calls for JSON. */
+function makeJson(name, ...parameters) {
+  return takeJson(makeStruct(name, ...parameters));
 }
 
 /** What `work` gives, or null when there is nothing. */
@@ -221,6 +221,16 @@ function take(given) {
   if (len === 0) return Buffer.alloc(0);
   try {
     return Buffer.from(koffi.decode(given.ptr, 'uint8_t', len));
+  } finally {
+    freeBytes(given);
+  }
+}
+
+/** The JSON value of bytes, which the library then wipes and frees. */
+function takeJson(given) {
+  try {
+    // At once to text, which ends at a 0 byte: no JSON has one.
+    return JSON.parse(koffi.decode(given.ptr, 'char', Number(given.len)));
   } finally {
     freeBytes(given);
   }
@@ -313,10 +323,11 @@ module.exports = {
   koffi,
   make,
   makeBytes,
-  makeJsonOrNull,
+  makeJson,
   makeStruct,
   millis,
   orNull,
   pointer: Handle.pointer,
   take,
+  takeJson,
 };

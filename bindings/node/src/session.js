@@ -31,7 +31,7 @@ class Session extends abi.Handle {
   }
 
   info(now) {
-    const told = JSON.parse(abi.makeBytes('session_info', abi.pointer(this), abi.millis(now)));
+    const told = abi.makeJson('session_info', abi.pointer(this), abi.millis(now));
     return {
       sessionId: told.session_id,
       tenant: told.tenant,
@@ -48,7 +48,9 @@ class Session extends abi.Handle {
   }
 
   result(now) {
-    const told = abi.makeJsonOrNull('session_result', abi.pointer(this), abi.millis(now));
+    const told = abi.orNull(() =>
+      abi.makeJson('session_result', abi.pointer(this), abi.millis(now)),
+    );
     return told && { claims: told.claims, verificationDetails: told.verification_details };
   }
 
@@ -72,7 +74,7 @@ function transition(made) {
   return Object.freeze({
     fromRevision: Number(made.from),
     session: new Session(made.session),
-    effects: JSON.parse(abi.take(made.effects)),
+    effects: abi.takeJson(made.effects),
   });
 }
 

@@ -44,7 +44,7 @@ class Signer extends abi.Handle {
 
   /** The public JWK, to be published. */
   publicKey() {
-    return JSON.parse(abi.makeBytes('signer_public_key', abi.pointer(this)));
+    return abi.makeJson('signer_public_key', abi.pointer(this));
   }
 }
 
@@ -65,7 +65,7 @@ function jwks(baseUrl, keys) {
 }
 
 function published(name, baseUrl, keys) {
-  return JSON.parse(abi.makeBytes(name, ...abi.data(baseUrl), ...abi.data(JSON.stringify(keys))));
+  return abi.makeJson(name, ...abi.data(baseUrl), ...abi.data(JSON.stringify(keys)));
 }
 
 module.exports = { Signer, didDocument, generateSigningKey, jwks };

@@ -67,14 +67,14 @@ class Trust extends abi.Handle {
   verify(presentation, expected) {
     const out = {};
     abi.call('verify_presentation', ...this.#verification(presentation, expected), out);
-    return read(abi.take(out));
+    return read(abi.takeJson(out));
   }
 
   /** The same on a worker thread. */
   async verifyAsync(presentation, expected) {
     const out = {};
     await abi.callAsync('verify_presentation', ...this.#verification(presentation, expected), out);
-    return read(abi.take(out));
+    return read(abi.takeJson(out));
   }
 
   #verification(presentation, expected) {
@@ -106,23 +106,20 @@ class Trust extends abi.Handle {
   #add(issuerId, material, file, options = {}) {
     const flags =
       (options.testOnly ? TEST_ONLY : 0) | (options.allowStale ? ALLOW_STALE : 0);
-    return JSON.parse(
-      abi.makeBytes(
-        'trust_add',
-        abi.pointer(this),
-        ...abi.data(issuerId),
-        material,
-        ...abi.data(file),
-        ...abi.data(options.signerCa),
-        flags,
-        abi.millis(options.now),
-      ),
+    return abi.makeJson(
+      'trust_add',
+      abi.pointer(this),
+      ...abi.data(issuerId),
+      material,
+      ...abi.data(file),
+      ...abi.data(options.signerCa),
+      flags,
+      abi.millis(options.now),
     );
   }
 }
 
-function read(bytes) {
-  const told = JSON.parse(bytes);
+function read(told) {
   return {
     claims: told.claims,
     credentialType: told.credential_type,

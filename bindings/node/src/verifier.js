@@ -113,7 +113,7 @@ class Verification extends abi.Handle {
 }
 
 function read(step) {
-  const [told, next] = [JSON.parse(abi.take(step.json)), transition(step.transition)];
+  const [told, next] = [abi.takeJson(step.json), transition(step.transition)];
   if (step.kind === NEED) {
     return { kind: 'need', hold: next, needs: told.needs.map((need, index) => ({ index, ...need })) };
   }

@@ -7,16 +7,14 @@ const TOLERANCE_MS = 300_000;
 
 /** The headers of one attempt to deliver `body`; `number` counts from 1. */
 function headers(secret, { id, number, body, previousSecret, now }) {
-  return JSON.parse(
-    abi.makeBytes(
-      'webhook_headers',
-      ...abi.data(secret),
-      ...abi.data(previousSecret),
-      ...abi.data(id),
-      abi.count(number, 'number', 0xffff_ffff),
-      ...abi.data(body),
-      abi.millis(now),
-    ),
+  return abi.makeJson(
+    'webhook_headers',
+    ...abi.data(secret),
+    ...abi.data(previousSecret),
+    ...abi.data(id),
+    abi.count(number, 'number', 0xffff_ffff),
+    ...abi.data(body),
+    abi.millis(now),
   );
 }
 
