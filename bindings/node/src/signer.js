@@ -4,6 +4,10 @@ const abi = require('./abi.js');
 
 const { koffi } = abi;
 
+// A verifier may sign long after its signer is closed, and keeps it: when the signer is collected,
+// nobody can call its function any more.
+const unreachable = new FinalizationRegistry((callback) => koffi.unregister(callback));
+
 /** A fresh P-256 key, 32 bytes. Keep it sealed; `Signer` takes it. */
 function generateSigningKey() {
   return abi.makeBytes('signing_key_generate');
@@ -35,11 +39,18 @@ class Signer extends abi.Handle {
         return 1;
       }
     };
-    // A verifier may sign long after the signer is closed, so this is never unregistered.
-    const callback = koffi.register(call, 'idgate_sign *');
     const key = abi.data(abi.asJson(publicKey));
-    const parameters = [...abi.data(baseUrl), ...key, callback, null];
-    return new Signer(baseUrl, new External(abi.make('signer_new_external', ...parameters)));
+    const callback = koffi.register(call, 'idgate_sign *');
+    try {
+      const parameters = [...abi.data(baseUrl), ...key, callback, null];
+      const made = abi.make('signer_new_external', ...parameters);
+      const signer = new Signer(baseUrl, new External(made));
+      unreachable.register(signer, callback);
+      return signer;
+    } catch (problem) {
+      koffi.unregister(callback);
+      throw problem;
+    }
   }
 
   /** The public JWK, to be published. */

@@ -7,6 +7,8 @@ const NEED = 1;
 
 /** A configured verifier: make a new one to change trust. */
 class Verifier extends abi.Handle {
+  #signer;
+
   constructor(baseUrl, trust, options = {}) {
     const { signer, trustVersion = 1 } = options;
     const [url, version] = [abi.data(baseUrl), abi.count(trustVersion, 'trustVersion')];
@@ -22,6 +24,8 @@ class Verifier extends abi.Handle {
           )
         : abi.make('verifier_new_inline', ...url, abi.pointer(trust), version),
     );
+    // Kept, closed or not: its function may be called for as long as there is a verifier.
+    this.#signer = signer;
   }
 
   createSession(request, options = {}) {

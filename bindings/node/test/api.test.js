@@ -3,6 +3,8 @@
 const assert = require('node:assert/strict');
 const { execFileSync } = require('node:child_process');
 const { test } = require('node:test');
+const v8 = require('node:v8');
+const vm = require('node:vm');
 const idgate = require('idgate');
 const cases = require('./cases.js');
 
@@ -124,6 +126,22 @@ test('a function signs and may fail', () => {
     const signer = idgate.Signer.external(cases.BASE_URL, key, fail);
     assert.throws(() => fetched(signer), { kind: 'unavailable' });
   }
+});
+
+test('functions of signers that are gone make room for others', async () => {
+  v8.setFlagsFromString('--expose-gc');
+  const collect = vm.runInNewContext('gc');
+  const key = new idgate.Signer(cases.BASE_URL, Buffer.alloc(32, 7)).publicKey();
+  const sign = () => Buffer.alloc(64, 1);
+  const kept = idgate.Signer.external(cases.BASE_URL, key, sign);
+  // koffi has room for 8192 functions.
+  for (let round = 0; round < 10; round += 1) {
+    for (let n = 0; n < 1000; n += 1) idgate.Signer.external(cases.BASE_URL, key, sign).close();
+    assert.throws(() => idgate.Signer.external(cases.BASE_URL, '{}', sign), { kind: 'config' });
+    collect();
+    await new Promise(setImmediate);
+  }
+  assert.equal(fetched(kept).length, 3);
 });
 
 test('notifications are believed by either signature, and not when changed or late', () => {

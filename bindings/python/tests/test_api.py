@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import gc
 import json
 import pickle
 import threading
 import unittest
+import weakref
 from array import array
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
@@ -221,6 +223,10 @@ class SignerTest(unittest.TestCase):
         parts = self.request_object(signer, self.trust())
         self.assertEqual(seen[0], f"{parts[0]}.{parts[1]}".encode())
         self.assertEqual(cases.decode(parts[2]), b"\x01" * 64)
+        function = weakref.ref(sign)
+        del signer, sign
+        gc.collect()
+        self.assertIsNone(function(), "nobody can sign with it any more")
         short = idgate.Signer.external(cases.BASE_URL, key, lambda data: b"short")
         with self.assertRaises(idgate.IdgateError) as raised:
             self.request_object(short, self.trust())

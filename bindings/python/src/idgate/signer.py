@@ -20,6 +20,8 @@ class Signer(_abi.Handle):
     """Signs Request Objects: a key in memory, or a function of yours."""
 
     _free = lib.idgate_signer_free
+    #: What the library calls. Verifiers may sign after the signer is closed, and keep it.
+    _function: Any = None
 
     def __init__(self, base_url: str, key: Buffer) -> None:
         """Signs with a key of :func:`generate_signing_key`."""
@@ -59,8 +61,7 @@ class Signer(_abi.Handle):
                 ffi.NULL,
             ),
         )
-        # A verifier may sign long after the signer is closed.
-        _CALLBACKS.append(function)
+        signer._function = function
         return signer
 
     def public_key(self) -> dict[str, Any]:
@@ -69,9 +70,6 @@ class Signer(_abi.Handle):
             _abi.make_bytes(lib.idgate_signer_public_key, self._pointer)
         )
         return told
-
-
-_CALLBACKS: list[Any] = []
 
 
 def did_document(base_url: str, keys: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

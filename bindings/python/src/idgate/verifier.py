@@ -115,6 +115,7 @@ class Verifier(_abi.Handle):
         ``{base_url}/v1/oid4vp/response/{session_id}``. A session keeps the profile that it was
         made in, whichever verifier takes its answer.
         """
+        self._signer = signer
         make, signed_by = lib.idgate_verifier_new_inline, list[Any]()
         if signer is not None:
             make, signed_by = lib.idgate_verifier_new_jar, [signer._pointer]
