@@ -7,6 +7,9 @@ use serde::Serialize;
 use crate::request::presentation_definition::{Format, PresentationDefinition};
 use crate::session::Session;
 
+/// Of one credential and a few claims, in bytes.
+const USUAL_LENGTH: usize = 2048;
+
 #[derive(Serialize)]
 struct ClientMetadata {
     vp_formats: Format,
@@ -17,7 +20,7 @@ struct ClientMetadata {
 pub(super) fn inline_query(session: &Session) -> String {
     let definition = PresentationDefinition::new(session.definition_id(), &session.request);
     let metadata = ClientMetadata { vp_formats: Format::of_request(&session.request) };
-    form_urlencoded::Serializer::new(String::new())
+    form_urlencoded::Serializer::new(String::with_capacity(USUAL_LENGTH))
         .append_pair("client_id", session.client_identifier.as_str())
         .append_pair("response_type", "vp_token")
         .append_pair("response_mode", "direct_post")

@@ -78,6 +78,15 @@ fn request_uri_query(session: &Session) -> String {
         .finish()
 }
 
+impl Invitation {
+    /// The same request behind `scheme`.
+    pub fn deep_link(&self, scheme: Scheme) -> String {
+        let ours = Scheme::OpenId4Vp.prefix();
+        let query = self.qr_code_url.strip_prefix(ours).unwrap_or_default();
+        [scheme.prefix(), query].concat()
+    }
+}
+
 impl Session {
     /// The request of this session behind `scheme`. Only a session that still takes an answer has
     /// one: a settled session has no nonce and no state any more.
@@ -121,8 +130,10 @@ mod tests {
             ("eudi-wallet", "eudi-openid4vp://?"),
             ("haip", "haip-vp://?"),
         ] {
-            let link = session.deep_link(Scheme::from_key(key).unwrap());
+            let scheme = Scheme::from_key(key).unwrap();
+            let link = session.deep_link(scheme);
             assert_eq!(link.strip_prefix(prefix), Some(query), "{key}");
+            assert_eq!(invitation.deep_link(scheme), link, "{key}");
         }
         assert_eq!(Scheme::from_key("OPENID4VP"), None);
         assert_eq!(Scheme::from_key(""), None);

@@ -113,11 +113,8 @@ impl App {
 impl CreatedSession {
     pub(super) fn of(session: &Session) -> Self {
         let invitation = session.invitation();
-        let link = |scheme| match scheme {
-            Scheme::OpenId4Vp => invitation.qr_code_url.clone(),
-            other => session.deep_link(other),
-        };
-        let deep_links = Scheme::ALL.into_iter().map(|scheme| (scheme, link(scheme))).collect();
+        let link = |scheme| (scheme, invitation.deep_link(scheme));
+        let deep_links = Scheme::ALL.into_iter().map(link).collect();
         Self { invitation, deep_links }
     }
 }
