@@ -143,7 +143,7 @@ fn list(main: &Connection, caller: &Caller) -> Result<Vec<ApiKeyRecord>, StoreEr
 
 /// The caller was authenticated before this transaction: a key that was revoked in between must not
 /// leave another behind.
-fn insert(batch: &Batch<'_>, caller: &Caller, key: &NewApiKey) -> Result<bool, StoreError> {
+fn insert(batch: &mut Batch<'_>, caller: &Caller, key: &NewApiKey) -> Result<bool, StoreError> {
     let record = &key.record;
     let inserted = batch
         .main
@@ -171,7 +171,7 @@ fn insert(batch: &Batch<'_>, caller: &Caller, key: &NewApiKey) -> Result<bool, S
 }
 
 fn revoke(
-    batch: &Batch<'_>,
+    batch: &mut Batch<'_>,
     caller: &Caller,
     id: &str,
     now: UnixMillis,
@@ -196,7 +196,7 @@ fn revoke(
 }
 
 fn rotate(
-    batch: &Batch<'_>,
+    batch: &mut Batch<'_>,
     caller: &Caller,
     id: &str,
     value: &KeyValue,
@@ -234,7 +234,7 @@ fn rotate(
 }
 
 fn record_change(
-    batch: &Batch<'_>,
+    batch: &mut Batch<'_>,
     caller: &Caller,
     status: AuditStatus,
     now: UnixMillis,

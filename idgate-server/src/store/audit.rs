@@ -3,19 +3,23 @@
 
 mod checkpoints;
 mod export;
+mod head;
 mod page;
 mod verify;
 
+use std::collections::BTreeMap;
+
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::Connection;
 
 pub use self::checkpoints::{SignedChains, UnwrittenCheckpoint};
 pub use self::export::ExportError;
+pub(super) use self::head::{Head, total};
 pub use self::page::{AuditPage, ListedEntry};
 pub use self::verify::AuditReport;
 use super::cursor::List;
-use super::{Caller, PageError, SqliteStore, StoreError, Write, millis, time};
-use crate::audit::{AuditEvent, AuditKeys, Checkpoint, Hash, entry_hash, genesis};
+use super::{Caller, PageError, SqliteStore, StoreError, Write};
+use crate::audit::{AuditEvent, AuditKeys};
 
 /// Entries of a chain that one checkpoint leaves uncovered at most.
 const CHECKPOINT_EVERY: u64 = 1000;
@@ -26,30 +30,73 @@ const LIST: List = List("cursor audit-log");
 /// in which the change itself is made, too.
 ///
 /// # Errors
-/// The database failed, or the chain's head is not what the instance wrote: then nothing more can
-/// be recorded for this client, so nothing more is done for it.
+/// As [`Chains::append`].
 pub(super) fn append(
     main: &Connection,
     keys: &AuditKeys,
     client_id: &str,
     event: AuditEvent,
 ) -> Result<(), StoreError> {
-    let mut head = Head::read(main, keys, client_id)?;
-    let (now, seq) = (event.occurred_at(), head.seq.saturating_add(1));
-    let fields = event.into_entry(client_id, seq).canonical();
-    let hash = entry_hash(&head.entry_hash, &fields);
-    main.prepare_cached(
-        "INSERT INTO audit_entries (client_id, seq, fields, prev_hash, entry_hash) \
-         VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?
-    .execute((client_id, number(seq), &fields, head.entry_hash, hash))?;
-    (head.seq, head.entry_hash) = (seq, hash);
-    head.open_since = head.open_since.or(Some(now));
-    if seq.saturating_sub(head.checkpoint_seq) >= CHECKPOINT_EVERY {
-        head.checkpoint(main, keys, now)?;
+    let mut chains = Chains::new(main, keys);
+    chains.append(client_id, event)?;
+    chains.write()
+}
+
+/// The chains that one write transaction (IMMEDIATE) appends to. Where they end is read with the
+/// first entry of each, and written once, however many entries there were.
+pub(super) struct Chains<'c> {
+    main: &'c Connection,
+    keys: &'c AuditKeys,
+    heads: BTreeMap<String, Head>,
+    /// Entries since the last [`Chains::write`].
+    added: u64,
+}
+
+impl<'c> Chains<'c> {
+    pub(super) fn new(main: &'c Connection, keys: &'c AuditKeys) -> Self {
+        Self { main, keys, heads: BTreeMap::new(), added: 0 }
     }
-    head.write(main, keys)?;
-    add_to_total(main, keys)
+
+    /// Appends `event` to the chain of `client_id`; of no effect before [`Chains::write`].
+    ///
+    /// # Errors
+    /// The database failed, or the chain's head is not what the instance wrote: then nothing more
+    /// can be recorded for this client, so nothing more is done for it.
+    pub(super) fn append(&mut self, client_id: &str, event: AuditEvent) -> Result<(), StoreError> {
+        let (main, keys) = (self.main, self.keys);
+        let mut head = match self.heads.remove(client_id) {
+            Some(head) => head,
+            None => Head::read(main, keys, client_id)?,
+        };
+        let now = event.occurred_at();
+        head.append(main, event)?;
+        if head.seq.saturating_sub(head.checkpoint_seq) >= CHECKPOINT_EVERY {
+            head.checkpoint(main, keys, now)?;
+        }
+        self.heads.insert(client_id.to_owned(), head);
+        self.added = self.added.saturating_add(1);
+        Ok(())
+    }
+
+    /// Writes where the chains end now.
+    ///
+    /// # Errors
+    /// The database failed, or the number of all entries is not what the instance wrote.
+    pub(super) fn write(&mut self) -> Result<(), StoreError> {
+        for head in std::mem::take(&mut self.heads).values() {
+            head.write(self.main, self.keys)?;
+        }
+        match std::mem::take(&mut self.added) {
+            0 => Ok(()),
+            added => head::add_to_total(self.main, self.keys, added),
+        }
+    }
+
+    /// Forgets what was appended since the last [`Chains::write`]; its rows are rolled back.
+    pub(super) fn forget(&mut self) {
+        self.heads.clear();
+        self.added = 0;
+    }
 }
 
 /// What a running gateway does with the audit log besides appending to it.
@@ -106,6 +153,7 @@ impl AuditStore for SqliteStore {
         now: UnixMillis,
     ) -> Write<'_, SignedChains> {
         self.writer.submit(move |batch| {
+            batch.chains.write()?;
             checkpoints::sign_due(batch.main, batch.audit_keys(), before, limit, now)
         })
     }
@@ -117,146 +165,6 @@ impl AuditStore for SqliteStore {
     fn checkpoints_written(&self, written: Vec<UnwrittenCheckpoint>) -> Write<'_, ()> {
         self.writer.submit(move |batch| checkpoints::mark_written(batch.main, &written))
     }
-}
-
-/// Where a chain ends.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Head {
-    pub(super) client_id: String,
-    /// 0: there is no entry yet.
-    pub(super) seq: u64,
-    pub(super) entry_hash: Hash,
-    pub(super) checkpoint_seq: u64,
-    pub(super) checkpoint_hash: Hash,
-    open_since: Option<UnixMillis>,
-}
-
-impl Head {
-    /// A row of all columns in their order, and whether the instance wrote it.
-    pub(super) fn from_row(keys: &AuditKeys, row: &Row<'_>) -> rusqlite::Result<(Self, bool)> {
-        // A hash of another length is none of ours: the MAC will not match.
-        let hash = |column| {
-            Ok::<Hash, rusqlite::Error>(
-                row.get::<_, Vec<u8>>(column)?.try_into().unwrap_or_default(),
-            )
-        };
-        let head = Self {
-            client_id: row.get(0)?,
-            seq: unsigned(row.get(1)?),
-            entry_hash: hash(2)?,
-            checkpoint_seq: unsigned(row.get(3)?),
-            checkpoint_hash: hash(4)?,
-            open_since: row.get::<_, Option<i64>>(5)?.map(time),
-        };
-        let genuine = keys.is_mac(&head.message(), row.get_ref(6)?.as_blob().unwrap_or_default());
-        Ok((head, genuine))
-    }
-
-    fn read(main: &Connection, keys: &AuditKeys, client_id: &str) -> Result<Self, StoreError> {
-        let found = main
-            .prepare_cached(
-                "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, \
-                 mac FROM audit_heads WHERE client_id = ?1",
-            )?
-            .query_row([client_id], |row| Self::from_row(keys, row))
-            .optional()?;
-        match found {
-            None => Ok(Self::before_the_first(client_id)),
-            Some((head, true)) => Ok(head),
-            Some((_, false)) => Err(StoreError::Failed(altered(client_id))),
-        }
-    }
-
-    fn before_the_first(client_id: &str) -> Self {
-        Self {
-            client_id: client_id.to_owned(),
-            seq: 0,
-            entry_hash: genesis(client_id),
-            checkpoint_seq: 0,
-            checkpoint_hash: Checkpoint::genesis(client_id),
-            open_since: None,
-        }
-    }
-
-    /// Signs where the chain ends now.
-    fn checkpoint(
-        &mut self,
-        main: &Connection,
-        keys: &AuditKeys,
-        now: UnixMillis,
-    ) -> Result<(), StoreError> {
-        let previous = &self.checkpoint_hash;
-        let checkpoint =
-            Checkpoint::new(&self.client_id, self.seq, &self.entry_hash, previous, now);
-        let hash = checkpoint.hash();
-        main.prepare_cached(
-            "INSERT INTO audit_checkpoints (client_id, seq, signed) VALUES (?1, ?2, ?3)",
-        )?
-        .execute((&self.client_id, number(self.seq), checkpoint.sign(keys).to_line()))?;
-        (self.checkpoint_seq, self.checkpoint_hash, self.open_since) = (self.seq, hash, None);
-        Ok(())
-    }
-
-    fn write(&self, main: &Connection, keys: &AuditKeys) -> Result<(), StoreError> {
-        main.prepare_cached(
-            "INSERT OR REPLACE INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, \
-             checkpoint_hash, open_since, mac) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute((
-            &self.client_id,
-            number(self.seq),
-            self.entry_hash,
-            number(self.checkpoint_seq),
-            self.checkpoint_hash,
-            self.open_since.map(millis),
-            keys.mac(&self.message()),
-        ))?;
-        Ok(())
-    }
-
-    /// What is MACed. The lengths of all members after the client are fixed, so that no two heads
-    /// are alike.
-    fn message(&self) -> Vec<u8> {
-        let open_since = self.open_since.map_or(-1, millis);
-        [
-            b"head\n",
-            self.client_id.as_bytes(),
-            b"\n",
-            &self.seq.to_be_bytes(),
-            &self.entry_hash,
-            &self.checkpoint_seq.to_be_bytes(),
-            &self.checkpoint_hash,
-            &open_since.to_be_bytes(),
-        ]
-        .concat()
-    }
-}
-
-/// How many entries all chains have together; `None`: the number is not one that the instance
-/// wrote. A chain that vanished with its head, or that was set back with it, is missing here.
-pub(super) fn total(main: &Connection, keys: &AuditKeys) -> Result<Option<u64>, StoreError> {
-    let found: Option<(i64, Vec<u8>)> = main
-        .prepare_cached("SELECT entries, mac FROM audit_total WHERE id = 1")?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let Some((entries, mac)) = found else { return Ok(Some(0)) };
-    let entries = unsigned(entries);
-    Ok(keys.is_mac(&total_message(entries), &mac).then_some(entries))
-}
-
-fn add_to_total(main: &Connection, keys: &AuditKeys) -> Result<(), StoreError> {
-    let entries = total(main, keys)?
-        .ok_or_else(|| StoreError::Failed(altered("any client")))?
-        .saturating_add(1);
-    main.prepare_cached(
-        "INSERT OR REPLACE INTO audit_total (id, entries, mac) VALUES (1, ?1, ?2)",
-    )?
-    .execute((number(entries), keys.mac(&total_message(entries))))?;
-    Ok(())
-}
-
-fn total_message(entries: u64) -> Vec<u8> {
-    [&b"total\n"[..], &entries.to_be_bytes()].concat()
 }
 
 impl SignedChains {

@@ -91,7 +91,7 @@ impl IdempotencyStore for SqliteStore {
                      (client_id, key, body, session_id, created_at, sealed) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                 )?
-                .execute((client_id, once.key, once.body, id, millis(now), sealed))?;
+                .execute((&client_id, &once.key, once.body, &id, millis(now), &sealed))?;
             // Last, because it may write to the second file, which has no savepoint.
             prepared.insert(batch)?;
             Ok(None)

@@ -117,7 +117,7 @@ impl SqliteStore {
         &self,
         transition: Transition,
         processing_us: Option<u64>,
-        write: impl FnOnce(&Prepared, &mut super::writer::Batch<'_>) -> Result<T, StoreError>
+        write: impl Fn(&Prepared, &mut super::writer::Batch<'_>) -> Result<T, StoreError>
         + Send
         + 'static,
     ) -> Write<'_, T> {

@@ -79,7 +79,7 @@ impl EndpointStore for SqliteStore {
         now: UnixMillis,
     ) -> Write<'_, Option<(EndpointRecord, SigningSecret)>> {
         let (caller, sealer) = (caller.clone(), self.sealer.clone());
-        self.writer.submit(move |batch| put(batch, &sealer, &caller, wish, now))
+        self.writer.submit(move |batch| put(batch, &sealer, &caller, &wish, now))
     }
 }
 
@@ -138,7 +138,7 @@ fn put(
     batch: &mut Batch<'_>,
     sealer: &Arc<Sealer>,
     caller: &Caller,
-    wish: EndpointWish,
+    wish: &EndpointWish,
     now: UnixMillis,
 ) -> Result<Option<(EndpointRecord, SigningSecret)>, StoreError> {
     let (main, client_id) = (batch.main, caller.client_id.as_str());
@@ -146,9 +146,9 @@ fn put(
         return Ok(None);
     }
     let current = destination(main, sealer, client_id, now)?.map(|it| it.secret);
-    let secret = match (wish.secret, &current) {
-        (Some(brought), _) => brought,
-        (None, Some(_)) => wish.fresh,
+    let secret = match (&wish.secret, &current) {
+        (Some(brought), _) => brought.clone(),
+        (None, Some(_)) => wish.fresh.clone(),
         (None, None) => provisioned(main, sealer, client_id)?,
     };
     let replaces = current.is_some_and(|current| current.expose() != secret.expose());

@@ -1,5 +1,7 @@
-//! The one thread that writes. It takes what is queued, runs each job in a savepoint of one
-//! transaction, commits once and only then answers: the disk is waited for once per group.
+//! The one thread that writes. It takes what is queued, runs it in one transaction, commits once and
+//! only then answers: the disk is waited for once per group. When a job of a group fails, the
+//! transaction is undone and the group runs again with a savepoint around each job, so that the
+//! others do not fail with it.
 //!
 //! ```text
 //! queue ──> up to 64 jobs ──> claims.db commits ──> idgate.db commits ──> answers
@@ -48,6 +50,8 @@ pub(super) struct Writer {
 pub(super) struct Batch<'c> {
     /// The main database, inside the transaction.
     pub(super) main: &'c Connection,
+    /// The audit log, inside the transaction.
+    pub(super) chains: audit::Chains<'c>,
     audit: &'c AuditKeys,
     claims: &'c Connection,
     claims_open: bool,
@@ -79,8 +83,8 @@ impl<'c> Batch<'c> {
     }
 
     /// Records what this job changes, in the chain of `client_id`.
-    pub(super) fn audit(&self, client_id: &str, event: AuditEvent) -> Result<(), StoreError> {
-        audit::append(self.main, self.audit, client_id, event)
+    pub(super) fn audit(&mut self, client_id: &str, event: AuditEvent) -> Result<(), StoreError> {
+        self.chains.append(client_id, event)
     }
 
     /// Counts a session that this job makes or settles.
@@ -152,13 +156,13 @@ impl Writer {
     }
 
     /// Queues `work` at once, whether or not the answer is awaited. When it fails, nothing of it
-    /// stays.
+    /// stays. It may run twice, when nothing of the first time stayed.
     pub(super) fn submit<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Write<'static, T> {
         let (reply, answer) = oneshot::channel();
-        let job = Task { work: Some(work), result: None, reply };
+        let job = Task { work, result: None, reply };
         let queued = match &self.queue {
             Some(queue) => queue.try_send(Box::new(job)),
             None => return Box::pin(async { Err(stopped()) }),
@@ -200,7 +204,7 @@ trait Job: Send {
 }
 
 struct Task<T, F> {
-    work: Option<F>,
+    work: F,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
@@ -208,11 +212,13 @@ struct Task<T, F> {
 impl<T, F> Job for Task<T, F>
 where
     T: Send,
-    F: FnOnce(&mut Batch<'_>) -> Result<T, StoreError> + Send,
+    F: FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send,
 {
     fn work(&mut self, batch: &mut Batch<'_>) -> bool {
-        self.result = self.work.take().map(|work| work(batch));
-        matches!(self.result, Some(Ok(_)))
+        let result = (self.work)(batch);
+        let done = result.is_ok();
+        self.result = Some(result);
+        done
     }
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
@@ -274,17 +280,20 @@ impl Desk {
     }
 
     fn run_group(&mut self, mut group: Vec<Box<dyn Job>>) {
-        match self.transact(&mut group) {
+        let done = match self.transact(&mut group, run_all) {
+            Ok(None) => self.transact(&mut group, run_each),
+            done => done,
+        };
+        match done.and_then(|done| done.ok_or_else(stopped)) {
             Ok(done) => {
                 self.erasing = done.erase;
                 self.orphaned.extend(done.orphaned);
                 self.spent.extend(done.spent);
                 self.erase_spent |= done.erase_spent;
-                for (job, after_erasure) in group.into_iter().zip(done.after_erasure) {
-                    if after_erasure {
-                        self.waiting.push(job);
-                    } else {
-                        job.answer(Ok(()));
+                for (job, outcome) in group.into_iter().zip(done.outcomes) {
+                    match outcome {
+                        Ok(true) => self.waiting.push(job),
+                        other => job.answer(other.map(drop)),
                     }
                 }
             }
@@ -302,11 +311,12 @@ impl Desk {
         }
     }
 
-    /// Runs all jobs of the group in one transaction; an error means that none of it is stored.
-    fn transact(&self, group: &mut [Box<dyn Job>]) -> Result<Done, StoreError> {
+    /// Runs the group in one transaction; without `Done`, none of it is stored.
+    fn transact(&self, group: &mut [Box<dyn Job>], run: Run) -> Result<Option<Done>, StoreError> {
         self.main.execute_batch("BEGIN IMMEDIATE")?;
         let mut batch = Batch {
             main: &self.main,
+            chains: audit::Chains::new(&self.main, &self.audit),
             audit: &self.audit,
             claims: &self.claims,
             claims_open: false,
@@ -317,11 +327,11 @@ impl Desk {
             answer_after_erasure: false,
             measured: Vec::new(),
         };
-        let after_erasure = group.iter_mut().map(|job| run_job(job.as_mut(), &mut batch)).collect();
-        let Batch { claims_open, erase, orphaned, spent, erase_spent, measured, .. } = batch;
-        let after_erasure: Result<Vec<bool>, StoreError> = after_erasure;
         let jobs = group.len();
-        let committed = after_erasure.and_then(|after_erasure| {
+        let outcomes = run(group, &mut batch);
+        let Batch { claims_open, erase, orphaned, spent, erase_spent, measured, .. } = batch;
+        let committed = outcomes.and_then(|outcomes| {
+            let Some(outcomes) = outcomes else { return Ok(None) };
             record(&self.main, &measured)?;
             let watch = Stopwatch::new();
             if claims_open {
@@ -329,14 +339,14 @@ impl Desk {
             }
             self.main.execute_batch("COMMIT")?;
             self.telemetry.commit(watch.elapsed_us(), jobs);
-            Ok(Done { after_erasure, erase, orphaned, spent, erase_spent })
+            Ok(Some(Done { outcomes, erase, orphaned, spent, erase_spent }))
         });
         match &committed {
-            Ok(_) => {
+            Ok(Some(_)) => {
                 self.commits.fetch_add(1, Ordering::Relaxed);
                 measured.iter().for_each(|measured| self.count(measured));
             }
-            Err(_) => self.abandon(claims_open),
+            Ok(None) | Err(_) => self.abandon(claims_open),
         }
         committed
     }
@@ -422,24 +432,55 @@ fn is_log_cut(conn: &Connection) -> bool {
 
 /// What a committed group asks for.
 struct Done {
-    after_erasure: Vec<bool>,
+    outcomes: Outcomes,
     erase: Erasing,
     orphaned: Vec<String>,
     spent: Vec<String>,
     erase_spent: bool,
 }
 
-/// Runs one job in a savepoint; says whether its answer must wait for the erasure.
-fn run_job(job: &mut dyn Job, batch: &mut Batch<'_>) -> Result<bool, StoreError> {
-    batch.answer_after_erasure = false;
-    batch.main.prepare_cached("SAVEPOINT job")?.execute([])?;
-    let measured = batch.measured.len();
-    if !job.work(batch) {
-        batch.measured.truncate(measured);
-        batch.main.prepare_cached("ROLLBACK TO job")?.execute([])?;
+/// What each job of a group came to: whether its answer must wait for the erasure, or why it is
+/// undone whatever it says itself.
+type Outcomes = Vec<Result<bool, StoreError>>;
+/// How the jobs of a group are run.
+type Run = fn(&mut [Box<dyn Job>], &mut Batch<'_>) -> Result<Option<Outcomes>, StoreError>;
+
+/// Runs the jobs one after the other; `None`: one failed, and all must be undone.
+fn run_all(
+    group: &mut [Box<dyn Job>],
+    batch: &mut Batch<'_>,
+) -> Result<Option<Outcomes>, StoreError> {
+    let mut outcomes = Vec::with_capacity(group.len());
+    for job in group {
+        batch.answer_after_erasure = false;
+        if !job.work(batch) {
+            return Ok(None);
+        }
+        outcomes.push(Ok(batch.answer_after_erasure));
     }
-    batch.main.prepare_cached("RELEASE job")?.execute([])?;
-    Ok(batch.answer_after_erasure)
+    Ok(batch.chains.write().is_ok().then_some(outcomes))
+}
+
+/// Runs each job in a savepoint, so that only those that fail are undone.
+fn run_each(
+    group: &mut [Box<dyn Job>],
+    batch: &mut Batch<'_>,
+) -> Result<Option<Outcomes>, StoreError> {
+    let mut outcomes = Vec::with_capacity(group.len());
+    for job in group {
+        batch.answer_after_erasure = false;
+        batch.main.prepare_cached("SAVEPOINT job")?.execute([])?;
+        let measured = batch.measured.len();
+        let (worked, written) = (job.work(batch), batch.chains.write());
+        if !worked || written.is_err() {
+            batch.measured.truncate(measured);
+            batch.chains.forget();
+            batch.main.prepare_cached("ROLLBACK TO job")?.execute([])?;
+        }
+        batch.main.prepare_cached("RELEASE job")?.execute([])?;
+        outcomes.push(written.map(|()| batch.answer_after_erasure));
+    }
+    Ok(Some(outcomes))
 }
 
 /// Adds to the sums for operators. When those are out of order, sessions are not held up by it:

@@ -4,6 +4,7 @@ use std::sync::mpsc;
 
 use super::super::schema;
 use super::*;
+use crate::audit::AuditStatus;
 use crate::seal::InstanceKey;
 
 fn writer(dir: &tempfile::TempDir) -> Writer {
@@ -76,6 +77,53 @@ async fn a_failing_job_leaves_nothing_and_spares_its_group() {
     assert!(bad.await.is_err());
     also_good.await.unwrap();
     assert_eq!(version(&dir), 3);
+}
+
+#[tokio::test]
+async fn what_ran_beside_a_failing_job_is_stored_and_counted_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = writer(&dir);
+    let release = hold(&writer);
+    let audited = |text: Option<&'static str>| {
+        writer.submit(move |batch| {
+            let now = idgate_core::time::UnixMillis(1);
+            batch.audit("cli_1", AuditEvent::of_client(AuditStatus::ApiKeyCreated, now))?;
+            bump(batch)?;
+            text.map_or(Ok(()), |text| Err(StoreError::Failed(text.into())))
+        })
+    };
+    let (first, failing, last) = (audited(None), audited(Some("no")), audited(None));
+    drop(release);
+    first.await.unwrap();
+    assert!(matches!(failing.await, Err(StoreError::Failed(text)) if text == "no"));
+    last.await.unwrap();
+    drop(writer);
+    assert_eq!(version(&dir), 3);
+    let main = schema::open_main(dir.path()).unwrap();
+    let count = |sql: &str| main.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM audit_entries"), 2);
+    assert_eq!(count("SELECT seq FROM audit_heads"), 2);
+    assert_eq!(count("SELECT entries FROM audit_total"), 2);
+}
+
+#[tokio::test]
+async fn an_altered_total_stops_what_is_audited_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = writer(&dir);
+    let alter = "INSERT OR REPLACE INTO audit_total VALUES (1, 7, zeroblob(32))";
+    schema::open_main(dir.path()).unwrap().execute(alter, []).unwrap();
+    let release = hold(&writer);
+    let plain = writer.submit(bump);
+    let audited = writer.submit(|batch| {
+        let now = idgate_core::time::UnixMillis(1);
+        batch.audit("cli_1", AuditEvent::of_client(AuditStatus::ApiKeyCreated, now))?;
+        bump(batch)
+    });
+    drop(release);
+    plain.await.unwrap();
+    let Err(StoreError::Failed(text)) = audited.await else { panic!("stored") };
+    assert!(text.contains("idgate audit verify"), "{text}");
+    assert_eq!(version(&dir), 2);
 }
 
 #[tokio::test]

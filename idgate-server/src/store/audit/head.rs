@@ -1,0 +1,172 @@
+//! Where chains end, and how many entries they have together: both MACed, so that nobody else moves
+//! them.
+
+use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+use super::{altered, number, unsigned};
+use crate::audit::{AuditEvent, AuditKeys, Checkpoint, Hash, entry_hash, genesis};
+use crate::store::{StoreError, millis, time};
+
+/// Where a chain ends.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::store) struct Head {
+    pub(in crate::store) client_id: String,
+    /// 0: there is no entry yet.
+    pub(in crate::store) seq: u64,
+    pub(in crate::store) entry_hash: Hash,
+    pub(in crate::store) checkpoint_seq: u64,
+    pub(in crate::store) checkpoint_hash: Hash,
+    open_since: Option<UnixMillis>,
+}
+
+impl Head {
+    /// A row of all columns in their order, and whether the instance wrote it.
+    pub(in crate::store) fn from_row(keys: &AuditKeys, row: &Row<'_>) -> rusqlite::Result<(Self, bool)> {
+        // A hash of another length is none of ours: the MAC will not match.
+        let hash = |column| {
+            Ok::<Hash, rusqlite::Error>(
+                row.get::<_, Vec<u8>>(column)?.try_into().unwrap_or_default(),
+            )
+        };
+        let head = Self {
+            client_id: row.get(0)?,
+            seq: unsigned(row.get(1)?),
+            entry_hash: hash(2)?,
+            checkpoint_seq: unsigned(row.get(3)?),
+            checkpoint_hash: hash(4)?,
+            open_since: row.get::<_, Option<i64>>(5)?.map(time),
+        };
+        let genuine = keys.is_mac(&head.message(), row.get_ref(6)?.as_blob().unwrap_or_default());
+        Ok((head, genuine))
+    }
+
+    pub(super) fn read(main: &Connection, keys: &AuditKeys, client_id: &str) -> Result<Self, StoreError> {
+        let found = main
+            .prepare_cached(
+                "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, \
+                 mac FROM audit_heads WHERE client_id = ?1",
+            )?
+            .query_row([client_id], |row| Self::from_row(keys, row))
+            .optional()?;
+        match found {
+            None => Ok(Self::before_the_first(client_id)),
+            Some((head, true)) => Ok(head),
+            Some((_, false)) => Err(StoreError::Failed(altered(client_id))),
+        }
+    }
+
+    fn before_the_first(client_id: &str) -> Self {
+        Self {
+            client_id: client_id.to_owned(),
+            seq: 0,
+            entry_hash: genesis(client_id),
+            checkpoint_seq: 0,
+            checkpoint_hash: Checkpoint::genesis(client_id),
+            open_since: None,
+        }
+    }
+
+    /// Adds an entry; the head itself is written later.
+    pub(super) fn append(
+        &mut self,
+        main: &Connection,
+        event: AuditEvent,
+    ) -> Result<(), StoreError> {
+        let (now, seq) = (event.occurred_at(), self.seq.saturating_add(1));
+        let fields = event.into_entry(&self.client_id, seq).canonical();
+        let hash = entry_hash(&self.entry_hash, &fields);
+        main.prepare_cached(
+            "INSERT INTO audit_entries (client_id, seq, fields, prev_hash, entry_hash) \
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute((&self.client_id, number(seq), &fields, self.entry_hash, hash))?;
+        (self.seq, self.entry_hash) = (seq, hash);
+        self.open_since = self.open_since.or(Some(now));
+        Ok(())
+    }
+
+    /// Signs where the chain ends now.
+    pub(super) fn checkpoint(
+        &mut self,
+        main: &Connection,
+        keys: &AuditKeys,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let previous = &self.checkpoint_hash;
+        let checkpoint =
+            Checkpoint::new(&self.client_id, self.seq, &self.entry_hash, previous, now);
+        let hash = checkpoint.hash();
+        main.prepare_cached(
+            "INSERT INTO audit_checkpoints (client_id, seq, signed) VALUES (?1, ?2, ?3)",
+        )?
+        .execute((&self.client_id, number(self.seq), checkpoint.sign(keys).to_line()))?;
+        (self.checkpoint_seq, self.checkpoint_hash, self.open_since) = (self.seq, hash, None);
+        Ok(())
+    }
+
+    pub(super) fn write(&self, main: &Connection, keys: &AuditKeys) -> Result<(), StoreError> {
+        main.prepare_cached(
+            "INSERT OR REPLACE INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, \
+             checkpoint_hash, open_since, mac) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute((
+            &self.client_id,
+            number(self.seq),
+            self.entry_hash,
+            number(self.checkpoint_seq),
+            self.checkpoint_hash,
+            self.open_since.map(millis),
+            keys.mac(&self.message()),
+        ))?;
+        Ok(())
+    }
+
+    /// What is MACed. The lengths of all members after the client are fixed, so that no two heads
+    /// are alike.
+    fn message(&self) -> Vec<u8> {
+        let open_since = self.open_since.map_or(-1, millis);
+        [
+            b"head\n",
+            self.client_id.as_bytes(),
+            b"\n",
+            &self.seq.to_be_bytes(),
+            &self.entry_hash,
+            &self.checkpoint_seq.to_be_bytes(),
+            &self.checkpoint_hash,
+            &open_since.to_be_bytes(),
+        ]
+        .concat()
+    }
+}
+
+/// How many entries all chains have together; `None`: the number is not one that the instance
+/// wrote. A chain that vanished with its head, or that was set back with it, is missing here.
+pub(in crate::store) fn total(main: &Connection, keys: &AuditKeys) -> Result<Option<u64>, StoreError> {
+    let found: Option<(i64, Vec<u8>)> = main
+        .prepare_cached("SELECT entries, mac FROM audit_total WHERE id = 1")?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((entries, mac)) = found else { return Ok(Some(0)) };
+    let entries = unsigned(entries);
+    Ok(keys.is_mac(&total_message(entries), &mac).then_some(entries))
+}
+
+pub(super) fn add_to_total(
+    main: &Connection,
+    keys: &AuditKeys,
+    added: u64,
+) -> Result<(), StoreError> {
+    let entries = total(main, keys)?
+        .ok_or_else(|| StoreError::Failed(altered("any client")))?
+        .saturating_add(added);
+    main.prepare_cached(
+        "INSERT OR REPLACE INTO audit_total (id, entries, mac) VALUES (1, ?1, ?2)",
+    )?
+    .execute((number(entries), keys.mac(&total_message(entries))))?;
+    Ok(())
+}
+
+fn total_message(entries: u64) -> Vec<u8> {
+    [&b"total\n"[..], &entries.to_be_bytes()].concat()
+}
