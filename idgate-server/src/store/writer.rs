@@ -32,6 +32,11 @@ use crate::telemetry::Telemetry;
 const QUEUE: usize = 1024;
 /// Jobs in one transaction.
 const GROUP: usize = 64;
+/// From this many jobs in one transaction on, the next one waits for company: its page writes and its
+/// waiting for the disk are shared by more.
+const CROWD: usize = 4;
+/// How long it waits.
+const GATHERING: Duration = Duration::from_millis(3);
 /// How soon an erasure that a reader held up is tried again.
 const ERASE_AGAIN: Duration = Duration::from_millis(20);
 /// How long an erasure waits for readers that are about to finish.
@@ -250,11 +255,17 @@ struct Desk {
 
 impl Desk {
     fn run(&mut self, jobs: &Receiver<Box<dyn Job>>) {
+        let mut crowd = 0;
         loop {
             match self.next(jobs) {
                 Ok(first) => {
+                    if crowd >= CROWD {
+                        std::thread::sleep(GATHERING);
+                    }
                     let rest = std::iter::from_fn(|| jobs.try_recv().ok()).take(GROUP - 1);
-                    self.run_group(std::iter::once(first).chain(rest).collect());
+                    let group: Vec<_> = std::iter::once(first).chain(rest).collect();
+                    crowd = group.len();
+                    self.run_group(group);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
