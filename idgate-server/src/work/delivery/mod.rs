@@ -30,6 +30,8 @@ const EXCHANGE: Duration = Duration::from_secs(15);
 const LEASE_MS: u64 = 60_000;
 /// How late a time that has come, or an operator's verdict, is noticed.
 const POLL: Duration = Duration::from_millis(500);
+/// Sessions that settle together are looked at together.
+const GATHERING: Duration = Duration::from_millis(10);
 /// Old rows are in nobody's way.
 const TIDY: Duration = Duration::from_secs(60);
 /// Rows per statement of tidying, so that the writer is free for requests in between.
@@ -93,7 +95,7 @@ impl Delivery {
         loop {
             note("leasing", self.send_due().await);
             tokio::select! {
-                () = bell.notified() => {}
+                () = bell.notified() => tokio::time::sleep(GATHERING).await,
                 Some(_) = self.exchanges.join_next() => {}
                 () = tokio::time::sleep(POLL) => {}
                 _ = tidying.tick() => note("tidying", self.tidy().await),
