@@ -12,6 +12,9 @@
 //! key of a settled one after its settlement. The log of each file is cut behind what must leave it,
 //! once for a group.
 
+mod batch;
+mod job;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -21,10 +24,13 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+pub(super) use self::batch::Batch;
+use self::batch::Erasing;
+use self::job::{Job, Outcomes, Run, Task, run_all, run_each};
 use super::metrics::{self, Measured};
 use super::schema::{BUSY_TIMEOUT, truncate_log};
 use super::{StoreError, Write, audit, claims, session_keys};
-use crate::audit::{AuditEvent, AuditKeys};
+use crate::audit::AuditKeys;
 use crate::clock::Stopwatch;
 use crate::telemetry::Telemetry;
 
@@ -49,85 +55,6 @@ pub(super) struct Writer {
     queue: Option<SyncSender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
     commits: Arc<AtomicU64>,
-}
-
-/// What a job works with.
-pub(super) struct Batch<'c> {
-    /// The main database, inside the transaction.
-    pub(super) main: &'c Connection,
-    /// The audit log, inside the transaction.
-    pub(super) chains: audit::Chains<'c>,
-    audit: &'c AuditKeys,
-    claims: &'c Connection,
-    claims_open: bool,
-    /// What may be in a file, although deleted, when the group is done.
-    erase: Erasing,
-    /// Sessions whose results and keys go once the group is committed.
-    orphaned: Vec<String>,
-    /// Sessions whose keys are of no use once the group is committed.
-    spent: Vec<String>,
-    erase_spent: bool,
-    answer_after_erasure: bool,
-    /// Sessions that this group made or settled.
-    measured: Vec<Measured>,
-}
-
-impl<'c> Batch<'c> {
-    /// The results, inside a transaction that begins with the first use.
-    pub(super) fn claims(&mut self) -> Result<&'c Connection, StoreError> {
-        if !self.claims_open {
-            self.claims.execute_batch("BEGIN IMMEDIATE")?;
-            self.claims_open = true;
-        }
-        Ok(self.claims)
-    }
-
-    /// The keys of the audit log.
-    pub(super) fn audit_keys(&self) -> &'c AuditKeys {
-        self.audit
-    }
-
-    /// Records what this job changes, in the chain of `client_id`.
-    pub(super) fn audit(&mut self, client_id: &str, event: AuditEvent) -> Result<(), StoreError> {
-        self.chains.append(client_id, event)
-    }
-
-    /// Counts a session that this job makes or settles.
-    pub(super) fn measure(&mut self, measured: Option<Measured>) {
-        self.measured.extend(measured);
-    }
-
-    /// Asks that deleted results leave every file soon.
-    pub(super) fn erase_soon(&mut self) {
-        self.erase.claims = true;
-    }
-
-    /// Notes that the key of a session that this job settles must go with the next
-    /// [`Batch::erase_spent_keys`].
-    pub(super) fn spend_key(&mut self, session_id: &str) {
-        self.spent.push(session_id.to_owned());
-    }
-
-    /// Asks that the keys of settled sessions leave every file soon. Not with each settlement: the
-    /// log would be cut all the time.
-    pub(super) fn erase_spent_keys(&mut self) {
-        self.erase_spent = true;
-    }
-
-    /// Asks that a session that this job deletes leaves every file, with its result, and that the
-    /// job is answered only then.
-    pub(super) fn erase_session(&mut self, session_id: &str) {
-        self.erase.main = true;
-        self.orphaned.push(session_id.to_owned());
-        self.answer_after_erasure = true;
-    }
-}
-
-/// The files that may still hold something deleted.
-#[derive(Clone, Copy, Default)]
-struct Erasing {
-    claims: bool,
-    main: bool,
 }
 
 impl Writer {
@@ -167,7 +94,7 @@ impl Writer {
         work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Write<'static, T> {
         let (reply, answer) = oneshot::channel();
-        let job = Task { work, result: None, reply };
+        let job = Task::new(work, reply);
         let queued = match &self.queue {
             Some(queue) => queue.try_send(Box::new(job)),
             None => return Box::pin(async { Err(stopped()) }),
@@ -198,42 +125,6 @@ impl Drop for Writer {
 
 fn stopped() -> StoreError {
     StoreError::Failed("the writer has stopped".into())
-}
-
-/// A unit of work and the one who waits for it.
-trait Job: Send {
-    /// Does the work; `false`: undo it.
-    fn work(&mut self, batch: &mut Batch<'_>) -> bool;
-    /// Answers, once the outcome of the transaction is known.
-    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
-}
-
-struct Task<T, F> {
-    work: F,
-    result: Option<Result<T, StoreError>>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
-}
-
-impl<T, F> Job for Task<T, F>
-where
-    T: Send,
-    F: FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send,
-{
-    fn work(&mut self, batch: &mut Batch<'_>) -> bool {
-        let result = (self.work)(batch);
-        let done = result.is_ok();
-        self.result = Some(result);
-        done
-    }
-
-    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
-        let result = match outcome {
-            Ok(()) => self.result.unwrap_or_else(|| Err(stopped())),
-            Err(error) => Err(error),
-        };
-        // Who no longer waits does not need to know.
-        let _ = self.reply.send(result);
-    }
 }
 
 /// The writing thread's side.
@@ -448,50 +339,6 @@ struct Done {
     orphaned: Vec<String>,
     spent: Vec<String>,
     erase_spent: bool,
-}
-
-/// What each job of a group came to: whether its answer must wait for the erasure, or why it is
-/// undone whatever it says itself.
-type Outcomes = Vec<Result<bool, StoreError>>;
-/// How the jobs of a group are run.
-type Run = fn(&mut [Box<dyn Job>], &mut Batch<'_>) -> Result<Option<Outcomes>, StoreError>;
-
-/// Runs the jobs one after the other; `None`: one failed, and all must be undone.
-fn run_all(
-    group: &mut [Box<dyn Job>],
-    batch: &mut Batch<'_>,
-) -> Result<Option<Outcomes>, StoreError> {
-    let mut outcomes = Vec::with_capacity(group.len());
-    for job in group {
-        batch.answer_after_erasure = false;
-        if !job.work(batch) {
-            return Ok(None);
-        }
-        outcomes.push(Ok(batch.answer_after_erasure));
-    }
-    Ok(batch.chains.write().is_ok().then_some(outcomes))
-}
-
-/// Runs each job in a savepoint, so that only those that fail are undone.
-fn run_each(
-    group: &mut [Box<dyn Job>],
-    batch: &mut Batch<'_>,
-) -> Result<Option<Outcomes>, StoreError> {
-    let mut outcomes = Vec::with_capacity(group.len());
-    for job in group {
-        batch.answer_after_erasure = false;
-        batch.main.prepare_cached("SAVEPOINT job")?.execute([])?;
-        let measured = batch.measured.len();
-        let (worked, written) = (job.work(batch), batch.chains.write());
-        if !worked || written.is_err() {
-            batch.measured.truncate(measured);
-            batch.chains.forget();
-            batch.main.prepare_cached("ROLLBACK TO job")?.execute([])?;
-        }
-        batch.main.prepare_cached("RELEASE job")?.execute([])?;
-        outcomes.push(written.map(|()| batch.answer_after_erasure));
-    }
-    Ok(Some(outcomes))
 }
 
 /// Adds to the sums for operators. When those are out of order, sessions are not held up by it:

@@ -22,7 +22,10 @@ pub(in crate::store) struct Head {
 
 impl Head {
     /// A row of all columns in their order, and whether the instance wrote it.
-    pub(in crate::store) fn from_row(keys: &AuditKeys, row: &Row<'_>) -> rusqlite::Result<(Self, bool)> {
+    pub(in crate::store) fn from_row(
+        keys: &AuditKeys,
+        row: &Row<'_>,
+    ) -> rusqlite::Result<(Self, bool)> {
         // A hash of another length is none of ours: the MAC will not match.
         let hash = |column| {
             Ok::<Hash, rusqlite::Error>(
@@ -41,7 +44,11 @@ impl Head {
         Ok((head, genuine))
     }
 
-    pub(super) fn read(main: &Connection, keys: &AuditKeys, client_id: &str) -> Result<Self, StoreError> {
+    pub(super) fn read(
+        main: &Connection,
+        keys: &AuditKeys,
+        client_id: &str,
+    ) -> Result<Self, StoreError> {
         let found = main
             .prepare_cached(
                 "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, \
@@ -142,7 +149,10 @@ impl Head {
 
 /// How many entries all chains have together; `None`: the number is not one that the instance
 /// wrote. A chain that vanished with its head, or that was set back with it, is missing here.
-pub(in crate::store) fn total(main: &Connection, keys: &AuditKeys) -> Result<Option<u64>, StoreError> {
+pub(in crate::store) fn total(
+    main: &Connection,
+    keys: &AuditKeys,
+) -> Result<Option<u64>, StoreError> {
     let found: Option<(i64, Vec<u8>)> = main
         .prepare_cached("SELECT entries, mac FROM audit_total WHERE id = 1")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use super::super::schema;
 use super::*;
-use crate::audit::AuditStatus;
+use crate::audit::{AuditEvent, AuditStatus};
 use crate::seal::InstanceKey;
 
 fn writer(dir: &tempfile::TempDir) -> Writer {

@@ -1,0 +1,90 @@
+//! What a job of the writing thread works with.
+
+use rusqlite::Connection;
+
+use super::super::metrics::Measured;
+use super::super::{StoreError, audit};
+use crate::audit::{AuditEvent, AuditKeys};
+
+/// What a job works with.
+pub(in crate::store) struct Batch<'c> {
+    /// The main database, inside the transaction.
+    pub(in crate::store) main: &'c Connection,
+    /// The audit log, inside the transaction.
+    pub(in crate::store) chains: audit::Chains<'c>,
+    pub(super) audit: &'c AuditKeys,
+    pub(super) claims: &'c Connection,
+    pub(super) claims_open: bool,
+    /// What may be in a file, although deleted, when the group is done.
+    pub(super) erase: Erasing,
+    /// Sessions whose results and keys go once the group is committed.
+    pub(super) orphaned: Vec<String>,
+    /// Sessions whose keys are of no use once the group is committed.
+    pub(super) spent: Vec<String>,
+    pub(super) erase_spent: bool,
+    pub(super) answer_after_erasure: bool,
+    /// Sessions that this group made or settled.
+    pub(super) measured: Vec<Measured>,
+}
+
+impl<'c> Batch<'c> {
+    /// The results, inside a transaction that begins with the first use.
+    pub(in crate::store) fn claims(&mut self) -> Result<&'c Connection, StoreError> {
+        if !self.claims_open {
+            self.claims.execute_batch("BEGIN IMMEDIATE")?;
+            self.claims_open = true;
+        }
+        Ok(self.claims)
+    }
+
+    /// The keys of the audit log.
+    pub(in crate::store) fn audit_keys(&self) -> &'c AuditKeys {
+        self.audit
+    }
+
+    /// Records what this job changes, in the chain of `client_id`.
+    pub(in crate::store) fn audit(
+        &mut self,
+        client_id: &str,
+        event: AuditEvent,
+    ) -> Result<(), StoreError> {
+        self.chains.append(client_id, event)
+    }
+
+    /// Counts a session that this job makes or settles.
+    pub(in crate::store) fn measure(&mut self, measured: Option<Measured>) {
+        self.measured.extend(measured);
+    }
+
+    /// Asks that deleted results leave every file soon.
+    pub(in crate::store) fn erase_soon(&mut self) {
+        self.erase.claims = true;
+    }
+
+    /// Notes that the key of a session that this job settles must go with the next
+    /// [`Batch::erase_spent_keys`].
+    pub(in crate::store) fn spend_key(&mut self, session_id: &str) {
+        self.spent.push(session_id.to_owned());
+    }
+
+    /// Asks that the keys of settled sessions leave every file soon. Not with each settlement: the
+    /// log would be cut all the time.
+    pub(in crate::store) fn erase_spent_keys(&mut self) {
+        self.erase_spent = true;
+    }
+
+    /// Asks that a session that this job deletes leaves every file, with its result, and that the
+    /// job is answered only then.
+    pub(in crate::store) fn erase_session(&mut self, session_id: &str) {
+        self.erase.main = true;
+        self.orphaned.push(session_id.to_owned());
+        self.answer_after_erasure = true;
+    }
+}
+
+/// The files that may still hold something deleted.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Erasing {
+    pub(super) claims: bool,
+    pub(super) main: bool,
+}

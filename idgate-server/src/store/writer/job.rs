@@ -1,0 +1,94 @@
+//! Jobs, and how a group of them is run inside one transaction.
+
+use tokio::sync::oneshot;
+
+use super::super::StoreError;
+use super::batch::Batch;
+use super::stopped;
+
+/// A unit of work and the one who waits for it.
+pub(super) trait Job: Send {
+    /// Does the work; `false`: undo it.
+    fn work(&mut self, batch: &mut Batch<'_>) -> bool;
+    /// Answers, once the outcome of the transaction is known.
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+}
+
+pub(super) struct Task<T, F> {
+    work: F,
+    result: Option<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Task<T, F> {
+    pub(super) fn new(work: F, reply: oneshot::Sender<Result<T, StoreError>>) -> Self {
+        Self { work, result: None, reply }
+    }
+}
+
+impl<T, F> Job for Task<T, F>
+where
+    T: Send,
+    F: FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send,
+{
+    fn work(&mut self, batch: &mut Batch<'_>) -> bool {
+        let result = (self.work)(batch);
+        let done = result.is_ok();
+        self.result = Some(result);
+        done
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let result = match outcome {
+            Ok(()) => self.result.unwrap_or_else(|| Err(stopped())),
+            Err(error) => Err(error),
+        };
+        // Who no longer waits does not need to know.
+        let _ = self.reply.send(result);
+    }
+}
+
+/// What each job of a group came to: whether its answer must wait for the erasure, or why it is
+/// undone whatever it says itself.
+pub(super) type Outcomes = Vec<Result<bool, StoreError>>;
+/// How the jobs of a group are run.
+pub(super) type Run =
+    fn(&mut [Box<dyn Job>], &mut Batch<'_>) -> Result<Option<Outcomes>, StoreError>;
+
+/// Runs the jobs one after the other; `None`: one failed, and all must be undone.
+pub(super) fn run_all(
+    group: &mut [Box<dyn Job>],
+    batch: &mut Batch<'_>,
+) -> Result<Option<Outcomes>, StoreError> {
+    let mut outcomes = Vec::with_capacity(group.len());
+    for job in group {
+        batch.answer_after_erasure = false;
+        if !job.work(batch) {
+            return Ok(None);
+        }
+        outcomes.push(Ok(batch.answer_after_erasure));
+    }
+    Ok(batch.chains.write().is_ok().then_some(outcomes))
+}
+
+/// Runs each job in a savepoint, so that only those that fail are undone.
+pub(super) fn run_each(
+    group: &mut [Box<dyn Job>],
+    batch: &mut Batch<'_>,
+) -> Result<Option<Outcomes>, StoreError> {
+    let mut outcomes = Vec::with_capacity(group.len());
+    for job in group {
+        batch.answer_after_erasure = false;
+        batch.main.prepare_cached("SAVEPOINT job")?.execute([])?;
+        let measured = batch.measured.len();
+        let (worked, written) = (job.work(batch), batch.chains.write());
+        if !worked || written.is_err() {
+            batch.measured.truncate(measured);
+            batch.chains.forget();
+            batch.main.prepare_cached("ROLLBACK TO job")?.execute([])?;
+        }
+        batch.main.prepare_cached("RELEASE job")?.execute([])?;
+        outcomes.push(written.map(|()| batch.answer_after_erasure));
+    }
+    Ok(Some(outcomes))
+}
