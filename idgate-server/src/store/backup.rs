@@ -164,7 +164,6 @@ mod tests {
                  expires_at, settled_at, formats, issuer_ids, record) VALUES
                  ('ses_open', 'cli_1', 1, 'PENDING', 1, 1, 9, NULL, '[]', '[]', CAST('OPENRECORD' AS BLOB)),
                  ('ses_done', 'cli_1', 1, 'FAILED', 2, 1, 9, 3, '[]', '[]', CAST('DONERECORD' AS BLOB));
-             INSERT INTO session_events VALUES ('ses_open', 1, 'CREATED', NULL, 1);
              INSERT INTO idempotent_answers VALUES
                  ('cli_1', zeroblob(32), zeroblob(32), 'ses_done', 1, CAST('DONEANSWER' AS BLOB));",
         )

@@ -126,11 +126,13 @@ pub(super) fn page(
     limit: usize,
 ) -> Result<Option<EventPage>, StoreError> {
     let mut statement = main.prepare_cached(
-        "SELECT s.settled_at IS NOT NULL, \
-         (SELECT max(seq) FROM session_events WHERE session_id = s.id), \
-         e.seq, e.status, e.reason, e.occurred_at \
-         FROM sessions AS s LEFT JOIN session_events AS e ON e.session_id = s.id AND e.seq > ?4 \
-         WHERE s.id = ?1 AND s.client_id = ?2 AND s.livemode = ?3 ORDER BY e.seq LIMIT ?5",
+        "WITH s AS MATERIALIZED ( \
+             SELECT settled_at, '[' || rtrim(events, ',') || ']' AS events FROM sessions \
+             WHERE id = ?1 AND client_id = ?2 AND livemode = ?3 \
+         ) \
+         SELECT s.settled_at IS NOT NULL, json_array_length(s.events), \
+         e.key + 1, e.value ->> 0, e.value ->> 1, e.value ->> 2 \
+         FROM s LEFT JOIN json_each(s.events) AS e ON e.key >= ?4 ORDER BY e.key LIMIT ?5",
     )?;
     let after = i64::try_from(after).unwrap_or(i64::MAX);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);

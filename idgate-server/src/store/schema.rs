@@ -25,6 +25,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 6, sql: include_str!("migrations/0006_webhooks.sql") },
     Migration { number: 7, sql: include_str!("migrations/0007_idempotent_answers.sql") },
     Migration { number: 8, sql: include_str!("migrations/0008_metrics.sql") },
+    Migration { number: 9, sql: include_str!("migrations/0009_events_beside_sessions.sql") },
 ];
 
 const PRAGMAS: &str = "
@@ -258,7 +259,7 @@ mod tests {
         for conn in [writing, reading] {
             for session_id in ["ses_a", "ses_b", "ses_c"] {
                 let mut statement = conn
-                    .prepare_cached("SELECT ?1, max(seq) FROM session_events WHERE session_id = ?1")
+                    .prepare_cached("SELECT ?1, max(seq) FROM audit_entries WHERE client_id = ?1")
                     .unwrap();
                 assert!(statement.exists([session_id]).unwrap());
                 assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);

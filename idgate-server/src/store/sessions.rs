@@ -20,7 +20,7 @@ const TABLE: &str = "sessions";
 pub(super) struct Prepared {
     session: Session,
     from: u64,
-    effects: Vec<Effect>,
+    events: String,
     record: Vec<u8>,
     processing_us: Option<u64>,
     result: Option<(UnixMillis, Vec<u8>)>,
@@ -47,9 +47,9 @@ impl Prepared {
         let key = session.take_encryption_key().filter(|_| transition.from.0 == 0);
         let key = key.map(|key| session_keys::seal(sealer, &id, &key)).transpose()?;
         let record = sealer.seal(TABLE, &id, &session.to_snapshot())?;
-        let (from, effects) = (transition.from.0, transition.effects);
+        let (from, events) = (transition.from.0, events(&transition.effects));
         let notice = Notice::of(&session);
-        Ok(Self { session, from, effects, record, processing_us, result, key, notice })
+        Ok(Self { session, from, events, record, processing_us, result, key, notice })
     }
 
     pub(super) fn insert(&self, batch: &mut Batch<'_>) -> Result<(), StoreError> {
@@ -62,8 +62,9 @@ impl Prepared {
             .main
             .prepare_cached(
                 "INSERT INTO sessions (id, client_id, livemode, status, revision, created_at, \
-                 expires_at, formats, issuer_ids, record) VALUES (:id, :client_id, :livemode, \
-                 :status, :revision, :created_at, :expires_at, :formats, :issuer_ids, :record)",
+                 expires_at, formats, issuer_ids, record, events) VALUES (:id, :client_id, \
+                 :livemode, :status, :revision, :created_at, :expires_at, :formats, :issuer_ids, \
+                 :record, :events)",
             )?
             .execute(named_params! {
                 ":id": session.id().as_str(),
@@ -76,8 +77,8 @@ impl Prepared {
                 ":formats": json!(formats).to_string(),
                 ":issuer_ids": json!(issuers).to_string(),
                 ":record": self.record,
+                ":events": self.events,
             })?;
-        self.insert_events(batch.main)?;
         batch.measure(Some(Measured::created(session)));
         batch.audit(session.tenant().as_str(), AuditEvent::created(session))?;
         // Last, because this file has no savepoint: nothing of the job can fail after it.
@@ -105,7 +106,8 @@ impl Prepared {
                 "UPDATE sessions SET status = :status, revision = :revision, \
                  lease_until = :lease_until, settled_at = :settled_at, reason = :reason, \
                  latency_ms = :latency_ms, \
-                 processing_us = coalesce(:processing_us, processing_us), record = :record \
+                 processing_us = coalesce(:processing_us, processing_us), record = :record, \
+                 events = events || :events \
                  WHERE id = :id AND revision = :from",
             )?
             .execute(named_params! {
@@ -117,13 +119,13 @@ impl Prepared {
                 ":latency_ms": session.latency_ms().map(number),
                 ":processing_us": self.processing_us.map(number),
                 ":record": self.record,
+                ":events": self.events,
                 ":id": session.id().as_str(),
                 ":from": number(self.from),
             })?;
         if changed == 0 {
             return Ok(Committed::LostRace);
         }
-        self.insert_events(batch.main)?;
         if let Some(event) = AuditEvent::settled(session) {
             batch.audit(session.tenant().as_str(), event)?;
         }
@@ -140,25 +142,18 @@ impl Prepared {
         }
         Ok(Committed::Yes)
     }
+}
 
-    fn insert_events(&self, main: &Connection) -> Result<(), StoreError> {
-        let mut insert = main.prepare_cached(
-            "INSERT INTO session_events (session_id, seq, status, reason, occurred_at) \
-             SELECT ?1, coalesce(max(seq), 0) + 1, ?2, ?3, ?4 FROM session_events \
-             WHERE session_id = ?1",
-        )?;
-        for effect in &self.effects {
-            if let Effect::PublishStatus { status, reason, occurred_at } = effect {
-                insert.execute((
-                    self.session.id().as_str(),
-                    status.as_str(),
-                    reason.map(|reason| reason.as_str()),
-                    millis(*occurred_at),
-                ))?;
-            }
+/// What is added to the column `events`.
+fn events(effects: &[Effect]) -> String {
+    let event = |effect: &Effect| match effect {
+        Effect::PublishStatus { status, reason, occurred_at } => {
+            let reason = reason.map(|reason| reason.as_str());
+            Some(json!([status.as_str(), reason, millis(*occurred_at)]).to_string() + ",")
         }
-        Ok(())
-    }
+        _ => None,
+    };
+    effects.iter().filter_map(event).collect()
 }
 
 /// A session, with its key while it is open.

@@ -111,7 +111,10 @@ impl Fixture {
     fn events(&self, id: &SessionId) -> Vec<(i64, String)> {
         let main = rusqlite::Connection::open(self.path().join("idgate.db")).unwrap();
         let mut statement = main
-            .prepare("SELECT seq, status FROM session_events WHERE session_id = ?1 ORDER BY seq")
+            .prepare(
+                "SELECT key + 1, value ->> 0 FROM sessions, \
+                 json_each('[' || rtrim(events, ',') || ']') WHERE sessions.id = ?1 ORDER BY key",
+            )
             .unwrap();
         let rows =
             statement.query_map([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();

@@ -25,6 +25,25 @@ pub(crate) fn row_counts(directory: &Path) -> BTreeMap<String, i64> {
     counts
 }
 
+/// The status events of a session, as numbers and names.
+pub(crate) fn events(directory: &Path, session_id: &str) -> Vec<(i64, String)> {
+    let database = open(&directory.join("idgate.db"));
+    let sql = format!("SELECT key + 1, value ->> 0 {EVENTS} WHERE sessions.id = ?1 ORDER BY key");
+    let mut statement = database.prepare(&sql).unwrap();
+    let rows = statement.query_map([session_id], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+/// How many events of all sessions have this status.
+pub(crate) fn events_with(directory: &Path, status: &str) -> usize {
+    let database = open(&directory.join("idgate.db"));
+    let sql = format!("SELECT count(*) {EVENTS} WHERE value ->> 0 = ?1");
+    let count: i64 = database.query_row(&sql, [status], |row| row.get(0)).unwrap();
+    usize::try_from(count).unwrap()
+}
+
+const EVENTS: &str = "FROM sessions, json_each('[' || rtrim(events, ',') || ']')";
+
 /// The sealed results: every blob of `claims.db` that is long enough to hold claims.
 pub(crate) fn sealed_results(directory: &Path) -> Vec<Vec<u8>> {
     let connection = open(&directory.join("claims.db"));

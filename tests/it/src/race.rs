@@ -30,12 +30,8 @@ fn of_64_valid_answers_at_once_exactly_one_settles_the_session() {
         assert_eq!(session["status"], "VERIFIED");
         assert_eq!(session["claims"], json!({ "pid": { "given_name": "Erika" } }));
     }
-    let events: i64 = disk::open(&gateway.installation.data_dir().join("idgate.db"))
-        .query_row("SELECT count(*) FROM session_events WHERE status = 'VERIFIED'", [], |row| {
-            row.get(0)
-        })
-        .unwrap();
-    assert_eq!(usize::try_from(events), Ok(SESSIONS), "a session was VERIFIED more than once");
+    let events = disk::events_with(&gateway.installation.data_dir(), "VERIFIED");
+    assert_eq!(events, SESSIONS, "a session was VERIFIED more than once");
 }
 
 /// The same answer from every wallet at once; what each was told.

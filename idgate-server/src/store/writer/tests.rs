@@ -136,7 +136,8 @@ async fn when_the_main_commit_fails_every_job_fails_and_no_result_stays() {
     let fatal = writer.submit(|batch| {
         batch.main.execute_batch(
             "PRAGMA defer_foreign_keys = ON;
-             INSERT INTO session_events VALUES ('ses_none', 1, 'CREATED', NULL, 0);",
+             INSERT INTO webhook_endpoints (client_id, livemode, url, host, created_at, secret)
+                 VALUES ('cli_none', 1, '', '', 0, x'00');",
         )?;
         Ok(())
     });

@@ -117,11 +117,7 @@ fn fetches_at_once_all_get_the_same_request() {
         }
         assert_eq!(desk.status(&created), "PENDING");
     }
-    let events: i64 = disk::open(&desk.gateway.installation.data_dir().join("idgate.db"))
-        .query_row("SELECT count(*) FROM session_events WHERE status = 'PENDING'", [], |row| {
-            row.get(0)
-        })
-        .unwrap();
+    let events = disk::events_with(&desk.gateway.installation.data_dir(), "PENDING");
     assert_eq!(events, 20, "a session became PENDING more than once");
 }
 
