@@ -26,6 +26,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 7, sql: include_str!("migrations/0007_idempotent_answers.sql") },
     Migration { number: 8, sql: include_str!("migrations/0008_metrics.sql") },
     Migration { number: 9, sql: include_str!("migrations/0009_events_beside_sessions.sql") },
+    Migration { number: 10, sql: include_str!("migrations/0010_one_index_less.sql") },
 ];
 
 const PRAGMAS: &str = "
