@@ -5,12 +5,14 @@
 mod flow;
 mod process;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
 
 use self::flow::{Client, Profile};
 use self::process::Gateway;
@@ -60,21 +62,26 @@ pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
             "RSS MiB"
         );
     }
+    let runtime = Runtime::new().map_err(|error| error.to_string())?;
     for profile in [Profile::Inline, Profile::Jar] {
-        let measured = measure(options, profile)?;
+        let measured = runtime.block_on(measure(options, profile))?;
         println!("{}", if json { measured.json().to_string() } else { measured.text() });
     }
     Ok(())
 }
 
-fn measure(options: &ServerOptions, profile: Profile) -> Result<Measured, String> {
+async fn measure(options: &ServerOptions, profile: Profile) -> Result<Measured, String> {
     let flows = if options.full { 100_000 } else { options.flows };
-    let gateway = Gateway::start(profile)?;
-    // Warm: connections are open, statements are prepared.
-    drive(&gateway, profile, options.connections * 4, options.connections)?;
-    let (cpu, commits) = (gateway.cpu()?, gateway.commits()?);
+    let gateway = Gateway::start(profile).await?;
+    let mut clients = Vec::new();
+    for _ in 0..options.connections {
+        clients.push(Client::connect(&gateway, profile).await?);
+    }
+    // Warm: statements are prepared.
+    let clients = drive(clients, options.connections * 4).await?;
+    let (cpu, commits) = (gateway.cpu()?, gateway.commits().await?);
     let start = now();
-    let latencies = drive(&gateway, profile, flows, options.connections)?;
+    let clients = drive(clients, flows).await?;
     let wall = start.elapsed();
     Ok(Measured {
         profile,
@@ -82,37 +89,34 @@ fn measure(options: &ServerOptions, profile: Profile) -> Result<Measured, String
         connections: options.connections,
         wall,
         cpu: gateway.cpu()?.saturating_sub(cpu),
-        latencies,
-        commits: gateway.commits()?.zip(commits).map(|(after, before)| after - before),
+        latencies: clients.into_iter().flat_map(Client::into_latencies).collect(),
+        commits: gateway.commits().await?.zip(commits).map(|(after, before)| after - before),
         rss_kib: gateway.rss_kib()?,
     })
 }
 
-/// Carries out that many flows over that many connections; the time of each request.
-fn drive(
-    gateway: &Gateway,
-    profile: Profile,
-    flows: usize,
-    connections: usize,
-) -> Result<Vec<Duration>, String> {
-    let left = AtomicUsize::new(flows);
-    let take =
-        || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok();
-    let work = || -> Result<Vec<Duration>, String> {
-        let mut client = Client::connect(gateway, profile)?;
-        while take() {
-            client.flow()?;
-        }
-        Ok(client.into_latencies())
-    };
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..connections).map(|_| scope.spawn(work)).collect();
-        let mut all = Vec::with_capacity(flows * 4);
-        for thread in threads {
-            all.extend(thread.join().map_err(|_| "a client panicked")??);
-        }
-        Ok(all)
-    })
+/// Carries out that many flows, shared by the clients.
+async fn drive(clients: Vec<Client>, flows: usize) -> Result<Vec<Client>, String> {
+    let left = Arc::new(AtomicUsize::new(flows));
+    let mut driving = JoinSet::new();
+    for mut client in clients {
+        client.forget_latencies();
+        let left = left.clone();
+        let take = move || {
+            left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok()
+        };
+        driving.spawn(async move {
+            while take() {
+                client.flow().await?;
+            }
+            Ok::<_, String>(client)
+        });
+    }
+    let mut clients = Vec::new();
+    while let Some(driven) = driving.join_next().await {
+        clients.push(driven.map_err(|_| "a client panicked")??);
+    }
+    Ok(clients)
 }
 
 impl Measured {

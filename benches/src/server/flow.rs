@@ -1,13 +1,14 @@
 //! One tenant and its wallet on one connection.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::samples;
 use idgate_testkit::wallet::{Body, Transcript, Wallet};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
 
 use super::process::Gateway;
 
@@ -45,12 +46,12 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn connect(gateway: &Gateway, profile: Profile) -> Result<Self, String> {
-        let mut connection = Connection::open(gateway.address)?;
+    pub(super) async fn connect(gateway: &Gateway, profile: Profile) -> Result<Self, String> {
+        let mut connection = Connection::open(gateway.address).await?;
         let did_document = match profile {
             Profile::Inline => Value::Null,
             Profile::Jar => {
-                let (_, body) = connection.send("GET", "/.well-known/did.json", "", None)?;
+                let (_, body) = connection.send("GET", "/.well-known/did.json", "", None).await?;
                 serde_json::from_slice(&body).map_err(|error| error.to_string())?
             }
         };
@@ -70,25 +71,30 @@ impl Client {
         })
     }
 
+    pub(super) fn forget_latencies(&mut self) {
+        self.latencies.clear();
+    }
+
     pub(super) fn into_latencies(self) -> Vec<Duration> {
         self.latencies
     }
 
     /// Create, answer, read.
-    pub(super) fn flow(&mut self) -> Result<(), String> {
+    pub(super) async fn flow(&mut self) -> Result<(), String> {
         let body = self.request.clone();
-        let created = self.json(201, "POST", "/v1/sessions", Some(("application/json", &body)))?;
+        let created =
+            self.json(201, "POST", "/v1/sessions", Some(("application/json", &body))).await?;
         let text = |value: &Value, name: &str| {
             value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
         };
         let (id, uri) = (text(&created, "session_id"), text(&created, "qr_code_url"));
         let answer = match self.profile {
             Profile::Inline => self.answer_inline(&uri)?,
-            Profile::Jar => self.answer_jar(&uri)?,
+            Profile::Jar => self.answer_jar(&uri).await?,
         };
         let body = Some((&*answer.content_type, &*answer.bytes));
-        self.json(200, "POST", &format!("/v1/oid4vp/response/{id}"), body)?;
-        let session = self.json(200, "GET", &format!("/v1/sessions/{id}"), None)?;
+        self.json(200, "POST", &format!("/v1/oid4vp/response/{id}"), body).await?;
+        let session = self.json(200, "GET", &format!("/v1/sessions/{id}"), None).await?;
         match text(&session, "status").as_str() {
             "VERIFIED" if session.get("claims").is_some() => Ok(()),
             _ => Err(format!("not verified: {}", text(&session, "reason"))),
@@ -100,10 +106,10 @@ impl Client {
         Ok(answer.form_body())
     }
 
-    fn answer_jar(&mut self, uri: &str) -> Result<Body, String> {
+    async fn answer_jar(&mut self, uri: &str) -> Result<Body, String> {
         let link = JarLink::parse(uri).map_err(|error| error.to_string())?;
         let path = link.request_uri.splitn(4, '/').nth(3).unwrap_or_default();
-        let jwt = self.expect(200, "GET", &format!("/{path}"), None)?;
+        let jwt = self.expect(200, "GET", &format!("/{path}"), None).await?;
         let jwt = String::from_utf8_lossy(&jwt);
         let request = JarRequest::verify(&link, &jwt, &self.did_document, now_ms())
             .map_err(|error| error.to_string())?;
@@ -111,18 +117,18 @@ impl Client {
         Ok(answer.map_err(|error| error.to_string())?.form_body())
     }
 
-    fn json(
+    async fn json(
         &mut self,
         status: u16,
         method: &str,
         path: &str,
         body: Option<(&str, &[u8])>,
     ) -> Result<Value, String> {
-        let body = self.expect(status, method, path, body)?;
+        let body = self.expect(status, method, path, body).await?;
         serde_json::from_slice(&body).map_err(|error| error.to_string())
     }
 
-    fn expect(
+    async fn expect(
         &mut self,
         status: u16,
         method: &str,
@@ -130,7 +136,7 @@ impl Client {
         body: Option<(&str, &[u8])>,
     ) -> Result<Vec<u8>, String> {
         let start = super::now();
-        let (have, answer) = self.connection.send(method, path, &self.api_key, body)?;
+        let (have, answer) = self.connection.send(method, path, &self.api_key, body).await?;
         self.latencies.push(start.elapsed());
         if have == status {
             return Ok(answer);
@@ -140,14 +146,14 @@ impl Client {
 }
 
 impl Connection {
-    pub(super) fn open(address: SocketAddr) -> Result<Self, String> {
-        let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
+    pub(super) async fn open(address: SocketAddr) -> Result<Self, String> {
+        let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
         Ok(Self { address, stream: BufReader::new(stream) })
     }
 
     /// Status and body of the answer.
-    pub(super) fn send(
+    pub(super) async fn send(
         &mut self,
         method: &str,
         path: &str,
@@ -165,24 +171,25 @@ impl Connection {
         }
         request.push_str("\r\n");
         let bytes = [request.as_bytes(), body.map_or(&[], |(_, bytes)| bytes)].concat();
-        let sent = self.stream.get_mut().write_all(&bytes);
-        sent.and_then(|()| self.receive()).map_err(|error| format!("{method} {path}: {error}"))
+        let failed = |error| format!("{method} {path}: {error}");
+        self.stream.get_mut().write_all(&bytes).await.map_err(failed)?;
+        self.receive().await.map_err(failed)
     }
 
-    fn receive(&mut self) -> std::io::Result<(u16, Vec<u8>)> {
+    async fn receive(&mut self) -> std::io::Result<(u16, Vec<u8>)> {
         let mut status = String::new();
-        self.stream.read_line(&mut status)?;
+        self.stream.read_line(&mut status).await?;
         let mut length = 0;
         loop {
             let mut line = String::new();
-            self.stream.read_line(&mut line)?;
+            self.stream.read_line(&mut line).await?;
             let Some((name, value)) = line.split_once(':') else { break };
             if name.eq_ignore_ascii_case("content-length") {
                 length = value.trim().parse().map_err(std::io::Error::other)?;
             }
         }
         let mut body = vec![0; length];
-        self.stream.read_exact(&mut body)?;
+        self.stream.read_exact(&mut body).await?;
         let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
         Ok((status.ok_or_else(|| std::io::Error::other("no status"))?, body))
     }

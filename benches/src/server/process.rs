@@ -29,7 +29,7 @@ pub(super) struct Gateway {
 }
 
 impl Gateway {
-    pub(super) fn start(profile: Profile) -> Result<Self, String> {
+    pub(super) async fn start(profile: Profile) -> Result<Self, String> {
         let folder = TempDir::new().map_err(|error| error.to_string())?;
         let run = |arguments: &[&OsStr]| run(folder.path(), profile, arguments);
         let words = |line: &'static str| line.split(' ').map(OsStr::new).collect::<Vec<_>>();
@@ -53,7 +53,7 @@ impl Gateway {
             admin_token: text(&admin, "admin_token"),
             _folder: folder,
         };
-        gateway.set_webhook_endpoint()?;
+        gateway.set_webhook_endpoint().await?;
         Ok(gateway)
     }
 
@@ -76,9 +76,9 @@ impl Gateway {
     }
 
     /// Write transactions so far.
-    pub(super) fn commits(&self) -> Result<Option<f64>, String> {
-        let mut connection = Connection::open(self.address)?;
-        let (_, body) = connection.send("GET", "/metrics", &self.admin_token, None)?;
+    pub(super) async fn commits(&self) -> Result<Option<f64>, String> {
+        let mut connection = Connection::open(self.address).await?;
+        let (_, body) = connection.send("GET", "/metrics", &self.admin_token, None).await?;
         let text = String::from_utf8_lossy(&body);
         let count =
             text.lines().find_map(|line| line.strip_prefix("idgate_db_commit_seconds_count "));
@@ -86,11 +86,11 @@ impl Gateway {
     }
 
     /// So that each flow leaves a row in the outbox; its host is never approved.
-    fn set_webhook_endpoint(&self) -> Result<(), String> {
+    async fn set_webhook_endpoint(&self) -> Result<(), String> {
         let body = json!({ "url": "https://hooks.shop.example/idgate" }).to_string();
-        let mut connection = Connection::open(self.address)?;
+        let mut connection = Connection::open(self.address).await?;
         let body = ("application/json", body.as_bytes());
-        match connection.send("PUT", "/v1/webhook-endpoint", &self.api_key, Some(body))? {
+        match connection.send("PUT", "/v1/webhook-endpoint", &self.api_key, Some(body)).await? {
             (200, _) => Ok(()),
             (status, body) => Err(format!("{status} {}", String::from_utf8_lossy(&body))),
         }
