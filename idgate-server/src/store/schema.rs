@@ -61,6 +61,8 @@ pub(super) fn open_main(dir: &Path) -> Result<Connection, StoreError> {
 /// The results for writing.
 pub(super) fn open_claims(dir: &Path) -> Result<Connection, StoreError> {
     let conn = open_for_writing(&claims_path(dir))?;
+    // 256 KiB: what is written here is read by others, and soon erased.
+    conn.pragma_update(None, "cache_size", -256)?;
     conn.execute_batch(include_str!("claims.sql"))?;
     Ok(conn)
 }
@@ -71,6 +73,8 @@ pub(super) fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.execute_batch(PRAGMAS)?;
+    // 256 KiB: whatever a reader keeps is void with the next commit.
+    conn.pragma_update(None, "cache_size", -256)?;
     keep_plans(&conn)?;
     Ok(conn)
 }
