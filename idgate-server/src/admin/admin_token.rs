@@ -95,15 +95,8 @@ fn revoke(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use crate::admin::fixture::{NOW, store};
     use crate::admin_token::AdminToken;
-
-    const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
-
-    fn store() -> (tempfile::TempDir, OperatorStore) {
-        let dir = tempfile::tempdir().unwrap();
-        let store = OperatorStore::open(dir.path(), None).unwrap();
-        (dir, store)
-    }
 
     #[test]
     fn create_shows_the_token_and_list_does_not() {

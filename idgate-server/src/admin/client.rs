@@ -120,15 +120,8 @@ fn revoke(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use crate::admin::fixture::{NOW, store};
     use crate::api_key::ApiKey;
-
-    const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
-
-    fn store() -> (tempfile::TempDir, OperatorStore) {
-        let dir = tempfile::tempdir().unwrap();
-        let store = OperatorStore::open(dir.path(), None).unwrap();
-        (dir, store)
-    }
 
     #[test]
     fn create_prints_four_members_and_list_shows_no_secret() {

@@ -103,3 +103,20 @@ fn check_name(what: &str, name: &str, longest: usize) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(crate) mod fixture {
+    use idgate_core::time::UnixMillis;
+
+    use crate::store::OperatorStore;
+
+    pub(crate) const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
+
+    /// An empty data directory, as an operator's command opens it.
+    pub(crate) fn store() -> (tempfile::TempDir, OperatorStore) {
+        let dir = tempfile::tempdir().unwrap();
+        let store = OperatorStore::open(dir.path(), None).unwrap();
+        (dir, store)
+    }
+}

@@ -114,14 +114,7 @@ fn review(
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
-
-    const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
-
-    fn store() -> (tempfile::TempDir, OperatorStore) {
-        let dir = tempfile::tempdir().unwrap();
-        let store = OperatorStore::open(dir.path(), None).unwrap();
-        (dir, store)
-    }
+    use crate::admin::fixture::{NOW, store};
 
     #[test]
     fn a_host_is_reviewed_under_its_one_name() {

@@ -11,6 +11,7 @@ use hyper::body::{Body, Incoming};
 use hyper::header::CONTENT_TYPE;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::error::HttpError;
 use super::large::Large;
 
 /// Bodies up to here are free; longer ones take a place while they are held.
@@ -49,6 +50,20 @@ pub(crate) enum BodyError {
     Broken,
     /// It is large, and too many large ones are held already.
     Busy,
+}
+
+impl BodyError {
+    /// The refusal where a body may have 64 KiB. The connection ends with it: the rest of the body
+    /// is not read.
+    pub(crate) fn refuse_64_kib(self) -> HttpError {
+        let error = match self {
+            Self::TooLarge => HttpError::invalid_request("the body is larger than 64 KiB"),
+            Self::TooSlow => HttpError::invalid_request("the body did not arrive in time"),
+            Self::Broken => HttpError::invalid_request("the body is incomplete"),
+            Self::Busy => HttpError::temporarily_unavailable(),
+        };
+        error.closing()
+    }
 }
 
 /// Reads a whole body.

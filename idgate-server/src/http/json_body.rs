@@ -11,15 +11,5 @@ pub(crate) async fn read(call: Call<'_>) -> Result<Received, HttpError> {
     if !body::has_content_type(&call.head.headers, "application/json") {
         return Err(HttpError::invalid_request("Content-Type must be application/json"));
     }
-    call.read_body(MAX_CREATE_BYTES).await.map_err(refuse)
-}
-
-fn refuse(error: BodyError) -> HttpError {
-    let error = match error {
-        BodyError::TooLarge => HttpError::invalid_request("the body is larger than 64 KiB"),
-        BodyError::TooSlow => HttpError::invalid_request("the body did not arrive in time"),
-        BodyError::Broken => HttpError::invalid_request("the body is incomplete"),
-        BodyError::Busy => HttpError::temporarily_unavailable(),
-    };
-    error.closing()
+    call.read_body(MAX_CREATE_BYTES).await.map_err(BodyError::refuse_64_kib)
 }

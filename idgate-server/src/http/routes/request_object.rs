@@ -37,7 +37,7 @@ pub(crate) async fn post(call: Call<'_>, id: &SessionId) -> Result<Response<Body
         let message = "Content-Type must be application/x-www-form-urlencoded";
         return Err(HttpError::invalid_request(message));
     }
-    let received = call.read_body(MAX_FORM_BYTES).await.map_err(refuse_body)?;
+    let received = call.read_body(MAX_FORM_BYTES).await.map_err(BodyError::refuse_64_kib)?;
     let wallet_nonce = wallet_nonce(&received.bytes).map_err(HttpError::invalid_request)?;
     Ok(answer(app.fetch_request(id, wallet_nonce.as_deref()).await?))
 }
@@ -62,16 +62,6 @@ fn answer(jwt: RequestObjectJwt) -> Response<Body> {
     let media_type = HeaderValue::from_static(RequestObjectJwt::MEDIA_TYPE);
     response.headers_mut().insert(CONTENT_TYPE, media_type);
     response
-}
-
-fn refuse_body(error: BodyError) -> HttpError {
-    let error = match error {
-        BodyError::TooLarge => HttpError::invalid_request("the body is larger than 64 KiB"),
-        BodyError::TooSlow => HttpError::invalid_request("the body did not arrive in time"),
-        BodyError::Broken => HttpError::invalid_request("the body is incomplete"),
-        BodyError::Busy => HttpError::temporarily_unavailable(),
-    };
-    error.closing()
 }
 
 #[cfg(test)]
