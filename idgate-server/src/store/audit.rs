@@ -48,22 +48,27 @@ pub(super) struct Chains<'c> {
     main: &'c Connection,
     keys: &'c AuditKeys,
     heads: BTreeMap<String, Head>,
-    /// Entries since the last [`Chains::write`].
-    added: u64,
+    /// Entries of all chains; `None`: nothing was appended since the last [`Chains::write`].
+    total: Option<u64>,
 }
 
 impl<'c> Chains<'c> {
     pub(super) fn new(main: &'c Connection, keys: &'c AuditKeys) -> Self {
-        Self { main, keys, heads: BTreeMap::new(), added: 0 }
+        Self { main, keys, heads: BTreeMap::new(), total: None }
     }
 
     /// Appends `event` to the chain of `client_id`; of no effect before [`Chains::write`].
     ///
     /// # Errors
-    /// The database failed, or the chain's head is not what the instance wrote: then nothing more
-    /// can be recorded for this client, so nothing more is done for it.
+    /// The database failed, or the chain's head or the number of all entries is not what the
+    /// instance wrote: then nothing more can be recorded for this client, so nothing more is done
+    /// for it.
     pub(super) fn append(&mut self, client_id: &str, event: AuditEvent) -> Result<(), StoreError> {
         let (main, keys) = (self.main, self.keys);
+        let total = match self.total {
+            Some(total) => total,
+            None => total(main, keys)?.ok_or_else(|| StoreError::Failed(altered("any client")))?,
+        };
         let mut head = match self.heads.remove(client_id) {
             Some(head) => head,
             None => Head::read(main, keys, client_id)?,
@@ -74,28 +79,28 @@ impl<'c> Chains<'c> {
             head.checkpoint(main, keys, now)?;
         }
         self.heads.insert(client_id.to_owned(), head);
-        self.added = self.added.saturating_add(1);
+        self.total = Some(total.saturating_add(1));
         Ok(())
     }
 
     /// Writes where the chains end now.
     ///
     /// # Errors
-    /// The database failed, or the number of all entries is not what the instance wrote.
+    /// The database failed.
     pub(super) fn write(&mut self) -> Result<(), StoreError> {
         for head in std::mem::take(&mut self.heads).values() {
             head.write(self.main, self.keys)?;
         }
-        match std::mem::take(&mut self.added) {
-            0 => Ok(()),
-            added => head::add_to_total(self.main, self.keys, added),
+        match self.total.take() {
+            Some(total) => head::write_total(self.main, self.keys, total),
+            None => Ok(()),
         }
     }
 
     /// Forgets what was appended since the last [`Chains::write`]; its rows are rolled back.
     pub(super) fn forget(&mut self) {
         self.heads.clear();
-        self.added = 0;
+        self.total = None;
     }
 }
 

@@ -26,7 +26,7 @@ use tokio::sync::oneshot;
 
 pub(super) use self::batch::Batch;
 use self::batch::Erasing;
-use self::job::{Job, Outcomes, Run, Task, run_all, run_each};
+use self::job::{Job, Run, Task, Waiting, run_all, run_each};
 use super::metrics::{self, Measured};
 use super::schema::{BUSY_TIMEOUT, truncate_log};
 use super::{StoreError, Write, audit, claims, session_keys};
@@ -41,6 +41,8 @@ const GROUP: usize = 64;
 /// From this many jobs in one transaction on, the next one waits for company: its page writes and its
 /// waiting for the disk are shared by more.
 const CROWD: usize = 4;
+/// After so long without a job the crowd is gone.
+const LULL_US: u64 = 20_000;
 /// How long it waits.
 const GATHERING: Duration = Duration::from_millis(3);
 /// How soon an erasure that a reader held up is tried again.
@@ -148,13 +150,11 @@ impl Desk {
     fn run(&mut self, jobs: &Receiver<Box<dyn Job>>) {
         let mut crowd = 0;
         loop {
+            let idle = Stopwatch::new();
             match self.next(jobs) {
                 Ok(first) => {
-                    if crowd >= CROWD {
-                        std::thread::sleep(GATHERING);
-                    }
-                    let rest = std::iter::from_fn(|| jobs.try_recv().ok()).take(GROUP - 1);
-                    let group: Vec<_> = std::iter::once(first).chain(rest).collect();
+                    let alone = crowd < CROWD || idle.elapsed_us() > LULL_US;
+                    let group = gather(first, jobs, alone);
                     crowd = group.len();
                     self.run_group(group);
                 }
@@ -182,20 +182,23 @@ impl Desk {
     }
 
     fn run_group(&mut self, mut group: Vec<Box<dyn Job>>) {
-        let done = match self.transact(&mut group, run_all) {
-            Ok(None) => self.transact(&mut group, run_each),
-            done => done,
-        };
+        let mut done = self.transact(&mut group, run_all);
+        if let Ok(None) = done {
+            // What was undone may have reached the log already.
+            self.erasing.claims = true;
+            done = self.transact(&mut group, run_each);
+        }
         match done.and_then(|done| done.ok_or_else(stopped)) {
             Ok(done) => {
                 self.erasing = done.erase;
                 self.orphaned.extend(done.orphaned);
                 self.spent.extend(done.spent);
                 self.erase_spent |= done.erase_spent;
-                for (job, outcome) in group.into_iter().zip(done.outcomes) {
-                    match outcome {
-                        Ok(true) => self.waiting.push(job),
-                        other => job.answer(other.map(drop)),
+                for (job, after_erasure) in group.into_iter().zip(done.after_erasure) {
+                    if after_erasure {
+                        self.waiting.push(job);
+                    } else {
+                        job.answer(Ok(()));
                     }
                 }
             }
@@ -230,10 +233,10 @@ impl Desk {
             measured: Vec::new(),
         };
         let jobs = group.len();
-        let outcomes = run(group, &mut batch);
+        let ran = run(group, &mut batch);
         let Batch { claims_open, erase, orphaned, spent, erase_spent, measured, .. } = batch;
-        let committed = outcomes.and_then(|outcomes| {
-            let Some(outcomes) = outcomes else { return Ok(None) };
+        let committed = ran.and_then(|ran| {
+            let Some(after_erasure) = ran else { return Ok(None) };
             record(&self.main, &measured)?;
             let watch = Stopwatch::new();
             if claims_open {
@@ -241,14 +244,15 @@ impl Desk {
             }
             self.main.execute_batch("COMMIT")?;
             self.telemetry.commit(watch.elapsed_us(), jobs);
-            Ok(Some(Done { outcomes, erase, orphaned, spent, erase_spent }))
+            Ok(Some(Done { after_erasure, erase, orphaned, spent, erase_spent }))
         });
         match &committed {
             Ok(Some(_)) => {
                 self.commits.fetch_add(1, Ordering::Relaxed);
                 measured.iter().for_each(|measured| self.count(measured));
             }
-            Ok(None) | Err(_) => self.abandon(claims_open),
+            Ok(None) => self.roll_back(),
+            Err(_) => self.abandon(claims_open),
         }
         committed
     }
@@ -261,13 +265,17 @@ impl Desk {
         }
     }
 
-    /// Leaves both files without an open transaction and without results that belong to nothing.
-    fn abandon(&self, claims_touched: bool) {
+    fn roll_back(&self) {
         for conn in [&self.claims, &self.main] {
             if !conn.is_autocommit() {
                 let _ = conn.execute_batch("ROLLBACK");
             }
         }
+    }
+
+    /// Leaves both files without an open transaction and without results that belong to nothing.
+    fn abandon(&self, claims_touched: bool) {
+        self.roll_back();
         if claims_touched {
             let _ = claims::remove_orphans(&self.claims, &self.main);
             let _ = session_keys::remove_orphans(&self.claims, &self.main);
@@ -324,6 +332,21 @@ impl Desk {
     }
 }
 
+/// The jobs of the next transaction: what is queued and, unless it is `alone`, what comes soon.
+fn gather(first: Box<dyn Job>, jobs: &Receiver<Box<dyn Job>>, alone: bool) -> Vec<Box<dyn Job>> {
+    let mut group = vec![first];
+    let take = |group: &mut Vec<_>| {
+        let room = GROUP.saturating_sub(group.len());
+        group.extend(jobs.try_iter().take(room));
+    };
+    take(&mut group);
+    if !alone && group.len() < GROUP {
+        std::thread::sleep(GATHERING);
+        take(&mut group);
+    }
+    group
+}
+
 /// Cuts the log of a file, if its readers allow it.
 fn is_log_cut(conn: &Connection) -> bool {
     let _ = conn.busy_timeout(ERASE_WAIT);
@@ -334,7 +357,7 @@ fn is_log_cut(conn: &Connection) -> bool {
 
 /// What a committed group asks for.
 struct Done {
-    outcomes: Outcomes,
+    after_erasure: Waiting,
     erase: Erasing,
     orphaned: Vec<String>,
     spent: Vec<String>,

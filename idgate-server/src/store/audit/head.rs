@@ -162,14 +162,11 @@ pub(in crate::store) fn total(
     Ok(keys.is_mac(&total_message(entries), &mac).then_some(entries))
 }
 
-pub(super) fn add_to_total(
+pub(super) fn write_total(
     main: &Connection,
     keys: &AuditKeys,
-    added: u64,
+    entries: u64,
 ) -> Result<(), StoreError> {
-    let entries = total(main, keys)?
-        .ok_or_else(|| StoreError::Failed(altered("any client")))?
-        .saturating_add(added);
     main.prepare_cached(
         "INSERT OR REPLACE INTO audit_total (id, entries, mac) VALUES (1, ?1, ?2)",
     )?

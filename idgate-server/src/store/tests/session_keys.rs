@@ -78,6 +78,37 @@ async fn a_settled_sessions_key_is_erased_with_the_next_purge() {
 }
 
 #[tokio::test]
+async fn a_failing_job_beside_the_purge_leaves_no_key_and_takes_none() {
+    let fixture = Fixture::new();
+    let (session, _) = fixture.jar_session().await;
+    let sealed = fixture.keys().remove(0);
+    let (open, _) = fixture.jar_session().await;
+    let expired = session.expired(session.expires_at()).unwrap();
+    assert_eq!(fixture.store().commit(expired, None).await.unwrap(), Committed::Yes);
+    let writer = &fixture.store().writer;
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    drop(writer.submit(move |_| {
+        let _ = held.recv();
+        Ok(())
+    }));
+    let purge = fixture.store().purge_results(NOW);
+    let id = open.id().as_str().to_owned();
+    let failing = writer.submit(move |batch| {
+        batch.spend_key(&id);
+        batch.erase_session(&id);
+        Err::<(), _>(StoreError::Failed("no".into()))
+    });
+    drop(release);
+    purge.await.unwrap();
+    assert!(failing.await.is_err());
+    fixture.store().purge_results(NOW).await.unwrap();
+    fixture.store().delete_session(&fixture.live, session.id(), NOW).await.unwrap();
+    assert!(files_with(fixture.path(), &sealed[..32]).is_empty());
+    let mut stored = fixture.store().session(open.id()).unwrap().unwrap();
+    assert!(stored.take_encryption_key().is_some());
+}
+
+#[tokio::test]
 async fn keys_of_sessions_that_are_not_open_are_erased_at_open() {
     let mut fixture = Fixture::new();
     let (open, _) = fixture.jar_session().await;

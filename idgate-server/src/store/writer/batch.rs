@@ -80,6 +80,31 @@ impl<'c> Batch<'c> {
         self.orphaned.push(session_id.to_owned());
         self.answer_after_erasure = true;
     }
+
+    /// How much was noted for after the commit.
+    pub(super) fn noted(&self) -> Noted {
+        Noted {
+            orphaned: self.orphaned.len(),
+            spent: self.spent.len(),
+            measured: self.measured.len(),
+        }
+    }
+
+    /// Forgets what a failed job noted, and its audit entries.
+    pub(super) fn forget_since(&mut self, before: Noted) {
+        self.orphaned.truncate(before.orphaned);
+        self.spent.truncate(before.spent);
+        self.measured.truncate(before.measured);
+        self.chains.forget();
+    }
+}
+
+/// How much was noted at one moment.
+#[derive(Clone, Copy)]
+pub(super) struct Noted {
+    orphaned: usize,
+    spent: usize,
+    measured: usize,
 }
 
 /// The files that may still hold something deleted.

@@ -48,47 +48,47 @@ where
     }
 }
 
-/// What each job of a group came to: whether its answer must wait for the erasure, or why it is
-/// undone whatever it says itself.
-pub(super) type Outcomes = Vec<Result<bool, StoreError>>;
+/// Which answers must wait for the erasure.
+pub(super) type Waiting = Vec<bool>;
 /// How the jobs of a group are run.
 pub(super) type Run =
-    fn(&mut [Box<dyn Job>], &mut Batch<'_>) -> Result<Option<Outcomes>, StoreError>;
+    fn(&mut [Box<dyn Job>], &mut Batch<'_>) -> Result<Option<Waiting>, StoreError>;
 
 /// Runs the jobs one after the other; `None`: one failed, and all must be undone.
 pub(super) fn run_all(
     group: &mut [Box<dyn Job>],
     batch: &mut Batch<'_>,
-) -> Result<Option<Outcomes>, StoreError> {
-    let mut outcomes = Vec::with_capacity(group.len());
+) -> Result<Option<Waiting>, StoreError> {
+    let mut waiting = Waiting::with_capacity(group.len());
     for job in group {
         batch.answer_after_erasure = false;
         if !job.work(batch) {
             return Ok(None);
         }
-        outcomes.push(Ok(batch.answer_after_erasure));
+        waiting.push(batch.answer_after_erasure);
     }
-    Ok(batch.chains.write().is_ok().then_some(outcomes))
+    batch.chains.write()?;
+    Ok(Some(waiting))
 }
 
 /// Runs each job in a savepoint, so that only those that fail are undone.
 pub(super) fn run_each(
     group: &mut [Box<dyn Job>],
     batch: &mut Batch<'_>,
-) -> Result<Option<Outcomes>, StoreError> {
-    let mut outcomes = Vec::with_capacity(group.len());
+) -> Result<Option<Waiting>, StoreError> {
+    let mut waiting = Waiting::with_capacity(group.len());
     for job in group {
         batch.answer_after_erasure = false;
         batch.main.prepare_cached("SAVEPOINT job")?.execute([])?;
-        let measured = batch.measured.len();
-        let (worked, written) = (job.work(batch), batch.chains.write());
-        if !worked || written.is_err() {
-            batch.measured.truncate(measured);
-            batch.chains.forget();
+        let before = batch.noted();
+        if job.work(batch) {
+            batch.chains.write()?;
+        } else {
+            batch.forget_since(before);
             batch.main.prepare_cached("ROLLBACK TO job")?.execute([])?;
         }
         batch.main.prepare_cached("RELEASE job")?.execute([])?;
-        outcomes.push(written.map(|()| batch.answer_after_erasure));
+        waiting.push(batch.answer_after_erasure);
     }
-    Ok(Some(outcomes))
+    Ok(Some(waiting))
 }
