@@ -49,6 +49,8 @@ impl OperatorStore {
         }
         let key = directory::instance_key(dir, instance_key)?;
         let (sealer, audit) = (Sealer::new(&key)?, AuditKeys::new(&key)?);
+        // A running server of an older version would not find its tables any more.
+        let _nobody_serves = schema::is_older(dir)?.then(|| directory::lock(dir)).transpose()?;
         let main = schema::open_main(dir)?;
         directory::check_key(&main, &sealer)?;
         Ok(Self { main, sealer, audit })

@@ -174,6 +174,22 @@ pub(super) fn numbers(main: &Connection) -> Result<(u32, u32), StoreError> {
     Ok((check_applied(main, MIGRATIONS)?, want))
 }
 
+/// Whether there is a main database that opening it would change.
+pub(super) fn is_older(dir: &Path) -> Result<bool, StoreError> {
+    let path = main_path(dir);
+    if !path.is_file() {
+        return Ok(false);
+    }
+    let main = open_for_reading(&path)?;
+    let is_made = main.query_row(
+        "SELECT EXISTS (SELECT 1 FROM pragma_table_list('schema_migrations'))",
+        [],
+        |row| row.get::<_, bool>(0),
+    )?;
+    let (have, want) = if is_made { numbers(&main)? } else { (0, 0) };
+    Ok(0 < have && have < want)
+}
+
 /// Copies the main database to `idgate.db.before-<number>`, replacing an earlier attempt's copy.
 fn back_up(conn: &Connection, path: &Path, number: u32) -> Result<(), StoreError> {
     let name = |suffix: &str| {

@@ -32,8 +32,56 @@ async fn first_version() -> (Fixture, Session) {
         values,
     )
     .unwrap();
+    let event = "INSERT INTO session_events VALUES (?1, ?2, ?3, ?4, ?5)";
+    let id = session.id().as_str();
+    main.execute(event, (id, 1, "CREATED", None::<&str>, 10)).unwrap();
+    main.execute(event, (id, 2, "PENDING", Some("it's \"so\", they say"), 20)).unwrap();
     fixture.live_key = client.api_key;
     (fixture, session)
+}
+
+#[tokio::test]
+async fn events_and_dead_letters_are_as_they_were() {
+    let (mut fixture, session) = first_version().await;
+    let path = main_path(fixture.path());
+    let mut main = rusqlite::Connection::open(&path).unwrap();
+    migrate(&mut main, &MIGRATIONS[..8], &path).unwrap();
+    main.execute(
+        "INSERT INTO webhook_deliveries SELECT 7, 'whf_old', ?1, id, 1, '{}', 30, 0, 11, NULL, \
+         NULL, 'http_500', 40, 3 FROM clients",
+        [session.id().as_str()],
+    )
+    .unwrap();
+    drop(main);
+    fixture.reopen(NOW);
+    let store = fixture.store();
+    let caller = store.authenticate(&fixture.live_key.digest(), NOW).unwrap().unwrap();
+    let page = store.events(&caller, session.id(), 0, 10).unwrap().unwrap();
+    let events: Vec<_> = page
+        .events
+        .iter()
+        .map(|event| (event.seq, &*event.status, event.reason.as_deref(), event.occurred_at.0))
+        .collect();
+    let reason = Some("it's \"so\", they say");
+    assert_eq!(events, [(1, "CREATED", None, 10), (2, "PENDING", reason, 20)]);
+    assert_eq!((page.last, page.settled), (2, false));
+    let letters = store.dead_letters(&caller, None, 10, NOW).unwrap().letters;
+    assert_eq!(letters.len(), 1);
+    assert_eq!((&*letters[0].id, letters[0].attempts), ("whf_old", 11));
+    assert!(store.replay_dead_letter(&caller, "whf_old", NOW).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn no_command_changes_the_schema_under_a_running_server() {
+    let (fixture, _) = first_version().await;
+    let serving = directory::lock(fixture.path()).unwrap();
+    let Err(StoreError::Failed(text)) = OperatorStore::open(fixture.path(), None) else {
+        panic!("opened");
+    };
+    assert!(text.contains("another server runs"), "{text}");
+    assert!(!fixture.path().join("idgate.db.before-3").exists());
+    drop(serving);
+    OperatorStore::open(fixture.path(), None).unwrap();
 }
 
 #[tokio::test]
