@@ -1,6 +1,6 @@
 //! `cargo run --release -p idgate-bench -- --json`: one line per case, idgate and the floor
 //! interleaved in one run on one thread. Figures are CPU time, median of windows. `-- server`
-//! measures the gateway instead.
+//! measures the gateway instead, against a floor of its own.
 
 mod data;
 mod floor;
@@ -42,12 +42,16 @@ struct Options {
 enum Command {
     /// The gateway under load, as a process of its own.
     Server(server::ServerOptions),
+    /// The floor of `server`, which starts it.
+    #[command(hide = true)]
+    FlowFloor(server::FloorOptions),
 }
 
 fn main() -> ExitCode {
     let options = Options::parse();
     let measured = match &options.command {
         Some(Command::Server(server)) => server::run(server, options.json),
+        Some(Command::FlowFloor(floor)) => server::serve_floor(floor),
         None => run(&options),
     };
     match measured {

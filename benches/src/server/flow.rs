@@ -10,23 +10,19 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
-use super::process::Gateway;
+use super::floor::Commit;
+use super::process::Server;
 
-/// How the request reaches the wallet.
+/// Who is asked, and how the request reaches the wallet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Profile {
+    Floor(Commit),
     Inline,
     Jar,
 }
 
-impl Profile {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Inline => "inline",
-            Self::Jar => "jar",
-        }
-    }
-}
+/// What a wallet sends the floor, which only reads it: a presentation of a dozen claims in a form.
+const PRESENTATION: [u8; 2048] = [b'x'; 2048];
 
 /// A connection that stays open.
 pub(super) struct Connection {
@@ -46,10 +42,10 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) async fn connect(gateway: &Gateway, profile: Profile) -> Result<Self, String> {
-        let mut connection = Connection::open(gateway.address).await?;
+    pub(super) async fn connect(server: &Server, profile: Profile) -> Result<Self, String> {
+        let mut connection = Connection::open(server.address).await?;
         let did_document = match profile {
-            Profile::Inline => Value::Null,
+            Profile::Floor(_) | Profile::Inline => Value::Null,
             Profile::Jar => {
                 let (_, body) = connection.send("GET", "/.well-known/did.json", "", None).await?;
                 serde_json::from_slice(&body).map_err(|error| error.to_string())?
@@ -63,7 +59,7 @@ impl Client {
         Ok(Self {
             profile,
             connection,
-            api_key: gateway.api_key.clone(),
+            api_key: server.api_key.clone(),
             wallet: Wallet::new(sample.holder_key).with(sample.credential),
             request: request.to_string().into_bytes(),
             did_document,
@@ -89,6 +85,10 @@ impl Client {
         };
         let (id, uri) = (text(&created, "session_id"), text(&created, "qr_code_url"));
         let answer = match self.profile {
+            Profile::Floor(_) => Body {
+                content_type: "application/x-www-form-urlencoded".into(),
+                bytes: PRESENTATION.into(),
+            },
             Profile::Inline => self.answer_inline(&uri)?,
             Profile::Jar => self.answer_jar(&uri).await?,
         };

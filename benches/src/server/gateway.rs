@@ -1,0 +1,82 @@
+//! The gateway's process: a throw-away installation with one client.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use idgate_testkit::keys::Curve;
+use idgate_testkit::samples;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::flow::Connection;
+use super::process::{Server, this_program};
+
+/// Installs and runs it. Its client has a webhook endpoint.
+pub(super) async fn start(mode: &str) -> Result<Server, String> {
+    let folder = TempDir::new().map_err(|error| error.to_string())?;
+    let run = |arguments: &[&OsStr]| run(folder.path(), mode, arguments);
+    let words = |line: &'static str| line.split(' ').map(OsStr::new).collect::<Vec<_>>();
+    let client = run(&words("client create bench --json"))?;
+    let admin = run(&words("admin-token create --json"))?;
+    let jwk = folder.path().join("issuer.jwk.json");
+    let key = samples::issuer_key(Curve::P256).public_jwk().to_string();
+    fs::write(&jwk, key).map_err(|error| error.to_string())?;
+    let trust = ["trust", "add", samples::ISSUER, "--vct", samples::VCT, "--json", "--jwk"];
+    let mut trust: Vec<_> = trust.iter().map(OsStr::new).collect();
+    trust.push(jwk.as_os_str());
+    run(&trust)?;
+    let mut serve = command(folder.path(), mode)?;
+    serve.arg("serve");
+    let mut server = Server::spawn(serve, folder)?;
+    let text = |value: &Value, name: &str| {
+        value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    server.api_key = text(&client, "api_key");
+    server.admin_token = text(&admin, "admin_token");
+    set_webhook_endpoint(&server).await?;
+    Ok(server)
+}
+
+/// So that each flow leaves a row in the outbox; its host is never approved.
+async fn set_webhook_endpoint(server: &Server) -> Result<(), String> {
+    let body = json!({ "url": "https://hooks.shop.example/idgate" }).to_string();
+    let mut connection = Connection::open(server.address).await?;
+    let body = ("application/json", body.as_bytes());
+    match connection.send("PUT", "/v1/webhook-endpoint", &server.api_key, Some(body)).await? {
+        (200, _) => Ok(()),
+        (status, body) => Err(format!("{status} {}", String::from_utf8_lossy(&body))),
+    }
+}
+
+/// Runs a command to its end: the object that it prints.
+fn run(folder: &Path, mode: &str, arguments: &[&OsStr]) -> Result<Value, String> {
+    let output = command(folder, mode)?.args(arguments).output();
+    let output = output.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(format!("{arguments:?}: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
+}
+
+fn command(folder: &Path, mode: &str) -> Result<Command, String> {
+    let mut command = Command::new(binary()?);
+    command
+        .env("IDGATE_DATA_DIR", folder.join("data"))
+        .env("IDGATE_LISTEN", "127.0.0.1:0")
+        .env("IDGATE_RATE_LIMITS", "off")
+        .env("IDGATE_LOG", "warn")
+        .env("OID4VP_REQUEST_MODE", mode);
+    Ok(command)
+}
+
+/// `IDGATE_BIN`, else the gateway built beside this program.
+fn binary() -> Result<PathBuf, String> {
+    let beside = this_program()?.with_file_name("idgate");
+    let path = std::env::var_os("IDGATE_BIN").map_or(beside, PathBuf::from);
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(format!("there is no {}; cargo build --release -p idgate-server", path.display()))
+}

@@ -1,0 +1,136 @@
+//! What is said about one server under load.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::floor::Commit;
+use super::flow::Profile;
+
+/// What was measured, summed over the rounds.
+pub(super) struct Row {
+    profile: Profile,
+    connections: usize,
+    pub(super) flows: usize,
+    pub(super) wall: Duration,
+    pub(super) cpu: Duration,
+    pub(super) latencies: Vec<Duration>,
+    /// None where the server does not count them.
+    pub(super) commits: Option<f64>,
+    pub(super) rss_kib: u64,
+    over: Option<Over>,
+}
+
+/// CPU per flow over that of each floor.
+#[derive(Clone, Copy)]
+struct Over {
+    each: f64,
+    group: f64,
+}
+
+/// Holds the gateway against the floors among these rows.
+pub(super) fn compare(rows: &mut [Row]) {
+    let floor = |commit| {
+        let floor = rows.iter().find(|row| row.profile == Profile::Floor(commit));
+        floor.map(Row::cpu_us)
+    };
+    let (Some(each), Some(group)) = (floor(Commit::Each), floor(Commit::Group)) else { return };
+    for row in rows.iter_mut().filter(|row| !matches!(row.profile, Profile::Floor(_))) {
+        row.over = Some(Over { each: row.cpu_us() / each, group: row.cpu_us() / group });
+    }
+}
+
+impl Row {
+    pub(super) const HEADER: &str = "row                      flows  conns  us CPU/flow    x each   \
+        x group   flows/s   p99 ms  sessions/commit  RSS MiB";
+
+    pub(super) const fn new(profile: Profile, connections: usize) -> Self {
+        Self {
+            profile,
+            connections,
+            flows: 0,
+            wall: Duration::ZERO,
+            cpu: Duration::ZERO,
+            latencies: Vec::new(),
+            commits: None,
+            rss_kib: 0,
+            over: None,
+        }
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let round = |value: f64| (value * 100.0).round() / 100.0;
+        let mut row = json!({
+            "case": match self.profile {
+                Profile::Floor(Commit::Each) => "server_floor_each",
+                Profile::Floor(Commit::Group) => "server_floor_group",
+                Profile::Inline => "server_inline",
+                Profile::Jar => "server_jar",
+            },
+            "flows": self.flows,
+            "connections": self.connections,
+            "cpu_us_per_flow": round(self.cpu_us()),
+            "flows_per_second": round(self.per_second()),
+            "p99_ms": round(self.p99_ms()),
+            "sessions_per_commit": self.sessions_per_commit().map(round),
+            "rss_mib": round(self.rss_mib()),
+        });
+        if let (Some(over), Some(row)) = (self.over, row.as_object_mut()) {
+            row.insert("ratio_each".into(), round(over.each).into());
+            row.insert("ratio_group".into(), round(over.group).into());
+        }
+        row
+    }
+
+    pub(super) fn text(&self) -> String {
+        let or_dash = |value: Option<f64>, digits: usize| {
+            value.map_or("-".into(), |value| format!("{value:.digits$}"))
+        };
+        format!(
+            "{:<20} {:>9} {:>6} {:>12.1} {:>9} {:>9} {:>9.0} {:>8.1} {:>16} {:>8.1}",
+            match self.profile {
+                Profile::Floor(Commit::Each) => "floor, commit each",
+                Profile::Floor(Commit::Group) => "floor, group commit",
+                Profile::Inline => "inline",
+                Profile::Jar => "jar",
+            },
+            self.flows,
+            self.connections,
+            self.cpu_us(),
+            or_dash(self.over.map(|over| over.each), 2),
+            or_dash(self.over.map(|over| over.group), 2),
+            self.per_second(),
+            self.p99_ms(),
+            or_dash(self.sessions_per_commit(), 1),
+            self.rss_mib()
+        )
+    }
+
+    fn cpu_us(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / count(self.flows)
+    }
+
+    fn per_second(&self) -> f64 {
+        count(self.flows) / self.wall.as_secs_f64()
+    }
+
+    fn p99_ms(&self) -> f64 {
+        let mut sorted = self.latencies.clone();
+        sorted.sort();
+        let at = sorted.len().saturating_mul(99) / 100;
+        sorted.get(at).map_or(f64::NAN, |latency| latency.as_secs_f64() * 1e3)
+    }
+
+    /// A session is written twice: when it is made, and when it is settled.
+    fn sessions_per_commit(&self) -> Option<f64> {
+        self.commits.map(|commits| count(self.flows) / commits)
+    }
+
+    fn rss_mib(&self) -> f64 {
+        f64::from(u32::try_from(self.rss_kib).unwrap_or(u32::MAX)) / 1024.0
+    }
+}
+
+fn count(n: usize) -> f64 {
+    f64::from(u32::try_from(n).unwrap_or(u32::MAX))
+}
