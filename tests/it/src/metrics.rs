@@ -133,6 +133,19 @@ fn sums_that_cannot_be_read_are_502_and_sessions_go_on() {
 }
 
 #[test]
+fn alerts_name_metrics_that_there_are() {
+    let documented = include_str!("../../../docs/operate.md");
+    let alerts = include_str!("../../../examples/deploy/alerts.yml");
+    let words = alerts.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let metrics: Vec<&str> = words.filter(|word| word.starts_with("idgate_")).collect();
+    assert!(metrics.len() >= 8, "{metrics:?}");
+    for metric in metrics {
+        let name = metric.trim_end_matches("_bucket");
+        assert!(documented.contains(&format!("`{name}")), "{metric} is not in docs/operate.md");
+    }
+}
+
+#[test]
 fn the_exposition_has_every_metric_and_no_word_of_a_client() {
     let mut observed = Observed::start();
     let created = observed.live.verified(&request_for(&["given_name"]), &sample_wallet());
