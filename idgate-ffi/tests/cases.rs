@@ -2,12 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, unsafe_code)]
 
+mod shared;
+
 use std::ptr;
 
 use idgate_core::codec::base64url;
 use idgate_ffi::idgate_status::{self, *};
 use idgate_ffi::*;
 use serde_json::{Value, json};
+
+use self::shared::add;
 
 #[test]
 fn every_case_gives_its_outcome() {
@@ -106,6 +110,7 @@ fn claims(session: *const idgate_session, now: u64) -> Value {
 fn verifier(trust: &Value) -> *mut idgate_verifier {
     let (mut collected, mut verifier) = (ptr::null_mut(), ptr::null_mut());
     let base_url = "https://gateway.example";
+    let issuer_id = trust["issuer_id"].as_str().unwrap();
     let ok = |status: idgate_status| assert_eq!(status, IDGATE_OK);
     // SAFETY: every pointer is to a live value of its length.
     unsafe {
@@ -118,10 +123,10 @@ fn verifier(trust: &Value) -> *mut idgate_verifier {
         ok(idgate_trust_add_entry(collected, data, json.len(), ptr::null_mut()));
         if let Some(jwks) = jwks.filter(|jwks| jwks != &json!([])) {
             let set = json!({ "keys": jwks }).to_string();
-            add(collected, trust, idgate_material::IDGATE_JWK, set.as_bytes());
+            add(collected, issuer_id, idgate_material::IDGATE_JWK, set.as_bytes(), 0);
         }
         for root in roots.iter().filter_map(Value::as_array).flatten() {
-            add(collected, trust, idgate_material::IDGATE_ROOT, &bytes(root));
+            add(collected, issuer_id, idgate_material::IDGATE_ROOT, &bytes(root), 0);
         }
         ok(idgate_verifier_new_inline(
             base_url.as_ptr().cast(),
@@ -134,28 +139,6 @@ fn verifier(trust: &Value) -> *mut idgate_verifier {
     }
     ok(idgate_trust_free(collected));
     verifier
-}
-
-fn add(collected: *mut idgate_trust, trust: &Value, material: idgate_material, file: &[u8]) {
-    let issuer_id = trust["issuer_id"].as_str().unwrap();
-    // SAFETY: every pointer is to a live value of its length.
-    let status = unsafe {
-        idgate_trust_add(
-            collected,
-            issuer_id.as_ptr().cast(),
-            issuer_id.len(),
-            material as i32,
-            file.as_ptr(),
-            file.len(),
-            ptr::null(),
-            0,
-            0,
-            0,
-            ptr::null_mut(),
-            ptr::null_mut(),
-        )
-    };
-    assert_eq!(status, IDGATE_OK);
 }
 
 fn code_of(error: *mut idgate_error) -> String {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, unsafe_code)]
 
+mod shared;
+
 use std::ptr;
 
 use idgate_ffi::idgate_status::{self, *};
@@ -15,6 +17,8 @@ use idgate_testkit::samples::{ISSUER, issue_sample};
 use idgate_testkit::time::SAMPLE_NOW_MS;
 use idgate_testkit::wallet::{KbJwt, Presentation, present};
 use serde_json::{Value, json};
+
+use self::shared::add;
 
 const CLIENT_ID: &str = "did:web:gateway.example";
 const NONCE: &str = "the nonce";
@@ -70,24 +74,7 @@ fn trusting(issuer_id: &str, material: idgate_material, file: &[u8]) -> *mut idg
     // SAFETY: the pointer is to a live one.
     unsafe { idgate_trust_new(&mut trust, ptr::null_mut()) };
     replace(trust, issuer_id);
-    // SAFETY: every pointer is to a live value of its length.
-    let added = unsafe {
-        idgate_trust_add(
-            trust,
-            issuer_id.as_ptr().cast(),
-            issuer_id.len(),
-            material as i32,
-            file.as_ptr(),
-            file.len(),
-            ptr::null(),
-            0,
-            0,
-            SAMPLE_NOW_MS,
-            ptr::null_mut(),
-            ptr::null_mut(),
-        )
-    };
-    assert_eq!(added, IDGATE_OK);
+    add(trust, issuer_id, material, file, SAMPLE_NOW_MS);
     trust
 }
 
