@@ -252,7 +252,7 @@ pub(crate) struct AwaitingStatus {
 /// no constructor,
 ///
 /// ```compile_fail,E0624
-/// let credential = idgate_core::VerifiedCredential::new(todo!(), todo!());
+/// let forge = idgate_core::VerifiedCredential::new;
 /// ```
 ///
 /// no default,
