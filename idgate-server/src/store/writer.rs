@@ -26,7 +26,7 @@ use tokio::sync::oneshot;
 
 pub(super) use self::batch::Batch;
 use self::batch::Erasing;
-use self::job::{Job, Run, Task, Waiting, run_all, run_each};
+use self::job::{Job, RunOne, Task, Waiting, apart, run, together};
 use super::metrics::{self, Measured};
 use super::schema::{BUSY_TIMEOUT, truncate_log};
 use super::{StoreError, Write, audit, claims, session_keys};
@@ -182,11 +182,11 @@ impl Desk {
     }
 
     fn run_group(&mut self, mut group: Vec<Box<dyn Job>>) {
-        let mut done = self.transact(&mut group, run_all);
+        let mut done = self.transact(&mut group, together);
         if let Ok(None) = done {
             // What was undone may have reached the log already.
             self.erasing.claims = true;
-            done = self.transact(&mut group, run_each);
+            done = self.transact(&mut group, apart);
         }
         match done.and_then(|done| done.ok_or_else(stopped)) {
             Ok(done) => {
@@ -217,7 +217,11 @@ impl Desk {
     }
 
     /// Runs the group in one transaction; without `Done`, none of it is stored.
-    fn transact(&self, group: &mut [Box<dyn Job>], run: Run) -> Result<Option<Done>, StoreError> {
+    fn transact(
+        &self,
+        group: &mut [Box<dyn Job>],
+        run_one: RunOne,
+    ) -> Result<Option<Done>, StoreError> {
         self.main.execute_batch("BEGIN IMMEDIATE")?;
         let mut batch = Batch {
             main: &self.main,
@@ -233,7 +237,7 @@ impl Desk {
             measured: Vec::new(),
         };
         let jobs = group.len();
-        let ran = run(group, &mut batch);
+        let ran = run(group, &mut batch, run_one);
         let Batch { claims_open, erase, orphaned, spent, erase_spent, measured, .. } = batch;
         let committed = ran.and_then(|ran| {
             let Some(after_erasure) = ran else { return Ok(None) };

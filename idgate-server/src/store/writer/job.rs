@@ -50,19 +50,19 @@ where
 
 /// Which answers must wait for the erasure.
 pub(super) type Waiting = Vec<bool>;
-/// How the jobs of a group are run.
-pub(super) type Run =
-    fn(&mut [Box<dyn Job>], &mut Batch<'_>) -> Result<Option<Waiting>, StoreError>;
+/// How one job of a group is run; `false`: it failed, and all must be undone.
+pub(super) type RunOne = fn(&mut dyn Job, &mut Batch<'_>) -> Result<bool, StoreError>;
 
-/// Runs the jobs one after the other; `None`: one failed, and all must be undone.
-pub(super) fn run_all(
+/// Runs the jobs one after the other; `None`: all must be undone.
+pub(super) fn run(
     group: &mut [Box<dyn Job>],
     batch: &mut Batch<'_>,
+    run_one: RunOne,
 ) -> Result<Option<Waiting>, StoreError> {
     let mut waiting = Waiting::with_capacity(group.len());
     for job in group {
         batch.answer_after_erasure = false;
-        if !job.work(batch) {
+        if !run_one(job.as_mut(), batch)? {
             return Ok(None);
         }
         waiting.push(batch.answer_after_erasure);
@@ -71,24 +71,21 @@ pub(super) fn run_all(
     Ok(Some(waiting))
 }
 
-/// Runs each job in a savepoint, so that only those that fail are undone.
-pub(super) fn run_each(
-    group: &mut [Box<dyn Job>],
-    batch: &mut Batch<'_>,
-) -> Result<Option<Waiting>, StoreError> {
-    let mut waiting = Waiting::with_capacity(group.len());
-    for job in group {
-        batch.answer_after_erasure = false;
-        batch.main.prepare_cached("SAVEPOINT job")?.execute([])?;
-        let before = batch.noted();
-        if job.work(batch) {
-            batch.chains.write()?;
-        } else {
-            batch.forget_since(before);
-            batch.main.prepare_cached("ROLLBACK TO job")?.execute([])?;
-        }
-        batch.main.prepare_cached("RELEASE job")?.execute([])?;
-        waiting.push(batch.answer_after_erasure);
+/// Together with the others.
+pub(super) fn together(job: &mut dyn Job, batch: &mut Batch<'_>) -> Result<bool, StoreError> {
+    Ok(job.work(batch))
+}
+
+/// In a savepoint: when it fails, it is undone alone.
+pub(super) fn apart(job: &mut dyn Job, batch: &mut Batch<'_>) -> Result<bool, StoreError> {
+    batch.main.prepare_cached("SAVEPOINT job")?.execute([])?;
+    let before = batch.noted();
+    if job.work(batch) {
+        batch.chains.write()?;
+    } else {
+        batch.forget_since(before);
+        batch.main.prepare_cached("ROLLBACK TO job")?.execute([])?;
     }
-    Ok(Some(waiting))
+    batch.main.prepare_cached("RELEASE job")?.execute([])?;
+    Ok(true)
 }
