@@ -2,7 +2,8 @@
 //!
 //! What was open when it was made is left out: it may have been settled since, and a restored copy
 //! must neither open it again nor tell a tenant that it expired. With it, and with the answers under
-//! idempotency keys, go all nonces, states and session keys; results are in another file and never copied.
+//! idempotency keys, go all nonces, states and session keys; results are in another file and never
+//! copied.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
