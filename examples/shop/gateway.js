@@ -68,7 +68,10 @@ export class Gateway {
   async fetch(path, options) {
     const response = await fetch(this.url + path, options)
     const body = await response.json()
-    if (!response.ok) throw new Error(`idgate: ${response.status} ${body.error}: ${body.message}`)
+    if (!response.ok) {
+      const error = new Error(`idgate: ${response.status} ${body.error}: ${body.message}`)
+      throw Object.assign(error, { status: response.status })
+    }
     return body
   }
 }

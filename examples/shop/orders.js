@@ -5,6 +5,15 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** Forgotten after this time. */
 const KEPT_MS = 60 * 60 * 1000
+/** How an order can end without a sale, in words for people; idgate's codes are for the shop. */
+const WORDS = {
+  young: 'we sell to adults only',
+  unproven: 'we could not confirm what your wallet showed',
+  declined: 'your wallet showed nothing, because you declined or because it has no fitting credential',
+  unable: 'your wallet could not answer; another wallet may',
+  late: 'the time was over before your wallet answered',
+  ended: 'this order was ended',
+}
 
 export class Orders {
   constructor(gateway, settings) {
@@ -59,13 +68,19 @@ export class Orders {
   async settle(sessionId) {
     const order = this.bySession.get(sessionId)
     if (!order || order.outcome) return
-    const { status, reason, claims, verification_details: details } = await this.gateway.session(sessionId)
-    if (!['VERIFIED', 'FAILED', 'EXPIRED'].includes(status) || order.outcome) return
+    const session = await this.gateway.session(sessionId).catch((error) => {
+      // Deleted: nobody will answer any more.
+      if (error.status === 404) return { status: 'DELETED' }
+      throw error
+    })
+    const { status, reason, wallet_error: walletError, claims, verification_details: details } = session
+    if (!['VERIFIED', 'FAILED', 'EXPIRED', 'DELETED'].includes(status) || order.outcome) return
+    if (status !== 'VERIFIED') console.error(`order ${order.id}: ${[status, reason, walletError].join(' ')}`)
     // VERIFIED without claims: this came too late. Then nobody knows, and the answer is no.
     const person = claims?.pid
     order.outcome = {
       status,
-      reason,
+      walletError,
       name: person?.given_name,
       adult: person !== undefined && isAdult(person.birthdate),
       responseCode: details?.response_code,
@@ -79,13 +94,25 @@ export class Orders {
     return order.cameBack
   }
 
-  /** What the page may know. */
+  /** What the page may know: a sale, a refusal, or that nothing came of it, in words. */
   view(order) {
     const { outcome } = order
-    if (!outcome) return { state: 'waiting' }
-    if (outcome.status !== 'VERIFIED') return { state: 'refused', reason: outcome.reason }
-    if (order.onThisDevice && !order.cameBack) return { state: 'waiting' }
-    return outcome.adult ? { state: 'done', name: outcome.name } : { state: 'refused', reason: 'too_young' }
+    switch (outcome?.status) {
+      case 'VERIFIED':
+        if (order.onThisDevice && !order.cameBack) return { state: 'waiting' }
+        return outcome.adult ? { state: 'done', name: outcome.name } : { state: 'refused', words: WORDS.young }
+      case 'FAILED':
+        // A wallet that presents nothing is not a proof that fails; of wallets that present nothing,
+        // those say access_denied whose owner can do something about it.
+        if (!outcome.walletError) return { state: 'refused', words: WORDS.unproven }
+        return { state: 'unfinished', words: outcome.walletError === 'access_denied' ? WORDS.declined : WORDS.unable }
+      case 'EXPIRED':
+        return { state: 'unfinished', words: WORDS.late }
+      case 'DELETED':
+        return { state: 'unfinished', words: WORDS.ended }
+      default:
+        return { state: 'waiting' }
+    }
   }
 
   forget(order) {

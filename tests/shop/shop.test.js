@@ -125,14 +125,22 @@ test('a customer who is too young is refused', inBrowser, async () => {
   const { page, link } = await scanning()
   await answer(link, { given_name: 'Kim', birthdate: `${new Date().getUTCFullYear() - 10}-01-01` })
   await page.waitForSelector('#refused', { state: 'visible' })
-  assert.match(await page.textContent('#refused'), /too_young/)
+  assert.match(await page.textContent('#refused'), /adults only/)
 })
 
-test('an answer that does not verify is refused with its reason', inBrowser, async () => {
-  const { page, link } = await scanning()
+test('an answer that does not verify is refused in words, and the reason stays in the shop', inBrowser, async () => {
+  const { page, seen, link } = await scanning()
   assert.equal((await answer(link, ADULT, { nonce: 'of-another-session' })).status, 400)
   await page.waitForSelector('#refused', { state: 'visible' })
-  assert.match(await page.textContent('#refused'), /nonce_mismatch/)
+  assert.match(await page.textContent('#refused'), /could not confirm/)
+  assert.ok(!seen.texts.join('\n').includes('nonce_mismatch'), 'the page got the reason')
+})
+
+test('a customer whose order is deleted while the code is shown is told so', inBrowser, async () => {
+  const { page, link } = await scanning()
+  await remove(link)
+  await page.waitForSelector('#unfinished', { state: 'visible' })
+  assert.match(await page.textContent('#unfinished'), /was ended/)
 })
 
 test('on this device, the browser that began and no other redeems the response code', inBrowser, async () => {
@@ -161,8 +169,55 @@ async function order() {
   const cookie = response.headers.get('set-cookie').split(';')[0]
   const { id, link } = await response.json()
   const view = async (headers = { cookie }) => fetch(`${settings.url}/orders/${id}`, { headers })
-  return { link, view }
+  return { id, cookie, link, view }
 }
+
+/** The wallet says that it presents nothing. */
+async function decline(link, error) {
+  const opened = await fetch(link, { redirect: 'manual' })
+  const request = await readRequest(opened.headers.get('location'))
+  const { response_uri: url, state } = request.authorizationRequestPayload
+  const response = await fetch(url, { method: 'POST', body: new URLSearchParams({ error, state }) })
+  assert.equal(response.status, 200)
+}
+
+/** The operator of the shop's backend deletes the session. */
+function remove(link) {
+  return gateway.tenant('DELETE', `/v1/sessions/${link.split('/').at(-2)}`, 204)
+}
+
+/** What the page is told once the events of an order have ended. */
+async function outcome({ id, cookie, view }) {
+  const events = await fetch(`${settings.url}/orders/${id}/events`, { headers: { cookie } })
+  const told = await events.text()
+  assert.match(told, /event: end/)
+  return { told, seen: await (await view()).json() }
+}
+
+test('declined, cannot and ended are three things to a person, and codes are none', async () => {
+  for (const [happens, words] of [
+    [(link) => decline(link, 'access_denied'), /you declined/],
+    [(link) => decline(link, 'vp_formats_not_supported'), /another wallet may/],
+    [(link) => decline(link, 'something_else'), /another wallet may/],
+    [remove, /was ended/],
+  ]) {
+    const begun = await order()
+    await happens(begun.link)
+    const { told, seen } = await outcome(begun)
+    assert.deepEqual(Object.keys(seen).sort(), ['state', 'words'])
+    assert.equal(seen.state, 'unfinished')
+    assert.match(seen.words, words)
+    assert.doesNotMatch(told + JSON.stringify(seen), /[a-z]+_[a-z]+/)
+  }
+})
+
+test('a proof that fails is a refusal without its reason', async () => {
+  const begun = await order()
+  assert.equal((await answer(begun.link, ADULT, { nonce: 'of-another-session' })).status, 400)
+  const { told, seen } = await outcome(begun)
+  assert.deepEqual(seen, { state: 'refused', words: 'we could not confirm what your wallet showed' })
+  assert.doesNotMatch(told, /nonce_mismatch/)
+})
 
 function notify(body, { secret = SECRET, timestamp = Date.now(), signature } = {}) {
   signature ??= createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')

@@ -37,27 +37,35 @@ function follow(id) {
   }
   events.addEventListener('end', () => {
     events.close()
-    finish(id)
+    finish(id).catch(fail)
   })
 }
 
 async function finish(id) {
-  const { state, name, reason } = await call(`/orders/${id}`)
+  const { state, name, words } = await call(`/orders/${id}`)
+  if (state === 'waiting') {
+    // Nobody knows yet, or the shop could not find out: it is asked again.
+    show('scan')
+    setTimeout(() => follow(id), 1000)
+    return
+  }
   element('name').textContent = name ?? ''
-  element('reason').textContent = reason ?? 'we do not know why'
-  show(state === 'waiting' ? 'scan' : state)
+  tell(state, words)
 }
+
+/** Shows an outcome in the shop's words. */
+function tell(state, words = 'we do not know why') {
+  for (const place of document.querySelectorAll('.words')) place.textContent = words
+  show(state)
+}
+
+const fail = (error) => tell('unfinished', error.message)
 
 for (const device of ['other', 'this']) {
-  element(device).addEventListener('click', () => begin(device).catch((error) => refuse(error.message)))
-}
-
-function refuse(reason) {
-  element('reason').textContent = reason
-  show('refused')
+  element(device).addEventListener('click', () => begin(device).catch(fail))
 }
 
 // The way back from the wallet ends here.
 const order = location.hash.slice(1)
-if (order === 'refused') refuse('this is not the browser that began')
-else if (/^[0-9a-f]{16}$/.test(order)) finish(order).catch((error) => refuse(error.message))
+if (order === 'refused') tell('refused', 'this is not the browser that began')
+else if (/^[0-9a-f]{16}$/.test(order)) finish(order).catch(fail)

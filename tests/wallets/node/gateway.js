@@ -63,7 +63,7 @@ export class Gateway {
     const response = await fetch(this.url + target, { method, headers, body: body && JSON.stringify(body) })
     const text = await response.text()
     if (response.status !== expected) throw new Error(`${method} ${target}: ${response.status} ${text}`)
-    return JSON.parse(text)
+    return text ? JSON.parse(text) : null
   }
 
   /** Ends the server as an operator would, and removes its data. */
