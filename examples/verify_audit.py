@@ -5,6 +5,7 @@ import json, sys
 from hashlib import sha256, sha512
 
 ENTRY, POINT = b"idgate-audit-v1\n", b"idgate-audit-checkpoint-v1\n"
+REMOVAL = b"idgate-audit-removal-v1\n"
 P, Q = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, -1, P) % P
 def check(holds, problem):
@@ -35,7 +36,17 @@ def canonical(value, *without):  # RFC 8785, for texts and whole numbers
     kept = {name: member for name, member in value.items() if name not in without}
     return json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 def verify(export, elsewhere, key):
-    hashes, points, last = {}, {}, {}
+    hashes, points, last, gone = {}, {}, {}, {}
+    def signed(what, prefix, where):
+        text, signer = prefix + canonical(what, "public_key", "signature"), what["public_key"]
+        good = is_signed(bytes.fromhex(signer), bytes.fromhex(what["signature"]), text)
+        check(good and signer == (key or signer), f"{where} is not signed by {key or signer}")
+        return sha256(text).hexdigest(), signer
+    for end in export.get("removals", []):  # what was removed when it was old
+        client, seq = end["client_id"], end["last_seq"]
+        _, key = signed(end, REMOVAL, f"{client}: the removal up to {seq}")
+        gone[client] = last[client] = seq
+        hashes[client, seq] = end["last_hash"]
     for entry in export["entries"]:
         client, seq, prev = entry["client_id"], entry["seq"], entry["prev_hash"]
         before = hashes.get((client, seq - 1)) or sha256(ENTRY + client.encode()).hexdigest()
@@ -45,14 +56,13 @@ def verify(export, elsewhere, key):
         last[client], hashes[client, seq] = seq, entry["entry_hash"]
     for kept, point in [(0, p) for p in export["checkpoints"]] + [(1, p) for p in elsewhere]:
         client, where = point["client_id"], f"{point['client_id']}: the checkpoint at {point['seq']}"
-        text, key = POINT + canonical(point, "public_key", "signature"), key or point["public_key"]
-        good = is_signed(bytes.fromhex(key), bytes.fromhex(point["signature"]), text)
-        check(good and key == point["public_key"], f"{where} is not signed by {key}")
-        check(hashes.get((client, point["seq"])) == point["head_hash"], f"{where} has another head")
+        digest, key = signed(point, POINT, where)
+        same = hashes.get((client, point["seq"])) == point["head_hash"]
+        check(same or point["seq"] < gone.get(client, 0), f"{where} has another head")
         before = points.get(client) or sha256(POINT + client.encode()).hexdigest()
         check(kept or point["previous_checkpoint_hash"] == before, f"{where} lacks its predecessor")
-        points[client] = sha256(text).hexdigest()
-    return f"intact: {len(last)} chains, {len(hashes)} entries; signed by {key}"
+        points[client] = digest
+    return f"intact: {len(last)} chains, {len(hashes) - len(gone)} entries; signed by {key}"
 try:
     kept = [json.loads(line) for path in sys.argv[2:3] for line in open(path) if line.endswith("}\n")]
     print(verify(json.load(open(sys.argv[1])), kept, (sys.argv[3:] or [None])[0]))

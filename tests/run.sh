@@ -6,7 +6,7 @@
 #                         fuzzing of each parser for a minute where a nightly compiler is present
 #
 # Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/, and by apt-get,
-# where this runs as root, Chromium and the headers of OpenSSL, which one peer links.
+# where this runs as root, nginx, Chromium and the headers of OpenSSL, which one peer links.
 # Third-party test data: IDGATE_VECTORS, default ../shared/vectors; what needs it is skipped
 # without it. Logs: target/test-logs/. Ends with 0 only if no step failed.
 set -euo pipefail
@@ -170,6 +170,19 @@ find_browser() {
     CHROMIUM=$(command -v chromium)
 }
 
+# Debian's nginx, where this may install it.
+find_nginx() {
+    command -v nginx >/dev/null && return
+    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
+    { timeout 120 apt-get update && timeout 300 apt-get install -y --no-install-recommends \
+        nginx; } >"$logs/nginx.log" 2>&1 </dev/null || return 1
+    command -v nginx >/dev/null
+}
+
+nginx_in_front() {
+    cd tests/nginx && IDGATE_BIN=$idgate python3 -m unittest -v
+}
+
 shop() {
     (cd tests/wallets/node && npm ci --no-audit --no-fund) &&
         (cd examples/shop && npm ci --no-audit --no-fund) && cd tests/shop &&
@@ -201,10 +214,19 @@ interface_description() {
     local venv=$root/target/venv-openapi
     python3 -m venv "$venv" &&
         "$venv/bin/pip" install --quiet --requirement tests/openapi/requirements.txt &&
-        cd tests/openapi && IDGATE_BIN=$idgate "$venv/bin/python" -m unittest -v
+        cd tests/openapi && IDGATE_BIN=$idgate "$venv/bin/python" -m unittest -v test_description
 }
 
-# What the normal run does in little: 100 kills under load, 100 more while webhooks are due.
+# A generator whose tools (Maven, a JDK, Go) are not there is skipped, with a word in the log.
+generated_clients() {
+    local venv=$root/target/venv-clients
+    python3 -m venv "$venv" &&
+        "$venv/bin/pip" install --quiet --requirement tests/openapi/requirements-clients.txt &&
+        cd tests/openapi && IDGATE_BIN=$idgate "$venv/bin/python" -m unittest -v test_clients
+}
+
+# What the normal run does in little: 200 kills under load in each profile, 200 more while webhooks are
+# due.
 long_forms() {
     IDGATE_LONG=1 cargo test --release --locked -p idgate-it -- crash mutat
 }
@@ -282,6 +304,12 @@ if [ "$built" = yes ]; then
     step 'wallet: Credo (Node)' credo_wallet || true
     step 'wallets: sd-jwt, pymdoccbor (Python)' python_wallet || true
     step 'interface description: OpenAPI, schemathesis' interface_description || true
+    step 'generated clients: Python, TypeScript, Go, Java' generated_clients || true
+    if find_nginx; then
+        step 'nginx in front, as the example has it' nginx_in_front || true
+    else
+        skip 'nginx in front, as the example has it' 'not installed; root can install nginx'
+    fi
     if find_browser; then
         step 'sample shop in Chromium' shop || true
     else
@@ -293,6 +321,8 @@ else
     skip 'wallet: Credo (Node)' 'the build failed'
     skip 'wallets: sd-jwt, pymdoccbor (Python)' 'the build failed'
     skip 'interface description: OpenAPI, schemathesis' 'the build failed'
+    skip 'generated clients: Python, TypeScript, Go, Java' 'the build failed'
+    skip 'nginx in front, as the example has it' 'the build failed'
     skip 'sample shop in Chromium' 'the build failed'
 fi
 

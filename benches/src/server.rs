@@ -7,6 +7,7 @@
 mod floor;
 mod flow;
 mod gateway;
+mod neighbours;
 mod process;
 mod row;
 
@@ -36,6 +37,9 @@ pub(crate) struct ServerOptions {
     /// 100 000 flows per row
     #[arg(long, conflicts_with = "flows")]
     full: bool,
+    /// One client at full speed beside a good one, in place of flows
+    #[arg(long, conflicts_with_all = ["flows", "full", "connections"])]
+    neighbours: bool,
     /// Connections at a time
     #[arg(long, default_value_t = 64)]
     connections: usize,
@@ -46,10 +50,13 @@ pub(crate) struct ServerOptions {
 /// # Errors
 /// A server does not start, or gives another answer than it should.
 pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
+    let runtime = Runtime::new().map_err(|error| error.to_string())?;
+    if options.neighbours {
+        return runtime.block_on(neighbours::run(json));
+    }
     if !json {
         println!("{}", Row::HEADER);
     }
-    let runtime = Runtime::new().map_err(|error| error.to_string())?;
     let floors = [Commit::Each, Commit::Group].map(Profile::Floor);
     let together = [&floors[..], &[Profile::Inline]].concat();
     for profiles in [&*together, &[Profile::Jar]] {

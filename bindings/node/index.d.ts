@@ -43,6 +43,15 @@ export interface IssuerOptions {
   countries?: string[];
   ekus?: string[];
   revocation?: 'if_published' | 'required' | 'off';
+  /** How many days a status list token without `exp` counts after its `iat`; none: 7. */
+  statusMaxAgeDays?: number;
+  /** Test-mode sessions take an mDL whose issuing_country is not its signer's, and say so. */
+  issuingCountryUnbound?: boolean;
+}
+
+export interface MaterialOptions {
+  testOnly?: boolean;
+  now?: Date;
 }
 
 export interface ListOptions {
@@ -61,7 +70,7 @@ export interface ListedCertificate {
   country: string | null;
   key: string;
   expired: boolean;
-  skipped_because: string | null;
+  skippedBecause: string | null;
 }
 
 export interface Expected {
@@ -111,23 +120,32 @@ export interface Presentation {
   validFrom: Date | null;
   validUntil: Date | null;
   revocation: string;
+  /** Of the credential and of the certificate that signed it, apart. */
+  revocationDetails: { credential: RevocationOutcome; signer: RevocationOutcome };
+  /** There, and true, when the entry's `issuingCountryUnbound` was made use of. */
+  issuingCountryUnbound?: boolean;
   /** When they were asked for. */
   checks?: Check[];
 }
+
+/** A bare key publishes nothing. */
+export type RevocationOutcome = 'good' | 'not_published' | 'off';
 
 /** A collection of trust entries; an empty one trusts nobody. */
 export class Trust implements Closable {
   /** Adds an entry without material, or replaces the entry of that name. */
   addIssuer(issuerId: string, options?: IssuerOptions): void;
   /** Public keys of an SD-JWT VC issuer: a JWK or a JWK Set. */
-  addJwk(issuerId: string, jwk: Data | object, options?: { testOnly?: boolean }): void;
-  addPublicKey(issuerId: string, pem: Data, options?: { testOnly?: boolean }): void;
+  addJwk(issuerId: string, jwk: Data | object, options?: MaterialOptions): void;
+  addPublicKey(issuerId: string, pem: Data, options?: MaterialOptions): void;
   /** X.509 roots of mdoc issuers, PEM or DER, one or many. */
-  addRoots(issuerId: string, file: Data, options?: { testOnly?: boolean }): void;
+  addRoots(issuerId: string, file: Data, options?: MaterialOptions): void;
+  /** Roots below which status lists may be signed, besides the one that vouched. */
+  addStatusRoots(issuerId: string, file: Data, options?: MaterialOptions): void;
   /** mdoc document signers that are trusted without a root, PEM or DER. */
-  addPinnedSigners(issuerId: string, file: Data, options?: { testOnly?: boolean }): void;
+  addPinnedSigners(issuerId: string, file: Data, options?: MaterialOptions): void;
   /** CRLs of roots that were added before. They replace the fetch. */
-  addCrls(issuerId: string, file: Data): void;
+  addCrls(issuerId: string, file: Data, options?: { now?: Date }): void;
   /** The roots of an ICAO Master List. */
   addMasterList(issuerId: string, file: Uint8Array, options?: ListOptions): ListedCertificate[];
   /** The roots of a VICAL. */
@@ -140,6 +158,22 @@ export class Trust implements Closable {
   [Symbol.dispose](): void;
 }
 
+/** Why a wallet presented nothing (OpenID4VP 8.5); whatever else it says is `other`. */
+export type WalletError =
+  | 'access_denied'
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'vp_formats_not_supported'
+  | 'invalid_request_uri_method'
+  | 'invalid_transaction_data'
+  | 'wallet_unavailable'
+  | 'invalid_scope'
+  | 'invalid_request_uri'
+  | 'invalid_request_object'
+  | 'request_uri_not_supported'
+  | 'processing_error'
+  | 'other';
+
 export interface SessionInfo {
   sessionId: string;
   tenant: string;
@@ -147,6 +181,8 @@ export interface SessionInfo {
   status: 'CREATED' | 'PENDING' | 'VERIFYING' | 'VERIFIED' | 'FAILED' | 'EXPIRED';
   /** Why it ended, when FAILED or EXPIRED. */
   reason: string | null;
+  /** What the wallet said, when the reason is `wallet_error`. */
+  walletError: WalletError | null;
   /** Counts commits. */
   revision: number;
   createdAt: Date;
@@ -275,6 +311,8 @@ export interface Decision {
   readonly status: 'VERIFIED' | 'FAILED';
   /** Why it is FAILED, for you and never for the wallet. */
   readonly reason: string | null;
+  /** What the wallet said, when the reason is `wallet_error`. */
+  readonly walletError: WalletError | null;
   /** Which checks were made and what failed, for operators. */
   readonly report: Json;
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::codec::base64url;
 use crate::crypto::{CryptoProvider, PublicKey};
 use crate::error::ConfigError;
-use crate::verifier::origin_of;
+use crate::verifier::Verifier;
 
 /// Where a wallet finds [`did_document_json`] (did:web 3.2).
 pub const DID_DOCUMENT_PATH: &str = "/.well-known/did.json";
@@ -47,7 +47,7 @@ impl PublishedKey {
 /// # Errors
 /// `base_url` is no origin that a gateway may have.
 pub fn did_web(base_url: &str) -> Result<String, ConfigError> {
-    let origin = origin_of(base_url).map_err(ConfigError::BaseUrl)?;
+    let origin = Verifier::origin(base_url)?;
     let authority = origin.split_once("://").map_or("", |(_, authority)| authority);
     let mut did = String::from("did:web:");
     for byte in authority.bytes() {

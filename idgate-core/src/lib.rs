@@ -108,7 +108,7 @@ pub mod webhook;
 
 pub use self::crypto::CryptoProvider;
 pub use self::entropy::{Entropy, EntropyUnavailable};
-pub use self::error::{ErrorCode, Reason};
+pub use self::error::{ErrorCode, Reason, WalletError};
 pub use self::ids::{IssuerId, TenantId};
 pub use self::request::PresentationRequest;
 pub use self::response::WalletResponse;

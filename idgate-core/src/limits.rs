@@ -6,14 +6,36 @@
 pub const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
 /// Largest body of a session creation; a hundred claims with filters stay far below.
 pub const MAX_CREATE_BYTES: usize = 64 * 1024;
+/// Parameters of one form. OpenID4VP has five; others are ignored (RFC 6749 3.1).
+pub const MAX_FORM_PARAMETERS: usize = 64;
 /// Presentations in one answer: the most credentials a session may ask for.
 pub const MAX_PRESENTATIONS: usize = 10;
 /// Largest single presentation. A portrait in a PID is under 100 KiB.
 pub const MAX_PRESENTATION_BYTES: usize = 512 * 1024;
 /// Disclosures in one SD-JWT. Real ones have tens; processing is linear up to here.
 pub const MAX_DISCLOSURES: usize = 4000;
+/// Namespaces of one mdoc, and of the errors that it reports. Real ones have two.
+pub const MAX_NAME_SPACES: usize = 32;
+/// Elements of one namespace that an mdoc reports as missing: more than any document type has. Each
+/// requested element is looked up among them.
+pub const MAX_REPORTED_ERRORS: usize = 256;
 /// Nesting of JSON and CBOR. Real credentials nest five deep.
 pub const MAX_DEPTH: usize = 32;
+/// Values of JSON in one presentation, one body or one token. A value takes a byte or two of text and
+/// 24 of memory, so that this, and not the size of the text, bounds the memory of what is not
+/// authenticated: 768 KiB. An SD-JWT of 4000 disclosures has 20,000.
+pub const MAX_JSON_VALUES: usize = 32 * 1024;
+/// The same in one answer of a wallet, plain or decrypted, or in one submission: ten credentials take
+/// fewer than two hundred.
+pub const MAX_ANSWER_VALUES: usize = 4096;
+/// Bytes of member names with escapes in one text of JSON: each is resolved before it is compared with
+/// the others. Those who write JSON in ASCII escape the few names that are not.
+pub const MAX_ESCAPED_NAME_BYTES: usize = 16 * 1024;
+/// Items of CBOR, or chunks of strings, in one document. An item takes a byte and 40 of memory:
+/// 320 KiB. An mdoc of 4000 elements has fewer.
+pub const MAX_CBOR_ITEMS: usize = 8 * 1024;
+/// The same for a VICAL that the operator imports, where a certificate takes about 35.
+pub const MAX_LIST_NODES: usize = 512 * 1024;
 /// Credentials in one session request (specification 8).
 pub const MAX_CREDENTIALS: usize = 10;
 /// Claims per credential request: keeps the request URI readable by a wallet.
@@ -58,12 +80,38 @@ pub const VERIFYING_LEASE_MS: u64 = 20_000;
 pub const CLOCK_SKEW_MS: u64 = 60_000;
 /// Largest inflated status list: 2^25 credentials of a whole byte each.
 pub const MAX_STATUS_LIST_BYTES: usize = 32 * 1024 * 1024;
+/// Days for which a status list token without `exp` counts after its `iat`, unless a trust entry
+/// says otherwise: lists are renewed daily, and one that nobody renews must end some time.
+pub const DEFAULT_STATUS_MAX_AGE_DAYS: u32 = 7;
 /// Status lists and CRLs that one answer may have fetched: two for each presentation.
 pub const MAX_STATUS_URIS: usize = 20;
 /// Largest answer of a status source. The largest national CRLs stay below.
 pub const MAX_STATUS_BYTES: usize = 10 * 1024 * 1024;
+/// Length of the header of a status list token in characters, which is read before its signature.
+/// Ten certificates of the largest size seen take 42 KiB.
+pub const MAX_STATUS_HEADER_CHARS: usize = 64 * 1024;
 /// Certificates in one x5chain. A document signer stands under its root; ten is beyond any chain.
 pub const MAX_CERTIFICATES: usize = 10;
+/// Largest certificate. The largest of 520 in the ICAO Master List of July 2025 has 2.3 KiB.
+pub const MAX_CERTIFICATE_BYTES: usize = 16 * 1024;
+/// Extensions of one certificate, one CRL or one entry of a CRL. Each is compared with the others.
+/// The ICAO Master List has ten at most.
+pub const MAX_EXTENSIONS: usize = 32;
+/// URIs in the issuing distribution point of one CRL; each is compared with those of a certificate.
+/// Real ones have one or two.
+pub const MAX_CRL_SCOPE_URIS: usize = 32;
+/// Elements of DER in one certificate, also inside of its extensions, where a name takes two bytes.
+/// The ICAO Master List has 163 at most.
+pub const MAX_CERTIFICATE_ELEMENTS: usize = 1024;
+/// Largest distinguished name, as it comes and without case and compatibility forms. The ICAO Master
+/// List has 297 bytes at most.
+pub const MAX_NAME_BYTES: usize = 1024;
+/// Certificates in one Master List or VICAL. The ICAO Master List has 520.
+pub const MAX_LISTED_CERTIFICATES: usize = 8192;
+/// Signers of one Master List, each of which is checked over the whole list. Real ones have one.
+pub const MAX_LIST_SIGNERS: usize = 4;
+/// Certificates beside the signers of one Master List. Real ones have two.
+pub const MAX_LIST_SIGNER_CERTIFICATES: usize = 32;
 /// Length of a claim name in characters. Real ones are below 40.
 pub const MAX_CLAIM_NAME_CHARS: usize = 255;
 /// Claims that are compared within a same-subject group; each is normalised once per answer.

@@ -98,6 +98,21 @@ impl Verifier {
         VerifierBuilder { provider, state: WantsIdentity {} }
     }
 
+    /// The origin that a verifier makes of `base_url`: what a shell checks its settings with, so that
+    /// it refuses what [`VerifierBuilder::build`] would refuse.
+    ///
+    /// ```
+    /// use idgate_core::Verifier;
+    /// assert_eq!(Verifier::origin("https://Gateway.example:443").unwrap(), "https://gateway.example");
+    /// assert!(Verifier::origin("http://gateway.example").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// It is not https, nor http on loopback, or more than an origin.
+    pub fn origin(base_url: &str) -> Result<String, ConfigError> {
+        origin_of(base_url).map_err(ConfigError::BaseUrl)
+    }
+
     /// The trust snapshot that decides.
     pub fn trust(&self) -> &Arc<TrustSnapshot> {
         &self.trust
@@ -229,7 +244,7 @@ impl VerifierBuilder<Ready> {
     /// [`ConfigError`], for the operator.
     pub fn build(self) -> Result<Verifier, ConfigError> {
         let Identity { base_url, profile, signer } = self.state.identity;
-        let base_url = origin_of(&base_url).map_err(ConfigError::BaseUrl)?;
+        let base_url = Verifier::origin(&base_url)?;
         let did = did_web(&base_url)?;
         if let Some(signer) = &signer {
             check_signer(&**signer, &did)?;
@@ -258,7 +273,9 @@ pub(crate) fn origin_of(base_url: &str) -> Result<String, &'static str> {
     match url.scheme() {
         "https" => {}
         "http" if is_loopback(&url) => {}
-        "http" => return Err("must be https; http is for loopback only"),
+        "http" => {
+            return Err("must be https; http is for loopback only: localhost, 127.0.0.1 or [::1]");
+        }
         _ => return Err("must be https"),
     }
     Ok(url.origin().ascii_serialization())
@@ -319,6 +336,7 @@ mod tests {
             ("http://gateway.example", "http is for loopback"),
             ("http://192.168.1.1", "http is for loopback"),
             ("http://localhost.example", "http is for loopback"),
+            ("http://gateway.localhost", "http is for loopback"),
             ("ftp://127.0.0.1", "must be https"),
         ] {
             let error = build(bad).unwrap_err();

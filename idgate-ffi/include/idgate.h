@@ -108,6 +108,9 @@ enum idgate_material
   IDGATE_VICAL = 6,
   // CRLs of roots that were added before: PEM or DER. They replace the fetch.
   IDGATE_CRL = 7,
+  // X.509 roots below which status lists may be signed, besides the one that vouched for the
+  // credential: PEM or DER, one or many.
+  IDGATE_STATUS_ROOT = 8,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -172,8 +175,8 @@ typedef struct idgate_step {
   struct idgate_transition transition;
   // JSON. IDGATE_STEP_NEED: `{"needs":[{"kind":"status_list"|"crl","uri","accept"}]}`.
   // IDGATE_STEP_DONE: `{"reply":"accepted"|"error_noted"|"refused","redirect_uri","status",
-  // "reason","report"}`: answer 200 to the first two, with `redirect_uri` when there is one,
-  // and 400 `invalid_presentation` to the third, whatever the reason.
+  // "reason","wallet_error","report"}`: answer 200 to the first two, with `redirect_uri` when
+  // there is one, and 400 `invalid_presentation` to the third, whatever the reason.
   struct idgate_bytes json;
 } idgate_step;
 
@@ -279,8 +282,9 @@ idgate_status idgate_session_restore_result(const struct idgate_session *session
                                             struct idgate_error **err_out);
 
 // What can be said of a session at this time, as JSON: `session_id`, `tenant`, `livemode`,
-// `status`, `reason`, `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`, and while a
-// wallet can answer `qr_code_url` and `deep_links`.
+// `status`, `reason`, `wallet_error` (of a session that is FAILED with that reason: a name of
+// OpenID4VP 8.5 or `other`), `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`, and
+// while a wallet can answer `qr_code_url` and `deep_links`.
 //
 // # Safety
 // The pointers are as the head of the header says.
@@ -419,7 +423,9 @@ idgate_status idgate_trust_new(struct idgate_trust **out, struct idgate_error **
 
 // Adds an entry, or replaces the entry of that name and its material. JSON: `issuer_id`, and as
 // needed `iss`, `vct`, `doc_types`, `namespaces`, `claims`, `countries`, `ekus` (arrays of text),
-// `revocation` ("if_published", "required", "off"). Unknown members are refused.
+// `revocation` ("if_published", "required", "off"), `status_max_age_days` (1 to 3650: how long a
+// status list token without `exp` counts), `issuing_country_unbound` (test-mode sessions take an
+// mDL whose issuing_country is not its signer's, and say so). Unknown members are refused.
 //
 // # Safety
 // The pointers are as the head of the header says.

@@ -227,12 +227,21 @@ struct Known<'v> {
     valid_from_ms: Option<u64>,
     valid_until_ms: Option<u64>,
     revocation: &'v str,
+    revocation_details: Revocations,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    issuing_country_unbound: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     checks: Option<Value>,
 }
 
+#[derive(Serialize)]
+struct Revocations {
+    credential: &'static str,
+    signer: &'static str,
+}
+
 fn render(verified: &VerifiedCredential, checks: Option<Value>) -> Result<String, Failure> {
-    let facts = verified.facts();
+    let (facts, revocation) = (verified.facts(), verified.revocation_details());
     let known = Known {
         credential_type: &facts.credential_type,
         issuer: facts.issuer.as_deref(),
@@ -242,7 +251,12 @@ fn render(verified: &VerifiedCredential, checks: Option<Value>) -> Result<String
         session_transcript: facts.session_transcript,
         valid_from_ms: facts.valid_from.map(|at| at.0),
         valid_until_ms: facts.valid_until.map(|at| at.0),
-        revocation: verified.revocation().name(),
+        revocation: revocation.summary().name(),
+        revocation_details: Revocations {
+            credential: revocation.credential.name(),
+            signer: revocation.signer.name(),
+        },
+        issuing_country_unbound: facts.issuing_country_unbound.then_some(true),
         checks,
     };
     let known = serde_json::to_string(&known).map_err(Failure::internal)?;

@@ -50,10 +50,11 @@ pub(crate) fn checks(report: &CredentialReport) -> Value {
 pub(crate) fn effects(effects: &[Effect]) -> Value {
     let known = effects.iter().filter_map(|effect| {
         Some(match effect {
-            Effect::PublishStatus { status, reason, occurred_at } => json!({
+            Effect::PublishStatus { status, reason, wallet_error, occurred_at } => json!({
                 "type": "publish_status",
                 "status": status.as_str(),
                 "reason": reason.map(|reason| reason.as_str()),
+                "wallet_error": wallet_error.map(|error| error.as_str()),
                 "occurred_at_ms": occurred_at.0,
             }),
             Effect::ExpireAt(at) => json!({ "type": "expire_at", "at_ms": at.0 }),

@@ -179,8 +179,9 @@ pub unsafe extern "C" fn idgate_session_restore_result(
 }
 
 /// What can be said of a session at this time, as JSON: `session_id`, `tenant`, `livemode`,
-/// `status`, `reason`, `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`, and while a
-/// wallet can answer `qr_code_url` and `deep_links`.
+/// `status`, `reason`, `wallet_error` (of a session that is FAILED with that reason: a name of
+/// OpenID4VP 8.5 or `other`), `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`, and
+/// while a wallet can answer `qr_code_url` and `deep_links`.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -321,6 +322,7 @@ fn info(session: &Session, now: UnixMillis) -> Value {
         "livemode": session.livemode(),
         "status": status.as_str(),
         "reason": session.reason_at(now).map(|reason| reason.as_str()),
+        "wallet_error": session.wallet_error().map(|error| error.as_str()),
         "revision": session.revision().0,
         "created_at_ms": session.created_at().0,
         "expires_at_ms": session.expires_at().0,

@@ -49,6 +49,9 @@ pub enum idgate_material {
     IDGATE_VICAL = 6,
     /// CRLs of roots that were added before: PEM or DER. They replace the fetch.
     IDGATE_CRL = 7,
+    /// X.509 roots below which status lists may be signed, besides the one that vouched for the
+    /// credential: PEM or DER, one or many.
+    IDGATE_STATUS_ROOT = 8,
 }
 
 /// The material serves test-mode sessions only.
@@ -118,7 +121,9 @@ pub unsafe extern "C" fn idgate_trust_new(
 
 /// Adds an entry, or replaces the entry of that name and its material. JSON: `issuer_id`, and as
 /// needed `iss`, `vct`, `doc_types`, `namespaces`, `claims`, `countries`, `ekus` (arrays of text),
-/// `revocation` ("if_published", "required", "off"). Unknown members are refused.
+/// `revocation` ("if_published", "required", "off"), `status_max_age_days` (1 to 3650: how long a
+/// status list token without `exp` counts), `issuing_country_unbound` (test-mode sessions take an
+/// mDL whose issuing_country is not its signer's, and say so). Unknown members are refused.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -220,6 +225,7 @@ impl<'a> Material<'a> {
             IDGATE_MASTER_LIST,
             IDGATE_VICAL,
             IDGATE_CRL,
+            IDGATE_STATUS_ROOT,
         ];
         let kind = kinds.into_iter().find(|known| *known as i32 == kind);
         let kind = kind.ok_or_else(|| Failure::misuse("material is no idgate_material"))?;
@@ -254,9 +260,14 @@ impl<'a> Material<'a> {
                 entry.roots.extend(list.roots.iter().cloned().map(|root| self.mark(root)));
                 return Ok(Some(list));
             }
+            idgate_material::IDGATE_STATUS_ROOT => {
+                let roots = roots_from_file(self.file)?;
+                entry.status_roots.extend(roots.into_iter().map(|root| self.mark(root)));
+            }
             idgate_material::IDGATE_CRL => {
+                let roots = [entry.roots.as_slice(), &entry.status_roots].concat();
                 for der in pem_or_der(self.file, "X509 CRL")? {
-                    let crl = VerifiedCrl::from_der(&PROVIDER, &der, &entry.roots);
+                    let crl = VerifiedCrl::from_der(&PROVIDER, &der, &roots);
                     entry.crls.push(crl.map_err(Failure::config)?);
                 }
             }

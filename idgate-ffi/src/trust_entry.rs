@@ -25,6 +25,9 @@ struct Entry {
     ekus: Option<Vec<String>>,
     #[serde(default)]
     revocation: RevocationPolicy,
+    status_max_age_days: Option<u32>,
+    #[serde(default)]
+    issuing_country_unbound: bool,
 }
 
 /// The entry that this text describes, without material.
@@ -44,6 +47,13 @@ pub(crate) fn parse(json: &[u8]) -> Result<TrustEntry, Failure> {
         entry.ekus = ekus.iter().map(|text| oid(text)).collect::<Result<_, _>>()?;
     }
     entry.revocation = described.revocation;
+    entry.issuing_country_unbound = described.issuing_country_unbound;
+    if let Some(days) = described.status_max_age_days {
+        if !(1..=3650).contains(&days) {
+            return Err(Failure::config("status_max_age_days is not 1 to 3650"));
+        }
+        entry.status_max_age_days = days;
+    }
     Ok(entry)
 }
 
@@ -68,6 +78,15 @@ mod tests {
     }
 
     #[test]
+    fn lists_without_exp_count_for_seven_days_unless_the_entry_says_otherwise() {
+        let days = |json: &str| parse(json.as_bytes()).unwrap().status_max_age_days;
+        assert_eq!(days(r#"{"issuer_id":"dmv"}"#), 7);
+        assert_eq!(days(r#"{"issuer_id":"dmv","status_max_age_days":301}"#), 301);
+        let unbound = r#"{"issuer_id":"dmv","issuing_country_unbound":true}"#;
+        assert!(parse(unbound.as_bytes()).unwrap().issuing_country_unbound);
+    }
+
+    #[test]
     fn what_is_unknown_or_wrong_is_refused() {
         for bad in [
             "",
@@ -77,6 +96,10 @@ mod tests {
             r#"{"issuer_id":"a","vcts":[]}"#,
             r#"{"issuer_id":"a","revocation":"maybe"}"#,
             r#"{"issuer_id":"a","ekus":["one.two"]}"#,
+            r#"{"issuer_id":"a","status_max_age_days":0}"#,
+            r#"{"issuer_id":"a","status_max_age_days":3651}"#,
+            r#"{"issuer_id":"a","status_max_age_days":"7"}"#,
+            r#"{"issuer_id":"a","issuing_country_unbound":1}"#,
             r#"{"issuer_id":"a"} x"#,
         ] {
             assert!(parse(bad.as_bytes()).is_err(), "{bad}");

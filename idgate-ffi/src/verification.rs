@@ -50,8 +50,8 @@ pub struct idgate_step {
     pub transition: idgate_transition,
     /// JSON. IDGATE_STEP_NEED: `{"needs":[{"kind":"status_list"|"crl","uri","accept"}]}`.
     /// IDGATE_STEP_DONE: `{"reply":"accepted"|"error_noted"|"refused","redirect_uri","status",
-    /// "reason","report"}`: answer 200 to the first two, with `redirect_uri` when there is one,
-    /// and 400 `invalid_presentation` to the third, whatever the reason.
+    /// "reason","wallet_error","report"}`: answer 200 to the first two, with `redirect_uri` when
+    /// there is one, and 400 `invalid_presentation` to the third, whatever the reason.
     pub json: idgate_bytes,
 }
 
@@ -232,6 +232,7 @@ fn done(decision: Decision) -> idgate_step {
         "redirect_uri": redirect_uri,
         "status": session.status_at(settled_at).as_str(),
         "reason": session.reason_at(settled_at).map(|reason| reason.as_str()),
+        "wallet_error": session.wallet_error().map(|error| error.as_str()),
         "report": report::report(&decision.report),
     });
     let transition = idgate_transition::give(decision.transition);

@@ -163,8 +163,24 @@ fn an_sd_jwt_vc_is_verified() {
     assert_eq!(status, IDGATE_OK, "{verified}");
     assert_eq!(verified.get("claims"), Some(&json!({ "given_name": "Erika" })));
     assert_eq!(verified.get("holder_binding"), Some(&json!("kb_jwt")));
+    let details = json!({ "credential": "off", "signer": "not_published" });
+    assert_eq!(verified.get("revocation_details"), Some(&details), "a bare key publishes nothing");
     let refused = (IDGATE_REFUSED, json!("nonce_mismatch"));
     assert_eq!(ask(trust, &expecting("another"), &text), refused);
+    idgate_trust_free(trust);
+}
+
+/// A root for status lists vouches for no credential.
+#[test]
+fn a_status_root_is_material_of_its_own() {
+    let authority = Authority::new(SAMPLE_NOW_MS);
+    let der = &authority.root.der;
+    let trust = trusting(ISSUER_ID, idgate_material::IDGATE_STATUS_ROOT, der);
+    let text = Scenario::answering(&authority, request(), SAMPLE_NOW_MS).text();
+    let expected = expected_mdoc(json!({}));
+    assert_eq!(ask(trust, &expected, &text), (IDGATE_REFUSED, json!("untrusted_issuer")));
+    add(trust, ISSUER_ID, idgate_material::IDGATE_ROOT, der, SAMPLE_NOW_MS);
+    assert_eq!(ask(trust, &expected, &text).0, IDGATE_OK);
     idgate_trust_free(trust);
 }
 
@@ -241,5 +257,8 @@ fn a_device_mac_is_good_only_with_the_private_key() {
     let (status, verified) = verify(by_mac, json!({ "enc_key": private }));
     assert_eq!(status, IDGATE_OK, "{verified}");
     assert_eq!(verified.get("holder_binding"), Some(&json!("device_mac")));
+    let details = json!({ "credential": "off", "signer": "off" });
+    assert_eq!(verified.get("revocation_details"), Some(&details));
+    assert_eq!(verified.get("issuing_country_unbound"), None);
     assert_eq!(verify(by_mac, json!({ "enc_key": jwk })).0, IDGATE_REFUSED);
 }

@@ -14,17 +14,19 @@ use crate::admin::audit::{self, AuditCommand};
 use crate::admin::backup::{self, BackupOptions};
 use crate::admin::client::{self, ClientCommand};
 use crate::admin::dead_letters::{self, DeadLettersCommand};
+use crate::admin::doctor::{self, DoctorOptions};
 use crate::admin::keys::{self, KeysCommand};
 use crate::admin::trust::{self, TrustCommand};
 use crate::admin::verify::{self, VerifyOptions};
 use crate::admin::webhook_host::{self, WebhookHostCommand};
-use crate::admin::{Failure, Output, doctor, settings};
+use crate::admin::{Failure, Output, settings};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{
     self, Config, DataDir, SETTINGS, Setting, Settings, environment, unknown_variables,
 };
 use crate::demo::{self, DemoOptions};
 use crate::serve;
+use crate::stdio;
 use crate::store::{self, OperatorStore, SqliteStore, Store, StoreOptions};
 
 /// The verifier side of OpenID4VP as a gateway.
@@ -39,7 +41,7 @@ struct Cli {
 
 #[derive(Args)]
 struct Common {
-    /// Settings file (TOML)
+    /// Settings file (TOML). Every setting is a flag, too: `idgate help settings`
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print one JSON object on stdout
@@ -79,7 +81,7 @@ enum Command {
     /// Copy the database to a file while the gateway runs
     Backup(BackupOptions),
     /// Look whether everything is in order
-    Doctor,
+    Doctor(DoctorOptions),
     /// Look at the settings
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -95,6 +97,9 @@ enum ConfigCommand {
 /// 1 error, 2 usage, 3 integrity failure or refused, 4 not found.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
+    if asks_for_settings(&args) {
+        return finish(Ok(settings::list()), args.iter().any(|arg| arg == "--json"));
+    }
     let (cli, flags) = match parse(args.clone()) {
         Ok(parsed) => parsed,
         Err(error) => return explain_usage(&error, args.iter().any(|arg| arg == "--json")),
@@ -110,6 +115,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// Whether this is `idgate help settings`. They are no command, so clap does not know of them.
+fn asks_for_settings(args: &[OsString]) -> bool {
+    let mut words = args.iter().skip(1).filter(|arg| *arg != "--json");
+    let asked = [words.next(), words.next(), words.next()];
+    matches!(asked, [Some(help), Some(what), None] if help == "help" && what == "settings")
+}
+
 /// Why the arguments are none. Help and version arrive here too, with code 0.
 fn explain_usage(error: &clap::Error, json: bool) -> ExitCode {
     if json && error.use_stderr() {
@@ -121,9 +133,8 @@ fn explain_usage(error: &clap::Error, json: bool) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Whether somebody reads it is not our concern.
 fn warn(warning: &str) {
-    let _ = writeln!(io::stderr(), "warning: {warning}");
+    stdio::to_stderr(format!("warning: {warning}\n"));
 }
 
 /// Our commands and flags, and one flag for each setting. A secret has a flag for its file only:
@@ -138,24 +149,13 @@ fn parse(
 }
 
 fn flag(setting: &'static Setting) -> Arg {
-    let id = flag_id(setting);
-    let default = setting.default.filter(|default| !default.is_empty());
-    let default = default.map(|default| format!(" [default: {default}]")).unwrap_or_default();
-    Arg::new(id.clone())
-        .long(id.replace('_', "-"))
-        .global(true)
-        .value_name(if setting.secret { "FILE" } else { "VALUE" })
-        .help(format!("{}{default} [env: {}]", setting.help, setting.variable))
-        .help_heading("Settings")
-        .hide_short_help(true)
-}
-
-fn flag_id(setting: &Setting) -> String {
-    if setting.secret { format!("{}_file", setting.key) } else { setting.key.to_owned() }
+    let id = setting.flag_key();
+    // The same eighteen under every command would hide what the command has of its own.
+    Arg::new(id.clone()).long(id.replace('_', "-")).global(true).hide(true)
 }
 
 fn given(matches: &ArgMatches, setting: &Setting) -> Option<(String, String)> {
-    let id = flag_id(setting);
+    let id = setting.flag_key();
     let text = matches.get_one::<String>(&id)?.clone();
     Some((id, text))
 }
@@ -171,14 +171,20 @@ fn run_server(common: &Common, flags: &BTreeMap<String, String>) -> ExitCode {
     }
 }
 
-fn open_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, String> {
+fn open_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, Failure> {
     let options = StoreOptions {
         instance_key: config.instance_key.as_ref(),
         environment: config.environment,
+        quotas: config.quotas,
     };
     SqliteStore::open(&config.data_dir, options, clock.now())
-        .map(|store| Arc::new(store) as Arc<dyn Store>)
-        .map_err(|error| error.to_string())
+        .map(|store| {
+            for what in store::missing(&config.data_dir) {
+                tracing::warn!("{what}");
+            }
+            Arc::new(store) as Arc<dyn Store>
+        })
+        .map_err(Failure::from)
 }
 
 fn run_command(
@@ -219,7 +225,7 @@ fn run_command(
             dead_letters::run(&command, &mut store, now)
         }
         Command::Backup(options) => backup::run(&options, &DataDir::new(&settings)?.path),
-        Command::Doctor => Ok(doctor::run(&settings, now)),
+        Command::Doctor(options) => Ok(doctor::run(&options, &settings, now)),
         Command::Config(ConfigCommand::Check) => {
             Ok(settings::check(&settings, &Config::new(&settings)?))
         }
@@ -228,12 +234,31 @@ fn run_command(
     }
 }
 
-/// The data directory, which only a command that `creates` something makes.
+/// The data directory, which only a command that `creates` something makes: with a settings file, only
+/// where somebody named it. A gateway that was started otherwise has another one, and would refuse the
+/// keys of this.
 fn open_directory(settings: &Settings, creates: bool) -> Result<OperatorStore, Failure> {
     let DataDir { path, instance_key } = DataDir::new(settings)?;
     store::exposed(&path).iter().for_each(|warning| warn(warning));
-    let open = if creates { OperatorStore::open } else { OperatorStore::open_existing };
-    Ok(open(&path, instance_key.as_ref())?)
+    if !creates || path.is_dir() {
+        return Ok(OperatorStore::open_existing(&path, instance_key.as_ref())?);
+    }
+    if let (Some(file), false) = (settings.file(), settings.names("data_dir")) {
+        return Err(Failure::Error(format!(
+            "the settings file {} names no data_dir, and there is no data directory {}; write \
+             data_dir = \"…\" into the file, or set IDGATE_DATA_DIR, to what the gateway was started \
+             with",
+            file.display(),
+            path.display()
+        )));
+    }
+    let store = OperatorStore::open(&path, instance_key.as_ref())?;
+    let whole = path.canonicalize().unwrap_or(path);
+    warn(&format!(
+        "{} is a new data directory; a gateway that uses another one does not know what is in it",
+        whole.display()
+    ));
+    Ok(store)
 }
 
 /// Prints the outcome and gives its exit code. With `--json`, stdout has one object either way.
@@ -289,6 +314,31 @@ mod tests {
         assert!(parse(words("idgate serve --instance-key AAAA")).is_err());
         let (_, flags) = parse(words("idgate serve --instance-key-file f")).unwrap();
         assert_eq!(flags.get("instance_key_file").map(String::as_str), Some("f"));
+    }
+
+    /// One in 64 of our own nonces begins with it.
+    #[test]
+    fn a_value_that_begins_with_a_hyphen_is_taken() {
+        let good = "idgate verify f --format mso_mdoc --nonce n --client-id c";
+        for option in
+            ["--nonce", "--client-id", "--response-uri", "--apu", "--doc-type", "--iss", "--vct"]
+        {
+            for value in ["-A", "--json", "-", "--", "-0.5"] {
+                let rest = good.replace(&format!("{option} n"), "").replace(" --client-id c", "");
+                let rest =
+                    if option == "--client-id" { rest } else { format!("{rest} --client-id c") };
+                let mut line = words(rest.trim());
+                line.retain(|word| !word.is_empty());
+                line.extend([OsString::from(option), OsString::from(value)]);
+                assert!(parse(line.clone()).is_ok(), "{line:?}");
+                let (cli, _) = parse(line).unwrap();
+                assert!(!cli.common.json, "{option} {value}");
+                let Command::Verify(options) = cli.command else { panic!("another command") };
+                assert!(format!("{options:?}").contains(&format!("{value:?}")), "{option} {value}");
+            }
+        }
+        let note = "idgate webhook-host reject shop.example --note -not-theirs";
+        assert!(parse(words(note)).is_ok());
     }
 
     #[test]

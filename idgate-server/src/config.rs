@@ -6,6 +6,7 @@ mod settings;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use self::rules::Cidr;
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
@@ -81,6 +82,10 @@ pub struct Config {
     pub base_url: Option<String>,
     /// Whether a proxy in front terminates TLS.
     pub behind_tls_proxy: bool,
+    /// How long to go on accepting when told to stop, not ready any more.
+    pub drain_delay: Duration,
+    /// For bodies in flight, in bytes.
+    pub body_memory: usize,
     /// Certificate and key when this listener speaks TLS itself.
     pub tls: Option<TlsFiles>,
     /// The request profile of new sessions.
@@ -107,6 +112,10 @@ pub struct Config {
     pub log: String,
     /// Form of the log.
     pub log_format: LogFormat,
+    /// What a client may have at a time.
+    pub quotas: Quotas,
+    /// How long audit entries are kept, in days; 0: for ever.
+    pub audit_retention_days: u64,
 }
 
 /// What an operator command needs to know: nothing about the server can be in its way.
@@ -116,6 +125,23 @@ pub struct DataDir {
     pub path: PathBuf,
     /// The key that seals; `None`: the one in the data directory.
     pub instance_key: Option<InstanceKey>,
+}
+
+/// What a client may have, unless the operator gave it a quota of its own.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Quotas {
+    /// Keys that are neither revoked nor expired.
+    pub keys: u64,
+    /// Open sessions of a test-mode client.
+    pub open_sessions_test: u64,
+    /// Open sessions of a live client.
+    pub open_sessions_live: u64,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self { keys: 100, open_sessions_test: 10_000, open_sessions_live: 1_000_000 }
+    }
 }
 
 impl DataDir {
@@ -146,11 +172,14 @@ impl Config {
     /// What is wrong, where it stands and what to do.
     pub fn new(settings: &Settings) -> Result<Self, String> {
         let DataDir { path: data_dir, instance_key } = DataDir::new(settings)?;
+        let behind_tls_proxy = required(settings, "behind_tls_proxy", rules::yes_no)?;
         let config = Self {
             data_dir,
             listen: required(settings, "listen", rules::listen)?,
             base_url: optional(settings, "base_url", rules::base_url)?,
-            behind_tls_proxy: required(settings, "behind_tls_proxy", rules::yes_no)?,
+            behind_tls_proxy,
+            drain_delay: drain_delay(settings, behind_tls_proxy)?,
+            body_memory: required(settings, "body_memory", rules::body_memory)?,
             tls: tls_files(settings)?,
             request_mode: required(settings, "oid4vp_request_mode", request_mode)?,
             environment: required(settings, "environment", environment_name)?,
@@ -164,6 +193,12 @@ impl Config {
             audit_checkpoint_file: audit_checkpoint_file(settings)?,
             log: required(settings, "log", log_filter)?,
             log_format: required(settings, "log_format", log_format)?,
+            quotas: Quotas {
+                keys: required(settings, "max_keys", rules::count)?,
+                open_sessions_test: required(settings, "max_open_sessions_test", rules::count)?,
+                open_sessions_live: required(settings, "max_open_sessions_live", rules::count)?,
+            },
+            audit_retention_days: required(settings, "audit_retention", rules::days)?,
         };
         config.check_listener()?;
         config.check_base_url()?;
@@ -177,16 +212,18 @@ impl Config {
         self.base_url.clone().unwrap_or_else(|| format!("{scheme}://{bound}"))
     }
 
-    /// A wallet that is told http would not reach a listener that speaks TLS.
+    /// The base URL in force, also one that is made of the listen address. A wallet that is told http
+    /// would not reach a listener that speaks TLS.
     fn check_base_url(&self) -> Result<(), String> {
-        let plain = self.base_url.as_ref().filter(|url| url.starts_with("http://"));
-        match plain {
-            Some(url) if self.tls.is_some() => Err(format!(
+        let url = self.base_url_at(self.listen);
+        rules::base_url(&url).map_err(|why| format!("IDGATE_BASE_URL: {url} {why}"))?;
+        if self.tls.is_some() && url.starts_with("http://") {
+            return Err(format!(
                 "IDGATE_BASE_URL: {url} is http, and this listener speaks TLS; write https://, or \
                  unset IDGATE_TLS_CERT and IDGATE_TLS_KEY"
-            )),
-            _ => Ok(()),
+            ));
         }
+        Ok(())
     }
 
     /// Wallets find the keys of a signed request by a did:web, which is made of a host name.
@@ -253,6 +290,12 @@ fn tls_files(settings: &Settings) -> Result<Option<TlsFiles>, String> {
             Err("IDGATE_TLS_CERT: is not set, but IDGATE_TLS_KEY is; set both".into())
         }
     }
+}
+
+/// A proxy looks at readiness every few seconds; without one, nobody looks.
+fn drain_delay(settings: &Settings, behind_tls_proxy: bool) -> Result<Duration, String> {
+    let delay = optional(settings, "drain_delay", rules::drain_delay)?;
+    Ok(delay.unwrap_or(Duration::from_secs(if behind_tls_proxy { 5 } else { 0 })))
 }
 
 /// The checked value of a setting that may be absent; an empty one counts as absent.

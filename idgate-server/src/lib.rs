@@ -21,6 +21,7 @@ mod rate_limit;
 pub mod seal;
 pub mod serve;
 pub mod sketch;
+mod stdio;
 pub mod store;
 pub mod telemetry;
 pub mod work;

@@ -1,12 +1,30 @@
 //! Logs go to stderr. A request is one line of named, allowed fields: never claims, tokens, nonces,
-//! keys, headers, query strings or raw paths, so that nothing has to be filtered out.
+//! keys, headers, query strings or raw paths, so that nothing has to be filtered out. Logging never
+//! waits and never fails, whatever stderr is.
+
+mod noise;
+mod outlet;
 
 use std::fmt;
+use std::fs::File;
 use std::io;
+use std::os::fd::AsFd as _;
+use std::sync::OnceLock;
+use std::time::Duration;
 
+use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
+pub(crate) use self::noise::{Noise, What};
+use self::outlet::Outlet;
+use crate::clock::{Clock as _, SystemClock};
 use crate::config::{Config, LogFormat};
+
+/// For what still waits when the process ends.
+const LAST_LINES: Duration = Duration::from_millis(500);
+
+/// Where this process logs to, once it does.
+static OUTLET: OnceLock<Outlet> = OnceLock::new();
 
 /// Sends logs to stderr in the configured form, and reduces panic messages to where they happened:
 /// what they say may be somebody's data.
@@ -14,18 +32,64 @@ use crate::config::{Config, LogFormat};
 /// # Errors
 /// The filter cannot be read, or logging is set up already.
 pub fn init(config: &Config) -> Result<(), String> {
+    let cannot = |error: &dyn fmt::Display| format!("cannot set up logging: {error}");
     let filter = EnvFilter::try_new(&config.log).map_err(|error| format!("IDGATE_LOG: {error}"))?;
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
-    let set = match config.log_format {
+    let format = config.log_format;
+    // A descriptor of its own: whoever hangs in a write must not hold the lock of `io::stderr`.
+    let stderr = io::stderr().as_fd().try_clone_to_owned().map_err(|error| cannot(&error))?;
+    let tell = move |lost: u64| own_line(format, "WARN", "log lines were lost", ("count", &lost));
+    let outlet = Outlet::to(File::from(stderr), tell).map_err(|error| cannot(&error))?;
+    let lines = outlet.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .log_internal_errors(false)
+        .with_writer(move || lines.clone());
+    let set = match format {
         LogFormat::Text => subscriber.with_ansi(false).try_init(),
         LogFormat::Json => subscriber.json().flatten_event(true).try_init(),
     };
-    set.map_err(|error| format!("cannot set up logging: {error}"))?;
-    std::panic::set_hook(Box::new(|panic| {
+    set.map_err(|error| cannot(&error))?;
+    let outlet = OUTLET.get_or_init(|| outlet);
+    std::panic::set_hook(Box::new(move |panic| {
         let at = panic.location().map(ToString::to_string).unwrap_or_default();
-        tracing::error!(at, "panic");
+        // Straight to the outlet: a second panic in here would end the process.
+        outlet.line(&own_line(format, "ERROR", "panic", ("at", &at)));
     }));
     Ok(())
+}
+
+/// Lines that could not be written since this process began.
+pub(crate) fn lost_lines() -> u64 {
+    OUTLET.get().map_or(0, Outlet::lost)
+}
+
+/// Waits for the last lines to be written, for a bounded time.
+pub(crate) fn flush() {
+    if let Some(outlet) = OUTLET.get() {
+        outlet.flush(LAST_LINES);
+    }
+}
+
+/// A line in the form of all others, made without the machinery that makes those.
+fn own_line(
+    format: LogFormat,
+    level: &str,
+    message: &str,
+    (name, value): (&str, &dyn fmt::Display),
+) -> Vec<u8> {
+    let timestamp = SystemClock.now();
+    let value = value.to_string();
+    let line = match format {
+        LogFormat::Text => format!("{timestamp} {level:>5} idgate: {message} {name}={value}\n"),
+        LogFormat::Json => {
+            let line = json!({
+                "timestamp": timestamp.to_string(), "level": level, "message": message,
+                name: value, "target": "idgate",
+            });
+            format!("{line}\n")
+        }
+    };
+    line.into_bytes()
 }
 
 /// The canonical line of one request: every field that may be logged, and no other.
@@ -70,5 +134,22 @@ impl RequestLine<'_> {
             };
         }
         if self.cause.is_some() { line!(error) } else { line!(info) }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_lines_have_the_form_of_the_others() {
+        let text = own_line(LogFormat::Text, "WARN", "log lines were lost", ("count", &3));
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.ends_with("Z  WARN idgate: log lines were lost count=3\n"), "{text}");
+        let json = own_line(LogFormat::Json, "ERROR", "panic", ("at", &"src/x.rs:1:2"));
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        assert_eq!((&json["level"], &json["message"]), (&json!("ERROR"), &json!("panic")));
+        assert_eq!(json["at"], "src/x.rs:1:2");
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Policy {
     /// Its name in headers; limits of different names do not know each other.
     pub(crate) name: &'static str,
     pub(crate) burst: u64,
-    /// The time in which a whole burst grows back; `burst` divides it in milliseconds.
+    /// The time in which a whole burst grows back; `burst` divides it in microseconds.
     pub(crate) window_secs: u64,
 }
 
@@ -33,6 +33,16 @@ pub(crate) struct Excess {
     pub(crate) wait_ms: u64,
 }
 
+/// What is left to a party.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Standing {
+    pub(crate) policy: Policy,
+    /// So many requests at once would pass.
+    pub(crate) left: u64,
+    /// After so many milliseconds the whole burst would.
+    pub(crate) full_in_ms: u64,
+}
+
 /// What limited parties have used.
 pub(crate) struct RateLimiter {
     hasher: RandomState,
@@ -40,7 +50,7 @@ pub(crate) struct RateLimiter {
     generation: usize,
 }
 
-/// When each party will have all of its burst again, in milliseconds.
+/// When each party will have all of its burst again, in microseconds.
 #[derive(Default)]
 struct Used {
     young: HashMap<u64, u64>,
@@ -53,7 +63,7 @@ impl RateLimiter {
     }
 
     /// With so many parties in a generation.
-    fn remembering(generation: usize) -> Self {
+    pub(crate) fn remembering(generation: usize) -> Self {
         Self { hasher: RandomState::new(), used: Mutex::default(), generation }
     }
 
@@ -67,26 +77,50 @@ impl RateLimiter {
         let mut next = Vec::with_capacity(charges.len());
         for (policy, party) in charges {
             let party = self.hasher.hash_one((policy.name, party));
-            next.push((party, policy.next(used.get(party), now.0)?));
+            next.push((party, policy.next(used.get(party), now.0.saturating_mul(1000))?));
         }
         for (party, full_at) in next {
             used.put(party, full_at, self.generation);
         }
         Ok(())
     }
+
+    /// What is left to a party at `now`.
+    pub(crate) fn standing<P: Hash>(&self, policy: Policy, party: P, now: UnixMillis) -> Standing {
+        let party = self.hasher.hash_one((policy.name, party));
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = now.0.saturating_mul(1000);
+        let full_in = policy.full_at(used.get(party), now).saturating_sub(now);
+        let window = policy.window_secs.saturating_mul(1_000_000);
+        let each = window.checked_div(policy.burst).unwrap_or(window);
+        let left = window.saturating_sub(full_in).checked_div(each).unwrap_or(0);
+        Standing { policy, left: left.min(policy.burst), full_in_ms: full_in.div_ceil(1000) }
+    }
 }
 
 impl Policy {
-    /// When a party is full again after one more request at `now`.
-    fn next(self, full_at: Option<u64>, now: u64) -> Result<u64, Excess> {
-        let window = self.window_secs.saturating_mul(1000);
-        let latest = now.saturating_add(window);
+    /// The same for so many parties together.
+    pub(crate) fn times(self, parties: u64) -> Self {
+        Self { burst: self.burst.saturating_mul(parties), ..self }
+    }
+
+    /// When a party that used it until `full_at` is full again, as seen at `now`; in microseconds.
+    fn full_at(self, full_at: Option<u64>, now: u64) -> u64 {
+        let latest = now.saturating_add(self.window_secs.saturating_mul(1_000_000));
         // Beyond the latest: the clock was set back, and what was counted before it means nothing.
-        let full_at = full_at.filter(|at| *at <= latest).unwrap_or(0).max(now);
-        let next = full_at.saturating_add(window.checked_div(self.burst).unwrap_or(window));
+        full_at.filter(|at| *at <= latest).unwrap_or(0).max(now)
+    }
+
+    /// When a party is full again after one more request at `now`, both in microseconds.
+    fn next(self, full_at: Option<u64>, now: u64) -> Result<u64, Excess> {
+        let window = self.window_secs.saturating_mul(1_000_000);
+        let latest = now.saturating_add(window);
+        let next = self
+            .full_at(full_at, now)
+            .saturating_add(window.checked_div(self.burst).unwrap_or(window));
         match next.saturating_sub(latest) {
             0 => Ok(next),
-            wait_ms => Err(Excess { policy: self, wait_ms }),
+            wait_us => Err(Excess { policy: self, wait_ms: wait_us.div_ceil(1000) }),
         }
     }
 }
@@ -149,6 +183,33 @@ mod tests {
         assert_eq!(excess, Excess { policy: ANSWER, wait_ms: 9_998 });
         assert!(!one(&limiter, ANSWER, 1, NOW.plus(5 + 9_997)));
         assert!(one(&limiter, ANSWER, 1, NOW.plus(5 + 9_998)));
+    }
+
+    #[test]
+    fn many_parties_together_have_exactly_so_many_times_the_burst() {
+        let limiter = RateLimiter::new();
+        let peer = Policy { name: "peer", burst: 100, window_secs: 5 };
+        assert_eq!(burst(&limiter, peer.times(4), 1, NOW), 400);
+        let sixteen = peer.times(16);
+        let passed = (0..10_000).filter(|_| one(&limiter, sixteen, 2, NOW)).count();
+        assert_eq!(passed, 1600);
+        // 320 more in a second.
+        let passed = (0..1000).filter(|_| one(&limiter, sixteen, 2, NOW.plus(1000))).count();
+        assert_eq!(passed, 320);
+    }
+
+    #[test]
+    fn what_is_left_is_what_would_pass() {
+        let limiter = RateLimiter::new();
+        let left = |now| limiter.standing(CREATE, 1, now);
+        assert_eq!(left(NOW), Standing { policy: CREATE, left: 100, full_in_ms: 0 });
+        assert!(one(&limiter, CREATE, 1, NOW));
+        assert_eq!((left(NOW).left, left(NOW).full_in_ms), (99, 40));
+        assert_eq!(left(NOW.plus(40)).left, 100);
+        assert_eq!(burst(&limiter, CREATE, 1, NOW), 99);
+        assert_eq!((left(NOW).left, left(NOW).full_in_ms), (0, 4000));
+        assert_eq!(left(NOW.plus(39)).left, 0);
+        assert_eq!(left(NOW.plus(440)).left, burst(&limiter, CREATE, 1, NOW.plus(440)) as u64);
     }
 
     #[test]

@@ -1,11 +1,13 @@
-//! Sealing at rest: AES-256-GCM under keys derived from the instance key.
+//! Sealing at rest under keys derived from the instance key.
+
+pub mod first;
 
 use std::fmt;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
+use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::hkdf;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,11 +17,13 @@ use zeroize::Zeroizing;
 use crate::entropy::OsEntropy;
 
 /// The first byte of everything sealed in this way.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// Random bytes that take part in deriving the key of one sealing.
+const SALT_LEN: usize = 12;
 /// Length of the authentication tag of AES-GCM.
 const TAG_LEN: usize = 16;
 /// How much longer the sealed form is.
-pub const OVERHEAD: usize = 1 + NONCE_LEN + TAG_LEN;
+pub const OVERHEAD: usize = 1 + SALT_LEN + NONCE_LEN + TAG_LEN;
 
 /// The secret that protects what the data directory holds.
 #[derive(Clone)]
@@ -116,67 +120,112 @@ impl fmt::Display for Unsealable {
 
 impl std::error::Error for Unsealable {}
 
-/// Seals values for the place they are stored in.
-pub struct Sealer(RandomizedNonceKey);
+/// What a sealed value is, and whose. It opens in this place only.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Place<'a> {
+    /// What it is for: a table, or a list.
+    pub purpose: &'a str,
+    /// The object that it belongs to.
+    pub object: &'a str,
+    /// The client whose object that is; empty: the gateway's own.
+    pub client: &'a str,
+}
+
+/// Seals values for the place they are stored in: AES-256-GCM under a key of their own, derived
+/// (HKDF, RFC 5869) from the instance key, purpose, object and 12 random bytes. With the 12 of the
+/// nonce that makes 24, so that no number of sealings comes near a repetition, neither for an object
+/// nor for the instance. Purpose, object and client are associated data.
+///
+/// ```text
+/// version 2 | 12 bytes for the key | 12 bytes of nonce | ciphertext | tag
+/// ```
+pub struct Sealer(hkdf::Prk);
 
 impl Sealer {
-    /// Seals under a key derived from `key`.
+    /// Seals under keys derived from `key`.
     pub fn new(key: &InstanceKey) -> Result<Self, Unsealable> {
-        let derived = key.derive("idgate seal v1")?;
-        RandomizedNonceKey::new(&AES_256_GCM, &*derived).map(Self).map_err(|_| Unsealable)
+        let derived = key.derive("idgate seal v2")?;
+        Ok(Self(hkdf::Prk::new_less_safe(hkdf::HKDF_SHA256, &*derived)))
     }
 
-    /// Seals `plain` for row `id` of `table`: version, a fresh random nonce, ciphertext, tag.
-    pub fn seal(&self, table: &str, id: &str, plain: &[u8]) -> Result<Vec<u8>, Unsealable> {
-        let mut text = Vec::with_capacity(plain.len() + TAG_LEN);
-        text.extend_from_slice(plain);
-        let nonce = self
-            .0
-            .seal_in_place_append_tag(Aad::from(place(table, id)), &mut text)
-            .map_err(|_| Unsealable)?;
-        let mut sealed = Vec::with_capacity(1 + NONCE_LEN + text.len());
-        sealed.push(VERSION);
-        sealed.extend_from_slice(nonce.as_ref());
-        sealed.extend_from_slice(&text);
-        Ok(sealed)
-    }
-
-    /// Opens what was sealed for row `id` of `table`.
+    /// Seals `plain` for its place.
     ///
     /// # Errors
-    /// Another key, another row, or changed bytes.
-    pub fn open(
-        &self,
-        table: &str,
-        id: &str,
-        sealed: &[u8],
-    ) -> Result<Zeroizing<Vec<u8>>, Unsealable> {
+    /// The system has no randomness.
+    pub fn seal(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, Unsealable> {
+        let mut drawn = [0; SALT_LEN + NONCE_LEN];
+        OsEntropy.fill(&mut drawn).map_err(|_| Unsealable)?;
+        let (salt, nonce) = drawn.split_first_chunk::<SALT_LEN>().ok_or(Unsealable)?;
+        let nonce = nonce.try_into().map_err(|_| Unsealable)?;
+        let mut text = Vec::with_capacity(OVERHEAD.saturating_add(plain.len()));
+        text.push(VERSION);
+        text.extend_from_slice(&drawn);
+        text.extend_from_slice(plain);
+        let body = text.get_mut(1 + SALT_LEN + NONCE_LEN..).ok_or(Unsealable)?;
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        let key = self.key(place, salt)?;
+        let tag = key
+            .seal_in_place_separate_tag(nonce, Aad::from(place.associated_data()), body)
+            .map_err(|_| Unsealable)?;
+        text.extend_from_slice(tag.as_ref());
+        Ok(text)
+    }
+
+    /// Opens what was sealed for this place.
+    ///
+    /// # Errors
+    /// Another key, another place, or changed bytes.
+    pub fn open(&self, place: Place<'_>, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Unsealable> {
         let (version, rest) = sealed.split_first().ok_or(Unsealable)?;
+        let (salt, rest) = rest.split_first_chunk::<SALT_LEN>().ok_or(Unsealable)?;
         let (nonce, text) = rest.split_first_chunk::<NONCE_LEN>().ok_or(Unsealable)?;
         if *version != VERSION {
             return Err(Unsealable);
         }
-        let mut text = Zeroizing::new(text.to_vec());
-        let nonce = Nonce::assume_unique_for_key(*nonce);
-        let len = self
-            .0
-            .open_in_place(nonce, Aad::from(place(table, id)), text.as_mut_slice())
-            .map_err(|_| Unsealable)?
-            .len();
-        text.truncate(len);
-        Ok(text)
+        open(&self.key(place, salt)?, nonce, &place.associated_data(), text)
     }
+
+    /// The key of one sealing.
+    fn key(&self, place: Place<'_>, salt: &[u8]) -> Result<LessSafeKey, Unsealable> {
+        let (purpose, object) = (framed(place.purpose), framed(place.object));
+        let info: [&[u8]; 3] = [&purpose, &object, salt];
+        let derived = self.0.expand(&info, &AES_256_GCM).map_err(|_| Unsealable)?;
+        Ok(LessSafeKey::new(UnboundKey::from(derived)))
+    }
+}
+
+impl Place<'_> {
+    fn associated_data(&self) -> Vec<u8> {
+        [framed(self.purpose), framed(self.object), framed(self.client)].concat()
+    }
+}
+
+/// With its length before it, so that no two lists of texts are alike.
+fn framed(text: &str) -> Vec<u8> {
+    let len = u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes();
+    [&len[..], text.as_bytes()].concat()
+}
+
+fn open(
+    key: &LessSafeKey,
+    nonce: &[u8; NONCE_LEN],
+    associated_data: &[u8],
+    text: &[u8],
+) -> Result<Zeroizing<Vec<u8>>, Unsealable> {
+    let mut text = Zeroizing::new(text.to_vec());
+    let nonce = Nonce::assume_unique_for_key(*nonce);
+    let len = key
+        .open_in_place(nonce, Aad::from(associated_data), text.as_mut_slice())
+        .map_err(|_| Unsealable)?
+        .len();
+    text.truncate(len);
+    Ok(text)
 }
 
 impl fmt::Debug for Sealer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Sealer(***)")
     }
-}
-
-/// What a sealed value is bound to. Table names contain no newline, so no two places are alike.
-fn place(table: &str, id: &str) -> Vec<u8> {
-    [table.as_bytes(), b"\n", id.as_bytes()].concat()
 }
 
 #[cfg(test)]
@@ -190,40 +239,62 @@ mod tests {
         Sealer::new(&InstanceKey::generate().unwrap()).unwrap()
     }
 
+    const HERE: Place<'_> = Place { purpose: "sessions", object: "ses_1", client: "cli_1" };
+
     #[test]
     fn seals_and_opens() {
         let sealer = sealer();
-        let sealed = sealer.seal("sessions", "ses_1", b"secret words").unwrap();
+        let sealed = sealer.seal(HERE, b"secret words").unwrap();
         assert!(!sealed.windows(6).any(|window| window == b"secret"));
-        assert_eq!(*sealer.open("sessions", "ses_1", &sealed).unwrap(), b"secret words");
+        assert_eq!(sealed.len(), OVERHEAD + 12);
+        assert_eq!(*sealer.open(HERE, &sealed).unwrap(), b"secret words");
+        assert!(sealer.open(HERE, &sealer.seal(HERE, b"").unwrap()).unwrap().is_empty());
+    }
+
+    /// 24 random bytes each: the bound of 2^32 sealings under one key is nobody's any more.
+    #[test]
+    fn every_sealing_has_a_key_and_a_nonce_of_its_own() {
+        let sealer = sealer();
+        let one = sealer.seal(HERE, b"x").unwrap();
+        let two = sealer.seal(HERE, b"x").unwrap();
+        assert_ne!(one[1..13], two[1..13], "the key");
+        assert_ne!(one[13..25], two[13..25], "the nonce");
+        // The same nonce under the two keys gives two texts.
+        let key = |salt: &[u8]| sealer.key(HERE, salt).unwrap();
+        let text = |key: LessSafeKey| {
+            let mut text = *b"0123456789abcdef";
+            let nonce = Nonce::assume_unique_for_key([7; NONCE_LEN]);
+            let _tag = key.seal_in_place_separate_tag(nonce, Aad::empty(), &mut text).unwrap();
+            text
+        };
+        assert_ne!(text(key(&one[1..13])), text(key(&two[1..13])));
     }
 
     #[test]
-    fn every_sealing_uses_a_fresh_nonce() {
+    fn another_purpose_object_client_or_key_is_refused() {
         let sealer = sealer();
-        let one = sealer.seal("t", "1", b"x").unwrap();
-        let two = sealer.seal("t", "1", b"x").unwrap();
-        assert_ne!(one[1..13], two[1..13]);
-    }
-
-    #[test]
-    fn another_row_table_or_key_is_refused() {
-        let sealer = sealer();
-        let sealed = sealer.seal("sessions", "ses_1", b"secret").unwrap();
-        assert!(sealer.open("sessions", "ses_2", &sealed).is_err());
-        assert!(sealer.open("clients", "ses_1", &sealed).is_err());
-        assert!(self::sealer().open("sessions", "ses_1", &sealed).is_err());
+        let sealed = sealer.seal(HERE, b"secret").unwrap();
+        for elsewhere in [
+            Place { purpose: "results", ..HERE },
+            Place { object: "ses_2", ..HERE },
+            Place { client: "cli_2", ..HERE },
+            Place { client: "", ..HERE },
+            Place { object: "ses_1cli_1", client: "", ..HERE },
+        ] {
+            assert!(sealer.open(elsewhere, &sealed).is_err(), "{elsewhere:?}");
+        }
+        assert!(self::sealer().open(HERE, &sealed).is_err());
     }
 
     #[test]
     fn every_changed_byte_and_every_cut_is_refused() {
         let sealer = sealer();
-        let sealed = sealer.seal("t", "1", b"secret").unwrap();
+        let sealed = sealer.seal(HERE, b"secret").unwrap();
         for at in 0..sealed.len() {
             let mut changed = sealed.clone();
             changed[at] ^= 1;
-            assert!(sealer.open("t", "1", &changed).is_err(), "byte {at}");
-            assert!(sealer.open("t", "1", &sealed[..at]).is_err(), "cut at {at}");
+            assert!(sealer.open(HERE, &changed).is_err(), "byte {at}");
+            assert!(sealer.open(HERE, &sealed[..at]).is_err(), "cut at {at}");
         }
     }
 

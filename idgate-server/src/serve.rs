@@ -1,6 +1,5 @@
 //! The running gateway: its parts in order of start and, backwards, of stop.
 
-use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,15 +13,17 @@ use tokio::task::JoinHandle;
 
 use crate::admin::Failure;
 use crate::app::{App, AppError, WebhookRules};
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, WatchedClock};
 use crate::config::Config;
 use crate::http::{Gateway, HttpLimits, Tls, listener};
 use crate::log;
+use crate::stdio;
 use crate::store::{Store, StoreError};
 use crate::work::checkpoints::Checkpoints;
 use crate::work::delivery::Delivery;
 use crate::work::egress::Egress;
 use crate::work::fetch::Fetcher;
+use crate::work::supervisor::Supervisor;
 use crate::work::sweeper::Sweeper;
 
 /// For work that has begun when everything else has stopped: a sweep, a large answer.
@@ -60,7 +61,8 @@ impl RunningGateway {
         }
     }
 
-    /// Takes no more connections, lets requests under way finish (25 s at most), and stops.
+    /// Says that it is not ready, goes on for the drain delay, then takes no more connections, lets
+    /// requests under way finish (25 s at most), and stops.
     pub async fn shutdown(self) {
         // Nobody listens to it any more when the task has ended already.
         let _ = self.stop.send(true);
@@ -90,11 +92,15 @@ pub async fn start_with_limits(
     store: Arc<dyn Store>,
     limits: HttpLimits,
 ) -> Result<RunningGateway, String> {
-    let sweeper = Sweeper::new(store.clone(), clock.clone());
+    let sweeper =
+        Sweeper::new(store.clone(), clock.clone()).keeping_audit(config.audit_retention_days);
     // What fell due while nothing ran is gone before the first request.
-    sweeper.purge().await.map_err(explain_store)?;
+    unless_full(sweeper.purge().await)?;
+    // Nobody else can have begun a verification: the store is ours alone.
+    unless_full(sweeper.release().await)?;
     let file = config.audit_checkpoint_file.as_deref();
     let checkpoints = Checkpoints::new(store.clone(), clock.clone(), file)?;
+    let supervisor = Arc::new(Supervisor::new(store.telemetry().clone()));
     let tls = config.tls.as_ref().map(Tls::load).transpose()?.map(Arc::new);
     let listener = bind(config.listen).await?;
     let local_addr = listener.local_addr().map_err(|error| error.to_string())?;
@@ -103,20 +109,26 @@ pub async fn start_with_limits(
     let egress = egress.avoiding(local_addr);
     let to_webhooks = Arc::new(egress.sibling(config.webhook_allow_cidrs.clone()));
     let allow_http = config.webhook_allow_http;
+    let (outbox, time, way_out) = (store.clone(), clock.clone(), to_webhooks.clone());
     let delivery =
-        Delivery::new(store.clone(), clock.clone(), PROVIDER, to_webhooks.clone(), allow_http);
+        move || Delivery::new(outbox.clone(), time.clone(), PROVIDER, way_out.clone(), allow_http);
     let fetcher = Arc::new(Fetcher::new(egress));
     let app = App::new(store, clock, PROVIDER, &*base_url, fetcher)
         .in_mode(config.request_mode)
         .with_webhooks(WebhookRules { allow_http, egress: Some(to_webhooks) });
     let app = Arc::new(app);
-    app.verifier().map_err(explain)?;
+    app.verifier().await.map_err(explain)?;
     let gateway = Gateway::new(app, limits, config.trusted_proxies.clone())
         .with_rate_limits(config.rate_limits)
-        .with_tls(tls.clone());
+        .with_body_memory(config.body_memory)
+        .with_tls(tls.clone())
+        .with_supervisor(supervisor.clone());
     let gateway = Arc::new(gateway);
     let (stop, stopped) = watch::channel(false);
-    let task = tokio::spawn(run_parts(gateway, listener, sweeper, checkpoints, delivery, stopped));
+    let (close, closing) = watch::channel(false);
+    tokio::spawn(leave(gateway.clone(), stopped, config.drain_delay, close));
+    let parts = Parts { supervisor, sweeper, checkpoints, delivery };
+    let task = tokio::spawn(run_parts(gateway, listener, parts, closing));
     Ok(RunningGateway { base_url, local_addr, tls, stop, task })
 }
 
@@ -125,21 +137,23 @@ pub async fn start_with_limits(
 pub fn run(
     config: &Config,
     json: bool,
-    open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<dyn Store>, String>,
+    open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<dyn Store>, Failure>,
 ) -> ExitCode {
-    match run_until_signal(config, json, open_store) {
+    let served = run_until_signal(config, json, open_store);
+    log::flush();
+    match served {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => Failure::Error(error).report(json),
+        Err(failure) => failure.report(json),
     }
 }
 
 fn run_until_signal(
     config: &Config,
     json: bool,
-    open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<dyn Store>, String>,
-) -> Result<(), String> {
+    open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<dyn Store>, Failure>,
+) -> Result<(), Failure> {
     log::init(config)?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let clock: Arc<dyn Clock> = Arc::new(WatchedClock::new());
     let store = open_store(config, clock.clone())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -147,7 +161,7 @@ fn run_until_signal(
         .map_err(|error| format!("cannot start threads: {error}"))?;
     let served = runtime.block_on(serve_until_signal(config, json, clock, store));
     runtime.shutdown_timeout(LAST_WORDS);
-    served
+    served.map_err(Failure::from)
 }
 
 async fn serve_until_signal(
@@ -162,7 +176,15 @@ async fn serve_until_signal(
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
     let mut hang_up = signal(SignalKind::hangup()).map_err(cannot)?;
     let running = start(config, clock, store).await?;
-    announce(running.base_url(), json);
+    let (address, base_url) = (running.local_addr(), running.base_url());
+    tracing::info!(base_url, "bound to {address}");
+    let announcement = announcement(base_url, json);
+    // Not waited for: who does not read it may still signal.
+    tokio::task::spawn_blocking(move || {
+        // What was logged before it is there when somebody reads it.
+        log::flush();
+        stdio::to_stdout(announcement);
+    });
     loop {
         tokio::select! {
             _ = terminate.recv() => break,
@@ -179,32 +201,64 @@ async fn serve_until_signal(
     Ok(())
 }
 
-/// The one line on stdout. Whether somebody reads it is not our concern.
-fn announce(base_url: &str, json: bool) {
-    let mut stdout = io::stdout().lock();
-    let _ = if json {
-        writeln!(stdout, "{}", serde_json::json!({ "base_url": base_url }))
+/// The one line on stdout.
+fn announcement(base_url: &str, json: bool) -> String {
+    if json {
+        format!("{}\n", serde_json::json!({ "base_url": base_url }))
     } else {
-        writeln!(stdout, "listening on {base_url}")
-    };
-    let _ = stdout.flush();
+        format!("listening on {base_url}\n")
+    }
+}
+
+/// Once `stopped`: not ready any more, so that proxies send nobody; who comes all the same is
+/// answered, on each connection for the last time. After `delay` the rest is told to close.
+async fn leave(
+    gateway: Arc<Gateway>,
+    mut stopped: watch::Receiver<bool>,
+    delay: Duration,
+    close: watch::Sender<bool>,
+) {
+    listener::stopped(&mut stopped).await;
+    gateway.start_draining();
+    tokio::time::sleep(delay).await;
+    // Nobody listens to it any more when everything has ended already.
+    let _ = close.send(true);
+}
+
+/// What runs beside requests.
+struct Parts<D> {
+    supervisor: Arc<Supervisor>,
+    sweeper: Sweeper,
+    checkpoints: Checkpoints,
+    /// Makes a deliverer.
+    delivery: D,
 }
 
 /// Serves until stopped; the sweeper ends last, so that results leave on time during the drain.
 async fn run_parts(
     gateway: Arc<Gateway>,
     listener: TcpListener,
-    sweeper: Sweeper,
-    checkpoints: Checkpoints,
-    delivery: Delivery,
+    parts: Parts<impl Fn() -> Delivery + Send + 'static>,
     stopped: watch::Receiver<bool>,
 ) {
+    let Parts { supervisor, sweeper, checkpoints, delivery } = parts;
     let (stop_sweeper, sweeper_stopped) = watch::channel(false);
-    let signing = tokio::spawn(checkpoints.run(sweeper_stopped.clone()));
-    let sweeping = tokio::spawn(sweeper.run(sweeper_stopped));
+    let stop = sweeper_stopped.clone();
+    let sign = move || checkpoints.clone().run(stop.clone());
+    let signing = supervisor.clone().keep("checkpoints", sweeper_stopped.clone(), sign);
+    let signing = tokio::spawn(signing);
+    let sweeping = tokio::spawn(sweeper.run(supervisor.clone(), sweeper_stopped));
     // Begins nothing more once the drain begins, so that it ends before the drain does.
-    let delivering = tokio::spawn(delivery.run(stopped.clone()));
-    listener::serve(gateway, listener, stopped).await;
+    let stop = stopped.clone();
+    let deliver = move || delivery().run(stop.clone());
+    let delivering = tokio::spawn(supervisor.keep("delivery", stopped.clone(), deliver));
+    let telling = tokio::spawn({
+        let gateway = gateway.clone();
+        async move { gateway.summarise_noise().await }
+    });
+    listener::serve(gateway.clone(), listener, stopped).await;
+    telling.abort();
+    gateway.tell_noise();
     let _ = tokio::time::timeout(LAST_EXCHANGES, delivering).await;
     drop(stop_sweeper);
     // A store that does not answer any more must not keep the process.
@@ -221,11 +275,16 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
 
 fn explain(error: AppError) -> String {
     match error {
-        AppError::Fault(cause) => cause,
+        AppError::Fault(cause) | AppError::Unavailable(cause) => cause,
         other => format!("the gateway cannot start: {other:?}"),
     }
 }
 
-fn explain_store(error: StoreError) -> String {
-    explain(error.into())
+/// On a full disk the gateway starts all the same: it says that it is not ready, serves what it has,
+/// and erases.
+fn unless_full(outcome: Result<usize, StoreError>) -> Result<(), String> {
+    match outcome {
+        Ok(_) | Err(StoreError::Full) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
 }

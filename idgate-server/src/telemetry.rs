@@ -5,8 +5,8 @@ use std::fmt;
 
 use prometheus::core::Collector;
 use prometheus::{
-    Error, Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry, TextEncoder,
+    Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
 /// Upper bounds in seconds: from a verification to the request timeout.
@@ -33,10 +33,16 @@ pub struct Telemetry {
     batch_size: Histogram,
     claims_rows: IntGauge,
     purge_lag: IntGauge,
+    clock_steps: IntCounterVec,
+    disk_full: IntGauge,
     wal_bytes: IntGauge,
     audit_checkpoint: IntGauge,
+    task_restarts: IntCounterVec,
     trust_anchors: IntGaugeVec,
     trust_expiry: IntGaugeVec,
+    log_dropped: IntCounter,
+    connections: IntGaugeVec,
+    connections_refused: IntCounterVec,
 }
 
 impl Telemetry {
@@ -116,11 +122,24 @@ impl Telemetry {
                 "idgate_purge_lag_seconds",
                 "How long the result that should have gone first is overdue",
             )?,
+            clock_steps: counters(
+                r,
+                "idgate_clock_steps_total",
+                "How often the clock was set by half a second or more",
+                &["direction"],
+            )?,
+            disk_full: gauge(r, "idgate_disk_full", "1: nothing is stored but what erases")?,
             wal_bytes: gauge(r, "idgate_wal_bytes", "Size of the write-ahead logs")?,
             audit_checkpoint: gauge(
                 r,
                 "idgate_audit_last_checkpoint_seconds",
                 "How long the oldest audit entry without a checkpoint has waited for one",
+            )?,
+            task_restarts: counters(
+                r,
+                "idgate_task_restarts_total",
+                "Tasks beside requests that panicked and were started again",
+                &["task"],
             )?,
             trust_anchors: gauges(
                 r,
@@ -133,6 +152,22 @@ impl Telemetry {
                 "idgate_trust_expiry_seconds",
                 "Until the first certificate of its kind expires; negative once it has",
                 &["kind"],
+            )?,
+            connections: gauges(
+                r,
+                "idgate_connections",
+                "Open connections, strangers' and those on which a key was good",
+                &["kind"],
+            )?,
+            connections_refused: counters(
+                r,
+                "idgate_connections_refused_total",
+                "Connections that found no place, by what there was none of",
+                &["reason"],
+            )?,
+            log_dropped: add(
+                r,
+                IntCounter::new("idgate_log_dropped_lines_total", "Log lines that were lost")?,
             )?,
             registry,
         })
@@ -173,16 +208,46 @@ impl Telemetry {
         self.ws_streams.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
+    /// So many connections are open.
+    pub fn connections(&self, strangers: usize, known: usize) {
+        for (kind, count) in [("stranger", strangers), ("known", known)] {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            self.connections.with_label_values(&[kind]).set(count);
+        }
+    }
+
+    /// A connection found no place; `reason`: `peer`, `all`, or `descriptors`.
+    pub fn connection_refused(&self, reason: &'static str) {
+        self.connections_refused.with_label_values(&[reason]).inc();
+    }
+
+    /// So many log lines were lost since this process began.
+    pub fn log_dropped(&self, lines: u64) {
+        self.log_dropped.inc_by(lines.saturating_sub(self.log_dropped.get()));
+    }
+
+    /// Counts a step of the clock, by so many milliseconds.
+    pub fn clock_step(&self, by_ms: i64) {
+        let direction = if by_ms < 0 { "back" } else { "forward" };
+        self.clock_steps.with_label_values(&[direction]).inc();
+    }
+
     /// A group of `jobs` was committed.
     pub fn commit(&self, us: u64, jobs: usize) {
         self.commit_seconds.observe(from_micros(us));
         self.batch_size.observe(f64::from(u32::try_from(jobs).unwrap_or(u32::MAX)));
     }
 
+    /// A task beside requests panicked and is started again.
+    pub fn task_restarted(&self, task: &'static str) {
+        self.task_restarts.with_label_values(&[task]).inc();
+    }
+
     /// What the store holds.
     pub fn stored(&self, gauges: &crate::store::Gauges) {
         let whole_seconds = |ms: u64| signed(ms.checked_div(1000).unwrap_or(0));
         self.claims_rows.set(signed(gauges.claims_rows));
+        self.disk_full.set(i64::from(gauges.disk_full));
         self.purge_lag.set(whole_seconds(gauges.purge_lag_ms));
         self.webhook_queue.set(signed(gauges.webhook_queue));
         self.webhook_oldest.set(whole_seconds(gauges.webhook_oldest_ms));

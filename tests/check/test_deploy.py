@@ -57,7 +57,7 @@ class DeployTest(unittest.TestCase):
         unit.read_string(text("idgate.service"))
         self.assertEqual(unit.sections(), ["Unit", "Service", "Install"])
         self.assertTrue(unit["Service"]["ExecStart"].endswith(" serve"))
-        self.assertGreater(int(unit["Service"]["TimeoutStopSec"]), 25)
+        self.assertGreater(int(unit["Service"]["TimeoutStopSec"]), 5 + 25)
         self.assertEqual(unit["Service"]["StateDirectoryMode"], "0700")
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")

@@ -15,10 +15,24 @@ use super::process::{Server, this_program};
 
 /// Installs and runs it. Its client has a webhook endpoint.
 pub(super) async fn start(mode: &str) -> Result<Server, String> {
+    let server = install(mode, "off")?;
+    set_webhook_endpoint(&server).await?;
+    Ok(server)
+}
+
+/// The same in the inline profile with rate limits on.
+pub(super) async fn start_limited() -> Result<Server, String> {
+    let server = install("inline", "on")?;
+    set_webhook_endpoint(&server).await?;
+    Ok(server)
+}
+
+fn install(mode: &str, limits: &str) -> Result<Server, String> {
     let folder = TempDir::new().map_err(|error| error.to_string())?;
     let run = |arguments: &[&OsStr]| run(folder.path(), mode, arguments);
     let words = |line: &'static str| line.split(' ').map(OsStr::new).collect::<Vec<_>>();
     let client = run(&words("client create bench --json"))?;
+    let other = run(&words("client create other --json"))?;
     let admin = run(&words("admin-token create --json"))?;
     let jwk = folder.path().join("issuer.jwk.json");
     let key = samples::issuer_key(Curve::P256).public_jwk().to_string();
@@ -28,14 +42,14 @@ pub(super) async fn start(mode: &str) -> Result<Server, String> {
     trust.push(jwk.as_os_str());
     run(&trust)?;
     let mut serve = command(folder.path(), mode)?;
-    serve.arg("serve");
+    serve.arg("serve").env("IDGATE_RATE_LIMITS", limits);
     let mut server = Server::spawn(serve, folder)?;
     let text = |value: &Value, name: &str| {
         value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     server.api_key = text(&client, "api_key");
     server.admin_token = text(&admin, "admin_token");
-    set_webhook_endpoint(&server).await?;
+    server.other_key = text(&other, "api_key");
     Ok(server)
 }
 

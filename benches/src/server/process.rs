@@ -25,6 +25,8 @@ pub(super) struct Server {
     /// The floor asks for none.
     pub(super) api_key: String,
     pub(super) admin_token: String,
+    /// Another client's; empty without one.
+    pub(super) other_key: String,
     _folder: TempDir,
 }
 
@@ -47,8 +49,8 @@ impl Server {
         }
         let address = line.trim().rsplit("//").next().and_then(|address| address.parse().ok());
         let address = address.ok_or_else(|| format!("{command:?} did not start"))?;
-        let (api_key, admin_token) = (String::new(), String::new());
-        Ok(Self { child, address, api_key, admin_token, _folder: folder })
+        let (api_key, admin_token, other_key) = Default::default();
+        Ok(Self { child, address, api_key, admin_token, other_key, _folder: folder })
     }
 
     /// What the process has used so far, threads that ended included.

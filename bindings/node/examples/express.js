@@ -5,6 +5,7 @@
 //
 // The map stands for your database. Use one that compares the revision, and seal what you keep.
 
+const crypto = require('node:crypto');
 const fs = require('node:fs');
 const express = require('express');
 const { IdgateError, Trust, Verifier } = require('idgate');
@@ -19,6 +20,9 @@ trust.addJwk(ISSUER, fs.readFileSync(process.env.IDGATE_ISSUER_JWK));
 const verifier = new Verifier(BASE_URL, trust);
 
 const stored = new Map();
+// Own id of a check -> the browser that asked for it, and the session behind it. The session's id
+// stands in the QR code, where everybody can read it: it opens nothing here.
+const checks = new Map();
 
 function commit({ fromRevision, session }) {
   const { sessionId, revision } = session.info();
@@ -39,6 +43,12 @@ async function fetchNeed(need) {
   }
 }
 
+const random = () => crypto.randomBytes(16).toString('base64url');
+
+function browserOf(request) {
+  return /(?:^|; )browser=([\w-]{22})(?:;|$)/.exec(request.get('cookie') ?? '')?.[1];
+}
+
 const app = express();
 
 app.post('/checks', (request, response) => {
@@ -46,14 +56,21 @@ app.post('/checks', (request, response) => {
   const made = verifier.createSession({ credentials: [asked] }, { tenant: 'shop' });
   commit(made);
   const { sessionId, qrCodeUrl } = made.session.info();
-  response.status(201).json({ id: sessionId, qr_code_url: qrCodeUrl });
+  const [id, browser] = [random(), browserOf(request) ?? random()];
+  checks.set(id, { browser, sessionId });
+  const secure = BASE_URL.startsWith('https:');
+  response.cookie('browser', browser, { httpOnly: true, sameSite: 'lax', secure });
+  response.status(201).json({ id, qr_code_url: qrCodeUrl });
 });
 
+// For the browser that asked, and nobody else: here are claims.
 app.get('/checks/:id', (request, response) => {
-  const session = stored.get(request.params.id)?.session;
-  if (!session) return response.status(404).json({ error: 'not_found' });
-  const { status, reason } = session.info();
-  return response.json({ status, reason, result: session.result() });
+  const check = checks.get(request.params.id);
+  const session = stored.get(check?.sessionId)?.session;
+  if (!session || check.browser !== browserOf(request)) {
+    return response.status(404).json({ error: 'not_found' });
+  }
+  return response.json({ status: session.info().status, result: session.result() });
 });
 
 const body = express.raw({ type: () => true, limit: '1mb' });

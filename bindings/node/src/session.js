@@ -38,6 +38,7 @@ class Session extends abi.Handle {
       livemode: told.livemode,
       status: told.status,
       reason: told.reason,
+      walletError: told.wallet_error,
       revision: told.revision,
       createdAt: new Date(told.created_at_ms),
       expiresAt: new Date(told.expires_at_ms),

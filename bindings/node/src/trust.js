@@ -1,6 +1,7 @@
 'use strict';
 
 const abi = require('./abi.js');
+const { options } = require('./options.js');
 
 const MATERIAL = {
   jwk: 1,
@@ -10,7 +11,39 @@ const MATERIAL = {
   masterList: 5,
   vical: 6,
   crl: 7,
+  statusRoot: 8,
 };
+const ISSUER_OPTIONS = [
+  'iss',
+  'vct',
+  'docTypes',
+  'namespaces',
+  'claims',
+  'countries',
+  'ekus',
+  'revocation',
+  'statusMaxAgeDays',
+  'issuingCountryUnbound',
+];
+const MATERIAL_OPTIONS = ['testOnly', 'now'];
+const LIST_OPTIONS = ['signerCa', 'testOnly', 'allowStale', 'now'];
+const EXPECTED = [
+  'format',
+  'issuerId',
+  'clientId',
+  'nonce',
+  'claims',
+  'responseUri',
+  'docType',
+  'namespace',
+  'encKey',
+  'apu',
+  'alg',
+  'livemode',
+  'checks',
+  'requestedAt',
+  'now',
+];
 const TEST_ONLY = 1;
 const ALLOW_STALE = 2;
 
@@ -20,47 +53,59 @@ class Trust extends abi.Handle {
     super('trust_free', abi.make('trust_new'));
   }
 
-  addIssuer(issuerId, options = {}) {
+  addIssuer(issuerId, given) {
+    const more = options('addIssuer', ISSUER_OPTIONS, given);
     const entry = {
       issuer_id: issuerId,
-      iss: options.iss,
-      vct: options.vct,
-      doc_types: options.docTypes,
-      namespaces: options.namespaces,
-      claims: options.claims,
-      countries: options.countries,
-      ekus: options.ekus,
-      revocation: options.revocation,
+      iss: more.iss,
+      vct: more.vct,
+      doc_types: more.docTypes,
+      namespaces: more.namespaces,
+      claims: more.claims,
+      countries: more.countries,
+      ekus: more.ekus,
+      revocation: more.revocation,
+      status_max_age_days: more.statusMaxAgeDays,
+      issuing_country_unbound: more.issuingCountryUnbound,
     };
     abi.call('trust_add_entry', abi.pointer(this), ...abi.data(abi.asJson(entry)));
   }
 
-  addJwk(issuerId, jwk, options) {
-    this.#add(issuerId, MATERIAL.jwk, abi.asJson(jwk), options);
+  addJwk(issuerId, jwk, given) {
+    this.#add(issuerId, MATERIAL.jwk, abi.asJson(jwk), options('addJwk', MATERIAL_OPTIONS, given));
   }
 
-  addPublicKey(issuerId, pem, options) {
-    this.#add(issuerId, MATERIAL.publicKey, pem, options);
+  addPublicKey(issuerId, pem, given) {
+    const more = options('addPublicKey', MATERIAL_OPTIONS, given);
+    this.#add(issuerId, MATERIAL.publicKey, pem, more);
   }
 
-  addRoots(issuerId, file, options) {
-    this.#add(issuerId, MATERIAL.root, file, options);
+  addRoots(issuerId, file, given) {
+    this.#add(issuerId, MATERIAL.root, file, options('addRoots', MATERIAL_OPTIONS, given));
   }
 
-  addPinnedSigners(issuerId, file, options) {
-    this.#add(issuerId, MATERIAL.pinnedSigner, file, options);
+  addStatusRoots(issuerId, file, given) {
+    const more = options('addStatusRoots', MATERIAL_OPTIONS, given);
+    this.#add(issuerId, MATERIAL.statusRoot, file, more);
   }
 
-  addCrls(issuerId, file) {
-    this.#add(issuerId, MATERIAL.crl, file);
+  addPinnedSigners(issuerId, file, given) {
+    const more = options('addPinnedSigners', MATERIAL_OPTIONS, given);
+    this.#add(issuerId, MATERIAL.pinnedSigner, file, more);
   }
 
-  addMasterList(issuerId, file, options) {
-    return this.#add(issuerId, MATERIAL.masterList, file, options);
+  addCrls(issuerId, file, given) {
+    this.#add(issuerId, MATERIAL.crl, file, options('addCrls', ['now'], given));
   }
 
-  addVical(issuerId, file, options) {
-    return this.#add(issuerId, MATERIAL.vical, file, options);
+  addMasterList(issuerId, file, given) {
+    const more = options('addMasterList', LIST_OPTIONS, given);
+    return this.#add(issuerId, MATERIAL.masterList, file, more).map(listed);
+  }
+
+  addVical(issuerId, file, given) {
+    const more = options('addVical', LIST_OPTIONS, given);
+    return this.#add(issuerId, MATERIAL.vical, file, more).map(listed);
   }
 
   /** Verifies one presentation as it stands in `vp_token`, without a session. */
@@ -77,7 +122,8 @@ class Trust extends abi.Handle {
     return read(abi.takeJson(out));
   }
 
-  #verification(presentation, expected) {
+  #verification(presentation, given) {
+    const expected = options('verify', EXPECTED, given);
     const json = {
       format: expected.format,
       issuer_id: expected.issuerId,
@@ -103,20 +149,23 @@ class Trust extends abi.Handle {
     ];
   }
 
-  #add(issuerId, material, file, options = {}) {
-    const flags =
-      (options.testOnly ? TEST_ONLY : 0) | (options.allowStale ? ALLOW_STALE : 0);
+  #add(issuerId, material, file, { signerCa, testOnly, allowStale, now }) {
+    const flags = (testOnly ? TEST_ONLY : 0) | (allowStale ? ALLOW_STALE : 0);
     return abi.makeJson(
       'trust_add',
       abi.pointer(this),
       ...abi.data(issuerId),
       material,
       ...abi.data(file),
-      ...abi.data(options.signerCa),
+      ...abi.data(signerCa),
       flags,
-      abi.millis(options.now),
+      abi.millis(now),
     );
   }
+}
+
+function listed({ skipped_because: skippedBecause, ...rest }) {
+  return { ...rest, skippedBecause };
 }
 
 function read(told) {
@@ -131,6 +180,8 @@ function read(told) {
     validFrom: abi.dateOrNull(told.valid_from_ms),
     validUntil: abi.dateOrNull(told.valid_until_ms),
     revocation: told.revocation,
+    revocationDetails: told.revocation_details,
+    issuingCountryUnbound: told.issuing_country_unbound,
     checks: told.checks,
   };
 }

@@ -1,6 +1,7 @@
 'use strict';
 
 const abi = require('./abi.js');
+const { options } = require('./options.js');
 const { transition } = require('./session.js');
 
 const NEED = 1;
@@ -9,8 +10,8 @@ const NEED = 1;
 class Verifier extends abi.Handle {
   #signer;
 
-  constructor(baseUrl, trust, options = {}) {
-    const { signer, trustVersion = 1 } = options;
+  constructor(baseUrl, trust, given) {
+    const { signer, trustVersion = 1 } = options('Verifier', ['signer', 'trustVersion'], given);
     const [url, version] = [abi.data(baseUrl), abi.count(trustVersion, 'trustVersion')];
     super(
       'verifier_free',
@@ -28,8 +29,9 @@ class Verifier extends abi.Handle {
     this.#signer = signer;
   }
 
-  createSession(request, options = {}) {
-    const { tenant = '', livemode = true, now } = options;
+  createSession(request, given) {
+    const known = ['tenant', 'livemode', 'now'];
+    const { tenant = '', livemode = true, now } = options('createSession', known, given);
     const made = abi.makeStruct(
       'session_create',
       abi.pointer(this),
@@ -41,14 +43,15 @@ class Verifier extends abi.Handle {
     return transition(made);
   }
 
-  requestObject(session, options = {}) {
+  requestObject(session, given) {
+    const { walletNonce, now } = options('requestObject', ['walletNonce', 'now'], given);
     const [next, jwt] = [{}, {}];
     abi.call(
       'session_request_object',
       abi.pointer(this),
       abi.pointer(session),
-      ...abi.data(options.walletNonce),
-      abi.millis(options.now),
+      ...abi.data(walletNonce),
+      abi.millis(now),
       next,
       jwt,
     );
@@ -58,7 +61,8 @@ class Verifier extends abi.Handle {
     };
   }
 
-  begin(session, body, contentType, options = {}) {
+  begin(session, body, contentType, given) {
+    const { now } = options('begin', ['now'], given);
     return new Verification(
       abi.make(
         'verification_begin',
@@ -66,7 +70,7 @@ class Verifier extends abi.Handle {
         abi.pointer(session),
         ...abi.data(contentType),
         ...abi.data(body),
-        abi.millis(options.now),
+        abi.millis(now),
       ),
     );
   }
@@ -105,7 +109,8 @@ class Verification extends abi.Handle {
    * Steps to the end on worker threads: commits the hold before the first fetch, and fetches all
    * needs at once. The decision's own transition is yours to commit.
    */
-  async decide({ commit, fetch }) {
+  async decide(world) {
+    const { commit, fetch } = options('decide', ['commit', 'fetch'], world);
     for (;;) {
       const step = await this.stepAsync();
       if (step.kind === 'done') return step;
@@ -128,6 +133,7 @@ function read(step) {
     redirectUri: told.redirect_uri,
     status: told.status,
     reason: told.reason,
+    walletError: told.wallet_error,
     report: told.report,
   };
 }

@@ -2,6 +2,8 @@
 
 const assert = require('node:assert/strict');
 const { execFileSync } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
 const { test } = require('node:test');
 const v8 = require('node:v8');
 const vm = require('node:vm');
@@ -13,6 +15,8 @@ const ISSUER = 'https://issuer.example';
 const REQUEST = {
   credentials: [{ format: 'vc+sd-jwt', issuer_id: ISSUER, claims: ['given_name'] }],
 };
+const VECTORS = process.env.IDGATE_VECTORS ?? path.join(__dirname, '../../../../shared/vectors');
+const VICAL = path.join(VECTORS, 'vical', 'aamva-vical-2025-11-18.cbor');
 const good = () => cases.load().find((one) => one.expected.status === 'VERIFIED');
 const later = (ms) => new Date(NOW.getTime() + ms);
 
@@ -177,6 +181,81 @@ test('numbers that C cannot take are refused, not cut to size', () => {
   assert.throws(() => new idgate.Verifier(cases.BASE_URL, trust, options), RangeError);
 });
 
+test('an option that nobody knows is refused in every options object', async () => {
+  const one = good();
+  const now = new Date(one.now_ms);
+  const trust = new idgate.Trust();
+  trust.addIssuer(ISSUER);
+  const jwk = new idgate.Signer(cases.BASE_URL, Buffer.alloc(32, 7)).publicKey();
+  const verifier = cases.verifierOf(one);
+  const made = verifier.createSession(REQUEST, { now: NOW });
+  const body = cases.decode(one.body);
+  const session = idgate.Session.restore(cases.decode(one.session));
+  const expected = { format: 'vc+sd-jwt', issuerId: ISSUER, clientId: 'c', nonce: 'n' };
+  const attempt = { id: 'whf_1', number: 1, body: 'x', now: NOW };
+  const headers = idgate.webhook.headers('secret-of-16-chars', attempt);
+  const calls = {
+    addIssuer: (more) => trust.addIssuer(ISSUER, more),
+    addJwk: (more) => trust.addJwk(ISSUER, jwk, more),
+    addPublicKey: (more) => trust.addPublicKey(ISSUER, 'pem', more),
+    addRoots: (more) => trust.addRoots(ISSUER, 'pem', more),
+    addStatusRoots: (more) => trust.addStatusRoots(ISSUER, 'pem', more),
+    addPinnedSigners: (more) => trust.addPinnedSigners(ISSUER, 'pem', more),
+    addCrls: (more) => trust.addCrls(ISSUER, 'pem', more),
+    addMasterList: (more) => trust.addMasterList(ISSUER, Buffer.alloc(1), more),
+    addVical: (more) => trust.addVical(ISSUER, Buffer.alloc(1), more),
+    verify: (more) => trust.verify('x', { ...expected, ...more }),
+    Verifier: (more) => new idgate.Verifier(cases.BASE_URL, trust, more),
+    createSession: (more) => verifier.createSession(REQUEST, { now: NOW, ...more }),
+    requestObject: (more) => verifier.requestObject(made.session, { now: NOW, ...more }),
+    begin: (more) => verifier.begin(session, body, one.content_type, { now, ...more }),
+    'webhook.headers': (more) => idgate.webhook.headers('secret-of-16-chars', { ...attempt, ...more }),
+    'webhook.verify': (more) => idgate.webhook.verify('secret-of-16-chars', headers, 'x', { now: NOW, ...more }),
+  };
+  for (const [what, call] of Object.entries(calls)) {
+    for (const unknown of ['vcts', 'doc_types', 'Now', '__proto_', 'signer_ca']) {
+      const refused = { name: 'TypeError', message: new RegExp(`^${what.replace('.', '\\.')}: .*"${unknown}"`) };
+      assert.throws(() => call({ [unknown]: undefined }), refused, `${what} ${unknown}`);
+    }
+  }
+  for (const call of [calls.addIssuer, calls.Verifier]) {
+    for (const wrong of ['vct', 1, ['vct']]) assert.throws(() => call(wrong), TypeError);
+    for (const none of [undefined, null, {}]) call(none);
+  }
+  const asynchronous = { name: 'TypeError' };
+  await assert.rejects(trust.verifyAsync('x', { ...expected, vcts: [] }), asynchronous);
+  const verification = calls.begin({});
+  await assert.rejects(verification.decide({ commit() {}, fetch: () => null, fetcher() {} }), asynchronous);
+  const decision = await verification.decide({ commit() {}, fetch: () => null });
+  assert.deepEqual([decision.status, decision.walletError], ['VERIFIED', null]);
+});
+
+test('what the wallet said is told', () => {
+  const verifier = cases.verifierOf(good());
+  for (const [said, told] of [['access_denied', 'access_denied'], ['its own words', 'other']]) {
+    const { session } = verifier.createSession(REQUEST, { now: NOW });
+    const state = new URL(session.info(NOW).qrCodeUrl).searchParams.get('state');
+    const body = Buffer.from(new URLSearchParams({ state, error: said }).toString());
+    const type = 'application/x-www-form-urlencoded';
+    const decision = verifier.begin(session, body, type, { now: NOW }).step();
+    assert.deepEqual([decision.reply, decision.reason, decision.walletError], ['error_noted', 'wallet_error', told]);
+    assert.equal(decision.transition.session.info(NOW).walletError, told);
+    assert.equal(session.info(NOW).walletError, null);
+  }
+});
+
+test('certificates of a list are told in the names of this package', { skip: fs.existsSync(VICAL) ? false : 'there is no third-party data' }, () => {
+  const trust = new idgate.Trust();
+  trust.addIssuer(ISSUER);
+  const file = fs.readFileSync(VICAL);
+  const listed = trust.addVical(ISSUER, file, { testOnly: true, allowStale: true });
+  assert.ok(listed.length > 0);
+  for (const one of listed) {
+    const names = ['country', 'expired', 'key', 'sha256', 'skippedBecause', 'subject'];
+    assert.deepEqual(Object.keys(one).sort(), names);
+  }
+});
+
 /** What a wallet put into vp_token, and what its request said. */
 function captured(kind) {
   const fits = (one) => one.expected.status === 'VERIFIED' && kind in one.trust[0];
@@ -217,6 +296,10 @@ test('one presentation is verified on this thread and on another', async () => {
     assert.deepEqual(Object.keys(verified.claims), more.claims);
     assert.ok(verified.validUntil > all.now);
     assert.equal(verified.checks, undefined);
+    const signer = kind === 'jwks' ? 'not_published' : 'off';
+    assert.equal(verified.revocation, 'off');
+    assert.deepEqual(verified.revocationDetails, { credential: 'off', signer });
+    assert.equal(verified.issuingCountryUnbound, undefined);
     const { checks, ...told } = trust.verify(token, { ...all, checks: true });
     assert.ok(checks.length > 0 && checks.every((check) => check.passed));
     assert.deepEqual({ ...told, checks: undefined }, verified);
@@ -232,6 +315,14 @@ test('one presentation is verified on this thread and on another', async () => {
     if (outcome instanceof Error) assert.equal(outcome.kind, 'misuse');
     else assert.deepEqual(outcome, verified);
   }
+});
+
+test('an entry takes roots for status lists and says how long a list counts', () => {
+  const [{ issuer_id: issuerId, roots }] = cases.load().find((one) => one.trust[0].roots).trust;
+  const trust = new idgate.Trust();
+  trust.addIssuer(issuerId, { statusMaxAgeDays: 30, issuingCountryUnbound: true });
+  trust.addStatusRoots(issuerId, cases.decode(roots[0]), { testOnly: true });
+  assert.throws(() => trust.addIssuer(issuerId, { statusMaxAgeDays: 0 }), /status_max_age_days/);
 });
 
 test('both module systems give the same classes', async () => {

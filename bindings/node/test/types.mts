@@ -23,3 +23,6 @@ new Trust().verify('', { format: 'vc+sd-jwt', issuerId: '', clientId: '' });
 // @ts-expect-error: sessions are made by a verifier or restored
 new Session();
 webhook.verify('secret', { 'webhook-id': 'x' }, 'body', { toleranceMs: 1 });
+// @ts-expect-error: there is no such option
+new Trust().addIssuer('', { vcts: [] });
+export const why: string | null | undefined = new Trust().addVical('', new Uint8Array())[0]?.skippedBecause;

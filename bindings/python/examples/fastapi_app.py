@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import http.client
 import os
+import secrets
 import threading
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import idgate
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import Cookie, FastAPI, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
@@ -29,6 +30,9 @@ verifier = idgate.Verifier(BASE_URL, trust)
 
 app = FastAPI()
 stored: dict[str, tuple[int, idgate.Session]] = {}
+# Own id of a check -> the browser that asked for it, and the session behind it. The session's id
+# stands in the QR code, where everybody can read it: it opens nothing here.
+checks: dict[str, tuple[str, str]] = {}
 lock = threading.Lock()
 
 
@@ -58,19 +62,29 @@ def fetch(need: idgate.Need) -> bytes | None:
 
 
 @app.post("/checks", status_code=201)
-def create() -> dict[str, Any]:
+def create(
+    response: Response, browser: Annotated[str | None, Cookie()] = None
+) -> dict[str, Any]:
     asked = {"format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
     made = verifier.create_session({"credentials": [asked]}, tenant="shop")
     commit(made)
     info = made.session.info()
-    return {"id": info.session_id, "qr_code_url": info.qr_code_url}
+    browser = browser or secrets.token_urlsafe(16)
+    check_id = secrets.token_urlsafe(16)
+    checks[check_id] = (browser, info.session_id)
+    secure = BASE_URL.startswith("https:")
+    response.set_cookie("browser", browser, httponly=True, samesite="lax", secure=secure)
+    return {"id": check_id, "qr_code_url": info.qr_code_url}
 
 
-@app.get("/checks/{session_id}")
-def read(session_id: str) -> dict[str, Any]:
+@app.get("/checks/{check_id}")
+def read(check_id: str, browser: Annotated[str | None, Cookie()] = None) -> dict[str, Any]:
+    """For the browser that asked, and nobody else: here are claims."""
+    owner, session_id = checks.get(check_id, ("", ""))
+    if not owner or not secrets.compare_digest(owner.encode(), (browser or "").encode()):
+        raise HTTPException(404, "not_found")
     session = load(session_id)
-    info = session.info()
-    return {"status": info.status, "reason": info.reason, "result": session.result()}
+    return {"status": session.info().status, "result": session.result()}
 
 
 @app.post("/v1/oid4vp/response/{session_id}")

@@ -13,7 +13,7 @@ from array import array
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import cases
 import idgate
@@ -52,6 +52,22 @@ class SessionTest(unittest.TestCase):
         later = expired.session.info(info.expires_at)
         self.assertEqual((later.status, later.reason), ("EXPIRED", "session_expired"))
         self.assertIsNone(later.qr_code_url)
+
+    def test_what_the_wallet_said_is_told(self) -> None:
+        for said, told in (("access_denied", "access_denied"), ("its own words", "other")):
+            session = self.verifier.create_session(REQUEST, now=NOW).session
+            info = session.info(NOW)
+            assert info.qr_code_url is not None
+            self.assertIsNone(info.wallet_error)
+            (state,) = parse_qs(urlsplit(info.qr_code_url).query)["state"]
+            body = urlencode({"state": state, "error": said}).encode()
+            kind = "application/x-www-form-urlencoded"
+            with self.verifier.begin(session, body, kind, now=NOW) as verification:
+                decision = verification.step()
+            assert isinstance(decision, idgate.Decision)
+            self.assertEqual((decision.reply, decision.reason), ("error_noted", "wallet_error"))
+            self.assertEqual(decision.wallet_error, told)
+            self.assertEqual(decision.transition.session.info(NOW).wallet_error, told)
 
     def test_a_result_lives_for_30_seconds_and_survives_a_restart(self) -> None:
         case = good_case()
@@ -145,6 +161,11 @@ class PresentationTest(unittest.TestCase):
         checks = told.pop("checks")
         self.assertTrue(checks and all(check["passed"] for check in checks))
         self.assertEqual(told, presentation)
+        signer = "not_published" if kind == "jwks" else "off"
+        self.assertEqual(presentation["revocation"], "off")
+        details = {"credential": "off", "signer": signer}
+        self.assertEqual(presentation["revocation_details"], details)
+        self.assertNotIn("issuing_country_unbound", presentation)
         assert presentation["valid_until"] is not None
         self.assertGreater(presentation["valid_until"], expected["now"])
         with self.assertRaises(idgate.IdgateError) as raised:
@@ -166,6 +187,16 @@ class PresentationTest(unittest.TestCase):
             claims=["family_name"],
         )
         self.assertEqual(list(claims), ["family_name"])
+
+    def test_a_status_root_vouches_for_no_credential(self) -> None:
+        trust, _, _ = self.captured("roots")
+        given = next(case["trust"][0] for case in cases.load() if "roots" in case["trust"][0])
+        issuer_id, root = given["issuer_id"], cases.decode(given["roots"][0])
+        trust.add_status_roots(issuer_id, root, test_only=True)
+        trust.add_issuer(issuer_id, status_max_age_days=30, issuing_country_unbound=True)
+        with self.assertRaises(idgate.IdgateError) as raised:
+            trust.add_issuer(issuer_id, status_max_age_days=0)
+        self.assertIn("status_max_age_days", str(raised.exception))
 
     def test_bytes_are_taken_whole_from_any_view_and_from_nothing_else(self) -> None:
         pointer, length = _abi.data(memoryview(array("I", [1, 2])))

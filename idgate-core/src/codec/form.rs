@@ -1,9 +1,12 @@
 //! `application/x-www-form-urlencoded` as RFC 6749 wants it: percent-decoding that must be valid
-//! and give UTF-8. Lenient decoders would let two parties read one body differently.
+//! and give UTF-8, and at most [`MAX_FORM_PARAMETERS`] of them. Lenient decoders would let two parties
+//! read one body differently.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
+
+use crate::limits::MAX_FORM_PARAMETERS;
 
 /// A body that is not well-formed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -13,12 +16,31 @@ pub struct NotAForm;
 /// The pairs of `body` in order. A pair without `=` has an empty value.
 ///
 /// # Errors
-/// A pair's percent-encoding is invalid, or does not give UTF-8.
+/// A pair's percent-encoding is invalid, or does not give UTF-8, or there are too many.
 pub fn pairs(body: &str) -> impl Iterator<Item = Result<(Cow<'_, str>, Cow<'_, str>), NotAForm>> {
-    body.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        Ok((decode(name)?, decode(value)?))
-    })
+    let numbered = body.split('&').take(MAX_FORM_PARAMETERS + 1).enumerate();
+    numbered.filter(|(at, pair)| !pair.is_empty() || *at == MAX_FORM_PARAMETERS).map(
+        |(at, pair)| {
+            if at == MAX_FORM_PARAMETERS {
+                return Err(NotAForm);
+            }
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Ok((decode(name)?, decode(value)?))
+        },
+    )
+}
+
+/// Appends `name=value` to a query. A space is `%20`, never `+`: wallets differ in what they take
+/// `+` for, and all agree on this.
+pub(crate) fn push_pair(query: &mut String, name: &str, value: &str) {
+    if !query.is_empty() {
+        query.push('&');
+    }
+    query.push_str(name);
+    query.push('=');
+    for part in form_urlencoded::byte_serialize(value.as_bytes()) {
+        query.push_str(if part == "+" { "%20" } else { part });
+    }
 }
 
 fn decode(text: &str) -> Result<Cow<'_, str>, NotAForm> {
@@ -64,6 +86,26 @@ mod tests {
             [pair("a", "1"), pair("b", " x+é"), pair("c", ""), pair("d", ""), pair("a", "2=3"),]
         );
         assert!(read("").is_empty());
+    }
+
+    #[test]
+    fn a_form_has_at_most_64_parameters() {
+        for parameter in ["a=1&", "a&", "&"] {
+            let most = parameter.repeat(MAX_FORM_PARAMETERS - 1);
+            assert!(pairs(&most).all(|pair| pair.is_ok()), "{parameter}");
+            let beyond = parameter.repeat(1 << 20);
+            assert_eq!(pairs(&beyond).last(), Some(Err(NotAForm)), "{parameter}");
+            assert!(pairs(&beyond).count() <= MAX_FORM_PARAMETERS + 1);
+        }
+    }
+
+    #[test]
+    fn a_space_in_a_query_is_no_plus() {
+        let mut query = String::new();
+        push_pair(&mut query, "a", "x  y+z&é");
+        push_pair(&mut query, "b", "");
+        assert_eq!(query, "a=x%20%20y%2Bz%26%C3%A9&b=");
+        assert_eq!(read(&query), [("a".into(), "x  y+z&é".into()), ("b".into(), "".into())]);
     }
 
     #[test]

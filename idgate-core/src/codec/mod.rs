@@ -3,5 +3,6 @@
 pub mod base64url;
 pub mod cbor;
 pub(crate) mod der;
+mod duplicates;
 pub mod form;
 pub mod json;

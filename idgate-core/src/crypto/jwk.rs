@@ -59,8 +59,7 @@ impl Jwk {
     /// It is no public EC key on a known curve, it carries a private member, or its `alg`, `use`
     /// or `key_ops` do not allow verification.
     pub fn from_json(value: Value<'_, '_>) -> Result<Self, JwkError> {
-        let key = PublicKey::from_jwk(value)?;
-        check_purpose(value, key.curve())?;
+        let key = PublicKey::from_signing_jwk(value)?;
         let kid = value.get("kid").map(|kid| kid.as_str().ok_or(BAD_KID)).transpose()?;
         Ok(Self { key, kid: kid.map(|kid| kid.into_owned()) })
     }
@@ -77,8 +76,17 @@ impl Jwk {
 }
 
 impl PublicKey {
-    /// The key in a JWK, whatever else the JWK says of it: in `cnf` the place gives the purpose,
-    /// and wallets leave `key_ops` of the private key there (RFC 7800 3.2).
+    /// The key in a JWK that verifies signatures: one rule for issuers and holders.
+    ///
+    /// # Errors
+    /// As [`PublicKey::from_jwk`], or `alg`, `use` or `key_ops` do not allow verification.
+    pub fn from_signing_jwk(value: Value<'_, '_>) -> Result<Self, JwkError> {
+        let key = Self::from_jwk(value)?;
+        check_purpose(value, key.curve())?;
+        Ok(key)
+    }
+
+    /// The key in a JWK, whatever else the JWK says of it: the place gives the purpose.
     ///
     /// # Errors
     /// It is no public EC key on a known curve, or it carries a private member.

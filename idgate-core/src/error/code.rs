@@ -99,6 +99,8 @@ codes! {
         InternalError => "internal_error",
         /// The metrics store failed or was slow.
         MetricsUnavailable => "metrics_unavailable",
+        /// The client has as many of these as it may.
+        QuotaExceeded => "quota_exceeded",
     }
 }
 
@@ -147,7 +149,7 @@ codes! {
         TypeMismatch => "type_mismatch",
         /// An algorithm that does not fit the trusted key, or that nobody accepts.
         AlgorithmNotAllowed => "algorithm_not_allowed",
-        /// A requested claim was not disclosed.
+        /// A requested claim was not disclosed, or nothing in it was.
         ClaimMissing => "claim_missing",
         /// A disclosed claim does not meet the session's filter.
         ClaimFilterMismatch => "claim_filter_mismatch",
@@ -166,6 +168,46 @@ codes! {
     }
 }
 
+codes! {
+    /// What a wallet says that presents nothing (OpenID4VP 8.5): `wallet_error` beside the reason of
+    /// that name. Wallets say more than the standard knows; their own words are never kept.
+    WalletError {
+        /// No credential, no consent, or the person is not authenticated: not to be told apart.
+        AccessDenied => "access_denied",
+        /// The wallet finds the request at fault.
+        InvalidRequest => "invalid_request",
+        /// The wallet does not accept the client identifier.
+        InvalidClient => "invalid_client",
+        /// The wallet has none of the formats.
+        VpFormatsNotSupported => "vp_formats_not_supported",
+        /// The wallet does not know the request_uri_method.
+        InvalidRequestUriMethod => "invalid_request_uri_method",
+        /// The wallet does not accept the transaction data.
+        InvalidTransactionData => "invalid_transaction_data",
+        /// The wallet cannot be opened.
+        WalletUnavailable => "wallet_unavailable",
+        /// The wallet does not know the scope.
+        InvalidScope => "invalid_scope",
+        /// The wallet could not fetch the request.
+        InvalidRequestUri => "invalid_request_uri",
+        /// The wallet finds the Request Object at fault.
+        InvalidRequestObject => "invalid_request_object",
+        /// The wallet takes no request by reference.
+        RequestUriNotSupported => "request_uri_not_supported",
+        /// The wallet failed.
+        ProcessingError => "processing_error",
+        /// Something else.
+        Other => "other",
+    }
+}
+
+impl WalletError {
+    /// What `error` of a wallet's answer comes to.
+    pub fn of(error: &str) -> Self {
+        Self::parse(error).unwrap_or(Self::Other)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +217,10 @@ mod tests {
         for (i, code) in Reason::ALL.iter().enumerate() {
             assert_eq!(Reason::parse(code.as_str()), Some(*code));
             assert!(!Reason::ALL[i + 1..].iter().any(|other| other.as_str() == code.as_str()));
+        }
+        for (i, code) in WalletError::ALL.iter().enumerate() {
+            assert_eq!(WalletError::of(code.as_str()), *code);
+            assert!(!WalletError::ALL[i + 1..].iter().any(|other| other.as_str() == code.as_str()));
         }
         for (i, code) in ErrorCode::ALL.iter().enumerate() {
             assert_eq!(ErrorCode::parse(code.as_str()), Some(*code));

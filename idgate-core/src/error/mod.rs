@@ -7,7 +7,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 
-pub use self::code::{ErrorCode, Reason};
+pub use self::code::{ErrorCode, Reason, WalletError};
 use crate::entropy::EntropyUnavailable;
 use crate::request::SignerUnavailable;
 use crate::verify::Check;

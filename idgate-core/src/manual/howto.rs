@@ -126,6 +126,12 @@
 //! erase it at [`redact_at`](crate::session::VerifiedResult::redact_at). Snapshots have versions:
 //! what a later one stored is refused and never misread, what an earlier one stored is read.
 //!
+//! # Show a result to the person
+//!
+//! The session's id stands in the link, so whoever saw the QR code knows it: it must open nothing. Give
+//! each check an id of your own, keep beside it which browser asked (a random value in a cookie that is
+//! `HttpOnly`), and hand claims to that browser alone.
+//!
 //! # Say why
 //!
 //! For the tenant: [`Session::reason_at`](crate::Session::reason_at), a code that never changes its

@@ -37,5 +37,7 @@
 //! - An issuer that attests what is not so, and a stolen issuer key that is still trusted.
 //! - In the inline profile: a request replaced before the wallet sees it. It is unsigned; a wallet
 //!   only knows where its answer goes. [`VerifierBuilder::jar`](crate::VerifierBuilder::jar) signs it.
+//! - Whoever saw the QR code and asks your program for the claims: the session's id is in it. Bind
+//!   results to the browser that asked, as [`super::howto`] says.
 //! - A link shown to somebody else, who answers for themselves. Ask with a `redirect_uri`, and compare
 //!   the `response_code` that comes back with the one in `verification_details`.

@@ -27,7 +27,7 @@ const WALLET_KEYWORDS: [&str; 6] = ["type", "const", "enum", "minimum", "maximum
 /// The filter of one claim: every rule of it must hold. `{}` has none.
 #[derive(Clone)]
 pub struct ClaimFilter {
-    /// What the tenant sent. Snapshots carry it, so that no number is ever rounded.
+    /// What the tenant sent, without its white space. Snapshots carry it, so that no number is ever rounded.
     source: String,
     rules: Vec<Rule>,
 }
@@ -83,7 +83,7 @@ impl ClaimFilter {
             return Err(field.invalid("formatMinimum and formatMaximum need \"format\": \"date\""));
         }
         let mut source = String::new();
-        field.value.write_source(&mut source);
+        field.value.write_compact(&mut source);
         Ok(Self { source, rules })
     }
 

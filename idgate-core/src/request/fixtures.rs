@@ -92,16 +92,21 @@ fn key() -> TrustedKey {
     TrustedKey::new(PublicKey::from_coordinates(Curve::P256, &[1; 32], &[2; 32]).unwrap())
 }
 
+/// On another curve.
+fn p384_key() -> TrustedKey {
+    TrustedKey::new(PublicKey::from_coordinates(Curve::P384, &[1; 48], &[2; 48]).unwrap())
+}
+
 fn entry(issuer_id: &str, keys: Vec<TrustedKey>) -> TrustEntry {
     let mut entry = TrustEntry::new(IssuerId::new(issuer_id));
     entry.keys = keys;
     entry
 }
 
-/// Issuers: `https://one.example` (one type, default claims), `two` (two types), `test-only`,
+/// Issuers: `https://one.example` (one type, two keys, default claims), `two` (two types), `test-only`,
 /// `no-keys`, and `documents` (mdoc attributes beside a key).
 pub(crate) fn trust() -> TrustSnapshot {
-    let mut one = entry("https://one.example", vec![key()]);
+    let mut one = entry("https://one.example", vec![key(), p384_key()]);
     one.vct = vec!["urn:one".into()];
     one.default_claims = vec!["given_name".into(), "age".into(), "given_name".into()];
     let mut two = entry("two", vec![key()]);

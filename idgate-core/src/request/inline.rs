@@ -4,6 +4,7 @@ use alloc::string::String;
 
 use serde::Serialize;
 
+use crate::codec::form::push_pair;
 use crate::request::presentation_definition::{Format, PresentationDefinition};
 use crate::session::Session;
 
@@ -15,21 +16,25 @@ struct ClientMetadata {
     vp_formats: Format,
 }
 
-/// The request of `session` as a form-urlencoded query. `response_type` and `response_mode` are
+/// The request of `session` as the query of a URI. `response_type` and `response_mode` are
 /// there because wallets refuse a request without them.
 pub(super) fn inline_query(session: &Session) -> String {
     let definition = PresentationDefinition::new(session.definition_id(), &session.request);
     let metadata = ClientMetadata { vp_formats: Format::of_request(&session.request) };
-    form_urlencoded::Serializer::new(String::with_capacity(USUAL_LENGTH))
-        .append_pair("client_id", session.client_identifier.as_str())
-        .append_pair("response_type", "vp_token")
-        .append_pair("response_mode", "direct_post")
-        .append_pair("response_uri", &session.response_uri)
-        .append_pair("nonce", session.nonce.expose())
-        .append_pair("state", session.state.expose())
-        .append_pair("presentation_definition", &json_text(&definition))
-        .append_pair("client_metadata", &json_text(&metadata))
-        .finish()
+    let mut query = String::with_capacity(USUAL_LENGTH);
+    for (name, value) in [
+        ("client_id", session.client_identifier.as_str()),
+        ("response_type", "vp_token"),
+        ("response_mode", "direct_post"),
+        ("response_uri", &session.response_uri),
+        ("nonce", session.nonce.expose()),
+        ("state", session.state.expose()),
+        ("presentation_definition", &json_text(&definition)),
+        ("client_metadata", &json_text(&metadata)),
+    ] {
+        push_pair(&mut query, name, value);
+    }
+    query
 }
 
 /// Strings and lists of strings always have a JSON text.
@@ -45,7 +50,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::request::{Scheme, fixtures};
+    use crate::request::{PresentationRequest, Scheme, fixtures};
 
     #[test]
     fn the_inline_uri_decodes_back_into_its_parts() {
@@ -101,6 +106,45 @@ mod tests {
             ],
         });
         assert_eq!(definition, expected);
+    }
+
+    /// What a tenant's filter has of white space between its tokens stays behind; what stands in
+    /// its texts travels as `%20`, so that percent-only decoders read the same.
+    #[test]
+    fn an_inline_link_has_no_plus_and_no_white_space_of_the_tenants() {
+        let body = "{ \"credentials\" : [ { \"format\": \"vc+sd-jwt\", \"issuer_id\": \"two\",
+            \"claims\": [\"age\", \"name\"], \"claim_filters\": {
+                \"age\" : { \"type\" : [ \"integer\" ,\t\"null\" ] , \"minimum\" :\r\n 18.0 },
+                \"name\": { \"enum\": [ \"A  \\\" B\" , { \"a\" : [ ] , \"b\" : { } } ] } } } ] }";
+        let request =
+            PresentationRequest::parse(body.as_bytes(), &fixtures::trust(), true).unwrap();
+        let link = fixtures::session(request).deep_link(Scheme::OpenId4Vp);
+        assert!(!link.contains('+'), "{link}");
+        let (_, query) = link.split_once('?').unwrap();
+        let definition =
+            query.split('&').find_map(|pair| pair.strip_prefix("presentation_definition="));
+        let definition = percent_decoded(definition.unwrap());
+        for compact in [
+            r#"{"type":["integer","null"],"minimum":18.0}"#,
+            r#"{"enum":["A  \" B",{"a":[],"b":{}}]}"#,
+        ] {
+            assert!(definition.contains(compact), "{definition}");
+        }
+    }
+
+    /// As a reader that knows percent-encoding alone.
+    fn percent_decoded(text: &str) -> String {
+        let mut bytes = Vec::new();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let (escape, tail) = rest.split_at(if first == '%' { 3 } else { 1 });
+            rest = tail;
+            bytes.push(match escape.strip_prefix('%') {
+                Some(digits) => u8::from_str_radix(digits, 16).unwrap(),
+                None => escape.as_bytes()[0],
+            });
+        }
+        String::from_utf8(bytes).unwrap()
     }
 
     #[test]

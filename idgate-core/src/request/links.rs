@@ -3,6 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
+use crate::codec::form::push_pair;
 use crate::ids::SessionId;
 use crate::request::inline::inline_query;
 use crate::session::{Delivery, Session};
@@ -72,10 +73,10 @@ impl fmt::Debug for Invitation {
 /// `client_id` and `request_uri` alone (RFC 9101 5): everything else is in the Request Object.
 /// Decoding gives the object's values, so a `%3A` in the DID travels as `%253A`.
 fn request_uri_query(session: &Session) -> String {
-    form_urlencoded::Serializer::new(String::new())
-        .append_pair("client_id", session.client_identifier.as_str())
-        .append_pair("request_uri", session.request_uri.as_deref().unwrap_or_default())
-        .finish()
+    let mut query = String::new();
+    push_pair(&mut query, "client_id", session.client_identifier.as_str());
+    push_pair(&mut query, "request_uri", session.request_uri.as_deref().unwrap_or_default());
+    query
 }
 
 impl Invitation {

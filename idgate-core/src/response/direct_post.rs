@@ -8,8 +8,8 @@ use core::fmt;
 
 use crate::codec::form;
 use crate::codec::json::{JsonError, Kind, Tape, Value};
-use crate::error::ResponseError;
-use crate::limits::MAX_RESPONSE_BYTES;
+use crate::error::{ResponseError, WalletError};
+use crate::limits::{MAX_ANSWER_VALUES, MAX_RESPONSE_BYTES};
 use crate::response::WalletResponse;
 
 /// A well-formed body, whatever session it is for.
@@ -37,7 +37,7 @@ pub(crate) enum DirectPost<'a> {
         submission: String,
     },
     /// `error` and `state`: the wallet could not or would not present anything.
-    Error { state: Cow<'a, str> },
+    Error { state: Cow<'a, str>, error: WalletError },
 }
 
 /// `vp_token`: no part of it is empty.
@@ -84,7 +84,7 @@ impl DirectPost<'_> {
                 vp_token: vp_token.into_owned(),
                 submission,
             },
-            Self::Error { state } => DirectPost::Error { state: owned(state) },
+            Self::Error { state, error } => DirectPost::Error { state: owned(state), error },
         }
     }
 }
@@ -148,6 +148,8 @@ struct Parameters<T> {
     error: Option<T>,
     response: Option<T>,
 }
+
+const PARAMETERS: [&str; 5] = ["vp_token", "presentation_submission", "state", "error", "response"];
 
 enum Kept<T> {
     Presentation { vp_token: T, presentation_submission: T, state: T },
@@ -219,7 +221,8 @@ fn parse_form(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
         Kept::Error { error, state } => {
             non_empty(&error, "error is empty")?;
             non_empty(&state, "state is empty")?;
-            Ok(Posted::Plain(DirectPost::Error { state }))
+            let error = WalletError::of(&error);
+            Ok(Posted::Plain(DirectPost::Error { state, error }))
         }
         Kept::Presentation { vp_token, presentation_submission, state } => {
             non_empty(&state, "state is empty")?;
@@ -238,11 +241,14 @@ fn parse_form(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
 }
 
 fn parse_json(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
-    let mut tape = Tape::default();
+    let mut tape = Tape::holding(MAX_ANSWER_VALUES);
     let root = tape.parse(body).map_err(|error| {
         ResponseError::Malformed(match error {
             JsonError::DuplicateName => "the body names a JSON member twice",
             JsonError::TooDeep => "the body nests JSON deeper than 32",
+            JsonError::TooMany => {
+                "the body has more than 4096 JSON values, or 16 KiB of names with escapes"
+            }
             JsonError::NumberRange => "the body has a number outside the range of a double",
             _ => "the body is not valid JSON",
         })
@@ -256,14 +262,17 @@ fn parse_json(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
         if value.kind() == Kind::Null && (name.is("error") || name.is("response")) {
             continue;
         }
-        if let Some(slot) = parameters.slot(&name.unescape()) {
+        let known = PARAMETERS.into_iter().find(|known| name.is(known));
+        if let Some(slot) = known.and_then(|known| parameters.slot(known)) {
             *slot = Some(value);
         }
     }
     match parameters.choose()? {
         Kept::Error { error, state } => {
-            non_empty(&string(error, "error must be a string")?, "error is empty")?;
-            Ok(Posted::Plain(DirectPost::Error { state: state_of(state)? }))
+            let error = string(error, "error must be a string")?;
+            non_empty(&error, "error is empty")?;
+            let error = WalletError::of(&error);
+            Ok(Posted::Plain(DirectPost::Error { state: state_of(state)?, error }))
         }
         Kept::Presentation { vp_token, presentation_submission, state } => {
             let state = state_of(state)?;
@@ -319,7 +328,7 @@ fn vp_token_from_text(text: Cow<'_, str>) -> Result<VpToken<'_>, ResponseError> 
     if !text.trim_start().starts_with(['[', '"', '{']) {
         return Ok(VpToken::One(text));
     }
-    let mut tape = Tape::default();
+    let mut tape = Tape::holding(MAX_ANSWER_VALUES);
     let Ok(id) = tape.parse(text.as_bytes()) else {
         return malformed("vp_token is not valid JSON");
     };
@@ -340,7 +349,7 @@ fn submission_from_json(value: Value<'_, '_>) -> Result<String, ResponseError> {
 }
 
 fn submission_from_text(text: &str) -> Result<String, ResponseError> {
-    let mut tape = Tape::default();
+    let mut tape = Tape::holding(MAX_ANSWER_VALUES);
     match tape.parse(text.as_bytes()) {
         Ok(id) if tape.value(id).kind() == Kind::Object => Ok(String::from(text)),
         Ok(_) => malformed("presentation_submission must be an object"),

@@ -57,7 +57,7 @@ pub(crate) fn unpack<'p>(
             return Err(ResponseError::Malformed(what));
         }
     };
-    let (DirectPost::Presentation { state, .. } | DirectPost::Error { state }) = &answer;
+    let (DirectPost::Presentation { state, .. } | DirectPost::Error { state, .. }) = &answer;
     let outer_matches = outer_state.is_none_or(|outer| session.state.matches(&outer));
     if session.state.matches(state) && outer_matches {
         Ok((answer, encryption))

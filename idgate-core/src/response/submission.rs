@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::codec::json::{Kind, Tape, Value};
 use crate::error::{Reason, VerifyError};
-use crate::limits::{MAX_PRESENTATION_BYTES, MAX_PRESENTATIONS};
+use crate::limits::{MAX_ANSWER_VALUES, MAX_PRESENTATION_BYTES, MAX_PRESENTATIONS};
 use crate::request::{CredentialFormat, CredentialRequest, PresentationRequest};
 use crate::response::VpToken;
 use crate::verify::Check;
@@ -22,7 +22,7 @@ pub(crate) fn assign<'r>(
     submission: &str,
 ) -> Result<Vec<&'r str>, VerifyError> {
     let tokens = tokens_within_limits(vp_token)?;
-    let mut tape = Tape::default();
+    let mut tape = Tape::holding(MAX_ANSWER_VALUES);
     let Ok(root) = tape.parse(submission.as_bytes()) else {
         return mismatch("presentation_submission is not valid JSON");
     };
@@ -32,7 +32,7 @@ pub(crate) fn assign<'r>(
         let entry = entry_of(credential, &entries)?;
         uses.push(Use { credential, token: token_index(entry, tokens.len())? });
     }
-    refuse_shared_tokens(&uses)?;
+    refuse_shared_tokens(&uses, &tokens)?;
     if (0..tokens.len()).any(|index| !uses.iter().any(|used| used.token == index)) {
         return mismatch("vp_token holds a presentation that answers no request");
     }
@@ -76,7 +76,10 @@ fn entries<'t, 'a>(
     }
     let entries = submission.get("descriptor_map").and_then(Value::elements);
     let Some(entries) = entries else { return mismatch("descriptor_map is not an array") };
-    let entries: Vec<_> = entries.collect();
+    let entries: Vec<_> = entries.take(request.credentials.len().saturating_add(1)).collect();
+    if entries.len() > request.credentials.len() {
+        return mismatch("descriptor_map has more entries than there are requested credentials");
+    }
     let is_known = |id: &str| request.credentials.iter().any(|asked| asked.descriptor_id() == id);
     if !entries.iter().all(|entry| has_text(*entry, "id", is_known)) {
         return mismatch("descriptor_map has an id that was not requested");
@@ -140,10 +143,14 @@ fn is_plain_number(digits: &str) -> bool {
     digits == "0" || (!digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-fn refuse_shared_tokens(uses: &[Use<'_>]) -> Result<(), VerifyError> {
+/// A presentation is shared when two paths lead to it, and also when it stands in `vp_token` twice:
+/// one SD-JWT is one answer, however often it is written.
+fn refuse_shared_tokens(uses: &[Use<'_>], tokens: &[&str]) -> Result<(), VerifyError> {
     let is_mdoc = |used: &Use<'_>| used.credential.format == CredentialFormat::Mdoc;
+    let shared =
+        |a: &Use<'_>, b: &Use<'_>| a.token == b.token || tokens.get(a.token) == tokens.get(b.token);
     for (index, used) in uses.iter().enumerate() {
-        let mut earlier = uses.iter().take(index).filter(|other| other.token == used.token);
+        let mut earlier = uses.iter().take(index).filter(|other| shared(other, used));
         if earlier.any(|other| !(is_mdoc(used) && is_mdoc(other))) {
             return mismatch("two credentials share one presentation");
         }
@@ -336,6 +343,17 @@ mod tests {
         let tokens = several(&["a"]);
         let entries = json!([entry("pid", "$[0]"), entry("credential_2", "$[0]")]);
         assert_eq!(assign_two(&tokens, entries), Err(MISMATCH));
+    }
+
+    #[test]
+    fn one_sd_jwt_answers_one_request_however_the_paths_are_written() {
+        let tokens = several(&["a", "a"]);
+        for (first, second) in [("$[0]", "$[1]"), ("$[1]", "$[0]"), ("$[0]", "$[0]")] {
+            let entries = json!([entry("pid", first), entry("credential_2", second)]);
+            assert_eq!(assign_two(&tokens, entries), Err(MISMATCH), "{first} {second}");
+        }
+        let entries = json!([entry("pid", "$[0]"), entry("credential_2", "$[1]")]);
+        assert!(assign_two(&several(&["a", "A"]), entries).is_ok());
     }
 
     #[test]

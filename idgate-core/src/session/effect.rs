@@ -1,6 +1,6 @@
 //! What the embedder carries out after a commit.
 
-use crate::error::Reason;
+use crate::error::{Reason, WalletError};
 use crate::session::Status;
 use crate::time::UnixMillis;
 
@@ -14,6 +14,8 @@ pub enum Effect {
         status: Status,
         /// Why, when FAILED or EXPIRED.
         reason: Option<Reason>,
+        /// What the wallet said, when that is the reason.
+        wallet_error: Option<WalletError>,
         /// When.
         occurred_at: UnixMillis,
     },

@@ -1,6 +1,6 @@
 //! Expiry is decided by the clock at every read and write; storing it is only bookkeeping.
 
-use crate::error::Reason;
+use crate::error::{Reason, WalletError};
 use crate::session::{Phase, Session, Status, VerifiedResult};
 use crate::time::UnixMillis;
 
@@ -26,6 +26,17 @@ impl Session {
         match (&self.phase, self.status_at(now)) {
             (Phase::Failed { reason, .. }, _) => Some(*reason),
             (_, Status::Expired) => Some(Reason::SessionExpired),
+            _ => None,
+        }
+    }
+
+    /// What the wallet said instead of presenting something: there when the session is FAILED with
+    /// [`Reason::WalletError`], and then only (OpenID4VP 8.5).
+    pub fn wallet_error(&self) -> Option<WalletError> {
+        match &self.phase {
+            Phase::Failed { reason: Reason::WalletError, wallet_error, .. } => {
+                Some(wallet_error.unwrap_or(WalletError::Other))
+            }
             _ => None,
         }
     }
@@ -133,7 +144,7 @@ mod tests {
         let reason = Reason::NonceMismatch;
         for (phase, status, why) in [
             (Phase::Verified { at }, Status::Verified, None),
-            (Phase::Failed { at, reason }, Status::Failed, Some(reason)),
+            (Phase::Failed { at, reason, wallet_error: None }, Status::Failed, Some(reason)),
             (Phase::Expired { at }, Status::Expired, Some(Reason::SessionExpired)),
         ] {
             let session = session(phase);

@@ -19,7 +19,7 @@ pub use self::redaction::VerifiedResult;
 pub use self::snapshot::SnapshotError;
 pub(crate) use self::transition::Input;
 pub use self::transition::Transition;
-use crate::error::Reason;
+use crate::error::{Reason, WalletError};
 use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
 use crate::request::PresentationRequest;
 use crate::time::UnixMillis;
@@ -55,6 +55,9 @@ pub enum Phase {
         at: UnixMillis,
         /// Why.
         reason: Reason,
+        /// What the wallet said, when that is the reason.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wallet_error: Option<WalletError>,
     },
     /// Not answered in time.
     Expired {

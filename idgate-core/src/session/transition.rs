@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::error::{Reason, ResponseError};
+use crate::error::{Reason, ResponseError, WalletError};
 use crate::ids::{Nonce, State};
 use crate::limits::VERIFYING_LEASE_MS;
 use crate::session::{Delivery, Effect, Phase, Revision, Session, Status, VerifiedResult};
@@ -66,10 +66,14 @@ pub(crate) enum Input {
     Hold,
     /// The process that verified died.
     LeaseLost,
+    /// Whoever verified could not go on, by no fault of the answer.
+    Released,
     /// An answer was evaluated and is genuine.
     Verified(VerifiedResult),
-    /// An answer was evaluated and refused, or the wallet reported an error.
+    /// An answer was evaluated and refused.
     Failed(Reason),
+    /// The wallet presents nothing and says why.
+    Declined(WalletError),
     /// Its time is over.
     Expired,
 }
@@ -103,17 +107,29 @@ impl Session {
         }
     }
 
+    /// Gives up a verification before its lease is over: PENDING again, or EXPIRED, so that the same
+    /// answer is taken later. For an embedder that cannot go on by a fault of its own (no file
+    /// descriptor, a full disk); what the outside caused goes to [`crate::Verification::supply`] as
+    /// [`crate::status::Supplied::Unavailable`] instead, and decides. `self` is the session of the
+    /// hold that was committed. `None` when nothing is held.
+    #[must_use = "nothing is stored until the transition is committed"]
+    pub fn released(&self, now: UnixMillis) -> Option<Transition> {
+        let Phase::Verifying { .. } = self.phase else { return None };
+        let input = if now < self.expires_at { Input::Released } else { Input::Expired };
+        self.apply(input, now).ok()
+    }
+
     /// The first transition of a session that was just made, in phase CREATED. A request by value
     /// is in the tenant's hands at once, so the session is PENDING in the same commit; one by
     /// reference waits for the wallet that fetches it.
     pub(crate) fn open(mut self) -> Transition {
         let from = self.revision;
         let mut effects = Vec::with_capacity(3);
-        effects.push(publish(Status::Created, None, self.created_at));
+        effects.push(publish(Status::Created, None, None, self.created_at));
         match self.profile.delivery {
             Delivery::Inline => {
                 self.phase = Phase::Pending;
-                effects.push(publish(Status::Pending, None, self.created_at));
+                effects.push(publish(Status::Pending, None, None, self.created_at));
             }
             Delivery::RequestUri => {}
         }
@@ -131,7 +147,9 @@ impl Session {
         use Phase::{Created, Expired, Failed, Pending, Verified, Verifying};
         let mut result = None;
         let phase = match (&self.phase, input) {
-            (Created, Input::Followed) | (Verifying { .. }, Input::LeaseLost) => Pending,
+            (Created, Input::Followed) | (Verifying { .. }, Input::LeaseLost | Input::Released) => {
+                Pending
+            }
             (Created | Pending, Input::Hold) => hold(now),
             (Verifying { lease_until }, Input::Hold) if now >= *lease_until => hold(now),
             (Created | Pending | Verifying { .. }, Input::Verified(verified)) => {
@@ -139,12 +157,18 @@ impl Session {
                 Verified { at: now }
             }
             (Created | Pending | Verifying { .. }, Input::Failed(reason)) => {
-                Failed { at: now, reason }
+                Failed { at: now, reason, wallet_error: None }
+            }
+            (Created | Pending | Verifying { .. }, Input::Declined(error)) => {
+                Failed { at: now, reason: Reason::WalletError, wallet_error: Some(error) }
+            }
+            (Verifying { lease_until }, Input::Expired) if now < *lease_until => {
+                Expired { at: now }
             }
             (Created | Pending | Verifying { .. }, Input::Expired) => Expired { at: self.expiry() },
             (Verified { .. } | Failed { .. } | Expired { .. }, _)
             | (Pending | Verifying { .. }, Input::Followed)
-            | (Created | Pending, Input::LeaseLost)
+            | (Created | Pending, Input::LeaseLost | Input::Released)
             | (Verifying { .. }, Input::Hold) => return Err(ResponseError::SessionClosed),
         };
         Ok(self.with(phase, result, now))
@@ -173,7 +197,8 @@ impl Session {
             Phase::Expired { .. } => (Status::Expired, Some(Reason::SessionExpired)),
         };
         let mut effects = Vec::with_capacity(2);
-        effects.push(publish(status, reason, self.settled_at().unwrap_or(now)));
+        let occurred_at = self.settled_at().unwrap_or(now);
+        effects.push(publish(status, reason, self.wallet_error(), occurred_at));
         effects.extend(self.result.as_ref().map(|r| Effect::RedactClaimsAt(r.redact_at())));
         effects
     }
@@ -187,13 +212,20 @@ fn next(revision: Revision) -> Revision {
     Revision(revision.0.saturating_add(1))
 }
 
-fn publish(status: Status, reason: Option<Reason>, occurred_at: UnixMillis) -> Effect {
-    Effect::PublishStatus { status, reason, occurred_at }
+fn publish(
+    status: Status,
+    reason: Option<Reason>,
+    wallet_error: Option<WalletError>,
+    occurred_at: UnixMillis,
+) -> Effect {
+    Effect::PublishStatus { status, reason, wallet_error, occurred_at }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use alloc::string::String;
+
     use super::*;
     use crate::request::fixtures::{self, NOW};
 
@@ -213,7 +245,8 @@ mod tests {
     fn settled() -> [Phase; 3] {
         let at = NOW;
         let reason = Reason::NonceMismatch;
-        [Phase::Verified { at }, Phase::Failed { at, reason }, Phase::Expired { at }]
+        let failed = Phase::Failed { at, reason, wallet_error: None };
+        [Phase::Verified { at }, failed, Phase::Expired { at }]
     }
 
     #[test]
@@ -223,8 +256,8 @@ mod tests {
         assert_eq!(transition.session.revision(), Revision(1));
         assert_eq!(transition.session.phase(), &Phase::Pending);
         let expected = [
-            publish(Status::Created, None, NOW),
-            publish(Status::Pending, None, NOW),
+            publish(Status::Created, None, None, NOW),
+            publish(Status::Pending, None, None, NOW),
             Effect::ExpireAt(END),
         ];
         assert_eq!(transition.effects, expected);
@@ -245,7 +278,7 @@ mod tests {
         );
         let transition = made.unwrap();
         assert_eq!(transition.session.phase(), &Phase::Created);
-        let expected = [publish(Status::Created, None, NOW), Effect::ExpireAt(END)];
+        let expected = [publish(Status::Created, None, None, NOW), Effect::ExpireAt(END)];
         assert_eq!(transition.effects, expected);
     }
 
@@ -255,8 +288,10 @@ mod tests {
         assert_eq!((transition.from, transition.session.revision), (Revision(1), Revision(2)));
         assert_eq!(transition.session.phase, Phase::Verified { at: LATER });
         assert!(transition.session.result_at(LATER).is_some());
-        let expected =
-            [publish(Status::Verified, None, LATER), Effect::RedactClaimsAt(LATER.plus(30_000))];
+        let expected = [
+            publish(Status::Verified, None, None, LATER),
+            Effect::RedactClaimsAt(LATER.plus(30_000)),
+        ];
         assert_eq!(transition.effects, expected);
     }
 
@@ -264,8 +299,37 @@ mod tests {
     fn a_refused_answer_settles_with_its_reason() {
         let reason = Reason::SdHashMismatch;
         let transition = session(Phase::Pending).apply(Input::Failed(reason), LATER).unwrap();
-        assert_eq!(transition.session.phase, Phase::Failed { at: LATER, reason });
-        assert_eq!(transition.effects, [publish(Status::Failed, Some(reason), LATER)]);
+        assert_eq!(
+            transition.session.phase,
+            Phase::Failed { at: LATER, reason, wallet_error: None }
+        );
+        assert_eq!(transition.effects, [publish(Status::Failed, Some(reason), None, LATER)]);
+    }
+
+    #[test]
+    fn what_the_wallet_said_stays_with_the_session() {
+        let reason = Some(Reason::WalletError);
+        for error in WalletError::ALL {
+            let transition = session(Phase::Pending).apply(Input::Declined(*error), LATER).unwrap();
+            let expected = publish(Status::Failed, reason, Some(*error), LATER);
+            assert_eq!(transition.effects, [expected]);
+            let again = Session::from_snapshot(&transition.session.to_snapshot()).unwrap();
+            assert_eq!((again.reason_at(LATER), again.wallet_error()), (reason, Some(*error)));
+        }
+        for input in [Input::Failed(Reason::NonceMismatch), Input::Expired, verified(LATER)] {
+            let settled = session(Phase::Pending).apply(input, LATER).unwrap().session;
+            assert_eq!(settled.wallet_error(), None);
+        }
+    }
+
+    /// What versions stored that did not keep it.
+    #[test]
+    fn a_wallet_error_without_its_name_is_another_one() {
+        let phase = Phase::Failed { at: NOW, reason: Reason::WalletError, wallet_error: None };
+        let stored = session(phase).to_snapshot();
+        assert!(!String::from_utf8(stored.to_vec()).unwrap().contains("wallet_error\":"));
+        let again = Session::from_snapshot(&stored).unwrap();
+        assert_eq!(again.wallet_error(), Some(WalletError::Other));
     }
 
     #[test]
@@ -285,8 +349,9 @@ mod tests {
                 Input::Followed,
                 Input::Hold,
                 Input::LeaseLost,
+                Input::Released,
                 verified(NOW),
-                Input::Failed(Reason::WalletError),
+                Input::Declined(WalletError::AccessDenied),
                 Input::Expired,
             ];
             for input in inputs {
@@ -296,6 +361,7 @@ mod tests {
             assert!(session.followed(LATER).is_none());
             assert!(session.expired(END).is_none());
             assert!(session.lease_lost(END).is_none());
+            assert!(session.released(LATER).is_none());
         }
     }
 
@@ -304,7 +370,7 @@ mod tests {
         let transition = session(Phase::Pending).apply(Input::Hold, LATER).unwrap();
         let lease_until = LATER.plus(20_000);
         assert_eq!(transition.session.phase, Phase::Verifying { lease_until });
-        assert_eq!(transition.effects, [publish(Status::Verifying, None, LATER)]);
+        assert_eq!(transition.effects, [publish(Status::Verifying, None, None, LATER)]);
         assert!(!transition.session.nonce.expose().is_empty());
     }
 
@@ -322,10 +388,24 @@ mod tests {
         assert!(session.lease_lost(LATER.minus(1)).is_none());
         let pending = session.lease_lost(LATER).unwrap();
         assert_eq!(pending.session.phase, Phase::Pending);
-        assert_eq!(pending.effects, [publish(Status::Pending, None, LATER)]);
+        assert_eq!(pending.effects, [publish(Status::Pending, None, None, LATER)]);
         let expired = session.lease_lost(END).unwrap();
         assert_eq!(expired.session.phase, Phase::Expired { at: END });
         assert!(fixtures::session(fixtures::one_credential()).lease_lost(END).is_none());
+    }
+
+    #[test]
+    fn a_released_verification_is_pending_again_or_expired() {
+        let held = session(Phase::Verifying { lease_until: END.plus(10_000) });
+        let pending = held.released(LATER).unwrap();
+        assert_eq!((pending.from, &pending.session.phase), (Revision(1), &Phase::Pending));
+        assert_eq!(pending.effects, [publish(Status::Pending, None, None, LATER)]);
+        assert!(pending.session.accepts_response(LATER));
+        let expired = held.released(END.plus(5)).unwrap();
+        assert_eq!(expired.session.phase, Phase::Expired { at: END.plus(5) });
+        for phase in [Phase::Created, Phase::Pending] {
+            assert!(session(phase).released(LATER).is_none());
+        }
     }
 
     #[test]
@@ -334,7 +414,7 @@ mod tests {
         assert!(session.expired(END.minus(1)).is_none());
         let transition = session.expired(END.plus(77)).unwrap();
         assert_eq!(transition.session.phase, Phase::Expired { at: END });
-        let expected = publish(Status::Expired, Some(Reason::SessionExpired), END);
+        let expected = publish(Status::Expired, Some(Reason::SessionExpired), None, END);
         assert_eq!(transition.effects, [expected]);
     }
 
@@ -351,7 +431,7 @@ mod tests {
     fn following_the_link_makes_a_created_session_pending() {
         let transition = session(Phase::Created).followed(LATER).unwrap();
         assert_eq!(transition.session.phase, Phase::Pending);
-        assert_eq!(transition.effects, [publish(Status::Pending, None, LATER)]);
+        assert_eq!(transition.effects, [publish(Status::Pending, None, None, LATER)]);
         assert!(session(Phase::Created).followed(END).is_none());
         assert!(session(Phase::Pending).followed(LATER).is_none());
         assert!(session(Phase::Verifying { lease_until: END }).followed(LATER).is_none());
@@ -360,7 +440,7 @@ mod tests {
     #[test]
     fn nonce_and_state_die_with_the_settlement() {
         let pending = session(Phase::Pending);
-        for input in [verified(LATER), Input::Failed(Reason::WalletError), Input::Expired] {
+        for input in [verified(LATER), Input::Declined(WalletError::AccessDenied), Input::Expired] {
             let settled = pending.apply(input, LATER).unwrap().session;
             assert_eq!((settled.nonce.expose(), settled.state.expose()), ("", ""));
         }

@@ -8,6 +8,7 @@ mod parse;
 mod tests;
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
@@ -51,7 +52,9 @@ pub struct VerifiedCrl {
     next_update: UnixMillis,
     /// The distribution points that it is for; empty: for every certificate of the issuer.
     scope: Vec<String>,
-    serials: Serials,
+    numbered: bool,
+    /// Shared, so that a copy costs little.
+    serials: Arc<Serials>,
 }
 
 /// Who issues a CRL, by name and key: a root and its link certificate are one issuer.
@@ -85,13 +88,16 @@ impl VerifiedCrl {
         SignatureAlgorithm::new(parsed.algorithm, parsed.parameters)
             .and_then(|alg| key.verify(provider, alg, parsed.tbs, parsed.signature).ok())
             .ok_or(CrlError("is not signed by its issuer"))?;
+        // A stranger's list is not read any further than to here.
+        let revoked = parsed.revoked()?;
         Ok(Self {
             issuer: CrlIssuer::of(provider, issuer)
                 .ok_or(CrlError("has an issuer without a name"))?,
             this_update: parsed.this_update,
             next_update: parsed.next_update,
             scope: parsed.scope.iter().map(|uri| String::from(*uri)).collect(),
-            serials: Serials::collect(&parsed.revoked),
+            numbered: parsed.numbered,
+            serials: Arc::new(Serials::collect(&revoked)),
         })
     }
 
@@ -131,6 +137,12 @@ impl VerifiedCrl {
         self.serials.sorted.len()
     }
 
+    /// Whether it has a CRLNumber (RFC 5280 5.2.3). Many small CAs issue lists without; nothing here
+    /// depends on it.
+    pub fn is_numbered(&self) -> bool {
+        self.numbered
+    }
+
     pub(super) fn weight(&self) -> usize {
         let spans = self.serials.sorted.len().saturating_mul(size_of::<Range<u32>>());
         self.serials.bytes.len().saturating_add(spans)
@@ -142,7 +154,7 @@ impl VerifiedCrl {
     }
 
     /// Whether it lists the certificate with this serial number, current or not.
-    pub(super) fn lists(&self, serial: &[u8]) -> bool {
+    fn lists(&self, serial: &[u8]) -> bool {
         self.serials.contains(serial)
     }
 

@@ -5,9 +5,11 @@
 use idgate_testkit::der::{sequence, tlv};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::status::{authority_key_identifier, extension, generalized_time};
-use idgate_testkit::x509::{signature_algorithm, signed};
+use idgate_testkit::x509::{
+    basic_constraints, distribution_points, ext_key_usage, signature_algorithm, signed,
+};
 
-use super::{CredentialFormat, StatusContext};
+use super::{StatusContext, Voucher};
 use crate::crypto::aws_lc_rs::PROVIDER;
 use crate::crypto::{Jwk, PublicKey};
 use crate::ids::IssuerId;
@@ -20,6 +22,10 @@ pub(super) const CRL_URI: &str = "http://crl.example/root.crl";
 pub(super) const NOW_SECS: u64 = 1_795_262_400;
 pub(super) const NOW: UnixMillis = UnixMillis::from_secs(NOW_SECS);
 pub(super) const KEY_IDENTIFIER: &[u8] = &[7; 20];
+pub(super) const MDL: &str = "org.iso.18013.5.1.mDL";
+const BASIC_CONSTRAINTS: &[u8] = b"\x55\x1d\x13";
+const CRL_DISTRIBUTION_POINTS: &[u8] = b"\x55\x1d\x1f";
+const EXT_KEY_USAGE: &[u8] = b"\x55\x1d\x25";
 
 pub(super) fn signing_key(seed: &str) -> SigningKey {
     SigningKey::from_seed(Curve::P256, seed)
@@ -38,14 +44,16 @@ pub(super) fn name(common_name: &str) -> Vec<u8> {
     sequence(&[&country, &attribute(b"\x55\x04\x03", 0x0c, common_name)])
 }
 
-/// A certificate of `subject` for all of 2026, issued by `issuer`.
+const ALL_2026: [&str; 2] = ["20260101000000Z", "20261231235959Z"];
+
+/// A certificate of `subject`, issued by `issuer`.
 fn certificate(
     (subject, spki): (&str, &[u8]),
     (issuer, issuer_key): (&str, &SigningKey),
+    [not_before, not_after]: [&str; 2],
     extensions: &[Vec<u8>],
 ) -> Vec<u8> {
-    let validity =
-        sequence(&[&generalized_time("20260101000000Z"), &generalized_time("20261231235959Z")]);
+    let validity = sequence(&[&generalized_time(not_before), &generalized_time(not_after)]);
     let extensions = tlv(0xa3, &[&sequence(&[&extensions.concat()])]);
     let tbs = sequence(&[
         &tlv(0xa0, &[&tlv(0x02, &[&[2]])]),
@@ -72,7 +80,7 @@ pub(super) fn root_with(common_name: &str, key: &SigningKey, usage: [u8; 2]) -> 
         key_usage(usage),
         extension(b"\x55\x1d\x0e", false, &tlv(0x04, &[KEY_IDENTIFIER])),
     ];
-    certificate((common_name, &key.public_spki()), (common_name, key), &extensions)
+    certificate((common_name, &key.public_spki()), (common_name, key), ALL_2026, &extensions)
 }
 
 /// The root of the fixture: keyCertSign and cRLSign.
@@ -82,30 +90,62 @@ pub(super) fn root() -> Vec<u8> {
 
 /// A signer under the root, with digitalSignature.
 pub(super) fn signer(key: &SigningKey) -> Vec<u8> {
-    signer_of(&key.public_spki())
+    signer_with(key, &[])
 }
 
-/// The same for a key of which only the public half is known.
-pub(super) fn signer_of(spki: &[u8]) -> Vec<u8> {
-    let extensions = [authority_key_identifier(KEY_IDENTIFIER), key_usage([7, 0x80])];
-    certificate(("Signer", spki), ("Root", &signing_key("root")), &extensions)
+/// The same with more extensions.
+pub(super) fn signer_with(key: &SigningKey, more: &[Vec<u8>]) -> Vec<u8> {
+    signer_under(("Root", &signing_key("root")), &key.public_spki(), ALL_2026, more)
+}
+
+/// The same for a key of which only the public half is known, with these dates.
+pub(super) fn signer_of(spki: &[u8], dates: [&str; 2]) -> Vec<u8> {
+    signer_under(("Root", &signing_key("root")), spki, dates, &[])
+}
+
+/// The same under another root.
+pub(super) fn signer_under(
+    issuer: (&str, &SigningKey),
+    spki: &[u8],
+    dates: [&str; 2],
+    more: &[Vec<u8>],
+) -> Vec<u8> {
+    let own = [authority_key_identifier(KEY_IDENTIFIER), key_usage([7, 0x80])];
+    certificate(("Signer", spki), issuer, dates, &[&own, more].concat())
+}
+
+/// Where the certificate's CRL is.
+pub(super) fn crl_at(uri: &str) -> Vec<u8> {
+    extension(CRL_DISTRIBUTION_POINTS, false, &distribution_points(&[uri]))
+}
+
+/// What the certificate is for.
+pub(super) fn for_usages(usages: &[&str]) -> Vec<u8> {
+    extension(EXT_KEY_USAGE, true, &ext_key_usage(usages))
+}
+
+/// The certificate is a CA's, whatever its key usage.
+pub(super) fn for_a_ca() -> Vec<u8> {
+    extension(BASIC_CONSTRAINTS, true, &basic_constraints(true, None))
+}
+
+/// The root of the fixture vouched for an mDL.
+pub(super) fn voucher() -> Voucher {
+    Voucher::new(anchor(&root()).sha256(), MDL)
+}
+
+pub(super) fn anchor(root: &[u8]) -> TrustAnchor {
+    TrustAnchor::from_der(root, RootOrigin::RootFile).unwrap()
 }
 
 /// An entry with the key of seed `issuer` and the root.
 pub(super) fn entry() -> TrustEntry {
     let mut entry = TrustEntry::new(IssuerId::new("https://issuer.example"));
     entry.keys.push(TrustedKey::new(public_key(&signing_key("issuer"))));
-    entry.roots.push(TrustAnchor::from_der(&root(), RootOrigin::RootFile).unwrap());
+    entry.roots.push(anchor(&root()));
     entry
 }
 
-pub(super) fn context(issuer: &TrustEntry, format: CredentialFormat) -> StatusContext<'_> {
-    StatusContext {
-        provider: &PROVIDER,
-        issuer,
-        trust_version: 1,
-        livemode: true,
-        format,
-        now: NOW,
-    }
+pub(super) fn context(issuer: &TrustEntry) -> StatusContext<'_> {
+    StatusContext { provider: &PROVIDER, issuer, trust_version: 1, livemode: true, now: NOW }
 }

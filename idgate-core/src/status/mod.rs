@@ -14,18 +14,17 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 pub use self::crl::{CrlError, VerifiedCrl};
-pub(crate) use self::inquiry::{Inquiry, Settled, check_count, needs_of};
+pub(crate) use self::inquiry::{Inquiry, check_count, needs_of};
 #[doc(hidden)]
 pub use self::inquiry::{is_good_by_crls, is_good_by_status_list};
 pub(crate) use self::token_status_list::StatusListReference;
 pub use self::token_status_list::VerifiedStatusList;
 use crate::codec::{cbor, json};
-use crate::crypto::{CryptoProvider, PublicKey};
+use crate::crypto::CryptoProvider;
 use crate::error::{Reason, VerifyError};
-use crate::request::CredentialFormat;
 use crate::time::UnixMillis;
-use crate::trust::TrustEntry;
 use crate::trust::path::{VerifiedPath, authenticate_chain, authenticate_status_signer};
+use crate::trust::{TrustAnchor, TrustEntry};
 use crate::verify::Check;
 
 /// A source to be fetched before a verdict is possible. Its URI comes from signed material only.
@@ -186,6 +185,21 @@ impl SignerStatus {
     }
 }
 
+/// What vouched for a credential: whoever signs its status list stands below the same.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Voucher {
+    /// SHA-256 of the root, or of the pinned signer.
+    anchor_sha256: [u8; 32],
+    /// For credentials of this type.
+    doc_type: String,
+}
+
+impl Voucher {
+    pub(crate) fn new(anchor_sha256: [u8; 32], doc_type: &str) -> Self {
+        Self { anchor_sha256, doc_type: doc_type.into() }
+    }
+}
+
 /// Everything that can be asked about one credential.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Published {
@@ -193,6 +207,8 @@ pub(crate) struct Published {
     pub(crate) status: PublishedStatus,
     /// Of the certificate that signed it; `None` with a bare key.
     pub(crate) signer: Option<SignerStatus>,
+    /// `None` with a bare key.
+    pub(crate) voucher: Option<Voucher>,
 }
 
 /// Against what sources are judged.
@@ -204,26 +220,55 @@ pub(crate) struct StatusContext<'e> {
     /// The version of its snapshot.
     pub(crate) trust_version: u64,
     pub(crate) livemode: bool,
-    pub(crate) format: CredentialFormat,
     pub(crate) now: UnixMillis,
 }
 
 impl StatusContext<'_> {
-    /// The key of the first certificate in `chain`, which leads to a root of the trust entry or
-    /// is a pinned signer of it.
-    fn certified_key(&self, chain: &[&[u8]]) -> Result<PublicKey, VerifyError> {
+    /// Authenticates the certificate that stands first in `chain` as a signer of status lists: it
+    /// leads to the root that vouched for the credential or to one that the operator named for
+    /// status lists, or it is the pinned signer that vouched. Whether it is revoked is a question
+    /// of its own.
+    fn authenticate_list_signer(
+        &self,
+        chain: &[&[u8]],
+        voucher: Option<&Voucher>,
+    ) -> Result<VerifiedPath, VerifyError> {
         let Self { provider, issuer, livemode, now, .. } = *self;
-        let mut pinned = issuer.pinned_signers_for(livemode);
-        let path = match chain.first().is_some_and(|leaf| pinned.any(|p| p.der() == *leaf)) {
-            true => authenticate_chain(provider, chain, issuer, "", livemode, now),
-            false => authenticate_status_signer(provider, chain, issuer, livemode, now),
+        let path = match chain.first().filter(|leaf| self.is_pinned(leaf, voucher)) {
+            Some(_) => authenticate_chain(provider, chain, issuer, "", livemode, now),
+            None => {
+                let roots: Vec<&TrustAnchor> = self.list_roots(voucher).collect();
+                authenticate_status_signer(provider, chain, &roots, &issuer.ekus, now)
+            }
         };
-        let path = path.map_err(|error| unknown(error.detail))?;
-        // Nothing is fetched about the signer of a list, but what the operator knows counts.
-        if SignerStatus::of(&path).is_revoked_by_operator(self) {
-            return Err(unknown("the certificate that signed the status list is revoked"));
-        }
-        Ok(path.signer_key)
+        path.map_err(|error| unknown(error.detail))
+    }
+
+    /// The roots below which lists may be signed.
+    fn list_roots<'s>(
+        &'s self,
+        voucher: Option<&'s Voucher>,
+    ) -> impl Iterator<Item = &'s TrustAnchor> {
+        let doc_type = voucher.map_or("", |voucher| voucher.doc_type.as_str());
+        let vouched = move |root: &&TrustAnchor| {
+            voucher.is_some_and(|voucher| root.sha256() == voucher.anchor_sha256)
+        };
+        let roots = self.issuer.roots_for(self.livemode).filter(vouched);
+        let named = self.issuer.status_roots_for(self.livemode);
+        roots.chain(named).filter(move |root| root.serves(doc_type))
+    }
+
+    fn is_pinned(&self, leaf: &[u8], voucher: Option<&Voucher>) -> bool {
+        voucher.is_some_and(|voucher| {
+            let mut pinned = self.issuer.pinned_signers_for(self.livemode);
+            pinned.any(|signer| signer.der() == leaf && signer.sha256() == voucher.anchor_sha256)
+        })
+    }
+
+    /// Whether a list that was signed below `anchor_sha256` counts for what `voucher` vouched for.
+    fn takes_lists_of(&self, anchor_sha256: &[u8; 32], voucher: Option<&Voucher>) -> bool {
+        voucher.is_some_and(|voucher| voucher.anchor_sha256 == *anchor_sha256)
+            || self.list_roots(voucher).any(|root| root.sha256() == *anchor_sha256)
     }
 }
 

@@ -1,7 +1,7 @@
 //! X.509 trust material: roots and pinned document signers, each known by its raw DER.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::certificate::{Certificate, CertificateError, is_within};
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::profile;
-use crate::crypto::{IssuerKey, UnusableKey};
+use crate::crypto::{Alg, IssuerKey, UnusableKey};
 use crate::ids::DocType;
 use crate::time::UnixMillis;
 
@@ -30,7 +30,7 @@ impl core::error::Error for TrustMaterialError {}
 
 impl From<CertificateError> for TrustMaterialError {
     fn from(error: CertificateError) -> Self {
-        Self(error.0.into())
+        Self(error.why.into())
     }
 }
 
@@ -63,8 +63,8 @@ impl RootOrigin {
     }
 }
 
-/// An X.509 root that the operator trusts: its name and key are all that counts; its own signature
-/// is never looked at, so link certificates serve as well.
+/// An X.509 root that the operator trusts: its name, its key, its dates and its pathLenConstraint
+/// count; its own signature is never looked at, so link certificates serve as well.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct TrustAnchor {
@@ -87,6 +87,8 @@ struct Root {
     state_or_province: Option<String>,
     key: IssuerKey,
     key_identifier: Option<Vec<u8>>,
+    /// pathLenConstraint
+    path_len: Option<usize>,
     not_before: UnixMillis,
     not_after: UnixMillis,
 }
@@ -113,6 +115,7 @@ impl TrustAnchor {
             state_or_province: first(subject, STATE_OR_PROVINCE_NAME),
             key,
             key_identifier: certificate.subject_key_identifier().map(Vec::from),
+            path_len: profile::path_len(&certificate),
             not_before: certificate.not_before(),
             not_after: certificate.not_after(),
         };
@@ -194,6 +197,11 @@ impl TrustAnchor {
         self.root.key_identifier.as_deref()
     }
 
+    /// Whether its pathLenConstraint allows so many CAs below it (RFC 5280 4.2.1.9).
+    pub(super) fn allows_below(&self, cas: usize) -> bool {
+        self.root.path_len.is_none_or(|path_len| cas <= path_len)
+    }
+
     pub(super) fn state_or_province(&self) -> Option<&str> {
         self.root.state_or_province.as_deref()
     }
@@ -210,7 +218,9 @@ impl fmt::Debug for TrustAnchor {
 #[non_exhaustive]
 pub struct PinnedSigner {
     der: Arc<[u8]>,
+    sha256: [u8; 32],
     subject: String,
+    alg: Alg,
     not_after: UnixMillis,
     /// Whether it serves test-mode sessions only.
     pub test_only: bool,
@@ -223,13 +233,13 @@ impl PinnedSigner {
     /// It is no certificate, or its key is not on P-256, P-384 or P-521.
     pub fn from_der(der: &[u8]) -> Result<Self, TrustMaterialError> {
         let certificate = Certificate::parse(der)?;
-        if certificate.key()?.nist().is_none() {
-            let why = "has a key that is not on P-256, P-384 or P-521";
-            return Err(TrustMaterialError(why.into()));
-        }
+        let key = certificate.key()?;
+        let why = "has a key that is not on P-256, P-384 or P-521";
+        let alg = key.nist().ok_or(TrustMaterialError(why.into()))?.alg();
         let subject = names::rfc4514(certificate.subject().as_raw());
         let not_after = certificate.not_after();
-        Ok(Self { der: der.into(), subject, not_after, test_only: false })
+        let sha256 = Sha256::digest(der).into();
+        Ok(Self { der: der.into(), sha256, subject, alg, not_after, test_only: false })
     }
 
     /// For test-mode sessions only.
@@ -244,9 +254,19 @@ impl PinnedSigner {
         &self.der
     }
 
+    /// SHA-256 of the certificate.
+    pub fn sha256(&self) -> [u8; 32] {
+        self.sha256
+    }
+
     /// The subject as RFC 4514 text.
     pub fn subject(&self) -> &str {
         &self.subject
+    }
+
+    /// The algorithm of its key.
+    pub fn alg(&self) -> Alg {
+        self.alg
     }
 
     /// The last second of its validity.
@@ -261,18 +281,73 @@ impl fmt::Debug for PinnedSigner {
     }
 }
 
+/// What a file of roots holds.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RootFile {
+    /// Those that can be roots, in their order.
+    pub roots: Vec<TrustAnchor>,
+    /// Those that cannot.
+    pub unusable: Vec<UnusableRoot>,
+}
+
+/// A certificate that cannot be a root; its text says which and why.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct UnusableRoot {
+    /// Its place in the file, from 1.
+    pub place: usize,
+    /// The subject as RFC 4514 text; `None`: it cannot be read.
+    pub subject: Option<String>,
+    /// Why it cannot be a root.
+    pub why: Cow<'static, str>,
+}
+
+impl fmt::Display for UnusableRoot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let subject = self.subject.as_deref().unwrap_or("of no readable subject");
+        write!(f, "certificate {} ({subject}) {}", self.place, self.why)
+    }
+}
+
+/// Reads a file of roots: PEM or DER, one or many.
+///
+/// # Errors
+/// The file holds no certificate.
+pub fn read_roots(file: &[u8]) -> Result<RootFile, TrustMaterialError> {
+    let mut read = RootFile { roots: Vec::new(), unusable: Vec::new() };
+    for (at, der) in super::pem::pem_or_der(file, "CERTIFICATE")?.iter().enumerate() {
+        match TrustAnchor::from_der(der, RootOrigin::RootFile) {
+            Ok(root) => read.roots.push(root),
+            Err(TrustMaterialError(why)) => {
+                let subject = Certificate::parse(der).ok();
+                let subject = subject.map(|parsed| names::rfc4514(parsed.subject().as_raw()));
+                read.unusable.push(UnusableRoot { place: at.saturating_add(1), subject, why });
+            }
+        }
+    }
+    Ok(read)
+}
+
 /// The roots of a file: PEM or DER, one or many.
 ///
 /// # Errors
-/// The file holds no certificate, or one that cannot be a root; the text says which.
+/// The file holds no certificate, or some that cannot be roots; the text names each, and why.
 pub fn roots_from_file(file: &[u8]) -> Result<Vec<TrustAnchor>, TrustMaterialError> {
-    let certificates = super::pem::pem_or_der(file, "CERTIFICATE")?;
-    let root = |(at, der): (usize, &Vec<u8>)| {
-        TrustAnchor::from_der(der, RootOrigin::RootFile).map_err(|TrustMaterialError(why)| {
-            TrustMaterialError(alloc::format!("has certificate {}, which {why}", at + 1).into())
-        })
-    };
-    certificates.iter().enumerate().map(root).collect()
+    let RootFile { roots, unusable } = read_roots(file)?;
+    if unusable.is_empty() {
+        return Ok(roots);
+    }
+    let total = roots.len().saturating_add(unusable.len());
+    let each: Vec<String> = unusable.iter().map(ToString::to_string).collect();
+    Err(TrustMaterialError(
+        alloc::format!(
+            "has {} certificates of {total} that cannot be roots: {}",
+            each.len(),
+            each.join("; ")
+        )
+        .into(),
+    ))
 }
 
 fn first(name: &[u8], oid: &[u8]) -> Option<String> {

@@ -1,6 +1,8 @@
 //! A certificate as received (RFC 5280 4.1): the signed bytes are kept, and the extensions that
 //! decide are read. Lenient towards the DER of real master lists; it verifies nothing.
 
+mod bounds;
+
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -20,21 +22,39 @@ use x509_parser::x509::X509Name;
 
 use crate::codec::der::{self, Reader};
 use crate::crypto::{CryptoProvider, InvalidSignature, IssuerKey, SignatureAlgorithm, UnusableKey};
+use crate::limits::MAX_CERTIFICATE_BYTES;
 use crate::time::UnixMillis;
 
-/// Bytes that are no certificate; the text says why.
+/// Bytes that are no certificate, or too much of one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct CertificateError(pub(crate) &'static str);
+pub(crate) struct CertificateError {
+    /// What is wrong with it.
+    pub(crate) why: &'static str,
+    /// Whether it is beyond a limit.
+    pub(crate) is_limit: bool,
+}
 
-impl fmt::Display for CertificateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the certificate {}", self.0)
+impl CertificateError {
+    const fn malformed(why: &'static str) -> Self {
+        Self { why, is_limit: false }
+    }
+
+    const fn limit(why: &'static str) -> Self {
+        Self { why, is_limit: true }
     }
 }
 
-const NOT_A_CERTIFICATE: CertificateError = CertificateError("is not an X.509 certificate in DER");
-const TRAILING: CertificateError = CertificateError("is followed by other bytes");
-const REPEATED: CertificateError = CertificateError("has an extension twice");
+impl fmt::Display for CertificateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the certificate {}", self.why)
+    }
+}
+
+const NOT_A_CERTIFICATE: CertificateError =
+    CertificateError::malformed("is not an X.509 certificate in DER");
+const TRAILING: CertificateError = CertificateError::malformed("is followed by other bytes");
+const REPEATED: CertificateError = CertificateError::malformed("has an extension twice");
+const TOO_LARGE: CertificateError = CertificateError::limit("is larger than 16 KiB");
 
 /// One parsed certificate.
 #[derive(Clone, Debug)]
@@ -53,14 +73,19 @@ impl<'a> Certificate<'a> {
     /// From exactly one certificate in DER.
     ///
     /// # Errors
-    /// It is none, bytes follow it, or it has an extension twice (RFC 5280 4.2).
+    /// It is none, bytes follow it, it is beyond a limit, or it has an extension twice (RFC 5280
+    /// 4.2).
     pub(crate) fn parse(der: &'a [u8]) -> Result<Self, CertificateError> {
+        if der.len() > MAX_CERTIFICATE_BYTES {
+            return Err(TOO_LARGE);
+        }
+        let [tbs, algorithm, signature] = parts(der)?;
+        bounds::check(tbs).ok_or(NOT_A_CERTIFICATE)??;
         let (rest, parsed) =
             X509CertificateParser::new().parse(der).map_err(|_| NOT_A_CERTIFICATE)?;
         if !rest.is_empty() {
             return Err(TRAILING);
         }
-        let [tbs, algorithm, signature] = parts(der).ok_or(NOT_A_CERTIFICATE)?;
         if has_repeated(parsed.extensions()) {
             return Err(REPEATED);
         }
@@ -231,12 +256,16 @@ pub(crate) fn is_within(not_before: UnixMillis, not_after: UnixMillis, now: Unix
 }
 
 /// TBSCertificate and AlgorithmIdentifier as they stand, and the signature's content.
-fn parts(certificate: &[u8]) -> Option<[&[u8]; 3]> {
-    let mut reader = Reader::within(certificate, der::SEQUENCE)?;
-    let tbs = reader.element(der::SEQUENCE)?.raw;
-    let algorithm = reader.element(der::SEQUENCE)?.raw;
-    let signature = reader.element(der::BIT_STRING)?.content;
-    reader.is_empty().then_some([tbs, algorithm, signature])
+fn parts(der: &[u8]) -> Result<[&[u8]; 3], CertificateError> {
+    let mut outer = Reader::new(der);
+    let mut fields = outer.enter(der::SEQUENCE).ok_or(NOT_A_CERTIFICATE)?;
+    if !outer.is_empty() {
+        return Err(TRAILING);
+    }
+    let mut field = |tag| fields.element(tag).ok_or(NOT_A_CERTIFICATE);
+    let (tbs, algorithm) = (field(der::SEQUENCE)?.raw, field(der::SEQUENCE)?.raw);
+    let signature = field(der::BIT_STRING)?.content;
+    if fields.is_empty() { Ok([tbs, algorithm, signature]) } else { Err(NOT_A_CERTIFICATE) }
 }
 
 /// The AlgorithmIdentifier inside TBSCertificate: after version and serial number.
@@ -247,7 +276,7 @@ fn inner_algorithm(tbs: &[u8]) -> Option<&[u8]> {
     Some(reader.element(der::SEQUENCE)?.raw)
 }
 
-/// Quadratic in what is bounded by the certificate's size and in practice ten.
+/// Each with each: there are 32 at most.
 fn has_repeated(extensions: &[X509Extension<'_>]) -> bool {
     let mut rest = extensions;
     while let Some((first, after)) = rest.split_first() {

@@ -19,6 +19,7 @@ use super::names::{self, COUNTRY_NAME};
 use super::path::authenticate_list_signer;
 use crate::codec::der::{self, Reader};
 use crate::crypto::CryptoProvider;
+use crate::limits::MAX_LISTED_CERTIFICATES;
 use crate::time::UnixMillis;
 
 /// 2.23.136.1.1.2
@@ -39,6 +40,8 @@ pub struct ImportedList {
     pub signed_at: Option<UnixMillis>,
     /// When a newer list is due, for lists that say so.
     pub next_update: Option<UnixMillis>,
+    /// Whether a CA of the operator's vouches for its signer. If not, anybody may have made it.
+    pub signer_is_known: bool,
 }
 
 /// One certificate of a list.
@@ -71,7 +74,8 @@ pub enum ListOutcome {
 
 /// Reads a Master List. Its signer must lead to one of `signer_cas`; the dates of the signer hold
 /// at the time of signing, because lists outlive their signers' certificates. Without
-/// `signer_cas` nothing is authenticated: for test material only.
+/// `signer_cas` its digest and its signature are checked with a certificate that it brings along:
+/// it was not damaged, but anybody may have made it. For test material only.
 ///
 /// # Errors
 /// The file is no Master List, was changed, is not signed under `signer_cas`, or is dated ahead of
@@ -86,18 +90,17 @@ pub fn import_master_list(
     if signed.content_type != MASTER_LIST {
         return Err(error("is CMS, but no Master List"));
     }
-    let signed_at = match signer_cas {
-        Some(cas) => authenticate(provider, &signed, cas, now)?,
-        None => signed.signers.first().and_then(|signer| signer.signing_time),
-    };
-    let certificates = certificates_of(signed.content).ok_or(error("has a damaged content"))?;
+    let signed_at = authenticate(provider, &signed, signer_cas, now)?;
+    let certificates = certificates_of(signed.content)
+        .ok_or(error("has a damaged content, or more than 8192 certificates"))?;
     let (mut roots, mut listed) = (Vec::new(), Vec::new());
     for der in certificates {
         let (root, entry) = take(der, RootOrigin::MasterList, now);
         roots.extend(root);
         listed.push(entry);
     }
-    Ok(ImportedList { roots, certificates: listed, signed_at, next_update: None })
+    let signer_is_known = signer_cas.is_some();
+    Ok(ImportedList { roots, certificates: listed, signed_at, next_update: None, signer_is_known })
 }
 
 /// One certificate of a list, as a root if it can be one.
@@ -140,11 +143,12 @@ fn is_past(not_after: UnixMillis, now: UnixMillis) -> bool {
     !is_within(UnixMillis(0), not_after, now)
 }
 
-/// When it was signed, once one signer is authentic.
+/// When it was signed, once one signer has signed it, and leads to one of `cas` if there are any to
+/// lead to.
 fn authenticate(
     provider: &CryptoProvider,
     signed: &SignedData<'_>,
-    cas: &[TrustAnchor],
+    cas: Option<&[TrustAnchor]>,
     now: UnixMillis,
 ) -> Result<Option<UnixMillis>, TrustMaterialError> {
     let certificates: Vec<Certificate<'_>> =
@@ -153,6 +157,7 @@ fn authenticate(
     for signer in &signed.signers {
         let at = signer.signing_time.filter(|at| *at <= now).unwrap_or(now);
         let outcome = signer.verify(provider, signed, &certificates).and_then(|certificate| {
+            let Some(cas) = cas else { return Ok(()) };
             authenticate_list_signer(
                 provider,
                 certificate,
@@ -181,6 +186,9 @@ fn certificates_of(content: &[u8]) -> Option<Vec<&[u8]>> {
     let mut set = list.enter(der::SET)?;
     let mut certificates = Vec::new();
     while !set.is_empty() {
+        if certificates.len() == MAX_LISTED_CERTIFICATES {
+            return None;
+        }
         certificates.push(set.next()?.raw);
     }
     (version.is_empty() && list.is_empty()).then_some(certificates)

@@ -21,7 +21,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 pub use self::anchors::{
-    PinnedSigner, RootOrigin, TrustAnchor, TrustMaterialError, roots_from_file,
+    PinnedSigner, RootFile, RootOrigin, TrustAnchor, TrustMaterialError, UnusableRoot, read_roots,
+    roots_from_file,
 };
 pub use self::bare_key::TrustedKey;
 use self::known_signers::KnownSigners;
@@ -32,6 +33,7 @@ pub use self::path::is_valid_rfc5280_path;
 pub use self::pem::pem_or_der;
 pub use self::vical::import_vical;
 use crate::ids::{DocType, IssuerId, NameSpace};
+use crate::limits::DEFAULT_STATUS_MAX_AGE_DAYS;
 use crate::status::VerifiedCrl;
 
 /// Every trust entry at one moment. Reloading makes a new one; a session records which decided.
@@ -102,10 +104,17 @@ pub struct TrustEntry {
     pub countries: Vec<String>,
     /// The extended key usages that make a document signer.
     pub ekus: Vec<Oid>,
+    /// X.509 roots below which status lists may be signed, besides the one that vouched for the
+    /// credential; they vouch for nothing else.
+    pub status_roots: Vec<TrustAnchor>,
     /// CRLs of its roots that the operator supplied; they replace the fetch.
     pub crls: Vec<VerifiedCrl>,
     /// What to do about revocation.
     pub revocation: RevocationPolicy,
+    /// How long a status list token without `exp` counts after its `iat`, in days.
+    pub status_max_age_days: u32,
+    /// Test-mode sessions take an mDL whose issuing_country is not its signer's, and say so.
+    pub issuing_country_unbound: bool,
 }
 
 impl TrustEntry {
@@ -127,8 +136,11 @@ impl TrustEntry {
             pinned_signers: Vec::new(),
             countries: Vec::new(),
             ekus: Oid::parse(MDL_DOCUMENT_SIGNER).map_or_else(Vec::new, |eku| vec![eku]),
+            status_roots: Vec::new(),
             crls: Vec::new(),
             revocation: RevocationPolicy::default(),
+            status_max_age_days: DEFAULT_STATUS_MAX_AGE_DAYS,
+            issuing_country_unbound: false,
         }
     }
 
@@ -146,6 +158,11 @@ impl TrustEntry {
     /// The pinned document signers that serve a session of this mode.
     pub fn pinned_signers_for(&self, livemode: bool) -> impl Iterator<Item = &PinnedSigner> {
         self.pinned_signers.iter().filter(move |signer| !(livemode && signer.test_only))
+    }
+
+    /// The roots for status lists that serve a session of this mode.
+    pub fn status_roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
+        self.status_roots.iter().filter(move |root| !(livemode && root.test_only))
     }
 
     fn includes(&self, country: Option<&str>) -> bool {

@@ -9,6 +9,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::oid::dotted;
 use crate::codec::der::{self, Reader, Tlv};
+use crate::limits::MAX_NAME_BYTES;
 
 /// 2.5.4.6
 pub(crate) const COUNTRY_NAME: &[u8] = b"\x55\x04\x06";
@@ -17,14 +18,18 @@ pub(crate) const STATE_OR_PROVINCE_NAME: &[u8] = b"\x55\x04\x08";
 
 /// A Name in a form in which equal names are equal bytes: text without regard to string type,
 /// case and runs of white space, everything else as it stands; the order of RDNs counts, the
-/// order inside an RDN does not. `None`: not a Name.
+/// order inside an RDN does not. `None`: not a Name, or longer than [`MAX_NAME_BYTES`], which a
+/// short one may become: one character has a compatibility form of eighteen.
 pub(crate) fn canonical(name: &[u8]) -> Option<Vec<u8>> {
+    if name.len() > MAX_NAME_BYTES {
+        return None;
+    }
     let mut out = Vec::with_capacity(name.len());
     let mut rdns = Reader::within(name, der::SEQUENCE)?;
     while !rdns.is_empty() {
         let mut attributes: Vec<Vec<u8>> = Vec::new();
         for attribute in Rdn(rdns.enter(der::SET)?) {
-            attributes.push(canonical_attribute(&attribute?));
+            attributes.push(canonical_attribute(&attribute?)?);
         }
         attributes.sort_unstable();
         push_length(&mut out, attributes.len());
@@ -85,13 +90,13 @@ impl<'a> Iterator for Rdn<'a> {
 }
 
 /// Lengths stand before what they measure, so no two lists of attributes give the same bytes.
-fn canonical_attribute(attribute: &Attribute<'_>) -> Vec<u8> {
+fn canonical_attribute(attribute: &Attribute<'_>) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(attribute.oid.len() + attribute.value.raw.len() + 9);
     push_length(&mut out, attribute.oid.len());
     out.extend(attribute.oid);
     match text(&attribute.value) {
         Some(text) => {
-            let folded = folded(&text);
+            let folded = folded(&text, MAX_NAME_BYTES)?;
             out.push(1);
             push_length(&mut out, folded.len());
             out.extend(folded.as_bytes());
@@ -102,7 +107,7 @@ fn canonical_attribute(attribute: &Attribute<'_>) -> Vec<u8> {
             out.extend(attribute.value.raw);
         }
     }
-    out
+    Some(out)
 }
 
 fn push_length(out: &mut Vec<u8>, len: usize) {
@@ -133,8 +138,9 @@ fn text<'a>(value: &Tlv<'a>) -> Option<Cow<'a, str>> {
     }
 }
 
-/// Without case, compatibility forms and superfluous white space (RFC 4518 2).
-pub(crate) fn folded(text: &str) -> String {
+/// Without case, compatibility forms and superfluous white space (RFC 4518 2). `None`: longer than
+/// `limit` bytes that way.
+fn folded(text: &str, limit: usize) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !out.is_empty() {
@@ -143,11 +149,21 @@ pub(crate) fn folded(text: &str) -> String {
         if word.is_ascii() {
             out.extend(word.chars().map(|c| c.to_ascii_lowercase()));
         } else {
-            let composed: String = word.nfkc().collect();
+            // No character takes less than a byte, so what is cut off here is over the limit below.
+            let composed: String = word.nfkc().take(limit.saturating_add(1)).collect();
             out.push_str(&caseless::default_case_fold_str(&composed));
         }
+        if out.len() > limit {
+            return None;
+        }
     }
-    out
+    Some(out)
+}
+
+/// Whether two texts are one without case, compatibility forms and superfluous white space.
+pub(crate) fn is_same_text(one: &str, other: &str) -> bool {
+    let folded = |text| folded(text, MAX_NAME_BYTES);
+    folded(one).is_some_and(|one| folded(other) == Some(one))
 }
 
 /// `CN=text`, or the type in dots and the value in hex where RFC 4514 knows no name (2.3, 2.4).
@@ -266,6 +282,29 @@ mod tests {
         let together = name(&[&[a.clone(), b.clone()]]);
         assert_eq!(canonical(&together), canonical(&name(&[&[b, a]])));
         assert_ne!(canonical(&together), canonical(&apart));
+    }
+
+    #[test]
+    fn a_name_that_folds_to_more_than_1_kib_equals_none() {
+        // 18 characters, 33 bytes.
+        let long = |count: usize| {
+            let value = [
+                &[UTF8, 0x81, u8::try_from(3 * count).unwrap()],
+                "\u{fdfa}".repeat(count).as_bytes(),
+            ]
+            .concat();
+            let attribute = [&tlv(der::OID, CN)[..], &value].concat();
+            let wrapped = |tag: u8, content: &[u8]| {
+                [&[tag, 0x81, u8::try_from(content.len()).unwrap()], content].concat()
+            };
+            let attribute = wrapped(der::SEQUENCE, &attribute);
+            wrapped(der::SEQUENCE, &wrapped(der::SET, &attribute))
+        };
+        assert!(canonical(&long(44)).is_none());
+        let plain = "n".repeat(100).repeat(2);
+        assert!(is_same_text(&plain, &plain.to_uppercase()));
+        assert!(!is_same_text(&plain.repeat(6), &plain.repeat(6)));
+        assert!(!is_same_text("Utopia", "Utopias"));
     }
 
     #[test]

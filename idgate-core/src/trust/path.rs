@@ -15,10 +15,10 @@ use sha2::{Digest as _, Sha256};
 use x509_parser::extensions::{CRLDistributionPoint, DistributionPointName, GeneralName};
 
 use self::search::{Failure, Path, Search};
-use super::certificate::Certificate;
+use super::certificate::{Certificate, CertificateError};
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::profile::{self, Broken, SignerProfile};
-use super::{TrustAnchor, TrustEntry};
+use super::{Oid, TrustAnchor, TrustEntry};
 use crate::crypto::{CryptoProvider, PublicKey};
 use crate::error::{Reason, VerifyError};
 use crate::limits::MAX_CERTIFICATES;
@@ -60,7 +60,8 @@ pub(crate) struct VerifiedPath {
 /// root; test mode takes one intermediate (decisions 7).
 ///
 /// # Errors
-/// `limit_exceeded`: more than 10 certificates. `untrusted_issuer`: the entry has nothing that
+/// `limit_exceeded`: more than 10 certificates, a signer beyond the limits of a certificate, or a
+/// search beyond its budget. `untrusted_issuer`: the entry has nothing that
 /// serves this mode and document type. `certificate_expired`: a certificate of the path is outside
 /// its dates. `chain_invalid`: everything else.
 pub(crate) fn authenticate_chain(
@@ -72,11 +73,11 @@ pub(crate) fn authenticate_chain(
     now: UnixMillis,
 ) -> Result<VerifiedPath, VerifyError> {
     let (leaf, rest) = split(chain)?;
-    let signer = Certificate::parse(leaf).map_err(|error| path_error(error.0))?;
+    let signer = Certificate::parse(leaf)?;
     let roots: Vec<&TrustAnchor> =
         issuer.roots_for(livemode).filter(|root| root.serves(doc_type)).collect();
     let intermediates = if livemode { Vec::new() } else { parse_all(rest) };
-    let mut search = Search::new(provider, &intermediates, &roots, now);
+    let search = Search::new(provider, &intermediates, &roots, now);
     if issuer.pinned_signers_for(livemode).any(|pinned| pinned.der() == leaf) {
         return pinned(&signer, search.path(&signer, 0).ok(), now);
     }
@@ -92,25 +93,45 @@ pub(crate) fn authenticate_chain(
     verified(&signer, Anchor::Root(&path))
 }
 
-/// Authenticates the signer of a status list that stands first in `chain`: its path leads to a
-/// root of the entry, directly or through one intermediate. Which key usage it needs is not
-/// settled yet (draft-ietf-oauth-status-list 10), so only a key usage without digitalSignature is
-/// refused.
+/// Authenticates the signer of a status list that stands first in `chain`: its path leads to one of
+/// `roots`, directly or through one intermediate, it is no CA, its key is for signing, and what its
+/// certificate is for, if it says so, is signing credentials (`ekus`) or their status
+/// (draft-ietf-oauth-status-list 10, 11.3; ISO/IEC 18013-5 Table B.9).
 ///
 /// # Errors
 /// As [`authenticate_chain`].
 pub(crate) fn authenticate_status_signer(
     provider: &CryptoProvider,
     chain: &[&[u8]],
-    issuer: &TrustEntry,
-    livemode: bool,
+    roots: &[&TrustAnchor],
+    ekus: &[Oid],
+    now: UnixMillis,
+) -> Result<VerifiedPath, VerifyError> {
+    let (leaf, _) = split(chain)?;
+    if roots.is_empty() {
+        return Err(path_error("no root of the trust entry may vouch for this status list"));
+    }
+    let path = authenticate_below(provider, chain, roots, now)?;
+    let signer = Certificate::parse(leaf)?;
+    profile::check_status_signer(&signer, ekus).map_err(profile_error)?;
+    Ok(path)
+}
+
+/// Authenticates a signer whose path leads to one of `roots`, directly or through one
+/// intermediate; only a key usage without digitalSignature is refused.
+///
+/// # Errors
+/// As [`authenticate_chain`].
+pub(crate) fn authenticate_below(
+    provider: &CryptoProvider,
+    chain: &[&[u8]],
+    roots: &[&TrustAnchor],
     now: UnixMillis,
 ) -> Result<VerifiedPath, VerifyError> {
     let (leaf, rest) = split(chain)?;
-    let signer = Certificate::parse(leaf).map_err(|error| path_error(error.0))?;
-    let roots: Vec<&TrustAnchor> = issuer.roots_for(livemode).collect();
+    let signer = Certificate::parse(leaf)?;
     let intermediates = parse_all(rest);
-    let path = Search::new(provider, &intermediates, &roots, now).path(&signer, 1)?;
+    let path = Search::new(provider, &intermediates, roots, now).path(&signer, 1)?;
     profile::check_below_root(&signer).map_err(profile_error)?;
     if signer.key_usage().is_some_and(|usage| !usage.digital_signature()) {
         return Err(profile_error("has a key usage without digitalSignature"));
@@ -137,6 +158,7 @@ pub(super) fn authenticate_list_signer(
     match Search::new(provider, others, &cas, now).path(signer, 2) {
         Ok(_) => profile::check_list_signer(signer, eku),
         Err(Failure::Expired(_)) => Err("is signed with a certificate outside its dates"),
+        Err(Failure::Exhausted(_)) => Err("needs more signature checks than allowed"),
         Err(Failure::Invalid(_)) => Err("is not signed under the given signer CA"),
     }
 }
@@ -236,11 +258,23 @@ fn uris(point: &CRLDistributionPoint<'_>) -> Vec<String> {
     }
 }
 
+impl From<CertificateError> for VerifyError {
+    fn from(error: CertificateError) -> Self {
+        match error.is_limit {
+            true => Self::new(Reason::LimitExceeded, Check::Limits, error.why),
+            false => path_error(error.why),
+        }
+    }
+}
+
 impl From<Failure> for VerifyError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Expired(detail) => {
                 Self::new(Reason::CertificateExpired, Check::CertificateValidity, detail)
+            }
+            Failure::Exhausted(detail) => {
+                Self::new(Reason::LimitExceeded, Check::CertificatePath, detail)
             }
             Failure::Invalid(detail) => path_error(detail),
         }

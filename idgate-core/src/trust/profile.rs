@@ -65,11 +65,16 @@ pub(crate) fn check_root(root: &Certificate<'_>) -> Result<(), Broken> {
 pub(crate) fn check_intermediate(ca: &Certificate<'_>, below: usize) -> Result<(), Broken> {
     check_below_root(ca)?;
     check_ca(ca)?;
-    let path_len = ca.basic_constraints().and_then(|constraints| constraints.path_len_constraint);
-    match path_len.map(usize::try_from) {
-        Some(Ok(path_len)) if below > path_len => Err("has more CAs below it than pathLen allows"),
+    match path_len(ca) {
+        Some(path_len) if below > path_len => Err("has more CAs below it than pathLen allows"),
         _ => Ok(()),
     }
+}
+
+/// How many CAs that are not self-issued may stand below this one (RFC 5280 4.2.1.9); `None`: any.
+pub(crate) fn path_len(ca: &Certificate<'_>) -> Option<usize> {
+    let constraints = ca.basic_constraints()?;
+    constraints.path_len_constraint.map(|path_len| usize::try_from(path_len).unwrap_or(usize::MAX))
 }
 
 /// A signer of lists, with this extended key usage among its own. Real ones have digitalSignature
@@ -84,6 +89,22 @@ pub(crate) fn check_list_signer(signer: &Certificate<'_>, eku: &[u8]) -> Result<
         (false, _) => Err("has a signer whose key is not for signing"),
         (_, false) => Err("has a signer without the extended key usage of a list signer"),
     }
+}
+
+/// A signer of status lists that names what it is for: credentials, by one of `ekus`, or their
+/// status. Without an extended key usage it is taken by its root alone (ISO/IEC 18013-5 Table B.9).
+pub(crate) fn check_status_signer(signer: &Certificate<'_>, ekus: &[Oid]) -> Result<(), Broken> {
+    check_not_ca(signer)?;
+    if signer.extension(&OID_X509_EXT_EXTENDED_KEY_USAGE).is_none() {
+        return Ok(());
+    }
+    let usages = signer.extended_key_usages().unwrap_or_default();
+    let is_for_status =
+        |oid: &&[u8]| *oid == STATUS_SIGNING || ekus.iter().any(|eku| eku.as_der() == *oid);
+    if usages.iter().any(is_for_status) {
+        return Ok(());
+    }
+    Err("has an extended key usage that is neither a document signer's nor for status lists")
 }
 
 /// Every extension that is acted on can be read, no critical one is unknown (RFC 5280 4.2), and
@@ -132,6 +153,10 @@ const KNOWN: [X509Oid<'static>; 9] = [
     OID_X509_EXT_EXTENDED_KEY_USAGE,
     OID_X509_EXT_CRL_DISTRIBUTION_POINTS,
 ];
+
+/// 1.3.6.1.5.5.7.3.30, which issuers write for id-kp-oauthStatusSigning until it has a number
+/// (draft-ietf-oauth-status-list 10).
+const STATUS_SIGNING: &[u8] = b"\x2b\x06\x01\x05\x05\x07\x03\x1e";
 
 /// keyUsage as its bits stand, digitalSignature lowest.
 const DIGITAL_SIGNATURE: u16 = 1;
@@ -250,7 +275,7 @@ fn check_state(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broke
     let own = names::attribute_texts(signer.subject().as_raw(), STATE_OR_PROVINCE_NAME);
     let is_same = match (own.as_slice(), root.state_or_province()) {
         ([], None) => true,
-        ([own], Some(state)) => names::folded(own) == names::folded(state),
+        ([own], Some(state)) => names::is_same_text(own, state),
         _ => false,
     };
     if is_same { Ok(()) } else { Err("is of another state or province than its root") }

@@ -16,14 +16,15 @@ use crate::codec::cbor::{Tape, Value};
 use crate::cose::{Sign1, alg_of_label};
 use crate::crypto::CryptoProvider;
 use crate::ids::DocType;
-use crate::limits::MAX_CERTIFICATES;
+use crate::limits::{MAX_CERTIFICATES, MAX_LIST_NODES, MAX_LISTED_CERTIFICATES};
 use crate::time::UnixMillis;
 
 /// 1.0.18013.5.1.8
 const VICAL_SIGNER: &[u8] = b"\x28\x81\x8c\x5d\x05\x01\x08";
 
 /// Reads a VICAL. Its signer must lead to one of `signer_cas`; the dates of the signer hold at
-/// the VICAL's own date. Without `signer_cas` nothing is authenticated: for test material only.
+/// the VICAL's own date. Without `signer_cas` its signature is checked with a certificate that it
+/// brings along: it was not damaged, but anybody may have made it. For test material only.
 ///
 /// # Errors
 /// The file is no VICAL, was changed, is not signed under `signer_cas`, is dated ahead of `now`,
@@ -35,11 +36,11 @@ pub fn import_vical(
     allow_stale: bool,
     now: UnixMillis,
 ) -> Result<ImportedList, TrustMaterialError> {
-    let mut envelope = Tape::with_room_for(file.len());
+    let mut envelope = Tape::default();
     let id = envelope.parse(file).map_err(|_| error("is not CBOR"))?;
     let sign1 = Sign1::read(envelope.value(id)).map_err(|_| error("is not a COSE_Sign1"))?;
     let payload = sign1.payload.as_deref().ok_or(error("is a VICAL without content"))?;
-    let mut tape = Tape::with_room_for(payload.len());
+    let mut tape = Tape::holding(MAX_LIST_NODES);
     let id = tape.parse(payload).map_err(|_| error("has a content that is not CBOR"))?;
     let vical = tape.value(id);
     let date = instant(vical, "date").ok_or(error("is no VICAL: it has no date"))?;
@@ -47,14 +48,15 @@ pub fn import_vical(
     if date > now {
         return Err(error("is dated in the future"));
     }
-    if let Some(cas) = signer_cas {
-        authenticate(provider, &sign1, payload, cas, date)?;
-    }
+    authenticate(provider, &sign1, payload, signer_cas, date)?;
     if next_update.is_some_and(|next| next < now) && !allow_stale {
         return Err(error("is stale: a newer VICAL is due; fetch it, or allow stale ones"));
     }
     let infos = vical.get("certificateInfos").and_then(Value::elements);
     let infos = infos.ok_or(error("is no VICAL: it has no certificateInfos"))?;
+    if infos.clone().count() > MAX_LISTED_CERTIFICATES {
+        return Err(error("has more than 8192 certificates"));
+    }
     let (mut roots, mut certificates) = (Vec::new(), Vec::new());
     for info in infos {
         let (root, mut entry) = take(&certificate(info), RootOrigin::Vical, now);
@@ -66,14 +68,15 @@ pub fn import_vical(
         }
         certificates.push(entry);
     }
-    Ok(ImportedList { roots, certificates, signed_at: Some(date), next_update })
+    let signer_is_known = signer_cas.is_some();
+    Ok(ImportedList { roots, certificates, signed_at: Some(date), next_update, signer_is_known })
 }
 
 fn authenticate(
     provider: &CryptoProvider,
     sign1: &Sign1<'_, '_>,
     payload: &[u8],
-    cas: &[TrustAnchor],
+    cas: Option<&[TrustAnchor]>,
     at: UnixMillis,
 ) -> Result<(), TrustMaterialError> {
     let chain =
@@ -93,6 +96,7 @@ fn authenticate(
     provider
         .verify(key, &sign1.sig_structure(payload), &sign1.signature)
         .map_err(|_| error("has a signature that does not verify"))?;
+    let Some(cas) = cas else { return Ok(()) };
     authenticate_list_signer(provider, signer, others, cas, VICAL_SIGNER, at).map_err(error)
 }
 

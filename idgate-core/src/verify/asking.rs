@@ -2,15 +2,18 @@
 //! what it needs.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::check::Report;
 use super::proof::AwaitingStatus;
 use super::{Step, Verification};
-use crate::error::ResponseError;
+use crate::error::{ResponseError, VerifyError};
 use crate::request::CredentialRequest;
 use crate::session::{Input, Session, Transition};
-use crate::status::{Inquiry, Need, StatusContext, Supplied, VerifiedSource, needs_of};
+use crate::status::{
+    Inquiry, Need, StatusContext, Supplied, VerifiedSource, check_count, needs_of,
+};
 use crate::time::UnixMillis;
 use crate::verifier::Verifier;
 
@@ -24,6 +27,13 @@ pub(super) struct Asking {
     hold: Option<Transition>,
     /// Whether the embedder went out, and so has committed the hold.
     fetched: bool,
+    /// Every source that was asked for.
+    asked: BTreeSet<Need>,
+    /// How many they were when the hold was made.
+    asked_with_hold: usize,
+    /// What turned out authentic: who signed a list may have the same CRL as who signed the
+    /// credential, and a source is asked once.
+    crls: Vec<VerifiedSource>,
 }
 
 impl Asking {
@@ -32,7 +42,9 @@ impl Asking {
         inquiries: Vec<Inquiry>,
         report: Report,
     ) -> Self {
-        Self { awaiting, inquiries, report, hold: None, fetched: false }
+        let (asked, crls) = (BTreeSet::new(), Vec::new());
+        let (hold, fetched, asked_with_hold) = (None, false, 0);
+        Self { awaiting, inquiries, report, hold, fetched, asked, asked_with_hold, crls }
     }
 
     /// The session that the verdict applies to: as it was, or as the hold left it.
@@ -41,6 +53,23 @@ impl Asking {
             Some(hold) if self.fetched => &hold.session,
             _ => before,
         }
+    }
+
+    /// Bounds what one answer asks for, over all rounds.
+    pub(super) fn check_count(&mut self) -> Result<(), VerifyError> {
+        check_count(&self.inquiries, &mut self.asked)
+    }
+
+    /// The transition to commit before the next fetch. Once it is committed, sources that came up
+    /// since bring one that changes nothing: committing it does no harm, and neither does leaving it
+    /// out.
+    fn next_hold(&self, hold: &Transition) -> Transition {
+        let mut next = hold.clone();
+        if self.fetched && self.asked.len() > self.asked_with_hold {
+            next.from = next.session.revision();
+            next.effects.clear();
+        }
+        next
     }
 }
 
@@ -57,7 +86,6 @@ impl Verifier {
             issuer: self.trust.entry(&credential.issuer_id)?,
             trust_version: self.trust.version(),
             livemode,
-            format: credential.format,
             now,
         })
     }
@@ -85,6 +113,7 @@ impl Verification<'_> {
             }
             authentic.extend(inquiry.supply(need, what, context));
         });
+        authentic.iter().for_each(|source| self.remember(source));
         authentic
     }
 
@@ -96,7 +125,30 @@ impl Verification<'_> {
     pub fn reuse(&mut self, source: &VerifiedSource) -> bool {
         let mut served = false;
         self.each_inquiry(|inquiry, context| served |= inquiry.reuse(source, context));
+        if served {
+            self.remember(source);
+        }
         served
+    }
+
+    /// Keeps a CRL for questions that come up later in this verification, and answers those that a
+    /// status list has just raised.
+    fn remember(&mut self, source: &VerifiedSource) {
+        let Some(asking) = &mut self.asking else { return };
+        match source {
+            VerifiedSource::Crl { .. } => asking.crls.push(source.clone()),
+            VerifiedSource::StatusList(_) => {
+                let crls = core::mem::take(&mut asking.crls);
+                for crl in &crls {
+                    self.each_inquiry(|inquiry, context| {
+                        inquiry.reuse(crl, context);
+                    });
+                }
+                if let Some(asking) = &mut self.asking {
+                    asking.crls = crls;
+                }
+            }
+        }
     }
 
     fn each_inquiry(&mut self, mut each: impl FnMut(&mut Inquiry, &StatusContext<'_>)) {
@@ -118,8 +170,12 @@ impl Verification<'_> {
         }
         let hold = match &asking.hold {
             Some(hold) => hold,
-            None => asking.hold.insert(self.session.apply(Input::Hold, self.now)?),
+            None => {
+                asking.asked_with_hold = asking.asked.len();
+                asking.hold.insert(self.session.apply(Input::Hold, self.now)?)
+            }
         };
-        Ok(Some(Step::Need { hold: Box::new(hold.clone()), needs }))
+        let hold = hold.clone();
+        Ok(Some(Step::Need { hold: Box::new(asking.next_hold(&hold)), needs }))
     }
 }

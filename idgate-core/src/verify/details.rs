@@ -35,10 +35,20 @@ struct CredentialDetails<'d> {
     valid_from: Option<String>,
     valid_until: Option<String>,
     revocation: &'static str,
+    revocation_details: Revocations,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_transcript: Option<&'static str>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     decided_by: BTreeMap<&'d str, &'d str>,
+    /// There, and true, only where the rule was waived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    issuing_country_unbound: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct Revocations {
+    credential: &'static str,
+    signer: &'static str,
 }
 
 #[derive(Serialize)]
@@ -52,6 +62,7 @@ pub(super) fn render(verification: &Verification<'_>, verified: &[VerifiedCreden
     let request = session.request();
     let credentials = request.credentials.iter().zip(verified).map(|(asked, verified)| {
         let facts = verified.facts();
+        let revocation = verified.revocation_details();
         CredentialDetails {
             id: &asked.id,
             format: asked.format.name(),
@@ -64,9 +75,14 @@ pub(super) fn render(verification: &Verification<'_>, verified: &[VerifiedCreden
             trust_anchor_sha256: hex(facts.trust.anchor_sha256(verification.provider()).as_bytes()),
             valid_from: facts.valid_from.map(|at: UnixMillis| at.to_string()),
             valid_until: facts.valid_until.map(|at| at.to_string()),
-            revocation: verified.revocation().name(),
+            revocation: revocation.summary().name(),
+            revocation_details: Revocations {
+                credential: revocation.credential.name(),
+                signer: revocation.signer.name(),
+            },
             session_transcript: facts.session_transcript,
             decided_by: facts.decided_by.iter().map(|(name, by)| (&**name, &**by)).collect(),
+            issuing_country_unbound: facts.issuing_country_unbound.then_some(true),
         }
     });
     let details = Details {

@@ -9,7 +9,7 @@ use super::check::{Check, CredentialReport, Report};
 use super::details;
 use super::expected::Expected;
 use super::mdoc::{self, ExpectedMdoc, MdocRequest};
-use super::proof::{AwaitingStatus, Revocation, StatusSettled, VerifiedCredential};
+use super::proof::{AwaitingStatus, StatusSettled, VerifiedCredential};
 use super::sd_jwt::verify_presentation;
 use super::subject_groups::same_subject;
 use crate::crypto::CryptoProvider;
@@ -19,7 +19,7 @@ use crate::ids::{DocType, NameSpace};
 use crate::request::{CredentialFormat, CredentialRequest, RequestForm};
 use crate::response::{VpToken, assign};
 use crate::session::{EncryptionKey, TranscriptKind, VerifiedResult};
-use crate::status::{Inquiry, Settled, StatusContext, check_count};
+use crate::status::{Inquiry, StatusContext};
 use crate::trust::TrustEntry;
 
 /// Verifies one SD-JWT VC presentation outside a session, as a captured one. Every check of a
@@ -54,7 +54,6 @@ pub fn verify_sd_jwt_vc(
         issuer: expected.issuer,
         trust_version: 0,
         livemode: expected.livemode,
-        format: CredentialFormat::SdJwtVc,
         now: expected.now,
     };
     conclude(awaiting, &context, report)
@@ -82,14 +81,7 @@ pub(super) fn settle(
     inquiry: &Inquiry,
     report: &mut CredentialReport,
 ) -> Result<VerifiedCredential, VerifyError> {
-    let status = inquiry.settle().map(|settled| {
-        let revocation = match settled {
-            Settled::Good => Revocation::Good,
-            Settled::NotPublished => Revocation::NotPublished,
-            Settled::Off => Revocation::Off,
-        };
-        (revocation, StatusSettled::assertion())
-    });
+    let status = inquiry.settle().map(|settled| (settled, StatusSettled::assertion()));
     let verified = VerifiedCredential::new(credential, status)?;
     if inquiry.covers_signer() {
         report.pass(Check::SignerStatus);
@@ -166,7 +158,6 @@ impl Verification<'_> {
             };
             inquiries.push(opened.inspect_err(|error| report.failed = Some(error.clone()))?);
         }
-        check_count(&inquiries)?;
         Ok(inquiries)
     }
 
@@ -320,7 +311,7 @@ impl Verification<'_> {
 }
 
 /// A failure that concerns no single credential is the whole answer's.
-fn note(error: VerifyError, report: &mut Report) -> Reason {
+pub(super) fn note(error: VerifyError, report: &mut Report) -> Reason {
     let reason = error.reason;
     if report.error().is_none() {
         report.failed = Some(error);

@@ -30,8 +30,8 @@ pub struct Expected<'e> {
     pub claims: &'e [String],
     /// Conditions on them.
     pub filters: &'e [(String, ClaimFilter)],
-    /// What to compare within a same-subject group.
-    pub subject_paths: &'e [ClaimPath],
+    /// What to compare within a same-subject group, which only sessions have.
+    pub(crate) subject_paths: &'e [ClaimPath],
     /// Accepted types; empty: the trust entry's.
     pub vct: &'e [String],
 }

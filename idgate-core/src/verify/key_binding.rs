@@ -61,7 +61,8 @@ fn invalid(check: Check, detail: &'static str) -> VerifyError {
     VerifyError::new(Reason::HolderBindingInvalid, check, detail)
 }
 
-/// RFC 7800 3.2: the key comes from the credential, never from a header.
+/// RFC 7800 3.2: the key comes from the credential, never from a header. It must be one for
+/// signatures, by the rule that holds for issuers.
 fn read_cnf(credential: &ProcessedPayload<'_, '_>) -> Result<PublicKey, VerifyError> {
     let check = Check::ConfirmationKey;
     let cnf = credential.get("cnf").ok_or(VerifyError::new(
@@ -70,7 +71,8 @@ fn read_cnf(credential: &ProcessedPayload<'_, '_>) -> Result<PublicKey, VerifyEr
         "the credential has no cnf: it is bound to no holder",
     ))?;
     let jwk = cnf.get("jwk").ok_or(invalid(check, "cnf has no jwk"))?;
-    PublicKey::from_jwk(jwk).map_err(|_| invalid(check, "cnf.jwk is no usable public key"))
+    PublicKey::from_signing_jwk(jwk)
+        .map_err(|_| invalid(check, "cnf.jwk is no public key that verifies signatures"))
 }
 
 fn check_typ(header: &Header<'_>) -> Result<(), VerifyError> {

@@ -9,6 +9,7 @@ mod expected;
 mod key_binding;
 mod mdoc;
 mod proof;
+mod revocation;
 mod sd_jwt;
 mod subject_groups;
 #[cfg(all(test, feature = "aws-lc-rs", feature = "rustcrypto"))]
@@ -22,12 +23,12 @@ use core::fmt;
 
 use self::asking::Asking;
 pub use self::check::{Check, CheckSet, CredentialReport, Report};
+use self::evaluate::note;
 pub use self::evaluate::verify_sd_jwt_vc;
 pub use self::expected::Expected;
 pub use self::mdoc::{ExpectedMdoc, MdocRequest, verify_mdoc};
-pub use self::proof::{
-    CredentialFacts, DisclosedClaims, HolderBinding, Revocation, Trust, VerifiedCredential,
-};
+pub use self::proof::{CredentialFacts, DisclosedClaims, HolderBinding, Trust, VerifiedCredential};
+pub use self::revocation::{Revocation, RevocationDetails, RevocationOutcome};
 use crate::codec::base64url;
 use crate::entropy::Entropy;
 use crate::error::{Reason, ResponseError};
@@ -74,9 +75,11 @@ impl fmt::Debug for WalletReply {
 pub enum Step {
     /// Everything but the status is good. Answer needs from a cache with [`Verification::reuse`]
     /// if possible. If needs remain, commit `hold`, fetch them all at once, give what came to
-    /// [`Verification::supply`]; then step again.
+    /// [`Verification::supply`]; then step again. There may be two rounds: who signed a status list
+    /// is known, and asked for, once the list is there.
     Need {
-        /// To commit once, before the first fetch: the session is VERIFYING, for 20 seconds.
+        /// To commit before the first fetch: the session is VERIFYING, for 20 seconds. That of a
+        /// later round changes nothing, and may be committed or not.
         hold: Box<Transition>,
         /// What to fetch; no two are equal.
         needs: Vec<Need>,
@@ -164,8 +167,8 @@ impl Verification<'_> {
     pub fn step(&mut self) -> Result<Step, ResponseError> {
         let mut asking = match (self.asking.take(), &self.answer) {
             (Some(asking), _) => asking,
-            (None, DirectPost::Error { .. }) => {
-                let input = Input::Failed(Reason::WalletError);
+            (None, DirectPost::Error { error, .. }) => {
+                let input = Input::Declined(*error);
                 return self.done(self.session, input, WalletReply::ErrorNoted, Report::default());
             }
             (None, DirectPost::Presentation { vp_token, submission, .. }) => {
@@ -176,6 +179,11 @@ impl Verification<'_> {
                 }
             }
         };
+        if let Err(error) = asking.check_count() {
+            let mut report = core::mem::take(&mut asking.report);
+            let reason = note(error, &mut report);
+            return self.settle(asking.session(self.session), Err(reason), report);
+        }
         if let Some(need) = self.ask(&mut asking)? {
             self.asking = Some(asking);
             return Ok(need);

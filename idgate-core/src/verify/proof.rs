@@ -9,6 +9,7 @@ use core::ops::Range;
 
 use zeroize::Zeroizing;
 
+use super::revocation::{Revocation, RevocationDetails};
 use crate::crypto::{Alg, CryptoProvider, HashAlg, HashValue, PublicKey};
 use crate::error::VerifyError;
 use crate::status::Published;
@@ -115,29 +116,6 @@ impl fmt::Debug for DisclosedClaims {
     }
 }
 
-/// How the status of a credential was settled.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Revocation {
-    /// Every published source was asked, and is good.
-    Good,
-    /// The issuer publishes no status for it.
-    NotPublished,
-    /// The trust entry says not to look.
-    Off,
-}
-
-impl Revocation {
-    /// The text in `verification_details`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::NotPublished => "not_published",
-            Self::Off => "off",
-        }
-    }
-}
-
 /// What an issuer is trusted by.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -216,6 +194,9 @@ pub struct CredentialFacts {
     pub session_transcript: Option<&'static str>,
     /// mdoc only: requested age statements, and the elements that decided them.
     pub decided_by: Vec<(String, String)>,
+    /// mdoc only: issuing_country is not the signer's, which the trust entry tolerates in test-mode
+    /// sessions.
+    pub issuing_country_unbound: bool,
     /// `nbf`, or `validFrom`.
     pub valid_from: Option<UnixMillis>,
     /// `exp`, or `validUntil`.
@@ -270,7 +251,7 @@ pub(crate) struct AwaitingStatus {
 pub struct VerifiedCredential {
     claims: DisclosedClaims,
     facts: CredentialFacts,
-    revocation: Revocation,
+    revocation: RevocationDetails,
     _issuer: IssuerAuthenticated,
     _disclosures: DisclosuresBound,
     _validity: WithinValidity,
@@ -281,7 +262,7 @@ pub struct VerifiedCredential {
 impl VerifiedCredential {
     pub(super) fn new(
         credential: AwaitingStatus,
-        status: Result<(Revocation, StatusSettled), VerifyError>,
+        status: Result<(RevocationDetails, StatusSettled), VerifyError>,
     ) -> Result<Self, VerifyError> {
         let (revocation, settled) = status?;
         let AwaitingStatus { claims, facts, proofs, .. } = credential;
@@ -307,8 +288,13 @@ impl VerifiedCredential {
         &self.facts
     }
 
-    /// How its status was settled.
+    /// How its status was settled, in one word.
     pub fn revocation(&self) -> Revocation {
+        self.revocation.summary()
+    }
+
+    /// The same of the credential and of its signer apart.
+    pub fn revocation_details(&self) -> RevocationDetails {
         self.revocation
     }
 }

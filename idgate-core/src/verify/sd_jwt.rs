@@ -17,7 +17,7 @@ use crate::codec::json::{Kind, NodeId, Tape, Value};
 use crate::crypto::{Alg, CryptoProvider, HashAlg, PublicKey};
 use crate::error::{Reason, VerifyError};
 use crate::formats::sd_jwt_vc::{
-    CREDENTIAL_TYPES, DisclosureIndex, ParsedSdJwt, ProcessedPayload, SplitSdJwt,
+    CREDENTIAL_TYPES, DisclosureIndex, ParsedSdJwt, ProcessedPayload, RESERVED_NAMES, SplitSdJwt,
 };
 use crate::jose::{self, Header};
 use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
@@ -63,6 +63,7 @@ pub(crate) fn verify_presentation(
         published: Published {
             status: PublishedStatus::from_json(payload.get("status")),
             signer: None,
+            voucher: None,
         },
         claims,
         proofs: (issuer, disclosures, validity, holder),
@@ -306,7 +307,8 @@ pub(super) fn numeric_date(value: Value<'_, '_>) -> Option<UnixMillis> {
     Some(UnixMillis(ms as u64))
 }
 
-/// Rule 20: every requested claim is there and meets its filter; nothing else leaves.
+/// Rule 20: every requested claim is there, not only its shell, and meets its filter; nothing else
+/// leaves.
 fn disclose(
     payload: &ProcessedPayload<'_, '_>,
     expected: &Expected<'_>,
@@ -315,10 +317,14 @@ fn disclose(
     let mut claims = DisclosedClaims::with_capacity(expected.claims.len());
     claims.reserve(64 * expected.claims.len());
     for name in expected.claims {
-        let Some(value) = payload.get(name).filter(|_| !is_reserved(name)) else {
-            let detail = "a requested claim is not disclosed";
-            return Err(VerifyError::new(Reason::ClaimMissing, Check::ClaimsPresent, detail));
-        };
+        let missing = |detail| VerifyError::new(Reason::ClaimMissing, Check::ClaimsPresent, detail);
+        let value = payload
+            .get(name)
+            .filter(|_| !is_reserved(name))
+            .ok_or(missing("a requested claim is not disclosed"))?;
+        if payload.is_withheld(value) {
+            return Err(missing("nothing in a requested claim is disclosed"));
+        }
         claims.push(name, |json| payload.write(value, json));
     }
     claims.finish();
@@ -330,7 +336,7 @@ fn disclose(
 
 /// Names of the format itself are never claims.
 fn is_reserved(name: &str) -> bool {
-    matches!(name, "_sd" | "_sd_alg")
+    RESERVED_NAMES.contains(&name)
 }
 
 /// Every filter is met by the value of its claim.
@@ -355,7 +361,7 @@ fn subject_values(
     expected: &Expected<'_>,
 ) -> Vec<Option<String>> {
     let value = |path: &crate::request::ClaimPath| {
-        let value = payload.path(path.segments())?;
+        let value = payload.path(path.segments()).filter(|value| !payload.is_withheld(*value))?;
         let mut json = String::new();
         payload.write(value, &mut json);
         normalise(&json)
@@ -373,6 +379,7 @@ fn facts(payload: &ProcessedPayload<'_, '_>, key: PublicKey, dates: Dates) -> Cr
         holder_binding: HolderBinding::KbJwt,
         session_transcript: None,
         decided_by: Vec::new(),
+        issuing_country_unbound: false,
         valid_from: dates.valid_from,
         valid_until: dates.valid_until,
     }

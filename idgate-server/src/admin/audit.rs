@@ -48,8 +48,8 @@ pub fn run(
     match command {
         AuditCommand::Verify { client, checkpoints } => {
             let kept = match (&checkpoints, checkpoint_file) {
-                (Some(given), _) => read_checkpoints(given)?,
-                (None, Some(set)) if set.exists() => read_checkpoints(set)?,
+                (Some(given), _) => read_checkpoints(given, true)?,
+                (None, Some(set)) if set.exists() => read_checkpoints(set, false)?,
                 (None, set) => Kept { missing: set.map(Path::to_owned), ..Kept::default() },
             };
             verify(store, client.as_deref(), &kept)
@@ -60,22 +60,27 @@ pub fn run(
 
 fn verify(store: &mut OperatorStore, client: Option<&str>, kept: &Kept) -> Result<Output, Failure> {
     let report = store.verify_audit(client, &kept.checkpoints)?;
-    if let Some(client) = client.filter(|_| report.chains == 0) {
+    let nothing = report.chains == 0 && report.breaches.is_empty();
+    if let Some(client) = client.filter(|_| nothing) {
         return Err(no_chain(client));
     }
-    let AuditReport { chains, entries, checkpoints, breaches } = &report;
+    let AuditReport { chains, entries, removed, checkpoints, breaches } = &report;
     let mut text = breaches.iter().fold(String::new(), |mut text, breach| {
         let whose = breach.client_id.as_deref().unwrap_or("all chains");
         let _ = writeln!(text, "{whose}: entry {}: {}", breach.seq, breach.damage.as_str());
         text
     });
     let verdict = if breaches.is_empty() { "intact" } else { "NOT as it was" };
-    let _ =
-        writeln!(text, "{verdict}: {chains} chains, {entries} entries, {checkpoints} checkpoints");
+    let gone = if *removed > 0 { format!(" ({removed} older removed)") } else { String::new() };
+    let _ = writeln!(
+        text,
+        "{verdict}: {chains} chains, {entries} entries{gone}, {checkpoints} checkpoints"
+    );
     let json = json!({
         "intact": breaches.is_empty(),
         "chains": chains,
         "entries": entries,
+        "removed": removed,
         "checkpoints": checkpoints,
         "findings": breaches.iter().map(finding).collect::<Vec<_>>(),
     });
@@ -138,10 +143,13 @@ impl Kept {
     }
 }
 
-fn read_checkpoints(path: &Path) -> Result<Kept, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+/// `asked`: somebody wants this very file looked at, so it must hold something.
+fn read_checkpoints(path: &Path, asked: bool) -> Result<Kept, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| {
         Failure::Error(format!("{} cannot be read: {error}; see --checkpoints", path.display()))
     })?;
+    // A line that is not text is no checkpoint; the others may be.
+    let text = String::from_utf8_lossy(&bytes);
     let mut kept = Kept::default();
     for (line, number) in text.lines().zip(1_usize..) {
         match serde_json::from_str(line) {
@@ -149,6 +157,13 @@ fn read_checkpoints(path: &Path) -> Result<Kept, Failure> {
             Err(_) if line.trim().is_empty() => {}
             Err(_) => kept.unreadable.push(number),
         }
+    }
+    if kept.checkpoints.is_empty() && (asked || !kept.unreadable.is_empty()) {
+        return Err(Failure::Error(format!(
+            "{} holds no checkpoint that can be read, so nothing can be compared with it: take the \
+             file that the server wrote (IDGATE_AUDIT_CHECKPOINT_FILE), or leave --checkpoints out",
+            path.display()
+        )));
     }
     Ok(kept)
 }

@@ -1,5 +1,8 @@
 //! `idgate client`
 
+mod key;
+mod settings;
+
 use std::fmt::Write as _;
 
 use clap::Subcommand;
@@ -7,9 +10,11 @@ use clap::builder::PossibleValuesParser;
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
+use self::key::KeyCommand;
+use self::settings::{OriginCommand, SetArgs};
 use super::{Failure, Output, check_name};
 use crate::api_key::SCOPES;
-use crate::store::OperatorStore;
+use crate::store::{ClientRecord, OperatorStore};
 
 /// Commands on clients.
 #[derive(Debug, Subcommand)]
@@ -28,6 +33,14 @@ pub enum ClientCommand {
     },
     /// List clients
     List,
+    /// Change what a client is called, its logo, and how much it may have
+    Set(SetArgs),
+    /// Make, list and revoke the keys of a client
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Add and remove the origins of a client's own pages
+    #[command(subcommand)]
+    Origin(OriginCommand),
     /// Stop every key of a client at once
     Revoke {
         /// Its id, as `client list` shows it
@@ -56,6 +69,9 @@ pub fn run(
             create(store, &name, !test, scopes.as_deref(), now)
         }
         ClientCommand::List => list(store),
+        ClientCommand::Set(args) => settings::set(&args, store),
+        ClientCommand::Key(command) => key::run(command, store, now),
+        ClientCommand::Origin(command) => settings::origin(command, store, now),
         ClientCommand::Revoke { id } => revoke(store, &id, now),
     }
 }
@@ -68,10 +84,9 @@ fn create(
     now: UnixMillis,
 ) -> Result<Output, Failure> {
     check_name("NAME", name, 100)?;
-    let scopes = scopes.map(|scopes| {
-        let wanted = |scope: &&str| scopes.iter().any(|wanted| wanted == scope);
-        SCOPES.into_iter().filter(wanted).map(str::to_owned).collect::<Vec<_>>()
-    });
+    let scopes = scopes.map(in_order);
+    let is_namesake = |other: &ClientRecord| other.name == name && other.revoked_at.is_none();
+    let namesake = store.clients()?.into_iter().find(is_namesake);
     let client = store.create_client(name, livemode, scopes.as_deref(), now)?;
     let (id, key, secret) = (&client.client_id, client.api_key.expose(), &*client.signing_secret);
     let json = json!({
@@ -80,7 +95,24 @@ fn create(
     let mut output =
         Output::new(json, format!("client_id: {id}\napi_key: {key}\nsigning_secret: {secret}\n"));
     output.warnings.push("api_key and signing_secret are not shown again".into());
+    if let Some(other) = namesake {
+        output.warnings.push(format!(
+            "there is another client called {name}, {}; if this one is not meant: \
+             `idgate client revoke {id}`",
+            other.id
+        ));
+    }
     Ok(output)
+}
+
+/// Scopes in the order of the specification, each once.
+fn in_order(scopes: &[String]) -> Vec<String> {
+    let wanted = |scope: &&str| scopes.iter().any(|wanted| wanted == scope);
+    SCOPES.into_iter().filter(wanted).map(str::to_owned).collect()
+}
+
+fn no_such_client(id: &str) -> Failure {
+    Failure::NotFound(format!("there is no client {id}; `idgate client list` shows them all"))
 }
 
 fn list(store: &OperatorStore) -> Result<Output, Failure> {
@@ -102,6 +134,7 @@ fn list(store: &OperatorStore) -> Result<Output, Failure> {
             "created_at": client.created_at.to_string(),
             "revoked_at": revoked_at,
             "active_keys": client.keys,
+            "origins": store.client_settings(&client.id)?.map(|settings| settings.origins),
         }));
     }
     Ok(Output::new(json!({ "clients": rows }), text))
@@ -109,9 +142,7 @@ fn list(store: &OperatorStore) -> Result<Output, Failure> {
 
 fn revoke(store: &mut OperatorStore, id: &str, now: UnixMillis) -> Result<Output, Failure> {
     if !store.revoke_client(id, now)? {
-        return Err(Failure::NotFound(format!(
-            "there is no client {id}; `idgate client list` shows them all"
-        )));
+        return Err(no_such_client(id));
     }
     Ok(Output::new(json!({ "client_id": id, "revoked": true }), format!("{id} is revoked\n")))
 }

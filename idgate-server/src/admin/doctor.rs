@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use clap::Args;
 use idgate_core::time::UnixMillis;
 use serde_json::{Value, json};
 
@@ -12,14 +13,23 @@ use crate::store::{self, Finding, Health};
 
 mod certificate;
 
+/// How closely to look.
+#[derive(Args, Debug)]
+pub struct DoctorOptions {
+    /// Look at every row: open all that is sealed, walk the whole audit log, and compare what is
+    /// stored with what it says
+    #[arg(long)]
+    pub deep: bool,
+}
+
 /// Looks at the settings and at the data directory. Exit code 3 when something is bad.
-pub fn run(settings: &Settings, now: UnixMillis) -> Output {
+pub fn run(options: &DoctorOptions, settings: &Settings, now: UnixMillis) -> Output {
     let mut findings = match Config::new(settings) {
         Ok(config) => about_config(&config, now),
         Err(error) => vec![Finding::bad("settings", error)],
     };
     match DataDir::new(settings) {
-        Ok(dir) => findings.extend(about_directory(&dir, now)),
+        Ok(dir) => findings.extend(about_directory(&dir, now, options.deep)),
         Err(error) => findings.push(Finding::bad("data_directory", error)),
     }
     report(&findings)
@@ -112,8 +122,8 @@ fn tls(config: &Config, now: UnixMillis) -> Option<Finding> {
     Some(certificate::check(&leaf, &config.base_url_at(config.listen), now))
 }
 
-fn about_directory(dir: &DataDir, now: UnixMillis) -> Vec<Finding> {
-    let found = store::examine(&dir.path, dir.instance_key.as_ref(), now);
+fn about_directory(dir: &DataDir, now: UnixMillis, deep: bool) -> Vec<Finding> {
+    let found = store::examine(&dir.path, dir.instance_key.as_ref(), now, deep);
     let mut findings = found.findings;
     if let Some(records) = &found.trust {
         let (problems, warnings) = trust::judge(records, now);

@@ -13,11 +13,11 @@ pub mod verify;
 pub mod webhook_host;
 
 use std::fmt;
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use crate::stdio;
 use crate::store::StoreError;
 
 /// What a command has to say.
@@ -48,6 +48,8 @@ pub enum Failure {
     Usage(String),
     /// There is no such object.
     NotFound(String),
+    /// What is stored is not as it was.
+    Integrity(String),
 }
 
 impl Failure {
@@ -56,6 +58,7 @@ impl Failure {
         match self {
             Self::Error(_) => 1,
             Self::Usage(_) => 2,
+            Self::Integrity(_) => 3,
             Self::NotFound(_) => 4,
         }
     }
@@ -64,10 +67,9 @@ impl Failure {
 impl Failure {
     /// Tells people on stderr and, with `--json`, programs on stdout.
     pub fn report(&self, json: bool) -> ExitCode {
-        // Whether somebody reads it is not our concern: the exit code says it too.
-        let _ = writeln!(io::stderr(), "error: {self}");
+        stdio::to_stderr(format!("error: {self}\n"));
         if json {
-            let _ = writeln!(io::stdout(), "{}", json!({ "error": self.to_string() }));
+            stdio::to_stdout(format!("{}\n", json!({ "error": self.to_string() })));
         }
         ExitCode::from(self.code())
     }
@@ -76,7 +78,10 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Error(text) | Self::Usage(text) | Self::NotFound(text) => f.write_str(text),
+            Self::Error(text)
+            | Self::Usage(text)
+            | Self::NotFound(text)
+            | Self::Integrity(text) => f.write_str(text),
         }
     }
 }
@@ -89,7 +94,10 @@ impl From<String> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::Error(error.to_string())
+        match error {
+            StoreError::Damaged(text) => Self::Integrity(text),
+            error => Self::Error(error.to_string()),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `idgate config check`
+//! `idgate config check` and `idgate help settings`
 
 use std::fmt::Write as _;
 
@@ -7,6 +7,30 @@ use serde_json::json;
 use super::Output;
 use crate::config::{Config, SETTINGS, Settings};
 use crate::store;
+
+const HOW_TO_SET: &str = "\
+Each setting is an environment variable, a flag before or after the command, and a key of the settings
+file that --config names: the flag's name with _ for -. A flag wins over the environment, the
+environment over the file. `idgate config check` shows those in force.
+";
+
+/// Lists all settings, what they mean and how they are set.
+pub fn list() -> Output {
+    let mut rows = Vec::new();
+    let mut text = HOW_TO_SET.to_owned();
+    for setting in SETTINGS {
+        let flag = format!("--{}", setting.flag_key().replace('_', "-"));
+        let default = setting.default.filter(|default| !default.is_empty());
+        let told = default.map(|default| format!(" [default: {default}]")).unwrap_or_default();
+        let value = if setting.secret { "FILE" } else { "VALUE" };
+        let (variable, help) = (setting.variable, setting.help);
+        let _ = write!(text, "\n{variable}, {flag} {value}\n    {help}{told}\n");
+        rows.push(json!({
+            "name": variable, "flag": flag, "key": setting.key, "default": default, "help": help,
+        }));
+    }
+    Output::new(json!({ "settings": rows }), text)
+}
 
 /// Shows the settings in force and where each comes from. `config` is what they mean.
 pub fn check(settings: &Settings, config: &Config) -> Output {

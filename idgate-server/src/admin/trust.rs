@@ -2,6 +2,7 @@
 
 mod check;
 mod material;
+mod remove;
 mod show;
 mod x509;
 
@@ -30,10 +31,13 @@ pub enum TrustCommand {
         /// Its name
         issuer_id: String,
     },
-    /// Trust an issuer no longer
+    /// Trust an issuer no longer, or one key, root, signer, list or CRL of it
     Remove {
         /// Its name
         issuer_id: String,
+        /// Only what has this hash, as `trust show` prints it; the rest of the entry stays
+        #[arg(long, value_name = "HEX", value_parser = remove::sha256)]
+        sha256: Option<[u8; 32]>,
     },
     /// Look for material that cannot be used and for entries that allow too much
     Check,
@@ -83,6 +87,12 @@ pub struct AddTrust {
     /// required, if_published or off [default: if_published]
     #[arg(long, value_name = "POLICY", value_parser = revocation)]
     revocation: Option<RevocationPolicy>,
+    /// Days for which a status list token without `exp` counts after its `iat` [default: 7]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
+    status_max_age: Option<u32>,
+    /// Test-mode sessions take an mDL whose issuing_country is not its signer's; results say so
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    issuing_country_unbound: Option<bool>,
     /// The material serves test-mode sessions only
     #[arg(long)]
     test: bool,
@@ -101,7 +111,10 @@ pub fn run(
         TrustCommand::Add(arguments) => add(store, *arguments, now),
         TrustCommand::List => list(store, now),
         TrustCommand::Show { issuer_id } => show(store, &issuer_id, now),
-        TrustCommand::Remove { issuer_id } => remove(store, &issuer_id),
+        TrustCommand::Remove { issuer_id, sha256: None } => remove::entry(store, &issuer_id, now),
+        TrustCommand::Remove { issuer_id, sha256: Some(sha256) } => {
+            remove::material(store, &issuer_id, &sha256, now)
+        }
         TrustCommand::Check => check(store, now),
     }
 }
@@ -126,12 +139,14 @@ fn add(store: &mut OperatorStore, arguments: AddTrust, now: UnixMillis) -> Resul
         claims: arguments.claims,
         country: arguments.country,
         revocation: arguments.revocation,
+        status_max_age_days: arguments.status_max_age,
+        issuing_country_unbound: arguments.issuing_country_unbound,
         keys: material::keys(&arguments.jwk, &arguments.public_key)?,
         ekus: arguments.eku,
         test_only: arguments.test,
         ..TrustChange::default()
     };
-    arguments.x509.read(&mut change, now)?;
+    let skipped = arguments.x509.read(&mut change, now)?;
     let issuer_id = &arguments.issuer_id;
     let before = store.trust_entry(issuer_id)?;
     let record = store.add_trust(issuer_id, &change, now)?.ok_or_else(|| {
@@ -149,7 +164,16 @@ fn add(store: &mut OperatorStore, arguments: AddTrust, now: UnixMillis) -> Resul
             members.insert("imports".into(), Value::Array(reports));
         }
     }
+    if !skipped.is_empty()
+        && let Value::Object(members) = &mut output.json
+    {
+        members.insert("skipped".into(), skipped.iter().map(x509::Skipped::to_json).collect());
+    }
+    output.warnings.extend(skipped.iter().map(ToString::to_string));
     output.warnings.extend(check::without_vct(&record));
+    if !change.crls.is_empty() {
+        output.warnings.extend(check::unnumbered_crls(&record));
+    }
     Ok(output)
 }
 
@@ -175,14 +199,6 @@ fn list(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
 fn show(store: &OperatorStore, issuer_id: &str, now: UnixMillis) -> Result<Output, Failure> {
     let record = store.trust_entry(issuer_id)?.ok_or_else(|| not_found(issuer_id))?;
     Ok(Output::new(to_json(&record, now), to_text(&record, now)))
-}
-
-fn remove(store: &mut OperatorStore, issuer_id: &str) -> Result<Output, Failure> {
-    if !store.remove_trust(issuer_id)? {
-        return Err(not_found(issuer_id));
-    }
-    let json = json!({ "issuer_id": issuer_id, "removed": true });
-    Ok(Output::new(json, format!("{issuer_id} is no longer trusted\n")))
 }
 
 /// Problems and warnings of a trust store.

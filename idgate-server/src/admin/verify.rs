@@ -27,22 +27,27 @@ pub struct VerifyOptions {
     #[arg(long, value_name = "FORMAT")]
     format: String,
     /// The nonce of the request.
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     nonce: String,
     /// The client_id of the request, exactly as sent.
-    #[arg(long, value_name = "CLIENT_ID")]
+    #[arg(long, value_name = "CLIENT_ID", allow_hyphen_values = true)]
     client_id: String,
     /// mso_mdoc: the response_uri of the request, exactly as sent.
-    #[arg(long, value_name = "URI")]
+    #[arg(long, value_name = "URI", allow_hyphen_values = true)]
     response_uri: Option<String>,
     /// mso_mdoc: the key that the answer was encrypted to, a JWK; a device MAC needs its `d`.
     #[arg(long, value_name = "FILE")]
     enc_key: Option<PathBuf>,
     /// mso_mdoc: `apu` of the encrypted answer, as it stands in its header.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     apu: Option<String>,
     /// mso_mdoc: the document type asked for.
-    #[arg(long, value_name = "TYPE", default_value = mdoc::DEFAULT_DOC_TYPE)]
+    #[arg(
+        long,
+        value_name = "TYPE",
+        default_value = mdoc::DEFAULT_DOC_TYPE,
+        allow_hyphen_values = true
+    )]
     doc_type: String,
     /// vc+sd-jwt: the issuer's public key: a JWK or a PEM file. Repeatable.
     #[arg(long, value_name = "FILE")]
@@ -60,10 +65,10 @@ pub struct VerifyOptions {
     #[arg(long, value_name = "OID")]
     eku: Vec<String>,
     /// vc+sd-jwt: the value that `iss` must have; without it `iss` is not compared.
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     iss: Option<String>,
     /// vc+sd-jwt: an accepted type; without it any type is. Repeatable.
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", allow_hyphen_values = true)]
     vct: Vec<String>,
     /// What to do about revocation: required, if_published or off.
     #[arg(long, value_name = "POLICY", default_value = "if_published")]
@@ -71,6 +76,10 @@ pub struct VerifyOptions {
     /// The time of verification in RFC 3339; without it, now.
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
+    /// mso_mdoc, with --test: take an mDL whose issuing_country is not its signer's; the result says
+    /// so.
+    #[arg(long, requires = "test")]
+    issuing_country_unbound: bool,
     /// Judge as in a test-mode session, which tolerates more of a document signer.
     #[arg(long)]
     test: bool,

@@ -28,7 +28,7 @@ pub enum WebhookHostCommand {
         /// The host, as `list` shows it; no port, no path
         host: String,
         /// Why; its clients read it
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         note: String,
     },
 }

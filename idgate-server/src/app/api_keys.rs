@@ -9,7 +9,7 @@ use idgate_core::time::UnixMillis;
 use super::{App, AppError};
 use crate::api_key::{ApiKey, SCOPES};
 use crate::entropy::OsEntropy;
-use crate::store::{ApiKeyRecord, Caller, KeyValue, NewApiKey};
+use crate::store::{ApiKeyPage, ApiKeyRecord, Caller, KeyMade, KeyRotated, KeyValue, NewApiKey};
 
 /// Specification 8.
 const MAX_NAME_CHARS: usize = 100;
@@ -25,18 +25,32 @@ pub struct ApiKeySecret {
 }
 
 impl App {
-    /// The keys of the caller's client, newest first.
+    /// The keys of the caller's client: those that live, then the newest others.
     ///
     /// # Errors
     /// The store failed.
-    pub fn api_keys(&self, caller: &Caller) -> Result<Vec<ApiKeyRecord>, AppError> {
-        Ok(self.store.api_keys(caller)?)
+    pub async fn api_keys(&self, caller: &Caller) -> Result<Vec<ApiKeyRecord>, AppError> {
+        Ok(self.store.api_keys(caller, self.now()).await?)
+    }
+
+    /// At most `limit` keys of the caller's client, newest first, from `cursor` on.
+    ///
+    /// # Errors
+    /// The cursor was not given for this list, or is too old.
+    pub async fn api_key_page(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<ApiKeyPage, AppError> {
+        Ok(self.store.api_key_page(caller, cursor, limit, self.now()).await?)
     }
 
     /// Makes a key of the caller's client and mode with at most the caller's scopes.
     ///
     /// # Errors
-    /// The body breaks a rule, or asks for a scope that the caller lacks.
+    /// The body breaks a rule, or asks for a scope that the caller lacks or for a longer life; or
+    /// the client has as many keys as it may.
     pub async fn create_api_key(
         &self,
         caller: &Caller,
@@ -62,8 +76,14 @@ impl App {
         };
         let new = NewApiKey { record: record.clone(), value: KeyValue::of(&key) };
         match self.store.create_api_key(caller, new).await? {
-            true => Ok(ApiKeySecret { record, key }),
-            false => Err(AppError::KeyGone),
+            KeyMade::Yes => Ok(ApiKeySecret { record, key }),
+            KeyMade::CallerGone => Err(AppError::KeyGone),
+            KeyMade::TooMany => Err(AppError::TooManyKeys),
+            KeyMade::OutlivesCaller => {
+                let rule = "must not be later than the expiry of the key that asks for it";
+                let error = RequestError::new(ErrorCode::InvalidExpiry, "expires_at", rule);
+                Err(AppError::Request(error))
+            }
         }
     }
 
@@ -81,7 +101,7 @@ impl App {
     /// Gives a key of the caller's client another value.
     ///
     /// # Errors
-    /// It has none of that id that is good.
+    /// It has none of that id that is good, or one that can do more than the caller's own.
     pub async fn rotate_api_key(
         &self,
         caller: &Caller,
@@ -90,8 +110,14 @@ impl App {
         let (_, key) = fresh(caller.livemode)?;
         let rotated = self.store.rotate_api_key(caller, id, KeyValue::of(&key), self.now());
         match rotated.await? {
-            Some(record) => Ok(ApiKeySecret { record, key }),
-            None => Err(AppError::NotFound),
+            KeyRotated::Yes(record) => Ok(ApiKeySecret { record, key }),
+            KeyRotated::NotFound => Err(AppError::NotFound),
+            KeyRotated::BeyondScopes => {
+                Err(AppError::BeyondKey("this API key lacks scopes of the key to be rotated"))
+            }
+            KeyRotated::OutlivesCaller => {
+                Err(AppError::BeyondKey("this API key expires before the key to be rotated"))
+            }
         }
     }
 }

@@ -8,12 +8,12 @@ impl App {
     ///
     /// # Errors
     /// The cursor was not given for this list, or is too old.
-    pub fn audit_page(
+    pub async fn audit_page(
         &self,
         caller: &Caller,
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<AuditPage, AppError> {
-        Ok(self.store.audit_page(caller, cursor, limit, self.now())?)
+        Ok(self.store.audit_page(caller, cursor, limit, self.now()).await?)
     }
 }

@@ -6,7 +6,7 @@ use idgate_core::error::{ErrorCode, RequestError};
 use zeroize::Zeroizing;
 
 use super::{App, AppError, CreatedSession};
-use crate::store::{Answered, Caller, Once};
+use crate::store::{Answered, Caller, MadeOnce, Once};
 
 impl App {
     /// Makes a session from a creation body and gives the answer that `render` makes of it; under a
@@ -22,16 +22,17 @@ impl App {
         render: impl FnOnce(&CreatedSession) -> Zeroizing<Vec<u8>>,
     ) -> Result<Zeroizing<Vec<u8>>, AppError> {
         let (key, body_digest) = (sha256(key.as_bytes()), sha256(body));
-        if let Some(earlier) = self.store.answered(caller, &key, self.now())? {
+        if let Some(earlier) = self.store.answered(caller, &key, self.now()).await? {
             return replay(earlier, &body_digest);
         }
-        let transition = self.new_session(caller, body)?;
+        let transition = self.new_session(caller, body).await?;
         let answer = render(&CreatedSession::of(&transition.session));
         let once = Once { key, body: body_digest, answer: answer.clone() };
-        match self.store.create_session_once(transition, once).await? {
-            None => Ok(answer),
+        match self.store.create_session_once(caller, transition, once).await? {
+            MadeOnce::Yes => Ok(answer),
+            MadeOnce::NoRoom => Err(AppError::TooManySessions),
             // Another request under the key came first.
-            Some(earlier) => replay(earlier, &body_digest),
+            MadeOnce::Earlier(earlier) => replay(earlier, &body_digest),
         }
     }
 }

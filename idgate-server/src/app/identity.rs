@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, PoisonError};
 
-use idgate_core::Verifier;
 use idgate_core::crypto::Alg;
 use idgate_core::discovery::{self, PublishedKey};
 use idgate_core::request::{RequestSigner, SignerUnavailable};
+use idgate_core::{TrustSnapshot, Verifier};
 
 use super::{App, AppError};
 use crate::config::RequestMode;
@@ -32,23 +32,23 @@ impl App {
     ///
     /// # Errors
     /// The trust material or the keys cannot be read or used.
-    pub fn verifier(&self) -> Result<Arc<Verifier>, AppError> {
-        let trust = self.store.trust()?;
+    pub async fn verifier(&self) -> Result<Arc<Verifier>, AppError> {
+        let trust = self.store.trust().await?;
         match self.held().filter(|held| Arc::ptr_eq(held.verifier.trust(), &trust)) {
             Some(held) => Ok(held.verifier),
-            None => self.make_verifier(self.store.gateway_keys()?),
+            None => self.make_verifier(trust, self.store.gateway_keys().await?),
         }
     }
 
     /// The same, and what it signs is signed with the key in force.
-    pub(super) fn signing_verifier(&self) -> Result<Arc<Verifier>, AppError> {
-        let (trust, keys) = (self.store.trust()?, self.store.gateway_keys()?);
+    pub(super) async fn signing_verifier(&self) -> Result<Arc<Verifier>, AppError> {
+        let (trust, keys) = tokio::try_join!(self.store.trust(), self.store.gateway_keys())?;
         let fits = |held: &Held| {
             Arc::ptr_eq(held.verifier.trust(), &trust) && Arc::ptr_eq(&held.keys, &keys)
         };
         match self.held().filter(fits) {
             Some(held) => Ok(held.verifier),
-            None => self.make_verifier(keys),
+            None => self.make_verifier(trust, keys),
         }
     }
 
@@ -56,9 +56,9 @@ impl App {
     ///
     /// # Errors
     /// The keys cannot be read.
-    pub fn published(&self) -> Result<Published, AppError> {
+    pub async fn published(&self) -> Result<Published, AppError> {
         let did = discovery::did_web(&self.base_url)?;
-        let keys = self.store.gateway_keys()?.published(self.now());
+        let keys = self.store.gateway_keys().await?.published(self.now());
         let keys = keys.into_iter().map(|key| PublishedKey::new(kid(&did, &key.id), key.public));
         Ok(Published { keys: keys.collect(), did })
     }
@@ -67,7 +67,11 @@ impl App {
         self.verifier.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn make_verifier(&self, keys: Arc<GatewayKeys>) -> Result<Arc<Verifier>, AppError> {
+    fn make_verifier(
+        &self,
+        trust: Arc<TrustSnapshot>,
+        keys: Arc<GatewayKeys>,
+    ) -> Result<Arc<Verifier>, AppError> {
         let did = discovery::did_web(&self.base_url)?;
         let signer =
             Arc::new(Signer { kid: kid(&did, keys.active.id()), key: keys.active.clone() });
@@ -77,7 +81,7 @@ impl App {
             RequestMode::Jar => builder.jar(&*self.base_url, signer.clone()),
         };
         // Also in inline mode: sessions made before the mode was changed live on.
-        let verifier = builder.trust(self.store.trust()?).request_signer(signer).build()?;
+        let verifier = builder.trust(trust).request_signer(signer).build()?;
         let held = Held { verifier: Arc::new(verifier), keys };
         *self.verifier.write().unwrap_or_else(PoisonError::into_inner) = Some(held.clone());
         Ok(held.verifier)

@@ -20,8 +20,9 @@ use crate::api_key::ApiKey;
 use crate::entropy::OsEntropy;
 use crate::gateway_key::{GatewayKey, GatewayKeys};
 use crate::store::{
-    AdminTokenStore, Answered, ApiKeyRecord, ApiKeyStore, Caller, Changes, Committed, EventPage,
-    EventStore, GatewayKeyStore, KeyValue, NewApiKey, StatusEvent, Store, StoreError, Watch, Write,
+    AdminTokenStore, Answered, ApiKeyPage, ApiKeyRecord, ApiKeyStore, Caller, Changes, Committed,
+    EventPage, EventStore, GatewayKeyStore, KeyMade, KeyRotated, KeyValue, Made, NewApiKey,
+    PageError, Read, StatusEvent, Store, StoreError, Watch, Write,
 };
 use crate::telemetry::Telemetry;
 
@@ -145,44 +146,63 @@ impl MemoryStore {
         }
     }
 
-    fn read(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+    fn read(&self, id: &SessionId) -> Read<'static, Option<Session>> {
         let inner = self.inner.lock().unwrap();
         let (mood, session) = (inner.mood, inner.sessions.get(id.as_str()).cloned());
-        drop(inner);
-        match mood {
-            Mood::Panicking => panic!("on purpose"),
-            Mood::Broken => Err(StoreError::Failed("broken".into())),
-            _ => Ok(session),
-        }
+        Box::pin(async move {
+            match mood {
+                Mood::Panicking => panic!("on purpose"),
+                Mood::Broken => Err(StoreError::Failed("broken".into())),
+                _ => Ok(session),
+            }
+        })
     }
 }
 
 impl GatewayKeyStore for MemoryStore {
-    fn gateway_keys(&self) -> Result<Arc<GatewayKeys>, StoreError> {
-        Ok(self.gateway_keys.clone())
+    fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>> {
+        Box::pin(async { Ok(self.gateway_keys.clone()) })
     }
 }
 
 impl AdminTokenStore for MemoryStore {
-    fn admin(&self, digest: &[u8; 32]) -> Result<Option<String>, StoreError> {
-        Ok(self.inner.lock().unwrap().admins.get(digest).cloned())
+    fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
+        let found = self.inner.lock().unwrap().admins.get(digest).cloned();
+        Box::pin(async { Ok(found) })
     }
 }
 
 /// Keys work and stop; their records are the business of the real store.
 impl ApiKeyStore for MemoryStore {
-    fn api_keys(&self, _: &Caller) -> Result<Vec<ApiKeyRecord>, StoreError> {
-        Ok(Vec::new())
+    fn api_keys(&self, _: &Caller, _: UnixMillis) -> Read<'_, Vec<ApiKeyRecord>> {
+        Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn create_api_key(&self, caller: &Caller, key: NewApiKey) -> Write<'_, bool> {
+    fn api_key_page(
+        &self,
+        _: &Caller,
+        _: Option<&str>,
+        _: usize,
+        _: UnixMillis,
+    ) -> Read<'_, ApiKeyPage, PageError> {
+        Box::pin(async { Ok(ApiKeyPage::default()) })
+    }
+
+    fn remove_ended_keys(&self, _: UnixMillis, _: usize) -> Write<'_, usize> {
+        self.write(|_| 0)
+    }
+
+    fn create_api_key(&self, caller: &Caller, key: NewApiKey) -> Write<'_, KeyMade> {
         let made = Caller {
             key_id: key.record.id,
             scopes: key.record.scopes,
             client_id: caller.client_id.clone(),
             livemode: caller.livemode,
         };
-        self.write(move |inner| inner.callers.insert(*key.value.digest(), made).is_none())
+        self.write(move |inner| {
+            inner.callers.insert(*key.value.digest(), made);
+            KeyMade::Yes
+        })
     }
 
     fn revoke_api_key(&self, _: &Caller, id: &str, _: UnixMillis) -> Write<'_, bool> {
@@ -200,25 +220,28 @@ impl ApiKeyStore for MemoryStore {
         _: &str,
         _: KeyValue,
         _: UnixMillis,
-    ) -> Write<'_, Option<ApiKeyRecord>> {
-        self.write(|_| None)
+    ) -> Write<'_, KeyRotated> {
+        self.write(|_| KeyRotated::NotFound)
     }
 }
 
 impl Store for MemoryStore {
-    fn authenticate(&self, digest: &[u8; 32], _: UnixMillis) -> Result<Option<Caller>, StoreError> {
-        Ok(self.inner.lock().unwrap().callers.get(digest).cloned())
+    fn authenticate(&self, digest: &[u8; 32], _: UnixMillis) -> Read<'_, Option<Caller>> {
+        let found = self.inner.lock().unwrap().callers.get(digest).cloned();
+        Box::pin(async { Ok(found) })
     }
 
-    fn trust(&self) -> Result<Arc<TrustSnapshot>, StoreError> {
-        Ok(self.trust.lock().unwrap().clone())
+    fn trust(&self) -> Read<'_, Arc<TrustSnapshot>> {
+        let trust = self.trust.lock().unwrap().clone();
+        Box::pin(async { Ok(trust) })
     }
 
-    fn create_session(&self, transition: Transition) -> Write<'_, ()> {
+    fn create_session(&self, _: &Caller, transition: Transition) -> Write<'_, Made> {
         self.write(|inner| {
             inner.note(&transition);
             let session = transition.session;
             inner.sessions.insert(session.id().as_str().to_owned(), session);
+            Made::Yes
         })
     }
 
@@ -236,7 +259,7 @@ impl Store for MemoryStore {
         write
     }
 
-    fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
+    fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
         self.read(id)
     }
 
@@ -245,8 +268,9 @@ impl Store for MemoryStore {
         caller: &Caller,
         id: &SessionId,
         _: UnixMillis,
-    ) -> Result<Option<Session>, StoreError> {
-        Ok(self.read(id)?.filter(|session| *session.tenant() == caller.client_id))
+    ) -> Read<'_, Option<Session>> {
+        let (session, caller) = (self.read(id), caller.client_id.clone());
+        Box::pin(async move { Ok(session.await?.filter(|session| *session.tenant() == caller)) })
     }
 
     fn delete_session(&self, _: &Caller, id: &SessionId, _: UnixMillis) -> Write<'_, bool> {
@@ -259,12 +283,24 @@ impl Store for MemoryStore {
         &self,
         now: UnixMillis,
         limit: usize,
-    ) -> Result<Vec<Result<Session, StoreError>>, StoreError> {
+    ) -> Read<'_, Vec<Result<Session, StoreError>>> {
         let inner = self.inner.lock().unwrap();
+        if inner.mood == Mood::Panicking {
+            drop(inner);
+            panic!("on purpose");
+        }
         let due = |session: &&Session| {
             session.expired(now).is_some() || session.lease_lost(now).is_some()
         };
-        Ok(inner.sessions.values().filter(due).take(limit).cloned().map(Ok).collect())
+        let due = inner.sessions.values().filter(due).take(limit).cloned().map(Ok).collect();
+        Box::pin(async { Ok(due) })
+    }
+
+    fn abandoned_sessions(&self) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        let inner = self.inner.lock().unwrap();
+        let abandoned = |session: &&Session| session.released(UnixMillis(0)).is_some();
+        let abandoned = inner.sessions.values().filter(abandoned).cloned().map(Ok).collect();
+        Box::pin(async { Ok(abandoned) })
     }
 
     fn purge_results(&self, _: UnixMillis) -> Write<'_, usize> {
@@ -289,11 +325,12 @@ impl Inner {
     fn note(&mut self, transition: &Transition) {
         let events = self.events.entry(transition.session.id().as_str().to_owned()).or_default();
         for effect in &transition.effects {
-            if let Effect::PublishStatus { status, reason, occurred_at } = effect {
+            if let Effect::PublishStatus { status, reason, wallet_error, occurred_at } = effect {
                 events.push(StatusEvent {
                     seq: events.len() as u64 + 1,
                     status: status.as_str().to_owned(),
                     reason: reason.map(|reason| reason.as_str().to_owned()),
+                    wallet_error: wallet_error.map(|error| error.as_str().to_owned()),
                     occurred_at: *occurred_at,
                 });
             }
@@ -308,15 +345,16 @@ impl EventStore for MemoryStore {
         id: &SessionId,
         after: u64,
         limit: usize,
-    ) -> Result<Option<EventPage>, StoreError> {
-        let Some(session) = self.callers_session(caller, id, UnixMillis(0))? else {
-            return Ok(None);
-        };
-        let inner = self.inner.lock().unwrap();
-        let all = inner.events.get(id.as_str()).cloned().unwrap_or_default();
-        let last = all.len() as u64;
-        let events = all.into_iter().filter(|event| event.seq > after).take(limit).collect();
-        Ok(Some(EventPage { events, last, settled: session.settled_at().is_some() }))
+    ) -> Read<'_, Option<EventPage>> {
+        let (session, id) = (self.callers_session(caller, id, UnixMillis(0)), id.clone());
+        Box::pin(async move {
+            let Some(session) = session.await? else { return Ok(None) };
+            let inner = self.inner.lock().unwrap();
+            let all = inner.events.get(id.as_str()).cloned().unwrap_or_default();
+            let last = all.len() as u64;
+            let events = all.into_iter().filter(|event| event.seq > after).take(limit).collect();
+            Ok(Some(EventPage { events, last, settled: session.settled_at().is_some() }))
+        })
     }
 
     fn watch(&self, id: &SessionId) -> Watch {

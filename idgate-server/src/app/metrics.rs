@@ -3,6 +3,7 @@
 use idgate_core::time::UnixMillis;
 
 use super::{App, AppError};
+use crate::log;
 use crate::store::MetricsSummary;
 
 impl App {
@@ -10,27 +11,28 @@ impl App {
     ///
     /// # Errors
     /// The metrics cannot be read.
-    pub fn metrics_summary(&self, window_hours: u64) -> Result<MetricsSummary, AppError> {
-        Ok(self.store.metrics_summary(window_hours, self.now())?)
+    pub async fn metrics_summary(&self, window_hours: u64) -> Result<MetricsSummary, AppError> {
+        Ok(self.store.metrics_summary(window_hours, self.now()).await?)
     }
 
     /// All counters and gauges in the text exposition format of Prometheus.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn exposition(&self) -> Result<String, AppError> {
+    pub async fn exposition(&self) -> Result<String, AppError> {
         let now = self.now();
         let telemetry = self.store.telemetry();
-        telemetry.stored(&self.store.gauges(now)?);
+        telemetry.stored(&self.store.gauges(now).await?);
         telemetry.streams(self.streams.count());
-        for Trusted { kind, count, expiry } in self.trusted()? {
+        telemetry.log_dropped(log::lost_lines());
+        for Trusted { kind, count, expiry } in self.trusted().await? {
             telemetry.trusted(kind, count, expiry.map(|expiry| seconds_until(expiry, now)));
         }
         telemetry.text().map_err(|error| AppError::Fault(error.to_string()))
     }
 
-    fn trusted(&self) -> Result<[Trusted; 3], AppError> {
-        let snapshot = self.store.trust()?;
+    async fn trusted(&self) -> Result<[Trusted; 3], AppError> {
+        let snapshot = self.store.trust().await?;
         let entries = || snapshot.entries();
         let roots = || entries().flat_map(|entry| &entry.roots);
         let signers = || entries().flat_map(|entry| &entry.pinned_signers);

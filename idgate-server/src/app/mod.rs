@@ -67,10 +67,19 @@ pub enum AppError {
     NotFound,
     /// The caller asks for a scope that its own key lacks.
     LacksScope(&'static str),
+    /// The caller asks for a key that can do more than its own; the text says how.
+    BeyondKey(&'static str),
+    /// The client has as many live keys as it may.
+    TooManyKeys,
+    /// The client has as many open sessions as it may.
+    TooManySessions,
     /// The caller's key was revoked while the request was under way.
     KeyGone,
     /// Too much to do: try again.
     Busy,
+    /// The gateway cannot do it for now, by no fault of who asks: try again. The text is for the
+    /// log, never for the caller.
+    Unavailable(String),
     /// The operator must act; the text is for the log, never for the caller.
     Fault(String),
 }
@@ -122,21 +131,29 @@ impl App {
         self.clock.now()
     }
 
+    /// Refuses to decide while the clock is in doubt: dates and expiry would be anybody's guess.
+    fn check_clock(&self) -> Result<(), AppError> {
+        match self.clock.is_in_doubt() {
+            false => Ok(()),
+            true => Err(AppError::Unavailable("the system clock was set a moment ago".into())),
+        }
+    }
+
     /// The owner of a good key: one indexed read, nothing cached, so that a revocation counts at
     /// once.
     ///
     /// # Errors
     /// The store failed.
-    pub fn caller(&self, key: &ApiKey) -> Result<Option<Caller>, AppError> {
-        Ok(self.store.authenticate(&key.digest(), self.now())?)
+    pub async fn caller(&self, key: &ApiKey) -> Result<Option<Caller>, AppError> {
+        Ok(self.store.authenticate(&key.digest(), self.now()).await?)
     }
 
     /// The id of a good admin token, as immediate as [`App::caller`].
     ///
     /// # Errors
     /// The store failed.
-    pub fn admin(&self, token: &AdminToken) -> Result<Option<String>, AppError> {
-        Ok(self.store.admin(&token.digest())?)
+    pub async fn admin(&self, token: &AdminToken) -> Result<Option<String>, AppError> {
+        Ok(self.store.admin(&token.digest()).await?)
     }
 }
 
@@ -144,7 +161,9 @@ impl From<StoreError> for AppError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Busy => Self::Busy,
-            StoreError::Failed(text) => Self::Fault(text),
+            StoreError::Full => Self::Unavailable(error.to_string()),
+            StoreError::Unavailable(text) => Self::Unavailable(text),
+            StoreError::Damaged(text) | StoreError::Failed(text) => Self::Fault(text),
         }
     }
 }
@@ -168,6 +187,7 @@ impl From<CreateError> for AppError {
     fn from(error: CreateError) -> Self {
         match error {
             CreateError::Request(error) => Self::Request(error),
+            CreateError::Entropy(error) => Self::Unavailable(error.to_string()),
             other => Self::Fault(other.to_string()),
         }
     }
@@ -176,7 +196,7 @@ impl From<CreateError> for AppError {
 impl From<ResponseError> for AppError {
     fn from(error: ResponseError) -> Self {
         match error {
-            ResponseError::Entropy(error) => Self::Fault(error.to_string()),
+            ResponseError::Entropy(error) => Self::Unavailable(error.to_string()),
             other => Self::Response(other),
         }
     }
@@ -190,6 +210,7 @@ mod tests {
     use super::memory_store::MemoryStore;
     use super::*;
     use crate::clock::VirtualClock;
+    use crate::store::wait::Wait as _;
 
     #[test]
     fn the_verifier_is_remade_when_the_trust_changed_and_only_then() {
@@ -197,12 +218,12 @@ mod tests {
         let clock = Arc::new(VirtualClock::default());
         let fetcher = Fetcher::reaching(&[]);
         let app = App::new(store.clone(), clock, PROVIDER, "https://gateway.example", fetcher);
-        let first = app.verifier().unwrap();
-        assert!(Arc::ptr_eq(&first, &app.verifier().unwrap()));
+        let first = app.verifier().wait().unwrap();
+        assert!(Arc::ptr_eq(&first, &app.verifier().wait().unwrap()));
         store.reload_trust();
-        let second = app.verifier().unwrap();
+        let second = app.verifier().wait().unwrap();
         assert!(!Arc::ptr_eq(&first, &second));
-        assert!(Arc::ptr_eq(second.trust(), &store.trust().unwrap()));
-        assert!(Arc::ptr_eq(&second, &app.verifier().unwrap()));
+        assert!(Arc::ptr_eq(second.trust(), &store.trust().wait().unwrap()));
+        assert!(Arc::ptr_eq(&second, &app.verifier().wait().unwrap()));
     }
 }

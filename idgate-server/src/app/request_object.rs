@@ -3,7 +3,7 @@
 use idgate_core::error::RequestObjectError;
 use idgate_core::ids::SessionId;
 use idgate_core::request::RequestObjectJwt;
-use idgate_core::session::Transition;
+use idgate_core::session::{Status, Transition};
 
 use super::{App, AppError};
 use crate::store::Committed;
@@ -22,8 +22,9 @@ impl App {
         id: &SessionId,
         wallet_nonce: Option<&str>,
     ) -> Result<RequestObjectJwt, AppError> {
+        self.check_clock()?;
         for _ in 0..TRIES {
-            let (transition, jwt) = self.sign_request(id, wallet_nonce)?;
+            let (transition, jwt) = self.sign_request(id, wallet_nonce).await?;
             let Some(transition) = transition else { return Ok(jwt) };
             if self.store.commit(transition, None).await? == Committed::Yes {
                 return Ok(jwt);
@@ -32,22 +33,34 @@ impl App {
         Err(AppError::Busy)
     }
 
+    /// Whether there is a Request Object to fetch, before anything is read for it.
+    ///
+    /// # Errors
+    /// The session is unknown or settled.
+    pub async fn expects_fetch(&self, id: &SessionId) -> Result<(), AppError> {
+        let session = self.store.session(id).await?.ok_or(AppError::NotFound)?;
+        match session.status_at(self.now()) {
+            Status::Created | Status::Pending => Ok(()),
+            _ => Err(AppError::NotFound),
+        }
+    }
+
     /// The same without a change.
     ///
     /// # Errors
     /// As [`App::fetch_request`].
-    pub fn peek_request(&self, id: &SessionId) -> Result<RequestObjectJwt, AppError> {
-        Ok(self.sign_request(id, None)?.1)
+    pub async fn peek_request(&self, id: &SessionId) -> Result<RequestObjectJwt, AppError> {
+        Ok(self.sign_request(id, None).await?.1)
     }
 
-    fn sign_request(
+    async fn sign_request(
         &self,
         id: &SessionId,
         wallet_nonce: Option<&str>,
     ) -> Result<(Option<Transition>, RequestObjectJwt), AppError> {
-        let session = self.store.session(id)?.ok_or(AppError::NotFound)?;
+        let session = self.store.session(id).await?.ok_or(AppError::NotFound)?;
         // After the session: a key that retires has signed for no session made later.
-        let verifier = self.signing_verifier()?;
+        let verifier = self.signing_verifier().await?;
         Ok(verifier.request_object(&session, wallet_nonce, self.now())?)
     }
 }
@@ -56,7 +69,7 @@ impl From<RequestObjectError> for AppError {
     fn from(error: RequestObjectError) -> Self {
         match error {
             RequestObjectError::NotFetchable => Self::NotFound,
-            RequestObjectError::Signer(error) => Self::Fault(error.to_string()),
+            RequestObjectError::Signer(error) => Self::Unavailable(error.to_string()),
             other => Self::RequestObject(other),
         }
     }

@@ -8,7 +8,7 @@ use idgate_core::time::UnixMillis;
 
 use super::{App, AppError};
 use crate::entropy::OsEntropy;
-use crate::store::{Caller, Committed};
+use crate::store::{Caller, Committed, Made};
 
 /// A stored new session, as its tenant is told about it.
 #[derive(Clone, Debug)]
@@ -40,15 +40,22 @@ impl App {
         caller: &Caller,
         body: &[u8],
     ) -> Result<CreatedSession, AppError> {
-        let transition = self.new_session(caller, body)?;
+        let transition = self.new_session(caller, body).await?;
         let created = CreatedSession::of(&transition.session);
-        self.store.create_session(transition).await?;
-        Ok(created)
+        match self.store.create_session(caller, transition).await? {
+            Made::Yes => Ok(created),
+            Made::NoRoom => Err(AppError::TooManySessions),
+        }
     }
 
     /// A new session from a creation body, not yet stored.
-    pub(super) fn new_session(&self, caller: &Caller, body: &[u8]) -> Result<Transition, AppError> {
-        let verifier = self.verifier()?;
+    pub(super) async fn new_session(
+        &self,
+        caller: &Caller,
+        body: &[u8],
+    ) -> Result<Transition, AppError> {
+        self.check_clock()?;
+        let verifier = self.verifier().await?;
         let request = PresentationRequest::parse(body, verifier.trust(), caller.livemode)
             .map_err(AppError::Request)?;
         let tenant = caller.client_id.clone();
@@ -60,9 +67,14 @@ impl App {
     ///
     /// # Errors
     /// There is none of that id for this caller and mode.
-    pub fn read_session(&self, caller: &Caller, id: &SessionId) -> Result<SessionView, AppError> {
+    pub async fn read_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+    ) -> Result<SessionView, AppError> {
         let now = self.now();
-        let session = self.store.callers_session(caller, id, now)?.ok_or(AppError::NotFound)?;
+        let session = self.store.callers_session(caller, id, now).await?;
+        let session = session.ok_or(AppError::NotFound)?;
         Ok(SessionView { session, now })
     }
 
@@ -81,8 +93,8 @@ impl App {
     ///
     /// # Errors
     /// The session is unknown, or neither CREATED nor PENDING.
-    pub fn peek_link(&self, id: &SessionId, scheme: Scheme) -> Result<String, AppError> {
-        Ok(self.open_session(id)?.deep_link(scheme))
+    pub async fn peek_link(&self, id: &SessionId, scheme: Scheme) -> Result<String, AppError> {
+        Ok(self.open_session(id).await?.deep_link(scheme))
     }
 
     /// Follows the link of a session: CREATED becomes PENDING.
@@ -90,19 +102,20 @@ impl App {
     /// # Errors
     /// The session is unknown, or neither CREATED nor PENDING.
     pub async fn follow_link(&self, id: &SessionId, scheme: Scheme) -> Result<String, AppError> {
-        let session = self.open_session(id)?;
+        self.check_clock()?;
+        let session = self.open_session(id).await?;
         let Some(transition) = session.followed(self.now()) else {
             return Ok(session.deep_link(scheme));
         };
         match self.store.commit(transition, None).await? {
             Committed::Yes => Ok(session.deep_link(scheme)),
             // Somebody else followed, answered or deleted it: look again.
-            Committed::LostRace => self.peek_link(id, scheme),
+            Committed::LostRace => self.peek_link(id, scheme).await,
         }
     }
 
-    fn open_session(&self, id: &SessionId) -> Result<Session, AppError> {
-        let session = self.store.session(id)?.ok_or(AppError::NotFound)?;
+    async fn open_session(&self, id: &SessionId) -> Result<Session, AppError> {
+        let session = self.store.session(id).await?.ok_or(AppError::NotFound)?;
         match session.status_at(self.now()) {
             Status::Created | Status::Pending => Ok(session),
             _ => Err(AppError::NotFound),

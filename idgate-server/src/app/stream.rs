@@ -53,7 +53,7 @@ impl App {
     ///
     /// # Errors
     /// There is no session of that id for this caller and mode.
-    pub fn open_stream(
+    pub async fn open_stream(
         self: &Arc<Self>,
         caller: Arc<Caller>,
         key_digest: [u8; 32],
@@ -62,7 +62,7 @@ impl App {
     ) -> Result<StatusStream, AppError> {
         // Before the first read, so that nothing is missed in between.
         let watch = self.store.watch(id);
-        self.store.events(&caller, id, after, 1)?.ok_or(AppError::NotFound)?;
+        self.store.events(&caller, id, after, 1).await?.ok_or(AppError::NotFound)?;
         let place = self.streams.enter(&caller, id);
         let (app, id) = (self.clone(), id.clone());
         Ok(StatusStream { app, caller, key_digest, id, after, watch, place })
@@ -85,15 +85,15 @@ impl StatusStream {
     ///
     /// # Errors
     /// Why the stream is over.
-    pub fn next_events(&mut self) -> Result<Vec<StatusEvent>, StreamEnd> {
+    pub async fn next_events(&mut self) -> Result<Vec<StatusEvent>, StreamEnd> {
         if self.place.is_none() {
             return Err(StreamEnd::TooMany);
         }
         let store = &self.app.store;
-        if store.authenticate(&self.key_digest, self.app.now())?.is_none() {
+        if store.authenticate(&self.key_digest, self.app.now()).await?.is_none() {
             return Err(StreamEnd::KeyGone);
         }
-        let page = store.events(&self.caller, &self.id, self.after, PAGE)?;
+        let page = store.events(&self.caller, &self.id, self.after, PAGE).await?;
         let page = page.ok_or(StreamEnd::Deleted)?;
         if self.after > page.last {
             return Err(StreamEnd::AfterTheLast);

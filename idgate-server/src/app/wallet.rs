@@ -1,9 +1,11 @@
 //! A wallet's answer: load, verify, commit, and only then reply (decisions 6).
 
+use std::sync::Arc;
+
 use idgate_core::error::ResponseError;
 use idgate_core::ids::SessionId;
 use idgate_core::response::WalletResponse;
-use idgate_core::session::Transition;
+use idgate_core::session::{Session, Transition};
 use idgate_core::verify::{Decision, WalletReply};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
@@ -17,6 +19,16 @@ use crate::work::fetch::Scope;
 const LARGE_FROM: usize = 64 * 1024;
 
 impl App {
+    /// Whether an answer may be read for this session, before anything is.
+    ///
+    /// # Errors
+    /// The session is unknown, being verified, or settled.
+    pub async fn expects_answer(&self, id: &SessionId) -> Result<(), AppError> {
+        let session = self.store.session(id).await?;
+        let session = session.ok_or(AppError::from(ResponseError::SessionClosed))?;
+        self.refuse_closed(&session)
+    }
+
     /// Verifies an answer and stores what it came to. Of any number of answers to one session
     /// exactly one gets a reply.
     ///
@@ -25,20 +37,15 @@ impl App {
     ///
     /// # Errors
     /// The session is unknown, closed or settled meanwhile, `state` is wrong, or the answer is not
-    /// well-formed.
+    /// well-formed; or the gateway cannot do its part, and then the session stays as open as it was.
     pub async fn respond(
-        &self,
+        self: &Arc<Self>,
         id: &SessionId,
         response: WalletResponse<'_>,
     ) -> Result<WalletReply, AppError> {
-        let Some(session) = self.store.session(id)? else {
-            return Err(response
-                .check_syntax()
-                .err()
-                .unwrap_or(ResponseError::SessionClosed)
-                .into());
-        };
-        let verifier = self.verifier()?;
+        let session = self.store.session(id).await?.ok_or(ResponseError::SessionClosed)?;
+        self.refuse_closed(&session)?;
+        let verifier = self.verifier().await?;
         let scope = Scope::of(&session, verifier.trust().version());
         let large = response.body.len() > LARGE_FROM;
         let watch = Stopwatch::new();
@@ -48,8 +55,26 @@ impl App {
             let first = verification.step()?;
             Ok::<_, ResponseError>((verification, first))
         })?;
-        let decision = self.decide(&mut verification, first, &scope).await?;
-        self.settle(decision, watch.elapsed_us()).await
+        let mut held = None;
+        let outcome = match self.decide(&mut verification, first, &scope, &mut held).await {
+            Ok(decision) => self.settle(decision, watch.elapsed_us()).await,
+            Err(error) => Err(error),
+        };
+        match (&outcome, held) {
+            // It is settled, or somebody else's, or gone.
+            (Ok(_) | Err(AppError::Response(_)), _) | (_, None) => {}
+            (Err(_), Some(held)) => self.release(held).await,
+        }
+        outcome
+    }
+
+    fn refuse_closed(&self, session: &Session) -> Result<(), AppError> {
+        // Whether it is over is a matter of the time.
+        self.check_clock()?;
+        if session.accepts_response(self.now()) {
+            return Ok(());
+        }
+        Err(ResponseError::SessionClosed.into())
     }
 
     /// Stores a transition that the answer depends on.
@@ -70,6 +95,8 @@ impl App {
         decision: Decision,
         processing_us: u64,
     ) -> Result<WalletReply, AppError> {
+        // What was found by a clock that was set meanwhile is no verdict.
+        self.check_clock()?;
         let Decision { transition, reply, report, .. } = decision;
         if let Some(error) = report.error() {
             // Names the check and its clause, never what was presented.

@@ -28,8 +28,8 @@ impl App {
     ///
     /// # Errors
     /// It has none.
-    pub fn webhook_endpoint(&self, caller: &Caller) -> Result<EndpointRecord, AppError> {
-        self.store.webhook_endpoint(caller)?.ok_or(AppError::NotFound)
+    pub async fn webhook_endpoint(&self, caller: &Caller) -> Result<EndpointRecord, AppError> {
+        self.store.webhook_endpoint(caller).await?.ok_or(AppError::NotFound)
     }
 
     /// Puts an endpoint in force; what is stored, and the secret that signs from now on.
@@ -57,13 +57,13 @@ impl App {
     ///
     /// # Errors
     /// The cursor was not given for this list, or is too old.
-    pub fn webhook_failures(
+    pub async fn webhook_failures(
         &self,
         caller: &Caller,
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<DeadLetterPage, AppError> {
-        Ok(self.store.dead_letters(caller, cursor, limit, self.now())?)
+        Ok(self.store.dead_letters(caller, cursor, limit, self.now()).await?)
     }
 
     /// Asks for one more attempt.

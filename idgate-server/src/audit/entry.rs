@@ -28,7 +28,21 @@ pub enum AuditStatus {
     ApiKeyRevoked,
     /// The webhook endpoint was set.
     WebhookEndpointSet,
+    /// The client was revoked, with all its keys.
+    ClientRevoked,
+    /// What the gateway trusts was changed: in the operator's chain.
+    TrustChanged,
 }
+
+/// The chain of what the operator changes for all clients.
+pub const OPERATOR_CHAIN: &str = "operator";
+
+/// Who did it, when no API key did: an operator's command.
+pub const OPERATOR: &str = "operator";
+/// A wallet, with its answer.
+pub const WALLET: &str = "wallet";
+/// The gateway itself, when a time had come.
+pub const SYSTEM: &str = "system";
 
 impl AuditStatus {
     /// Its name in the API.
@@ -43,6 +57,8 @@ impl AuditStatus {
             Self::ApiKeyRotated => "API_KEY_ROTATED",
             Self::ApiKeyRevoked => "API_KEY_REVOKED",
             Self::WebhookEndpointSet => "WEBHOOK_ENDPOINT_SET",
+            Self::ClientRevoked => "CLIENT_REVOKED",
+            Self::TrustChanged => "TRUST_CHANGED",
         }
     }
 }
@@ -57,6 +73,9 @@ pub struct AuditEvent {
     issuer_ids: Vec<String>,
     error_code: Option<&'static str>,
     latency_ms: Option<u64>,
+    actor: Option<String>,
+    key_id: Option<String>,
+    scopes: Option<Vec<String>>,
 }
 
 impl AuditEvent {
@@ -70,7 +89,34 @@ impl AuditEvent {
             issuer_ids: Vec::new(),
             error_code: None,
             latency_ms: None,
+            actor: None,
+            key_id: None,
+            scopes: None,
         }
+    }
+
+    /// A change of what is trusted of this issuer, by the operator.
+    pub fn trust_changed(issuer_id: &str, now: UnixMillis) -> Self {
+        let issuer_ids = vec![issuer_id.to_owned()];
+        Self { issuer_ids, ..Self::of_client(AuditStatus::TrustChanged, now).by(OPERATOR) }
+    }
+
+    /// It with who did it: the id of an API key, [`OPERATOR`], [`WALLET`] or [`SYSTEM`].
+    #[must_use]
+    pub fn by(self, actor: &str) -> Self {
+        Self { actor: Some(actor.to_owned()), ..self }
+    }
+
+    /// It with the API key that it was done to.
+    #[must_use]
+    pub fn about_key(self, key_id: &str) -> Self {
+        Self { key_id: Some(key_id.to_owned()), ..self }
+    }
+
+    /// It with the scopes that the key has from now on; `None`: all, which is not written.
+    #[must_use]
+    pub fn with_scopes(self, scopes: Option<&[String]>) -> Self {
+        Self { scopes: scopes.map(<[String]>::to_vec), ..self }
     }
 
     /// The creation of `session`.
@@ -82,7 +128,7 @@ impl AuditEvent {
     pub fn settled(session: &Session) -> Option<Self> {
         let (status, at, error_code) = match session.phase() {
             Phase::Verified { at } => (AuditStatus::Verified, *at, None),
-            Phase::Failed { at, reason } => (AuditStatus::Failed, *at, Some(reason.as_str())),
+            Phase::Failed { at, reason, .. } => (AuditStatus::Failed, *at, Some(reason.as_str())),
             Phase::Expired { at } => {
                 let code = idgate_core::Reason::SessionExpired.as_str();
                 (AuditStatus::Expired, *at, Some(code))
@@ -90,7 +136,8 @@ impl AuditEvent {
             _ => return None,
         };
         let latency_ms = session.latency_ms();
-        Some(Self { error_code, latency_ms, ..Self::of_session(status, session, at) })
+        let actor = if status == AuditStatus::Expired { SYSTEM } else { WALLET };
+        Some(Self { error_code, latency_ms, ..Self::of_session(status, session, at).by(actor) })
     }
 
     /// The deletion of a session.
@@ -113,6 +160,9 @@ impl AuditEvent {
             issuer_ids: vec!["https://issuer.example/\u{e9}\"".into()],
             error_code: Some("nonce_mismatch"),
             latency_ms: Some(8310),
+            actor: Some(WALLET.into()),
+            key_id: Some("key_sample".into()),
+            scopes: Some(vec!["session:create".into(), "session:read".into()]),
             ..Self::of_client(AuditStatus::Failed, now)
         }
     }
@@ -121,12 +171,15 @@ impl AuditEvent {
     pub fn into_entry(self, client_id: &str, seq: u64) -> AuditEntry {
         let some = |list: Vec<String>| (!list.is_empty()).then_some(list);
         AuditEntry {
+            actor: self.actor,
             client_id: client_id.to_owned(),
             credential_types: some(self.credential_types),
             error_code: self.error_code.map(str::to_owned),
             issuer_ids: some(self.issuer_ids),
+            key_id: self.key_id,
             latency_ms: self.latency_ms,
             occurred_at: self.occurred_at.to_string(),
+            scopes: self.scopes,
             seq,
             session_id: self.session_id,
             status: self.status.as_str().to_owned(),
@@ -161,6 +214,9 @@ pub fn credential_types(session: &Session) -> Vec<String> {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AuditEntry {
+    /// Who did it: the id of an API key, `operator`, `wallet` or `system`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
     /// Whose chain it is in.
     pub client_id: String,
     /// One per credential asked for.
@@ -172,11 +228,17 @@ pub struct AuditEntry {
     /// One per credential asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer_ids: Option<Vec<String>>,
+    /// The API key that it was done to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_id: Option<String>,
     /// From creation to settlement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// RFC 3339, UTC.
     pub occurred_at: String,
+    /// The scopes of a key, when it was given them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scopes: Option<Vec<String>>,
     /// Dense, from 1.
     pub seq: u64,
     /// The session that it is about.
@@ -212,12 +274,15 @@ mod tests {
 
     fn entry() -> AuditEntry {
         AuditEntry {
+            actor: Some("wallet".into()),
             client_id: "cli_1".into(),
             credential_types: Some(vec!["mso_mdoc:org.iso.18013.5.1.mDL".into()]),
             error_code: Some("nonce_mismatch".into()),
             issuer_ids: Some(vec!["https://issuer.example".into()]),
+            key_id: Some("key_1".into()),
             latency_ms: Some(7),
             occurred_at: "2026-11-21T12:00:00.000Z".into(),
+            scopes: Some(vec!["audit:read".into()]),
             seq: 2,
             session_id: Some("ses_1".into()),
             status: "FAILED".into(),
@@ -226,7 +291,7 @@ mod tests {
 
     #[test]
     fn members_are_in_canonical_order_and_absent_ones_are_not_written() {
-        let all = r#"{"client_id":"cli_1","credential_types":["mso_mdoc:org.iso.18013.5.1.mDL"],"error_code":"nonce_mismatch","issuer_ids":["https://issuer.example"],"latency_ms":7,"occurred_at":"2026-11-21T12:00:00.000Z","seq":2,"session_id":"ses_1","status":"FAILED"}"#;
+        let all = r#"{"actor":"wallet","client_id":"cli_1","credential_types":["mso_mdoc:org.iso.18013.5.1.mDL"],"error_code":"nonce_mismatch","issuer_ids":["https://issuer.example"],"key_id":"key_1","latency_ms":7,"occurred_at":"2026-11-21T12:00:00.000Z","scopes":["audit:read"],"seq":2,"session_id":"ses_1","status":"FAILED"}"#;
         assert_eq!(entry().canonical(), all);
         let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, UnixMillis(0));
         let few = r#"{"client_id":"c","occurred_at":"1970-01-01T00:00:00.000Z","seq":1,"status":"API_KEY_CREATED"}"#;

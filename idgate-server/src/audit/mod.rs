@@ -9,11 +9,16 @@
 mod checkpoint;
 mod entry;
 mod keys;
+mod removal;
 mod walk;
 
 pub use self::checkpoint::{Checkpoint, SignedCheckpoint};
-pub use self::entry::{AuditEntry, AuditEvent, AuditStatus, credential_types, entry_hash, genesis};
+pub use self::entry::{
+    AuditEntry, AuditEvent, AuditStatus, OPERATOR, OPERATOR_CHAIN, SYSTEM, WALLET,
+    credential_types, entry_hash, genesis,
+};
 pub use self::keys::AuditKeys;
+pub use self::removal::{Removal, SignedRemoval};
 pub use self::walk::{Breach, ChainWalk, Damage, StoredEntry};
 
 /// A SHA-256.

@@ -30,8 +30,12 @@ pub enum Damage {
     HeadMismatch,
     /// A checkpoint says something else, or was not signed by this instance.
     CheckpointMismatch,
+    /// A client has no chain: every one has, from its first key on.
+    ChainMissing,
     /// All chains together have another length than they were given.
     TotalMismatch,
+    /// What says that the beginning was removed was not signed by this instance.
+    RemovalMismatch,
 }
 
 impl Damage {
@@ -44,7 +48,9 @@ impl Damage {
             Self::TailCut => "tail_cut",
             Self::HeadMismatch => "head_mismatch",
             Self::CheckpointMismatch => "checkpoint_mismatch",
+            Self::ChainMissing => "chain_missing",
             Self::TotalMismatch => "total_mismatch",
+            Self::RemovalMismatch => "removal_mismatch",
         }
     }
 }
@@ -72,6 +78,11 @@ impl<'a> ChainWalk<'a> {
     /// Before the first entry.
     pub fn new(client_id: &'a str) -> Self {
         Self { client_id, seq: 0, hash: genesis(client_id) }
+    }
+
+    /// After the entry `seq`, whose hash is believed: it was removed, or is not looked at.
+    pub fn after(client_id: &'a str, seq: u64, hash: Hash) -> Self {
+        Self { client_id, seq, hash }
     }
 
     /// The last entry that was passed; 0: none.

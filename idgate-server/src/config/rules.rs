@@ -1,7 +1,10 @@
 //! The forms that single values must have. Each refusal says what to write instead.
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
+use idgate_core::Verifier;
+use idgate_core::error::ConfigError;
 use url::{Host, Url};
 
 /// A range of addresses, as `10.0.0.0/8`.
@@ -85,29 +88,37 @@ pub(super) fn on_off(text: &str) -> Result<bool, String> {
     }
 }
 
+/// Whole seconds, five minutes at most.
+pub(super) fn drain_delay(text: &str) -> Result<Duration, String> {
+    let seconds = number(text).filter(|seconds| *seconds <= 300);
+    let seconds = seconds.ok_or("must be whole seconds from 0 to 300")?;
+    Ok(Duration::from_secs(seconds))
+}
+
+/// MiB, as bytes.
+pub(super) fn body_memory(text: &str) -> Result<usize, String> {
+    let mib = number(text).filter(|mib| (16..=65_536).contains(mib));
+    let bytes = mib.and_then(|mib| usize::try_from(mib).ok()?.checked_mul(1024 * 1024));
+    bytes.ok_or_else(|| "must be a whole number of MiB from 16 to 65536".into())
+}
+
+fn number(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits)
+}
+
 pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         "must be an IP address and a port, as 127.0.0.1:8080, 0.0.0.0:8080 or [::1]:0".into()
     })
 }
 
-/// The base URL without a slash at its end.
+/// The base URL as the core takes it, whose rule it is; a slash at the end does no harm.
 pub(super) fn base_url(text: &str) -> Result<String, String> {
-    let url = Url::parse(text)
-        .map_err(|_| "must be an absolute URL, as https://gateway.example".to_owned())?;
-    if !matches!(url.scheme(), "https" | "http") {
-        return Err("must begin with https:// (or http:// on loopback)".into());
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err("must not carry a user name or password".into());
-    }
-    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
-        return Err("must have no path, query or fragment; write https://gateway.example".into());
-    }
-    if url.scheme() == "http" && !is_loopback(&url) {
-        return Err("must be https: http is for localhost, 127.0.0.1 and [::1] only".into());
-    }
-    Ok(url.origin().ascii_serialization())
+    Verifier::origin(text.strip_suffix('/').unwrap_or(text)).map_err(|error| match error {
+        ConfigError::BaseUrl(why) => why.to_owned(),
+        other => other.to_string(),
+    })
 }
 
 /// Whether the host of `base_url` is a name, and not an address.
@@ -115,13 +126,20 @@ pub(super) fn has_name(base_url: &str) -> bool {
     Url::parse(base_url).is_ok_and(|url| matches!(url.host(), Some(Host::Domain(_))))
 }
 
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
+/// How many there may be of something.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    let count = whole(text).filter(|count| (1..=1_000_000_000).contains(count));
+    count.ok_or_else(|| "must be a whole number from 1 to 1000000000".into())
+}
+
+/// A number of days; 0 has a meaning of its own.
+pub(super) fn days(text: &str) -> Result<u64, String> {
+    let days = whole(text).filter(|days| *days <= 36_500);
+    days.ok_or_else(|| "must be a whole number of days, 0 to 36500".into())
+}
+
+fn whole(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -143,6 +161,19 @@ mod tests {
             let range = Cidr::parse(range).unwrap();
             assert!(range.contains(inside.parse().unwrap()), "{range:?} {inside}");
             assert!(!range.contains(outside.parse().unwrap()), "{range:?} {outside}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_digits_within_their_bounds() {
+        assert_eq!(drain_delay("0"), Ok(Duration::ZERO));
+        assert_eq!(drain_delay("300"), Ok(Duration::from_secs(300)));
+        assert_eq!(body_memory("256"), Ok(256 * 1024 * 1024));
+        for bad in ["", "-1", "+5", "5s", "1.5", "301", "99999999999999999999"] {
+            assert!(drain_delay(bad).is_err(), "{bad}");
+        }
+        for bad in ["", "0", "15", "65537", "256M", "0x100"] {
+            assert!(body_memory(bad).is_err(), "{bad}");
         }
     }
 
@@ -180,6 +211,7 @@ mod tests {
             "gateway.example",
             "ftp://gateway.example",
             "http://gateway.example",
+            "http://gateway.localhost:8080",
             "http://10.0.0.1",
             "http://127.0.0.1.example",
             "https://gateway.example/path",

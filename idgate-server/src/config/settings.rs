@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
@@ -19,6 +19,14 @@ pub struct Setting {
     pub secret: bool,
     /// One line for people.
     pub help: &'static str,
+}
+
+impl Setting {
+    /// Its flag, with `_` for `-`. A secret has a flag for its file only: arguments are for everybody
+    /// to see.
+    pub fn flag_key(&self) -> String {
+        if self.secret { format!("{}_file", self.key) } else { self.key.to_owned() }
+    }
 }
 
 const fn setting(
@@ -56,6 +64,12 @@ pub static SETTINGS: &[Setting] = &[
         Some("false"),
         "true: a proxy in front terminates TLS",
     ),
+    setting(
+        "IDGATE_DRAIN_DELAY",
+        "drain_delay",
+        None,
+        "Seconds to go on accepting, not ready, when told to stop [default: 5 behind a TLS proxy, else 0]",
+    ),
     setting("IDGATE_TLS_CERT", "tls_cert", None, "Certificate chain for TLS in-process"),
     setting("IDGATE_TLS_KEY", "tls_key", None, "Private key for TLS in-process"),
     setting("OID4VP_REQUEST_MODE", "oid4vp_request_mode", Some("inline"), "inline or jar"),
@@ -73,6 +87,7 @@ pub static SETTINGS: &[Setting] = &[
         help: "Base64 of 32 bytes that seal secrets and claims [default: made in the data directory]",
     },
     setting("IDGATE_RATE_LIMITS", "rate_limits", Some("on"), "on or off"),
+    setting("IDGATE_BODY_MEMORY", "body_memory", Some("256"), "MiB for request bodies in flight"),
     setting(
         "IDGATE_TRUSTED_PROXIES",
         "trusted_proxies",
@@ -108,6 +123,25 @@ pub static SETTINGS: &[Setting] = &[
         "audit_checkpoint_file",
         None,
         "File that audit checkpoints are appended to",
+    ),
+    setting(
+        "IDGATE_AUDIT_RETENTION",
+        "audit_retention",
+        Some("0"),
+        "Days after which audit entries are removed; 0: never",
+    ),
+    setting("IDGATE_MAX_KEYS", "max_keys", Some("100"), "Live API keys of one client"),
+    setting(
+        "IDGATE_MAX_OPEN_SESSIONS_TEST",
+        "max_open_sessions_test",
+        Some("10000"),
+        "Open sessions of one test-mode client",
+    ),
+    setting(
+        "IDGATE_MAX_OPEN_SESSIONS_LIVE",
+        "max_open_sessions_live",
+        Some("1000000"),
+        "Open sessions of one live client",
     ),
     setting("IDGATE_LOG", "log", Some("info"), "Filter of the log, as info or idgate_server=debug"),
     setting("IDGATE_LOG_FORMAT", "log_format", Some("text"), "text or json"),
@@ -150,6 +184,7 @@ pub struct Value {
 #[derive(Default)]
 pub struct Settings {
     values: BTreeMap<&'static str, Value>,
+    file: Option<PathBuf>,
 }
 
 impl Settings {
@@ -163,7 +198,7 @@ impl Settings {
         environment: impl IntoIterator<Item = (String, String)>,
         file: Option<&Path>,
     ) -> Result<Self, String> {
-        let mut settings = Self::default();
+        let mut settings = Self { file: file.map(Path::to_owned), ..Self::default() };
         if let Some(path) = file {
             settings.take(from_file(path)?)?;
         }
@@ -179,6 +214,16 @@ impl Settings {
             let text = Zeroizing::new(setting.default?.to_owned());
             Some(Value { text, origin: Origin::Default })
         })
+    }
+
+    /// Whether somebody set the setting called `key`.
+    pub fn names(&self, key: &str) -> bool {
+        self.values.contains_key(key)
+    }
+
+    /// The settings file, if one was given.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     /// Takes one source over what weaker sources said.

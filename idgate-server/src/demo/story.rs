@@ -13,7 +13,7 @@ use super::client::Client;
 use super::desk::Desk;
 use super::say;
 use crate::clock::Clock;
-use crate::config::{Config, Environment, RequestMode, Settings};
+use crate::config::{Config, Environment, Quotas, RequestMode, Settings};
 use crate::serve;
 use crate::store::{OperatorStore, SqliteStore, Store, StoreOptions};
 
@@ -38,7 +38,11 @@ impl Stage {
             operator.add_trust(act.issuer_id, &change, now).map_err(explain)?;
         }
         drop(operator);
-        let options = StoreOptions { instance_key: None, environment: Environment::Development };
+        let options = StoreOptions {
+            instance_key: None,
+            environment: Environment::Development,
+            quotas: Quotas::default(),
+        };
         let store = Arc::new(SqliteStore::open(folder, options, now).map_err(explain)?);
         let api_key = tenant.api_key.expose();
         let desk = |mode| open_desk(mode, folder, clock.clone(), store.clone(), api_key);

@@ -73,8 +73,11 @@ impl<S: Scope> Authorized<S> {
 }
 
 /// The owner of the request's API key; `None`: it brings none that could be one.
-pub(crate) fn authenticate(app: &App, key: Option<&ApiKey>) -> Result<Arc<Caller>, HttpError> {
-    match app.caller(key.ok_or_else(HttpError::invalid_api_key)?)? {
+pub(crate) async fn authenticate(
+    app: &App,
+    key: Option<&ApiKey>,
+) -> Result<Arc<Caller>, HttpError> {
+    match app.caller(key.ok_or_else(HttpError::invalid_api_key)?).await? {
         Some(caller) => Ok(Arc::new(caller)),
         None => Err(HttpError::invalid_api_key()),
     }
@@ -87,10 +90,10 @@ pub(crate) struct AdminAuthorized(());
 impl AdminAuthorized {
     /// Requires a good admin token in the request. A malformed one is refused before any lookup;
     /// an API key is none.
-    pub(crate) fn require(app: &App, headers: &HeaderMap) -> Result<Self, HttpError> {
+    pub(crate) async fn require(app: &App, headers: &HeaderMap) -> Result<Self, HttpError> {
         let token = bearer(headers).and_then(AdminToken::parse);
         let token = token.ok_or_else(HttpError::invalid_admin_token)?;
-        match app.admin(&token)? {
+        match app.admin(&token).await? {
             Some(_id) => Ok(Self(())),
             None => Err(HttpError::invalid_admin_token()),
         }
@@ -123,6 +126,7 @@ mod tests {
     use super::*;
     use crate::app::memory_store::MemoryStore;
     use crate::clock::VirtualClock;
+    use crate::store::wait::Wait as _;
     use crate::work::fetch::Fetcher;
 
     fn headers(values: &[&'static str]) -> HeaderMap {
@@ -168,13 +172,13 @@ mod tests {
             map.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
             map
         };
-        assert!(AdminAuthorized::require(&app, &carrying(&store.admin_bearer())).is_ok());
+        assert!(AdminAuthorized::require(&app, &carrying(&store.admin_bearer())).wait().is_ok());
         let unknown = MemoryStore::default().admin_bearer();
         for bad in [&*store.bearer(None), &unknown, "Authorization: Bearer adm_short"] {
-            let refused = AdminAuthorized::require(&app, &carrying(bad)).unwrap_err();
+            let refused = AdminAuthorized::require(&app, &carrying(bad)).wait().unwrap_err();
             assert_eq!(refused.code(), idgate_core::ErrorCode::InvalidAdminToken);
         }
-        assert!(AdminAuthorized::require(&app, &HeaderMap::new()).is_err());
+        assert!(AdminAuthorized::require(&app, &HeaderMap::new()).wait().is_err());
     }
 
     #[test]

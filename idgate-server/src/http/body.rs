@@ -1,7 +1,7 @@
 //! Request bodies, read to a limit and within a time: the declared length is judged before a byte
 //! is read, the real one while it arrives.
 
-use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -9,34 +9,32 @@ use http_body_util::BodyExt;
 use hyper::HeaderMap;
 use hyper::body::{Body, Incoming};
 use hyper::header::CONTENT_TYPE;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::Semaphore;
 
 use super::error::HttpError;
-use super::large::Large;
+use super::memory::{BodyMemory, Held, Payer};
 
-/// Bodies up to here are free; longer ones take a place while they are held.
+/// Bodies up to here are verified where they are; longer ones need the right to be.
 const LARGE_FROM: usize = 64 * 1024;
+/// What a body of unknown length takes memory for at first; only one that is longer takes all that
+/// it may come to.
+const UNKNOWN: usize = 64 * 1024;
 
 /// A whole body.
 pub(crate) struct Received {
     pub(crate) bytes: Bytes,
-    /// There for a large one; to be dropped with it.
-    pub(crate) places: Option<Places>,
-}
-
-/// What a large body takes until it is judged: a place among its peer's, one among all.
-pub(crate) struct Places {
-    _arrived: Option<OwnedSemaphorePermit>,
-    _verifying: OwnedSemaphorePermit,
+    /// What it takes until it is judged; to be dropped with the last copy of it.
+    pub(crate) held: Held,
 }
 
 /// How much may be read, how long, and out of which budget.
 pub(crate) struct Bounds<'a> {
     pub(crate) bytes: usize,
     pub(crate) time: Duration,
-    pub(crate) large: &'a Large,
-    /// Whose place a large one takes; `None` for a trusted proxy, which has no limit.
-    pub(crate) peer: Option<IpAddr>,
+    pub(crate) memory: &'a BodyMemory,
+    pub(crate) payer: Payer,
+    /// The right to verify a large one.
+    pub(crate) verifying: &'a Arc<Semaphore>,
 }
 
 /// Why a body was not read.
@@ -48,7 +46,7 @@ pub(crate) enum BodyError {
     TooSlow,
     /// The connection broke, or the transfer coding is wrong.
     Broken,
-    /// It is large, and too many large ones are held already.
+    /// There is no memory for it now, or too many large ones are being verified.
     Busy,
 }
 
@@ -66,14 +64,17 @@ impl BodyError {
     }
 }
 
-/// Reads a whole body.
+/// Reads a whole body. Memory for it is taken first.
 pub(crate) async fn read(body: Incoming, bounds: Bounds<'_>) -> Result<Received, BodyError> {
-    let declared = usize::try_from(body.size_hint().lower());
-    if declared.is_ok_and(|declared| declared <= bounds.bytes) {
-        let read = tokio::time::timeout(bounds.time, collect(body, &bounds));
-        return read.await.unwrap_or(Err(BodyError::TooSlow));
+    let declared = body.size_hint();
+    let least = usize::try_from(declared.lower()).unwrap_or(usize::MAX);
+    if least > bounds.bytes {
+        return Err(BodyError::TooLarge);
     }
-    Err(BodyError::TooLarge)
+    let expected = if declared.exact().is_some() { least } else { UNKNOWN.min(bounds.bytes) };
+    let held = bounds.memory.take(expected, &bounds.payer).await.ok_or(BodyError::Busy)?;
+    let read = tokio::time::timeout(bounds.time, collect(body, expected, held, &bounds));
+    read.await.unwrap_or(Err(BodyError::TooSlow))
 }
 
 /// Whether the one `Content-Type` is `media_type`, with or without parameters.
@@ -92,48 +93,42 @@ pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
     value.to_str().ok()
 }
 
-async fn collect(mut body: Incoming, bounds: &Bounds<'_>) -> Result<Received, BodyError> {
-    let bytes = next_data(&mut body).await?.unwrap_or_default();
-    let mut place = admit(bytes.len(), None, bounds).await?;
-    if body.is_end_stream() {
-        return complete(bytes, place, bounds);
-    }
-    let mut whole = BytesMut::from(bytes);
-    while let Some(data) = next_data(&mut body).await? {
-        place = admit(whole.len().saturating_add(data.len()), place, bounds).await?;
-        whole.extend_from_slice(&data);
-    }
-    complete(whole.freeze(), place, bounds)
-}
-
-/// Whether a body may grow to `length`.
-async fn admit(
-    length: usize,
-    held: Option<OwnedSemaphorePermit>,
+async fn collect(
+    mut body: Incoming,
+    expected: usize,
+    mut held: Held,
     bounds: &Bounds<'_>,
-) -> Result<Option<OwnedSemaphorePermit>, BodyError> {
-    if length > bounds.bytes {
-        return Err(BodyError::TooLarge);
+) -> Result<Received, BodyError> {
+    let first = next_data(&mut body).await?.unwrap_or_default();
+    if body.is_end_stream() && first.len() <= expected {
+        return complete(first, held, bounds);
     }
-    match bounds.peer {
-        Some(peer) if length > LARGE_FROM && held.is_none() => {
-            bounds.large.arrive(peer).await.map(Some).ok_or(BodyError::Busy)
+    let mut room = expected;
+    let mut whole = BytesMut::with_capacity(expected.max(first.len()));
+    let mut next = Some(first);
+    while let Some(data) = next {
+        let length = whole.len().saturating_add(data.len());
+        if length > bounds.bytes {
+            return Err(BodyError::TooLarge);
         }
-        _ => Ok(held),
+        if length > room {
+            let more = bounds.bytes.saturating_sub(room);
+            held.and(bounds.memory.take(more, &bounds.payer).await.ok_or(BodyError::Busy)?);
+            room = bounds.bytes;
+        }
+        whole.extend_from_slice(&data);
+        next = next_data(&mut body).await?;
     }
+    complete(whole.freeze(), held, bounds)
 }
 
 /// A large body may be verified only now that it is there: who sends slowly holds up nobody.
-fn complete(
-    bytes: Bytes,
-    arrived: Option<OwnedSemaphorePermit>,
-    bounds: &Bounds<'_>,
-) -> Result<Received, BodyError> {
-    if bytes.len() <= LARGE_FROM {
-        return Ok(Received { bytes, places: None });
+fn complete(bytes: Bytes, mut held: Held, bounds: &Bounds<'_>) -> Result<Received, BodyError> {
+    if bytes.len() > LARGE_FROM {
+        let verifying = bounds.verifying.clone();
+        held.with(verifying.try_acquire_owned().map_err(|_| BodyError::Busy)?);
     }
-    let verifying = bounds.large.verify().ok_or(BodyError::Busy)?;
-    Ok(Received { bytes, places: Some(Places { _arrived: arrived, _verifying: verifying }) })
+    Ok(Received { bytes, held })
 }
 
 async fn next_data(body: &mut Incoming) -> Result<Option<Bytes>, BodyError> {

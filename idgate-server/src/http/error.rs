@@ -7,8 +7,9 @@ use hyper::{Response, StatusCode};
 use idgate_core::ErrorCode;
 
 use super::json::{self, Body};
+use super::rates;
 use crate::app::AppError;
-use crate::rate_limit::{Excess, Policy};
+use crate::rate_limit::Excess;
 
 /// A request that ends in `{"error","message"}`.
 #[derive(Debug)]
@@ -19,11 +20,20 @@ pub(crate) struct HttpError {
     headers: Vec<(&'static str, Cow<'static, str>)>,
     closes: bool,
     cause: Option<String>,
+    /// Where the code has more than one.
+    status: Option<StatusCode>,
 }
 
 impl HttpError {
     pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), headers: Vec::new(), closes: false, cause: None }
+        Self {
+            code,
+            message: message.into(),
+            headers: Vec::new(),
+            closes: false,
+            cause: None,
+            status: None,
+        }
     }
 
     pub(crate) fn invalid_request(message: &'static str) -> Self {
@@ -79,26 +89,40 @@ impl HttpError {
     /// Says when to come back: in whole seconds, rounded up, and in the fields of
     /// draft-ietf-httpapi-ratelimit-headers.
     pub(crate) fn rate_limited(excess: Excess) -> Self {
-        let Policy { name, burst, window_secs, .. } = excess.policy;
         let wait = excess.wait_ms.div_ceil(1000).max(1);
         let message = "too many requests; try again after the time in Retry-After";
         Self::new(ErrorCode::RateLimited, message)
             .with("retry-after", wait.to_string())
-            .with("ratelimit", format!("\"{name}\";r=0;t={wait}"))
-            .with("ratelimit-policy", format!("\"{name}\";q={burst};w={window_secs}"))
+            .with("ratelimit", rates::remaining(excess.policy, 0, wait))
+            .with("ratelimit-policy", rates::policy_field(excess.policy))
+    }
+
+    /// The client has as many open sessions as it may: some will end.
+    pub(crate) fn too_many_sessions() -> Self {
+        let message = "this client has as many open sessions as it may; delete some, or try again \
+                       after the time in Retry-After";
+        Self {
+            status: Some(StatusCode::TOO_MANY_REQUESTS),
+            ..Self::new(ErrorCode::QuotaExceeded, message)
+        }
+        .with("retry-after", "1")
     }
 
     pub(crate) fn temporarily_unavailable() -> Self {
-        let message = "the gateway is busy; try again after the time in Retry-After";
+        let message = "the gateway cannot do this now; try again after the time in Retry-After";
         Self::new(ErrorCode::TemporarilyUnavailable, message).with("retry-after", "1")
     }
 
     /// `cause` goes to the log and nowhere else.
     pub(crate) fn internal(cause: impl Into<String>) -> Self {
         let message = "the gateway failed; its log explains it under this answer's X-Request-Id";
-        let mut error = Self::new(ErrorCode::InternalError, message);
-        error.cause = Some(cause.into());
-        error
+        Self::new(ErrorCode::InternalError, message).because(cause)
+    }
+
+    /// With what the operator must know; it goes to the log and nowhere else.
+    pub(crate) fn because(mut self, cause: impl Into<String>) -> Self {
+        self.cause = Some(cause.into());
+        self
     }
 
     /// The same as 502, if it is the gateway's and not the caller's: the metrics have no 500.
@@ -128,7 +152,7 @@ impl HttpError {
     }
 
     pub(crate) fn into_response(self) -> Response<Body> {
-        let status = status_of(self.code);
+        let status = self.status.unwrap_or_else(|| status_of(self.code));
         let body = json::Object::new()
             .text("error", self.code.as_str())
             .text("message", &self.message)
@@ -166,14 +190,21 @@ impl From<AppError> for HttpError {
             AppError::RequestObject(error) => Self::new(error.code(), error.to_string()),
             AppError::NotFound => Self::not_found(),
             AppError::LacksScope(scope) => Self::insufficient_scope(scope),
+            AppError::BeyondKey(message) => Self::new(ErrorCode::InsufficientScope, message),
+            AppError::TooManyKeys => {
+                let message = "this client has as many live API keys as it may; revoke one first";
+                Self::new(ErrorCode::QuotaExceeded, message)
+            }
+            AppError::TooManySessions => Self::too_many_sessions(),
             AppError::KeyGone => Self::invalid_api_key(),
             AppError::Busy => Self::temporarily_unavailable(),
+            AppError::Unavailable(cause) => Self::temporarily_unavailable().because(cause),
             AppError::Fault(cause) => Self::internal(cause),
         }
     }
 }
 
-/// Decisions 16, specification 7.
+/// Decisions 16 and 25, specification 7.
 fn status_of(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::InvalidApiKey | ErrorCode::InvalidAdminToken => StatusCode::UNAUTHORIZED,
@@ -198,7 +229,8 @@ fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::InvalidResponse
         | ErrorCode::StateMismatch
         | ErrorCode::DecryptionFailed
-        | ErrorCode::InvalidPresentation => StatusCode::BAD_REQUEST,
+        | ErrorCode::InvalidPresentation
+        | ErrorCode::QuotaExceeded => StatusCode::BAD_REQUEST,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -217,9 +249,15 @@ mod tests {
 
     #[test]
     fn the_cause_of_a_fault_stays_inside() {
-        let error = HttpError::from(AppError::Fault("disk sentinel".into()));
-        assert_eq!(error.code(), ErrorCode::InternalError);
-        assert!(!error.message.contains("sentinel"));
-        assert_eq!(error.cause.as_deref(), Some("disk sentinel"));
+        let cause = || "disk sentinel".to_owned();
+        for (fault, code) in [
+            (AppError::Fault(cause()), ErrorCode::InternalError),
+            (AppError::Unavailable(cause()), ErrorCode::TemporarilyUnavailable),
+        ] {
+            let error = HttpError::from(fault);
+            assert_eq!(error.code(), code);
+            assert!(!error.message.contains("sentinel"));
+            assert_eq!(error.cause.as_deref(), Some("disk sentinel"));
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
@@ -17,19 +18,32 @@ use idgate_core::ids::{SessionId, random_id};
 
 use super::auth::{self, AdminAuthorized, Authorized, Scope};
 use super::body::{self, BodyError, Bounds, Received};
+use super::connections::Slot;
 use super::error::HttpError;
 use super::json::Body;
-use super::rates::{TenantRate, WalletRate};
+use super::memory::Payer;
+use super::rates::{self, TenantRate, WalletRate};
+use super::turns::{Kind, Turn};
 use super::ws::Upgrade;
 use super::{Gateway, head, peer, router};
 use crate::api_key::ApiKey;
-use crate::app::StatusStream;
+use crate::app::{AppError, StatusStream};
 use crate::clock::Stopwatch;
 use crate::entropy::OsEntropy;
-use crate::log::RequestLine;
+use crate::log::{RequestLine, What};
+use crate::rate_limit::{Excess, Standing};
 use crate::store::Caller;
 
+/// A body that fits into what is read with its head.
+const AT_HAND: u64 = 16 * 1024;
+/// For the rest of such a body to arrive.
+const A_MOMENT: Duration = Duration::from_millis(20);
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+/// How long a request too many waits for its refusal when its client fills all its places: with
+/// those that follow it makes at most 256 refusals a second.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// A request on its way through the checks of its route.
 pub(crate) struct Call<'a> {
@@ -49,7 +63,15 @@ pub(crate) struct Trace {
     pub(crate) route: Option<&'static str>,
     /// Whether the interface has a 429 here.
     pub(crate) lists_429: bool,
+    /// Whether it posts a wallet's answer.
+    pub(crate) is_answer: bool,
     caller: Option<Arc<Caller>>,
+    /// An admin token was good.
+    pub(crate) is_admin: bool,
+    /// What is left of the caller's rate, on a limited row.
+    standing: Option<Standing>,
+    /// The caller's place among the requests under way, until this one is answered.
+    turn: Option<Turn>,
     body_read: bool,
     upgrade: Option<Upgrade>,
     error: Option<ErrorCode>,
@@ -58,30 +80,63 @@ pub(crate) struct Trace {
 
 impl<'a> Call<'a> {
     /// Proves that the caller's key is good and has the scope `S`.
-    pub(crate) fn authorize<S: Scope>(&mut self) -> Result<Authorized<S>, HttpError> {
-        self.authorize_key(auth::api_key(&self.head.headers).as_ref())
+    pub(crate) async fn authorize<S: Scope>(&mut self) -> Result<Authorized<S>, HttpError> {
+        self.authorize_key(auth::api_key(&self.head.headers).as_ref()).await
     }
 
     /// The same for a key that may come from elsewhere.
-    pub(crate) fn authorize_key<S: Scope>(
+    pub(crate) async fn authorize_key<S: Scope>(
         &mut self,
         key: Option<&ApiKey>,
     ) -> Result<Authorized<S>, HttpError> {
+        Authorized::require(self.authenticate(key).await?)
+    }
+
+    /// The owner of a good key, once it is its turn.
+    async fn authenticate(&mut self, key: Option<&ApiKey>) -> Result<Arc<Caller>, HttpError> {
         let caller = auth::authenticate(&self.gateway.app, key)
+            .await
             .map_err(|error| self.refuse_authentication(error))?;
         self.trace.caller = Some(caller.clone());
-        Authorized::require(caller)
+        let turn = self.gateway.turns.take(&caller.client_id, Kind::of(&self.head.method)).await;
+        self.trace.turn = Some(turn);
+        Ok(caller)
+    }
+
+    /// What a request too many is answered. A client that fills all its places with them waits for
+    /// it a little, so that refusing it costs others nothing.
+    async fn refuse_excess(&self, excess: Excess) -> HttpError {
+        if self.trace.turn.as_ref().is_some_and(Turn::was_the_last) {
+            tokio::time::sleep(PAUSE).await;
+        }
+        excess.into()
+    }
+
+    /// The same on a limited row: whoever has the scope is charged. Either way the answer says what
+    /// is left.
+    pub(crate) async fn authorize_limited<S: Scope>(
+        &mut self,
+        rate: &TenantRate,
+    ) -> Result<Authorized<S>, HttpError> {
+        let caller = self.authenticate(auth::api_key(&self.head.headers).as_ref()).await?;
+        let (rates, now) = (&self.gateway.rates, self.gateway.app.now());
+        let authorized = Authorized::require(caller.clone()).inspect_err(|_| {
+            self.trace.standing = rates.tenant_standing(rate, &caller, now);
+        })?;
+        match rates.charge_tenant(rate, &caller, now) {
+            Ok(standing) => self.trace.standing = standing,
+            Err(excess) => return Err(self.refuse_excess(excess).await),
+        }
+        Ok(authorized)
     }
 
     /// Proves that the request carries a good admin token.
-    pub(crate) fn authorize_admin(&self) -> Result<AdminAuthorized, HttpError> {
-        AdminAuthorized::require(&self.gateway.app, &self.head.headers)
-            .map_err(|error| self.refuse_authentication(error))
-    }
-
-    /// Charges a request of a tenant.
-    pub(crate) fn limit_tenant(&self, rate: &TenantRate, caller: &Caller) -> Result<(), HttpError> {
-        Ok(self.gateway.rates.charge_tenant(rate, caller, self.gateway.app.now())?)
+    pub(crate) async fn authorize_admin(&mut self) -> Result<AdminAuthorized, HttpError> {
+        let authorized = AdminAuthorized::require(&self.gateway.app, &self.head.headers)
+            .await
+            .map_err(|error| self.refuse_authentication(error))?;
+        self.trace.is_admin = true;
+        Ok(authorized)
     }
 
     /// Charges a request of a wallet.
@@ -117,23 +172,51 @@ impl<'a> Call<'a> {
 
     /// Reads the body, once every check before it passed.
     pub(crate) async fn read_body(self, limit: usize) -> Result<Received, BodyError> {
-        let trusted = peer::is_trusted(self.peer, &self.gateway.trusted_proxies);
-        let bounds = Bounds {
-            bytes: limit,
-            time: self.gateway.limits.body_timeout,
-            large: &self.gateway.large,
-            peer: (!trusted).then(|| peer::limit_key(self.peer)),
-        };
+        let Gateway { limits, memory, verifying, .. } = self.gateway;
+        let payer = self.payer();
+        let bounds = Bounds { bytes: limit, time: limits.body_timeout, memory, payer, verifying };
         let received = body::read(self.body, bounds).await;
         self.trace.body_read = received.is_ok();
         received
     }
 }
 
-/// Answers one request of the peer at `from`; gives also what the connection is to become.
+impl Call<'_> {
+    /// Reads the body of a request that is refused without it when `check` fails. What is small, and
+    /// there as soon as its head is, is read at once: the use case checks the same again.
+    pub(crate) async fn read_body_if(
+        self,
+        check: impl Future<Output = Result<(), AppError>>,
+        limit: usize,
+    ) -> Result<Result<Received, BodyError>, HttpError> {
+        let at_hand = self.body.size_hint().exact().is_some_and(|length| length <= AT_HAND);
+        let refused = |error: AppError| HttpError::from(error).closing();
+        if !at_hand {
+            check.await.map_err(refused)?;
+            return Ok(self.read_body(limit).await);
+        }
+        let mut reading = pin!(self.read_body(limit));
+        if let Ok(received) = tokio::time::timeout(A_MOMENT, reading.as_mut()).await {
+            return Ok(received);
+        }
+        check.await.map_err(refused)?;
+        Ok(reading.await)
+    }
+
+    /// Whose memory a body takes.
+    fn payer(&self) -> Payer {
+        match &self.trace.caller {
+            Some(caller) => Payer::Client(caller.client_id.as_str().to_owned()),
+            None if peer::is_trusted(self.peer, &self.gateway.trusted_proxies) => Payer::Proxy,
+            None => Payer::Stranger(self.peer),
+        }
+    }
+}
+
+/// Answers one request on the connection in `slot`; gives also what the connection is to become.
 pub(crate) async fn answer(
     gateway: &Gateway,
-    from: IpAddr,
+    slot: &Slot,
     request: Request<Incoming>,
 ) -> (Response<Body>, Option<Upgrade>) {
     let watch = Stopwatch::new();
@@ -141,7 +224,7 @@ pub(crate) async fn answer(
     let connection = head.extensions.remove::<OnUpgrade>();
     let has_body = !body.is_end_stream();
     let mut trace = Trace::default();
-    let peer = peer::client(from, &head.headers, &gateway.trusted_proxies);
+    let peer = peer::client(slot.peer, &head.headers, &gateway.trusted_proxies);
     let call = Call { gateway, head: &head, trace: &mut trace, peer, body, connection };
     let limited = tokio::time::timeout(gateway.limits.request_timeout, check_and_dispatch(call));
     let outcome = match unpanicked(limited).await {
@@ -150,17 +233,24 @@ pub(crate) async fn answer(
         Err(Panicked) => Err(HttpError::internal("panic").closing()),
     };
     let mut response = outcome.unwrap_or_else(|error| refuse(error, &mut trace));
-    if has_body && !trace.body_read {
-        // What the peer still sends would be taken for the next request's head.
+    if trace.caller.is_some() || trace.is_admin {
+        slot.know();
+    }
+    let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    // What the peer still sends of a body would be taken for the next request's head.
+    let is_last = has_body && !trace.body_read || gateway.is_draining() || slot.is_displaced();
+    if is_last && !switches {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     let request_id = random_id("req_", &mut OsEntropy).unwrap_or_default();
     add_common_headers(&mut response, &request_id);
+    add_rate_headers(&mut response, trace.standing);
     let (us, status) = (watch.elapsed_us(), response.status().as_u16());
     let method = router::known_method(&head.method);
     gateway.app.store().telemetry().request(trace.route, method, status, us);
-    log(&trace, &head, &response, &request_id, peer, us);
-    let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    if is_logged(gateway, &trace, status, peer) {
+        log(&trace, &head, &response, &request_id, peer, us);
+    }
     (response, trace.upgrade.filter(|_| switches))
 }
 
@@ -182,6 +272,28 @@ fn add_common_headers(response: &mut Response<Body>, request_id: &str) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if let Ok(value) = HeaderValue::from_str(request_id) {
         headers.insert(X_REQUEST_ID, value);
+    }
+}
+
+/// Whether a request has a line of its own. What needs a good key, or an answer that is accepted,
+/// is not for strangers to repeat; neither is a request beyond a limit for its tenant.
+fn is_logged(gateway: &Gateway, trace: &Trace, status: u16, peer: IpAddr) -> bool {
+    let earned = trace.caller.is_some() && status != 429 || trace.is_answer && status == 200;
+    if earned || gateway.noise.admits(peer::limit_key(peer), gateway.app.now()) {
+        return true;
+    }
+    gateway.noise.count(peer::Truncated(peer).to_string(), What::Request(status));
+    false
+}
+
+/// Unless the answer itself says that nothing is left.
+fn add_rate_headers(response: &mut Response<Body>, standing: Option<Standing>) {
+    let Some(Standing { policy, left, full_in_ms }) = standing else { return };
+    let remaining = rates::remaining(policy, left, full_in_ms.div_ceil(1000));
+    for (name, value) in [(RATELIMIT, remaining), (RATELIMIT_POLICY, rates::policy_field(policy))] {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().entry(name).or_insert(value);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! A socket that gives up on a peer that reads nothing, and that closes politely: after its last byte it goes on reading for a moment. Closing with
-//! unread input resets the connection, and a peer that still sends an oversized body would then
-//! never see the 413 that explains why (RFC 9112 9.6).
+//! A socket that gives up on a peer that reads nothing, and that closes politely: after its last
+//! byte it goes on reading for a moment. Closing with unread input resets the connection, and a peer
+//! that still sends an oversized body would then never see the 413 that explains why (RFC 9112 9.6).
 
 use std::io;
 use std::pin::Pin;
@@ -8,12 +8,18 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
-/// Long enough for the peer to read an answer.
-const LINGER: Duration = Duration::from_secs(2);
-/// Twice the largest body: whoever sends more is not waiting for an answer.
-const MAX_DISCARDED: usize = 2 * 1024 * 1024;
+/// For the whole of what is still sent: 32 MiB at 20 Mbit/s.
+const LINGER: Duration = Duration::from_secs(15);
+/// For a peer that sends nothing more and does not close either: it has had time to read the answer.
+const SILENCE: Duration = Duration::from_secs(2);
+/// What buys a second more, so that a peer that drips is not waited for: 1 Mbit.
+const PACE: usize = 128 * 1024;
+/// A body of 32 MiB in its framing: many clients send all of a body before they read the answer.
+const MAX_DISCARDED: usize = 33 * 1024 * 1024;
+/// Read at a time.
+const SCRATCH: usize = 16 * 1024;
 
 /// A stream whose writes must make progress, and whose shutdown waits until the peer has closed
 /// too, up to a bound.
@@ -27,8 +33,36 @@ pub(crate) struct Lingering<T> {
 }
 
 struct Closing {
+    since: Instant,
     until: Pin<Box<Sleep>>,
+    silent_until: Pin<Box<Sleep>>,
     discarded: usize,
+}
+
+impl Closing {
+    fn new() -> Self {
+        let sleep = |time| Box::pin(tokio::time::sleep(time));
+        let (until, silent_until) = (sleep(LINGER), sleep(SILENCE));
+        Self { since: Instant::now(), until, silent_until, discarded: 0 }
+    }
+
+    /// Whether nothing more is read.
+    fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
+        self.discarded >= MAX_DISCARDED
+            || self.until.as_mut().poll(cx).is_ready()
+            || self.silent_until.as_mut().poll(cx).is_ready()
+    }
+
+    fn heard(&mut self, bytes: usize) {
+        self.discarded = self.discarded.saturating_add(bytes);
+        let seconds = self.discarded.checked_div(PACE).unwrap_or(0);
+        let earned = Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX)).min(LINGER);
+        let silent = Instant::now().checked_add(SILENCE);
+        let paced = self.since.checked_add(SILENCE.saturating_add(earned));
+        if let Some(until) = silent.min(paced) {
+            self.silent_until.as_mut().reset(until);
+        }
+    }
 }
 
 impl<T> Lingering<T> {
@@ -82,10 +116,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<T> {
         if this.closing.is_none() {
             ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
         }
-        let closing = this.closing.get_or_insert_with(|| Closing {
-            until: Box::pin(tokio::time::sleep(LINGER)),
-            discarded: 0,
-        });
+        let closing = this.closing.get_or_insert_with(Closing::new);
         discard(&mut this.stream, closing, cx).map(Ok)
     }
 
@@ -103,19 +134,19 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<T> {
     }
 }
 
-/// Reads and forgets until the peer closes, the time is over, or it was too much.
+/// Reads and forgets until the peer closes or falls silent, the time is over, or it was too much.
 fn discard<T: AsyncRead + Unpin>(
     stream: &mut T,
     closing: &mut Closing,
     cx: &mut Context<'_>,
 ) -> Poll<()> {
-    let mut scratch = [0u8; 4096];
-    while closing.discarded < MAX_DISCARDED && closing.until.as_mut().poll(cx).is_pending() {
+    let mut scratch = [0u8; SCRATCH];
+    while !closing.is_over(cx) {
         let mut buf = ReadBuf::new(&mut scratch);
         match Pin::new(&mut *stream).poll_read(cx, &mut buf) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
-                closing.discarded = closing.discarded.saturating_add(buf.filled().len());
+                closing.heard(buf.filled().len());
             }
             Poll::Ready(_) => return Poll::Ready(()),
         }

@@ -1,8 +1,9 @@
 //! Accepting connections: HTTP/1.1 only, with caps per peer and in total, and an orderly end.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,11 +16,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::connections::Slot;
 use super::exchange::answer;
 use super::linger::Lingering;
 use super::refusal::Explained;
 use super::ws::Upgrade;
 use super::{Gateway, peer};
+use crate::log::What;
 
 /// Far more than any client in use sends; more is answered 431.
 const MAX_HEADERS: usize = 64;
@@ -27,33 +30,97 @@ const MAX_HEADERS: usize = 64;
 const MAX_BUFFER: usize = 32 * 1024;
 /// After an accept that failed, as for want of file descriptors, so that it does not spin.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
+/// For handshakes that have begun when the listener is about to close.
+const LAST_HANDSHAKES: Duration = Duration::from_millis(50);
+/// For a request on a connection that is silent when the drain begins: a busy client has sent it
+/// already, and would see nothing but a closed connection.
+const LAST_REQUESTS: Duration = Duration::from_secs(1);
 
 /// Serves `gateway` on `listener` until `stop` says so or its sender is gone; then lets requests
 /// under way finish, for a bounded time.
 pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, mut stop: watch::Receiver<bool>) {
-    let connections = Arc::new(Connections::default());
     let mut tasks = JoinSet::new();
+    let connections = stop.clone();
+    accept(&gateway, &listener, &mut tasks, &connections, stopped(&mut stop)).await;
+    gateway.start_draining();
+    refuse_handshakes(&listener);
+    let last = tokio::time::sleep(LAST_HANDSHAKES);
+    accept(&gateway, &listener, &mut tasks, &connections, last).await;
+    drop(listener);
+    drain(tasks, gateway.limits.drain_timeout).await;
+}
+
+/// Takes connections until `end`.
+async fn accept(
+    gateway: &Arc<Gateway>,
+    listener: &TcpListener,
+    tasks: &mut JoinSet<()>,
+    stop: &watch::Receiver<bool>,
+    end: impl Future<Output = ()>,
+) {
+    let mut end = pin!(end);
     loop {
         tokio::select! {
-            () = stopped(&mut stop) => break,
+            () = end.as_mut() => return,
             Some(_) = tasks.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, from)) => {
-                    if let Some(slot) = connections.admit(&gateway, from.ip()) {
+                    if let Some(slot) = admit(gateway, from.ip()) {
                         tasks.spawn(connection(gateway.clone(), stream, slot, stop.clone()));
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection");
+                    cannot_accept(gateway, &error);
                     tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
                 }
             },
         }
     }
-    drop(listener);
-    gateway.start_draining();
-    drain(tasks, gateway.limits.drain_timeout).await;
 }
+
+/// A place for a connection of the peer at `from`; `None`: it is counted, and closed.
+fn admit(gateway: &Gateway, from: IpAddr) -> Option<Slot> {
+    let trusted = peer::is_trusted(from, &gateway.trusted_proxies);
+    match gateway.connections.admit(from, trusted) {
+        Ok(slot) => Some(slot),
+        Err(full) => {
+            gateway.app.store().telemetry().connection_refused(full.as_str());
+            gateway.noise.count(peer::Truncated(from).to_string(), What::Connection);
+            None
+        }
+    }
+}
+
+/// Mostly there are no more file descriptors: a silent stranger can spare one.
+fn cannot_accept(gateway: &Gateway, error: &io::Error) {
+    gateway.connections.relieve();
+    gateway.app.store().telemetry().connection_refused("descriptors");
+    if gateway.noise.admits(IpAddr::V4(Ipv4Addr::UNSPECIFIED), gateway.app.now()) {
+        tracing::warn!(%error, "cannot accept a connection");
+    }
+}
+
+/// Begins no more handshakes, so that nobody is connected who would not be accepted any more: what
+/// waits in a listener's queue when it closes is cut off. A peer's attempt is dropped and, once the
+/// listener is closed, refused.
+#[cfg(target_os = "linux")]
+fn refuse_handshakes(listener: &TcpListener) {
+    use socket2::{SockFilter, SockRef};
+
+    // The flags are byte 13 of a TCP header; SYN without ACK begins a handshake (RFC 9293 3.5).
+    const FILTER: [SockFilter; 5] = [
+        SockFilter::new(0x30, 0, 0, 13),       // load that byte
+        SockFilter::new(0x54, 0, 0, 0x12),     // SYN and ACK of it
+        SockFilter::new(0x15, 0, 1, 0x02),     // SYN alone:
+        SockFilter::new(0x06, 0, 0, 0),        // take nothing
+        SockFilter::new(0x06, 0, 0, u32::MAX), // else take all
+    ];
+    // Without it a connection may be cut off unanswered, no more.
+    let _ = SockRef::from(listener).attach_filter(&FILTER);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn refuse_handshakes(_: &TcpListener) {}
 
 /// Resolves when `stop` says so, or when nobody is left to say it.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
@@ -68,26 +135,36 @@ async fn drain(mut tasks: JoinSet<()>, time: Duration) {
     }
 }
 
-/// Serves one connection, from the TLS handshake if there is one. One that becomes a stream stays
-/// in its place in the counts, and in the drain.
+/// Serves one connection, until it ends or its place is given to another.
 async fn connection(
     gateway: Arc<Gateway>,
     stream: TcpStream,
     slot: Slot,
     stop: watch::Receiver<bool>,
 ) {
+    tokio::select! {
+        () = serve_one(&gateway, stream, &slot, stop) => {}
+        // A request that began in the same moment is answered, and the last one.
+        () = slot.displaced_in_silence() => {}
+    }
+}
+
+/// From the TLS handshake if there is one. A connection that becomes a stream stays in its place in
+/// the counts, and in the drain.
+async fn serve_one(gateway: &Gateway, stream: TcpStream, slot: &Slot, stop: watch::Receiver<bool>) {
     // Without it, small answers may wait for an acknowledgement.
     let _ = stream.set_nodelay(true);
     let stream = Lingering::new(stream, gateway.limits.write_timeout);
     let upgrade = match &gateway.tls {
-        None => requests(&gateway, stream, slot.peer, stop.clone()).await,
+        None => requests(gateway, stream, slot, stop.clone()).await,
         // As long as a head may take, because one comes after it.
         Some(tls) => match tls.accept(stream, gateway.limits.header_timeout).await {
-            Some(stream) => requests(&gateway, stream, slot.peer, stop.clone()).await,
+            Some(stream) => requests(gateway, stream, slot, stop.clone()).await,
             None => None,
         },
     };
     if let Some(upgrade) = upgrade {
+        let _busy = slot.busy();
         upgrade.run(stop).await;
     }
 }
@@ -96,12 +173,13 @@ async fn connection(
 async fn requests(
     gateway: &Gateway,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    peer: IpAddr,
+    slot: &Slot,
     mut stop: watch::Receiver<bool>,
 ) -> Option<Upgrade> {
     let upgrade = Mutex::new(None);
     let service = service_fn(|request| async {
-        let (response, becomes) = answer(gateway, peer, request).await;
+        let _busy = slot.busy();
+        let (response, becomes) = answer(gateway, slot, request).await;
         *upgrade.lock().unwrap_or_else(PoisonError::into_inner) = becomes;
         Ok::<_, Infallible>(response)
     });
@@ -118,7 +196,7 @@ async fn requests(
     let mut served = pin!(served);
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
-        () = stopped(&mut stop) => {
+        () = last_request(&mut stop) => {
             served.as_mut().graceful_shutdown();
             served.await
         }
@@ -127,66 +205,15 @@ async fn requests(
     upgrade.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
+/// Resolves when a silent connection may be closed: its answers have said `Connection: close` since
+/// the drain began.
+async fn last_request(stop: &mut watch::Receiver<bool>) {
+    stopped(stop).await;
+    tokio::time::sleep(LAST_REQUESTS).await;
+}
+
 fn note(ended: Result<(), hyper::Error>) {
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
-    }
-}
-
-/// Open connections: in total, and per peer that is capped.
-#[derive(Default)]
-struct Connections(Mutex<Open>);
-
-#[derive(Default)]
-struct Open {
-    total: usize,
-    per_peer: HashMap<IpAddr, usize>,
-}
-
-/// A counted connection; dropping it frees its place.
-struct Slot {
-    connections: Arc<Connections>,
-    peer: IpAddr,
-    /// `None` for a trusted proxy, which is not capped.
-    counted_as: Option<IpAddr>,
-}
-
-impl Connections {
-    /// A place for a connection of `peer`; `None` when there is none left.
-    fn admit(self: &Arc<Self>, gateway: &Gateway, peer: IpAddr) -> Option<Slot> {
-        let peer = peer.to_canonical();
-        let counted_as =
-            (!peer::is_trusted(peer, &gateway.trusted_proxies)).then(|| peer::limit_key(peer));
-        let mut open = self.open();
-        if open.total >= gateway.limits.connections {
-            return None;
-        }
-        if let Some(key) = counted_as {
-            let count = open.per_peer.entry(key).or_default();
-            if *count >= gateway.limits.connections_per_peer {
-                return None;
-            }
-            *count = count.saturating_add(1);
-        }
-        open.total = open.total.saturating_add(1);
-        Some(Slot { connections: self.clone(), peer, counted_as })
-    }
-
-    fn open(&self) -> std::sync::MutexGuard<'_, Open> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        let mut open = self.connections.open();
-        open.total = open.total.saturating_sub(1);
-        let Some(key) = self.counted_as else { return };
-        if let Some(count) = open.per_peer.get_mut(&key) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                open.per_peer.remove(&key);
-            }
-        }
     }
 }

@@ -3,15 +3,16 @@
 
 mod auth;
 mod body;
+mod connections;
 mod error;
 mod exchange;
 mod head;
 mod idempotency_key;
 mod json;
 mod json_body;
-mod large;
 mod linger;
 pub mod listener;
+mod memory;
 mod paging;
 mod peer;
 mod query;
@@ -20,20 +21,32 @@ mod refusal;
 mod router;
 mod routes;
 mod tls;
+mod turns;
 mod ws;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use self::large::Large;
+use tokio::sync::Semaphore;
+
+use self::connections::Connections;
+use self::memory::BodyMemory;
 use self::rates::Rates;
 use self::router::Router;
 pub use self::router::routes;
 pub use self::tls::{Tls, certificates};
+use self::turns::Turns;
 pub use self::ws::StreamTimes;
 use crate::app::App;
 use crate::config::Cidr;
+use crate::log::Noise;
+use crate::work::supervisor::Supervisor;
+
+/// For bodies in flight, unless a setting says otherwise.
+const DEFAULT_MEMORY: usize = 256 * 1024 * 1024;
+/// Between two summaries of what left no line in the log.
+const SUMMARY_EVERY: Duration = Duration::from_secs(10);
 
 /// What a peer may cost. Every number has its reason.
 #[derive(Clone, Debug)]
@@ -50,17 +63,16 @@ pub struct HttpLimits {
     pub drain_timeout: Duration,
     /// Open connections; each costs a task and up to 32 KiB of buffer.
     pub connections: usize,
-    /// Open connections of one peer address; trusted proxies are exempt.
+    /// Open connections of one peer; trusted proxies are exempt.
     pub connections_per_peer: usize,
     /// For a peer that reads nothing of its answer: longer than a phone is without a network.
     pub write_timeout: Duration,
     /// Wallet answers over 64 KiB verified at a time: they bound the threads for it. More are told
     /// to come back.
     pub large_responses: usize,
-    /// The same in flight of one peer address: they bound its share of memory, 1 MiB each.
-    pub large_per_peer: usize,
-    /// How long one more of a peer waits for a place before it is told to come back.
-    pub large_wait: Duration,
+    /// How long a body waits for others of its peer or client to give back memory, before its
+    /// sender is told to come back.
+    pub memory_wait: Duration,
     /// For the sums of the metrics (decisions 14).
     pub metrics_timeout: Duration,
     /// What a status stream waits for.
@@ -78,8 +90,7 @@ impl Default for HttpLimits {
             connections_per_peer: 256,
             write_timeout: Duration::from_secs(15),
             large_responses: 64,
-            large_per_peer: 8,
-            large_wait: Duration::from_secs(2),
+            memory_wait: Duration::from_secs(2),
             metrics_timeout: Duration::from_secs(5),
             streams: StreamTimes::default(),
         }
@@ -93,25 +104,38 @@ pub struct Gateway {
     limits: HttpLimits,
     trusted_proxies: Vec<Cidr>,
     draining: AtomicBool,
-    large: Large,
+    connections: Arc<Connections>,
+    memory: BodyMemory,
+    /// The right to verify a large answer.
+    verifying: Arc<Semaphore>,
     tls: Option<Arc<Tls>>,
     rates: Rates,
+    noise: Noise,
+    supervisor: Option<Arc<Supervisor>>,
+    turns: Turns,
 }
 
 impl Gateway {
     /// The edge of `app`. Addresses in `trusted_proxies` may name their client in
     /// `X-Forwarded-For`, and are not capped.
     pub fn new(app: Arc<App>, limits: HttpLimits, trusted_proxies: Vec<Cidr>) -> Self {
-        let large = Large::new(limits.large_per_peer, limits.large_responses, limits.large_wait);
+        let connections = Connections::new(limits.connections, limits.connections_per_peer);
+        let verifying = Arc::new(Semaphore::new(limits.large_responses));
+        let memory = BodyMemory::new(DEFAULT_MEMORY, limits.memory_wait);
         Self {
             app,
             router: Router::new(),
             limits,
             trusted_proxies,
             draining: AtomicBool::new(false),
-            large,
+            connections: Arc::new(connections),
+            memory,
+            verifying,
             tls: None,
             rates: Rates::new(true),
+            noise: Noise::new(),
+            supervisor: None,
+            turns: Turns::default(),
         }
     }
 
@@ -122,6 +146,13 @@ impl Gateway {
         self
     }
 
+    /// With so many bytes for bodies in flight.
+    #[must_use]
+    pub fn with_body_memory(mut self, bytes: usize) -> Self {
+        self.memory = BodyMemory::new(bytes, self.limits.memory_wait);
+        self
+    }
+
     /// Speaks TLS; `None`: plain HTTP.
     #[must_use]
     pub fn with_tls(mut self, tls: Option<Arc<Tls>>) -> Self {
@@ -129,7 +160,32 @@ impl Gateway {
         self
     }
 
-    fn start_draining(&self) {
+    /// With what runs beside requests: the gateway is not ready when that fails again and again.
+    #[must_use]
+    pub fn with_supervisor(mut self, supervisor: Arc<Supervisor>) -> Self {
+        self.supervisor = Some(supervisor);
+        self
+    }
+
+    fn are_tasks_well(&self) -> bool {
+        self.supervisor.as_ref().is_none_or(|supervisor| supervisor.is_well())
+    }
+
+    /// Says in the log, now and then, what strangers did without a line each; for ever.
+    pub(crate) async fn summarise_noise(&self) {
+        loop {
+            tokio::time::sleep(SUMMARY_EVERY).await;
+            self.tell_noise();
+        }
+    }
+
+    /// Says it now.
+    pub(crate) fn tell_noise(&self) {
+        self.noise.summarise();
+    }
+
+    /// Is not ready any more, and answers each connection for the last time.
+    pub(crate) fn start_draining(&self) {
         self.draining.store(true, Ordering::Relaxed);
     }
 

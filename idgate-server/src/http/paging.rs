@@ -29,6 +29,13 @@ pub(crate) fn page(query: Option<&str>) -> Result<Page<'_>, HttpError> {
     Ok(Page { limit, cursor })
 }
 
+/// The same of a list that can also be had in one piece; `None`: nobody asks for a page.
+pub(crate) fn page_if_asked(query: Option<&str>) -> Result<Option<Page<'_>>, HttpError> {
+    let asked =
+        query::single(query, "limit")?.is_some() || query::single(query, "cursor")?.is_some();
+    if asked { page(query).map(Some) } else { Ok(None) }
+}
+
 /// A whole number from 1 to `largest`, in digits only.
 pub(crate) fn whole_number(text: &str, largest: usize) -> Option<usize> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

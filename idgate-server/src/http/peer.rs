@@ -36,6 +36,33 @@ pub(crate) fn limit_key(address: IpAddr) -> IpAddr {
     }
 }
 
+/// A network that limits count as one party.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct Network {
+    address: IpAddr,
+    prefix: u8,
+}
+
+/// The networks that a peer counts in, and how many times the limit of one peer each of them has.
+/// Who is given a /48 or a /56 has thousands of /64, and is one party all the same.
+pub(crate) fn networks(address: IpAddr) -> impl Iterator<Item = (Network, usize)> {
+    let nested: &[(u8, usize)] = match address.to_canonical() {
+        IpAddr::V4(_) => &[(32, 1)],
+        IpAddr::V6(_) => &[(64, 1), (56, 4), (48, 16)],
+    };
+    nested.iter().map(move |(prefix, times)| {
+        let address = match address.to_canonical() {
+            IpAddr::V6(whole) => {
+                let host_bits = 128_u32.saturating_sub(u32::from(*prefix));
+                let mask = u128::MAX.checked_shl(host_bits).unwrap_or(0);
+                IpAddr::V6(Ipv6Addr::from_bits(whole.to_bits() & mask))
+            }
+            v4 => v4,
+        };
+        (Network { address, prefix: *prefix }, *times)
+    })
+}
+
 /// Prints a peer for logs: the network, never the host.
 pub(crate) struct Truncated(pub(crate) IpAddr);
 
@@ -120,6 +147,21 @@ mod tests {
         assert_eq!(printed("192.0.2.77"), "192.0.2.0/24");
         assert_eq!(printed("::ffff:192.0.2.77"), "192.0.2.0/24");
         assert_eq!(printed("2001:db8:1:2::3"), "2001:db8:1::/48");
+    }
+
+    #[test]
+    fn ipv6_peers_count_by_their_64_their_56_and_their_48() {
+        let of = |address: &str| {
+            let networks = networks(address.parse().unwrap());
+            let shown = networks.map(|(is, times)| format!("{}/{} {times}", is.address, is.prefix));
+            shown.collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(
+            of("2001:db8:1:2345:6::7"),
+            "2001:db8:1:2345::/64 1, 2001:db8:1:2300::/56 4, 2001:db8:1::/48 16"
+        );
+        assert_eq!(of("192.0.2.77"), "192.0.2.77/32 1");
+        assert_eq!(of("::ffff:192.0.2.77"), "192.0.2.77/32 1");
     }
 
     #[test]

@@ -1,13 +1,14 @@
-//! Which requests are limited, and how (decisions 15). Where the specification lists 429, the excess
-//! gets it; elsewhere it gets its 401 and the connection is closed.
+//! Which requests are limited, and how (decisions 15). Where the specification
+//! or decisions 25 list 429, the excess gets it; elsewhere it gets its 401 and the connection is
+//! closed. Every answer to a tenant on a limited row says what is left.
 
 use std::net::IpAddr;
 
 use idgate_core::ids::SessionId;
 use idgate_core::time::UnixMillis;
 
-use super::peer;
-use crate::rate_limit::{Excess, Policy, RateLimiter};
+use super::peer::{self, Network};
+use crate::rate_limit::{Excess, Policy, RateLimiter, Standing};
 use crate::store::Caller;
 
 /// Limits of a tenant's requests, per client.
@@ -34,10 +35,18 @@ pub(crate) const RESPONSE: WalletRate = WalletRate {
     session: policy("response-session", 6, 60),
     peer: policy("response-peer", 100, 5),
 };
+/// Keys are made by people and at deployments: nobody needs many a second.
+pub(crate) const API_KEYS: TenantRate = both(policy("api-keys", 20, 4));
+pub(crate) const WEBHOOK_ENDPOINT: TenantRate = both(policy("webhook-endpoint", 20, 4));
 const FAILED_AUTHENTICATION: Policy = policy("failed-authentication", 30, 30);
 
 const fn policy(name: &'static str, burst: u64, window_secs: u64) -> Policy {
     Policy { name, burst, window_secs }
+}
+
+/// The same in both modes.
+const fn both(policy: Policy) -> TenantRate {
+    TenantRate { live: policy, test: policy }
 }
 
 /// Who is limited.
@@ -45,13 +54,16 @@ const fn policy(name: &'static str, burst: u64, window_secs: u64) -> Policy {
 enum Party<'a> {
     Client(&'a str),
     Session(&'a str),
-    Peer(IpAddr),
+    Network(Network),
 }
 
-impl Party<'_> {
-    fn peer(address: IpAddr) -> Self {
-        Self::Peer(peer::limit_key(address))
-    }
+/// What a request of a peer is charged to: every network that it is in, each under its multiple of
+/// the policy.
+fn peer_charges<'a>(policy: Policy, address: IpAddr) -> impl Iterator<Item = (Policy, Party<'a>)> {
+    peer::networks(address).map(move |(network, times)| {
+        let times = u64::try_from(times).unwrap_or(u64::MAX);
+        (policy.times(times), Party::Network(network))
+    })
 }
 
 /// The limits of one gateway.
@@ -65,15 +77,28 @@ impl Rates {
         Self { limiter: on.then(RateLimiter::new) }
     }
 
-    /// Charges a request of a tenant.
+    /// Charges a request of a tenant, and says what is left to it; `None`: there are no limits.
     pub(crate) fn charge_tenant(
         &self,
         rate: &TenantRate,
         caller: &Caller,
         now: UnixMillis,
-    ) -> Result<(), Excess> {
-        let policy = if caller.livemode { rate.live } else { rate.test };
-        self.charge(&[(policy, Party::Client(caller.client_id.as_str()))], now)
+    ) -> Result<Option<Standing>, Excess> {
+        let Some(limiter) = &self.limiter else { return Ok(None) };
+        let (policy, party) = of_tenant(rate, caller);
+        limiter.charge(&[(policy, &party)], now)?;
+        Ok(Some(limiter.standing(policy, &party, now)))
+    }
+
+    /// What is left to a tenant, without a charge.
+    pub(crate) fn tenant_standing(
+        &self,
+        rate: &TenantRate,
+        caller: &Caller,
+        now: UnixMillis,
+    ) -> Option<Standing> {
+        let (policy, party) = of_tenant(rate, caller);
+        self.limiter.as_ref().map(|limiter| limiter.standing(policy, &party, now))
     }
 
     /// Charges a request of a wallet: to both, or, when it is one too many for either, to none. So
@@ -86,16 +111,33 @@ impl Rates {
         peer: IpAddr,
         now: UnixMillis,
     ) -> Result<(), Excess> {
-        let session = (rate.session, Party::Session(id.as_str()));
-        self.charge(&[(rate.peer, Party::peer(peer)), session], now)
+        let mut charges: Vec<_> = peer_charges(rate.peer, peer).collect();
+        charges.push((rate.session, Party::Session(id.as_str())));
+        self.charge(&charges, now)
     }
 
     /// Charges a failed authentication.
     pub(crate) fn charge_failure(&self, peer: IpAddr, now: UnixMillis) -> Result<(), Excess> {
-        self.charge(&[(FAILED_AUTHENTICATION, Party::peer(peer))], now)
+        self.charge(&peer_charges(FAILED_AUTHENTICATION, peer).collect::<Vec<_>>(), now)
     }
 
     fn charge(&self, charges: &[(Policy, Party<'_>)], now: UnixMillis) -> Result<(), Excess> {
         self.limiter.as_ref().map_or(Ok(()), |limiter| limiter.charge(charges, now))
     }
+}
+
+/// The field `RateLimit` of draft-ietf-httpapi-ratelimit-headers.
+pub(crate) fn remaining(policy: Policy, left: u64, seconds: u64) -> String {
+    format!("\"{}\";r={left};t={seconds}", policy.name)
+}
+
+/// The field `RateLimit-Policy` of the same.
+pub(crate) fn policy_field(policy: Policy) -> String {
+    let Policy { name, burst, window_secs } = policy;
+    format!("\"{name}\";q={burst};w={window_secs}")
+}
+
+fn of_tenant<'a>(rate: &TenantRate, caller: &'a Caller) -> (Policy, Party<'a>) {
+    let policy = if caller.livemode { rate.live } else { rate.test };
+    (policy, Party::Client(caller.client_id.as_str()))
 }

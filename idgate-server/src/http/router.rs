@@ -89,9 +89,19 @@ impl Route {
         }
     }
 
-    /// Whether the interface has a 429 for it (specification 4).
+    /// Whether the interface has a 429 for it (specification 4, decisions 25).
     const fn lists_429(self) -> bool {
-        matches!(self, Self::Sessions | Self::Session | Self::RequestObject | Self::WalletResponse)
+        matches!(
+            self,
+            Self::Sessions
+                | Self::Session
+                | Self::RequestObject
+                | Self::WalletResponse
+                | Self::ApiKeys
+                | Self::ApiKey
+                | Self::ApiKeyRotate
+                | Self::WebhookEndpoint
+        )
     }
 
     const fn allow(self) -> &'static str {
@@ -151,30 +161,31 @@ pub(crate) async fn dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError
     let id = SessionId::new(parameter);
     call.trace.route = Some(route.template());
     call.trace.lists_429 = route.lists_429();
+    call.trace.is_answer = route == Route::WalletResponse;
     match (route, &head.method) {
         (Route::Sessions, &Method::POST) => sessions::create(call).await,
-        (Route::Session, &Method::GET | &Method::HEAD) => sessions::read(call, &id),
+        (Route::Session, &Method::GET | &Method::HEAD) => sessions::read(call, &id).await,
         (Route::Session, &Method::DELETE) => sessions::delete(call, &id).await,
         (Route::Open, &Method::GET) => sessions::follow(call, &id).await,
-        (Route::Open, &Method::HEAD) => sessions::peek(call, &id),
-        (Route::Stream, &Method::GET) => stream::open(call, &id),
+        (Route::Open, &Method::HEAD) => sessions::peek(call, &id).await,
+        (Route::Stream, &Method::GET) => stream::open(call, &id).await,
         (Route::RequestObject, &Method::GET | &Method::HEAD) => {
             request_object::get(call, &id).await
         }
         (Route::RequestObject, &Method::POST) => request_object::post(call, &id).await,
         (Route::WalletResponse, &Method::POST) => wallet::respond(call, id).await,
-        (Route::ApiKeys, &Method::GET | &Method::HEAD) => api_keys::list(call),
+        (Route::ApiKeys, &Method::GET | &Method::HEAD) => api_keys::list(call).await,
         (Route::ApiKeys, &Method::POST) => api_keys::create(call).await,
         (Route::ApiKey, &Method::DELETE) => api_keys::revoke(call, parameter).await,
         (Route::ApiKeyRotate, &Method::POST) => api_keys::rotate(call, parameter).await,
-        (Route::AuditLog, &Method::GET | &Method::HEAD) => audit::list(call),
-        (Route::WebhookEndpoint, &Method::GET | &Method::HEAD) => webhooks::read(call),
+        (Route::AuditLog, &Method::GET | &Method::HEAD) => audit::list(call).await,
+        (Route::WebhookEndpoint, &Method::GET | &Method::HEAD) => webhooks::read(call).await,
         (Route::WebhookEndpoint, &Method::PUT) => webhooks::put(call).await,
-        (Route::WebhookFailures, &Method::GET | &Method::HEAD) => webhooks::failures(call),
+        (Route::WebhookFailures, &Method::GET | &Method::HEAD) => webhooks::failures(call).await,
         (Route::WebhookRetry, &Method::POST) => webhooks::retry(call, parameter).await,
-        (Route::Jwks, &Method::GET | &Method::HEAD) => well_known::jwks(call.gateway),
+        (Route::Jwks, &Method::GET | &Method::HEAD) => well_known::jwks(call.gateway).await,
         (Route::DidDocument, &Method::GET | &Method::HEAD) => {
-            well_known::did_document(call.gateway)
+            well_known::did_document(call.gateway).await
         }
         (Route::AdminMetrics, &Method::GET | &Method::HEAD) => metrics::summary(call).await,
         (Route::Metrics, &Method::GET | &Method::HEAD) => metrics::exposition(call).await,

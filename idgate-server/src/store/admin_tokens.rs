@@ -4,16 +4,17 @@ use idgate_core::ids::random_id;
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::lanes::Whose;
 use super::operator::{OperatorStore, begin};
 use super::sqlite::SqliteStore;
-use super::{StoreError, millis, time};
+use super::{Read, StoreError, millis, time};
 use crate::admin_token::AdminToken;
 use crate::entropy::OsEntropy;
 
 /// What a running gateway asks about admin tokens.
 pub trait AdminTokenStore {
     /// The id of the token with this digest unless it is revoked: one indexed read, nothing cached.
-    fn admin(&self, digest: &[u8; 32]) -> Result<Option<String>, StoreError>;
+    fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>>;
 }
 
 /// An admin token as operators see it.
@@ -30,8 +31,9 @@ pub struct AdminTokenRecord {
 }
 
 impl AdminTokenStore for SqliteStore {
-    fn admin(&self, digest: &[u8; 32]) -> Result<Option<String>, StoreError> {
-        self.readers.read(|reader| find(&reader.main, digest))
+    fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
+        let digest = *digest;
+        self.readers.read(Whose::of(digest), move |reader| find(&reader.main, &digest))
     }
 }
 
@@ -92,23 +94,28 @@ fn find(main: &Connection, digest: &[u8; 32]) -> Result<Option<String>, StoreErr
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::config::Environment;
+    use crate::config::{Environment, Quotas};
     use crate::store::StoreOptions;
+    use crate::store::wait::Wait as _;
 
     const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 
     #[test]
     fn a_token_is_good_at_once_until_it_is_revoked() {
         let dir = tempfile::tempdir().unwrap();
-        let options = StoreOptions { instance_key: None, environment: Environment::Development };
+        let options = StoreOptions {
+            instance_key: None,
+            environment: Environment::Development,
+            quotas: Quotas::default(),
+        };
         let store = SqliteStore::open(dir.path(), options, NOW).unwrap();
         let mut operator = OperatorStore::open(dir.path(), None).unwrap();
         let (id, token) = operator.create_admin_token(None, NOW).unwrap();
         let (other, kept) = operator.create_admin_token(Some("b"), NOW).unwrap();
-        assert_eq!(store.admin(&token.digest()).unwrap(), Some(id.clone()));
+        assert_eq!(store.admin(&token.digest()).wait().unwrap(), Some(id.clone()));
         assert!(operator.revoke_admin_token(&id, NOW).unwrap());
-        assert_eq!(store.admin(&token.digest()).unwrap(), None);
-        assert_eq!(store.admin(&kept.digest()).unwrap(), Some(other));
+        assert_eq!(store.admin(&token.digest()).wait().unwrap(), None);
+        assert_eq!(store.admin(&kept.digest()).wait().unwrap(), Some(other));
         assert!(!operator.revoke_admin_token("adt_none", NOW).unwrap());
     }
 }

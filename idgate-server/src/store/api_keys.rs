@@ -1,38 +1,57 @@
 //! The keys of a client, as the client itself manages them.
 
-use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
-use serde_json::json;
+mod change;
+mod list;
 
+use idgate_core::time::UnixMillis;
+
+use self::change::{insert, revoke, rotate};
+use super::cursor::List;
+use super::lanes::Whose;
+use super::readers::Reader;
 use super::sqlite::SqliteStore;
-use super::writer::Batch;
-use super::{Caller, StoreError, Write, keys, millis, time};
+use super::{Caller, PageError, Read, Write};
 use crate::api_key::ApiKey;
-use crate::audit::{AuditEvent, AuditStatus};
+
+pub(super) use self::change::{KeyRow, insert_row};
+pub(super) use self::list::{of_client, remove_ended};
+
+const LIST: List = List("cursor api-keys");
 
 /// What a client does with its keys.
 pub trait ApiKeyStore {
-    /// The keys of this client and mode, newest first, revoked ones included. `last_used_at` is
-    /// exact.
-    fn api_keys(&self, caller: &Caller) -> Result<Vec<ApiKeyRecord>, StoreError>;
+    /// The keys of this client and mode that live, newest first, then the newest of those that were
+    /// revoked or expired: at most 200, but all that live. `last_used_at` is exact.
+    fn api_keys(&self, caller: &Caller, now: UnixMillis) -> Read<'_, Vec<ApiKeyRecord>>;
 
-    /// Adds a key. `false`: the caller's own key, or its client, was revoked meanwhile; nothing is
-    /// stored.
-    fn create_api_key(&self, caller: &Caller, key: NewApiKey) -> Write<'_, bool>;
+    /// At most `limit` keys of this client and mode, newest first, from `cursor` on, whatever
+    /// became of them.
+    fn api_key_page(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Read<'_, ApiKeyPage, PageError>;
+
+    /// Adds a key.
+    fn create_api_key(&self, caller: &Caller, key: NewApiKey) -> Write<'_, KeyMade>;
 
     /// Stops a key at once; doing it again changes nothing. `false`: this client has none of that
     /// id.
     fn revoke_api_key(&self, caller: &Caller, id: &str, now: UnixMillis) -> Write<'_, bool>;
 
-    /// Gives a key another value; the old one dies in the same transaction. `None`: this client
-    /// has no good key of that id, or the caller's own was revoked meanwhile.
+    /// Gives a key another value; the old one dies in the same transaction.
     fn rotate_api_key(
         &self,
         caller: &Caller,
         id: &str,
         value: KeyValue,
         now: UnixMillis,
-    ) -> Write<'_, Option<ApiKeyRecord>>;
+    ) -> Write<'_, KeyRotated>;
+
+    /// Removes keys that were revoked or expired at or before `before`, at most `limit`.
+    fn remove_ended_keys(&self, before: UnixMillis, limit: usize) -> Write<'_, usize>;
 }
 
 /// A key as its client sees it (specification 2).
@@ -56,6 +75,15 @@ pub struct ApiKeyRecord {
     pub last_used_at: Option<UnixMillis>,
 }
 
+/// Part of a list.
+#[derive(Clone, Debug, Default)]
+pub struct ApiKeyPage {
+    /// Newest first.
+    pub keys: Vec<ApiKeyRecord>,
+    /// Where the next page begins; `None`: this was the last.
+    pub next_cursor: Option<String>,
+}
+
 /// A key to be stored.
 #[derive(Clone, Debug)]
 pub struct NewApiKey {
@@ -63,6 +91,32 @@ pub struct NewApiKey {
     pub record: ApiKeyRecord,
     /// What is kept of its text.
     pub value: KeyValue,
+}
+
+/// What became of a key that was to be made.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum KeyMade {
+    /// It is stored.
+    Yes,
+    /// The caller's own key, or its client, was revoked meanwhile.
+    CallerGone,
+    /// It would live longer than the caller's own key.
+    OutlivesCaller,
+    /// The client has as many live keys as it may.
+    TooMany,
+}
+
+/// What became of a key that was to have another value.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum KeyRotated {
+    /// It has, and is this.
+    Yes(ApiKeyRecord),
+    /// The client has no good key of that id, or the caller's own was revoked meanwhile.
+    NotFound,
+    /// It has scopes that the caller's own key lacks.
+    BeyondScopes,
+    /// It lives longer than the caller's own key.
+    OutlivesCaller,
 }
 
 /// What is kept of a key's text.
@@ -90,23 +144,51 @@ impl std::fmt::Debug for KeyValue {
     }
 }
 
-impl ApiKeyStore for SqliteStore {
-    fn api_keys(&self, caller: &Caller) -> Result<Vec<ApiKeyRecord>, StoreError> {
-        let mut records = self.readers.read(|reader| list(&reader.main, caller))?;
+impl SqliteStore {
+    fn with_exact_uses(&self, mut records: Vec<ApiKeyRecord>) -> Vec<ApiKeyRecord> {
         for record in &mut records {
             record.last_used_at = self.uses.latest(&record.id, record.last_used_at);
         }
-        Ok(records)
+        records
+    }
+}
+
+impl ApiKeyStore for SqliteStore {
+    fn api_keys(&self, caller: &Caller, now: UnixMillis) -> Read<'_, Vec<ApiKeyRecord>> {
+        let (whose, caller) = (Whose::of(&caller.client_id), caller.clone());
+        let read = move |reader: &Reader| list::newest(&reader.main, &caller, now);
+        let listed = self.readers.read_long(whose, read);
+        Box::pin(async move { Ok(self.with_exact_uses(listed.await?)) })
     }
 
-    fn create_api_key(&self, caller: &Caller, key: NewApiKey) -> Write<'_, bool> {
+    fn api_key_page(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Read<'_, ApiKeyPage, PageError> {
+        let client_id = caller.client_id.clone();
+        let before = LIST.start(&self.sealer, client_id.as_str(), cursor, now);
         let caller = caller.clone();
-        self.writer.submit(move |batch| insert(batch, &caller, &key))
+        Box::pin(async move {
+            let before = before?;
+            let read = move |reader: &Reader| list::page(&reader.main, &caller, before, limit);
+            let (keys, more) = self.readers.read_long(Whose::of(&client_id), read).await?;
+            let cursor = |last| LIST.cursor(&self.sealer, client_id.as_str(), last, now);
+            let next_cursor = more.map(cursor).transpose()?;
+            Ok(ApiKeyPage { keys: self.with_exact_uses(keys), next_cursor })
+        })
+    }
+
+    fn create_api_key(&self, caller: &Caller, key: NewApiKey) -> Write<'_, KeyMade> {
+        let (whose, caller, quotas) = (Whose::of(&caller.client_id), caller.clone(), self.quotas);
+        self.writer.submit_for(whose, move |batch| insert(batch, &caller, &key, quotas))
     }
 
     fn revoke_api_key(&self, caller: &Caller, id: &str, now: UnixMillis) -> Write<'_, bool> {
-        let (caller, id) = (caller.clone(), id.to_owned());
-        self.writer.submit(move |batch| revoke(batch, &caller, &id, now))
+        let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.to_owned());
+        self.writer.submit_for(whose, move |batch| revoke(batch, &caller, &id, now))
     }
 
     fn rotate_api_key(
@@ -115,294 +197,24 @@ impl ApiKeyStore for SqliteStore {
         id: &str,
         value: KeyValue,
         now: UnixMillis,
-    ) -> Write<'_, Option<ApiKeyRecord>> {
-        let (caller, id) = (caller.clone(), id.to_owned());
-        let rotated = self.writer.submit(move |batch| rotate(batch, &caller, &id, &value, now));
+    ) -> Write<'_, KeyRotated> {
+        let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.to_owned());
+        let rotated =
+            self.writer.submit_for(whose, move |batch| rotate(batch, &caller, &id, &value, now));
         Box::pin(async move {
-            let mut record = rotated.await?;
-            if let Some(record) = &mut record {
+            let mut rotated = rotated.await?;
+            if let KeyRotated::Yes(record) = &mut rotated {
                 record.last_used_at = self.uses.latest(&record.id, record.last_used_at);
             }
-            Ok(record)
+            Ok(rotated)
         })
     }
-}
 
-const COLUMNS: &str =
-    "id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, expires_at, last_used_at";
-
-fn list(main: &Connection, caller: &Caller) -> Result<Vec<ApiKeyRecord>, StoreError> {
-    let mut statement = main.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM api_keys WHERE client_id = ?1 AND livemode = ?2 \
-         ORDER BY created_at DESC, rowid DESC"
-    ))?;
-    let rows =
-        statement.query_map((caller.client_id.as_str(), caller.livemode), |row| Ok(record(row)))?;
-    rows.map(|row| row?).collect()
-}
-
-/// The caller was authenticated before this transaction: a key that was revoked in between must not
-/// leave another behind.
-fn insert(batch: &mut Batch<'_>, caller: &Caller, key: &NewApiKey) -> Result<bool, StoreError> {
-    let record = &key.record;
-    let inserted = batch
-        .main
-        .prepare_cached(
-            "INSERT INTO api_keys (id, client_id, digest, hint, name, scopes, livemode, \
-             created_at, expires_at) \
-             SELECT :id, k.client_id, :digest, :hint, :name, :scopes, k.livemode, :created_at, \
-             :expires_at FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id \
-             WHERE k.id = :caller AND k.revoked_at IS NULL AND c.revoked_at IS NULL",
-        )?
-        .execute(named_params! {
-            ":id": record.id,
-            ":digest": key.value.digest,
-            ":hint": key.value.hint,
-            ":name": record.name,
-            ":scopes": record.scopes.as_ref().map(|scopes| json!(scopes).to_string()),
-            ":created_at": millis(record.created_at),
-            ":expires_at": record.expires_at.map(millis),
-            ":caller": caller.key_id,
-        })?;
-    if inserted > 0 {
-        record_change(batch, caller, AuditStatus::ApiKeyCreated, record.created_at)?;
+    fn remove_ended_keys(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
+        self.writer.submit(move |batch| remove_ended(batch.main, before, limit))
     }
-    Ok(inserted > 0)
-}
-
-fn revoke(
-    batch: &mut Batch<'_>,
-    caller: &Caller,
-    id: &str,
-    now: UnixMillis,
-) -> Result<bool, StoreError> {
-    let owner = (id, caller.client_id.as_str(), caller.livemode);
-    let revoked: Option<bool> = batch
-        .main
-        .prepare_cached(
-            "SELECT revoked_at IS NOT NULL FROM api_keys \
-             WHERE id = ?1 AND client_id = ?2 AND livemode = ?3",
-        )?
-        .query_row(owner, |row| row.get(0))
-        .optional()?;
-    if revoked == Some(false) {
-        batch
-            .main
-            .prepare_cached("UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1")?
-            .execute((id, millis(now)))?;
-        record_change(batch, caller, AuditStatus::ApiKeyRevoked, now)?;
-    }
-    Ok(revoked.is_some())
-}
-
-fn rotate(
-    batch: &mut Batch<'_>,
-    caller: &Caller,
-    id: &str,
-    value: &KeyValue,
-    now: UnixMillis,
-) -> Result<Option<ApiKeyRecord>, StoreError> {
-    if !keys::is_in_force(batch.main, caller)? {
-        return Ok(None);
-    }
-    let rotated = batch
-        .main
-        .prepare_cached(&format!(
-            "UPDATE api_keys SET digest = :digest, hint = :hint \
-             WHERE id = :id AND client_id = :client_id AND livemode = :livemode \
-             AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :now) \
-             AND EXISTS (SELECT 1 FROM clients \
-                         WHERE clients.id = api_keys.client_id AND revoked_at IS NULL) \
-             RETURNING {COLUMNS}"
-        ))?
-        .query_row(
-            named_params! {
-                ":digest": value.digest,
-                ":hint": value.hint,
-                ":id": id,
-                ":client_id": caller.client_id.as_str(),
-                ":livemode": caller.livemode,
-                ":now": millis(now),
-            },
-            |row| Ok(record(row)),
-        )
-        .optional()?;
-    if rotated.is_some() {
-        record_change(batch, caller, AuditStatus::ApiKeyRotated, now)?;
-    }
-    rotated.transpose()
-}
-
-fn record_change(
-    batch: &mut Batch<'_>,
-    caller: &Caller,
-    status: AuditStatus,
-    now: UnixMillis,
-) -> Result<(), StoreError> {
-    batch.audit(caller.client_id.as_str(), AuditEvent::of_client(status, now))
-}
-
-/// A row of [`COLUMNS`].
-fn record(row: &Row<'_>) -> Result<ApiKeyRecord, StoreError> {
-    let id: String = row.get(0)?;
-    let scopes: Option<String> = row.get(2)?;
-    let scopes = scopes.map(|scopes| serde_json::from_str(&scopes)).transpose();
-    let unreadable = |_| StoreError::Failed(format!("the scopes of {id} cannot be read"));
-    Ok(ApiKeyRecord {
-        name: row.get(1)?,
-        scopes: scopes.map_err(unreadable)?,
-        revoked: row.get(3)?,
-        livemode: row.get(4)?,
-        created_at: time(row.get(5)?),
-        expires_at: row.get::<_, Option<i64>>(6)?.map(time),
-        last_used_at: row.get::<_, Option<i64>>(7)?.map(time),
-        id,
-    })
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
-mod tests {
-    use idgate_core::webhook::SigningSecret;
-
-    use super::*;
-    use crate::config::Environment;
-    use crate::entropy::OsEntropy;
-    use crate::store::{
-        AuditStore as _, EndpointStore as _, EndpointWish, OperatorStore, Store as _, StoreOptions,
-    };
-
-    const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
-
-    struct Fixture {
-        dir: tempfile::TempDir,
-        store: Option<SqliteStore>,
-        key: ApiKey,
-        caller: Caller,
-    }
-
-    impl Fixture {
-        fn new() -> Self {
-            let dir = tempfile::tempdir().unwrap();
-            let mut operator = OperatorStore::open(dir.path(), None).unwrap();
-            let client = operator.create_client("shop", true, None, NOW).unwrap();
-            let store = open(&dir, NOW);
-            let caller = store.authenticate(&client.api_key.digest(), NOW).unwrap().unwrap();
-            Self { dir, store: Some(store), key: client.api_key, caller }
-        }
-
-        fn store(&self) -> &SqliteStore {
-            self.store.as_ref().unwrap()
-        }
-
-        fn works(&self, key: &ApiKey, now: UnixMillis) -> bool {
-            self.store().authenticate(&key.digest(), now).unwrap().is_some()
-        }
-
-        fn stored_use(&self) -> Option<UnixMillis> {
-            let main = Connection::open(self.dir.path().join("idgate.db")).unwrap();
-            let at = main.query_row(
-                "SELECT last_used_at FROM api_keys WHERE id = ?1",
-                [&self.caller.key_id],
-                |row| row.get::<_, Option<i64>>(0),
-            );
-            at.unwrap().map(time)
-        }
-    }
-
-    fn open(dir: &tempfile::TempDir, now: UnixMillis) -> SqliteStore {
-        let options = StoreOptions { instance_key: None, environment: Environment::Development };
-        SqliteStore::open(dir.path(), options, now).unwrap()
-    }
-
-    fn new_key(id: &str, expires_at: Option<UnixMillis>) -> (ApiKey, NewApiKey) {
-        let key = ApiKey::generate(true, &mut OsEntropy).unwrap();
-        let record = ApiKeyRecord {
-            id: id.into(),
-            name: Some("n".into()),
-            scopes: Some(vec!["session:read".into()]),
-            revoked: false,
-            livemode: true,
-            created_at: NOW,
-            expires_at,
-            last_used_at: None,
-        };
-        let value = KeyValue::of(&key);
-        (key, NewApiKey { record, value })
-    }
-
-    #[tokio::test]
-    async fn rotation_changes_the_value_and_nothing_else() {
-        let fixture = Fixture::new();
-        let (old, new) = new_key("key_b", Some(NOW.plus(1000)));
-        let record = new.record.clone();
-        assert!(fixture.store().create_api_key(&fixture.caller, new).await.unwrap());
-        let next = ApiKey::generate(true, &mut OsEntropy).unwrap();
-        let rotate = |id: &'static str, now| {
-            fixture.store().rotate_api_key(&fixture.caller, id, KeyValue::of(&next), now)
-        };
-        assert_eq!(rotate("key_b", NOW).await.unwrap(), Some(record));
-        assert!(fixture.works(&next, NOW) && !fixture.works(&old, NOW));
-        assert_eq!(rotate("key_b", NOW.plus(1000)).await.unwrap(), None, "expired");
-        assert_eq!(rotate("key_none", NOW).await.unwrap(), None);
-        fixture.store().revoke_api_key(&fixture.caller, "key_b", NOW).await.unwrap();
-        assert_eq!(rotate("key_b", NOW).await.unwrap(), None, "revoked");
-        // What changed something is in the audit log, in order, and nothing else is.
-        fixture.store().revoke_api_key(&fixture.caller, "key_b", NOW).await.unwrap();
-        let page = fixture.store().audit_page(&fixture.caller, None, 10, NOW).unwrap();
-        let entries = page.entries.into_iter().filter_map(|listed| listed.entry);
-        let statuses: Vec<String> = entries.map(|entry| entry.status).collect();
-        let want = ["API_KEY_REVOKED", "API_KEY_ROTATED", "API_KEY_CREATED", "API_KEY_CREATED"];
-        assert_eq!(statuses, want);
-    }
-
-    #[tokio::test]
-    async fn a_revoked_caller_leaves_no_key_behind() {
-        let fixture = Fixture::new();
-        let id = fixture.caller.key_id.clone();
-        assert!(fixture.store().revoke_api_key(&fixture.caller, &id, NOW).await.unwrap());
-        let (key, new) = new_key("key_b", None);
-        assert!(!fixture.store().create_api_key(&fixture.caller, new).await.unwrap());
-        assert!(!fixture.works(&key, NOW) && !fixture.works(&fixture.key, NOW));
-    }
-
-    #[tokio::test]
-    async fn a_revoked_caller_takes_over_no_key_and_no_endpoint() {
-        let fixture = Fixture::new();
-        let store = fixture.store();
-        let (other, new) = new_key("key_b", None);
-        assert!(store.create_api_key(&fixture.caller, new).await.unwrap());
-        let own = fixture.caller.key_id.clone();
-        assert!(store.revoke_api_key(&fixture.caller, &own, NOW).await.unwrap());
-        // Both were authenticated before, and arrive now.
-        let next = ApiKey::generate(true, &mut OsEntropy).unwrap();
-        let rotated = store.rotate_api_key(&fixture.caller, "key_b", KeyValue::of(&next), NOW);
-        assert_eq!(rotated.await.unwrap(), None);
-        assert!(fixture.works(&other, NOW) && !fixture.works(&next, NOW));
-        let wish = EndpointWish {
-            url: "https://elsewhere.example/".into(),
-            host: "elsewhere.example".into(),
-            secret: None,
-            fresh: SigningSecret::new("a secret of some length").unwrap(),
-        };
-        assert!(store.put_webhook_endpoint(&fixture.caller, wish, NOW).await.unwrap().is_none());
-        assert!(store.webhook_endpoint(&fixture.caller).unwrap().is_none());
-    }
-
-    #[tokio::test]
-    async fn the_last_use_is_exact_in_answers_and_survives_an_orderly_end() {
-        let mut fixture = Fixture::new();
-        let shown =
-            |fixture: &Fixture| fixture.store().api_keys(&fixture.caller).unwrap()[0].last_used_at;
-        fixture.store().probe().await.unwrap();
-        assert_eq!(fixture.stored_use(), Some(NOW));
-        assert!(fixture.works(&fixture.key, NOW.plus(59_999)));
-        fixture.store().probe().await.unwrap();
-        assert_eq!(fixture.stored_use(), Some(NOW));
-        assert_eq!(shown(&fixture), Some(NOW.plus(59_999)));
-        fixture.store = None;
-        assert_eq!(fixture.stored_use(), Some(NOW.plus(59_999)));
-        fixture.store = Some(open(&fixture.dir, NOW));
-        assert_eq!(shown(&fixture), Some(NOW.plus(59_999)));
-    }
-}
+mod tests;

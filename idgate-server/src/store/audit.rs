@@ -5,6 +5,7 @@ mod checkpoints;
 mod export;
 mod head;
 mod page;
+mod removal;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -17,8 +18,11 @@ pub use self::export::ExportError;
 pub(super) use self::head::{Head, total};
 pub use self::page::{AuditPage, ListedEntry};
 pub use self::verify::AuditReport;
+pub(super) use self::verify::Auditor;
 use super::cursor::List;
-use super::{Caller, PageError, SqliteStore, StoreError, Write};
+use super::lanes::Whose;
+use super::readers::Reader;
+use super::{Caller, PageError, Read, SqliteStore, StoreError, Write};
 use crate::audit::{AuditEvent, AuditKeys};
 
 /// Entries of a chain that one checkpoint leaves uncovered at most.
@@ -113,7 +117,20 @@ pub trait AuditStore {
         cursor: Option<&str>,
         limit: usize,
         now: UnixMillis,
-    ) -> Result<AuditPage, PageError>;
+    ) -> Read<'_, AuditPage, PageError>;
+
+    /// Chains, at most `limit`, that begin with an entry from before `before`.
+    fn old_chains(&self, before: UnixMillis, limit: usize) -> Read<'_, Vec<String>>;
+
+    /// Removes at most `limit` entries of a chain from before `before`, from its beginning, behind a
+    /// signed record; says how many.
+    fn remove_old_entries(
+        &self,
+        client_id: String,
+        before: UnixMillis,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Write<'_, usize>;
 
     /// Signs checkpoints of the chains, at most `limit`, that have had entries without one since
     /// `before` or longer.
@@ -125,7 +142,7 @@ pub trait AuditStore {
     ) -> Write<'_, SignedChains>;
 
     /// At most `limit` checkpoints that the checkpoint file does not have yet.
-    fn unwritten_checkpoints(&self, limit: usize) -> Result<Vec<UnwrittenCheckpoint>, StoreError>;
+    fn unwritten_checkpoints(&self, limit: usize) -> Read<'_, Vec<UnwrittenCheckpoint>>;
 
     /// Notes that the checkpoint file has these for good.
     fn checkpoints_written(&self, written: Vec<UnwrittenCheckpoint>) -> Write<'_, ()>;
@@ -138,17 +155,36 @@ impl AuditStore for SqliteStore {
         cursor: Option<&str>,
         limit: usize,
         now: UnixMillis,
-    ) -> Result<AuditPage, PageError> {
-        let client_id = caller.client_id.as_str();
-        let before = match cursor {
-            Some(cursor) => LIST.position(&self.sealer, client_id, cursor, now)?,
-            None => i64::MAX,
-        };
-        let (entries, more) =
-            self.readers.read(|reader| page::read(&reader.main, client_id, before, limit))?;
-        let next_cursor =
-            more.map(|last| LIST.cursor(&self.sealer, client_id, last, now)).transpose()?;
-        Ok(AuditPage { entries, next_cursor })
+    ) -> Read<'_, AuditPage, PageError> {
+        let client_id = caller.client_id.as_str().to_owned();
+        let before = LIST.start(&self.sealer, &client_id, cursor, now);
+        Box::pin(async move {
+            let (before, chain, keys) = (before?, client_id.clone(), self.audit.clone());
+            let read =
+                move |reader: &Reader| page::read(&reader.main, &keys, &chain, before, limit);
+            let (entries, more) = self.readers.read_long(Whose::of(&*client_id), read).await?;
+            let next_cursor =
+                more.map(|last| LIST.cursor(&self.sealer, &client_id, last, now)).transpose()?;
+            Ok(AuditPage { entries, next_cursor })
+        })
+    }
+
+    fn old_chains(&self, before: UnixMillis, limit: usize) -> Read<'_, Vec<String>> {
+        let read = move |reader: &Reader| removal::old_chains(&reader.main, before, limit);
+        self.readers.read_long(Whose::GATEWAY, read)
+    }
+
+    fn remove_old_entries(
+        &self,
+        client_id: String,
+        before: UnixMillis,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Write<'_, usize> {
+        self.writer.submit(move |batch| {
+            let keys = batch.audit_keys();
+            removal::remove_old(batch.main, keys, &client_id, before, limit, now)
+        })
     }
 
     fn sign_checkpoints(
@@ -163,8 +199,9 @@ impl AuditStore for SqliteStore {
         })
     }
 
-    fn unwritten_checkpoints(&self, limit: usize) -> Result<Vec<UnwrittenCheckpoint>, StoreError> {
-        self.readers.read(|reader| checkpoints::unwritten(&reader.main, limit))
+    fn unwritten_checkpoints(&self, limit: usize) -> Read<'_, Vec<UnwrittenCheckpoint>> {
+        let read = move |reader: &Reader| checkpoints::unwritten(&reader.main, limit);
+        self.readers.read_long(Whose::GATEWAY, read)
     }
 
     fn checkpoints_written(&self, written: Vec<UnwrittenCheckpoint>) -> Write<'_, ()> {

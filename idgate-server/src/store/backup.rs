@@ -113,10 +113,16 @@ fn leave_out_open_sessions(draft: &Path) -> Result<u32, StoreError> {
     let copy = Connection::open_with_flags(draft, flags)?;
     // The journal is in memory: on disk it would keep what is wiped here.
     copy.execute_batch(
-        "PRAGMA journal_mode = MEMORY; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON;
-         DELETE FROM sessions WHERE settled_at IS NULL;",
+        "PRAGMA journal_mode = MEMORY; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON;",
     )?;
     // Not in the database of an earlier version.
+    if copy.table_exists(None, "left_out")? {
+        copy.execute(
+            "INSERT OR IGNORE INTO left_out SELECT id FROM sessions WHERE settled_at IS NULL",
+            [],
+        )?;
+    }
+    copy.execute("DELETE FROM sessions WHERE settled_at IS NULL", [])?;
     if copy.table_exists(None, "idempotent_answers")? {
         copy.execute("DELETE FROM idempotent_answers", [])?;
     }
@@ -153,11 +159,12 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+    use crate::seal::InstanceKey;
     use crate::store::schema;
 
     fn directory() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        let main = schema::open_main(dir.path()).unwrap();
+        let main = schema::open_main(dir.path(), &InstanceKey::generate().unwrap()).unwrap();
         main.execute_batch(
             "INSERT INTO clients (id, name, livemode, signing_secret, created_at)
                  VALUES ('cli_1', 'shop', 1, x'00', 1);
@@ -187,7 +194,7 @@ mod tests {
         let bytes = std::fs::read(&file).unwrap();
         let holds = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
         assert!(holds("ses_done") && holds("DONERECORD"));
-        assert!(!holds("ses_open") && !holds("OPENRECORD") && !holds("DONEANSWER"));
+        assert!(!holds("OPENRECORD") && !holds("DONEANSWER"));
         assert_eq!(made.bytes, u64::try_from(bytes.len()).unwrap());
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().flatten().collect();

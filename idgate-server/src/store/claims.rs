@@ -1,14 +1,12 @@
 //! The results of the last 30 seconds, sealed, in a file of their own that can be emptied for good.
 
-use idgate_core::session::VerifiedResult;
+use idgate_core::session::{Session, VerifiedResult};
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 use zeroize::Zeroizing;
 
 use super::{StoreError, millis};
-use crate::seal::{OVERHEAD, Sealer};
-
-const TABLE: &str = "results";
+use crate::seal::{OVERHEAD, Place, Sealer};
 
 /// A row of this many sealed bytes fills a page of 4096 but for what SQLite needs, so no second row
 /// shares the page (see `claims.sql`).
@@ -18,20 +16,29 @@ const NEXT_PAGE: usize = 4092;
 /// The length of the result stands before it, since padding follows it.
 const LEN: usize = 8;
 
+/// Where the result of a session stands.
+pub(super) fn place(session: &Session) -> Place<'_> {
+    let (object, client) = (session.id().as_str(), session.tenant().as_str());
+    Place { purpose: "results", object, client }
+}
+
+/// How far ahead the end of a result can be: its 30 seconds, and two for whoever read the clock a moment
+/// before. What says more was stored before the clock was set back.
+pub(super) const FARTHEST_MS: u64 = 32_000;
+
 /// The sealed form of a result.
 pub(super) fn seal(
     sealer: &Sealer,
-    session_id: &str,
+    session: &Session,
     result: &VerifiedResult,
 ) -> Result<Vec<u8>, StoreError> {
-    seal_padded(sealer, TABLE, session_id, &result.to_snapshot())
+    seal_padded(sealer, place(session), &result.to_snapshot())
 }
 
 /// Seals `bytes` so that its row fills whole pages.
 pub(super) fn seal_padded(
     sealer: &Sealer,
-    table: &str,
-    session_id: &str,
+    place: Place<'_>,
     bytes: &[u8],
 ) -> Result<Vec<u8>, StoreError> {
     let used = LEN.saturating_add(bytes.len());
@@ -40,18 +47,21 @@ pub(super) fn seal_padded(
     for (to, from) in padded.iter_mut().zip(len.iter().chain(bytes.iter())) {
         *to = *from;
     }
-    Ok(sealer.seal(table, session_id, &padded)?)
+    Ok(sealer.seal(place, &padded)?)
 }
 
 /// Opens what [`seal_padded`] sealed.
 pub(super) fn open_padded(
     sealer: &Sealer,
-    table: &str,
-    session_id: &str,
+    place: Place<'_>,
     sealed: &[u8],
 ) -> Result<Zeroizing<Vec<u8>>, StoreError> {
-    let damaged = || StoreError::Failed(format!("a row of {table} cannot be read"));
-    let mut padded = sealer.open(table, session_id, sealed)?;
+    unpad(sealer.open(place, sealed)?)
+}
+
+/// Without the padding.
+pub(super) fn unpad(mut padded: Zeroizing<Vec<u8>>) -> Result<Zeroizing<Vec<u8>>, StoreError> {
+    let damaged = || StoreError::Damaged("a padded row cannot be read".into());
     let (len, rest) = padded.split_first_chunk::<LEN>().ok_or_else(damaged)?;
     let len = usize::try_from(u64::from_be_bytes(*len)).map_err(|_| damaged())?;
     if len > rest.len() {
@@ -78,21 +88,33 @@ pub(super) fn insert(
 pub(super) fn read(
     claims: &Connection,
     sealer: &Sealer,
-    session_id: &str,
+    session: &Session,
     now: UnixMillis,
 ) -> Result<Option<VerifiedResult>, StoreError> {
     let sealed: Option<Vec<u8>> = claims
-        .prepare_cached("SELECT sealed FROM results WHERE session_id = ?1 AND redact_at > ?2")?
-        .query_row((session_id, millis(now)), |row| row.get(0))
+        .prepare_cached(
+            "SELECT sealed FROM results \
+             WHERE session_id = ?1 AND redact_at > ?2 AND redact_at <= ?3",
+        )?
+        .query_row((session.id().as_str(), millis(now), farthest(now)), |row| row.get(0))
         .optional()?;
-    sealed.map(|sealed| open(sealer, session_id, &sealed)).transpose()
+    sealed.map(|sealed| open(sealer, session, &sealed)).transpose()
 }
 
-/// Removes what is due at `now`; says how many rows there were.
+/// Removes what is due at `now`, or later than it can be; says how many rows there were.
 pub(super) fn remove_due(claims: &Connection, now: UnixMillis) -> Result<usize, StoreError> {
     Ok(claims
-        .prepare_cached("DELETE FROM results WHERE redact_at <= ?1")?
-        .execute([millis(now)])?)
+        .prepare_cached("DELETE FROM results WHERE redact_at <= ?1 OR redact_at > ?2")?
+        .execute((millis(now), farthest(now)))?)
+}
+
+/// Whether a row with this `redact_at` must go.
+pub(super) fn is_due(redact_at: i64, now: UnixMillis) -> bool {
+    redact_at <= millis(now) || redact_at > farthest(now)
+}
+
+fn farthest(now: UnixMillis) -> i64 {
+    millis(now.plus(FARTHEST_MS))
 }
 
 /// Removes a session's result; says whether there was one.
@@ -118,8 +140,8 @@ pub(super) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<u
     Ok(removed)
 }
 
-fn open(sealer: &Sealer, session_id: &str, sealed: &[u8]) -> Result<VerifiedResult, StoreError> {
-    let bytes = open_padded(sealer, TABLE, session_id, sealed)?;
+fn open(sealer: &Sealer, session: &Session, sealed: &[u8]) -> Result<VerifiedResult, StoreError> {
+    let bytes = open_padded(sealer, place(session), sealed)?;
     VerifiedResult::from_snapshot(&bytes)
         .map_err(|_| StoreError::Failed("a stored result cannot be read".into()))
 }

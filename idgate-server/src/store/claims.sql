@@ -15,3 +15,8 @@ CREATE TABLE IF NOT EXISTS session_keys (
     session_id TEXT PRIMARY KEY,
     sealed     BLOB NOT NULL
 ) STRICT;
+
+-- The `database_id` of the `idgate.db` that all this belongs to.
+CREATE TABLE IF NOT EXISTS belongs_to (
+    database_id BLOB NOT NULL
+) STRICT;

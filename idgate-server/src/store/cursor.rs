@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use idgate_core::time::UnixMillis;
 
 use super::{PageError, StoreError, millis, time};
-use crate::seal::Sealer;
+use crate::seal::{Place, Sealer};
 
 /// How long a cursor is good: nobody reads pages for longer.
 const LIFETIME_MS: u64 = 24 * 60 * 60 * 1000;
@@ -25,7 +25,21 @@ impl List {
         now: UnixMillis,
     ) -> Result<String, StoreError> {
         let plain = [millis(now).to_be_bytes(), position.to_be_bytes()].concat();
-        Ok(URL_SAFE_NO_PAD.encode(sealer.seal(self.0, client_id, &plain)?))
+        Ok(URL_SAFE_NO_PAD.encode(sealer.seal(self.place(client_id), &plain)?))
+    }
+
+    /// Where a page of this client begins: behind `cursor`, or with the newest row.
+    ///
+    /// # Errors
+    /// As [`List::position`].
+    pub(super) fn start(
+        self,
+        sealer: &Sealer,
+        client_id: &str,
+        cursor: Option<&str>,
+        now: UnixMillis,
+    ) -> Result<i64, PageError> {
+        cursor.map_or(Ok(i64::MAX), |cursor| self.position(sealer, client_id, cursor, now))
     }
 
     /// The position that a cursor of this client stands behind.
@@ -40,7 +54,7 @@ impl List {
         now: UnixMillis,
     ) -> Result<i64, PageError> {
         let sealed = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| PageError::Cursor)?;
-        let plain = sealer.open(self.0, client_id, &sealed).map_err(|_| PageError::Cursor)?;
+        let plain = sealer.open(self.place(client_id), &sealed).map_err(|_| PageError::Cursor)?;
         let (issued_at, position) = plain.split_first_chunk().ok_or(PageError::Cursor)?;
         let issued_at = time(i64::from_be_bytes(*issued_at));
         if now.since(issued_at) >= LIFETIME_MS {
@@ -48,6 +62,10 @@ impl List {
         }
         let position = position.try_into().map_err(|_| PageError::Cursor)?;
         Ok(i64::from_be_bytes(position))
+    }
+
+    const fn place(self, client_id: &str) -> Place<'_> {
+        Place { purpose: self.0, object: client_id, client: client_id }
     }
 }
 

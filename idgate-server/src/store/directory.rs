@@ -2,16 +2,19 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::StoreError;
 use super::schema::main_path;
-use crate::seal::{InstanceKey, Sealer};
+use super::{StoreError, schema};
+use crate::seal::first::FirstSealer;
+use crate::seal::{InstanceKey, Place, Sealer};
 
 const CHECK: &str = "key_check";
+const CHECK_PLACE: Place<'_> = Place { purpose: "instance", object: CHECK, client: "" };
 const KEY_FILE: &str = "instance.key";
+const NEW_KEY_FILE: &str = "instance.key.new";
 
 /// Makes the directory with mode 0700 when there is none.
 pub(super) fn create(dir: &Path) -> Result<(), StoreError> {
@@ -56,23 +59,112 @@ pub(super) fn lock(dir: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// The given instance key, or the one of the directory. A database without its key is not given a
-/// new one: nothing in it could be opened.
-pub(super) fn instance_key(
-    dir: &Path,
-    given: Option<&InstanceKey>,
-) -> Result<InstanceKey, StoreError> {
-    if let Some(key) = given {
-        return Ok(key.clone());
+/// The instance key of a directory that is about to be opened.
+pub(super) struct DirectoryKey {
+    pub(super) key: InstanceKey,
+    /// Where the key of a new directory waits until there is a database that it belongs to.
+    new: Option<PathBuf>,
+}
+
+impl DirectoryKey {
+    /// The given instance key, or the one of the directory; a new one for a directory that was never
+    /// used.
+    ///
+    /// # Errors
+    /// The directory was used, and its key or its database is missing: neither is made anew, since
+    /// the other one would be of no use with it.
+    pub(super) fn find(dir: &Path, given: Option<&InstanceKey>) -> Result<Self, StoreError> {
+        require_database(dir)?;
+        if let Some(key) = given {
+            return Ok(Self { key: key.clone(), new: None });
+        }
+        let (path, new) = (dir.join(KEY_FILE), dir.join(NEW_KEY_FILE));
+        let load = |path: &Path| InstanceKey::load_or_create(path).map_err(StoreError::Failed);
+        if path.exists() {
+            return Ok(Self { key: load(&path)?, new: None });
+        }
+        if !new.exists() && schema::holds_anything(dir)? {
+            return Err(StoreError::Failed(format!(
+                "{} is missing; restore it, or set IDGATE_INSTANCE_KEY to the key of this data \
+                 directory",
+                path.display()
+            )));
+        }
+        let key = load(&new)?;
+        // Another process may have come first, and be done with it.
+        if path.exists() {
+            let _ = std::fs::remove_file(&new);
+            return Ok(Self { key: load(&path)?, new: None });
+        }
+        Ok(Self { key, new: Some(new) })
     }
-    let path = dir.join(KEY_FILE);
-    if main_path(dir).exists() && !path.exists() {
-        return Err(StoreError::Failed(format!(
-            "{} is missing; restore it, or set IDGATE_INSTANCE_KEY to the key of this data directory",
-            path.display()
-        )));
+
+    /// Gives a new key its name. To be called when the database is there and knows the key: from here
+    /// on one without the other is a loss.
+    pub(super) fn keep(&self, dir: &Path) -> Result<(), StoreError> {
+        let Some(new) = &self.new else { return Ok(()) };
+        let path = dir.join(KEY_FILE);
+        let kept = match std::fs::hard_link(new, &path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            linked => linked.and_then(|()| File::open(dir)?.sync_all()),
+        };
+        kept.map_err(|error| {
+            StoreError::Failed(format!("{} cannot be written: {error}", path.display()))
+        })?;
+        let _ = std::fs::remove_file(new);
+        Ok(())
     }
-    InstanceKey::load_or_create(&path).map_err(StoreError::Failed)
+}
+
+/// Refuses a directory that was used and has lost its database.
+///
+/// # Errors
+/// The text says what to do.
+pub(super) fn require_database(dir: &Path) -> Result<(), StoreError> {
+    // In this order: a process that just makes the directory makes the database first.
+    let Some(trace) = trace_of_use(dir) else { return Ok(()) };
+    let path = main_path(dir);
+    if schema::holds_anything(dir)? {
+        return Ok(());
+    }
+    let state = if path.exists() { "is empty" } else { "is missing" };
+    Err(StoreError::Damaged(format!(
+        "{} {state}, but {trace} says that this data directory was used: restore the database from a \
+         backup (docs/operate.md, \"Backup and restore\"); to begin anew, set IDGATE_DATA_DIR to an \
+         empty directory",
+        path.display()
+    )))
+}
+
+/// What only a directory has that was used. Each is made after the database.
+fn trace_of_use(dir: &Path) -> Option<&'static str> {
+    let has = |name: &&&str| std::fs::metadata(dir.join(name)).is_ok_and(|file| file.len() > 0);
+    [KEY_FILE, "claims.db", "idgate.db-wal"].iter().find(has).copied()
+}
+
+/// Refuses a main database that is not the one that `claims` was used with. A new `claims` gets to
+/// know it.
+///
+/// # Errors
+/// The text says what to do.
+pub(super) fn same_database(main: &Connection, claims: &Connection) -> Result<(), StoreError> {
+    let ours: Vec<u8> =
+        main.query_row("SELECT sealed FROM instance WHERE name = 'database_id'", [], |row| {
+            row.get(0)
+        })?;
+    let known = claims.query_row("SELECT database_id FROM belongs_to", [], |row| row.get(0));
+    match known.optional()? {
+        Some(id) if ours == Vec::<u8>::as_slice(&id) => Ok(()),
+        None => {
+            claims.execute("INSERT INTO belongs_to VALUES (?1)", [ours])?;
+            Ok(())
+        }
+        Some(_) => Err(StoreError::Damaged(
+            "idgate.db is not the database that this data directory was used with: claims.db knows \
+             another one; put its own back, or use this one in a directory without claims.db"
+                .into(),
+        )),
+    }
 }
 
 /// The given instance key, or the one of the directory if it is there; none is made.
@@ -88,11 +180,27 @@ pub(super) fn existing_key(
     }
 }
 
+/// Seals the check of the key anew, which idgate 0.1.0 made; `false`: there is none yet.
+///
+/// # Errors
+/// It is the check of another key: nothing may be changed with this one.
+pub(super) fn reseal_check(
+    main: &Connection,
+    old: &FirstSealer,
+    new: &Sealer,
+) -> Result<bool, StoreError> {
+    let Some(stored) = stored_check(main)? else { return Ok(false) };
+    let plain = old.open("instance", CHECK, &stored).map_err(|_| another_key())?;
+    let sealed = new.seal(CHECK_PLACE, &plain)?;
+    main.execute("UPDATE instance SET sealed = ?2 WHERE name = ?1", (CHECK, sealed))?;
+    Ok(true)
+}
+
 /// Refuses another key than the one that the database was made with.
 pub(super) fn check_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
     let mut stored = stored_check(main)?;
     if stored.is_none() {
-        let sealed = sealer.seal("instance", CHECK, b"idgate")?;
+        let sealed = sealer.seal(CHECK_PLACE, b"idgate")?;
         main.execute("INSERT OR IGNORE INTO instance VALUES (?1, ?2)", (CHECK, sealed))?;
         // Another process may have come first, with another key.
         stored = stored_check(main)?;
@@ -114,11 +222,13 @@ fn stored_check(main: &Connection) -> Result<Option<Vec<u8>>, StoreError> {
 }
 
 fn open_check(sealer: &Sealer, stored: &[u8]) -> Result<(), StoreError> {
-    sealer.open("instance", CHECK, stored).map(|_| ()).map_err(|_| {
-        StoreError::Failed(
-            "the instance key is not the one that this data directory was made with; \
-             set IDGATE_INSTANCE_KEY, or restore instance.key, to that key"
-                .into(),
-        )
-    })
+    sealer.open(CHECK_PLACE, stored).map(drop).map_err(|_| another_key())
+}
+
+fn another_key() -> StoreError {
+    StoreError::Failed(
+        "the instance key is not the one that this data directory was made with; \
+         set IDGATE_INSTANCE_KEY, or restore instance.key, to that key"
+            .into(),
+    )
 }

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use idgate_core::ids::SessionId;
 use idgate_core::time::UnixMillis;
+use idgate_core::{Reason, WalletError};
 use rusqlite::{Connection, Row};
 use tokio::sync::watch;
 
-use super::{Caller, StoreError, time};
+use super::{Caller, Read, StoreError, time};
 
 /// The use cases of a status stream.
 pub trait EventStore {
@@ -22,7 +23,7 @@ pub trait EventStore {
         id: &SessionId,
         after: u64,
         limit: usize,
-    ) -> Result<Option<EventPage>, StoreError>;
+    ) -> Read<'_, Option<EventPage>>;
 
     /// Tells of changes of a session from now on: after each commit of this process, not of others.
     fn watch(&self, id: &SessionId) -> Watch;
@@ -37,6 +38,8 @@ pub struct StatusEvent {
     pub status: String,
     /// Why, when it is FAILED or EXPIRED.
     pub reason: Option<String>,
+    /// What the wallet said, when that is the reason.
+    pub wallet_error: Option<String>,
     /// Since when.
     pub occurred_at: UnixMillis,
 }
@@ -131,7 +134,7 @@ pub(super) fn page(
              WHERE id = ?1 AND client_id = ?2 AND livemode = ?3 \
          ) \
          SELECT s.settled_at IS NOT NULL, json_array_length(s.events), \
-         e.key + 1, e.value ->> 0, e.value ->> 1, e.value ->> 2 \
+         e.key + 1, e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3 \
          FROM s LEFT JOIN json_each(s.events) AS e ON e.key >= ?4 ORDER BY e.key LIMIT ?5",
     )?;
     let after = i64::try_from(after).unwrap_or(i64::MAX);
@@ -156,10 +159,18 @@ pub(super) fn page(
 /// The event of a row; none when the session has no more of them.
 fn event(row: &Row<'_>) -> rusqlite::Result<Option<StatusEvent>> {
     let Some(number) = row.get::<_, Option<i64>>(2)? else { return Ok(None) };
+    let reason: Option<String> = row.get(4)?;
+    // Versions before the name was kept stored none.
+    let unnamed = || {
+        let is_wallets = reason.as_deref() == Some(Reason::WalletError.as_str());
+        is_wallets.then(|| WalletError::Other.as_str().to_owned())
+    };
+    let wallet_error = row.get::<_, Option<String>>(6)?.or_else(unnamed);
     Ok(Some(StatusEvent {
         seq: seq(number),
         status: row.get(3)?,
-        reason: row.get(4)?,
+        reason,
+        wallet_error,
         occurred_at: time(row.get(5)?),
     }))
 }

@@ -1,14 +1,20 @@
 //! What `idgate doctor` sees of a data directory. Nothing is changed: no migration, no key, no file.
 
+mod deep;
+mod wal;
+
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use idgate_core::time::UnixMillis;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _};
 
+use super::audit::Auditor;
+use super::claims::FARTHEST_MS;
 use super::schema::{self, claims_path, main_path, open_for_reading};
 use super::trust::{self, TrustRecord};
 use super::{StoreError, directory, time};
+use crate::audit::AuditKeys;
 use crate::seal::{InstanceKey, Sealer};
 
 /// Less than this is soon full: a day of a busy gateway, its log and a backup need about that much.
@@ -19,6 +25,8 @@ const FULL_DISK_BYTES: u64 = 128 << 20;
 const OLD_COPY_MS: u64 = 7 * 86_400_000;
 /// What another host's clock, or a leap, may differ by.
 const SKEW_MS: u64 = 60_000;
+/// Audit entries that a short look walks, of all chains together.
+const LOOKED_AT: u64 = 20_000;
 /// Before this, the clock was never set: 2026-01-01.
 const EARLIEST: UnixMillis = UnixMillis(1_767_225_600_000);
 
@@ -70,8 +78,13 @@ pub struct Examination {
     pub trust: Option<Vec<TrustRecord>>,
 }
 
-/// Looks at the data directory `dir`. `instance_key`: `None` means the one in it.
-pub fn examine(dir: &Path, instance_key: Option<&InstanceKey>, now: UnixMillis) -> Examination {
+/// Looks at the data directory `dir`. `instance_key`: `None` means the one in it. `deep`: at every row.
+pub fn examine(
+    dir: &Path,
+    instance_key: Option<&InstanceKey>,
+    now: UnixMillis,
+    deep: bool,
+) -> Examination {
     let mut found = Examination::default();
     if !dir.is_dir() {
         let what = format!("there is no {}; set IDGATE_DATA_DIR", dir.display());
@@ -81,13 +94,18 @@ pub fn examine(dir: &Path, instance_key: Option<&InstanceKey>, now: UnixMillis) 
     found.findings.push(permissions(dir));
     found.findings.push(disk(dir));
     let main = main_path(dir);
+    if let Err(error) = directory::require_database(dir) {
+        found.findings.push(Finding::bad("database", error.to_string()));
+        found.findings.push(or_bad("results", results(dir, now)));
+        return found;
+    }
     if !main.is_file() {
         let what = "there is no database yet; `idgate client create` or `idgate serve` makes it";
         found.findings.push(Finding::warning("database", what));
         return found;
     }
     match open_for_reading(&main) {
-        Ok(conn) => examine_main(&conn, dir, instance_key, now, &mut found),
+        Ok(conn) => examine_main(&conn, dir, instance_key, (now, deep), &mut found),
         Err(error) => found.findings.push(Finding::bad("database", error.to_string())),
     }
     found.findings.push(or_bad("results", results(dir, now)));
@@ -99,16 +117,24 @@ fn examine_main(
     main: &Connection,
     dir: &Path,
     instance_key: Option<&InstanceKey>,
-    now: UnixMillis,
+    (now, deep): (UnixMillis, bool),
     found: &mut Examination,
 ) {
     found.findings.push(or_bad("database", integrity(main)));
+    found.findings.extend(lost_commits(dir));
+    found.findings.push(or_bad("claims_file", belongs_together(main, dir)));
     found.findings.push(or_bad("instance_key", key_matches(main, dir, instance_key)));
     let schema = schema_state(main);
     let current = matches!(&schema, Ok(finding) if finding.health == Health::Good);
     found.findings.push(or_bad("schema", schema));
     if current {
         found.findings.push(or_bad("clock", clock(main, now)));
+        if let Ok(Some(key)) = directory::existing_key(dir, instance_key) {
+            found.findings.push(or_bad("audit", audit_log(main, &key, deep)));
+            if let Some(sealer) = deep.then(|| Sealer::new(&key).ok()).flatten() {
+                found.findings.extend(deep::look(main, &sealer, now));
+            }
+        }
         found.trust = trust::records(main).ok();
     }
 }
@@ -194,6 +220,69 @@ fn clock(main: &Connection, now: UnixMillis) -> Result<Finding, StoreError> {
     Ok(Finding::good("clock", now.to_string()))
 }
 
+/// The audit log is as it was: its heads, its length and the newest entries of each chain; `deep`: all.
+fn audit_log(main: &Connection, key: &InstanceKey, deep: bool) -> Result<Finding, StoreError> {
+    let keys = AuditKeys::new(key)?;
+    let clients: i64 = main.query_row("SELECT count(*) FROM clients", [], |row| row.get(0))?;
+    let each = LOOKED_AT.checked_div(u64::try_from(clients).unwrap_or(0)).unwrap_or(1).max(1);
+    let auditor = Auditor { main, keys: &keys };
+    let report = auditor.verify(None, &[], if deep { u64::MAX } else { each })?;
+    let Some(first) = report.breaches.first() else {
+        let what = format!("{} chains, {} entries looked at", report.chains, report.entries);
+        return Ok(Finding::good("audit", what));
+    };
+    let whose = first.client_id.as_deref().unwrap_or("all chains");
+    Ok(Finding::bad(
+        "audit",
+        format!(
+            "it is not as it was ({whose}, entry {}: {}); `idgate audit verify` says where, and a \
+             backup has it as it was",
+            first.seq,
+            first.damage.as_str()
+        ),
+    ))
+}
+
+/// `claims.db` belongs to this database.
+fn belongs_together(main: &Connection, dir: &Path) -> Result<Finding, StoreError> {
+    let path = claims_path(dir);
+    if !path.is_file() {
+        return Ok(Finding::good("claims_file", "there is none yet"));
+    }
+    let Ok(claims) = open_for_reading(&path) else {
+        // What is wrong with it stands under its own name.
+        return Ok(Finding::good("claims_file", "cannot be asked"));
+    };
+    let of = |conn: &Connection, sql: &str| -> Result<Option<Vec<u8>>, StoreError> {
+        match conn.query_row(sql, [], |row| row.get(0)).optional() {
+            Ok(id) => Ok(id),
+            // Of an earlier version, or damaged.
+            Err(_) => Ok(None),
+        }
+    };
+    let known = of(&claims, "SELECT database_id FROM belongs_to")?;
+    let ours = of(main, "SELECT sealed FROM instance WHERE name = 'database_id'")?;
+    Ok(if known.is_some() && known != ours {
+        let what = "claims.db belongs to another idgate.db: put that one back, or restore to a \
+                    directory of its own";
+        Finding::bad("claims_file", what)
+    } else {
+        Finding::good("claims_file", "belongs to this database")
+    })
+}
+
+/// The write-ahead log can be read to its end.
+fn lost_commits(dir: &Path) -> Option<Finding> {
+    let lost = wal::lost_commits(&main_path(dir)).ok()?;
+    (lost > 0).then(|| {
+        let what = format!(
+            "its log is damaged: {lost} commits or more cannot be read, and the next start goes on \
+             without them; stop the server, keep a copy of the directory, and compare with a backup"
+        );
+        Finding::bad("database_log", what)
+    })
+}
+
 /// Results are gone when their 30 seconds are over.
 fn results(dir: &Path, now: UnixMillis) -> Result<Finding, StoreError> {
     let path = claims_path(dir);
@@ -203,14 +292,17 @@ fn results(dir: &Path, now: UnixMillis) -> Result<Finding, StoreError> {
     let claims = open_for_reading(&path)?;
     let damaged = integrity(&claims)?;
     if damaged.health != Health::Good {
-        let what =
-            "claims.db is damaged; stop the server and delete it: open sessions are lost with it";
+        let what = "claims.db is damaged; restart the server, which sets it aside: results that were not read \
+             yet are lost, and with them in the jar profile the sessions that are open";
         return Ok(Finding::bad("results", what));
     }
     let due = super::millis(UnixMillis(now.0.saturating_sub(SKEW_MS)));
-    let overdue: i64 =
-        claims
-            .query_row("SELECT count(*) FROM results WHERE redact_at < ?1", [due], |r| r.get(0))?;
+    let never = super::millis(now.plus(FARTHEST_MS).plus(SKEW_MS));
+    let overdue: i64 = claims.query_row(
+        "SELECT count(*) FROM results WHERE redact_at < ?1 OR redact_at > ?2",
+        [due, never],
+        |row| row.get(0),
+    )?;
     if overdue > 0 {
         let what =
             format!("{overdue} are overdue: start the server, which erases them first of all");

@@ -1,20 +1,19 @@
 //! The gateway's signing keys. The private half is sealed, and is wiped when its key retires.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
-use super::{OperatorStore, SqliteStore, StoreError, millis, time};
+use super::held::Numbered;
+use super::{OperatorStore, Read, SqliteStore, StoreError, millis, time};
 use crate::gateway_key::{GatewayKey, GatewayKeys, KeyUnusable, PublishedKey, RetiredKey};
-use crate::seal::Sealer;
-
-const TABLE: &str = "gateway_keys";
+use crate::seal::{Place, Sealer};
 
 /// The gateway's signing keys, as a running gateway uses them.
 pub trait GatewayKeyStore: Send + Sync {
     /// The keys in force; the same `Arc` while nothing changed.
-    fn gateway_keys(&self) -> Result<Arc<GatewayKeys>, StoreError>;
+    fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>>;
 }
 
 /// A signing key as operators see it.
@@ -31,15 +30,16 @@ pub struct GatewayKeyRecord {
 }
 
 impl GatewayKeyStore for SqliteStore {
-    fn gateway_keys(&self) -> Result<Arc<GatewayKeys>, StoreError> {
-        let version = self.readers.read(|reader| version(&reader.main))?;
-        let mut held = self.gateway_keys.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(keys) = held.as_ref().filter(|held| held.version >= version) {
-            return Ok(keys.clone());
-        }
-        let keys = Arc::new(self.readers.read(|reader| read(&reader.main, &self.sealer))?);
-        *held = Some(keys.clone());
-        Ok(keys)
+    fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>> {
+        let sealer = self.sealer.clone();
+        let number = |main: &Connection| version(main).map(u64::from);
+        self.gateway_keys.current(&self.readers, number, move |main| read(main, &sealer))
+    }
+}
+
+impl Numbered for GatewayKeys {
+    fn number(&self) -> u64 {
+        self.version.into()
     }
 }
 
@@ -74,6 +74,11 @@ impl OperatorStore {
     }
 }
 
+/// Where the private half of a key stands.
+pub(super) const fn place(id: &str) -> Place<'_> {
+    Place { purpose: "gateway_keys", object: id, client: "" }
+}
+
 /// Makes the first key when there is none.
 pub(super) fn ensure(
     main: &mut Connection,
@@ -106,7 +111,7 @@ fn read(main: &Connection, sealer: &Sealer) -> Result<GatewayKeys, StoreError> {
         let id: String = row.get(1)?;
         match (row.get::<_, Option<Vec<u8>>>(3)?, row.get::<_, Option<i64>>(4)?) {
             (Some(sealed), _) => {
-                let pkcs8 = sealer.open(TABLE, &id, &sealed)?;
+                let pkcs8 = sealer.open(place(&id), &sealed)?;
                 active = Some((row.get(0)?, Arc::new(GatewayKey::from_pkcs8(&pkcs8)?)));
             }
             (None, until) => retired.push(RetiredKey {
@@ -122,7 +127,7 @@ fn read(main: &Connection, sealer: &Sealer) -> Result<GatewayKeys, StoreError> {
 
 fn insert(main: &Connection, sealer: &Sealer, now: UnixMillis) -> Result<(), StoreError> {
     let (key, pkcs8) = GatewayKey::generate()?;
-    let sealed = sealer.seal(TABLE, key.id(), &pkcs8)?;
+    let sealed = sealer.seal(place(key.id()), &pkcs8)?;
     main.execute(
         "INSERT INTO gateway_keys (version, id, sec1, sealed, created_at) \
          VALUES ((SELECT coalesce(max(version), 0) + 1 FROM gateway_keys), ?1, ?2, ?3, ?4)",

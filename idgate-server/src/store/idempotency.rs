@@ -6,14 +6,13 @@ use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 use zeroize::Zeroizing;
 
+use super::lanes::Whose;
 use super::sqlite::SqliteStore;
-use super::{Caller, StoreError, Write, millis};
-use crate::seal::Sealer;
+use super::{Caller, Made, Read, StoreError, Write, millis};
+use crate::seal::{Place, Sealer};
 
 /// How long a key is remembered (decisions 4).
 const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
-
-const TABLE: &str = "idempotent_answers";
 
 /// What a running gateway keeps about idempotent requests.
 pub trait IdempotencyStore {
@@ -23,15 +22,16 @@ pub trait IdempotencyStore {
         caller: &Caller,
         key: &[u8; 32],
         now: UnixMillis,
-    ) -> Result<Option<Answered>, StoreError>;
+    ) -> Read<'_, Option<Answered>>;
 
     /// Inserts a new session, as [`super::Store::create_session`] does, with its answer. When the
     /// key was used before, however recently, nothing is stored and the earlier answer comes back.
     fn create_session_once(
         &self,
+        caller: &Caller,
         transition: Transition,
         once: Once,
-    ) -> Write<'_, Option<Answered>>;
+    ) -> Write<'_, MadeOnce>;
 
     /// Removes answers that are too old, at most `limit`, and says how many.
     fn forget_answers(&self, now: UnixMillis, limit: usize) -> Write<'_, usize>;
@@ -56,33 +56,52 @@ pub struct Answered {
     pub answer: Zeroizing<Vec<u8>>,
 }
 
+/// What became of a session that was asked for under a key.
+#[derive(Clone)]
+pub enum MadeOnce {
+    /// It is stored, with its answer.
+    Yes,
+    /// The client has as many open sessions as it may; nothing changed.
+    NoRoom,
+    /// The key was used before.
+    Earlier(Answered),
+}
+
 impl IdempotencyStore for SqliteStore {
     fn answered(
         &self,
         caller: &Caller,
         key: &[u8; 32],
         now: UnixMillis,
-    ) -> Result<Option<Answered>, StoreError> {
-        let client_id = caller.client_id.as_str();
-        let found = self.readers.read(|reader| find(&reader.main, client_id, key, now))?;
-        found.map(|found| found.open(&self.sealer)).transpose()
+    ) -> Read<'_, Option<Answered>> {
+        let (client_id, key, sealer) = (caller.client_id.clone(), *key, self.sealer.clone());
+        self.readers.read(Whose::of(&caller.client_id), move |reader| {
+            let found = find(&reader.main, client_id.as_str(), &key, now)?;
+            found.map(|found| found.open(&sealer, client_id.as_str())).transpose()
+        })
     }
 
     fn create_session_once(
         &self,
+        caller: &Caller,
         transition: Transition,
         once: Once,
-    ) -> Write<'_, Option<Answered>> {
+    ) -> Write<'_, MadeOnce> {
         let session = &transition.session;
         let (id, now) = (session.id().as_str().to_owned(), session.created_at());
         let client_id = session.tenant().as_str().to_owned();
-        let sealed = match self.sealer.seal(TABLE, &id, &once.answer) {
+        let sealed = match self.sealer.seal(place(&id, &client_id), &once.answer) {
             Ok(sealed) => sealed,
             Err(error) => return Box::pin(async move { Err(error.into()) }),
         };
+        let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
+        let owner = client_id.clone();
         let inserted = self.write_session(transition, None, move |prepared, batch| {
             if let Some(earlier) = find(batch.main, &client_id, &once.key, now)? {
-                return Ok(Some(earlier));
+                return Ok(Outcome::Earlier(earlier));
+            }
+            if prepared.count(batch, quotas)? == Made::NoRoom {
+                return Ok(Outcome::NoRoom);
             }
             batch
                 .main
@@ -93,18 +112,21 @@ impl IdempotencyStore for SqliteStore {
                 )?
                 .execute((&client_id, &once.key, once.body, &id, millis(now), &sealed))?;
             // Last, because it may write to the second file, which has no savepoint.
-            prepared.insert(batch)?;
-            Ok(None)
+            prepared.insert(batch, &key_id)?;
+            Ok(Outcome::Made)
         });
         Box::pin(async move {
-            let earlier = inserted.await?;
-            earlier.map(|earlier| earlier.open(&self.sealer)).transpose()
+            Ok(match inserted.await? {
+                Outcome::Made => MadeOnce::Yes,
+                Outcome::NoRoom => MadeOnce::NoRoom,
+                Outcome::Earlier(found) => MadeOnce::Earlier(found.open(&self.sealer, &owner)?),
+            })
         })
     }
 
     fn forget_answers(&self, now: UnixMillis, limit: usize) -> Write<'_, usize> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.writer.submit(move |batch| {
+        self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
             Ok(batch
                 .main
                 .prepare_cached(
@@ -116,6 +138,18 @@ impl IdempotencyStore for SqliteStore {
     }
 }
 
+/// What came of a creation, while the earlier answer is still sealed.
+enum Outcome {
+    Made,
+    NoRoom,
+    Earlier(Found),
+}
+
+/// Where the answer to the making of a session stands.
+pub(super) const fn place<'a>(session_id: &'a str, client_id: &'a str) -> Place<'a> {
+    Place { purpose: "idempotent_answers", object: session_id, client: client_id }
+}
+
 /// A row that may still be used.
 struct Found {
     session_id: String,
@@ -124,8 +158,8 @@ struct Found {
 }
 
 impl Found {
-    fn open(self, sealer: &Sealer) -> Result<Answered, StoreError> {
-        let answer = sealer.open(TABLE, &self.session_id, &self.sealed)?;
+    fn open(self, sealer: &Sealer, client_id: &str) -> Result<Answered, StoreError> {
+        let answer = sealer.open(place(&self.session_id, client_id), &self.sealed)?;
         Ok(Answered { body: self.body, answer })
     }
 }

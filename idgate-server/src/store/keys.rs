@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::{Caller, StoreError, millis, time};
 use crate::api_key::{ApiKey, signing_secret};
-use crate::seal::Sealer;
+use crate::seal::{Place, Sealer};
 
 /// A client as operators see it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -36,6 +36,8 @@ pub struct NewClient {
     pub client_id: String,
     /// Its mode.
     pub livemode: bool,
+    /// The id of its first API key.
+    pub key_id: String,
     /// Its first API key.
     pub api_key: ApiKey,
     /// What its webhooks are signed with.
@@ -69,7 +71,7 @@ pub(super) fn create_client(
     let key_id = random_id("key_", entropy).map_err(exhausted)?;
     let api_key = ApiKey::generate(livemode, entropy).map_err(exhausted)?;
     let signing_secret = signing_secret(entropy).map_err(exhausted)?;
-    let sealed = sealer.seal("clients", &client_id, signing_secret.as_bytes())?;
+    let sealed = sealer.seal(secret_place(&client_id), signing_secret.as_bytes())?;
     main.execute(
         "INSERT INTO clients (id, name, livemode, signing_secret, created_at) \
          VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -79,7 +81,7 @@ pub(super) fn create_client(
         "INSERT INTO api_keys (id, client_id, digest, hint, scopes, livemode, created_at) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         (
-            key_id,
+            &key_id,
             &client_id,
             api_key.digest(),
             api_key.hint(),
@@ -88,7 +90,12 @@ pub(super) fn create_client(
             millis(now),
         ),
     )?;
-    Ok(NewClient { client_id, livemode, api_key, signing_secret })
+    Ok(NewClient { client_id, livemode, key_id, api_key, signing_secret })
+}
+
+/// Where the secret stands that a client was made with.
+pub(super) const fn secret_place(client_id: &str) -> Place<'_> {
+    Place { purpose: "clients", object: client_id, client: client_id }
 }
 
 /// All clients, newest first.
@@ -111,22 +118,36 @@ pub(super) fn clients(main: &Connection) -> Result<Vec<ClientRecord>, StoreError
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Stops every key of a client and says how many there were; `None`: there is no such client.
-/// Doing it again changes nothing.
+/// What stopped with a client.
+pub(super) struct Revoked {
+    /// The client was not revoked before.
+    pub(super) is_new: bool,
+    /// The keys that were not.
+    pub(super) keys: Vec<String>,
+}
+
+/// Stops every key of a client and says which they were; `None`: there is no such client. Doing it
+/// again changes nothing.
 pub(super) fn revoke_client(
     main: &Connection,
     id: &str,
     now: UnixMillis,
-) -> Result<Option<usize>, StoreError> {
-    let found = main.execute(
-        "UPDATE clients SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
-        (id, millis(now)),
-    )?;
+) -> Result<Option<Revoked>, StoreError> {
+    if !main.prepare("SELECT 1 FROM clients WHERE id = ?1")?.exists([id])? {
+        return Ok(None);
+    }
     let revoked = main.execute(
-        "UPDATE api_keys SET revoked_at = ?2 WHERE client_id = ?1 AND revoked_at IS NULL",
+        "UPDATE clients SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
         (id, millis(now)),
     )?;
-    Ok((found > 0).then_some(revoked))
+    let keys = main
+        .prepare(
+            "UPDATE api_keys SET revoked_at = ?2 WHERE client_id = ?1 AND revoked_at IS NULL \
+             RETURNING id",
+        )?
+        .query_map((id, millis(now)), |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    Ok(Some(Revoked { is_new: revoked > 0, keys }))
 }
 
 /// The owner of the key with this digest, and when the key was last used as far as stored.

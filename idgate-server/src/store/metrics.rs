@@ -11,7 +11,8 @@ use rusqlite::Connection;
 
 pub use self::gauges::Gauges;
 pub(super) use self::record::{Measured, record};
-use super::{SqliteStore, StoreError};
+use super::lanes::Whose;
+use super::{Read, SqliteStore, StoreError};
 use crate::sketch::Sketch;
 use crate::telemetry::Telemetry;
 
@@ -61,32 +62,27 @@ pub struct MetricsSummary {
 pub trait MetricsStore {
     /// Sums up the running hour and the `window_hours` before it: nothing that settled in the
     /// window is left out.
-    fn metrics_summary(
-        &self,
-        window_hours: u64,
-        now: UnixMillis,
-    ) -> Result<MetricsSummary, StoreError>;
+    fn metrics_summary(&self, window_hours: u64, now: UnixMillis) -> Read<'_, MetricsSummary>;
 
     /// What the files hold at this moment.
-    fn gauges(&self, now: UnixMillis) -> Result<Gauges, StoreError>;
+    fn gauges(&self, now: UnixMillis) -> Read<'_, Gauges>;
 
     /// The counters of this process.
     fn telemetry(&self) -> &Arc<Telemetry>;
 }
 
 impl MetricsStore for SqliteStore {
-    fn metrics_summary(
-        &self,
-        window_hours: u64,
-        now: UnixMillis,
-    ) -> Result<MetricsSummary, StoreError> {
+    fn metrics_summary(&self, window_hours: u64, now: UnixMillis) -> Read<'_, MetricsSummary> {
         let last = hour_of(now);
         let first = last.saturating_sub(i64::try_from(window_hours).unwrap_or(i64::MAX));
-        self.readers.read(|reader| summary(&reader.main, first, last))
+        self.readers.read_long(Whose::GATEWAY, move |reader| summary(&reader.main, first, last))
     }
 
-    fn gauges(&self, now: UnixMillis) -> Result<Gauges, StoreError> {
-        self.readers.read(|reader| gauges::read(reader, now))
+    fn gauges(&self, now: UnixMillis) -> Read<'_, Gauges> {
+        let disk = self.disk.clone();
+        self.readers.read_long(Whose::GATEWAY, move |reader| {
+            Ok(Gauges { disk_full: disk.is_full(), ..gauges::read(reader, now)? })
+        })
     }
 
     fn telemetry(&self) -> &Arc<Telemetry> {

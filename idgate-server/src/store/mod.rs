@@ -6,17 +6,26 @@ mod api_keys;
 mod audit;
 mod backup;
 mod claims;
+mod claims_file;
+mod clients;
 mod cursor;
 mod directory;
+mod disk;
 mod events;
 mod examine;
 mod gateway_keys;
+mod held;
 mod idempotency;
 mod keys;
+mod lanes;
 mod metrics;
+mod missing;
 mod operator;
 mod outbox;
+mod quotas;
 mod readers;
+mod reseal;
+mod reserve;
 mod schema;
 mod session_keys;
 mod sessions;
@@ -36,27 +45,34 @@ use idgate_core::ids::{SessionId, TenantId};
 use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
+use rusqlite::ErrorCode;
 
 pub use self::admin_tokens::{AdminTokenRecord, AdminTokenStore};
-pub use self::api_keys::{ApiKeyRecord, ApiKeyStore, KeyValue, NewApiKey};
+pub use self::api_keys::{
+    ApiKeyPage, ApiKeyRecord, ApiKeyStore, KeyMade, KeyRotated, KeyValue, NewApiKey,
+};
 pub use self::audit::{
     AuditPage, AuditReport, AuditStore, ExportError, ListedEntry, SignedChains, UnwrittenCheckpoint,
 };
 pub use self::backup::{Backup, back_up};
+pub use self::clients::{ClientChange, ClientSettings, Logo};
 pub use self::directory::exposed;
 pub use self::events::{Changes, EventPage, EventStore, StatusEvent, Watch};
 pub use self::examine::{Examination, Finding, Health, examine};
 pub use self::gateway_keys::{GatewayKeyRecord, GatewayKeyStore};
-pub use self::idempotency::{Answered, IdempotencyStore, Once};
+pub use self::idempotency::{Answered, IdempotencyStore, MadeOnce, Once};
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::metrics::{Gauges, MetricsStore, MetricsSummary, Outcomes};
+pub use self::missing::missing;
 pub use self::operator::OperatorStore;
 pub use self::outbox::{
     DeadLetter, DeadLetterPage, Lane, Leased, OutboxStore, Replay, Target, Verdict, Wanted,
 };
+pub use self::quotas::OwnQuotas;
 pub use self::sqlite::{SqliteStore, StoreOptions};
 pub use self::trust::{
-    NewList, TrustCertificate, TrustChange, TrustCrl, TrustKey, TrustList, TrustRecord,
+    NewCrl, NewList, RemovedMaterial, TrustCertificate, TrustChange, TrustCrl, TrustKey, TrustList,
+    TrustRecord,
 };
 pub use self::webhook_endpoints::{EndpointRecord, EndpointStore, EndpointWish};
 pub use self::webhook_hosts::{HostRecord, HostStatus, Review};
@@ -65,6 +81,10 @@ use crate::seal::Unsealable;
 /// The answer of a write: it resolves after the commit, never before.
 pub type Write<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
+/// The answer of a read, which takes place on another thread. Dropped before its turn, nothing is
+/// read.
+pub type Read<'a, T, E = StoreError> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
+
 /// Whether a guarded write applied.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Committed {
@@ -72,6 +92,16 @@ pub enum Committed {
     Yes,
     /// Another write came first, or the session is gone; nothing changed.
     LostRace,
+}
+
+/// Whether a new session is stored.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[must_use = "without room nothing is stored"]
+pub enum Made {
+    /// It is.
+    Yes,
+    /// The client has as many open sessions as it may; nothing changed.
+    NoRoom,
 }
 
 /// The owner of a good API key.
@@ -88,10 +118,17 @@ pub struct Caller {
 }
 
 /// A fault of the store.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum StoreError {
-    /// The write queue is full: shed load.
+    /// A queue is full, or this client's share of it: shed load.
     Busy,
+    /// The disk is full: nothing but erasing goes on.
+    Full,
+    /// The database cannot be written or read for now: another program locks it, there are no file
+    /// descriptors. The text is for the operator.
+    Unavailable(String),
+    /// What is stored is not as it was; the text is for the operator.
+    Damaged(String),
     /// The database failed; the text is for the operator.
     Failed(String),
 }
@@ -99,8 +136,9 @@ pub enum StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Busy => f.write_str("the write queue is full"),
-            Self::Failed(text) => f.write_str(text),
+            Self::Busy => f.write_str("too much is waiting for the database"),
+            Self::Full => f.write_str("the disk is full; make room"),
+            Self::Unavailable(text) | Self::Damaged(text) | Self::Failed(text) => f.write_str(text),
         }
     }
 }
@@ -109,13 +147,37 @@ impl std::error::Error for StoreError {}
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Failed(format!("the database failed: {error}"))
+        let text = format!("the database failed: {error}");
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::Damaged(format!("the database is damaged: {error}"))
+            }
+            _ if is_passing(&error) => Self::Unavailable(text),
+            _ => Self::Failed(text),
+        }
     }
+}
+
+/// Whether the machine, and not the file's content, is in the way.
+fn is_passing(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::CannotOpen
+                | ErrorCode::OutOfMemory
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::FileLockingProtocolFailed
+                | ErrorCode::ReadOnly
+        )
+    )
 }
 
 impl From<Unsealable> for StoreError {
     fn from(error: Unsealable) -> Self {
-        Self::Failed(error.to_string())
+        Self::Damaged(error.to_string())
     }
 }
 
@@ -150,17 +212,13 @@ pub trait Store:
 {
     /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
     /// counts at once. `digest` is the SHA-256 of the key.
-    fn authenticate(
-        &self,
-        digest: &[u8; 32],
-        now: UnixMillis,
-    ) -> Result<Option<Caller>, StoreError>;
+    fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>>;
 
     /// The trust snapshot in force; the same `Arc` while nothing changed.
-    fn trust(&self) -> Result<Arc<TrustSnapshot>, StoreError>;
+    fn trust(&self) -> Read<'_, Arc<TrustSnapshot>>;
 
-    /// Inserts a new session (`transition.from` is 0) with its status events.
-    fn create_session(&self, transition: Transition) -> Write<'_, ()>;
+    /// Inserts a new session of this caller (`transition.from` is 0) with its status events.
+    fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made>;
 
     /// Stores a transition where the stored revision is `transition.from`: session, status events
     /// and, when it verified, the sealed result, in one commit. `processing_us` is the time that
@@ -168,7 +226,7 @@ pub trait Store:
     fn commit(&self, transition: Transition, processing_us: Option<u64>) -> Write<'_, Committed>;
 
     /// A session for the wallet routes, without its result.
-    fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError>;
+    fn session(&self, id: &SessionId) -> Read<'_, Option<Session>>;
 
     /// A session of this caller and mode, with its result while it may be read at `now`.
     fn callers_session(
@@ -176,10 +234,12 @@ pub trait Store:
         caller: &Caller,
         id: &SessionId,
         now: UnixMillis,
-    ) -> Result<Option<Session>, StoreError>;
+    ) -> Read<'_, Option<Session>>;
 
     /// Removes a session of this caller and everything stored about it but its audit entries;
-    /// resolves when no file holds its row or its claims any more. `false`: there is none.
+    /// resolves when no file holds its row or its claims any more, unless another program reads
+    /// them: then the files are emptied as soon as it ends, and nobody waits for it. `false`: there
+    /// is none.
     fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool>;
 
     /// Open sessions whose `expires_at`, or whose verification lease, is at or before `now`; an
@@ -188,16 +248,21 @@ pub trait Store:
         &self,
         now: UnixMillis,
         limit: usize,
-    ) -> Result<Vec<Result<Session, StoreError>>, StoreError>;
+    ) -> Read<'_, Vec<Result<Session, StoreError>>>;
 
-    /// Removes the results due at `now` from every file, and reports how many there were. An
-    /// erasure that a reader held up is finished by a later call.
+    /// Removes the results due at `now` from every file, and reports how many there were; with them
+    /// those that are due later than any could be: the clock was set back since. An erasure that a
+    /// reader held up is finished by a later call.
     fn purge_results(&self, now: UnixMillis) -> Write<'_, usize>;
 
     /// Removes settled sessions from before `before`, at most `limit`.
     fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize>;
 
-    /// Whether the writer answers.
+    /// Verifications that this process cannot have begun, because it has only just opened the store
+    /// for itself alone; an error in the place of each that cannot be read.
+    fn abandoned_sessions(&self) -> Read<'_, Vec<Result<Session, StoreError>>>;
+
+    /// Whether something can be stored: it was within the last second, or is now.
     fn probe(&self) -> Write<'_, ()>;
 }
 
@@ -213,3 +278,5 @@ fn time(millis: i64) -> UnixMillis {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod wait;

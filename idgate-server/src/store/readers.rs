@@ -1,13 +1,22 @@
-//! Read-only connections, one per core. Each use is one or two statements long, so that no reader
+//! Threads that read, each with read-only connections of its own, so that no request waits for the
+//! disk on a thread that serves others. Each read is one or two statements long, so that no reader
 //! keeps an old state of the files alive.
+//!
+//! Reads wait in lanes, one for each client, key or session, and the lanes take turns: who asks for
+//! much waits behind itself. Lists and sums have threads apart, so that nobody waits for them who
+//! only shows a key.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use rusqlite::Connection;
+use tokio::sync::oneshot;
 
-use super::StoreError;
+use super::lanes::{Lanes, NoRoom, Room, Whose};
 use super::schema::{claims_path, main_path, open_for_reading};
+use super::{Read, StoreError};
 
 /// One connection to each file.
 pub(super) struct Reader {
@@ -15,53 +24,182 @@ pub(super) struct Reader {
     pub(super) claims: Connection,
 }
 
+/// What may wait: every connection of one address may ask at once, and twice as many, and all
+/// connections together.
+const ROOM: Room = Room { per_lane: 512, in_all: 16_384 };
+
+/// Work that is queued.
+type Job = Box<dyn FnOnce(&Reader) + Send>;
+
+/// The reading threads. Dropping it lets what is queued go unanswered.
 pub(super) struct Readers {
-    idle: Mutex<Vec<Reader>>,
-    returned: Condvar,
+    quick: Pool,
+    long: Pool,
 }
 
 impl Readers {
+    /// Starts `count` threads for short reads and half as many for long ones, at least one each.
     pub(super) fn open(dir: &Path, count: usize) -> Result<Self, StoreError> {
-        let open = |_| {
-            let main = open_for_reading(&main_path(dir))?;
-            let claims = open_for_reading(&claims_path(dir))?;
-            Ok(Reader { main, claims })
-        };
-        let idle = (0..count.max(1)).map(open).collect::<Result<_, StoreError>>()?;
-        Ok(Self { idle: Mutex::new(idle), returned: Condvar::new() })
+        Ok(Self {
+            quick: Pool::start(dir, "store-reader", count.max(2))?,
+            long: Pool::start(dir, "store-lister", count.div_ceil(2).max(1))?,
+        })
     }
 
-    /// Reads with an idle connection, waiting for one if need be.
-    pub(super) fn read<T>(
+    /// Reads a row or two.
+    pub(super) fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Reader) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let lent = Lent { reader: Some(self.take()), home: self };
-        lent.reader.as_ref().map_or_else(|| Err(StoreError::Busy), read)
+        whose: Whose,
+        read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Read<'static, T> {
+        self.quick.submit(whose, read)
     }
 
-    fn take(&self) -> Reader {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(reader) = idle.pop() {
-                return reader;
+    /// Reads a list or a sum.
+    pub(super) fn read_long<T: Send + 'static>(
+        &self,
+        whose: Whose,
+        read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Read<'static, T> {
+        self.long.submit(whose, read)
+    }
+}
+
+/// Threads that share a queue.
+struct Pool {
+    lanes: Arc<Lanes<Job>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Pool {
+    fn start(dir: &Path, name: &str, count: usize) -> Result<Self, StoreError> {
+        let lanes = Arc::new(Lanes::new(ROOM));
+        let mut pool = Self { lanes: lanes.clone(), threads: Vec::new() };
+        for _ in 0..count {
+            let reader = Reader {
+                main: open_for_reading(&main_path(dir))?,
+                claims: open_for_reading(&claims_path(dir))?,
+            };
+            let lanes = lanes.clone();
+            let thread = std::thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(move || serve(&reader, &lanes))
+                .map_err(|error| StoreError::Failed(format!("cannot start a thread: {error}")))?;
+            pool.threads.push(thread);
+        }
+        Ok(pool)
+    }
+
+    /// Queues `read` at once. Nobody reads for those who no longer wait.
+    fn submit<T: Send + 'static>(
+        &self,
+        whose: Whose,
+        read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Read<'static, T> {
+        let (reply, answer) = oneshot::channel();
+        let job = move |reader: &Reader| {
+            if !reply.is_closed() {
+                let _ = reply.send(read(reader));
             }
-            idle = self.returned.wait(idle).unwrap_or_else(PoisonError::into_inner);
+        };
+        let queued = self.lanes.push(whose, Box::new(job));
+        Box::pin(async move {
+            match queued {
+                Ok(()) => answer.await.unwrap_or_else(|_| Err(broken_off())),
+                Err(NoRoom::Full) => Err(StoreError::Busy),
+                Err(NoRoom::Closed) => Err(broken_off()),
+            }
+        })
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.lanes.abandon();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
         }
     }
 }
 
-/// Goes back to the others even when the reading panics.
-struct Lent<'a> {
-    reader: Option<Reader>,
-    home: &'a Readers,
+/// Works until the lanes are closed. A read that panics leaves its waiter without an answer, and
+/// the thread goes on.
+fn serve(reader: &Reader, lanes: &Lanes<Job>) {
+    while let Some(job) = lanes.recv() {
+        let _ = catch_unwind(AssertUnwindSafe(|| job(reader)));
+    }
 }
 
-impl Drop for Lent<'_> {
-    fn drop(&mut self) {
-        if let Some(reader) = self.reader.take() {
-            self.home.idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
-            self.home.returned.notify_one();
+fn broken_off() -> StoreError {
+    StoreError::Failed("a read of the database broke off".into())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::store::wait::Wait as _;
+
+    fn readers(dir: &tempfile::TempDir) -> Readers {
+        drop(
+            super::super::schema::open_main(
+                dir.path(),
+                &crate::seal::InstanceKey::generate().unwrap(),
+            )
+            .unwrap(),
+        );
+        drop(super::super::schema::open_claims(dir.path()).unwrap());
+        Readers::open(dir.path(), 1).unwrap()
+    }
+
+    #[test]
+    fn a_read_that_panics_fails_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let readers = readers(&dir);
+        for _ in 0..5 {
+            let failed = readers.read::<()>(Whose::GATEWAY, |_| panic!("on purpose")).wait();
+            assert!(matches!(failed, Err(StoreError::Failed(_))));
         }
+        assert_eq!(readers.read(Whose::GATEWAY, |_| Ok(7)).wait().unwrap(), 7);
+    }
+
+    #[test]
+    fn nobody_reads_for_those_who_no_longer_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        let readers = readers(&dir);
+        let (began, begins) = mpsc::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        let held = readers.read_long(Whose::of("cli_a"), move |_| {
+            began.send(()).unwrap();
+            wait.recv().unwrap();
+            Ok(())
+        });
+        begins.recv().unwrap();
+        let (ran, runs) = mpsc::channel();
+        drop(readers.read_long(Whose::of("cli_a"), move |_| {
+            ran.send(()).unwrap();
+            Ok(())
+        }));
+        let last = readers.read_long(Whose::of("cli_a"), |_| Ok(()));
+        go.send(()).unwrap();
+        held.wait().unwrap();
+        last.wait().unwrap();
+        assert!(runs.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_list_is_in_no_short_reads_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let readers = readers(&dir);
+        let (go, wait) = mpsc::channel::<()>();
+        let held = readers.read_long(Whose::of("cli_a"), move |_| {
+            wait.recv().unwrap();
+            Ok(())
+        });
+        assert_eq!(readers.read(Whose::of("cli_a"), |_| Ok(7)).wait().unwrap(), 7);
+        go.send(()).unwrap();
+        held.wait().unwrap();
     }
 }

@@ -8,25 +8,46 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::StoreError;
+use super::{StoreError, reseal};
+use crate::seal::InstanceKey;
 
 /// A numbered change of the main database. Applied ones never change; new ones are appended.
 pub(super) struct Migration {
     pub(super) number: u32,
     pub(super) sql: &'static str,
+    /// What SQL cannot do, in the same transaction.
+    pub(super) step: Option<Step>,
 }
 
+/// Changes what is in the database with the key that it is sealed with.
+pub(super) type Step = fn(&Connection, &InstanceKey) -> Result<(), StoreError>;
+
 pub(super) const MIGRATIONS: &[Migration] = &[
-    Migration { number: 1, sql: include_str!("migrations/0001_initial.sql") },
-    Migration { number: 2, sql: include_str!("migrations/0002_x509_trust.sql") },
-    Migration { number: 3, sql: include_str!("migrations/0003_gateway_keys.sql") },
-    Migration { number: 4, sql: include_str!("migrations/0004_audit.sql") },
-    Migration { number: 5, sql: include_str!("migrations/0005_admin_tokens.sql") },
-    Migration { number: 6, sql: include_str!("migrations/0006_webhooks.sql") },
-    Migration { number: 7, sql: include_str!("migrations/0007_idempotent_answers.sql") },
-    Migration { number: 8, sql: include_str!("migrations/0008_metrics.sql") },
-    Migration { number: 9, sql: include_str!("migrations/0009_events_beside_sessions.sql") },
-    Migration { number: 10, sql: include_str!("migrations/0010_one_index_less.sql") },
+    Migration { number: 1, sql: include_str!("migrations/0001_initial.sql"), step: None },
+    Migration { number: 2, sql: include_str!("migrations/0002_x509_trust.sql"), step: None },
+    Migration { number: 3, sql: include_str!("migrations/0003_gateway_keys.sql"), step: None },
+    Migration { number: 4, sql: include_str!("migrations/0004_audit.sql"), step: None },
+    Migration { number: 5, sql: include_str!("migrations/0005_admin_tokens.sql"), step: None },
+    Migration { number: 6, sql: include_str!("migrations/0006_webhooks.sql"), step: None },
+    Migration {
+        number: 7,
+        sql: include_str!("migrations/0007_idempotent_answers.sql"),
+        step: None,
+    },
+    Migration { number: 8, sql: include_str!("migrations/0008_metrics.sql"), step: None },
+    Migration {
+        number: 9,
+        sql: include_str!("migrations/0009_events_beside_sessions.sql"),
+        step: None,
+    },
+    Migration { number: 10, sql: include_str!("migrations/0010_one_index_less.sql"), step: None },
+    Migration { number: 11, sql: include_str!("migrations/0011_trust_amended.sql"), step: None },
+    Migration { number: 12, sql: include_str!("migrations/0012_quotas.sql"), step: None },
+    Migration {
+        number: 13,
+        sql: include_str!("migrations/0013_sealed_anew.sql"),
+        step: Some(reseal::main),
+    },
 ];
 
 const PRAGMAS: &str = "
@@ -50,11 +71,14 @@ pub(super) fn claims_path(dir: &Path) -> PathBuf {
 }
 
 /// The main database for writing, with its schema up to date.
-pub(super) fn open_main(dir: &Path) -> Result<Connection, StoreError> {
+///
+/// # Errors
+/// It cannot be used, or has to be changed and `key` is not its key.
+pub(super) fn open_main(dir: &Path, key: &InstanceKey) -> Result<Connection, StoreError> {
     let mut conn = open_for_writing(&main_path(dir))?;
     // 64 MiB: a log that one burst made large gives its space back.
     conn.pragma_update(None, "journal_size_limit", 67_108_864)?;
-    migrate(&mut conn, MIGRATIONS, &main_path(dir))?;
+    migrate(&mut conn, MIGRATIONS, &main_path(dir), key)?;
     Ok(conn)
 }
 
@@ -115,6 +139,7 @@ pub(super) fn migrate(
     conn: &mut Connection,
     migrations: &[Migration],
     path: &Path,
+    key: &InstanceKey,
 ) -> Result<(), StoreError> {
     conn.execute_batch(
         "CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -133,6 +158,9 @@ pub(super) fn migrate(
     let applied = check_applied(&transaction, migrations)?;
     for migration in migrations.iter().filter(|migration| migration.number > applied) {
         transaction.execute_batch(migration.sql)?;
+        if let Some(step) = migration.step {
+            step(&transaction, key)?;
+        }
         transaction.execute(
             "INSERT INTO schema_migrations (number, checksum) VALUES (?1, ?2)",
             (migration.number, checksum(migration.sql)),
@@ -190,6 +218,32 @@ pub(super) fn is_older(dir: &Path) -> Result<bool, StoreError> {
     Ok(0 < have && have < want)
 }
 
+/// Whether there is a main database that is not empty.
+///
+/// # Errors
+/// It is none.
+pub(super) fn holds_anything(dir: &Path) -> Result<bool, StoreError> {
+    let path = main_path(dir);
+    if !path.is_file() {
+        return Ok(false);
+    }
+    let is_made = open_for_reading(&path).and_then(|main| {
+        let sql = "SELECT EXISTS (SELECT 1 FROM pragma_table_list('schema_migrations'))";
+        if !main.query_row(sql, [], |row| row.get::<_, bool>(0))? {
+            return Ok(false);
+        }
+        Ok(main.prepare("SELECT 1 FROM schema_migrations")?.exists([])?)
+    });
+    is_made.map_err(|error| match error {
+        StoreError::Damaged(why) => StoreError::Damaged(format!(
+            "{}: {why}; keep the directory as it is, and restore a backup to another one \
+             (docs/operate.md, \"Backup and restore\")",
+            path.display()
+        )),
+        other => other,
+    })
+}
+
 /// Copies the main database to `idgate.db.before-<number>`, replacing an earlier attempt's copy.
 fn back_up(conn: &Connection, path: &Path, number: u32) -> Result<(), StoreError> {
     let name = |suffix: &str| {
@@ -226,14 +280,20 @@ mod tests {
 
     use super::*;
 
-    const FIRST: Migration = Migration { number: 1, sql: "CREATE TABLE a (x INTEGER) STRICT;" };
-    const SECOND: Migration = Migration { number: 2, sql: "ALTER TABLE a ADD COLUMN y TEXT;" };
+    const FIRST: Migration =
+        Migration { number: 1, sql: "CREATE TABLE a (x INTEGER) STRICT;", step: None };
+    const SECOND: Migration =
+        Migration { number: 2, sql: "ALTER TABLE a ADD COLUMN y TEXT;", step: None };
 
     fn database() -> (tempfile::TempDir, PathBuf, Connection) {
         let dir = tempfile::tempdir().unwrap();
         let path = main_path(dir.path());
         let conn = open_for_writing(&path).unwrap();
         (dir, path, conn)
+    }
+
+    fn key() -> InstanceKey {
+        InstanceKey::generate().unwrap()
     }
 
     fn files(dir: &tempfile::TempDir) -> Vec<String> {
@@ -245,7 +305,7 @@ mod tests {
     fn the_schema_of_this_version_applies_once() {
         let dir = tempfile::tempdir().unwrap();
         for _ in 0..2 {
-            let conn = open_main(dir.path()).unwrap();
+            let conn = open_main(dir.path(), &key()).unwrap();
             let version: i64 =
                 conn.query_row("SELECT version FROM trust_version", [], |row| row.get(0)).unwrap();
             assert_eq!(version, 1);
@@ -256,7 +316,7 @@ mod tests {
     #[test]
     fn durability_and_erasure_are_switched_on() {
         let dir = tempfile::tempdir().unwrap();
-        for conn in [open_main(dir.path()).unwrap(), open_claims(dir.path()).unwrap()] {
+        for conn in [open_main(dir.path(), &key()).unwrap(), open_claims(dir.path()).unwrap()] {
             let number = |name: &str| -> i64 {
                 conn.pragma_query_value(None, name, |row| row.get(0)).unwrap()
             };
@@ -275,7 +335,7 @@ mod tests {
     #[test]
     fn statements_are_prepared_once_whatever_is_bound_to_them() {
         let dir = tempfile::tempdir().unwrap();
-        let writing = open_main(dir.path()).unwrap();
+        let writing = open_main(dir.path(), &key()).unwrap();
         let reading = open_for_reading(&main_path(dir.path())).unwrap();
         for conn in [writing, reading] {
             for session_id in ["ses_a", "ses_b", "ses_c"] {
@@ -291,9 +351,9 @@ mod tests {
     #[test]
     fn a_database_in_use_is_copied_before_it_changes() {
         let (dir, path, mut conn) = database();
-        migrate(&mut conn, &[FIRST], &path).unwrap();
+        migrate(&mut conn, &[FIRST], &path, &key()).unwrap();
         conn.execute("INSERT INTO a (x) VALUES (7)", []).unwrap();
-        migrate(&mut conn, &[FIRST, SECOND], &path).unwrap();
+        migrate(&mut conn, &[FIRST, SECOND], &path, &key()).unwrap();
         conn.execute("UPDATE a SET y = 'new'", []).unwrap();
         let copy = Connection::open(dir.path().join("idgate.db.before-2")).unwrap();
         let x: i64 = copy.query_row("SELECT x FROM a", [], |row| row.get(0)).unwrap();
@@ -306,8 +366,8 @@ mod tests {
     fn every_file_is_its_owners_only() {
         use std::os::unix::fs::PermissionsExt as _;
         let (dir, path, mut conn) = database();
-        migrate(&mut conn, &[FIRST], &path).unwrap();
-        migrate(&mut conn, &[FIRST, SECOND], &path).unwrap();
+        migrate(&mut conn, &[FIRST], &path, &key()).unwrap();
+        migrate(&mut conn, &[FIRST, SECOND], &path, &key()).unwrap();
         let names = files(&dir);
         assert_eq!(names.len(), 4, "database, log, index and copy: {names:?}");
         for name in names {
@@ -319,18 +379,19 @@ mod tests {
     #[test]
     fn a_failing_change_leaves_the_database_as_it_was() {
         let (_dir, path, mut conn) = database();
-        migrate(&mut conn, &[FIRST], &path).unwrap();
-        let broken = Migration { number: 2, sql: "CREATE TABLE b (x INTEGER); NONSENSE;" };
-        assert!(migrate(&mut conn, &[FIRST, broken], &path).is_err());
+        migrate(&mut conn, &[FIRST], &path, &key()).unwrap();
+        let broken =
+            Migration { number: 2, sql: "CREATE TABLE b (x INTEGER); NONSENSE;", step: None };
+        assert!(migrate(&mut conn, &[FIRST, broken], &path, &key()).is_err());
         assert!(conn.prepare("SELECT x FROM b").is_err());
-        migrate(&mut conn, &[FIRST, SECOND], &path).unwrap();
+        migrate(&mut conn, &[FIRST, SECOND], &path, &key()).unwrap();
     }
 
     #[test]
     fn a_newer_schema_is_refused() {
         let (_dir, path, mut conn) = database();
-        migrate(&mut conn, &[FIRST, SECOND], &path).unwrap();
-        let Err(StoreError::Failed(text)) = migrate(&mut conn, &[FIRST], &path) else {
+        migrate(&mut conn, &[FIRST, SECOND], &path, &key()).unwrap();
+        let Err(StoreError::Failed(text)) = migrate(&mut conn, &[FIRST], &path, &key()) else {
             panic!("accepted");
         };
         assert!(text.contains("newer than this program"), "{text}");
@@ -339,8 +400,8 @@ mod tests {
     #[test]
     fn a_changed_migration_is_refused() {
         let (_dir, path, mut conn) = database();
-        migrate(&mut conn, &[FIRST], &path).unwrap();
-        let other = Migration { number: 1, sql: "CREATE TABLE a (z INTEGER) STRICT;" };
-        assert!(migrate(&mut conn, &[other], &path).is_err());
+        migrate(&mut conn, &[FIRST], &path, &key()).unwrap();
+        let other = Migration { number: 1, sql: "CREATE TABLE a (z INTEGER) STRICT;", step: None };
+        assert!(migrate(&mut conn, &[other], &path, &key()).is_err());
     }
 }

@@ -2,17 +2,22 @@
 //! answer, so it lives where they live: in `claims.db`, sealed, a page to itself, and is erased for
 //! good soon after its session settled. The main database never holds one, so no backup does.
 
+use idgate_core::session::Session;
 use rusqlite::{Connection, OptionalExtension as _};
 use zeroize::Zeroizing;
 
 use super::{StoreError, claims};
-use crate::seal::Sealer;
+use crate::seal::{Place, Sealer};
 
-const TABLE: &str = "session_keys";
+/// Where the key of a session stands.
+pub(super) fn place(session: &Session) -> Place<'_> {
+    let (object, client) = (session.id().as_str(), session.tenant().as_str());
+    Place { purpose: "session_keys", object, client }
+}
 
 /// The sealed form of a key.
-pub(super) fn seal(sealer: &Sealer, session_id: &str, key: &[u8]) -> Result<Vec<u8>, StoreError> {
-    claims::seal_padded(sealer, TABLE, session_id, key)
+pub(super) fn seal(sealer: &Sealer, session: &Session, key: &[u8]) -> Result<Vec<u8>, StoreError> {
+    claims::seal_padded(sealer, place(session), key)
 }
 
 pub(super) fn insert(
@@ -30,13 +35,13 @@ pub(super) fn insert(
 pub(super) fn read(
     claims: &Connection,
     sealer: &Sealer,
-    session_id: &str,
+    session: &Session,
 ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
     let sealed: Option<Vec<u8>> = claims
         .prepare_cached("SELECT sealed FROM session_keys WHERE session_id = ?1")?
-        .query_row([session_id], |row| row.get(0))
+        .query_row([session.id().as_str()], |row| row.get(0))
         .optional()?;
-    sealed.map(|sealed| claims::open_padded(sealer, TABLE, session_id, &sealed)).transpose()
+    sealed.map(|sealed| claims::open_padded(sealer, place(session), &sealed)).transpose()
 }
 
 /// Removes the keys of these sessions; says how many there were.

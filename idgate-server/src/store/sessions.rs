@@ -10,11 +10,10 @@ use super::metrics::Measured;
 use super::outbox::{self, Notice};
 use super::readers::Reader;
 use super::writer::Batch;
-use super::{Caller, Committed, StoreError, claims, millis, session_keys};
+use super::{Caller, Committed, Made, StoreError, claims, millis, quotas, session_keys};
 use crate::audit::AuditEvent;
-use crate::seal::Sealer;
-
-const TABLE: &str = "sessions";
+use crate::config::Quotas;
+use crate::seal::{Place, Sealer};
 
 /// A transition in the form that is stored; made outside the writing thread.
 pub(super) struct Prepared {
@@ -37,22 +36,29 @@ impl Prepared {
         processing_us: Option<u64>,
     ) -> Result<Self, StoreError> {
         let mut session = transition.session;
-        let id = session.id().as_str().to_owned();
         let result = session.take_result();
         let result = match result {
-            Some(result) => Some((result.redact_at(), claims::seal(sealer, &id, &result)?)),
+            Some(result) => Some((result.redact_at(), claims::seal(sealer, &session, &result)?)),
             None => None,
         };
         // Stored once, with the new session; no transition changes it.
         let key = session.take_encryption_key().filter(|_| transition.from.0 == 0);
-        let key = key.map(|key| session_keys::seal(sealer, &id, &key)).transpose()?;
-        let record = sealer.seal(TABLE, &id, &session.to_snapshot())?;
+        let key = key.map(|key| session_keys::seal(sealer, &session, &key)).transpose()?;
+        let record = sealer.seal(place(&session), &session.to_snapshot())?;
         let (from, events) = (transition.from.0, events(&transition.effects));
         let notice = Notice::of(&session);
         Ok(Self { session, from, events, record, processing_us, result, key, notice })
     }
 
-    pub(super) fn insert(&self, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    /// Counts a new session among those that its client may have.
+    pub(super) fn count(&self, batch: &Batch<'_>, quotas: Quotas) -> Result<Made, StoreError> {
+        let (client_id, livemode) = (self.session.tenant().as_str(), self.session.livemode());
+        let counted = quotas.open_session(batch.main, client_id, livemode)?;
+        Ok(if counted { Made::Yes } else { Made::NoRoom })
+    }
+
+    /// Stores a new session that the key `key_id` asked for, once it is counted.
+    pub(super) fn insert(&self, batch: &mut Batch<'_>, key_id: &str) -> Result<(), StoreError> {
         let session = &self.session;
         let credentials = &session.request().credentials;
         let formats: Vec<_> =
@@ -80,7 +86,7 @@ impl Prepared {
                 ":events": self.events,
             })?;
         batch.measure(Some(Measured::created(session)));
-        batch.audit(session.tenant().as_str(), AuditEvent::created(session))?;
+        batch.audit(session.tenant().as_str(), AuditEvent::created(session).by(key_id))?;
         // Last, because this file has no savepoint: nothing of the job can fail after it.
         if let Some(sealed) = &self.key {
             session_keys::insert(batch.claims()?, session.id().as_str(), sealed)?;
@@ -126,6 +132,9 @@ impl Prepared {
         if changed == 0 {
             return Ok(Committed::LostRace);
         }
+        if session.settled_at().is_some() {
+            quotas::close_session(batch.main, session.tenant().as_str())?;
+        }
         if let Some(event) = AuditEvent::settled(session) {
             batch.audit(session.tenant().as_str(), event)?;
         }
@@ -147,9 +156,15 @@ impl Prepared {
 /// What is added to the column `events`.
 fn events(effects: &[Effect]) -> String {
     let event = |effect: &Effect| match effect {
-        Effect::PublishStatus { status, reason, occurred_at } => {
+        Effect::PublishStatus { status, reason, wallet_error, occurred_at } => {
             let reason = reason.map(|reason| reason.as_str());
-            Some(json!([status.as_str(), reason, millis(*occurred_at)]).to_string() + ",")
+            let event = match wallet_error {
+                None => json!([status.as_str(), reason, millis(*occurred_at)]),
+                Some(error) => {
+                    json!([status.as_str(), reason, millis(*occurred_at), error.as_str()])
+                }
+            };
+            Some(event.to_string() + ",")
         }
         _ => None,
     };
@@ -166,7 +181,7 @@ pub(super) fn read_with_key(
     if !has_key(&session) || session.settled_at().is_some() {
         return Ok(Some(session));
     }
-    let Some(key) = session_keys::read(&reader.claims, sealer, id.as_str())? else {
+    let Some(key) = session_keys::read(&reader.claims, sealer, &session)? else {
         // Settled since it was read; or an operator brought back a copy of the main file alone.
         return read(&reader.main, sealer, id);
     };
@@ -182,10 +197,10 @@ fn has_key(session: &Session) -> bool {
 
 fn read(main: &Connection, sealer: &Sealer, id: &SessionId) -> Result<Option<Session>, StoreError> {
     let found = main
-        .prepare_cached("SELECT id, record FROM sessions WHERE id = ?1")?
-        .query_row([id.as_str()], id_and_record)
+        .prepare_cached("SELECT id, client_id, livemode, record FROM sessions WHERE id = ?1")?
+        .query_row([id.as_str()], Stored::from_row)
         .optional()?;
-    found.map(|found| open(sealer, &found)).transpose()
+    found.map(|found| found.open(sealer)).transpose()
 }
 
 pub(super) fn read_callers(
@@ -196,11 +211,12 @@ pub(super) fn read_callers(
 ) -> Result<Option<Session>, StoreError> {
     let found = main
         .prepare_cached(
-            "SELECT id, record FROM sessions WHERE id = ?1 AND client_id = ?2 AND livemode = ?3",
+            "SELECT id, client_id, livemode, record FROM sessions \
+             WHERE id = ?1 AND client_id = ?2 AND livemode = ?3",
         )?
-        .query_row((id.as_str(), caller.client_id.as_str(), caller.livemode), id_and_record)
+        .query_row((id.as_str(), caller.client_id.as_str(), caller.livemode), Stored::from_row)
         .optional()?;
-    found.map(|found| open(sealer, &found)).transpose()
+    found.map(|found| found.open(sealer)).transpose()
 }
 
 pub(super) fn due(
@@ -210,14 +226,27 @@ pub(super) fn due(
     limit: usize,
 ) -> Result<Vec<Result<Session, StoreError>>, StoreError> {
     let mut statement = main.prepare_cached(
-        "SELECT id, record FROM sessions WHERE settled_at IS NULL \
+        "SELECT id, client_id, livemode, record FROM sessions WHERE settled_at IS NULL \
          AND coalesce(lease_until, expires_at) <= ?1 \
          ORDER BY coalesce(lease_until, expires_at) LIMIT ?2",
     )?;
     let rows = statement
-        .query_map((millis(now), count(limit)), id_and_record)?
+        .query_map((millis(now), count(limit)), Stored::from_row)?
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(rows.iter().map(|found| open(sealer, found)).collect())
+    Ok(rows.iter().map(|found| found.open(sealer)).collect())
+}
+
+/// Sessions that are VERIFYING.
+pub(super) fn verifying(
+    main: &Connection,
+    sealer: &Sealer,
+) -> Result<Vec<Result<Session, StoreError>>, StoreError> {
+    let mut statement = main.prepare(
+        "SELECT id, client_id, livemode, record FROM sessions \
+         WHERE settled_at IS NULL AND lease_until IS NOT NULL",
+    )?;
+    let rows = statement.query_map([], Stored::from_row)?.collect::<Result<Vec<_>, _>>()?;
+    Ok(rows.iter().map(|found| found.open(sealer)).collect())
 }
 
 /// Removes a caller's session with its events, its result and its notification.
@@ -227,15 +256,23 @@ pub(super) fn delete(
     id: &SessionId,
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
-    let removed = batch
+    let was_open: Option<bool> = batch
         .main
-        .prepare_cached("DELETE FROM sessions WHERE id = ?1 AND client_id = ?2 AND livemode = ?3")?
-        .execute((id.as_str(), caller.client_id.as_str(), caller.livemode))?;
-    if removed == 0 {
-        return Ok(false);
+        .prepare_cached(
+            "DELETE FROM sessions WHERE id = ?1 AND client_id = ?2 AND livemode = ?3 \
+             RETURNING settled_at IS NULL",
+        )?
+        .query_row((id.as_str(), caller.client_id.as_str(), caller.livemode), |row| row.get(0))
+        .optional()?;
+    let Some(was_open) = was_open else { return Ok(false) };
+    if was_open {
+        quotas::close_session(batch.main, caller.client_id.as_str())?;
     }
     outbox::remove_of_session(batch.main, id.as_str())?;
-    batch.audit(caller.client_id.as_str(), AuditEvent::deleted(id.as_str(), now))?;
+    batch.audit(
+        caller.client_id.as_str(),
+        AuditEvent::deleted(id.as_str(), now).by(&caller.key_id),
+    )?;
     batch.erase_session(id.as_str());
     Ok(true)
 }
@@ -254,20 +291,54 @@ pub(super) fn remove_settled(
         .execute((millis(before), count(limit)))?)
 }
 
-fn id_and_record(row: &Row<'_>) -> rusqlite::Result<(String, Vec<u8>)> {
-    Ok((row.get(0)?, row.get(1)?))
+/// Where the record of a session stands.
+fn place(session: &Session) -> Place<'_> {
+    place_of(session.id().as_str(), session.tenant().as_str())
 }
 
-fn open(sealer: &Sealer, (id, record): &(String, Vec<u8>)) -> Result<Session, StoreError> {
-    let unreadable = |error: &dyn std::fmt::Display| {
-        StoreError::Failed(format!("session {id} cannot be read: {error}"))
-    };
-    let record = sealer.open(TABLE, id, record).map_err(|error| unreadable(&error))?;
-    Session::from_snapshot(&record).map_err(|error| unreadable(&error))
+pub(super) const fn place_of<'a>(session_id: &'a str, client_id: &'a str) -> Place<'a> {
+    Place { purpose: "sessions", object: session_id, client: client_id }
+}
+
+/// What of a row says whose session it is.
+pub(super) struct Stored {
+    pub(super) id: String,
+    pub(super) client_id: String,
+    pub(super) livemode: bool,
+    pub(super) record: Vec<u8>,
+}
+
+impl Stored {
+    /// From the columns `id`, `client_id`, `livemode` and `record`.
+    pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let (id, client_id) = (row.get(0)?, row.get(1)?);
+        Ok(Self { id, client_id, livemode: row.get(2)?, record: row.get(3)? })
+    }
+
+    /// The session, if the record is the one of this row: not another session's, client's or mode's.
+    pub(super) fn open(&self, sealer: &Sealer) -> Result<Session, StoreError> {
+        let record = sealer.open(place_of(&self.id, &self.client_id), &self.record);
+        let record = record.map_err(|error| self.unreadable(&error))?;
+        self.parse(&record)
+    }
+
+    /// The session that an opened record describes, if it is the one of this row.
+    pub(super) fn parse(&self, record: &[u8]) -> Result<Session, StoreError> {
+        let session = Session::from_snapshot(record).map_err(|error| self.unreadable(&error))?;
+        let same = session.id().as_str() == self.id
+            && session.tenant().as_str() == self.client_id
+            && session.livemode() == self.livemode;
+        same.then_some(session)
+            .ok_or_else(|| self.unreadable(&"its row was changed outside idgate"))
+    }
+
+    fn unreadable(&self, error: &dyn std::fmt::Display) -> StoreError {
+        StoreError::Damaged(format!("session {} cannot be read: {error}", self.id))
+    }
 }
 
 /// The stored name of a phase.
-fn status(phase: &Phase) -> &'static str {
+pub(super) fn status(phase: &Phase) -> &'static str {
     match phase {
         Phase::Created => "CREATED",
         Phase::Pending => "PENDING",

@@ -4,8 +4,8 @@
 //! is emptied for good: rows are wiped when deleted, and the log is cut behind them.
 
 use std::fs::File;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use idgate_core::ids::SessionId;
@@ -15,17 +15,21 @@ use idgate_core::trust::TrustSnapshot;
 use rusqlite::Connection;
 use tokio::sync::Notify;
 
+use super::directory::DirectoryKey;
+use super::disk::Disk;
 use super::events::{self, Changes, EventPage, EventStore, Watch};
-use super::readers::Readers;
+use super::held::Held;
+use super::lanes::Whose;
+use super::readers::{Reader, Readers};
 use super::sessions::Prepared;
 use super::uses::Uses;
 use super::writer::Writer;
 use super::{
-    Caller, Committed, Store, StoreError, Write, claims, directory, gateway_keys, keys, schema,
-    session_keys, sessions, trust,
+    Caller, Committed, Made, Read, Store, StoreError, Write, claims, claims_file, directory,
+    gateway_keys, keys, quotas, reseal, schema, session_keys, sessions, trust,
 };
 use crate::audit::AuditKeys;
-use crate::config::Environment;
+use crate::config::{Environment, Quotas};
 use crate::gateway_key::GatewayKeys;
 use crate::seal::{InstanceKey, Sealer};
 use crate::telemetry::Telemetry;
@@ -37,6 +41,8 @@ pub struct StoreOptions<'a> {
     pub instance_key: Option<&'a InstanceKey>,
     /// Pinned signers serve live sessions in development only.
     pub environment: Environment,
+    /// What a client may have at a time.
+    pub quotas: Quotas,
 }
 
 /// The store of one gateway on one data directory.
@@ -44,14 +50,19 @@ pub struct SqliteStore {
     pub(super) writer: Writer,
     pub(super) readers: Readers,
     pub(super) sealer: Arc<Sealer>,
+    /// What it signed is recognised with these.
+    pub(super) audit: Arc<AuditKeys>,
     changes: Arc<Changes>,
     /// Rings when a session has settled.
     pub(super) outbox_bell: Arc<Notify>,
     pub(super) telemetry: Arc<Telemetry>,
     pinned_live: bool,
-    trust: Mutex<Option<Arc<TrustSnapshot>>>,
-    pub(super) gateway_keys: Mutex<Option<Arc<GatewayKeys>>>,
+    pub(super) quotas: Quotas,
+    trust: Arc<Held<TrustSnapshot>>,
+    pub(super) gateway_keys: Arc<Held<GatewayKeys>>,
     pub(super) uses: Uses,
+    dir: PathBuf,
+    pub(super) disk: Arc<Disk>,
     /// Dropped last: the directory is free again when everything is written.
     _lock: File,
 }
@@ -70,31 +81,49 @@ impl SqliteStore {
     ) -> Result<Self, StoreError> {
         directory::create(dir)?;
         let lock = directory::lock(dir)?;
-        let claims = schema::open_claims(dir)?;
-        claims::remove_due(&claims, now)?;
-        empty_log(&claims)?;
-        let key = directory::instance_key(dir, options.instance_key)?;
-        let sealer = Sealer::new(&key)?;
-        let mut main = schema::open_main(dir)?;
+        let disk = Arc::new(Disk::of(dir));
+        claims_file::erase_first(dir, &disk, now)?;
+        let found = DirectoryKey::find(dir, options.instance_key)?;
+        let key = &found.key;
+        let sealer = Sealer::new(key)?;
+        let mut main = schema::open_main(dir, key)?;
         directory::check_key(&main, &sealer)?;
         gateway_keys::ensure(&mut main, &sealer, now)?;
-        claims::remove_orphans(&claims, &main)?;
-        session_keys::remove_orphans(&claims, &main)?;
-        empty_log(&claims)?;
+        found.keep(dir)?;
+        let mut claims = schema::open_claims(dir)?;
+        directory::same_database(&main, &claims)?;
+        reseal::claims(&mut claims, &main, key)?;
+        // On a full disk the counts are those of before, and what belongs to nothing stays longer.
+        for tidied in [quotas::recount(&mut main), remove_orphans(&claims, &main)] {
+            disk.note(&tidied);
+            if !matches!(tidied, Err(StoreError::Full)) {
+                tidied?;
+            }
+        }
         let telemetry = Telemetry::new().map(Arc::new);
         let telemetry = telemetry.map_err(|error| StoreError::Failed(error.to_string()))?;
         let cores = available_parallelism().map_or(1, usize::from);
         Ok(Self {
             readers: Readers::open(dir, cores)?,
-            writer: Writer::start(main, claims, AuditKeys::new(&key)?, telemetry.clone())?,
+            writer: Writer::start(
+                main,
+                claims,
+                AuditKeys::new(key)?,
+                telemetry.clone(),
+                disk.clone(),
+            )?,
             telemetry,
             sealer: Arc::new(sealer),
+            audit: Arc::new(AuditKeys::new(key)?),
             changes: Arc::default(),
             outbox_bell: Arc::default(),
             pinned_live: options.environment == Environment::Development,
-            trust: Mutex::new(None),
-            gateway_keys: Mutex::new(None),
+            quotas: options.quotas,
+            trust: Arc::default(),
+            gateway_keys: Arc::default(),
             uses: Uses::default(),
+            dir: dir.to_owned(),
+            disk,
             _lock: lock,
         })
     }
@@ -121,8 +150,9 @@ impl SqliteStore {
         + Send
         + 'static,
     ) -> Write<'_, T> {
+        let whose = Whose::of(transition.session.tenant());
         match Prepared::new(&self.sealer, transition, processing_us) {
-            Ok(prepared) => self.writer.submit(move |batch| write(&prepared, batch)),
+            Ok(prepared) => self.writer.submit_for(whose, move |batch| write(&prepared, batch)),
             Err(error) => Box::pin(async { Err(error) }),
         }
     }
@@ -139,35 +169,34 @@ impl Drop for SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn authenticate(
-        &self,
-        digest: &[u8; 32],
-        now: UnixMillis,
-    ) -> Result<Option<Caller>, StoreError> {
-        let found = self.readers.read(|reader| keys::authenticate(&reader.main, digest, now))?;
-        Ok(found.map(|(caller, last_used)| {
+    fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
+        let digest = *digest;
+        let read = move |reader: &Reader| keys::authenticate(&reader.main, &digest, now);
+        let found = self.readers.read(Whose::of(digest), read);
+        Box::pin(async move {
+            let Some((caller, last_used)) = found.await? else { return Ok(None) };
             if self.uses.note(&caller.key_id, last_used, now) {
                 self.touch(vec![(caller.key_id.clone(), now)]);
             }
-            caller
-        }))
+            Ok(Some(caller))
+        })
     }
 
-    fn trust(&self) -> Result<Arc<TrustSnapshot>, StoreError> {
-        let version = self.readers.read(|reader| trust::version(&reader.main))?;
-        let mut held = self.trust.lock().unwrap_or_else(PoisonError::into_inner);
-        // A request that read its version earlier must not bring an older snapshot back.
-        if let Some(snapshot) = held.as_ref().filter(|held| held.version() >= version) {
-            return Ok(snapshot.clone());
-        }
-        let snapshot =
-            Arc::new(self.readers.read(|reader| trust::snapshot(&reader.main, self.pinned_live))?);
-        *held = Some(snapshot.clone());
-        Ok(snapshot)
+    fn trust(&self) -> Read<'_, Arc<TrustSnapshot>> {
+        let pinned_live = self.pinned_live;
+        let load = move |main: &Connection| trust::snapshot(main, pinned_live);
+        self.trust.current(&self.readers, trust::version, load)
     }
 
-    fn create_session(&self, transition: Transition) -> Write<'_, ()> {
-        self.write_session(transition, None, Prepared::insert)
+    fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made> {
+        let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
+        self.write_session(transition, None, move |prepared, batch| {
+            let made = prepared.count(batch, quotas)?;
+            if made == Made::Yes {
+                prepared.insert(batch, &key_id)?;
+            }
+            Ok(made)
+        })
     }
 
     fn commit(&self, transition: Transition, processing_us: Option<u64>) -> Write<'_, Committed> {
@@ -184,8 +213,11 @@ impl Store for SqliteStore {
         })
     }
 
-    fn session(&self, id: &SessionId) -> Result<Option<Session>, StoreError> {
-        self.readers.read(|reader| sessions::read_with_key(reader, &self.sealer, id))
+    fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
+        let (id, sealer) = (id.clone(), self.sealer.clone());
+        self.readers.read(Whose::of(id.as_str()), move |reader| {
+            sessions::read_with_key(reader, &sealer, &id)
+        })
     }
 
     fn callers_session(
@@ -193,12 +225,13 @@ impl Store for SqliteStore {
         caller: &Caller,
         id: &SessionId,
         now: UnixMillis,
-    ) -> Result<Option<Session>, StoreError> {
-        self.readers.read(|reader| {
-            let found = sessions::read_callers(&reader.main, &self.sealer, caller, id)?;
+    ) -> Read<'_, Option<Session>> {
+        let (caller, id, sealer) = (caller.clone(), id.clone(), self.sealer.clone());
+        self.readers.read(Whose::of(&caller.client_id), move |reader| {
+            let found = sessions::read_callers(&reader.main, &sealer, &caller, &id)?;
             let Some(mut session) = found else { return Ok(None) };
             if session.settled_at().is_some()
-                && let Some(result) = claims::read(&reader.claims, &self.sealer, id.as_str(), now)?
+                && let Some(result) = claims::read(&reader.claims, &sealer, &session, now)?
             {
                 session.restore_result(result);
             }
@@ -207,9 +240,10 @@ impl Store for SqliteStore {
     }
 
     fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool> {
-        let (caller, session) = (caller.clone(), id.clone());
-        let write =
-            self.writer.submit(move |batch| sessions::delete(batch, &caller, &session, now));
+        let (whose, caller, session) = (Whose::of(&caller.client_id), caller.clone(), id.clone());
+        let write = self
+            .writer
+            .submit_erasing(whose, move |batch| sessions::delete(batch, &caller, &session, now));
         let id = id.clone();
         Box::pin(async move {
             let deleted = write.await?;
@@ -222,12 +256,16 @@ impl Store for SqliteStore {
         &self,
         now: UnixMillis,
         limit: usize,
-    ) -> Result<Vec<Result<Session, StoreError>>, StoreError> {
-        self.readers.read(|reader| sessions::due(&reader.main, &self.sealer, now, limit))
+    ) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        let sealer = self.sealer.clone();
+        let read = move |reader: &Reader| sessions::due(&reader.main, &sealer, now, limit);
+        self.readers.read_long(Whose::GATEWAY, read)
     }
 
     fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
-        self.writer.submit(move |batch| {
+        let dir = self.dir.clone();
+        self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
+            claims_file::erase_set_aside(&dir, now);
             let removed = claims::remove_due(batch.claims()?, now)?;
             if removed > 0 {
                 batch.erase_soon();
@@ -238,11 +276,31 @@ impl Store for SqliteStore {
     }
 
     fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
-        self.writer.submit(move |batch| sessions::remove_settled(batch.main, before, limit))
+        self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
+            sessions::remove_settled(batch.main, before, limit)
+        })
+    }
+
+    fn abandoned_sessions(&self) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        let sealer = self.sealer.clone();
+        self.readers
+            .read_long(Whose::GATEWAY, move |reader| sessions::verifying(&reader.main, &sealer))
     }
 
     fn probe(&self) -> Write<'_, ()> {
-        self.writer.submit(|_| Ok(()))
+        if self.writer.has_just_written() {
+            return Box::pin(async { Ok(()) });
+        }
+        self.writer.submit(|batch| {
+            batch
+                .main
+                .prepare_cached(
+                    "INSERT INTO probe (id, writes) VALUES (1, 1) \
+                 ON CONFLICT (id) DO UPDATE SET writes = writes + 1",
+                )?
+                .execute([])?;
+            Ok(())
+        })
     }
 }
 
@@ -253,8 +311,11 @@ impl EventStore for SqliteStore {
         id: &SessionId,
         after: u64,
         limit: usize,
-    ) -> Result<Option<EventPage>, StoreError> {
-        self.readers.read(|reader| events::page(&reader.main, caller, id, after, limit))
+    ) -> Read<'_, Option<EventPage>> {
+        let (caller, id) = (caller.clone(), id.clone());
+        self.readers.read(Whose::of(&caller.client_id), move |reader| {
+            events::page(&reader.main, &caller, &id, after, limit)
+        })
     }
 
     fn watch(&self, id: &SessionId) -> Watch {
@@ -262,12 +323,9 @@ impl EventStore for SqliteStore {
     }
 }
 
-/// Cuts the log of the results while nobody else can have the file open.
-fn empty_log(claims: &Connection) -> Result<(), StoreError> {
-    if schema::truncate_log(claims)? {
-        return Ok(());
-    }
-    Err(StoreError::Failed(
-        "claims.db is open in another program; close it, then start again".into(),
-    ))
+/// Erases what belongs to no session, or to none that is open: a process died in between.
+fn remove_orphans(claims: &Connection, main: &Connection) -> Result<(), StoreError> {
+    claims::remove_orphans(claims, main)?;
+    session_keys::remove_orphans(claims, main)?;
+    claims_file::empty_log(claims)
 }

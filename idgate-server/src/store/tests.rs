@@ -4,6 +4,7 @@ mod audit;
 mod audit_tamper;
 mod damage;
 mod erasure;
+mod first;
 mod gateway_keys;
 mod idempotency;
 mod metrics;
@@ -17,9 +18,10 @@ use idgate_core::session::{Revision, Status, VerifiedResult};
 use idgate_core::{PresentationRequest, Verifier};
 use tempfile::TempDir;
 
+use super::wait::Wait as _;
 use super::*;
 use crate::api_key::ApiKey;
-use crate::config::Environment;
+use crate::config::{Environment, Quotas};
 use crate::entropy::OsEntropy;
 use crate::seal::InstanceKey;
 
@@ -27,7 +29,7 @@ const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 const JWK: &str = r#"{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}"#;
 
 fn options(instance_key: Option<&InstanceKey>) -> StoreOptions<'_> {
-    StoreOptions { instance_key, environment: Environment::Development }
+    StoreOptions { instance_key, environment: Environment::Development, quotas: Quotas::default() }
 }
 
 /// A data directory with a live and a test client and one trusted issuer.
@@ -52,7 +54,7 @@ impl Fixture {
         let live = operator.create_client("live", true, None, NOW).unwrap();
         let test = operator.create_client("test", false, None, NOW).unwrap();
         let store = SqliteStore::open(dir.path(), options(None), NOW).unwrap();
-        let caller = |key: &ApiKey| store.authenticate(&key.digest(), NOW).unwrap().unwrap();
+        let caller = |key: &ApiKey| store.authenticate(&key.digest(), NOW).wait().unwrap().unwrap();
         let (live_caller, test_caller) = (caller(&live.api_key), caller(&test.api_key));
         Self {
             live: live_caller,
@@ -86,7 +88,7 @@ impl Fixture {
 
     /// A stored PENDING session.
     async fn session(&self, caller: &Caller) -> Session {
-        let trust = self.store().trust().unwrap();
+        let trust = self.store().trust().wait().unwrap();
         let body = br#"{"issuer_id":"issuer"}"#;
         let request = PresentationRequest::parse(body, &trust, caller.livemode).unwrap();
         let verifier = Verifier::builder(PROVIDER).inline("http://localhost").trust(trust).build();
@@ -95,7 +97,7 @@ impl Fixture {
             .create_session(request, caller.client_id.clone(), caller.livemode, &mut OsEntropy, NOW)
             .unwrap();
         let session = transition.session.clone();
-        self.store().create_session(transition).await.unwrap();
+        assert_eq!(self.store().create_session(caller, transition).await.unwrap(), Made::Yes);
         session
     }
 
@@ -168,13 +170,14 @@ async fn a_session_round_trips_and_survives_a_restart_with_its_result() {
     let mut fixture = Fixture::new();
     let session = fixture.verified(&fixture.live, NOW, r#"{"given_name":"Ada"}"#).await;
     fixture.reopen(NOW.plus(29_999));
-    let read =
-        |now| fixture.store().callers_session(&fixture.live, session.id(), now).unwrap().unwrap();
+    let read = |now| {
+        fixture.store().callers_session(&fixture.live, session.id(), now).wait().unwrap().unwrap()
+    };
     let found = read(NOW.plus(29_999));
     assert_eq!(found.to_snapshot(), session.to_snapshot());
     assert_eq!(found.result_at(NOW).unwrap().claims(), r#"{"given_name":"Ada"}"#);
     assert!(read(NOW.plus(30_000)).result_at(NOW).is_none(), "gone when its time is over");
-    let wallets = fixture.store().session(session.id()).unwrap().unwrap();
+    let wallets = fixture.store().session(session.id()).wait().unwrap().unwrap();
     assert!(wallets.result_at(NOW).is_none(), "the wallet routes never see it");
 }
 
@@ -200,7 +203,7 @@ async fn a_stale_revision_or_a_deleted_session_loses_the_race() {
     assert!(fixture.store().delete_session(&fixture.live, session.id(), NOW).await.unwrap());
     let late = verify(&session, NOW, "{}");
     assert_eq!(fixture.store().commit(late, None).await.unwrap(), Committed::LostRace);
-    assert!(fixture.store().session(session.id()).unwrap().is_none());
+    assert!(fixture.store().session(session.id()).wait().unwrap().is_none());
     assert!(fixture.events(session.id()).is_empty());
 }
 
@@ -208,13 +211,13 @@ async fn a_stale_revision_or_a_deleted_session_loses_the_race() {
 async fn another_clients_session_is_not_visible() {
     let fixture = Fixture::new();
     let other = fixture.operator().create_client("other", true, None, NOW).unwrap();
-    let other = fixture.store().authenticate(&other.api_key.digest(), NOW).unwrap().unwrap();
+    let other = fixture.store().authenticate(&other.api_key.digest(), NOW).wait().unwrap().unwrap();
     let session = fixture.session(&fixture.live).await;
     let store = fixture.store();
-    assert!(store.callers_session(&fixture.live, session.id(), NOW).unwrap().is_some());
-    assert!(store.callers_session(&other, session.id(), NOW).unwrap().is_none());
+    assert!(store.callers_session(&fixture.live, session.id(), NOW).wait().unwrap().is_some());
+    assert!(store.callers_session(&other, session.id(), NOW).wait().unwrap().is_none());
     assert!(!store.delete_session(&other, session.id(), NOW).await.unwrap());
-    assert!(store.session(session.id()).unwrap().is_some());
+    assert!(store.session(session.id()).wait().unwrap().is_some());
 }
 
 #[tokio::test]
@@ -224,9 +227,9 @@ async fn live_and_test_mode_do_not_see_each_other() {
     let live_half = Caller { livemode: true, ..fixture.test.clone() };
     let store = fixture.store();
     assert!(!fixture.test.livemode);
-    assert!(store.callers_session(&live_half, session.id(), NOW).unwrap().is_none());
+    assert!(store.callers_session(&live_half, session.id(), NOW).wait().unwrap().is_none());
     assert!(!store.delete_session(&live_half, session.id(), NOW).await.unwrap());
-    assert!(store.callers_session(&fixture.test, session.id(), NOW).unwrap().is_some());
+    assert!(store.callers_session(&fixture.test, session.id(), NOW).wait().unwrap().is_some());
 }
 
 #[tokio::test]
@@ -235,7 +238,7 @@ async fn a_revoked_client_or_key_stops_at_once() {
     let digest = fixture.live_key.digest();
     let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
     let set = |sql: &str| assert_eq!(main.execute(sql, [&fixture.live.key_id]).unwrap(), 1);
-    let good = || fixture.store().authenticate(&digest, NOW).unwrap().is_some();
+    let good = || fixture.store().authenticate(&digest, NOW).wait().unwrap().is_some();
     assert!(good());
     set("UPDATE api_keys SET revoked_at = 1 WHERE id = ?1");
     assert!(!good());
@@ -253,8 +256,8 @@ fn an_expired_or_unknown_key_or_one_of_the_other_mode_is_refused() {
     let fixture = Fixture::new();
     let digest = fixture.live_key.digest();
     let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
-    let good = |now| fixture.store().authenticate(&digest, now).unwrap().is_some();
-    assert!(fixture.store().authenticate(&[0; 32], NOW).unwrap().is_none());
+    let good = |now| fixture.store().authenticate(&digest, now).wait().unwrap().is_some();
+    assert!(fixture.store().authenticate(&[0; 32], NOW).wait().unwrap().is_none());
     let key = &fixture.live.key_id;
     main.execute("UPDATE api_keys SET expires_at = 100 WHERE id = ?1", [key]).unwrap();
     assert!(good(UnixMillis(99)) && !good(UnixMillis(100)));
@@ -273,8 +276,8 @@ async fn the_use_of_a_key_is_stored_at_most_once_a_minute() {
     };
     for (later, expected) in [(0, 0), (59_999, 0), (60_000, 60_000), (30_000, 60_000)] {
         let digest = fixture.live_key.digest();
-        fixture.store().authenticate(&digest, NOW.plus(later)).unwrap().unwrap();
-        fixture.store().probe().await.unwrap();
+        fixture.store().authenticate(&digest, NOW.plus(later)).wait().unwrap().unwrap();
+        fixture.store().writer.submit(|_| Ok(())).await.unwrap();
         assert_eq!(stored(), millis(NOW.plus(expected)), "{later} ms later");
     }
 }
@@ -284,12 +287,12 @@ async fn due_sessions_are_open_ones_whose_time_is_over() {
     let fixture = Fixture::new();
     let session = fixture.session(&fixture.live).await;
     fixture.verified(&fixture.live, NOW, "{}").await;
-    let due = |now| fixture.store().due_sessions(now, 10).unwrap();
+    let due = |now| fixture.store().due_sessions(now, 10).wait().unwrap();
     assert!(due(session.expires_at().minus(1)).is_empty());
     let found = due(session.expires_at());
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].as_ref().unwrap().id(), session.id());
-    assert!(fixture.store().due_sessions(session.expires_at(), 0).unwrap().is_empty());
+    assert!(fixture.store().due_sessions(session.expires_at(), 0).wait().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -303,27 +306,30 @@ async fn settled_sessions_are_removed_after_their_time_with_their_events() {
     let store = fixture.store();
     assert_eq!(store.remove_settled(NOW, 10).await.unwrap(), 0);
     assert_eq!(store.remove_settled(NOW.plus(9), 2).await.unwrap(), 2);
-    assert!(store.session(settled[0].id()).unwrap().is_none());
+    assert!(store.session(settled[0].id()).wait().unwrap().is_none());
     assert!(fixture.events(settled[0].id()).is_empty());
-    assert!(store.session(settled[2].id()).unwrap().is_some());
-    assert!(store.session(open.id()).unwrap().is_some());
+    assert!(store.session(settled[2].id()).wait().unwrap().is_some());
+    assert!(store.session(open.id()).wait().unwrap().is_some());
 }
 
 #[tokio::test]
 async fn a_change_of_trust_is_seen_at_the_next_read() {
     let fixture = Fixture::new();
-    let before = fixture.store().trust().unwrap();
-    assert!(Arc::ptr_eq(&before, &fixture.store().trust().unwrap()), "unchanged: the same one");
+    let before = fixture.store().trust().wait().unwrap();
+    assert!(
+        Arc::ptr_eq(&before, &fixture.store().trust().wait().unwrap()),
+        "unchanged: the same one"
+    );
     let change = TrustChange { vct: Some(vec!["urn:x".into()]), ..TrustChange::default() };
     fixture.operator().add_trust("issuer", &change, NOW).unwrap().unwrap();
-    let after = fixture.store().trust().unwrap();
+    let after = fixture.store().trust().wait().unwrap();
     assert!(after.version() > before.version());
     let issuer = idgate_core::ids::IssuerId::new("issuer");
     let entry = after.entry(&issuer).unwrap();
     assert_eq!((entry.vct.len(), entry.keys.len(), entry.default_claims.len()), (1, 1, 1));
-    assert!(fixture.operator().remove_trust("issuer").unwrap());
-    assert!(!fixture.operator().remove_trust("issuer").unwrap());
-    assert!(fixture.store().trust().unwrap().entry(&issuer).is_none());
+    assert!(fixture.operator().remove_trust("issuer", NOW).unwrap());
+    assert!(!fixture.operator().remove_trust("issuer", NOW).unwrap());
+    assert!(fixture.store().trust().wait().unwrap().entry(&issuer).is_none());
 }
 
 #[test]

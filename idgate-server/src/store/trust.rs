@@ -1,5 +1,6 @@
 //! The trust store: entries, their material, and the number that tells a change.
 
+mod removal;
 mod x509;
 
 use idgate_core::crypto::PublicKey;
@@ -10,7 +11,10 @@ use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde_json::json;
 
-pub use self::x509::{NewList, TrustCertificate, TrustCrl, TrustList};
+pub use self::removal::RemovedMaterial;
+pub(super) use self::removal::remove_material;
+pub use self::x509::{NewCrl, NewList, TrustCertificate, TrustCrl, TrustList};
+use super::held::Numbered;
 use super::{StoreError, millis, time};
 
 /// A key of a trust entry.
@@ -45,6 +49,10 @@ pub struct TrustRecord {
     pub country: Option<String>,
     /// What to do about revocation.
     pub revocation: RevocationPolicy,
+    /// How many days a status list token without `exp` counts; `None`: the default.
+    pub status_max_age_days: Option<u32>,
+    /// Whether test-mode sessions take an mDL of another issuing country than its signer's.
+    pub issuing_country_unbound: bool,
     /// The extended key usages of its document signers; `None`: that of mDL signers.
     pub ekus: Option<Vec<Oid>>,
     /// Its keys, oldest first.
@@ -53,6 +61,8 @@ pub struct TrustRecord {
     pub roots: Vec<TrustCertificate<TrustAnchor>>,
     /// Its pinned document signers, oldest first.
     pub pinned_signers: Vec<TrustCertificate<PinnedSigner>>,
+    /// The roots below which status lists may be signed, oldest first.
+    pub status_roots: Vec<TrustCertificate<TrustAnchor>>,
     /// CRLs of its roots, the newest first.
     pub crls: Vec<TrustCrl>,
     /// The lists that roots came from.
@@ -79,6 +89,12 @@ impl TrustRecord {
         entry.roots = self.roots.iter().map(|root| root.certificate.clone()).collect();
         let signers = self.pinned_signers.iter().map(|signer| signer.certificate.clone());
         entry.pinned_signers = signers.collect();
+        entry.status_roots =
+            self.status_roots.iter().map(|root| root.certificate.clone()).collect();
+        if let Some(days) = self.status_max_age_days {
+            entry.status_max_age_days = days;
+        }
+        entry.issuing_country_unbound = self.issuing_country_unbound;
         entry.crls = self.crls.iter().filter_map(|crl| crl.verified.clone().ok()).collect();
         entry
     }
@@ -106,6 +122,10 @@ pub struct TrustChange {
     pub country: Option<String>,
     /// Replaces the revocation policy.
     pub revocation: Option<RevocationPolicy>,
+    /// Replaces the days for which a status list token without `exp` counts.
+    pub status_max_age_days: Option<u32>,
+    /// Replaces whether test-mode sessions take another issuing country than the signer's.
+    pub issuing_country_unbound: Option<bool>,
     /// Added; a key that is there already takes its `kid` and mode from here.
     pub keys: Vec<(PublicKey, Option<String>)>,
     /// Replaces the extended key usages.
@@ -114,8 +134,10 @@ pub struct TrustChange {
     pub roots: Vec<TrustAnchor>,
     /// Added.
     pub pinned_signers: Vec<PinnedSigner>,
-    /// Added, in DER; each must be of a root of the entry.
-    pub crls: Vec<Vec<u8>>,
+    /// Added, for the signers of status lists only.
+    pub status_roots: Vec<TrustAnchor>,
+    /// Added; each must be of a root of the entry.
+    pub crls: Vec<NewCrl>,
     /// Each replaces the entry's former list of its kind; an older one is refused.
     pub lists: Vec<NewList>,
     /// Whether the added material serves test-mode sessions only.
@@ -140,7 +162,9 @@ pub(super) fn add(
         "UPDATE trust_entries SET iss = coalesce(?2, iss), vct = coalesce(?3, vct), \
          doc_types = coalesce(?4, doc_types), namespaces = coalesce(?5, namespaces), \
          claims = coalesce(?6, claims), country = coalesce(?7, country), \
-         revocation = coalesce(?8, revocation), ekus = coalesce(?9, ekus) WHERE issuer_id = ?1",
+         revocation = coalesce(?8, revocation), ekus = coalesce(?9, ekus), \
+         status_max_age_days = coalesce(?10, status_max_age_days), \
+         issuing_country_unbound = coalesce(?11, issuing_country_unbound) WHERE issuer_id = ?1",
         (
             issuer_id,
             &change.iss,
@@ -151,6 +175,8 @@ pub(super) fn add(
             &change.country,
             change.revocation.map(RevocationPolicy::name),
             list(&change.ekus.as_ref().map(|ekus| ekus.iter().map(Oid::to_string).collect())),
+            change.status_max_age_days,
+            change.issuing_country_unbound,
         ),
     )?;
     for (key, kid) in &change.keys {
@@ -211,13 +237,20 @@ pub(super) fn snapshot(main: &Connection, pinned_live: bool) -> Result<TrustSnap
     Ok(TrustSnapshot::new(version, entries))
 }
 
+impl Numbered for TrustSnapshot {
+    fn number(&self) -> u64 {
+        self.version()
+    }
+}
+
 fn bump(main: &Connection) -> Result<(), StoreError> {
     main.execute("UPDATE trust_version SET version = version + 1", [])?;
     Ok(())
 }
 
 const SELECT: &str = "SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, \
-                      revocation, ekus FROM trust_entries";
+                      revocation, ekus, status_max_age_days, issuing_country_unbound \
+                      FROM trust_entries";
 
 /// The columns of [`SELECT`].
 struct Columns {
@@ -227,6 +260,8 @@ struct Columns {
     country: Option<String>,
     revocation: String,
     ekus: Option<String>,
+    status_max_age_days: Option<u32>,
+    issuing_country_unbound: bool,
 }
 
 fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
@@ -237,11 +272,13 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
         country: row.get(6)?,
         revocation: row.get(7)?,
         ekus: row.get(8)?,
+        status_max_age_days: row.get(9)?,
+        issuing_country_unbound: row.get(10)?,
     })
 }
 
 fn record(main: &Connection, columns: Columns) -> Result<TrustRecord, StoreError> {
-    let Columns { issuer_id, iss, lists, country, revocation, ekus } = columns;
+    let Columns { issuer_id, iss, lists, country, revocation, ekus, .. } = columns;
     let damaged = || StoreError::Failed(format!("trust entry {issuer_id} cannot be read"));
     let list = |text: &str| serde_json::from_str::<Vec<String>>(text).map_err(|_| damaged());
     let [vct, doc_types, namespaces, claims] = &lists;
@@ -249,6 +286,7 @@ fn record(main: &Connection, columns: Columns) -> Result<TrustRecord, StoreError
     let ekus =
         ekus.map(|text| list(&text)?.iter().map(eku).collect::<Result<_, _>>()).transpose()?;
     let roots = x509::roots(main, &issuer_id)?;
+    let status_roots = x509::status_roots(main, &issuer_id)?;
     Ok(TrustRecord {
         iss,
         vct: list(vct)?,
@@ -257,11 +295,14 @@ fn record(main: &Connection, columns: Columns) -> Result<TrustRecord, StoreError
         claims: list(claims)?,
         country,
         revocation: RevocationPolicy::from_name(&revocation).ok_or_else(damaged)?,
+        status_max_age_days: columns.status_max_age_days,
+        issuing_country_unbound: columns.issuing_country_unbound,
         ekus,
         keys: keys(main, &issuer_id)?,
         pinned_signers: x509::pinned_signers(main, &issuer_id)?,
-        crls: x509::crls(main, &issuer_id, &roots)?,
+        crls: x509::crls(main, &issuer_id, roots.iter().chain(&status_roots))?,
         lists: x509::lists(main, &issuer_id)?,
+        status_roots,
         roots,
         issuer_id,
     })

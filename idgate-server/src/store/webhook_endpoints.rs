@@ -7,14 +7,13 @@ use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::lanes::Whose;
 use super::webhook_hosts::HostStatus;
 use super::writer::Batch;
-use super::{Caller, SqliteStore, StoreError, Write, keys, millis, outbox, time};
+use super::{Caller, Read, SqliteStore, StoreError, Write, keys, millis, outbox, time};
 use crate::audit::{AuditEvent, AuditStatus};
-use crate::seal::Sealer;
+use crate::seal::{Place, Sealer};
 
-/// What the sealed secrets are bound to, with the client.
-const TABLE: &str = "webhook_endpoints";
 /// How long a replaced secret signs beside the new one (decisions 11).
 const OVERLAP_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -55,7 +54,7 @@ impl fmt::Debug for EndpointWish {
 /// The use cases of endpoints.
 pub trait EndpointStore {
     /// The endpoint of this caller and mode.
-    fn webhook_endpoint(&self, caller: &Caller) -> Result<Option<EndpointRecord>, StoreError>;
+    fn webhook_endpoint(&self, caller: &Caller) -> Read<'_, Option<EndpointRecord>>;
 
     /// Puts `wish` in force and records it; the endpoint as it then is, and the secret in force.
     /// `None`: the caller's key, or its client, was revoked meanwhile; nothing is stored.
@@ -68,8 +67,9 @@ pub trait EndpointStore {
 }
 
 impl EndpointStore for SqliteStore {
-    fn webhook_endpoint(&self, caller: &Caller) -> Result<Option<EndpointRecord>, StoreError> {
-        self.readers.read(|reader| read(&reader.main, caller))
+    fn webhook_endpoint(&self, caller: &Caller) -> Read<'_, Option<EndpointRecord>> {
+        let (whose, caller) = (Whose::of(&caller.client_id), caller.clone());
+        self.readers.read(whose, move |reader| read(&reader.main, &caller))
     }
 
     fn put_webhook_endpoint(
@@ -78,8 +78,9 @@ impl EndpointStore for SqliteStore {
         wish: EndpointWish,
         now: UnixMillis,
     ) -> Write<'_, Option<(EndpointRecord, SigningSecret)>> {
-        let (caller, sealer) = (caller.clone(), self.sealer.clone());
-        self.writer.submit(move |batch| put(batch, &sealer, &caller, &wish, now))
+        let (whose, caller, sealer) =
+            (Whose::of(&caller.client_id), caller.clone(), self.sealer.clone());
+        self.writer.submit_for(whose, move |batch| put(batch, &sealer, &caller, &wish, now))
     }
 }
 
@@ -110,8 +111,8 @@ pub(super) fn destination(
         })
         .optional()?;
     let Some((url, livemode, (secret, previous))) = found else { return Ok(None) };
-    let secret = open(sealer, TABLE, client_id, &secret)?;
-    let previous = previous.map(|sealed| open(sealer, TABLE, client_id, &sealed)).transpose()?;
+    let secret = open(sealer, place(client_id), &secret)?;
+    let previous = previous.map(|sealed| open(sealer, place(client_id), &sealed)).transpose()?;
     Ok(Some(Destination { url, livemode, secret, previous }))
 }
 
@@ -152,7 +153,7 @@ fn put(
         (None, None) => provisioned(main, sealer, client_id)?,
     };
     let replaces = current.is_some_and(|current| current.expose() != secret.expose());
-    let sealed = sealer.seal(TABLE, client_id, secret.expose().as_bytes())?;
+    let sealed = sealer.seal(place(client_id), secret.expose().as_bytes())?;
     main.prepare_cached(
         "INSERT INTO webhook_endpoints (client_id, livemode, url, host, created_at, secret) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (client_id) DO UPDATE SET \
@@ -171,7 +172,8 @@ fn put(
         millis(now.plus(OVERLAP_MS)),
     ))?;
     outbox::hold_if_pending(main, client_id)?;
-    batch.audit(client_id, AuditEvent::of_client(AuditStatus::WebhookEndpointSet, now))?;
+    let event = AuditEvent::of_client(AuditStatus::WebhookEndpointSet, now);
+    batch.audit(client_id, event.by(&caller.key_id))?;
     let record = read(main, caller)?;
     let record = record.ok_or_else(|| StoreError::Failed("an endpoint is not stored".into()))?;
     Ok(Some((record, secret)))
@@ -186,17 +188,18 @@ fn provisioned(
     let sealed: Vec<u8> = main
         .prepare_cached("SELECT signing_secret FROM clients WHERE id = ?1")?
         .query_row([client_id], |row| row.get(0))?;
-    open(sealer, "clients", client_id, &sealed)
+    open(sealer, keys::secret_place(client_id), &sealed)
 }
 
-fn open(
-    sealer: &Sealer,
-    table: &str,
-    client_id: &str,
-    sealed: &[u8],
-) -> Result<SigningSecret, StoreError> {
-    let damaged = || StoreError::Failed(format!("the signing secret of {client_id} is damaged"));
-    let plain = sealer.open(table, client_id, sealed)?;
+/// Where the secrets of a client's endpoint stand.
+pub(super) const fn place(client_id: &str) -> Place<'_> {
+    Place { purpose: "webhook_endpoints", object: client_id, client: client_id }
+}
+
+fn open(sealer: &Sealer, place: Place<'_>, sealed: &[u8]) -> Result<SigningSecret, StoreError> {
+    let client_id = place.client;
+    let damaged = || StoreError::Damaged(format!("the signing secret of {client_id} is damaged"));
+    let plain = sealer.open(place, sealed).map_err(|_| damaged())?;
     let text = std::str::from_utf8(&plain).map_err(|_| damaged())?;
     SigningSecret::new(text).map_err(|_| damaged())
 }

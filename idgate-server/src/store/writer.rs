@@ -13,11 +13,12 @@
 //! once for a group.
 
 mod batch;
+mod erasure;
 mod job;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -27,15 +28,16 @@ use tokio::sync::oneshot;
 pub(super) use self::batch::Batch;
 use self::batch::Erasing;
 use self::job::{Job, RunOne, Task, Waiting, apart, run, together};
+use super::disk::Disk;
+use super::lanes::{Lanes, NoRoom, Room, Whose};
 use super::metrics::{self, Measured};
-use super::schema::{BUSY_TIMEOUT, truncate_log};
 use super::{StoreError, Write, audit, claims, session_keys};
 use crate::audit::AuditKeys;
 use crate::clock::Stopwatch;
 use crate::telemetry::Telemetry;
 
-/// Jobs that may wait; one more is refused.
-const QUEUE: usize = 1024;
+/// Jobs that may wait; one more is refused. No client has more than a quarter of it.
+const QUEUE: Room = Room { per_lane: 256, in_all: 1024 };
 /// Jobs in one transaction.
 const GROUP: usize = 64;
 /// From this many jobs in one transaction on, the next one waits for company: its page writes and its
@@ -45,18 +47,24 @@ const CROWD: usize = 4;
 const LULL_US: u64 = 20_000;
 /// How long it waits.
 const GATHERING: Duration = Duration::from_millis(3);
-/// How soon an erasure that a reader held up is tried again.
+/// How soon an erasure that a reader held up is tried again: half a second at last, so that others
+/// write between one attempt and the next.
 const ERASE_AGAIN: Duration = Duration::from_millis(20);
-/// How long an erasure waits for readers that are about to finish.
-const ERASE_WAIT: Duration = Duration::from_millis(10);
+const ERASE_AGAIN_AT_MOST: Duration = Duration::from_millis(500);
+/// How often a full disk is looked at.
+const RECOVER_US: u64 = 500_000;
+/// For so long after a write the store counts as writable.
+const WRITABLE_US: u64 = 1_000_000;
 /// How often it is tried when the store closes.
 const LAST_TRIES: u32 = 50;
 
 /// The handle of the writing thread. Dropping it lets the queue finish.
 pub(super) struct Writer {
-    queue: Option<SyncSender<Box<dyn Job>>>,
+    queue: Arc<Lanes<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
     commits: Arc<AtomicU64>,
+    disk: Arc<Disk>,
+    written: Arc<Mutex<Option<Stopwatch>>>,
 }
 
 impl Writer {
@@ -66,9 +74,12 @@ impl Writer {
         claims: Connection,
         audit: AuditKeys,
         telemetry: Arc<Telemetry>,
+        disk: Arc<Disk>,
     ) -> Result<Self, StoreError> {
-        let (queue, jobs) = sync_channel(QUEUE);
+        let queue = Arc::new(Lanes::new(QUEUE));
+        let jobs = LeftBehind(queue.clone());
         let commits = Arc::new(AtomicU64::new(0));
+        let written = Arc::new(Mutex::new(None));
         let waiting = Vec::new();
         let mut desk = Desk {
             main,
@@ -79,33 +90,71 @@ impl Writer {
             erase_spent: false,
             erasing: Erasing::default(),
             waiting,
+            held_up: None,
+            told: false,
             commits: commits.clone(),
+            written: written.clone(),
+            disk: disk.clone(),
+            recovered: Stopwatch::new(),
             telemetry,
         };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || desk.run(&jobs))
+            .spawn(move || desk.run(&jobs.0))
             .map_err(|error| StoreError::Failed(format!("cannot start a thread: {error}")))?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), commits })
+        Ok(Self { queue, thread: Some(thread), commits, disk, written })
     }
 
-    /// Queues `work` at once, whether or not the answer is awaited. When it fails, nothing of it
-    /// stays. It may run twice, when nothing of the first time stayed.
+    /// Queues what the gateway does by itself, as [`Writer::submit_for`].
     pub(super) fn submit<T: Send + 'static>(
         &self,
         work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Write<'static, T> {
+        self.submit_for(Whose::GATEWAY, work)
+    }
+
+    /// Queues `work` at once, whether or not the answer is awaited. When it fails, nothing of it
+    /// stays. It may run twice, when nothing of the first time stayed. On a full disk it is refused.
+    pub(super) fn submit_for<T: Send + 'static>(
+        &self,
+        whose: Whose,
+        work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Write<'static, T> {
+        if self.disk.is_full() {
+            return Box::pin(async { Err(StoreError::Full) });
+        }
+        self.queue(whose, work, false)
+    }
+
+    /// The same for what erases, also on a full disk.
+    pub(super) fn submit_erasing<T: Send + 'static>(
+        &self,
+        whose: Whose,
+        work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Write<'static, T> {
+        self.queue(whose, work, true)
+    }
+
+    /// Whether something was stored a moment ago.
+    pub(super) fn has_just_written(&self) -> bool {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.disk.is_full() && written.is_some_and(|at| at.elapsed_us() < WRITABLE_US)
+    }
+
+    fn queue<T: Send + 'static>(
+        &self,
+        whose: Whose,
+        work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
+        erases: bool,
+    ) -> Write<'static, T> {
         let (reply, answer) = oneshot::channel();
-        let job = Task::new(work, reply);
-        let queued = match &self.queue {
-            Some(queue) => queue.try_send(Box::new(job)),
-            None => return Box::pin(async { Err(stopped()) }),
-        };
+        let job = Task::new(work, erases, reply);
+        let queued = self.queue.push(whose, Box::new(job));
         Box::pin(async move {
             match queued {
                 Ok(()) => answer.await.unwrap_or_else(|_| Err(stopped())),
-                Err(TrySendError::Full(_)) => Err(StoreError::Busy),
-                Err(TrySendError::Disconnected(_)) => Err(stopped()),
+                Err(NoRoom::Full) => Err(StoreError::Busy),
+                Err(NoRoom::Closed) => Err(stopped()),
             }
         })
     }
@@ -118,10 +167,20 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        drop(self.queue.take());
+        self.queue.close();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+/// The queue in the writing thread's hands: when the thread ends, however it does, nobody waits for
+/// an answer any more.
+struct LeftBehind(Arc<Lanes<Box<dyn Job>>>);
+
+impl Drop for LeftBehind {
+    fn drop(&mut self) {
+        self.0.abandon();
     }
 }
 
@@ -140,14 +199,20 @@ struct Desk {
     spent: Vec<String>,
     erase_spent: bool,
     erasing: Erasing,
-    /// Jobs that are answered when they are not.
+    /// Jobs that are answered after the next attempt at it.
     waiting: Vec<Box<dyn Job>>,
+    /// Since when an erasure is held up, and whether an operator was told.
+    held_up: Option<Stopwatch>,
+    told: bool,
     commits: Arc<AtomicU64>,
+    written: Arc<Mutex<Option<Stopwatch>>>,
+    disk: Arc<Disk>,
+    recovered: Stopwatch,
     telemetry: Arc<Telemetry>,
 }
 
 impl Desk {
-    fn run(&mut self, jobs: &Receiver<Box<dyn Job>>) {
+    fn run(&mut self, jobs: &Lanes<Box<dyn Job>>) {
         let mut crowd = 0;
         loop {
             let idle = Stopwatch::new();
@@ -156,14 +221,25 @@ impl Desk {
                     let alone = crowd < CROWD || idle.elapsed_us() > LULL_US;
                     let group = gather(first, jobs, alone);
                     crowd = group.len();
-                    self.run_group(group);
+                    if let Err(locked_out) = self.run_group(group) {
+                        // Whoever waits has waited too: else each group would wait once more.
+                        for job in jobs.try_iter().take(QUEUE.in_all) {
+                            job.answer(Err(locked_out.clone()));
+                        }
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             self.erase();
+            if self.disk.is_full() && self.recovered.elapsed_us() > RECOVER_US {
+                self.disk.recover();
+                self.recovered = Stopwatch::new();
+            }
         }
+        // What comes next, a start or a copy of the directory, finds everything in the two files.
         self.erase_spent = true;
+        self.erasing = Erasing { claims: true, main: true };
         for _ in 0..LAST_TRIES {
             if !self.is_erasing() {
                 break;
@@ -173,21 +249,58 @@ impl Desk {
         }
     }
 
-    fn next(&self, jobs: &Receiver<Box<dyn Job>>) -> Result<Box<dyn Job>, RecvTimeoutError> {
+    fn next(&self, jobs: &Lanes<Box<dyn Job>>) -> Result<Box<dyn Job>, RecvTimeoutError> {
         if self.is_erasing() {
-            jobs.recv_timeout(ERASE_AGAIN)
+            let since = self.held_up.map_or(0, |since| since.elapsed_us());
+            let pause = Duration::from_micros(since / 4);
+            jobs.recv_timeout(pause.clamp(ERASE_AGAIN, ERASE_AGAIN_AT_MOST))
         } else {
-            jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            jobs.recv().ok_or(RecvTimeoutError::Disconnected)
         }
     }
 
-    fn run_group(&mut self, mut group: Vec<Box<dyn Job>>) {
+    /// Runs a group and answers it.
+    ///
+    /// # Errors
+    /// Not one transaction could begin: another program held the database all the time.
+    fn run_group(&mut self, group: Vec<Box<dyn Job>>) -> Result<(), StoreError> {
+        let Some(group) = self.try_group(group)? else { return Ok(()) };
+        // The disk is full: what erases goes on, with the room that was kept for it.
+        let (erasing, others): (Vec<_>, Vec<_>) = group.into_iter().partition(|job| job.erases());
+        for job in others {
+            job.answer(Err(StoreError::Full));
+        }
+        if erasing.is_empty() {
+            return Ok(());
+        }
+        for job in self.try_group(erasing)?.into_iter().flatten() {
+            job.answer(Err(StoreError::Full));
+        }
+        Ok(())
+    }
+
+    /// Runs the group and answers; gives it back when there was no room for it.
+    fn try_group(&mut self, mut group: Vec<Box<dyn Job>>) -> Result<GivenBack, StoreError> {
+        let begun = self.main.execute_batch("BEGIN IMMEDIATE").map_err(StoreError::from);
+        self.disk.note(&begun);
+        if let Err(error) = begun {
+            if matches!(error, StoreError::Full) {
+                return Ok(Some(group));
+            }
+            group.into_iter().for_each(|job| job.answer(Err(error.clone())));
+            return Err(error);
+        }
         let mut done = self.transact(&mut group, together);
         if let Ok(None) = done {
             // What was undone may have reached the log already.
             self.erasing.claims = true;
-            done = self.transact(&mut group, apart);
+            done = self
+                .main
+                .execute_batch("BEGIN IMMEDIATE")
+                .map_err(StoreError::from)
+                .and_then(|()| self.transact(&mut group, apart));
         }
+        self.disk.note(&done);
         match done.and_then(|done| done.ok_or_else(stopped)) {
             Ok(done) => {
                 self.erasing = done.erase;
@@ -205,24 +318,23 @@ impl Desk {
             Err(error) => {
                 // A result may have been written and removed again.
                 self.erasing.claims = true;
-                let text = match error {
-                    StoreError::Failed(text) => text,
-                    StoreError::Busy => "the database is busy".to_owned(),
-                };
+                if matches!(error, StoreError::Full) {
+                    return Ok(Some(group));
+                }
                 for job in group {
-                    job.answer(Err(StoreError::Failed(text.clone())));
+                    job.answer(Err(error.clone()));
                 }
             }
         }
+        Ok(None)
     }
 
-    /// Runs the group in one transaction; without `Done`, none of it is stored.
+    /// Runs the group in the transaction that has begun; without `Done`, none of it is stored.
     fn transact(
         &self,
         group: &mut [Box<dyn Job>],
         run_one: RunOne,
     ) -> Result<Option<Done>, StoreError> {
-        self.main.execute_batch("BEGIN IMMEDIATE")?;
         let mut batch = Batch {
             main: &self.main,
             chains: audit::Chains::new(&self.main, &self.audit),
@@ -236,7 +348,7 @@ impl Desk {
             answer_after_erasure: false,
             measured: Vec::new(),
         };
-        let jobs = group.len();
+        let (jobs, before) = (group.len(), self.changes());
         let ran = run(group, &mut batch, run_one);
         let Batch { claims_open, erase, orphaned, spent, erase_spent, measured, .. } = batch;
         let committed = ran.and_then(|ran| {
@@ -247,12 +359,17 @@ impl Desk {
                 self.claims.execute_batch("COMMIT")?;
             }
             self.main.execute_batch("COMMIT")?;
-            self.telemetry.commit(watch.elapsed_us(), jobs);
+            // A group that only looked did not wait for the disk.
+            if self.changes() != before {
+                self.telemetry.commit(watch.elapsed_us(), jobs);
+                self.commits.fetch_add(1, Ordering::Relaxed);
+                let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+                *written = Some(Stopwatch::new());
+            }
             Ok(Some(Done { after_erasure, erase, orphaned, spent, erase_spent }))
         });
         match &committed {
             Ok(Some(_)) => {
-                self.commits.fetch_add(1, Ordering::Relaxed);
                 measured.iter().for_each(|measured| self.count(measured));
             }
             Ok(None) => self.roll_back(),
@@ -267,6 +384,11 @@ impl Desk {
         if let Some(us) = processing_us {
             self.telemetry.verification(*us, *error_code);
         }
+    }
+
+    /// Rows that were changed since the files were opened.
+    fn changes(&self) -> (u64, u64) {
+        (self.main.total_changes(), self.claims.total_changes())
     }
 
     fn roll_back(&self) {
@@ -285,59 +407,10 @@ impl Desk {
             let _ = session_keys::remove_orphans(&self.claims, &self.main);
         }
     }
-
-    fn is_erasing(&self) -> bool {
-        let due = self.erase_spent && !self.spent.is_empty();
-        self.erasing.claims || self.erasing.main || !self.orphaned.is_empty() || due
-    }
-
-    /// Removes what belongs to deleted and settled sessions, moves the log into the file and cuts
-    /// it; what a reader or an error holds up is tried again. Answers those who waited for it.
-    fn erase(&mut self) {
-        if self.remove_orphaned().is_err() || self.remove_spent().is_err() {
-            return;
-        }
-        self.erasing.claims = self.erasing.claims && !is_log_cut(&self.claims);
-        self.erasing.main = self.erasing.main && !is_log_cut(&self.main);
-        if !self.is_erasing() {
-            for job in self.waiting.drain(..) {
-                job.answer(Ok(()));
-            }
-        }
-    }
-
-    fn remove_orphaned(&mut self) -> Result<(), StoreError> {
-        if self.orphaned.is_empty() {
-            return Ok(());
-        }
-        let transaction = self.claims.unchecked_transaction()?;
-        let mut removed = session_keys::remove(&transaction, &self.orphaned)? > 0;
-        for session_id in &self.orphaned {
-            removed |= claims::remove(&transaction, session_id)?;
-        }
-        transaction.commit()?;
-        self.orphaned.clear();
-        self.erasing.claims |= removed;
-        Ok(())
-    }
-
-    fn remove_spent(&mut self) -> Result<(), StoreError> {
-        if !std::mem::take(&mut self.erase_spent) || self.spent.is_empty() {
-            return Ok(());
-        }
-        let transaction = self.claims.unchecked_transaction()?;
-        let removed = session_keys::remove(&transaction, &self.spent);
-        let done = removed.and_then(|removed| Ok((removed, transaction.commit()?)));
-        // An error leaves it for the next turn.
-        self.erase_spent = done.is_err();
-        self.erasing.claims |= done?.0 > 0;
-        self.spent.clear();
-        Ok(())
-    }
 }
 
 /// The jobs of the next transaction: what is queued and, unless it is `alone`, what comes soon.
-fn gather(first: Box<dyn Job>, jobs: &Receiver<Box<dyn Job>>, alone: bool) -> Vec<Box<dyn Job>> {
+fn gather(first: Box<dyn Job>, jobs: &Lanes<Box<dyn Job>>, alone: bool) -> Vec<Box<dyn Job>> {
     let mut group = vec![first];
     let take = |group: &mut Vec<_>| {
         let room = GROUP.saturating_sub(group.len());
@@ -351,13 +424,8 @@ fn gather(first: Box<dyn Job>, jobs: &Receiver<Box<dyn Job>>, alone: bool) -> Ve
     group
 }
 
-/// Cuts the log of a file, if its readers allow it.
-fn is_log_cut(conn: &Connection) -> bool {
-    let _ = conn.busy_timeout(ERASE_WAIT);
-    let cut = truncate_log(conn).unwrap_or(false);
-    let _ = conn.busy_timeout(BUSY_TIMEOUT);
-    cut
-}
+/// A group that there was no room for.
+type GivenBack = Option<Vec<Box<dyn Job>>>;
 
 /// What a committed group asks for.
 struct Done {
@@ -376,6 +444,9 @@ fn record(main: &Connection, measured: &[Measured]) -> Result<(), StoreError> {
     }
     main.prepare_cached("SAVEPOINT metrics")?.execute([])?;
     if let Err(error) = metrics::record(main, measured) {
+        if matches!(error, StoreError::Full) {
+            return Err(error);
+        }
         tracing::error!(cause = %error, "sessions are missing in the metrics");
         main.prepare_cached("ROLLBACK TO metrics")?.execute([])?;
     }

@@ -24,6 +24,7 @@ const EVERY_MS: u64 = 60 * 60 * 1000;
 const BATCH: usize = 256;
 
 /// Signs and writes the checkpoints of one gateway.
+#[derive(Clone)]
 pub struct Checkpoints {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -63,8 +64,8 @@ impl Checkpoints {
             };
             match self.work().await {
                 Ok(()) | Err(StoreError::Busy) => {}
-                Err(StoreError::Failed(cause)) => {
-                    tracing::error!(cause, "audit checkpoints failed");
+                Err(cause) => {
+                    tracing::error!(%cause, "audit checkpoints failed");
                     ticks.reset_after(PAUSE);
                 }
             }
@@ -88,7 +89,7 @@ impl Checkpoints {
     }
 
     async fn write(&self, path: &Path) -> Result<(), StoreError> {
-        let unwritten = self.store.unwritten_checkpoints(BATCH)?;
+        let unwritten = self.store.unwritten_checkpoints(BATCH).await?;
         if unwritten.is_empty() {
             return Ok(());
         }

@@ -11,6 +11,7 @@ mod tests;
 
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use rustix::io::Errno;
 use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
@@ -61,6 +63,8 @@ pub enum EgressError {
     Encoded,
     /// The body is too large.
     TooLarge,
+    /// The gateway itself lacks what a connection takes: a file descriptor, memory.
+    OwnFault,
 }
 
 impl fmt::Display for EgressError {
@@ -76,6 +80,7 @@ impl fmt::Display for EgressError {
             Self::RedirectRefused => "redirect_refused",
             Self::Encoded => "content_encoding",
             Self::TooLarge => "too_large",
+            Self::OwnFault => "own_fault",
         })
     }
 }
@@ -160,7 +165,10 @@ impl Egress {
             Host::Ipv6(address) => Ok(vec![(address, port).into()]),
             Host::Domain(name) => {
                 let found = self.resolver.resolve(name, port).await;
-                found.map_err(|_| EgressError::DnsFailed)
+                found.map_err(|error| match is_own(&error) || lacks_descriptors() {
+                    true => EgressError::OwnFault,
+                    false => EgressError::DnsFailed,
+                })
             }
         }
     }
@@ -212,22 +220,39 @@ fn check_url(url: &Url) -> Result<(), EgressError> {
     }
 }
 
-/// To the first of the checked addresses that answers.
+/// To the first of the checked addresses that answers. It is our own fault when none could even be
+/// tried.
 async fn connect(
     checked: &[SocketAddr],
     costs: Costs,
 ) -> Result<tokio::net::TcpStream, EgressError> {
+    let mut failure = EgressError::OwnFault;
     for address in checked {
-        let Ok(socket) = socket_for(*address, costs.receive_buffer) else { continue };
-        let connected = tokio::time::timeout(costs.connect_timeout, socket.connect(*address)).await;
-        if let Ok(Ok(stream)) = connected {
-            return Ok(stream);
+        let connecting = async {
+            let socket = socket_for(*address, costs.receive_buffer)?;
+            socket.connect(*address).await
+        };
+        match tokio::time::timeout(costs.connect_timeout, connecting).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) if is_own(&error) => {}
+            Ok(Err(_)) | Err(_) => failure = EgressError::ConnectFailed,
         }
     }
-    Err(EgressError::ConnectFailed)
+    Err(failure)
 }
 
-fn socket_for(address: SocketAddr, receive_buffer: Option<u32>) -> std::io::Result<TcpSocket> {
+/// Whether this machine, and nobody outside, is the cause.
+fn is_own(error: &io::Error) -> bool {
+    let causes = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::ADDRNOTAVAIL];
+    causes.iter().any(|cause| error.raw_os_error() == Some(cause.raw_os_error()))
+}
+
+/// A resolver without descriptors says no more than that it failed.
+fn lacks_descriptors() -> bool {
+    UdpSocket::bind((IpAddr::from([127, 0, 0, 1]), 0)).is_err_and(|error| is_own(&error))
+}
+
+fn socket_for(address: SocketAddr, receive_buffer: Option<u32>) -> io::Result<TcpSocket> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     if let Some(size) = receive_buffer {
         socket.set_recv_buffer_size(size)?;

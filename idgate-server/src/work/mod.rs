@@ -9,6 +9,8 @@ pub mod fetch;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod loopback;
+mod permits;
+pub mod supervisor;
 pub mod sweeper;
 mod tls;
 pub mod webhook_url;

@@ -11,8 +11,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, StepWatch};
 use crate::store::{Store, StoreError};
+use crate::work::supervisor::Supervisor;
 
 /// How late an expiry may be stored.
 const EXPIRY_TICK: Duration = Duration::from_millis(250);
@@ -24,29 +25,60 @@ const REMOVAL_TICK: Duration = Duration::from_secs(60);
 /// Rows per tick, so that a backlog leaves the writer to requests in between.
 const BATCH: usize = 256;
 /// How long settled sessions are kept: longer than any notification is retried (decisions 8).
-const SETTLED_RETENTION_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+const SETTLED_RETENTION_MS: u64 = 7 * DAY_MS;
+
+/// How long a list shows a key that was revoked or that expired (decisions 25).
+const ENDED_KEY_RETENTION_MS: u64 = 90 * DAY_MS;
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// The sweeper of one gateway.
 #[derive(Clone)]
 pub struct Sweeper {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    /// `None`: audit entries are kept for ever.
+    audit_retention_ms: Option<u64>,
+    steps: Arc<StepWatch>,
 }
 
 impl Sweeper {
     /// Sweeps `store` by `clock`.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock }
+        let steps = Arc::new(StepWatch::new(clock.wall()));
+        Self { store, clock, audit_retention_ms: None, steps }
     }
 
-    /// Runs until `stop` says so or its sender is gone. Work that has begun is finished.
-    pub async fn run(self, stop: watch::Receiver<bool>) {
+    /// With audit entries kept for so many days; 0: for ever.
+    #[must_use]
+    pub fn keeping_audit(mut self, days: u64) -> Self {
+        self.audit_retention_ms = (days > 0).then(|| days.saturating_mul(DAY_MS));
+        self
+    }
+
+    /// Runs until `stop` says so or its sender is gone. Work that has begun is finished; what panics
+    /// is started again.
+    pub async fn run(self, supervisor: Arc<Supervisor>, stop: watch::Receiver<bool>) {
         let mut duties = JoinSet::new();
         // One task each: a slow or broken one does not hold up the others.
-        for duty in [Duty::Expire, Duty::Purge, Duty::Remove, Duty::Forget] {
-            duties.spawn(self.clone().repeat(duty, stop.clone()));
+        for duty in Duty::ALL {
+            let (sweeper, stopped) = (self.clone(), stop.clone());
+            let start = move || sweeper.clone().repeat(duty, stopped.clone());
+            duties.spawn(supervisor.clone().keep(duty.name(), stop.clone(), start));
         }
         while duties.join_next().await.is_some() {}
+        // What falls due at this moment need not wait for the next start.
+        report(Duty::Purge, self.purge().await);
+    }
+
+    /// Gives verifications back that a killed process left behind, and says how many. To be called
+    /// before any begins.
+    ///
+    /// # Errors
+    /// The store failed; what is not given back is free when its lease is over.
+    pub async fn release(&self) -> Result<usize, StoreError> {
+        let now = self.clock.now();
+        let abandoned = self.store.abandoned_sessions().await?;
+        self.commit_all(abandoned, |session| session.released(now)).await
     }
 
     /// Erases the results that are due, and says how many there were.
@@ -54,7 +86,15 @@ impl Sweeper {
     /// # Errors
     /// The store failed; the results are still due.
     pub async fn purge(&self) -> Result<usize, StoreError> {
-        self.store.purge_results(self.clock.now()).await
+        let now = self.clock.now();
+        if let Some(by_ms) = self.steps.observe(self.clock.wall()) {
+            tracing::warn!(
+                by_ms,
+                "the clock was set: results stored under the old time are erased no later than in 30 s"
+            );
+            self.store.telemetry().clock_step(by_ms);
+        }
+        self.store.purge_results(now).await
     }
 
     /// Stores expiries and lost leases that are due, and says how many it tried. One that cannot be
@@ -64,12 +104,21 @@ impl Sweeper {
     /// The store failed, for all or for one of them; what is not stored is still due.
     pub async fn expire(&self) -> Result<usize, StoreError> {
         let now = self.clock.now();
-        let due = self.store.due_sessions(now, BATCH)?;
+        let due = self.store.due_sessions(now, BATCH).await?;
+        self.commit_all(due, |session| overdue(session, now)).await
+    }
+
+    /// Stores what becomes of these sessions, and says how many it tried.
+    async fn commit_all(
+        &self,
+        sessions: Vec<Result<Session, StoreError>>,
+        becomes: impl Fn(&Session) -> Option<Transition>,
+    ) -> Result<usize, StoreError> {
         let mut commits = JoinSet::new();
         let mut outcome = Ok(());
-        for session in due {
+        for session in sessions {
             let transition = match session {
-                Ok(session) => overdue(&session, now),
+                Ok(session) => becomes(&session),
                 Err(error) => {
                     outcome = Err(error);
                     None
@@ -106,6 +155,34 @@ impl Sweeper {
         self.store.forget_answers(self.clock.now(), BATCH).await
     }
 
+    /// Removes keys that ended too long ago, and says how many.
+    ///
+    /// # Errors
+    /// The store failed; they are still there.
+    pub async fn remove_keys(&self) -> Result<usize, StoreError> {
+        let before = self.clock.now().minus(ENDED_KEY_RETENTION_MS);
+        self.store.remove_ended_keys(before, BATCH).await
+    }
+
+    /// Removes audit entries that are older than they are kept, and says how many.
+    ///
+    /// # Errors
+    /// The store failed, or a chain was altered: its entries are still there, and those of the
+    /// others are removed all the same.
+    pub async fn remove_audit(&self) -> Result<usize, StoreError> {
+        let Some(kept) = self.audit_retention_ms else { return Ok(0) };
+        let now = self.clock.now();
+        let before = now.minus(kept);
+        let (mut removed, mut outcome) = (0_usize, Ok(()));
+        for client_id in self.store.old_chains(before, BATCH).await? {
+            match self.store.remove_old_entries(client_id, before, BATCH, now).await {
+                Ok(count) => removed = removed.saturating_add(count),
+                Err(error) => outcome = Err(error),
+            }
+        }
+        outcome.map(|()| removed)
+    }
+
     async fn repeat(self, duty: Duty, mut stop: watch::Receiver<bool>) {
         let mut ticks = tokio::time::interval(duty.tick());
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -119,6 +196,8 @@ impl Sweeper {
                 Duty::Purge => self.purge().await,
                 Duty::Remove => self.remove().await,
                 Duty::Forget => self.forget().await,
+                Duty::RemoveKeys => self.remove_keys().await,
+                Duty::RemoveAudit => self.remove_audit().await,
             };
             if duty.is_batched() && matches!(outcome, Ok(count) if count >= BATCH) {
                 // There is more. Requests had their turn while this batch committed.
@@ -135,20 +214,43 @@ enum Duty {
     Purge,
     Remove,
     Forget,
+    RemoveKeys,
+    RemoveAudit,
 }
 
 impl Duty {
+    const ALL: [Self; 6] = [
+        Self::Expire,
+        Self::Purge,
+        Self::Remove,
+        Self::Forget,
+        Self::RemoveKeys,
+        Self::RemoveAudit,
+    ];
+
+    /// Its name in the metrics.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Expire => "sweeper_expire",
+            Self::Purge => "sweeper_purge",
+            Self::Remove => "sweeper_remove",
+            Self::Forget => "sweeper_forget",
+            Self::RemoveKeys => "sweeper_remove_keys",
+            Self::RemoveAudit => "sweeper_remove_audit",
+        }
+    }
+
     const fn tick(self) -> Duration {
         match self {
             Self::Expire => EXPIRY_TICK,
             Self::Purge => PURGE_TICK,
-            Self::Remove | Self::Forget => REMOVAL_TICK,
+            Self::Remove | Self::Forget | Self::RemoveKeys | Self::RemoveAudit => REMOVAL_TICK,
         }
     }
 
     /// Whether one tick may leave something for the next. Results are erased all at once.
     const fn is_batched(self) -> bool {
-        matches!(self, Self::Expire | Self::Remove | Self::Forget)
+        !matches!(self, Self::Purge)
     }
 }
 
@@ -161,8 +263,8 @@ fn report(duty: Duty, outcome: Result<usize, StoreError>) {
         Ok(0) => {}
         Ok(count) => tracing::debug!(?duty, count, "swept"),
         // The next tick tries again.
-        Err(StoreError::Busy) => tracing::debug!(?duty, "the store is busy"),
-        Err(StoreError::Failed(cause)) => tracing::error!(?duty, cause, "sweeping failed"),
+        Err(error @ (StoreError::Busy | StoreError::Full)) => tracing::debug!(?duty, %error),
+        Err(cause) => tracing::error!(?duty, %cause, "sweeping failed"),
     }
 }
 
@@ -178,6 +280,7 @@ mod tests {
     use crate::app::memory_store::{MemoryStore, Mood};
     use crate::clock::VirtualClock;
     use crate::store::Caller;
+    use crate::telemetry::Telemetry;
     use crate::work::fetch::Fetcher;
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -255,7 +358,8 @@ mod tests {
     async fn it_works_by_itself_and_stops_when_told() {
         let swept = Swept::with_sessions(1).await;
         let (stop, stopped) = watch::channel(false);
-        let running = tokio::spawn(swept.sweeper.run(stopped));
+        let supervisor = Arc::new(Supervisor::new(Arc::new(Telemetry::new().unwrap())));
+        let running = tokio::spawn(swept.sweeper.run(supervisor, stopped));
         swept.clock.set(NOW.plus(300_000));
         let stored = async {
             while swept.store.sessions().iter().any(|s| s.settled_at().is_none()) {

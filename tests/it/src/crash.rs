@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use idgate_testkit::wallet::Wallet;
+use idgate_testkit::request_object::{JarLink, JarRequest};
+use idgate_testkit::wallet::{Body, Transcript, Wallet};
 use serde_json::{Value, json};
 
 use crate::disk;
@@ -15,7 +16,6 @@ use crate::tenant::{
     Created, Gateway, Tenant, answer_request, form, now_ms, request_for, sample_wallet,
 };
 
-const LANES: usize = 2;
 const CLIENTS: usize = 4;
 /// Well inside the 30 s for which claims can be read.
 const SURELY_READABLE_MS: u64 = 20_000;
@@ -44,27 +44,60 @@ enum Known {
 #[test]
 fn a_killed_server_loses_nothing_that_it_acknowledged() {
     let long = std::env::var_os("IDGATE_LONG").is_some();
-    let rounds = if long { 100 } else { 10 };
-    let entries: usize = thread::scope(|scope| {
-        let lanes: Vec<_> = (0..LANES).map(|_| scope.spawn(|| lane(rounds / LANES))).collect();
-        lanes.into_iter().map(|lane| lane.join().unwrap()).sum()
+    let rounds = if long { 200 } else { 8 };
+    thread::scope(|scope| {
+        for mode in ["inline", "jar"] {
+            scope.spawn(move || {
+                let entries = lane(rounds, mode);
+                assert!(entries > rounds * CLIENTS, "{mode}: too little load: {entries} sessions");
+            });
+        }
     });
-    assert!(entries > rounds * CLIENTS, "too little load: {entries} sessions");
+}
+
+/// Who answers, in either profile.
+struct Holder {
+    wallet: Wallet,
+    /// What signed requests are verified with; `None`: they are not signed.
+    did: Option<Value>,
+}
+
+impl Holder {
+    fn answer(&self, http: &mut Http, created: &Created) -> std::io::Result<Body> {
+        let Some(did) = &self.did else { return Ok(form(&self.wallet, created)) };
+        let link = JarLink::parse(&created.uri).unwrap();
+        let fetch = Request::get(format!("/v1/oid4vp/request/{}", created.id));
+        let jwt = String::from_utf8(http.try_send(&fetch)?.expect_status(200).body).unwrap();
+        let jar = JarRequest::verify(&link, &jwt, did, now_ms()).unwrap();
+        let answer = self.wallet.answer_jar(&jar, Transcript::OpenId4Vp, false, now_ms()).unwrap();
+        let response = [("response".to_owned(), answer.jwe().into())];
+        Ok(Body::form(&response.into_iter().collect()))
+    }
+}
+
+/// All servers of the installation have the same address, and so the same DID.
+fn fixed_address() -> Installation {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    Installation::new().with("IDGATE_LISTEN", &address)
 }
 
 /// Rounds of load, kill, restart and check on one installation; gives the number of sessions.
-fn lane(rounds: usize) -> usize {
-    let Gateway { mut server, client, installation } = Gateway::start();
-    let wallet = sample_wallet();
+fn lane(rounds: usize, mode: &str) -> usize {
+    let gateway = Gateway::start_on(fixed_address().with("OID4VP_REQUEST_MODE", mode));
+    let fetch_did = || gateway.http().send(&Request::get("/.well-known/did.json")).json();
+    let holder = Holder { wallet: sample_wallet(), did: (mode == "jar").then(fetch_did) };
+    let Gateway { mut server, client, installation } = gateway;
     let journal = Journal::default();
     for round in 0..rounds {
         let after_ms = 50 + random() % 900;
-        load_until_killed(server, &client, &wallet, &journal, after_ms);
+        load_until_killed(server, &client, &holder, &journal, after_ms);
         server = installation.serve();
         let mut tenant =
             Tenant { http: Http::new(server.address), api_key: client.api_key.clone() };
         for entry in journal.0.lock().unwrap().iter_mut() {
-            check(entry, &mut tenant, &wallet, &format!("round {round}, killed at {after_ms} ms"));
+            let when = format!("{mode}, round {round}, killed at {after_ms} ms");
+            check(entry, &mut tenant, &holder, &when);
         }
         check_databases(&installation);
     }
@@ -78,7 +111,7 @@ fn lane(rounds: usize) -> usize {
 fn load_until_killed(
     server: Server,
     client: &Client,
-    wallet: &Wallet,
+    holder: &Holder,
     journal: &Journal,
     after_ms: u64,
 ) {
@@ -88,7 +121,7 @@ fn load_until_killed(
             scope.spawn(move || {
                 let mut http = Http::new(address);
                 // Until the server is gone.
-                while one_session(&mut http, client, wallet, journal).is_ok() {}
+                while one_session(&mut http, client, holder, journal).is_ok() {}
             });
         }
         thread::sleep(Duration::from_millis(after_ms));
@@ -100,7 +133,7 @@ fn load_until_killed(
 fn one_session(
     http: &mut Http,
     client: &Client,
-    wallet: &Wallet,
+    holder: &Holder,
     journal: &Journal,
 ) -> std::io::Result<()> {
     let request = request_for(&["given_name", "family_name"]);
@@ -110,10 +143,11 @@ fn one_session(
     if random().is_multiple_of(8) {
         return Ok(());
     }
+    let answer = holder.answer(http, &created)?;
     journal.note(index, Known::Answered);
-    http.try_send(&answer_request(&created.id, &form(wallet, &created)))?.expect_status(200);
+    http.try_send(&answer_request(&created.id, &answer))?.expect_status(200);
     journal.note(index, Known::Verified);
-    if random().is_multiple_of(8) {
+    if random().is_multiple_of(4) {
         journal.note(index, Known::Deleting);
         let delete = Request::delete(format!("/v1/sessions/{}", created.id));
         http.try_send(&delete.bearer(&client.api_key))?.expect_status(204);
@@ -123,7 +157,7 @@ fn one_session(
 }
 
 /// The session is as it was acknowledged, or as the request under way made it, and not in between.
-fn check(entry: &mut Entry, tenant: &mut Tenant, wallet: &Wallet, when: &str) {
+fn check(entry: &mut Entry, tenant: &mut Tenant, holder: &Holder, when: &str) {
     let response = tenant.get(&entry.created.id);
     if response.status == 404 {
         let gone = [Known::Deleting, Known::Deleted].contains(&entry.known);
@@ -138,10 +172,10 @@ fn check(entry: &mut Entry, tenant: &mut Tenant, wallet: &Wallet, when: &str) {
             assert_ne!(entry.known, Known::Created, "{when}: {session}");
             check_result(&session, entry, when);
         }
-        Some("PENDING") => {
+        Some("CREATED" | "PENDING") => {
             assert!([Known::Created, Known::Answered].contains(&entry.known), "{when}: {entry:?}");
             // It can still be answered.
-            let body = form(wallet, &entry.created);
+            let body = holder.answer(&mut tenant.http, &entry.created).unwrap();
             tenant.post_answer(&entry.created.id, &body).expect_status(200);
             entry.at_ms = now_ms();
         }

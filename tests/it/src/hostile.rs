@@ -5,6 +5,8 @@
 
 mod answer;
 mod certificates;
+#[cfg(all(test, target_os = "linux"))]
+mod cost;
 mod mdoc;
 mod status;
 

@@ -104,6 +104,8 @@ fn one_answer_of_each_kind(gateway: &Gateway, tenant: &mut Tenant) -> Vec<Respon
     let created = tenant.create(&request_for(&["given_name"]));
     let (session, answer) = (format!("/v1/sessions/{}", created.id), form(&wallet, &created));
     let response = format!("/v1/oid4vp/response/{}", created.id);
+    let open = tenant.create(&request_for(&["given_name"]));
+    let open = format!("/v1/oid4vp/response/{}", open.id);
     let key = &tenant.api_key;
     let requests = [
         Request::post("/v1/sessions").bearer(key).json(&request_for(&["given_name"])),
@@ -117,7 +119,7 @@ fn one_answer_of_each_kind(gateway: &Gateway, tenant: &mut Tenant) -> Vec<Respon
         Request::post(&*response).header("Content-Type", "text/plain").bytes("x"),
         Request::post(&*response).answer(&answer),
         Request::post(&*response).answer(&answer),
-        Request::post(&*response).bytes(vec![b'x'; MIB + 1]),
+        Request::post(&*open).bytes(vec![b'x'; MIB + 1]),
         Request::delete(&*session).bearer(key),
         Request::get("/healthz"),
         Request::get("/readyz"),
@@ -258,7 +260,8 @@ fn a_peer_that_does_not_finish_is_cut_off_after_10_s() {
             (begun.elapsed(), answer)
         }
     };
-    let post = format!("POST /v1/oid4vp/response/{UNKNOWN} HTTP/1.1\r\nHost: g\r\n");
+    let id = gateway.tenant().create(&request_for(&["given_name"])).id;
+    let post = format!("POST /v1/oid4vp/response/{id} HTTP/1.1\r\nHost: g\r\n");
     let form = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\n";
     thread::scope(|scope| {
         let header = scope.spawn(slow("GET /healthz HTTP/1.1\r\nHost: g\r\n".into(), "X: y\r\n"));

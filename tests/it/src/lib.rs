@@ -17,6 +17,8 @@
 #[cfg(test)]
 mod api_keys;
 #[cfg(test)]
+mod at_start;
+#[cfg(test)]
 mod audit;
 #[cfg(test)]
 mod auth;
@@ -24,17 +26,25 @@ mod auth;
 mod bad_requests;
 pub mod cases;
 #[cfg(test)]
+mod clock_steps;
+#[cfg(test)]
 mod conditions;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod disk;
 #[cfg(test)]
 mod endpoints;
+#[cfg(test)]
+mod fairness;
+#[cfg(test)]
+mod full_disk;
 pub mod hostile;
 #[cfg(test)]
 mod http;
@@ -54,6 +64,8 @@ mod layering;
 #[cfg(test)]
 mod limbo;
 #[cfg(test)]
+mod logs;
+#[cfg(test)]
 mod mdoc_http;
 #[cfg(test)]
 mod mdoc_rules;
@@ -69,9 +81,13 @@ mod operator;
 #[cfg(test)]
 mod operator_files;
 #[cfg(test)]
+mod own_faults;
+#[cfg(test)]
 mod pii;
 #[cfg(test)]
 mod purge;
+#[cfg(test)]
+mod quotas;
 #[cfg(test)]
 mod race;
 #[cfg(test)]
@@ -86,6 +102,10 @@ mod server;
 mod session_end;
 #[cfg(test)]
 mod spec_cases;
+#[cfg(test)]
+mod stops;
+#[cfg(test)]
+mod strangers;
 pub mod tamper;
 #[cfg(test)]
 mod tamper_http;
@@ -93,6 +113,8 @@ mod tamper_http;
 mod tenant;
 #[cfg(test)]
 mod tls;
+#[cfg(test)]
+mod upgrade;
 #[cfg(test)]
 mod wallet_flow;
 #[cfg(test)]

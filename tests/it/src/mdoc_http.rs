@@ -3,12 +3,14 @@
 
 mod desk;
 mod host;
+mod list_signers;
 mod lists;
 mod modes;
 mod offline;
 mod purge;
 mod revocation;
 mod sessions;
+mod trust;
 
 use std::thread;
 
@@ -79,6 +81,7 @@ fn verification_details_say_what_was_trusted_and_how_it_was_bound() {
         "trust": "x5chain",
         "trust_anchor_sha256": desk.authority.root_sha256(),
         "revocation": "off",
+        "revocation_details": { "credential": "off", "signer": "off" },
         "session_transcript": "openid4vp-1.0",
     });
     assert_eq!(credential, expected);

@@ -16,7 +16,7 @@ use idgate_core::trust::{RevocationPolicy, TrustEntry, TrustedKey};
 use idgate_core::verify::{CredentialReport, Expected, VerifiedCredential, verify_sd_jwt_vc};
 use idgate_testkit::claim::Claim;
 use idgate_testkit::codec::{HashAlg, base64url};
-use idgate_testkit::disclosure::Disclosure;
+use idgate_testkit::disclosure::{Disclosure, Segment};
 use idgate_testkit::issuer::{CredentialBuilder, Issued, Unsigned};
 use idgate_testkit::jws;
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -92,6 +92,16 @@ impl Case {
     fn text(&self, credential: &Issued) -> String {
         let shown = Presentation::whole(credential);
         present(&shown, Some(&self.proof(&shown).sign()))
+    }
+
+    /// Presents the disclosures that `choose` picks, with a good proof.
+    fn present_choosing(
+        &self,
+        credential: &Issued,
+        choose: impl Fn(&Disclosure) -> bool,
+    ) -> Verdict {
+        let shown = Presentation::choosing(credential, choose);
+        self.verify(&present(&shown, Some(&self.proof(&shown).sign())))
     }
 
     /// Presents a good credential with a changed proof.

@@ -8,18 +8,20 @@ use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{Phase, Status, Transition};
-use idgate_core::trust::RevocationPolicy;
+use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 use idgate_core::verify::{Decision, Need, Step, Supplied, VerifiedSource, WalletReply};
 use idgate_core::{
     PresentationRequest, Reason, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis,
     Verifier,
 };
+use idgate_testkit::codec::base64url;
 use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::samples::{self, ISSUER};
-use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
-use idgate_testkit::time::{SAMPLE_NOW_MS, numeric_date};
+use idgate_testkit::status::{Crl, StatusJwt, StatusList, status_claim};
+use idgate_testkit::time::{SAMPLE_NOW_MS, compact_utc, numeric_date};
 use idgate_testkit::wallet::{Body, Wallet};
+use idgate_testkit::x509::{CRL_URI, Identity, key_identifier};
 use serde_json::{Value, json};
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
@@ -273,6 +275,53 @@ fn equal_sources_are_asked_once_and_answer_for_every_credential() {
     assert_eq!(reason(&decision), Some(Reason::CredentialRevoked));
     let failed: Vec<_> = decision.report.credentials.iter().map(|c| c.failed.is_some()).collect();
     assert_eq!(failed, [false, true]);
+}
+
+/// Base64 with padding, as `x5c` has it (RFC 7515 4.1.6).
+fn base64(der: &[u8]) -> String {
+    let text = base64url(der).replace('-', "+").replace('_', "/");
+    let padded = text.len().next_multiple_of(4);
+    format!("{text:=<padded$}")
+}
+
+/// Who signed a list is known, and asked for, once the list is there. An embedder that commits each
+/// hold and one that commits the first only come to the same.
+#[test]
+fn the_crl_of_a_lists_signer_is_a_second_round_with_a_hold_that_changes_nothing() {
+    let root = Identity::iaca(Curve::P256, NOW.0);
+    let signer = root.document_signer(Curve::P256, NOW.0);
+    let mut entry = entry(ISSUER);
+    entry.status_roots.push(TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap());
+    let trust = Arc::new(TrustSnapshot::new(1, [entry]));
+    let verifier = Verifier::builder(aws_lc_rs::PROVIDER).inline("https://gateway.example");
+    let verifier = verifier.trust(trust).build().unwrap();
+    let flow = Flow::made(ISSUER, verifier, "given_name", &[published(0)]);
+    let list = StatusJwt::new(&StatusList::new(1, 8), URI, numeric_date(NOW.0));
+    let x5c = json!([base64(&signer.der)]);
+    let list = list.with_header("x5c", x5c).sign(&signer.key);
+    let crl = Crl::new(
+        &root.builder.subject.der(),
+        &key_identifier(&root.key),
+        &compact_utc(NOW.0 - 1000),
+        &compact_utc(NOW.0 + 3_600_000),
+    );
+    let crl = crl.sign(&root.key);
+    for (what, expected) in
+        [(Supplied::Bytes(&crl), None), (Supplied::Unavailable, Some(Reason::RevocationUnknown))]
+    {
+        let mut verification = flow.verify();
+        let (hold, needs) = asked(verification.step().unwrap());
+        assert_eq!(needs, [Need::StatusList { uri: URI.into() }]);
+        verification.supply(&needs[0], Supplied::Bytes(list.as_bytes()), LATER);
+        let (again, needs) = asked(verification.step().unwrap());
+        assert_eq!(needs, [Need::Crl { uri: CRL_URI.into() }]);
+        assert_eq!((again.from, again.session.revision()), (hold.session.revision(), again.from));
+        assert!(again.effects.is_empty());
+        verification.supply(&needs[0], what, LATER);
+        let decision = done(verification.step().unwrap());
+        assert_eq!(decision.transition.from, hold.session.revision());
+        assert_eq!(reason(&decision), expected);
+    }
 }
 
 #[test]

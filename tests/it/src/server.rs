@@ -126,9 +126,22 @@ impl Installation {
 
     /// Starts the server and waits until it says where it listens.
     pub(crate) fn serve(&self) -> Server {
+        self.serve_by(self.command(&["serve"]))
+    }
+
+    /// Starts the server by `command`.
+    pub(crate) fn serve_by(&self, command: Command) -> Server {
         let log = File::options().create(true).append(true).open(self.log_path()).unwrap();
-        let mut command = self.command(&["serve"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        self.serve_into(command, log)
+    }
+
+    /// Starts the server with its log elsewhere.
+    pub(crate) fn serve_with_stderr(&self, stderr: impl Into<Stdio>) -> Server {
+        self.serve_into(self.command(&["serve"]), stderr)
+    }
+
+    fn serve_into(&self, mut command: Command, stderr: impl Into<Stdio>) -> Server {
+        let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
@@ -137,6 +150,7 @@ impl Installation {
             panic!("the server did not start: {line:?}\n{}", self.log())
         });
         let address = base_url.split_once("://").and_then(|(_, rest)| rest.parse().ok());
+        let address = address.or_else(|| bound_to(&self.log()));
         let address = address.unwrap_or_else(|| panic!("no address in {base_url:?}"));
         Server { child, stdout, base_url: base_url.into(), address }
     }
@@ -237,6 +251,12 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Where the last server that wrote into this log listens.
+pub(crate) fn bound_to(log: &str) -> Option<SocketAddr> {
+    let (_, rest) = log.rsplit_once("bound to ")?;
+    rest.split([' ', '"', '\n']).next()?.parse().ok()
 }
 
 /// `IDGATE_BIN`, else the release binary of this workspace.

@@ -5,8 +5,11 @@ use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::wallet::{Answer, Body};
 use serde_json::{Map, json};
 
+use crate::disk;
 use crate::http::Request;
+use crate::server::Installation;
 use crate::tenant::{Gateway, form, now_ms, request_for, sample_wallet, timestamp};
+use crate::ws::Stream;
 
 #[test]
 fn a_wallet_that_reports_an_error_ends_the_session() {
@@ -24,6 +27,52 @@ fn a_wallet_that_reports_an_error_ends_the_session() {
         assert_eq!(reply.json(), json!({ "status": "ok" }));
         tenant.expect_failed(&created, "wallet_error");
     }
+}
+
+/// OpenID4VP 8.5, and what wallets in use send beside it.
+const WALLET_ERRORS: [&str; 12] = [
+    "access_denied",
+    "invalid_request",
+    "invalid_client",
+    "vp_formats_not_supported",
+    "invalid_request_uri_method",
+    "invalid_transaction_data",
+    "wallet_unavailable",
+    "invalid_scope",
+    "invalid_request_uri",
+    "invalid_request_object",
+    "request_uri_not_supported",
+    "processing_error",
+];
+const WORDS: &str = "Sentinel-words-of-the-wallet-P3";
+
+#[test]
+fn a_session_says_what_the_wallet_said_and_keeps_none_of_its_words() {
+    let installation = Installation::new().with("IDGATE_RATE_LIMITS", "off");
+    let gateway = Gateway::start_on(installation);
+    let mut tenant = gateway.tenant();
+    let known = WALLET_ERRORS.map(|name| (name, name));
+    let foreign = ["ACCESS_DENIED", "access_denied ", "user_cancelled", "other", WORDS, "{}"];
+    for (said, told) in known.into_iter().chain(foreign.map(|said| (said, "other"))) {
+        for encode in [Body::form, Body::json] {
+            let created = tenant.create(&request_for(&["given_name"]));
+            let state = AuthorizationRequest::parse(&created.uri).unwrap().state;
+            let error = json!({ "error": said, "error_description": WORDS, "state": state });
+            let error = error.as_object().unwrap().clone();
+            tenant.post_answer(&created.id, &encode(&error)).expect_status(200);
+            tenant.expect_failed(&created, "wallet_error");
+            assert_eq!(tenant.read(&created.id)["wallet_error"], told, "{said}");
+            let (address, key) = (gateway.server.address, &gateway.client.api_key);
+            let mut stream = Stream::open_after(address, &created.id, key, 2);
+            let message = stream.message();
+            assert_eq!(
+                (&message["reason"], &message["wallet_error"]),
+                (&json!("wallet_error"), &json!(told))
+            );
+        }
+    }
+    let needles = [WORDS.as_bytes().to_vec()];
+    assert!(disk::files_with(&gateway.installation.data_dir(), &needles).is_empty());
 }
 
 #[test]

@@ -100,7 +100,11 @@ impl Tenant {
     #[track_caller]
     pub(crate) fn expect_failed(&mut self, created: &Created, reason: &str) {
         let session = self.read(&created.id);
-        assert_eq!(members(&session), ["expires_at", "livemode", "reason", "session_id", "status"]);
+        let mut expected = vec!["expires_at", "livemode", "reason", "session_id", "status"];
+        if reason == "wallet_error" {
+            expected.push("wallet_error");
+        }
+        assert_eq!(members(&session), expected);
         assert_eq!((&session["status"], &session["reason"]), (&json!("FAILED"), &json!(reason)));
     }
 

@@ -103,6 +103,7 @@ fn verification_details_say_what_was_trusted() {
         "trust": "issuer_key",
         "trust_anchor_sha256": digest,
         "revocation": "not_published",
+        "revocation_details": { "credential": "not_published", "signer": "not_published" },
     });
     assert_eq!(credential, expected);
 }

@@ -20,10 +20,12 @@ REQUEST_TIMEOUT_SECONDS = 30
 
 
 class Gateway:
-    """Provisions a tenant, trusts issuers and serves; `test`: all of it in test mode."""
+    """Provisions a tenant, trusts issuers and serves; `test`: all of it in test mode; `settings`:
+    `IDGATE_…` beside its own."""
 
-    def __init__(self, issuers, test=False):
+    def __init__(self, issuers, test=False, settings=None):
         self.dir = tempfile.mkdtemp(prefix="idgate-wallets-")
+        self.settings = settings or {}
         self.process = None
         self.mode = ("--test",) if test else ()
         try:
@@ -106,6 +108,7 @@ class Gateway:
             "IDGATE_DATA_DIR": os.path.join(self.dir, "data"),
             "IDGATE_LISTEN": "127.0.0.1:0",
             "IDGATE_LOG": "warn",
+            **self.settings,
         }
 
 

@@ -25,6 +25,9 @@ class SessionInfo:
     status: str
     #: Why it ended, when FAILED or EXPIRED.
     reason: str | None
+    #: What the wallet said, when the reason is ``wallet_error``: a name of OpenID4VP 8.5, as
+    #: ``access_denied``, or ``other``.
+    wallet_error: str | None
     #: Counts commits.
     revision: int
     created_at: datetime
@@ -49,6 +52,7 @@ class Effect(TypedDict, total=False):
     type: str
     status: str
     reason: str | None
+    wallet_error: str | None
     occurred_at_ms: int
     at_ms: int
 

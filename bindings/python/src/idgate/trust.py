@@ -35,6 +35,14 @@ class Check(TypedDict):
     passed: bool
 
 
+class RevocationDetails(TypedDict):
+    """How revocation was settled: ``good``, ``not_published`` or ``off``, of each apart."""
+
+    credential: str
+    #: Of the certificate that signed it; a bare key publishes nothing.
+    signer: str
+
+
 class Presentation(TypedDict):
     """A presentation that passed every check: the claims asked for, and what is known beside."""
 
@@ -48,6 +56,9 @@ class Presentation(TypedDict):
     valid_from: datetime | None
     valid_until: datetime | None
     revocation: str
+    revocation_details: RevocationDetails
+    #: There, and true, when the entry's ``issuing_country_unbound`` was made use of.
+    issuing_country_unbound: NotRequired[bool]
     #: When they were asked for.
     checks: NotRequired[list[Check]]
 
@@ -72,8 +83,15 @@ class Trust(_abi.Handle):
         countries: Sequence[str] = (),
         ekus: Sequence[str] | None = None,
         revocation: Revocation = "if_published",
+        status_max_age_days: int = 7,
+        issuing_country_unbound: bool = False,
     ) -> None:
-        """Adds an entry without material, or replaces the entry of that name."""
+        """Adds an entry without material, or replaces the entry of that name.
+
+        A status list token without ``exp`` counts for ``status_max_age_days``. With
+        ``issuing_country_unbound``, test-mode sessions take an mDL whose issuing_country is not its
+        signer's, and say so.
+        """
         entry: dict[str, Any] = {
             "issuer_id": issuer_id,
             "iss": iss,
@@ -83,6 +101,8 @@ class Trust(_abi.Handle):
             "claims": list(claims),
             "countries": list(countries),
             "revocation": revocation,
+            "status_max_age_days": status_max_age_days,
+            "issuing_country_unbound": issuing_country_unbound,
         }
         if ekus is not None:
             entry["ekus"] = list(ekus)
@@ -101,6 +121,15 @@ class Trust(_abi.Handle):
     def add_roots(self, issuer_id: str, file: str | Buffer, *, test_only: bool = False) -> None:
         """Adds X.509 roots of mdoc issuers, PEM or DER, one or many."""
         self._add(issuer_id, lib.IDGATE_ROOT, file, test_only=test_only)
+
+    def add_status_roots(
+        self, issuer_id: str, file: str | Buffer, *, test_only: bool = False
+    ) -> None:
+        """Adds X.509 roots below which status lists may be signed, PEM or DER, one or many.
+
+        They stand beside the root that vouched for a credential, and vouch for nothing else.
+        """
+        self._add(issuer_id, lib.IDGATE_STATUS_ROOT, file, test_only=test_only)
 
     def add_pinned_signers(
         self, issuer_id: str, file: str | Buffer, *, test_only: bool = False

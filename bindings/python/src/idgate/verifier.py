@@ -49,6 +49,9 @@ class Decision:
     status: str
     #: Why it is FAILED, for you and never for the wallet.
     reason: str | None
+    #: What the wallet said, when the reason is ``wallet_error``: a name of OpenID4VP 8.5, as
+    #: ``access_denied``, or ``other``.
+    wallet_error: str | None
     #: Which checks were made and what failed, for operators.
     report: dict[str, Any]
 

@@ -2,7 +2,7 @@
 //! bytes as received, because digests and signatures are made over those. Definite and indefinite
 //! lengths are legal, and so are heads longer than needed: 18013-5 does not ask for deterministic
 //! encoding. Refused: duplicate map keys, keys other than integers and strings, nesting beyond
-//! [`MAX_DEPTH`] (tags count), lengths beyond the input, text that is not UTF-8, reserved
+//! [`MAX_DEPTH`] (tags count), more than [`MAX_CBOR_ITEMS`] items, lengths beyond the input, text that is not UTF-8, reserved
 //! additional information, anything after the item.
 
 mod parser;
@@ -14,9 +14,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use self::parser::{Parser, join_chunks};
+use self::parser::{Chunks, Parser};
 pub use self::to_json::{NotJson, write_json};
 pub use self::writer::Writer;
+use crate::limits::MAX_CBOR_ITEMS;
 #[cfg(doc)]
 use crate::limits::MAX_DEPTH;
 
@@ -37,6 +38,8 @@ pub enum CborError {
     KeyType,
     /// Nested beyond [`MAX_DEPTH`].
     TooDeep,
+    /// More items than the tape may hold.
+    TooMany,
     /// A text string that is not UTF-8.
     Utf8,
 }
@@ -49,6 +52,7 @@ impl fmt::Display for CborError {
             Self::DuplicateKey => "has a CBOR map with a key twice",
             Self::KeyType => "has a CBOR map key that is neither an integer nor a string",
             Self::TooDeep => "nests CBOR deeper than 32",
+            Self::TooMany => "has too many CBOR items",
             Self::Utf8 => "has a CBOR text string that is not UTF-8",
         })
     }
@@ -57,9 +61,10 @@ impl fmt::Display for CborError {
 impl core::error::Error for CborError {}
 
 /// Parsed items in document order. Several documents can share one tape.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tape<'a> {
     nodes: Vec<Node<'a>>,
+    max_nodes: usize,
 }
 
 /// An item's place on its tape.
@@ -124,9 +129,18 @@ pub enum Kind {
 }
 
 impl<'a> Tape<'a> {
-    /// An empty tape with room for the items of a typical document of `bytes`.
+    /// An empty tape with room for the items of a typical document of `bytes`; it holds
+    /// [`MAX_CBOR_ITEMS`] at most.
     pub fn with_room_for(bytes: usize) -> Self {
-        Self { nodes: Vec::with_capacity(bytes / 8 + 4) }
+        Self {
+            nodes: Vec::with_capacity((bytes / 8 + 4).min(MAX_CBOR_ITEMS)),
+            max_nodes: MAX_CBOR_ITEMS,
+        }
+    }
+
+    /// An empty tape that holds `max_nodes` at most.
+    pub(crate) const fn holding(max_nodes: usize) -> Self {
+        Self { nodes: Vec::new(), max_nodes }
     }
 
     /// Forgets every document, but not the room for them.
@@ -140,7 +154,7 @@ impl<'a> Tape<'a> {
     /// The document is not strict CBOR; the tape keeps nothing of it.
     pub fn parse(&mut self, document: &'a [u8]) -> Result<NodeId, CborError> {
         let start = self.nodes.len();
-        let result = Parser::new(document, &mut self.nodes).document();
+        let result = Parser::new(document, &mut self.nodes, self.max_nodes).document();
         if result.is_err() {
             self.nodes.truncate(start);
         }
@@ -150,6 +164,12 @@ impl<'a> Tape<'a> {
     /// The item at `id`; `undefined` for an id of another tape.
     pub fn value(&self, id: NodeId) -> Value<'_, 'a> {
         Value { nodes: &self.nodes, at: id.0 }
+    }
+}
+
+impl Default for Tape<'_> {
+    fn default() -> Self {
+        Self::holding(MAX_CBOR_ITEMS)
     }
 }
 
@@ -232,11 +252,17 @@ impl<'t, 'a> Value<'t, 'a> {
         }
     }
 
+    fn is_chunked(self) -> bool {
+        use NodeKind::{Bytes, Text};
+        matches!(self.node().kind, Bytes { chunked: true } | Text { chunked: true })
+    }
+
     /// Whether it is the text string `text`.
     pub fn is_text(self, text: &str) -> bool {
         let node = self.node();
         match node.kind {
-            NodeKind::Text { chunked } => *content(&node, chunked) == *text.as_bytes(),
+            NodeKind::Text { chunked: true } => Chunks::of(node.raw).is(text.as_bytes()),
+            NodeKind::Text { chunked: false } => *content(&node, false) == *text.as_bytes(),
             _ => false,
         }
     }
@@ -315,7 +341,7 @@ pub fn decode<R>(document: &[u8], read: impl FnOnce(Value<'_, '_>) -> R) -> Resu
 /// What a string holds.
 fn content<'a>(node: &Node<'a>, chunked: bool) -> Cow<'a, [u8]> {
     if chunked {
-        return Cow::Owned(join_chunks(node.raw));
+        return Cow::Owned(Chunks::of(node.raw).join());
     }
     Cow::Borrowed(node.raw.get(usize::from(node.head)..).unwrap_or_default())
 }

@@ -5,12 +5,16 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use super::{CborError, Entries, Node, NodeId, NodeKind, Value, content};
+use crate::codec::duplicates;
 use crate::limits::MAX_DEPTH;
 
 pub(super) struct Parser<'p, 'a> {
     bytes: &'a [u8],
     at: usize,
     nodes: &'p mut Vec<Node<'a>>,
+    max_nodes: usize,
+    /// Of strings in this document; they count as nodes.
+    chunks: usize,
 }
 
 /// The head of an item (RFC 8949 3).
@@ -27,8 +31,8 @@ const BYTES: u8 = 2;
 const TEXT: u8 = 3;
 
 impl<'p, 'a> Parser<'p, 'a> {
-    pub(super) fn new(bytes: &'a [u8], nodes: &'p mut Vec<Node<'a>>) -> Self {
-        Self { bytes, at: 0, nodes }
+    pub(super) fn new(bytes: &'a [u8], nodes: &'p mut Vec<Node<'a>>, max_nodes: usize) -> Self {
+        Self { bytes, at: 0, nodes, max_nodes, chunks: 0 }
     }
 
     pub(super) fn document(mut self) -> Result<NodeId, CborError> {
@@ -62,6 +66,9 @@ impl<'p, 'a> Parser<'p, 'a> {
     }
 
     fn leaf(&mut self, start: usize, kind: NodeKind, argument: u64) -> Result<(), CborError> {
+        if self.nodes.len() >= self.max_nodes {
+            return Err(CborError::TooMany);
+        }
         let end = self.next_id()?.checked_add(1).ok_or(CborError::Syntax)?;
         let raw = self.bytes.get(start..self.at).ok_or(CborError::Syntax)?;
         // A head has nine bytes at most.
@@ -119,6 +126,10 @@ impl<'p, 'a> Parser<'p, 'a> {
             let head = self.head()?;
             let len = head.argument.filter(|_| head.major == major).ok_or(CborError::Syntax)?;
             self.characters(major, len)?;
+            self.chunks += 1;
+            if self.chunks > self.max_nodes {
+                return Err(CborError::TooMany);
+            }
         }
         self.leaf(start, string_kind(major, true), 0)
     }
@@ -259,70 +270,109 @@ fn half(bits: u16) -> f64 {
     if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }
 
-/// The chunks of an indefinite-length string that the parser accepted, joined.
-pub(super) fn join_chunks(raw: &[u8]) -> Vec<u8> {
-    let mut joined = Vec::with_capacity(raw.len());
-    let mut parser = Parser { bytes: raw, at: 1, nodes: &mut Vec::new() };
-    while !parser.at_break() {
-        let Ok(Some(len)) = parser.head().map(|head| head.argument) else { break };
-        joined.extend_from_slice(parser.take(len).unwrap_or_default());
+/// The chunks of an indefinite-length string that the parser accepted.
+pub(super) struct Chunks<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Chunks<'a> {
+    /// From the whole string, head and break included.
+    pub(super) fn of(raw: &'a [u8]) -> Self {
+        Self { rest: raw.get(1..).unwrap_or_default() }
     }
-    joined
+
+    pub(super) fn join(self) -> Vec<u8> {
+        let mut joined = Vec::with_capacity(self.rest.len());
+        self.for_each(|chunk| joined.extend_from_slice(chunk));
+        joined
+    }
+
+    /// Whether they make `other`. Ends at the first that does not, and joins nothing: a stranger's
+    /// keys are compared with many.
+    pub(super) fn is(mut self, other: &[u8]) -> bool {
+        let left = self.try_fold(other, |left, chunk| left.strip_prefix(chunk));
+        left.is_some_and(<[u8]>::is_empty)
+    }
 }
 
-/// A map key by value: an integer in a longer head is the same key.
-#[derive(Eq, Ord, PartialEq, PartialOrd)]
-enum Key<'a> {
-    Unsigned(u64),
-    Negative(u64),
-    Bytes(Cow<'a, [u8]>),
-    Text(Cow<'a, [u8]>),
-}
+impl<'a> Iterator for Chunks<'a> {
+    type Item = &'a [u8];
 
-impl<'a> Key<'a> {
-    fn of(value: Value<'_, 'a>) -> Option<Self> {
-        let node = value.node();
-        match node.kind {
-            NodeKind::Unsigned => Some(Self::Unsigned(node.argument)),
-            NodeKind::Negative => Some(Self::Negative(node.argument)),
-            NodeKind::Bytes { chunked } => Some(Self::Bytes(content(&node, chunked))),
-            NodeKind::Text { chunked } => Some(Self::Text(content(&node, chunked))),
-            _ => None,
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut nodes = Vec::new();
+        let mut parser = Parser::new(self.rest, &mut nodes, 0);
+        if parser.at_break() {
+            return None;
         }
+        let len = parser.head().ok()?.argument?;
+        let chunk = parser.take(len).ok()?;
+        let at = parser.at;
+        self.rest = self.rest.get(at..).unwrap_or_default();
+        Some(chunk)
     }
 }
 
 /// Compares keys pairwise in small maps, sorted in large ones: never quadratic.
 fn refuse_duplicates(entries: Entries<'_, '_>) -> Result<(), CborError> {
-    const FEW: usize = 16;
-    let mut seen: [Option<Value<'_, '_>>; FEW] = [None; FEW];
+    const FEW: usize = 8;
+    let mut seen: [Option<Node<'_>>; FEW] = [None; FEW];
     for (count, (key, _)) in entries.clone().enumerate() {
-        let Some(slot) = seen.get_mut(count) else { return refuse_sorted_duplicates(entries) };
-        *slot = Some(key);
-        if seen.iter().take(count).flatten().any(|earlier| same_key(*earlier, key)) {
+        // A key in chunks is joined once there, and not for each comparison.
+        let slot = seen.get_mut(count).filter(|_| !key.is_chunked());
+        let Some(slot) = slot else { return refuse_sorted_duplicates(entries) };
+        let key = *slot.insert(key.node());
+        if seen.iter().take(count).flatten().any(|earlier| same_key(earlier, &key)) {
             return Err(CborError::DuplicateKey);
         }
     }
     Ok(())
 }
 
-/// Most keys differ in kind or length already.
-fn same_key(a: Value<'_, '_>, b: Value<'_, '_>) -> bool {
-    let (one, other) = (a.node(), b.node());
-    if one.kind == other.kind && one.argument != other.argument {
-        return false;
-    }
-    Key::of(a) == Key::of(b)
+/// Two keys, neither in chunks. Most differ in kind or length already.
+fn same_key(one: &Node<'_>, other: &Node<'_>) -> bool {
+    one.kind == other.kind
+        && one.argument == other.argument
+        && match one.kind {
+            NodeKind::Bytes { .. } | NodeKind::Text { .. } => {
+                content(one, false) == content(other, false)
+            }
+            _ => true,
+        }
 }
 
 /// Ascending keys, as digests often come, need no sorting.
 fn refuse_sorted_duplicates(entries: Entries<'_, '_>) -> Result<(), CborError> {
-    let keys = entries.map_while(|(key, _)| Key::of(key));
-    if keys.clone().is_sorted_by(|a, b| a < b) {
-        return Ok(());
+    let Some((first, _)) = entries.clone().next() else { return Ok(()) };
+    let (mut keys, mut ascending, mut last) = (Vec::new(), true, None);
+    for (key, _) in entries {
+        let (kind, head) = kind_and_head(&key.node());
+        ascending = ascending && last < Some((kind, head));
+        last = Some((kind, head));
+        keys.push((head, key.at));
     }
-    let mut keys: Vec<_> = keys.collect();
-    keys.sort_unstable();
-    let twice = keys.windows(2).any(|pair| matches!(pair, [a, b] if a == b));
+    let whole = |at: u32| {
+        let node = Value { at, ..first }.node();
+        (kind_and_head(&node), string(&node).unwrap_or_default())
+    };
+    let twice = !ascending && duplicates::any(keys, whole);
     if twice { Err(CborError::DuplicateKey) } else { Ok(()) }
+}
+
+/// Of a key: its major type, since keys of different kinds are different; and an integer, which in a
+/// longer head is the same key, or the first bytes of a string.
+fn kind_and_head(key: &Node<'_>) -> (u8, u64) {
+    let head = || duplicates::head(&string(key).unwrap_or_default());
+    match key.kind {
+        NodeKind::Unsigned => (0, key.argument),
+        NodeKind::Negative => (1, key.argument),
+        NodeKind::Bytes { .. } => (BYTES, head()),
+        _ => (TEXT, head()),
+    }
+}
+
+fn string<'a>(node: &Node<'a>) -> Option<Cow<'a, [u8]>> {
+    match node.kind {
+        NodeKind::Bytes { chunked } | NodeKind::Text { chunked } => Some(content(node, chunked)),
+        _ => None,
+    }
 }

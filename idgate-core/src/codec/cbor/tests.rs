@@ -2,7 +2,7 @@ use alloc::string::ToString;
 use alloc::vec;
 
 use super::*;
-use crate::limits::MAX_DEPTH;
+use crate::limits::{MAX_CBOR_ITEMS, MAX_DEPTH};
 
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> =
@@ -223,7 +223,7 @@ fn large_maps_are_compared_sorted() {
         }
         bytes
     };
-    let mut keys: Vec<u16> = (0..20_000).rev().collect();
+    let mut keys: Vec<u16> = (0..4_000).rev().collect();
     assert_eq!(error(&map(&keys)), None);
     keys.sort_unstable();
     assert_eq!(error(&map(&keys)), None);
@@ -247,6 +247,39 @@ fn refuses_depth_beyond_the_limit() {
         assert_eq!(error(&nested(open, 100_000)), Some(CborError::TooDeep));
     }
     assert_eq!(error(&[0x9f].repeat(100_000)), Some(CborError::TooDeep));
+}
+
+/// What a stranger's bytes take of memory is bounded by this, and not by their number.
+#[test]
+fn a_tape_holds_at_most_8192_items() {
+    let zeros = |count: usize| {
+        let head = [&[0x9a][..], &u32::try_from(count).unwrap().to_be_bytes()].concat();
+        [head, vec![0; count]].concat()
+    };
+    assert_eq!(error(&zeros(MAX_CBOR_ITEMS - 1)), None);
+    assert_eq!(error(&zeros(MAX_CBOR_ITEMS)), Some(CborError::TooMany));
+    // Chunks of a string count as items.
+    let chunked = |count: usize| [&[0x5f][..], &[0x41, 0].repeat(count), &[0xff]].concat();
+    assert_eq!(error(&chunked(MAX_CBOR_ITEMS)), None);
+    assert_eq!(error(&chunked(MAX_CBOR_ITEMS + 1)), Some(CborError::TooMany));
+    let largest = zeros(10 * 1024 * 1024);
+    let mut tape = Tape::with_room_for(largest.len());
+    assert_eq!(tape.parse(&largest).err(), Some(CborError::TooMany));
+    assert!(tape.nodes.capacity() <= MAX_CBOR_ITEMS);
+}
+
+#[test]
+fn strings_in_chunks_are_compared_without_joining_them() {
+    let chunked = hex("7f616160626263ff");
+    let mut tape = Tape::default();
+    let id = tape.parse(&chunked).unwrap();
+    let value = tape.value(id);
+    assert!(value.is_text("abc") && !value.is_text("ab") && !value.is_text("abcd"));
+    assert!(!value.is_text("abd") && !value.is_text(""));
+    assert_eq!(value.as_text().as_deref(), Some("abc"));
+    let mut tape = Tape::default();
+    let id = tape.parse(b"\x7f\xff").unwrap();
+    assert!(tape.value(id).is_text("") && !tape.value(id).is_text("a"));
 }
 
 #[test]

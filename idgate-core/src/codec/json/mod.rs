@@ -1,7 +1,9 @@
 //! Strict JSON (RFC 8259) as a borrowed tree: one allocation per tape, values keep their source
-//! text. Refused: duplicate member names, nesting beyond [`MAX_DEPTH`], numbers that no double can
-//! hold (`1e400`), lone surrogates, anything after the value. It does not write JSON.
+//! text. Refused: duplicate member names, nesting beyond [`MAX_DEPTH`], more than [`MAX_JSON_VALUES`]
+//! values, numbers that no double can hold (`1e400`), lone surrogates, anything after the value. It
+//! does not write JSON.
 
+mod number;
 mod parser;
 mod text;
 
@@ -14,6 +16,7 @@ use self::parser::Parser;
 pub use self::text::Text;
 #[cfg(doc)]
 use crate::limits::MAX_DEPTH;
+use crate::limits::MAX_JSON_VALUES;
 
 /// Text that is not strict JSON.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,6 +28,9 @@ pub enum JsonError {
     DuplicateName,
     /// Nested beyond [`MAX_DEPTH`].
     TooDeep,
+    /// More values than the tape may hold, [`MAX_JSON_VALUES`] at most, or too many names with
+    /// escapes.
+    TooMany,
     /// A number outside the range of a double.
     NumberRange,
 }
@@ -35,6 +41,7 @@ impl fmt::Display for JsonError {
             Self::Syntax => "is not valid JSON",
             Self::DuplicateName => "names a JSON member twice",
             Self::TooDeep => "nests JSON deeper than 32",
+            Self::TooMany => "has too many JSON values, or too many names with escapes",
             Self::NumberRange => "has a number outside the range of a double",
         })
     }
@@ -43,9 +50,9 @@ impl fmt::Display for JsonError {
 impl core::error::Error for JsonError {}
 
 /// Parsed values in document order. Several texts can share one tape.
-#[derive(Default)]
 pub struct Tape<'a> {
     nodes: Vec<Node<'a>>,
+    max_values: usize,
 }
 
 /// A value's place on its tape.
@@ -97,9 +104,15 @@ pub enum Kind {
 }
 
 impl<'a> Tape<'a> {
-    /// An empty tape with room for `values`.
+    /// An empty tape with room for `values`, [`MAX_JSON_VALUES`] at most.
     pub fn with_capacity(values: usize) -> Self {
-        Self { nodes: Vec::with_capacity(values) }
+        let nodes = Vec::with_capacity(values.min(MAX_JSON_VALUES));
+        Self { nodes, max_values: MAX_JSON_VALUES }
+    }
+
+    /// An empty tape that holds `max_values` at most.
+    pub(crate) const fn holding(max_values: usize) -> Self {
+        Self { nodes: Vec::new(), max_values }
     }
 
     /// Parses one text onto the tape.
@@ -109,7 +122,8 @@ impl<'a> Tape<'a> {
     pub fn parse(&mut self, text: &'a [u8]) -> Result<NodeId, JsonError> {
         let text = core::str::from_utf8(text).map_err(|_| JsonError::Syntax)?;
         let start = self.nodes.len();
-        let mut parser = Parser { text, at: 0, nodes: &mut self.nodes };
+        let (nodes, max_values) = (&mut self.nodes, self.max_values);
+        let mut parser = Parser { text, at: 0, nodes, max_values, escaped_names: 0 };
         let result = parser.document();
         if result.is_err() {
             self.nodes.truncate(start);
@@ -120,6 +134,12 @@ impl<'a> Tape<'a> {
     /// The value at `id`; `null` for an id of another tape.
     pub fn value(&self, id: NodeId) -> Value<'_, 'a> {
         Value { nodes: &self.nodes, at: id.0 }
+    }
+}
+
+impl Default for Tape<'_> {
+    fn default() -> Self {
+        Self::holding(MAX_JSON_VALUES)
     }
 }
 
@@ -163,6 +183,34 @@ impl<'t, 'a> Value<'t, 'a> {
         out.push_str(node.text);
         if quoted {
             out.push('"');
+        }
+    }
+
+    /// The JSON text without white space between its tokens; scalars and names are as received.
+    pub fn write_compact(self, out: &mut String) {
+        match self.kind() {
+            Kind::Object => {
+                let mut separator = '{';
+                for (name, value) in self.members().into_iter().flatten() {
+                    out.push(separator);
+                    separator = ',';
+                    out.push('"');
+                    out.push_str(name.source());
+                    out.push_str("\":");
+                    value.write_compact(out);
+                }
+                out.push_str(if separator == '{' { "{}" } else { "}" });
+            }
+            Kind::Array => {
+                let mut separator = '[';
+                for element in self.elements().into_iter().flatten() {
+                    out.push(separator);
+                    separator = ',';
+                    element.write_compact(out);
+                }
+                out.push_str(if separator == '[' { "[]" } else { "]" });
+            }
+            _ => self.write_source(out),
         }
     }
 

@@ -2,13 +2,19 @@
 
 use alloc::vec::Vec;
 
-use super::{JsonError, Members, Node, NodeId, NodeKind, Value};
-use crate::limits::MAX_DEPTH;
+use super::number::{is_finite, parse_exponent};
+use super::text::hex_digit;
+use super::{JsonError, Members, Node, NodeId, NodeKind, Text, Value};
+use crate::codec::duplicates;
+use crate::limits::{MAX_DEPTH, MAX_ESCAPED_NAME_BYTES};
 
 pub(super) struct Parser<'p, 'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
     pub(super) nodes: &'p mut Vec<Node<'a>>,
+    pub(super) max_values: usize,
+    /// Bytes of names with escapes so far.
+    pub(super) escaped_names: usize,
 }
 
 impl<'a> Parser<'_, 'a> {
@@ -46,6 +52,9 @@ impl<'a> Parser<'_, 'a> {
     }
 
     fn leaf(&mut self, text: &'a str, kind: NodeKind) -> Result<(), JsonError> {
+        if self.nodes.len() >= self.max_values {
+            return Err(JsonError::TooMany);
+        }
         let end = self.next_id()?.checked_add(1).ok_or(JsonError::Syntax)?;
         self.nodes.push(Node { text, kind, end });
         Ok(())
@@ -86,7 +95,7 @@ impl<'a> Parser<'_, 'a> {
             loop {
                 if kind == NodeKind::Object {
                     self.skip_space();
-                    self.string()?;
+                    self.name()?;
                     self.skip_space();
                     self.consume(b':')?;
                 }
@@ -107,9 +116,25 @@ impl<'a> Parser<'_, 'a> {
         if kind == NodeKind::Object { self.refuse_duplicates(id) } else { Ok(()) }
     }
 
+    fn name(&mut self) -> Result<(), JsonError> {
+        self.string()?;
+        if let Some(Node { kind: NodeKind::String { escaped: true }, text, .. }) = self.nodes.last()
+        {
+            self.escaped_names = self.escaped_names.saturating_add(text.len());
+            if self.escaped_names > MAX_ESCAPED_NAME_BYTES {
+                return Err(JsonError::TooMany);
+            }
+        }
+        Ok(())
+    }
+
     /// Compares names pairwise in small objects, sorted in large ones: never quadratic.
     fn refuse_duplicates(&self, object: usize) -> Result<(), JsonError> {
         const FEW: usize = 16;
+        // The object, a name, a value: nothing to compare it with.
+        if self.nodes.len() - object <= 3 {
+            return Ok(());
+        }
         let at = u32::try_from(object).map_err(|_| JsonError::Syntax)?;
         let object = Value { nodes: self.nodes, at };
         let Some(members) = object.members() else { return Ok(()) };
@@ -170,11 +195,12 @@ impl<'a> Parser<'_, 'a> {
     fn hex4(&mut self) -> Result<u32, JsonError> {
         let start = self.at;
         self.at += 4;
-        let digits = self.since(start)?;
-        if !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Err(JsonError::Syntax);
+        let digits = self.since(start)?.bytes();
+        let mut value = 0;
+        for digit in digits {
+            value = value << 4 | u32::from(hex_digit(digit).ok_or(JsonError::Syntax)?);
         }
-        u32::from_str_radix(digits, 16).map_err(|_| JsonError::Syntax)
+        Ok(value)
     }
 
     fn number(&mut self) -> Result<(), JsonError> {
@@ -187,22 +213,26 @@ impl<'a> Parser<'_, 'a> {
         } else {
             self.digits()?;
         }
-        let mut simple = true;
+        let whole = self.at - start;
         if self.peek() == Some(b'.') {
             self.at += 1;
             self.digits()?;
         }
+        let mantissa = self.since(start)?;
+        let mut exponent = 0;
         if matches!(self.peek(), Some(b'e' | b'E')) {
-            simple = false;
             self.at += 1;
+            let signed = self.at;
             if matches!(self.peek(), Some(b'+' | b'-')) {
                 self.at += 1;
             }
             self.digits()?;
+            exponent = parse_exponent(self.since(signed)?.as_bytes());
         }
         let text = self.since(start)?;
-        // Without an exponent it takes 309 digits to leave the range.
-        if (!simple || text.len() > 300) && !text.parse::<f64>().is_ok_and(f64::is_finite) {
+        // It takes 309 digits before the point to leave the range.
+        let digits = exponent.saturating_add(i64::try_from(whole).unwrap_or(i64::MAX));
+        if digits >= 309 && !is_finite(mantissa, exponent) {
             return Err(JsonError::NumberRange);
         }
         self.leaf(text, NodeKind::Number)
@@ -218,8 +248,12 @@ impl<'a> Parser<'_, 'a> {
 }
 
 fn refuse_sorted_duplicates(members: Members<'_, '_>) -> Result<(), JsonError> {
-    let mut names: Vec<_> = members.map(|(name, _)| name.unescape()).collect();
-    names.sort_unstable();
-    let twice = names.windows(2).any(|pair| matches!(pair, [a, b] if a == b));
+    let Some((_, first)) = members.clone().next() else { return Ok(()) };
+    let name = |at: u32| Value { at, ..first }.as_str().unwrap_or_default();
+    // A name stands before its value.
+    let named = |(name, value): (Text<'_>, Value<'_, '_>)| {
+        (duplicates::head(name.unescape().as_bytes()), value.at.saturating_sub(1))
+    };
+    let twice = duplicates::any(members.map(named).collect(), name);
     if twice { Err(JsonError::DuplicateName) } else { Ok(()) }
 }

@@ -1,7 +1,7 @@
 use alloc::string::String;
 
 use super::*;
-use crate::limits::MAX_DEPTH;
+use crate::limits::{MAX_DEPTH, MAX_JSON_VALUES};
 
 fn parse(text: &str) -> Result<Tape<'_>, JsonError> {
     let mut tape = Tape::default();
@@ -54,6 +54,43 @@ fn refuses_depth_beyond_the_limit() {
     assert_eq!(parse(&nested(MAX_DEPTH + 1)).err(), Some(JsonError::TooDeep));
     assert_eq!(parse(&nested(100_000)).err(), Some(JsonError::TooDeep));
     assert_eq!(parse(&"{\"a\":".repeat(100_000)).err(), Some(JsonError::TooDeep));
+}
+
+/// What a stranger's text takes of memory is bounded by this, and not by its length.
+#[test]
+fn a_tape_holds_at_most_32768_values() {
+    let ones = |count: usize| alloc::format!("[1{}]", ",1".repeat(count - 1));
+    assert!(parse(&ones(MAX_JSON_VALUES - 1)).is_ok());
+    assert_eq!(parse(&ones(MAX_JSON_VALUES)).err(), Some(JsonError::TooMany));
+    assert_eq!(parse(&ones(1024 * 1024)).err(), Some(JsonError::TooMany));
+    let (half, mut tape) = (ones(MAX_JSON_VALUES / 2), Tape::with_capacity(usize::MAX / 64));
+    assert!(tape.nodes.capacity() <= MAX_JSON_VALUES);
+    assert!(tape.parse(half.as_bytes()).is_ok());
+    assert_eq!(tape.parse(half.as_bytes()).err(), Some(JsonError::TooMany));
+}
+
+#[test]
+fn a_text_has_at_most_16_kib_of_names_with_escapes() {
+    let names = |count: usize| {
+        let name = |at| alloc::format!("\"\\u0061{}{at:02}\":0,", "a".repeat(1016));
+        let members: String = (0..count).map(name).collect();
+        alloc::format!("{{{members}\"b\":\"\\u0061\"}}")
+    };
+    assert!(parse(&names(16)).is_ok());
+    assert_eq!(parse(&names(17)).err(), Some(JsonError::TooMany));
+}
+
+#[test]
+fn escaped_strings_are_compared_as_they_are_resolved() {
+    let tape = parse(r#"["\u0061b\"\\\ud83d\ude00c\n",""]"#).unwrap();
+    let texts: Vec<_> = root(&tape).elements().unwrap().filter_map(Value::as_text).collect();
+    let resolved = "ab\"\\\u{1f600}c\n";
+    assert_eq!(texts[0].unescape(), resolved);
+    assert!(texts[0].is(resolved) && texts[1].is(""));
+    for (at, _) in resolved.char_indices() {
+        assert!(!texts[0].is(&resolved[..at]), "{at}");
+    }
+    assert!(!texts[0].is("ab\"\\\u{1f600}c\nd") && !texts[0].is("xb") && !texts[1].is("a"));
 }
 
 #[test]

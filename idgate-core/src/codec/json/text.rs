@@ -14,7 +14,12 @@ pub struct Text<'a> {
 impl<'a> Text<'a> {
     /// Whether the string, escapes resolved, is `other`.
     pub fn is(self, other: &str) -> bool {
-        if self.escaped { self.unescape() == other } else { self.raw == other }
+        if !self.escaped {
+            return self.raw == other;
+        }
+        // An escape has six bytes at most, for one at least; most names differ by that alone.
+        let (least, most) = (self.raw.len() / 6, self.raw.len());
+        (least..most).contains(&other.len()) && Unescaped { rest: self.raw }.is(other)
     }
 
     /// The string with its escapes resolved.
@@ -42,41 +47,99 @@ impl fmt::Debug for Text<'_> {
 /// Resolves the escapes of a string that the parser accepted.
 fn unescape(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
-    let mut rest = raw;
-    while let Some((before, after)) = rest.split_once('\\') {
-        out.push_str(before);
-        let (kind, tail) = after.split_at_checked(1).unwrap_or((after, ""));
-        rest = tail;
-        match kind {
-            "b" => out.push('\u{8}'),
-            "f" => out.push('\u{c}'),
-            "n" => out.push('\n'),
-            "r" => out.push('\r'),
-            "t" => out.push('\t'),
-            "u" => rest = push_code_point(rest, &mut out),
-            other => out.push_str(other),
+    for piece in (Unescaped { rest: raw }) {
+        match piece {
+            Piece::Plain(text) => out.push_str(text),
+            Piece::Escaped(c) => out.push(c),
         }
     }
-    out.push_str(rest);
     out
 }
 
-fn push_code_point<'a>(text: &'a str, out: &mut String) -> &'a str {
-    let hex = |text: &'a str| {
-        let (digits, rest) = text.split_at_checked(4)?;
-        Some((u32::from_str_radix(digits, 16).ok()?, rest))
-    };
-    let Some((high, rest)) = hex(text) else { return text };
-    let pair = rest.strip_prefix("\\u").and_then(hex);
-    match pair {
-        Some((low, rest)) if (0xd800..0xdc00).contains(&high) => {
-            let code = 0x1_0000 + ((high - 0xd800) << 10) + (low.saturating_sub(0xdc00));
-            out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-            rest
+/// A part of a string: text without escapes, or what one escape stands for.
+enum Piece<'a> {
+    Plain(&'a str),
+    Escaped(char),
+}
+
+/// The parts of a string that the parser accepted.
+struct Unescaped<'a> {
+    rest: &'a str,
+}
+
+impl Unescaped<'_> {
+    /// Whether the parts make `other`. Ends at the first that does not, and allocates nothing: a
+    /// stranger's member names are compared with many.
+    fn is(self, other: &str) -> bool {
+        let mut left = other;
+        for piece in self {
+            let rest = match piece {
+                Piece::Plain(text) => left.strip_prefix(text),
+                Piece::Escaped(c) => left.strip_prefix(c),
+            };
+            match rest {
+                Some(rest) => left = rest,
+                None => return false,
+            }
         }
-        _ => {
-            out.push(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER));
-            rest
-        }
+        left.is_empty()
+    }
+}
+
+impl<'a> Iterator for Unescaped<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Some(escape) = self.rest.strip_prefix('\\') else {
+            let end = self.rest.find('\\').unwrap_or(self.rest.len());
+            let (plain, rest) = self.rest.split_at_checked(end)?;
+            self.rest = rest;
+            return (!plain.is_empty()).then_some(Piece::Plain(plain));
+        };
+        let mut chars = escape.chars();
+        let kind = chars.next()?;
+        self.rest = chars.as_str();
+        Some(Piece::Escaped(match kind {
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'u' => self.code_point(),
+            other => other,
+        }))
+    }
+}
+
+impl Unescaped<'_> {
+    /// Behind `\u`: four digits, or a pair of surrogates.
+    fn code_point(&mut self) -> char {
+        let Some((high, rest)) = hex(self.rest) else { return char::REPLACEMENT_CHARACTER };
+        self.rest = rest;
+        let pair = rest.strip_prefix("\\u").and_then(hex);
+        let code = match pair {
+            Some((low, rest)) if (0xd800..0xdc00).contains(&high) => {
+                self.rest = rest;
+                0x1_0000 + ((high - 0xd800) << 10) + (low.saturating_sub(0xdc00))
+            }
+            _ => high,
+        };
+        char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+    }
+}
+
+fn hex(text: &str) -> Option<(u32, &str)> {
+    let (digits, rest) = text.split_at_checked(4)?;
+    let push = |value, digit| Some(value << 4 | u32::from(hex_digit(digit)?));
+    Some((digits.bytes().try_fold(0, push)?, rest))
+}
+
+/// The value of one hexadecimal digit.
+pub(super) fn hex_digit(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
     }
 }

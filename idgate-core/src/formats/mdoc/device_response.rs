@@ -3,9 +3,10 @@
 
 use alloc::borrow::Cow;
 
-use super::malformed;
+use super::{malformed, too_many};
 use crate::codec::cbor::{Elements, Value};
 use crate::error::VerifyError;
+use crate::limits::{MAX_NAME_SPACES, MAX_REPORTED_ERRORS};
 use crate::verify::Check;
 
 const CHECK: Check = Check::DeviceResponse;
@@ -72,8 +73,8 @@ impl<'t, 'a> Document<'t, 'a> {
         let device_signed = value.get("deviceSigned").ok_or(bad("deviceSigned is missing"))?;
         let device_name_spaces = device_signed.get("nameSpaces");
         let errors = value.get("errors");
-        if errors.is_some_and(|errors| errors.entries().is_none()) {
-            return Err(bad("errors is no map"));
+        if let Some(errors) = errors {
+            check_errors(errors)?;
         }
         Ok(Self {
             doc_type: doc_type.ok_or(bad("docType is missing or no text"))?,
@@ -91,4 +92,16 @@ impl<'t, 'a> Document<'t, 'a> {
         let errors = self.errors.and_then(|errors| errors.get(name_space));
         errors.is_some_and(|errors| errors.get(element).is_some())
     }
+}
+
+/// `{namespace: {element: code}}`, of a size at which every requested element may be looked up.
+fn check_errors(errors: Value<'_, '_>) -> Result<(), VerifyError> {
+    let entries = errors.entries().ok_or(malformed(CHECK, "errors is no map"))?;
+    for (at, (_, elements)) in entries.enumerate() {
+        let elements = elements.entries().map_or(0, |elements| elements.count());
+        if at >= MAX_NAME_SPACES || elements > MAX_REPORTED_ERRORS {
+            return Err(too_many("errors has more than 32 namespaces, or one with more than 256"));
+        }
+    }
+    Ok(())
 }

@@ -4,10 +4,11 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::{malformed, not_cbor};
+use super::{malformed, not_cbor, too_many};
 use crate::codec::cbor::{Tape, Value};
 use crate::crypto::{CryptoProvider, HashAlg, ct};
 use crate::error::{Reason, VerifyError};
+use crate::limits::MAX_NAME_SPACES;
 use crate::verify::Check;
 
 /// Shortest `random` (ISO/IEC 18013-5 9.1.2.5).
@@ -47,6 +48,9 @@ impl<'a> Items<'a> {
         let Some(name_spaces) = name_spaces else { return Ok(bound) };
         let mut tape = Tape::default();
         for (name, items) in name_spaces.entries().ok_or(bad("nameSpaces is no map"))? {
+            if bound.name_spaces.len() == MAX_NAME_SPACES {
+                return Err(too_many("the document has more than 32 namespaces"));
+            }
             let name = name.as_text().ok_or(bad("a namespace is no text"))?;
             let items = items.elements().ok_or(bad("a namespace holds no array"))?;
             let mut digests = Digests::read(value_digests.get(&name))?;

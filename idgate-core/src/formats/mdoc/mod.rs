@@ -22,13 +22,16 @@ fn malformed(check: Check, detail: &'static str) -> VerifyError {
     VerifyError::new(Reason::MalformedPresentation, check, detail)
 }
 
-/// Bytes that are not strict CBOR: too deep is beyond a limit, all else is malformed.
+fn too_many(detail: &'static str) -> VerifyError {
+    VerifyError::new(Reason::LimitExceeded, Check::Limits, detail)
+}
+
+/// Bytes that are not strict CBOR: too deep or too many is beyond a limit, all else is malformed.
 pub(crate) fn not_cbor(check: Check, error: CborError) -> VerifyError {
+    let exceeded = |detail| VerifyError::new(Reason::LimitExceeded, check, detail);
     let detail = match error {
-        CborError::TooDeep => {
-            let detail = "the CBOR nests deeper than 32";
-            return VerifyError::new(Reason::LimitExceeded, check, detail);
-        }
+        CborError::TooDeep => return exceeded("the CBOR nests deeper than 32"),
+        CborError::TooMany => return exceeded("the CBOR has more than 8192 items"),
         CborError::Syntax => "the bytes are not well-formed CBOR",
         CborError::TrailingBytes => "there are bytes after the CBOR item",
         CborError::DuplicateKey => "a CBOR map has a key twice",

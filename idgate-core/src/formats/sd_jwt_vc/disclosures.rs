@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use super::malformed;
+use super::{RESERVED_NAMES, malformed};
 use crate::codec::base64url;
 use crate::codec::json::{NodeId, Tape, Text, Value};
 use crate::crypto::{CryptoProvider, HashAlg};
@@ -123,7 +123,7 @@ pub(crate) fn reveal<'t, 'a>(
         (Some(value), None, None) => Ok(Revealed::Element(value)),
         (Some(name), Some(value), None) => {
             let name = name.as_text().ok_or_else(|| bad("a disclosed name is no string"))?;
-            if ["_sd", "...", "_sd_alg"].iter().any(|reserved| name.is(reserved)) {
+            if RESERVED_NAMES.iter().any(|reserved| name.is(reserved)) {
                 return Err(malformed(Check::DisclosedName, "a disclosed name is reserved"));
             }
             Ok(Revealed::Member(name, value))

@@ -166,10 +166,10 @@ impl<'a> ParsedSdJwt<'a> {
 }
 
 fn not_strict(error: JsonError, check: Check) -> VerifyError {
+    let exceeded = |detail| VerifyError::new(Reason::LimitExceeded, check, detail);
     match error {
-        JsonError::TooDeep => {
-            VerifyError::new(Reason::LimitExceeded, check, "a part nests deeper than 32")
-        }
+        JsonError::TooDeep => exceeded("a part nests deeper than 32"),
+        JsonError::TooMany => exceeded("the parts have too many JSON values"),
         _ => malformed(check, "a part is not strict JSON"),
     }
 }

@@ -127,6 +127,42 @@ impl<'t, 'a> ProcessedPayload<'t, 'a> {
         }
     }
 
+    /// Whether `value` is an empty shell because the holder withheld what is in it: it has digests
+    /// without disclosure, or shells, and nothing else. A null is something, and so is a container
+    /// that the issuer left empty. It stops at the first value, so honest claims cost one step.
+    pub(crate) fn is_withheld(&self, value: Value<'t, 'a>) -> bool {
+        let mut withheld = false;
+        let mut shows = |shell: bool| {
+            withheld |= shell;
+            !shell
+        };
+        let shows_something = match value.kind() {
+            Kind::Object => value.members().into_iter().flatten().any(|(name, member)| {
+                if name.is("_sd") {
+                    let mut digests = member.elements().into_iter().flatten();
+                    digests.any(|digest| shows(self.reveals_nothing(digest)))
+                } else {
+                    shows(self.is_withheld(member))
+                }
+            }),
+            Kind::Array => value.elements().into_iter().flatten().any(|element| {
+                shows(match placeholder(element) {
+                    Some(digest) => self.reveals_nothing(digest),
+                    None => self.is_withheld(element),
+                })
+            }),
+            _ => return false,
+        };
+        withheld && !shows_something
+    }
+
+    fn reveals_nothing(&self, digest: Value<'t, 'a>) -> bool {
+        match self.revealed(digest) {
+            Some(Revealed::Member(_, value) | Revealed::Element(value)) => self.is_withheld(value),
+            None => true,
+        }
+    }
+
     /// The whole payload as JSON, processed: for comparison with the specifications' examples.
     #[cfg(test)]
     pub(crate) fn write_all(&self, out: &mut String) {

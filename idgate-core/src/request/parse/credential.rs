@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use crate::crypto::Alg;
 use crate::error::{ErrorCode, RequestError};
+use crate::formats::sd_jwt_vc::RESERVED_NAMES;
 use crate::ids::{DocType, IssuerId, NameSpace};
 use crate::limits::{
     MAX_CLAIM_NAME_CHARS, MAX_CLAIMS, MAX_CREDENTIAL_ID_CHARS, MAX_PATTERNS_CHARS,
@@ -30,6 +31,9 @@ pub(super) const FIELDS: [&str; 9] = [
 
 /// Names beyond this are no document types and no namespaces.
 const MAX_NAME_CHARS: usize = 255;
+
+/// What is wrong with a name that the format keeps for itself.
+pub(super) const NEVER_A_CLAIM: &str = "must not be _sd or _sd_alg, which are never claims";
 
 /// A credential request whose defaults are not resolved yet.
 pub(super) struct Draft {
@@ -91,7 +95,7 @@ pub(super) fn parse(
     field.refuse_unknown(&FIELDS)?;
     let format = parse_format(&field.required("format")?)?;
     let issuer_id = IssuerId::new(field.required("issuer_id")?.string()?);
-    let claims = parse_claims(&field.required("claims")?)?;
+    let claims = parse_claims(&field.required("claims")?, format)?;
     let request = CredentialRequest {
         id: parse_id(field, index)?,
         format,
@@ -126,7 +130,10 @@ fn parse_format(field: &Field<'_, '_>) -> Result<CredentialFormat, RequestError>
     })
 }
 
-fn parse_claims(field: &Field<'_, '_>) -> Result<Vec<String>, RequestError> {
+fn parse_claims(
+    field: &Field<'_, '_>,
+    format: CredentialFormat,
+) -> Result<Vec<String>, RequestError> {
     let mut claims = Vec::new();
     for element in field.elements()? {
         let name = element.string()?;
@@ -135,6 +142,9 @@ fn parse_claims(field: &Field<'_, '_>) -> Result<Vec<String>, RequestError> {
         }
         if name.len() > MAX_CLAIM_NAME_CHARS {
             return Err(element.invalid("must have at most 255 characters"));
+        }
+        if never_a_claim(format, &name) {
+            return Err(element.invalid(NEVER_A_CLAIM));
         }
         push_claim(&mut claims, &name);
         if claims.len() > MAX_CLAIMS {
@@ -145,6 +155,11 @@ fn parse_claims(field: &Field<'_, '_>) -> Result<Vec<String>, RequestError> {
         return Err(field.invalid("must name at least one claim"));
     }
     Ok(claims)
+}
+
+/// Whether no credential of `format` can ever disclose `name`.
+pub(super) fn never_a_claim(format: CredentialFormat, name: &str) -> bool {
+    format == CredentialFormat::SdJwtVc && RESERVED_NAMES.contains(&name)
 }
 
 fn parse_id(field: &Field<'_, '_>, index: usize) -> Result<String, RequestError> {
@@ -193,6 +208,9 @@ fn parse_subject_claim_paths(
     let parse = |element: &Field<'_, '_>| {
         let path = ClaimPath::parse(&element.string()?)
             .ok_or_else(|| element.invalid("must be dotted claim names, as address.country"))?;
+        if path.segments().iter().any(|name| never_a_claim(format, name)) {
+            return Err(element.invalid(NEVER_A_CLAIM));
+        }
         if format == CredentialFormat::Mdoc && path.segments().len() > 1 {
             return Err(element.invalid("must be an element name without dots"));
         }

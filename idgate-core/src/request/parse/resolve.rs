@@ -7,7 +7,7 @@ use crate::error::{ErrorCode, RequestError};
 use crate::ids::{DocType, NameSpace};
 use crate::limits::MAX_CLAIMS;
 use crate::request::claim_path::is_claim_name;
-use crate::request::parse::credential::{Draft, push_claim};
+use crate::request::parse::credential::{Draft, never_a_claim, push_claim};
 use crate::request::{CredentialFormat, CredentialRequest};
 use crate::trust::{TrustEntry, TrustSnapshot};
 
@@ -46,14 +46,23 @@ pub(super) fn resolve(
         if draft.format_is_open {
             draft.request.format = default_format(entry, livemode);
         }
-        match draft.request.format {
+        let format = draft.request.format;
+        // Other forms have refused such a name where it stands.
+        if draft.request.claims.iter().any(|name| never_a_claim(format, name)) {
+            let rule =
+                "has _sd or _sd_alg among its default claims; ask for claims with credentials";
+            return Err(draft.invalid("issuer_id", rule));
+        }
+        match format {
             CredentialFormat::SdJwtVc => draft.request.vct.clone_from(&entry.vct),
             CredentialFormat::Mdoc => resolve_mdoc(draft, entry)?,
         }
     }
     refuse_equal_descriptor_ids(&drafts)?;
     for draft in &drafts {
-        can_serve(draft, entry_of(draft, trust)?, livemode)?;
+        let entry = entry_of(draft, trust)?;
+        can_serve(draft, entry, livemode)?;
+        can_sign(draft, entry, livemode)?;
     }
     Ok(drafts.into_iter().map(|draft| draft.request).collect())
 }
@@ -138,6 +147,23 @@ fn can_serve(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), Re
         CredentialFormat::Mdoc => "has no X.509 root for mso_mdoc",
     };
     Err(draft.error(ErrorCode::UnknownIssuer, "issuer_id", rule))
+}
+
+/// An `alg` that no key of the entry has can never be met. Of an mdoc this is known when the entry
+/// has nothing but pinned signers: what a root's signers use is their affair.
+fn can_sign(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), RequestError> {
+    let Some(alg) = draft.request.alg else { return Ok(()) };
+    let possible = match draft.request.format {
+        CredentialFormat::SdJwtVc => entry.keys_for(livemode).any(|key| key.key.alg() == alg),
+        CredentialFormat::Mdoc => {
+            let mut pinned = entry.pinned_signers_for(livemode);
+            entry.roots_for(livemode).next().is_some() || pinned.any(|signer| signer.alg() == alg)
+        }
+    };
+    if possible {
+        return Ok(());
+    }
+    Err(draft.invalid("alg", "is not the algorithm of any key that this issuer is trusted with"))
 }
 
 fn serves_sd_jwt_vc(entry: &TrustEntry, livemode: bool) -> bool {

@@ -152,7 +152,7 @@ fn a_session_that_takes_no_answer_has_no_object() {
     };
     refused(&created, created.expires_at());
     refused(&created.apply(Input::Hold, NOW).unwrap().session, NOW);
-    for input in [Input::Failed(crate::Reason::WalletError), Input::Expired] {
+    for input in [Input::Declined(crate::WalletError::AccessDenied), Input::Expired] {
         refused(&created.apply(input, NOW).unwrap().session, NOW);
     }
     refused(&fixtures::session(fixtures::one_credential()), NOW);

@@ -61,6 +61,19 @@ fn a_form_holds_plain_text_arrays_and_quoted_strings() {
 }
 
 #[test]
+fn an_answer_has_at_most_4096_values() {
+    let body = |count: usize| {
+        let more = "1,".repeat(count);
+        format!(r#"{{"state":"s","vp_token":"a~","presentation_submission":{{}},"x":[{more}1]}}"#)
+    };
+    // The object, four names, three values and the array itself.
+    assert!(post(JSON, &body(MAX_ANSWER_VALUES - 10)).is_ok());
+    refused(JSON, &body(MAX_ANSWER_VALUES - 9), "more than 4096");
+    let many = format!("[{}\"a\"]", "\"a\",".repeat(MAX_ANSWER_VALUES));
+    refused(FORM, &encoded(&many, "{}"), "not valid JSON");
+}
+
+#[test]
 fn a_json_body_holds_strings_arrays_and_a_submission_as_object_or_text() {
     for (vp_token, tokens, array) in [
         (r#""a~""#, vec!["a~"], false),
@@ -117,7 +130,7 @@ fn an_error_answer_needs_its_state() {
         (JSON, r#"{"error":"access_denied","state":"s"}"#),
     ] {
         assert!(
-            matches!(post(content_type, body), Ok(DirectPost::Error { state }) if state == "s")
+            matches!(post(content_type, body), Ok(DirectPost::Error { state, .. }) if state == "s")
         );
     }
     refused(FORM, "error=access_denied", "state is missing");

@@ -1,6 +1,6 @@
-//! A CRL as received: structure and extensions, nothing authenticated. It is read by the strict
-//! reader and not by x509-parser, which takes a list of revoked certificates that it cannot read
-//! for an absent one.
+//! A CRL as received: structure and extensions, nothing authenticated; the entries are read only
+//! once its signature is good. It is read by the strict reader and not by x509-parser, which takes a
+//! list of revoked certificates that it cannot read for an absent one.
 
 use alloc::vec::Vec;
 
@@ -9,6 +9,7 @@ use x509_parser::time::ASN1Time;
 
 use super::CrlError;
 use crate::codec::der::{self, Reader, Tlv};
+use crate::limits::{MAX_CRL_SCOPE_URIS, MAX_EXTENSIONS};
 use crate::time::UnixMillis;
 
 const CRL_NUMBER: &[u8] = b"\x55\x1d\x14";
@@ -23,9 +24,6 @@ const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 /// `[6]`, primitive: uniformResourceIdentifier of a GeneralName.
 const URI: u8 = 0x86;
-/// The reason code that takes a certificate off the list again (RFC 5280 5.3.1).
-const REMOVE_FROM_CRL: &[u8] = &[8];
-
 const NOT_A_CRL: CrlError = CrlError("is not a CRL in DER");
 const UNKNOWN_CRITICAL: CrlError = CrlError("has a critical extension that is not known");
 
@@ -44,10 +42,12 @@ pub(super) struct ParsedCrl<'a> {
     pub(super) signature: &'a [u8],
     /// The key identifier inside the authority key identifier.
     pub(super) authority_key: &'a [u8],
+    /// Whether it has a CRLNumber.
+    pub(super) numbered: bool,
     /// The URIs of the issuing distribution point.
     pub(super) scope: Vec<&'a str>,
-    /// Serial numbers without leading zeros.
-    pub(super) revoked: Vec<&'a [u8]>,
+    /// The entries, one after another.
+    entries: &'a [u8],
 }
 
 struct Extension<'a> {
@@ -59,6 +59,7 @@ struct Extension<'a> {
 /// The extensions of the list that are read.
 struct ListExtensions<'a> {
     authority_key: &'a [u8],
+    numbered: bool,
     scope: Vec<&'a str>,
 }
 
@@ -86,11 +87,8 @@ impl<'a> ParsedCrl<'a> {
         let issuer = list.element(der::SEQUENCE).ok_or(NOT_A_CRL)?.raw;
         let this_update = list.next().and_then(time).ok_or(NOT_A_CRL)?;
         let next_update = next_update(&mut list)?;
-        let revoked = match list.optional(der::SEQUENCE) {
-            Some(entries) => revoked(Reader::new(entries.content))?,
-            None => Vec::new(),
-        };
-        let ListExtensions { authority_key, scope } = list_extensions(&mut list)?;
+        let entries = list.optional(der::SEQUENCE).map_or(&[][..], |entries| entries.content);
+        let ListExtensions { authority_key, numbered, scope } = list_extensions(&mut list)?;
         if !list.is_empty() {
             return Err(NOT_A_CRL);
         }
@@ -105,9 +103,20 @@ impl<'a> ParsedCrl<'a> {
             parameters: algorithm.next().map(|parameters| parameters.raw),
             signature,
             authority_key,
+            numbered,
             scope,
-            revoked,
+            entries,
         })
+    }
+
+    /// The serial numbers of its entries (RFC 5280 5.1.2.6), without leading zeros.
+    pub(super) fn revoked(&self) -> Result<Vec<&'a [u8]>, CrlError> {
+        let mut entries = Reader::new(self.entries);
+        let mut serials = Vec::new();
+        while !entries.is_empty() {
+            serials.push(serial(entries.enter(der::SEQUENCE).ok_or(NOT_A_CRL)?)?);
+        }
+        Ok(serials)
     }
 }
 
@@ -128,46 +137,35 @@ fn next_update(list: &mut Reader<'_>) -> Result<UnixMillis, CrlError> {
     found.ok_or(CrlError("has no nextUpdate")).and_then(|tlv| time(tlv).ok_or(NOT_A_CRL))
 }
 
-/// The entries (RFC 5280 5.1.2.6).
-fn revoked<'a>(mut entries: Reader<'a>) -> Result<Vec<&'a [u8]>, CrlError> {
-    let mut serials = Vec::new();
-    while !entries.is_empty() {
-        let mut entry = entries.enter(der::SEQUENCE).ok_or(NOT_A_CRL)?;
-        let serial = entry.element(der::INTEGER).ok_or(NOT_A_CRL)?.content;
-        if serial.is_empty() {
-            return Err(NOT_A_CRL);
-        }
-        entry.next().and_then(time).ok_or(NOT_A_CRL)?;
-        let stands = match entry.is_empty() {
-            true => true,
-            false => entry_stands(entry.element(der::SEQUENCE).ok_or(NOT_A_CRL)?)?,
-        };
-        if !entry.is_empty() {
-            return Err(NOT_A_CRL);
-        }
-        if stands {
-            serials.push(der::without_leading_zeros(serial));
-        }
+/// The serial number of one entry.
+fn serial<'a>(mut entry: Reader<'a>) -> Result<&'a [u8], CrlError> {
+    let serial = entry.element(der::INTEGER).ok_or(NOT_A_CRL)?.content;
+    if serial.is_empty() {
+        return Err(NOT_A_CRL);
     }
-    Ok(serials)
+    entry.next().and_then(time).ok_or(NOT_A_CRL)?;
+    if !entry.is_empty() {
+        check_entry_extensions(entry.element(der::SEQUENCE).ok_or(NOT_A_CRL)?)?;
+    }
+    if entry.is_empty() { Ok(der::without_leading_zeros(serial)) } else { Err(NOT_A_CRL) }
 }
 
-/// Whether an entry revokes. One critical extension that is not known spoils the whole list: it
-/// could change what other entries mean, as certificateIssuer does (RFC 5280 5.3).
-fn entry_stands(found: Tlv<'_>) -> Result<bool, CrlError> {
-    let mut stands = true;
+/// One critical extension that is not known spoils the whole list: it could change what other
+/// entries mean, as certificateIssuer does (RFC 5280 5.3). The reason changes nothing:
+/// removeFromCRL has a meaning in delta CRLs only (5.3.1), and in a complete list nobody becomes
+/// good by being listed.
+fn check_entry_extensions(found: Tlv<'_>) -> Result<(), CrlError> {
     for extension in extensions(found)? {
         match extension.oid {
             REASON_CODE => {
-                let reason = sole(extension.value, ENUMERATED)?;
-                stands = reason.content != REMOVE_FROM_CRL;
+                sole(extension.value, ENUMERATED)?;
             }
             INVALIDITY_DATE => {}
             _ if extension.critical => return Err(UNKNOWN_CRITICAL),
             _ => {}
         }
     }
-    Ok(stands)
+    Ok(())
 }
 
 /// The list's own extensions (RFC 5280 5.2): AuthorityKeyIdentifier and CRLNumber are required and
@@ -191,11 +189,8 @@ fn list_extensions<'a>(list: &mut Reader<'a>) -> Result<ListExtensions<'a>, CrlE
             _ => {}
         }
     }
-    if !numbered {
-        return Err(CrlError("has no CRLNumber"));
-    }
     let authority_key = authority_key.ok_or(CrlError("has no authority key identifier"))?;
-    Ok(ListExtensions { authority_key, scope })
+    Ok(ListExtensions { authority_key, numbered, scope })
 }
 
 /// Extensions, each type once (RFC 5280 4.2). `found` is the SEQUENCE of them.
@@ -203,6 +198,9 @@ fn extensions<'a>(found: Tlv<'a>) -> Result<Vec<Extension<'a>>, CrlError> {
     let mut reader = Reader::new(found.content);
     let mut all: Vec<Extension<'a>> = Vec::new();
     while !reader.is_empty() {
+        if all.len() == MAX_EXTENSIONS {
+            return Err(CrlError("has more than 32 extensions in one place"));
+        }
         let extension =
             reader.enter(der::SEQUENCE).and_then(|inner| extension(inner)).ok_or(NOT_A_CRL)?;
         if all.iter().any(|other| other.oid == extension.oid) {
@@ -260,6 +258,9 @@ fn full_name(point: &[u8]) -> Result<Vec<&str>, CrlError> {
     let mut uris = Vec::new();
     while !names.is_empty() {
         let name = names.next().ok_or(NOT_A_CRL)?;
+        if uris.len() == MAX_CRL_SCOPE_URIS {
+            return Err(CrlError("names more than 32 URIs as its distribution point"));
+        }
         if name.tag == URI {
             uris.push(core::str::from_utf8(name.content).map_err(|_| NOT_A_CRL)?);
         }

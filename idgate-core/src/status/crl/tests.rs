@@ -113,14 +113,26 @@ fn the_key_identifier_is_the_roots() {
 }
 
 #[test]
-fn it_is_of_version_2_with_a_number() {
+fn it_is_of_version_2() {
     refused(&Crl { version: None, ..crl() }, "version 2");
     refused(&Crl { version: Some(0), ..crl() }, "version 2");
     refused(&Crl { version: Some(2), ..crl() }, "version 2");
     refused(&Crl { extensions: Vec::new(), ..crl() }, "no extensions");
-    let mut unnumbered = crl();
+}
+
+/// Many small CAs issue such; whoever cares can ask.
+#[test]
+fn a_list_without_crl_number_is_taken_and_known() {
+    let mut unnumbered = crl().revoke(&[5]);
     unnumbered.extensions.pop();
-    refused(&unnumbered, "CRLNumber");
+    assert!(!verify(&unnumbered).unwrap().is_numbered());
+    assert!(verify(&crl()).unwrap().is_numbered());
+    assert_eq!(check(&unnumbered, &[5]), Err(Reason::CertificateRevoked));
+    // One that cannot be read is no missing one.
+    let unreadable = crl().extensions.len() - 1;
+    let mut bad = crl();
+    bad.extensions[unreadable] = extension(b"\x55\x1d\x14", false, &tlv(0x05, &[]));
+    refused(&bad, "not a CRL");
 }
 
 #[test]
@@ -210,13 +222,47 @@ fn a_list_for_other_distribution_points_says_nothing() {
     assert_eq!(check(&scope("http://crl.example/b"), &[6]), Err(Reason::RevocationUnknown));
 }
 
+/// RFC 5280 5.3.1: 8 is removeFromCRL, which belongs into delta CRLs.
 #[test]
-fn remove_from_crl_takes_a_certificate_off_the_list() {
+fn no_reason_code_takes_a_certificate_off_a_complete_list() {
     let entry = |code| CrlEntry { serial: vec![5], extensions: vec![reason(code)] };
     for code in 0..11 {
-        let expected = if code == 8 { Ok(()) } else { Err(Reason::CertificateRevoked) };
-        assert_eq!(check(&crl().entry(entry(code)), &[5]), expected, "{code}");
+        let listed = check(&crl().entry(entry(code)), &[5]);
+        assert_eq!(listed, Err(Reason::CertificateRevoked), "{code}");
+        let twice = crl().revoke(&[5]).entry(entry(code));
+        assert_eq!(check(&twice, &[5]), Err(Reason::CertificateRevoked), "{code}");
     }
+}
+
+#[test]
+fn a_list_or_an_entry_has_at_most_32_extensions() {
+    let unknown = |at: u8| extension(&[0x2a, 3, at], false, b"\x05\0");
+    let list = |count: u8| (2..count).fold(crl(), |crl, at| crl.extension(unknown(at)));
+    assert!(verify(&list(32)).is_ok());
+    refused(&list(33), "more than 32 extensions");
+    let entry = |count| CrlEntry { serial: vec![5], extensions: (0..count).map(unknown).collect() };
+    assert!(verify(&crl().entry(entry(32))).is_ok());
+    refused(&crl().entry(entry(33)), "more than 32 extensions");
+}
+
+#[test]
+fn a_list_is_for_at_most_32_distribution_points() {
+    let scope = |count| {
+        let uris = tlv(0x86, &[CRL_URI.as_bytes()]).repeat(count);
+        let point = tlv(0xa0, &[&tlv(0xa0, &[&uris])]);
+        crl().extension(extension(SCOPE, true, &tlv(0x30, &[&point])))
+    };
+    assert!(verify(&scope(32)).is_ok());
+    refused(&scope(33), "more than 32 URIs");
+}
+
+/// What a stranger sends costs no more than its hash: that the entries are no entries is not seen.
+#[test]
+fn the_entries_of_a_list_that_nobody_signed_are_not_read() {
+    let damaged = crl().entry(CrlEntry { serial: Vec::new(), extensions: Vec::new() });
+    refused(&damaged, "is not a CRL in DER");
+    let error = verify_under(&damaged, &signing_key("other"), &root()).unwrap_err();
+    assert!(error.0.contains("not signed"), "{error}");
 }
 
 #[test]

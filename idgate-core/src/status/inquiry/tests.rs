@@ -1,17 +1,19 @@
 //! One test per rule on what is asked, and on what the answers come to.
 
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec;
 
-use idgate_testkit::status::{Crl, StatusJwt, StatusList};
+use idgate_testkit::status::{Crl, StatusCwt, StatusJwt, StatusList};
 
 use super::super::fixtures::{
-    CRL_URI, KEY_IDENTIFIER, NOW, NOW_SECS, URI, context, entry, name, root, root_with, signing_key,
+    CRL_URI, KEY_IDENTIFIER, NOW, NOW_SECS, URI, anchor, context, crl_at, entry, name, root,
+    root_with, signer, signing_key, voucher,
 };
 use super::*;
 use crate::crypto::aws_lc_rs::PROVIDER;
 use crate::time::UnixMillis;
-use crate::trust::{RootOrigin, TrustAnchor, TrustEntry};
+use crate::trust::TrustEntry;
 
 const SERIAL: &[u8] = &[0x11, 0x22];
 const OTHER_CRL_URI: &str = "https://crl.example/second.crl";
@@ -24,7 +26,7 @@ fn with_policy(policy: RevocationPolicy) -> TrustEntry {
 
 fn list_at(idx: u64) -> Published {
     let reference = StatusListReference::new(idx, URI).unwrap();
-    Published { status: PublishedStatus::List(reference), signer: None }
+    Published { status: PublishedStatus::List(reference), ..Published::default() }
 }
 
 fn signer_with(points: &[&[&str]]) -> Published {
@@ -34,22 +36,28 @@ fn signer_with(points: &[&[&str]]) -> Published {
         points: points.iter().map(uris).collect(),
         issuer: Some(Arc::from(root())),
     };
-    Published { status: PublishedStatus::None, signer: Some(signer) }
+    Published { signer: Some(signer), ..Published::default() }
 }
 
 fn open(published: Published, entry: &TrustEntry) -> Result<Inquiry, Reason> {
-    let context = context(entry, CredentialFormat::SdJwtVc);
+    let context = context(entry);
     Inquiry::open(published, &context).map_err(|error| error.reason)
 }
 
 /// Supplies what `uri` answers with, and says whether something may be cached.
 fn supply(inquiry: &mut Inquiry, need: &Need, what: Option<&[u8]>) -> Option<VerifiedSource> {
     let entry = entry();
-    let context = context(&entry, CredentialFormat::SdJwtVc);
+    let context = context(&entry);
     inquiry.supply(need, what.map_or(Supplied::Unavailable, Supplied::Bytes), &context)
 }
 
-fn settled(inquiry: &Inquiry) -> Result<Settled, Reason> {
+/// Everything that was published is good: by name, of the credential and of its signer.
+const CREDENTIAL: Result<RevocationDetails, Reason> = Ok(RevocationDetails::asked(true, false));
+const SIGNER: Result<RevocationDetails, Reason> = Ok(RevocationDetails::asked(false, true));
+const BOTH: Result<RevocationDetails, Reason> = Ok(RevocationDetails::asked(true, true));
+const NEITHER: Result<RevocationDetails, Reason> = Ok(RevocationDetails::asked(false, false));
+
+fn settled(inquiry: &Inquiry) -> Result<RevocationDetails, Reason> {
     inquiry.settle().map_err(|error| error.reason)
 }
 
@@ -84,26 +92,56 @@ fn entry_with_crl(crl: &Crl) -> TrustEntry {
 #[test]
 fn off_asks_nothing_whatever_is_published() {
     let off = with_policy(RevocationPolicy::Off);
-    let unknown = Published { status: PublishedStatus::Unknown, signer: None };
+    let unknown = Published { status: PublishedStatus::Unknown, ..Published::default() };
     for published in [list_at(1), unknown, signer_with(&[&[CRL_URI]]), Published::default()] {
+        let certified = published.signer.is_some();
         let inquiry = open(published, &off).unwrap();
-        assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, Ok(Settled::Off)));
+        let expected = Ok(RevocationDetails::off(certified));
+        assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, expected));
     }
 }
 
 #[test]
 fn without_a_published_status_the_policy_decides() {
-    let silent = open(Published::default(), &entry()).unwrap();
-    assert_eq!(settled(&silent), Ok(Settled::NotPublished));
-    let silent = open(signer_with(&[]), &entry()).unwrap();
-    assert_eq!(settled(&silent), Ok(Settled::NotPublished));
+    for silent in [Published::default(), signer_with(&[])] {
+        assert_eq!(settled(&open(silent, &entry()).unwrap()), NEITHER);
+    }
     let required = with_policy(RevocationPolicy::Required);
     for published in [Published::default(), signer_with(&[])] {
         assert_eq!(open(published, &required).unwrap_err(), Reason::RevocationUnknown);
     }
-    assert!(
-        open(list_at(0), &required).is_ok() && open(signer_with(&[&[CRL_URI]]), &required).is_ok()
-    );
+    assert!(open(list_at(0), &required).is_ok());
+}
+
+/// That the certificate of its signer is good says nothing about a credential.
+#[test]
+fn required_demands_the_credentials_own_status() {
+    let mut required = with_policy(RevocationPolicy::Required);
+    let refused = open(signer_with(&[&[CRL_URI]]), &required).unwrap_err();
+    assert_eq!(refused, Reason::RevocationUnknown);
+    required.crls = entry_with_crl(&crl()).crls;
+    let refused = open(signer_with(&[&[CRL_URI]]), &required).unwrap_err();
+    assert_eq!(refused, Reason::RevocationUnknown);
+    let both = Published { signer: signer_with(&[&[CRL_URI]]).signer, ..list_at(0) };
+    assert!(open(both, &required).is_ok());
+}
+
+#[test]
+fn credential_and_signer_are_told_apart() {
+    use crate::verify::{Revocation, RevocationOutcome as Outcome};
+    let details = |credential, signer| RevocationDetails { credential, signer };
+    for (told, credential, signer, summary) in [
+        (BOTH, Outcome::Good, Outcome::Good, Revocation::Good),
+        (CREDENTIAL, Outcome::Good, Outcome::NotPublished, Revocation::Good),
+        (SIGNER, Outcome::NotPublished, Outcome::Good, Revocation::SignerGood),
+        (NEITHER, Outcome::NotPublished, Outcome::NotPublished, Revocation::NotPublished),
+    ] {
+        assert_eq!(told, Ok(details(credential, signer)));
+        assert_eq!(told.map(RevocationDetails::summary), Ok(summary));
+    }
+    assert_eq!(RevocationDetails::off(true), details(Outcome::Off, Outcome::Off));
+    assert_eq!(RevocationDetails::off(false), details(Outcome::Off, Outcome::NotPublished));
+    assert_eq!(RevocationDetails::off(false).summary(), Revocation::Off);
 }
 
 #[test]
@@ -146,7 +184,7 @@ fn what_was_not_asked_is_unknown() {
 #[test]
 fn the_list_answers_for_its_index() {
     for (idx, expected) in [
-        (0, Ok(Settled::Good)),
+        (0, CREDENTIAL),
         (1, Err(Reason::CredentialRevoked)),
         (2, Err(Reason::CredentialSuspended)),
         (16, Err(Reason::RevocationUnknown)),
@@ -176,7 +214,7 @@ fn the_first_answer_counts_and_what_is_not_asked_changes_nothing() {
     let revoked = StatusList::new(1, 8).with(0, 1);
     let revoked = StatusJwt::new(&revoked, URI, NOW_SECS).sign(&signing_key("issuer"));
     for (first, second, expected) in [
-        (token(), revoked.clone(), Ok(Settled::Good)),
+        (token(), revoked.clone(), CREDENTIAL),
         (revoked.clone(), token(), Err(Reason::CredentialRevoked)),
         ("garbage".into(), token(), Err(Reason::RevocationUnknown)),
     ] {
@@ -194,8 +232,8 @@ fn the_first_answer_counts_and_what_is_not_asked_changes_nothing() {
 #[test]
 fn the_crl_answers_for_the_signers_serial_number() {
     for (crl, expected) in [
-        (crl(), Ok(Settled::Good)),
-        (crl().revoke(&[0x11]), Ok(Settled::Good)),
+        (crl(), SIGNER),
+        (crl().revoke(&[0x11]), SIGNER),
         (crl().revoke(SERIAL), Err(Reason::CertificateRevoked)),
     ] {
         let mut inquiry = open(signer_with(&[&[CRL_URI]]), &entry()).unwrap();
@@ -233,8 +271,8 @@ fn one_list_that_revokes_outweighs_all_and_one_good_list_suffices() {
         (Some(&good), Some(&bad), Err(Reason::CertificateRevoked)),
         (Some(&bad), Some(&good), Err(Reason::CertificateRevoked)),
         (None, Some(&bad), Err(Reason::CertificateRevoked)),
-        (None, Some(&good), Ok(Settled::Good)),
-        (Some(&good), None, Ok(Settled::Good)),
+        (None, Some(&good), SIGNER),
+        (Some(&good), None, SIGNER),
         (None, None, Err(Reason::RevocationUnknown)),
     ] {
         let mut inquiry = open(signer_with(&[&[CRL_URI], &[OTHER_CRL_URI]]), &entry()).unwrap();
@@ -265,7 +303,7 @@ fn an_operators_crl_replaces_the_fetch() {
     let good = entry_with_crl(&crl());
     for points in [&[][..], &[&[CRL_URI][..]][..], &[&[][..]][..]] {
         let inquiry = open(signer_with(points), &good).unwrap();
-        assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, Ok(Settled::Good)));
+        assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, SIGNER));
         let revoking = entry_with_crl(&crl().revoke(SERIAL));
         let refused = open(signer_with(points), &revoking).unwrap_err();
         assert_eq!(refused, Reason::CertificateRevoked);
@@ -281,27 +319,26 @@ fn an_operators_crl_out_of_date_is_unknown_and_not_replaced_by_a_fetch() {
     // A current one beside it decides.
     let mut both = entry_with_crl(&old);
     both.crls.extend(entry_with_crl(&crl()).crls);
-    assert_eq!(settled(&open(signer_with(&[]), &both).unwrap()), Ok(Settled::Good));
+    assert_eq!(settled(&open(signer_with(&[]), &both).unwrap()), SIGNER);
 }
 
 #[test]
 fn an_operators_crl_of_another_root_replaces_nothing() {
     let key = signing_key("other");
-    let other = TrustAnchor::from_der(&root_with("Other", &key, [1, 0x06]), RootOrigin::RootFile);
     let mut entry = entry();
-    entry.roots.push(other.unwrap());
+    entry.roots.push(anchor(&root_with("Other", &key, [1, 0x06])));
     let der = Crl { issuer: name("Other"), ..crl() }.revoke(SERIAL).sign(&key);
     entry.crls.push(VerifiedCrl::from_der(&PROVIDER, &der, &entry.roots).unwrap());
     let inquiry = open(signer_with(&[&[CRL_URI]]), &entry).unwrap();
     assert_eq!(inquiry.needs().count(), 1);
-    assert_eq!(settled(&open(signer_with(&[]), &entry).unwrap()), Ok(Settled::NotPublished));
+    assert_eq!(settled(&open(signer_with(&[]), &entry).unwrap()), NEITHER);
 }
 
 #[test]
 fn certificate_and_credential_must_both_be_good() {
     let both = |idx| Published { signer: signer_with(&[&[CRL_URI]]).signer, ..list_at(idx) };
     for (idx, crl, expected) in [
-        (0, crl(), Ok(Settled::Good)),
+        (0, crl(), BOTH),
         (1, crl(), Err(Reason::CredentialRevoked)),
         (0, crl().revoke(SERIAL), Err(Reason::CertificateRevoked)),
     ] {
@@ -319,8 +356,8 @@ fn an_authentic_source_answers_later_inquiries() {
     let mut first = open(list_at(0), &entry()).unwrap();
     let source = supply(&mut first, &list_need(), Some(token().as_bytes())).unwrap();
     let entry = entry();
-    let here = context(&entry, CredentialFormat::SdJwtVc);
-    for (idx, expected) in [(0, Ok(Settled::Good)), (1, Err(Reason::CredentialRevoked))] {
+    let here = context(&entry);
+    for (idx, expected) in [(0, CREDENTIAL), (1, Err(Reason::CredentialRevoked))] {
         let mut later = open(list_at(idx), &entry).unwrap();
         assert!(later.reuse(&source, &here));
         assert_eq!((later.needs().count(), settled(&later)), (0, expected));
@@ -329,7 +366,7 @@ fn an_authentic_source_answers_later_inquiries() {
     let mut other = entry.clone();
     other.issuer_id = crate::ids::IssuerId::new("https://other.example");
     let mut later = open(list_at(0), &other).unwrap();
-    assert!(!later.reuse(&source, &context(&other, CredentialFormat::SdJwtVc)));
+    assert!(!later.reuse(&source, &context(&other)));
     assert_eq!(settled(&later), Err(Reason::RevocationUnknown));
 }
 
@@ -341,7 +378,7 @@ fn an_authentic_crl_answers_for_its_issuer_until_next_update() {
     assert_eq!(source.fresh_until(), UnixMillis::parse_rfc3339("2026-11-22T00:00:00Z").unwrap());
     assert_eq!(source.expires_at(), Some(source.fresh_until()));
     let entry = entry();
-    let here = context(&entry, CredentialFormat::Mdoc);
+    let here = context(&entry);
     let mut later = open(signer_with(&[&[CRL_URI]]), &entry).unwrap();
     assert!(!later.reuse(&source, &StatusContext { now: NOW.plus(1 << 31), ..here }));
     assert!(later.reuse(&source, &here));
@@ -364,9 +401,96 @@ fn one_answer_asks_for_at_most_20_sources_and_for_equal_ones_once() {
         open(signer_with(&points), &entry()).unwrap()
     };
     let list = || open(list_at(0), &entry()).unwrap();
+    let check = |inquiries: &[Inquiry]| check_count(inquiries, &mut BTreeSet::new());
     assert_eq!(needs_of(&[with(19), with(19), list(), list()]).len(), 20);
-    assert!(check_count(&[with(19), with(19), list(), list()]).is_ok());
+    assert!(check(&[with(19), with(19), list(), list()]).is_ok());
     for too_many in [vec![with(21)], vec![with(20), list()]] {
-        assert_eq!(check_count(&too_many).unwrap_err().reason, Reason::LimitExceeded);
+        assert_eq!(check(&too_many).unwrap_err().reason, Reason::LimitExceeded);
+    }
+    // What an earlier round asked for counts.
+    let mut asked = BTreeSet::new();
+    assert!(check_count(&[with(20)], &mut asked).is_ok());
+    assert!(check_count(&[with(20)], &mut asked).is_ok());
+    assert_eq!(check_count(&[list()], &mut asked).unwrap_err().reason, Reason::LimitExceeded);
+}
+
+/// An mdoc whose status stands at `idx` of a list that `der` signs.
+fn certified_list(der: &[u8], idx: usize) -> Vec<u8> {
+    let list = StatusList::new(1, 8).with(idx, 1);
+    StatusCwt::new(&list, URI, NOW_SECS, &[der]).sign(&signing_key("signer"))
+}
+
+fn mdoc_list() -> Published {
+    Published { voucher: Some(voucher()), ..list_at(0) }
+}
+
+fn supply_mdoc(inquiry: &mut Inquiry, need: &Need, what: Option<&[u8]>, entry: &TrustEntry) {
+    let context = context(entry);
+    inquiry.supply(need, what.map_or(Supplied::Unavailable, Supplied::Bytes), &context);
+}
+
+#[test]
+fn the_signer_of_a_list_is_asked_for_its_own_crl() {
+    let own_crl = signer_with_crl();
+    for (what, expected) in [
+        (Some(signed(&crl())), CREDENTIAL),
+        (Some(signed(&crl().revoke(SERIAL))), Err(Reason::RevocationUnknown)),
+        (Some(b"garbage".to_vec()), Err(Reason::RevocationUnknown)),
+        (None, Err(Reason::RevocationUnknown)),
+    ] {
+        let mut inquiry = open(mdoc_list(), &entry()).unwrap();
+        assert_eq!(inquiry.needs().collect::<Vec<_>>(), [list_need()]);
+        let token = certified_list(&own_crl, 7);
+        supply_mdoc(&mut inquiry, &list_need(), Some(&token), &entry());
+        assert_eq!(inquiry.needs().collect::<Vec<_>>(), [crl_need(CRL_URI)]);
+        assert_eq!(settled(&inquiry), Err(Reason::RevocationUnknown), "it was not asked yet");
+        supply_mdoc(&mut inquiry, &crl_need(CRL_URI), what.as_deref(), &entry());
+        assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, expected));
+    }
+    // One that publishes nothing is not asked.
+    let mut inquiry = open(mdoc_list(), &entry()).unwrap();
+    let token = certified_list(&signer(&signing_key("signer")), 0);
+    supply_mdoc(&mut inquiry, &list_need(), Some(&token), &entry());
+    assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, Err(Reason::CredentialRevoked)));
+}
+
+fn signer_with_crl() -> Vec<u8> {
+    signer_with_extensions(&[crl_at(CRL_URI)])
+}
+
+fn signer_with_extensions(more: &[Vec<u8>]) -> Vec<u8> {
+    super::super::fixtures::signer_with(&signing_key("signer"), more)
+}
+
+#[test]
+fn a_signer_that_the_operators_crl_revokes_signs_no_list() {
+    let over = || Crl { next_update: Some(crl().this_update), ..crl() };
+    for (crl, expected) in [
+        (crl(), CREDENTIAL),
+        (crl().revoke(&[0x33]), CREDENTIAL),
+        (crl().revoke(SERIAL), Err(Reason::RevocationUnknown)),
+        (over(), Err(Reason::RevocationUnknown)),
+        (over().revoke(SERIAL), Err(Reason::RevocationUnknown)),
+    ] {
+        let entry = entry_with_crl(&crl);
+        for der in [signer(&signing_key("signer")), signer_with_crl()] {
+            let mut inquiry = open(mdoc_list(), &entry).unwrap();
+            supply_mdoc(&mut inquiry, &list_need(), Some(&certified_list(&der, 7)), &entry);
+            assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, expected));
+        }
+    }
+}
+
+/// Who signed both is asked once, and both stand or fall with the answer.
+#[test]
+fn a_list_by_the_credentials_own_signer_raises_no_question_of_its_own() {
+    let own = Published { signer: signer_with(&[&[CRL_URI]]).signer, ..mdoc_list() };
+    for (crl, expected) in [(crl(), BOTH), (crl().revoke(SERIAL), Err(Reason::CertificateRevoked))]
+    {
+        let mut inquiry = open(own.clone(), &entry()).unwrap();
+        supply_mdoc(&mut inquiry, &crl_need(CRL_URI), Some(&signed(&crl)), &entry());
+        let token = certified_list(&signer_with_crl(), 7);
+        supply_mdoc(&mut inquiry, &list_need(), Some(&token), &entry());
+        assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, expected));
     }
 }

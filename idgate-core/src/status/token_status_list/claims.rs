@@ -9,6 +9,8 @@ use crate::error::VerifyError;
 use crate::limits::CLOCK_SKEW_MS;
 use crate::time::UnixMillis;
 
+const DAY_MS: u64 = 86_400_000;
+
 /// The claims of an authenticated token.
 #[derive(Debug)]
 pub(super) struct Claims {
@@ -24,8 +26,13 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Draft 8.3: the token is about this list, and now is its time.
-    pub(super) fn check(&self, uri: &str, now: UnixMillis) -> Result<(), VerifyError> {
+    /// Draft 8.3: the token is about this list, and now is its time, which ends at `end`.
+    pub(super) fn check(
+        &self,
+        uri: &str,
+        end: UnixMillis,
+        now: UnixMillis,
+    ) -> Result<(), VerifyError> {
         if self.sub != uri {
             return Err(unknown("sub of the status list token is not the credential's uri"));
         }
@@ -33,16 +40,24 @@ impl Claims {
         if ahead(self.iat) || self.nbf.is_some_and(ahead) {
             return Err(unknown("iat or nbf of the status list token is ahead"));
         }
-        if self.exp.is_some_and(|exp| exp.plus(CLOCK_SKEW_MS) <= now) {
-            return Err(unknown("exp of the status list token is past"));
+        if end.plus(CLOCK_SKEW_MS) <= now {
+            return Err(unknown(match self.exp {
+                Some(_) => "exp of the status list token is past",
+                None => "the status list token has no exp and is older than the entry allows",
+            }));
         }
         Ok(())
     }
 
+    /// When it stops to say anything: `exp`, or what the trust entry allows after `iat`.
+    pub(super) fn end(&self, max_age_days: u32) -> UnixMillis {
+        self.exp.unwrap_or_else(|| self.iat.plus(DAY_MS.saturating_mul(max_age_days.into())))
+    }
+
     /// Draft 13.7.
-    pub(super) fn fresh_until(&self, fetched_at: UnixMillis) -> UnixMillis {
+    pub(super) fn fresh_until(&self, end: UnixMillis, fetched_at: UnixMillis) -> UnixMillis {
         let by_ttl = self.ttl.map(|ttl| fetched_at.plus(ttl));
-        by_ttl.into_iter().chain(self.exp).min().unwrap_or(fetched_at)
+        by_ttl.into_iter().chain(self.exp).min().unwrap_or(fetched_at).min(end)
     }
 }
 

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::claims::{Claims, millis, positive};
-use super::{StatusContext, unknown};
+use super::{SignedBy, StatusContext, Voucher, unknown};
 use crate::codec::cbor::{Tape, Value};
 use crate::cose::{Sign1, alg_of_label};
 use crate::error::VerifyError;
@@ -31,22 +31,23 @@ pub(super) fn is_cwt(token: &[u8]) -> bool {
     token.first() == Some(&TAG_18)
 }
 
-/// The claims of a token that a certificate of the issuer signed.
+/// The claims of a token that a certificate signed, and which.
 pub(super) fn authenticate(
     token: &[u8],
+    voucher: &Voucher,
     context: &StatusContext<'_>,
-) -> Result<Claims, VerifyError> {
+) -> Result<(Claims, SignedBy), VerifyError> {
     let not_cwt = || unknown("the status list token is not a CWT");
     let mut tape = Tape::default();
     let token = tape.parse(token).map_err(|_| not_cwt())?;
     let sign1 = Sign1::read(tape.value(token)).map_err(|_| not_cwt())?;
     check_typ(&sign1)?;
     let payload = sign1.payload.as_deref().ok_or_else(not_cwt)?;
-    verify_signature(&sign1, payload, context)?;
+    let signed_by = verify_signature(&sign1, payload, voucher, context)?;
 
     let mut tape = Tape::default();
     let claims = tape.parse(payload).map_err(|_| not_cwt())?;
-    read_claims(tape.value(claims))
+    Ok((read_claims(tape.value(claims))?, signed_by))
 }
 
 fn check_typ(sign1: &Sign1<'_, '_>) -> Result<(), VerifyError> {
@@ -60,22 +61,25 @@ fn check_typ(sign1: &Sign1<'_, '_>) -> Result<(), VerifyError> {
 fn verify_signature(
     sign1: &Sign1<'_, '_>,
     payload: &[u8],
+    voucher: &Voucher,
     context: &StatusContext<'_>,
-) -> Result<(), VerifyError> {
+) -> Result<SignedBy, VerifyError> {
     let chain = sign1
         .headers
         .x5chain()
         .map_err(|_| unknown("the status list token has no x5chain of certificates"))?;
     let chain: Vec<&[u8]> = chain.iter().map(AsRef::as_ref).collect();
-    let key = context.certified_key(&chain)?;
+    let path = context.authenticate_list_signer(&chain, Some(voucher))?;
+    let key = &path.signer_key;
     if sign1.headers.alg().and_then(alg_of_label) != Some(key.alg()) {
         return Err(unknown("alg of the status list token does not fit its certificate"));
     }
     let message = sign1.sig_structure(payload);
     context
         .provider
-        .verify(&key, &message, &sign1.signature)
-        .map_err(|_| unknown("the certificate in x5chain did not sign the status list token"))
+        .verify(key, &message, &sign1.signature)
+        .map_err(|_| unknown("the certificate in x5chain did not sign the status list token"))?;
+    Ok(SignedBy::certificate(&path))
 }
 
 /// Draft 5.2. A claim of a wrong type is never taken for an absent one.

@@ -8,36 +8,39 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::claims::{Claims, millis, positive};
-use super::{ListSigner, StatusContext, unknown};
+use super::{ListSigner, SignedBy, StatusContext, Voucher, unknown};
 use crate::codec::base64url;
 use crate::codec::json::{Tape, Value};
 use crate::crypto::Alg;
 use crate::error::VerifyError;
 use crate::jose::{self, CompactJws, Header};
-use crate::limits::MAX_CERTIFICATES;
+use crate::limits::{MAX_CERTIFICATES, MAX_STATUS_HEADER_CHARS};
 use crate::time::UnixMillis;
 use crate::trust::TrustedKey;
 
 const TYPES: &[&str] = &["statuslist+jwt"];
 
-/// The claims of a token that the right signer made.
+/// The claims of a token that the right signer made, and which.
 pub(super) fn authenticate(
     token: &[u8],
-    signer: ListSigner,
+    signer: ListSigner<'_>,
     context: &StatusContext<'_>,
-) -> Result<Claims, VerifyError> {
+) -> Result<(Claims, SignedBy), VerifyError> {
     // A file served as it is may end in a line feed.
     let text = core::str::from_utf8(token.trim_ascii()).map_err(|_| not_jwt())?;
     let jws = CompactJws::split(text).map_err(|_| not_jwt())?;
+    if jws.header.len() > MAX_STATUS_HEADER_CHARS {
+        return Err(unknown("the header of the status list token is larger than 64 KiB"));
+    }
     let header = base64url::decode(jws.header).map_err(|_| not_jwt())?;
     let mut tape = Tape::default();
     let header = tape.parse(&header).map_err(|_| not_jwt())?;
-    verify_signature(&jws, tape.value(header), signer, context)?;
+    let signed_by = verify_signature(&jws, tape.value(header), signer, context)?;
 
     let payload = base64url::decode(jws.payload).map_err(|_| not_jwt())?;
     let mut tape = Tape::default();
     let payload = tape.parse(&payload).map_err(|_| not_jwt())?;
-    read_claims(tape.value(payload))
+    Ok((read_claims(tape.value(payload))?, signed_by))
 }
 
 fn not_jwt() -> VerifyError {
@@ -47,9 +50,9 @@ fn not_jwt() -> VerifyError {
 fn verify_signature(
     jws: &CompactJws<'_>,
     header_json: Value<'_, '_>,
-    signer: ListSigner,
+    signer: ListSigner<'_>,
     context: &StatusContext<'_>,
-) -> Result<(), VerifyError> {
+) -> Result<SignedBy, VerifyError> {
     let header = Header::from_json(header_json)
         .map_err(|_| unknown("the header of the status list token cannot be used"))?;
     if !header.has_typ(TYPES) {
@@ -61,18 +64,38 @@ fn verify_signature(
         .ok_or(unknown("the signature of the status list token cannot be read"))?;
     let message = jws.signing_input.as_bytes();
     match signer {
-        ListSigner::IssuerKey => by_issuer_key(&header, alg, message, signature, context),
-        ListSigner::Certificate => {
-            let chain = x5c(header_json)?;
-            let chain: Vec<&[u8]> = chain.iter().map(Vec::as_slice).collect();
-            let key = context.certified_key(&chain)?;
-            let fits = key.alg() == alg;
-            let verified = fits && context.provider.verify(&key, message, signature).is_ok();
-            verified
-                .then_some(())
-                .ok_or(unknown("the certificate in x5c did not sign the status list token"))
+        ListSigner::IssuerKey => match by_issuer_key(&header, alg, message, signature, context) {
+            Ok(()) => Ok(SignedBy::IssuerKey),
+            // Whoever names roots for status lists means them for lists of bare keys as well.
+            Err(_)
+                if header_json.get("x5c").is_some() && !context.issuer.status_roots.is_empty() =>
+            {
+                by_certificate(header_json, alg, message, signature, None, context)
+            }
+            Err(error) => Err(error),
+        },
+        ListSigner::Certificate(voucher) => {
+            by_certificate(header_json, alg, message, signature, Some(voucher), context)
         }
     }
+}
+
+fn by_certificate(
+    header: Value<'_, '_>,
+    alg: Alg,
+    message: &[u8],
+    signature: &[u8],
+    voucher: Option<&Voucher>,
+    context: &StatusContext<'_>,
+) -> Result<SignedBy, VerifyError> {
+    let chain = x5c(header)?;
+    let chain: Vec<&[u8]> = chain.iter().map(Vec::as_slice).collect();
+    let path = context.authenticate_list_signer(&chain, voucher)?;
+    let key = &path.signer_key;
+    if key.alg() != alg || context.provider.verify(key, message, signature).is_err() {
+        return Err(unknown("the certificate in x5c did not sign the status list token"));
+    }
+    Ok(SignedBy::certificate(&path))
 }
 
 /// As for the credential itself: the trusted keys decide, `kid` picks among them.

@@ -14,17 +14,20 @@ mod tests;
 #[allow(clippy::disallowed_methods)] // the tests read third-party files
 mod vector_tests;
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 use self::claims::Claims;
-use super::{StatusContext, unknown};
+use super::{SignerStatus, StatusContext, Voucher, unknown};
 use crate::codec::{cbor, json};
 use crate::error::{Reason, VerifyError};
 use crate::ids::IssuerId;
 use crate::limits::MAX_STATUS_BYTES;
 use crate::time::UnixMillis;
+use crate::trust::certificate::is_within;
+use crate::trust::path::VerifiedPath;
 use crate::verify::Check;
 
 /// Where a credential's status stands (draft 6): `status_list` of its `status`.
@@ -36,13 +39,32 @@ pub(crate) struct StatusListReference {
     pub(crate) uri: String,
 }
 
-/// Who may sign the status list of a credential (draft 11.3): whoever may sign the credential.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum ListSigner {
-    /// SD-JWT VC: a key of the trust entry.
+/// Who may sign the status list of a credential (draft 11.3): whoever may sign the credential, or
+/// stands below a root that the trust entry names for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ListSigner<'v> {
+    /// Of a credential that a bare key signed: a key of the trust entry.
     IssuerKey,
-    /// mdoc: a certificate under a root of the trust entry, or a pinned signer.
-    Certificate,
+    /// Of a credential that a certificate signed: one below what vouched for it.
+    Certificate(&'v Voucher),
+}
+
+/// Who signed a status list.
+#[derive(Clone, Debug)]
+enum SignedBy {
+    /// A key of the trust entry.
+    IssuerKey,
+    /// A certificate.
+    Certificate(Box<Certified>),
+}
+
+#[derive(Clone, Debug)]
+struct Certified {
+    /// Of the root that it stands below, or of the pinned signer that it is.
+    anchor_sha256: [u8; 32],
+    not_before: UnixMillis,
+    not_after: UnixMillis,
+    status: SignerStatus,
 }
 
 /// A status list token of which signature, subject and dates were checked, inflated. It serves
@@ -53,8 +75,9 @@ pub struct VerifiedStatusList {
     bits: Bits,
     statuses: Vec<u8>,
     fresh_until: UnixMillis,
-    expires_at: Option<UnixMillis>,
+    expires_at: UnixMillis,
     binding: Binding,
+    signed_by: SignedBy,
 }
 
 /// What a verified list may be used for.
@@ -63,7 +86,6 @@ struct Binding {
     issuer_id: IssuerId,
     trust_version: u64,
     livemode: bool,
-    signer: ListSigner,
 }
 
 /// Bits per status: 1, 2, 4 or 8 (draft 4.1).
@@ -103,35 +125,43 @@ impl VerifiedStatusList {
     pub(super) fn verify(
         token: &[u8],
         uri: &str,
-        signer: ListSigner,
+        signer: ListSigner<'_>,
         context: &StatusContext<'_>,
     ) -> Result<Self, VerifyError> {
         if token.len() > MAX_STATUS_BYTES {
             return Err(unknown("the status list token is larger than 10 MiB"));
         }
-        let claims = match (signer, cwt::is_cwt(token)) {
-            (ListSigner::IssuerKey, _) | (_, false) => jwt::authenticate(token, signer, context)?,
-            (ListSigner::Certificate, true) => cwt::authenticate(token, context)?,
+        let (claims, signed_by) = match signer {
+            ListSigner::Certificate(voucher) if cwt::is_cwt(token) => {
+                cwt::authenticate(token, voucher, context)?
+            }
+            _ => jwt::authenticate(token, signer, context)?,
         };
-        Self::accept(claims, uri, signer, context)
+        Self::accept(&claims, uri, signed_by, context)
     }
 
     fn accept(
-        claims: Claims,
+        claims: &Claims,
         uri: &str,
-        signer: ListSigner,
+        signed_by: SignedBy,
         context: &StatusContext<'_>,
     ) -> Result<Self, VerifyError> {
-        claims.check(uri, context.now)?;
+        let end = claims.end(context.issuer.status_max_age_days);
+        claims.check(uri, end, context.now)?;
+        if !signed_by.may_sign_at(claims.iat) {
+            let detail = "iat of the status list token lies outside its certificate's dates";
+            return Err(unknown(detail));
+        }
         let bits =
             Bits::new(claims.bits).ok_or(unknown("bits of the status list is not 1, 2, 4 or 8"))?;
         Ok(Self {
             uri: uri.into(),
             bits,
             statuses: inflate::zlib(&claims.lst)?,
-            fresh_until: claims.fresh_until(context.now),
-            expires_at: claims.exp,
-            binding: Binding::of(signer, context),
+            fresh_until: claims.fresh_until(end, context.now),
+            expires_at: end,
+            binding: Binding::of(context),
+            signed_by,
         })
     }
 
@@ -146,19 +176,40 @@ impl VerifiedStatusList {
         self.fresh_until
     }
 
-    /// Its `exp`: from then on it says nothing, whatever the state of its source.
+    /// Its `exp`, or without one the time for which the trust entry lets it count: from then on it
+    /// says nothing, whatever the state of its source.
     pub fn expires_at(&self) -> Option<UnixMillis> {
-        self.expires_at
+        Some(self.expires_at)
+    }
+
+    /// What is known of the certificate that signed it, for its revocation; `None`: a bare key did.
+    pub(super) fn signer(&self) -> Option<&SignerStatus> {
+        match &self.signed_by {
+            SignedBy::IssuerKey => None,
+            SignedBy::Certificate(certified) => Some(&certified.status),
+        }
     }
 
     pub(super) fn weight(&self) -> usize {
         self.statuses.len()
     }
 
-    /// Whether it says something about credentials of this trust entry now.
-    pub(super) fn serves(&self, signer: ListSigner, context: &StatusContext<'_>) -> bool {
-        let over = |exp: UnixMillis| exp <= context.now;
-        self.binding == Binding::of(signer, context) && !self.expires_at.is_some_and(over)
+    /// Whether it says something about a credential of this trust entry now.
+    pub(super) fn serves(&self, signer: ListSigner<'_>, context: &StatusContext<'_>) -> bool {
+        let is_signed_rightly = match (&self.signed_by, signer) {
+            (SignedBy::IssuerKey, ListSigner::IssuerKey) => true,
+            (SignedBy::IssuerKey, ListSigner::Certificate(_)) => false,
+            (SignedBy::Certificate(certified), ListSigner::IssuerKey) => {
+                context.takes_lists_of(&certified.anchor_sha256, None)
+            }
+            (SignedBy::Certificate(certified), ListSigner::Certificate(voucher)) => {
+                context.takes_lists_of(&certified.anchor_sha256, Some(voucher))
+            }
+        };
+        is_signed_rightly
+            && self.binding == Binding::of(context)
+            && self.signed_by.may_sign_at(context.now)
+            && context.now < self.expires_at
     }
 
     /// The status at `idx`, least significant bits first; `None` past the end (draft 4.1).
@@ -185,13 +236,33 @@ impl VerifiedStatusList {
     }
 }
 
+impl SignedBy {
+    fn certificate(path: &VerifiedPath) -> Self {
+        Self::Certificate(Box::new(Certified {
+            anchor_sha256: path.anchor_sha256,
+            not_before: path.not_before,
+            not_after: path.not_after,
+            status: SignerStatus::of(path),
+        }))
+    }
+
+    /// A bare key has no dates.
+    fn may_sign_at(&self, at: UnixMillis) -> bool {
+        match self {
+            Self::IssuerKey => true,
+            Self::Certificate(certified) => {
+                is_within(certified.not_before, certified.not_after, at)
+            }
+        }
+    }
+}
+
 impl Binding {
-    fn of(signer: ListSigner, context: &StatusContext<'_>) -> Self {
+    fn of(context: &StatusContext<'_>) -> Self {
         Self {
             issuer_id: context.issuer.issuer_id.clone(),
             trust_version: context.trust_version,
             livemode: context.livemode,
-            signer,
         }
     }
 }

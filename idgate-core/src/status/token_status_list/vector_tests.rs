@@ -7,12 +7,13 @@ use idgate_testkit::status::{StatusCwt, StatusJwt, StatusList};
 use serde_json::{Value as Json, json};
 
 use super::super::PublishedStatus;
-use super::super::fixtures::{NOW_SECS, URI, context, entry, signer, signer_of, signing_key};
+use super::super::fixtures::{
+    NOW_SECS, URI, context, entry, signer, signer_of, signing_key, voucher,
+};
 use super::*;
 use crate::codec::base64url;
 use crate::codec::json::Tape;
 use crate::crypto::Jwk;
-use crate::request::CredentialFormat;
 use crate::trust::TrustedKey;
 
 const DRAFT_URI: &str = "https://example.com/statuslists/1";
@@ -43,7 +44,7 @@ fn from_json(bits: &Json, lst: &Json) -> VerifiedStatusList {
         .with("status_list", json!({ "bits": bits, "lst": lst }))
         .sign(&signing_key("issuer"));
     let entry = entry();
-    let context = context(&entry, CredentialFormat::SdJwtVc);
+    let context = context(&entry);
     VerifiedStatusList::verify(token.as_bytes(), URI, ListSigner::IssuerKey, &context).unwrap()
 }
 
@@ -53,8 +54,8 @@ fn from_cbor(status_list: Vec<u8>) -> VerifiedStatusList {
         .with(65533, status_list)
         .sign(&key);
     let entry = entry();
-    let context = context(&entry, CredentialFormat::Mdoc);
-    VerifiedStatusList::verify(&token, URI, ListSigner::Certificate, &context).unwrap()
+    let context = context(&entry);
+    VerifiedStatusList::verify(&token, URI, ListSigner::Certificate(&voucher()), &context).unwrap()
 }
 
 /// Every status of a list: those that are named, and 0 elsewhere unless all are named.
@@ -112,7 +113,7 @@ fn the_signed_jwt_verifies_with_its_key_alone() {
     let token = vector["jwt"].as_str().unwrap();
     let mut entry = entry();
     let verify = |entry: &_| {
-        let context = context(entry, CredentialFormat::SdJwtVc);
+        let context = context(entry);
         VerifiedStatusList::verify(token.as_bytes(), DRAFT_URI, ListSigner::IssuerKey, &context)
     };
     assert!(verify(&entry).is_err());
@@ -134,13 +135,14 @@ fn the_signed_cwt_verifies_under_a_certificate_of_its_key() {
     let jwk = read_json(folder.join("status_list_token_jwt.json"))["signing_jwk"].clone();
     let key = Jwk::parse(jwk.to_string().as_bytes()).unwrap().key;
     let entry = entry();
-    let context = context(&entry, CredentialFormat::Mdoc);
+    let context = context(&entry);
     let verify = |token: &[u8]| {
-        VerifiedStatusList::verify(token, DRAFT_URI, ListSigner::Certificate, &context)
+        VerifiedStatusList::verify(token, DRAFT_URI, ListSigner::Certificate(&voucher()), &context)
     };
     assert!(verify(&token).unwrap_err().detail.contains("x5chain"));
 
-    let der = signer_of(&key.spki_der());
+    // The example was issued in 2023.
+    let der = signer_of(&key.spki_der(), ["20230101000000Z", "20261231235959Z"]);
     let kid = b"\xa1\x04\x42\x31\x32";
     let at = token.windows(kid.len()).position(|window| window == kid).unwrap();
     let len = u16::try_from(der.len()).unwrap().to_be_bytes();

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::time::{DAY_MS, SAMPLE_NOW_MS, YEAR_MS};
-use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};
 
 use super::*;
 use crate::crypto::aws_lc_rs::PROVIDER;
@@ -187,6 +187,11 @@ fn what_a_presenter_adds_neither_counts_nor_crowds_out() {
 fn a_path_over_an_intermediate_and_a_pinned_signer_are_not_kept() {
     let mut sample = Sample::new();
     sample.livemode = false;
+    // ISO/IEC 18013-5 roots have pathLen 0, which allows none.
+    let unlimited = x509::basic_constraints(true, None);
+    let builder = sample.root.builder.clone().set(x509::BASIC_CONSTRAINTS, true, unlimited);
+    sample.root = builder.self_sign(&sample.root.key);
+    sample.entry.roots = vec![anchor(&sample.root)];
     let key = SigningKey::from_seed(Curve::P256, "intermediate");
     let name = Name::new("UT", "Between");
     let between = CertificateBuilder::intermediate(&sample.root, name, &key, SAMPLE_NOW_MS);

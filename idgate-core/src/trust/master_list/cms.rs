@@ -8,6 +8,7 @@ use x509_parser::time::ASN1Time;
 use super::error;
 use crate::codec::der::{self, Reader, Tlv};
 use crate::crypto::{CryptoProvider, HashAlg, SignatureAlgorithm, ct, hash_from_oid};
+use crate::limits::{MAX_LIST_SIGNER_CERTIFICATES, MAX_LIST_SIGNERS};
 use crate::time::UnixMillis;
 use crate::trust::anchors::TrustMaterialError;
 use crate::trust::certificate::Certificate;
@@ -48,7 +49,9 @@ pub(super) struct SignerInfo<'a> {
 
 impl<'a> SignedData<'a> {
     pub(super) fn parse(file: &'a [u8]) -> Result<Self, TrustMaterialError> {
-        Self::read(file).ok_or(error("is not CMS SignedData of version 3 in DER"))
+        let why =
+            "is not CMS SignedData of version 3 in DER with at most 4 signers and 32 certificates";
+        Self::read(file).ok_or(error(why))
     }
 
     fn read(file: &'a [u8]) -> Option<Self> {
@@ -69,6 +72,9 @@ impl<'a> SignedData<'a> {
         if let Some(set) = signed.optional(der::context(0)) {
             let mut set = Reader::new(set.content);
             while !set.is_empty() {
+                if certificates.len() == MAX_LIST_SIGNER_CERTIFICATES {
+                    return None;
+                }
                 certificates.push(set.next()?.raw);
             }
         }
@@ -76,6 +82,9 @@ impl<'a> SignedData<'a> {
         let mut infos = signed.enter(der::SET)?;
         let mut signers = Vec::new();
         while !infos.is_empty() {
+            if signers.len() == MAX_LIST_SIGNERS {
+                return None;
+            }
             signers.push(SignerInfo::read(infos.enter(der::SEQUENCE)?)?);
         }
         Some(Self { content_type, content, certificates, signers })

@@ -111,6 +111,53 @@ fn one_flipped_byte_is_refused() {
 }
 
 #[test]
+fn a_list_has_at_most_8192_certificates() {
+    use idgate_testkit::keys::Curve;
+    use idgate_testkit::master_list::{MasterList, master_list_signer};
+    use idgate_testkit::x509::Identity;
+    let signer = master_list_signer(&Identity::iaca(Curve::P256, NOW.0), NOW.0);
+    let list = |count| MasterList::new(&vec![&b"\x30\0"[..]; count], NOW.0 - 1000).sign(&signer);
+    assert_eq!(unauthenticated(&list(8192)).certificates.len(), 8192);
+    let error = import_master_list(&PROVIDER, &list(8193), None, NOW).unwrap_err();
+    assert!(error.0.contains("8192"), "{error}");
+}
+
+#[test]
+fn without_a_ca_digest_and_signature_are_checked_with_the_certificate_inside() {
+    use idgate_testkit::keys::{Curve, SigningKey};
+    use idgate_testkit::master_list::{MasterList, master_list_signer};
+    use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+
+    let key = SigningKey::from_seed(Curve::P256, "anybody");
+    let ca = CertificateBuilder::iaca_root(Name::new("UN", "Anybody"), &key, NOW.0);
+    let ca = ca.self_sign(&key);
+    let root = Identity::iaca(Curve::P256, NOW.0).der;
+    let signer = master_list_signer(&ca, NOW.0);
+    let good = MasterList::new(&[&root], NOW.0 - 1000).sign(&signer);
+    let list = unauthenticated(&good);
+    assert_eq!((list.roots.len(), list.signer_is_known), (1, false));
+    let cas = [TrustAnchor::from_der(&ca.der, RootOrigin::RootFile).unwrap()];
+    assert!(import_master_list(&PROVIDER, &good, Some(&cas), NOW).unwrap().signer_is_known);
+
+    let refused = |file: &[u8], why: &str| {
+        let error = import_master_list(&PROVIDER, file, None, NOW).unwrap_err();
+        assert!(error.0.contains(why), "{error}");
+    };
+    let at = good.windows(root.len()).position(|window| window == root).unwrap();
+    let mut changed = good.clone();
+    changed[at + root.len() / 2] ^= 1;
+    refused(&changed, "did not sign");
+    let mut changed = good.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    refused(&changed, "does not verify");
+    // Signed by another key than that of the certificate that it carries.
+    let forger = Identity { key: SigningKey::from_seed(Curve::P256, "forger"), ..signer };
+    refused(&MasterList::new(&[&root], NOW.0 - 1000).sign(&forger), "does not verify");
+    let ahead = MasterList::new(&[&root], NOW.0 + 1000);
+    refused(&ahead.sign(&master_list_signer(&ca, NOW.0)), "future");
+}
+
+#[test]
 fn damaged_files_are_refused_and_never_panic() {
     let Some(file) = list() else { return };
     for len in (0..file.len()).step_by(4099) {

@@ -1,4 +1,5 @@
-//! The search for a path: depth first, from the signer upwards.
+//! The search for a path: depth first, from the signer upwards; signatures are checked from the root
+//! downwards.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,14 +10,20 @@ use crate::trust::certificate::Certificate;
 use crate::trust::{TrustAnchor, names, profile};
 
 /// Signature checks for one path. An honest chain needs one or two, a root under key rollover a
-/// few more; 16 of the slowest (RSA of 8192 bits) still cost a hostile answer little.
+/// few more.
 const MAX_SIGNATURE_CHECKS: u32 = 16;
+/// Presented certificates that are tried as issuers for one path. An honest chain has one or two;
+/// whoever sends more has each looked at by a root's key, and eight cost less than three times what
+/// a good answer does.
+const MAX_ISSUERS_TRIED: u32 = 8;
 
 /// Why there is no path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Failure {
     /// There would be one, were it not for dates.
     Expired(&'static str),
+    /// What was looked at leads nowhere, and there is more than is looked at.
+    Exhausted(&'static str),
     Invalid(&'static str),
 }
 
@@ -55,11 +62,22 @@ impl Path<'_> {
 pub(crate) struct Search<'p> {
     provider: &'p CryptoProvider,
     intermediates: &'p [Certificate<'p>],
+    /// Their subjects in canonical form, once they are asked for.
+    subjects: Vec<Option<Vec<u8>>>,
     roots: &'p [&'p TrustAnchor],
     now: UnixMillis,
     checks_left: u32,
-    /// Whether a path was found that fails only by dates.
-    expired: bool,
+    tries_left: u32,
+    exhausted: bool,
+}
+
+/// What leads from a certificate to a root, signatures and all.
+struct Lead<'p> {
+    root: &'p TrustAnchor,
+    /// From the root downwards, the certificate itself not included.
+    above: Vec<&'p Certificate<'p>>,
+    /// Whether every certificate of it, with both ends, is within its dates.
+    in_time: bool,
 }
 
 impl<'p> Search<'p> {
@@ -69,115 +87,121 @@ impl<'p> Search<'p> {
         roots: &'p [&'p TrustAnchor],
         now: UnixMillis,
     ) -> Self {
-        let checks_left = MAX_SIGNATURE_CHECKS;
-        Self { provider, intermediates, roots, now, checks_left, expired: false }
+        let (checks_left, tries_left) = (MAX_SIGNATURE_CHECKS, MAX_ISSUERS_TRIED);
+        let (subjects, exhausted) = (Vec::new(), false);
+        Self { provider, intermediates, subjects, roots, now, checks_left, tries_left, exhausted }
     }
 
     /// A path from `signer` to a root over at most `max_intermediates` that are not self-issued.
     pub(crate) fn path(
-        &mut self,
+        mut self,
         signer: &Certificate<'_>,
         max_intermediates: usize,
     ) -> Result<Path<'p>, Failure> {
-        self.checks_left = MAX_SIGNATURE_CHECKS;
-        self.expired = false;
-        let mut above = Vec::new();
-        let is_in_time = signer.is_valid_at(self.now);
-        let found = self.extend(signer, &mut above, max_intermediates, is_in_time);
-        match found {
-            Some(root) => Ok(Path { root, intermediates: above }),
-            None if self.expired => {
-                Err(Failure::Expired("a certificate of the path is outside its dates"))
+        match self.lead(signer, &mut Vec::new(), max_intermediates) {
+            Some(Lead { root, above, in_time: true }) => {
+                Ok(Path { root, intermediates: above.into_iter().rev().collect() })
             }
-            None if self.checks_left == 0 => {
-                Err(Failure::Invalid("the path needs more signature checks than allowed"))
+            Some(_) => Err(Failure::Expired("a certificate of the path is outside its dates")),
+            None if self.exhausted => {
+                Err(Failure::Exhausted("the path needs more signature checks than allowed"))
             }
             None => Err(Failure::Invalid("no path leads to a trusted root")),
         }
     }
 
-    /// Looks for an issuer of `subject` among the roots, then among the intermediates that are not
-    /// in `above`, which then holds the path. `in_time` says that all below are within dates.
-    fn extend(
+    /// What leads from `subject` to a root; `below` are the CAs under it, itself included when it is
+    /// one. A presented key is used only after a path to it is found, so that nobody chooses what a
+    /// signature check costs. One that fails by dates counts when there is no other.
+    fn lead(
         &mut self,
         subject: &Certificate<'_>,
-        above: &mut Vec<&'p Certificate<'p>>,
+        below: &mut Vec<&'p Certificate<'p>>,
         max_intermediates: usize,
-        in_time: bool,
-    ) -> Option<&'p TrustAnchor> {
+    ) -> Option<Lead<'p>> {
         let issuer = names::canonical(subject.issuer().as_raw())?;
-        let root = self.find_root(subject, &issuer, in_time);
-        if root.is_some() {
-            return root;
-        }
-        for candidate in self.intermediates {
-            let is_used = above.iter().any(|used| used.der() == candidate.der());
-            if is_used || !self.may_issue(candidate, subject, &issuer, above, max_intermediates) {
-                continue;
-            }
-            let in_time = in_time && candidate.is_valid_at(self.now);
-            above.push(candidate);
-            let found = self.extend(candidate, above, max_intermediates, in_time);
-            if found.is_some() {
-                return found;
-            }
-            above.pop();
-        }
-        None
-    }
-
-    fn find_root(
-        &mut self,
-        subject: &Certificate<'_>,
-        issuer: &[u8],
-        in_time: bool,
-    ) -> Option<&'p TrustAnchor> {
+        let subject_in_time = subject.is_valid_at(self.now);
+        let mut late = None;
         for root in self.roots {
-            let is_candidate = root.name() == issuer
-                && may_match(subject.authority_key_identifier(), root.key_identifier());
-            if !is_candidate || !self.has_signed(subject, |s, p| s.verify(p, root.key()).is_ok()) {
-                continue;
+            if self.is_issued_by_root(subject, root, &issuer, count(below)) {
+                let in_time = subject_in_time && root.is_valid_at(self.now);
+                let lead = Lead { root, above: Vec::new(), in_time };
+                if in_time {
+                    return Some(lead);
+                }
+                late.get_or_insert(lead);
             }
-            if in_time && root.is_valid_at(self.now) {
-                return Some(root);
-            }
-            self.expired = true;
         }
-        None
+        for candidate in self.candidates(subject, &issuer, below, max_intermediates) {
+            let Some(left) = self.tries_left.checked_sub(1) else {
+                self.exhausted = true;
+                break;
+            };
+            self.tries_left = left;
+            below.push(candidate);
+            let lead = self.lead(candidate, below, max_intermediates);
+            below.pop();
+            let Some(mut lead) = lead else { continue };
+            let has_signed = self.has_signed(|provider| {
+                candidate.key().is_ok_and(|key| subject.verify(provider, &key).is_ok())
+            });
+            if has_signed {
+                lead.above.push(candidate);
+                lead.in_time &= subject_in_time;
+                if lead.in_time {
+                    return Some(lead);
+                }
+                late.get_or_insert(lead);
+            }
+        }
+        late
     }
 
-    /// Name, key identifier and rules first, the signature last.
-    fn may_issue(
+    /// By name, key identifier and path length (RFC 5280 6.1.4 (l)) first, by signature last.
+    fn is_issued_by_root(
         &mut self,
-        candidate: &Certificate<'_>,
+        subject: &Certificate<'_>,
+        root: &TrustAnchor,
+        issuer: &[u8],
+        below: usize,
+    ) -> bool {
+        root.name() == issuer
+            && may_match(subject.authority_key_identifier(), root.key_identifier())
+            && root.allows_below(below)
+            && self.has_signed(|provider| subject.verify(provider, root.key()).is_ok())
+    }
+
+    /// The presented CAs that may have issued `subject`, by all that costs no signature check.
+    fn candidates(
+        &mut self,
         subject: &Certificate<'_>,
         issuer: &[u8],
-        above: &[&Certificate<'_>],
+        below: &[&Certificate<'_>],
         max_intermediates: usize,
-    ) -> bool {
-        let below = above.iter().filter(|ca| !is_self_issued(ca)).count();
-        let with_candidate = below + usize::from(!is_self_issued(candidate));
-        with_candidate <= max_intermediates
-            && names::canonical(candidate.subject().as_raw()).as_deref() == Some(issuer)
-            && may_match(subject.authority_key_identifier(), candidate.subject_key_identifier())
-            && profile::check_intermediate(candidate, below).is_ok()
-            && self.has_signed(subject, |subject, provider| {
-                candidate.key().is_ok_and(|key| subject.verify(provider, &key).is_ok())
-            })
+    ) -> Vec<&'p Certificate<'p>> {
+        if self.subjects.is_empty() {
+            let canonical = |ca: &Certificate<'_>| names::canonical(ca.subject().as_raw());
+            self.subjects = self.intermediates.iter().map(canonical).collect();
+        }
+        let cas_below = count(below);
+        let may_issue = |(ca, name): &(&'p Certificate<'p>, &Option<Vec<u8>>)| {
+            name.as_deref() == Some(issuer)
+                && below.iter().all(|used| used.der() != ca.der())
+                && cas_below + usize::from(!is_self_issued(ca)) <= max_intermediates
+                && may_match(subject.authority_key_identifier(), ca.subject_key_identifier())
+                && profile::check_intermediate(ca, cas_below).is_ok()
+        };
+        let named = self.intermediates.iter().zip(&self.subjects);
+        named.filter(may_issue).map(|(ca, _)| ca).collect()
     }
 
-    fn has_signed(
-        &mut self,
-        subject: &Certificate<'_>,
-        verify: impl Fn(&Certificate<'_>, &CryptoProvider) -> bool,
-    ) -> bool {
-        match self.checks_left.checked_sub(1) {
-            Some(left) => {
-                self.checks_left = left;
-                verify(subject, self.provider)
-            }
-            None => false,
-        }
+    fn has_signed(&mut self, verify: impl Fn(&CryptoProvider) -> bool) -> bool {
+        let Some(left) = self.checks_left.checked_sub(1) else {
+            self.exhausted = true;
+            return false;
+        };
+        self.checks_left = left;
+        verify(self.provider)
     }
 }
 
@@ -189,7 +213,11 @@ fn may_match(authority: Option<&[u8]>, subject: Option<&[u8]>) -> bool {
     }
 }
 
-/// RFC 5280 4.2.1.9: self-issued certificates do not count for pathLen.
+/// The CAs that count for pathLen (RFC 5280 4.2.1.9).
+fn count(cas: &[&Certificate<'_>]) -> usize {
+    cas.iter().filter(|ca| !is_self_issued(ca)).count()
+}
+
 fn is_self_issued(ca: &Certificate<'_>) -> bool {
     ca.subject().as_raw() == ca.issuer().as_raw()
 }

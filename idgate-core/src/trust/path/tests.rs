@@ -24,6 +24,13 @@ fn root() -> Identity {
     Identity::iaca(Curve::P256, SAMPLE_NOW_MS)
 }
 
+/// One without pathLenConstraint, which those of ISO/IEC 18013-5 have.
+fn open_root() -> Identity {
+    let constraints = x509::basic_constraints(true, None);
+    let builder = root().builder.set(x509::BASIC_CONSTRAINTS, true, constraints);
+    builder.self_sign(&root().key)
+}
+
 fn signer(root: &Identity) -> Identity {
     root.document_signer(Curve::P256, SAMPLE_NOW_MS)
 }
@@ -210,14 +217,82 @@ fn signature_checks_have_a_budget() {
         .collect();
     let good = signer(roots.last().unwrap());
     let all: Vec<&Identity> = roots.iter().collect();
-    let error = refused(verify(&[&good.der], &trusting(&all), LIVE), Reason::ChainInvalid);
+    let error = refused(verify(&[&good.der], &trusting(&all), LIVE), Reason::LimitExceeded);
     assert!(error.detail.contains("more signature checks"));
     assert!(verify(&[&good.der], &trusting(&all[30..]), LIVE).is_ok());
 }
 
+/// A presenter may send nine: each costs a check by a root's key.
+#[test]
+fn eight_presented_issuers_are_tried_and_no_more() {
+    let root = open_root();
+    let issuer = |number: usize| {
+        let key = SigningKey::from_seed(Curve::P256, format!("issuer {number}"));
+        let name = Name::new("UT", "Utopia CA");
+        let builder = CertificateBuilder::intermediate(&root, name, &key, SAMPLE_NOW_MS);
+        builder.without(x509::SUBJECT_KEY_IDENTIFIER).issue(&root, &key)
+    };
+    let issuers: Vec<Identity> = (0..9).map(issuer).collect();
+    let good = signer(&issuers[8]).der;
+    let chain = |order: &[usize]| -> Vec<&[u8]> {
+        let sent = order.iter().map(|number| &issuers[*number].der[..]);
+        core::iter::once(&good[..]).chain(sent).collect()
+    };
+    let entry = trusting(&[&root]);
+    assert!(verify(&chain(&[0, 1, 2, 3, 4, 5, 6, 8]), &entry, TEST).is_ok());
+    let beyond = verify(&chain(&[0, 1, 2, 3, 4, 5, 6, 7, 8]), &entry, TEST);
+    refused(beyond, Reason::LimitExceeded);
+    let none = verify(&chain(&[0, 1, 2, 3, 4, 5, 6, 7]), &entry, TEST);
+    refused(none, Reason::ChainInvalid);
+}
+
+/// RFC 5280 4.2.1.9, also where the constraint stands in the root.
+#[test]
+fn the_path_length_of_the_root_holds() {
+    let key = SigningKey::from_seed(Curve::P256, "ca");
+    for (path_len, expected) in [(None, true), (Some(1), true), (Some(0), false)] {
+        let constraints = x509::basic_constraints(true, path_len);
+        let builder = root().builder.set(x509::BASIC_CONSTRAINTS, true, constraints);
+        let root = builder.self_sign(&root().key);
+        let name = Name::new("UT", "Utopia CA");
+        let ca = CertificateBuilder::intermediate(&root, name, &key, SAMPLE_NOW_MS);
+        let ca = ca.issue(&root, &key);
+        let below = signer(&ca).der;
+        let entry = trusting(&[&root]);
+        assert_eq!(verify(&[&below, &ca.der], &entry, TEST).is_ok(), expected, "{path_len:?}");
+        let roots: Vec<&TrustAnchor> = entry.roots.iter().collect();
+        let chain: [&[u8]; 2] = [&below, &ca.der];
+        let status = authenticate_status_signer(&PROVIDER, &chain, &roots, &entry.ekus, NOW);
+        assert_eq!(status.is_ok(), expected, "{path_len:?}");
+        assert!(verify(&[&signer(&root).der], &entry, LIVE).is_ok());
+        // Self-issued ones do not count.
+        let (next, link) = root.rolled_over("rolled over", SAMPLE_NOW_MS);
+        assert!(verify(&[&signer(&next).der, &link.der], &entry, TEST).is_ok());
+    }
+}
+
+#[test]
+fn a_certificate_beyond_its_limits_is_refused_as_that() {
+    let root = root();
+    let entry = trusting(&[&root]);
+    let padded = signer(&root).builder.set("1.2.3.4", false, vec![5; 16 * 1024]);
+    let large = padded.sign(&root.key);
+    let mut many = signer(&root).builder;
+    for number in 0..33 {
+        many = many.set(&format!("1.2.3.{number}"), false, vec![5, 0]);
+    }
+    for beyond in [large, many.sign(&root.key)] {
+        for mode in [LIVE, TEST] {
+            refused(verify(&[&beyond], &entry, mode), Reason::LimitExceeded);
+        }
+        // Beside a good signer it is no part of the path.
+        assert!(verify(&[&signer(&root).der, &beyond], &entry, TEST).is_ok());
+    }
+}
+
 #[test]
 fn test_sessions_tolerate_one_intermediate_and_live_ones_none() {
-    let root = root();
+    let root = open_root();
     let intermediate = |issuer: &Identity, seed: &str| {
         let key = SigningKey::from_seed(Curve::P256, seed);
         let name = Name::new("UT", seed);
@@ -239,7 +314,7 @@ fn test_sessions_tolerate_one_intermediate_and_live_ones_none() {
 
 #[test]
 fn an_intermediate_is_a_ca() {
-    let root = root();
+    let root = open_root();
     let key = SigningKey::from_seed(Curve::P256, "intermediate");
     let builder =
         CertificateBuilder::intermediate(&root, Name::new("UT", "I"), &key, SAMPLE_NOW_MS);
@@ -366,10 +441,11 @@ fn an_extension_that_stands_twice_is_refused() {
 fn status_list_signers_need_a_path_and_no_profile() {
     let root = root();
     let entry = trusting(&[&root]);
+    let roots: Vec<&TrustAnchor> = entry.roots.iter().collect();
     let builder = signer(&root).builder;
     let status = builder.clone().without(x509::EXT_KEY_USAGE).sign(&root.key);
     let authenticate =
-        |chain: &[&[u8]]| authenticate_status_signer(&PROVIDER, chain, &entry, LIVE, NOW);
+        |chain: &[&[u8]]| authenticate_status_signer(&PROVIDER, chain, &roots, &entry.ekus, NOW);
     assert!(authenticate(&[&status]).is_ok());
     let cannot_sign = builder.set(x509::KEY_USAGE, true, x509::key_usage(0x20)).sign(&root.key);
     refused(authenticate(&[&cannot_sign]), Reason::ChainInvalid);

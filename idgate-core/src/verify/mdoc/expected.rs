@@ -48,9 +48,10 @@ pub struct ExpectedMdoc<'e> {
     pub claims: &'e [String],
     /// Conditions on them.
     pub filters: &'e [(String, ClaimFilter)],
-    /// What to compare within a same-subject group.
-    pub subject_paths: &'e [ClaimPath],
-    pub(crate) known_signers: Option<&'e KnownSigners>,
+    /// What to compare within a same-subject group, which only sessions have.
+    pub(crate) subject_paths: &'e [ClaimPath],
+    /// Whether `issuer` is an entry of it is asked at verification: the field may be exchanged.
+    pub(in crate::verify) remembering: Option<&'e TrustSnapshot>,
 }
 
 impl<'e> ExpectedMdoc<'e> {
@@ -76,7 +77,7 @@ impl<'e> ExpectedMdoc<'e> {
             claims: &[],
             filters: &[],
             subject_paths: &[],
-            known_signers: None,
+            remembering: None,
         }
     }
 
@@ -84,8 +85,13 @@ impl<'e> ExpectedMdoc<'e> {
     /// revocation are looked at each time. Without effect when the issuer is no entry of `trust`.
     #[must_use]
     pub fn remembering(mut self, trust: &'e TrustSnapshot) -> Self {
-        self.known_signers = trust.known_signers(self.issuer);
+        self.remembering = Some(trust);
         self
+    }
+
+    /// The document signers that the issuer was presented with.
+    pub(crate) fn known_signers(&self) -> Option<&'e KnownSigners> {
+        self.remembering?.known_signers(self.issuer)
     }
 }
 

@@ -112,7 +112,7 @@ fn annex_d_issuer_signature_and_digests() {
             let portrait = items.get(MDL_NAME_SPACE, "portrait").unwrap();
             let portrait = cbor::decode(portrait, |value| value.as_bytes().unwrap().into_owned());
             assert_eq!(portrait.unwrap(), vectors.get("DEVICE_RESPONSE_PORTRAIT_DATA"));
-            check_issuing_country(&items, &path, report).unwrap();
+            check_issuing_country(&items, &path, &expected, report).unwrap();
 
             // The proximity transcript is none of OpenID4VP's.
             let refused = verify_mdoc(&provider, &bytes, &expected, report).unwrap_err();

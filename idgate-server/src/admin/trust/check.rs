@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::RootOrigin;
+use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 
-use super::show::{fingerprint, is_expired, sha256};
-use crate::store::{TrustKey, TrustList, TrustRecord};
+use super::show::{fingerprint, hex, is_expired, sha256};
+use crate::store::{TrustCertificate, TrustKey, TrustList, TrustRecord};
 
 const DAY_MS: u64 = 86_400_000;
 /// A certificate that ends within this time is named.
@@ -54,6 +54,8 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
 pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     let issuer_id = &record.issuer_id;
     let mut found: Vec<String> = without_vct(record).into_iter().collect();
+    found.extend(what_it_allows(record));
+    found.extend(unnumbered_crls(record));
     let soon = |end: UnixMillis| !is_expired(end, now) && end.since(now) < SOON_MS;
     found.extend(
         named_certificates(record)
@@ -83,6 +85,41 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
 pub(super) fn without_vct(record: &TrustRecord) -> Option<String> {
     (record.vct.is_empty() && !record.keys.is_empty())
         .then(|| format!("{}: no --vct, so credentials of any type are accepted", record.issuer_id))
+}
+
+/// The other attributes by which an entry accepts more than an operator may have meant.
+fn what_it_allows(record: &TrustRecord) -> Vec<String> {
+    let issuer_id = &record.issuer_id;
+    let any_type = |root: &TrustCertificate<TrustAnchor>| root.certificate.doc_types.is_empty();
+    let serves_mdocs = record.roots.iter().any(any_type) || !record.pinned_signers.is_empty();
+    let allowed = [
+        (!record.keys.is_empty() && record.entry().iss.is_none()).then_some(
+            "iss: not compared, because the name is no URL and no DID; give --iss, or any issuer \
+             name that its keys sign is accepted",
+        ),
+        (serves_mdocs && record.doc_types.is_empty())
+            .then_some("no --doc-type, so mdocs of any type that is asked for are accepted"),
+        (record.revocation == RevocationPolicy::Off)
+            .then_some("--revocation off, so revoked credentials are accepted"),
+        record.issuing_country_unbound.then_some(
+            "--issuing-country-unbound, so test-mode sessions take an mDL of another country than \
+             its signer's",
+        ),
+    ];
+    allowed.into_iter().flatten().map(|what| format!("{issuer_id}: {what}")).collect()
+}
+
+/// RFC 5280 5.2.3 demands the number; many small CAs leave it out.
+pub(super) fn unnumbered_crls(record: &TrustRecord) -> Vec<String> {
+    let unnumbered = record
+        .crls
+        .iter()
+        .filter(|crl| crl.verified.as_ref().is_ok_and(|verified| !verified.is_numbered()));
+    let told = unnumbered.map(|crl| {
+        let (issuer_id, sha256) = (&record.issuer_id, hex(&crl.sha256));
+        format!("{issuer_id}: the CRL {sha256} has no CRLNumber; its issuer should add one")
+    });
+    told.collect()
 }
 
 /// Material that stands for more than one issuer.
@@ -118,8 +155,10 @@ fn named_certificates(
     let roots = record.roots.iter().map(|root| &root.certificate);
     let roots = roots.filter(|root| root.origin == RootOrigin::RootFile);
     let signers = record.pinned_signers.iter().map(|signer| &signer.certificate);
+    let status_roots = record.status_roots.iter().map(|root| &root.certificate);
     roots
         .map(|root| ("root", root.subject(), root.not_after()))
+        .chain(status_roots.map(|root| ("status root", root.subject(), root.not_after())))
         .chain(signers.map(|signer| ("pinned signer", signer.subject(), signer.not_after())))
 }
 

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use idgate_core::time::UnixMillis;
+use idgate_core::trust::TrustAnchor;
 use serde_json::{Value, json};
 
-use crate::store::{TrustKey, TrustRecord};
+use crate::store::{TrustCertificate, TrustKey, TrustRecord};
 
 /// An entry for programs.
 pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
@@ -20,8 +21,11 @@ pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
         "country": record.country,
         "ekus": entry.ekus.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "revocation": record.revocation.name(),
+        "status_max_age_days": entry.status_max_age_days,
+        "issuing_country_unbound": entry.issuing_country_unbound,
         "keys": record.keys.iter().map(key_json).collect::<Vec<_>>(),
-        "roots": roots_json(record, now),
+        "roots": roots_json(&record.roots, now),
+        "status_roots": roots_json(&record.status_roots, now),
         "pinned_signers": signers_json(record, now),
         "crls": crls_json(record, now),
         "lists": lists_json(record),
@@ -51,6 +55,12 @@ pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
         let _ = writeln!(text, "  ekus: {}", ekus.join(", "));
     }
     let _ = writeln!(text, "  revocation: {}", record.revocation.name());
+    if let Some(days) = record.status_max_age_days {
+        let _ = writeln!(text, "  status lists without exp: {days} days");
+    }
+    if record.issuing_country_unbound {
+        let _ = writeln!(text, "  issuing country: not bound in test-mode sessions");
+    }
     for key in &record.keys {
         let kid = key.kid.as_deref().map(|kid| format!(", kid {kid}")).unwrap_or_default();
         let (alg, mode) = (key.key.alg().name(), mode(key.test_only));
@@ -66,7 +76,15 @@ pub(super) fn fingerprint(key: &TrustKey) -> String {
 
 /// Hex of the SHA-256.
 pub(super) fn sha256(der: &[u8]) -> String {
-    hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, der).as_ref())
+    hex(&digest(der))
+}
+
+/// The SHA-256.
+pub(super) fn digest(bytes: &[u8]) -> [u8; 32] {
+    let mut hash = [0; 32];
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
+    hash.iter_mut().zip(digest.as_ref()).for_each(|(into, from)| *into = *from);
+    hash
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
@@ -81,14 +99,16 @@ pub(super) fn is_expired(end: UnixMillis, now: UnixMillis) -> bool {
 fn certificates_text(record: &TrustRecord, now: UnixMillis) -> String {
     let mut text = String::new();
     let expired = |end| if is_expired(end, now) { ", expired" } else { "" };
-    for root in record.roots.iter().map(|root| &root.certificate) {
+    let roots = record.roots.iter().map(|root| ("root", &root.certificate));
+    let status_roots = record.status_roots.iter().map(|root| ("status root", &root.certificate));
+    for (what, root) in roots.chain(status_roots) {
         let (sha256, end) = (hex(&root.sha256()), root.not_after());
         let (kind, origin, mode) = (root.key_kind(), root.origin.name(), mode(root.test_only));
         let subject = root.subject();
         let expired = expired(end);
         let _ = writeln!(
             text,
-            "  root: {subject}, {kind}, {sha256}, {origin}, {mode}, until {end}{expired}"
+            "  {what}: {subject}, {kind}, {sha256}, {origin}, {mode}, until {end}{expired}"
         );
     }
     for signer in record.pinned_signers.iter().map(|signer| &signer.certificate) {
@@ -98,24 +118,26 @@ fn certificates_text(record: &TrustRecord, now: UnixMillis) -> String {
             writeln!(text, "  pinned signer: {subject}, {sha256}, {mode}, until {end}{expired}");
     }
     for crl in &record.crls {
+        let sha256 = hex(&crl.sha256);
         let _ = match &crl.verified {
             Ok(crl) => writeln!(
                 text,
-                "  CRL: {} revoked, of {}, next on {}{}",
+                "  CRL: {sha256}, {} revoked, of {}, next on {}{}",
                 crl.revoked_count(),
                 crl.this_update(),
                 crl.next_update(),
                 expired(crl.next_update())
             ),
-            Err(why) => writeln!(text, "  CRL: not used: {why}"),
+            Err(why) => writeln!(text, "  CRL: {sha256}, not used: {why}"),
         };
     }
     for list in &record.lists {
         let of = list.issued_at.map_or("unknown date".into(), |at| at.to_string());
         let _ = writeln!(
             text,
-            "  {}: of {of}, {} certificates, {} skipped, {}",
+            "  {}: {}of {of}, {} certificates, {} skipped, {}",
             list.kind,
+            list.sha256.as_deref().map(|sha256| hex(sha256) + ", ").unwrap_or_default(),
             list.certificates,
             list.skipped,
             mode(list.test_only)
@@ -134,9 +156,9 @@ fn key_json(key: &TrustKey) -> Value {
     })
 }
 
-fn roots_json(record: &TrustRecord, now: UnixMillis) -> Vec<Value> {
-    let json = |root: &crate::store::TrustCertificate<_>| {
-        let certificate: &idgate_core::trust::TrustAnchor = &root.certificate;
+fn roots_json(roots: &[TrustCertificate<TrustAnchor>], now: UnixMillis) -> Vec<Value> {
+    let json = |root: &TrustCertificate<TrustAnchor>| {
+        let certificate = &root.certificate;
         json!({
             "subject": certificate.subject(),
             "sha256": hex(&certificate.sha256()),
@@ -150,7 +172,7 @@ fn roots_json(record: &TrustRecord, now: UnixMillis) -> Vec<Value> {
             "added_at": root.added_at.to_string(),
         })
     };
-    record.roots.iter().map(json).collect()
+    roots.iter().map(json).collect()
 }
 
 fn signers_json(record: &TrustRecord, now: UnixMillis) -> Vec<Value> {
@@ -170,16 +192,20 @@ fn signers_json(record: &TrustRecord, now: UnixMillis) -> Vec<Value> {
 
 fn crls_json(record: &TrustRecord, now: UnixMillis) -> Vec<Value> {
     let json = |crl: &crate::store::TrustCrl| {
-        let added_at = crl.added_at.to_string();
+        let (sha256, added_at) = (hex(&crl.sha256), crl.added_at.to_string());
         match &crl.verified {
             Ok(crl) => json!({
+                "sha256": sha256,
+                "numbered": crl.is_numbered(),
                 "this_update": crl.this_update().to_string(),
                 "next_update": crl.next_update().to_string(),
                 "expired": is_expired(crl.next_update(), now),
                 "revoked": crl.revoked_count(),
                 "added_at": added_at,
             }),
-            Err(why) => json!({ "not_used_because": why, "added_at": added_at }),
+            Err(why) => {
+                json!({ "sha256": sha256, "not_used_because": why, "added_at": added_at })
+            }
         }
     };
     record.crls.iter().map(json).collect()
@@ -189,6 +215,7 @@ fn lists_json(record: &TrustRecord) -> Vec<Value> {
     let json = |list: &crate::store::TrustList| {
         json!({
             "kind": list.kind,
+            "sha256": list.sha256.as_deref().map(hex),
             "issued_at": list.issued_at.map(|at| at.to_string()),
             "next_update": list.next_update.map(|at| at.to_string()),
             "certificates": list.certificates,

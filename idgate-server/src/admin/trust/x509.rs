@@ -1,21 +1,22 @@
 //! X.509 material from files, and what an import of a list has to say.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{
-    ListOutcome, ListedCertificate, PinnedSigner, RootOrigin, TrustAnchor, import_master_list,
-    import_vical, pem_or_der, roots_from_file,
+    ListOutcome, ListedCertificate, PinnedSigner, RootOrigin, TrustAnchor, UnusableRoot,
+    import_master_list, import_vical, pem_or_der, read_roots, roots_from_file,
 };
 use serde_json::{Value, json};
 
 use super::super::Failure;
 use super::material::{in_file, read_at_most};
-use super::show::hex;
-use crate::store::{NewList, TrustChange, TrustRecord};
+use super::show::{digest, hex};
+use crate::store::{NewCrl, NewList, TrustChange, TrustRecord};
 
 /// Lists and CRLs grow with what they are about; this is far beyond them.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
@@ -26,6 +27,13 @@ pub(super) struct X509Options {
     /// X.509 roots of mdoc issuers, PEM or DER, one or many (repeatable)
     #[arg(long, value_name = "FILE")]
     root: Vec<PathBuf>,
+    /// X.509 roots below which status lists may be signed, besides the one that vouched for the
+    /// credential, PEM or DER, one or many (repeatable)
+    #[arg(long, value_name = "FILE")]
+    status_root: Vec<PathBuf>,
+    /// Take the usable certificates of --root and --status-root, and list the others
+    #[arg(long)]
+    skip_unusable: bool,
     /// mdoc document signers trusted without a root, PEM; never for live sessions in production
     /// (repeatable)
     #[arg(long, value_name = "FILE.pem")]
@@ -51,20 +59,62 @@ pub(super) struct X509Options {
 }
 
 impl X509Options {
-    /// Reads everything into `change`, whose mode is set.
-    pub(super) fn read(&self, change: &mut TrustChange, now: UnixMillis) -> Result<(), Failure> {
-        for path in &self.root {
-            change.roots.extend(roots(path)?);
+    /// Reads everything into `change`, whose mode is set, and says what was skipped.
+    pub(super) fn read(
+        &self,
+        change: &mut TrustChange,
+        now: UnixMillis,
+    ) -> Result<Vec<Skipped>, Failure> {
+        let mut skipped = Vec::new();
+        change.roots.extend(self.roots(&self.root, &mut skipped)?);
+        change.status_roots.extend(self.roots(&self.status_root, &mut skipped)?);
+        if change.test_only {
+            let of_status = core::mem::take(&mut change.status_roots);
+            change.status_roots = of_status.into_iter().map(TrustAnchor::for_test_only).collect();
         }
         for (path, der) in blocks(&self.pinned_signer, "CERTIFICATE")? {
             let signer = PinnedSigner::from_der(&der);
             change.pinned_signers.push(signer.map_err(|why| in_file(path, &why.to_string()))?);
         }
         let crls = blocks(&self.crl, "X509 CRL")?;
-        change.crls.extend(crls.into_iter().map(|(_, der)| der));
+        let crl = |(path, der): (&PathBuf, _)| NewCrl { der, file: path.display().to_string() };
+        change.crls.extend(crls.into_iter().map(crl));
         change.lists.extend(self.master_list(change.test_only, now)?);
         change.lists.extend(self.vical(change.test_only, now)?);
-        Ok(())
+        Ok(skipped)
+    }
+
+    /// The roots of these files. Those that cannot be roots are all named at once: in a failure, or
+    /// in `skipped` if the operator takes the rest.
+    fn roots(
+        &self,
+        paths: &[PathBuf],
+        skipped: &mut Vec<Skipped>,
+    ) -> Result<Vec<TrustAnchor>, Failure> {
+        let mut roots = Vec::new();
+        let mut refused = Vec::new();
+        for path in paths {
+            let file = read_at_most(path, MAX_FILE_BYTES)?;
+            let read = read_roots(&file).map_err(|why| in_file(path, &why.to_string()))?;
+            if read.roots.is_empty() || !self.skip_unusable {
+                refused.extend(read.unusable.into_iter().map(|root| Skipped::new(path, root)));
+            } else {
+                skipped.extend(read.unusable.into_iter().map(|root| Skipped::new(path, root)));
+            }
+            roots.extend(read.roots);
+        }
+        if refused.is_empty() {
+            return Ok(roots);
+        }
+        let mut why = format!("{} of the certificates cannot be roots:\n", refused.len());
+        for root in &refused {
+            let _ = writeln!(why, "  {root}");
+        }
+        why.push_str(match roots.is_empty() {
+            true => "none is left, so nothing was added",
+            false => "nothing was added; --skip-unusable takes the rest",
+        });
+        Err(Failure::Error(why))
     }
 
     fn master_list(&self, test: bool, now: UnixMillis) -> Result<Option<NewList>, Failure> {
@@ -73,7 +123,7 @@ impl X509Options {
         let file = read_at_most(path, MAX_FILE_BYTES)?;
         let list = import_master_list(&PROVIDER, &file, cas.as_deref(), now);
         let list = list.map_err(|why| in_file(path, &why.to_string()))?;
-        Ok(Some(NewList { origin: RootOrigin::MasterList, list }))
+        Ok(Some(NewList { origin: RootOrigin::MasterList, list, sha256: digest(&file) }))
     }
 
     fn vical(&self, test: bool, now: UnixMillis) -> Result<Option<NewList>, Failure> {
@@ -82,7 +132,34 @@ impl X509Options {
         let file = read_at_most(path, MAX_FILE_BYTES)?;
         let list = import_vical(&PROVIDER, &file, cas.as_deref(), self.allow_stale, now);
         let list = list.map_err(|why| in_file(path, &why.to_string()))?;
-        Ok(Some(NewList { origin: RootOrigin::Vical, list }))
+        Ok(Some(NewList { origin: RootOrigin::Vical, list, sha256: digest(&file) }))
+    }
+}
+
+/// A certificate that was left out.
+pub(super) struct Skipped {
+    file: String,
+    root: UnusableRoot,
+}
+
+impl Skipped {
+    fn new(path: &Path, root: UnusableRoot) -> Self {
+        Self { file: path.display().to_string(), root }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "file": self.file,
+            "certificate": self.root.place,
+            "subject": self.root.subject,
+            "skipped_because": self.root.why,
+        })
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.root)
     }
 }
 
@@ -103,6 +180,7 @@ pub(super) fn report(new: &NewList, before: Option<&TrustRecord>, after: &TrustR
         "kind": new.origin.name(),
         "issued_at": new.list.signed_at.map(|at| at.to_string()),
         "next_update": new.list.next_update.map(|at| at.to_string()),
+        "signer": if new.list.signer_is_known { "known" } else { "unknown" },
         "total": listed.len(),
         "taken": listed.len().saturating_sub(skipped),
         "skipped": skipped,
@@ -119,9 +197,13 @@ pub(super) fn report(new: &NewList, before: Option<&TrustRecord>, after: &TrustR
 pub(super) fn report_text(report: &Value) -> String {
     let of = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or(0);
     let kind = report.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let signer = match report.get("signer").and_then(Value::as_str) {
+        Some("unknown") => "; its signer is unknown: anybody may have made it",
+        _ => "",
+    };
     format!(
         "{kind}: {} certificates, {} taken, {} skipped, {} expired and not trusted; {} added, {} \
-         removed\n",
+         removed{signer}\n",
         of("total"),
         of("taken"),
         of("skipped"),

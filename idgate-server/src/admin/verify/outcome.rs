@@ -30,14 +30,20 @@ fn tree(report: &CredentialReport, result: &Outcome) -> String {
     }
     let _infallible = match result {
         Ok(credential) => {
-            let facts = credential.facts();
+            let (facts, revocation) = (credential.facts(), credential.revocation_details());
+            let unbound = match facts.issuing_country_unbound {
+                true => ", issuing_country not that of the signer",
+                false => "",
+            };
             writeln!(
                 text,
-                "verified: {} by {}, {}, revocation {}",
+                "verified: {} by {}, {}, revocation {} (credential {}, signer {}){unbound}",
                 facts.credential_type,
                 facts.issuer.as_deref().unwrap_or("an issuer without iss"),
                 facts.alg,
-                credential.revocation().name(),
+                revocation.summary().name(),
+                revocation.credential.name(),
+                revocation.signer.name(),
             )
         }
         Err(error) => writeln!(text, "refused: {}: {}", error.reason, error.detail),
@@ -59,17 +65,25 @@ fn object(report: &CredentialReport, result: &Outcome) -> serde_json::Value {
         .collect();
     match result {
         Ok(credential) => {
-            let facts = credential.facts();
-            json!({
+            let (facts, revocation) = (credential.facts(), credential.revocation_details());
+            let mut told = json!({
                 "verified": true,
                 "credential_type": facts.credential_type,
                 "issuer": facts.issuer,
                 "alg": facts.alg.name(),
                 "holder_binding": facts.holder_binding.name(),
                 "session_transcript": facts.session_transcript,
-                "revocation": credential.revocation().name(),
+                "revocation": revocation.summary().name(),
+                "revocation_details": {
+                    "credential": revocation.credential.name(),
+                    "signer": revocation.signer.name(),
+                },
                 "checks": checks,
-            })
+            });
+            if let (true, Some(members)) = (facts.issuing_country_unbound, told.as_object_mut()) {
+                members.insert("issuing_country_unbound".into(), true.into());
+            }
+            told
         }
         Err(error) => json!({
             "verified": false,

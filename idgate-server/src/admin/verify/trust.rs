@@ -36,6 +36,7 @@ pub(super) fn certificates(options: &VerifyOptions) -> Result<TrustEntry, Failur
     if !options.eku.is_empty() {
         issuer.ekus = options.eku.iter().map(|text| eku(text)).collect::<Result<_, _>>()?;
     }
+    issuer.issuing_country_unbound = options.issuing_country_unbound;
     for path in &options.root {
         issuer.roots.extend(roots_from_file(&read(path)?).map_err(|why| unusable(path, why))?);
     }

@@ -4,7 +4,7 @@ use idgate_core::time::UnixMillis;
 
 use super::MemoryStore;
 use crate::store::{
-    AuditPage, AuditStore, Caller, PageError, SignedChains, StoreError, UnwrittenCheckpoint, Write,
+    AuditPage, AuditStore, Caller, PageError, Read, SignedChains, UnwrittenCheckpoint, Write,
 };
 
 impl AuditStore for MemoryStore {
@@ -14,16 +14,30 @@ impl AuditStore for MemoryStore {
         _: Option<&str>,
         _: usize,
         _: UnixMillis,
-    ) -> Result<AuditPage, PageError> {
-        Ok(AuditPage { entries: Vec::new(), next_cursor: None })
+    ) -> Read<'_, AuditPage, PageError> {
+        Box::pin(async { Ok(AuditPage { entries: Vec::new(), next_cursor: None }) })
+    }
+
+    fn old_chains(&self, _: UnixMillis, _: usize) -> Read<'_, Vec<String>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn remove_old_entries(
+        &self,
+        _: String,
+        _: UnixMillis,
+        _: usize,
+        _: UnixMillis,
+    ) -> Write<'_, usize> {
+        self.write(|_| 0)
     }
 
     fn sign_checkpoints(&self, _: UnixMillis, _: usize, _: UnixMillis) -> Write<'_, SignedChains> {
         self.write(|_| SignedChains::default())
     }
 
-    fn unwritten_checkpoints(&self, _: usize) -> Result<Vec<UnwrittenCheckpoint>, StoreError> {
-        Ok(Vec::new())
+    fn unwritten_checkpoints(&self, _: usize) -> Read<'_, Vec<UnwrittenCheckpoint>> {
+        Box::pin(async { Ok(Vec::new()) })
     }
 
     fn checkpoints_written(&self, _: Vec<UnwrittenCheckpoint>) -> Write<'_, ()> {

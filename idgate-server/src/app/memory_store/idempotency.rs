@@ -4,32 +4,29 @@ use idgate_core::session::Transition;
 use idgate_core::time::UnixMillis;
 
 use super::MemoryStore;
-use crate::store::{Answered, Caller, IdempotencyStore, Once, StoreError, Write};
+use crate::store::{Answered, Caller, IdempotencyStore, MadeOnce, Once, Read, Write};
 
 impl IdempotencyStore for MemoryStore {
-    fn answered(
-        &self,
-        _: &Caller,
-        key: &[u8; 32],
-        _: UnixMillis,
-    ) -> Result<Option<Answered>, StoreError> {
-        Ok(self.inner.lock().unwrap().answers.get(key).cloned())
+    fn answered(&self, _: &Caller, key: &[u8; 32], _: UnixMillis) -> Read<'_, Option<Answered>> {
+        let found = self.inner.lock().unwrap().answers.get(key).cloned();
+        Box::pin(async { Ok(found) })
     }
 
     fn create_session_once(
         &self,
+        _: &Caller,
         transition: Transition,
         once: Once,
-    ) -> Write<'_, Option<Answered>> {
+    ) -> Write<'_, MadeOnce> {
         self.write(|inner| {
-            let earlier = inner.answers.get(&once.key).cloned();
-            if earlier.is_none() {
-                inner.note(&transition);
-                let session = transition.session;
-                inner.sessions.insert(session.id().as_str().to_owned(), session);
-                inner.answers.insert(once.key, Answered { body: once.body, answer: once.answer });
+            if let Some(earlier) = inner.answers.get(&once.key) {
+                return MadeOnce::Earlier(earlier.clone());
             }
-            earlier
+            inner.note(&transition);
+            let session = transition.session;
+            inner.sessions.insert(session.id().as_str().to_owned(), session);
+            inner.answers.insert(once.key, Answered { body: once.body, answer: once.answer });
+            MadeOnce::Yes
         })
     }
 

@@ -6,25 +6,27 @@ use std::time::Duration;
 use idgate_core::time::UnixMillis;
 
 use super::{MemoryStore, Mood};
-use crate::store::{Gauges, MetricsStore, MetricsSummary, StoreError};
+use crate::store::{Gauges, MetricsStore, MetricsSummary, Read, StoreError};
 use crate::telemetry::Telemetry;
 
 impl MetricsStore for MemoryStore {
-    fn metrics_summary(&self, _: u64, _: UnixMillis) -> Result<MetricsSummary, StoreError> {
+    fn metrics_summary(&self, _: u64, _: UnixMillis) -> Read<'_, MetricsSummary> {
         let mood = self.inner.lock().unwrap().mood;
-        match mood {
-            Mood::Broken => Err(StoreError::Failed("broken".into())),
-            Mood::Stuck => {
-                std::thread::sleep(Duration::from_millis(500));
-                Ok(MetricsSummary::default())
+        Box::pin(async move {
+            match mood {
+                Mood::Broken => Err(StoreError::Failed("broken".into())),
+                Mood::Stuck => {
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                    Ok(MetricsSummary::default())
+                }
+                Mood::Panicking => panic!("on purpose"),
+                Mood::Well | Mood::Busy => Ok(MetricsSummary::default()),
             }
-            Mood::Panicking => panic!("on purpose"),
-            Mood::Well | Mood::Busy => Ok(MetricsSummary::default()),
-        }
+        })
     }
 
-    fn gauges(&self, _: UnixMillis) -> Result<Gauges, StoreError> {
-        Ok(Gauges::default())
+    fn gauges(&self, _: UnixMillis) -> Read<'_, Gauges> {
+        Box::pin(async { Ok(Gauges::default()) })
     }
 
     fn telemetry(&self) -> &Arc<Telemetry> {

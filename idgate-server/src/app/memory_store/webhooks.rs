@@ -9,12 +9,12 @@ use tokio::sync::Notify;
 use super::MemoryStore;
 use crate::store::{
     Caller, DeadLetterPage, EndpointRecord, EndpointStore, EndpointWish, HostStatus, Lane, Leased,
-    OutboxStore, PageError, Replay, StoreError, Verdict, Wanted, Write,
+    OutboxStore, PageError, Read, Replay, Verdict, Wanted, Write,
 };
 
 impl EndpointStore for MemoryStore {
-    fn webhook_endpoint(&self, _: &Caller) -> Result<Option<EndpointRecord>, StoreError> {
-        Ok(None)
+    fn webhook_endpoint(&self, _: &Caller) -> Read<'_, Option<EndpointRecord>> {
+        Box::pin(async { Ok(None) })
     }
 
     fn put_webhook_endpoint(
@@ -43,8 +43,8 @@ impl OutboxStore for MemoryStore {
         self.write(|_| 0)
     }
 
-    fn due_lanes(&self, _: UnixMillis) -> Result<Vec<Lane>, StoreError> {
-        Ok(Vec::new())
+    fn due_lanes(&self, _: UnixMillis) -> Read<'_, Vec<Lane>> {
+        Box::pin(async { Ok(Vec::new()) })
     }
 
     fn lease(&self, _: Vec<Wanted>, _: UnixMillis, _: UnixMillis) -> Write<'_, Vec<Leased>> {
@@ -69,8 +69,8 @@ impl OutboxStore for MemoryStore {
         _: Option<&str>,
         _: usize,
         _: UnixMillis,
-    ) -> Result<DeadLetterPage, PageError> {
-        Ok(DeadLetterPage::default())
+    ) -> Read<'_, DeadLetterPage, PageError> {
+        Box::pin(async { Ok(DeadLetterPage::default()) })
     }
 
     fn replay_dead_letter(&self, _: &Caller, _: &str, _: UnixMillis) -> Write<'_, Option<Replay>> {

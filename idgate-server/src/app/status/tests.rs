@@ -23,6 +23,7 @@ use tokio::task::JoinSet;
 use super::*;
 use crate::app::memory_store::MemoryStore;
 use crate::clock::{Clock, Stopwatch, VirtualClock};
+use crate::store::wait::Wait as _;
 use crate::store::{Caller, Store};
 use crate::work::fetch::Fetcher;
 use crate::work::loopback::Loopback;
@@ -115,7 +116,7 @@ impl World {
     }
 
     fn session(&self, open: &Open) -> Session {
-        self.store.session(&open.id).unwrap().unwrap()
+        self.store.session(&open.id).wait().unwrap().unwrap()
     }
 
     fn status(&self, open: &Open) -> Status {
@@ -132,7 +133,7 @@ impl World {
     }
 }
 
-async fn post(app: &App, open: &Open) -> Result<WalletReply, AppError> {
+async fn post(app: &Arc<App>, open: &Open) -> Result<WalletReply, AppError> {
     let response = WalletResponse::new(Some(&open.body.content_type), &open.body.bytes);
     app.respond(&open.id, response).await
 }
@@ -226,7 +227,8 @@ async fn other_trust_asks_again() {
     let world = World::new().await;
     world.publish();
     assert_eq!(world.outcome(0).await, None);
-    let entries = world.store.trust().unwrap().entry(&IssuerId::new(ISSUER)).unwrap().clone();
+    let entries =
+        world.store.trust().wait().unwrap().entry(&IssuerId::new(ISSUER)).unwrap().clone();
     world.store.set_trust(TrustSnapshot::new(2, [entries]));
     assert_eq!(world.outcome(0).await, None);
     assert_eq!(world.source.connections(), 2);

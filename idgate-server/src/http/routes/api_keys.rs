@@ -8,20 +8,30 @@ use crate::http::auth::ApiKeysManage;
 use crate::http::error::HttpError;
 use crate::http::exchange::Call;
 use crate::http::json::{self, Body, Object};
-use crate::http::json_body;
+use crate::http::{json_body, paging, rates};
 use crate::store::ApiKeyRecord;
 
-/// `GET /v1/api-keys`
-pub(crate) fn list(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<ApiKeysManage>()?;
-    let keys = call.gateway.app.api_keys(authorized.caller())?;
-    let keys = keys.iter().map(key_json).map(Object::finish);
-    Ok(json::answer(StatusCode::OK, Object::new().array("api_keys", keys).finish()))
+/// `GET /v1/api-keys`: a page when the query asks for one, else all that live and the newest others.
+pub(crate) async fn list(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize_limited::<ApiKeysManage>(&rates::API_KEYS).await?;
+    let (app, query) = (&call.gateway.app, call.head.uri.query());
+    let keys = |keys: &[ApiKeyRecord]| {
+        Object::new().array("api_keys", keys.iter().map(key_json).map(Object::finish))
+    };
+    let Some(page) = paging::page_if_asked(query)? else {
+        let listed = app.api_keys(authorized.caller()).await?;
+        return Ok(json::answer(StatusCode::OK, keys(&listed).finish()));
+    };
+    let page = app.api_key_page(authorized.caller(), page.cursor.as_deref(), page.limit).await?;
+    let body = keys(&page.keys)
+        .boolean("has_more", page.next_cursor.is_some())
+        .text_or_null("next_cursor", page.next_cursor.as_deref());
+    Ok(json::answer(StatusCode::OK, body.finish()))
 }
 
 /// `POST /v1/api-keys`
 pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<ApiKeysManage>()?;
+    let authorized = call.authorize_limited::<ApiKeysManage>(&rates::API_KEYS).await?;
     let app = &call.gateway.app;
     let received = json_body::read(call).await?;
     let made = app.create_api_key(authorized.caller(), &received.bytes).await?;
@@ -30,7 +40,7 @@ pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpErr
 
 /// `DELETE /v1/api-keys/{id}`
 pub(crate) async fn revoke(mut call: Call<'_>, id: &str) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<ApiKeysManage>()?;
+    let authorized = call.authorize_limited::<ApiKeysManage>(&rates::API_KEYS).await?;
     let revoked = call.gateway.app.revoke_api_key(authorized.caller(), id).await;
     revoked.map_err(no_such_key)?;
     Ok(json::no_content())
@@ -38,7 +48,7 @@ pub(crate) async fn revoke(mut call: Call<'_>, id: &str) -> Result<Response<Body
 
 /// `POST /v1/api-keys/{id}/rotate`
 pub(crate) async fn rotate(mut call: Call<'_>, id: &str) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<ApiKeysManage>()?;
+    let authorized = call.authorize_limited::<ApiKeysManage>(&rates::API_KEYS).await?;
     let rotated = call.gateway.app.rotate_api_key(authorized.caller(), id).await;
     Ok(json::answer(StatusCode::OK, secret_json(&rotated.map_err(no_such_key)?)))
 }

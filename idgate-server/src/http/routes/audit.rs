@@ -12,11 +12,11 @@ use crate::http::paging;
 use crate::store::{AuditPage, ListedEntry};
 
 /// `GET /v1/audit-log`
-pub(crate) fn list(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<AuditRead>()?;
+pub(crate) async fn list(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<AuditRead>().await?;
     let page = paging::page(call.head.uri.query())?;
     let app = &call.gateway.app;
-    let page = app.audit_page(authorized.caller(), page.cursor.as_deref(), page.limit)?;
+    let page = app.audit_page(authorized.caller(), page.cursor.as_deref(), page.limit).await?;
     let body = serde_json::to_vec(&PageJson::of(&page))
         .map_err(|error| HttpError::internal(error.to_string()))?;
     Ok(json::answer(StatusCode::OK, Zeroizing::new(body)))
@@ -37,7 +37,7 @@ impl<'a> PageJson<'a> {
     }
 }
 
-/// `AuditEntry` (specification 2): absent is what the entry does not have.
+/// `AuditEntry` (specification 2, decisions 25): absent is what the entry does not have.
 #[derive(Default, Serialize)]
 struct EntryJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +54,12 @@ struct EntryJson<'a> {
     latency_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     occurred_at: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actor: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scopes: Option<&'a [String]>,
     prev_hash: &'a str,
     entry_hash: &'a str,
     chain_intact: bool,
@@ -72,6 +78,9 @@ impl<'a> EntryJson<'a> {
             error_code: entry.error_code.as_deref(),
             latency_ms: entry.latency_ms,
             occurred_at: Some(&entry.occurred_at),
+            actor: entry.actor.as_deref(),
+            key_id: entry.key_id.as_deref(),
+            scopes: entry.scopes.as_deref(),
             ..hashes
         }
     }

@@ -19,15 +19,17 @@ pub(crate) fn alive() -> Response<Body> {
 pub(crate) async fn ready(gateway: &Gateway) -> Response<Body> {
     let probe = tokio::time::timeout(PROBE_TIMEOUT, gateway.app.store().probe()).await;
     let store = matches!(probe, Ok(Ok(())));
-    let trust = gateway.app.verifier().is_ok();
+    let trust = gateway.app.verifier().await.is_ok();
     let accepting = !gateway.is_draining();
-    let ready = store && trust && accepting;
+    let tasks = gateway.are_tasks_well();
+    let ready = store && trust && accepting && tasks;
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = Object::new()
         .boolean("ready", ready)
         .boolean("store", store)
         .boolean("trust", trust)
         .boolean("accepting", accepting)
+        .boolean("tasks", tasks)
         .finish();
     json::answer(status, body)
 }

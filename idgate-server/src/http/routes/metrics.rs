@@ -26,15 +26,16 @@ const DEFAULT_HOURS: usize = 24;
 pub(crate) async fn summary(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let window = window_hours(call.head.uri.query());
     let (app, headers) = (call.gateway.app.clone(), call.head.headers.clone());
-    // On a thread of its own, so that it can be waited for with a limit.
-    let work = tokio::task::spawn_blocking(move || {
-        AdminAuthorized::require(&app, &headers)?;
+    // A task of its own, so that a panic is one of the metrics.
+    let work = tokio::spawn(async move {
+        AdminAuthorized::require(&app, &headers).await?;
         let window = window?;
         let hours = u64::try_from(window).unwrap_or(u64::MAX);
-        Ok::<_, HttpError>(summary_json(window, &app.metrics_summary(hours)?))
+        Ok::<_, HttpError>(summary_json(window, &app.metrics_summary(hours).await?))
     });
     match tokio::time::timeout(call.gateway.limits.metrics_timeout, work).await {
         Ok(Ok(Ok(summary))) => {
+            call.trace.is_admin = true;
             Ok(body::answer(StatusCode::OK, Zeroizing::new(summary.to_string().into_bytes())))
         }
         Ok(Ok(Err(error))) => Err(call.refuse_authentication(error.or_metrics_unavailable())),
@@ -44,11 +45,11 @@ pub(crate) async fn summary(call: Call<'_>) -> Result<Response<Body>, HttpError>
 }
 
 /// `GET /metrics`
-pub(crate) async fn exposition(call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    call.authorize_admin()?;
-    let app = call.gateway.app.clone();
-    let work = tokio::task::spawn_blocking(move || app.exposition());
-    let text = work.await.map_err(|_| HttpError::internal("panic"))??;
+pub(crate) async fn exposition(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    call.authorize_admin().await?;
+    let app = &call.gateway.app;
+    call.gateway.connections.report(app.store().telemetry());
+    let text = app.exposition().await?;
     let mut response = Response::new(Full::new(Bytes::from(text)));
     let format = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, format);

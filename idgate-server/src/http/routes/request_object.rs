@@ -22,7 +22,7 @@ pub(crate) async fn get(call: Call<'_>, id: &SessionId) -> Result<Response<Body>
     call.limit_wallet(&rates::REQUEST_OBJECT, id)?;
     let app = &call.gateway.app;
     let jwt = if call.head.method == Method::HEAD {
-        app.peek_request(id)?
+        app.peek_request(id).await?
     } else {
         app.fetch_request(id, None).await?
     };
@@ -37,7 +37,8 @@ pub(crate) async fn post(call: Call<'_>, id: &SessionId) -> Result<Response<Body
         let message = "Content-Type must be application/x-www-form-urlencoded";
         return Err(HttpError::invalid_request(message));
     }
-    let received = call.read_body(MAX_FORM_BYTES).await.map_err(BodyError::refuse_64_kib)?;
+    let received = call.read_body_if(app.expects_fetch(id), MAX_FORM_BYTES).await?;
+    let received = received.map_err(BodyError::refuse_64_kib)?;
     let wallet_nonce = wallet_nonce(&received.bytes).map_err(HttpError::invalid_request)?;
     Ok(answer(app.fetch_request(id, wallet_nonce.as_deref()).await?))
 }

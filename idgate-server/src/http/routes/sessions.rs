@@ -16,8 +16,7 @@ use crate::http::{query, rates};
 
 /// `POST /v1/sessions`
 pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<SessionCreate>()?;
-    call.limit_tenant(&rates::CREATE, authorized.caller())?;
+    let authorized = call.authorize_limited::<SessionCreate>(&rates::CREATE).await?;
     let app = &call.gateway.app;
     let key = idempotency_key::read(&call.head.headers)?;
     let (caller, received) = (authorized.caller(), json_body::read(call).await?);
@@ -30,10 +29,9 @@ pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpErr
 }
 
 /// `GET /v1/sessions/{sessionId}`
-pub(crate) fn read(mut call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<SessionRead>()?;
-    call.limit_tenant(&rates::READ, authorized.caller())?;
-    let view = call.gateway.app.read_session(authorized.caller(), id)?;
+pub(crate) async fn read(mut call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize_limited::<SessionRead>(&rates::READ).await?;
+    let view = call.gateway.app.read_session(authorized.caller(), id).await?;
     Ok(json::answer(StatusCode::OK, status_json(&view)))
 }
 
@@ -42,8 +40,7 @@ pub(crate) async fn delete(
     mut call: Call<'_>,
     id: &SessionId,
 ) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<SessionCreate>()?;
-    call.limit_tenant(&rates::DELETE, authorized.caller())?;
+    let authorized = call.authorize_limited::<SessionCreate>(&rates::DELETE).await?;
     call.gateway.app.delete_session(authorized.caller(), id).await?;
     Ok(json::no_content())
 }
@@ -55,9 +52,9 @@ pub(crate) async fn follow(call: Call<'_>, id: &SessionId) -> Result<Response<Bo
 }
 
 /// `HEAD /v1/sessions/{sessionId}/open`: where it leads, without a change.
-pub(crate) fn peek(call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn peek(call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
     let scheme = scheme(&call)?;
-    redirect(&call.gateway.app.peek_link(id, scheme)?)
+    redirect(&call.gateway.app.peek_link(id, scheme).await?)
 }
 
 fn scheme(call: &Call<'_>) -> Result<Scheme, HttpError> {
@@ -112,6 +109,9 @@ fn status_json(view: &SessionView) -> Zeroizing<Vec<u8>> {
     }
     if let Some(reason) = session.reason_at(*now) {
         object = object.text("reason", reason.as_str());
+    }
+    if let Some(error) = session.wallet_error() {
+        object = object.text("wallet_error", error.as_str());
     }
     object.finish()
 }

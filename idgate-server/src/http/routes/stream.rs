@@ -12,17 +12,17 @@ use crate::http::query;
 use crate::http::ws::Handshake;
 
 /// `GET /v1/sessions/{sessionId}/ws`
-pub(crate) fn open(mut call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn open(mut call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
     if call.has_body() {
         // It would be taken for the first frames.
         return Err(HttpError::bad_handshake("a WebSocket upgrade has no body").closing());
     }
     let handshake = Handshake::read(call.head)?;
-    let authorized = call.authorize_key::<SessionRead>(handshake.key())?;
+    let authorized = call.authorize_key::<SessionRead>(handshake.key()).await?;
     let after = after(call.head.uri.query())?;
     let digest = handshake.key().map(ApiKey::digest).unwrap_or_default();
     let app = &call.gateway.app;
-    let stream = app.open_stream(authorized.into_caller(), digest, id, after)?;
+    let stream = app.open_stream(authorized.into_caller(), digest, id, after).await?;
     call.switch_to(stream)?;
     handshake.accept()
 }

@@ -1,5 +1,5 @@
-//! The response endpoint (decisions 6): size, then everything else in the core, then one commit,
-//! and only then an answer that says no more than it must.
+//! The response endpoint (decisions 6): session, size, then everything else in the core, then one
+//! commit, and only then an answer that says no more than it must.
 
 use hyper::{Response, StatusCode};
 use idgate_core::ErrorCode;
@@ -19,9 +19,11 @@ pub(crate) async fn respond(call: Call<'_>, id: SessionId) -> Result<Response<Bo
     call.limit_wallet(&rates::RESPONSE, &id)?;
     let app = call.gateway.app.clone();
     let content_type = body::content_type(&call.head.headers).map(str::to_owned);
-    let received = call.read_body(MAX_RESPONSE_BYTES).await.map_err(refuse_body)?;
+    // Nothing is read, and no memory taken, for a session that takes no answer.
+    let received = call.read_body_if(app.expects_answer(&id), MAX_RESPONSE_BYTES).await?;
+    let received = received.map_err(refuse_body)?;
     let work = async move {
-        let Received { bytes, places: _held_until_settled } = received;
+        let Received { bytes, held: _until_settled } = received;
         app.respond(&id, WalletResponse::new(content_type.as_deref(), &bytes)).await
     };
     // A task of its own: a wallet that hangs up does not leave its session half verified.

@@ -8,13 +8,13 @@ use crate::http::auth::{ApiKeysManage, AuditRead};
 use crate::http::error::HttpError;
 use crate::http::exchange::Call;
 use crate::http::json::{self, Body, Object};
-use crate::http::{json_body, paging};
+use crate::http::{json_body, paging, rates};
 use crate::store::{DeadLetter, EndpointRecord, HostStatus};
 
 /// `GET /v1/webhook-endpoint`
-pub(crate) fn read(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<ApiKeysManage>()?;
-    let endpoint = call.gateway.app.webhook_endpoint(authorized.caller());
+pub(crate) async fn read(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize_limited::<ApiKeysManage>(&rates::WEBHOOK_ENDPOINT).await?;
+    let endpoint = call.gateway.app.webhook_endpoint(authorized.caller()).await;
     let endpoint =
         endpoint.map_err(|error| absent(error, "this client has no webhook endpoint"))?;
     Ok(json::answer(StatusCode::OK, endpoint_json(&endpoint, None)))
@@ -22,7 +22,7 @@ pub(crate) fn read(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
 
 /// `PUT /v1/webhook-endpoint`
 pub(crate) async fn put(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<ApiKeysManage>()?;
+    let authorized = call.authorize_limited::<ApiKeysManage>(&rates::WEBHOOK_ENDPOINT).await?;
     let app = &call.gateway.app;
     let received = json_body::read(call).await?;
     let put = app.put_webhook_endpoint(authorized.caller(), &received.bytes);
@@ -32,11 +32,12 @@ pub(crate) async fn put(mut call: Call<'_>) -> Result<Response<Body>, HttpError>
 }
 
 /// `GET /v1/webhooks/failures`
-pub(crate) fn failures(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<AuditRead>()?;
+pub(crate) async fn failures(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let authorized = call.authorize::<AuditRead>().await?;
     let page = paging::page(call.head.uri.query())?;
     let app = &call.gateway.app;
-    let page = app.webhook_failures(authorized.caller(), page.cursor.as_deref(), page.limit)?;
+    let page =
+        app.webhook_failures(authorized.caller(), page.cursor.as_deref(), page.limit).await?;
     let body = Object::new()
         .array("failures", page.letters.iter().map(failure_json))
         .boolean("has_more", page.next_cursor.is_some())
@@ -46,7 +47,7 @@ pub(crate) fn failures(mut call: Call<'_>) -> Result<Response<Body>, HttpError> 
 
 /// `POST /v1/webhooks/failures/{failureId}/retry`: answers before the attempt.
 pub(crate) async fn retry(mut call: Call<'_>, id: &str) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<ApiKeysManage>()?;
+    let authorized = call.authorize::<ApiKeysManage>().await?;
     let replay = call.gateway.app.retry_webhook(authorized.caller(), id).await;
     let replay = replay.map_err(|error| absent(error, "there is no such failed delivery"))?;
     let body = Object::new()

@@ -12,13 +12,13 @@ use crate::http::error::HttpError;
 use crate::http::json::{self, Body};
 
 /// `GET /.well-known/jwks.json`
-pub(crate) fn jwks(gateway: &Gateway) -> Result<Response<Body>, HttpError> {
-    Ok(public(discovery::jwks_json(&gateway.app.published()?.keys)))
+pub(crate) async fn jwks(gateway: &Gateway) -> Result<Response<Body>, HttpError> {
+    Ok(public(discovery::jwks_json(&gateway.app.published().await?.keys)))
 }
 
 /// `GET /.well-known/did.json`
-pub(crate) fn did_document(gateway: &Gateway) -> Result<Response<Body>, HttpError> {
-    let published = gateway.app.published()?;
+pub(crate) async fn did_document(gateway: &Gateway) -> Result<Response<Body>, HttpError> {
+    let published = gateway.app.published().await?;
     Ok(public(discovery::did_document_json(&published.did, &published.keys)))
 }
 

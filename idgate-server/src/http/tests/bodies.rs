@@ -3,8 +3,12 @@
 use super::*;
 
 const JSON: &str = "Content-Type: application/json\r\n";
-const RESPONSE: &str = "/v1/oid4vp/response/ses_1";
 const MIB: usize = 1024 * 1024;
+
+/// Where the answer to a session goes.
+async fn response_path(edge: &Edge) -> String {
+    format!("/v1/oid4vp/response/{}", edge.create().await.id)
+}
 
 impl Edge {
     async fn chunked(&self, path: &str, headers: &str, length: usize) -> Answer {
@@ -48,9 +52,10 @@ async fn a_creation_over_64_kib_is_400_declared_or_not() {
 #[tokio::test]
 async fn a_body_that_is_too_long_is_refused_before_it_is_sent() {
     let edge = Edge::start().await;
+    let path = response_path(&edge).await;
     let mut stream = edge.connect().await;
     let head = format!(
-        "POST {RESPONSE} HTTP/1.1\r\nHost: g\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nHost: g\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
         MIB + 1
     );
     stream.write_all(head.as_bytes()).await.unwrap();
@@ -60,36 +65,42 @@ async fn a_body_that_is_too_long_is_refused_before_it_is_sent() {
 #[tokio::test]
 async fn a_wallet_that_sends_too_much_still_sees_the_413() {
     let edge = Edge::start().await;
-    let answer = edge.request("POST", RESPONSE, JSON, &vec![b'x'; MIB + 1]).await;
-    answer.assert_error(413, "payload_too_large");
-    assert_eq!(answer.header("connection"), Some("close"));
-    let answer = edge.chunked(RESPONSE, JSON, MIB + 1).await;
+    let path = response_path(&edge).await;
+    for length in [MIB + 1, 3 * MIB, 32 * MIB] {
+        let answer = edge.request("POST", &path, JSON, &vec![b'x'; length]).await;
+        answer.assert_error(413, "payload_too_large");
+        assert_eq!(answer.header("connection"), Some("close"));
+    }
+    let answer = edge.chunked(&path, JSON, MIB + 1).await;
     answer.assert_error(413, "payload_too_large");
 }
 
 #[tokio::test]
 async fn a_wallet_answer_of_the_largest_size_is_read() {
     let edge = Edge::start().await;
-    let answer = edge.request("POST", RESPONSE, JSON, &vec![b'x'; MIB]).await;
-    assert!([400, 409].contains(&answer.status()), "{answer:?}");
+    let path = response_path(&edge).await;
+    let answer = edge.request("POST", &path, JSON, &vec![b'x'; MIB]).await;
+    answer.assert_error(400, "invalid_response");
+    let answer = edge.chunked(&path, JSON, MIB).await;
+    answer.assert_error(400, "invalid_response");
 }
 
 #[tokio::test]
 async fn large_answers_beyond_the_budget_are_told_to_come_back() {
     let limits = HttpLimits { large_responses: 0, ..HttpLimits::default() };
     let edge = Edge::with(limits, &[]).await;
-    let answer = edge.request("POST", RESPONSE, JSON, &vec![b'x'; 65 * 1024]).await;
+    let path = response_path(&edge).await;
+    let answer = edge.request("POST", &path, JSON, &vec![b'x'; 65 * 1024]).await;
     answer.assert_error(503, "temporarily_unavailable");
     assert_eq!(answer.header("retry-after"), Some("1"));
-    let answer = edge.request("POST", RESPONSE, JSON, b"x").await;
-    assert!([400, 409].contains(&answer.status()), "{answer:?}");
+    let answer = edge.request("POST", &path, JSON, b"x").await;
+    answer.assert_error(400, "invalid_response");
 }
 
 /// A sender that stops in the midst of a large answer.
-async fn slow_sender(edge: &Edge, headers: &str) -> TcpStream {
+async fn slow_sender(edge: &Edge, path: &str, headers: &str) -> TcpStream {
     let mut stream = edge.connect().await;
-    let head =
-        format!("POST {RESPONSE} HTTP/1.1\r\nHost: g\r\n{headers}Content-Length: {MIB}\r\n\r\n");
+    let head = format!("POST {path} HTTP/1.1\r\nHost: g\r\n{headers}Content-Length: {MIB}\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(&vec![b'x'; 100 * 1024]).await.unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -98,33 +109,75 @@ async fn slow_sender(edge: &Edge, headers: &str) -> TcpStream {
 
 #[tokio::test]
 async fn slow_senders_of_large_answers_hold_up_nobody_else() {
-    let limits = HttpLimits { large_responses: 1, large_per_peer: 2, ..HttpLimits::default() };
+    let limits = HttpLimits { large_responses: 1, ..HttpLimits::default() };
     let edge = Edge::with(limits, &[]).await;
-    let _slow = slow_sender(&edge, "").await;
-    let answer = edge.request("POST", RESPONSE, JSON, &vec![b'x'; 65 * 1024]).await;
-    assert!([400, 409].contains(&answer.status()), "{answer:?}");
+    let path = response_path(&edge).await;
+    let _slow = slow_sender(&edge, &path, "").await;
+    let answer = edge.request("POST", &path, JSON, &vec![b'x'; 65 * 1024]).await;
+    answer.assert_error(400, "invalid_response");
 }
 
 #[tokio::test]
-async fn a_peer_has_so_many_large_answers_in_flight_and_others_have_their_own() {
-    let limits = HttpLimits {
-        large_per_peer: 1,
-        large_wait: Duration::from_millis(100),
-        ..HttpLimits::default()
-    };
-    let edge = Edge::with(limits, &[("trusted_proxies", "127.0.0.0/8")]).await;
+async fn bodies_of_a_peer_take_its_share_of_memory_and_others_have_theirs() {
+    let limits = HttpLimits { memory_wait: Duration::from_millis(100), ..HttpLimits::default() };
+    // A body counts eight times its length, and a share is one of the largest.
+    let settings =
+        [("trusted_proxies", "127.0.0.0/8"), ("body_memory", "64"), ("rate_limits", "off")];
+    let edge = Edge::with(limits, &settings).await;
+    let path = response_path(&edge).await;
     let from = |peer: &str| format!("{JSON}X-Forwarded-For: {peer}\r\n");
-    let slow = slow_sender(&edge, &from("192.0.2.1")).await;
-    let large = vec![b'x'; 65 * 1024];
-    let answer = edge.request("POST", RESPONSE, &from("192.0.2.1"), &large).await;
+    let slow = slow_sender(&edge, &path, &from("192.0.2.1")).await;
+    let answer = edge.request("POST", &path, &from("192.0.2.1"), b"x").await;
     answer.assert_error(503, "temporarily_unavailable");
-    let answer = edge.request("POST", RESPONSE, &from("192.0.2.2"), &large).await;
-    assert!([400, 409].contains(&answer.status()), "{answer:?}");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    let large = vec![b'x'; 65 * 1024];
+    let answer = edge.request("POST", &path, &from("192.0.2.2"), &large).await;
+    answer.assert_error(400, "invalid_response");
     drop(slow);
     let again = async {
-        while edge.request("POST", RESPONSE, &from("192.0.2.1"), &large).await.status() == 503 {}
+        while edge.request("POST", &path, &from("192.0.2.1"), &large).await.status() == 503 {}
     };
-    tokio::time::timeout(PATIENCE, again).await.expect("the place is free again");
+    tokio::time::timeout(PATIENCE, again).await.expect("the memory is given back");
+}
+
+#[tokio::test]
+async fn strangers_that_take_all_memory_they_may_leave_tenants_theirs() {
+    let settings =
+        [("trusted_proxies", "127.0.0.0/8"), ("body_memory", "64"), ("rate_limits", "off")];
+    let edge = Edge::with(HttpLimits::default(), &settings).await;
+    let path = response_path(&edge).await;
+    let from = |peer: usize| format!("X-Forwarded-For: 192.0.2.{peer}\r\n");
+    let mut slow = Vec::new();
+    for peer in 0..7 {
+        slow.push(slow_sender(&edge, &path, &from(peer)).await);
+    }
+    let answer = edge.request("POST", &path, &format!("{JSON}{}", from(200)), b"x").await;
+    answer.assert_error(503, "temporarily_unavailable");
+    edge.create().await;
+}
+
+#[tokio::test]
+async fn a_session_that_takes_no_answer_is_refused_before_the_body_is_read() {
+    let edge = Edge::start().await;
+    let settled = edge.create().await;
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    let body = format!("error=access_denied&state={}", settled.parameter("state"));
+    let path = format!("/v1/oid4vp/response/{}", settled.id);
+    assert_eq!(edge.request("POST", &path, form, body.as_bytes()).await.status(), 200);
+    let head = |path: &str, length: usize| {
+        format!("POST {path} HTTP/1.1\r\nHost: g\r\nContent-Length: {length}\r\n{JSON}\r\n")
+    };
+    for path in [&*path, "/v1/oid4vp/response/ses_1"] {
+        for length in [1, MIB, 32 * MIB] {
+            let mut stream = edge.connect().await;
+            stream.write_all(head(path, length).as_bytes()).await.unwrap();
+            Answer::read(&mut stream).await.assert_error(409, "session_not_pending");
+        }
+    }
+    let head = head("/v1/oid4vp/request/ses_1", 1).replace(JSON, form);
+    let mut stream = edge.connect().await;
+    stream.write_all(head.as_bytes()).await.unwrap();
+    Answer::read(&mut stream).await.assert_error(404, "not_found");
 }
 
 #[tokio::test]
@@ -132,8 +185,9 @@ async fn a_body_that_does_not_arrive_is_400() {
     let body_timeout = Duration::from_millis(200);
     let edge = Edge::with(HttpLimits { body_timeout, ..HttpLimits::default() }, &[]).await;
     let bearer = edge.store.bearer(None);
+    let path = response_path(&edge).await;
     for (path, headers, code) in [
-        (RESPONSE, JSON.to_owned(), "invalid_response"),
+        (&*path, JSON.to_owned(), "invalid_response"),
         ("/v1/sessions", format!("{bearer}{JSON}"), "invalid_request"),
     ] {
         let mut stream = edge.connect().await;
@@ -152,4 +206,15 @@ async fn a_request_that_takes_too_long_is_503() {
     edge.store.set_mood(Mood::Stuck);
     let answer = edge.request("DELETE", "/v1/sessions/ses_1", &bearer, b"").await;
     answer.assert_error(503, "temporarily_unavailable");
+}
+
+#[tokio::test]
+async fn a_creation_of_10_mib_gets_its_answer() {
+    let edge = Edge::start().await;
+    let headers = format!("{}{JSON}", edge.store.bearer(None));
+    let body = vec![b' '; 10 * MIB];
+    let answer = edge.request("POST", "/v1/sessions", &headers, &body).await;
+    answer.assert_error(400, "invalid_request");
+    let answer = edge.request("POST", "/v1/sessions", JSON, &body).await;
+    answer.assert_error(401, "invalid_api_key");
 }

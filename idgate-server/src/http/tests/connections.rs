@@ -102,24 +102,96 @@ async fn a_peer_has_so_many_connections_and_gets_them_back() {
 #[tokio::test]
 async fn a_trusted_proxy_is_not_capped_but_the_total_is() {
     let edge = Edge::with(caps(3, 1), &[("trusted_proxies", "127.0.0.0/8")]).await;
-    let mut open = Vec::new();
+    let bearer = edge.store.bearer(None);
+    edge.store.set_mood(Mood::Stuck);
+    let mut busy = Vec::new();
     for _ in 0..3 {
         let mut stream = edge.connect().await;
-        assert!(answers(&mut stream).await);
-        open.push(stream);
+        let head = format!("DELETE /v1/sessions/ses_1 HTTP/1.1\r\nHost: g\r\n{bearer}\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        busy.push(stream);
     }
+    tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(!answers(&mut edge.connect().await).await);
+}
+
+#[tokio::test]
+async fn the_stranger_that_is_silent_longest_makes_room_and_a_tenant_does_not() {
+    let edge = Edge::with(caps(4, 100), &[]).await;
+    let bearer = edge.store.bearer(None);
+    let mut tenant = edge.connect().await;
+    let head = format!("GET /v1/sessions/ses_1 HTTP/1.1\r\nHost: g\r\n{bearer}\r\n");
+    tenant.write_all(head.as_bytes()).await.unwrap();
+    let mut first = [0; 12];
+    tenant.read_exact(&mut first).await.unwrap();
+    assert_eq!(first, *b"HTTP/1.1 404");
+    let mut strangers = Vec::new();
+    for _ in 0..10 {
+        let mut stranger = edge.connect().await;
+        assert!(answers(&mut stranger).await, "a newcomer is always served");
+        strangers.push(stranger);
+    }
+    let mut open = 0;
+    for stranger in &mut strangers {
+        let asked = tokio::time::timeout(PATIENCE, answers_again(stranger)).await;
+        open += usize::from(asked.unwrap());
+    }
+    assert_eq!(open, 3);
+    assert!(answers_again(&mut tenant).await);
+}
+
+/// Whether a connection that has had an answer is still there for another.
+async fn answers_again(stream: &mut TcpStream) -> bool {
+    let request = b"GET /v1/none HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n";
+    let _ = stream.write_all(request).await;
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest).await;
+    String::from_utf8_lossy(&rest).contains("there is nothing at this path")
+}
+
+#[tokio::test]
+async fn a_gateway_that_leaves_answers_each_connection_for_the_last_time() {
+    let edge = Edge::with(HttpLimits::default(), &[("drain_delay", "2")]).await;
+    let address = edge.address();
+    let mut idle = edge.connect().await;
+    assert!(answers(&mut idle).await);
+    let stopping = tokio::spawn(edge.running.shutdown());
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    for mut stream in [idle, TcpStream::connect(address).await.unwrap()] {
+        stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: g\r\n\r\n").await.unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.unwrap();
+        assert!(text.contains("HTTP/1.1 503") && text.contains("\"accepting\":false"), "{text}");
+        assert!(text.contains("connection: close"), "{text}");
+    }
+    tokio::time::timeout(PATIENCE, stopping).await.unwrap().unwrap();
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn a_request_that_crosses_the_stop_on_its_way_is_answered() {
+    let edge = Edge::start().await;
+    let mut busy = edge.connect().await;
+    assert!(answers(&mut busy).await);
+    let stopping = tokio::spawn(edge.running.shutdown());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(answers_again(&mut busy).await);
+    tokio::time::timeout(PATIENCE, stopping).await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
     let edge = Edge::start().await;
     let address = edge.address();
+    let made = edge.create().await;
     let mut idle = edge.connect().await;
     assert!(answers(&mut idle).await);
     let mut busy = edge.connect().await;
-    let head = b"POST /v1/oid4vp/response/ses_1 HTTP/1.1\r\nHost: g\r\nContent-Length: 4\r\n\r\n";
-    busy.write_all(head).await.unwrap();
+    let head = format!(
+        "POST /v1/oid4vp/response/{} HTTP/1.1\r\nHost: g\r\nContent-Length: 4\r\n\r\n",
+        made.id
+    );
+    busy.write_all(head.as_bytes()).await.unwrap();
     busy.write_all(b"ha").await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
     let stopping = tokio::spawn(edge.running.shutdown());
@@ -127,7 +199,7 @@ async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
     tokio::time::timeout(PATIENCE, refused).await.unwrap();
     busy.write_all(b"lf").await.unwrap();
     let answer = Answer::read(&mut busy).await;
-    assert!([400, 409].contains(&answer.status()), "{answer:?}");
+    answer.assert_error(400, "invalid_response");
     drop((idle, busy));
     tokio::time::timeout(PATIENCE, stopping).await.unwrap().unwrap();
 }

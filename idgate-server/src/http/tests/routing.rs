@@ -63,12 +63,43 @@ async fn a_repeated_query_parameter_is_400_and_an_unknown_one_is_ignored() {
 async fn ready_says_which_part_is_not() {
     let edge = Edge::start().await;
     let ready = edge.get("/readyz").await;
-    let body = r#"{"ready":true,"store":true,"trust":true,"accepting":true}"#;
+    let body = r#"{"ready":true,"store":true,"trust":true,"accepting":true,"tasks":true}"#;
     assert_eq!((ready.status(), ready.body.as_str()), (200, body));
     edge.store.set_mood(Mood::Busy);
     let ready = edge.get("/readyz").await;
-    let body = r#"{"ready":false,"store":false,"trust":true,"accepting":true}"#;
+    let body = r#"{"ready":false,"store":false,"trust":true,"accepting":true,"tasks":true}"#;
     assert_eq!((ready.status(), ready.body.as_str()), (503, body));
+}
+
+#[tokio::test]
+async fn tasks_that_panic_go_on_and_too_often_is_not_ready() {
+    let edge = Edge::start().await;
+    let made = edge.create().await;
+    // The sweeper reads the sessions that are due.
+    edge.store.set_mood(Mood::Panicking);
+    let not_ready = async {
+        while edge.get("/readyz").await.status() == 200 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, not_ready).await.unwrap();
+    let ready = edge.get("/readyz").await;
+    let body = r#"{"ready":false,"store":true,"trust":true,"accepting":true,"tasks":false}"#;
+    assert_eq!((ready.status(), ready.body.as_str()), (503, body));
+    let metrics = edge.request("GET", "/metrics", &edge.store.admin_bearer(), b"").await;
+    let restarts = r#"idgate_task_restarts_total{task="sweeper_expire"} "#;
+    let line = metrics.body.lines().find_map(|line| line.strip_prefix(restarts));
+    assert!(line.unwrap().parse::<u32>().unwrap() >= 3, "{line:?}");
+    // And what it is there for is done once it can be.
+    edge.store.set_mood(Mood::Well);
+    edge.clock.advance(300_000);
+    let expired = async {
+        while edge.store.sessions()[0].settled_at().is_none() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, expired).await.unwrap();
+    assert_eq!(edge.read(&made).await["status"], "EXPIRED");
 }
 
 #[tokio::test]

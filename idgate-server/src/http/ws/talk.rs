@@ -102,7 +102,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Talk<T> {
 
     /// Sends a page of what is new; `false`: there was nothing.
     async fn tell(&mut self) -> Result<bool, End> {
-        let events = self.stream.next_events().map_err(close_for)?;
+        let events = self.stream.next_events().await.map_err(close_for)?;
         for event in &events {
             self.socket.queue(Opcode::Text, &message(&self.stream, event));
         }
@@ -170,6 +170,9 @@ fn message(stream: &StatusStream, event: &StatusEvent) -> Vec<u8> {
         .boolean("livemode", stream.livemode());
     if let Some(reason) = &event.reason {
         object = object.text("reason", reason);
+    }
+    if let Some(error) = &event.wallet_error {
+        object = object.text("wallet_error", error);
     }
     object.text("occurred_at", &event.occurred_at.to_string()).finish().to_vec()
 }

@@ -61,7 +61,7 @@ impl OperatorStore {
         client: Option<&str>,
         out: &mut dyn Write,
     ) -> Result<bool, ExportError> {
-        let (chains, _) = self.audit_chains(client)?;
+        let chains = self.auditor().chains(client)?.chains;
         if client.is_some() && chains.is_empty() {
             return Ok(false);
         }
@@ -76,6 +76,12 @@ impl OperatorStore {
             write!(out, "{separator}{checkpoint}")?;
             separator = ",\n";
         }
+        out.write_all(b"\n],\"removals\":[")?;
+        let mut separator = "\n";
+        for removal in chains.values().filter_map(|chain| chain.removal.as_ref()) {
+            write!(out, "{separator}{removal}")?;
+            separator = ",\n";
+        }
         out.write_all(b"\n]}\n")?;
         out.flush()?;
         Ok(true)
@@ -88,7 +94,7 @@ impl OperatorStore {
         separator: &mut &'static str,
     ) -> Result<(), ExportError> {
         let mut written = Ok(());
-        self.each_entry(&chain.client_id, chain.last, |entry| {
+        self.auditor().each_entry(&chain.client_id, (0, chain.last), |entry| {
             written = write!(out, "{separator}{}", exported(&chain.client_id, entry));
             *separator = ",\n";
             Ok(written.is_ok())

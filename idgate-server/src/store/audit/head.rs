@@ -63,6 +63,34 @@ impl Head {
         }
     }
 
+    /// Gives a head to every client that has none, and writes down how many entries there are when
+    /// that was never done: from here on none of it may be missing.
+    pub(in crate::store) fn begin_all(
+        main: &Connection,
+        keys: &AuditKeys,
+    ) -> Result<(), StoreError> {
+        let without = main
+            .prepare(
+                "SELECT id FROM clients WHERE id NOT IN (SELECT client_id FROM audit_heads) \
+                 AND id NOT IN (SELECT client_id FROM audit_entries)",
+            )?
+            .query_map([], |row| row.get::<_, String>(0))?
+            .collect::<Result<Vec<_>, _>>()?;
+        for client_id in &without {
+            Self::before_the_first(client_id).write(main, keys)?;
+        }
+        let (has_total, has_heads): (bool, bool) = main.query_row(
+            "SELECT EXISTS (SELECT 1 FROM audit_total), \
+             EXISTS (SELECT 1 FROM audit_heads WHERE seq > 0)",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        if !has_total && !has_heads {
+            write_total(main, keys, 0)?;
+        }
+        Ok(())
+    }
+
     fn before_the_first(client_id: &str) -> Self {
         Self {
             client_id: client_id.to_owned(),
@@ -157,7 +185,8 @@ pub(in crate::store) fn total(
         .prepare_cached("SELECT entries, mac FROM audit_total WHERE id = 1")?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some((entries, mac)) = found else { return Ok(Some(0)) };
+    // It is there from the beginning.
+    let Some((entries, mac)) = found else { return Ok(None) };
     let entries = unsigned(entries);
     Ok(keys.is_mac(&total_message(entries), &mac).then_some(entries))
 }

@@ -3,7 +3,8 @@
 use rusqlite::Connection;
 
 use super::super::StoreError;
-use crate::audit::{AuditEntry, StoredEntry, hex};
+use super::removal;
+use crate::audit::{AuditEntry, AuditKeys, StoredEntry, hex};
 
 /// One entry of a list.
 #[derive(Clone, Debug)]
@@ -30,6 +31,7 @@ pub struct AuditPage {
 /// At most `limit` entries older than `before`, and the position of the last if there are more.
 pub(in crate::store) fn read(
     main: &Connection,
+    keys: &AuditKeys,
     client_id: &str,
     before: i64,
     limit: usize,
@@ -51,10 +53,33 @@ pub(in crate::store) fn read(
         })?
         .collect::<Result<Vec<_>, _>>()?;
     let predecessors = rows.iter().skip(1).map(Some).chain(std::iter::once(None));
-    let listed = rows.iter().zip(predecessors).map(|(row, before)| row.listed(client_id, before));
-    let entries = listed.take(limit).collect();
+    // What the oldest follows may have been removed.
+    let removed = if rows.len() > limit { None } else { removal::record(main, client_id)? };
+    let removed = removed.and_then(|record| removal::end_of(keys, client_id, &record));
+    let removed = removed.as_ref().map(|(seq, hash)| (*seq, &hash[..]));
+    let listed = rows.iter().zip(predecessors).map(|(row, before)| {
+        let before = before.map(|row| (super::unsigned(row.seq), &*row.entry_hash));
+        row.listed(client_id, before.or(removed))
+    });
+    let mut entries: Vec<ListedEntry> = listed.take(limit).collect();
+    hide_open_sessions(main, &mut entries)?;
     let last = if rows.len() > limit { limit.checked_sub(1) } else { None };
     Ok((entries, last.and_then(|last| rows.get(last)).map(|row| row.seq)))
+}
+
+/// Whoever knows the id of an open session can open it and answer it: an id is a capability. It
+/// appears when the session is settled or gone, and the hash can be recomputed from then on.
+fn hide_open_sessions(main: &Connection, entries: &mut [ListedEntry]) -> Result<(), StoreError> {
+    let mut is_open =
+        main.prepare_cached("SELECT 1 FROM sessions WHERE id = ?1 AND settled_at IS NULL")?;
+    for entry in entries.iter_mut().filter_map(|listed| listed.entry.as_mut()) {
+        if let Some(id) = &entry.session_id
+            && is_open.exists([id])?
+        {
+            entry.session_id = None;
+        }
+    }
+    Ok(())
 }
 
 struct Found {
@@ -65,14 +90,14 @@ struct Found {
 }
 
 impl Found {
-    fn listed(&self, client_id: &str, predecessor: Option<&Self>) -> ListedEntry {
+    /// `predecessor`: its number and hash.
+    fn listed(&self, client_id: &str, predecessor: Option<(u64, &[u8])>) -> ListedEntry {
         let stored = StoredEntry {
             seq: super::unsigned(self.seq),
             fields: &self.fields,
             prev_hash: &self.prev_hash,
             entry_hash: &self.entry_hash,
         };
-        let predecessor = predecessor.map(|row| (super::unsigned(row.seq), &*row.entry_hash));
         ListedEntry {
             entry: serde_json::from_str(&self.fields).ok(),
             prev_hash: hex(&self.prev_hash),

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::super::{OperatorStore, StoreError};
-use super::{Head, total, unsigned};
+use super::{Head, removal, total, unsigned};
 use crate::audit::{
-    AuditEntry, Breach, ChainWalk, Checkpoint, Damage, SignedCheckpoint, StoredEntry, hex,
+    AuditEntry, AuditKeys, Breach, ChainWalk, Checkpoint, Damage, Hash, SignedCheckpoint,
+    StoredEntry, hex,
 };
 
 /// Entries read at a time.
@@ -27,10 +28,20 @@ pub struct AuditReport {
     pub chains: u64,
     /// How many entries they have.
     pub entries: u64,
+    /// How many entries were removed when they were old.
+    pub removed: u64,
     /// How many checkpoints were compared.
     pub checkpoints: u64,
     /// What is wrong: the first place of each chain.
     pub breaches: Vec<Breach>,
+}
+
+/// The log at one moment.
+pub(super) struct Moment {
+    pub(super) chains: BTreeMap<String, Chain>,
+    /// How many entries there should be; `None`: the number is missing, or not the instance's.
+    total: Option<u64>,
+    without_chain: Vec<String>,
 }
 
 /// One chain at one moment.
@@ -41,6 +52,14 @@ pub(super) struct Chain {
     /// The last stored entry.
     pub(super) last: u64,
     pub(super) checkpoints: Vec<String>,
+    /// The record of what was removed.
+    pub(super) removal: Option<String>,
+}
+
+/// Reads the log of one database.
+pub(in crate::store) struct Auditor<'c> {
+    pub(in crate::store) main: &'c Connection,
+    pub(in crate::store) keys: &'c AuditKeys,
 }
 
 impl OperatorStore {
@@ -50,11 +69,28 @@ impl OperatorStore {
     /// # Errors
     /// The database failed; what is wrong with the log is in the report.
     pub fn verify_audit(
-        &mut self,
+        &self,
         client: Option<&str>,
         elsewhere: &[SignedCheckpoint],
     ) -> Result<AuditReport, StoreError> {
-        let (mut chains, recorded) = self.audit_chains(client)?;
+        self.auditor().verify(client, elsewhere, u64::MAX)
+    }
+
+    /// Reads the log of this directory.
+    pub(super) fn auditor(&self) -> Auditor<'_> {
+        Auditor { main: &self.main, keys: &self.audit }
+    }
+}
+
+impl Auditor<'_> {
+    /// As [`OperatorStore::verify_audit`]; of each chain the last `entries` only.
+    pub(in crate::store) fn verify(
+        &self,
+        client: Option<&str>,
+        elsewhere: &[SignedCheckpoint],
+        entries: u64,
+    ) -> Result<AuditReport, StoreError> {
+        let Moment { mut chains, total: recorded, without_chain } = self.chains(client)?;
         let mut report = AuditReport::default();
         let ours = |id: &str| client.is_none_or(|client| client == id);
         let kept: Vec<&SignedCheckpoint> =
@@ -67,7 +103,8 @@ impl OperatorStore {
         let sum = heads.fold(0_u64, |sum, (head, _)| sum.saturating_add(head.seq));
         for chain in chains.values() {
             let of_chain = kept.iter().copied().filter(|c| c.client_id == chain.client_id);
-            let damage = self.verify_chain(chain, of_chain, &mut report)?;
+            let first = chain.last.saturating_sub(entries);
+            let damage = self.verify_chain(chain, of_chain, first, &mut report)?;
             report.chains = report.chains.saturating_add(1);
             report.breaches.extend(damage.map(|(seq, damage)| Breach {
                 client_id: Some(chain.client_id.clone()),
@@ -75,6 +112,11 @@ impl OperatorStore {
                 damage,
             }));
         }
+        report.breaches.extend(without_chain.into_iter().map(|client_id| Breach {
+            client_id: Some(client_id),
+            seq: 0,
+            damage: Damage::ChainMissing,
+        }));
         if client.is_none() && recorded != Some(sum) {
             let damage = Damage::TotalMismatch;
             report.breaches.push(Breach { client_id: None, seq: sum, damage });
@@ -82,12 +124,9 @@ impl OperatorStore {
         Ok(report)
     }
 
-    /// Every chain as it is at this moment, and how many entries they should have together.
-    pub(super) fn audit_chains(
-        &mut self,
-        client: Option<&str>,
-    ) -> Result<(BTreeMap<String, Chain>, Option<u64>), StoreError> {
-        let moment = self.main.transaction()?;
+    /// Every chain as it is at this moment.
+    pub(super) fn chains(&self, client: Option<&str>) -> Result<Moment, StoreError> {
+        let moment = self.main.unchecked_transaction()?;
         let mut chains = BTreeMap::new();
         let named = match client {
             Some(client) => vec![client.to_owned()],
@@ -96,7 +135,7 @@ impl OperatorStore {
         for client_id in named {
             let head = moment
                 .prepare_cached("SELECT * FROM audit_heads WHERE client_id = ?1")?
-                .query_row([&client_id], |row| Head::from_row(&self.audit, row))
+                .query_row([&client_id], |row| Head::from_row(self.keys, row))
                 .optional()?;
             let last: Option<i64> = moment
                 .prepare_cached("SELECT max(seq) FROM audit_entries WHERE client_id = ?1")?
@@ -107,25 +146,38 @@ impl OperatorStore {
                 )?
                 .query_map([&client_id], |row| row.get(0))?
                 .collect::<Result<Vec<String>, _>>()?;
-            if head.is_some() || last.is_some() || !checkpoints.is_empty() {
+            let removal = removal::record(&moment, &client_id)?;
+            if head.is_some() || last.is_some() || !checkpoints.is_empty() || removal.is_some() {
                 let last = unsigned(last.unwrap_or(0));
-                let chain = Chain { client_id: client_id.clone(), head, last, checkpoints };
+                let chain =
+                    Chain { client_id: client_id.clone(), head, last, checkpoints, removal };
                 chains.insert(client_id, chain);
             }
         }
-        let recorded = total(&moment, &self.audit)?;
+        let without_chain = moment
+            .prepare_cached(
+                "SELECT id FROM clients WHERE (?1 IS NULL OR id = ?1) \
+                 AND id NOT IN (SELECT client_id FROM audit_heads)",
+            )?
+            .query_map([client], |row| row.get(0))?
+            .collect::<Result<Vec<String>, _>>()?;
+        // One with entries and no head is found where its chain ends.
+        let without_chain =
+            without_chain.into_iter().filter(|id| !chains.contains_key(id)).collect();
+        let total = total(&moment, self.keys)?;
         moment.finish()?;
-        Ok((chains, recorded))
+        Ok(Moment { chains, total, without_chain })
     }
 
     /// Hands the entries of a chain up to `last` to `take`, in order, until it says stop.
     pub(super) fn each_entry(
         &self,
         client_id: &str,
-        last: u64,
+        (first, last): (u64, u64),
         mut take: impl FnMut(&StoredEntry<'_>) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
-        let mut next = i64::MIN;
+        // From 0 on everything, whatever its number says.
+        let mut next = if first == 0 { i64::MIN } else { super::number(first) };
         let mut going = true;
         while going {
             let mut statement = self.main.prepare_cached(
@@ -160,13 +212,38 @@ impl OperatorStore {
         &self,
         chain: &Chain,
         kept: impl Iterator<Item = &'k SignedCheckpoint>,
+        first: u64,
         report: &mut AuditReport,
     ) -> Result<Option<Place>, StoreError> {
         let (stated, mut damage) = self.statements(chain, kept);
         report.checkpoints = report.checkpoints.saturating_add(count(stated.len()));
-        let mut walk = ChainWalk::new(&chain.client_id);
+        let removed = match &chain.removal {
+            None => None,
+            Some(record) => match removal::end_of(self.keys, &chain.client_id, record) {
+                None => return Ok(Some((1, Damage::RemovalMismatch))),
+                end => end,
+            },
+        };
+        let (mut walk, gone) = match removed {
+            None => (ChainWalk::new(&chain.client_id), 0),
+            Some((seq, hash)) => (ChainWalk::after(&chain.client_id, seq, hash), seq),
+        };
+        report.removed = report.removed.saturating_add(gone);
+        // All that is stored is looked at, unless only its end is wanted.
+        let mut from = 0;
+        if first > gone
+            && let Some(hash) = self.hash_of(&chain.client_id, first)?
+        {
+            walk = ChainWalk::after(&chain.client_id, first, hash);
+            from = first.saturating_add(1);
+        }
+        let begun = walk.seq();
         let mut broken = None;
-        self.each_entry(&chain.client_id, chain.last, |entry| {
+        let states = |heads: &Vec<String>| heads.iter().all(|head| *head == hex(walk.hash()));
+        if !stated.get(&begun).is_none_or(states) {
+            return Ok(Some((begun, Damage::CheckpointMismatch)));
+        }
+        self.each_entry(&chain.client_id, (from, chain.last), |entry| {
             if let Err(damage) = walk.step(entry) {
                 broken = Some((walk.seq().saturating_add(1), damage));
                 return Ok(false);
@@ -177,11 +254,23 @@ impl OperatorStore {
             }
             Ok(broken.is_none())
         })?;
-        report.entries = report.entries.saturating_add(walk.seq());
+        report.entries = report.entries.saturating_add(walk.seq().saturating_sub(begun));
         let cut = stated.keys().next_back().filter(|seq| **seq > walk.seq());
         let cut = cut.map(|_| (walk.seq().saturating_add(1), Damage::TailCut));
         damage = broken.or_else(|| chain.end(&walk)).or(cut).or(damage);
         Ok(damage)
+    }
+
+    /// The hash that is stored with the entry `seq`: a shortened walk believes this one.
+    fn hash_of(&self, client_id: &str, seq: u64) -> Result<Option<Hash>, StoreError> {
+        let found: Option<Vec<u8>> = self
+            .main
+            .prepare_cached(
+                "SELECT entry_hash FROM audit_entries WHERE client_id = ?1 AND seq = ?2",
+            )?
+            .query_row((client_id, super::number(seq)), |row| row.get(0))
+            .optional()?;
+        Ok(found.and_then(|hash| hash.try_into().ok()))
     }
 
     /// What the checkpoints of a chain say, and the first of them that is not genuine.
@@ -197,7 +286,7 @@ impl OperatorStore {
         for text in &chain.checkpoints {
             let signed = serde_json::from_str::<SignedCheckpoint>(text).ok();
             let genuine = signed.filter(|signed| {
-                signed.is_signed_by(&self.audit)
+                signed.is_signed_by(self.keys)
                     && signed.client_id == chain.client_id
                     && signed.previous_checkpoint_hash == hex(&previous)
             });
@@ -213,7 +302,7 @@ impl OperatorStore {
             damage = damage.or(Some((last, Damage::CheckpointMismatch)));
         }
         for signed in kept {
-            if signed.is_signed_by(&self.audit) {
+            if signed.is_signed_by(self.keys) {
                 stated.entry(signed.seq).or_default().push(signed.head_hash.clone());
             } else {
                 damage = damage.or(Some((signed.seq, Damage::CheckpointMismatch)));
@@ -225,7 +314,13 @@ impl OperatorStore {
 
 impl Chain {
     fn none(client_id: &str) -> Self {
-        Self { client_id: client_id.to_owned(), head: None, last: 0, checkpoints: Vec::new() }
+        Self {
+            client_id: client_id.to_owned(),
+            head: None,
+            last: 0,
+            checkpoints: Vec::new(),
+            removal: None,
+        }
     }
 
     /// Whether the walk ended where the head says.
@@ -251,7 +346,8 @@ fn chain_names(main: &Connection) -> Result<Vec<String>, StoreError> {
              SELECT (SELECT min(client_id) FROM audit_checkpoints WHERE client_id > c.id) FROM c
              WHERE c.id IS NOT NULL)
          SELECT client_id FROM audit_heads UNION SELECT id FROM e WHERE id IS NOT NULL
-         UNION SELECT id FROM c WHERE id IS NOT NULL",
+         UNION SELECT id FROM c WHERE id IS NOT NULL
+         UNION SELECT client_id FROM audit_removals",
     )?;
     let names = statement.query_map([], |row| row.get(0))?;
     Ok(names.collect::<Result<_, _>>()?)

@@ -15,6 +15,8 @@ pub struct Gauges {
     pub claims_rows: u64,
     /// How long the result that should have gone first is overdue, in milliseconds.
     pub purge_lag_ms: u64,
+    /// Nothing is stored but what erases.
+    pub disk_full: bool,
     /// Notifications that wait to be sent.
     pub webhook_queue: u64,
     /// How long the oldest of them has waited, in milliseconds.
@@ -50,6 +52,7 @@ pub(super) fn read(reader: &Reader, now: UnixMillis) -> Result<Gauges, StoreErro
     Ok(Gauges {
         claims_rows: super::unsigned(rows),
         purge_lag_ms: since(due),
+        disk_full: false,
         webhook_queue: super::unsigned(queued),
         webhook_oldest_ms: since(oldest),
         dead_letters: super::unsigned(dead_letters),

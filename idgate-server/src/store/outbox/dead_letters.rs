@@ -4,9 +4,11 @@ use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::super::cursor::List;
+use super::super::lanes::Whose;
 use super::super::operator::begin;
+use super::super::readers::Reader;
 use super::super::webhook_hosts::HostStatus;
-use super::super::{Caller, OperatorStore, PageError, SqliteStore, StoreError, millis, time};
+use super::super::{Caller, OperatorStore, PageError, Read, SqliteStore, StoreError, millis, time};
 
 const LIST: List = List("cursor webhook-failures");
 
@@ -59,17 +61,18 @@ impl SqliteStore {
         cursor: Option<&str>,
         limit: usize,
         now: UnixMillis,
-    ) -> Result<DeadLetterPage, PageError> {
-        let client_id = caller.client_id.as_str();
-        let before = match cursor {
-            Some(cursor) => LIST.position(&self.sealer, client_id, cursor, now)?,
-            None => i64::MAX,
-        };
-        let (letters, more) =
-            self.readers.read(|reader| page(&reader.main, caller, before, limit))?;
-        let next_cursor =
-            more.map(|last| LIST.cursor(&self.sealer, client_id, last, now)).transpose()?;
-        Ok(DeadLetterPage { letters, next_cursor })
+    ) -> Read<'_, DeadLetterPage, PageError> {
+        let client_id = caller.client_id.clone();
+        let before = LIST.start(&self.sealer, client_id.as_str(), cursor, now);
+        let caller = caller.clone();
+        Box::pin(async move {
+            let before = before?;
+            let read = move |reader: &Reader| page(&reader.main, &caller, before, limit);
+            let (letters, more) = self.readers.read_long(Whose::of(&client_id), read).await?;
+            let cursor = |last| LIST.cursor(&self.sealer, client_id.as_str(), last, now);
+            let next_cursor = more.map(cursor).transpose()?;
+            Ok(DeadLetterPage { letters, next_cursor })
+        })
     }
 }
 

@@ -20,7 +20,8 @@ use rusqlite::{Connection, named_params};
 use tokio::sync::Notify;
 
 pub use self::dead_letters::{DeadLetter, DeadLetterPage, Replay};
-use super::{Caller, PageError, SqliteStore, StoreError, Write, millis};
+use super::lanes::Whose;
+use super::{Caller, PageError, Read, SqliteStore, StoreError, Write, millis};
 
 /// Why a notification was given up without an attempt.
 const HOST_REJECTED: &str = "host_rejected";
@@ -108,7 +109,7 @@ pub trait OutboxStore {
     fn release_leases(&self, now: UnixMillis) -> Write<'_, usize>;
 
     /// Clients with notifications that are due at `now` and may be sent or given up; oldest first.
-    fn due_lanes(&self, now: UnixMillis) -> Result<Vec<Lane>, StoreError>;
+    fn due_lanes(&self, now: UnixMillis) -> Read<'_, Vec<Lane>>;
 
     /// Leases notifications until `lease_until`, oldest first. Host and client are looked at in the
     /// same transaction: what may not be sent is held or given up instead.
@@ -148,7 +149,7 @@ pub trait OutboxStore {
         cursor: Option<&str>,
         limit: usize,
         now: UnixMillis,
-    ) -> Result<DeadLetterPage, PageError>;
+    ) -> Read<'_, DeadLetterPage, PageError>;
 
     /// Asks for one attempt to deliver a dead letter of this caller; `None`: there is none of that
     /// id.
@@ -263,8 +264,8 @@ impl OutboxStore for SqliteStore {
         self.writer.submit(move |batch| queue::release(batch.main, now))
     }
 
-    fn due_lanes(&self, now: UnixMillis) -> Result<Vec<Lane>, StoreError> {
-        self.readers.read(|reader| queue::due_lanes(&reader.main, now))
+    fn due_lanes(&self, now: UnixMillis) -> Read<'_, Vec<Lane>> {
+        self.readers.read_long(Whose::GATEWAY, move |reader| queue::due_lanes(&reader.main, now))
     }
 
     fn lease(
@@ -307,7 +308,7 @@ impl OutboxStore for SqliteStore {
         cursor: Option<&str>,
         limit: usize,
         now: UnixMillis,
-    ) -> Result<DeadLetterPage, PageError> {
+    ) -> Read<'_, DeadLetterPage, PageError> {
         self.dead_letter_page(caller, cursor, limit, now)
     }
 
@@ -317,8 +318,8 @@ impl OutboxStore for SqliteStore {
         id: &str,
         now: UnixMillis,
     ) -> Write<'_, Option<Replay>> {
-        let (caller, id) = (caller.clone(), id.to_owned());
-        let replayed = self.writer.submit(move |batch| {
+        let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.to_owned());
+        let replayed = self.writer.submit_for(whose, move |batch| {
             let whose = Some((caller.client_id.as_str(), caller.livemode));
             dead_letters::replay(batch.main, &id, whose, now)
         });

@@ -10,7 +10,7 @@ use crate::store::{AuditStore as _, ListedEntry};
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 fn listed(fixture: &Fixture, caller: &Caller) -> Vec<ListedEntry> {
-    fixture.store().audit_page(caller, None, 100, NOW).unwrap().entries
+    fixture.store().audit_page(caller, None, 100, NOW).wait().unwrap().entries
 }
 
 /// Newest first.
@@ -63,6 +63,7 @@ async fn a_session_leaves_its_creation_its_end_and_its_deletion() {
             "client_id": client_id, "seq": seq, "status": status, "session_id": id.as_str(),
             "occurred_at": at.to_string(),
             "credential_types": ["vc+sd-jwt"], "issuer_ids": ["issuer"],
+            "actor": if status == "VERIFIED" { "wallet" } else { &fixture.live.key_id },
         })
     };
     let mut verified = about(3, "VERIFIED", NOW.plus(70));
@@ -137,8 +138,8 @@ async fn parallel_settlements_and_another_process_leave_one_dense_chain() {
         assert_eq!(commit.await.unwrap(), Committed::Yes);
     }
     operator.join().unwrap();
-    // One key made, 64 sessions made and settled, one key stopped.
-    assert_eq!(walk(&fixture, &client_id), 130);
+    // One key made, 64 sessions made and settled, one key stopped with its client.
+    assert_eq!(walk(&fixture, &client_id), 131);
 }
 
 #[tokio::test]
@@ -153,8 +154,11 @@ async fn pages_follow_each_other_and_a_cursor_serves_its_client_for_a_day() {
     for size in 1..=8 {
         let (mut found, mut cursor) = (Vec::new(), None);
         loop {
-            let page =
-                fixture.store().audit_page(&fixture.live, cursor.as_deref(), size, NOW).unwrap();
+            let page = fixture
+                .store()
+                .audit_page(&fixture.live, cursor.as_deref(), size, NOW)
+                .wait()
+                .unwrap();
             assert!(page.entries.len() <= size && !page.entries.is_empty());
             assert!(page.entries.iter().all(|listed| listed.chain_intact));
             found.extend(page.entries.into_iter().map(|listed| listed.entry_hash));
@@ -165,9 +169,14 @@ async fn pages_follow_each_other_and_a_cursor_serves_its_client_for_a_day() {
         }
         assert_eq!(found, all, "pages of {size}");
     }
-    let cursor = fixture.store().audit_page(&fixture.live, None, 1, NOW).unwrap().next_cursor;
+    let cursor =
+        fixture.store().audit_page(&fixture.live, None, 1, NOW).wait().unwrap().next_cursor;
     let read = |caller: &Caller, now| {
-        fixture.store().audit_page(caller, cursor.as_deref(), 1, now).map(|page| page.entries.len())
+        fixture
+            .store()
+            .audit_page(caller, cursor.as_deref(), 1, now)
+            .wait()
+            .map(|page| page.entries.len())
     };
     assert_eq!(read(&fixture.live, NOW.plus(DAY - 1)).unwrap(), 1);
     assert!(matches!(read(&fixture.live, NOW.plus(DAY)), Err(PageError::Cursor)));
@@ -223,7 +232,7 @@ async fn nothing_more_is_recorded_or_done_on_a_forged_head() {
         sql(&fixture, forgery);
         let settled = fixture.store().commit(verify(&session, NOW, "{}"), None).await;
         assert!(settled.is_err(), "{forgery}");
-        let stored = fixture.store().session(session.id()).unwrap().unwrap();
+        let stored = fixture.store().session(session.id()).wait().unwrap().unwrap();
         assert_eq!(stored.status_at(NOW), Status::Pending, "{forgery}");
     }
 }
@@ -232,11 +241,11 @@ async fn nothing_more_is_recorded_or_done_on_a_forged_head() {
 async fn a_checkpoint_is_signed_per_hour_and_per_1000_entries() {
     let fixture = Fixture::new();
     let store = fixture.store();
-    let signed = || store.unwritten_checkpoints(10_000).unwrap();
+    let signed = || store.unwritten_checkpoints(10_000).wait().unwrap();
     assert!(signed().is_empty());
     let sign = async |before| store.sign_checkpoints(before, 10, NOW).await.unwrap().all().unwrap();
     assert_eq!(sign(NOW.minus(1)).await, 0, "not due yet");
-    assert_eq!(sign(NOW).await, 2, "one per chain");
+    assert_eq!(sign(NOW).await, 3, "one per chain, the operator's among them");
     assert_eq!(sign(NOW).await, 0, "nothing new");
     store.checkpoints_written(signed()).await.unwrap();
     assert!(signed().is_empty());
@@ -257,12 +266,13 @@ async fn an_altered_chain_holds_up_no_checkpoint_of_another() {
         &format!("UPDATE audit_heads SET mac = zeroblob(32) WHERE client_id = '{altered}'"),
     );
     let signed = fixture.store().sign_checkpoints(NOW, 10, NOW).await.unwrap();
-    assert_eq!((signed.signed, &*signed.altered), (1, &[altered.to_owned()][..]));
+    // The other client's, and the operator's.
+    assert_eq!((signed.signed, &*signed.altered), (2, &[altered.to_owned()][..]));
     let StoreError::Failed(text) = signed.all().unwrap_err() else { panic!("busy") };
     assert!(text.contains(altered) && text.contains("idgate audit verify"), "{text}");
-    let unwritten = fixture.store().unwritten_checkpoints(10).unwrap();
-    assert_eq!(unwritten.len(), 1);
-    assert_ne!(unwritten[0].client_id, altered);
+    let unwritten = fixture.store().unwritten_checkpoints(10).wait().unwrap();
+    assert_eq!(unwritten.len(), 2);
+    assert!(unwritten.iter().all(|checkpoint| checkpoint.client_id != altered));
 }
 
 #[tokio::test]

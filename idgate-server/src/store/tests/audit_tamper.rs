@@ -8,7 +8,7 @@ use crate::audit::{
     AuditEntry, AuditEvent, AuditStatus, Damage, Hash, SignedCheckpoint, entry_hash, genesis,
 };
 use crate::clock::Stopwatch;
-use crate::store::audit::append;
+use crate::store::audit::{Head, append};
 use crate::store::operator::begin;
 
 const LENGTH: u64 = 200;
@@ -292,6 +292,21 @@ fn what_stands_beside_the_entries_is_part_of_it() {
         ("DELETE FROM audit_entries; DELETE FROM audit_heads", Damage::TailCut),
         (
             "DELETE FROM audit_entries; DELETE FROM audit_heads; DELETE FROM audit_checkpoints",
+            Damage::ChainMissing,
+        ),
+        (
+            "DELETE FROM audit_entries; DELETE FROM audit_heads; DELETE FROM audit_checkpoints;
+             DELETE FROM audit_total",
+            Damage::ChainMissing,
+        ),
+        (
+            "DELETE FROM audit_entries; DELETE FROM audit_heads; DELETE FROM audit_checkpoints;
+             DELETE FROM api_keys; DELETE FROM clients",
+            Damage::TotalMismatch,
+        ),
+        (
+            "DELETE FROM audit_entries; DELETE FROM audit_heads; DELETE FROM audit_checkpoints;
+             DELETE FROM audit_total; DELETE FROM api_keys; DELETE FROM clients",
             Damage::TotalMismatch,
         ),
         ("DELETE FROM audit_checkpoints WHERE seq = 5", Damage::CheckpointMismatch),
@@ -325,6 +340,7 @@ fn a_rewrite_with_the_instance_key_is_found_by_checkpoints_from_elsewhere() {
              DELETE FROM audit_checkpoints;",
         )
         .unwrap();
+    Head::begin_all(&chain.operator.main, &chain.operator.audit).unwrap();
     assert_eq!(chain.verify(&[]), None, "nothing is left to differ");
     assert_eq!(chain.verify(&kept), Some((1, Damage::TailCut)));
     chain.client_id = name;
@@ -348,7 +364,7 @@ fn checkpoints_of_another_instance_are_not_taken() {
 fn a_long_chain_is_verified_in_time() {
     let long = std::env::var_os("IDGATE_LONG").is_some();
     let length = if long { 1_000_000 } else { 50_000 };
-    let mut chain = Chain::of(length);
+    let chain = Chain::of(length);
     let watch = Stopwatch::new();
     let report = chain.operator.verify_audit(None, &[]).unwrap();
     let seconds = watch.elapsed_us() / 1_000_000;

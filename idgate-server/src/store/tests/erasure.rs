@@ -103,15 +103,19 @@ async fn a_reader_delays_the_erasure_but_does_not_prevent_it() {
     let purged = fixture.store().purge_results(NOW.plus(30_000)).await.unwrap();
     assert_eq!(purged, 1, "answered although the reader is in the way");
     assert!(!files_with(fixture.path(), &pieces[0]).is_empty(), "the log still holds it");
-    // A deletion must not be reported before the erasure is complete.
-    let deletion = fixture.store().delete_session(&fixture.live, session.id(), NOW);
-    let waiting = std::time::Duration::from_millis(200);
-    let mut deletion = Box::pin(deletion);
-    assert!(tokio::time::timeout(waiting, &mut deletion).await.is_err());
-    fixture.store().probe().await.unwrap();
     reader.execute_batch("COMMIT").unwrap();
-    assert!(deletion.await.unwrap());
-    assert_gone(&fixture, &pieces);
+    gone_soon(&fixture, &pieces).await;
+}
+
+/// An erasure that was held up is finished by itself.
+async fn gone_soon(fixture: &Fixture, pieces: &[Vec<u8>]) {
+    for _ in 0..300 {
+        if pieces.iter().all(|piece| files_with(fixture.path(), piece).is_empty()) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_gone(fixture, pieces);
 }
 
 #[tokio::test]
@@ -166,19 +170,78 @@ async fn a_deleted_session_is_in_no_file() {
 }
 
 #[tokio::test]
-async fn a_deletion_waits_for_readers_of_the_sessions() {
+async fn a_deletion_waits_for_no_reader_and_is_finished_when_it_ends() {
     let fixture = Fixture::new();
-    let session = fixture.session(&fixture.live).await;
+    let session = fixture.verified(&fixture.live, NOW, "{}").await;
     let needle = record(&fixture, session.id())[..32].to_vec();
+    let result = pieces(&fixture, session.id());
     let reader = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM sessions;").unwrap();
-    let mut deletion = Box::pin(fixture.store().delete_session(&fixture.live, session.id(), NOW));
-    let waiting = std::time::Duration::from_millis(200);
-    assert!(tokio::time::timeout(waiting, &mut deletion).await.is_err());
-    fixture.store().probe().await.unwrap();
+    let deletion = fixture.store().delete_session(&fixture.live, session.id(), NOW);
+    let deleted = tokio::time::timeout(std::time::Duration::from_secs(5), deletion).await;
+    assert!(deleted.expect("it waits for the reader").unwrap());
+    assert_gone(&fixture, &result);
+    assert!(fixture.store().session(session.id()).wait().unwrap().is_none());
+    assert!(!files_with(fixture.path(), &needle).is_empty(), "the reader is in the way");
     reader.execute_batch("COMMIT").unwrap();
-    assert!(deletion.await.unwrap());
-    assert_gone(&fixture, &[needle]);
+    gone_soon(&fixture, &[needle]).await;
+}
+
+#[tokio::test]
+async fn a_deletion_waits_for_no_reader_of_the_results_either() {
+    let fixture = Fixture::new();
+    let session = fixture.verified(&fixture.live, NOW, "{}").await;
+    let result = pieces(&fixture, session.id());
+    let reader = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM results;").unwrap();
+    let deletion = fixture.store().delete_session(&fixture.live, session.id(), NOW);
+    let deleted = tokio::time::timeout(std::time::Duration::from_secs(5), deletion).await;
+    assert!(deleted.expect("it waits for the reader").unwrap());
+    reader.execute_batch("COMMIT").unwrap();
+    gone_soon(&fixture, &result).await;
+}
+
+#[tokio::test]
+async fn what_is_due_later_than_it_can_be_is_erased_at_once_and_never_read() {
+    let mut fixture = Fixture::new();
+    let session = fixture.verified(&fixture.live, NOW, "{}").await;
+    let result = pieces(&fixture, session.id());
+    // The clock is set back by an hour.
+    let then = NOW.minus(3_600_000);
+    let read = |now| fixture.store().callers_session(&fixture.live, session.id(), now).wait();
+    assert!(read(NOW).unwrap().unwrap().result_at(NOW).is_some());
+    assert!(read(then).unwrap().unwrap().result_at(then).is_none());
+    assert_eq!(fixture.store().purge_results(NOW.minus(1000)).await.unwrap(), 0, "a moment ago");
+    assert_eq!(fixture.store().purge_results(then).await.unwrap(), 1);
+    gone_soon(&fixture, &result).await;
+    let again = fixture.verified(&fixture.live, NOW, "{}").await;
+    let result = pieces(&fixture, again.id());
+    fixture.close();
+    fixture.reopen(then);
+    assert_gone(&fixture, &result);
+}
+
+#[tokio::test]
+async fn a_junk_file_of_results_is_set_aside_made_anew_and_erased_in_time() {
+    let mut fixture = Fixture::new();
+    let session = fixture.session(&fixture.live).await;
+    fixture.close();
+    for name in ["claims.db-wal", "claims.db-shm"] {
+        let _ = std::fs::remove_file(fixture.path().join(name));
+    }
+    std::fs::write(fixture.path().join("claims.db"), b"JUNK-JUNK-JUNK".repeat(9000)).unwrap();
+    fixture.reopen(NOW);
+    let aside = fixture.path().join("claims.db.damaged");
+    assert!(aside.is_file());
+    assert!(fixture.store().session(session.id()).wait().unwrap().is_some());
+    let verified = fixture.verified(&fixture.live, NOW, "{}").await;
+    let found = fixture.store().callers_session(&fixture.live, verified.id(), NOW).wait();
+    assert!(found.unwrap().unwrap().result_at(NOW).is_some());
+    fixture.store().purge_results(NOW.plus(29_000)).await.unwrap();
+    assert!(aside.is_file());
+    fixture.store().purge_results(NOW.plus(30_000)).await.unwrap();
+    assert!(!aside.exists());
+    assert!(files_with(fixture.path(), b"JUNK-JUNK-JUNK").is_empty());
 }
 
 #[tokio::test]
@@ -190,7 +253,7 @@ async fn what_fell_due_while_nothing_ran_is_erased_at_open() {
     assert!(!files_with(fixture.path(), &pieces[0]).is_empty());
     fixture.reopen(NOW.plus(30_000));
     assert_gone(&fixture, &pieces);
-    let found = fixture.store().session(session.id()).unwrap().unwrap();
+    let found = fixture.store().session(session.id()).wait().unwrap().unwrap();
     assert_eq!(found.status_at(NOW), Status::Verified);
 }
 
@@ -210,6 +273,6 @@ async fn a_result_whose_session_was_never_committed_is_erased_at_open() {
     fixture.reopen(NOW.plus(1));
     assert!(files_with(fixture.path(), b"ORPHANED-BYTES").is_empty());
     let found =
-        fixture.store().callers_session(&fixture.live, verified.id(), NOW).unwrap().unwrap();
+        fixture.store().callers_session(&fixture.live, verified.id(), NOW).wait().unwrap().unwrap();
     assert!(found.result_at(NOW).is_some(), "the others stay");
 }

@@ -14,7 +14,7 @@ impl Fixture {
         answer: &str,
         now: UnixMillis,
     ) -> (Session, Write<'_, Option<Answered>>) {
-        let trust = self.store().trust().unwrap();
+        let trust = self.store().trust().wait().unwrap();
         let request = PresentationRequest::parse(br#"{"issuer_id":"issuer"}"#, &trust, true);
         let verifier = Verifier::builder(PROVIDER).inline("http://localhost").trust(trust).build();
         let transition = verifier
@@ -30,7 +30,15 @@ impl Fixture {
         let session = transition.session.clone();
         let answer = Zeroizing::new(answer.as_bytes().to_vec());
         let once = Once { key: [key; 32], body: [7; 32], answer };
-        (session, self.store().create_session_once(transition, once))
+        let made = self.store().create_session_once(&self.live, transition, once);
+        let earlier = async {
+            match made.await? {
+                MadeOnce::Yes => Ok(None),
+                MadeOnce::Earlier(earlier) => Ok(Some(earlier)),
+                MadeOnce::NoRoom => panic!("the quota is far"),
+            }
+        };
+        (session, Box::pin(earlier))
     }
 
     async fn once(&self, key: u8, answer: &str, now: UnixMillis) -> (Session, Option<Answered>) {
@@ -39,7 +47,7 @@ impl Fixture {
     }
 
     fn answered(&self, caller: &Caller, key: u8, now: UnixMillis) -> Option<String> {
-        let found = self.store().answered(caller, &[key; 32], now).unwrap()?;
+        let found = self.store().answered(caller, &[key; 32], now).wait().unwrap()?;
         assert_eq!(found.body, [7; 32]);
         Some(String::from_utf8(found.answer.to_vec()).unwrap())
     }

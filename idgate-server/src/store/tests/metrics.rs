@@ -92,7 +92,7 @@ async fn sums_of_10_000_random_sessions_equal_a_count_and_percentiles_are_within
         let first = last - i64::try_from(window).unwrap();
         let counted: Vec<&Measured> =
             sessions.iter().filter(|s| s.livemode && s.hour >= first && s.hour <= last).collect();
-        let summary = fixture.store().metrics_summary(window, NOW).unwrap();
+        let summary = fixture.store().metrics_summary(window, NOW).wait().unwrap();
         let of = |status| counted.iter().filter(|s| s.status == status).count() as u64;
         let outcomes = Outcomes {
             verified: of(Status::Verified),
@@ -133,13 +133,13 @@ async fn live_sessions_are_counted_when_they_settle_and_test_ones_never() {
     let fixture = Fixture::new();
     fixture.session(&fixture.live).await;
     fixture.verified(&fixture.test, NOW, "{}").await;
-    assert_eq!(fixture.store().metrics_summary(720, NOW).unwrap().outcomes.total(), 0);
+    assert_eq!(fixture.store().metrics_summary(720, NOW).wait().unwrap().outcomes.total(), 0);
     fixture.verified(&fixture.live, NOW.plus(250), "{}").await;
     let open = fixture.session(&fixture.live).await;
     let expired = open.expired(open.expires_at()).unwrap();
     fixture.store().commit(expired.clone(), None).await.unwrap();
     assert_eq!(fixture.store().commit(expired, None).await.unwrap(), Committed::LostRace);
-    let summary = fixture.store().metrics_summary(1, NOW.plus(HOUR)).unwrap();
+    let summary = fixture.store().metrics_summary(1, NOW.plus(HOUR)).wait().unwrap();
     assert_eq!(summary.outcomes, Outcomes { verified: 1, failed: 0, expired: 1 });
     assert_close(summary.latency.percentile(95), Some(250));
     assert_eq!(summary.processing.percentile(95), Some(7));
@@ -163,12 +163,12 @@ async fn sessions_settle_while_the_sums_are_out_of_order_and_their_reader_learns
     let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
     main.execute_batch("ALTER TABLE metrics_types RENAME TO elsewhere").unwrap();
     let session = fixture.verified(&fixture.live, NOW, "{}").await;
-    assert!(fixture.store().metrics_summary(24, NOW).is_err());
-    assert!(fixture.store().session(session.id()).unwrap().unwrap().settled_at().is_some());
+    assert!(fixture.store().metrics_summary(24, NOW).wait().is_err());
+    assert!(fixture.store().session(session.id()).wait().unwrap().unwrap().settled_at().is_some());
     main.execute_batch("ALTER TABLE elsewhere RENAME TO metrics_types").unwrap();
-    assert_eq!(fixture.store().metrics_summary(24, NOW).unwrap().outcomes.total(), 0);
+    assert_eq!(fixture.store().metrics_summary(24, NOW).wait().unwrap().outcomes.total(), 0);
     fixture.verified(&fixture.live, NOW, "{}").await;
-    assert_eq!(fixture.store().metrics_summary(24, NOW).unwrap().outcomes.total(), 1);
+    assert_eq!(fixture.store().metrics_summary(24, NOW).wait().unwrap().outcomes.total(), 1);
 }
 
 #[tokio::test]
@@ -195,13 +195,13 @@ async fn hours_that_no_window_reaches_go_and_types_are_bounded() {
     }
     add(1000, "mso_mdoc:7".into()).await;
     let at = |hour: u64| UnixMillis(hour * HOUR);
-    let types = fixture.store().metrics_summary(1, at(1000)).unwrap().by_credential_type;
+    let types = fixture.store().metrics_summary(1, at(1000)).wait().unwrap().by_credential_type;
     assert_eq!(types.len(), 1001);
     assert_eq!((types["other"].verified, types["mso_mdoc:7"].verified), (2, 2));
     add(1000 + 722, "vc+sd-jwt".into()).await;
-    assert_eq!(fixture.store().metrics_summary(1, at(1000)).unwrap().outcomes.total(), 1003);
+    assert_eq!(fixture.store().metrics_summary(1, at(1000)).wait().unwrap().outcomes.total(), 1003);
     add(1000 + 723, "vc+sd-jwt".into()).await;
-    let gone = fixture.store().metrics_summary(1, at(1000)).unwrap();
+    let gone = fixture.store().metrics_summary(1, at(1000)).wait().unwrap();
     assert_eq!((gone.outcomes.total(), gone.by_credential_type.len()), (0, 0));
 }
 
@@ -209,12 +209,12 @@ async fn hours_that_no_window_reaches_go_and_types_are_bounded() {
 async fn gauges_show_what_is_overdue() {
     let fixture = Fixture::new();
     fixture.verified(&fixture.live, NOW, "{}").await;
-    let gauges = fixture.store().gauges(NOW.plus(31_000)).unwrap();
+    let gauges = fixture.store().gauges(NOW.plus(31_000)).wait().unwrap();
     assert_eq!((gauges.claims_rows, gauges.purge_lag_ms), (1, 1000));
     assert_eq!(gauges.audit_open_ms, 31_000);
     assert!(gauges.wal_bytes > 0);
     fixture.store().purge_results(NOW.plus(31_000)).await.unwrap();
     fixture.store().sign_checkpoints(NOW, 10, NOW).await.unwrap();
-    let gauges = fixture.store().gauges(NOW.plus(31_000)).unwrap();
+    let gauges = fixture.store().gauges(NOW.plus(31_000)).wait().unwrap();
     assert_eq!((gauges.claims_rows, gauges.purge_lag_ms, gauges.audit_open_ms), (0, 0, 0));
 }

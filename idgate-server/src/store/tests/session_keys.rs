@@ -11,7 +11,7 @@ use crate::work::sweeper::Sweeper;
 impl Fixture {
     /// A stored CREATED session of the jar profile, and its key.
     async fn jar_session(&self) -> (Session, Vec<u8>) {
-        let trust = self.store().trust().unwrap();
+        let trust = self.store().trust().wait().unwrap();
         let request = br#"{"issuer_id":"issuer"}"#;
         let request = PresentationRequest::parse(request, &trust, true).unwrap();
         let key = Es256Key::generate(&mut OsEntropy).unwrap();
@@ -21,7 +21,7 @@ impl Fixture {
         let verifier = verifier.build().unwrap();
         let made = verifier.create_session(request, tenant, true, &mut OsEntropy, NOW).unwrap();
         let session = made.session.clone();
-        self.store().create_session(made).await.unwrap();
+        assert_eq!(self.store().create_session(&self.live, made).await.unwrap(), Made::Yes);
         let key = session.clone().take_encryption_key().unwrap();
         (session, key.to_vec())
     }
@@ -40,9 +40,9 @@ async fn a_key_is_sealed_and_comes_back_with_its_session_for_wallets_only() {
     let (session, key) = fixture.jar_session().await;
     // `{"d":"` and then the private number.
     assert!(files_with(fixture.path(), &key[6..30]).is_empty());
-    let mut stored = fixture.store().session(session.id()).unwrap().unwrap();
+    let mut stored = fixture.store().session(session.id()).wait().unwrap().unwrap();
     assert_eq!(stored.take_encryption_key().unwrap().as_slice(), key);
-    let tenants = fixture.store().callers_session(&fixture.live, session.id(), NOW);
+    let tenants = fixture.store().callers_session(&fixture.live, session.id(), NOW).wait();
     assert!(tenants.unwrap().unwrap().take_encryption_key().is_none());
 }
 
@@ -54,7 +54,7 @@ async fn the_main_file_has_no_key() {
     assert_eq!(fixture.store().commit(pending, None).await.unwrap(), Committed::Yes);
     let claims = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
     claims.execute("DELETE FROM session_keys", []).unwrap();
-    let mut stored = fixture.store().session(session.id()).unwrap().unwrap();
+    let mut stored = fixture.store().session(session.id()).wait().unwrap().unwrap();
     assert_eq!(stored.status_at(NOW.plus(1)), Status::Pending);
     assert!(stored.take_encryption_key().is_none());
 }
@@ -104,7 +104,7 @@ async fn a_failing_job_beside_the_purge_leaves_no_key_and_takes_none() {
     fixture.store().purge_results(NOW).await.unwrap();
     fixture.store().delete_session(&fixture.live, session.id(), NOW).await.unwrap();
     assert!(files_with(fixture.path(), &sealed[..32]).is_empty());
-    let mut stored = fixture.store().session(open.id()).unwrap().unwrap();
+    let mut stored = fixture.store().session(open.id()).wait().unwrap().unwrap();
     assert!(stored.take_encryption_key().is_some());
 }
 
@@ -120,7 +120,7 @@ async fn keys_of_sessions_that_are_not_open_are_erased_at_open() {
     drop(claims);
     fixture.reopen(NOW.plus(1));
     assert!(files_with(fixture.path(), b"ORPHANED-BYTES").is_empty());
-    let mut stored = fixture.store().session(open.id()).unwrap().unwrap();
+    let mut stored = fixture.store().session(open.id()).wait().unwrap().unwrap();
     assert!(stored.take_encryption_key().is_some(), "the others stay");
 }
 
@@ -152,10 +152,10 @@ async fn an_expired_sessions_key_is_swept_out_of_every_file() {
     assert_eq!(sweeper.expire().await.unwrap(), 1);
     sweeper.purge().await.unwrap();
     // What is queued next is answered after the erasure.
-    store.probe().await.unwrap();
+    store.purge_results(session.expires_at()).await.unwrap();
     for needle in [&sealed[..32], &key[6..30]] {
         assert!(files_with(fixture.path(), needle).is_empty());
     }
-    let stored = store.session(session.id()).unwrap().unwrap();
+    let stored = store.session(session.id()).wait().unwrap().unwrap();
     assert_eq!(stored.status_at(session.expires_at()), Status::Expired);
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::seal::Sealer;
+use crate::seal::first::FirstSealer;
 use crate::store::schema::{MIGRATIONS, main_path, migrate};
 use crate::store::{AuditStore as _, directory, keys};
 
@@ -14,18 +15,27 @@ async fn first_version() -> (Fixture, Session) {
     let session = fixture.session(&fixture.live).await;
     fixture.close();
     let path = main_path(fixture.path());
-    for name in ["idgate.db", "idgate.db-wal", "idgate.db-shm"] {
+    for name in ["idgate.db", "idgate.db-wal", "idgate.db-shm", "claims.db"] {
         let _ = std::fs::remove_file(fixture.path().join(name));
     }
     let mut main = rusqlite::Connection::open(&path).unwrap();
-    migrate(&mut main, &MIGRATIONS[..FIRST_VERSION], &path).unwrap();
     let key = directory::existing_key(fixture.path(), None).unwrap().unwrap();
-    let sealer = Sealer::new(&key).unwrap();
-    directory::check_key(&main, &sealer).unwrap();
+    migrate(&mut main, &MIGRATIONS[..FIRST_VERSION], &path, &key).unwrap();
+    let (old, new) = (FirstSealer::new(&key).unwrap(), Sealer::new(&key).unwrap());
+    let check = old.seal("instance", "key_check", b"idgate");
+    main.execute("INSERT INTO instance VALUES ('key_check', ?1)", [check]).unwrap();
     let wish = keys::ClientWish { name: "old", livemode: true, scopes: None };
-    let client = keys::create_client(&main, &sealer, &wish, &mut OsEntropy, NOW).unwrap();
-    let record = sealer.seal("sessions", session.id().as_str(), &session.to_snapshot()).unwrap();
-    let values = (session.id().as_str(), &client.client_id, millis(session.expires_at()), record);
+    let client = keys::create_client(&main, &new, &wish, &mut OsEntropy, NOW).unwrap();
+    // The session's client, and its secret as it was sealed then.
+    let client_id = fixture.live.client_id.as_str();
+    let secret = old.seal("clients", client_id, client.signing_secret.as_bytes());
+    main.pragma_update(None, "foreign_keys", false).unwrap();
+    let change = "UPDATE clients SET id = ?1, signing_secret = ?2";
+    assert_eq!(main.execute(change, (client_id, secret)).unwrap(), 1);
+    main.execute("UPDATE api_keys SET client_id = ?1", [client_id]).unwrap();
+    main.pragma_update(None, "foreign_keys", true).unwrap();
+    let record = old.seal("sessions", session.id().as_str(), &session.to_snapshot());
+    let values = (session.id().as_str(), client_id, millis(session.expires_at()), record);
     main.execute(
         "INSERT INTO sessions (id, client_id, livemode, status, revision, created_at, expires_at, \
          formats, issuer_ids, record) VALUES (?1, ?2, 1, 'PENDING', 1, 1, ?3, '[]', '[]', ?4)",
@@ -45,7 +55,8 @@ async fn events_and_dead_letters_are_as_they_were() {
     let (mut fixture, session) = first_version().await;
     let path = main_path(fixture.path());
     let mut main = rusqlite::Connection::open(&path).unwrap();
-    migrate(&mut main, &MIGRATIONS[..8], &path).unwrap();
+    let key = directory::existing_key(fixture.path(), None).unwrap().unwrap();
+    migrate(&mut main, &MIGRATIONS[..8], &path, &key).unwrap();
     main.execute(
         "INSERT INTO webhook_deliveries SELECT 7, 'whf_old', ?1, id, 1, '{}', 30, 0, 11, NULL, \
          NULL, 'http_500', 40, 3 FROM clients",
@@ -55,8 +66,8 @@ async fn events_and_dead_letters_are_as_they_were() {
     drop(main);
     fixture.reopen(NOW);
     let store = fixture.store();
-    let caller = store.authenticate(&fixture.live_key.digest(), NOW).unwrap().unwrap();
-    let page = store.events(&caller, session.id(), 0, 10).unwrap().unwrap();
+    let caller = store.authenticate(&fixture.live_key.digest(), NOW).wait().unwrap().unwrap();
+    let page = store.events(&caller, session.id(), 0, 10).wait().unwrap().unwrap();
     let events: Vec<_> = page
         .events
         .iter()
@@ -65,7 +76,7 @@ async fn events_and_dead_letters_are_as_they_were() {
     let reason = Some("it's \"so\", they say");
     assert_eq!(events, [(1, "CREATED", None, 10), (2, "PENDING", reason, 20)]);
     assert_eq!((page.last, page.settled), (2, false));
-    let letters = store.dead_letters(&caller, None, 10, NOW).unwrap().letters;
+    let letters = store.dead_letters(&caller, None, 10, NOW).wait().unwrap().letters;
     assert_eq!(letters.len(), 1);
     assert_eq!((&*letters[0].id, letters[0].attempts), ("whf_old", 11));
     assert!(store.replay_dead_letter(&caller, "whf_old", NOW).await.unwrap().is_some());
@@ -89,12 +100,12 @@ async fn a_directory_of_the_first_version_is_copied_and_goes_on() {
     let (mut fixture, session) = first_version().await;
     fixture.reopen(NOW);
     let store = fixture.store();
-    let caller = store.authenticate(&fixture.live_key.digest(), NOW).unwrap().unwrap();
-    let open = store.callers_session(&caller, session.id(), NOW);
+    let caller = store.authenticate(&fixture.live_key.digest(), NOW).wait().unwrap().unwrap();
+    let open = store.callers_session(&caller, session.id(), NOW).wait();
     assert_eq!(open.unwrap().unwrap().status_at(NOW), Status::Pending);
     // Its chain begins with the first change after the upgrade.
     assert!(store.delete_session(&caller, session.id(), NOW).await.unwrap());
-    let page = store.audit_page(&caller, None, 10, NOW).unwrap();
+    let page = store.audit_page(&caller, None, 10, NOW).wait().unwrap();
     assert_eq!(page.entries.len(), 1);
     assert!(page.entries[0].chain_intact);
     let copy = fixture.path().join("idgate.db.before-3");

@@ -12,7 +12,8 @@ use super::super::{StoreError, millis, time};
 use super::TrustChange;
 
 const PINNED_SIGNER: &str = "pinned_signer";
-const CRL: &str = "crl";
+pub(super) const CRL: &str = "crl";
+pub(super) const STATUS_ROOT: &str = "status_root";
 const ROOTS: [RootOrigin; 3] = [RootOrigin::RootFile, RootOrigin::MasterList, RootOrigin::Vical];
 
 /// A certificate of a trust entry.
@@ -29,8 +30,19 @@ pub struct TrustCertificate<C> {
 pub struct TrustCrl {
     /// The CRL, when a root of the entry signed it; else why it is not used.
     pub verified: Result<VerifiedCrl, String>,
+    /// Of its DER.
+    pub sha256: [u8; 32],
     /// When it was added.
     pub added_at: UnixMillis,
+}
+
+/// A CRL that an operator gives.
+#[derive(Clone, Debug)]
+pub struct NewCrl {
+    /// Its DER.
+    pub der: Vec<u8>,
+    /// Where it was read, for the operator.
+    pub file: String,
 }
 
 /// A list that an entry takes its roots from.
@@ -40,6 +52,8 @@ pub struct NewList {
     pub origin: RootOrigin,
     /// What was read.
     pub list: ImportedList,
+    /// Of the file.
+    pub sha256: [u8; 32],
 }
 
 /// What is known of an imported list.
@@ -47,6 +61,8 @@ pub struct NewList {
 pub struct TrustList {
     /// `master_list` or `vical`.
     pub kind: String,
+    /// Of the file; `None`: it was imported before this was kept.
+    pub sha256: Option<Vec<u8>>,
     /// When it was signed or issued.
     pub issued_at: Option<UnixMillis>,
     /// When a newer one is due.
@@ -75,16 +91,20 @@ pub(super) fn add(
     for signer in &change.pinned_signers {
         insert.material(PINNED_SIGNER, signer.der(), &[])?;
     }
+    for root in &change.status_roots {
+        insert.material(STATUS_ROOT, root.der(), &root.doc_types)?;
+    }
     for list in &change.lists {
         insert.list(list)?;
     }
     if change.crls.is_empty() {
         return Ok(());
     }
-    let roots = anchors(&roots(main, issuer_id)?);
-    for der in &change.crls {
+    let (roots, status_roots) = (roots(main, issuer_id)?, status_roots(main, issuer_id)?);
+    let roots = anchors(roots.iter().chain(&status_roots));
+    for NewCrl { der, file } in &change.crls {
         VerifiedCrl::from_der(&PROVIDER, der, &roots)
-            .map_err(|error| StoreError::Failed(error.to_string()))?;
+            .map_err(|error| StoreError::Failed(format!("{file}: {error}")))?;
         insert.material(CRL, der, &[])?;
     }
     Ok(())
@@ -97,20 +117,38 @@ pub(super) fn roots(
 ) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
     let mut roots = Vec::new();
     for origin in ROOTS {
-        for stored in stored(main, issuer_id, origin.name())? {
-            let mut root = TrustAnchor::from_der(&stored.der, origin)
-                .map_err(|error| unreadable(issuer_id, &error.to_string()))?;
-            root.test_only = stored.test_only;
-            let doc_types = stored.doc_types.as_deref().map(serde_json::from_str::<Vec<String>>);
-            let doc_types = doc_types
-                .transpose()
-                .map_err(|_| unreadable(issuer_id, "has damaged document types"))?;
-            let doc_types = doc_types.unwrap_or_default();
-            let certificate = root.with_doc_types(doc_types.iter().map(DocType::new));
-            roots.push(TrustCertificate { certificate, added_at: stored.added_at });
-        }
+        roots.extend(roots_of_kind(main, issuer_id, origin.name(), origin)?);
     }
     Ok(roots)
+}
+
+/// The roots of an entry for the signers of status lists.
+pub(super) fn status_roots(
+    main: &Connection,
+    issuer_id: &str,
+) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
+    roots_of_kind(main, issuer_id, STATUS_ROOT, RootOrigin::RootFile)
+}
+
+fn roots_of_kind(
+    main: &Connection,
+    issuer_id: &str,
+    kind: &str,
+    origin: RootOrigin,
+) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
+    let root = |stored: Stored| {
+        let mut root = TrustAnchor::from_der(&stored.der, origin)
+            .map_err(|error| unreadable(issuer_id, &error.to_string()))?;
+        root.test_only = stored.test_only;
+        let doc_types = stored.doc_types.as_deref().map(serde_json::from_str::<Vec<String>>);
+        let doc_types = doc_types
+            .transpose()
+            .map_err(|_| unreadable(issuer_id, "has damaged document types"))?
+            .unwrap_or_default();
+        let certificate = root.with_doc_types(doc_types.iter().map(DocType::new));
+        Ok(TrustCertificate { certificate, added_at: stored.added_at })
+    };
+    stored(main, issuer_id, kind)?.into_iter().map(root).collect()
 }
 
 /// The pinned document signers of an entry.
@@ -128,10 +166,10 @@ pub(super) fn pinned_signers(
 }
 
 /// The CRLs of an entry, verified against its `roots`, the newest first.
-pub(super) fn crls(
+pub(super) fn crls<'r>(
     main: &Connection,
     issuer_id: &str,
-    roots: &[TrustCertificate<TrustAnchor>],
+    roots: impl Iterator<Item = &'r TrustCertificate<TrustAnchor>>,
 ) -> Result<Vec<TrustCrl>, StoreError> {
     let stored = stored(main, issuer_id, CRL)?;
     if stored.is_empty() {
@@ -141,6 +179,7 @@ pub(super) fn crls(
     let verify = |stored: Stored| TrustCrl {
         verified: VerifiedCrl::from_der(&PROVIDER, &stored.der, &roots)
             .map_err(|error| error.to_string()),
+        sha256: sha256(&stored.der),
         added_at: stored.added_at,
     };
     let mut crls: Vec<TrustCrl> = stored.into_iter().map(verify).collect();
@@ -153,7 +192,7 @@ pub(super) fn crls(
 /// The lists of an entry.
 pub(super) fn lists(main: &Connection, issuer_id: &str) -> Result<Vec<TrustList>, StoreError> {
     let mut statement = main.prepare_cached(
-        "SELECT kind, issued_at, next_update, certificates, skipped, test_only, added_at \
+        "SELECT kind, issued_at, next_update, certificates, skipped, test_only, added_at, sha256 \
          FROM trust_lists WHERE issuer_id = ?1 ORDER BY kind",
     )?;
     let list = |row: &Row<'_>| {
@@ -168,6 +207,7 @@ pub(super) fn lists(main: &Connection, issuer_id: &str) -> Result<Vec<TrustList>
             skipped: count(4)?,
             test_only: row.get(5)?,
             added_at: time(row.get(6)?),
+            sha256: row.get(7)?,
         })
     };
     Ok(statement.query_map([issuer_id], list)?.collect::<Result<_, _>>()?)
@@ -215,7 +255,8 @@ impl Insert<'_> {
         let skipped = new.list.certificates.iter().filter(|listed| !is_usable(listed)).count();
         self.main.execute(
             "INSERT OR REPLACE INTO trust_lists (issuer_id, kind, issued_at, next_update, \
-             certificates, skipped, test_only, added_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+             certificates, skipped, test_only, added_at, sha256) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             (
                 self.issuer_id,
                 kind,
@@ -225,6 +266,7 @@ impl Insert<'_> {
                 count(skipped),
                 self.test_only,
                 millis(self.now),
+                new.sha256,
             ),
         )?;
         Ok(())
@@ -249,7 +291,8 @@ impl Insert<'_> {
         };
         let issuer_id = self.issuer_id;
         Err(StoreError::Failed(format!(
-            "this {kind} of {issuer_id} {why}; to go back, `idgate trust remove` the entry first"
+            "this {kind} of {issuer_id} {why}; to go back, `idgate trust remove {issuer_id} --sha256 HEX` \
+             the list in force first, by the hash that `idgate trust show` prints"
         )))
     }
 }
@@ -282,8 +325,15 @@ fn stored(main: &Connection, issuer_id: &str, kind: &str) -> Result<Vec<Stored>,
     Ok(statement.query_map((issuer_id, kind), row)?.collect::<Result<_, _>>()?)
 }
 
-fn anchors(roots: &[TrustCertificate<TrustAnchor>]) -> Vec<TrustAnchor> {
-    roots.iter().map(|root| root.certificate.clone()).collect()
+fn anchors<'r>(roots: impl Iterator<Item = &'r TrustCertificate<TrustAnchor>>) -> Vec<TrustAnchor> {
+    roots.map(|root| root.certificate.clone()).collect()
+}
+
+pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let mut hash = [0; 32];
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
+    hash.iter_mut().zip(digest.as_ref()).for_each(|(into, from)| *into = *from);
+    hash
 }
 
 fn unreadable(issuer_id: &str, why: &str) -> StoreError {

@@ -74,7 +74,7 @@ impl<'c> Batch<'c> {
     }
 
     /// Asks that a session that this job deletes leaves every file, with its result, and that the
-    /// job is answered only then.
+    /// job is answered after the first attempt: a reader may be in the way of the last bytes.
     pub(in crate::store) fn erase_session(&mut self, session_id: &str) {
         self.erase.main = true;
         self.orphaned.push(session_id.to_owned());

@@ -10,19 +10,28 @@ use super::stopped;
 pub(super) trait Job: Send {
     /// Does the work; `false`: undo it.
     fn work(&mut self, batch: &mut Batch<'_>) -> bool;
+    /// Whether it is done on a full disk, too.
+    fn erases(&self) -> bool;
+    /// Whether it failed for want of room: SQLite may have undone everything then.
+    fn found_no_room(&self) -> bool;
     /// Answers, once the outcome of the transaction is known.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 }
 
 pub(super) struct Task<T, F> {
     work: F,
+    erases: bool,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
 impl<T, F> Task<T, F> {
-    pub(super) fn new(work: F, reply: oneshot::Sender<Result<T, StoreError>>) -> Self {
-        Self { work, result: None, reply }
+    pub(super) fn new(
+        work: F,
+        erases: bool,
+        reply: oneshot::Sender<Result<T, StoreError>>,
+    ) -> Self {
+        Self { work, erases, result: None, reply }
     }
 }
 
@@ -36,6 +45,14 @@ where
         let done = result.is_ok();
         self.result = Some(result);
         done
+    }
+
+    fn erases(&self) -> bool {
+        self.erases
+    }
+
+    fn found_no_room(&self) -> bool {
+        matches!(self.result, Some(Err(StoreError::Full)))
     }
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
@@ -73,7 +90,8 @@ pub(super) fn run(
 
 /// Together with the others.
 pub(super) fn together(job: &mut dyn Job, batch: &mut Batch<'_>) -> Result<bool, StoreError> {
-    Ok(job.work(batch))
+    let done = job.work(batch);
+    if job.found_no_room() { Err(StoreError::Full) } else { Ok(done) }
 }
 
 /// In a savepoint: when it fails, it is undone alone.
@@ -82,6 +100,8 @@ pub(super) fn apart(job: &mut dyn Job, batch: &mut Batch<'_>) -> Result<bool, St
     let before = batch.noted();
     if job.work(batch) {
         batch.chains.write()?;
+    } else if job.found_no_room() {
+        return Err(StoreError::Full);
     } else {
         batch.forget_since(before);
         batch.main.prepare_cached("ROLLBACK TO job")?.execute([])?;

@@ -7,11 +7,17 @@ use super::*;
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::seal::InstanceKey;
 
+fn key() -> InstanceKey {
+    InstanceKey::parse("BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=").unwrap()
+}
+
 fn writer(dir: &tempfile::TempDir) -> Writer {
-    let main = schema::open_main(dir.path()).unwrap();
-    let audit = AuditKeys::new(&InstanceKey::generate().unwrap()).unwrap();
+    let main = schema::open_main(dir.path(), &key()).unwrap();
+    let audit = AuditKeys::new(&key()).unwrap();
     let telemetry = Arc::new(Telemetry::new().unwrap());
-    Writer::start(main, schema::open_claims(dir.path()).unwrap(), audit, telemetry).unwrap()
+    let claims = schema::open_claims(dir.path()).unwrap();
+    let disk = Arc::new(Disk::of(dir.path()));
+    Writer::start(main, claims, audit, telemetry, disk).unwrap()
 }
 
 /// Keeps the thread busy until the sender is dropped, so that what follows is one group.
@@ -43,7 +49,7 @@ fn bump(batch: &mut Batch<'_>) -> Result<(), StoreError> {
 }
 
 fn version(dir: &tempfile::TempDir) -> i64 {
-    let main = schema::open_main(dir.path()).unwrap();
+    let main = schema::open_main(dir.path(), &key()).unwrap();
     main.query_row("SELECT version FROM trust_version", [], |row| row.get(0)).unwrap()
 }
 
@@ -57,7 +63,7 @@ async fn what_is_queued_is_committed_in_groups_of_64() {
     for answer in answers {
         answer.await.unwrap();
     }
-    assert_eq!(writer.commits(), 3, "one for the first job, one for each group");
+    assert_eq!(writer.commits(), 2, "one for each group: the first job only looked");
     assert_eq!(version(&dir), 129);
 }
 
@@ -99,7 +105,7 @@ async fn what_ran_beside_a_failing_job_is_stored_and_counted_once() {
     last.await.unwrap();
     drop(writer);
     assert_eq!(version(&dir), 3);
-    let main = schema::open_main(dir.path()).unwrap();
+    let main = schema::open_main(dir.path(), &key()).unwrap();
     let count = |sql: &str| main.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(count("SELECT count(*) FROM audit_entries"), 2);
     assert_eq!(count("SELECT seq FROM audit_heads"), 2);
@@ -111,7 +117,7 @@ async fn an_altered_total_stops_what_is_audited_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let writer = writer(&dir);
     let alter = "INSERT OR REPLACE INTO audit_total VALUES (1, 7, zeroblob(32))";
-    schema::open_main(dir.path()).unwrap().execute(alter, []).unwrap();
+    schema::open_main(dir.path(), &key()).unwrap().execute(alter, []).unwrap();
     let release = hold(&writer);
     let plain = writer.submit(bump);
     let audited = writer.submit(|batch| {
@@ -165,12 +171,19 @@ async fn when_the_results_cannot_be_committed_nothing_else_is() {
 }
 
 #[tokio::test]
-async fn a_full_queue_sheds_load() {
+async fn a_client_fills_its_own_share_of_the_queue_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
     let writer = writer(&dir);
     let release = hold(&writer);
-    let answers: Vec<_> = (0..QUEUE).map(|_| writer.submit(bump)).collect();
-    assert!(matches!(writer.submit(bump).await, Err(StoreError::Busy)));
+    let of = |client: usize| Whose::of(client);
+    let mut answers: Vec<_> = (0..QUEUE.per_lane).map(|_| writer.submit_for(of(1), bump)).collect();
+    // Its own share is full; another client's and the gateway's are not.
+    assert!(matches!(writer.submit_for(of(1), bump).await, Err(StoreError::Busy)));
+    for n in QUEUE.per_lane..QUEUE.in_all {
+        answers.push(writer.submit_for(of(2 + n % 10), bump));
+    }
+    assert!(matches!(writer.submit_for(of(99), bump).await, Err(StoreError::Busy)));
+    answers.push(writer.submit(bump));
     drop(release);
     for answer in answers {
         answer.await.unwrap();

@@ -110,7 +110,7 @@ impl Delivery {
     pub async fn send_due(&mut self) -> Result<usize, StoreError> {
         while self.exchanges.try_join_next().is_some() {}
         let now = self.office.clock.now();
-        let wanted = self.lanes.share_out(self.office.store.due_lanes(now)?);
+        let wanted = self.lanes.share_out(self.office.store.due_lanes(now).await?);
         if wanted.is_empty() {
             return Ok(0);
         }
@@ -244,6 +244,6 @@ fn note(what: &'static str, outcome: Result<usize, StoreError>) {
     match outcome {
         // The next turn tries again.
         Ok(_) | Err(StoreError::Busy) => {}
-        Err(StoreError::Failed(cause)) => tracing::error!(what, cause, "webhooks are delayed"),
+        Err(cause) => tracing::error!(what, %cause, "webhooks are delayed"),
     }
 }

@@ -28,7 +28,8 @@ fn every_change_is_an_entry_newest_first_and_says_no_more_than_it_may() {
     ];
     assert_eq!(told, want.map(|(status, id)| (status.to_owned(), id.clone())));
     let hashes = ["chain_intact", "entry_hash"];
-    let of_session = ["credential_types", "issuer_ids", "occurred_at", "prev_hash", "session_id"];
+    let of_session =
+        ["actor", "credential_types", "issuer_ids", "occurred_at", "prev_hash", "session_id"];
     let names = |more: &[&str]| {
         let mut names: Vec<String> = more.iter().map(|name| (*name).to_owned()).collect();
         names.sort();
@@ -40,8 +41,11 @@ fn every_change_is_an_entry_newest_first_and_says_no_more_than_it_may() {
         names(&[&hashes[..], &of_session, &["status", "error_code", "latency_ms"]].concat());
     assert_eq!(members(&entries[2]), failed);
     assert_eq!(entries[2]["error_code"], "kb_jwt_stale");
-    let plain = ["occurred_at", "prev_hash", "status"];
+    let plain = ["actor", "key_id", "occurred_at", "prev_hash", "status"];
     assert_eq!(members(&entries[6]), names(&[&hashes[..], &plain].concat()));
+    let own = entries[6]["key_id"].as_str().unwrap();
+    let actors: Vec<&str> = entries.iter().map(|e| e["actor"].as_str().unwrap()).collect();
+    assert_eq!(actors, [own, own, "wallet", own, "wallet", own, "operator"]);
     for (newer, older) in entries.iter().zip(&entries[1..]) {
         assert_eq!(newer["prev_hash"], older["entry_hash"]);
         assert_eq!(newer["chain_intact"], true);
@@ -126,4 +130,50 @@ fn a_client_sees_its_own_chain_and_mode_only() {
     let statuses: Vec<&Value> =
         of_live["entries"].as_array().unwrap().iter().map(|entry| &entry["status"]).collect();
     assert_eq!(statuses, ["API_KEY_CREATED"]);
+}
+
+/// Whoever may read histories may not open sessions with what it reads.
+#[test]
+fn an_entry_of_an_open_session_does_not_tell_its_id() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request_for(&["given_name"]));
+    let id = json!(created.id);
+    let page = tenant.audit("");
+    assert!(!page.to_string().contains(&created.id), "{page}");
+    let entry = &page["entries"][0];
+    assert_eq!((&entry["status"], &entry["chain_intact"]), (&json!("CREATED"), &json!(true)));
+    assert_eq!(entry.get("session_id"), None);
+    tenant.post_answer(&created.id, &form(&sample_wallet(), &created)).expect_status(200);
+    let page = tenant.audit("");
+    let told = [&page["entries"][0]["session_id"], &page["entries"][1]["session_id"]];
+    assert_eq!(told, [&id, &id]);
+    assert_eq!(page["entries"][1]["entry_hash"], entry["entry_hash"]);
+    let deleted = tenant.create(&request_for(&["given_name"]));
+    tenant.delete(&deleted.id).expect_status(204);
+    assert_eq!(tenant.audit("?limit=2")["entries"][1]["session_id"], json!(deleted.id));
+}
+
+#[test]
+fn an_entry_about_a_key_says_which_who_did_it_and_what_it_may() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let own = tenant.audit("")["entries"][0]["key_id"].clone();
+    let body = json!({ "scopes": ["session:read", "audit:read"] });
+    let make = Request::post("/v1/api-keys").bearer(&tenant.api_key).json(&body);
+    let made = tenant.http.send(&make).expect_status(201).json();
+    let id = made["id"].as_str().unwrap();
+    let rotate = Request::post(format!("/v1/api-keys/{id}/rotate")).bearer(&tenant.api_key);
+    tenant.http.send(&rotate).expect_status(200);
+    let revoke = ["client", "key", "revoke", id];
+    assert_eq!(gateway.installation.run(&revoke).code, 0);
+    let page = tenant.audit("?limit=3");
+    let told = |n: usize| {
+        let entry = &page["entries"][n];
+        [&entry["status"], &entry["key_id"], &entry["actor"], &entry["scopes"]].map(Value::clone)
+    };
+    let null = Value::Null;
+    assert_eq!(told(0), [json!("API_KEY_REVOKED"), json!(id), json!("operator"), null.clone()]);
+    assert_eq!(told(1), [json!("API_KEY_ROTATED"), json!(id), own.clone(), null]);
+    assert_eq!(told(2), [json!("API_KEY_CREATED"), json!(id), own, body["scopes"].clone()]);
 }

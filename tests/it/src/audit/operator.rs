@@ -39,7 +39,8 @@ fn an_intact_log_is_verified_beside_the_running_server_and_a_touched_one_is_3() 
     let installation = &gateway.installation;
     let report = installation.run_json(&["audit", "verify", "--json"]);
     let want = json!({
-        "intact": true, "chains": 1, "entries": 7, "checkpoints": 0, "findings": [],
+        // The client's chain, and the operator's: the issuer was added.
+        "intact": true, "chains": 2, "entries": 8, "removed": 0, "checkpoints": 0, "findings": [],
     });
     assert_eq!(report, want);
     let unknown = installation.run(&["audit", "verify", "--client", "cli_none"]);
@@ -67,7 +68,8 @@ fn a_chain_that_vanished_with_its_head_or_was_set_back_with_it_is_missed() {
              DELETE FROM audit_heads WHERE client_id = {other};"
         ),
     );
-    assert_eq!(verify(&installation, &[]), (3, vec!["total_mismatch".into()]));
+    let missed = vec!["chain_missing".into(), "total_mismatch".into()];
+    assert_eq!(verify(&installation, &[]), (3, missed));
 }
 
 #[test]
@@ -79,14 +81,14 @@ fn a_rollback_of_the_whole_directory_is_found_by_exported_checkpoints() {
     let installation = stopped_installation(installation);
     let backup = outside.path().join("backup");
     copy_all(&installation.data_dir(), &backup);
-    // One more entry, signed with the export and written by the server.
+    // More entries, signed with the export, as is the operator's chain, and written by the server.
     let id =
         installation.run_json(&["client", "list", "--json"])["clients"][0]["client_id"].clone();
     assert_eq!(installation.run(&["client", "revoke", id.as_str().unwrap()]).code, 0);
     assert_eq!(installation.run(&["audit", "export"]).code, 0);
     let server = installation.serve();
     eventually("the checkpoints are written", || {
-        fs::read_to_string(&file).unwrap_or_default().lines().count() == 2
+        fs::read_to_string(&file).unwrap_or_default().lines().count() == 3
     });
     server.terminate();
     server.wait();
@@ -95,8 +97,8 @@ fn a_rollback_of_the_whole_directory_is_found_by_exported_checkpoints() {
     copy_all(&backup, &installation.data_dir());
     assert_eq!(verify(&installation, &[]), (3, vec!["tail_cut".into()]));
     // Without the file the directory looks as it once was.
-    let empty = installation.file("none", "");
-    assert_eq!(verify(&installation, &["--checkpoints", empty.to_str().unwrap()]).0, 0);
+    fs::remove_file(&file).unwrap();
+    assert_eq!(verify(&installation, &[]).0, 0);
     let missing = installation.run(&["audit", "verify", "--checkpoints", "nowhere"]);
     assert_eq!(missing.code, 1, "{missing:?}");
 }
@@ -120,10 +122,13 @@ fn an_export_has_every_entry_and_no_value_nonce_or_address() {
     let output = gateway.installation.run(&["audit", "export", "--json"]);
     assert_eq!(output.code, 0);
     let export = output.json();
-    assert_eq!(crate::tenant::members(&export), ["checkpoints", "entries"]);
-    assert_eq!(export["entries"].as_array().unwrap().len(), 8);
+    assert_eq!(crate::tenant::members(&export), ["checkpoints", "entries", "removals"]);
+    let entries = export["entries"].as_array().unwrap();
+    let (entries, operators) = entries.split_at(8);
+    // The issuer was added.
+    assert_eq!((operators.len(), &operators[0]["client_id"]), (1, &json!("operator")));
     assert_eq!(export["checkpoints"][0]["seq"], 8);
-    for (entry, seq) in export["entries"].as_array().unwrap().iter().zip(1..) {
+    for (entry, seq) in entries.iter().zip(1..) {
         assert_eq!(
             (&entry["seq"], &entry["client_id"]),
             (&json!(seq), &json!(gateway.client.client_id))
@@ -137,4 +142,76 @@ fn an_export_has_every_entry_and_no_value_nonce_or_address() {
     let key = gateway.client.api_key.as_bytes()[8..].to_vec();
     assert!(disk::files_with(&gateway.installation.data_dir(), &[key]).is_empty());
     assert_eq!(gateway.installation.run(&["audit", "export", "--client", "cli_none"]).code, 4);
+}
+
+/// What the operator changes for all clients stands in a chain that no client sees.
+#[test]
+fn a_revoked_client_and_changed_trust_are_recorded() {
+    let gateway = Gateway::start();
+    let (installation, id) = (&gateway.installation, &gateway.client.client_id);
+    let issuer = crate::tenant::sample_trust().issuer_id;
+    assert_eq!(installation.run(&["trust", "remove", &issuer]).code, 0);
+    assert_eq!(installation.run(&["client", "revoke", id]).code, 0);
+    assert_eq!(installation.run(&["client", "revoke", id]).code, 0);
+    let export = installation.run(&["audit", "export"]).json();
+    let of = |chain: &str| -> Vec<Value> {
+        let entries = export["entries"].as_array().unwrap().iter();
+        entries.filter(|entry| entry["client_id"] == chain).cloned().collect()
+    };
+    let statuses = |entries: &[Value]| -> Vec<Value> {
+        entries.iter().map(|entry| entry["status"].clone()).collect()
+    };
+    let operators = of("operator");
+    assert_eq!(statuses(&operators), ["TRUST_CHANGED", "TRUST_CHANGED"]);
+    assert!(
+        operators
+            .iter()
+            .all(|entry| entry["issuer_ids"] == json!([issuer]) && entry["actor"] == "operator")
+    );
+    let clients = of(id);
+    assert_eq!(statuses(&clients), ["API_KEY_CREATED", "API_KEY_REVOKED", "CLIENT_REVOKED"]);
+    assert_eq!(clients[0]["key_id"], clients[1]["key_id"]);
+}
+
+/// Entries from before the retention go, behind a signed record that the rest is verified from.
+#[test]
+fn entries_older_than_the_retention_are_removed_behind_a_signed_record() {
+    use idgate_server::store::OperatorStore;
+    let installation = Installation::new().with("IDGATE_AUDIT_RETENTION", "30");
+    let day = 24 * 60 * 60 * 1000;
+    let past = |days: u64| idgate_core::UnixMillis(crate::tenant::now_ms() - days * day);
+    let mut store = OperatorStore::open(&installation.data_dir(), None).unwrap();
+    let client = store.create_client("shop", true, None, past(90)).unwrap();
+    let key = |store: &mut OperatorStore, days| {
+        store.create_key(&client.client_id, None, None, past(days)).unwrap().unwrap()
+    };
+    for days in [80, 70, 31, 29, 1] {
+        key(&mut store, days);
+    }
+    drop(store);
+    let report = || installation.run_json(&["audit", "verify", "--json"]);
+    assert_eq!((&report()["entries"], &report()["removed"]), (&json!(6), &json!(0)));
+    let server = installation.serve();
+    eventually("what is old is removed", || report()["removed"] == 4);
+    assert_eq!((&report()["intact"], &report()["entries"]), (&json!(true), &json!(2)));
+    let mut tenant = crate::tenant::Tenant {
+        http: crate::http::Http::new(server.address),
+        api_key: client.api_key.expose().into(),
+    };
+    let page = tenant.audit("");
+    let entries = page["entries"].as_array().unwrap();
+    assert_eq!((entries.len(), &page["has_more"]), (2, &json!(false)));
+    assert!(entries.iter().all(|entry| entry["chain_intact"] == true), "{page}");
+    // What is left goes on, and the independent verifier follows.
+    installation.create_client("other", true);
+    let export = installation.run(&["audit", "export"]).stdout;
+    let export = installation.file("export.json", export);
+    let (code, said) = super::python::verify(&export, &[]);
+    assert_eq!(code, 0, "{said}");
+    // A record of another end, or none, is found.
+    let record = "UPDATE audit_removals SET signed = replace(signed, '\"count\":4', '\"count\":5')";
+    change(&installation, record);
+    assert_eq!(verify(&installation, &[]), (3, vec!["removal_mismatch".into()]));
+    change(&installation, "DELETE FROM audit_removals");
+    assert_eq!(verify(&installation, &[]), (3, vec!["gap".into()]));
 }

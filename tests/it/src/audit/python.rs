@@ -50,7 +50,7 @@ fn the_independent_verifier_accepts_an_export_and_finds_each_change() {
     let key = export["checkpoints"][0]["public_key"].as_str().unwrap();
     for arguments in [vec![], vec![kept.to_str().unwrap()], vec![kept.to_str().unwrap(), key]] {
         let (code, said) = verify(&intact, &arguments);
-        assert_eq!((code, said.contains("2 chains, 8 entries")), (0, true), "{said}");
+        assert_eq!((code, said.contains("3 chains, 9 entries")), (0, true), "{said}");
     }
     for (name, tamper) in TAMPERINGS {
         let mut changed = export.clone();
@@ -77,14 +77,14 @@ fn the_independent_verifier_accepts_an_export_and_finds_each_change() {
 }
 
 #[test]
-fn the_independent_verifier_has_at_most_60_lines() {
+fn the_independent_verifier_has_at_most_70_lines() {
     let text = std::fs::read_to_string(SCRIPT).unwrap();
-    assert!(text.lines().count() <= 60);
+    assert!(text.lines().count() <= 70);
 }
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/verify_audit.py");
 
-fn verify(export: &Path, more: &[&str]) -> (i32, String) {
+pub(super) fn verify(export: &Path, more: &[&str]) -> (i32, String) {
     let output = Command::new("python3").arg(SCRIPT).arg(export).args(more).output().unwrap();
     let said = [output.stdout, output.stderr].concat();
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).into_owned())

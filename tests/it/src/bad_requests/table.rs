@@ -260,6 +260,8 @@ fn credentials() -> Vec<Bad> {
         field("alg of another family", "alg", json!("RS256")),
         field("alg none", "alg", json!("none")),
         field("alg in small letters", "alg", json!("es256")),
+        field("alg that no key of the issuer has", "alg", json!("ES384")),
+        field("another alg that no key of the issuer has", "alg", json!("ES512")),
         field("alg a list", "alg", json!(["ES256"])),
         field("namespace with vc+sd-jwt", "namespace", json!("org.iso.18013.5.1")),
         field("doc_type with vc+sd-jwt", "doc_type", json!("org.iso.18013.5.1.mDL")),
@@ -271,7 +273,20 @@ fn credentials() -> Vec<Bad> {
         field("a filter that is text", "claim_filters", json!({ "given_name": "Erika" })),
     ];
     table.extend(
-        ["", "given name", "given-name", "a.b", "$.a", "name\u{e9}", "a\n", "'"].map(claim),
+        [
+            "_sd",
+            "_sd_alg",
+            "...",
+            "",
+            "given name",
+            "given-name",
+            "a.b",
+            "$.a",
+            "name\u{e9}",
+            "a\n",
+            "'",
+        ]
+        .map(claim),
     );
     table.push(request(
         "a claim that is a number",

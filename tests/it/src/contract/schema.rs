@@ -151,7 +151,13 @@ fn is_of_type(rule: &Value, value: &Value) -> bool {
 
 fn has_format(format: &str, text: &str) -> bool {
     match format {
-        "date-time" => UnixMillis::parse_rfc3339(text).is_some(),
+        // The description says it of every one: UTC, with milliseconds and `Z`. Generators know no
+        // pattern beside a format.
+        "date-time" => {
+            text.len() == "2026-11-21T12:00:00.000Z".len()
+                && text.ends_with('Z')
+                && UnixMillis::parse_rfc3339(text).is_some()
+        }
         "date" => UnixMillis::parse_rfc3339(&format!("{text}T00:00:00Z")).is_some(),
         "uri" => text.split_once(':').is_some_and(|(scheme, rest)| {
             !scheme.is_empty() && !rest.is_empty() && !text.contains(' ')
@@ -198,6 +204,11 @@ fn each_keyword_refuses_what_it_should() {
         (json!({ "maxLength": 1 }), json!("ä"), json!("äö")),
         (json!({ "pattern": "^a$" }), json!("a"), json!("ab")),
         (json!({ "format": "date-time" }), json!("2026-11-21T12:00:00.000Z"), json!("2026-11-21")),
+        (
+            json!({ "format": "date-time" }),
+            json!("2026-11-21T12:00:00.000Z"),
+            json!("2026-11-21T12:00:00Z"),
+        ),
         (json!({ "format": "date" }), json!("2026-11-21"), json!("2026-13-21")),
         (json!({ "format": "uri" }), json!("a:b"), json!("a b")),
         (json!({ "minimum": 1 }), json!(1), json!(0.5)),

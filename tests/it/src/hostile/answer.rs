@@ -16,7 +16,7 @@ use idgate_core::{
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples::{self, SampleMdl, issue_mdl};
 use idgate_testkit::wallet::{Body, Wallet};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{NOW_MS, Parts};
 
@@ -59,12 +59,21 @@ fn verifier(sample: &SampleMdl) -> Verifier {
 
 /// In test mode, which the sample licence needs.
 fn session(verifier: &Verifier) -> Session {
+    let same = json!([["pid", "mdl"]]);
+    session_of(verifier, &["given_name", "family_name"], &["family_name", "age_over_18"], same)
+}
+
+/// The same for other claims, of whoever they are.
+#[cfg(test)]
+fn asking(verifier: &Verifier, pid: &[&str], mdl: &[&str]) -> Session {
+    session_of(verifier, pid, mdl, json!([]))
+}
+
+fn session_of(verifier: &Verifier, pid: &[&str], mdl: &[&str], groups: Value) -> Session {
     let request = json!({ "credentials": [
-        { "id": "pid", "format": "vc+sd-jwt", "issuer_id": samples::ISSUER,
-          "claims": ["given_name", "family_name"] },
-        { "id": "mdl", "format": "mso_mdoc", "issuer_id": MDL_ISSUER,
-          "claims": ["family_name", "age_over_18"] },
-    ], "same_subject_groups": [["pid", "mdl"]] });
+        { "id": "pid", "format": "vc+sd-jwt", "issuer_id": samples::ISSUER, "claims": pid },
+        { "id": "mdl", "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": mdl },
+    ], "same_subject_groups": groups });
     let request = request.to_string().into_bytes();
     let request = PresentationRequest::parse(&request, verifier.trust(), false).unwrap();
     let tenant = TenantId::new("cli_0000000000000000000000");
@@ -100,5 +109,46 @@ impl Entropy for Counted {
             *next
         });
         Ok(())
+    }
+}
+
+/// A session that asks for portraits, and the wallet that has them.
+#[cfg(test)]
+pub(super) struct Desk {
+    verifier: Verifier,
+    session: Session,
+}
+
+#[cfg(test)]
+impl Desk {
+    pub(super) fn new() -> Self {
+        let verifier = verifier(&issue_mdl(NOW_MS));
+        let session = asking(&verifier, &["picture"], &["portrait"]);
+        Self { verifier, session }
+    }
+
+    /// A good answer whose presentations have about so many bytes, half of them each.
+    pub(super) fn answer(&self, bytes: usize) -> idgate_testkit::wallet::Answer {
+        use idgate_testkit::codec::{HashAlg, base64url};
+        use idgate_testkit::mdoc::{Cbor, Item, MDL_NAME_SPACE};
+        let half = (bytes / 2).saturating_sub(4000);
+        let holder = samples::holder_key(Curve::P256);
+        let portrait = base64url(&vec![7; half / 16 * 9]);
+        let identity = samples::identity(&holder, NOW_MS).sd("picture", portrait);
+        let mut document = issue_mdl(NOW_MS).document;
+        let portrait = Cbor::Bytes(vec![7; half / 4 * 3]);
+        let issued = &mut document.issuer_signed;
+        issued.items.retain(|item| *item.map.clone().at("elementIdentifier") != "portrait".into());
+        issued.items.push(Item::new(MDL_NAME_SPACE, 9999, "portrait", portrait));
+        issued.digest(HashAlg::Sha256);
+        let issuer = samples::issuer_key(Curve::P256);
+        let wallet = Wallet::new(holder).with(identity.issue(&issuer)).with_mdoc(document);
+        let uri = self.session.invitation().qr_code_url;
+        wallet.answer_uri(&uri, NOW_MS).unwrap()
+    }
+
+    /// What becomes of an answer: the claims, when it is verified.
+    pub(super) fn claims(&self, response: WalletResponse<'_>) -> Option<String> {
+        verified_claims(&self.verifier, &self.session, response)
     }
 }

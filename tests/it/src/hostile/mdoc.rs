@@ -44,15 +44,15 @@ pub(super) fn mso_target() -> Parts {
 }
 
 /// A sample mdoc, and who verifies it.
-struct Sample {
+pub(super) struct Sample {
     trust: TrustEntry,
-    issued: IssuerSigned,
+    pub(super) issued: IssuerSigned,
     device: SigningKey,
     claims: [String; 2],
 }
 
 impl Sample {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let root = Identity::iaca(Curve::P256, NOW_MS);
         let signer = root.document_signer(Curve::P256, NOW_MS);
         let device = SigningKey::from_seed(Curve::P256, "device");
@@ -70,20 +70,64 @@ impl Sample {
         Self { trust, issued, device, claims }
     }
 
-    fn response(&self, issued: &IssuerSigned) -> Vec<u8> {
+    pub(super) fn response(&self, issued: &IssuerSigned) -> Vec<u8> {
+        self.response_value(issued).encode()
+    }
+
+    /// The same before it is encoded.
+    pub(super) fn response_value(&self, issued: &IssuerSigned) -> Cbor {
         let MdocRequest { client_id, nonce, response_uri } = REQUEST;
         let transcript = openid4vp(client_id, nonce, None, response_uri);
         let document = Document::new(issued.clone(), &self.device);
-        device_response(vec![document.prove(&transcript, &DeviceProof::Signature)]).encode()
+        device_response(vec![document.prove(&transcript, &DeviceProof::Signature)])
     }
 
     /// The claims, if it is verified.
-    fn said(&self, response: &[u8]) -> Option<String> {
+    pub(super) fn said(&self, response: &[u8]) -> Option<String> {
         let now = UnixMillis(NOW_MS);
         let mut expected = ExpectedMdoc::new(&self.trust, MDL, MDL_NAME_SPACE, REQUEST, now);
         expected.claims = &self.claims;
         let mut report = CredentialReport::default();
         let verified = verify_mdoc(&PROVIDER, response, &expected, &mut report);
         verified.ok().map(|verified| verified.claims().as_json().to_owned())
+    }
+}
+
+#[cfg(test)]
+impl Sample {
+    /// With a portrait that gives the response about so many bytes.
+    pub(super) fn of_size(bytes: usize) -> Self {
+        use idgate_testkit::codec::HashAlg;
+        use idgate_testkit::mdoc::Item;
+        let mut sample = Self::new();
+        let rest = sample.good().len();
+        let portrait = Cbor::Bytes(vec![7; bytes.saturating_sub(rest)]);
+        sample.issued.items.push(Item::new(MDL_NAME_SPACE, 99, "portrait", portrait));
+        sample.issued.digest(HashAlg::Sha256);
+        sample
+    }
+
+    /// A response that is verified.
+    pub(super) fn good(&self) -> Vec<u8> {
+        self.response(&self.issued)
+    }
+
+    /// One with these certificates in its x5chain.
+    pub(super) fn response_with_chain(&self, chain: &[Vec<u8>]) -> Vec<u8> {
+        let chain = chain.iter().cloned().map(Cbor::Bytes).collect();
+        let mut issued = self.issued.clone();
+        issued.unprotected.set(33, Cbor::Array(chain));
+        self.response(&issued)
+    }
+
+    /// A response with its document changed after issuer and device have signed.
+    pub(super) fn shown(&self, change: impl FnOnce(&mut Cbor)) -> Vec<u8> {
+        let mut response = self.response_value(&self.issued);
+        if let Cbor::Array(documents) = response.at("documents")
+            && let Some(document) = documents.first_mut()
+        {
+            change(document);
+        }
+        response.encode()
     }
 }

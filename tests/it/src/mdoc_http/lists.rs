@@ -1,9 +1,12 @@
 //! Roots from an imported Master List, while the server runs (decisions 3).
 
+use idgate_testkit::codec::HashAlg;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::master_list::{MasterList, master_list_signer};
 use idgate_testkit::time::DAY_MS;
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+
+use serde_json::json;
 
 use super::desk::Desk;
 use crate::mdoc_tamper::{Authority, ISSUER_ID, VERIFIED, mdl_request};
@@ -123,4 +126,24 @@ fn a_newer_list_replaces_the_former_on_the_next_request_and_an_older_one_is_refu
         }
         assert_eq!(desk.outcome_of(|_| {}), expected, "{hours} hours old");
     }
+}
+
+#[test]
+fn a_list_is_removed_by_the_hash_of_its_file_with_its_roots() {
+    let (publisher, installation) = (Publisher::new(), production());
+    let (authority, other) = (Authority::new(now_ms()), stranger());
+    let list = publisher.list(&[&authority.root, &other], 1);
+    assert_eq!(publisher.import(&installation, &list).code, 0);
+    let show = || installation.run(&["trust", "show", ISSUER_ID, "--json"]).json();
+    let hash: String = HashAlg::Sha256.hash(&list).iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(show()["lists"][0]["sha256"], hash.as_str());
+    let remove = ["trust", "remove", ISSUER_ID, "--sha256", &hash, "--json"];
+    let removed = installation.run(&remove).json();
+    let material = json!([{ "kind": "master_list", "sha256": hash, "roots": 2 }]);
+    assert_eq!(removed["materials"], material);
+    let shown = show();
+    assert_eq!((&shown["lists"], &shown["roots"]), (&json!([]), &json!([])));
+    // An older one can be imported now.
+    let older = publisher.list(&[&authority.root], 20);
+    assert_eq!(publisher.import(&installation, &older).code, 0);
 }

@@ -3,9 +3,12 @@
 
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::Cbor;
-use idgate_testkit::x509::{CRL_DISTRIBUTION_POINTS, CertificateBuilder, ISSUER_ALT_NAME, Name};
+use idgate_testkit::x509::{
+    BASIC_CONSTRAINTS, CRL_DISTRIBUTION_POINTS, CertificateBuilder, ISSUER_ALT_NAME, Name,
+    basic_constraints,
+};
 
-use super::desk::Desk;
+use super::desk::{Desk, add_root};
 use crate::mdoc_tamper::{Authority, ISSUER_ID, Row, Scenario, VERIFIED, mdl_request};
 use crate::server::Installation;
 use crate::tenant::now_ms;
@@ -29,12 +32,25 @@ fn test_sessions_tolerate_what_live_sessions_refuse() {
     }
 }
 
+/// Where the root's pathLenConstraint allows it (RFC 5280 4.2.1.9); ISO/IEC 18013-5 roots have 0.
 #[test]
 fn an_intermediate_serves_test_sessions_only() {
-    for (test, expected) in [(true, VERIFIED), (false, "chain_invalid")] {
-        let mut desk = Desk::start(Installation::new(), test, &["--revocation", "off"]);
+    for (path_len, test, expected) in [
+        (None, true, VERIFIED),
+        (Some(1), true, VERIFIED),
+        (Some(0), true, "chain_invalid"),
+        (None, false, "chain_invalid"),
+    ] {
+        let installation = Installation::new();
+        let client = installation.create_client("shop", test);
+        let mut authority = Authority::new(now_ms());
+        let constraints = basic_constraints(true, path_len);
+        let root = authority.root.builder.set(BASIC_CONSTRAINTS, true, constraints);
+        authority.root = root.self_sign(&authority.root.key);
+        add_root(&installation, &authority, &["--revocation", "off"]);
+        let mut desk = Desk::serve(installation, client, authority);
         let outcome = desk.outcome_of(signed_below_an_intermediate);
-        assert_eq!(outcome, expected, "test: {test}");
+        assert_eq!(outcome, expected, "test: {test}, pathLen: {path_len:?}");
     }
 }
 

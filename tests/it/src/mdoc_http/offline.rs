@@ -75,6 +75,9 @@ fn a_captured_response_is_verified_as_text_and_as_cbor() {
     }
     let json = desk.trusted(&cbor, &["--json"]).json();
     assert_eq!((&json["verified"], &json["revocation"]), (&json!(true), &json!("not_published")));
+    let details = json!({ "credential": "not_published", "signer": "not_published" });
+    assert_eq!(json["revocation_details"], details);
+    assert_eq!(json.get("issuing_country_unbound"), None);
     assert_eq!(json["session_transcript"], "openid4vp-1.0");
     assert_eq!(json["credential_type"], "org.iso.18013.5.1.mDL");
 }

@@ -3,7 +3,11 @@
 use idgate_testkit::mdoc::Cbor;
 use idgate_testkit::status::{Crl, StatusCwt, StatusList};
 use idgate_testkit::time::{DAY_MS, compact_utc, numeric_date};
-use idgate_testkit::x509::{CRL_DISTRIBUTION_POINTS, distribution_points, key_identifier};
+use idgate_testkit::x509::{
+    CRL_DISTRIBUTION_POINTS, Identity, distribution_points, key_identifier,
+};
+
+use serde_json::json;
 
 use super::desk::{Desk, add_root};
 use super::host::Host;
@@ -11,12 +15,12 @@ use crate::mdoc_tamper::{Authority, ISSUER_ID, Scenario, VERIFIED, mdl_request};
 use crate::server::Installation;
 use crate::tenant::now_ms;
 
-const CRL: &str = "application/pkix-crl";
-const CWT: &str = "application/statuslist+cwt";
-const SERIAL: [u8; 3] = [0x10, 0x20, 0x30];
+pub(super) const CRL: &str = "application/pkix-crl";
+pub(super) const CWT: &str = "application/statuslist+cwt";
+pub(super) const SERIAL: [u8; 3] = [0x10, 0x20, 0x30];
 
 /// A CRL of the sample root, made a day ago and good for `days` from then.
-fn crl(authority: &Authority, days: u64, revoked: &[&[u8]]) -> Vec<u8> {
+pub(super) fn crl(authority: &Authority, days: u64, revoked: &[&[u8]]) -> Vec<u8> {
     let root = &authority.root;
     let made = now_ms() - DAY_MS + 3_600_000;
     let (issuer, identifier) = (root.builder.subject.der(), key_identifier(&root.key));
@@ -47,7 +51,9 @@ fn a_crl_that_the_operator_gives_replaces_the_fetch() {
         if expected == VERIFIED {
             let session = desk.tenant.read(&created.id);
             let credential = &session["verification_details"]["credentials"][0];
-            assert_eq!(credential["revocation"], "good", "{session}");
+            assert_eq!(credential["revocation"], "signer_good", "{session}");
+            let details = json!({ "credential": "not_published", "signer": "good" });
+            assert_eq!(credential["revocation_details"], details);
         }
     }
 }
@@ -93,7 +99,7 @@ fn a_signer_without_a_distribution_point_publishes_nothing() {
 }
 
 /// A server that may fetch from loopback.
-fn fetching(host_allowed: bool) -> Desk {
+pub(super) fn fetching(host_allowed: bool) -> Desk {
     let installation = Installation::new();
     let installation = match host_allowed {
         true => installation.with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8"),
@@ -175,8 +181,15 @@ fn loopback_is_not_asked_unless_the_operator_allows_it() {
     assert_eq!(host.asked("/crl"), 0);
 }
 
+/// The signer, with a certificate that names no CRL.
+pub(super) fn silent(authority: &Authority) -> Identity {
+    let mut authority = authority.clone();
+    authority.certify(|c| c.without(CRL_DISTRIBUTION_POINTS));
+    authority.signer
+}
+
 /// The answer names place `idx` of the status list at `uri`, and its signer no CRL.
-fn with_status_at(scenario: &mut Scenario, uri: &str, idx: i64) {
+pub(super) fn with_status_at(scenario: &mut Scenario, uri: &str, idx: i64) {
     scenario.certify(|c| c.without(CRL_DISTRIBUTION_POINTS));
     let list = Cbor::map([("idx", idx.into()), ("uri", uri.into())]);
     scenario.issued().mso.set("status", Cbor::map([("status_list", list)]));
@@ -188,7 +201,7 @@ fn the_status_list_is_fetched_and_decides() {
     let host = Host::start();
     let list = StatusList::new(2, 64).with(3, 1).with(4, 2).with(5, 3);
     let uri = host.uri("/list");
-    let (signer, iat) = (desk.authority.signer.clone(), numeric_date(now_ms()));
+    let (signer, iat) = (silent(&desk.authority), numeric_date(now_ms()));
     let token = StatusCwt::new(&list, &uri, iat, &[&signer.der]).sign(&signer.key);
     host.put("/list", CWT, token);
     for (idx, expected) in [
@@ -209,7 +222,7 @@ fn a_status_list_counts_only_from_a_signer_of_the_root_and_for_its_own_place() {
     let mut desk = fetching(true);
     let host = Host::start();
     let list = StatusList::new(1, 64);
-    let signer = desk.authority.signer.clone();
+    let signer = silent(&desk.authority);
     let iat = numeric_date(now_ms());
     let stranger = {
         let mut other = Authority::new(now_ms());

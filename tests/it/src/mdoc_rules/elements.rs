@@ -132,6 +132,27 @@ fn rule_10_the_issuing_country_is_the_signers() {
     });
 }
 
+/// The way to try foreign samples, never in live sessions, and the result says so.
+#[test]
+fn rule_10_an_unbound_issuing_country_is_taken_in_test_mode_only_and_shown() {
+    let foreign = |unbound: bool, livemode: bool| {
+        move |case: &mut Case| {
+            case.issued().change("issuing_country", |item| item.map.set("elementValue", "GR"));
+            case.digest();
+            case.trust.issuing_country_unbound = unbound;
+            case.livemode = livemode;
+        }
+    };
+    assert!(accepted(foreign(true, false)).facts().issuing_country_unbound);
+    refused(ChainInvalid, foreign(true, true));
+    refused(ChainInvalid, foreign(false, false));
+    // Where the rule holds, nothing was waived.
+    let domestic = accepted(|case| {
+        (case.trust.issuing_country_unbound, case.livemode) = (true, false);
+    });
+    assert!(!domestic.facts().issuing_country_unbound);
+}
+
 #[test]
 fn rule_10_the_issuing_jurisdiction_is_the_signers_when_it_names_one() {
     let jurisdiction = |name: &'static str, state: Option<&str>| {

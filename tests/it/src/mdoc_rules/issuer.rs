@@ -98,6 +98,28 @@ fn rule_5_the_certificate_leads_to_a_trusted_root() {
     refused(CertificateExpired, |case| case.now = NOW + 400 * DAY);
 }
 
+/// The public field may be exchanged: whether it is the snapshot's entry is asked at verification.
+#[test]
+fn rule_5_an_exchanged_issuer_is_not_authenticated_by_what_another_remembers() {
+    let case = Case::new();
+    let bytes = case.bytes();
+    let trust = TrustSnapshot::new(1, [case.trust.clone()]);
+    let entry = trust.entry(&case.trust.issuer_id).unwrap();
+    let mut distrusting = case.trust.clone();
+    distrusting.roots.clear();
+    let mut expected =
+        ExpectedMdoc::new(entry, MDL, MDL_NAME_SPACE, REQUEST, UnixMillis(NOW)).remembering(&trust);
+    let verdict = |expected: &ExpectedMdoc<'_>| {
+        let mut report = CredentialReport::default();
+        verify_mdoc(&PROVIDERS[0], &bytes, expected, &mut report).err().map(|error| error.reason)
+    };
+    assert_eq!(verdict(&expected), None);
+    expected.issuer = &distrusting;
+    assert_eq!(verdict(&expected), Some(UntrustedIssuer));
+    expected.issuer = entry;
+    assert_eq!(verdict(&expected), None);
+}
+
 /// What it means to be known is `trust::known_signers`; here, where it is remembered.
 #[test]
 fn rule_5_a_signer_is_remembered_by_the_snapshot_of_its_entry_only() {

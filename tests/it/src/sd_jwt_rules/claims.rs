@@ -70,3 +70,59 @@ fn rule_20_requested_claims_are_present_and_others_do_not_leave() {
     case.claims = vec!["given_name".into()];
     refused(case.present_disclosures(|d| drop(d.remove(0))), Reason::ClaimMissing);
 }
+
+/// The shell of a claim whose parts were all withheld tells nothing, at whatever depth.
+#[test]
+fn rule_20_a_claim_of_which_nothing_is_disclosed_is_missing() {
+    let mut case = Case::new();
+    case.claims = vec!["asked".into()];
+    let street = || Claim::object().sd("street", "Heidestraße 17");
+    let visible = |disclosure: &Disclosure| {
+        disclosure.path.len() == 1 || disclosure.path.last() == Some(&Segment::Name("home".into()))
+    };
+    for hollow in [
+        street(),
+        Claim::array().sd_element("DE").sd_element("FR"),
+        Claim::object().plain("home", street()),
+        Claim::object().sd("home", street()),
+        Claim::array().plain_element(street()),
+        Claim::array().plain_element(Claim::array().sd_element(1)),
+        Claim::object().plain("home", street()).plain("work", street()),
+    ] {
+        for credential in [
+            case.credential().plain("asked", hollow.clone()),
+            case.credential().sd("asked", hollow.clone()),
+        ] {
+            let credential = credential.issue(&case.issuer);
+            accepted(case.present(&credential));
+            refused(case.present_choosing(&credential, visible), Reason::ClaimMissing);
+        }
+    }
+}
+
+#[test]
+fn rule_20_what_the_issuer_left_empty_is_disclosed() {
+    let mut case = Case::new();
+    case.claims = vec!["asked".into()];
+    for (honest, shown) in [
+        (Claim::from(json!({})), "{}"),
+        (Claim::from(json!([])), "[]"),
+        (Claim::from(Value::Null), "null"),
+        (Claim::from(json!([null, {}])), "[null,{}]"),
+        (Claim::object().sd("home", "x").plain("work", false), r#"{"work":false}"#),
+        (Claim::array().sd_element("DE").plain_element(0), "[0]"),
+        (Claim::array().sd_element("DE").plain_element(""), r#"[""]"#),
+        (Claim::array().sd_element("DE").plain_element(Value::Null), "[null]"),
+        (Claim::array().sd_element("DE").plain_element(json!({})), "[{}]"),
+        (Claim::object().sd("home", "x").plain("rooms", json!([])), r#"{"rooms":[]}"#),
+    ] {
+        for credential in [
+            case.credential().plain("asked", honest.clone()),
+            case.credential().sd("asked", honest.clone()),
+        ] {
+            let credential = credential.issue(&case.issuer);
+            let verdict = case.present_choosing(&credential, |shown| shown.path.len() == 1);
+            assert_eq!(accepted(verdict).claims().as_json(), format!(r#"{{"asked":{shown}}}"#));
+        }
+    }
+}

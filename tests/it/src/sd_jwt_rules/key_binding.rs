@@ -42,7 +42,8 @@ fn rule_21_cnf_holds_a_public_key() {
 fn rule_21_what_a_wallet_says_of_its_key_beside_it_does_not_matter() {
     let case = Case::new();
     for (member, value) in [
-        ("key_ops", json!(["sign"])),
+        ("key_ops", json!(["verify"])),
+        ("key_ops", json!(["sign", "verify"])),
         ("use", json!("sig")),
         ("kid", Value::Null),
         ("alg", json!("ES256")),
@@ -52,6 +53,33 @@ fn rule_21_what_a_wallet_says_of_its_key_beside_it_does_not_matter() {
         jwk[member] = value;
         let credential = case.credential().plain("cnf", json!({ "jwk": jwk }));
         accepted(case.present(&credential.issue(&case.issuer)));
+    }
+}
+
+/// One rule for the keys of holders and of issuers.
+#[test]
+fn rule_21_a_key_for_another_use_proves_nothing() {
+    for (member, value) in [
+        ("use", json!("enc")),
+        ("use", Value::Null),
+        ("key_ops", json!(["sign"])),
+        ("key_ops", json!(["deriveKey", "deriveBits"])),
+        ("key_ops", json!([])),
+        ("key_ops", json!("verify")),
+        ("alg", json!("ES384")),
+        ("alg", json!("ECDH-ES")),
+    ] {
+        let case = Case::new();
+        let with = |key: &SigningKey| {
+            let mut jwk = key.public_jwk();
+            jwk[member] = value.clone();
+            jwk
+        };
+        let issuers = Jwk::parse(with(&case.issuer).to_string().as_bytes());
+        assert!(issuers.is_err(), "{member} {value}");
+        let credential = case.credential().plain("cnf", json!({ "jwk": with(&case.holder) }));
+        let verdict = case.present(&credential.issue(&case.issuer));
+        assert_eq!(verdict.err(), Some(Reason::HolderBindingInvalid), "{member} {value}");
     }
 }
 

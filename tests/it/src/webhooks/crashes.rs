@@ -13,7 +13,7 @@ use crate::tenant::{Gateway, Tenant, answer_request, form, request_for, sample_w
 #[test]
 fn kills_lose_no_notification() {
     let long = std::env::var_os("IDGATE_LONG").is_some();
-    let (settles, kills) = if long { (1000, 100) } else { (100, 10) };
+    let (settles, kills) = if long { (1000, 200) } else { (100, 10) };
     let receiver = Receiver::start();
     let (Gateway { mut server, client, installation }, secret) = notifying(&receiver);
     let wallet = sample_wallet();

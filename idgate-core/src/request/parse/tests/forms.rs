@@ -31,7 +31,7 @@ fn the_custom_form_takes_every_field() {
         "ttl_ms": 86_400_000,
         "credentials": [
             {"format": "vc+sd-jwt", "issuer_id": "https://one.example", "claims": ["b", "a", "b"],
-             "id": "é", "alg": "ES512", "subject_claim_paths": ["address.country"],
+             "id": "é", "alg": "ES384", "subject_claim_paths": ["address.country"],
              "claim_filters": {"a": {"const": 1}, "b": {}}},
             {"format": "vc+sd-jwt", "issuer_id": "two", "claims": ["a"], "subject_claim_paths": ["c"]},
         ],
@@ -41,7 +41,7 @@ fn the_custom_form_takes_every_field() {
     assert_eq!((request.form, request.ttl_ms), (RequestForm::Custom, 86_400_000));
     assert_eq!(request.same_subject_groups, [["é", "credential_2"], ["credential_2", "é"]]);
     let [one, two] = request.credentials.as_slice() else { unreachable!() };
-    assert_eq!((one.id.as_str(), one.alg), ("é", Some(Alg::Es512)));
+    assert_eq!((one.id.as_str(), one.alg), ("é", Some(Alg::Es384)));
     assert_eq!(one.claims, ["b", "a"]);
     assert_eq!(one.subject_claim_paths[0].segments(), ["address", "country"]);
     let filtered: Vec<_> = one.claim_filters.iter().map(|(name, _)| name.as_str()).collect();

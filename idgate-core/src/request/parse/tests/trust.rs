@@ -98,6 +98,62 @@ fn an_mdoc_is_served_by_a_root_of_the_mode() {
 }
 
 #[test]
+fn an_alg_that_no_key_of_the_issuer_has_is_refused() {
+    for (issuer, alg, served) in [
+        ("https://one.example", "ES256", true),
+        ("https://one.example", "ES384", true),
+        ("https://one.example", "ES512", false),
+        ("two", "ES256", true),
+        ("two", "ES384", false),
+    ] {
+        let body = sd_jwt(json!({"issuer_id": issuer, "alg": alg}));
+        if served {
+            assert!(parse(&body.to_string(), true).is_ok(), "{issuer} {alg}");
+        } else {
+            invalid(&body, "credentials[0].alg");
+        }
+    }
+}
+
+/// The keys of pinned signers are known; those under a root are not.
+#[test]
+fn an_alg_that_no_pinned_signer_has_is_refused() {
+    use idgate_testkit::{keys::Curve, x509::Identity};
+    let iaca = Identity::iaca(Curve::P256, crate::request::fixtures::NOW.0);
+    let signer = crate::trust::PinnedSigner::from_der(&iaca.der).unwrap();
+    let with = |root: bool, alg: &str| {
+        let trust = trust_with_root("no-keys", false);
+        let mut entry = trust.entry(&crate::ids::IssuerId::new("no-keys")).unwrap().clone();
+        entry.pinned_signers.push(signer.clone());
+        if !root {
+            entry.roots.clear();
+        }
+        let body = mdoc(json!({"issuer_id": "no-keys", "alg": alg})).to_string();
+        let trust = TrustSnapshot::new(9, [entry]);
+        PresentationRequest::parse(body.as_bytes(), &trust, true).map_err(|error| error.path)
+    };
+    assert!(with(false, "ES256").is_ok());
+    assert_eq!(with(false, "ES384").unwrap_err(), "credentials[0].alg");
+    assert!(with(true, "ES384").is_ok());
+}
+
+#[test]
+fn names_that_the_format_keeps_are_no_claims() {
+    for name in ["_sd", "_sd_alg", "..."] {
+        invalid(&sd_jwt(json!({"claims": ["given_name", name]})), "credentials[0].claims[1]");
+        let paths =
+            json!({"subject_claim_paths": ["given_name", alloc::format!("address.{name}")]});
+        invalid(&sd_jwt(paths), "credentials[0].subject_claim_paths[1]");
+        let mut entries: alloc::vec::Vec<_> = trust().entries().cloned().collect();
+        entries.iter_mut().for_each(|entry| entry.default_claims = alloc::vec![name.into()]);
+        let body = json!({"issuer_id": "two"}).to_string();
+        let trust = TrustSnapshot::new(9, entries);
+        let error = PresentationRequest::parse(body.as_bytes(), &trust, true).unwrap_err();
+        assert_eq!((error.code, &*error.path), (ErrorCode::InvalidRequest, "issuer_id"), "{name}");
+    }
+}
+
+#[test]
 fn the_legacy_format_is_what_the_entry_holds() {
     let format = |issuer: &str| {
         let body = json!({"issuer_id": issuer}).to_string();

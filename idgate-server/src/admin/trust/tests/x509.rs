@@ -8,7 +8,8 @@ use idgate_testkit::status::Crl;
 use idgate_testkit::x509::{Identity, key_identifier};
 
 use super::*;
-use crate::config::Environment;
+use crate::config::{Environment, Quotas};
+use crate::store::wait::Wait as _;
 use crate::store::{SqliteStore, Store as _, StoreOptions};
 
 /// 2026-11-21T00:00:00Z
@@ -30,9 +31,9 @@ impl Desk {
 
     /// Whether the entry `road` serves live mdoc sessions in `environment`.
     fn serves_live(&self, environment: Environment) -> bool {
-        let options = StoreOptions { instance_key: None, environment };
+        let options = StoreOptions { instance_key: None, environment, quotas: Quotas::default() };
         let store = SqliteStore::open(&self.dir.path().join("data"), options, NOW).unwrap();
-        let trust = store.trust().unwrap();
+        let trust = store.trust().wait().unwrap();
         let entry = trust.entry(&idgate_core::ids::IssuerId::new("road")).unwrap();
         entry.roots_for(true).next().is_some() || entry.pinned_signers_for(true).next().is_some()
     }
@@ -122,7 +123,7 @@ fn a_crl_needs_its_root() {
 fn check_finds_expired_and_soon_expiring_roots() {
     let mut desk = Desk::new();
     let root = desk.bytes("root.der", &iaca().der);
-    desk.run(&["add", "road", "--root", &root]).unwrap();
+    desk.run(&["add", "road", "--root", &root, "--doc-type", "mDL"]).unwrap();
     let end = iaca().builder.not_after_ms;
     let soon = desk.run_at(UnixMillis(end - 86_400_000), &["check"]).unwrap();
     assert_eq!((soon.code, soon.warnings.len()), (0, 1));
@@ -141,6 +142,14 @@ fn a_list_without_signer_ca_is_for_tests_only() {
     assert!(started.elapsed_us() < 1_000_000, "{} us", started.elapsed_us());
     let import = &added.json["imports"][0];
     assert_eq!((&import["total"], &import["expired"]), (&json!(520), &json!(142)));
+    assert_eq!(import["signer"], "unknown");
+    assert!(added.text.contains("its signer is unknown"), "{}", added.text);
+    let mut changed = std::fs::read(&list).unwrap();
+    changed[400_000] ^= 1;
+    let changed = desk.bytes("changed.ml", &changed);
+    let refused =
+        desk.run_at(TODAY, &["add", "r", "--master-list", &changed, "--test"]).unwrap_err();
+    assert!(refused.to_string().contains("did not sign"), "{refused}");
     assert_eq!(import["certificates"].as_array().unwrap().len(), 520);
     assert_eq!(import["added"], added.json["roots"].as_array().unwrap().len());
     assert!(!desk.serves_live(Environment::Development));
@@ -162,6 +171,7 @@ fn a_vical_is_imported_when_fresh_and_refused_when_stale() {
     let roots = added.json["roots"].as_array().unwrap();
     assert_eq!(roots.len(), 14);
     assert_eq!(roots[0]["doc_types"], json!(["org.iso.18013.5.1.mDL"]));
+    assert_eq!(added.json["imports"][0]["signer"], "known");
     assert!(desk.serves_live(Environment::Production));
     let mut damaged = std::fs::read(&vical).unwrap();
     let middle = damaged.len() / 2;
@@ -180,7 +190,11 @@ fn an_older_list_is_refused_and_the_new_one_replaces_the_former() {
     let provider = idgate_core::crypto::aws_lc_rs::PROVIDER;
     let read = || idgate_core::trust::import_vical(&provider, &file, None, true, TODAY).unwrap();
     let change = |list| TrustChange {
-        lists: vec![crate::store::NewList { origin: idgate_core::trust::RootOrigin::Vical, list }],
+        lists: vec![crate::store::NewList {
+            origin: idgate_core::trust::RootOrigin::Vical,
+            list,
+            sha256: [0; 32],
+        }],
         ..TrustChange::default()
     };
     let mut desk = Desk::new();

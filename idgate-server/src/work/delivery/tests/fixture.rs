@@ -17,11 +17,13 @@ use tokio::task::JoinSet;
 
 use crate::api_key::signing_secret;
 use crate::clock::{Clock, VirtualClock};
-use crate::config::{Cidr, Environment};
+use crate::config::{Cidr, Environment, Quotas};
 use crate::entropy::OsEntropy;
+use crate::store::wait::Wait as _;
 use crate::store::{
-    Caller, DeadLetter, DeadLetterPage, EndpointRecord, EndpointStore, EndpointWish, OperatorStore,
-    OutboxStore, PageError, Replay, Review, SqliteStore, Store, StoreOptions, TrustChange,
+    Caller, DeadLetter, DeadLetterPage, EndpointRecord, EndpointStore, EndpointWish, Made,
+    OperatorStore, OutboxStore, PageError, Replay, Review, SqliteStore, Store, StoreOptions,
+    TrustChange,
 };
 use crate::work::delivery::Delivery;
 use crate::work::egress::Egress;
@@ -59,7 +61,7 @@ impl Desk {
         let made = operator.create_client("shop", false, None, NOW).unwrap();
         let clock = VirtualClock::at(NOW);
         let store = Arc::new(open(&dir));
-        let caller = store.authenticate(&made.api_key.digest(), NOW).unwrap().unwrap();
+        let caller = store.authenticate(&made.api_key.digest(), NOW).wait().unwrap().unwrap();
         let secret = SigningSecret::new(&**made.signing_secret).unwrap();
         let delivery = deliverer(&store, &clock, true);
         let receiver = Receiver::start().await;
@@ -121,7 +123,7 @@ impl Desk {
     }
 
     pub(super) fn endpoint(&self) -> EndpointRecord {
-        self.store().webhook_endpoint(&self.caller).unwrap().unwrap()
+        self.store().webhook_endpoint(&self.caller).wait().unwrap().unwrap()
     }
 
     /// Says how many were given up.
@@ -130,7 +132,7 @@ impl Desk {
     }
 
     pub(super) async fn open_session(&self) -> Session {
-        let trust = self.store().trust().unwrap();
+        let trust = self.store().trust().wait().unwrap();
         let body = br#"{"issuer_id":"issuer"}"#;
         let request = PresentationRequest::parse(body, &trust, self.caller.livemode).unwrap();
         let verifier = Verifier::builder(PROVIDER).inline("http://localhost").trust(trust);
@@ -140,7 +142,8 @@ impl Desk {
         let transition =
             verifier.create_session(request, tenant, livemode, &mut OsEntropy, created_at).unwrap();
         let session = transition.session.clone();
-        self.store().create_session(transition).await.unwrap();
+        let made = self.store().create_session(&self.caller, transition).await.unwrap();
+        assert_eq!(made, Made::Yes);
         session
     }
 
@@ -235,7 +238,7 @@ impl Desk {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<DeadLetterPage, PageError> {
-        self.store().dead_letters(caller, cursor, limit, self.now())
+        self.store().dead_letters(caller, cursor, limit, self.now()).wait()
     }
 
     pub(super) async fn retry(&self, id: &str) -> Option<Replay> {
@@ -248,12 +251,16 @@ impl Desk {
 
     pub(super) fn other_client(&self) -> Caller {
         let made = self.operator().create_client("other", false, None, NOW).unwrap();
-        self.store().authenticate(&made.api_key.digest(), NOW).unwrap().unwrap()
+        self.store().authenticate(&made.api_key.digest(), NOW).wait().unwrap().unwrap()
     }
 }
 
 fn open(dir: &TempDir) -> SqliteStore {
-    let options = StoreOptions { instance_key: None, environment: Environment::Development };
+    let options = StoreOptions {
+        instance_key: None,
+        environment: Environment::Development,
+        quotas: Quotas::default(),
+    };
     SqliteStore::open(dir.path(), options, NOW).unwrap()
 }
 

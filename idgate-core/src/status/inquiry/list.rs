@@ -1,0 +1,149 @@
+//! The status of one credential: its place in a status list, and whether the certificate that
+//! signed the list is good itself.
+
+use alloc::string::String;
+
+use super::super::token_status_list::ListSigner;
+use super::super::{
+    SignerStatus, StatusContext, StatusListReference, Supplied, VerifiedCrl, VerifiedStatusList,
+    Voucher, unknown,
+};
+use super::signer::SignerQuestion;
+use crate::error::{Reason, VerifyError};
+
+/// What is to be asked about one credential, and what came of it.
+#[derive(Clone, Debug)]
+pub(super) struct ListQuestion {
+    reference: StatusListReference,
+    /// `None`: a bare key signed the credential.
+    voucher: Option<Voucher>,
+    /// What the list says about the credential.
+    answer: Option<Result<(), VerifyError>>,
+    /// About the certificate that signed the list. `None`: a bare key did, it publishes nothing, or
+    /// it is that of the credential's own signer, which is asked anyway.
+    signer: Option<SignerQuestion>,
+}
+
+impl ListQuestion {
+    pub(super) fn new(reference: StatusListReference, voucher: Option<Voucher>) -> Self {
+        Self { reference, voucher, answer: None, signer: None }
+    }
+
+    /// Where the list is, as long as it was not asked.
+    pub(super) fn open_list(&self) -> Option<&String> {
+        self.answer.is_none().then_some(&self.reference.uri)
+    }
+
+    /// The distribution points of the list's signer that were not asked yet.
+    pub(super) fn open_points(&self) -> &[String] {
+        self.signer.as_ref().map_or(&[], SignerQuestion::open_points)
+    }
+
+    /// What the list itself says, whatever became of its signer.
+    pub(super) fn answer(&self) -> Option<&Result<(), VerifyError>> {
+        self.answer.as_ref()
+    }
+
+    /// Judges what came from the list's place. `credentials_signer` is asked anyway.
+    pub(super) fn supply(
+        &mut self,
+        uri: &str,
+        what: Supplied<'_>,
+        credentials_signer: Option<&SignerStatus>,
+        context: &StatusContext<'_>,
+    ) -> Option<VerifiedStatusList> {
+        if !self.asks(uri) {
+            return None;
+        }
+        let list = match what {
+            Supplied::Bytes(token) => {
+                VerifiedStatusList::verify(token, uri, self.list_signer(), context)
+            }
+            Supplied::Unavailable => Err(unknown("the status list is unavailable")),
+        };
+        match list {
+            Ok(list) => {
+                self.read(&list, credentials_signer, context);
+                Some(list)
+            }
+            Err(error) => {
+                self.answer = Some(Err(error));
+                None
+            }
+        }
+    }
+
+    /// Answers from a list that was authenticated before; `false`: it does not serve here.
+    pub(super) fn reuse(
+        &mut self,
+        list: &VerifiedStatusList,
+        credentials_signer: Option<&SignerStatus>,
+        context: &StatusContext<'_>,
+    ) -> bool {
+        let serves = self.asks(list.uri()) && list.serves(self.list_signer(), context);
+        if serves {
+            self.read(list, credentials_signer, context);
+        }
+        serves
+    }
+
+    /// Judges what came from a distribution point of the list's signer.
+    pub(super) fn supply_crl(
+        &mut self,
+        uri: &str,
+        what: Supplied<'_>,
+        context: &StatusContext<'_>,
+    ) -> Option<VerifiedCrl> {
+        self.signer.as_mut()?.supply(uri, what, context)
+    }
+
+    pub(super) fn reuse_crl(
+        &mut self,
+        uri: &str,
+        crl: &VerifiedCrl,
+        context: &StatusContext<'_>,
+    ) -> bool {
+        self.signer.as_mut().is_some_and(|signer| signer.reuse(uri, crl, context))
+    }
+
+    /// What a list says counts when its signer is good.
+    pub(super) fn settle(&self) -> Result<(), VerifyError> {
+        if let Some(signer) = &self.signer {
+            signer.settle().map_err(|error| of_list_signer(&error))?;
+        }
+        self.answer.clone().unwrap_or(Err(unknown("the status list was not asked")))
+    }
+
+    fn asks(&self, uri: &str) -> bool {
+        self.answer.is_none() && self.reference.uri == uri
+    }
+
+    fn list_signer(&self) -> ListSigner<'_> {
+        self.voucher.as_ref().map_or(ListSigner::IssuerKey, ListSigner::Certificate)
+    }
+
+    fn read(
+        &mut self,
+        list: &VerifiedStatusList,
+        credentials_signer: Option<&SignerStatus>,
+        context: &StatusContext<'_>,
+    ) {
+        self.answer = Some(list.check(self.reference.idx));
+        let Some(status) = list.signer().filter(|status| Some(*status) != credentials_signer)
+        else {
+            return;
+        };
+        match SignerQuestion::open(status.clone(), context) {
+            Ok(question) => self.signer = question,
+            Err(error) => self.answer = Some(Err(of_list_signer(&error))),
+        }
+    }
+}
+
+/// Nothing that a revoked certificate signed says anything about a credential.
+fn of_list_signer(error: &VerifyError) -> VerifyError {
+    if error.reason == Reason::CertificateRevoked {
+        return unknown("the certificate that signed the status list is revoked");
+    }
+    unknown("whether the certificate that signed the status list is revoked is not known")
+}

@@ -1,0 +1,169 @@
+//! Whether a certificate is revoked: the CRLs of its issuer, from the operator or from its
+//! distribution points.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::super::crl::CrlIssuer;
+use super::super::{SignerStatus, StatusContext, Supplied, VerifiedCrl, is_fetchable};
+use crate::error::{Reason, VerifyError};
+use crate::trust::certificate::Certificate;
+use crate::verify::Check;
+
+/// What is to be asked about one certificate, and what came of it.
+#[derive(Clone, Debug)]
+pub(super) struct SignerQuestion {
+    status: SignerStatus,
+    issuer: Option<CrlIssuer>,
+    /// Distribution points that were not asked yet.
+    open: Vec<String>,
+    /// The worst and the best so far.
+    revoked: Option<VerifyError>,
+    failed: Option<VerifyError>,
+    good: bool,
+}
+
+impl SignerStatus {
+    fn issuer(&self) -> Option<Certificate<'_>> {
+        self.issuer.as_deref().and_then(|der| Certificate::parse(der).ok())
+    }
+
+    /// The distinct URIs that can be fetched.
+    fn fetchable(&self) -> Vec<String> {
+        let mut uris: Vec<String> =
+            self.points.iter().flatten().filter(|uri| is_fetchable(uri)).cloned().collect();
+        uris.sort_unstable();
+        uris.dedup();
+        uris
+    }
+}
+
+impl SignerQuestion {
+    /// `None`: the certificate publishes nothing. CRLs that the operator supplied for its issuer
+    /// replace the fetch, also when they are out of date.
+    pub(super) fn open(
+        status: SignerStatus,
+        context: &StatusContext<'_>,
+    ) -> Result<Option<Self>, VerifyError> {
+        if context.issuer.crls.is_empty() && status.points.is_empty() {
+            return Ok(None);
+        }
+        let issuer = status.issuer().and_then(|issuer| CrlIssuer::of(context.provider, &issuer));
+        let mut question =
+            Self { status, issuer, open: Vec::new(), revoked: None, failed: None, good: false };
+        let mut replaced = false;
+        for crl in &context.issuer.crls {
+            if question.is_from_issuer(crl) {
+                replaced = true;
+                question.judge(crl, context);
+            }
+        }
+        if replaced {
+            question.settle()?;
+        } else if question.status.points.is_empty() {
+            return Ok(None);
+        } else {
+            question.open = question.points_to_ask()?;
+        }
+        Ok(Some(question))
+    }
+
+    /// The distribution points that were not asked yet.
+    pub(super) fn open_points(&self) -> &[String] {
+        &self.open
+    }
+
+    /// Answers from a CRL that was authenticated before; `false`: it does not serve here.
+    pub(super) fn reuse(
+        &mut self,
+        uri: &str,
+        crl: &VerifiedCrl,
+        context: &StatusContext<'_>,
+    ) -> bool {
+        let serves =
+            crl.next_update() >= context.now && self.is_from_issuer(crl) && self.takes(uri);
+        if serves {
+            self.judge(crl, context);
+        }
+        serves
+    }
+
+    fn points_to_ask(&self) -> Result<Vec<String>, VerifyError> {
+        if self.issuer.is_none() {
+            return Err(no_crl("no trusted root could have signed the certificate's CRL"));
+        }
+        if self.status.points.iter().any(Vec::is_empty) {
+            return Err(no_crl("a CRL distribution point has no URI, or is for some reasons only"));
+        }
+        let uris = self.status.fetchable();
+        if uris.is_empty() {
+            return Err(no_crl("the certificate's CRL distribution points cannot be fetched"));
+        }
+        Ok(uris)
+    }
+
+    fn is_from_issuer(&self, crl: &VerifiedCrl) -> bool {
+        self.issuer.is_some_and(|issuer| crl.is_of(&issuer))
+    }
+
+    /// Takes `uri` off the open ones.
+    fn takes(&mut self, uri: &str) -> bool {
+        let before = self.open.len();
+        self.open.retain(|open| open != uri);
+        self.open.len() < before
+    }
+
+    pub(super) fn supply(
+        &mut self,
+        uri: &str,
+        what: Supplied<'_>,
+        context: &StatusContext<'_>,
+    ) -> Option<VerifiedCrl> {
+        if !self.takes(uri) {
+            return None;
+        }
+        let crl = match what {
+            Supplied::Bytes(der) => self.verify(der, context),
+            Supplied::Unavailable => Err(no_crl("the certificate's CRL is unavailable")),
+        };
+        match crl {
+            Ok(crl) => {
+                self.judge(&crl, context);
+                Some(crl)
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                None
+            }
+        }
+    }
+
+    fn verify(&self, der: &[u8], context: &StatusContext<'_>) -> Result<VerifiedCrl, VerifyError> {
+        let issuer = self.status.issuer();
+        let issuer = issuer.ok_or(no_crl("the certificate's issuer cannot be read"))?;
+        Ok(VerifiedCrl::verify(context.provider, der, &issuer)?)
+    }
+
+    fn judge(&mut self, crl: &VerifiedCrl, context: &StatusContext<'_>) {
+        match crl.check(&self.status.serial, &self.status.points, context.now) {
+            Ok(()) => self.good = true,
+            Err(error) if error.reason == Reason::CertificateRevoked => self.revoked = Some(error),
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    /// Each distribution point has a list for all reasons, so one good list suffices (RFC 5280
+    /// 6.3.3), but every one is asked, and one that revokes outweighs all others.
+    pub(super) fn settle(&self) -> Result<(), VerifyError> {
+        match (&self.revoked, self.good && self.open.is_empty(), &self.failed) {
+            (Some(revoked), _, _) => Err(revoked.clone()),
+            (None, true, _) => Ok(()),
+            (None, false, Some(failed)) => Err(failed.clone()),
+            (None, false, None) => Err(no_crl("the certificate's CRL was not asked")),
+        }
+    }
+}
+
+const fn no_crl(detail: &'static str) -> VerifyError {
+    VerifyError::new(Reason::RevocationUnknown, Check::SignerStatus, detail)
+}

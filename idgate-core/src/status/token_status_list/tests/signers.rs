@@ -1,0 +1,195 @@
+//! Who may sign the status list of a credential, and for how long it counts.
+
+use super::super::super::fixtures::{
+    MDL, anchor, for_a_ca, for_usages, root_with, signer_of, signer_under, signer_with,
+};
+use super::*;
+use crate::ids::DocType;
+use crate::trust::{Oid, PinnedSigner, TrustEntry};
+
+/// A list by `signer`'s certificate, as the one of an mDL that the fixture's root vouched for.
+fn by(der: &[u8], entry: &TrustEntry) -> Verdict {
+    let token = StatusCwt::new(&list(), URI, NOW_SECS, &[der]).sign(&signing_key("signer"));
+    verify_in(&context(entry), &token)
+}
+
+fn other_root() -> Vec<u8> {
+    root_with("Other", &signing_key("other root"), [1, 0x06])
+}
+
+fn signer_under_the_other_root() -> Vec<u8> {
+    let (spki, dates) =
+        (signing_key("signer").public_spki(), ["20260101000000Z", "20261231235959Z"]);
+    signer_under(("Other", &signing_key("other root")), &spki, dates, &[])
+}
+
+#[test]
+fn the_signer_of_a_list_stands_below_the_root_that_vouched() {
+    let mut both = entry();
+    both.roots.push(anchor(&other_root()));
+    refused(by(&signer_under_the_other_root(), &both), "no path leads");
+    assert!(by(&signer(&signing_key("signer")), &both).is_ok());
+    let vouched_by_the_other = Voucher::new(anchor(&other_root()).sha256(), MDL);
+    let here = context(&both);
+    let token = cwt().sign(&signing_key("signer"));
+    refused(verify_for(&vouched_by_the_other, &here, &token), "no path leads");
+    // Nor does a list that was taken for the one root serve what the other vouched for.
+    let list = verify_in(&here, &token).unwrap();
+    assert!(list.serves(ListSigner::Certificate(&voucher()), &here));
+    assert!(!list.serves(ListSigner::Certificate(&vouched_by_the_other), &here));
+}
+
+#[test]
+fn the_signer_of_a_list_may_stand_below_a_status_root_of_the_entry() {
+    let mut named = entry();
+    named.status_roots.push(anchor(&other_root()));
+    let list = by(&signer_under_the_other_root(), &named).unwrap();
+    let here = context(&named);
+    assert!(list.serves(ListSigner::Certificate(&voucher()), &here));
+    assert!(!list.serves(ListSigner::Certificate(&voucher()), &context(&entry())));
+    // It is for test sessions only, or for other document types.
+    let for_tests = named.status_roots[0].clone().for_test_only();
+    let other_type = named.status_roots[0].clone().with_doc_types([DocType::new("other")]);
+    let same_type = named.status_roots[0].clone().with_doc_types([DocType::new(MDL)]);
+    for (root, livemode, taken) in [
+        (&for_tests, true, false),
+        (&for_tests, false, true),
+        (&other_type, true, false),
+        (&same_type, true, true),
+    ] {
+        named.status_roots = vec![root.clone()];
+        let context = StatusContext { livemode, ..context(&named) };
+        let token =
+            StatusCwt::new(&list_of_none(), URI, NOW_SECS, &[&signer_under_the_other_root()]);
+        let token = token.sign(&signing_key("signer"));
+        assert_eq!(verify_in(&context, &token).is_ok(), taken);
+    }
+}
+
+fn list_of_none() -> StatusList {
+    StatusList::new(1, 8)
+}
+
+/// A bare key has no root; the operator may name one for its lists.
+#[test]
+fn a_status_root_serves_the_lists_of_bare_keys_too() {
+    let mut named = entry();
+    let token = certified(jwt());
+    let here = |entry: &TrustEntry| verify_by_key(&context(entry), token.as_bytes());
+    refused(here(&named), "no trusted key");
+    named.status_roots.push(anchor(&root()));
+    let list = here(&named).unwrap();
+    assert!(list.serves(ListSigner::IssuerKey, &context(&named)));
+    assert!(!list.serves(ListSigner::IssuerKey, &context(&entry())));
+    named.status_roots = vec![anchor(&other_root())];
+    assert!(here(&named).is_err());
+}
+
+#[test]
+fn the_signer_of_a_list_is_within_its_roots_document_types() {
+    for (types, taken) in [(vec![], true), (vec![MDL], true), (vec!["other"], false)] {
+        let mut limited = entry();
+        let root = limited.roots.remove(0);
+        limited.roots.push(root.with_doc_types(types.iter().copied().map(DocType::new)));
+        assert_eq!(by(&signer(&signing_key("signer")), &limited).is_ok(), taken, "{types:?}");
+    }
+}
+
+#[test]
+fn the_signer_of_a_list_is_no_ca() {
+    refused(by(&signer_with(&signing_key("signer"), &[for_a_ca()]), &entry()), "is a CA");
+}
+
+#[test]
+fn the_signer_of_a_list_is_for_credentials_or_their_status() {
+    const TLS_SERVER: &str = "1.3.6.1.5.5.7.3.1";
+    const DOCUMENT_SIGNER: &str = "1.0.18013.5.1.2";
+    const STATUS: &str = "1.3.6.1.5.5.7.3.30";
+    const OWN: &str = "1.3.130.2.0.0.1.2";
+    let with = |usages: &[&str], entry: &TrustEntry| {
+        by(&signer_with(&signing_key("signer"), &[for_usages(usages)]), entry)
+    };
+    for usages in [&[TLS_SERVER][..], &["2.5.29.37.0"], &[OWN], &[]] {
+        refused(with(usages, &entry()), "extended key usage");
+    }
+    for usages in [&[DOCUMENT_SIGNER][..], &[STATUS], &[TLS_SERVER, STATUS]] {
+        assert!(with(usages, &entry()).is_ok(), "{usages:?}");
+    }
+    let mut other = entry();
+    other.ekus = Oid::parse(OWN).into_iter().collect();
+    assert!(with(&[OWN], &other).is_ok());
+    refused(with(&[DOCUMENT_SIGNER], &other), "extended key usage");
+}
+
+#[test]
+fn iat_lies_within_the_dates_of_the_certificate() {
+    let key = signing_key("signer");
+    let spki = key.public_spki();
+    // NOW is noon of 21 November.
+    let token = |not_before: &str, iat: u64| {
+        let der = signer_of(&spki, [not_before, "20261231235959Z"]);
+        StatusCwt::new(&list(), URI, iat, &[&der]).sign(&key)
+    };
+    assert!(of_mdoc(&token("20261121000000Z", NOW_SECS - 43_200)).is_ok());
+    refused(of_mdoc(&token("20261121000000Z", NOW_SECS - 43_201)), "outside its certificate");
+    let jwt = jwt().with("iat", json!(NOW_SECS - 50_000));
+    let der = signer_of(&spki, ["20261121000000Z", "20261231235959Z"]);
+    let jwt = jwt.with_header("x5c", x5c(&[&der])).sign(&key);
+    refused(of_mdoc(jwt.as_bytes()), "outside its certificate");
+}
+
+#[test]
+fn a_token_without_exp_counts_for_the_entrys_max_age_after_its_iat() {
+    const DAY: u64 = 86_400;
+    let old = |days: u64, more: u64| {
+        let iat = NOW_SECS - days * DAY - more;
+        let jwt = jwt().with("iat", json!(iat)).without("exp");
+        let key = signing_key("signer");
+        let cwt = StatusCwt::new(&list(), URI, iat, &[&signer(&key)]).without(4).sign(&key);
+        (signed(jwt), cwt)
+    };
+    let verify = |days: u32, (jwt, cwt): &(String, Vec<u8>)| {
+        let mut entry = entry();
+        entry.status_max_age_days = days;
+        let sd_jwt = verify_by_key(&context(&entry), jwt.as_bytes());
+        let mdoc = verify_in(&context(&entry), cwt);
+        [sd_jwt, mdoc]
+    };
+    let default = entry().status_max_age_days;
+    assert_eq!(default, 7);
+    for (days, token, taken) in [
+        (default, old(6, 0), true),
+        (default, old(7, 59), true),
+        (default, old(7, 60), false),
+        (default, old(300, 0), false),
+        (301, old(300, 0), true),
+        (1, old(1, 60), false),
+    ] {
+        for verdict in verify(days, &token) {
+            match taken {
+                true => {
+                    let list = verdict.unwrap();
+                    let end = list.expires_at().unwrap();
+                    assert!(list.fresh_until() <= end && end.plus(60_000) > NOW);
+                }
+                false => refused(verdict, "no exp"),
+            }
+        }
+    }
+    // One that has an exp ends there, however old it is.
+    let with_exp = jwt().with("iat", json!(NOW_SECS - 300 * DAY));
+    assert!(of_sd_jwt(&signed(with_exp.with("exp", json!(NOW_SECS + 1)))).is_ok());
+}
+
+#[test]
+fn a_pinned_signer_may_sign_the_list_of_what_it_vouched_for() {
+    let key = signing_key("signer");
+    let mut pinned = entry();
+    pinned.roots.clear();
+    pinned.pinned_signers.push(PinnedSigner::from_der(&signer(&key)).unwrap());
+    let itself = Voucher::new(pinned.pinned_signers[0].sha256(), MDL);
+    let here = context(&pinned);
+    let token = cwt().sign(&key);
+    assert!(verify_for(&itself, &here, &token).is_ok());
+    refused(verify_for(&voucher(), &here, &token), "no root");
+}

@@ -1,0 +1,140 @@
+//! `idgate client key`
+
+use std::fmt::Write as _;
+
+use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
+use idgate_core::time::UnixMillis;
+use serde_json::{Value, json};
+
+use super::{in_order, no_such_client};
+use crate::admin::{Failure, Output, check_name};
+use crate::api_key::SCOPES;
+use crate::store::{ApiKeyRecord, OperatorStore};
+
+/// Commands on the keys of a client.
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// Make one more API key of a client and print it once
+    Create {
+        /// The client, as `client list` shows it
+        client_id: String,
+        /// What to call the key in lists
+        #[arg(long)]
+        name: Option<String>,
+        /// Its scopes; without it all
+        #[arg(long, value_delimiter = ',', value_name = "SCOPES",
+              value_parser = PossibleValuesParser::new(SCOPES))]
+        scopes: Option<Vec<String>>,
+    },
+    /// List the keys of a client
+    List {
+        /// The client, as `client list` shows it
+        client_id: String,
+    },
+    /// Stop a key at once
+    Revoke {
+        /// The key, as `client key list` shows it; its client may stand before it
+        #[arg(num_args = 1..=2, required = true, value_names = ["CLIENT_ID", "KEY_ID"])]
+        id: Vec<String>,
+    },
+}
+
+/// Carries out `command`.
+///
+/// # Errors
+/// Nothing was changed; the failure says why.
+pub(super) fn run(
+    command: KeyCommand,
+    store: &mut OperatorStore,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    match command {
+        KeyCommand::Create { client_id, name, scopes } => {
+            create(store, &client_id, name.as_deref(), scopes.as_deref(), now)
+        }
+        KeyCommand::List { client_id } => list(store, &client_id, now),
+        KeyCommand::Revoke { id } => match &*id {
+            [id] => revoke(store, None, id, now),
+            [client_id, id] => revoke(store, Some(client_id), id, now),
+            _ => Err(Failure::Usage("name one key".into())),
+        },
+    }
+}
+
+fn create(
+    store: &mut OperatorStore,
+    client_id: &str,
+    name: Option<&str>,
+    scopes: Option<&[String]>,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    if let Some(name) = name {
+        check_name("--name", name, 100)?;
+    }
+    let scopes = scopes.map(in_order);
+    let made = store.create_key(client_id, name, scopes.as_deref(), now)?;
+    let (record, key) = made.ok_or_else(|| {
+        Failure::NotFound(format!(
+            "there is no client {client_id} that is not revoked; `idgate client list` shows them all"
+        ))
+    })?;
+    let (id, api_key) = (&record.id, key.expose());
+    let mut json = shown(&record, now);
+    if let Some(members) = json.as_object_mut() {
+        members.insert("client_id".into(), client_id.into());
+        members.insert("api_key".into(), api_key.into());
+    }
+    let mut output = Output::new(json, format!("id: {id}\napi_key: {api_key}\n"));
+    output.warnings.push("api_key is not shown again".into());
+    Ok(output)
+}
+
+fn list(store: &OperatorStore, client_id: &str, now: UnixMillis) -> Result<Output, Failure> {
+    let keys = store.client_keys(client_id)?.ok_or_else(|| no_such_client(client_id))?;
+    let mut text = String::new();
+    for key in &keys {
+        let scopes = key.scopes.as_ref().map_or("all".to_owned(), |scopes| scopes.join(","));
+        let name = key.name.as_deref().unwrap_or("-");
+        let _ =
+            writeln!(text, "{}  {}  {}  {scopes}  {name}", key.id, key.created_at, state(key, now));
+    }
+    let rows: Vec<Value> = keys.iter().map(|key| shown(key, now)).collect();
+    Ok(Output::new(json!({ "client_id": client_id, "keys": rows }), text))
+}
+
+fn revoke(
+    store: &mut OperatorStore,
+    client_id: Option<&str>,
+    id: &str,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    if !store.revoke_key(client_id, id, now)? {
+        return Err(Failure::NotFound(format!(
+            "there is no key {id}; `idgate client key list CLIENT_ID` shows those of a client"
+        )));
+    }
+    Ok(Output::new(json!({ "id": id, "revoked": true }), format!("{id} is revoked\n")))
+}
+
+fn state(key: &ApiKeyRecord, now: UnixMillis) -> &'static str {
+    match key.expires_at {
+        _ if key.revoked => "revoked",
+        Some(at) if at <= now => "expired",
+        _ => "active",
+    }
+}
+
+fn shown(key: &ApiKeyRecord, now: UnixMillis) -> Value {
+    json!({
+        "id": key.id,
+        "name": key.name,
+        "scopes": key.scopes,
+        "livemode": key.livemode,
+        "state": state(key, now),
+        "revoked": key.revoked,
+        "created_at": key.created_at.to_string(),
+        "expires_at": key.expires_at.map(|at| at.to_string()),
+        "last_used_at": key.last_used_at.map(|at| at.to_string()),
+    })
+}

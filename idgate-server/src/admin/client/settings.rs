@@ -1,0 +1,271 @@
+//! `idgate client set` and `idgate client origin`
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use idgate_core::time::UnixMillis;
+use serde_json::json;
+use url::{Host, Url};
+
+use super::no_such_client;
+use crate::admin::{Failure, Output, check_name};
+use crate::store::{ClientChange, Logo, OperatorStore};
+
+/// A logo is shown small.
+const MAX_LOGO_BYTES: usize = 128 * 1024;
+/// Of one client: its environments and brands.
+const MAX_ORIGINS: usize = 32;
+
+/// What to change of a client.
+#[derive(Args, Debug)]
+pub struct SetArgs {
+    /// The client, as `client list` shows it
+    id: String,
+    /// What it is called, in lists and to people
+    #[arg(long)]
+    name: Option<String>,
+    /// A PNG, JPEG or WebP of at most 128 KiB that people see
+    #[arg(long, value_name = "FILE")]
+    logo: Option<PathBuf>,
+    /// `keys=N` or `open_sessions=N`; `default` in place of N: what the settings say
+    #[arg(long = "quota", value_name = "NAME=N")]
+    quotas: Vec<String>,
+}
+
+/// Commands on the origins of a client's own pages.
+#[derive(Debug, Subcommand)]
+pub enum OriginCommand {
+    /// Add an origin, such as https://shop.example
+    Add {
+        /// The client, as `client list` shows it
+        id: String,
+        /// Scheme, host and, if it is not the usual one, port
+        origin: String,
+    },
+    /// Remove an origin
+    Remove {
+        /// The client, as `client list` shows it
+        id: String,
+        /// The origin
+        origin: String,
+    },
+}
+
+/// Changes a client.
+///
+/// # Errors
+/// Nothing was changed; the failure says why.
+pub(super) fn set(args: &SetArgs, store: &mut OperatorStore) -> Result<Output, Failure> {
+    let mut change = ClientChange { name: args.name.clone(), ..ClientChange::default() };
+    if let Some(name) = &args.name {
+        check_name("--name", name, 100)?;
+    }
+    change.logo = args.logo.as_deref().map(logo).transpose()?;
+    for quota in &args.quotas {
+        let wrong = || {
+            Failure::Usage(format!(
+                "--quota {quota}: write keys=N or open_sessions=N, with a number or `default` for N"
+            ))
+        };
+        let (name, number) = quota.split_once('=').ok_or_else(wrong)?;
+        let number = match number {
+            "default" => None,
+            digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Some(digits.parse().map_err(|_| wrong())?)
+            }
+            _ => return Err(wrong()),
+        };
+        match name {
+            "keys" => change.max_keys = Some(number),
+            "open_sessions" => change.max_open_sessions = Some(number),
+            _ => return Err(wrong()),
+        }
+    }
+    if !store.set_client(&args.id, &change)? {
+        return Err(no_such_client(&args.id));
+    }
+    show(store, &args.id)
+}
+
+/// Carries out `command`.
+///
+/// # Errors
+/// Nothing was changed; the failure says why.
+pub(super) fn origin(
+    command: OriginCommand,
+    store: &mut OperatorStore,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    match command {
+        OriginCommand::Add { id, origin } => {
+            let origin = parse_origin(&origin)?;
+            let settings = store.client_settings(&id)?.ok_or_else(|| no_such_client(&id))?;
+            if settings.origins.len() >= MAX_ORIGINS && !settings.origins.contains(&origin) {
+                return Err(Failure::Error(format!(
+                    "{id} has {MAX_ORIGINS} origins already; remove one first"
+                )));
+            }
+            let added = store.add_origin(&id, &origin, now)?;
+            let mut output = show(store, &id)?;
+            if !added {
+                output.warnings.push(format!("{id} has the origin {origin} already"));
+            }
+            Ok(output)
+        }
+        OriginCommand::Remove { id, origin } => {
+            let known = store.client_settings(&id)?.ok_or_else(|| no_such_client(&id))?.origins;
+            // As it is stored, or however it may be written.
+            let origin = parse_origin(&origin).unwrap_or(origin);
+            if !store.remove_origin(&id, &origin)? {
+                return Err(Failure::NotFound(format!(
+                    "{id} does not have the origin {origin}; it has: {}",
+                    if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+                )));
+            }
+            show(store, &id)
+        }
+    }
+}
+
+fn show(store: &OperatorStore, id: &str) -> Result<Output, Failure> {
+    let settings = store.client_settings(id)?.ok_or_else(|| no_such_client(id))?;
+    let usual = |quota: Option<u64>| quota.map_or("default".to_owned(), |n| n.to_string());
+    let quotas = settings.quotas;
+    let text = format!(
+        "{id}  {}\nlogo: {}\nquotas: keys={} open_sessions={}\norigins: {}\n",
+        settings.name,
+        settings.logo_type.as_deref().unwrap_or("none"),
+        usual(quotas.keys),
+        usual(quotas.open_sessions),
+        if settings.origins.is_empty() { "none".to_owned() } else { settings.origins.join(" ") },
+    );
+    let json = json!({
+        "client_id": id,
+        "name": settings.name,
+        "logo": settings.logo_type,
+        "quotas": { "keys": quotas.keys, "open_sessions": quotas.open_sessions },
+        "origins": settings.origins,
+    });
+    Ok(Output::new(json, text))
+}
+
+fn logo(path: &Path) -> Result<Logo, Failure> {
+    let shown = path.display();
+    let bytes = std::fs::read(path)
+        .map_err(|error| Failure::Error(format!("--logo: {shown} cannot be read: {error}")))?;
+    if bytes.len() > MAX_LOGO_BYTES {
+        return Err(Failure::Usage(format!("--logo: {shown} is larger than 128 KiB")));
+    }
+    let media_type = match &*bytes {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => "image/png",
+        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
+        _ => return Err(Failure::Usage(format!("--logo: {shown} is not a PNG, JPEG or WebP"))),
+    };
+    Ok(Logo { media_type, bytes })
+}
+
+/// An origin as browsers write it (RFC 6454 6.2): https, or http on this machine.
+fn parse_origin(text: &str) -> Result<String, Failure> {
+    let wrong = |why: &str| {
+        Failure::Usage(format!("{text} is not an origin: {why}; write it as https://shop.example"))
+    };
+    let url = Url::parse(text).map_err(|_| wrong("it is not a URL"))?;
+    let here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    match url.scheme() {
+        "https" => {}
+        "http" if here => {}
+        _ => return Err(wrong("it must begin with https://")),
+    }
+    let bare = matches!(url.path(), "" | "/") && url.query().is_none() && url.fragment().is_none();
+    if !bare || !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("it has more than scheme, host and port"));
+    }
+    Ok(url.origin().ascii_serialization())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+    use crate::admin::fixture::{NOW, store};
+
+    #[test]
+    fn an_origin_is_stored_as_browsers_write_it() {
+        for (text, origin) in [
+            ("https://Shop.Example", "https://shop.example"),
+            ("https://shop.example:443/", "https://shop.example"),
+            ("https://shop.example:8443", "https://shop.example:8443"),
+            ("https://b\u{fc}cher.example", "https://xn--bcher-kva.example"),
+            ("http://localhost:3000", "http://localhost:3000"),
+            ("http://127.0.0.1:3000", "http://127.0.0.1:3000"),
+        ] {
+            assert_eq!(parse_origin(text).unwrap(), origin);
+        }
+        for bad in [
+            "shop.example",
+            "http://shop.example",
+            "https://shop.example/page",
+            "https://shop.example?x",
+            "https://shop.example#x",
+            "https://me@shop.example",
+            "ftp://shop.example",
+            "null",
+            "",
+        ] {
+            assert_eq!(parse_origin(bad).unwrap_err().code(), 2, "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_set_is_shown_and_what_is_not_named_stays() {
+        let (dir, mut store) = store();
+        let id = store.create_client("shop", true, None, NOW).unwrap().client_id;
+        let png = dir.path().join("logo.png");
+        std::fs::write(&png, b"\x89PNG\r\n\x1a\nrest").unwrap();
+        let args = |quotas: &[&str], logo: Option<PathBuf>| SetArgs {
+            id: id.clone(),
+            name: None,
+            logo,
+            quotas: quotas.iter().map(|quota| (*quota).to_owned()).collect(),
+        };
+        set(&args(&["keys=7", "open_sessions=0"], Some(png)), &mut store).unwrap();
+        let shown = set(&args(&["keys=default"], None), &mut store).unwrap().json;
+        assert_eq!(shown["logo"], "image/png");
+        assert_eq!(shown["quotas"], json!({ "keys": null, "open_sessions": 0 }));
+        for bad in ["keys", "keys=", "keys=-1", "keys=x", "claims=1"] {
+            assert_eq!(set(&args(&[bad], None), &mut store).unwrap_err().code(), 2, "{bad}");
+        }
+        let text = dir.path().join("logo.svg");
+        std::fs::write(&text, b"<svg/>").unwrap();
+        assert_eq!(set(&args(&[], Some(text)), &mut store).unwrap_err().code(), 2);
+        let nobody = SetArgs { id: "cli_none".into(), ..args(&[], None) };
+        assert_eq!(set(&nobody, &mut store).unwrap_err().code(), 4);
+    }
+
+    #[test]
+    fn origins_are_added_once_and_removed() {
+        let (_dir, mut store) = store();
+        let id = store.create_client("shop", true, None, NOW).unwrap().client_id;
+        let mut change = |add: bool, origin: &str| {
+            let (id, origin) = (id.clone(), origin.to_owned());
+            let command = if add {
+                OriginCommand::Add { id, origin }
+            } else {
+                OriginCommand::Remove { id, origin }
+            };
+            self::origin(command, &mut store, NOW)
+        };
+        change(true, "https://shop.example").unwrap();
+        let again = change(true, "https://SHOP.example:443").unwrap();
+        assert_eq!(again.json["origins"], json!(["https://shop.example"]));
+        assert_eq!(again.warnings.len(), 1);
+        assert_eq!(change(false, "https://other.example").unwrap_err().code(), 4);
+        assert_eq!(change(false, "https://shop.example").unwrap().json["origins"], json!([]));
+    }
+}

@@ -1,0 +1,129 @@
+//! Signed statements that the beginning of a chain was removed because it was old: how many entries,
+//! and where the last of them stood, so that what is left is verified from there on.
+
+use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
+use idgate_core::time::UnixMillis;
+use serde::{Deserialize, Serialize};
+
+use super::checkpoint::unhex;
+use super::{AuditKeys, Hash, hex};
+
+const PREFIX: &[u8] = b"idgate-audit-removal-v1\n";
+
+/// What is signed. The members stand in the order of RFC 8785, as in an entry.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Removal {
+    /// Whose chain it is.
+    pub client_id: String,
+    /// How many entries were removed, all times together.
+    pub count: u64,
+    /// The hash of the last of them, lower-case hex.
+    pub last_hash: String,
+    /// Its number.
+    pub last_seq: u64,
+    /// When they were removed; RFC 3339, UTC.
+    pub time: String,
+}
+
+/// A removal with its signature.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // as in Removal
+pub struct SignedRemoval {
+    pub client_id: String,
+    pub count: u64,
+    pub last_hash: String,
+    pub last_seq: u64,
+    /// Of the instance, lower-case hex.
+    pub public_key: String,
+    /// Ed25519 over `idgate-audit-removal-v1`, a line feed, and the other members.
+    pub signature: String,
+    pub time: String,
+}
+
+impl Removal {
+    /// Of all entries of a chain up to this one.
+    pub fn new(client_id: &str, last_seq: u64, last: &Hash, now: UnixMillis) -> Self {
+        Self {
+            client_id: client_id.to_owned(),
+            // A chain is dense from 1.
+            count: last_seq,
+            last_hash: hex(last),
+            last_seq,
+            time: now.to_string(),
+        }
+    }
+
+    /// It with its signature.
+    pub fn sign(self, keys: &AuditKeys) -> SignedRemoval {
+        let signature = hex(&keys.sign(&self.signed_text()));
+        let public_key = hex(keys.public_key());
+        let Self { client_id, count, last_hash, last_seq, time } = self;
+        SignedRemoval { client_id, count, last_hash, last_seq, public_key, signature, time }
+    }
+
+    fn signed_text(&self) -> Vec<u8> {
+        let mut text = PREFIX.to_vec();
+        // Texts and whole numbers cannot fail to be written.
+        let _ = serde_json::to_writer(&mut text, self);
+        text
+    }
+}
+
+impl SignedRemoval {
+    /// Number and hash of the last entry that was removed, if this instance removed it from this
+    /// chain.
+    pub fn end(&self, keys: &AuditKeys, client_id: &str) -> Option<(u64, Hash)> {
+        let removal = Removal {
+            client_id: self.client_id.clone(),
+            count: self.count,
+            last_hash: self.last_hash.clone(),
+            last_seq: self.last_seq,
+            time: self.time.clone(),
+        };
+        let key = UnparsedPublicKey::new(&ED25519, keys.public_key());
+        let signature = unhex(&self.signature)?;
+        let is_ours = self.client_id == client_id
+            && self.public_key == hex(keys.public_key())
+            && key.verify(&removal.signed_text(), &signature).is_ok();
+        let hash = unhex(&self.last_hash)?.try_into().ok()?;
+        is_ours.then_some((self.last_seq, hash))
+    }
+
+    /// It as one line of JSON.
+    pub fn to_line(&self) -> String {
+        // As above.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::seal::InstanceKey;
+
+    #[test]
+    fn a_removal_holds_for_this_chain_and_this_instance_only() {
+        let keys = || AuditKeys::new(&InstanceKey::generate().unwrap()).unwrap();
+        let ours = keys();
+        let signed = Removal::new("cli_1", 7, &[9; 32], UnixMillis(0)).sign(&ours);
+        assert_eq!(signed.end(&ours, "cli_1"), Some((7, [9; 32])));
+        assert_eq!(signed.end(&ours, "cli_2"), None);
+        assert_eq!(signed.end(&keys(), "cli_1"), None);
+        let changes: [fn(&mut SignedRemoval); 5] = [
+            |r| r.count += 1,
+            |r| r.last_seq += 1,
+            |r| r.last_hash = hex(&[8; 32]),
+            |r| r.time = UnixMillis(1).to_string(),
+            |r| r.signature = hex(&[8; 64]),
+        ];
+        for change in changes {
+            let mut changed = signed.clone();
+            change(&mut changed);
+            assert_eq!(changed.end(&ours, "cli_1"), None, "{changed:?}");
+        }
+        assert_eq!(serde_json::from_str::<SignedRemoval>(&signed.to_line()).unwrap(), signed);
+    }
+}

@@ -1,0 +1,221 @@
+//! The way out for log lines. Whoever logs puts a line into memory and goes on; a thread of its own
+//! writes. It may wait for a reader, or for ever: nobody waits for it. What does not fit into memory
+//! meanwhile, or cannot be written, is lost and counted.
+
+use std::io::{self, ErrorKind, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Bytes that wait to be written: seconds of a busy gateway, and nothing to its memory.
+const MAX_WAITING: usize = 1024 * 1024;
+/// After a write that failed, as on a full volume, so that it does not spin.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Between looks at an output that somebody else made non-blocking, and that is full.
+const NAP: Duration = Duration::from_millis(10);
+
+/// Takes lines without ever waiting or failing. Clones lead to the same output.
+#[derive(Clone)]
+pub(crate) struct Outlet(Arc<Shared>);
+
+struct Shared {
+    waiting: Mutex<Waiting>,
+    /// There is something to write.
+    filled: Condvar,
+    /// Everything is written.
+    emptied: Condvar,
+    lost: AtomicU64,
+    /// Lost, and not yet told in the log itself.
+    untold: AtomicU64,
+}
+
+#[derive(Default)]
+struct Waiting {
+    lines: Vec<u8>,
+    /// The thread holds lines that are not written yet.
+    writing: bool,
+}
+
+impl Outlet {
+    /// Begins to write to `output`. `tell` makes the line that says how many were lost.
+    pub(crate) fn to(
+        output: impl Write + Send + 'static,
+        tell: impl Fn(u64) -> Vec<u8> + Send + 'static,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            waiting: Mutex::default(),
+            filled: Condvar::new(),
+            emptied: Condvar::new(),
+            lost: AtomicU64::new(0),
+            untold: AtomicU64::new(0),
+        });
+        let outlet = Self(shared.clone());
+        let work = move || shared.write_for_ever(output, &tell);
+        thread::Builder::new().name("log".into()).spawn(work)?;
+        Ok(outlet)
+    }
+
+    /// Takes one line, which ends in a newline.
+    pub(crate) fn line(&self, line: &[u8]) {
+        let mut waiting = self.0.lock();
+        if waiting.lines.len().saturating_add(line.len()) > MAX_WAITING {
+            drop(waiting);
+            return self.0.lose(1);
+        }
+        waiting.lines.extend_from_slice(line);
+        drop(waiting);
+        self.0.filled.notify_one();
+    }
+
+    /// Lines lost so far.
+    pub(crate) fn lost(&self) -> u64 {
+        self.0.lost.load(Ordering::Relaxed)
+    }
+
+    /// Waits until everything is written, but no longer than `time`.
+    pub(crate) fn flush(&self, time: Duration) {
+        let unwritten = |waiting: &mut Waiting| waiting.writing || !waiting.lines.is_empty();
+        // Whether it is written by then is all that could be told, and nobody asks.
+        drop(self.0.emptied.wait_timeout_while(self.0.lock(), time, unwritten));
+    }
+}
+
+/// For tracing, which writes each line by one call.
+impl Write for Outlet {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.line(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn write_for_ever(&self, mut output: impl Write, tell: &dyn Fn(u64) -> Vec<u8>) {
+        let mut lines = Vec::new();
+        loop {
+            self.await_lines(&mut lines);
+            let untold = self.untold.swap(0, Ordering::Relaxed);
+            let told = if untold == 0 { Ok(()) } else { write(&mut output, &tell(untold)) };
+            if told.is_err() {
+                self.untold.fetch_add(untold, Ordering::Relaxed);
+            }
+            let written = if told.is_ok() { write(&mut output, &lines) } else { Err(0) };
+            if let Err(at) = written {
+                let rest = lines.get(at..).unwrap_or_default();
+                self.lose(rest.iter().filter(|byte| **byte == b'\n').count());
+                thread::sleep(PAUSE);
+            }
+        }
+    }
+
+    /// Waits for lines, and takes all there are in exchange for an empty buffer.
+    fn await_lines(&self, lines: &mut Vec<u8>) {
+        lines.clear();
+        let mut waiting = self.lock();
+        waiting.writing = false;
+        if waiting.lines.is_empty() {
+            self.emptied.notify_all();
+        }
+        let mut waiting = self
+            .filled
+            .wait_while(waiting, |waiting| waiting.lines.is_empty())
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut waiting.lines, lines);
+        waiting.writing = true;
+    }
+
+    fn lose(&self, lines: usize) {
+        let lines = u64::try_from(lines).unwrap_or(u64::MAX);
+        self.lost.fetch_add(lines, Ordering::Relaxed);
+        self.untold.fetch_add(lines, Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes all of `bytes`, or says how many it wrote.
+fn write(output: &mut impl Write, bytes: &[u8]) -> Result<(), usize> {
+    let mut at = 0_usize;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        match output.write(rest) {
+            Ok(0) => return Err(at),
+            Ok(length) => at = at.saturating_add(length),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(NAP),
+            Err(_) => return Err(at),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// An output of which each write waits for its outcome.
+    struct Reluctant {
+        outcomes: mpsc::Receiver<io::Result<()>>,
+        written: Arc<Mutex<String>>,
+    }
+
+    impl Write for Reluctant {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.outcomes.recv().unwrap_or(Ok(()))?;
+            self.written.lock().unwrap().push_str(str::from_utf8(bytes).unwrap());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn reluctant() -> (Outlet, mpsc::Sender<io::Result<()>>, Arc<Mutex<String>>) {
+        let (decide, outcomes) = mpsc::channel();
+        let written = Arc::new(Mutex::default());
+        let output = Reluctant { outcomes, written: written.clone() };
+        let tell = |lost| format!("{lost} lost\n").into_bytes();
+        (Outlet::to(output, tell).unwrap(), decide, written)
+    }
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn nobody_waits_for_an_output_that_is_not_read_and_what_does_not_fit_is_counted() {
+        let (outlet, decide, written) = reluctant();
+        let line = [&[b'x'; 1023][..], b"\n"].concat();
+        for _ in 0..4096 {
+            outlet.line(&line);
+        }
+        // One buffer is being written, one waits.
+        assert!((2048..4096).contains(&outlet.lost()), "{}", outlet.lost());
+        outlet.flush(Duration::from_millis(10));
+        assert_eq!(*written.lock().unwrap(), "");
+        drop(decide);
+        outlet.flush(LONG);
+        let written = written.lock().unwrap();
+        assert!(written.contains(&format!("{} lost\n", outlet.lost())));
+    }
+
+    #[test]
+    fn lines_that_cannot_be_written_are_counted_and_told_once_it_works_again() {
+        let (outlet, decide, written) = reluctant();
+        decide.send(Err(ErrorKind::StorageFull.into())).unwrap();
+        outlet.line(b"one\n");
+        outlet.flush(LONG);
+        assert_eq!(outlet.lost(), 1);
+        drop(decide);
+        outlet.line(b"two\n");
+        outlet.flush(LONG);
+        assert_eq!(*written.lock().unwrap(), "1 lost\ntwo\n");
+    }
+}

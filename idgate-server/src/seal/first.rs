@@ -1,0 +1,57 @@
+//! How idgate 0.1.0 sealed: one key for everything, bound to table and row. What is stored in this form
+//! is sealed anew when a directory is upgraded ([`crate::store`]); it is read nowhere else.
+
+use aws_lc_rs::aead::{AES_256_GCM, LessSafeKey, NONCE_LEN, UnboundKey};
+use zeroize::Zeroizing;
+
+use super::{InstanceKey, Unsealable, open};
+
+const VERSION: u8 = 1;
+
+/// Opens what 0.1.0 sealed.
+pub struct FirstSealer(LessSafeKey);
+
+impl FirstSealer {
+    /// Opens what was sealed under `key`.
+    pub fn new(key: &InstanceKey) -> Result<Self, Unsealable> {
+        let derived = key.derive("idgate seal v1")?;
+        let key = UnboundKey::new(&AES_256_GCM, &*derived).map_err(|_| Unsealable)?;
+        Ok(Self(LessSafeKey::new(key)))
+    }
+
+    /// Opens what was sealed for row `id` of `table`.
+    ///
+    /// # Errors
+    /// Another form or key, another row, or changed bytes.
+    pub fn open(
+        &self,
+        table: &str,
+        id: &str,
+        sealed: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, Unsealable> {
+        let (version, rest) = sealed.split_first().ok_or(Unsealable)?;
+        let (nonce, text) = rest.split_first_chunk::<NONCE_LEN>().ok_or(Unsealable)?;
+        if *version != VERSION {
+            return Err(Unsealable);
+        }
+        open(&self.0, nonce, &place(table, id), text)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn seal(&self, table: &str, id: &str, plain: &[u8]) -> Vec<u8> {
+        use aws_lc_rs::aead::{Aad, Nonce};
+        use idgate_core::entropy::Entropy as _;
+        let (mut nonce, mut text) = ([0; NONCE_LEN], plain.to_vec());
+        let drawn = crate::entropy::OsEntropy.fill(&mut nonce);
+        let unique = Nonce::assume_unique_for_key(nonce);
+        let aad = Aad::from(place(table, id));
+        let sealed = self.0.seal_in_place_append_tag(unique, aad, &mut text);
+        assert!(drawn.is_ok() && sealed.is_ok());
+        [&[VERSION], &nonce[..], &text].concat()
+    }
+}
+
+/// Table names contain no newline, so no two places are alike.
+fn place(table: &str, id: &str) -> Vec<u8> {
+    [table.as_bytes(), b"\n", id.as_bytes()].concat()
+}

@@ -1,0 +1,174 @@
+//! Making, rotating and revoking keys. The caller was authenticated before the transaction, so that
+//! what its own key may do is looked at again inside: a key that was revoked in between must not
+//! leave another behind, and none makes or takes over one that can do more than itself
+//! (decisions 25).
+
+use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension as _, named_params};
+use serde_json::json;
+
+use super::super::writer::Batch;
+use super::super::{Caller, StoreError, millis, time};
+use super::list::{COLUMNS, record};
+use super::{ApiKeyRecord, KeyMade, KeyRotated, KeyValue, NewApiKey};
+use crate::api_key::SCOPES;
+use crate::audit::{AuditEvent, AuditStatus};
+use crate::config::Quotas;
+
+/// What a key may do, and for how long.
+struct Power {
+    /// `None`: all.
+    scopes: Option<Vec<String>>,
+    expires_at: Option<UnixMillis>,
+}
+
+impl Power {
+    /// Of the caller's own key; `None`: it, or its client, was revoked.
+    fn of_caller(main: &Connection, caller: &Caller) -> Result<Option<Self>, StoreError> {
+        let expires_at: Option<Option<i64>> = main
+            .prepare_cached(
+                "SELECT k.expires_at FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id \
+                 WHERE k.id = ?1 AND k.revoked_at IS NULL AND c.revoked_at IS NULL",
+            )?
+            .query_row([&caller.key_id], |row| row.get(0))
+            .optional()?;
+        Ok(expires_at.map(|at| Self { scopes: caller.scopes.clone(), expires_at: at.map(time) }))
+    }
+
+    fn has_scopes(&self, wanted: Option<&[String]>) -> bool {
+        let has = |scope: &str| {
+            self.scopes.as_ref().is_none_or(|scopes| scopes.iter().any(|own| own == scope))
+        };
+        match wanted {
+            Some(wanted) => wanted.iter().all(|scope| has(scope)),
+            None => SCOPES.iter().all(|scope| has(scope)),
+        }
+    }
+
+    fn lasts(&self, expires_at: Option<UnixMillis>) -> bool {
+        self.expires_at.is_none_or(|own| expires_at.is_some_and(|at| at <= own))
+    }
+}
+
+pub(super) fn insert(
+    batch: &mut Batch<'_>,
+    caller: &Caller,
+    key: &NewApiKey,
+    quotas: Quotas,
+) -> Result<KeyMade, StoreError> {
+    let record = &key.record;
+    let Some(own) = Power::of_caller(batch.main, caller)? else { return Ok(KeyMade::CallerGone) };
+    if !own.lasts(record.expires_at) {
+        return Ok(KeyMade::OutlivesCaller);
+    }
+    let client_id = caller.client_id.as_str();
+    if !quotas.leave_a_key(batch.main, client_id, record.created_at)? {
+        return Ok(KeyMade::TooMany);
+    }
+    insert_row(batch.main, &KeyRow { client_id, record, value: &key.value })?;
+    let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, record.created_at)
+        .about_key(&record.id)
+        .with_scopes(record.scopes.as_deref());
+    batch.audit(client_id, event.by(&caller.key_id))?;
+    Ok(KeyMade::Yes)
+}
+
+/// A key and whose it is.
+pub(in crate::store) struct KeyRow<'a> {
+    pub(in crate::store) client_id: &'a str,
+    pub(in crate::store) record: &'a ApiKeyRecord,
+    pub(in crate::store) value: &'a KeyValue,
+}
+
+/// Stores a key, whoever asks for it.
+pub(in crate::store) fn insert_row(main: &Connection, key: &KeyRow<'_>) -> Result<(), StoreError> {
+    let KeyRow { client_id, record, value } = key;
+    main.prepare_cached(
+        "INSERT INTO api_keys (id, client_id, digest, hint, name, scopes, livemode, created_at, \
+         expires_at) VALUES (:id, :client_id, :digest, :hint, :name, :scopes, :livemode, \
+         :created_at, :expires_at)",
+    )?
+    .execute(named_params! {
+        ":id": record.id,
+        ":client_id": client_id,
+        ":digest": value.digest,
+        ":hint": value.hint,
+        ":name": record.name,
+        ":scopes": record.scopes.as_ref().map(|scopes| json!(scopes).to_string()),
+        ":livemode": record.livemode,
+        ":created_at": millis(record.created_at),
+        ":expires_at": record.expires_at.map(millis),
+    })?;
+    Ok(())
+}
+
+pub(super) fn revoke(
+    batch: &mut Batch<'_>,
+    caller: &Caller,
+    id: &str,
+    now: UnixMillis,
+) -> Result<bool, StoreError> {
+    let owner = (id, caller.client_id.as_str(), caller.livemode);
+    let revoked: Option<bool> = batch
+        .main
+        .prepare_cached(
+            "SELECT revoked_at IS NOT NULL FROM api_keys \
+             WHERE id = ?1 AND client_id = ?2 AND livemode = ?3",
+        )?
+        .query_row(owner, |row| row.get(0))
+        .optional()?;
+    if revoked == Some(false) {
+        batch
+            .main
+            .prepare_cached("UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1")?
+            .execute((id, millis(now)))?;
+        record_change(batch, caller, AuditStatus::ApiKeyRevoked, id, now)?;
+    }
+    Ok(revoked.is_some())
+}
+
+pub(super) fn rotate(
+    batch: &mut Batch<'_>,
+    caller: &Caller,
+    id: &str,
+    value: &KeyValue,
+    now: UnixMillis,
+) -> Result<KeyRotated, StoreError> {
+    let Some(own) = Power::of_caller(batch.main, caller)? else { return Ok(KeyRotated::NotFound) };
+    let found = batch
+        .main
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM api_keys \
+             WHERE id = ?1 AND client_id = ?2 AND livemode = ?3 AND revoked_at IS NULL \
+             AND (expires_at IS NULL OR expires_at > ?4)"
+        ))?
+        .query_row((id, caller.client_id.as_str(), caller.livemode, millis(now)), |row| {
+            Ok(record(row))
+        })
+        .optional()?
+        .transpose()?;
+    let Some(key) = found else { return Ok(KeyRotated::NotFound) };
+    if key.id != caller.key_id && !own.has_scopes(key.scopes.as_deref()) {
+        return Ok(KeyRotated::BeyondScopes);
+    }
+    if key.id != caller.key_id && !own.lasts(key.expires_at) {
+        return Ok(KeyRotated::OutlivesCaller);
+    }
+    batch
+        .main
+        .prepare_cached("UPDATE api_keys SET digest = ?2, hint = ?3 WHERE id = ?1")?
+        .execute((id, value.digest, &value.hint))?;
+    record_change(batch, caller, AuditStatus::ApiKeyRotated, id, now)?;
+    Ok(KeyRotated::Yes(key))
+}
+
+fn record_change(
+    batch: &mut Batch<'_>,
+    caller: &Caller,
+    status: AuditStatus,
+    key_id: &str,
+    now: UnixMillis,
+) -> Result<(), StoreError> {
+    let event = AuditEvent::of_client(status, now).about_key(key_id).by(&caller.key_id);
+    batch.audit(caller.client_id.as_str(), event)
+}

@@ -1,0 +1,123 @@
+//! Lists of keys. The order is that in which they were made.
+
+use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, Row};
+
+use super::super::{Caller, StoreError, millis, time};
+use super::ApiKeyRecord;
+
+/// What a list in one piece has at most, unless more keys live.
+const LISTED: usize = 200;
+
+pub(super) const COLUMNS: &str =
+    "id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, expires_at, last_used_at";
+
+/// The keys that live, then the newest of the others.
+pub(super) fn newest(
+    main: &Connection,
+    caller: &Caller,
+    now: UnixMillis,
+) -> Result<Vec<ApiKeyRecord>, StoreError> {
+    // One moment for both, and a short one.
+    let moment = main.unchecked_transaction()?;
+    let mut keys = living(&moment, caller.client_id.as_str(), now)?;
+    keys.retain(|key| key.livemode == caller.livemode);
+    let room = i64::try_from(LISTED.saturating_sub(keys.len())).unwrap_or(0);
+    let mut statement = moment.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM api_keys WHERE client_id = ?1 AND livemode = ?2 \
+         AND (revoked_at IS NOT NULL OR expires_at <= ?3) ORDER BY rowid DESC LIMIT ?4"
+    ))?;
+    let of_caller = (caller.client_id.as_str(), caller.livemode, millis(now), room);
+    let rows = statement.query_map(of_caller, |row| Ok(record(row)))?;
+    for row in rows {
+        keys.push(row??);
+    }
+    Ok(keys)
+}
+
+fn living(
+    main: &Connection,
+    client_id: &str,
+    now: UnixMillis,
+) -> Result<Vec<ApiKeyRecord>, StoreError> {
+    let mut statement = main.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM api_keys WHERE client_id = ?1 AND revoked_at IS NULL \
+         AND (expires_at IS NULL OR expires_at > ?2) ORDER BY rowid DESC"
+    ))?;
+    let rows = statement.query_map((client_id, millis(now)), |row| Ok(record(row)))?;
+    rows.map(|row| row?).collect()
+}
+
+/// At most `limit` keys made before the one at `before`, and the position of the last if there are
+/// more.
+pub(super) fn page(
+    main: &Connection,
+    caller: &Caller,
+    before: i64,
+    limit: usize,
+) -> Result<(Vec<ApiKeyRecord>, Option<i64>), StoreError> {
+    let mut statement = main.prepare_cached(&format!(
+        "SELECT {COLUMNS}, rowid FROM api_keys WHERE client_id = ?1 AND livemode = ?2 \
+         AND rowid < ?3 ORDER BY rowid DESC LIMIT ?4"
+    ))?;
+    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    let of_caller = (caller.client_id.as_str(), caller.livemode, before, one_more);
+    let mut rows = statement.query(of_caller)?;
+    let (mut keys, mut last) = (Vec::new(), None);
+    while let Some(row) = rows.next()? {
+        if keys.len() == limit {
+            return Ok((keys, last));
+        }
+        keys.push(record(row)?);
+        last = Some(row.get(8)?);
+    }
+    Ok((keys, None))
+}
+
+/// All keys of a client, as the operator sees them; `None`: there is no such client.
+pub(in crate::store) fn of_client(
+    main: &Connection,
+    client_id: &str,
+) -> Result<Option<Vec<ApiKeyRecord>>, StoreError> {
+    if !main.prepare("SELECT 1 FROM clients WHERE id = ?1")?.exists([client_id])? {
+        return Ok(None);
+    }
+    let mut statement = main.prepare(&format!(
+        "SELECT {COLUMNS} FROM api_keys WHERE client_id = ?1 ORDER BY rowid DESC"
+    ))?;
+    let rows = statement.query_map([client_id], |row| Ok(record(row)))?;
+    rows.map(|row| row?).collect::<Result<_, _>>().map(Some)
+}
+
+/// Removes keys that ended long ago.
+pub(in crate::store) fn remove_ended(
+    main: &Connection,
+    before: UnixMillis,
+    limit: usize,
+) -> Result<usize, StoreError> {
+    Ok(main
+        .prepare_cached(
+            "DELETE FROM api_keys WHERE rowid IN (SELECT rowid FROM api_keys \
+             WHERE (revoked_at IS NOT NULL OR expires_at IS NOT NULL) \
+             AND coalesce(revoked_at, expires_at) <= ?1 LIMIT ?2)",
+        )?
+        .execute((millis(before), i64::try_from(limit).unwrap_or(i64::MAX)))?)
+}
+
+/// A row of [`COLUMNS`].
+pub(super) fn record(row: &Row<'_>) -> Result<ApiKeyRecord, StoreError> {
+    let id: String = row.get(0)?;
+    let scopes: Option<String> = row.get(2)?;
+    let scopes = scopes.map(|scopes| serde_json::from_str(&scopes)).transpose();
+    let unreadable = |_| StoreError::Failed(format!("the scopes of {id} cannot be read"));
+    Ok(ApiKeyRecord {
+        name: row.get(1)?,
+        scopes: scopes.map_err(unreadable)?,
+        revoked: row.get(3)?,
+        livemode: row.get(4)?,
+        created_at: time(row.get(5)?),
+        expires_at: row.get::<_, Option<i64>>(6)?.map(time),
+        last_used_at: row.get::<_, Option<i64>>(7)?.map(time),
+        id,
+    })
+}

@@ -1,0 +1,266 @@
+//! The keys of a client, on a real database.
+
+use idgate_core::webhook::SigningSecret;
+
+use rusqlite::Connection;
+
+use super::super::time;
+use super::*;
+use crate::config::{Environment, Quotas};
+use crate::entropy::OsEntropy;
+use crate::store::wait::Wait as _;
+use crate::store::{
+    AuditStore as _, EndpointStore as _, EndpointWish, OperatorStore, Store as _, StoreOptions,
+};
+
+const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
+
+struct Fixture {
+    dir: tempfile::TempDir,
+    store: Option<SqliteStore>,
+    key: ApiKey,
+    caller: Caller,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
+        let client = operator.create_client("shop", true, None, NOW).unwrap();
+        let store = open(&dir, NOW);
+        let caller = store.authenticate(&client.api_key.digest(), NOW).wait().unwrap().unwrap();
+        Self { dir, store: Some(store), key: client.api_key, caller }
+    }
+
+    fn store(&self) -> &SqliteStore {
+        self.store.as_ref().unwrap()
+    }
+
+    fn works(&self, key: &ApiKey, now: UnixMillis) -> bool {
+        self.store().authenticate(&key.digest(), now).wait().unwrap().is_some()
+    }
+
+    async fn make(&self, caller: &Caller, new: NewApiKey) -> KeyMade {
+        self.store().create_api_key(caller, new).await.unwrap()
+    }
+
+    /// A key with these scopes and this expiry, made by the first one, and its owner.
+    async fn caller_with(
+        &self,
+        id: &str,
+        scopes: &[&str],
+        expires_at: Option<UnixMillis>,
+    ) -> Caller {
+        let (key, mut new) = new_key(id, expires_at);
+        new.record.scopes = Some(scopes.iter().map(|scope| (*scope).to_owned()).collect());
+        assert_eq!(self.make(&self.caller, new).await, KeyMade::Yes);
+        self.store().authenticate(&key.digest(), NOW).await.unwrap().unwrap()
+    }
+
+    async fn rotate(&self, caller: &Caller, id: &str) -> KeyRotated {
+        let next = ApiKey::generate(true, &mut OsEntropy).unwrap();
+        self.store().rotate_api_key(caller, id, KeyValue::of(&next), NOW).await.unwrap()
+    }
+
+    fn stored_use(&self) -> Option<UnixMillis> {
+        let main = Connection::open(self.dir.path().join("idgate.db")).unwrap();
+        let at = main.query_row(
+            "SELECT last_used_at FROM api_keys WHERE id = ?1",
+            [&self.caller.key_id],
+            |row| row.get::<_, Option<i64>>(0),
+        );
+        at.unwrap().map(time)
+    }
+}
+
+fn open(dir: &tempfile::TempDir, now: UnixMillis) -> SqliteStore {
+    let options = StoreOptions {
+        instance_key: None,
+        environment: Environment::Development,
+        quotas: Quotas::default(),
+    };
+    SqliteStore::open(dir.path(), options, now).unwrap()
+}
+
+fn new_key(id: &str, expires_at: Option<UnixMillis>) -> (ApiKey, NewApiKey) {
+    let key = ApiKey::generate(true, &mut OsEntropy).unwrap();
+    let record = ApiKeyRecord {
+        id: id.into(),
+        name: Some("n".into()),
+        scopes: Some(vec!["session:read".into()]),
+        revoked: false,
+        livemode: true,
+        created_at: NOW,
+        expires_at,
+        last_used_at: None,
+    };
+    let value = KeyValue::of(&key);
+    (key, NewApiKey { record, value })
+}
+
+#[tokio::test]
+async fn rotation_changes_the_value_and_nothing_else() {
+    let fixture = Fixture::new();
+    let (old, new) = new_key("key_b", Some(NOW.plus(1000)));
+    let record = new.record.clone();
+    assert_eq!(fixture.make(&fixture.caller, new).await, KeyMade::Yes);
+    let next = ApiKey::generate(true, &mut OsEntropy).unwrap();
+    let rotate = |id: &'static str, now| {
+        fixture.store().rotate_api_key(&fixture.caller, id, KeyValue::of(&next), now)
+    };
+    assert_eq!(rotate("key_b", NOW).await.unwrap(), KeyRotated::Yes(record));
+    assert!(fixture.works(&next, NOW) && !fixture.works(&old, NOW));
+    assert_eq!(rotate("key_b", NOW.plus(1000)).await.unwrap(), KeyRotated::NotFound, "expired");
+    assert_eq!(rotate("key_none", NOW).await.unwrap(), KeyRotated::NotFound);
+    fixture.store().revoke_api_key(&fixture.caller, "key_b", NOW).await.unwrap();
+    assert_eq!(rotate("key_b", NOW).await.unwrap(), KeyRotated::NotFound, "revoked");
+    // What changed something is in the audit log, in order, and nothing else is.
+    fixture.store().revoke_api_key(&fixture.caller, "key_b", NOW).await.unwrap();
+    let page = fixture.store().audit_page(&fixture.caller, None, 10, NOW).wait().unwrap();
+    let entries = page.entries.into_iter().filter_map(|listed| listed.entry);
+    let statuses: Vec<String> = entries.map(|entry| entry.status).collect();
+    let want = ["API_KEY_REVOKED", "API_KEY_ROTATED", "API_KEY_CREATED", "API_KEY_CREATED"];
+    assert_eq!(statuses, want);
+}
+
+#[tokio::test]
+async fn a_revoked_caller_leaves_no_key_behind() {
+    let fixture = Fixture::new();
+    let id = fixture.caller.key_id.clone();
+    assert!(fixture.store().revoke_api_key(&fixture.caller, &id, NOW).await.unwrap());
+    let (key, new) = new_key("key_b", None);
+    assert_eq!(fixture.make(&fixture.caller, new).await, KeyMade::CallerGone);
+    assert!(!fixture.works(&key, NOW) && !fixture.works(&fixture.key, NOW));
+}
+
+#[tokio::test]
+async fn a_revoked_caller_takes_over_no_key_and_no_endpoint() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    let (other, new) = new_key("key_b", None);
+    assert_eq!(fixture.make(&fixture.caller, new).await, KeyMade::Yes);
+    let own = fixture.caller.key_id.clone();
+    assert!(store.revoke_api_key(&fixture.caller, &own, NOW).await.unwrap());
+    // Both were authenticated before, and arrive now.
+    let next = ApiKey::generate(true, &mut OsEntropy).unwrap();
+    let rotated = store.rotate_api_key(&fixture.caller, "key_b", KeyValue::of(&next), NOW);
+    assert_eq!(rotated.await.unwrap(), KeyRotated::NotFound);
+    assert!(fixture.works(&other, NOW) && !fixture.works(&next, NOW));
+    let wish = EndpointWish {
+        url: "https://elsewhere.example/".into(),
+        host: "elsewhere.example".into(),
+        secret: None,
+        fresh: SigningSecret::new("a secret of some length").unwrap(),
+    };
+    assert!(store.put_webhook_endpoint(&fixture.caller, wish, NOW).await.unwrap().is_none());
+    assert!(store.webhook_endpoint(&fixture.caller).wait().unwrap().is_none());
+}
+
+#[tokio::test]
+async fn the_last_use_is_exact_in_answers_and_survives_an_orderly_end() {
+    let mut fixture = Fixture::new();
+    let shown = |fixture: &Fixture| {
+        fixture.store().api_keys(&fixture.caller, NOW).wait().unwrap()[0].last_used_at
+    };
+    fixture.store().writer.submit(|_| Ok(())).await.unwrap();
+    assert_eq!(fixture.stored_use(), Some(NOW));
+    assert!(fixture.works(&fixture.key, NOW.plus(59_999)));
+    fixture.store().writer.submit(|_| Ok(())).await.unwrap();
+    assert_eq!(fixture.stored_use(), Some(NOW));
+    assert_eq!(shown(&fixture), Some(NOW.plus(59_999)));
+    fixture.store = None;
+    assert_eq!(fixture.stored_use(), Some(NOW.plus(59_999)));
+    fixture.store = Some(open(&fixture.dir, NOW));
+    assert_eq!(shown(&fixture), Some(NOW.plus(59_999)));
+}
+
+#[tokio::test]
+async fn a_key_rotates_itself_and_keys_whose_scopes_are_within_its_own() {
+    let fixture = Fixture::new();
+    let manager = fixture.caller_with("key_m", &["api_keys:manage"], None).await;
+    let both = fixture.caller_with("key_b", &["api_keys:manage", "audit:read"], None).await;
+    for beyond in [&fixture.caller.key_id, &both.key_id] {
+        assert_eq!(fixture.rotate(&manager, beyond).await, KeyRotated::BeyondScopes);
+    }
+    for (caller, id) in [(&manager, "key_m"), (&both, "key_m"), (&fixture.caller, "key_b")] {
+        assert!(matches!(fixture.rotate(caller, id).await, KeyRotated::Yes(_)), "{id}");
+    }
+    // Whoever has each scope by name has all of them.
+    let every = fixture.caller_with("key_e", &crate::api_key::SCOPES, None).await;
+    let operators = fixture.caller.key_id.clone();
+    assert!(matches!(fixture.rotate(&every, &operators).await, KeyRotated::Yes(_)));
+}
+
+#[tokio::test]
+async fn a_key_with_an_expiry_makes_and_rotates_only_keys_that_expire_no_later() {
+    let fixture = Fixture::new();
+    let scopes = ["api_keys:manage", "session:read"];
+    let last = NOW.plus(3000);
+    let brief = fixture.caller_with("key_brief", &scopes, Some(last)).await;
+    for (n, (expires_at, made)) in [
+        (None, KeyMade::OutlivesCaller),
+        (Some(last.plus(1)), KeyMade::OutlivesCaller),
+        (Some(last), KeyMade::Yes),
+        (Some(NOW.plus(1)), KeyMade::Yes),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (_, new) = new_key(&format!("key_{n}"), expires_at);
+        assert_eq!(fixture.make(&brief, new).await, made, "{expires_at:?}");
+    }
+    let (_, forever) = new_key("key_forever", None);
+    assert_eq!(fixture.make(&fixture.caller, forever).await, KeyMade::Yes);
+    assert_eq!(fixture.rotate(&brief, "key_forever").await, KeyRotated::OutlivesCaller);
+    for id in ["key_2", "key_brief"] {
+        assert!(matches!(fixture.rotate(&brief, id).await, KeyRotated::Yes(_)), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_has_no_more_live_keys_than_its_quota() {
+    let fixture = Fixture::new();
+    for n in 1..100 {
+        let (_, new) = new_key(&format!("key_{n}"), Some(NOW.plus(if n == 1 { 1 } else { 9 })));
+        assert_eq!(fixture.make(&fixture.caller, new).await, KeyMade::Yes, "{n}");
+    }
+    let one_more = |at| {
+        let (_, mut new) = new_key(&format!("key_more_{at}"), None);
+        new.record.created_at = at;
+        fixture.make(&fixture.caller, new)
+    };
+    assert_eq!(one_more(NOW).await, KeyMade::TooMany);
+    assert_eq!(one_more(NOW.plus(1)).await, KeyMade::Yes, "one has expired");
+    assert_eq!(one_more(NOW.plus(2)).await, KeyMade::TooMany);
+    fixture.store().revoke_api_key(&fixture.caller, "key_2", NOW).await.unwrap();
+    assert_eq!(one_more(NOW.plus(3)).await, KeyMade::Yes, "one is revoked");
+}
+
+#[tokio::test]
+async fn a_list_has_all_that_live_and_then_the_newest_others() {
+    let fixture = Fixture::new();
+    let store = fixture.store();
+    for n in 0..250 {
+        let (_, new) = new_key(&format!("key_{n}"), None);
+        assert_eq!(fixture.make(&fixture.caller, new).await, KeyMade::Yes);
+        store.revoke_api_key(&fixture.caller, &format!("key_{n}"), NOW.plus(n)).await.unwrap();
+    }
+    let listed = store.api_keys(&fixture.caller, NOW).await.unwrap();
+    assert_eq!(listed.len(), 200);
+    assert_eq!((&*listed[0].id, listed[0].revoked), (&*fixture.caller.key_id, false));
+    assert_eq!((&*listed[1].id, &*listed[199].id), ("key_249", "key_51"));
+    let (mut all, mut cursor) = (Vec::new(), None::<String>);
+    loop {
+        let page = store.api_key_page(&fixture.caller, cursor.as_deref(), 100, NOW).await.unwrap();
+        all.extend(page.keys.into_iter().map(|key| key.id));
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!((all.len(), &*all[0], &*all[249]), (251, "key_249", "key_0"));
+    // Ended ones go in time, and no others.
+    assert_eq!(store.remove_ended_keys(NOW.plus(99), 1000).await.unwrap(), 100);
+    let page = store.api_key_page(&fixture.caller, None, 1000, NOW).await.unwrap();
+    assert_eq!((page.keys.len(), &*page.keys[149].id), (151, "key_100"));
+}

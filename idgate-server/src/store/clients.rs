@@ -1,0 +1,191 @@
+//! What the operator does with one client: its keys, its quotas, how it is shown to people, and the
+//! origins that its own pages have.
+
+use idgate_core::ids::random_id;
+use idgate_core::time::UnixMillis;
+use rusqlite::OptionalExtension as _;
+
+use super::api_keys::{self, KeyRow};
+use super::operator::{begin, record_if_possible};
+use super::{ApiKeyRecord, KeyValue, OperatorStore, OwnQuotas, StoreError, audit, millis};
+use crate::api_key::ApiKey;
+use crate::audit::{AuditEvent, AuditStatus, OPERATOR};
+use crate::entropy::OsEntropy;
+
+/// A picture that is shown to people.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Logo {
+    /// Its media type.
+    pub media_type: &'static str,
+    /// The file.
+    pub bytes: Vec<u8>,
+}
+
+/// What is to be changed of a client; `None`: stays.
+#[derive(Clone, Debug, Default)]
+pub struct ClientChange {
+    /// What it is called.
+    pub name: Option<String>,
+    /// Its logo.
+    pub logo: Option<Logo>,
+    /// How many live keys it may have; `Some(None)`: the usual number.
+    pub max_keys: Option<Option<u64>>,
+    /// How many open sessions it may have; `Some(None)`: the usual number.
+    pub max_open_sessions: Option<Option<u64>>,
+}
+
+/// What the operator set for a client.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ClientSettings {
+    /// What it is called.
+    pub name: String,
+    /// The media type of its logo.
+    pub logo_type: Option<String>,
+    /// Its own quotas.
+    pub quotas: OwnQuotas,
+    /// The origins of its own pages, in alphabetical order.
+    pub origins: Vec<String>,
+}
+
+impl OperatorStore {
+    /// Makes one more key of a client, however many it has. `scopes`: `None` means all. `None`:
+    /// there is no such client, or it is revoked.
+    pub fn create_key(
+        &mut self,
+        client_id: &str,
+        name: Option<&str>,
+        scopes: Option<&[String]>,
+        now: UnixMillis,
+    ) -> Result<Option<(ApiKeyRecord, ApiKey)>, StoreError> {
+        let exhausted = |error| StoreError::Failed(format!("{error}"));
+        let transaction = begin(&mut self.main)?;
+        let livemode: Option<bool> = transaction
+            .prepare("SELECT livemode FROM clients WHERE id = ?1 AND revoked_at IS NULL")?
+            .query_row([client_id], |row| row.get(0))
+            .optional()?;
+        let Some(livemode) = livemode else { return Ok(None) };
+        let key = ApiKey::generate(livemode, &mut OsEntropy).map_err(exhausted)?;
+        let record = ApiKeyRecord {
+            id: random_id("key_", &mut OsEntropy).map_err(exhausted)?,
+            name: name.map(str::to_owned),
+            scopes: scopes.map(<[String]>::to_vec),
+            revoked: false,
+            livemode,
+            created_at: now,
+            expires_at: None,
+            last_used_at: None,
+        };
+        let value = &KeyValue::of(&key);
+        api_keys::insert_row(&transaction, &KeyRow { client_id, record: &record, value })?;
+        let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, now)
+            .about_key(&record.id)
+            .with_scopes(scopes);
+        audit::append(&transaction, &self.audit, client_id, event.by(OPERATOR))?;
+        transaction.commit()?;
+        Ok(Some((record, key)))
+    }
+
+    /// All keys of a client, newest first; `None`: there is no such client.
+    pub fn client_keys(&self, client_id: &str) -> Result<Option<Vec<ApiKeyRecord>>, StoreError> {
+        api_keys::of_client(&self.main, client_id)
+    }
+
+    /// Stops a key at once, of this client if one is named; `false`: there is none. Doing it again
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// The database failed; or the key is stopped, as the text says then, and only the audit log
+    /// was altered: that must not keep a key alive.
+    pub fn revoke_key(
+        &mut self,
+        client_id: Option<&str>,
+        id: &str,
+        now: UnixMillis,
+    ) -> Result<bool, StoreError> {
+        let mut transaction = begin(&mut self.main)?;
+        let found: Option<(String, bool)> = transaction
+            .prepare(
+                "SELECT client_id, revoked_at IS NULL FROM api_keys \
+                 WHERE id = ?1 AND client_id = coalesce(?2, client_id)",
+            )?
+            .query_row((id, client_id), |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let Some((owner, is_live)) = found else { return Ok(false) };
+        if !is_live {
+            return Ok(true);
+        }
+        transaction
+            .execute("UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1", (id, millis(now)))?;
+        let event = AuditEvent::of_client(AuditStatus::ApiKeyRevoked, now).about_key(id);
+        let events = std::iter::once(event.by(OPERATOR));
+        let recorded = record_if_possible(&mut transaction, &self.audit, &owner, events)?;
+        transaction.commit()?;
+        recorded.map_err(|why| StoreError::Failed(format!("{id} is stopped, but {why}")))?;
+        Ok(true)
+    }
+
+    /// Changes a client; `false`: there is none of that id.
+    pub fn set_client(&mut self, id: &str, change: &ClientChange) -> Result<bool, StoreError> {
+        let number = |n: Option<u64>| n.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
+        let transaction = begin(&mut self.main)?;
+        let found = transaction.execute(
+            "UPDATE clients SET name = coalesce(?2, name), logo = coalesce(?3, logo), \
+             logo_type = coalesce(?4, logo_type), \
+             max_keys = iif(?5, ?6, max_keys), \
+             max_open_sessions = iif(?7, ?8, max_open_sessions) WHERE id = ?1",
+            (
+                id,
+                &change.name,
+                change.logo.as_ref().map(|logo| &logo.bytes),
+                change.logo.as_ref().map(|logo| logo.media_type),
+                change.max_keys.is_some(),
+                number(change.max_keys.flatten()),
+                change.max_open_sessions.is_some(),
+                number(change.max_open_sessions.flatten()),
+            ),
+        )?;
+        transaction.commit()?;
+        Ok(found > 0)
+    }
+
+    /// What was set for a client; `None`: there is none of that id.
+    pub fn client_settings(&self, id: &str) -> Result<Option<ClientSettings>, StoreError> {
+        let found: Option<(String, Option<String>)> = self
+            .main
+            .prepare("SELECT name, logo_type FROM clients WHERE id = ?1")?
+            .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let Some((name, logo_type)) = found else { return Ok(None) };
+        let origins = self
+            .main
+            .prepare("SELECT origin FROM client_origins WHERE client_id = ?1 ORDER BY origin")?
+            .query_map([id], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        let quotas = OwnQuotas::of(&self.main, id)?;
+        Ok(Some(ClientSettings { name, logo_type, quotas, origins }))
+    }
+
+    /// Adds an origin of a client's own pages; `false`: it has it already. The client must exist.
+    pub fn add_origin(
+        &mut self,
+        client_id: &str,
+        origin: &str,
+        now: UnixMillis,
+    ) -> Result<bool, StoreError> {
+        let added = self.main.execute(
+            "INSERT INTO client_origins (client_id, origin, added_at) VALUES (?1, ?2, ?3) \
+             ON CONFLICT DO NOTHING",
+            (client_id, origin, millis(now)),
+        )?;
+        Ok(added > 0)
+    }
+
+    /// Removes it; `false`: the client does not have it.
+    pub fn remove_origin(&mut self, client_id: &str, origin: &str) -> Result<bool, StoreError> {
+        let removed = self.main.execute(
+            "DELETE FROM client_origins WHERE client_id = ?1 AND origin = ?2",
+            (client_id, origin),
+        )?;
+        Ok(removed > 0)
+    }
+}

@@ -1,0 +1,90 @@
+//! How much of everything a client may have at a time (decisions 25). Counting is one row's work,
+//! however many sessions are open: it is kept with them.
+
+use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::{StoreError, millis};
+use crate::config::Quotas;
+
+impl Quotas {
+    /// Whether the client may have one more key.
+    pub(super) fn leave_a_key(
+        self,
+        main: &Connection,
+        client_id: &str,
+        now: UnixMillis,
+    ) -> Result<bool, StoreError> {
+        let (live, most): (i64, Option<i64>) = main
+            .prepare_cached(
+                "SELECT (SELECT count(*) FROM api_keys WHERE client_id = ?1 \
+                 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)), \
+                 (SELECT max_keys FROM clients WHERE id = ?1)",
+            )?
+            .query_row((client_id, millis(now)), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(live < most.unwrap_or_else(|| number(self.keys)))
+    }
+
+    /// Counts one more open session of the client; `false`: it has as many as it may.
+    pub(super) fn open_session(
+        self,
+        main: &Connection,
+        client_id: &str,
+        livemode: bool,
+    ) -> Result<bool, StoreError> {
+        let usual = if livemode { self.open_sessions_live } else { self.open_sessions_test };
+        let counted = main
+            .prepare_cached(
+                "INSERT INTO open_sessions (client_id, count) \
+                 SELECT id, 1 FROM clients WHERE id = ?1 AND coalesce(max_open_sessions, ?2) > 0 \
+                 ON CONFLICT (client_id) DO UPDATE SET count = count + 1 WHERE count < coalesce( \
+                     (SELECT max_open_sessions FROM clients WHERE id = ?1), ?2)",
+            )?
+            .execute((client_id, number(usual)))?;
+        Ok(counted > 0)
+    }
+}
+
+/// Counts one open session less.
+pub(super) fn close_session(main: &Connection, client_id: &str) -> Result<(), StoreError> {
+    main.prepare_cached("UPDATE open_sessions SET count = max(count - 1, 0) WHERE client_id = ?1")?
+        .execute([client_id])?;
+    Ok(())
+}
+
+/// Counts all open sessions anew: when a gateway starts, whatever happened to the file before.
+pub(super) fn recount(main: &mut Connection) -> Result<(), StoreError> {
+    let transaction = super::operator::begin(main)?;
+    transaction.execute("DELETE FROM open_sessions", [])?;
+    transaction.execute(
+        "INSERT INTO open_sessions (client_id, count) SELECT client_id, count(*) FROM sessions \
+         WHERE settled_at IS NULL GROUP BY client_id",
+        [],
+    )?;
+    Ok(transaction.commit()?)
+}
+
+/// A quota that the operator gives one client; `None`: the usual one.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct OwnQuotas {
+    /// Live keys.
+    pub keys: Option<u64>,
+    /// Open sessions.
+    pub open_sessions: Option<u64>,
+}
+
+impl OwnQuotas {
+    pub(super) fn of(main: &Connection, client_id: &str) -> Result<Self, StoreError> {
+        let found = main
+            .prepare("SELECT max_keys, max_open_sessions FROM clients WHERE id = ?1")?
+            .query_row([client_id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let unsigned = |n: Option<i64>| n.map(|n| u64::try_from(n).unwrap_or(0));
+        let (keys, open_sessions) = found.unwrap_or((None, None));
+        Ok(Self { keys: unsigned(keys), open_sessions: unsigned(open_sessions) })
+    }
+}
+
+fn number(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}

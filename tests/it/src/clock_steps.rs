@@ -1,0 +1,64 @@
+//! A clock that is set while the real binary runs: `clock.c` is preloaded before the C library.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::disk;
+use crate::http::Request;
+use crate::server::{Installation, eventually};
+use crate::tenant::{Gateway, request_for, sample_wallet};
+
+/// An installation whose servers look at the clock that the file sets, in seconds from the real one.
+fn with_clock() -> (Installation, PathBuf) {
+    let installation = Installation::new();
+    let source = installation.file("clock.c", include_str!("clock_steps/clock.c"));
+    let library = source.with_extension("so");
+    let mut compile = Command::new("cc");
+    compile.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl");
+    assert!(compile.status().unwrap().success(), "a C compiler is needed");
+    let offset = installation.file("offset", "0");
+    let installation = installation
+        .with("IDGATE_CLOCK", offset.to_str().unwrap())
+        .with("LD_PRELOAD", library.to_str().unwrap());
+    (installation, offset)
+}
+
+#[test]
+fn a_clock_set_back_shows_no_claims_for_longer_and_is_logged_and_counted() {
+    let (installation, offset) = with_clock();
+    let gateway = Gateway::start_on(installation);
+    let mut tenant = gateway.tenant();
+    let created = tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+    assert!(tenant.read(&created.id).get("claims").is_some());
+    let dir = gateway.installation.data_dir();
+    let sealed = disk::sealed_results(&dir);
+    let sealed: Vec<_> = sealed.iter().flat_map(|blob| disk::pieces(blob)).collect();
+    assert!(!disk::files_with(&dir, &sealed).is_empty());
+    fs::write(&offset, "-3600").unwrap();
+    let set = Instant::now();
+    let gone_by = |what: &str, gone: &mut dyn FnMut() -> bool| {
+        while !gone() {
+            assert!(set.elapsed() < Duration::from_secs(40), "never: {what}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    };
+    gone_by("claims are gone", &mut || tenant.read(&created.id).get("claims").is_none());
+    gone_by("every file is empty of them", &mut || disk::files_with(&dir, &sealed).is_empty());
+    let session = tenant.read(&created.id);
+    assert_eq!(session["status"], "VERIFIED", "{session}");
+    eventually("it is logged", || gateway.installation.log().contains("the clock was set"));
+    let token = gateway.installation.run_json(&["admin-token", "create", "--json"]);
+    let token = token["admin_token"].as_str().unwrap();
+    let metrics = tenant.http.send(&Request::get("/metrics").bearer(token)).expect_status(200);
+    let metrics = String::from_utf8(metrics.body).unwrap();
+    assert!(metrics.contains(r#"idgate_clock_steps_total{direction="back"} 1"#), "{metrics}");
+    // And it goes on when the clock is right again.
+    fs::write(&offset, "0").unwrap();
+    eventually("sessions are made again", || {
+        tenant.post_session(&request_for(&["given_name"])).status == 201
+    });
+    tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+}

@@ -1,0 +1,175 @@
+//! A disk that is really full: a small file system of its own, which only root can make. What was
+//! acknowledged stays, claims leave in time, and the gateway says that it is not ready.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::disk;
+use crate::http::{Http, Request, Response};
+use crate::server::{Installation, Server, eventually};
+use crate::tenant::{Created, Gateway, Tenant, request_for, sample_wallet, wallet_with};
+
+/// Room for the reserve, the databases, and little else.
+const SIZE: &str = "size=28m,mode=0700";
+const SENTINEL: &str = "Sentinel-Q7f3xZ";
+
+/// A gateway whose data directory is a file system of its own.
+struct Small {
+    // Dropped in this order: the server, the file system that it works in, the directory.
+    server: Option<Server>,
+    tenant: Tenant,
+    volume: Volume,
+    installation: Installation,
+}
+
+/// A mounted file system.
+struct Volume(PathBuf);
+
+impl Volume {
+    /// `None`: this user may not mount.
+    fn mount(at: PathBuf) -> Option<Self> {
+        fs::create_dir(&at).unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", SIZE, "idgate-test"]).arg(&at);
+        mount.output().is_ok_and(|output| output.status.success()).then_some(Self(at))
+    }
+
+    /// Takes every byte that is left.
+    fn fill(&self) {
+        let mut file = File::options().create(true).append(true).open(self.filler()).unwrap();
+        while file.write_all(&[0; 4096]).is_ok() {}
+        while file.write_all(&[0]).is_ok() {}
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.filler()).unwrap();
+    }
+
+    fn filler(&self) -> PathBuf {
+        self.0.join("filler")
+    }
+}
+
+impl Drop for Volume {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+impl Small {
+    fn start() -> Option<Self> {
+        let installation = Installation::new();
+        let Some(volume) = Volume::mount(installation.data_dir()) else {
+            eprintln!("skipped: only root can make a disk full");
+            return None;
+        };
+        let Gateway { server, client, installation } = Gateway::start_on(installation);
+        let tenant = Tenant { http: Http::new(server.address), api_key: client.api_key };
+        let small = Self { server: Some(server), tenant, volume, installation };
+        assert!(small.volume.0.join("reserve").exists());
+        Some(small)
+    }
+
+    fn readyz(&mut self) -> Response {
+        self.tenant.http.send(&Request::get("/readyz"))
+    }
+
+    /// A verified session, and what its result looks like on disk.
+    fn verified(&mut self) -> (Created, Vec<Vec<u8>>, Instant) {
+        let wallet = wallet_with(&[("given_name", SENTINEL)]);
+        let created = self.tenant.verified(&request_for(&["given_name"]), &wallet);
+        let session = self.tenant.read(&created.id);
+        assert_eq!(session["claims"]["pid"]["given_name"], SENTINEL);
+        let sealed = disk::sealed_results(&self.volume.0);
+        assert!(!sealed.is_empty());
+        (created, sealed.iter().flat_map(|blob| disk::pieces(blob)).collect(), Instant::now())
+    }
+
+    /// Fills the disk, and writes until nothing can be written any more.
+    fn fill(&mut self) {
+        self.volume.fill();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let answer = self.tenant.post_session(&request_for(&["given_name"]));
+            if answer.status != 201 {
+                assert!(answer.header("retry-after").is_some(), "{answer:?}");
+                answer.expect_error(503, "temporarily_unavailable");
+                break;
+            }
+            assert!(Instant::now() < deadline, "the disk is not full");
+        }
+        let ready = self.readyz().expect_status(503).json();
+        assert_eq!((&ready["ready"], &ready["store"]), (&false.into(), &false.into()), "{ready}");
+    }
+
+    fn restart(&mut self) {
+        let server = self.installation.serve();
+        self.tenant.http = Http::new(server.address);
+        self.server = Some(server);
+    }
+
+    /// With room again everything goes on by itself.
+    fn recovers(&mut self) {
+        self.volume.make_room();
+        eventually("it is ready again", || self.readyz().status == 200);
+        self.tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+        assert!(self.volume.0.join("reserve").exists());
+    }
+}
+
+fn wait_until(verified: Instant, seconds: u64) {
+    let due = verified + Duration::from_secs(seconds);
+    thread::sleep(due.saturating_duration_since(Instant::now()));
+}
+
+/// The databases and their logs that hold one of these.
+fn files_with(directory: &Path, sealed: &[Vec<u8>]) -> Vec<PathBuf> {
+    let mut found = disk::files_with(directory, sealed);
+    found.retain(|path| !path.ends_with("filler"));
+    found
+}
+
+#[test]
+fn on_a_full_disk_claims_leave_in_time_reads_go_on_and_readiness_says_no() {
+    let Some(mut small) = Small::start() else { return };
+    assert_eq!(small.readyz().status, 200);
+    let (kept, sealed, verified) = small.verified();
+    let (deleted, ..) = small.verified();
+    small.fill();
+    // What was acknowledged is there, and can be read and deleted.
+    assert_eq!(small.tenant.read(&kept.id)["status"], "VERIFIED");
+    small.tenant.delete(&deleted.id).expect_status(204);
+    small.tenant.get(&deleted.id).expect_error(404, "not_found");
+    let metrics = small.installation.run_json(&["admin-token", "list", "--json"]);
+    assert!(metrics.is_object());
+    wait_until(verified, 32);
+    assert_eq!(files_with(&small.volume.0, &sealed), Vec::<PathBuf>::new());
+    let session = small.tenant.read(&kept.id);
+    assert!(session["status"] == "VERIFIED" && session.get("claims").is_none(), "{session}");
+    assert_eq!(small.readyz().status, 503);
+    small.recovers();
+}
+
+#[test]
+fn a_start_on_a_full_disk_erases_serves_reads_and_is_not_ready() {
+    let Some(mut small) = Small::start() else { return };
+    let (created, sealed, verified) = small.verified();
+    small.fill();
+    small.server.take().unwrap().kill();
+    // And whatever room was given back meanwhile is gone as well.
+    small.volume.fill();
+    assert!(!files_with(&small.volume.0, &sealed).is_empty(), "the search finds it");
+    wait_until(verified, 31);
+    small.restart();
+    assert_eq!(files_with(&small.volume.0, &sealed), Vec::<PathBuf>::new());
+    let session = small.tenant.read(&created.id);
+    assert!(session["status"] == "VERIFIED" && session.get("claims").is_none(), "{session}");
+    assert_eq!(small.readyz().status, 503);
+    let refused = small.tenant.post_session(&request_for(&["given_name"]));
+    refused.expect_error(503, "temporarily_unavailable");
+    small.recovers();
+}

@@ -1,0 +1,36 @@
+//! The parsers, one row each.
+
+mod answers;
+mod codecs;
+mod lists;
+mod mdoc;
+mod sd_jwt;
+mod status;
+mod x509;
+
+use super::Row;
+
+/// Every parser that reads what a stranger sends, or a host that a stranger names.
+pub(super) fn table() -> Vec<Row> {
+    vec![
+        codecs::json(),
+        codecs::cbor(),
+        codecs::form(),
+        codecs::jwk(),
+        x509::certificate(),
+        x509::x5chain(),
+        x509::crl(),
+        lists::master_list(),
+        lists::vical(),
+        status::jwt(),
+        status::cwt(),
+        sd_jwt::presentation(),
+        sd_jwt::key_binding(),
+        mdoc::device_response(),
+        mdoc::mobile_security_object(),
+        mdoc::document(),
+        answers::form(),
+        answers::json(),
+        answers::jwe(),
+    ]
+}

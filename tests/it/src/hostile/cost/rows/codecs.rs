@@ -1,0 +1,117 @@
+//! What everything else is written in.
+
+use idgate_core::codec::{cbor, form, json};
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::{Curve as CoreCurve, EcdhPrivateKey, Jwk};
+use idgate_core::limits::MAX_JWE_HEADER_CHARS;
+use idgate_testkit::keys::{Curve, SigningKey};
+
+use crate::hostile::cost::Row;
+use crate::hostile::cost::encoded::{CBOR, JSON, wrapped};
+
+/// Up to here good documents of small values stay below the number that is taken.
+const DOCUMENT: usize = 160 * 1024;
+const BODY: usize = 1024 * 1024;
+
+const DENSE: &str = "many keys in no order";
+
+/// A JSON object of short members.
+fn object(size: usize) -> String {
+    let member = |at: usize| format!("\"name{at:05}\":\"value-{at:08}\"");
+    let members: Vec<String> = (0..size / 29).map(member).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+pub(super) fn json() -> Row {
+    Row {
+        name: "JSON",
+        full: DOCUMENT,
+        read: Box::new(|text| {
+            let _ = json::Tape::default().parse(text);
+        }),
+        // Small objects, as those of a submission are.
+        valid: Box::new(|size| {
+            let entry = r#"{"id":"pid","format":"vc+sd-jwt","path":"$[0]"}"#;
+            let entries = vec![entry; size / (entry.len() + 1)];
+            format!("[{}]", entries.join(",")).into_bytes()
+        }),
+        worst: wrapped(JSON, |size, fill| fill(size)),
+    }
+}
+
+pub(super) fn cbor() -> Row {
+    Row {
+        name: "CBOR",
+        full: 24 * 1024,
+        read: Box::new(|document| {
+            let _ = cbor::Tape::default().parse(document);
+        }),
+        // What a reader does most for: a map of numbers in no order, as many as are taken.
+        valid: Box::new(|size| CBOR.iter().find(|(title, _)| *title == DENSE).unwrap().1(size)),
+        worst: wrapped(CBOR, |size, fill| fill(size)),
+    }
+}
+
+pub(super) fn form() -> Row {
+    let repeated = |part: &'static str| -> Box<dyn Fn(usize) -> Vec<u8>> {
+        Box::new(move |size| part.repeat(size / part.len()).into_bytes())
+    };
+    Row {
+        name: "form",
+        full: BODY,
+        read: Box::new(|body| {
+            let body = std::str::from_utf8(body).unwrap();
+            assert!(form::pairs(body).all(|pair| pair.is_err() || pair.is_ok()));
+        }),
+        valid: Box::new(|size| {
+            let token = "eyJhbGciOiJFUzI1NiJ9.".repeat(size / 21);
+            format!("vp_token={token}&state=abc%2B&presentation_submission=%7B%7D").into_bytes()
+        }),
+        worst: vec![
+            ("names alone", repeated("a&")),
+            ("names and values", repeated("a=1&")),
+            ("nothing between ampersands", repeated("&")),
+            ("equals signs", repeated("=")),
+            ("percent-encoded letters", repeated("%61")),
+            ("percent-encoded text", repeated("%f4%8f%bf%bf")),
+            ("plus signs", repeated("+")),
+            (
+                "one wrong escape at the end",
+                Box::new(|size| [&vec![b'+'; size][..], b"%"].concat()),
+            ),
+        ],
+    }
+}
+
+pub(super) fn jwk() -> Row {
+    let own = EcdhPrivateKey::from_scalar(CoreCurve::P256, &[7; 32]).unwrap();
+    let key = SigningKey::from_seed(Curve::P256, "key").public_jwk();
+    let with = move |member: &str, value: &str| {
+        let mut text = key.to_string();
+        text.insert_str(1, &format!("\"{member}\":{value},"));
+        text.into_bytes()
+    };
+    let valid = with.clone();
+    let inside = |size: usize, fill: fn(usize) -> Vec<u8>| {
+        let mut text = fill(size);
+        if text.first() == Some(&b'{') {
+            return text;
+        }
+        text.splice(..0, *b"{\"kty\":\"EC\",\"crv\":");
+        text.push(b'}');
+        text
+    };
+    Row {
+        name: "JWK",
+        // The only stranger's JWK stands in the header of a JWE, which is not longer, and is for an
+        // agreement.
+        full: MAX_JWE_HEADER_CHARS,
+        read: Box::new(move |text| {
+            if let Ok(jwk) = Jwk::parse(text) {
+                PROVIDER.agreement.ecdh(&own, &jwk.key).unwrap();
+            }
+        }),
+        valid: Box::new(move |size| valid("x5c", &object(size))),
+        worst: wrapped(JSON, inside),
+    }
+}

@@ -1,0 +1,177 @@
+//! The log cannot be turned against the gateway: whatever stderr is, it serves and stops; and whoever
+//! knocks, the volume stays small.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::http::{Http, Request};
+use crate::server::{Client, Installation, eventually};
+use crate::tenant::{Gateway, Tenant, request_for, sample_trust};
+
+/// Far more than stopping takes, and far less than the drain may.
+const PROMPT: Duration = Duration::from_secs(10);
+
+/// An installation whose server logs everything that it can.
+struct Talkative {
+    installation: Installation,
+    client: Client,
+    admin_token: String,
+}
+
+impl Talkative {
+    fn new() -> Self {
+        let installation = Installation::new().with("IDGATE_LOG", "trace");
+        let client = installation.create_client("shop", true);
+        installation.trust(&sample_trust(), &[]);
+        let made = installation.run_json(&["admin-token", "create", "--json"]);
+        let admin_token = made["admin_token"].as_str().unwrap().to_owned();
+        Self { installation, client, admin_token }
+    }
+
+    /// Serves with `stderr`: sessions are made, lines that are lost are counted, and SIGTERM ends it.
+    fn serves_and_stops(&self, what: &str, stderr: impl Into<Stdio>, loses: bool) {
+        let server = self.installation.serve_with_stderr(stderr);
+        let mut tenant =
+            Tenant { http: Http::new(server.address), api_key: self.client.api_key.clone() };
+        let lost = || {
+            let request = Request::get("/metrics").bearer(&self.admin_token);
+            let text = Http::new(server.address).send(&request).expect_status(200).body;
+            let text = String::from_utf8(text).unwrap();
+            let value = text.lines().find_map(|line| line.strip_prefix(LOST)).unwrap();
+            value.trim().parse::<u64>().unwrap()
+        };
+        // Many times what a pipe holds.
+        for _ in 0..500 {
+            tenant.create(&request_for(&["given_name"]));
+        }
+        if loses {
+            eventually(&format!("{what}: lines are lost"), || lost() > 0);
+        }
+        tenant.create(&request_for(&["given_name"]));
+        server.terminate();
+        drop(tenant);
+        let begun = Instant::now();
+        let (status, _) = server.wait();
+        assert_eq!(status.code(), Some(0), "{what}");
+        assert!(begun.elapsed() < PROMPT, "{what}: {:?}", begun.elapsed());
+    }
+}
+
+const LOST: &str = "idgate_log_dropped_lines_total";
+
+#[test]
+fn a_log_on_a_full_volume_neither_ends_nor_holds_up_the_server() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    Talkative::new().serves_and_stops("a full volume", full, true);
+}
+
+#[test]
+fn a_log_into_a_closed_pipe_neither_ends_nor_holds_up_the_server() {
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    Talkative::new().serves_and_stops("a closed pipe", writer, true);
+}
+
+#[test]
+fn a_log_into_a_pipe_that_nobody_reads_neither_ends_nor_holds_up_the_server() {
+    let (reader, writer) = io::pipe().unwrap();
+    Talkative::new().serves_and_stops("an unread pipe", writer, false);
+    drop(reader);
+}
+
+/// A pipe in which there is no room for a single byte.
+fn stuffed_pipe() -> (io::PipeReader, io::PipeWriter) {
+    let (reader, writer) = io::pipe().unwrap();
+    let mut filler = writer.try_clone().unwrap();
+    // Ends with the last reader of the pipe.
+    thread::spawn(move || while filler.write_all(&[b'x'; 4096]).is_ok() {});
+    thread::sleep(Duration::from_millis(300));
+    (reader, writer)
+}
+
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+fn end_of(mut child: Child) -> Option<i32> {
+    let begun = Instant::now();
+    while begun.elapsed() < PROMPT {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    None
+}
+
+#[test]
+fn sigterm_works_whatever_stdout_and_stderr_are() {
+    let (_unread, writer) = stuffed_pipe();
+    let (closed, broken) = io::pipe().unwrap();
+    drop(closed);
+    for output in [writer, broken] {
+        let address = free_address();
+        let installation = Installation::new().with("IDGATE_LISTEN", &address.to_string());
+        let mut command = installation.command(&["serve"]);
+        let child = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
+        eventually("it serves", || std::net::TcpStream::connect(address).is_ok());
+        Http::new(address).send(&Request::get("/healthz")).expect_status(200);
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        assert_eq!(end_of(child), Some(0));
+    }
+}
+
+#[test]
+fn a_start_that_fails_ends_whatever_stdout_and_stderr_are() {
+    let (_unread, writer) = stuffed_pipe();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let installation = Installation::new().with("IDGATE_LISTEN", &address);
+    let mut command = installation.command(&["serve", "--json"]);
+    let child = command.stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
+    assert_eq!(end_of(child), Some(1));
+}
+
+#[test]
+fn strangers_are_sampled_and_summed_up_and_do_not_fill_the_log() {
+    let gateway = Gateway::start();
+    let address = gateway.server.address;
+    let requests = "GET /nope HTTP/1.1\r\nHost: g\r\n\r\n".repeat(40)
+        + &"GET /v1/sessions/x HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer x\r\n\r\n".repeat(10)
+        + "GET /healthz HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n";
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    let answers = crate::http::exchange(address, requests.as_bytes());
+                    assert_eq!(answers.matches("HTTP/1.1 ").count(), 51);
+                }
+            });
+        }
+    });
+    // What a tenant does has its line all the same.
+    let created = gateway.tenant().create(&request_for(&["given_name"]));
+    assert!(created.id.starts_with("ses_"));
+    gateway.server.terminate();
+    let Gateway { server, installation, .. } = gateway;
+    server.wait();
+    let log = installation.log();
+    // 20,400 requests: 30 at once, one more a second.
+    assert!(log.len() < 64 * 1024, "{} bytes", log.len());
+    assert!(log.contains(r#"route="/v1/sessions" status=201"#), "{log}");
+    let summed = |status: &str| {
+        let lines = log.lines().filter(|line| line.contains("without a line of their own"));
+        let lines = lines.filter(|line| line.contains(&format!("status={status} ")));
+        let counts =
+            lines.filter_map(|line| line.split("count=").nth(1)?.trim().parse::<u64>().ok());
+        counts.sum::<u64>()
+    };
+    let (missing, refused) = (summed("404"), summed("401"));
+    assert!(missing > 15_000 && refused > 3_500, "{missing} {refused}: {log}");
+}

@@ -1,0 +1,228 @@
+//! Who may sign the status list of an mdoc, and how long it counts, through the real binary.
+
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::status::{StatusCwt, StatusList};
+use idgate_testkit::time::{DAY_MS, numeric_date};
+use idgate_testkit::x509::{
+    self, BASIC_CONSTRAINTS, CRL_DISTRIBUTION_POINTS, CertificateBuilder, EXT_KEY_USAGE, Identity,
+    Name,
+};
+use serde_json::json;
+
+use super::desk::{Desk, add_root};
+use super::host::Host;
+use super::revocation::{CRL, CWT, SERIAL, crl, fetching, silent, with_status_at};
+use crate::mdoc_tamper::{ISSUER_ID, VERIFIED, mdl_request};
+use crate::server::eventually;
+use crate::tenant::now_ms;
+
+const UNKNOWN: &str = "revocation_unknown";
+
+/// Puts a list of `host` at `path`, signed by `signer`, and shows a credential on it.
+fn outcome_by(desk: &mut Desk, host: &Host, path: &str, signer: &Identity) -> String {
+    let uri = host.uri(path);
+    let token =
+        StatusCwt::new(&StatusList::new(1, 64), &uri, numeric_date(now_ms()), &[&signer.der]);
+    host.put(path, CWT, token.sign(&signer.key));
+    desk.outcome_of(|scenario| with_status_at(scenario, &uri, 0))
+}
+
+/// Another root, with a signer of its own that names no CRL.
+fn other_authority() -> (Identity, Identity) {
+    let key = SigningKey::from_seed(Curve::P256, "a root for lists");
+    let root = CertificateBuilder::iaca_root(Name::new("UT", "List IACA"), &key, now_ms());
+    let root = root.self_sign(&key);
+    let signer = root.document_signer(Curve::P256, now_ms());
+    let builder = signer.builder.without(CRL_DISTRIBUTION_POINTS);
+    let signer = builder.issue(&root, &signer.key);
+    (root, signer)
+}
+
+#[test]
+fn a_list_is_signed_below_the_root_that_vouched_or_below_a_status_root() {
+    let mut desk = fetching(true);
+    let host = Host::start();
+    let (root, signer) = other_authority();
+    let file = desk.gateway.installation.file("other.der", &root.der);
+    let file = file.to_str().unwrap();
+    assert_eq!(outcome_by(&mut desk, &host, "/stranger", &signer), UNKNOWN);
+    // Another root of the same entry vouched for nothing here.
+    let add = ["trust", "add", ISSUER_ID, "--root", file];
+    assert_eq!(desk.gateway.installation.run(&add).code, 0);
+    assert_eq!(outcome_by(&mut desk, &host, "/other-root", &signer), UNKNOWN);
+    let add = ["trust", "add", ISSUER_ID, "--status-root", file];
+    assert_eq!(desk.gateway.installation.run(&add).code, 0);
+    assert_eq!(outcome_by(&mut desk, &host, "/status-root", &signer), VERIFIED);
+    let own = silent(&desk.authority);
+    assert_eq!(outcome_by(&mut desk, &host, "/own-root", &own), VERIFIED);
+    // Taken away again, it is so on the next request, though its list is known.
+    let shown = desk.gateway.installation.run(&["trust", "show", ISSUER_ID, "--json"]).json();
+    let sha256 = shown["status_roots"][0]["sha256"].as_str().unwrap();
+    let remove = ["trust", "remove", ISSUER_ID, "--sha256", sha256];
+    assert_eq!(desk.gateway.installation.run(&remove).code, 0);
+    assert_eq!(outcome_by(&mut desk, &host, "/status-root", &signer), UNKNOWN);
+}
+
+#[test]
+fn the_signer_of_a_list_is_no_ca_and_no_tls_server() {
+    let mut desk = fetching(true);
+    let host = Host::start();
+    let authority = desk.authority.clone();
+    let signer = |change: &dyn Fn(CertificateBuilder) -> CertificateBuilder| {
+        let own = silent(&authority);
+        change(own.builder).issue(&authority.root, &own.key)
+    };
+    let usages = |usages: &'static [&'static str]| {
+        signer(&|c| c.set(EXT_KEY_USAGE, true, x509::ext_key_usage(usages)))
+    };
+    let ca = signer(&|c| c.set(BASIC_CONSTRAINTS, true, x509::basic_constraints(true, None)));
+    for (path, signer, expected) in [
+        ("/ca", ca, UNKNOWN),
+        ("/tls", usages(&["1.3.6.1.5.5.7.3.1"]), UNKNOWN),
+        ("/status", usages(&["1.3.6.1.5.5.7.3.30"]), VERIFIED),
+        ("/none", signer(&|c| c.without(EXT_KEY_USAGE)), VERIFIED),
+    ] {
+        assert_eq!(outcome_by(&mut desk, &host, path, &signer), expected, "{path}");
+    }
+}
+
+#[test]
+fn the_signer_of_a_list_is_itself_checked_for_revocation() {
+    let mut desk = fetching(true);
+    let host = Host::start();
+    let authority = desk.authority.clone();
+    for (path, revoked, expected) in [
+        ("/good.crl", &[][..], VERIFIED),
+        ("/others.crl", &[&[0x77][..]][..], VERIFIED),
+        ("/revoked.crl", &[&SERIAL[..]][..], UNKNOWN),
+    ] {
+        let uri = host.put(path, CRL, crl(&authority, 8, revoked));
+        let own = silent(&authority);
+        let builder = own.builder.with(|c| c.serial = SERIAL.to_vec());
+        let points = x509::distribution_points(&[&uri]);
+        let signer = builder.set(CRL_DISTRIBUTION_POINTS, false, points);
+        let signer = signer.issue(&authority.root, &own.key);
+        let list = format!("/list-of{path}");
+        assert_eq!(outcome_by(&mut desk, &host, &list, &signer), expected, "{path}");
+        assert_eq!((host.asked(&list), host.asked(path)), (1, 1), "{path}");
+        // Asked again, both are known, and the verdict is the same.
+        let again = desk.outcome_of(|scenario| with_status_at(scenario, &host.uri(&list), 0));
+        assert_eq!(again, expected, "{path}");
+        assert_eq!((host.asked(&list), host.asked(path)), (1, 1), "{path}");
+    }
+    // The CRL that the operator gives counts for it as well.
+    let file = desk.gateway.installation.file("iaca.crl", crl(&authority, 8, &[&SERIAL]));
+    add_root(&desk.gateway.installation, &authority, &["--crl", file.to_str().unwrap()]);
+    let own = silent(&authority);
+    let revoked = own.builder.with(|c| c.serial = SERIAL.to_vec());
+    let revoked = revoked.issue(&authority.root, &own.key);
+    assert_eq!(outcome_by(&mut desk, &host, "/operator", &revoked), UNKNOWN);
+}
+
+#[test]
+fn a_token_without_exp_counts_for_the_status_max_age() {
+    let mut desk = fetching(true);
+    let host = Host::start();
+    let authority = desk.authority.clone();
+    let own = silent(&authority);
+    let long = own.builder.with(|c| c.not_before_ms -= 60 * DAY_MS);
+    let signer = long.issue(&authority.root, &own.key);
+    let put = |path: &str, days: u64| {
+        let uri = host.uri(path);
+        let iat = numeric_date(now_ms() - days * DAY_MS);
+        let token = StatusCwt::new(&StatusList::new(1, 64), &uri, iat, &[&signer.der]);
+        host.put(path, CWT, token.without(4).sign(&signer.key))
+    };
+    for (path, days, expected) in [("/six", 6, VERIFIED), ("/eight", 8, UNKNOWN)] {
+        let uri = put(path, days);
+        assert_eq!(desk.outcome_of(|s| with_status_at(s, &uri, 0)), expected, "{path}");
+    }
+    let add = ["trust", "add", ISSUER_ID, "--status-max-age", "30"];
+    assert_eq!(desk.gateway.installation.run(&add).code, 0);
+    for (path, days, expected) in [("/eight", 8, VERIFIED), ("/forty", 40, UNKNOWN)] {
+        let uri = put(path, days);
+        assert_eq!(desk.outcome_of(|s| with_status_at(s, &uri, 0)), expected, "{path}");
+    }
+    for days in ["0", "-1", "3651", "x"] {
+        let add = ["trust", "add", ISSUER_ID, "--status-max-age", days];
+        assert_eq!(desk.gateway.installation.run(&add).code, 2, "{days}");
+    }
+}
+
+#[test]
+fn iat_lies_within_the_dates_of_the_lists_signer() {
+    let mut desk = fetching(true);
+    let host = Host::start();
+    let signer = silent(&desk.authority);
+    // Its certificate is good from a day ago.
+    let uri = host.uri("/list");
+    let iat = numeric_date(now_ms() - 2 * DAY_MS);
+    let exp = i64::try_from(numeric_date(now_ms() + DAY_MS)).unwrap();
+    let token = StatusCwt::new(&StatusList::new(1, 64), &uri, iat, &[&signer.der]);
+    host.put("/list", CWT, token.with(4, StatusCwt::integer(exp)).sign(&signer.key));
+    assert_eq!(desk.outcome_of(|s| with_status_at(s, &uri, 0)), UNKNOWN);
+}
+
+#[test]
+fn required_demands_the_credentials_own_status_and_both_are_reported_apart() {
+    let mut desk = fetching(true);
+    let host = Host::start();
+    let authority = desk.authority.clone();
+    let uri = host.put("/good.crl", CRL, crl(&authority, 8, &[]));
+    let list = host.uri("/list");
+    let signer = silent(&authority);
+    let token =
+        StatusCwt::new(&StatusList::new(1, 64), &list, numeric_date(now_ms()), &[&signer.der]);
+    host.put("/list", CWT, token.sign(&signer.key));
+    for (policy, has_status, has_crl, expected) in [
+        ("if_published", true, true, Ok(("good", "good", "good"))),
+        ("if_published", true, false, Ok(("good", "good", "not_published"))),
+        ("if_published", false, true, Ok(("signer_good", "not_published", "good"))),
+        ("if_published", false, false, Ok(("not_published", "not_published", "not_published"))),
+        ("required", true, true, Ok(("good", "good", "good"))),
+        ("required", true, false, Ok(("good", "good", "not_published"))),
+        ("required", false, true, Err(UNKNOWN)),
+        ("required", false, false, Err(UNKNOWN)),
+        ("off", true, true, Ok(("off", "off", "off"))),
+    ] {
+        let set = ["trust", "add", ISSUER_ID, "--revocation", policy];
+        assert_eq!(desk.gateway.installation.run(&set).code, 0);
+        let created = desk.tenant.create(&mdl_request());
+        let mut scenario = desk.scenario(&created);
+        if has_status {
+            with_status_at(&mut scenario, &list, 0);
+        }
+        scenario.certify(|c| match has_crl {
+            true => c.set(CRL_DISTRIBUTION_POINTS, false, x509::distribution_points(&[&uri])),
+            false => c.without(CRL_DISTRIBUTION_POINTS),
+        });
+        let case = format!("{policy}, status {has_status}, CRL {has_crl}");
+        let outcome = desk.settle(&created, &scenario.body());
+        match expected {
+            Err(reason) => assert_eq!(outcome, reason, "{case}"),
+            Ok((revocation, credential, signer)) => {
+                assert_eq!(outcome, VERIFIED, "{case}");
+                let session = desk.tenant.read(&created.id);
+                let told = &session["verification_details"]["credentials"][0];
+                assert_eq!(told["revocation"], revocation, "{case}");
+                let details = json!({ "credential": credential, "signer": signer });
+                assert_eq!(told["revocation_details"], details, "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crl_without_number_is_taken_when_it_is_fetched_and_logged() {
+    let mut desk = fetching(true);
+    let host = Host::start();
+    let uri = host.put("/unnumbered.crl", CRL, super::trust::unnumbered(&desk.authority));
+    let outcome = desk.outcome_of(|scenario| {
+        scenario
+            .certify(|c| c.set(CRL_DISTRIBUTION_POINTS, false, x509::distribution_points(&[&uri])));
+    });
+    assert_eq!(outcome, VERIFIED);
+    let is_logged =
+        || desk.gateway.installation.log().contains("a CRL without CRLNumber was taken");
+    eventually("the warning is logged", is_logged);
+}

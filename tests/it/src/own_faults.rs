@@ -1,0 +1,353 @@
+//! Faults of the gateway's own are never booked on a wallet: whatever the machine lacks, in whichever
+//! phase, the answer is 503 with Retry-After, the session stays or becomes as open as it was, and the
+//! same answer posted later is VERIFIED.
+
+mod fault;
+mod source;
+
+use std::net::SocketAddr;
+use std::thread;
+
+use idgate_testkit::keys::Curve;
+use idgate_testkit::request_object::{JarLink, JarRequest};
+use idgate_testkit::samples;
+use idgate_testkit::status::status_claim;
+use idgate_testkit::wallet::{Body, Transcript, Wallet};
+use serde_json::Value;
+
+use self::fault::{Fault, Lasting, Patient};
+use self::source::Source;
+use crate::http::{Http, Request, Response};
+use crate::server::{Installation, Server, eventually};
+use crate::tenant::{Created, Tenant, answer_request, now_ms, request_for, sample_trust};
+
+/// When a fault strikes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Phase {
+    /// A tenant makes a session.
+    Create,
+    /// The wallet fetches its request.
+    RequestObject,
+    /// The wallet answers, and nothing has to be fetched.
+    Answer,
+    /// The wallet answers, and its status has to be asked for.
+    Hold,
+    /// The fault begins while the status source is being asked.
+    Settle,
+}
+
+/// What a fault does to a phase.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Told {
+    /// 503: it cannot be done.
+    ComeBack,
+    /// It takes nothing that is missing.
+    Done,
+    /// One or the other: a full disk has room left inside its files, or has none.
+    Either,
+}
+
+/// One test for each cell of the table.
+macro_rules! cells {
+    ($($fault:ident { $($name:ident: $phase:ident => $told:ident,)* })*) => {
+        $($(
+            #[test]
+            fn $name() {
+                cell(Fault::$fault, Phase::$phase, Told::$told);
+            }
+        )*)*
+    };
+}
+
+cells! {
+    NoPermit {
+        no_permit_at_create: Create => Done,
+        no_permit_at_request_object: RequestObject => Done,
+        no_permit_at_answer: Answer => Done,
+        no_permit_at_hold: Hold => ComeBack,
+        no_permit_at_settle: Settle => Done,
+    }
+    NoDescriptor {
+        no_descriptor_at_create: Create => Done,
+        no_descriptor_at_request_object: RequestObject => Done,
+        no_descriptor_at_answer: Answer => Done,
+        no_descriptor_at_hold: Hold => ComeBack,
+        no_descriptor_at_settle: Settle => Done,
+    }
+    DiskFull {
+        disk_full_at_create: Create => Either,
+        disk_full_at_request_object: RequestObject => Either,
+        disk_full_at_answer: Answer => Either,
+        disk_full_at_hold: Hold => Either,
+        disk_full_at_settle: Settle => Either,
+    }
+    QueueFull {
+        queue_full_at_create: Create => ComeBack,
+        queue_full_at_request_object: RequestObject => ComeBack,
+        queue_full_at_answer: Answer => ComeBack,
+        queue_full_at_hold: Hold => ComeBack,
+        queue_full_at_settle: Settle => ComeBack,
+    }
+    DatabaseLocked {
+        database_locked_at_create: Create => ComeBack,
+        database_locked_at_request_object: RequestObject => ComeBack,
+        database_locked_at_answer: Answer => ComeBack,
+        database_locked_at_hold: Hold => ComeBack,
+        database_locked_at_settle: Settle => ComeBack,
+    }
+    ClockForward {
+        clock_set_forward_at_create: Create => ComeBack,
+        clock_set_forward_at_request_object: RequestObject => ComeBack,
+        clock_set_forward_at_answer: Answer => ComeBack,
+        clock_set_forward_at_hold: Hold => ComeBack,
+        clock_set_forward_at_settle: Settle => ComeBack,
+    }
+    ClockBackward {
+        clock_set_backward_at_create: Create => ComeBack,
+        clock_set_backward_at_request_object: RequestObject => ComeBack,
+        clock_set_backward_at_answer: Answer => ComeBack,
+        clock_set_backward_at_hold: Hold => ComeBack,
+        clock_set_backward_at_settle: Settle => ComeBack,
+    }
+}
+
+/// A gateway on a machine that is about to have a fault.
+struct Ward {
+    // Dropped before the directory that it works in.
+    server: Server,
+    installation: Installation,
+    fault: Fault,
+    tenant: Tenant,
+    source: Source,
+}
+
+/// A session and the wallet's answer to it.
+struct Open {
+    created: Created,
+    body: Body,
+}
+
+impl Ward {
+    fn start(fault: Fault) -> Option<Self> {
+        let installation = Installation::new()
+            .with("OID4VP_REQUEST_MODE", "jar")
+            .with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8");
+        let installation = fault::prepare(fault, installation)?;
+        let client = installation.create_client("shop", true);
+        installation.trust(&sample_trust(), &[]);
+        let server = fault::serve(fault, &installation);
+        let mut tenant = Tenant { http: Http::new(server.address), api_key: client.api_key };
+        // Connected before there is a fault: without descriptors nobody else would be.
+        tenant.http.send(&Request::get("/healthz")).expect_status(200);
+        Some(Self { server, installation, fault, tenant, source: Source::start() })
+    }
+
+    fn begin(&mut self) -> Lasting {
+        let (address, api_key) = (self.server.address, self.tenant.api_key.clone());
+        let request = request_for(&["given_name"]);
+        let mut take_turns = |hosts: &[Source]| take_turns(address, &api_key, hosts);
+        Lasting::begin(&mut Patient {
+            fault: self.fault,
+            installation: &self.installation,
+            server: &self.server,
+            take_turns: &mut take_turns,
+            tenant: &mut self.tenant,
+            request: &request,
+        })
+    }
+
+    /// An answer whose credential is in a list of the source, or in none.
+    fn open(&mut self, listed: bool) -> Open {
+        let uri = listed.then(|| self.source.uri("list"));
+        open(&mut self.tenant, uri.as_deref())
+    }
+
+    fn status(&mut self, id: &str) -> String {
+        self.tenant.read(id)["status"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The session is open, and the same answer is taken now.
+    fn answer_again(&mut self, open: &Open) {
+        let id = open.created.id.clone();
+        eventually("the session is open again", || self.status(&id) == "PENDING");
+        // What had to wait in the meantime may still be in the way.
+        eventually("the same answer is taken", || {
+            let reply = self.tenant.http.send(&answer_request(&id, &open.body));
+            assert!([200, 503].contains(&reply.status), "{reply:?}");
+            reply.status == 200
+        });
+        assert_eq!(self.status(&id), "VERIFIED");
+    }
+}
+
+#[track_caller]
+fn cell(fault: Fault, phase: Phase, told: Told) {
+    let Some(mut ward) = Ward::start(fault) else {
+        eprintln!("skipped: {fault:?} cannot be had on this machine");
+        return;
+    };
+    match phase {
+        Phase::Create => at_create(&mut ward, told),
+        Phase::RequestObject => at_request_object(&mut ward, told),
+        Phase::Answer | Phase::Hold => at_answer(&mut ward, phase == Phase::Hold, told),
+        Phase::Settle => at_settle(&mut ward, told),
+    }
+}
+
+fn at_create(ward: &mut Ward, told: Told) {
+    let lasting = ward.begin();
+    let answer = ward.tenant.post_session(&request_for(&["given_name"]));
+    is_refused(answer, 201, told);
+    lasting.end();
+    let request = request_for(&["given_name"]);
+    eventually("sessions are made again", || ward.tenant.post_session(&request).status == 201);
+}
+
+fn at_request_object(ward: &mut Ward, told: Told) {
+    let created = ward.tenant.create(&request_for(&["given_name"]));
+    let lasting = ward.begin();
+    let answer = ward.tenant.http.send(&request_object(&created));
+    let status = if is_refused(answer, 200, told) { "CREATED" } else { "PENDING" };
+    assert_eq!(ward.status(&created.id), status);
+    lasting.end();
+    let fetched = || ward.tenant.http.send(&request_object(&created)).status == 200;
+    eventually("the request can be fetched again", fetched);
+    let body = answer_to(&mut ward.tenant, &created, None);
+    ward.answer_again(&Open { created, body });
+}
+
+fn at_answer(ward: &mut Ward, listed: bool, told: Told) {
+    let open = ward.open(listed);
+    let lasting = ward.begin();
+    let answer = ward.tenant.http.send(&answer_request(&open.created.id, &open.body));
+    let refused = is_refused(answer, 200, told);
+    lasting.end();
+    conclude(ward, &open, refused);
+}
+
+fn at_settle(ward: &mut Ward, told: Told) {
+    let open = ward.open(true);
+    ward.source.keep_silent(true);
+    let (address, request) = (ward.server.address, answer_request(&open.created.id, &open.body));
+    let answering = thread::spawn(move || Http::new(address).send(&request));
+    ward.source.wait_until_asked(1);
+    assert_eq!(ward.status(&open.created.id), "VERIFYING");
+    let lasting = ward.begin();
+    ward.source.keep_silent(false);
+    let refused = is_refused(answering.join().unwrap(), 200, told);
+    lasting.end();
+    conclude(ward, &open, refused);
+}
+
+fn conclude(ward: &mut Ward, open: &Open, refused: bool) {
+    if refused {
+        ward.answer_again(open);
+    } else {
+        assert_eq!(ward.status(&open.created.id), "VERIFIED");
+    }
+}
+
+/// Whether the caller was told to come again, as it should have been or not.
+#[track_caller]
+fn is_refused(answer: Response, done: u16, told: Told) -> bool {
+    let refused = match told {
+        Told::ComeBack => true,
+        Told::Done => false,
+        Told::Either => answer.status != done,
+    };
+    if refused {
+        let seconds = answer.header("retry-after").and_then(|text| text.parse::<u32>().ok());
+        assert!(seconds.is_some_and(|seconds| seconds > 0), "{answer:?}");
+        answer.expect_error(503, "temporarily_unavailable");
+    } else {
+        answer.expect_status(done);
+    }
+    refused
+}
+
+fn request_object(created: &Created) -> Request {
+    Request::get(format!("/v1/oid4vp/request/{}", created.id))
+}
+
+fn open(tenant: &mut Tenant, uri: Option<&str>) -> Open {
+    let created = tenant.create(&request_for(&["given_name"]));
+    let body = answer_to(tenant, &created, uri);
+    Open { created, body }
+}
+
+fn answer_to(tenant: &mut Tenant, created: &Created, uri: Option<&str>) -> Body {
+    let jwt = tenant.http.send(&request_object(created)).expect_status(200);
+    let document: Value = tenant.http.send(&Request::get("/.well-known/did.json")).json();
+    let link = JarLink::parse(&created.uri).unwrap();
+    let jwt = String::from_utf8(jwt.body).unwrap();
+    let request = JarRequest::verify(&link, &jwt, &document, now_ms()).unwrap();
+    wallet(uri).answer_jar(&request, Transcript::OpenId4Vp, false, now_ms()).unwrap().form_body()
+}
+
+fn wallet(uri: Option<&str>) -> Wallet {
+    let holder = samples::holder_key(Curve::P256);
+    let credential = samples::identity(&holder, now_ms());
+    let credential = match uri {
+        Some(uri) => credential.plain("status", status_claim(0, uri)),
+        None => credential,
+    };
+    Wallet::new(holder).with(credential.issue(&samples::issuer_key(Curve::P256)))
+}
+
+/// Posts as many answers about lists of `hosts` as are fetched at a time, and waits until all of them
+/// are being asked for.
+fn take_turns(address: SocketAddr, api_key: &str, hosts: &[Source]) {
+    let mut tenant = Tenant { http: Http::new(address), api_key: api_key.to_owned() };
+    let per_host = 8;
+    let mut answers = Vec::new();
+    for host in hosts {
+        for path in 0..per_host {
+            answers.push(open(&mut tenant, Some(&host.uri(&path.to_string()))));
+        }
+    }
+    for Open { created, body } in answers {
+        thread::spawn(move || Http::new(address).try_send(&answer_request(&created.id, &body)));
+    }
+    // One turn may be taken already.
+    let asked = || hosts.iter().map(Source::asked).sum::<usize>();
+    eventually("all turns are taken", || asked() >= hosts.len() * per_host - 1);
+}
+
+#[test]
+fn answers_on_a_silent_status_host_leave_other_hosts_alone() {
+    let mut ward = Ward::start(Fault::NoPermit).unwrap();
+    let silent = Source::silent();
+    let lost: Vec<Open> =
+        (0..64).map(|n| open(&mut ward.tenant, Some(&silent.uri(&n.to_string())))).collect();
+    let address = ward.server.address;
+    let answering: Vec<_> = lost
+        .iter()
+        .map(|open| {
+            let request = answer_request(&open.created.id, &open.body);
+            thread::spawn(move || Http::new(address).send(&request))
+        })
+        .collect();
+    silent.wait_until_asked(8);
+    for _ in 0..3 {
+        let good = ward.open(true);
+        let reply = ward.tenant.http.send(&answer_request(&good.created.id, &good.body));
+        reply.expect_status(200);
+    }
+    let replies: Vec<Response> = answering.into_iter().map(|one| one.join().unwrap()).collect();
+    silent.keep_silent(false);
+    let mut failed = 0;
+    for (open, reply) in lost.iter().zip(replies) {
+        match reply.status {
+            // Its turn came, and the source had its 5 s.
+            400 => {
+                ward.tenant.expect_failed(&open.created, "revocation_unknown");
+                failed += 1;
+            }
+            _ => {
+                reply.expect_error(503, "temporarily_unavailable");
+                ward.answer_again(open);
+            }
+        }
+    }
+    assert_eq!(failed, 8, "one for each turn at that host");
+}

@@ -1,0 +1,235 @@
+//! Faults of the machine that a gateway runs on, switched on and off beside a running one.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rusqlite::Connection;
+use serde_json::Value;
+use socket2::{Domain, Socket, Type};
+
+use super::source::Source;
+use crate::http::Request;
+use crate::server::{Installation, Server, eventually};
+use crate::tenant::Tenant;
+
+const DISK_KIB: usize = 12 * 1024;
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Fault {
+    /// All turns to fetch are taken by answers about silent hosts.
+    NoPermit,
+    /// Every file descriptor that the process may have is in use.
+    NoDescriptor,
+    /// No byte is free where the data directory is.
+    DiskFull,
+    /// Nothing more may wait to be written.
+    QueueFull,
+    /// Another program holds the database.
+    DatabaseLocked,
+    /// The system clock is set an hour forward.
+    ClockForward,
+    /// The same backward.
+    ClockBackward,
+}
+
+/// How a gateway is started so that its fault can be had. `None`: not on this machine.
+pub(super) fn prepare(fault: Fault, installation: Installation) -> Option<Installation> {
+    match fault {
+        Fault::ClockForward | Fault::ClockBackward => settable_clock(installation),
+        Fault::DiskFull => can_mount().then_some(installation),
+        _ => Some(installation),
+    }
+}
+
+pub(super) fn serve(fault: Fault, installation: &Installation) -> Server {
+    let serve = installation.command(&["serve"]);
+    if fault != Fault::DiskFull {
+        return installation.serve_by(serve);
+    }
+    // A disk of its own, seen by this process alone.
+    let script = format!(
+        "mkdir \"$0.disk\" && mount -t tmpfs -o size={DISK_KIB}k none \"$0.disk\" && \
+         cp -a \"$0/.\" \"$0.disk\" && mount --bind \"$0.disk\" \"$0\" && exec \"$@\""
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c", &script]);
+    command.arg(installation.data_dir()).arg(serve.get_program()).args(serve.get_args());
+    command.current_dir(serve.get_current_dir().unwrap());
+    for (name, value) in serve.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    installation.serve_by(command)
+}
+
+/// A fault while it lasts.
+pub(super) enum Lasting {
+    Silence(Vec<Source>),
+    Limit { pid: u32, before: String },
+    Disk(PathBuf),
+    Lock(Connection),
+    Queue(Connection, Vec<Socket>),
+    Clock(PathBuf),
+}
+
+/// The gateway that has a fault.
+pub(super) struct Patient<'a> {
+    pub(super) fault: Fault,
+    pub(super) installation: &'a Installation,
+    pub(super) server: &'a Server,
+    /// Takes all turns to fetch.
+    pub(super) take_turns: &'a mut dyn FnMut(&[Source]),
+    pub(super) tenant: &'a mut Tenant,
+    pub(super) request: &'a Value,
+}
+
+impl Lasting {
+    pub(super) fn begin(patient: &mut Patient<'_>) -> Self {
+        let Patient { fault, installation, server, .. } = patient;
+        let (installation, server) = (*installation, *server);
+        match fault {
+            Fault::NoPermit => {
+                let hosts: Vec<_> = (0..8).map(|_| Source::silent()).collect();
+                (patient.take_turns)(&hosts);
+                Self::Silence(hosts)
+            }
+            Fault::NoDescriptor => {
+                let before = limit(server.pid());
+                // The lowest number that is free is refused, and so is every higher one.
+                let used = used_numbers(server.pid());
+                let free = (0..).find(|number| !used.contains(number)).unwrap();
+                set_limit(server.pid(), &free.to_string());
+                Self::Limit { pid: server.pid(), before }
+            }
+            Fault::DiskFull => {
+                let disk = Path::new("/proc").join(server.pid().to_string()).join("root");
+                let dir = installation.data_dir();
+                let filler = disk.join(dir.strip_prefix("/").unwrap()).join("filler");
+                fill(&filler);
+                // What the log still has room for inside.
+                for _ in 0..10_000 {
+                    if patient.tenant.post_session(patient.request).status != 201 {
+                        return Self::Disk(filler);
+                    }
+                    fill(&filler);
+                }
+                panic!("a full disk takes everything");
+            }
+            Fault::DatabaseLocked => Self::Lock(lock(installation)),
+            Fault::QueueFull => {
+                let held = lock(installation);
+                let waiting = crowd(server.address, patient.tenant, patient.request);
+                eventually("the queue is full", || {
+                    let answer = patient.tenant.post_session(patient.request);
+                    answer.status == 503
+                });
+                Self::Queue(held, waiting)
+            }
+            Fault::ClockForward => Self::set_clock(installation, 3_600_000),
+            Fault::ClockBackward => Self::set_clock(installation, -3_600_000),
+        }
+    }
+
+    fn set_clock(installation: &Installation, by_ms: i64) -> Self {
+        let path = clock_file(installation);
+        write_clock(&path, by_ms);
+        Self::Clock(path)
+    }
+
+    pub(super) fn end(self) {
+        match self {
+            Self::Silence(hosts) => hosts.iter().for_each(|host| host.keep_silent(false)),
+            Self::Limit { pid, before } => set_limit(pid, &before),
+            Self::Disk(filler) => fs::remove_file(filler).unwrap(),
+            Self::Lock(held) => held.execute_batch("ROLLBACK").unwrap(),
+            Self::Queue(held, waiting) => {
+                held.execute_batch("ROLLBACK").unwrap();
+                drop(waiting);
+            }
+            Self::Clock(path) => write_clock(&path, 0),
+        }
+    }
+}
+
+fn lock(installation: &Installation) -> Connection {
+    let conn = Connection::open(installation.data_dir().join("idgate.db")).unwrap();
+    conn.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    conn.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    conn
+}
+
+/// More requests for sessions than may wait, from many addresses; nobody reads the answers.
+fn crowd(address: SocketAddr, tenant: &Tenant, request: &Value) -> Vec<Socket> {
+    let bytes = Request::post("/v1/sessions").bearer(&tenant.api_key).json(request).encode(address);
+    let mut sockets = Vec::new();
+    for host in 2..9_u8 {
+        let from = SocketAddr::from(([127, 0, 0, host], 0));
+        for _ in 0..200 {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+            socket.bind(&from.into()).unwrap();
+            socket.connect(&address.into()).unwrap();
+            (&socket).write_all(&bytes).unwrap();
+            sockets.push(socket);
+        }
+    }
+    sockets
+}
+
+fn fill(path: &Path) {
+    let mut file = File::options().create(true).append(true).open(path).unwrap();
+    for size in [64 * 1024, 4096] {
+        let bytes = vec![7; size];
+        while file.write_all(&bytes).is_ok() {}
+    }
+}
+
+fn can_mount() -> bool {
+    let mut command = Command::new("unshare");
+    let script = "mount -t tmpfs none /mnt";
+    let tried = command.args(["--mount", "--propagation", "private", "sh", "-c", script]).output();
+    tried.is_ok_and(|tried| tried.status.success())
+}
+
+fn limit(pid: u32) -> String {
+    let arguments = ["--pid", &pid.to_string(), "--nofile", "--output", "SOFT", "--noheadings"];
+    let output = Command::new("prlimit").args(arguments).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn set_limit(pid: u32, soft: &str) {
+    let arguments = ["--pid", &pid.to_string(), &format!("--nofile={soft}:")];
+    assert!(Command::new("prlimit").args(arguments).status().unwrap().success());
+}
+
+fn used_numbers(pid: u32) -> Vec<u32> {
+    let numbers = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    numbers.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn clock_file(installation: &Installation) -> PathBuf {
+    installation.data_dir().with_file_name("clock")
+}
+
+fn write_clock(path: &Path, by_ms: i64) {
+    let mut file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
+    file.write_all(&by_ms.to_ne_bytes()).unwrap();
+}
+
+fn settable_clock(installation: Installation) -> Option<Installation> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/own_faults/clock.c");
+    let library = installation.data_dir().with_file_name("clock.so");
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source);
+    if !cc.status().is_ok_and(|status| status.success()) {
+        return None;
+    }
+    let file = clock_file(&installation);
+    write_clock(&file, 0);
+    let (library, file) = (library.to_str().unwrap(), file.to_str().unwrap());
+    Some(installation.with("LD_PRELOAD", library).with("CLOCK_MILLIS", file))
+}

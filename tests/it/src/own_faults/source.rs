@@ -1,0 +1,92 @@
+//! A host of status lists that can keep silent.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+use idgate_testkit::keys::Curve;
+use idgate_testkit::samples;
+use idgate_testkit::status::{StatusJwt, StatusList};
+
+use crate::server::eventually;
+use crate::tenant::now_ms;
+
+/// Every path of it is a list in which everybody is good. Ends with the test process.
+#[derive(Clone)]
+pub(super) struct Source {
+    base: String,
+    gate: Arc<Gate>,
+}
+
+#[derive(Default)]
+struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    silent: bool,
+    asked: usize,
+}
+
+impl Source {
+    pub(super) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let gate = Arc::new(Gate::default());
+        let source = Self { base: base.clone(), gate: gate.clone() };
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (base, gate) = (base.clone(), gate.clone());
+                thread::spawn(move || answer(stream, &base, &gate));
+            }
+        });
+        source
+    }
+
+    pub(super) fn silent() -> Self {
+        let source = Self::start();
+        source.keep_silent(true);
+        source
+    }
+
+    pub(super) fn uri(&self, path: &str) -> String {
+        format!("{}/{path}", self.base)
+    }
+
+    pub(super) fn keep_silent(&self, silent: bool) {
+        self.gate.state.lock().unwrap().silent = silent;
+        self.gate.changed.notify_all();
+    }
+
+    /// How often it was asked.
+    pub(super) fn asked(&self) -> usize {
+        self.gate.state.lock().unwrap().asked
+    }
+
+    pub(super) fn wait_until_asked(&self, times: usize) {
+        eventually("the source is asked", || self.asked() >= times);
+    }
+}
+
+fn answer(mut stream: TcpStream, base: &str, gate: &Gate) {
+    let Ok(copy) = stream.try_clone() else { return };
+    let mut lines = BufReader::new(copy).lines().map_while(Result::ok);
+    let path = lines.next().and_then(|line| line.split(' ').nth(1).map(String::from));
+    lines.by_ref().take_while(|line| !line.is_empty()).for_each(drop);
+    let mut state = gate.state.lock().unwrap();
+    state.asked += 1;
+    drop(gate.changed.wait_while(state, |state| state.silent));
+    let uri = format!("{base}{}", path.unwrap_or_default());
+    let list = StatusJwt::new(&StatusList::new(1, 64), &uri, now_ms() / 1000);
+    let body = list.sign(&samples::issuer_key(Curve::P256));
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/statuslist+jwt\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n",
+        body.len()
+    );
+    // Whoever asked may be gone.
+    let _ = stream.write_all(format!("{head}{body}").as_bytes());
+}

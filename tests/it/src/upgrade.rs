@@ -1,0 +1,208 @@
+//! A data directory of idgate 0.1.0, upgraded by the real binary, which is killed at every single
+//! write on the way: afterwards it is as it was or as it will be, and never in between.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::http::{Http, Request};
+use crate::server::{Installation, Output};
+
+const MAIN: &str = include_str!("../../../idgate-server/src/store/tests/first/idgate.sql");
+const CLAIMS: &str = include_str!("../../../idgate-server/src/store/tests/first/claims.sql");
+const KEY: &str = "lU0DpUGQHC4DhQEMclpCrVQKTg+2QoFeDAl/WTkmBWQ=";
+const API_KEY: &str = "sk_live_5U7FbvxkMyqiD8JqRc5PKICVDnivu3VB358jna";
+const FAILED: &str = "ses_01JDXofUsKzpDCvM6L32N1";
+/// Made under an idempotency key.
+const ONCE: &str = "ses_gGxE7WVLM6frMW3rtbAyc1";
+/// More writes than an upgrade makes.
+const ENOUGH: u32 = 2000;
+
+/// What is sealed, by file, table and column.
+const SEALED: [(&str, &str, &str); 8] = [
+    ("idgate.db", "instance", "CASE name WHEN 'key_check' THEN sealed END"),
+    ("idgate.db", "clients", "signing_secret"),
+    ("idgate.db", "webhook_endpoints", "secret"),
+    ("idgate.db", "webhook_endpoints", "previous_secret"),
+    ("idgate.db", "gateway_keys", "sealed"),
+    ("idgate.db", "sessions", "record"),
+    ("idgate.db", "idempotent_answers", "sealed"),
+    ("claims.db", "session_keys", "sealed"),
+];
+
+/// A directory of 0.1.0, in which nothing is too old to be kept.
+fn old_directory() -> Installation {
+    let installation = Installation::new();
+    let dir = installation.data_dir();
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join("instance.key"), KEY).unwrap();
+    for (name, dump) in [("idgate.db", MAIN), ("claims.db", CLAIMS)] {
+        let database = Connection::open(dir.join(name)).unwrap();
+        database.pragma_update(None, "foreign_keys", false).unwrap();
+        database.execute_batch(dump).unwrap();
+        database.pragma_update(None, "journal_mode", "WAL").unwrap();
+    }
+    let main = Connection::open(dir.join("idgate.db")).unwrap();
+    main.execute_batch("UPDATE idempotent_answers SET created_at = unixepoch() * 1000").unwrap();
+    installation
+}
+
+/// The forms, by their first byte, of what is sealed in a file.
+fn forms(directory: &Path, file: &str) -> Vec<u8> {
+    let database = Connection::open(directory.join(file)).unwrap();
+    let verdict: String =
+        database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(verdict, "ok", "{file}");
+    let mut forms = Vec::new();
+    for (_, table, column) in SEALED.iter().filter(|(of, ..)| *of == file) {
+        let mut statement = database.prepare(&format!("SELECT {column} FROM {table}")).unwrap();
+        let rows = statement.query_map([], |row| row.get::<_, Option<Vec<u8>>>(0)).unwrap();
+        forms.extend(rows.filter_map(Result::unwrap).map(|sealed| sealed[0]));
+    }
+    forms
+}
+
+/// The one form of everything sealed in a file.
+#[track_caller]
+fn form(directory: &Path, file: &str, when: &str) -> u8 {
+    let forms = forms(directory, file);
+    assert!(forms.iter().all(|form| *form == forms[0]), "{file}, {when}: {forms:?}");
+    forms[0]
+}
+
+/// Runs `arguments`, killed at the `at`th write.
+fn run_killed(installation: &Installation, library: &Path, arguments: &[&str], at: u32) -> Output {
+    let mut command = installation.command(arguments);
+    command.env("LD_PRELOAD", library).env("IDGATE_KILL_AT", at.to_string());
+    let output = command.output().unwrap();
+    Output {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into(),
+        stderr: String::from_utf8_lossy(&output.stderr).into(),
+    }
+}
+
+fn killer(installation: &Installation) -> PathBuf {
+    let source = installation.file("kill.c", include_str!("upgrade/kill.c"));
+    let library = source.with_extension("so");
+    let mut compile = Command::new("cc");
+    compile.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl");
+    assert!(compile.status().unwrap().success(), "a C compiler is needed");
+    library
+}
+
+/// Copies the database files and the key, as they are.
+fn restore(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+    }
+}
+
+#[test]
+fn an_upgrade_killed_at_every_write_leaves_old_or_new_and_never_between() {
+    let installation = old_directory();
+    let (dir, kept) = (installation.data_dir(), installation.file("kept", ""));
+    fs::remove_file(&kept).unwrap();
+    restore(&dir, &kept);
+    let library = killer(&installation);
+    let (mut old, mut new) = (0, 0);
+    for at in 1..ENOUGH {
+        restore(&kept, &dir);
+        let output = run_killed(&installation, &library, &["client", "list"], at);
+        let when = format!("killed at write {at}");
+        match form(&dir, "idgate.db", &when) {
+            1 => old += 1,
+            2 => new += 1,
+            form => panic!("{when}: form {form}"),
+        }
+        if output.code == 0 {
+            break;
+        }
+        assert_eq!(output.code, -1, "{when}: {output:?}");
+        // It finishes what it began.
+        let again = installation.run(&["client", "list"]);
+        assert_eq!(again.code, 0, "{when}: {again:?}");
+        assert_eq!(form(&dir, "idgate.db", &when), 2);
+    }
+    assert!(old > 10 && new > 1, "{old} times old, {new} times new: nothing was killed");
+    let verified = installation.run(&["audit", "verify"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+}
+
+#[test]
+fn keys_of_open_sessions_are_sealed_anew_by_a_start_killed_at_every_write() {
+    let installation = old_directory();
+    let dir = installation.data_dir();
+    assert_eq!(installation.run(&["client", "list"]).code, 0);
+    // As if they had not expired since, so that their keys are kept.
+    let main = Connection::open(dir.join("idgate.db")).unwrap();
+    main.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    drop(main);
+    let kept = installation.file("kept", "");
+    fs::remove_file(&kept).unwrap();
+    restore(&dir, &kept);
+    let library = killer(&installation);
+    let (mut old, mut new) = (0, 0);
+    for at in 1..ENOUGH {
+        restore(&kept, &dir);
+        run_killed(&installation, &library, &["serve"], at);
+        let forms = forms(&dir, "claims.db");
+        if forms.is_empty() {
+            // Far enough to have expired the sessions and erased their keys.
+            break;
+        }
+        match form(&dir, "claims.db", &format!("killed at write {at}")) {
+            1 => old += 1,
+            2 => new += 1,
+            form => panic!("form {form}"),
+        }
+    }
+    assert!(old > 1 && new > 1, "{old} times old, {new} times new: nothing was killed");
+}
+
+#[test]
+fn what_the_first_version_stored_is_served() {
+    let installation = old_directory();
+    let server = installation.serve();
+    let mut http = Http::new(server.address);
+    let session = http.send(&Request::get(format!("/v1/sessions/{FAILED}")).bearer(API_KEY));
+    let session = session.expect_status(200).json();
+    assert_eq!(
+        (&session["status"], &session["reason"]),
+        (&json!("FAILED"), &json!("wallet_error"))
+    );
+    let create = Request::post("/v1/sessions").bearer(API_KEY).header("Idempotency-Key", "once");
+    let answer = http.send(&create.json(&json!({ "issuer_id": "https://issuer.example" })));
+    assert_eq!(answer.expect_status(201).json()["session_id"], ONCE, "the sealed answer");
+    let copies = fs::read_dir(installation.data_dir()).unwrap().flatten();
+    let copies = copies.filter(|file| file.file_name().to_string_lossy().contains(".before-"));
+    assert_eq!(copies.count(), 1);
+    drop(server);
+    for (file, ..) in SEALED {
+        assert!(forms(&installation.data_dir(), file).iter().all(|form| *form == 2));
+    }
+}
+
+/// With write access to the file, but without the instance key.
+#[test]
+fn a_session_row_moved_to_another_client_is_not_read_by_it() {
+    let gateway = crate::tenant::Gateway::start();
+    let mut tenant = gateway.tenant();
+    let wallet = crate::tenant::sample_wallet();
+    let created =
+        tenant.verified(&crate::tenant::request_for(&["given_name", "family_name"]), &wallet);
+    let thief = gateway.installation.create_client("thief", !gateway.client.livemode);
+    let main = Connection::open(gateway.installation.data_dir().join("idgate.db")).unwrap();
+    let change = "UPDATE sessions SET client_id = ?2 WHERE id = ?1";
+    assert_eq!(main.execute(change, [&created.id, &thief.client_id]).unwrap(), 1);
+    tenant.api_key = thief.api_key;
+    let answer = tenant.get(&created.id);
+    assert_eq!(answer.status, 500, "{answer:?}");
+    assert!(!String::from_utf8_lossy(&answer.body).contains("Mustermann"));
+}
