@@ -23,7 +23,7 @@ def decode(data):
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
     x = x if x * x % P == square else x * pow(2, (P - 1) // 4, P) % P
-    check(x * x % P == square and y < P, "a key or signature is no point of the curve")
+    check(x * x % P == square and y < P, "a key or signature is not a point of the curve")
     x = x if x % 2 == data[31] >> 7 else P - x
     return x, y, 1, x * y % P
 def is_signed(key, signature, text):

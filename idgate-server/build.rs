@@ -22,7 +22,7 @@ fn write_value(json: &mut String, value: &Yaml) -> Result<(), String> {
     match value {
         Yaml::Hash(members) => {
             return write_sequence(json, ['{', '}'], members, |json, (name, value)| {
-                write_text(json, name.as_str().ok_or_else(|| format!("{name:?} is no name"))?);
+                write_text(json, name.as_str().ok_or_else(|| format!("{name:?} is not a name"))?);
                 json.push(':');
                 write_value(json, value)
             });

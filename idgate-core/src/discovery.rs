@@ -45,7 +45,7 @@ impl PublishedKey {
 /// ```
 ///
 /// # Errors
-/// `base_url` is no origin that a gateway may have.
+/// `base_url` is not an origin that a gateway may have.
 pub fn did_web(base_url: &str) -> Result<String, ConfigError> {
     let origin = Verifier::origin(base_url)?;
     let authority = origin.split_once("://").map_or("", |(_, authority)| authority);

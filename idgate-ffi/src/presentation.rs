@@ -132,7 +132,7 @@ impl Expectation {
         expected.livemode = self.livemode;
         expected.alg = self.alg;
         expected.claims = &self.claims;
-        // What is no text is no SD-JWT either: the core says so.
+        // What is not text is no SD-JWT either: the core says so.
         let presentation = std::str::from_utf8(presentation).unwrap_or_default();
         verify_sd_jwt_vc(&PROVIDER, presentation, &expected, report)
     }
@@ -170,7 +170,7 @@ impl Expectation {
         expected.livemode = self.livemode;
         expected.alg = self.alg;
         expected.claims = &self.claims;
-        // What is no base64url is no DeviceResponse either: the core says so.
+        // What is not base64url is no DeviceResponse either: the core says so.
         let text = std::str::from_utf8(presentation).unwrap_or_default();
         let bytes = base64url::decode(text).unwrap_or_default();
         Ok(verify_mdoc(&PROVIDER, &bytes, &expected, report))
@@ -192,12 +192,12 @@ fn handovers<'h>(thumbprint: Option<&'h [u8; 32]>, nonce: Option<&'h str>) -> Ve
 /// ISO/IEC TS 18013-7 B.4.4: the nonce is text.
 fn mdoc_generated_nonce(apu: &str) -> Result<String, Failure> {
     let text = base64url::decode(apu).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    text.ok_or_else(|| Failure::misuse("expected: apu is no base64url of text"))
+    text.ok_or_else(|| Failure::misuse("expected: apu is not base64url of text"))
 }
 
 impl EncryptionKey {
     fn public(&self) -> Result<PublicKey, Failure> {
-        let unusable = || Failure::misuse("expected: enc_key is no P-256 key");
+        let unusable = || Failure::misuse("expected: enc_key is not a P-256 key");
         let coordinate = |text: &str| base64url::decode(text).map_err(|_| unusable());
         if (&*self.kty, &*self.crv) != ("EC", "P-256") {
             return Err(unusable());

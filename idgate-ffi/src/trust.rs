@@ -228,7 +228,7 @@ impl<'a> Material<'a> {
             IDGATE_STATUS_ROOT,
         ];
         let kind = kinds.into_iter().find(|known| *known as i32 == kind);
-        let kind = kind.ok_or_else(|| Failure::misuse("material is no idgate_material"))?;
+        let kind = kind.ok_or_else(|| Failure::misuse("material is not an idgate_material"))?;
         if flags & !(IDGATE_TEST_ONLY | IDGATE_ALLOW_STALE) != 0 {
             return Err(Failure::misuse("flags has a bit that means nothing"));
         }

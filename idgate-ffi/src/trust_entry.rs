@@ -59,7 +59,7 @@ pub(crate) fn parse(json: &[u8]) -> Result<TrustEntry, Failure> {
 
 fn oid(text: &str) -> Result<Oid, Failure> {
     Oid::parse(text).ok_or_else(|| {
-        Failure::config(format!("ekus: {text} is no object identifier; write 1.0.18013.5.1.2"))
+        Failure::config(format!("ekus: {text} is not an object identifier; write 1.0.18013.5.1.2"))
     })
 }
 

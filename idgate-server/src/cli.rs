@@ -115,14 +115,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Whether this is `idgate help settings`. They are no command, so clap does not know of them.
+/// Whether this is `idgate help settings`. They are not a command, so clap does not know of them.
 fn asks_for_settings(args: &[OsString]) -> bool {
     let mut words = args.iter().skip(1).filter(|arg| *arg != "--json");
     let asked = [words.next(), words.next(), words.next()];
     matches!(asked, [Some(help), Some(what), None] if help == "help" && what == "settings")
 }
 
-/// Why the arguments are none. Help and version arrive here too, with code 0.
+/// Why the arguments are not a command. Help and version arrive here too, with code 0.
 fn explain_usage(error: &clap::Error, json: bool) -> ExitCode {
     if json && error.use_stderr() {
         let text = error.render().to_string();

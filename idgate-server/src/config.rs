@@ -15,7 +15,7 @@ use crate::seal::InstanceKey;
 /// How strict the gateway is about trust material.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Environment {
-    /// At a desk.
+    /// For development and for trying things out.
     Development,
     /// Before production.
     Staging,
@@ -253,7 +253,7 @@ impl Config {
         }
         if self.base_url.is_none() {
             return Err(format!(
-                "IDGATE_BASE_URL: not set, and {listen} is no address that wallets can use; \
+                "IDGATE_BASE_URL: not set, and {listen} is not an address that wallets can use; \
                  set it to the URL that they use, as https://gateway.example"
             ));
         }

@@ -68,7 +68,7 @@ impl GatewayKey {
     /// The key of [`GatewayKey::generate`]'s bytes.
     ///
     /// # Errors
-    /// They are no such key.
+    /// They are not such a key.
     pub fn from_pkcs8(pkcs8: &[u8]) -> Result<Self, KeyUnusable> {
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8);
         Self::of(pair.map_err(|_| KeyUnusable)?)
@@ -109,7 +109,7 @@ impl PublishedKey {
     /// From its id and its SEC 1 point.
     ///
     /// # Errors
-    /// The point is no P-256 key.
+    /// The point is not a P-256 key.
     pub fn new(id: String, sec1: &[u8]) -> Result<Self, KeyUnusable> {
         Ok(Self { id, public: public_key(sec1)? })
     }
@@ -136,7 +136,7 @@ impl GatewayKeys {
     }
 }
 
-/// Bytes that are no key of a gateway, or no randomness to use one with.
+/// Bytes that are not a key of a gateway, or no randomness to use one with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct KeyUnusable;
 

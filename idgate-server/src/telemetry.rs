@@ -49,7 +49,7 @@ impl Telemetry {
     /// All counters at 0.
     ///
     /// # Errors
-    /// A name is taken twice or is none: a mistake in this file.
+    /// A name is taken twice or is not a name: a mistake in this file.
     pub fn new() -> Result<Self, Error> {
         let registry = Registry::new();
         let build = gauges(&registry, "idgate_build_info", "The version that runs", &["version"])?;

@@ -259,7 +259,7 @@ function millis(time) {
 /** A number as C can take it, which koffi would cut to size. */
 function count(value, name, most = Number.MAX_SAFE_INTEGER) {
   if (Number.isSafeInteger(value) && value >= 0 && value <= most) return value;
-  throw new RangeError(`${name} is no whole number from 0 to ${most}`);
+  throw new RangeError(`${name} is not a whole number from 0 to ${most}`);
 }
 
 function dateOrNull(ms) {

@@ -25,15 +25,15 @@ impl<'t, 'a> Headers<'t, 'a> {
     /// From the first two elements of a message.
     ///
     /// # Errors
-    /// A bucket is no map, `alg` stands outside the protected one, or `crit` demands something.
+    /// A bucket is not a map, `alg` stands outside the protected one, or `crit` demands something.
     pub(super) fn read(
         protected: Value<'t, 'a>,
         unprotected: Value<'t, 'a>,
     ) -> Result<Self, CoseError> {
         let protected =
-            protected.as_bytes().ok_or(CoseError("the protected header is no byte string"))?;
+            protected.as_bytes().ok_or(CoseError("the protected header is not a byte string"))?;
         if unprotected.entries().is_none() {
-            return Err(CoseError("the unprotected header is no map"));
+            return Err(CoseError("the unprotected header is not a map"));
         }
         if unprotected.get_label(ALG).is_some() {
             return Err(CoseError("alg stands in the unprotected header"));
@@ -83,7 +83,7 @@ fn read_protected(bytes: &[u8]) -> Result<Option<i64>, CoseError> {
     let header = tape.parse(bytes).map_err(|_| CoseError("the protected header is not CBOR"))?;
     let header = tape.value(header);
     if header.entries().is_none() {
-        return Err(CoseError("the protected header is no map"));
+        return Err(CoseError("the protected header is not a map"));
     }
     if header.get_label(CRIT).is_some() {
         return Err(CoseError("crit demands a header that is not understood"));

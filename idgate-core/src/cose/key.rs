@@ -19,14 +19,14 @@ const EC2: i64 = 2;
 /// It is private, of another type or curve, or its coordinates have another length.
 pub fn public_key(key: Value<'_, '_>) -> Result<PublicKey, CoseError> {
     if key.entries().is_none() {
-        return Err(CoseError("the COSE_Key is no map"));
+        return Err(CoseError("the COSE_Key is not a map"));
     }
     if key.get_label(D).is_some() {
         return Err(CoseError("the COSE_Key holds a private key"));
     }
     let label = |name| key.get_label(name).and_then(Value::as_i64);
     if label(KTY) != Some(EC2) {
-        return Err(CoseError("the COSE_Key is no EC2 key"));
+        return Err(CoseError("the COSE_Key is not an EC2 key"));
     }
     let curve = match label(CRV) {
         Some(1) => Curve::P256,
@@ -39,8 +39,8 @@ pub fn public_key(key: Value<'_, '_>) -> Result<PublicKey, CoseError> {
         return Err(CoseError("alg of the COSE_Key does not fit its curve"));
     }
     let coordinate = |name| key.get_label(name).and_then(Value::as_bytes);
-    let x = coordinate(X).ok_or(CoseError("x of the COSE_Key is no byte string"))?;
-    let y = coordinate(Y).ok_or(CoseError("y of the COSE_Key is no byte string"))?;
+    let x = coordinate(X).ok_or(CoseError("x of the COSE_Key is not a byte string"))?;
+    let y = coordinate(Y).ok_or(CoseError("y of the COSE_Key is not a byte string"))?;
     PublicKey::from_coordinates(curve, &x, &y)
         .map_err(|_| CoseError("a coordinate of the COSE_Key has a wrong length"))
 }

@@ -35,7 +35,7 @@ impl<'t, 'a> Mac0<'t, 'a> {
         Ok(Self {
             headers: Headers::read(protected, unprotected)?,
             payload: read_payload(payload)?,
-            tag: tag.as_bytes().ok_or(CoseError("the MAC is no byte string"))?,
+            tag: tag.as_bytes().ok_or(CoseError("the MAC is not a byte string"))?,
         })
     }
 

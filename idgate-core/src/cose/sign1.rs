@@ -31,7 +31,9 @@ impl<'t, 'a> Sign1<'t, 'a> {
         Ok(Self {
             headers: Headers::read(protected, unprotected)?,
             payload: read_payload(payload)?,
-            signature: signature.as_bytes().ok_or(CoseError("the signature is no byte string"))?,
+            signature: signature
+                .as_bytes()
+                .ok_or(CoseError("the signature is not a byte string"))?,
         })
     }
 
@@ -46,7 +48,7 @@ pub(super) fn four<'t, 'a>(
     value: Value<'t, 'a>,
     tag: u64,
 ) -> Result<[Value<'t, 'a>; 4], CoseError> {
-    const BAD: CoseError = CoseError("the COSE structure is no array of four");
+    const BAD: CoseError = CoseError("the COSE structure is not an array of four");
     let mut elements = value.tagged(tag).unwrap_or(value).elements().ok_or(BAD)?;
     let mut next = || elements.next().ok_or(BAD);
     let four = [next()?, next()?, next()?, next()?];

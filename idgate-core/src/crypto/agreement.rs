@@ -79,7 +79,7 @@ pub trait KeyAgreement: fmt::Debug + Send + Sync {
     /// ECDH (SEC 1 3.3.1).
     ///
     /// # Errors
-    /// The keys are on different curves, `public` is not on its curve, or `private` is no scalar
+    /// The keys are on different curves, `public` is not on its curve, or `private` is not a scalar
     /// of it.
     fn ecdh(
         &self,
@@ -90,7 +90,7 @@ pub trait KeyAgreement: fmt::Debug + Send + Sync {
     /// The public half of `private` (SEC 1 3.2.1).
     ///
     /// # Errors
-    /// `private` is no scalar of its curve.
+    /// `private` is not a scalar of its curve.
     fn public_key(&self, private: &EcdhPrivateKey) -> Result<PublicKey, InvalidKey>;
 
     /// HMAC with SHA-256 (RFC 2104).

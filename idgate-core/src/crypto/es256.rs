@@ -9,8 +9,8 @@ use zeroize::Zeroizing;
 use crate::crypto::{Curve, InvalidKey, PublicKey};
 use crate::entropy::{Entropy, EntropyUnavailable};
 
-/// How often [`Es256Key::generate`] draws. Bytes that are no scalar come once in 2^32 draws, so a
-/// source that fails this often is broken.
+/// How often [`Es256Key::generate`] draws. Bytes that are not a scalar come once in 2^32 draws, so
+/// a source that fails this often is broken.
 const DRAWS: usize = 4;
 
 /// A private ES256 key, wiped when dropped.
@@ -39,7 +39,7 @@ impl Es256Key {
     /// From the scalar, big-endian, 32 bytes.
     ///
     /// # Errors
-    /// It is no scalar of P-256.
+    /// It is not a scalar of P-256.
     pub fn from_scalar(scalar: &[u8]) -> Result<Self, InvalidKey> {
         // `from_slice` would take a shorter text for one with leading zeros.
         let scalar: &[u8; 32] = scalar.try_into().map_err(|_| InvalidKey)?;

@@ -56,7 +56,7 @@ impl Jwk {
     /// A public key from a JSON object.
     ///
     /// # Errors
-    /// It is no public EC key on a known curve, it carries a private member, or its `alg`, `use`
+    /// It is not a public EC key on a known curve, it carries a private member, or its `alg`, `use`
     /// or `key_ops` do not allow verification.
     pub fn from_json(value: Value<'_, '_>) -> Result<Self, JwkError> {
         let key = PublicKey::from_signing_jwk(value)?;
@@ -89,7 +89,7 @@ impl PublicKey {
     /// The key in a JWK, whatever else the JWK says of it: the place gives the purpose.
     ///
     /// # Errors
-    /// It is no public EC key on a known curve, or it carries a private member.
+    /// It is not a public EC key on a known curve, or it carries a private member.
     pub fn from_jwk(value: Value<'_, '_>) -> Result<Self, JwkError> {
         let members = value.members().ok_or(NOT_OBJECT)?;
         if members.map(|(name, _)| name).any(|name| PRIVATE_MEMBERS.iter().any(|m| name.is(m))) {

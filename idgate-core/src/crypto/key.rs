@@ -101,7 +101,7 @@ pub struct PublicKey {
     sec1: [u8; 133],
 }
 
-/// Bytes that are no public key of a known curve.
+/// Bytes that are not a public key of a known curve.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
 pub struct InvalidKey;

@@ -55,7 +55,7 @@ impl PublicKey {
     /// A key from a PEM file with one block `PUBLIC KEY` (RFC 7468 13) and nothing else.
     ///
     /// # Errors
-    /// As [`PublicKey::from_spki_der`], or the text is no such PEM file.
+    /// As [`PublicKey::from_spki_der`], or the text is not such a PEM file.
     pub fn from_pem(text: &str) -> Result<Self, SpkiError> {
         if text.contains("PRIVATE KEY-----") {
             return Err(PRIVATE);

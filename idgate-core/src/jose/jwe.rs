@@ -52,7 +52,8 @@ impl JweRecipient<'_> {
     /// Opens `text`.
     ///
     /// # Errors
-    /// It is no compact JWE, it was not encrypted to this recipient as offered, or its tag is wrong.
+    /// It is not a compact JWE, it was not encrypted to this recipient as offered, or its tag is
+    /// wrong.
     pub fn open(
         &self,
         provider: &CryptoProvider,

@@ -14,7 +14,7 @@ use crate::crypto::{CryptoProvider, Curve, EcdhPrivateKey, PublicKey};
 use crate::entropy::{Entropy, EntropyUnavailable};
 use crate::session::{ResponseEncryption, Session, SnapshotError};
 
-/// Bytes that are no scalar of P-256 come once in 2^32 draws.
+/// Bytes that are not a scalar of P-256 come once in 2^32 draws.
 const DRAWS: usize = 4;
 
 /// Length of a stored key: a buffer that grows would leave a copy behind.
@@ -74,7 +74,7 @@ impl Session {
     /// encrypted answer takes it.
     ///
     /// # Errors
-    /// [`SnapshotError`]: the bytes are no such key, or the session takes none.
+    /// [`SnapshotError`]: the bytes are not such a key, or the session takes none.
     pub fn restore_encryption_key(&mut self, key: &[u8]) -> Result<(), SnapshotError> {
         if self.profile.response != ResponseEncryption::EcdhEs || self.settled_at().is_some() {
             return Err(SnapshotError);

@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 /// Room for a session with some credentials: a buffer that grows leaves copies behind.
 const USUAL_BYTES: usize = 8192;
 
-/// Stored bytes that are no session of this version or an earlier one.
+/// Stored bytes that are not a session of this version or an earlier one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SnapshotError;

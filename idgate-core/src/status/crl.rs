@@ -72,7 +72,7 @@ impl VerifiedCrl {
     /// Parses `der` and verifies that `issuer` signed it (RFC 5280 6.3.3 (f), (g)).
     ///
     /// # Errors
-    /// It is no complete v2 CRL, or not one of this issuer.
+    /// It is not a complete v2 CRL, or not one of this issuer.
     pub(crate) fn verify(
         provider: &CryptoProvider,
         der: &[u8],
@@ -105,7 +105,7 @@ impl VerifiedCrl {
     /// here: it is asked at every use.
     ///
     /// # Errors
-    /// It is no complete v2 CRL, or none of the roots signed it.
+    /// It is not a complete v2 CRL, or none of the roots signed it.
     pub fn from_der(
         provider: &CryptoProvider,
         der: &[u8],
@@ -199,7 +199,7 @@ fn check_issuer(crl: &ParsedCrl<'_>, issuer: &Certificate<'_>) -> Result<(), Crl
 }
 
 impl CrlIssuer {
-    /// `None`: its subject is no Name.
+    /// `None`: its subject is not a Name.
     pub(crate) fn of(provider: &CryptoProvider, issuer: &Certificate<'_>) -> Option<Self> {
         let mut name_and_key = canonical(issuer.subject().as_raw())?;
         name_and_key.extend_from_slice(issuer.spki());

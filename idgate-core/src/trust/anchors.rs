@@ -98,7 +98,7 @@ impl TrustAnchor {
     /// trusted for nothing.
     ///
     /// # Errors
-    /// It is no certificate, its key is of no supported kind, or it is no CA that signs
+    /// It is not a certificate, its key is of no supported kind, or it is not a CA that signs
     /// certificates (RFC 5280 4.2.1.3, 4.2.1.9).
     pub fn from_der(der: &[u8], origin: RootOrigin) -> Result<Self, TrustMaterialError> {
         let certificate = Certificate::parse(der)?;
@@ -109,7 +109,7 @@ impl TrustAnchor {
         let root = Root {
             der: der.into(),
             sha256: Sha256::digest(der).into(),
-            name: name.ok_or(TrustMaterialError("has a subject that is no name".into()))?,
+            name: name.ok_or(TrustMaterialError("has a subject that is not a name".into()))?,
             subject: names::rfc4514(subject),
             country: first(subject, COUNTRY_NAME),
             state_or_province: first(subject, STATE_OR_PROVINCE_NAME),
@@ -230,7 +230,7 @@ impl PinnedSigner {
     /// From a certificate in DER.
     ///
     /// # Errors
-    /// It is no certificate, or its key is not on P-256, P-384 or P-521.
+    /// It is not a certificate, or its key is not on P-256, P-384 or P-521.
     pub fn from_der(der: &[u8]) -> Result<Self, TrustMaterialError> {
         let certificate = Certificate::parse(der)?;
         let key = certificate.key()?;

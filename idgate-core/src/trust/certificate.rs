@@ -25,7 +25,7 @@ use crate::crypto::{CryptoProvider, InvalidSignature, IssuerKey, SignatureAlgori
 use crate::limits::MAX_CERTIFICATE_BYTES;
 use crate::time::UnixMillis;
 
-/// Bytes that are no certificate, or too much of one.
+/// Bytes that are not a certificate, or too much of one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct CertificateError {
     /// What is wrong with it.
@@ -73,7 +73,7 @@ impl<'a> Certificate<'a> {
     /// From exactly one certificate in DER.
     ///
     /// # Errors
-    /// It is none, bytes follow it, it is beyond a limit, or it has an extension twice (RFC 5280
+    /// It is not one, bytes follow it, it is beyond a limit, or it has an extension twice (RFC 5280
     /// 4.2).
     pub(crate) fn parse(der: &'a [u8]) -> Result<Self, CertificateError> {
         if der.len() > MAX_CERTIFICATE_BYTES {

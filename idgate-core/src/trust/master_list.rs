@@ -78,8 +78,8 @@ pub enum ListOutcome {
 /// it was not damaged, but anybody may have made it. For test material only.
 ///
 /// # Errors
-/// The file is no Master List, was changed, is not signed under `signer_cas`, or is dated ahead of
-/// `now`.
+/// The file is not a Master List, was changed, is not signed under `signer_cas`, or is dated ahead
+/// of `now`.
 pub fn import_master_list(
     provider: &CryptoProvider,
     file: &[u8],

@@ -94,8 +94,8 @@ pub(crate) fn authenticate_chain(
 }
 
 /// Authenticates the signer of a status list that stands first in `chain`: its path leads to one of
-/// `roots`, directly or through one intermediate, it is no CA, its key is for signing, and what its
-/// certificate is for, if it says so, is signing credentials (`ekus`) or their status
+/// `roots`, directly or through one intermediate, it is not a CA, its key is for signing, and what
+/// its certificate is for, if it says so, is signing credentials (`ekus`) or their status
 /// (draft-ietf-oauth-status-list 10, 11.3; ISO/IEC 18013-5 Table B.9).
 ///
 /// # Errors

@@ -27,7 +27,7 @@ const VICAL_SIGNER: &[u8] = b"\x28\x81\x8c\x5d\x05\x01\x08";
 /// brings along: it was not damaged, but anybody may have made it. For test material only.
 ///
 /// # Errors
-/// The file is no VICAL, was changed, is not signed under `signer_cas`, is dated ahead of `now`,
+/// The file is not a VICAL, was changed, is not signed under `signer_cas`, is dated ahead of `now`,
 /// or its next one is due and `allow_stale` is not set.
 pub fn import_vical(
     provider: &CryptoProvider,
@@ -43,7 +43,7 @@ pub fn import_vical(
     let mut tape = Tape::holding(MAX_LIST_NODES);
     let id = tape.parse(payload).map_err(|_| error("has a content that is not CBOR"))?;
     let vical = tape.value(id);
-    let date = instant(vical, "date").ok_or(error("is no VICAL: it has no date"))?;
+    let date = instant(vical, "date").ok_or(error("is not a VICAL: it has no date"))?;
     let next_update = instant(vical, "nextUpdate");
     if date > now {
         return Err(error("is dated in the future"));
@@ -53,7 +53,7 @@ pub fn import_vical(
         return Err(error("is stale: a newer VICAL is due; fetch it, or allow stale ones"));
     }
     let infos = vical.get("certificateInfos").and_then(Value::elements);
-    let infos = infos.ok_or(error("is no VICAL: it has no certificateInfos"))?;
+    let infos = infos.ok_or(error("is not a VICAL: it has no certificateInfos"))?;
     if infos.clone().count() > MAX_LISTED_CERTIFICATES {
         return Err(error("has more than 8192 certificates"));
     }

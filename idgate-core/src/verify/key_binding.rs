@@ -33,7 +33,7 @@ pub(super) fn bind_holder(
     report.pass(Check::ConfirmationKey);
     let payload = tape.value(proof.payload);
     if payload.kind() != Kind::Object {
-        return Err(invalid(Check::KeyBindingJwt, "the key binding payload is no object"));
+        return Err(invalid(Check::KeyBindingJwt, "the key binding payload is not an object"));
     }
     let header = Header::from_json(tape.value(proof.header))
         .map_err(|_| invalid(Check::KeyBindingJwt, "the key binding header cannot be used"))?;
@@ -72,7 +72,7 @@ fn read_cnf(credential: &ProcessedPayload<'_, '_>) -> Result<PublicKey, VerifyEr
     ))?;
     let jwk = cnf.get("jwk").ok_or(invalid(check, "cnf has no jwk"))?;
     PublicKey::from_signing_jwk(jwk)
-        .map_err(|_| invalid(check, "cnf.jwk is no public key that verifies signatures"))
+        .map_err(|_| invalid(check, "cnf.jwk is not a public key that verifies signatures"))
 }
 
 fn check_typ(header: &Header<'_>) -> Result<(), VerifyError> {
@@ -96,18 +96,18 @@ fn check_time(payload: Value<'_, '_>, expected: &Expected<'_>) -> Result<(), Ver
     let stale = |detail| VerifyError::new(Reason::KbJwtStale, Check::KeyBindingTime, detail);
     let latest = expected.now.plus(CLOCK_SKEW_MS);
     let iat = payload.get("iat").and_then(numeric_date);
-    let iat = iat.ok_or(stale("iat is missing or no number"))?;
+    let iat = iat.ok_or(stale("iat is missing or not a number"))?;
     if iat < expected.requested_at.minus(CLOCK_SKEW_MS) || iat > latest {
         return Err(stale("iat is outside the session's time"));
     }
     if let Some(exp) = payload.get("exp") {
-        let exp = numeric_date(exp).ok_or(stale("exp is no number"))?;
+        let exp = numeric_date(exp).ok_or(stale("exp is not a number"))?;
         if exp.plus(CLOCK_SKEW_MS) <= expected.now {
             return Err(stale("exp is past"));
         }
     }
     if let Some(nbf) = payload.get("nbf") {
-        let nbf = numeric_date(nbf).ok_or(stale("nbf is no number"))?;
+        let nbf = numeric_date(nbf).ok_or(stale("nbf is not a number"))?;
         if nbf > latest {
             return Err(stale("nbf is ahead"));
         }

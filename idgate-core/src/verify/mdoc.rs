@@ -174,7 +174,7 @@ fn select_document<'t, 'a>(
     let document = selected.ok_or(mismatch(Reason::DocTypeMismatch, detail))?;
     let accepted = &expected.issuer.doc_types;
     if !accepted.is_empty() && !accepted.iter().any(|one| one.as_str() == document.doc_type) {
-        let detail = "docType is no accepted type of the trust entry";
+        let detail = "docType is not an accepted type of the trust entry";
         return Err(mismatch(Reason::TypeMismatch, detail));
     }
     report.pass(Check::DocType);

@@ -161,7 +161,7 @@ fn check_iss(
     report: &mut CredentialReport,
 ) -> Result<(), VerifyError> {
     if let Some(iss) = payload.get("iss") {
-        let iss = iss.as_str().ok_or(malformed(Check::Issuer, "iss is no string"))?;
+        let iss = iss.as_str().ok_or(malformed(Check::Issuer, "iss is not a string"))?;
         if expected.issuer.iss.as_ref().is_some_and(|trusted| *trusted != *iss) {
             let detail = "iss is not the trusted issuer";
             return Err(VerifyError::new(Reason::UntrustedIssuer, Check::Issuer, detail));
@@ -179,11 +179,11 @@ fn check_vct(
 ) -> Result<(), VerifyError> {
     let bad = |detail| malformed(Check::Vct, detail);
     let vct =
-        payload.get("vct").and_then(Value::as_str).ok_or(bad("vct is missing or no string"))?;
+        payload.get("vct").and_then(Value::as_str).ok_or(bad("vct is missing or not a string"))?;
     let mut accepted = expected.accepts_type(&vct);
     if let Some(others) = payload.get("aka_vcts") {
         let mut empty = true;
-        for other in others.elements().ok_or(bad("aka_vcts is no array"))? {
+        for other in others.elements().ok_or(bad("aka_vcts is not an array"))? {
             empty = false;
             let other = other.as_str().ok_or(bad("aka_vcts holds something but strings"))?;
             if other == vct {
@@ -196,7 +196,7 @@ fn check_vct(
         }
     }
     if !accepted {
-        let detail = "vct is no accepted type of the trust entry";
+        let detail = "vct is not an accepted type of the trust entry";
         return Err(VerifyError::new(Reason::TypeMismatch, Check::Vct, detail));
     }
     report.pass(Check::Vct);
@@ -211,7 +211,7 @@ fn read_sd_alg(
     let alg = match payload.get("_sd_alg") {
         None => HashAlg::Sha256,
         Some(name) => {
-            let name = name.as_str().ok_or(malformed(Check::SdAlg, "_sd_alg is no string"))?;
+            let name = name.as_str().ok_or(malformed(Check::SdAlg, "_sd_alg is not a string"))?;
             HashAlg::from_name(&name).ok_or(VerifyError::new(
                 Reason::AlgorithmNotAllowed,
                 Check::SdAlg,
@@ -256,7 +256,9 @@ fn check_validity(
 ) -> Result<(Dates, WithinValidity), VerifyError> {
     let date = |name, check| match payload.get(name) {
         None => Ok(None),
-        Some(value) => numeric_date(value).map(Some).ok_or(malformed(check, "a date is no number")),
+        Some(value) => {
+            numeric_date(value).map(Some).ok_or(malformed(check, "a date is not a number"))
+        }
     };
     let until = date("exp", Check::Expiry)?;
     if until.is_some_and(|exp| exp.plus(CLOCK_SKEW_MS) <= expected.now) {
@@ -288,7 +290,7 @@ fn check_credential_audience(
     let includes_us = match aud.kind() {
         Kind::String => is_us(aud),
         Kind::Array => aud.elements().into_iter().flatten().any(is_us),
-        _ => return Err(malformed(Check::CredentialAudience, "aud is no string or array")),
+        _ => return Err(malformed(Check::CredentialAudience, "aud is not a string or array")),
     };
     if includes_us {
         return Ok(());

@@ -126,7 +126,7 @@ fn no_chain(client: &str) -> Failure {
 #[derive(Default)]
 struct Kept {
     checkpoints: Vec<SignedCheckpoint>,
-    /// Lines that are none: a crash may have cut one.
+    /// Lines that are not checkpoints: a crash may have cut one.
     unreadable: Vec<usize>,
     missing: Option<PathBuf>,
 }
@@ -138,7 +138,7 @@ impl Kept {
         });
         let lines = self.unreadable.iter();
         let lines =
-            lines.map(|line| format!("line {line} of the checkpoint file is no checkpoint"));
+            lines.map(|line| format!("line {line} of the checkpoint file is not a checkpoint"));
         missing.chain(lines).collect()
     }
 }
@@ -148,7 +148,7 @@ fn read_checkpoints(path: &Path, asked: bool) -> Result<Kept, Failure> {
     let bytes = std::fs::read(path).map_err(|error| {
         Failure::Error(format!("{} cannot be read: {error}; see --checkpoints", path.display()))
     })?;
-    // A line that is not text is no checkpoint; the others may be.
+    // A line that is not text is not a checkpoint; the others may be.
     let text = String::from_utf8_lossy(&bytes);
     let mut kept = Kept::default();
     for (line, number) in text.lines().zip(1_usize..) {

@@ -74,7 +74,7 @@ fn about_config(config: &Config, now: UnixMillis) -> Vec<Finding> {
     found
 }
 
-/// What is fine at a desk only.
+/// What is fine for development only.
 fn not_for_the_public(config: &Config) -> Vec<Finding> {
     let mut found = Vec::new();
     let base_url = config.base_url_at(config.listen);

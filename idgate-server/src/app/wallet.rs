@@ -95,7 +95,7 @@ impl App {
         decision: Decision,
         processing_us: u64,
     ) -> Result<WalletReply, AppError> {
-        // What was found by a clock that was set meanwhile is no verdict.
+        // What was found by a clock that was set meanwhile is not a verdict.
         self.check_clock()?;
         let Decision { transition, reply, report, .. } = decision;
         if let Some(error) = report.error() {

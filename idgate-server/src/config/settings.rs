@@ -248,7 +248,7 @@ impl Settings {
     }
 }
 
-/// Environment variables with our prefix that are no settings: misspelt, or somebody else's. A
+/// Environment variables with our prefix that are not settings: misspelt, or somebody else's. A
 /// misspelt one would silently leave the default in force.
 pub fn unknown_variables(
     environment: impl IntoIterator<Item = (String, String)>,

@@ -1,7 +1,7 @@
 //! Open connections, counted in total and for each network. A connection is a stranger's until a
 //! good key was seen on it. Strangers hold three quarters of all places at most; when those are
 //! taken, the one of them that has been silent longest makes room for whoever comes. So however many
-//! addresses somebody has, a tenant gets in, and with its key it is in nobody's way any more.
+//! addresses somebody has, a tenant gets in, and with its key it is no longer in anybody's way.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;

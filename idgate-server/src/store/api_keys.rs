@@ -69,7 +69,7 @@ pub struct ApiKeyRecord {
     pub livemode: bool,
     /// When it was made.
     pub created_at: UnixMillis,
-    /// From when on it is no good; `None`: never.
+    /// From when on it is not good; `None`: never.
     pub expires_at: Option<UnixMillis>,
     /// The latest successful authentication.
     pub last_used_at: Option<UnixMillis>,

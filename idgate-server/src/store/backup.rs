@@ -101,7 +101,7 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> StoreError {
 
 fn copy(source: &Connection, draft: &Path) -> Result<(), StoreError> {
     let path = draft.to_str().ok_or_else(|| {
-        StoreError::Failed(format!("{} is no text; give another name", draft.display()))
+        StoreError::Failed(format!("{} is not text; give another name", draft.display()))
     })?;
     source.execute("VACUUM INTO ?1", [path])?;
     Ok(())

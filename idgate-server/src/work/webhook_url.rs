@@ -249,7 +249,7 @@ mod tests {
         {
             assert!(host(twin).is_ok_and(|host| host != "shop.example"), "{twin}");
         }
-        // Punycode that decodes to ASCII is no name at all (RUSTSEC-2024-0421).
+        // Punycode that decodes to ASCII is not a name at all (RUSTSEC-2024-0421).
         for twin in ["https://xn--shop-.example/", "https://xn--example-.com/"] {
             assert!(host(twin).is_err(), "{twin}");
         }

@@ -18,7 +18,7 @@ impl Gate {
     /// Trusts the public key in `jwk` and asks for `claims`.
     ///
     /// # Panics
-    /// `jwk` is no usable key.
+    /// `jwk` is not a usable key.
     pub fn new(jwk: &Value, claims: &[&str]) -> Self {
         let key = Jwk::parse(jwk.to_string().as_bytes()).expect("a public EC key").key;
         let mut issuer = TrustEntry::new(IssuerId::new(ISSUER));

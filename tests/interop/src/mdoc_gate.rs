@@ -17,7 +17,7 @@ use crate::{AUDIENCE, NONCE, RESPONSE_URI, now_secs};
 /// The presentation is refused.
 ///
 /// # Panics
-/// `root` is no certificate.
+/// `root` is not a certificate.
 pub fn verdict(root: &[u8], claims: &[&str], response: &[u8]) -> Result<String, Reason> {
     let mut trust = TrustEntry::new(IssuerId::new("utopia"));
     let anchor = TrustAnchor::from_der(root, RootOrigin::RootFile).expect("a certificate");

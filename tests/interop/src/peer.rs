@@ -86,7 +86,7 @@ pub fn issue(issuer: &PeerKey, holder: &PeerKey, claims: Value, disclosable: &[&
 /// The same credential, its unchanged payload signed again under a header with `typ`.
 ///
 /// # Panics
-/// `issued` is no SD-JWT.
+/// `issued` is not an SD-JWT.
 pub fn with_typ(issued: &str, issuer: &PeerKey, typ: &str) -> String {
     let (jwt, disclosures) = issued.split_once('~').expect("an SD-JWT");
     let payload = jwt.split('.').nth(1).expect("a JWT");
@@ -130,7 +130,7 @@ pub fn present_for(
 /// The peer refuses the presentation.
 ///
 /// # Panics
-/// The peer itself panics on some presentations; `jwk` is no key.
+/// The peer itself panics on some presentations; `jwk` is not a key.
 pub fn verdict(presentation: &str, jwk: &Value) -> Result<Value, String> {
     verdict_for(presentation, &decoding_key(jwk), AUDIENCE, NONCE)
 }
@@ -138,7 +138,7 @@ pub fn verdict(presentation: &str, jwk: &Value) -> Result<Value, String> {
 /// The peer's form of a public key.
 ///
 /// # Panics
-/// `jwk` is no key.
+/// `jwk` is not a key.
 pub fn decoding_key(jwk: &Value) -> DecodingKey {
     let jwk = serde_json::from_value(jwk.clone()).expect("a JWK");
     DecodingKey::from_jwk(&jwk).expect("a public key")

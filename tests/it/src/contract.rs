@@ -126,7 +126,7 @@ impl Contract {
     }
 }
 
-/// Members that are not described are none.
+/// Members that are not described are not allowed.
 fn close_objects(value: &mut Value) {
     match value {
         Value::Object(members) => {

@@ -157,7 +157,7 @@ fn a_wallet_body_over_1_mib_is_413_before_it_is_read_to_the_end() {
     // Not declared: no end is sent.
     let chunk = format!("Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", 2 * MIB);
     expect_413(&gateway, &path, [chunk.as_bytes(), &vec![b'x'; MIB + 4096]].concat());
-    // Exactly 1 MiB is read and is no form.
+    // Exactly 1 MiB is read and is not a form.
     let whole = Request::post(&*path).header("Content-Type", "application/json");
     tenant.http.send(&whole.bytes(vec![b'x'; MIB])).expect_error(400, "invalid_response");
     assert_eq!(tenant.read(&created.id)["status"], "PENDING");

@@ -41,7 +41,7 @@ fn paths_are_valid_or_not_as_x509_limbo_says() {
         let listed = divergences.remove(id);
         match (actual == expected, listed) {
             (true, None) => {}
-            (true, Some(_)) => wrong.push(format!("{id}: listed as a divergence, and is none")),
+            (true, Some(_)) => wrong.push(format!("{id}: listed as a divergence, and is not one")),
             (false, Some((e, a))) if e == expected && a == actual => {}
             (false, _) => wrong.push(format!("{id}: expected {expected}, is {actual}")),
         }

@@ -191,7 +191,7 @@ fn doctor_finds_an_empty_trust_store_and_a_useless_entry() {
 }
 
 #[test]
-fn doctor_finds_settings_that_are_for_a_desk_only() {
+fn doctor_finds_settings_that_are_for_development_only() {
     let installation =
         |environment: &str| Installation::new().with("IDGATE_ENVIRONMENT", environment);
     let desk = installation("development");

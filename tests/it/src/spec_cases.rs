@@ -19,7 +19,7 @@ use crate::tamper::{Expected, Gateway, InProcess, Outcome};
 /// Its header has `kid: 42`, and a `kid` is a string (RFC 7515 4.1.4).
 const NUMERIC_KID: &str = "header_mod";
 
-/// Every part of a claim asked for is withheld: what is left of it is no answer.
+/// Every part of a claim asked for is withheld: what is left of it is not an answer.
 const NONE_DISCLOSED: [&str; 2] = ["array_none_disclosed", "array_recursive_sd"];
 
 #[test]

@@ -126,7 +126,7 @@ fn cases() -> Vec<Case> {
         Case::good("a good entry among others")
             .header("webhook-signature", |text| format!("v1a,AAAA v1,AAAA {text} v2,AAAA")),
         Case::good("another id").header("webhook-id", |_| "whf_x".into()),
-        Case::good("timestamps that are no numbers")
+        Case::good("timestamps that are not numbers")
             .header("X-Timestamp", |text| format!("+{text}"))
             .header("webhook-timestamp", |text| format!("{text}.0")),
         Case::good("empty timestamps")

@@ -173,7 +173,7 @@ impl Unsigned {
         self.disclosures.push(disclosure);
     }
 
-    /// Changes the `_sd` of the root, made when absent. Does nothing when it is no array.
+    /// Changes the `_sd` of the root, made when absent. Does nothing when it is not an array.
     pub fn edit_sd(&mut self, edit: impl FnOnce(&mut Vec<Value>)) {
         if let Value::Array(digests) = self.payload.entry("_sd").or_insert_with(|| json!([])) {
             edit(digests);

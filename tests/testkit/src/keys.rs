@@ -137,7 +137,7 @@ impl SigningKey {
             .ok_or(KeyError("crv must be P-256, P-384 or P-521"))?;
         let scalar = text("d").and_then(from_base64url).ok_or(KeyError("d must be base64url"))?;
         let secret =
-            Secret::from_scalar(curve, &scalar).ok_or(KeyError("d is no scalar of crv"))?;
+            Secret::from_scalar(curve, &scalar).ok_or(KeyError("d is not a scalar of crv"))?;
         Ok(Self { secret, kid: text("kid").map(String::from) })
     }
 

@@ -93,7 +93,7 @@ impl AuthorizationRequest {
     /// Where the answer goes is private, and what it repeats cannot be guessed.
     pub(crate) fn check_response_uri(&self) -> Result<(), RequestRefused> {
         let uri = Url::parse(&self.response_uri)
-            .map_err(|_| refused("response_uri is no absolute URI"))?;
+            .map_err(|_| refused("response_uri is not an absolute URI"))?;
         ensure(uri.scheme() == "https" || is_loopback(&uri), || {
             "response_uri is not https".into()
         })?;
@@ -169,7 +169,7 @@ impl InputDescriptor {
 
 /// The query of the URI, form-decoded; a repeated parameter is refused (RFC 6749 3.1).
 pub(crate) fn parameters(uri: &str) -> Result<BTreeMap<String, String>, RequestRefused> {
-    let url = Url::parse(uri).map_err(|_| refused("it is no URI"))?;
+    let url = Url::parse(uri).map_err(|_| refused("it is not a URI"))?;
     ensure(SCHEMES.contains(&url.scheme()), || "its scheme is unknown".into())?;
     ensure(url.host_str().unwrap_or_default().is_empty(), || "it has an authority".into())?;
     let mut parameters = BTreeMap::new();
@@ -221,12 +221,12 @@ fn json(name: &str, text: &str) -> Result<Value, RequestRefused> {
 
 pub(crate) fn text<'a>(value: &'a Value, name: &str) -> Result<&'a str, RequestRefused> {
     let text = value.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    text.ok_or_else(|| refused(format!("{name} is no string, or empty")))
+    text.ok_or_else(|| refused(format!("{name} is not a string, or empty")))
 }
 
 pub(crate) fn array<'a>(value: &'a Value, name: &str) -> Result<&'a Vec<Value>, RequestRefused> {
     let array = value.get(name).and_then(Value::as_array).filter(|array| !array.is_empty());
-    array.ok_or_else(|| refused(format!("{name} is no array, or empty")))
+    array.ok_or_else(|| refused(format!("{name} is not an array, or empty")))
 }
 
 fn object<'a>(
@@ -234,7 +234,7 @@ fn object<'a>(
     name: &str,
 ) -> Result<&'a serde_json::Map<String, Value>, RequestRefused> {
     let object = value.get(name).and_then(Value::as_object);
-    object.ok_or_else(|| refused(format!("{name} is no object")))
+    object.ok_or_else(|| refused(format!("{name} is not an object")))
 }
 
 pub(crate) fn ensure(holds: bool, rule: impl FnOnce() -> String) -> Result<(), RequestRefused> {

@@ -91,7 +91,7 @@ impl JarRequest {
         ] {
             ensure(text(&claims, name)? == expected, || format!("{name} is not {expected}"))?;
         }
-        let exp = member(&claims, "exp").as_u64().ok_or_else(|| refused("exp is no number"))?;
+        let exp = member(&claims, "exp").as_u64().ok_or_else(|| refused("exp is not a number"))?;
         ensure(exp > now_ms / 1000, || "exp is over".into())?;
         let metadata = member(&claims, "client_metadata");
         check_metadata(metadata)?;
@@ -145,7 +145,9 @@ fn check_signature(
         "typ is not oauth-authz-req+jwt".into()
     })?;
     let kid = text(header, "kid")?;
-    ensure(kid.starts_with(&format!("{client_id}#")), || "kid is no DID URL of the client".into())?;
+    ensure(kid.starts_with(&format!("{client_id}#")), || {
+        "kid is not a DID URL of the client".into()
+    })?;
     ensure(text(did_document, "id")? == client_id, || "the DID document is another's".into())?;
     let methods = array(did_document, "verificationMethod")?;
     let method = methods.iter().find(|method| member(method, "id") == kid);

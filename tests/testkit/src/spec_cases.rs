@@ -43,7 +43,7 @@ pub enum SerializationFormat {
     Json,
 }
 
-/// A file that is no case; the text says why.
+/// A file that is not a case; the text says why.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SpecError(pub String);
 
@@ -64,7 +64,7 @@ impl SpecCase {
         let root = yaml::parse(text)?;
         let claims = root.get("user_claims").ok_or_else(|| wrong("user_claims is missing"))?;
         let Claim::Object(user_claims) = to_claim(claims) else {
-            return Err(wrong("user_claims is no mapping"));
+            return Err(wrong("user_claims is not a mapping"));
         };
         let value = |name: &str| root.get(name).map(to_value);
         Ok(Self {
@@ -77,7 +77,7 @@ impl SpecCase {
             extra_header_parameters: match value("extra_header_parameters") {
                 None => Map::new(),
                 Some(Value::Object(parameters)) => parameters,
-                Some(_) => return Err(wrong("extra_header_parameters is no mapping")),
+                Some(_) => return Err(wrong("extra_header_parameters is not a mapping")),
             },
         })
     }

@@ -345,9 +345,9 @@ fn values_without_a_json_form_are_refused() {
         "3b8000000000000000",     // -2^63 - 1
         "c249010000000000000000", // 2^64
         "c348ffffffffffffffff",   // -2^64
-        "c001",                   // a tdate that is no text
-        "d903ec01",               // a full-date that is no text
-        "c26161",                 // a bignum that is no bytes
+        "c001",                   // a tdate that is not text
+        "d903ec01",               // a full-date that is not text
+        "c26161",                 // a bignum that is not bytes
         "8201f7",
         "a16161f7",
     ] {

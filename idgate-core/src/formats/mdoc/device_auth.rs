@@ -130,7 +130,7 @@ impl<'b> DeviceSigned<'b> {
         Ok(Self { tape, name_spaces })
     }
 
-    /// Whether `authorized` holds for every namespace and element; `None`: they are no maps.
+    /// Whether `authorized` holds for every namespace and element; `None`: they are not maps.
     pub(crate) fn all(
         &self,
         mut authorized: impl FnMut(Value<'_, 'b>, Value<'_, 'b>) -> bool,

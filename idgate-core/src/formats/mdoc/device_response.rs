@@ -37,7 +37,7 @@ pub(crate) struct Document<'t, 'a> {
 impl<'t, 'a> DeviceResponse<'t, 'a> {
     pub(crate) fn read(value: Value<'t, 'a>) -> Result<Self, VerifyError> {
         if value.entries().is_none() {
-            return Err(malformed(CHECK, "the DeviceResponse is no map"));
+            return Err(malformed(CHECK, "the DeviceResponse is not a map"));
         }
         let list = |name, wrong| match value.get(name) {
             None => Ok(None),
@@ -46,10 +46,11 @@ impl<'t, 'a> DeviceResponse<'t, 'a> {
         let version = value.get("version").and_then(Value::as_text);
         let status = value.get("status").and_then(Value::as_u64);
         Ok(Self {
-            version: version.ok_or(malformed(CHECK, "version is missing or no text"))?,
-            status: status.ok_or(malformed(CHECK, "status is missing or no unsigned integer"))?,
-            documents: list("documents", "documents is no array")?,
-            document_errors: list("documentErrors", "documentErrors is no array")?,
+            version: version.ok_or(malformed(CHECK, "version is missing or not text"))?,
+            status: status
+                .ok_or(malformed(CHECK, "status is missing or not an unsigned integer"))?,
+            documents: list("documents", "documents is not an array")?,
+            document_errors: list("documentErrors", "documentErrors is not an array")?,
         })
     }
 
@@ -77,7 +78,7 @@ impl<'t, 'a> Document<'t, 'a> {
             check_errors(errors)?;
         }
         Ok(Self {
-            doc_type: doc_type.ok_or(bad("docType is missing or no text"))?,
+            doc_type: doc_type.ok_or(bad("docType is missing or not text"))?,
             name_spaces: issuer_signed.get("nameSpaces"),
             issuer_auth: issuer_signed.get("issuerAuth").ok_or(bad("issuerAuth is missing"))?,
             device_name_spaces: device_name_spaces
@@ -96,7 +97,7 @@ impl<'t, 'a> Document<'t, 'a> {
 
 /// `{namespace: {element: code}}`, of a size at which every requested element may be looked up.
 fn check_errors(errors: Value<'_, '_>) -> Result<(), VerifyError> {
-    let entries = errors.entries().ok_or(malformed(CHECK, "errors is no map"))?;
+    let entries = errors.entries().ok_or(malformed(CHECK, "errors is not a map"))?;
     for (at, (_, elements)) in entries.enumerate() {
         let elements = elements.entries().map_or(0, |elements| elements.count());
         if at >= MAX_NAME_SPACES || elements > MAX_REPORTED_ERRORS {

@@ -47,12 +47,12 @@ impl<'a> Items<'a> {
         let mut bound = Self { name_spaces: Vec::new() };
         let Some(name_spaces) = name_spaces else { return Ok(bound) };
         let mut tape = Tape::default();
-        for (name, items) in name_spaces.entries().ok_or(bad("nameSpaces is no map"))? {
+        for (name, items) in name_spaces.entries().ok_or(bad("nameSpaces is not a map"))? {
             if bound.name_spaces.len() == MAX_NAME_SPACES {
                 return Err(too_many("the document has more than 32 namespaces"));
             }
-            let name = name.as_text().ok_or(bad("a namespace is no text"))?;
-            let items = items.elements().ok_or(bad("a namespace holds no array"))?;
+            let name = name.as_text().ok_or(bad("a namespace is not text"))?;
+            let items = items.elements().ok_or(bad("a namespace does not hold an array"))?;
             let mut digests = Digests::read(value_digests.get(&name))?;
             let mut read = Vec::with_capacity(items.clone().count());
             for encoded in items {
@@ -100,7 +100,7 @@ fn sort(items: &mut [Item<'_>]) -> Result<(), VerifyError> {
 impl<'a> Item<'a> {
     /// From encoded CBOR in tag 24. The tape is wiped before use.
     fn decode(encoded: Value<'_, 'a>, tape: &mut Tape<'a>) -> Result<Self, VerifyError> {
-        match encoded.encoded_cbor().ok_or(bad("an item is no encoded CBOR in tag 24"))? {
+        match encoded.encoded_cbor().ok_or(bad("an item is not encoded CBOR in tag 24"))? {
             Cow::Borrowed(bytes) => {
                 tape.clear();
                 Self::parse(bytes, tape)
@@ -119,15 +119,15 @@ impl<'a> Item<'a> {
     fn read(item: Value<'_, 'a>) -> Result<Self, VerifyError> {
         let digest_id = item.get("digestID").and_then(Value::as_u64);
         let random = item.get("random").and_then(Value::as_bytes);
-        let random = random.ok_or(bad("random is missing or no byte string"))?;
+        let random = random.ok_or(bad("random is missing or not a byte string"))?;
         if random.len() < MIN_RANDOM_BYTES {
             return Err(bad("random is shorter than 16 bytes"));
         }
         let element = item.get("elementIdentifier").and_then(Value::as_text);
         let value = item.get("elementValue").ok_or(bad("elementValue is missing"))?;
         Ok(Self {
-            digest_id: digest_id.ok_or(bad("digestID is missing or no unsigned integer"))?,
-            element: element.ok_or(bad("elementIdentifier is missing or no text"))?,
+            digest_id: digest_id.ok_or(bad("digestID is missing or not an unsigned integer"))?,
+            element: element.ok_or(bad("elementIdentifier is missing or not text"))?,
             value: Cow::Borrowed(value.raw()),
         })
     }
@@ -152,7 +152,7 @@ struct Digest<'a> {
 
 impl<'a> Digests<'a> {
     fn read(digests: Option<Value<'_, 'a>>) -> Result<Self, VerifyError> {
-        let wrong = malformed(Check::Mso, "valueDigests is no map of digestIDs to byte strings");
+        let wrong = malformed(Check::Mso, "valueDigests is not a map of digestIDs to byte strings");
         let Some(digests) = digests else { return Ok(Self(Vec::new())) };
         let Some(entries) = digests.entries() else { return Err(wrong) };
         let mut digests = Vec::with_capacity(entries.clone().count());

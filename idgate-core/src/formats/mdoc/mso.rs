@@ -36,7 +36,7 @@ pub(crate) struct ValidityInfo {
 pub(crate) fn encoded_mso(payload: &[u8]) -> Result<Cow<'_, [u8]>, VerifyError> {
     let mut tape = Tape::default();
     let payload = tape.parse(payload).map_err(|error| not_cbor(CHECK, error))?;
-    let detail = "the payload of issuerAuth is no encoded CBOR in tag 24";
+    let detail = "the payload of issuerAuth is not encoded CBOR in tag 24";
     tape.value(payload).encoded_cbor().ok_or(malformed(CHECK, detail))
 }
 
@@ -56,11 +56,11 @@ impl<'t, 'a> MobileSecurityObject<'t, 'a> {
         let validity = value.get("validityInfo").ok_or(bad("validityInfo is missing"))?;
         Ok(Self {
             digest_algorithm: digest_algorithm
-                .ok_or(bad("digestAlgorithm is missing or no text"))?,
-            value_digests: value_digests.ok_or(bad("valueDigests is missing or no map"))?,
+                .ok_or(bad("digestAlgorithm is missing or not text"))?,
+            value_digests: value_digests.ok_or(bad("valueDigests is missing or not a map"))?,
             device_key: key_info.get("deviceKey").ok_or(bad("deviceKey is missing"))?,
             key_authorizations: key_info.get("keyAuthorizations"),
-            doc_type: doc_type.ok_or(bad("docType of the MSO is missing or no text"))?,
+            doc_type: doc_type.ok_or(bad("docType of the MSO is missing or not text"))?,
             validity: ValidityInfo::read(validity)?,
             status: value.get("status"),
         })
@@ -95,5 +95,5 @@ impl ValidityInfo {
 fn date(validity: Value<'_, '_>, name: &str) -> Result<UnixMillis, VerifyError> {
     let text = validity.get(name).and_then(|date| date.tagged(TDATE)).and_then(Value::as_text);
     text.and_then(|text| UnixMillis::parse_rfc3339(&text))
-        .ok_or(malformed(Check::ValidityInfo, "a date of validityInfo is missing or no tdate"))
+        .ok_or(malformed(Check::ValidityInfo, "a date of validityInfo is missing or not a tdate"))
 }

@@ -114,15 +114,15 @@ pub(crate) fn reveal<'t, 'a>(
     id: NodeId,
 ) -> Result<Revealed<'t, 'a>, VerifyError> {
     let bad = |detail| malformed(Check::DisclosureFormat, detail);
-    let mut items = tape.value(id).elements().ok_or_else(|| bad("a disclosure is no array"))?;
+    let mut items = tape.value(id).elements().ok_or_else(|| bad("a disclosure is not an array"))?;
     let salt = items.next().and_then(Value::as_text);
     if salt.is_none() {
-        return Err(bad("a disclosure's salt is no string"));
+        return Err(bad("a disclosure's salt is not a string"));
     }
     match (items.next(), items.next(), items.next()) {
         (Some(value), None, None) => Ok(Revealed::Element(value)),
         (Some(name), Some(value), None) => {
-            let name = name.as_text().ok_or_else(|| bad("a disclosed name is no string"))?;
+            let name = name.as_text().ok_or_else(|| bad("a disclosed name is not a string"))?;
             if RESERVED_NAMES.iter().any(|reserved| name.is(reserved)) {
                 return Err(malformed(Check::DisclosedName, "a disclosed name is reserved"));
             }

@@ -34,7 +34,7 @@ impl<'t, 'a> ProcessedPayload<'t, 'a> {
     ) -> Result<Self, VerifyError> {
         let root = tape.value(payload);
         if root.kind() != Kind::Object {
-            return Err(malformed(Check::IssuerJwt, "the payload is no object"));
+            return Err(malformed(Check::IssuerJwt, "the payload is not an object"));
         }
         let mut walk = Walk { tape, index, seen: Vec::with_capacity(32), names: Vec::new() };
         let members = walk.root(root)?;
@@ -299,7 +299,7 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     fn collect_disclosed(&mut self, digests: Value<'t, 'a>, top: bool) -> Result<(), VerifyError> {
         let bad = |detail| malformed(Check::DigestPlaces, detail);
-        let digests = digests.elements().ok_or_else(|| bad("`_sd` is no array"))?;
+        let digests = digests.elements().ok_or_else(|| bad("`_sd` is not an array"))?;
         for digest in digests {
             let Some(id) = self.take(digest)? else { continue };
             let Revealed::Member(name, value) = reveal(self.tape, id)? else {
@@ -330,7 +330,7 @@ impl<'t, 'a> Walk<'t, 'a> {
 
 fn digest_text<'a>(digest: Value<'_, 'a>) -> Result<&'a str, VerifyError> {
     let text = digest.as_text().and_then(Text::plain);
-    text.ok_or_else(|| malformed(Check::DigestPlaces, "a digest is no plain string"))
+    text.ok_or_else(|| malformed(Check::DigestPlaces, "a digest is not a plain string"))
 }
 
 fn forbidden() -> VerifyError {

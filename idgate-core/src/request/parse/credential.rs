@@ -29,7 +29,7 @@ pub(super) const FIELDS: [&str; 9] = [
     "claim_filters",
 ];
 
-/// Names beyond this are no document types and no namespaces.
+/// Names beyond this are not document types and no namespaces.
 const MAX_NAME_CHARS: usize = 255;
 
 /// What is wrong with a name that the format keeps for itself.

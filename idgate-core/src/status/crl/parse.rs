@@ -1,6 +1,7 @@
 //! A CRL as received: structure and extensions, nothing authenticated; the entries are read only
-//! once its signature is good. It is read by the strict reader and not by x509-parser, which takes a
-//! list of revoked certificates that it cannot read for an absent one.
+//! once its signature is good. The strict reader reads all of it, and leaves only the two forms of
+//! time to x509-parser, whose own parser of CRLs takes a list of revoked certificates that it
+//! cannot read for an absent one.
 
 use alloc::vec::Vec;
 

@@ -128,7 +128,7 @@ fn a_list_without_crl_number_is_taken_and_known() {
     assert!(!verify(&unnumbered).unwrap().is_numbered());
     assert!(verify(&crl()).unwrap().is_numbered());
     assert_eq!(check(&unnumbered, &[5]), Err(Reason::CertificateRevoked));
-    // One that cannot be read is no missing one.
+    // One that cannot be read is not a missing one.
     let unreadable = crl().extensions.len() - 1;
     let mut bad = crl();
     bad.extensions[unreadable] = extension(b"\x55\x1d\x14", false, &tlv(0x05, &[]));
@@ -256,7 +256,7 @@ fn a_list_is_for_at_most_32_distribution_points() {
     refused(&scope(33), "more than 32 URIs");
 }
 
-/// What a stranger sends costs no more than its hash: that the entries are no entries is not seen.
+/// What a stranger sends costs no more than its hash: that the entries are not entries is not seen.
 #[test]
 fn the_entries_of_a_list_that_nobody_signed_are_not_read() {
     let damaged = crl().entry(CrlEntry { serial: Vec::new(), extensions: Vec::new() });

@@ -102,19 +102,19 @@ fn read_claims(claims: Value<'_, '_>) -> Result<Claims, VerifyError> {
         bits: list
             .get("bits")
             .and_then(Value::as_u64)
-            .ok_or(unknown("bits of the status list is no number"))?,
+            .ok_or(unknown("bits of the status list is not a number"))?,
         lst: list
             .get("lst")
             .and_then(Value::as_bytes)
             .map(Cow::into_owned)
-            .ok_or(unknown("lst of the status list is no byte string"))?,
+            .ok_or(unknown("lst of the status list is not a byte string"))?,
     })
 }
 
 /// A NumericDate (RFC 8392 2): an integer or a float, untagged.
 fn date(claims: Value<'_, '_>, label: i64) -> Result<Option<UnixMillis>, VerifyError> {
     let Some(value) = claims.get_label(label) else { return Ok(None) };
-    let ms = seconds(value).ok_or(unknown("a date of the status list token is no number"))?;
+    let ms = seconds(value).ok_or(unknown("a date of the status list token is not a number"))?;
     Ok(Some(UnixMillis(ms)))
 }
 

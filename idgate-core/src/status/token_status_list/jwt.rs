@@ -123,7 +123,7 @@ fn by_issuer_key(
 
 /// The certificates of `x5c`, leaf first (RFC 7515 4.1.6).
 fn x5c(header: Value<'_, '_>) -> Result<Vec<Vec<u8>>, VerifyError> {
-    let bad = || unknown("x5c of the status list token is no list of certificates");
+    let bad = || unknown("x5c of the status list token is not a list of certificates");
     let certificates = header.get("x5c").and_then(Value::elements).ok_or_else(bad)?;
     let mut chain = Vec::new();
     for certificate in certificates {
@@ -161,7 +161,7 @@ fn read_claims(payload: Value<'_, '_>) -> Result<Claims, VerifyError> {
         bits: list
             .get("bits")
             .and_then(Value::as_u64)
-            .ok_or(unknown("bits of the status list is no number"))?,
+            .ok_or(unknown("bits of the status list is not a number"))?,
         lst: base64url::decode(&lst).map_err(|_| unknown("lst is not strict base64url"))?,
     })
 }
@@ -169,7 +169,7 @@ fn read_claims(payload: Value<'_, '_>) -> Result<Claims, VerifyError> {
 /// A NumericDate (RFC 7519 2), fractions allowed.
 fn date(payload: Value<'_, '_>, name: &str) -> Result<Option<UnixMillis>, VerifyError> {
     let Some(value) = payload.get(name) else { return Ok(None) };
-    let ms = seconds(value).ok_or(unknown("a date of the status list token is no number"))?;
+    let ms = seconds(value).ok_or(unknown("a date of the status list token is not a number"))?;
     Ok(Some(UnixMillis(ms)))
 }
 

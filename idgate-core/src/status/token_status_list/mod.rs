@@ -105,7 +105,7 @@ impl StatusListReference {
         Self::new(idx, &status_list.get("uri")?.as_text()?)
     }
 
-    /// `None`: the URI is none that can be fetched.
+    /// `None`: the URI cannot be fetched.
     pub(crate) fn new(idx: u64, uri: &str) -> Option<Self> {
         super::is_fetchable(uri).then(|| Self { idx, uri: uri.into() })
     }

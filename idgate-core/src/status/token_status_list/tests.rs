@@ -278,11 +278,11 @@ fn iat_is_required_and_not_ahead() {
     at(i64::MAX);
     assert!(of_sd_jwt(&signed(jwt().with("iat", json!(now + 60)))).is_ok());
     for bad in [json!("1"), Json::Null, json!([1]), json!(true)] {
-        refused(of_sd_jwt(&signed(jwt().with("iat", bad))), "no number");
+        refused(of_sd_jwt(&signed(jwt().with("iat", bad))), "not a number");
     }
     refused(
         of_mdoc(&cwt().with(6, StatusCwt::text("1")).sign(&signing_key("signer"))),
-        "no number",
+        "not a number",
     );
 }
 
@@ -300,7 +300,7 @@ fn exp_is_ahead() {
     }
     assert!(of_sd_jwt(&signed(jwt().with("exp", json!(now - 59)))).is_ok());
     for bad in [json!("2000000000"), Json::Null, json!({})] {
-        refused(of_sd_jwt(&signed(jwt().with("exp", bad))), "no number");
+        refused(of_sd_jwt(&signed(jwt().with("exp", bad))), "not a number");
     }
     let without = of_sd_jwt(&signed(jwt().without("exp"))).unwrap();
     assert_eq!(without.expires_at(), Some(NOW.minus(10_000).plus(7 * 86_400_000)));

@@ -285,7 +285,7 @@ fn a_certificate_beyond_its_limits_is_refused_as_that() {
         for mode in [LIVE, TEST] {
             refused(verify(&[&beyond], &entry, mode), Reason::LimitExceeded);
         }
-        // Beside a good signer it is no part of the path.
+        // Beside a good signer it is not a part of the path.
         assert!(verify(&[&signer(&root).der, &beyond], &entry, TEST).is_ok());
     }
 }

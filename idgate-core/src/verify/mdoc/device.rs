@@ -93,7 +93,7 @@ fn check_authorizations(
 ) -> Result<(), VerifyError> {
     let check = Check::KeyAuthorizations;
     let bytes = document.device_name_spaces.encoded_cbor();
-    let bytes = bytes.ok_or(malformed(check, "nameSpaces of deviceSigned is no encoded CBOR"))?;
+    let bytes = bytes.ok_or(malformed(check, "nameSpaces of deviceSigned is not encoded CBOR"))?;
     // An empty map, as nearly every device sends.
     if *bytes == [0xa0] {
         return Ok(());
@@ -103,6 +103,6 @@ fn check_authorizations(
     match allowed {
         Some(true) => Ok(()),
         Some(false) => Err(invalid(check, "the device signed an element without authorisation")),
-        None => Err(malformed(check, "nameSpaces of deviceSigned is no map of maps")),
+        None => Err(malformed(check, "nameSpaces of deviceSigned is not a map of maps")),
     }
 }

@@ -82,7 +82,8 @@ impl<'e> ExpectedMdoc<'e> {
     }
 
     /// Remembers document signers in `trust`, and recognises those that it met. Dates and
-    /// revocation are looked at each time. Without effect when the issuer is no entry of `trust`.
+    /// revocation are looked at each time. Without effect when the issuer is not an entry of
+    /// `trust`.
     #[must_use]
     pub fn remembering(mut self, trust: &'e TrustSnapshot) -> Self {
         self.remembering = Some(trust);

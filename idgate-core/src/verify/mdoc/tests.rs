@@ -114,7 +114,7 @@ fn annex_d_issuer_signature_and_digests() {
             assert_eq!(portrait.unwrap(), vectors.get("DEVICE_RESPONSE_PORTRAIT_DATA"));
             check_issuing_country(&items, &path, &expected, report).unwrap();
 
-            // The proximity transcript is none of OpenID4VP's.
+            // The proximity transcript is not one of OpenID4VP's.
             let refused = verify_mdoc(&provider, &bytes, &expected, report).unwrap_err();
             assert_eq!(refused.reason, Reason::DeviceAuthInvalid);
         }

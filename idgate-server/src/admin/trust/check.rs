@@ -94,8 +94,8 @@ fn what_it_allows(record: &TrustRecord) -> Vec<String> {
     let serves_mdocs = record.roots.iter().any(any_type) || !record.pinned_signers.is_empty();
     let allowed = [
         (!record.keys.is_empty() && record.entry().iss.is_none()).then_some(
-            "iss: not compared, because the name is no URL and no DID; give --iss, or any issuer \
-             name that its keys sign is accepted",
+            "iss: not compared, because the name is neither a URL nor a DID; give --iss, or any \
+             issuer name that its keys sign is accepted",
         ),
         (serves_mdocs && record.doc_types.is_empty())
             .then_some("no --doc-type, so mdocs of any type that is asked for are accepted"),

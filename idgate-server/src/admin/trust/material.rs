@@ -38,7 +38,7 @@ fn jwk_keys(text: &[u8]) -> Result<Vec<NamedKey>, String> {
         return Ok(vec![checked(jwk)?]);
     };
     let mut keys = Vec::new();
-    for (n, member) in set.elements().ok_or("has keys that are no array")?.enumerate() {
+    for (n, member) in set.elements().ok_or("has keys that are not an array")?.enumerate() {
         let jwk = Jwk::from_json(member).map_err(|error| format!("keys[{n}]: {error}"))?;
         keys.push(checked(jwk).map_err(|why| format!("keys[{n}]: {why}"))?);
     }

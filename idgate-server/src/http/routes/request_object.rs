@@ -46,7 +46,7 @@ pub(crate) async fn post(call: Call<'_>, id: &SessionId) -> Result<Response<Body
 /// The one `wallet_nonce` of a form; one without a value counts as left out (RFC 6749 3.1).
 /// `wallet_metadata` is not needed, and other parameters are not ours.
 fn wallet_nonce(form: &[u8]) -> Result<Option<Cow<'_, str>>, &'static str> {
-    const NOT_A_FORM: &str = "the body is no UTF-8 form";
+    const NOT_A_FORM: &str = "the body is not a UTF-8 form";
     let form = str::from_utf8(form).map_err(|_| NOT_A_FORM)?;
     let mut found = None;
     for pair in form::pairs(form) {

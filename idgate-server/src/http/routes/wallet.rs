@@ -50,7 +50,7 @@ fn ok(redirect_uri: Option<&str>) -> Response<Body> {
     json::answer(StatusCode::OK, object.finish())
 }
 
-/// The same whatever the reason: the endpoint is no oracle.
+/// The same whatever the reason: the endpoint is not an oracle.
 fn refused() -> HttpError {
     HttpError::new(ErrorCode::InvalidPresentation, "the presentation was refused")
 }

@@ -98,7 +98,7 @@ fn is_nonce(text: &str) -> bool {
     STANDARD.decode(text).is_ok_and(|bytes| bytes.len() == 16)
 }
 
-/// RFC 6455 4.2.2. What SHA-1 is used for here is no secret and needs no collision resistance.
+/// RFC 6455 4.2.2. What SHA-1 is used for here is not a secret and needs no collision resistance.
 fn accept(nonce: &str) -> String {
     use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
     let answer = digest(&SHA1_FOR_LEGACY_USE_ONLY, &[nonce.as_bytes(), GUID].concat());

@@ -9,7 +9,7 @@ use crate::audit::{AuditEntry, AuditKeys, StoredEntry, hex};
 /// One entry of a list.
 #[derive(Clone, Debug)]
 pub struct ListedEntry {
-    /// `None`: what is stored is no entry.
+    /// `None`: what is stored is not an entry.
     pub entry: Option<AuditEntry>,
     /// Lower-case hex.
     pub prev_hash: String,

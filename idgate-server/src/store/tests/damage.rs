@@ -25,7 +25,7 @@ async fn a_client_is_revoked_even_when_its_audit_log_takes_no_entry() {
         let entries: i64 =
             main.query_row("SELECT count(*) FROM audit_entries", [], |row| row.get(0)).unwrap();
         // Two keys were made, and an issuer was added.
-        assert_eq!(entries, 3, "half an entry is none");
+        assert_eq!(entries, 3, "half an entry is not an entry");
     }
 }
 

@@ -230,7 +230,7 @@ fn credentials() -> Vec<Bad> {
         ),
         coded(
             "unsupported_format",
-            "dc+sd-jwt is no name of this interface",
+            "dc+sd-jwt is not a name of this interface",
             in_credential("format", json!("dc+sd-jwt")),
             "credentials[0].format",
         ),

@@ -22,7 +22,7 @@ const REQUEST: MdocRequest<'static> = MdocRequest {
 const SAID: &str = r#"{"family_name":"Mustermann","birth_date":"1984-01-26"}"#;
 
 /// Whatever is still verified says exactly what it said before: a changed version digit or an
-/// unknown member is no forgery.
+/// unknown member is not a forgery.
 pub(super) fn device_response_target() -> Parts {
     let sample = Sample::new();
     let good = sample.response(&sample.issued);

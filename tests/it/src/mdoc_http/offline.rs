@@ -127,7 +127,7 @@ fn a_pinned_signer_needs_no_root() {
     let pinned = ["--response-uri", RESPONSE_URI, "--pinned-signer", "signer.der"];
     assert_eq!(desk.verify(&content, &pinned).code, OK);
     desk.installation.file("root.der", &issue_mdl(now_ms() + 1_000_000_000).signer.der);
-    assert_eq!(desk.trusted(&content, &[]).code, ERROR, "a signer is no root");
+    assert_eq!(desk.trusted(&content, &[]).code, ERROR, "a signer is not a root");
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn rule_5_a_signer_is_remembered_by_the_snapshot_of_its_entry_only() {
         let debug = format!("{trust:?}");
         assert!(debug.contains(&format!("KnownSigners({count})")), "{debug}");
     };
-    // An entry that its owner may still change is no entry of a snapshot.
+    // An entry that its owner may still change is not an entry of a snapshot.
     meet(&case.trust, &own);
     meet(entry, &other);
     knows(&own, 0);

@@ -59,7 +59,7 @@ pub(super) const ROWS: &[Row] = &[
         let chain = chain.map(|der| Cbor::Bytes(der.clone())).to_vec();
         s.issued().unprotected.set(33, Cbor::Array(chain));
     }),
-    ("bytes that are no certificate", CHAIN, |s| {
+    ("bytes that are not a certificate", CHAIN, |s| {
         s.issued().unprotected.set(33, Cbor::Bytes(vec![0x30, 0]));
     }),
     ("a root of another name", CHAIN, |s| {
@@ -137,7 +137,7 @@ pub(super) const ROWS: &[Row] = &[
     ("validUntil as plain text", MALFORMED, |s| {
         s.issued().mso.at("validityInfo").set("validUntil", "2099-01-01T00:00:00Z");
     }),
-    ("validUntil on a day that is none", MALFORMED, |s| {
+    ("validUntil on a day that does not exist", MALFORMED, |s| {
         let date = Cbor::tdate("2099-02-30T00:00:00Z");
         s.issued().mso.at("validityInfo").set("validUntil", date);
     }),

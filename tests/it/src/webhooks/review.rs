@@ -99,7 +99,7 @@ fn a_verdict_is_for_exactly_that_host() {
         "https://bücher.example.evil.example/",
         "https://evil.example/bücher.example",
     ] {
-        // Some of them are no names at all.
+        // Some of them are not names at all.
         let answer = put_url(&mut gateway.tenant(), other);
         let approved = answer.status == 200 && answer.json()["host_status"] == "APPROVED";
         assert!(!approved, "{other}");

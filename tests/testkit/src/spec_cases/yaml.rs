@@ -107,7 +107,7 @@ fn read_mapping(rest: &mut impl Iterator<Item = Event>) -> Result<Content, SpecE
                 let first = rest.next();
                 entries.push((key, read_node(first, &mut *rest)?));
             }
-            _ => return Err(SpecError("a key is no scalar".into())),
+            _ => return Err(SpecError("a key is not a scalar".into())),
         }
     }
 }

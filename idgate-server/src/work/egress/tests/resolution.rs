@@ -183,7 +183,7 @@ async fn little_is_taken_of_an_answer() {
     for headers in ["", "Content-Encoding: gzip\r\n", "Transfer-Encoding: chunked\r\n"] {
         server.give_with("200 OK", headers, &huge);
         let answer = post(&egress, &url).await;
-        // Two framings at once, or a body that is none: the status stands, or it was no HTTP.
+        // Two framings at once, or a body that is not one: the status stands, or it was not HTTP.
         assert!(answer.as_ref().is_ok_and(|it| it.status == 200) || !headers.is_empty());
     }
     server.give_with("200 OK", &"X: y\r\n".repeat(10_000), b"");

@@ -83,7 +83,7 @@ fn attested() -> Vec<Row> {
         malformed("two disclosures of one claim name", |s| {
             add(s, r#"["c2FsdA","given_name","Max"]"#);
         }),
-        malformed("a digest list in a disclosed value that is no array", |s| {
+        malformed("a digest list in a disclosed value that is not an array", |s| {
             given_name(s, r#"["c2FsdA","given_name",{"_sd":"x"}]"#);
         }),
         malformed("_sd_alg in a disclosed value", |s| {

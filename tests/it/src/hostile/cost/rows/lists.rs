@@ -52,7 +52,7 @@ pub(super) fn master_list() -> Row {
             ("signers", repeated(|good| last_set(good))),
             ("certificates of signers", repeated(|good| certificates_of_signers(good))),
             (
-                "elements that are no certificates",
+                "elements that are not certificates",
                 Box::new(move |size| listed(&vec![vec![0x30, 0]; size / 2]).sign(&signer())),
             ),
             (

@@ -96,7 +96,7 @@ pub(super) fn document() -> Row {
             }),
         ),
         (
-            "items that are none",
+            "items that are not items",
             Box::new(move |size| {
                 Sample::new().shown(|document| {
                     let items = Cbor::Array(vec![Cbor::Bytes(Vec::new()); size]);
