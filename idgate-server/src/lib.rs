@@ -17,6 +17,7 @@ pub mod gateway_key;
 pub mod http;
 pub mod log;
 pub mod openapi;
+mod panics;
 mod rate_limit;
 pub mod seal;
 pub mod serve;

@@ -49,6 +49,8 @@ pub(crate) enum Mood {
     Stuck,
     /// Reads of sessions panic.
     Panicking,
+    /// The next write panics, and all is well again.
+    Startled,
 }
 
 pub(crate) struct MemoryStore {
@@ -139,6 +141,11 @@ impl MemoryStore {
             Mood::Busy => Box::pin(async { Err(StoreError::Busy) }),
             Mood::Broken => Box::pin(async { Err(StoreError::Failed("broken".into())) }),
             Mood::Stuck => Box::pin(pending()),
+            Mood::Startled => {
+                inner.mood = Mood::Well;
+                drop(inner);
+                panic!("on purpose");
+            }
             Mood::Well | Mood::Panicking => {
                 let done = work(&mut inner);
                 Box::pin(async { Ok(done) })

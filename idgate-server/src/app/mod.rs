@@ -16,11 +16,13 @@ mod wallet;
 mod webhooks;
 
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use idgate_core::crypto::CryptoProvider;
 use idgate_core::error::{
     ConfigError, CreateError, RequestError, RequestObjectError, ResponseError,
 };
+use idgate_core::limits::VERIFYING_LEASE_MS;
 use idgate_core::time::UnixMillis;
 
 pub use self::api_keys::ApiKeySecret;
@@ -36,6 +38,9 @@ use crate::config::RequestMode;
 use crate::store::{Caller, PageError, Store, StoreError};
 use crate::work::fetch::Fetcher;
 
+/// Half of the lease that a hold has: its end is for what the verdict takes to be stored.
+const VERIFICATION_TIME: Duration = Duration::from_millis(VERIFYING_LEASE_MS / 2);
+
 /// The gateway without its edge.
 pub struct App {
     store: Arc<dyn Store>,
@@ -49,6 +54,8 @@ pub struct App {
     verifier: RwLock<Option<identity::Held>>,
     streams: Arc<Streams>,
     webhook_rules: WebhookRules,
+    /// For a verification until its verdict is handed to the store.
+    verification_time: Duration,
 }
 
 /// Why a use case gave no answer.
@@ -104,7 +111,15 @@ impl App {
             verifier,
             webhook_rules: WebhookRules::default(),
             streams: Arc::default(),
+            verification_time: VERIFICATION_TIME,
         }
+    }
+
+    /// With so much time for a verification; without this it is half the lease of its hold.
+    #[must_use]
+    pub fn verifying_within(mut self, time: Duration) -> Self {
+        self.verification_time = time;
+        self
     }
 
     /// With what the operator allows webhooks.

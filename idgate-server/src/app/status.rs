@@ -16,7 +16,7 @@ use url::Url;
 use super::wallet::computing;
 use super::{App, AppError};
 use crate::clock::Stopwatch;
-use crate::work::fetch::{Came, Deadline, Scope};
+use crate::work::fetch::{Allowance, Came, Scope};
 
 /// Between two tries to take a hold back.
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
@@ -38,7 +38,7 @@ impl App {
     ) -> Result<Decision, AppError> {
         let mut step = first;
         // Who signed a status list is known once it is there, so there may be two rounds of fetches.
-        let mut deadline = None;
+        let mut allowance = Allowance::of_one_answer();
         loop {
             let (hold, needs) = match step {
                 Step::Done(decision) => return Ok(*decision),
@@ -55,8 +55,7 @@ impl App {
                     self.advance(*hold, None).await?;
                     *held = Some(session);
                 }
-                let deadline = *deadline.get_or_insert_with(Deadline::of_one_answer);
-                self.ask(verification, needs, scope, deadline).await?;
+                self.ask(verification, needs, scope, &mut allowance).await?;
             }
             step = verification.step()?;
         }
@@ -89,9 +88,9 @@ impl App {
         verification: &mut Verification<'_>,
         needs: Vec<Need>,
         scope: &Scope,
-        deadline: Deadline,
+        allowance: &mut Allowance,
     ) -> Result<(), AppError> {
-        let fetched = self.fetcher.fetch(needs, deadline).await;
+        let fetched = self.fetcher.fetch(needs, allowance).await;
         let now = self.now();
         // A list of a few kilobytes may inflate to megabytes.
         computing(true, || {

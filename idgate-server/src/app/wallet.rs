@@ -1,17 +1,19 @@
 //! A wallet's answer: load, verify, commit, and only then reply (decisions 6).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use idgate_core::error::ResponseError;
 use idgate_core::ids::SessionId;
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Transition};
-use idgate_core::verify::{Decision, WalletReply};
+use idgate_core::verify::{Decision, Step, Verification, WalletReply};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::{App, AppError};
 use crate::clock::Stopwatch;
 use crate::entropy::OsEntropy;
+use crate::panics::{Panicked, unpanicked};
 use crate::store::Committed;
 use crate::work::fetch::Scope;
 
@@ -37,7 +39,8 @@ impl App {
     ///
     /// # Errors
     /// The session is unknown, closed or settled meanwhile, `state` is wrong, or the answer is not
-    /// well-formed; or the gateway cannot do its part, and then the session stays as open as it was.
+    /// well-formed; or the gateway cannot do its part in time, also because something of it panicked
+    /// after the hold, and then the session stays or becomes as open as it was.
     pub async fn respond(
         self: &Arc<Self>,
         id: &SessionId,
@@ -56,9 +59,10 @@ impl App {
             Ok::<_, ResponseError>((verification, first))
         })?;
         let mut held = None;
-        let outcome = match self.decide(&mut verification, first, &scope, &mut held).await {
-            Ok(decision) => self.settle(decision, watch.elapsed_us()).await,
-            Err(error) => Err(error),
+        let concluding = self.conclude(&mut verification, first, &scope, &mut held, watch);
+        let outcome = match unpanicked(concluding).await {
+            Ok(outcome) => outcome,
+            Err(Panicked) => Err(AppError::Fault("panic".into())),
         };
         match (&outcome, held) {
             // It is settled, or somebody else's, or gone.
@@ -66,6 +70,22 @@ impl App {
             (Err(_), Some(held)) => self.release(held).await,
         }
         outcome
+    }
+
+    /// Decides and stores the verdict. Until that is handed over for good nothing is decided.
+    async fn conclude(
+        &self,
+        verification: &mut Verification<'_>,
+        first: Step,
+        scope: &Scope,
+        held: &mut Option<Session>,
+        watch: Stopwatch,
+    ) -> Result<WalletReply, AppError> {
+        let decision = self.decide(verification, first, scope, held).await?;
+        if Duration::from_micros(watch.elapsed_us()) > self.verification_time {
+            return Err(AppError::Unavailable("the verification took too long".into()));
+        }
+        self.settle(decision, watch.elapsed_us()).await
     }
 
     fn refuse_closed(&self, session: &Session) -> Result<(), AppError> {

@@ -1,11 +1,9 @@
 //! One request from head to answer: bounded in time, safe against panics, logged in one line.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::net::IpAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use hyper::body::{Body as _, Incoming};
@@ -23,6 +21,7 @@ use super::error::HttpError;
 use super::json::Body;
 use super::memory::Payer;
 use super::rates::{self, TenantRate, WalletRate};
+use super::time_limit::TimeLimit;
 use super::turns::{Kind, Turn};
 use super::ws::Upgrade;
 use super::{Gateway, head, peer, router};
@@ -31,6 +30,7 @@ use crate::app::{AppError, StatusStream};
 use crate::clock::Stopwatch;
 use crate::entropy::OsEntropy;
 use crate::log::{RequestLine, What};
+use crate::panics::{Panicked, unpanicked};
 use crate::rate_limit::{Excess, Standing};
 use crate::store::Caller;
 
@@ -50,6 +50,7 @@ pub(crate) struct Call<'a> {
     pub(crate) gateway: &'a Gateway,
     pub(crate) head: &'a Parts,
     pub(crate) trace: &'a mut Trace,
+    pub(crate) limit: &'a TimeLimit,
     /// Who sends it, as far as trusted proxies say.
     peer: IpAddr,
     body: Incoming,
@@ -225,11 +226,12 @@ pub(crate) async fn answer(
     let has_body = !body.is_end_stream();
     let mut trace = Trace::default();
     let peer = peer::client(slot.peer, &head.headers, &gateway.trusted_proxies);
-    let call = Call { gateway, head: &head, trace: &mut trace, peer, body, connection };
-    let limited = tokio::time::timeout(gateway.limits.request_timeout, check_and_dispatch(call));
-    let outcome = match unpanicked(limited).await {
-        Ok(Ok(outcome)) => outcome,
-        Ok(Err(_late)) => Err(HttpError::temporarily_unavailable().closing()),
+    let limit = TimeLimit::new(gateway.limits.request_timeout);
+    let call =
+        Call { gateway, head: &head, trace: &mut trace, limit: &limit, peer, body, connection };
+    let outcome = match unpanicked(limit.bound(check_and_dispatch(call))).await {
+        Ok(Some(outcome)) => outcome,
+        Ok(None) => Err(HttpError::temporarily_unavailable().closing()),
         Err(Panicked) => Err(HttpError::internal("panic").closing()),
     };
     let mut response = outcome.unwrap_or_else(|error| refuse(error, &mut trace));
@@ -321,18 +323,4 @@ fn log(
         bytes: response.body().size_hint().lower(),
     }
     .write();
-}
-
-/// A handler panicked.
-struct Panicked;
-
-/// Turns a panic of `future` into a value.
-async fn unpanicked<F: Future>(future: F) -> Result<F::Output, Panicked> {
-    let mut future = pin!(future);
-    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-        Ok(Poll::Pending) => Poll::Pending,
-        Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
-        Err(_payload) => Poll::Ready(Err(Panicked)),
-    })
-    .await
 }

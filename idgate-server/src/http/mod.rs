@@ -20,6 +20,7 @@ mod rates;
 mod refusal;
 mod router;
 mod routes;
+mod time_limit;
 mod tls;
 mod turns;
 mod ws;
@@ -57,9 +58,13 @@ pub struct HttpLimits {
     pub header_timeout: Duration,
     /// For the body of a request: 1 MiB at 1 Mbit/s arrives in time.
     pub body_timeout: Duration,
-    /// For a request as a whole, commit included.
+    /// For a request as a whole, commit included; a wallet's answer has it until its verification
+    /// begins.
     pub request_timeout: Duration,
-    /// For requests under way when the gateway stops: more than one request may take.
+    /// For a verification until its verdict is stored: less than the lease of a hold. What came to no
+    /// verdict by then is told to come back.
+    pub verification_timeout: Duration,
+    /// For requests under way when the gateway stops: as much as both of the above.
     pub drain_timeout: Duration,
     /// Open connections; each costs a task and up to 32 KiB of buffer.
     pub connections: usize,
@@ -85,6 +90,7 @@ impl Default for HttpLimits {
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(10),
             request_timeout: Duration::from_secs(15),
+            verification_timeout: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(25),
             connections: 10_000,
             connections_per_peer: 256,

@@ -2,8 +2,6 @@
 //! fetched is not fetched twice, and everything ends with one budget. What the gateway lacks itself
 //! is told apart from what a source does: only the latter is anybody's answer.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,33 +9,29 @@ use bytes::Bytes;
 use idgate_core::limits::MAX_STATUS_BYTES;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{Need, VerifiedSource};
-use tokio::sync::{OnceCell, OwnedSemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 use url::{Position, Url};
 
 pub use super::cache::Scope;
 use super::cache::SourceCache;
 use super::egress::{Egress, EgressError};
+pub use super::flights::Allowance;
+use super::flights::{Flights, Stage};
 use super::permits::Permits;
 
-/// For a source to answer, from the first look at its name: all sources of one answer are asked at
-/// once, so that this is also for all of them together (decisions 7).
+/// For a source to answer, from the first look at its name. All sources of one round are asked at
+/// once, and a later round has what the first ones left: this is for all of them together
+/// (decisions 7).
 const BUDGET: Duration = Duration::from_secs(5);
-/// For a permit before that. It is our own want, and no part of what a source may take.
+/// For permits before that, in all rounds.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Both, and once more when whoever fetched for others gave up, or for the signer of a status list,
-/// which is known once the list is there; less than the lease of the hold.
-const LATEST: Duration = Duration::from_secs(10);
 
-/// When the fetches of one answer end, whatever rounds they take.
-#[derive(Clone, Copy, Debug)]
-pub struct Deadline(Instant);
-
-impl Deadline {
-    /// For an answer whose first fetch begins now.
+impl Allowance {
+    /// For an answer whose first fetch begins.
     pub fn of_one_answer() -> Self {
-        Self(Instant::now() + LATEST)
+        Self { turns: PATIENCE, sources: BUDGET }
     }
 }
 
@@ -45,7 +39,7 @@ impl Deadline {
 pub struct Fetcher {
     egress: Egress,
     cache: Mutex<SourceCache>,
-    flights: Mutex<HashMap<Need, Arc<Flight>>>,
+    flights: Flights,
     permits: Permits,
 }
 
@@ -59,13 +53,6 @@ pub enum Came {
     /// The gateway could not ask: it had no permit or no file descriptor. Nobody else's fault, so
     /// nothing follows from it.
     NotAsked,
-}
-
-/// A fetch under way or just ended.
-#[derive(Default)]
-struct Flight {
-    outcome: OnceCell<Came>,
-    passengers: AtomicUsize,
 }
 
 /// A body, counted while it is held.
@@ -84,7 +71,12 @@ impl AsRef<[u8]> for Fetched {
 impl Fetcher {
     /// A fetcher that knows nothing yet.
     pub fn new(egress: Egress) -> Self {
-        Self { egress, cache: Mutex::default(), flights: Mutex::default(), permits: Permits::new() }
+        Self {
+            egress,
+            cache: Mutex::default(),
+            flights: Flights::default(),
+            permits: Permits::new(),
+        }
     }
 
     /// Sources that answer `need` at `now` without a fetch.
@@ -109,26 +101,28 @@ impl Fetcher {
         }
     }
 
-    /// Fetches all of `needs` at once, in the budget of one answer.
+    /// Fetches all of `needs` at once, within what is `allowed`, which is less afterwards.
     pub async fn fetch(
         self: &Arc<Self>,
         needs: Vec<Need>,
-        Deadline(deadline): Deadline,
+        allowed: &mut Allowance,
     ) -> Vec<(Need, Came)> {
+        let before = *allowed;
         let mut fetches = JoinSet::new();
         let mut fetched: Vec<(Need, Came)> = Vec::with_capacity(needs.len());
         for need in needs {
             let (fetcher, asked) = (self.clone(), need.clone());
             let place = fetched.len();
             fetches.spawn(async move {
-                let came = timeout_at(deadline, fetcher.join_flight(&asked)).await;
-                (place, came.unwrap_or(Came::NotAsked))
+                let (came, left) = fetcher.fetch_one(&asked, before).await;
+                (place, came, left)
             });
             // As it stays when the task panics.
             fetched.push((need, Came::NotAsked));
         }
         while let Some(outcome) = fetches.join_next().await {
-            let Ok((place, came)) = outcome else { continue };
+            let Ok((place, came, left)) = outcome else { continue };
+            *allowed = allowed.least(left);
             if let Some((_, slot)) = fetched.get_mut(place) {
                 *slot = came;
             }
@@ -136,21 +130,27 @@ impl Fetcher {
         fetched
     }
 
-    /// Waits for the fetch of `need` that is under way, or makes it. When the one who makes it
-    /// gives up, the next one goes on.
-    async fn join_flight(&self, need: &Need) -> Came {
-        let boarded = Boarded::new(self, need);
-        boarded.flight.outcome.get_or_init(|| self.fetch_one(need)).await.clone()
+    async fn fetch_one(self: Arc<Self>, need: &Need, allowed: Allowance) -> (Came, Allowance) {
+        let (fetcher, asked) = (self.clone(), need.clone());
+        let fly = |stage| async move { fetcher.fly(&asked, &stage).await };
+        let (came, left) = self.flights.board(need, fly).ride(allowed).await;
+        match came {
+            Came::NotAsked if left.turns.is_zero() => report(need, &"no permit"),
+            Came::Nothing if left.sources.is_zero() => report(need, &"timeout"),
+            _ => {}
+        }
+        (came, left)
     }
 
-    async fn fetch_one(&self, need: &Need) -> Came {
-        let permit = timeout(PATIENCE, self.permits.acquire(&place_of(need))).await;
-        let Ok(Some((_of_its_host, one_of_all))) = permit else {
-            report(need, &"no permit");
-            return Came::NotAsked;
+    /// Asks for `need`, for all who wait for it.
+    async fn fly(&self, need: &Need, stage: &watch::Sender<Stage>) {
+        // For as long as somebody waits.
+        let Some((of_its_host, one_of_all)) = self.permits.acquire(&place_of(need)).await else {
+            return;
         };
+        stage.send_replace(Stage::Asking);
         let got = self.egress.get(need.uri(), need.accept(), MAX_STATUS_BYTES);
-        match timeout(BUDGET, got).await {
+        let came = match timeout(BUDGET, got).await {
             Ok(Ok(bytes)) => Came::Body(Fetched { bytes, _permit: Arc::new(one_of_all) }),
             Ok(Err(error)) => {
                 report(need, &error);
@@ -160,7 +160,9 @@ impl Fetcher {
                 report(need, &"timeout");
                 Came::Nothing
             }
-        }
+        };
+        drop(of_its_host);
+        stage.send_replace(Stage::Landed(came));
     }
 }
 
@@ -170,44 +172,7 @@ fn place_of(need: &Need) -> String {
     url.map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned()).unwrap_or_default()
 }
 
-/// A place on a flight; the last one to leave takes it off the board.
-struct Boarded<'a> {
-    fetcher: &'a Fetcher,
-    need: &'a Need,
-    flight: Arc<Flight>,
-}
-
-impl<'a> Boarded<'a> {
-    fn new(fetcher: &'a Fetcher, need: &'a Need) -> Self {
-        let mut flights = lock(&fetcher.flights);
-        // What has landed is not news: whoever comes now asks again.
-        let flight = match flights.get(need).filter(|flight| !flight.outcome.initialized()) {
-            Some(flight) => flight.clone(),
-            None => {
-                let flight = Arc::new(Flight::default());
-                flights.insert(need.clone(), flight.clone());
-                flight
-            }
-        };
-        // Changes under the lock of the board only.
-        flight.passengers.fetch_add(1, Ordering::Relaxed);
-        drop(flights);
-        Self { fetcher, need, flight }
-    }
-}
-
-impl Drop for Boarded<'_> {
-    fn drop(&mut self) {
-        let mut flights = lock(&self.fetcher.flights);
-        let listed = flights.get(self.need).is_some_and(|it| Arc::ptr_eq(it, &self.flight));
-        let last = self.flight.passengers.fetch_sub(1, Ordering::Relaxed) == 1;
-        if listed && last {
-            flights.remove(self.need);
-        }
-    }
-}
-
-/// A panic elsewhere leaves map and cache whole: every change is one call.
+/// A panic elsewhere leaves the cache whole: every change is one call.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

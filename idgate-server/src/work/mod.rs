@@ -6,6 +6,7 @@ pub mod checkpoints;
 pub mod delivery;
 pub mod egress;
 pub mod fetch;
+mod flights;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod loopback;

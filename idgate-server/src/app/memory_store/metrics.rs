@@ -20,7 +20,7 @@ impl MetricsStore for MemoryStore {
                     Ok(MetricsSummary::default())
                 }
                 Mood::Panicking => panic!("on purpose"),
-                Mood::Well | Mood::Busy => Ok(MetricsSummary::default()),
+                Mood::Well | Mood::Busy | Mood::Startled => Ok(MetricsSummary::default()),
             }
         })
     }

@@ -17,7 +17,7 @@ use crate::http::rates;
 /// `POST /v1/oid4vp/response/{sessionId}`
 pub(crate) async fn respond(call: Call<'_>, id: SessionId) -> Result<Response<Body>, HttpError> {
     call.limit_wallet(&rates::RESPONSE, &id)?;
-    let app = call.gateway.app.clone();
+    let (app, limit) = (call.gateway.app.clone(), call.limit);
     let content_type = body::content_type(&call.head.headers).map(str::to_owned);
     // Nothing is read, and no memory taken, for a session that takes no answer.
     let received = call.read_body_if(app.expects_answer(&id), MAX_RESPONSE_BYTES).await?;
@@ -26,7 +26,9 @@ pub(crate) async fn respond(call: Call<'_>, id: SessionId) -> Result<Response<Bo
         let Received { bytes, held: _until_settled } = received;
         app.respond(&id, WalletResponse::new(content_type.as_deref(), &bytes)).await
     };
-    // A task of its own: a wallet that hangs up does not leave its session half verified.
+    // A task of its own: a wallet that hangs up does not leave its session half verified. One that
+    // waits is told what the task decided, and never that nothing was.
+    limit.lift();
     match tokio::spawn(work).await {
         Ok(answer) => reply(answer?),
         Err(_panic) => Err(HttpError::internal("panic")),

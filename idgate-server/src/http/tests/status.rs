@@ -48,27 +48,88 @@ impl Edge {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_wallet_that_hangs_up_does_not_leave_its_session_half_verified() {
-    let edge = Edge::with(HttpLimits::default(), &[("fetch_allow_cidrs", "127.0.0.0/8")]).await;
+/// A gateway, and a source of its issuer's status list that does not answer before it is told to.
+async fn held_up(limits: HttpLimits) -> (Edge, Loopback) {
+    let edge = Edge::with(limits, &[("fetch_allow_cidrs", "127.0.0.0/8")]).await;
     edge.trust_sample_issuer();
     let source = Loopback::start().await;
     let list = StatusJwt::new(&StatusList::new(1, 8), &source.url(), numeric_date(NOW.0));
     source.give(list.sign(&samples::issuer_key(Curve::P256)).as_bytes());
     source.close_gate();
-    let (id, body) = edge.ask_for_listed(&source.url()).await;
+    (edge, source)
+}
+
+/// A wallet that has sent its answer.
+async fn answering(edge: &Edge, id: &str, body: &Body) -> TcpStream {
     let head = format!(
-        "POST /v1/oid4vp/response/{id} HTTP/1.1\r\nHost: gateway\r\nContent-Type: {}\r\n\
-         Content-Length: {}\r\n\r\n",
+        "POST /v1/oid4vp/response/{id} HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\
+         Content-Type: {}\r\nContent-Length: {}\r\n\r\n",
         body.content_type,
         body.bytes.len()
     );
     let mut stream = edge.connect().await;
     stream.write_all(&[head.as_bytes(), &body.bytes].concat()).await.unwrap();
+    stream
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wallet_that_hangs_up_does_not_leave_its_session_half_verified() {
+    let (edge, source) = held_up(HttpLimits::default()).await;
+    let (id, body) = edge.ask_for_listed(&source.url()).await;
+    let stream = answering(&edge, &id, &body).await;
     edge.wait_for(Status::Verifying).await;
     drop(stream);
     // The gateway notices before the source answers.
     tokio::time::sleep(Duration::from_millis(100)).await;
     source.open_gate();
+    edge.wait_for(Status::Verified).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wallet_whose_answer_is_being_verified_is_told_the_verdict_however_late() {
+    let request_timeout = Duration::from_millis(200);
+    let (edge, source) = held_up(HttpLimits { request_timeout, ..HttpLimits::default() }).await;
+    let (id, body) = edge.ask_for_listed(&source.url()).await;
+    let mut stream = answering(&edge, &id, &body).await;
+    edge.wait_for(Status::Verifying).await;
+    let told = tokio::time::timeout(3 * request_timeout, Answer::read(&mut stream)).await;
+    assert!(told.is_err(), "answered before the verdict: {told:?}");
+    source.open_gate();
+    assert_eq!(Answer::read(&mut stream).await.status(), 200);
+    edge.wait_for(Status::Verified).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verification_that_takes_too_long_is_503_and_decides_nothing() {
+    let verification_timeout = Duration::from_millis(100);
+    let (edge, source) =
+        held_up(HttpLimits { verification_timeout, ..HttpLimits::default() }).await;
+    let (id, body) = edge.ask_for_listed(&source.url()).await;
+    let mut stream = answering(&edge, &id, &body).await;
+    edge.wait_for(Status::Verifying).await;
+    tokio::time::sleep(2 * verification_timeout).await;
+    source.open_gate();
+    let answer = Answer::read(&mut stream).await;
+    answer.assert_error(503, "temporarily_unavailable");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    assert_eq!(edge.store.sessions()[0].status_at(NOW), Status::Pending);
+    // The list is known by now.
+    let mut stream = answering(&edge, &id, &body).await;
+    assert_eq!(Answer::read(&mut stream).await.status(), 200);
+    edge.wait_for(Status::Verified).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_after_the_hold_takes_it_back() {
+    let (edge, source) = held_up(HttpLimits::default()).await;
+    let (id, body) = edge.ask_for_listed(&source.url()).await;
+    let mut stream = answering(&edge, &id, &body).await;
+    edge.wait_for(Status::Verifying).await;
+    edge.store.set_mood(Mood::Startled);
+    source.open_gate();
+    Answer::read(&mut stream).await.assert_error(500, "internal_error");
+    assert_eq!(edge.store.sessions()[0].status_at(NOW), Status::Pending);
+    let mut stream = answering(&edge, &id, &body).await;
+    assert_eq!(Answer::read(&mut stream).await.status(), 200);
     edge.wait_for(Status::Verified).await;
 }

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 /// Serves what it was given; everything else is 404. Ends with the test process.
 #[derive(Clone, Debug)]
@@ -17,6 +18,7 @@ pub(super) struct Host {
 struct Pages {
     content: BTreeMap<String, (&'static str, Vec<u8>)>,
     asked: Vec<String>,
+    delay: Duration,
 }
 
 impl Host {
@@ -45,6 +47,11 @@ impl Host {
         self.uri(path)
     }
 
+    /// Answers so much later from now on.
+    pub(super) fn take_time(&self, delay: Duration) {
+        self.pages.lock().unwrap().delay = delay;
+    }
+
     /// How often a path was asked for.
     pub(super) fn asked(&self, path: &str) -> usize {
         self.pages.lock().unwrap().asked.iter().filter(|asked| *asked == path).count()
@@ -57,11 +64,12 @@ fn answer(mut stream: TcpStream, pages: &Mutex<Pages>) {
     let path = lines.next().and_then(|line| line.split(' ').nth(1).map(String::from));
     let path = path.unwrap_or_default();
     lines.by_ref().take_while(|line| !line.is_empty()).for_each(drop);
-    let page = {
+    let (page, delay) = {
         let mut pages = pages.lock().unwrap();
         pages.asked.push(path.clone());
-        pages.content.get(&path).cloned()
+        (pages.content.get(&path).cloned(), pages.delay)
     };
+    thread::sleep(delay);
     let (status, media_type, content) = match page {
         Some((media_type, content)) => ("200 OK", media_type, content),
         None => ("404 Not Found", "text/plain", Vec::new()),

@@ -1,5 +1,7 @@
 //! Who may sign the status list of an mdoc, and how long it counts, through the real binary.
 
+use std::time::{Duration, Instant};
+
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::status::{StatusCwt, StatusList};
 use idgate_testkit::time::{DAY_MS, numeric_date};
@@ -117,6 +119,28 @@ fn the_signer_of_a_list_is_itself_checked_for_revocation() {
     let revoked = own.builder.with(|c| c.serial = SERIAL.to_vec());
     let revoked = revoked.issue(&authority.root, &own.key);
     assert_eq!(outcome_by(&mut desk, &host, "/operator", &revoked), UNKNOWN);
+}
+
+/// The list takes 3 s, and so does the CRL of its signer, which is asked for after it.
+#[test]
+fn the_sources_of_all_rounds_have_five_seconds_together() {
+    let mut desk = fetching(true);
+    let host = Host::start();
+    let authority = desk.authority.clone();
+    let uri = host.put("/list.crl", CRL, crl(&authority, 8, &[]));
+    let own = silent(&authority);
+    let points = x509::distribution_points(&[&uri]);
+    let builder = own.builder.set(CRL_DISTRIBUTION_POINTS, false, points);
+    let signer = builder.issue(&authority.root, &own.key);
+    host.take_time(Duration::from_secs(3));
+    let begun = Instant::now();
+    assert_eq!(outcome_by(&mut desk, &host, "/list", &signer), UNKNOWN);
+    let took = begun.elapsed();
+    assert!((Duration::from_secs(5)..Duration::from_secs(9)).contains(&took), "{took:?}");
+    assert_eq!((host.asked("/list"), host.asked("/list.crl")), (1, 1));
+    // Each alone is quick enough, and the list is known by now.
+    let again = desk.outcome_of(|scenario| with_status_at(scenario, &host.uri("/list"), 0));
+    assert_eq!(again, VERIFIED);
 }
 
 #[test]

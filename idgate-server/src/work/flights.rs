@@ -1,0 +1,223 @@
+//! Fetches under way: whoever needs a source that is being fetched already waits for that fetch, which
+//! ends when nobody waits for it any more. What one waits for is told apart: a turn to fetch is the
+//! gateway's to give, an answer is the source's.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use idgate_core::verify::Need;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout};
+
+use super::fetch::Came;
+
+/// What the fetches of one answer may still take, whatever rounds they come in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Allowance {
+    /// For turns: our own want, and no part of what a source may take.
+    pub(super) turns: Duration,
+    /// For sources to answer, from the first look at their names (decisions 7).
+    pub(super) sources: Duration,
+}
+
+/// How far a fetch is.
+pub(super) enum Stage {
+    /// It has no turn yet.
+    Waiting,
+    /// The source is being asked.
+    Asking,
+    /// It is over.
+    Landed(Came),
+}
+
+/// All fetches under way, by what they are for.
+#[derive(Clone, Default)]
+pub(super) struct Flights(Arc<Mutex<HashMap<Need, Arc<Flight>>>>);
+
+struct Flight {
+    stage: watch::Receiver<Stage>,
+    passengers: AtomicUsize,
+    task: AbortHandle,
+}
+
+/// A place on a flight; the last one to leave takes it off the board and ends it.
+pub(super) struct Boarded {
+    flights: Flights,
+    need: Need,
+    flight: Arc<Flight>,
+}
+
+impl Allowance {
+    /// What there is when each round has left something: as little as the least.
+    pub(super) fn least(self, other: Self) -> Self {
+        Self { turns: self.turns.min(other.turns), sources: self.sources.min(other.sources) }
+    }
+}
+
+impl Flights {
+    /// A place on the flight for `need` that is under way, or on the one that `fly` makes.
+    pub(super) fn board<F>(
+        &self,
+        need: &Need,
+        fly: impl FnOnce(watch::Sender<Stage>) -> F,
+    ) -> Boarded
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut board = self.board_of_all();
+        let flight = match board.get(need).filter(|flight| flight.is_under_way()) {
+            Some(flight) => flight.clone(),
+            None => {
+                let (stage, seen) = watch::channel(Stage::Waiting);
+                let task = tokio::spawn(fly(stage)).abort_handle();
+                let flight = Flight { stage: seen, passengers: AtomicUsize::new(0), task };
+                let flight = Arc::new(flight);
+                board.insert(need.clone(), flight.clone());
+                flight
+            }
+        };
+        // Changes under the lock of the board only.
+        flight.passengers.fetch_add(1, Ordering::Relaxed);
+        drop(board);
+        Boarded { flights: self.clone(), need: need.clone(), flight }
+    }
+
+    /// A panic elsewhere leaves the map whole: every change is one call.
+    fn board_of_all(&self) -> MutexGuard<'_, HashMap<Need, Arc<Flight>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Flight {
+    /// What has landed is not news: whoever comes now asks again.
+    fn is_under_way(&self) -> bool {
+        !self.task.is_finished() && !matches!(*self.stage.borrow(), Stage::Landed(_))
+    }
+}
+
+impl Boarded {
+    /// What comes of it, and what that leaves of `allowed`. It is nothing of the source's when its
+    /// time is over, and not asked when no turn came or the fetch broke off.
+    pub(super) async fn ride(self, allowed: Allowance) -> (Came, Allowance) {
+        let mut left = allowed;
+        let mut stage = self.flight.stage.clone();
+        let begun = Instant::now();
+        let has_turn = stage.wait_for(|stage| !matches!(stage, Stage::Waiting));
+        let turn = timeout(allowed.turns, has_turn).await.is_ok_and(|seen| seen.is_ok());
+        left.turns = left.turns.saturating_sub(begun.elapsed());
+        if !turn {
+            return (Came::NotAsked, left);
+        }
+        let begun = Instant::now();
+        let landed = stage.wait_for(|stage| matches!(stage, Stage::Landed(_)));
+        let came = match timeout(allowed.sources, landed).await {
+            Ok(Ok(stage)) => match &*stage {
+                Stage::Landed(came) => came.clone(),
+                Stage::Waiting | Stage::Asking => Came::NotAsked,
+            },
+            Ok(Err(_broken_off)) => Came::NotAsked,
+            Err(_late) => Came::Nothing,
+        };
+        left.sources = left.sources.saturating_sub(begun.elapsed());
+        (came, left)
+    }
+}
+
+impl Drop for Boarded {
+    fn drop(&mut self) {
+        let mut board = self.flights.board_of_all();
+        if self.flight.passengers.fetch_sub(1, Ordering::Relaxed) > 1 {
+            return;
+        }
+        self.flight.task.abort();
+        if board.get(&self.need).is_some_and(|it| Arc::ptr_eq(it, &self.flight)) {
+            board.remove(&self.need);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(20);
+    const LONG: Duration = Duration::from_secs(20);
+    const LONG_ENOUGH: Allowance = Allowance { turns: LONG, sources: LONG };
+
+    fn need() -> Need {
+        Need::StatusList { uri: "https://status.example/1".into() }
+    }
+
+    /// Flies as it is told from outside.
+    fn told() -> (watch::Sender<u8>, impl FnOnce(watch::Sender<Stage>) -> BoxFuture) {
+        let (tell, mut told) = watch::channel(0);
+        let fly = |stage: watch::Sender<Stage>| -> BoxFuture {
+            Box::pin(async move {
+                told.wait_for(|told| *told > 0).await.unwrap();
+                stage.send_replace(Stage::Asking);
+                told.wait_for(|told| *told > 1).await.unwrap();
+                stage.send_replace(Stage::Landed(Came::Nothing));
+            })
+        };
+        (tell, fly)
+    }
+
+    type BoxFuture = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+    #[tokio::test]
+    async fn a_turn_that_does_not_come_is_our_own_want_and_an_answer_that_does_not_is_the_sources()
+    {
+        let flights = Flights::default();
+        let (tell, fly) = told();
+        let first = flights.board(&need(), fly);
+        let (came, left) = flights
+            .board(&need(), |_| async {})
+            .ride(Allowance { turns: SHORT, sources: LONG })
+            .await;
+        assert!(matches!(came, Came::NotAsked));
+        assert_eq!(left, Allowance { turns: Duration::ZERO, sources: LONG });
+        tell.send_replace(1);
+        let (came, left) = first.ride(Allowance { turns: LONG, sources: SHORT }).await;
+        assert!(matches!(came, Came::Nothing));
+        assert_eq!(left.sources, Duration::ZERO);
+        assert!(left.turns > LONG - Duration::from_secs(10));
+    }
+
+    #[tokio::test]
+    async fn a_flight_ends_with_its_last_passenger_and_with_none_before() {
+        let flights = Flights::default();
+        let (tell, fly) = told();
+        let first = flights.board(&need(), fly);
+        let second = flights.board(&need(), |_| async {});
+        drop(first);
+        tell.send_replace(1);
+        assert_eq!(flights.board_of_all().len(), 1);
+        drop(second);
+        assert!(flights.board_of_all().is_empty());
+        // Nobody listens any more.
+        timeout(LONG, tell.closed()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_has_landed_or_broken_off_is_asked_again() {
+        let flights = Flights::default();
+        let (tell, fly) = told();
+        let landed = flights.board(&need(), fly);
+        tell.send_replace(2);
+        while landed.flight.is_under_way() {
+            tokio::task::yield_now().await;
+        }
+        let broken = flights.board(&need(), |_| async {});
+        assert!(matches!(broken.ride(LONG_ENOUGH).await.0, Came::NotAsked));
+        let (_tell, fly) = told();
+        let again = flights.board(&need(), fly);
+        assert!(matches!(landed.ride(LONG_ENOUGH).await.0, Came::Nothing));
+        assert!(again.flight.is_under_way());
+        assert_eq!(flights.board_of_all().len(), 1);
+    }
+}
