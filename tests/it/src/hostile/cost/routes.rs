@@ -1,15 +1,12 @@
 //! The routes that need no key, over real connections to the real program: what its process takes of
 //! the processor, as the kernel counts it.
 
-use std::fs;
-use std::time::Duration;
-
 use idgate_testkit::jwe::Enc;
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::wallet::{Body, JarAnswer, Transcript};
 
 use super::encoded::{Filling, JSON};
-use super::meter::Cost;
+use super::process::Meter;
 use super::{ATTEMPTS, Costs, excess, show};
 use crate::http::{Http, Request};
 use crate::server::Installation;
@@ -18,20 +15,18 @@ use crate::tenant::{
 };
 
 /// Makes a request of about so many bytes.
-type Generator = Box<dyn FnMut(usize) -> Request>;
+pub(super) type Generator = Box<dyn FnMut(usize) -> Request>;
 
-/// One route.
+/// One route, or several that do work of one kind.
 struct Route {
     name: &'static str,
     full: usize,
+    /// How many requests are measured together: the kernel counts precisely, but a server has
+    /// other things to do, too, and they weigh more the less a request costs.
+    together: usize,
     valid: Generator,
     worst: Vec<(&'static str, Generator)>,
 }
-
-/// Requests that are measured together: the kernel counts precisely, but a server has other things
-/// to do, too.
-const TOGETHER: usize = 6;
-const ROUNDS: usize = 4;
 
 pub(super) fn check() {
     let inline = Gateway::start();
@@ -50,64 +45,26 @@ pub(super) fn check() {
 impl Route {
     fn check(&mut self, meter: &mut Meter, table: &mut String) -> Vec<String> {
         let sizes = [self.full / 4, self.full / 2, self.full];
-        let mut baseline = Costs(sizes.map(|size| meter.measure(size, &mut self.valid)));
+        let together = self.together;
+        let mut costs = |generate: &mut Generator| {
+            Costs(sizes.map(|size| meter.measure(together, size, generate)))
+        };
+        let mut baseline = costs(&mut self.valid);
         show(table, self.name, "good", &baseline, &baseline);
         let mut wrong = Vec::new();
         for (title, generate) in &mut self.worst {
             for attempt in 0..ATTEMPTS {
-                let costs = Costs(sizes.map(|size| meter.measure(size, generate)));
-                let found = excess(&costs, &baseline);
-                if found.is_none() || attempt + 1 == ATTEMPTS {
-                    show(table, self.name, title, &costs, &baseline);
-                    wrong.extend(found.map(|what| format!("{}, {title}: {what}", self.name)));
+                let found = costs(generate);
+                let excess = excess(&found, &baseline);
+                if excess.is_none() || attempt + 1 == ATTEMPTS {
+                    show(table, self.name, title, &found, &baseline);
+                    wrong.extend(excess.map(|what| format!("{}, {title}: {what}", self.name)));
                     break;
                 }
-                baseline = Costs(sizes.map(|size| meter.measure(size, &mut self.valid)));
+                baseline = costs(&mut self.valid);
             }
         }
         wrong
-    }
-}
-
-/// Sends, and looks at what it cost.
-struct Meter {
-    pid: u32,
-    http: Http,
-}
-
-impl Meter {
-    /// What one request costs the server.
-    fn measure(&mut self, size: usize, generate: &mut Generator) -> Cost {
-        let mut least = f64::INFINITY;
-        for _ in 0..ROUNDS {
-            let requests: Vec<Request> = (0..TOGETHER).map(|_| generate(size)).collect();
-            self.settle();
-            let before = self.cpu_ns();
-            for request in &requests {
-                // Some are answered before they are read whole, and the connection ends.
-                if let Ok(response) = self.http.try_send(request) {
-                    assert!(response.status < 500, "{}", response.status);
-                }
-            }
-            self.settle();
-            least = least.min((self.cpu_ns() - before) / TOGETHER as f64);
-        }
-        Cost { cpu_ns: least.max(1000.0), instructions: None }
-    }
-
-    /// Until what was begun is done, and the kernel has counted it.
-    fn settle(&self) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-
-    /// Of all threads so far.
-    fn cpu_ns(&self) -> f64 {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.pid)).unwrap();
-        let of = |task: std::io::Result<fs::DirEntry>| {
-            let path = task.ok()?.path().join("schedstat");
-            fs::read_to_string(path).ok()?.split(' ').next()?.parse::<f64>().ok()
-        };
-        tasks.filter_map(of).sum()
     }
 }
 
@@ -148,16 +105,19 @@ fn inline_routes(gateway: &Gateway) -> Vec<Route> {
         Route {
             name: "response, JSON",
             full: 448 * 1024,
+            together: 6,
             valid: answers(gateway, |tenant, size| answer_of(tenant, size, true)),
             worst: json,
         },
         Route {
             name: "response, form",
             full: 448 * 1024,
+            together: 6,
             valid: answers(gateway, |tenant, size| answer_of(tenant, size, false)),
             worst: forms.into_iter().collect(),
         },
         heads(&session),
+        pages(&session),
         bodies_without_key(),
     ]
 }
@@ -205,31 +165,37 @@ fn good_but(gateway: &Gateway, token: fn(usize) -> String) -> Generator {
     })
 }
 
-/// Everything that has a head only, against the cheapest of all.
+/// A request without a body, and a header that makes it long.
+fn padded(method: &'static str, path: &str, key: Option<&'static str>) -> Generator {
+    let path = path.to_owned();
+    Box::new(move |size| {
+        let request = Request::new(method, &*path).header("X-Padding", "p".repeat(size));
+        match key {
+            Some(key) => request.bearer(key),
+            None => request,
+        }
+    })
+}
+
+/// A request with a query of ampersands.
+fn queried(path: &str) -> Generator {
+    let path = path.to_owned();
+    Box::new(move |size| Request::get(format!("{path}?{}", "a&".repeat(size / 2))))
+}
+
+/// What is answered from its head alone, against the cheapest of all answers.
 fn heads(session: &str) -> Route {
-    let padded = |method: &'static str, path: &str, key: Option<&'static str>| -> Generator {
-        let path = path.to_owned();
-        Box::new(move |size| {
-            let request = Request::new(method, &*path).header("X-Padding", "p".repeat(size));
-            match key {
-                Some(key) => request.bearer(key),
-                None => request,
-            }
-        })
-    };
     let get = |path: &str| padded("GET", path, None);
     let of_session = |rest: &str| format!("/v1/sessions/{session}{rest}");
     Route {
         name: "heads",
         full: 8 * 1024,
+        together: 20,
         valid: get("/healthz"),
         worst: vec![
             ("no such path", get("/nope")),
             ("a long path", Box::new(|size| Request::get(format!("/{}", "a/".repeat(size / 2))))),
-            (
-                "a long query",
-                Box::new(|size| Request::get(format!("/healthz?{}", "a&".repeat(size / 2)))),
-            ),
+            ("a long query", queried("/healthz")),
             ("no such method", padded("PATCH", "/v1/sessions", None)),
             (
                 "many headers",
@@ -240,11 +206,6 @@ fn heads(session: &str) -> Route {
                     })
                 }),
             ),
-            ("did.json", get("/.well-known/did.json")),
-            ("jwks.json", get("/.well-known/jwks.json")),
-            ("open", get(&of_session("/open"))),
-            ("open, unknown", get("/v1/sessions/ses_0/open")),
-            ("request object, unknown", get("/v1/oid4vp/request/ses_0")),
             ("session without key", get(&of_session(""))),
             ("session, wrong key", padded("GET", &of_session(""), Some("sk_test_x"))),
             ("stream without key", get(&of_session("/ws"))),
@@ -252,11 +213,30 @@ fn heads(session: &str) -> Route {
             ("audit without key", get("/v1/audit-log")),
             ("deletion without key", padded("DELETE", &of_session(""), None)),
             ("metrics without token", get("/v1/admin/metrics")),
-            ("readyz", get("/readyz")),
             (
                 "a key of all bytes",
                 Box::new(|size| Request::get("/v1/api-keys").bearer(&"k".repeat(size))),
             ),
+        ],
+    }
+}
+
+/// What is looked up or composed before it is answered, against a link that a person follows.
+fn pages(session: &str) -> Route {
+    let get = |path: &str| padded("GET", path, None);
+    let open = format!("/v1/sessions/{session}/open");
+    Route {
+        name: "pages",
+        full: 8 * 1024,
+        together: 20,
+        valid: get(&open),
+        worst: vec![
+            ("a long query", queried(&open)),
+            ("open, unknown", get("/v1/sessions/ses_0/open")),
+            ("request object, unknown", get("/v1/oid4vp/request/ses_0")),
+            ("did.json", get("/.well-known/did.json")),
+            ("jwks.json", get("/.well-known/jwks.json")),
+            ("readyz", get("/readyz")),
         ],
     }
 }
@@ -271,6 +251,7 @@ fn bodies_without_key() -> Route {
     Route {
         name: "bodies, no key",
         full: 64 * 1024,
+        together: 20,
         valid: Box::new(|size| {
             Request::post("/v1/oid4vp/response/x")
                 .header("Content-Type", "application/x-www-form-urlencoded")
@@ -307,6 +288,7 @@ fn jar_routes(gateway: &Gateway) -> Vec<Route> {
         Route {
             name: "request object",
             full: 60 * 1024,
+            together: 10,
             valid: post(&request_object, fetched),
             worst: vec![
                 ("names alone", post(&request_object, |size| "a&".repeat(size / 2))),
@@ -326,6 +308,7 @@ fn jar_routes(gateway: &Gateway) -> Vec<Route> {
         Route {
             name: "response, JWE",
             full: 448 * 1024,
+            together: 6,
             valid: encrypted(gateway, |answer, size| answer.sized(size)),
             worst: vec![
                 (
