@@ -1,16 +1,17 @@
 //! Errors, split by who must act. Texts are for people and never carry claim values, tokens, keys
 //! or nonces; programs read the codes of [`ErrorCode`] and [`Reason`].
 
+mod check;
 mod code;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 
+pub use self::check::{Check, CheckSet};
 pub use self::code::{ErrorCode, Reason, WalletError};
 use crate::entropy::EntropyUnavailable;
 use crate::request::SignerUnavailable;
-use crate::verify::Check;
 
 /// The operator configured something that cannot work.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -4,11 +4,10 @@
 use alloc::vec::Vec;
 
 use crate::codec::json::{Kind, Tape, Value};
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::limits::{MAX_ANSWER_VALUES, MAX_PRESENTATION_BYTES, MAX_PRESENTATIONS};
 use crate::request::{CredentialFormat, CredentialRequest, PresentationRequest};
 use crate::response::VpToken;
-use crate::verify::Check;
 
 /// One presentation per requested credential, in the order of the request. Every presentation
 /// answers a request, and only documents of one mdoc response share one.

@@ -15,13 +15,12 @@ use core::ops::Range;
 
 use self::parse::ParsedCrl;
 use crate::crypto::{CryptoProvider, HashAlg, HashValue, SignatureAlgorithm};
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_STATUS_BYTES;
 use crate::time::UnixMillis;
 use crate::trust::TrustAnchor;
 use crate::trust::certificate::{Certificate, is_within};
 use crate::trust::names::canonical;
-use crate::verify::Check;
 
 /// A CRL that cannot be used; the text says why.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

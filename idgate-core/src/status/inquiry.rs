@@ -17,14 +17,14 @@ use super::{
     VerifiedCrl, VerifiedSource, Voucher, unknown,
 };
 use crate::crypto::CryptoProvider;
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::ids::IssuerId;
 use crate::limits::MAX_STATUS_URIS;
 use crate::request::CredentialFormat;
 use crate::time::UnixMillis;
 use crate::trust::path::authenticate_below;
 use crate::trust::{RevocationPolicy, TrustAnchor, TrustEntry};
-use crate::verify::{Check, RevocationDetails};
+use crate::verify::RevocationDetails;
 
 /// The questions about one credential.
 #[derive(Clone, Debug)]

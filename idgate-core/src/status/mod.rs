@@ -21,11 +21,10 @@ pub(crate) use self::token_status_list::StatusListReference;
 pub use self::token_status_list::VerifiedStatusList;
 use crate::codec::{cbor, json};
 use crate::crypto::CryptoProvider;
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::time::UnixMillis;
 use crate::trust::path::{VerifiedPath, authenticate_chain, authenticate_status_signer};
 use crate::trust::{TrustAnchor, TrustEntry};
-use crate::verify::Check;
 
 /// A source to be fetched before a verdict is possible. Its URI comes from signed material only.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -20,10 +20,9 @@ use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::profile::{self, Broken, SignerProfile};
 use super::{Oid, TrustAnchor, TrustEntry};
 use crate::crypto::{CryptoProvider, PublicKey};
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_CERTIFICATES;
 use crate::time::UnixMillis;
-use crate::verify::Check;
 
 /// A document signer whose path leads to a root, or that is pinned.
 #[derive(Clone, Debug)]

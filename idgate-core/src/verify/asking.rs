@@ -5,8 +5,8 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::check::Report;
 use super::proof::AwaitingStatus;
+use super::report::Report;
 use super::{Step, Verification};
 use crate::error::{ResponseError, VerifyError};
 use crate::request::CredentialRequest;

@@ -5,15 +5,15 @@ use alloc::vec::Vec;
 
 use super::Verification;
 use super::asking::Asking;
-use super::check::{Check, CredentialReport, Report};
 use super::details;
 use super::expected::Expected;
 use super::mdoc::{self, ExpectedMdoc, MdocRequest};
 use super::proof::{AwaitingStatus, StatusSettled, VerifiedCredential};
+use super::report::{CredentialReport, Report};
 use super::sd_jwt::verify_presentation;
 use super::subject_groups::same_subject;
 use crate::crypto::CryptoProvider;
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::Handover;
 use crate::ids::{DocType, NameSpace};
 use crate::request::{CredentialFormat, CredentialRequest, RequestForm};

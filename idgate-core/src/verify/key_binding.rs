@@ -1,14 +1,14 @@
 //! The holder's proof: a JWT by the credential's own key over our nonce, our audience and exactly
 //! this presentation (RFC 9901 4.3, 7.3). One function per member.
 
-use super::check::{Check, CredentialReport};
 use super::expected::Expected;
 use super::proof::HolderBound;
+use super::report::CredentialReport;
 use super::sd_jwt::numeric_date;
 use crate::codec::base64url;
 use crate::codec::json::{Kind, Tape, Value};
 use crate::crypto::{CryptoProvider, HashAlg, PublicKey, ct};
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::formats::sd_jwt_vc::{KEY_BINDING_TYPE, ParsedSdJwt, ProcessedPayload};
 use crate::jose::{self, Header};
 use crate::limits::CLOCK_SKEW_MS;

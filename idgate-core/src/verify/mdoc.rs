@@ -20,17 +20,17 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 pub use self::expected::{ExpectedMdoc, MdocRequest};
-use super::check::{Check, CredentialReport};
 use super::evaluate::conclude;
 use super::proof::{
     AwaitingStatus, CredentialFacts, DisclosuresBound, IssuerAuthenticated, Trust,
     VerifiedCredential, WithinValidity,
 };
+use super::report::CredentialReport;
 use crate::codec::base64url;
 use crate::codec::cbor::{self, Tape, Value};
 use crate::cose::{Sign1, alg_of_label};
 use crate::crypto::{CryptoProvider, HashAlg};
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::{
     DeviceResponse, Document, Items, MobileSecurityObject, ValidityInfo, encoded_mso, not_cbor,
 };

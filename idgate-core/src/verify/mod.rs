@@ -2,13 +2,13 @@
 //! then status. Claims leave only inside [`VerifiedCredential`].
 
 mod asking;
-mod check;
 mod details;
 mod evaluate;
 mod expected;
 mod key_binding;
 mod mdoc;
 mod proof;
+mod report;
 mod revocation;
 mod sd_jwt;
 mod subject_groups;
@@ -22,17 +22,17 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use self::asking::Asking;
-pub use self::check::{Check, CheckSet, CredentialReport, Report};
 use self::evaluate::note;
 pub use self::evaluate::verify_sd_jwt_vc;
 pub use self::expected::Expected;
 pub use self::mdoc::{ExpectedMdoc, MdocRequest, verify_mdoc};
 pub use self::proof::{CredentialFacts, DisclosedClaims, HolderBinding, Trust, VerifiedCredential};
+pub use self::report::{CredentialReport, Report};
 pub use self::revocation::{Revocation, RevocationDetails, RevocationOutcome};
 use crate::codec::base64url;
 use crate::entropy::Entropy;
+pub use crate::error::{Check, CheckSet};
 use crate::error::{Reason, ResponseError};
-
 use crate::response::{
     AnswerEncryption, DirectPost, Posted, WalletResponse, unpack, with_response_code,
 };

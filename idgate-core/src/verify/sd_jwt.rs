@@ -5,17 +5,17 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::check::{Check, CredentialReport};
 use super::expected::Expected;
 use super::key_binding::bind_holder;
 use super::proof::{
     AwaitingStatus, CredentialFacts, DisclosedClaims, DisclosuresBound, HolderBinding,
     IssuerAuthenticated, Trust, WithinValidity,
 };
+use super::report::CredentialReport;
 use super::subject_groups::normalise;
 use crate::codec::json::{Kind, NodeId, Tape, Value};
 use crate::crypto::{Alg, CryptoProvider, HashAlg, PublicKey};
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::formats::sd_jwt_vc::{
     CREDENTIAL_TYPES, DisclosureIndex, ParsedSdJwt, ProcessedPayload, RESERVED_NAMES, SplitSdJwt,
 };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value as Json;
 
-use super::check::CredentialReport;
+use super::CredentialReport;
 use super::expected::Expected;
 use super::key_binding::bind_holder;
 use super::verify_sd_jwt_vc;

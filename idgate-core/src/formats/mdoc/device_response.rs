@@ -5,9 +5,8 @@ use alloc::borrow::Cow;
 
 use super::{malformed, too_many};
 use crate::codec::cbor::{Elements, Value};
-use crate::error::VerifyError;
+use crate::error::{Check, VerifyError};
 use crate::limits::{MAX_NAME_SPACES, MAX_REPORTED_ERRORS};
-use crate::verify::Check;
 
 const CHECK: Check = Check::DeviceResponse;
 

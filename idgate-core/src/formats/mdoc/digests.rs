@@ -7,9 +7,8 @@ use alloc::vec::Vec;
 use super::{malformed, not_cbor, too_many};
 use crate::codec::cbor::{Tape, Value};
 use crate::crypto::{CryptoProvider, HashAlg, ct};
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_NAME_SPACES;
-use crate::verify::Check;
 
 /// Shortest `random` (ISO/IEC 18013-5 9.1.2.5).
 const MIN_RANDOM_BYTES: usize = 16;

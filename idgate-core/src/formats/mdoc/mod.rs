@@ -15,8 +15,7 @@ pub(crate) use self::mso::{MobileSecurityObject, ValidityInfo, encoded_mso};
 pub use self::session_transcript::Handover;
 
 use crate::codec::cbor::CborError;
-use crate::error::{Reason, VerifyError};
-use crate::verify::Check;
+use crate::error::{Check, Reason, VerifyError};
 
 fn malformed(check: Check, detail: &'static str) -> VerifyError {
     VerifyError::new(Reason::MalformedPresentation, check, detail)

@@ -4,9 +4,8 @@ use alloc::borrow::Cow;
 
 use super::{malformed, not_cbor};
 use crate::codec::cbor::{Tape, Value};
-use crate::error::VerifyError;
+use crate::error::{Check, VerifyError};
 use crate::time::UnixMillis;
-use crate::verify::Check;
 
 const CHECK: Check = Check::Mso;
 

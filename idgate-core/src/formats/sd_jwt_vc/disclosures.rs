@@ -8,8 +8,7 @@ use super::{RESERVED_NAMES, malformed};
 use crate::codec::base64url;
 use crate::codec::json::{NodeId, Tape, Text, Value};
 use crate::crypto::{CryptoProvider, HashAlg};
-use crate::error::VerifyError;
-use crate::verify::Check;
+use crate::error::{Check, VerifyError};
 
 /// Every disclosure under the digest of its text.
 pub(crate) struct DisclosureIndex {

@@ -9,8 +9,7 @@ pub(crate) use self::disclosures::DisclosureIndex;
 pub(crate) use self::parse::{ParsedSdJwt, SplitSdJwt};
 pub(crate) use self::payload::ProcessedPayload;
 
-use crate::error::{Reason, VerifyError};
-use crate::verify::Check;
+use crate::error::{Check, Reason, VerifyError};
 
 /// The header types of an SD-JWT VC: the current one and that of drafts 00 to 05.
 pub(crate) const CREDENTIAL_TYPES: &[&str] = &["dc+sd-jwt", "vc+sd-jwt"];

@@ -10,10 +10,9 @@ use zeroize::Zeroizing;
 use super::malformed;
 use crate::codec::base64url;
 use crate::codec::json::{JsonError, NodeId, Tape};
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::jose::CompactJws;
 use crate::limits::MAX_DISCLOSURES;
-use crate::verify::Check;
 
 /// The text, split. Nothing is decoded yet.
 pub(crate) struct SplitSdJwt<'a> {

@@ -8,9 +8,8 @@ use alloc::vec::Vec;
 use super::disclosures::{DisclosureIndex, Revealed, prefix, reveal};
 use super::malformed;
 use crate::codec::json::{Kind, NodeId, Tape, Text, Value};
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_DEPTH;
-use crate::verify::Check;
 
 /// Must stand in the plain payload, sub-members included (SD-JWT VC 2.2.2.3).
 const NEVER_DISCLOSED: &[&str] =

@@ -6,9 +6,8 @@ use alloc::vec::Vec;
 
 use super::super::crl::CrlIssuer;
 use super::super::{SignerStatus, StatusContext, Supplied, VerifiedCrl, is_fetchable};
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::trust::certificate::Certificate;
-use crate::verify::Check;
 
 /// What is to be asked about one certificate, and what came of it.
 #[derive(Clone, Debug)]

@@ -22,13 +22,12 @@ use core::fmt;
 use self::claims::Claims;
 use super::{SignerStatus, StatusContext, Voucher, unknown};
 use crate::codec::{cbor, json};
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::ids::IssuerId;
 use crate::limits::MAX_STATUS_BYTES;
 use crate::time::UnixMillis;
 use crate::trust::certificate::is_within;
 use crate::trust::path::VerifiedPath;
-use crate::verify::Check;
 
 /// Where a credential's status stands (draft 6): `status_list` of its `status`.
 #[derive(Clone, Debug, Eq, PartialEq)]

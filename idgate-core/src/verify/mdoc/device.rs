@@ -5,12 +5,12 @@ use super::expected::ExpectedMdoc;
 use super::malformed;
 use crate::cose;
 use crate::crypto::CryptoProvider;
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::{
     DeviceAuth, DeviceAuthentication, DeviceSigned, Document, MobileSecurityObject, not_cbor,
 };
-use crate::verify::check::{Check, CredentialReport};
 use crate::verify::proof::{HolderBinding, HolderBound};
+use crate::verify::report::CredentialReport;
 
 /// A device that is bound to our request.
 pub(super) struct AuthenticatedDevice {

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use super::expected::ExpectedMdoc;
 use super::{age, malformed};
 use crate::codec::cbor::{self, write_json};
-use crate::error::{Reason, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::{Document, Items};
-use crate::verify::check::{Check, CredentialReport};
 use crate::verify::proof::DisclosedClaims;
+use crate::verify::report::CredentialReport;
 use crate::verify::sd_jwt::check_filters;
 use crate::verify::subject_groups::normalise;
 

@@ -1,0 +1,50 @@
+//! What was checked of an answer, and what failed.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::error::{Check, CheckSet, VerifyError};
+
+/// What was checked of one presentation.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CredentialReport {
+    /// The id of the credential in the request.
+    pub id: String,
+    /// What passed.
+    pub passed: CheckSet,
+    /// What failed first.
+    pub failed: Option<VerifyError>,
+}
+
+impl CredentialReport {
+    pub(crate) fn pass(&mut self, check: Check) {
+        self.passed.insert(check);
+    }
+
+    /// The checks that were made, in order, and whether each passed.
+    pub fn checks(&self) -> impl Iterator<Item = (Check, bool)> {
+        let failed = self.failed.as_ref().map(|error| error.check);
+        Check::ALL.iter().filter_map(move |check| match Some(*check) == failed {
+            true => Some((*check, false)),
+            false => self.passed.contains(*check).then_some((*check, true)),
+        })
+    }
+}
+
+/// What was checked of one answer. Names checks and clauses, never what was presented.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Report {
+    /// A failure of the answer as a whole.
+    pub failed: Option<VerifyError>,
+    /// Presentation by presentation, as far as it went.
+    pub credentials: Vec<CredentialReport>,
+}
+
+impl Report {
+    /// What failed, if anything.
+    pub fn error(&self) -> Option<&VerifyError> {
+        self.failed.as_ref().or_else(|| self.credentials.iter().find_map(|c| c.failed.as_ref()))
+    }
+}
