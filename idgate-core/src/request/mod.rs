@@ -15,6 +15,7 @@ mod redirect_uri;
 mod request_object;
 mod signer;
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -45,6 +46,14 @@ pub struct PresentationRequest {
     pub credentials: Vec<CredentialRequest>,
     /// Ids of credentials that must be about the same person.
     pub same_subject_groups: Vec<Vec<String>>,
+}
+
+impl PresentationRequest {
+    /// The type of each credential asked for, as audit log and metrics name it: `vc+sd-jwt`, or
+    /// `mso_mdoc:` and the document type (decisions 9).
+    pub fn credential_types(&self) -> Vec<String> {
+        self.credentials.iter().map(CredentialRequest::type_name).collect()
+    }
 }
 
 /// The form of a session request.
@@ -116,6 +125,13 @@ pub struct CredentialRequest {
 }
 
 impl CredentialRequest {
+    fn type_name(&self) -> String {
+        match (self.format, &self.doc_type) {
+            (CredentialFormat::Mdoc, Some(doc_type)) => format!("mso_mdoc:{}", doc_type.as_str()),
+            (format, _) => format.name().into(),
+        }
+    }
+
     /// Its id in the presentation definition: wallets know an mdoc by its document type.
     pub(crate) fn descriptor_id(&self) -> &str {
         match (self.format, &self.doc_type) {

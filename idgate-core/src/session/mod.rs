@@ -3,8 +3,8 @@
 
 mod effect;
 mod encryption_key;
-mod expiry;
 mod redaction;
+mod settlement;
 mod snapshot;
 mod transition;
 
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use self::effect::Effect;
 pub(crate) use self::encryption_key::EncryptionKey;
 pub use self::redaction::VerifiedResult;
+pub use self::settlement::Settlement;
 pub use self::snapshot::SnapshotError;
 pub(crate) use self::transition::Input;
 pub use self::transition::Transition;

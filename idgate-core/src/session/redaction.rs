@@ -7,7 +7,7 @@ use core::fmt;
 use zeroize::Zeroizing;
 
 use crate::limits::CLAIMS_RETENTION_MS;
-use crate::session::SnapshotError;
+use crate::session::{Session, SnapshotError, Status};
 use crate::time::UnixMillis;
 
 /// Claims and verification details of a VERIFIED session as JSON texts, wiped on drop. Verification
@@ -91,6 +91,29 @@ impl VerifiedResult {
     }
 }
 
+impl Session {
+    /// The result while it may be read: VERIFIED less than 30 seconds ago.
+    pub fn result_at(&self, now: UnixMillis) -> Option<&VerifiedResult> {
+        self.result.as_ref().filter(|result| self.is_verified() && now < result.redact_at())
+    }
+
+    /// Takes the result out, for an embedder that keeps it apart from the session.
+    pub fn take_result(&mut self) -> Option<VerifiedResult> {
+        self.result.take()
+    }
+
+    /// Puts back the result that the embedder kept apart. Only a VERIFIED session takes it.
+    pub fn restore_result(&mut self, result: VerifiedResult) {
+        if self.is_verified() {
+            self.result = Some(result);
+        }
+    }
+
+    fn is_verified(&self) -> bool {
+        self.phase.status() == Status::Verified
+    }
+}
+
 impl fmt::Debug for VerifiedResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "VerifiedResult(redact at {})", self.redact_at())
@@ -101,6 +124,14 @@ impl fmt::Debug for VerifiedResult {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use crate::request::fixtures::{self, NOW};
+    use crate::session::Phase;
+
+    fn session(phase: Phase) -> Session {
+        let mut session = fixtures::session(fixtures::one_credential());
+        session.phase = phase;
+        session
+    }
 
     fn result() -> VerifiedResult {
         VerifiedResult::new(r#"{"name":"Érika"}"#.into(), r#"{"b":1}"#.into(), UnixMillis(5))
@@ -141,5 +172,22 @@ mod tests {
     fn debug_output_has_no_claims() {
         let text = alloc::format!("{:?}", result());
         assert_eq!(text, "VerifiedResult(redact at 1970-01-01T00:00:30.005Z)");
+    }
+
+    #[test]
+    fn the_result_is_readable_for_30_seconds() {
+        let mut verified = session(Phase::Verified { at: NOW });
+        verified.restore_result(VerifiedResult::new("{}".into(), "{}".into(), NOW));
+        assert!(verified.result_at(NOW.plus(29_999)).is_some());
+        assert!(verified.result_at(NOW.plus(30_000)).is_none());
+        assert_eq!(verified.take_result().unwrap().claims(), "{}");
+        assert!(verified.result_at(NOW).is_none());
+    }
+
+    #[test]
+    fn only_a_verified_session_takes_a_result() {
+        let mut pending = session(Phase::Pending);
+        pending.restore_result(VerifiedResult::new("{}".into(), "{}".into(), NOW));
+        assert!(pending.take_result().is_none());
     }
 }

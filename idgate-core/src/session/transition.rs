@@ -1,11 +1,14 @@
-//! The only place that changes a phase: one `match` over (phase, input) (decisions 8).
+//! The only place that knows what a phase means: how a session reads while time goes by, and, in
+//! one `match` over (phase, input), what happens to it (decisions 8).
 
 use alloc::vec::Vec;
 
 use crate::error::{Reason, ResponseError, WalletError};
 use crate::ids::{Nonce, State};
 use crate::limits::VERIFYING_LEASE_MS;
-use crate::session::{Delivery, Effect, Phase, Revision, Session, Status, VerifiedResult};
+use crate::session::{
+    Delivery, Effect, Phase, Revision, Session, Settlement, Status, VerifiedResult,
+};
 use crate::time::UnixMillis;
 
 /// A session as it shall be, and what follows from it. Commit it where the stored revision still
@@ -78,6 +81,95 @@ pub(crate) enum Input {
     Expired,
 }
 
+impl Phase {
+    /// Its name, whatever the clock says: [`Session::status_at`] also looks at that.
+    pub const fn status(&self) -> Status {
+        match self {
+            Self::Created => Status::Created,
+            Self::Pending => Status::Pending,
+            Self::Verifying { .. } => Status::Verifying,
+            Self::Verified { .. } => Status::Verified,
+            Self::Failed { .. } => Status::Failed,
+            Self::Expired { .. } => Status::Expired,
+        }
+    }
+
+    /// Until when whoever verifies may go on.
+    pub const fn lease_until(&self) -> Option<UnixMillis> {
+        match self {
+            Self::Verifying { lease_until } => Some(*lease_until),
+            _ => None,
+        }
+    }
+}
+
+/// How it reads.
+impl Session {
+    /// The status at `now`: an open session whose time is over reads EXPIRED, a verification whose
+    /// lease is over reads PENDING.
+    pub fn status_at(&self, now: UnixMillis) -> Status {
+        match &self.phase {
+            Phase::Created | Phase::Pending | Phase::Verifying { .. } if now >= self.expiry() => {
+                Status::Expired
+            }
+            Phase::Verifying { lease_until } if now >= *lease_until => Status::Pending,
+            phase => phase.status(),
+        }
+    }
+
+    /// Why it ended, when FAILED or EXPIRED at `now`.
+    pub fn reason_at(&self, now: UnixMillis) -> Option<Reason> {
+        match (&self.phase, self.status_at(now)) {
+            (Phase::Failed { reason, .. }, _) => Some(*reason),
+            (_, Status::Expired) => Some(Reason::SessionExpired),
+            _ => None,
+        }
+    }
+
+    /// What the wallet said instead of presenting something: there when the session is FAILED with
+    /// [`Reason::WalletError`], and then only (OpenID4VP 8.5).
+    pub fn wallet_error(&self) -> Option<WalletError> {
+        match &self.phase {
+            Phase::Failed { reason: Reason::WalletError, wallet_error, .. } => {
+                Some(wallet_error.unwrap_or(WalletError::Other))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a wallet's answer can still be taken at `now`.
+    pub fn accepts_response(&self, now: UnixMillis) -> bool {
+        matches!(self.status_at(now), Status::Created | Status::Pending)
+    }
+
+    /// When it settled. A session that expired settled when its time was over, however late that
+    /// was stored.
+    pub fn settled_at(&self) -> Option<UnixMillis> {
+        match &self.phase {
+            Phase::Verified { at } | Phase::Failed { at, .. } | Phase::Expired { at } => Some(*at),
+            Phase::Created | Phase::Pending | Phase::Verifying { .. } => None,
+        }
+    }
+
+    /// How it ended; `None` while it is open.
+    pub fn settlement(&self) -> Option<Settlement<'_>> {
+        let at = self.settled_at()?;
+        Some(Settlement {
+            session: self,
+            status: self.phase.status(),
+            at,
+            reason: self.reason_at(at),
+            wallet_error: self.wallet_error(),
+        })
+    }
+
+    /// The instant at which an open session expires when nothing happens before.
+    fn expiry(&self) -> UnixMillis {
+        self.phase.lease_until().map_or(self.expires_at, |lease| self.expires_at.max(lease))
+    }
+}
+
+/// What happens to it.
 impl Session {
     /// Somebody followed the link: CREATED becomes PENDING. `None` when nothing changes.
     #[must_use = "nothing is stored until the transition is committed"]
@@ -188,17 +280,13 @@ impl Session {
 
     /// What follows from the phase that was just entered.
     fn effects(&self, now: UnixMillis) -> Vec<Effect> {
-        let (status, reason) = match &self.phase {
-            Phase::Created => (Status::Created, None),
-            Phase::Pending => (Status::Pending, None),
-            Phase::Verifying { .. } => (Status::Verifying, None),
-            Phase::Verified { .. } => (Status::Verified, None),
-            Phase::Failed { reason, .. } => (Status::Failed, Some(*reason)),
-            Phase::Expired { .. } => (Status::Expired, Some(Reason::SessionExpired)),
-        };
         let mut effects = Vec::with_capacity(2);
-        let occurred_at = self.settled_at().unwrap_or(now);
-        effects.push(publish(status, reason, self.wallet_error(), occurred_at));
+        match self.settlement() {
+            Some(ended) => {
+                effects.push(publish(ended.status, ended.reason, ended.wallet_error, ended.at));
+            }
+            None => effects.push(publish(self.phase.status(), None, None, now)),
+        }
         effects.extend(self.result.as_ref().map(|r| Effect::RedactClaimsAt(r.redact_at())));
         effects
     }
@@ -223,226 +311,4 @@ fn publish(
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
-    use alloc::string::String;
-
-    use super::*;
-    use crate::request::fixtures::{self, NOW};
-
-    const LATER: UnixMillis = UnixMillis(NOW.0 + 1000);
-    const END: UnixMillis = UnixMillis(NOW.0 + 300_000);
-
-    fn session(phase: Phase) -> Session {
-        let mut session = fixtures::session(fixtures::one_credential());
-        session.phase = phase;
-        session
-    }
-
-    fn verified(at: UnixMillis) -> Input {
-        Input::Verified(VerifiedResult::new("{}".into(), "{}".into(), at))
-    }
-
-    fn settled() -> [Phase; 3] {
-        let at = NOW;
-        let reason = Reason::NonceMismatch;
-        let failed = Phase::Failed { at, reason, wallet_error: None };
-        [Phase::Verified { at }, failed, Phase::Expired { at }]
-    }
-
-    #[test]
-    fn an_inline_session_is_created_and_pending_in_one_commit() {
-        let transition = fixtures::creation(fixtures::one_credential());
-        assert_eq!(transition.from, Revision(0));
-        assert_eq!(transition.session.revision(), Revision(1));
-        assert_eq!(transition.session.phase(), &Phase::Pending);
-        let expected = [
-            publish(Status::Created, None, None, NOW),
-            publish(Status::Pending, None, None, NOW),
-            Effect::ExpireAt(END),
-        ];
-        assert_eq!(transition.effects, expected);
-    }
-
-    #[cfg(feature = "rustcrypto")]
-    #[test]
-    fn a_session_by_reference_is_created_and_waits_for_a_wallet() {
-        let (tenant, mut entropy) = (crate::ids::TenantId::new("cli_1"), Default::default());
-        let verifier = fixtures::jar_verifier();
-        let request = fixtures::one_credential();
-        let made = verifier.create_session(
-            request,
-            tenant,
-            true,
-            &mut entropy as &mut fixtures::CountingEntropy,
-            NOW,
-        );
-        let transition = made.unwrap();
-        assert_eq!(transition.session.phase(), &Phase::Created);
-        let expected = [publish(Status::Created, None, None, NOW), Effect::ExpireAt(END)];
-        assert_eq!(transition.effects, expected);
-    }
-
-    #[test]
-    fn a_good_answer_settles_and_is_redacted_30_seconds_later() {
-        let transition = session(Phase::Pending).apply(verified(LATER), LATER).unwrap();
-        assert_eq!((transition.from, transition.session.revision), (Revision(1), Revision(2)));
-        assert_eq!(transition.session.phase, Phase::Verified { at: LATER });
-        assert!(transition.session.result_at(LATER).is_some());
-        let expected = [
-            publish(Status::Verified, None, None, LATER),
-            Effect::RedactClaimsAt(LATER.plus(30_000)),
-        ];
-        assert_eq!(transition.effects, expected);
-    }
-
-    #[test]
-    fn a_refused_answer_settles_with_its_reason() {
-        let reason = Reason::SdHashMismatch;
-        let transition = session(Phase::Pending).apply(Input::Failed(reason), LATER).unwrap();
-        assert_eq!(
-            transition.session.phase,
-            Phase::Failed { at: LATER, reason, wallet_error: None }
-        );
-        assert_eq!(transition.effects, [publish(Status::Failed, Some(reason), None, LATER)]);
-    }
-
-    #[test]
-    fn what_the_wallet_said_stays_with_the_session() {
-        let reason = Some(Reason::WalletError);
-        for error in WalletError::ALL {
-            let transition = session(Phase::Pending).apply(Input::Declined(*error), LATER).unwrap();
-            let expected = publish(Status::Failed, reason, Some(*error), LATER);
-            assert_eq!(transition.effects, [expected]);
-            let again = Session::from_snapshot(&transition.session.to_snapshot()).unwrap();
-            assert_eq!((again.reason_at(LATER), again.wallet_error()), (reason, Some(*error)));
-        }
-        for input in [Input::Failed(Reason::NonceMismatch), Input::Expired, verified(LATER)] {
-            let settled = session(Phase::Pending).apply(input, LATER).unwrap().session;
-            assert_eq!(settled.wallet_error(), None);
-        }
-    }
-
-    /// What versions stored that did not keep it.
-    #[test]
-    fn a_wallet_error_without_its_name_is_another_one() {
-        let phase = Phase::Failed { at: NOW, reason: Reason::WalletError, wallet_error: None };
-        let stored = session(phase).to_snapshot();
-        assert!(!String::from_utf8(stored.to_vec()).unwrap().contains("wallet_error\":"));
-        let again = Session::from_snapshot(&stored).unwrap();
-        assert_eq!(again.wallet_error(), Some(WalletError::Other));
-    }
-
-    #[test]
-    fn an_answer_that_arrived_in_time_may_finish_after_expiry() {
-        let phases = [Phase::Pending, Phase::Verifying { lease_until: END.plus(9) }];
-        for phase in phases {
-            let transition = session(phase).apply(verified(END), END.plus(5)).unwrap();
-            assert_eq!(transition.session.status_at(END.plus(5)), Status::Verified);
-        }
-    }
-
-    #[test]
-    fn a_settled_session_takes_nothing() {
-        for phase in settled() {
-            let session = session(phase);
-            let inputs = [
-                Input::Followed,
-                Input::Hold,
-                Input::LeaseLost,
-                Input::Released,
-                verified(NOW),
-                Input::Declined(WalletError::AccessDenied),
-                Input::Expired,
-            ];
-            for input in inputs {
-                let error = session.apply(input, LATER).unwrap_err();
-                assert_eq!(error, ResponseError::SessionClosed);
-            }
-            assert!(session.followed(LATER).is_none());
-            assert!(session.expired(END).is_none());
-            assert!(session.lease_lost(END).is_none());
-            assert!(session.released(LATER).is_none());
-        }
-    }
-
-    #[test]
-    fn hold_takes_a_lease_of_20_seconds() {
-        let transition = session(Phase::Pending).apply(Input::Hold, LATER).unwrap();
-        let lease_until = LATER.plus(20_000);
-        assert_eq!(transition.session.phase, Phase::Verifying { lease_until });
-        assert_eq!(transition.effects, [publish(Status::Verifying, None, None, LATER)]);
-        assert!(!transition.session.nonce.expose().is_empty());
-    }
-
-    #[test]
-    fn a_verification_cannot_be_held_twice_within_its_lease() {
-        let session = session(Phase::Verifying { lease_until: LATER });
-        let error = session.apply(Input::Hold, LATER.minus(1)).unwrap_err();
-        assert_eq!(error, ResponseError::SessionClosed);
-        assert!(session.apply(Input::Hold, LATER).is_ok());
-    }
-
-    #[test]
-    fn a_lost_lease_is_pending_or_expired() {
-        let session = session(Phase::Verifying { lease_until: LATER });
-        assert!(session.lease_lost(LATER.minus(1)).is_none());
-        let pending = session.lease_lost(LATER).unwrap();
-        assert_eq!(pending.session.phase, Phase::Pending);
-        assert_eq!(pending.effects, [publish(Status::Pending, None, None, LATER)]);
-        let expired = session.lease_lost(END).unwrap();
-        assert_eq!(expired.session.phase, Phase::Expired { at: END });
-        assert!(fixtures::session(fixtures::one_credential()).lease_lost(END).is_none());
-    }
-
-    #[test]
-    fn a_released_verification_is_pending_again_or_expired() {
-        let held = session(Phase::Verifying { lease_until: END.plus(10_000) });
-        let pending = held.released(LATER).unwrap();
-        assert_eq!((pending.from, &pending.session.phase), (Revision(1), &Phase::Pending));
-        assert_eq!(pending.effects, [publish(Status::Pending, None, None, LATER)]);
-        assert!(pending.session.accepts_response(LATER));
-        let expired = held.released(END.plus(5)).unwrap();
-        assert_eq!(expired.session.phase, Phase::Expired { at: END.plus(5) });
-        for phase in [Phase::Created, Phase::Pending] {
-            assert!(session(phase).released(LATER).is_none());
-        }
-    }
-
-    #[test]
-    fn expiry_settles_at_expires_at_however_late_it_is_stored() {
-        let session = session(Phase::Pending);
-        assert!(session.expired(END.minus(1)).is_none());
-        let transition = session.expired(END.plus(77)).unwrap();
-        assert_eq!(transition.session.phase, Phase::Expired { at: END });
-        let expected = publish(Status::Expired, Some(Reason::SessionExpired), None, END);
-        assert_eq!(transition.effects, [expected]);
-    }
-
-    #[test]
-    fn a_verification_within_its_lease_does_not_expire() {
-        let lease_until = END.plus(10);
-        let session = session(Phase::Verifying { lease_until });
-        assert!(session.expired(END.plus(9)).is_none());
-        let transition = session.expired(END.plus(10)).unwrap();
-        assert_eq!(transition.session.phase, Phase::Expired { at: lease_until });
-    }
-
-    #[test]
-    fn following_the_link_makes_a_created_session_pending() {
-        let transition = session(Phase::Created).followed(LATER).unwrap();
-        assert_eq!(transition.session.phase, Phase::Pending);
-        assert_eq!(transition.effects, [publish(Status::Pending, None, None, LATER)]);
-        assert!(session(Phase::Created).followed(END).is_none());
-        assert!(session(Phase::Pending).followed(LATER).is_none());
-        assert!(session(Phase::Verifying { lease_until: END }).followed(LATER).is_none());
-    }
-
-    #[test]
-    fn nonce_and_state_die_with_the_settlement() {
-        let pending = session(Phase::Pending);
-        for input in [verified(LATER), Input::Declined(WalletError::AccessDenied), Input::Expired] {
-            let settled = pending.apply(input, LATER).unwrap().session;
-            assert_eq!((settled.nonce.expose(), settled.state.expose()), ("", ""));
-        }
-    }
-}
+mod tests;

@@ -1,7 +1,6 @@
 //! One entry: what happened, its canonical JSON, and its hash.
 
-use idgate_core::request::CredentialFormat;
-use idgate_core::session::{Phase, Session};
+use idgate_core::session::{Session, Settlement, Status};
 use idgate_core::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
@@ -124,20 +123,18 @@ impl AuditEvent {
         Self::of_session(AuditStatus::Created, session, session.created_at())
     }
 
-    /// How `session` ended; `None` while it is open.
-    pub fn settled(session: &Session) -> Option<Self> {
-        let (status, at, error_code) = match session.phase() {
-            Phase::Verified { at } => (AuditStatus::Verified, *at, None),
-            Phase::Failed { at, reason, .. } => (AuditStatus::Failed, *at, Some(reason.as_str())),
-            Phase::Expired { at } => {
-                let code = idgate_core::Reason::SessionExpired.as_str();
-                (AuditStatus::Expired, *at, Some(code))
-            }
-            _ => return None,
+    /// How a session ended.
+    pub fn settled(ended: &Settlement<'_>) -> Self {
+        let (status, actor) = match ended.status {
+            Status::Verified => (AuditStatus::Verified, WALLET),
+            Status::Expired => (AuditStatus::Expired, SYSTEM),
+            _ => (AuditStatus::Failed, WALLET),
         };
-        let latency_ms = session.latency_ms();
-        let actor = if status == AuditStatus::Expired { SYSTEM } else { WALLET };
-        Some(Self { error_code, latency_ms, ..Self::of_session(status, session, at).by(actor) })
+        Self {
+            error_code: ended.reason.map(|reason| reason.as_str()),
+            latency_ms: Some(ended.latency_ms()),
+            ..Self::of_session(status, ended.session, ended.at).by(actor)
+        }
     }
 
     /// The deletion of a session.
@@ -190,23 +187,11 @@ impl AuditEvent {
         let credentials = &session.request().credentials;
         Self {
             session_id: Some(session.id().as_str().to_owned()),
-            credential_types: credential_types(session),
+            credential_types: session.request().credential_types(),
             issuer_ids: credentials.iter().map(|c| c.issuer_id.as_str().to_owned()).collect(),
             ..Self::of_client(status, at)
         }
     }
-}
-
-/// The type of each credential asked for, as audit log and metrics name it: `vc+sd-jwt`, or
-/// `mso_mdoc:` and the document type (decisions 9).
-pub fn credential_types(session: &Session) -> Vec<String> {
-    let credentials = session.request().credentials.iter();
-    credentials
-        .map(|credential| match (credential.format, &credential.doc_type) {
-            (CredentialFormat::Mdoc, Some(doc_type)) => format!("mso_mdoc:{}", doc_type.as_str()),
-            (format, _) => format.name().to_owned(),
-        })
-        .collect()
 }
 
 /// What an entry's hash covers besides its predecessor. The members stand in the order of RFC 8785,

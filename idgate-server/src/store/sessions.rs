@@ -1,7 +1,7 @@
 //! Sessions and their status events.
 
 use idgate_core::ids::SessionId;
-use idgate_core::session::{Effect, Phase, ResponseEncryption, Session, Transition};
+use idgate_core::session::{Effect, ResponseEncryption, Session, Settlement, Transition};
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde_json::json;
@@ -46,7 +46,7 @@ impl Prepared {
         let key = key.map(|key| session_keys::seal(sealer, &session, &key)).transpose()?;
         let record = sealer.seal(place(&session), &session.to_snapshot())?;
         let (from, events) = (transition.from.0, events(&transition.effects));
-        let notice = Notice::of(&session);
+        let notice = session.settlement().as_ref().map(Notice::of);
         Ok(Self { session, from, events, record, processing_us, result, key, notice })
     }
 
@@ -76,7 +76,7 @@ impl Prepared {
                 ":id": session.id().as_str(),
                 ":client_id": session.tenant().as_str(),
                 ":livemode": session.livemode(),
-                ":status": status(session.phase()),
+                ":status": session.phase().status().as_str(),
                 ":revision": number(session.revision().0),
                 ":created_at": millis(session.created_at()),
                 ":expires_at": millis(session.expires_at()),
@@ -85,7 +85,7 @@ impl Prepared {
                 ":record": self.record,
                 ":events": self.events,
             })?;
-        batch.measure(Some(Measured::created(session)));
+        batch.measure(Measured::created(session));
         batch.audit(session.tenant().as_str(), AuditEvent::created(session).by(key_id))?;
         // Last, because this file has no savepoint: nothing of the job can fail after it.
         if let Some(sealed) = &self.key {
@@ -97,15 +97,8 @@ impl Prepared {
     /// Stores it where the revision still is the one it started from.
     pub(super) fn update(&self, batch: &mut Batch<'_>) -> Result<Committed, StoreError> {
         let session = &self.session;
-        let lease_until = match session.phase() {
-            Phase::Verifying { lease_until } => Some(millis(*lease_until)),
-            _ => None,
-        };
-        let reason = match session.phase() {
-            Phase::Failed { reason, .. } => Some(reason.as_str()),
-            Phase::Expired { .. } => Some(idgate_core::Reason::SessionExpired.as_str()),
-            _ => None,
-        };
+        let ended = session.settlement();
+        let ended = ended.as_ref();
         let changed = batch
             .main
             .prepare_cached(
@@ -117,12 +110,12 @@ impl Prepared {
                  WHERE id = :id AND revision = :from",
             )?
             .execute(named_params! {
-                ":status": status(session.phase()),
+                ":status": session.phase().status().as_str(),
                 ":revision": number(session.revision().0),
-                ":lease_until": lease_until,
-                ":settled_at": session.settled_at().map(millis),
-                ":reason": reason,
-                ":latency_ms": session.latency_ms().map(number),
+                ":lease_until": session.phase().lease_until().map(millis),
+                ":settled_at": ended.map(|ended| millis(ended.at)),
+                ":reason": ended.and_then(|ended| ended.reason).map(|reason| reason.as_str()),
+                ":latency_ms": ended.map(|ended| number(ended.latency_ms())),
                 ":processing_us": self.processing_us.map(number),
                 ":record": self.record,
                 ":events": self.events,
@@ -132,24 +125,29 @@ impl Prepared {
         if changed == 0 {
             return Ok(Committed::LostRace);
         }
-        if session.settled_at().is_some() {
-            quotas::close_session(batch.main, session.tenant().as_str())?;
+        if let Some(ended) = ended {
+            self.settle(batch, ended)?;
         }
-        if let Some(event) = AuditEvent::settled(session) {
-            batch.audit(session.tenant().as_str(), event)?;
-        }
-        if let Some(notice) = &self.notice {
-            notice.insert(batch.main)?;
-        }
-        batch.measure(Measured::settled(session, self.processing_us));
         // Last, because this file has no savepoint: nothing of the job can fail after it.
         if let Some((redact_at, sealed)) = &self.result {
             claims::insert(batch.claims()?, session.id().as_str(), *redact_at, sealed)?;
         }
-        if has_key(session) && session.settled_at().is_some() {
+        if ended.is_some_and(Settlement::spends_key) {
             batch.spend_key(session.id().as_str());
         }
         Ok(Committed::Yes)
+    }
+
+    /// What follows from a settlement in the main file.
+    fn settle(&self, batch: &mut Batch<'_>, ended: &Settlement<'_>) -> Result<(), StoreError> {
+        let client_id = ended.session.tenant().as_str();
+        quotas::close_session(batch.main, client_id)?;
+        batch.audit(client_id, AuditEvent::settled(ended))?;
+        if let Some(notice) = &self.notice {
+            notice.insert(batch.main)?;
+        }
+        batch.measure(Measured::settled(ended, self.processing_us));
+        Ok(())
     }
 }
 
@@ -334,19 +332,6 @@ impl Stored {
 
     fn unreadable(&self, error: &dyn std::fmt::Display) -> StoreError {
         StoreError::Damaged(format!("session {} cannot be read: {error}", self.id))
-    }
-}
-
-/// The stored name of a phase.
-pub(super) fn status(phase: &Phase) -> &'static str {
-    match phase {
-        Phase::Created => "CREATED",
-        Phase::Pending => "PENDING",
-        Phase::Verifying { .. } => "VERIFYING",
-        Phase::Verified { .. } => "VERIFIED",
-        Phase::Failed { .. } => "FAILED",
-        Phase::Expired { .. } => "EXPIRED",
-        _ => "UNKNOWN",
     }
 }
 

@@ -4,7 +4,7 @@
 use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
-use super::super::sessions::{self, Stored};
+use super::super::sessions::Stored;
 use super::super::{StoreError, gateway_keys, keys, millis, webhook_endpoints};
 use super::{Finding, or_bad};
 use crate::seal::{Place, Sealer};
@@ -70,7 +70,7 @@ fn everything_opens(main: &Connection, sealer: &Sealer) -> Result<Finding, Store
         let status: String = row.get(4)?;
         rows = rows.saturating_add(1);
         let session = stored.open(sealer).ok();
-        if session.is_none_or(|session| sessions::status(session.phase()) != status) {
+        if session.is_none_or(|session| session.phase().status().as_str() != status) {
             bad.push(stored.id);
         }
     }

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use idgate_core::session::{Phase, Session, Status};
+use idgate_core::session::{Session, Settlement, Status};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::super::StoreError;
 use super::{Outcomes, hour_of};
-use crate::audit::credential_types;
 use crate::sketch::Sketch;
 
 /// More hours than any window has, the running one included.
@@ -35,41 +34,33 @@ pub(in crate::store) struct Measured {
 impl Measured {
     /// A session that was just made.
     pub(in crate::store) fn created(session: &Session) -> Self {
-        Self::of(session, Status::Created, None)
-    }
-
-    /// A session that has settled; `None` while it is open.
-    pub(in crate::store) fn settled(session: &Session, processing_us: Option<u64>) -> Option<Self> {
-        let (status, error_code) = match session.phase() {
-            Phase::Verified { .. } => (Status::Verified, None),
-            Phase::Failed { reason, .. } => (Status::Failed, Some(reason.as_str())),
-            Phase::Expired { .. } => {
-                (Status::Expired, Some(idgate_core::Reason::SessionExpired.as_str()))
-            }
-            _ => return None,
-        };
-        // An expired session was never verified: it has no verdict to be late.
-        let latency_ms = session.latency_ms().filter(|_| status != Status::Expired);
-        let measured = Self::of(session, status, processing_us);
-        Some(Self { error_code, latency_ms, ..measured })
-    }
-
-    fn of(session: &Session, status: Status, processing_us: Option<u64>) -> Self {
         let mut formats = session.request().credentials.iter().map(|c| c.format.name());
         let first = formats.next().unwrap_or("mixed");
         let format = if formats.all(|format| format == first) { first } else { "mixed" };
-        let mut types = credential_types(session);
+        let mut types = session.request().credential_types();
         types.sort_unstable();
         types.dedup();
         Self {
             livemode: session.livemode(),
-            status,
+            status: Status::Created,
             format,
             error_code: None,
-            processing_us,
-            hour: session.settled_at().map_or(0, hour_of),
+            processing_us: None,
+            hour: 0,
             latency_ms: None,
             types,
+        }
+    }
+
+    /// A session that has settled.
+    pub(in crate::store) fn settled(ended: &Settlement<'_>, processing_us: Option<u64>) -> Self {
+        Self {
+            status: ended.status,
+            error_code: ended.reason.map(|reason| reason.as_str()),
+            processing_us,
+            hour: hour_of(ended.at),
+            latency_ms: ended.answered_after_ms(),
+            ..Self::created(ended.session)
         }
     }
 

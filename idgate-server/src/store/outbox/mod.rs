@@ -13,7 +13,7 @@ mod queue;
 
 use std::sync::Arc;
 
-use idgate_core::session::Session;
+use idgate_core::session::Settlement;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::{Notification, SigningSecret};
 use rusqlite::{Connection, named_params};
@@ -171,26 +171,16 @@ pub(super) struct Notice {
 }
 
 impl Notice {
-    /// `None` while the session is open.
-    pub(super) fn of(session: &Session) -> Option<Self> {
-        let settled_at = session.settled_at()?;
-        let (session_id, client_id) = (session.id().as_str(), session.tenant().as_str());
-        let issuer = session.request().credentials.first().map(|first| first.issuer_id.as_str());
-        let notification = Notification {
-            session_id,
-            client_id,
-            status: session.status_at(settled_at).as_str(),
-            latency_ms: session.latency_ms().unwrap_or(0),
-            issuer_id: issuer.unwrap_or_default(),
-        };
-        Some(Self {
+    pub(super) fn of(ended: &Settlement<'_>) -> Self {
+        let Notification { session_id, client_id, .. } = ended.notification();
+        Self {
             // There is one notification per session, so its id follows from the session's.
             id: format!("whf_{}", session_id.strip_prefix("ses_").unwrap_or(session_id)),
             session_id: session_id.to_owned(),
             client_id: client_id.to_owned(),
-            body: notification.to_json(),
-            settled_at,
-        })
+            body: ended.notification().to_json(),
+            settled_at: ended.at,
+        }
     }
 
     /// Queues it if the client has an endpoint. A host that is rejected makes it a dead letter.

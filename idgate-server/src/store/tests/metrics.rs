@@ -79,7 +79,7 @@ async fn sums_of_10_000_random_sessions_equal_a_count_and_percentiles_are_within
             .cloned()
             .map(|session| {
                 fixture.store().writer.submit(move |batch| {
-                    batch.measure(Some(session.clone()));
+                    batch.measure(session.clone());
                     Ok(())
                 })
             })
@@ -185,7 +185,7 @@ async fn hours_that_no_window_reaches_go_and_types_are_bounded() {
             ..random.session(hour)
         };
         let write = fixture.store().writer.submit(move |batch| {
-            batch.measure(Some(session.clone()));
+            batch.measure(session.clone());
             Ok(())
         });
         write.await.unwrap();

@@ -52,8 +52,8 @@ impl<'c> Batch<'c> {
     }
 
     /// Counts a session that this job makes or settles.
-    pub(in crate::store) fn measure(&mut self, measured: Option<Measured>) {
-        self.measured.extend(measured);
+    pub(in crate::store) fn measure(&mut self, measured: Measured) {
+        self.measured.push(measured);
     }
 
     /// Asks that deleted results leave every file soon.
