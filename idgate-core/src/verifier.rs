@@ -6,13 +6,13 @@ use alloc::sync::Arc;
 
 use url::{Host, Url};
 
-use crate::crypto::CryptoProvider;
+use crate::crypto::{Alg, CryptoProvider, RequestSigner};
 use crate::discovery::did_web;
 use crate::entropy::Entropy;
 use crate::error::{ConfigError, CreateError, ErrorCode, RequestError};
 use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
 use crate::limits::MAX_QR_CODE_URL_BYTES;
-use crate::request::{PresentationRequest, RequestForm, RequestSigner, Scheme, check_signer};
+use crate::request::{PresentationRequest, RequestForm, Scheme};
 use crate::session::{
     ClientIdForm, Delivery, EncryptionKey, Phase, RequestProfile, ResponseEncryption, Revision,
     Session, Transition,
@@ -254,6 +254,18 @@ impl VerifierBuilder<Ready> {
     }
 }
 
+/// Wallets find the key by its id in the document of `did`, and expect ES256.
+fn check_signer(signer: &dyn RequestSigner, did: &str) -> Result<(), ConfigError> {
+    if signer.alg() != Alg::Es256 {
+        return Err(ConfigError::Signer("must sign with ES256"));
+    }
+    let fragment = signer.key_id().strip_prefix(did).and_then(|rest| rest.strip_prefix('#'));
+    match fragment {
+        Some(fragment) if !fragment.is_empty() => Ok(()),
+        _ => Err(ConfigError::Signer("must have a key id of the form did:web:{host}#{key}")),
+    }
+}
+
 /// A base URL is an origin: every link is the origin and a path. Plain http is for loopback, where
 /// nobody listens in.
 pub(crate) fn origin_of(base_url: &str) -> Result<String, &'static str> {
@@ -299,6 +311,47 @@ mod tests {
 
     fn build(base_url: &str) -> Result<Verifier, ConfigError> {
         Verifier::builder(NO_CRYPTO).inline(base_url).trust(Arc::new(fixtures::trust())).build()
+    }
+
+    #[derive(Debug)]
+    struct Named(Alg, &'static str);
+
+    impl RequestSigner for Named {
+        fn alg(&self) -> Alg {
+            self.0
+        }
+
+        fn key_id(&self) -> &str {
+            self.1
+        }
+
+        fn sign(&self, _: &[u8]) -> Result<alloc::vec::Vec<u8>, crate::crypto::SignerUnavailable> {
+            Err(crate::crypto::SignerUnavailable::new("the HSM does not answer"))
+        }
+    }
+
+    fn check(alg: Alg, key_id: &'static str) -> Result<(), ConfigError> {
+        check_signer(&Named(alg, key_id), "did:web:a.example")
+    }
+
+    #[test]
+    fn a_signer_has_an_es256_key_of_the_did() {
+        assert_eq!(check(Alg::Es256, "did:web:a.example#key"), Ok(()));
+        for key_id in [
+            "",
+            "#key",
+            "key",
+            "did:web:a.example",
+            "did:web:a.example#",
+            "did:web:a.example.evil#key",
+            "did:web:b.example#key",
+        ] {
+            assert!(matches!(check(Alg::Es256, key_id), Err(ConfigError::Signer(_))), "{key_id}");
+        }
+        for alg in [Alg::Es384, Alg::Es512] {
+            let refused = check(alg, "did:web:a.example#key");
+            assert!(matches!(refused, Err(ConfigError::Signer(text)) if text.contains("ES256")));
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod hash;
 mod issuer_key;
 mod jwk;
 mod key;
+mod signer;
 mod spki;
 mod x509_sig;
 
@@ -32,6 +33,7 @@ pub use self::hash::{HashAlg, HashValue};
 pub(crate) use self::issuer_key::{IssuerKey, UnusableKey};
 pub use self::jwk::{Jwk, JwkError};
 pub use self::key::{Alg, Curve, InvalidKey, PublicKey};
+pub use self::signer::{RequestSigner, SignerUnavailable, SoftwareSigner};
 pub use self::spki::SpkiError;
 pub(crate) use self::x509_sig::{SignatureAlgorithm, hash_from_oid};
 

@@ -10,8 +10,8 @@ use core::fmt;
 
 pub use self::check::{Check, CheckSet};
 pub use self::code::{ErrorCode, Reason, WalletError};
+use crate::crypto::SignerUnavailable;
 use crate::entropy::EntropyUnavailable;
-use crate::request::SignerUnavailable;
 
 /// The operator configured something that cannot work.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -13,7 +13,6 @@ mod parse;
 mod presentation_definition;
 mod redirect_uri;
 mod request_object;
-mod signer;
 
 use alloc::format;
 use alloc::string::String;
@@ -27,9 +26,8 @@ pub(crate) use self::decimal::Decimal;
 pub use self::links::{Invitation, Scheme};
 pub(crate) use self::redirect_uri::with_response_code;
 pub use self::request_object::RequestObjectJwt;
-pub(crate) use self::signer::check_signer;
-pub use self::signer::{RequestSigner, SignerUnavailable, SoftwareSigner};
 use crate::crypto::Alg;
+pub use crate::crypto::{RequestSigner, SignerUnavailable, SoftwareSigner};
 use crate::ids::{DocType, IssuerId, NameSpace};
 
 /// A tenant's request with every default resolved (specification 2, decisions 4).

@@ -6,12 +6,11 @@ use core::fmt;
 use serde::Serialize;
 
 use crate::codec::base64url;
-use crate::crypto::ContentEncryption;
+use crate::crypto::{ContentEncryption, RequestSigner, SignerUnavailable};
 use crate::discovery::EcKey;
 use crate::error::RequestObjectError;
 use crate::limits::MAX_WALLET_NONCE_CHARS;
 use crate::request::presentation_definition::{Format, PresentationDefinition};
-use crate::request::{RequestSigner, SignerUnavailable};
 use crate::session::{Session, Status, Transition};
 use crate::time::UnixMillis;
 use crate::verifier::Verifier;

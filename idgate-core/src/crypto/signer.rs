@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::crypto::{Alg, Es256Key, PublicKey};
-use crate::error::ConfigError;
 
 /// Signs Request Objects (RFC 9101). The key may live in an HSM.
 pub trait RequestSigner: fmt::Debug + Send + Sync {
@@ -77,63 +76,10 @@ impl RequestSigner for SoftwareSigner {
     }
 }
 
-/// Wallets find the key by its id in the document of `did`, and expect ES256.
-pub(crate) fn check_signer(signer: &dyn RequestSigner, did: &str) -> Result<(), ConfigError> {
-    if signer.alg() != Alg::Es256 {
-        return Err(ConfigError::Signer("must sign with ES256"));
-    }
-    let fragment = signer.key_id().strip_prefix(did).and_then(|rest| rest.strip_prefix('#'));
-    match fragment {
-        Some(fragment) if !fragment.is_empty() => Ok(()),
-        _ => Err(ConfigError::Signer("must have a key id of the form did:web:{host}#{key}")),
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[derive(Debug)]
-    struct Named(Alg, &'static str);
-
-    impl RequestSigner for Named {
-        fn alg(&self) -> Alg {
-            self.0
-        }
-
-        fn key_id(&self) -> &str {
-            self.1
-        }
-
-        fn sign(&self, _: &[u8]) -> Result<Vec<u8>, SignerUnavailable> {
-            Err(SignerUnavailable::new("the HSM does not answer"))
-        }
-    }
-
-    fn check(alg: Alg, key_id: &'static str) -> Result<(), ConfigError> {
-        check_signer(&Named(alg, key_id), "did:web:a.example")
-    }
-
-    #[test]
-    fn a_signer_has_an_es256_key_of_the_did() {
-        assert_eq!(check(Alg::Es256, "did:web:a.example#key"), Ok(()));
-        for key_id in [
-            "",
-            "#key",
-            "key",
-            "did:web:a.example",
-            "did:web:a.example#",
-            "did:web:a.example.evil#key",
-            "did:web:b.example#key",
-        ] {
-            assert!(matches!(check(Alg::Es256, key_id), Err(ConfigError::Signer(_))), "{key_id}");
-        }
-        for alg in [Alg::Es384, Alg::Es512] {
-            let refused = check(alg, "did:web:a.example#key");
-            assert!(matches!(refused, Err(ConfigError::Signer(text)) if text.contains("ES256")));
-        }
-    }
 
     #[test]
     fn the_software_signer_signs_with_its_key() {
