@@ -8,10 +8,9 @@ use core::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::codec::base64url;
-use crate::crypto::{CryptoProvider, PublicKey};
+use crate::codec::{base64url, origin};
+use crate::crypto::{CryptoProvider, EcKey, PublicKey};
 use crate::error::ConfigError;
-use crate::verifier::Verifier;
 
 /// Where a wallet finds [`did_document_json`] (did:web 3.2).
 pub const DID_DOCUMENT_PATH: &str = "/.well-known/did.json";
@@ -47,7 +46,7 @@ impl PublishedKey {
 /// # Errors
 /// `base_url` is not an origin that a gateway may have.
 pub fn did_web(base_url: &str) -> Result<String, ConfigError> {
-    let origin = Verifier::origin(base_url)?;
+    let origin = origin::of_base_url(base_url).map_err(ConfigError::BaseUrl)?;
     let authority = origin.split_once("://").map_or("", |(_, authority)| authority);
     let mut did = String::from("did:web:");
     for byte in authority.bytes() {
@@ -130,23 +129,6 @@ pub fn jwks_json(keys: &[PublishedKey]) -> String {
         kid: &published.id,
     });
     json_text(&Set { keys: keys.collect() })
-}
-
-/// The public members of an EC key (RFC 7518 6.2.1).
-#[derive(Serialize)]
-pub(crate) struct EcKey {
-    kty: &'static str,
-    crv: &'static str,
-    x: String,
-    y: String,
-}
-
-impl EcKey {
-    pub(crate) fn new(key: &PublicKey) -> Self {
-        let (x, y) = key.coordinates();
-        let (x, y) = (base64url::encode(x), base64url::encode(y));
-        Self { kty: "EC", crv: key.curve().name(), x, y }
-    }
 }
 
 /// Strings and lists of strings always have a JSON text.

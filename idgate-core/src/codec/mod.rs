@@ -6,3 +6,4 @@ pub(crate) mod der;
 mod duplicates;
 pub mod form;
 pub mod json;
+pub(crate) mod origin;

@@ -130,6 +130,23 @@ impl PublicKey {
     }
 }
 
+/// The public members of an EC key (RFC 7518 6.2.1).
+#[derive(Serialize)]
+pub(crate) struct EcKey {
+    kty: &'static str,
+    crv: &'static str,
+    x: String,
+    y: String,
+}
+
+impl EcKey {
+    pub(crate) fn new(key: &PublicKey) -> Self {
+        let (x, y) = key.coordinates();
+        let (x, y) = (base64url::encode(x), base64url::encode(y));
+        Self { kty: "EC", crv: key.curve().name(), x, y }
+    }
+}
+
 fn text<'a>(value: Value<'_, 'a>, name: &str) -> Option<Text<'a>> {
     value.get(name)?.as_text()
 }

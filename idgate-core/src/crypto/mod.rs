@@ -31,6 +31,7 @@ pub use self::content_encryption::{ContentCipher, ContentEncryption, DecryptionF
 pub use self::es256::Es256Key;
 pub use self::hash::{HashAlg, HashValue};
 pub(crate) use self::issuer_key::{IssuerKey, UnusableKey};
+pub(crate) use self::jwk::EcKey;
 pub use self::jwk::{Jwk, JwkError};
 pub use self::key::{Alg, Curve, InvalidKey, PublicKey};
 pub use self::signer::{RequestSigner, SignerUnavailable, SoftwareSigner};

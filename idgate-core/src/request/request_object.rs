@@ -6,8 +6,7 @@ use core::fmt;
 use serde::Serialize;
 
 use crate::codec::base64url;
-use crate::crypto::{ContentEncryption, RequestSigner, SignerUnavailable};
-use crate::discovery::EcKey;
+use crate::crypto::{ContentEncryption, EcKey, RequestSigner, SignerUnavailable};
 use crate::error::RequestObjectError;
 use crate::limits::MAX_WALLET_NONCE_CHARS;
 use crate::request::presentation_definition::{Format, PresentationDefinition};
