@@ -49,6 +49,37 @@ text_ids! {
     NameSpace;
 }
 
+/// The format of a credential, by its name in the API.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub enum CredentialFormat {
+    /// SD-JWT VC
+    #[serde(rename = "vc+sd-jwt")]
+    SdJwtVc,
+    /// ISO/IEC 18013-5 mdoc
+    #[serde(rename = "mso_mdoc")]
+    Mdoc,
+}
+
+impl CredentialFormat {
+    /// From its name in the API.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "vc+sd-jwt" => Some(Self::SdJwtVc),
+            "mso_mdoc" => Some(Self::Mdoc),
+            _ => None,
+        }
+    }
+
+    /// Its name in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SdJwtVc => "vc+sd-jwt",
+            Self::Mdoc => "mso_mdoc",
+        }
+    }
+}
+
 macro_rules! secret_ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*

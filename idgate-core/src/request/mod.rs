@@ -28,6 +28,7 @@ pub(crate) use self::redirect_uri::with_response_code;
 pub use self::request_object::RequestObjectJwt;
 use crate::crypto::Alg;
 pub use crate::crypto::{RequestSigner, SignerUnavailable, SoftwareSigner};
+pub use crate::ids::CredentialFormat;
 use crate::ids::{DocType, IssuerId, NameSpace};
 
 /// A tenant's request with every default resolved (specification 2, decisions 4).
@@ -63,37 +64,6 @@ pub enum RequestForm {
     Legacy,
     /// `credentials`: claims come back as `{credential id: {claim: value}}`.
     Custom,
-}
-
-/// The format of a credential, by its name in the API.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
-pub enum CredentialFormat {
-    /// SD-JWT VC
-    #[serde(rename = "vc+sd-jwt")]
-    SdJwtVc,
-    /// ISO/IEC 18013-5 mdoc
-    #[serde(rename = "mso_mdoc")]
-    Mdoc,
-}
-
-impl CredentialFormat {
-    /// From its name in the API.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "vc+sd-jwt" => Some(Self::SdJwtVc),
-            "mso_mdoc" => Some(Self::Mdoc),
-            _ => None,
-        }
-    }
-
-    /// Its name in the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SdJwtVc => "vc+sd-jwt",
-            Self::Mdoc => "mso_mdoc",
-        }
-    }
 }
 
 /// One requested credential.

@@ -13,18 +13,16 @@ use alloc::vec::Vec;
 use self::list::ListQuestion;
 use self::signer::SignerQuestion;
 use super::{
-    Need, Published, PublishedStatus, SignerStatus, StatusContext, StatusListReference, Supplied,
-    VerifiedCrl, VerifiedSource, Voucher, unknown,
+    Need, Published, PublishedStatus, RevocationDetails, SignerStatus, StatusContext,
+    StatusListReference, Supplied, VerifiedCrl, VerifiedSource, Voucher, unknown,
 };
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
-use crate::ids::IssuerId;
+use crate::ids::{CredentialFormat, IssuerId};
 use crate::limits::MAX_STATUS_URIS;
-use crate::request::CredentialFormat;
 use crate::time::UnixMillis;
 use crate::trust::path::authenticate_below;
 use crate::trust::{RevocationPolicy, TrustAnchor, TrustEntry};
-use crate::verify::RevocationDetails;
 
 /// The questions about one credential.
 #[derive(Clone, Debug)]

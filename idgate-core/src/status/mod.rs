@@ -7,6 +7,7 @@ mod crl;
 #[cfg(all(test, feature = "aws-lc-rs"))]
 mod fixtures;
 mod inquiry;
+mod revocation;
 mod token_status_list;
 
 use alloc::string::String;
@@ -17,6 +18,7 @@ pub use self::crl::{CrlError, VerifiedCrl};
 pub(crate) use self::inquiry::{Inquiry, check_count, needs_of};
 #[doc(hidden)]
 pub use self::inquiry::{is_good_by_crls, is_good_by_status_list};
+pub use self::revocation::{Revocation, RevocationDetails, RevocationOutcome};
 pub(crate) use self::token_status_list::StatusListReference;
 pub use self::token_status_list::VerifiedStatusList;
 use crate::codec::{cbor, json};

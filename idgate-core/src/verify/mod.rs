@@ -9,7 +9,6 @@ mod key_binding;
 mod mdoc;
 mod proof;
 mod report;
-mod revocation;
 mod sd_jwt;
 mod subject_groups;
 #[cfg(all(test, feature = "aws-lc-rs", feature = "rustcrypto"))]
@@ -28,7 +27,6 @@ pub use self::expected::Expected;
 pub use self::mdoc::{ExpectedMdoc, MdocRequest, verify_mdoc};
 pub use self::proof::{CredentialFacts, DisclosedClaims, HolderBinding, Trust, VerifiedCredential};
 pub use self::report::{CredentialReport, Report};
-pub use self::revocation::{Revocation, RevocationDetails, RevocationOutcome};
 use crate::codec::base64url;
 use crate::entropy::Entropy;
 pub use crate::error::{Check, CheckSet};
@@ -37,7 +35,9 @@ use crate::response::{
     AnswerEncryption, DirectPost, Posted, WalletResponse, unpack, with_response_code,
 };
 use crate::session::{Input, Session, Transition, VerifiedResult};
-pub use crate::status::{Need, Supplied, VerifiedSource};
+pub use crate::status::{
+    Need, Revocation, RevocationDetails, RevocationOutcome, Supplied, VerifiedSource,
+};
 use crate::time::UnixMillis;
 use crate::verifier::Verifier;
 

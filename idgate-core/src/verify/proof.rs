@@ -9,10 +9,9 @@ use core::ops::Range;
 
 use zeroize::Zeroizing;
 
-use super::revocation::{Revocation, RevocationDetails};
 use crate::crypto::{Alg, CryptoProvider, HashAlg, HashValue, PublicKey};
 use crate::error::VerifyError;
-use crate::status::Published;
+use crate::status::{Published, Revocation, RevocationDetails};
 use crate::time::UnixMillis;
 
 /// A trusted key signed the credential.

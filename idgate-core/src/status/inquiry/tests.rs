@@ -128,7 +128,7 @@ fn required_demands_the_credentials_own_status() {
 
 #[test]
 fn credential_and_signer_are_told_apart() {
-    use crate::verify::{Revocation, RevocationOutcome as Outcome};
+    use crate::status::{Revocation, RevocationOutcome as Outcome};
     let details = |credential, signer| RevocationDetails { credential, signer };
     for (told, credential, signer, summary) in [
         (BOTH, Outcome::Good, Outcome::Good, Revocation::Good),
