@@ -16,27 +16,27 @@ use crate::ids::IssuerId;
 use crate::time::UnixMillis;
 use crate::trust::{RootOrigin, TrustAnchor, TrustEntry, TrustedKey};
 
-pub(super) const URI: &str = "https://status.example/1";
-pub(super) const CRL_URI: &str = "http://crl.example/root.crl";
+pub(crate) const URI: &str = "https://status.example/1";
+pub(crate) const CRL_URI: &str = "http://crl.example/root.crl";
 /// 2026-11-21T12:00:00Z
-pub(super) const NOW_SECS: u64 = 1_795_262_400;
-pub(super) const NOW: UnixMillis = UnixMillis::from_secs(NOW_SECS);
-pub(super) const KEY_IDENTIFIER: &[u8] = &[7; 20];
-pub(super) const MDL: &str = "org.iso.18013.5.1.mDL";
+pub(crate) const NOW_SECS: u64 = 1_795_262_400;
+pub(crate) const NOW: UnixMillis = UnixMillis::from_secs(NOW_SECS);
+pub(crate) const KEY_IDENTIFIER: &[u8] = &[7; 20];
+pub(crate) const MDL: &str = "org.iso.18013.5.1.mDL";
 const BASIC_CONSTRAINTS: &[u8] = b"\x55\x1d\x13";
 const CRL_DISTRIBUTION_POINTS: &[u8] = b"\x55\x1d\x1f";
 const EXT_KEY_USAGE: &[u8] = b"\x55\x1d\x25";
 
-pub(super) fn signing_key(seed: &str) -> SigningKey {
+pub(crate) fn signing_key(seed: &str) -> SigningKey {
     SigningKey::from_seed(Curve::P256, seed)
 }
 
-pub(super) fn public_key(key: &SigningKey) -> PublicKey {
+pub(crate) fn public_key(key: &SigningKey) -> PublicKey {
     Jwk::parse(key.public_jwk().to_string().as_bytes()).unwrap().key
 }
 
 /// A Name of one country and one common name.
-pub(super) fn name(common_name: &str) -> Vec<u8> {
+pub(crate) fn name(common_name: &str) -> Vec<u8> {
     let attribute = |oid: &[u8], tag, text: &str| {
         tlv(0x31, &[&sequence(&[&tlv(0x06, &[oid]), &tlv(tag, &[text.as_bytes()])])])
     };
@@ -73,7 +73,7 @@ fn key_usage(bits: [u8; 2]) -> Vec<u8> {
 }
 
 /// A root named `name` with these bits of key usage.
-pub(super) fn root_with(common_name: &str, key: &SigningKey, usage: [u8; 2]) -> Vec<u8> {
+pub(crate) fn root_with(common_name: &str, key: &SigningKey, usage: [u8; 2]) -> Vec<u8> {
     let ca = sequence(&[&tlv(0x01, &[&[0xff]]), &tlv(0x02, &[&[0]])]);
     let extensions = [
         extension(b"\x55\x1d\x13", true, &ca),
@@ -84,27 +84,27 @@ pub(super) fn root_with(common_name: &str, key: &SigningKey, usage: [u8; 2]) -> 
 }
 
 /// The root of the fixture: keyCertSign and cRLSign.
-pub(super) fn root() -> Vec<u8> {
+pub(crate) fn root() -> Vec<u8> {
     root_with("Root", &signing_key("root"), [1, 0x06])
 }
 
 /// A signer under the root, with digitalSignature.
-pub(super) fn signer(key: &SigningKey) -> Vec<u8> {
+pub(crate) fn signer(key: &SigningKey) -> Vec<u8> {
     signer_with(key, &[])
 }
 
 /// The same with more extensions.
-pub(super) fn signer_with(key: &SigningKey, more: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn signer_with(key: &SigningKey, more: &[Vec<u8>]) -> Vec<u8> {
     signer_under(("Root", &signing_key("root")), &key.public_spki(), ALL_2026, more)
 }
 
 /// The same for a key of which only the public half is known, with these dates.
-pub(super) fn signer_of(spki: &[u8], dates: [&str; 2]) -> Vec<u8> {
+pub(crate) fn signer_of(spki: &[u8], dates: [&str; 2]) -> Vec<u8> {
     signer_under(("Root", &signing_key("root")), spki, dates, &[])
 }
 
 /// The same under another root.
-pub(super) fn signer_under(
+pub(crate) fn signer_under(
     issuer: (&str, &SigningKey),
     spki: &[u8],
     dates: [&str; 2],
@@ -115,37 +115,37 @@ pub(super) fn signer_under(
 }
 
 /// Where the certificate's CRL is.
-pub(super) fn crl_at(uri: &str) -> Vec<u8> {
+pub(crate) fn crl_at(uri: &str) -> Vec<u8> {
     extension(CRL_DISTRIBUTION_POINTS, false, &distribution_points(&[uri]))
 }
 
 /// What the certificate is for.
-pub(super) fn for_usages(usages: &[&str]) -> Vec<u8> {
+pub(crate) fn for_usages(usages: &[&str]) -> Vec<u8> {
     extension(EXT_KEY_USAGE, true, &ext_key_usage(usages))
 }
 
 /// The certificate is a CA's, whatever its key usage.
-pub(super) fn for_a_ca() -> Vec<u8> {
+pub(crate) fn for_a_ca() -> Vec<u8> {
     extension(BASIC_CONSTRAINTS, true, &basic_constraints(true, None))
 }
 
 /// The root of the fixture vouched for an mDL.
-pub(super) fn voucher() -> Voucher {
+pub(crate) fn voucher() -> Voucher {
     Voucher::new(anchor(&root()).sha256(), MDL)
 }
 
-pub(super) fn anchor(root: &[u8]) -> TrustAnchor {
+pub(crate) fn anchor(root: &[u8]) -> TrustAnchor {
     TrustAnchor::from_der(root, RootOrigin::RootFile).unwrap()
 }
 
 /// An entry with the key of seed `issuer` and the root.
-pub(super) fn entry() -> TrustEntry {
+pub(crate) fn entry() -> TrustEntry {
     let mut entry = TrustEntry::new(IssuerId::new("https://issuer.example"));
     entry.keys.push(TrustedKey::new(public_key(&signing_key("issuer"))));
     entry.roots.push(anchor(&root()));
     entry
 }
 
-pub(super) fn context(issuer: &TrustEntry) -> StatusContext<'_> {
+pub(crate) fn context(issuer: &TrustEntry) -> StatusContext<'_> {
     StatusContext { provider: &PROVIDER, issuer, trust_version: 1, livemode: true, now: NOW }
 }

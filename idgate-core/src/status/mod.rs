@@ -3,9 +3,8 @@
 //! needs ([`Need`]) and judges what comes ([`Supplied`]). What cannot be established is unknown, and
 //! unknown is never good.
 
-mod crl;
 #[cfg(all(test, feature = "aws-lc-rs"))]
-mod fixtures;
+pub(crate) mod fixtures;
 mod inquiry;
 mod revocation;
 mod token_status_list;
@@ -14,7 +13,6 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-pub use self::crl::{CrlError, VerifiedCrl};
 pub(crate) use self::inquiry::{Inquiry, check_count, needs_of};
 #[doc(hidden)]
 pub use self::inquiry::{is_good_by_crls, is_good_by_status_list};
@@ -25,6 +23,7 @@ use crate::codec::{cbor, json};
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::time::UnixMillis;
+pub use crate::trust::crl::{CrlError, VerifiedCrl};
 use crate::trust::path::{VerifiedPath, authenticate_chain, authenticate_status_signer};
 use crate::trust::{TrustAnchor, TrustEntry};
 

@@ -3,6 +3,7 @@
 mod anchors;
 mod bare_key;
 pub(crate) mod certificate;
+pub(crate) mod crl;
 pub(crate) mod known_signers;
 mod master_list;
 pub(crate) mod names;
@@ -25,6 +26,7 @@ pub use self::anchors::{
     roots_from_file,
 };
 pub use self::bare_key::TrustedKey;
+use self::crl::VerifiedCrl;
 use self::known_signers::KnownSigners;
 pub use self::master_list::{ImportedList, ListOutcome, ListedCertificate, import_master_list};
 pub use self::oid::Oid;
@@ -34,7 +36,6 @@ pub use self::pem::pem_or_der;
 pub use self::vical::import_vical;
 use crate::ids::{DocType, IssuerId, NameSpace};
 use crate::limits::DEFAULT_STATUS_MAX_AGE_DAYS;
-use crate::status::VerifiedCrl;
 
 /// Every trust entry at one moment. Reloading makes a new one; a session records which decided.
 /// It remembers the document signers that it met, in bounded memory: share one, also over threads.

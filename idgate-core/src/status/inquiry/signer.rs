@@ -4,10 +4,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::super::crl::CrlIssuer;
 use super::super::{SignerStatus, StatusContext, Supplied, VerifiedCrl, is_fetchable};
 use crate::error::{Check, Reason, VerifyError};
 use crate::trust::certificate::Certificate;
+use crate::trust::crl::CrlIssuer;
 
 /// What is to be asked about one certificate, and what came of it.
 #[derive(Clone, Debug)]

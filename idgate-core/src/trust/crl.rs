@@ -142,7 +142,7 @@ impl VerifiedCrl {
         self.numbered
     }
 
-    pub(super) fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         let spans = self.serials.sorted.len().saturating_mul(size_of::<Range<u32>>());
         self.serials.bytes.len().saturating_add(spans)
     }

@@ -4,11 +4,11 @@ use idgate_testkit::der::tlv;
 use idgate_testkit::keys::SigningKey;
 use idgate_testkit::status::{Crl, CrlEntry, extension, generalized_time};
 
-use super::super::fixtures::{
-    CRL_URI, KEY_IDENTIFIER, NOW, entry, name, root, root_with, signing_key,
-};
 use super::*;
 use crate::crypto::aws_lc_rs::PROVIDER;
+use crate::status::fixtures::{
+    CRL_URI, KEY_IDENTIFIER, NOW, entry, name, root, root_with, signing_key,
+};
 
 const DELTA: &[u8] = b"\x55\x1d\x1b";
 const SCOPE: &[u8] = b"\x55\x1d\x1c";
