@@ -5,8 +5,8 @@ use alloc::string::String;
 use serde::Serialize;
 
 use crate::codec::form::push_pair;
+use crate::request::RequestParameters;
 use crate::request::presentation_definition::{Format, PresentationDefinition};
-use crate::session::Session;
 
 /// Of one credential and a few claims, in bytes.
 const USUAL_LENGTH: usize = 2048;
@@ -16,19 +16,20 @@ struct ClientMetadata {
     vp_formats: Format,
 }
 
-/// The request of `session` as the query of a URI. `response_type` and `response_mode` are
-/// there because wallets refuse a request without them.
-pub(super) fn inline_query(session: &Session) -> String {
-    let definition = PresentationDefinition::new(session.definition_id(), &session.request);
-    let metadata = ClientMetadata { vp_formats: Format::of_request(&session.request) };
+/// The request as the query of a URI. `response_type` and `response_mode` are there because wallets
+/// refuse a request without them.
+pub(crate) fn inline_query(parameters: RequestParameters<'_>) -> String {
+    let RequestParameters { definition_id, request, .. } = parameters;
+    let definition = PresentationDefinition::new(definition_id, request);
+    let metadata = ClientMetadata { vp_formats: Format::of_request(request) };
     let mut query = String::with_capacity(USUAL_LENGTH);
     for (name, value) in [
-        ("client_id", session.client_identifier.as_str()),
+        ("client_id", parameters.client_id),
         ("response_type", "vp_token"),
         ("response_mode", "direct_post"),
-        ("response_uri", &session.response_uri),
-        ("nonce", session.nonce.expose()),
-        ("state", session.state.expose()),
+        ("response_uri", parameters.response_uri),
+        ("nonce", parameters.nonce),
+        ("state", parameters.state),
         ("presentation_definition", &json_text(&definition)),
         ("client_metadata", &json_text(&metadata)),
     ] {

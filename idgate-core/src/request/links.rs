@@ -5,8 +5,6 @@ use core::fmt;
 
 use crate::codec::form::push_pair;
 use crate::ids::SessionId;
-use crate::request::inline::inline_query;
-use crate::session::{Delivery, Session};
 use crate::time::UnixMillis;
 
 /// A wallet scheme that the request is offered under (decisions 5).
@@ -70,15 +68,6 @@ impl fmt::Debug for Invitation {
     }
 }
 
-/// `client_id` and `request_uri` alone (RFC 9101 5): everything else is in the Request Object.
-/// Decoding gives the object's values, so a `%3A` in the DID travels as `%253A`.
-fn request_uri_query(session: &Session) -> String {
-    let mut query = String::new();
-    push_pair(&mut query, "client_id", session.client_identifier.as_str());
-    push_pair(&mut query, "request_uri", session.request_uri.as_deref().unwrap_or_default());
-    query
-}
-
 impl Invitation {
     /// The same request behind `scheme`.
     pub fn deep_link(&self, scheme: Scheme) -> String {
@@ -88,64 +77,11 @@ impl Invitation {
     }
 }
 
-impl Session {
-    /// The request of this session behind `scheme`. Only a session that still takes an answer has
-    /// one: a settled session has no nonce and no state any more.
-    pub fn deep_link(&self, scheme: Scheme) -> String {
-        let query = match self.profile.delivery {
-            Delivery::Inline => inline_query(self),
-            Delivery::RequestUri => request_uri_query(self),
-        };
-        [scheme.prefix(), &query].concat()
-    }
-
-    /// The id of this session's presentation definition; a submission must name it.
-    pub(crate) fn definition_id(&self) -> &str {
-        self.id.as_str()
-    }
-
-    /// What the tenant is told about this session.
-    pub fn invitation(&self) -> Invitation {
-        Invitation {
-            session_id: self.id.clone(),
-            livemode: self.livemode,
-            expires_at: self.expires_at,
-            qr_code_url: self.deep_link(Scheme::OpenId4Vp),
-        }
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use crate::request::fixtures;
-
-    #[test]
-    fn deep_links_carry_the_same_request() {
-        let session = fixtures::session(fixtures::one_credential());
-        let invitation = session.invitation();
-        let query = invitation.qr_code_url.strip_prefix("openid4vp://?").unwrap();
-        for (key, prefix) in [
-            ("openid4vp", "openid4vp://?"),
-            ("eudi-wallet", "eudi-openid4vp://?"),
-            ("haip", "haip-vp://?"),
-        ] {
-            let scheme = Scheme::from_key(key).unwrap();
-            let link = session.deep_link(scheme);
-            assert_eq!(link.strip_prefix(prefix), Some(query), "{key}");
-            assert_eq!(invitation.deep_link(scheme), link, "{key}");
-        }
-        assert_eq!(Scheme::from_key("OPENID4VP"), None);
-        assert_eq!(Scheme::from_key(""), None);
-    }
-
-    #[test]
-    fn the_invitation_repeats_the_session() {
-        let session = fixtures::session(fixtures::one_credential());
-        let invitation = session.invitation();
-        assert_eq!(&invitation.session_id, session.id());
-        assert_eq!(invitation.expires_at, session.expires_at());
-        assert!(invitation.livemode);
-    }
+/// `client_id` and `request_uri` alone (RFC 9101 5): everything else is in the Request Object.
+/// Decoding gives the object's values, so a `%3A` in the DID travels as `%253A`.
+pub(crate) fn request_uri_query(client_id: &str, request_uri: &str) -> String {
+    let mut query = String::new();
+    push_pair(&mut query, "client_id", client_id);
+    push_pair(&mut query, "request_uri", request_uri);
+    query
 }

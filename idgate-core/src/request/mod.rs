@@ -10,7 +10,7 @@ mod inline;
 mod json_value;
 mod links;
 mod parse;
-mod presentation_definition;
+pub(crate) mod presentation_definition;
 mod redirect_uri;
 mod request_object;
 
@@ -23,8 +23,11 @@ use serde::{Deserialize, Serialize};
 pub use self::claim_filter::ClaimFilter;
 pub use self::claim_path::ClaimPath;
 pub(crate) use self::decimal::Decimal;
+pub(crate) use self::inline::inline_query;
+pub(crate) use self::links::request_uri_query;
 pub use self::links::{Invitation, Scheme};
 pub(crate) use self::redirect_uri::with_response_code;
+pub(crate) use self::request_object::RequestObject;
 pub use self::request_object::RequestObjectJwt;
 use crate::crypto::Alg;
 pub use crate::crypto::{RequestSigner, SignerUnavailable, SoftwareSigner};
@@ -90,6 +93,19 @@ pub struct CredentialRequest {
     pub claim_filters: Vec<(String, ClaimFilter)>,
     /// SD-JWT only: the types that the trust entry accepted when the session was made.
     pub vct: Vec<String>,
+}
+
+/// What an authorization request says, however it reaches the wallet.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestParameters<'r> {
+    pub(crate) client_id: &'r str,
+    pub(crate) response_uri: &'r str,
+    pub(crate) nonce: &'r str,
+    pub(crate) state: &'r str,
+    /// The id of the presentation definition; a submission must name it.
+    pub(crate) definition_id: &'r str,
+    /// What is asked for.
+    pub(crate) request: &'r PresentationRequest,
 }
 
 impl CredentialRequest {

@@ -15,7 +15,7 @@ use crate::request::{ClaimPath, CredentialFormat, CredentialRequest, Presentatio
 
 /// `presentation_definition`.
 #[derive(Serialize)]
-pub(super) struct PresentationDefinition<'r> {
+pub(crate) struct PresentationDefinition<'r> {
     id: &'r str,
     input_descriptors: Vec<InputDescriptor<'r>>,
 }
@@ -29,7 +29,7 @@ struct InputDescriptor<'r> {
 
 /// Accepted algorithms per format: also the value of `vp_formats`.
 #[derive(Default, Serialize)]
-pub(super) struct Format {
+pub(crate) struct Format {
     #[serde(rename = "vc+sd-jwt", skip_serializing_if = "Option::is_none")]
     sd_jwt_vc: Option<SdJwtAlgs>,
     #[serde(rename = "mso_mdoc", skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ struct TypeFilter<'r> {
 }
 
 impl<'r> PresentationDefinition<'r> {
-    pub(super) fn new(id: &'r str, request: &'r PresentationRequest) -> Self {
+    pub(crate) fn new(id: &'r str, request: &'r PresentationRequest) -> Self {
         let input_descriptors = request.credentials.iter().map(InputDescriptor::new).collect();
         Self { id, input_descriptors }
     }
@@ -83,7 +83,7 @@ impl<'r> PresentationDefinition<'r> {
 
 impl Format {
     /// What the verifier accepts in the formats of `request`.
-    pub(super) fn of_request(request: &PresentationRequest) -> Self {
+    pub(crate) fn of_request(request: &PresentationRequest) -> Self {
         let asks = |format| request.credentials.iter().any(|asked| asked.format == format);
         Self {
             sd_jwt_vc: asks(CredentialFormat::SdJwtVc).then(|| SdJwtAlgs::new(None)),

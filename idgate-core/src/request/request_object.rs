@@ -6,13 +6,10 @@ use core::fmt;
 use serde::Serialize;
 
 use crate::codec::base64url;
-use crate::crypto::{ContentEncryption, EcKey, RequestSigner, SignerUnavailable};
-use crate::error::RequestObjectError;
-use crate::limits::MAX_WALLET_NONCE_CHARS;
+use crate::crypto::{ContentEncryption, EcKey, PublicKey, RequestSigner, SignerUnavailable};
+use crate::request::RequestParameters;
 use crate::request::presentation_definition::{Format, PresentationDefinition};
-use crate::session::{Session, Status, Transition};
 use crate::time::UnixMillis;
-use crate::verifier::Verifier;
 
 /// The audience of a request to a wallet that was not discovered (OpenID4VP 5.8).
 const SELF_ISSUED: &str = "https://self-issued.me/v2";
@@ -43,67 +40,55 @@ impl fmt::Debug for RequestObjectJwt {
     }
 }
 
-impl Verifier {
-    /// The Request Object of a session in the jar profile. A wallet may fetch it again while the
-    /// session is CREATED or PENDING, and finds the same nonce and the same key in it. The first
-    /// fetch makes the session PENDING: commit the transition, if there is one, before answering.
-    ///
-    /// `wallet_nonce` is what the wallet sent, if it did (OpenID4VP 5.10).
+/// What a Request Object says beside the parameters of every request.
+pub(crate) struct RequestObject<'r> {
+    pub(crate) parameters: RequestParameters<'r>,
+    pub(crate) issued_at: UnixMillis,
+    pub(crate) expires_at: UnixMillis,
+    /// What the answer is to be encrypted to.
+    pub(crate) encryption_key: &'r PublicKey,
+    /// The `kid` of that key.
+    pub(crate) kid: String,
+    /// Echoed (OpenID4VP 5.10).
+    pub(crate) wallet_nonce: Option<&'r str>,
+}
+
+impl RequestObject<'_> {
+    /// The object, signed.
     ///
     /// # Errors
-    /// There is nothing to fetch, `wallet_nonce` is too long, or the key cannot sign now.
-    pub fn request_object(
-        &self,
-        session: &Session,
-        wallet_nonce: Option<&str>,
-        now: UnixMillis,
-    ) -> Result<(Option<Transition>, RequestObjectJwt), RequestObjectError> {
-        if !matches!(session.status_at(now), Status::Created | Status::Pending) {
-            return Err(RequestObjectError::NotFetchable);
-        }
-        if wallet_nonce.is_some_and(|nonce| nonce.chars().count() > MAX_WALLET_NONCE_CHARS) {
-            return Err(RequestObjectError::WalletNonce);
-        }
-        let claims = self.claims(session, wallet_nonce, now);
-        let claims = claims.ok_or(RequestObjectError::NotFetchable)?;
-        let jwt = sign(self.signer()?, &claims)?;
-        Ok((session.followed(now), jwt))
+    /// The key cannot be used now, or gives something else than an ES256 signature.
+    pub(crate) fn sign(
+        self,
+        signer: &dyn RequestSigner,
+    ) -> Result<RequestObjectJwt, SignerUnavailable> {
+        sign(signer, &Claims::of(self))
     }
+}
 
-    fn signer(&self) -> Result<&dyn RequestSigner, RequestObjectError> {
-        let why = "this verifier has none; give it the one of the jar profile";
-        let missing = || RequestObjectError::Signer(SignerUnavailable::new(why));
-        self.signer.as_deref().ok_or_else(missing)
-    }
-
-    /// `None`: the session has no key, so no Request Object either.
-    fn claims<'c>(
-        &self,
-        session: &'c Session,
-        wallet_nonce: Option<&'c str>,
-        now: UnixMillis,
-    ) -> Option<Claims<'c>> {
-        let key = session.encryption_key.as_ref()?;
-        let request = &session.request;
-        Some(Claims {
-            client_id: session.client_identifier.as_str(),
-            response_uri: &session.response_uri,
+impl<'r> Claims<'r> {
+    fn of(object: RequestObject<'r>) -> Self {
+        let RequestParameters { client_id, response_uri, nonce, state, definition_id, request } =
+            object.parameters;
+        Self {
+            client_id,
+            response_uri,
             response_type: "vp_token",
             response_mode: "direct_post.jwt",
-            nonce: session.nonce.expose(),
-            state: session.state.expose(),
+            nonce,
+            state,
             aud: SELF_ISSUED,
-            iat: now.as_secs(),
-            exp: session.expires_at.as_secs(),
-            presentation_definition: PresentationDefinition::new(session.definition_id(), request),
+            iat: object.issued_at.as_secs(),
+            exp: object.expires_at.as_secs(),
+            presentation_definition: PresentationDefinition::new(definition_id, request),
             client_metadata: ClientMetadata {
                 vp_formats: Format::of_request(request),
                 jwks: Jwks {
                     keys: [Jwk {
-                        key: EcKey::new(key.public()),
+                        key: EcKey::new(object.encryption_key),
                         r#use: "enc",
                         alg: "ECDH-ES",
-                        kid: key.kid(&self.provider),
+                        kid: object.kid,
                     }],
                 },
                 authorization_encrypted_response_alg: "ECDH-ES",
@@ -111,8 +96,8 @@ impl Verifier {
                 encrypted_response_enc_values_supported: ContentEncryption::ALL
                     .map(ContentEncryption::name),
             },
-            wallet_nonce,
-        })
+            wallet_nonce: object.wallet_nonce,
+        }
     }
 }
 
@@ -167,7 +152,7 @@ struct Jwk {
 fn sign(
     signer: &dyn RequestSigner,
     claims: &Claims<'_>,
-) -> Result<RequestObjectJwt, RequestObjectError> {
+) -> Result<RequestObjectJwt, SignerUnavailable> {
     /// r‖s on P-256
     const SIGNATURE_LEN: usize = 64;
     let header =
@@ -179,16 +164,12 @@ fn sign(
     let mut jwt = encoded(serde_json::to_vec(&header));
     jwt.push('.');
     jwt.push_str(&encoded(serde_json::to_vec(claims)));
-    let signature = signer.sign(jwt.as_bytes()).map_err(RequestObjectError::Signer)?;
+    let signature = signer.sign(jwt.as_bytes())?;
     if signature.len() != SIGNATURE_LEN {
         let why = "the signer gave no raw signature of 64 bytes";
-        return Err(RequestObjectError::Signer(SignerUnavailable::new(why)));
+        return Err(SignerUnavailable::new(why));
     }
     jwt.push('.');
     jwt.push_str(&base64url::encode(&signature));
     Ok(RequestObjectJwt(jwt))
 }
-
-#[cfg(all(test, feature = "rustcrypto"))]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
-mod tests;

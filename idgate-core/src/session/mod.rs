@@ -3,6 +3,7 @@
 
 mod effect;
 mod encryption_key;
+mod invitation;
 mod redaction;
 mod settlement;
 mod snapshot;

@@ -6,10 +6,12 @@ use alloc::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::codec::base64url;
 use crate::crypto::{Alg, Es256Key, rustcrypto::PROVIDER};
 use crate::error::ErrorCode;
 use crate::jose::{CompactJws, decode_signature};
 use crate::request::fixtures::{self, NOW};
+use crate::request::presentation_definition::{Format, PresentationDefinition};
 use crate::request::{Scheme, SoftwareSigner};
 use crate::session::{Effect, Input, Phase};
 

@@ -1,5 +1,7 @@
 //! The way in: decisions in order, an incomplete verifier does not compile.
 
+mod request_object;
+
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;

@@ -1,0 +1,83 @@
+//! The request of a session, and the links that carry it to a wallet.
+
+use alloc::string::String;
+
+use crate::request::{Invitation, RequestParameters, Scheme, inline_query, request_uri_query};
+use crate::session::{Delivery, Session};
+
+impl Session {
+    /// The request of this session behind `scheme`. Only a session that still takes an answer has
+    /// one: a settled session has no nonce and no state any more.
+    pub fn deep_link(&self, scheme: Scheme) -> String {
+        let query = match self.profile.delivery {
+            Delivery::Inline => inline_query(self.request_parameters()),
+            Delivery::RequestUri => request_uri_query(
+                self.client_identifier.as_str(),
+                self.request_uri.as_deref().unwrap_or_default(),
+            ),
+        };
+        [scheme.prefix(), &query].concat()
+    }
+
+    /// The id of this session's presentation definition; a submission must name it.
+    pub(crate) fn definition_id(&self) -> &str {
+        self.id.as_str()
+    }
+
+    /// What its request says.
+    pub(crate) fn request_parameters(&self) -> RequestParameters<'_> {
+        RequestParameters {
+            client_id: self.client_identifier.as_str(),
+            response_uri: &self.response_uri,
+            nonce: self.nonce.expose(),
+            state: self.state.expose(),
+            definition_id: self.definition_id(),
+            request: &self.request,
+        }
+    }
+
+    /// What the tenant is told about this session.
+    pub fn invitation(&self) -> Invitation {
+        Invitation {
+            session_id: self.id.clone(),
+            livemode: self.livemode,
+            expires_at: self.expires_at,
+            qr_code_url: self.deep_link(Scheme::OpenId4Vp),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::request::fixtures;
+
+    #[test]
+    fn deep_links_carry_the_same_request() {
+        let session = fixtures::session(fixtures::one_credential());
+        let invitation = session.invitation();
+        let query = invitation.qr_code_url.strip_prefix("openid4vp://?").unwrap();
+        for (key, prefix) in [
+            ("openid4vp", "openid4vp://?"),
+            ("eudi-wallet", "eudi-openid4vp://?"),
+            ("haip", "haip-vp://?"),
+        ] {
+            let scheme = Scheme::from_key(key).unwrap();
+            let link = session.deep_link(scheme);
+            assert_eq!(link.strip_prefix(prefix), Some(query), "{key}");
+            assert_eq!(invitation.deep_link(scheme), link, "{key}");
+        }
+        assert_eq!(Scheme::from_key("OPENID4VP"), None);
+        assert_eq!(Scheme::from_key(""), None);
+    }
+
+    #[test]
+    fn the_invitation_repeats_the_session() {
+        let session = fixtures::session(fixtures::one_credential());
+        let invitation = session.invitation();
+        assert_eq!(&invitation.session_id, session.id());
+        assert_eq!(invitation.expires_at, session.expires_at());
+        assert!(invitation.livemode);
+    }
+}
