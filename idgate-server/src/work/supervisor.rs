@@ -1,7 +1,7 @@
 //! Keeps alive what runs without end beside requests. A panic is a mistake of ours; it must not end
 //! in silence the erasing of claims, the checkpoints or the notifications.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,8 @@ use crate::telemetry::Telemetry;
 
 /// Panics that are older are forgotten.
 const WINDOW_US: u64 = 10 * 60 * 1_000_000;
-/// A task with so many of them in the window does not do its work: the gateway is not ready.
+/// A task with so many of them in the window does not do its work: the gateway is not ready, until
+/// the task has gone through a whole window without one.
 const TOO_MANY: usize = 3;
 /// Before the first new start: as late as an erasure may be anyway.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -23,19 +24,31 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Starts tasks again that panic, and knows which do so too often.
 pub struct Supervisor {
     telemetry: Arc<Telemetry>,
-    panics: Mutex<HashMap<&'static str, Vec<Stopwatch>>>,
+    since_start: Stopwatch,
+    tasks: Mutex<HashMap<&'static str, History>>,
+}
+
+/// The panics of one task.
+#[derive(Debug, Default)]
+struct History {
+    /// When those of the window were, in microseconds.
+    recent: VecDeque<u64>,
+    /// There were too many, and there has not been a window without one since. Otherwise a task that
+    /// panics every few minutes would be well again each time that the oldest is forgotten.
+    is_unwell: bool,
 }
 
 impl Supervisor {
     /// One that counts in `telemetry`.
     pub fn new(telemetry: Arc<Telemetry>) -> Self {
-        Self { telemetry, panics: Mutex::default() }
+        Self { telemetry, since_start: Stopwatch::new(), tasks: Mutex::default() }
     }
 
-    /// Whether no task panicked three times in the last ten minutes.
+    /// Whether no task panicked three times within ten minutes and again in the last ten.
     pub fn is_well(&self) -> bool {
-        let mut panics = self.panics.lock().unwrap_or_else(PoisonError::into_inner);
-        panics.values_mut().all(|of_task| recent(of_task) < TOO_MANY)
+        let now = self.since_start.elapsed_us();
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.values_mut().all(|history| history.is_well_at(now))
     }
 
     /// Runs the task that `start` makes until it ends by itself, starting it again when it panics,
@@ -66,18 +79,34 @@ impl Supervisor {
     /// Counts a panic, and says how long to wait.
     fn note(&self, task: &'static str) -> Duration {
         self.telemetry.task_restarted(task);
-        let mut panics = self.panics.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_task = panics.entry(task).or_default();
-        of_task.push(Stopwatch::new());
-        let before = u32::try_from(recent(of_task)).unwrap_or(u32::MAX).saturating_sub(1);
+        let now = self.since_start.elapsed_us();
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = tasks.entry(task).or_default().note_at(now);
         FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(before)).min(LONGEST_PAUSE)
     }
 }
 
-/// How many are not forgotten yet.
-fn recent(panics: &mut Vec<Stopwatch>) -> usize {
-    panics.retain(|since| since.elapsed_us() < WINDOW_US);
-    panics.len()
+impl History {
+    /// Counts a panic at `now`, and says how many of the window came before.
+    fn note_at(&mut self, now: u64) -> u32 {
+        self.forget_before(now);
+        let before = self.recent.len();
+        self.recent.push_back(now);
+        self.is_unwell |= self.recent.len() >= TOO_MANY;
+        u32::try_from(before).unwrap_or(u32::MAX)
+    }
+
+    fn is_well_at(&mut self, now: u64) -> bool {
+        self.forget_before(now);
+        self.is_unwell &= !self.recent.is_empty();
+        !self.is_unwell
+    }
+
+    fn forget_before(&mut self, now: u64) {
+        while self.recent.front().is_some_and(|at| now.saturating_sub(*at) >= WINDOW_US) {
+            self.recent.pop_front();
+        }
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +138,33 @@ mod tests {
         assert!(began.elapsed() >= Duration::from_millis(700), "{:?}", began.elapsed());
         let text = telemetry.text().unwrap();
         assert!(text.contains(r#"idgate_task_restarts_total{task="sample"} 3"#), "{text}");
+    }
+
+    #[test]
+    fn a_task_that_panics_every_four_minutes_is_not_ready_from_the_third_on_without_a_flap() {
+        const MINUTE: u64 = 60 * 1_000_000;
+        let mut history = History::default();
+        for minute in 0..60 {
+            if minute % 4 == 0 {
+                history.note_at(minute * MINUTE);
+            }
+            assert_eq!(history.is_well_at(minute * MINUTE), minute < 8, "minute {minute}");
+        }
+        let last = 56 * MINUTE;
+        assert!(!history.is_well_at(last + WINDOW_US - 1));
+        assert!(history.is_well_at(last + WINDOW_US), "a window without a panic");
+        assert_eq!(history.note_at(last + WINDOW_US), 0, "and then it counts anew");
+        assert!(history.is_well_at(last + WINDOW_US));
+    }
+
+    #[test]
+    fn two_panics_within_the_window_never_make_it_unwell() {
+        let mut history = History::default();
+        for n in 0..1000 {
+            // Never a third one within the window.
+            history.note_at(n * WINDOW_US / 2);
+            assert!(history.is_well_at(n * WINDOW_US / 2), "panic {n}");
+        }
     }
 
     #[tokio::test]
