@@ -9,6 +9,8 @@ use prometheus::{
     IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
+use crate::work::own_fault;
+
 /// Upper bounds in seconds: from a verification to the request timeout.
 const SECONDS: [f64; 13] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 15.0];
@@ -218,6 +220,9 @@ impl Telemetry {
 
     /// A connection found no place; `reason`: `peer`, `all`, or `descriptors`.
     pub fn connection_refused(&self, reason: &'static str) {
+        if reason == "descriptors" {
+            own_fault::DESCRIPTORS.note();
+        }
         self.connections_refused.with_label_values(&[reason]).inc();
     }
 

@@ -21,8 +21,7 @@ use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use rustix::io::Errno;
-use tokio::net::TcpSocket;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
@@ -32,6 +31,7 @@ pub use self::post::{Answer, Post};
 use self::resolve::{Resolve, SystemResolver};
 use self::stream::{Capped, Stream};
 use super::address::is_public;
+use super::own_fault::{self, Refusal, Shortage};
 use super::tls;
 use crate::config::Cidr;
 
@@ -63,7 +63,7 @@ pub enum EgressError {
     Encoded,
     /// The body is too large.
     TooLarge,
-    /// The gateway itself lacks what a connection takes: a file descriptor, memory.
+    /// The gateway itself lacks what a connection takes: a file descriptor, memory, a port, a route.
     OwnFault,
 }
 
@@ -93,6 +93,7 @@ pub struct Egress {
     own: Option<SocketAddr>,
     tls: TlsConnector,
     resolver: Arc<dyn Resolve>,
+    descriptors: &'static Shortage,
 }
 
 /// What a connection may cost.
@@ -114,14 +115,15 @@ impl Egress {
     /// The file cannot be used; the text says what to do.
     pub fn new(allowed: Vec<Cidr>, extra_ca_file: Option<&Path>) -> Result<Self, String> {
         let tls = tls::connector(extra_ca_file)?;
-        Ok(Self { allowed, own: None, tls, resolver: Arc::new(SystemResolver) })
+        let (resolver, descriptors) = (Arc::new(SystemResolver), &own_fault::DESCRIPTORS);
+        Ok(Self { allowed, own: None, tls, resolver, descriptors })
     }
 
     /// Another way out, over the same TLS, to public addresses and those in `allowed`.
     #[must_use]
     pub fn sibling(&self, allowed: Vec<Cidr>) -> Self {
         let (tls, resolver) = (self.tls.clone(), self.resolver.clone());
-        Self { allowed, own: self.own, tls, resolver }
+        Self { allowed, own: self.own, tls, resolver, descriptors: self.descriptors }
     }
 
     /// With the gateway's own listener, to be refused whatever is allowed.
@@ -148,7 +150,7 @@ impl Egress {
         checked: &[SocketAddr],
         costs: Costs,
     ) -> Result<Box<dyn Stream>, EgressError> {
-        let stream = Capped::new(connect(checked, costs).await?, costs.received);
+        let stream = Capped::new(self.connect(checked, costs).await?, costs.received);
         if url.scheme() == "http" {
             return Ok(Box::new(stream));
         }
@@ -165,11 +167,42 @@ impl Egress {
             Host::Ipv6(address) => Ok(vec![(address, port).into()]),
             Host::Domain(name) => {
                 let found = self.resolver.resolve(name, port).await;
-                found.map_err(|error| match is_own(&error) || lacks_descriptors() {
-                    true => EgressError::OwnFault,
-                    false => EgressError::DnsFailed,
+                // A resolver without descriptors says no more than that it failed, and there may be
+                // some again by now.
+                found.map_err(|error| {
+                    match self.descriptors.observe(&error) || self.descriptors.is_felt() {
+                        true => EgressError::OwnFault,
+                        false => EgressError::DnsFailed,
+                    }
                 })
             }
+        }
+    }
+
+    /// To the first of the checked addresses that answers.
+    async fn connect(
+        &self,
+        checked: &[SocketAddr],
+        costs: Costs,
+    ) -> Result<TcpStream, EgressError> {
+        let mut refusals = Vec::with_capacity(checked.len());
+        for address in checked {
+            let connecting = async {
+                let socket = socket_for(*address, costs.receive_buffer)?;
+                socket.connect(*address).await
+            };
+            refusals.push(match tokio::time::timeout(costs.connect_timeout, connecting).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => {
+                    self.descriptors.observe(&error);
+                    Refusal::of(&error, *address)
+                }
+                Err(_late) => Refusal::Theirs,
+            });
+        }
+        match Refusal::is_own(&refusals) {
+            true => Err(EgressError::OwnFault),
+            false => Err(EgressError::ConnectFailed),
         }
     }
 
@@ -218,38 +251,6 @@ fn check_url(url: &Url) -> Result<(), EgressError> {
         "http" | "https" if plain && url.host().is_some() => Ok(()),
         _ => Err(EgressError::InvalidUrl),
     }
-}
-
-/// To the first of the checked addresses that answers. It is our own fault when none could even be
-/// tried.
-async fn connect(
-    checked: &[SocketAddr],
-    costs: Costs,
-) -> Result<tokio::net::TcpStream, EgressError> {
-    let mut failure = EgressError::OwnFault;
-    for address in checked {
-        let connecting = async {
-            let socket = socket_for(*address, costs.receive_buffer)?;
-            socket.connect(*address).await
-        };
-        match tokio::time::timeout(costs.connect_timeout, connecting).await {
-            Ok(Ok(stream)) => return Ok(stream),
-            Ok(Err(error)) if is_own(&error) => {}
-            Ok(Err(_)) | Err(_) => failure = EgressError::ConnectFailed,
-        }
-    }
-    Err(failure)
-}
-
-/// Whether this machine, and nobody outside, is the cause.
-fn is_own(error: &io::Error) -> bool {
-    let causes = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::ADDRNOTAVAIL];
-    causes.iter().any(|cause| error.raw_os_error() == Some(cause.raw_os_error()))
-}
-
-/// A resolver without descriptors says no more than that it failed.
-fn lacks_descriptors() -> bool {
-    UdpSocket::bind((IpAddr::from([127, 0, 0, 1]), 0)).is_err_and(|error| is_own(&error))
 }
 
 fn socket_for(address: SocketAddr, receive_buffer: Option<u32>) -> io::Result<TcpSocket> {

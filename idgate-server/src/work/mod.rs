@@ -10,6 +10,7 @@ mod flights;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod loopback;
+pub mod own_fault;
 mod permits;
 pub mod supervisor;
 pub mod sweeper;

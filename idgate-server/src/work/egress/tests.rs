@@ -1,5 +1,6 @@
 //! The way out over real sockets.
 
+mod faults;
 mod resolution;
 
 use std::sync::Arc;

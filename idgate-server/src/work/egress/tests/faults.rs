@@ -1,0 +1,100 @@
+//! What this machine lacks is told apart from what others do.
+
+use std::process::Command;
+
+use super::*;
+use crate::work::egress::resolve::Resolved;
+
+/// Set in the process that has a network of its own.
+const ISOLATED: &str = "IDGATE_TEST_ISOLATED";
+
+/// Knows these addresses of every name; none: it fails as a resolver does.
+struct Names(&'static [&'static str]);
+
+impl Resolve for Names {
+    fn resolve<'a>(&'a self, _: &'a str, port: u16) -> Resolved<'a> {
+        Box::pin(async move {
+            match self.0 {
+                [] => Err(io::Error::other("failed to lookup address information")),
+                all => {
+                    Ok(all.iter().map(|ip| (ip.parse::<IpAddr>().unwrap(), port).into()).collect())
+                }
+            }
+        })
+    }
+}
+
+fn knowing(addresses: &'static [&'static str]) -> Egress {
+    let descriptors: &'static Shortage = Box::leak(Box::new(Shortage::none()));
+    Egress { resolver: Arc::new(Names(addresses)), descriptors, ..egress(&["127.0.0.0/8"]) }
+}
+
+async fn failure(egress: &Egress, url: &str) -> EgressError {
+    egress.get(url, "*/*", LIMIT).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn a_name_without_address_soon_after_a_shortage_of_descriptors_is_an_own_fault() {
+    let egress = knowing(&[]);
+    assert_eq!(failure(&egress, "https://a.example/").await, EgressError::DnsFailed);
+    egress.descriptors.note();
+    assert_eq!(failure(&egress, "https://a.example/").await, EgressError::OwnFault);
+    // A name that is found is asked for, whatever there was.
+    let found = Egress { descriptors: egress.descriptors, ..knowing(&["127.0.0.1"]) };
+    assert_eq!(failure(&found, "http://a.example:1/").await, EgressError::ConnectFailed);
+}
+
+/// Runs the test of this name alone, as a process without any network; `false`: this is that process.
+fn isolated(test: &str) -> bool {
+    if std::env::var_os(ISOLATED).is_some() {
+        return false;
+    }
+    let name = format!("work::egress::tests::faults::{test}");
+    let mut command = Command::new("unshare");
+    command.args(["--net", "--"]).arg(std::env::current_exe().unwrap());
+    let ran = command.args(["--exact", &name, "--nocapture"]).env(ISOLATED, "1").output();
+    match ran {
+        Ok(ran) if ran.status.success() => {
+            assert!(String::from_utf8_lossy(&ran.stdout).contains("1 passed"), "{ran:?}");
+        }
+        Ok(ran) if !String::from_utf8_lossy(&ran.stderr).contains("unshare: ") => panic!("{ran:?}"),
+        _ => eprintln!("skipped: only root has networks of its own"),
+    }
+    true
+}
+
+#[tokio::test]
+async fn without_a_route_of_its_own_a_gateway_blames_nobody() {
+    if isolated("without_a_route_of_its_own_a_gateway_blames_nobody") {
+        return;
+    }
+    let url = "https://a.example/";
+    for (addresses, expected) in [
+        (&["8.8.8.8"][..], EgressError::OwnFault),
+        (&["2606:4700::1111", "8.8.8.8"], EgressError::OwnFault),
+        // Many machines have no IPv6, and who can be reached by it alone is out of their reach.
+        (&["2606:4700::1111"], EgressError::ConnectFailed),
+    ] {
+        assert_eq!(failure(&knowing(addresses), url).await, expected, "{addresses:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_port_to_connect_from_a_gateway_blames_nobody() {
+    if isolated("without_a_port_to_connect_from_a_gateway_blames_nobody") {
+        return;
+    }
+    assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
+    std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", "50000 50000").unwrap();
+    let source = Loopback::start().await;
+    source.give(b"hello");
+    let egress = knowing(&["127.0.0.1"]);
+    let url = format!("http://a.example:{}/", source.address().port());
+    // The source itself has the only port.
+    assert_eq!(failure(&egress, &url).await, EgressError::OwnFault);
+    // One address that is refused from outside takes nothing back.
+    let egress = Egress { resolver: Arc::new(Names(&["127.0.0.2", "127.0.0.1"])), ..egress };
+    assert_eq!(failure(&egress, &url).await, EgressError::OwnFault);
+    std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", "50000 60000").unwrap();
+    assert_eq!(egress.get(&url, "*/*", LIMIT).await.unwrap(), "hello");
+}

@@ -1,0 +1,169 @@
+//! Whether a connection failed for want of something that this machine lacks. That is nobody else's
+//! fault, so nothing may follow from it for whoever was to be asked.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::io::Errno;
+
+use crate::clock::Stopwatch;
+
+/// What a process or its machine runs out of.
+const SHORTAGES: [Errno; 5] =
+    [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::PERM];
+/// What a missing route looks like, here or at a router on the way.
+const UNREACHABLE: [Errno; 4] =
+    [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::ACCESS];
+/// So long after a shortage of descriptors a name without an address says nothing about the name: a
+/// resolver that found none to ask with, or that still remembers that, does not tell why it failed.
+const ECHO_US: u64 = 5_000_000;
+
+/// Why an address takes no connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Refusal {
+    /// This machine lacks what it takes.
+    Own,
+    /// This machine has no way to addresses of that kind. It may have one to those of the other.
+    NoRoute,
+    /// This machine has no IPv6 at all, as many have not.
+    NoIpv6,
+    /// The address, or the way to it.
+    Theirs,
+}
+
+impl Refusal {
+    /// What `error` says about a connection to `address`.
+    pub(super) fn of(error: &io::Error, address: SocketAddr) -> Self {
+        let is = |causes: &[Errno]| causes.iter().any(|cause| is(error, *cause));
+        // No port is left to connect from; or, in IPv6, no address.
+        let lacks_address = is(&[Errno::ADDRNOTAVAIL]);
+        if is_shortage(error) || (lacks_address && address.is_ipv4()) {
+            return Self::Own;
+        }
+        match lacks_address || (is(&UNREACHABLE) && !has_route(address)) {
+            false => Self::Theirs,
+            true if address.is_ipv4() => Self::NoRoute,
+            true => Self::NoIpv6,
+        }
+    }
+
+    /// What all refusals say together: one shortage makes the others say nothing, and one address
+    /// that could be tried says more than those that could not.
+    pub(super) fn is_own(all: &[Self]) -> bool {
+        let has = |refusal| all.contains(&refusal);
+        has(Self::Own) || (has(Self::NoRoute) && !has(Self::Theirs))
+    }
+}
+
+/// Whether `error` says that the process or the machine ran out of something, or is not let out.
+fn is_shortage(error: &io::Error) -> bool {
+    SHORTAGES.iter().any(|cause| is(error, *cause))
+}
+
+fn is(error: &io::Error, cause: Errno) -> bool {
+    error.raw_os_error() == Some(cause.raw_os_error())
+}
+
+/// Connecting a datagram socket sends nothing, and looks up the route.
+fn has_route(address: SocketAddr) -> bool {
+    let any: IpAddr = match address {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    UdpSocket::bind((any, 0)).and_then(|socket| socket.connect(address)).is_ok()
+}
+
+/// When this process last found no file descriptor.
+#[derive(Debug)]
+pub struct Shortage(Mutex<Option<Stopwatch>>);
+
+/// What any part of this process saw.
+pub static DESCRIPTORS: Shortage = Shortage::none();
+
+impl Shortage {
+    /// There was none yet.
+    pub const fn none() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// Notes it if `error` is one; whether that says that this machine lacks something, whatever.
+    pub(super) fn observe(&self, error: &io::Error) -> bool {
+        if is(error, Errno::MFILE) || is(error, Errno::NFILE) {
+            self.note();
+        }
+        is_shortage(error)
+    }
+
+    /// There is one now.
+    pub fn note(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Stopwatch::new());
+    }
+
+    /// Whether there is one, or was a moment ago. Looks for itself, too.
+    pub(super) fn is_felt(&self) -> bool {
+        if let Err(error) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
+            && self.observe(&error)
+        {
+            return true;
+        }
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().is_some_and(|since| since.elapsed_us() < ECHO_US)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V4: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 443);
+    const V6: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 443);
+
+    fn refusal(cause: Errno, address: SocketAddr) -> Refusal {
+        Refusal::of(&io::Error::from_raw_os_error(cause.raw_os_error()), address)
+    }
+
+    #[test]
+    fn what_this_machine_lacks_is_its_own_fault() {
+        for cause in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS, Errno::PERM] {
+            assert_eq!(refusal(cause, V4), Refusal::Own, "{cause}");
+            assert_eq!(refusal(cause, V6), Refusal::Own, "{cause}");
+        }
+        for cause in [Errno::CONNREFUSED, Errno::CONNRESET, Errno::TIMEDOUT] {
+            assert_eq!(refusal(cause, V4), Refusal::Theirs, "{cause}");
+        }
+    }
+
+    #[test]
+    fn no_address_to_connect_from_is_an_own_fault_in_ipv4_and_no_ipv6_in_ipv6() {
+        assert_eq!(refusal(Errno::ADDRNOTAVAIL, V4), Refusal::Own);
+        assert_eq!(refusal(Errno::ADDRNOTAVAIL, V6), Refusal::NoIpv6);
+    }
+
+    #[test]
+    fn a_router_that_knows_no_way_is_not_an_own_fault() {
+        // There is a route to loopback, so whoever said this is elsewhere.
+        for cause in UNREACHABLE {
+            assert_eq!(refusal(cause, V4), Refusal::Theirs, "{cause}");
+        }
+    }
+
+    #[test]
+    fn one_shortage_outweighs_other_refusals_and_one_address_that_was_tried_outweighs_no_route() {
+        use Refusal::{NoIpv6, NoRoute, Own, Theirs};
+        for own in [&[Own, Theirs][..], &[Theirs, Own], &[NoRoute], &[NoIpv6, NoRoute], &[Own]] {
+            assert!(Refusal::is_own(own), "{own:?}");
+        }
+        for theirs in [&[Theirs][..], &[Theirs, NoRoute], &[NoIpv6, Theirs], &[NoIpv6], &[]] {
+            assert!(!Refusal::is_own(theirs), "{theirs:?}");
+        }
+    }
+
+    #[test]
+    fn a_shortage_is_felt_for_a_while() {
+        let shortage = Shortage::none();
+        assert!(!shortage.is_felt());
+        shortage.note();
+        assert!(shortage.is_felt());
+    }
+}
