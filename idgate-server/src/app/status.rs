@@ -90,7 +90,7 @@ impl App {
         scope: &Scope,
         allowance: &mut Allowance,
     ) -> Result<(), AppError> {
-        let fetched = self.fetcher.fetch(needs, allowance).await;
+        let fetched = self.fetcher.fetch(needs, scope, allowance).await;
         let now = self.now();
         // A list of a few kilobytes may inflate to megabytes.
         computing(true, || {

@@ -12,14 +12,14 @@ use idgate_core::verify::{Need, VerifiedSource};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use url::{Position, Url};
+use url::Url;
 
 pub use super::cache::Scope;
 use super::cache::SourceCache;
 use super::egress::{Egress, EgressError};
 pub use super::flights::Allowance;
-use super::flights::{Flights, Stage};
-use super::permits::Permits;
+use super::flights::{Asked, Flights, Stage};
+use super::permits::{Permits, Place};
 
 /// For a source to answer, from the first look at its name. All sources of one round are asked at
 /// once, and a later round has what the first ones left: this is for all of them together
@@ -101,75 +101,70 @@ impl Fetcher {
         }
     }
 
-    /// Fetches all of `needs` at once, within what is `allowed`, which is less afterwards.
+    /// Fetches all of `needs` at once, in the turns of the issuers of `scope` and within what is
+    /// `allowed`, which is less afterwards.
     pub async fn fetch(
         self: &Arc<Self>,
         needs: Vec<Need>,
+        scope: &Scope,
         allowed: &mut Allowance,
     ) -> Vec<(Need, Came)> {
         let before = *allowed;
         let mut fetches = JoinSet::new();
         let mut fetched: Vec<(Need, Came)> = Vec::with_capacity(needs.len());
         for need in needs {
-            let (fetcher, asked) = (self.clone(), need.clone());
-            let place = fetched.len();
+            let (fetcher, asked) = (self.clone(), (need.clone(), scope.issuers()));
+            let nth = fetched.len();
             fetches.spawn(async move {
-                let (came, left) = fetcher.fetch_one(&asked, before).await;
-                (place, came, left)
+                let (came, left) = fetcher.fetch_one(asked, before).await;
+                (nth, came, left)
             });
             // As it stays when the task panics.
             fetched.push((need, Came::NotAsked));
         }
         while let Some(outcome) = fetches.join_next().await {
-            let Ok((place, came, left)) = outcome else { continue };
+            let Ok((nth, came, left)) = outcome else { continue };
             *allowed = allowed.least(left);
-            if let Some((_, slot)) = fetched.get_mut(place) {
+            if let Some((_, slot)) = fetched.get_mut(nth) {
                 *slot = came;
             }
         }
         fetched
     }
 
-    async fn fetch_one(self: Arc<Self>, need: &Need, allowed: Allowance) -> (Came, Allowance) {
-        let (fetcher, asked) = (self.clone(), need.clone());
-        let fly = |stage| async move { fetcher.fly(&asked, &stage).await };
-        let (came, left) = self.flights.board(need, fly).ride(allowed).await;
+    async fn fetch_one(self: Arc<Self>, asked: Asked, allowed: Allowance) -> (Came, Allowance) {
+        let (fetcher, to_ask) = (self.clone(), asked.clone());
+        let fly = |stage| async move { fetcher.fly(to_ask, &stage).await };
+        let (came, left) = self.flights.board(&asked, fly).ride(allowed).await;
         match came {
-            Came::NotAsked if left.turns.is_zero() => report(need, &"no permit"),
-            Came::Nothing if left.sources.is_zero() => report(need, &"timeout"),
+            Came::NotAsked if left.turns.is_zero() => report(&asked.0, &"no permit"),
+            Came::Nothing if left.sources.is_zero() => report(&asked.0, &"timeout"),
             _ => {}
         }
         (came, left)
     }
 
     /// Asks for `need`, for all who wait for it.
-    async fn fly(&self, need: &Need, stage: &watch::Sender<Stage>) {
+    async fn fly(&self, (need, issuers): Asked, stage: &watch::Sender<Stage>) {
+        let place = Place::of(&need, issuers);
         // For as long as somebody waits.
-        let Some((of_its_host, one_of_all)) = self.permits.acquire(&place_of(need)).await else {
-            return;
-        };
+        let Some((of_its_place, one_of_all)) = self.permits.acquire(place).await else { return };
         stage.send_replace(Stage::Asking);
         let got = self.egress.get(need.uri(), need.accept(), MAX_STATUS_BYTES);
         let came = match timeout(BUDGET, got).await {
             Ok(Ok(bytes)) => Came::Body(Fetched { bytes, _permit: Arc::new(one_of_all) }),
             Ok(Err(error)) => {
-                report(need, &error);
+                report(&need, &error);
                 if error == EgressError::OwnFault { Came::NotAsked } else { Came::Nothing }
             }
             Err(_late) => {
-                report(need, &"timeout");
+                report(&need, &"timeout");
                 Came::Nothing
             }
         };
-        drop(of_its_host);
+        drop(of_its_place);
         stage.send_replace(Stage::Landed(came));
     }
-}
-
-/// Host and port of a source; what cannot be asked anyway is one place.
-fn place_of(need: &Need) -> String {
-    let url = Url::parse(need.uri()).ok();
-    url.map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned()).unwrap_or_default()
 }
 
 /// A panic elsewhere leaves the cache whole: every change is one call.

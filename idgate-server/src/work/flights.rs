@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use idgate_core::ids::IssuerId;
 use idgate_core::verify::Need;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -34,9 +35,13 @@ pub(super) enum Stage {
     Landed(Came),
 }
 
+/// What is fetched, and for the credentials of which issuers: turns are theirs, and nobody waits for
+/// those of others.
+pub(super) type Asked = (Need, Vec<IssuerId>);
+
 /// All fetches under way, by what they are for.
 #[derive(Clone, Default)]
-pub(super) struct Flights(Arc<Mutex<HashMap<Need, Arc<Flight>>>>);
+pub(super) struct Flights(Arc<Mutex<HashMap<Asked, Arc<Flight>>>>);
 
 struct Flight {
     stage: watch::Receiver<Stage>,
@@ -47,7 +52,7 @@ struct Flight {
 /// A place on a flight; the last one to leave takes it off the board and ends it.
 pub(super) struct Boarded {
     flights: Flights,
-    need: Need,
+    asked: Asked,
     flight: Arc<Flight>,
 }
 
@@ -59,35 +64,35 @@ impl Allowance {
 }
 
 impl Flights {
-    /// A place on the flight for `need` that is under way, or on the one that `fly` makes.
+    /// A place on the flight for what is `asked` that is under way, or on the one that `fly` makes.
     pub(super) fn board<F>(
         &self,
-        need: &Need,
+        asked: &Asked,
         fly: impl FnOnce(watch::Sender<Stage>) -> F,
     ) -> Boarded
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let mut board = self.board_of_all();
-        let flight = match board.get(need).filter(|flight| flight.is_under_way()) {
+        let flight = match board.get(asked).filter(|flight| flight.is_under_way()) {
             Some(flight) => flight.clone(),
             None => {
                 let (stage, seen) = watch::channel(Stage::Waiting);
                 let task = tokio::spawn(fly(stage)).abort_handle();
                 let flight = Flight { stage: seen, passengers: AtomicUsize::new(0), task };
                 let flight = Arc::new(flight);
-                board.insert(need.clone(), flight.clone());
+                board.insert(asked.clone(), flight.clone());
                 flight
             }
         };
         // Changes under the lock of the board only.
         flight.passengers.fetch_add(1, Ordering::Relaxed);
         drop(board);
-        Boarded { flights: self.clone(), need: need.clone(), flight }
+        Boarded { flights: self.clone(), asked: asked.clone(), flight }
     }
 
     /// A panic elsewhere leaves the map whole: every change is one call.
-    fn board_of_all(&self) -> MutexGuard<'_, HashMap<Need, Arc<Flight>>> {
+    fn board_of_all(&self) -> MutexGuard<'_, HashMap<Asked, Arc<Flight>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -134,8 +139,8 @@ impl Drop for Boarded {
             return;
         }
         self.flight.task.abort();
-        if board.get(&self.need).is_some_and(|it| Arc::ptr_eq(it, &self.flight)) {
-            board.remove(&self.need);
+        if board.get(&self.asked).is_some_and(|it| Arc::ptr_eq(it, &self.flight)) {
+            board.remove(&self.asked);
         }
     }
 }
@@ -149,8 +154,9 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
     const LONG_ENOUGH: Allowance = Allowance { turns: LONG, sources: LONG };
 
-    fn need() -> Need {
-        Need::StatusList { uri: "https://status.example/1".into() }
+    fn asked() -> Asked {
+        let need = Need::StatusList { uri: "https://status.example/1".into() };
+        (need, vec![IssuerId::new("issuer")])
     }
 
     /// Flies as it is told from outside.
@@ -174,9 +180,9 @@ mod tests {
     {
         let flights = Flights::default();
         let (tell, fly) = told();
-        let first = flights.board(&need(), fly);
+        let first = flights.board(&asked(), fly);
         let (came, left) = flights
-            .board(&need(), |_| async {})
+            .board(&asked(), |_| async {})
             .ride(Allowance { turns: SHORT, sources: LONG })
             .await;
         assert!(matches!(came, Came::NotAsked));
@@ -192,8 +198,8 @@ mod tests {
     async fn a_flight_ends_with_its_last_passenger_and_with_none_before() {
         let flights = Flights::default();
         let (tell, fly) = told();
-        let first = flights.board(&need(), fly);
-        let second = flights.board(&need(), |_| async {});
+        let first = flights.board(&asked(), fly);
+        let second = flights.board(&asked(), |_| async {});
         drop(first);
         tell.send_replace(1);
         assert_eq!(flights.board_of_all().len(), 1);
@@ -207,15 +213,15 @@ mod tests {
     async fn what_has_landed_or_broken_off_is_asked_again() {
         let flights = Flights::default();
         let (tell, fly) = told();
-        let landed = flights.board(&need(), fly);
+        let landed = flights.board(&asked(), fly);
         tell.send_replace(2);
         while landed.flight.is_under_way() {
             tokio::task::yield_now().await;
         }
-        let broken = flights.board(&need(), |_| async {});
+        let broken = flights.board(&asked(), |_| async {});
         assert!(matches!(broken.ride(LONG_ENOUGH).await.0, Came::NotAsked));
         let (_tell, fly) = told();
-        let again = flights.board(&need(), fly);
+        let again = flights.board(&asked(), fly);
         assert!(matches!(landed.ride(LONG_ENOUGH).await.0, Came::Nothing));
         assert!(again.flight.is_under_way());
         assert_eq!(flights.board_of_all().len(), 1);

@@ -1,50 +1,90 @@
-//! Who may fetch now: so many in all, and so many from one host, so that one that does not answer
-//! holds up nobody who asks another.
+//! Who may fetch now: so many in all, so many for the credentials of one issuer, and so many of these
+//! at one host. So a host that does not answer holds up nobody who asks another, and an issuer with
+//! many such hosts holds up nobody but its own.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use idgate_core::ids::IssuerId;
+use idgate_core::verify::Need;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use url::Url;
 
 /// Fetches of the whole process at a time, each with a body of at most 10 MiB.
 pub(super) const IN_ALL: usize = 64;
-/// Fetches from one host at a time. Lists are cached and asked once for all who wait, so that few
-/// are enough; eight silent hosts are needed to be in everybody's way.
+/// Of these for the credentials of one issuer: whatever hosts it names, others have a half.
+pub(super) const PER_ISSUER: usize = 32;
+/// Of these at one host. Lists are cached and asked once for all who wait, so that few are enough.
 pub(super) const PER_HOST: usize = 8;
-/// Hosts that are remembered without being asked.
-const IDLE_HOSTS: usize = 64;
+/// Issuers and hosts that are remembered without being asked.
+const IDLE: usize = 64;
 
 pub(super) struct Permits {
     in_all: Arc<Semaphore>,
-    hosts: Mutex<HashMap<String, Arc<Semaphore>>>,
+    shares: Mutex<HashMap<Share, Arc<Semaphore>>>,
+}
+
+/// Whom a fetch is for, and where it goes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Place {
+    /// The trust entries that the session asks for: whoever named the host is among them.
+    issuers: Vec<IssuerId>,
+    /// Without its port: who has a host has all of its ports.
+    host: String,
+}
+
+impl Place {
+    pub(super) fn of(need: &Need, issuers: Vec<IssuerId>) -> Self {
+        let url = Url::parse(need.uri()).ok();
+        // What cannot be asked anyway is one place.
+        let host = url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned();
+        Self { issuers, host }
+    }
+}
+
+/// Whose turns are counted together. A host's are counted for each issuer apart: who waits for the
+/// issuer's share meanwhile keeps nobody else from the host.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Share {
+    issuers: Vec<IssuerId>,
+    host: Option<String>,
 }
 
 /// Held while a host is asked.
-pub(super) struct HostPermit {
-    _one_of_its_host: OwnedSemaphorePermit,
+pub(super) struct PlacePermit {
+    _of_its_host: OwnedSemaphorePermit,
+    _of_its_issuer: OwnedSemaphorePermit,
 }
 
 impl Permits {
     pub(super) fn new() -> Self {
-        Self { in_all: Arc::new(Semaphore::new(IN_ALL)), hosts: Mutex::default() }
+        Self { in_all: Arc::new(Semaphore::new(IN_ALL)), shares: Mutex::default() }
     }
 
-    /// Waits for one of the host, and only then for one of all: who waits for a slow host takes
-    /// nothing from the others. The second is to be kept as long as the body is.
-    pub(super) async fn acquire(&self, host: &str) -> Option<(HostPermit, OwnedSemaphorePermit)> {
-        let one_of_its_host = self.of(host).acquire_owned().await.ok()?;
+    /// Waits for one of the host, then for one of the issuer, and only then for one of all: who waits
+    /// for a slow host takes nothing from others. The second is to be kept as long as the body is.
+    pub(super) async fn acquire(
+        &self,
+        place: Place,
+    ) -> Option<(PlacePermit, OwnedSemaphorePermit)> {
+        let Place { issuers, host } = place;
+        let of_issuer = Share { issuers: issuers.clone(), host: None };
+        let of_host = Share { issuers, host: Some(host) };
+        let of_its_host = self.of(of_host, PER_HOST).acquire_owned().await.ok()?;
+        let of_its_issuer = self.of(of_issuer, PER_ISSUER).acquire_owned().await.ok()?;
         let one_of_all = self.in_all.clone().acquire_owned().await.ok()?;
-        Some((HostPermit { _one_of_its_host: one_of_its_host }, one_of_all))
+        let permit = PlacePermit { _of_its_host: of_its_host, _of_its_issuer: of_its_issuer };
+        Some((permit, one_of_all))
     }
 
-    fn of(&self, host: &str) -> Arc<Semaphore> {
+    fn of(&self, share: Share, permits: usize) -> Arc<Semaphore> {
         // A panic elsewhere leaves the map whole: every change is one call.
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        if hosts.len() > IDLE_HOSTS {
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        if shares.len() > IDLE {
             // Whoever holds a permit, or waits for one, holds the semaphore.
-            hosts.retain(|_, permits| Arc::strong_count(permits) > 1);
+            shares.retain(|_, permits| Arc::strong_count(permits) > 1);
         }
-        hosts.entry(host.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(PER_HOST))).clone()
+        shares.entry(share).or_insert_with(|| Arc::new(Semaphore::new(permits))).clone()
     }
 }
 
@@ -59,35 +99,78 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(20);
 
+    fn place(issuer: &str, host: &str) -> Place {
+        Place { issuers: vec![IssuerId::new(issuer)], host: host.into() }
+    }
+
+    async fn at_once(
+        permits: &Permits,
+        place: Place,
+    ) -> Option<(PlacePermit, OwnedSemaphorePermit)> {
+        timeout(SHORT, permits.acquire(place)).await.ok().flatten()
+    }
+
     #[tokio::test]
     async fn a_host_without_permits_left_takes_none_from_others() {
         let permits = Arc::new(Permits::new());
+        let silent = place("issuer", "silent.example");
         let mut held = Vec::new();
         for _ in 0..PER_HOST {
-            held.push(permits.acquire("silent.example").await.unwrap());
+            held.push(at_once(&permits, silent.clone()).await.unwrap());
         }
         let waiting: Vec<_> = (0..IN_ALL)
             .map(|_| {
-                let permits = permits.clone();
-                tokio::spawn(async move { permits.acquire("silent.example").await })
+                let (permits, silent) = (permits.clone(), silent.clone());
+                tokio::spawn(async move { permits.acquire(silent).await })
             })
             .collect();
-        assert!(timeout(SHORT, permits.acquire("silent.example")).await.is_err());
+        assert!(at_once(&permits, silent).await.is_none());
         for host in ["a.example", "b.example"] {
-            held.push(timeout(SHORT, permits.acquire(host)).await.unwrap().unwrap());
+            held.push(at_once(&permits, place("issuer", host)).await.unwrap());
         }
         waiting.iter().for_each(tokio::task::JoinHandle::abort);
     }
 
     #[tokio::test]
+    async fn an_issuer_has_half_of_all_whatever_hosts_it_names() {
+        let permits = Permits::new();
+        let mut held = Vec::new();
+        for host in 0..PER_ISSUER {
+            held.push(at_once(&permits, place("one", &format!("{host}.example"))).await.unwrap());
+        }
+        assert!(at_once(&permits, place("one", "more.example")).await.is_none());
+        for _ in 0..PER_HOST {
+            held.push(at_once(&permits, place("other", "1.example")).await.unwrap());
+        }
+    }
+
+    #[tokio::test]
+    async fn one_host_on_many_ports_has_one_share() {
+        let permits = Permits::new();
+        let at = |port: usize| {
+            let uri = format!("https://Lists.example:{port}/{port}");
+            Place::of(&Need::StatusList { uri }, vec![IssuerId::new("issuer")])
+        };
+        let mut held = Vec::new();
+        for port in 1..=PER_HOST {
+            held.push(at_once(&permits, at(port)).await.unwrap());
+        }
+        assert!(at_once(&permits, at(443)).await.is_none());
+        held.pop();
+        assert!(at_once(&permits, at(443)).await.is_some());
+    }
+
+    #[tokio::test]
     async fn a_host_is_forgotten_when_nobody_asks_it() {
         let permits = Permits::new();
-        let held = permits.acquire("held.example").await.unwrap();
-        for number in 0..3 * IDLE_HOSTS {
-            drop(permits.acquire(&format!("{number}.example")).await.unwrap());
+        let held = permits.acquire(place("issuer", "held.example")).await.unwrap();
+        for number in 0..3 * IDLE {
+            let place = place("issuer", &format!("{number}.example"));
+            drop(permits.acquire(place).await.unwrap());
         }
-        assert!(permits.hosts.lock().unwrap().len() <= IDLE_HOSTS + 1);
-        assert!(permits.hosts.lock().unwrap().contains_key("held.example"));
+        let shares = permits.shares.lock().unwrap();
+        assert!(shares.len() <= IDLE + 2, "{}", shares.len());
+        assert!(shares.keys().any(|share| share.host.as_deref() == Some("held.example")));
         drop(held);
     }
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use socket2::{Domain, Socket, Type};
 
 use super::source::Source;
+use super::turns::Turns;
 use crate::http::Request;
 use crate::server::{Installation, Server, eventually};
 use crate::tenant::Tenant;
@@ -19,7 +20,7 @@ const DISK_KIB: usize = 12 * 1024;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fault {
-    /// All turns to fetch are taken by answers about silent hosts.
+    /// All turns of an issuer to fetch are taken by answers about silent hosts.
     NoPermit,
     /// Every file descriptor that the process may have is in use.
     NoDescriptor,
@@ -38,7 +39,9 @@ pub(super) enum Fault {
 /// How a gateway is started so that its fault can be had. `None`: not on this machine.
 pub(super) fn prepare(fault: Fault, installation: Installation) -> Option<Installation> {
     match fault {
-        Fault::ClockForward | Fault::ClockBackward => settable_clock(installation),
+        Fault::ClockForward | Fault::ClockBackward => {
+            preload(installation, "clock", "CLOCK_MILLIS")
+        }
         Fault::DiskFull => can_mount().then_some(installation),
         _ => Some(installation),
     }
@@ -70,11 +73,15 @@ pub(super) fn serve(fault: Fault, installation: &Installation) -> Server {
 /// A fault while it lasts.
 pub(super) enum Lasting {
     Silence(Vec<Source>),
-    Limit { pid: u32, before: String },
+    Limit {
+        pid: u32,
+        before: String,
+    },
     Disk(PathBuf),
     Lock(Connection),
     Queue(Connection, Vec<Socket>),
-    Clock(PathBuf),
+    /// What a library in the process reads.
+    Switch(PathBuf),
 }
 
 /// The gateway that has a fault.
@@ -82,8 +89,8 @@ pub(super) struct Patient<'a> {
     pub(super) fault: Fault,
     pub(super) installation: &'a Installation,
     pub(super) server: &'a Server,
-    /// Takes all turns to fetch.
-    pub(super) take_turns: &'a mut dyn FnMut(&[Source]),
+    /// What takes all turns to fetch.
+    pub(super) turns: Option<Turns>,
     pub(super) tenant: &'a mut Tenant,
     pub(super) request: &'a Value,
 }
@@ -93,11 +100,7 @@ impl Lasting {
         let Patient { fault, installation, server, .. } = patient;
         let (installation, server) = (*installation, *server);
         match fault {
-            Fault::NoPermit => {
-                let hosts: Vec<_> = (0..8).map(|_| Source::silent()).collect();
-                (patient.take_turns)(&hosts);
-                Self::Silence(hosts)
-            }
+            Fault::NoPermit => Self::Silence(patient.turns.take().unwrap().take()),
             Fault::NoDescriptor => {
                 let before = limit(server.pid());
                 // The lowest number that is free is refused, and so is every higher one.
@@ -130,15 +133,15 @@ impl Lasting {
                 });
                 Self::Queue(held, waiting)
             }
-            Fault::ClockForward => Self::set_clock(installation, 3_600_000),
-            Fault::ClockBackward => Self::set_clock(installation, -3_600_000),
+            Fault::ClockForward => Self::switch(installation, "clock", 3_600_000),
+            Fault::ClockBackward => Self::switch(installation, "clock", -3_600_000),
         }
     }
 
-    fn set_clock(installation: &Installation, by_ms: i64) -> Self {
-        let path = clock_file(installation);
-        write_clock(&path, by_ms);
-        Self::Clock(path)
+    fn switch(installation: &Installation, name: &str, to: i64) -> Self {
+        let path = switch_file(installation, name);
+        write_switch(&path, to);
+        Self::Switch(path)
     }
 
     pub(super) fn end(self) {
@@ -151,7 +154,7 @@ impl Lasting {
                 held.execute_batch("ROLLBACK").unwrap();
                 drop(waiting);
             }
-            Self::Clock(path) => write_clock(&path, 0),
+            Self::Switch(path) => write_switch(&path, 0),
         }
     }
 }
@@ -211,25 +214,28 @@ fn used_numbers(pid: u32) -> Vec<u32> {
     numbers.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
-fn clock_file(installation: &Installation) -> PathBuf {
-    installation.data_dir().with_file_name("clock")
+fn switch_file(installation: &Installation, name: &str) -> PathBuf {
+    installation.data_dir().with_file_name(name)
 }
 
-fn write_clock(path: &Path, by_ms: i64) {
+fn write_switch(path: &Path, to: i64) {
     let mut file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
-    file.write_all(&by_ms.to_ne_bytes()).unwrap();
+    file.write_all(&to.to_ne_bytes()).unwrap();
 }
 
-fn settable_clock(installation: Installation) -> Option<Installation> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/own_faults/clock.c");
-    let library = installation.data_dir().with_file_name("clock.so");
+/// With a library before the system's own that does what the file named in `variable` says.
+fn preload(installation: Installation, name: &str, variable: &str) -> Option<Installation> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/own_faults");
+    let file = switch_file(&installation, name);
+    let library = file.with_extension("so");
     let mut cc = Command::new("cc");
-    cc.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source);
+    cc.args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(&library)
+        .arg(folder.join(name).with_extension("c"));
     if !cc.status().is_ok_and(|status| status.success()) {
         return None;
     }
-    let file = clock_file(&installation);
-    write_clock(&file, 0);
+    write_switch(&file, 0);
     let (library, file) = (library.to_str().unwrap(), file.to_str().unwrap());
-    Some(installation.with("LD_PRELOAD", library).with("CLOCK_MILLIS", file))
+    Some(installation.with("LD_PRELOAD", library).with(variable, file))
 }

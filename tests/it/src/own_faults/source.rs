@@ -1,7 +1,7 @@
 //! A host of status lists that can keep silent.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
@@ -33,27 +33,36 @@ struct State {
 
 impl Source {
     pub(super) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::start_at([127, 0, 0, 1])
+    }
+
+    fn start_at(ip: [u8; 4]) -> Self {
+        let listener = TcpListener::bind(SocketAddr::from((ip, 0))).unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let gate = Arc::new(Gate::default());
-        let source = Self { base: base.clone(), gate: gate.clone() };
+        let source = Self { base, gate: gate.clone() };
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (base, gate) = (base.clone(), gate.clone());
-                thread::spawn(move || answer(stream, &base, &gate));
+                let gate = gate.clone();
+                thread::spawn(move || answer(stream, &gate));
             }
         });
         source
     }
 
-    pub(super) fn silent() -> Self {
-        let source = Self::start();
+    pub(super) fn silent_at(ip: [u8; 4]) -> Self {
+        let source = Self::start_at(ip);
         source.keep_silent(true);
         source
     }
 
     pub(super) fn uri(&self, path: &str) -> String {
         format!("{}/{path}", self.base)
+    }
+
+    /// The same by a name that has to be looked up.
+    pub(super) fn uri_by_name(&self, path: &str) -> String {
+        self.uri(path).replace("127.0.0.1", "localhost")
     }
 
     pub(super) fn keep_silent(&self, silent: bool) {
@@ -71,15 +80,16 @@ impl Source {
     }
 }
 
-fn answer(mut stream: TcpStream, base: &str, gate: &Gate) {
+fn answer(mut stream: TcpStream, gate: &Gate) {
     let Ok(copy) = stream.try_clone() else { return };
     let mut lines = BufReader::new(copy).lines().map_while(Result::ok);
     let path = lines.next().and_then(|line| line.split(' ').nth(1).map(String::from));
-    lines.by_ref().take_while(|line| !line.is_empty()).for_each(drop);
+    let headers = lines.by_ref().take_while(|line| !line.is_empty());
+    let host = headers.filter_map(|line| Some(line.strip_prefix("host: ")?.to_owned())).last();
     let mut state = gate.state.lock().unwrap();
     state.asked += 1;
     drop(gate.changed.wait_while(state, |state| state.silent));
-    let uri = format!("{base}{}", path.unwrap_or_default());
+    let uri = format!("http://{}{}", host.unwrap_or_default(), path.unwrap_or_default());
     let list = StatusJwt::new(&StatusList::new(1, 64), &uri, now_ms() / 1000);
     let body = list.sign(&samples::issuer_key(Curve::P256));
     let head = format!(
