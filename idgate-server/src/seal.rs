@@ -15,6 +15,7 @@ use idgate_core::entropy::{Entropy as _, EntropyUnavailable};
 use zeroize::Zeroizing;
 
 use crate::entropy::OsEntropy;
+use crate::store::StoreError;
 
 /// The first byte of everything sealed in this way.
 const VERSION: u8 = 2;
@@ -120,6 +121,31 @@ impl fmt::Display for Unsealable {
 
 impl std::error::Error for Unsealable {}
 
+/// Nothing was sealed, because the system has no randomness. What was to be stored is as it was, and
+/// can be sealed later.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NotSealed;
+
+impl fmt::Display for NotSealed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nothing can be sealed: the system has no randomness")
+    }
+}
+
+impl std::error::Error for NotSealed {}
+
+impl From<NotSealed> for StoreError {
+    fn from(error: NotSealed) -> Self {
+        Self::Unavailable(error.to_string())
+    }
+}
+
+impl From<Unsealable> for NotSealed {
+    fn from(_: Unsealable) -> Self {
+        Self
+    }
+}
+
 /// What a sealed value is, and whose. It opens in this place only.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Place<'a> {
@@ -152,21 +178,21 @@ impl Sealer {
     ///
     /// # Errors
     /// The system has no randomness.
-    pub fn seal(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, Unsealable> {
+    pub fn seal(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, NotSealed> {
         let mut drawn = [0; SALT_LEN + NONCE_LEN];
-        OsEntropy.fill(&mut drawn).map_err(|_| Unsealable)?;
-        let (salt, nonce) = drawn.split_first_chunk::<SALT_LEN>().ok_or(Unsealable)?;
-        let nonce = nonce.try_into().map_err(|_| Unsealable)?;
+        OsEntropy.fill(&mut drawn).map_err(|_| NotSealed)?;
+        let (salt, nonce) = drawn.split_first_chunk::<SALT_LEN>().ok_or(NotSealed)?;
+        let nonce = nonce.try_into().map_err(|_| NotSealed)?;
         let mut text = Vec::with_capacity(OVERHEAD.saturating_add(plain.len()));
         text.push(VERSION);
         text.extend_from_slice(&drawn);
         text.extend_from_slice(plain);
-        let body = text.get_mut(1 + SALT_LEN + NONCE_LEN..).ok_or(Unsealable)?;
+        let body = text.get_mut(1 + SALT_LEN + NONCE_LEN..).ok_or(NotSealed)?;
         let nonce = Nonce::assume_unique_for_key(nonce);
         let key = self.key(place, salt)?;
         let tag = key
             .seal_in_place_separate_tag(nonce, Aad::from(place.associated_data()), body)
-            .map_err(|_| Unsealable)?;
+            .map_err(|_| NotSealed)?;
         text.extend_from_slice(tag.as_ref());
         Ok(text)
     }

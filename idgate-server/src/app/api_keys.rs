@@ -123,7 +123,7 @@ impl App {
 }
 
 fn fresh(livemode: bool) -> Result<(String, ApiKey), AppError> {
-    let exhausted = |error| AppError::Fault(format!("{error}"));
+    let exhausted = |error| AppError::Unavailable(format!("{error}"));
     let id = random_id("key_", &mut OsEntropy).map_err(exhausted)?;
     let key = ApiKey::generate(livemode, &mut OsEntropy).map_err(exhausted)?;
     Ok((id, key))

@@ -74,3 +74,16 @@ impl From<RequestObjectError> for AppError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use idgate_core::request::SignerUnavailable;
+
+    use super::*;
+
+    #[test]
+    fn a_fetch_without_a_signer_is_told_to_come_back() {
+        let error = RequestObjectError::Signer(SignerUnavailable::new("no randomness"));
+        assert!(matches!(AppError::from(error), AppError::Unavailable(_)));
+    }
+}

@@ -43,7 +43,7 @@ impl App {
     ) -> Result<(EndpointRecord, SigningSecret), AppError> {
         let Wish { url, secret } = Wish::parse(body).map_err(AppError::Request)?;
         self.check_webhook_url(caller, &url).await.map_err(|rule| invalid("url", rule))?;
-        let exhausted = |error| AppError::Fault(format!("{error}"));
+        let exhausted = |error| AppError::Unavailable(format!("{error}"));
         let fresh = signing_secret(&mut OsEntropy).map_err(exhausted)?;
         let fresh =
             SigningSecret::new(&**fresh).map_err(|error| AppError::Fault(error.to_string()))?;

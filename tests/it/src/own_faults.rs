@@ -80,6 +80,13 @@ cells! {
         no_descriptor_at_hold: Hold => ComeBack,
         no_descriptor_at_settle: Settle => Done,
     }
+    NoRandomness {
+        no_randomness_at_create: Create => ComeBack,
+        no_randomness_at_request_object: RequestObject => ComeBack,
+        no_randomness_at_answer: Answer => ComeBack,
+        no_randomness_at_hold: Hold => ComeBack,
+        no_randomness_at_settle: Settle => ComeBack,
+    }
     DiskFull {
         disk_full_at_create: Create => Either,
         disk_full_at_request_object: RequestObject => Either,

@@ -24,6 +24,8 @@ pub(super) enum Fault {
     NoPermit,
     /// Every file descriptor that the process may have is in use.
     NoDescriptor,
+    /// The system has no randomness.
+    NoRandomness,
     /// No byte is free where the data directory is.
     DiskFull,
     /// Nothing more may wait to be written.
@@ -42,6 +44,7 @@ pub(super) fn prepare(fault: Fault, installation: Installation) -> Option<Instal
         Fault::ClockForward | Fault::ClockBackward => {
             preload(installation, "clock", "CLOCK_MILLIS")
         }
+        Fault::NoRandomness => preload(installation, "random", "RANDOM_GONE"),
         Fault::DiskFull => can_mount().then_some(installation),
         _ => Some(installation),
     }
@@ -133,6 +136,7 @@ impl Lasting {
                 });
                 Self::Queue(held, waiting)
             }
+            Fault::NoRandomness => Self::switch(installation, "random", 1),
             Fault::ClockForward => Self::switch(installation, "clock", 3_600_000),
             Fault::ClockBackward => Self::switch(installation, "clock", -3_600_000),
         }
