@@ -279,7 +279,8 @@ mod tests {
     use crate::app::App;
     use crate::app::memory_store::{MemoryStore, Mood};
     use crate::clock::VirtualClock;
-    use crate::store::Caller;
+    use crate::config::{Environment, Quotas};
+    use crate::store::{Caller, OperatorStore, SqliteStore, StoreOptions};
     use crate::telemetry::Telemetry;
     use crate::work::fetch::Fetcher;
 
@@ -352,6 +353,26 @@ mod tests {
         assert_eq!(swept.sweeper.remove().await.unwrap(), 0);
         swept.clock.advance(1);
         assert_eq!(swept.sweeper.remove().await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn keys_that_ended_are_listed_for_90_days() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
+        let client_id = operator.create_client("shop", true, None, NOW).unwrap().client_id;
+        let (key, _) = operator.create_key(&client_id, None, None, NOW).unwrap().unwrap();
+        operator.revoke_key(Some(&client_id), &key.id, NOW).unwrap();
+        let options = StoreOptions {
+            instance_key: None,
+            environment: Environment::Development,
+            quotas: Quotas::default(),
+        };
+        let store = SqliteStore::open(dir.path(), options, NOW).unwrap();
+        let clock = VirtualClock::at(NOW.plus(90 * DAY_MS - 1));
+        let sweeper = Sweeper::new(Arc::new(store), Arc::new(clock.clone()));
+        assert_eq!(sweeper.remove_keys().await.unwrap(), 0);
+        clock.advance(1);
+        assert_eq!(sweeper.remove_keys().await.unwrap(), 1, "and no key that is live");
     }
 
     #[tokio::test]
