@@ -1,0 +1,79 @@
+"""A promise with a figure names the test that shows it, and that test exists."""
+
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENTS = ("docs/operate.md", "docs/threat-model.md", "docs/integrate.md", "SECURITY.md")
+SOURCES = ("idgate-core", "idgate-server", "idgate-ffi", "tests", "bindings", "examples", "benches")
+# `file::test`, with as many folders before the file as it takes to find it.
+NAMED = re.compile(r"`((?:[a-z0-9_]+::)+[a-z0-9]+_[a-z0-9_]+)`")
+# `fn test`, `test: Phase => …` in a table of one macro, `def test`.
+DEFINED = re.compile(
+    r"^\s*(?:pub )?(?:async )?(?:fn|def) ([a-z0-9_]+)|^ {8}([a-z0-9_]{12,}): \w+ =>", re.MULTILINE
+)
+BARE = re.compile(r"`([a-z0-9]+(?:_[a-z0-9]+){4,})`")
+
+
+def module(path):
+    """The parts of a path: `tests/it/src/ws/load.rs` is tests, it, src, ws, load."""
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    return parts[:-1] if parts[-1] == "mod" else parts
+
+
+def tests():
+    """Every function, with the modules that it stands in."""
+    found = {}
+    for top in SOURCES:
+        for path in (ROOT / top).rglob("*"):
+            if path.suffix not in (".rs", ".py") or {"target", "node_modules"} & {*path.parts}:
+                continue
+            for names in DEFINED.findall(path.read_text(encoding="utf-8")):
+                found.setdefault(names[0] or names[1], []).append(module(path))
+    return found
+
+
+def tables(text):
+    """The header and the rows of each table, as lists of cells."""
+    table = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            table.append([cell.strip() for cell in line.strip("|").split("|")])
+        elif table:
+            yield table[0], table[2:]
+            table = []
+
+
+class PromisesTest(unittest.TestCase):
+    def setUp(self):
+        self.tests = tests()
+        self.texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in DOCUMENTS}
+
+    def test_every_test_named_exists_in_its_file(self):
+        for document, text in self.texts.items():
+            for name in NAMED.findall(text):
+                *where, test = name.split("::")
+                with self.subTest(document=document, name=name):
+                    modules = self.tests.get(test, [])
+                    self.assertTrue(any(found[-len(where) :] == where for found in modules))
+
+    def test_a_test_is_named_with_its_file(self):
+        for document, text in self.texts.items():
+            for name in BARE.findall(text):
+                with self.subTest(document=document, name=name):
+                    self.assertFalse(name in self.tests, "write `file::test`")
+
+    def test_every_row_of_a_table_of_promises_names_a_test(self):
+        for document, text in self.texts.items():
+            for header, rows in tables(text):
+                if header[-1] != "test":
+                    continue
+                for row in rows:
+                    with self.subTest(document=document, promise=row[0]):
+                        self.assertEqual(len(row), len(header))
+                        self.assertRegex(row[-1], NAMED)
+
+
+if __name__ == "__main__":
+    unittest.main()
