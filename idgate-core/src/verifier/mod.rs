@@ -10,16 +10,18 @@ use crate::codec::origin;
 use crate::crypto::{Alg, CryptoProvider, RequestSigner};
 use crate::discovery::did_web;
 use crate::entropy::Entropy;
-use crate::error::{ConfigError, CreateError, ErrorCode, RequestError};
+use crate::error::{ConfigError, CreateError, ErrorCode, RequestError, ResponseError};
 use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
 use crate::limits::MAX_QR_CODE_URL_BYTES;
 use crate::request::{PresentationRequest, RequestForm, Scheme};
+use crate::response::WalletResponse;
 use crate::session::{
     ClientIdForm, Delivery, EncryptionKey, Phase, RequestProfile, ResponseEncryption, Revision,
     Session, Transition,
 };
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
+use crate::verify::{Basis, Verification};
 
 /// A configured verifier. Cheap to clone; replace it to change trust.
 #[derive(Clone, Debug)]
@@ -166,6 +168,24 @@ impl Verifier {
         };
         check_link(&session)?;
         Ok(session.open())
+    }
+
+    /// Takes a wallet's answer (OpenID4VP 8.2, 8.3, decisions 6). How it is read is the session's
+    /// stored profile's to say, whatever this verifier makes new sessions with. Errors change
+    /// nothing: there is nothing to store.
+    ///
+    /// # Errors
+    /// The session is closed, the answer is not well-formed or does not decrypt, or `state` is
+    /// wrong.
+    pub fn begin<'s>(
+        &'s self,
+        session: &'s Session,
+        response: WalletResponse<'s>,
+        entropy: &mut dyn Entropy,
+        now: UnixMillis,
+    ) -> Result<Verification<'s>, ResponseError> {
+        let basis = Basis { provider: &self.provider, trust: &self.trust };
+        Verification::begin(basis, session, response, entropy, now)
     }
 
     fn endpoint(&self, name: &str, id: &SessionId) -> String {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::proof::AwaitingStatus;
 use super::report::Report;
-use super::{Step, Verification};
+use super::{Basis, Step, Verification};
 use crate::error::{ResponseError, VerifyError};
 use crate::request::CredentialRequest;
 use crate::session::{Input, Session, Transition};
@@ -15,7 +15,6 @@ use crate::status::{
     Inquiry, Need, StatusContext, Supplied, VerifiedSource, check_count, needs_of,
 };
 use crate::time::UnixMillis;
-use crate::verifier::Verifier;
 
 /// Credentials that are good but for their status.
 pub(super) struct Asking {
@@ -73,16 +72,16 @@ impl Asking {
     }
 }
 
-impl Verifier {
+impl<'v> Basis<'v> {
     /// Against what the status of `credential` is judged. `None`: its trust entry is gone.
-    pub(super) fn status_context<'e>(
-        &'e self,
+    pub(super) fn status_context(
+        self,
         credential: &CredentialRequest,
         livemode: bool,
         now: UnixMillis,
-    ) -> Option<StatusContext<'e>> {
+    ) -> Option<StatusContext<'v>> {
         Some(StatusContext {
-            provider: &self.provider,
+            provider: self.provider,
             issuer: self.trust.entry(&credential.issuer_id)?,
             trust_version: self.trust.version(),
             livemode,
@@ -156,7 +155,7 @@ impl Verification<'_> {
         let (livemode, now) = (self.session.livemode, self.now);
         let asked = &self.session.request.credentials;
         for (credential, inquiry) in asked.iter().zip(&mut asking.inquiries) {
-            if let Some(context) = self.verifier.status_context(credential, livemode, now) {
+            if let Some(context) = self.basis.status_context(credential, livemode, now) {
                 each(inquiry, &context);
             }
         }

@@ -151,7 +151,7 @@ impl Verification<'_> {
         let asked = self.session.request.credentials.iter().zip(awaiting);
         for ((credential, awaiting), report) in asked.zip(&mut report.credentials) {
             let published = core::mem::take(&mut awaiting.published);
-            let context = self.verifier.status_context(credential, livemode, now);
+            let context = self.basis.status_context(credential, livemode, now);
             let opened = match &context {
                 Some(context) => Inquiry::open(published, context),
                 None => Err(withdrawn()),
@@ -170,7 +170,7 @@ impl Verification<'_> {
         let mut made = CredentialReport { id: credential.id.clone(), ..Default::default() };
         made.pass(Check::Submission);
         let result = self.trust_entry(credential).and_then(|issuer| {
-            let provider = &self.verifier.provider;
+            let provider = self.basis.provider;
             match credential.format {
                 CredentialFormat::SdJwtVc => {
                     let expected = self.expected(credential, issuer);
@@ -192,7 +192,7 @@ impl Verification<'_> {
 
     /// The entry in force now: what the operator withdrew since creation is withdrawn.
     fn trust_entry(&self, credential: &CredentialRequest) -> Result<&TrustEntry, VerifyError> {
-        self.verifier.trust.entry(&credential.issuer_id).ok_or(withdrawn())
+        self.basis.trust.entry(&credential.issuer_id).ok_or(withdrawn())
     }
 
     fn expected<'e>(
@@ -257,7 +257,7 @@ impl Verification<'_> {
             filters: &credential.claim_filters,
             subject_paths: &credential.subject_claim_paths,
             ..ExpectedMdoc::new(issuer, doc_type, name_space, request, self.now)
-                .remembering(&self.verifier.trust)
+                .remembering(self.basis.trust)
         }
     }
 
@@ -306,7 +306,7 @@ impl Verification<'_> {
     }
 
     pub(super) fn provider(&self) -> &CryptoProvider {
-        &self.verifier.provider
+        self.basis.provider
     }
 }
 

@@ -28,6 +28,7 @@ pub use self::mdoc::{ExpectedMdoc, MdocRequest, verify_mdoc};
 pub use self::proof::{CredentialFacts, DisclosedClaims, HolderBinding, Trust, VerifiedCredential};
 pub use self::report::{CredentialReport, Report};
 use crate::codec::base64url;
+use crate::crypto::CryptoProvider;
 use crate::entropy::Entropy;
 pub use crate::error::{Check, CheckSet};
 use crate::error::{Reason, ResponseError};
@@ -39,7 +40,7 @@ pub use crate::status::{
     Need, Revocation, RevocationDetails, RevocationOutcome, Supplied, VerifiedSource,
 };
 use crate::time::UnixMillis;
-use crate::verifier::Verifier;
+use crate::trust::TrustSnapshot;
 
 /// What to answer to the wallet once the transition is committed.
 #[derive(Clone, Eq, PartialEq)]
@@ -101,10 +102,17 @@ pub struct Decision {
     pub report: Report,
 }
 
+/// What answers are judged by, until the operator changes it.
+#[derive(Clone, Copy)]
+pub(crate) struct Basis<'v> {
+    pub(crate) provider: &'v CryptoProvider,
+    pub(crate) trust: &'v TrustSnapshot,
+}
+
 /// A verification under way.
 #[must_use = "nothing is decided until it is done"]
 pub struct Verification<'s> {
-    verifier: &'s Verifier,
+    basis: Basis<'s>,
     session: &'s Session,
     answer: DirectPost<'s>,
     /// `None`: it came unencrypted.
@@ -116,46 +124,37 @@ pub struct Verification<'s> {
     asking: Option<Asking>,
 }
 
-impl Verifier {
-    /// Takes a wallet's answer (OpenID4VP 8.2, 8.3, decisions 6). How it is read is the session's
-    /// stored profile's to say, whatever this verifier makes new sessions with. Errors change
-    /// nothing: there is nothing to store.
-    ///
-    /// # Errors
-    /// The session is closed, the answer is not well-formed or does not decrypt, or `state` is
-    /// wrong.
-    pub fn begin<'s>(
-        &'s self,
-        session: &'s Session,
-        response: WalletResponse<'s>,
-        entropy: &mut dyn Entropy,
-        now: UnixMillis,
-    ) -> Result<Verification<'s>, ResponseError> {
-        let posted = Posted::parse(response)?;
-        if !session.accepts_response(now) {
-            return Err(ResponseError::SessionClosed);
-        }
-        let (answer, encryption) = unpack(&self.provider, session, posted)?;
-        let response_code = match session.request.redirect_uri {
-            Some(_) => Some(fresh_response_code(entropy).map_err(ResponseError::Entropy)?),
-            None => None,
-        };
-        Ok(Verification {
-            verifier: self,
-            session,
-            answer,
-            encryption,
-            response_code,
-            now,
-            asking: None,
-        })
-    }
-}
-
 /// Never the answer.
 impl fmt::Debug for Verification<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Verification({})", self.session.id)
+    }
+}
+
+impl<'s> Verification<'s> {
+    /// Takes an answer to `session`.
+    ///
+    /// # Errors
+    /// The session is closed, the answer is not well-formed or does not decrypt, or `state` is
+    /// wrong.
+    pub(crate) fn begin(
+        basis: Basis<'s>,
+        session: &'s Session,
+        response: WalletResponse<'s>,
+        entropy: &mut dyn Entropy,
+        now: UnixMillis,
+    ) -> Result<Self, ResponseError> {
+        let posted = Posted::parse(response)?;
+        if !session.accepts_response(now) {
+            return Err(ResponseError::SessionClosed);
+        }
+        let (answer, encryption) = unpack(basis.provider, session, posted)?;
+        let response_code = match session.request.redirect_uri {
+            Some(_) => Some(fresh_response_code(entropy).map_err(ResponseError::Entropy)?),
+            None => None,
+        };
+        let asking = None;
+        Ok(Self { basis, session, answer, encryption, response_code, now, asking })
     }
 }
 
@@ -213,7 +212,7 @@ impl Verification<'_> {
         report: Report,
     ) -> Result<Step, ResponseError> {
         let mut transition = session.apply(input, self.now)?;
-        transition.session.trust_version = Some(self.verifier.trust.version());
+        transition.session.trust_version = Some(self.basis.trust.version());
         Ok(Step::Done(Box::new(Decision { transition, reply, report })))
     }
 
