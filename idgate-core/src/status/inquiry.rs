@@ -12,15 +12,17 @@ use alloc::vec::Vec;
 
 use self::list::ListQuestion;
 use self::signer::SignerQuestion;
-use super::{
-    Need, Published, PublishedStatus, RevocationDetails, SignerStatus, StatusContext,
-    StatusListReference, Supplied, VerifiedCrl, VerifiedSource, Voucher, unknown,
-};
+use super::context::{SignerStatus, StatusContext, Voucher, unknown};
+use super::published::{Published, PublishedStatus};
+use super::revocation::RevocationDetails;
+use super::source::{Need, Supplied, VerifiedSource};
+use super::token_status_list::StatusListReference;
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::ids::{CredentialFormat, IssuerId};
 use crate::limits::MAX_STATUS_URIS;
 use crate::time::UnixMillis;
+use crate::trust::crl::VerifiedCrl;
 use crate::trust::path::authenticate_below;
 use crate::trust::{RevocationPolicy, TrustAnchor, TrustEntry};
 

@@ -18,7 +18,7 @@ use crate::crypto::{CryptoProvider, HashAlg, HashValue, SignatureAlgorithm};
 use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_STATUS_BYTES;
 use crate::time::UnixMillis;
-use crate::trust::TrustAnchor;
+use crate::trust::anchors::TrustAnchor;
 use crate::trust::certificate::{Certificate, is_within};
 use crate::trust::names::canonical;
 

@@ -15,8 +15,9 @@ use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
+use super::anchors::TrustAnchor;
+use super::entry::TrustEntry;
 use super::path::{VerifiedPath, authenticate_chain};
-use super::{TrustAnchor, TrustEntry};
 use crate::crypto::CryptoProvider;
 use crate::error::VerifyError;
 use crate::limits::MAX_CERTIFICATES;

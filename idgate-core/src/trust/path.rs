@@ -15,10 +15,12 @@ use sha2::{Digest as _, Sha256};
 use x509_parser::extensions::{CRLDistributionPoint, DistributionPointName, GeneralName};
 
 use self::search::{Failure, Path, Search};
+use super::anchors::TrustAnchor;
 use super::certificate::{Certificate, CertificateError};
+use super::entry::TrustEntry;
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
+use super::oid::Oid;
 use super::profile::{self, Broken, SignerProfile};
-use super::{Oid, TrustAnchor, TrustEntry};
 use crate::crypto::{CryptoProvider, PublicKey};
 use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_CERTIFICATES;

@@ -15,7 +15,7 @@ use x509_parser::oid_registry::{
     OID_X509_EXT_SUBJECT_ALT_NAME, OID_X509_EXT_SUBJECT_KEY_IDENTIFIER, Oid as X509Oid,
 };
 
-use super::TrustAnchor;
+use super::anchors::TrustAnchor;
 use super::certificate::Certificate;
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::oid::Oid;

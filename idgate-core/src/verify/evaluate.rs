@@ -3,15 +3,15 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Verification;
 use super::asking::Asking;
-use super::details;
+use super::conclude::{conclude, settle};
 use super::expected::Expected;
 use super::mdoc::{self, ExpectedMdoc, MdocRequest};
-use super::proof::{AwaitingStatus, StatusSettled, VerifiedCredential};
+use super::proof::{AwaitingStatus, VerifiedCredential};
 use super::report::{CredentialReport, Report};
 use super::sd_jwt::verify_presentation;
 use super::subject_groups::same_subject;
+use super::{Verification, details};
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::Handover;
@@ -57,37 +57,6 @@ pub fn verify_sd_jwt_vc(
         now: expected.now,
     };
     conclude(awaiting, &context, report)
-}
-
-/// Outside a session nothing is fetched: the status is settled from what the trust entry holds.
-pub(super) fn conclude(
-    awaiting: Result<AwaitingStatus, VerifyError>,
-    context: &StatusContext<'_>,
-    report: &mut CredentialReport,
-) -> Result<VerifiedCredential, VerifyError> {
-    let result = awaiting.and_then(|mut credential| {
-        let inquiry = Inquiry::open(core::mem::take(&mut credential.published), context)?;
-        settle(credential, &inquiry, report)
-    });
-    if let Err(error) = &result {
-        report.failed = Some(error.clone());
-    }
-    result
-}
-
-/// Revocation, last of all checks (decisions 7). What was not asked is unknown.
-pub(super) fn settle(
-    credential: AwaitingStatus,
-    inquiry: &Inquiry,
-    report: &mut CredentialReport,
-) -> Result<VerifiedCredential, VerifyError> {
-    let status = inquiry.settle().map(|settled| (settled, StatusSettled::assertion()));
-    let verified = VerifiedCredential::new(credential, status)?;
-    if inquiry.covers_signer() {
-        report.pass(Check::SignerStatus);
-    }
-    report.pass(Check::Status);
-    Ok(verified)
 }
 
 impl Verification<'_> {

@@ -20,7 +20,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 pub use self::expected::{ExpectedMdoc, MdocRequest};
-use super::evaluate::conclude;
+use super::conclude::conclude;
 use super::proof::{
     AwaitingStatus, CredentialFacts, DisclosuresBound, IssuerAuthenticated, Trust,
     VerifiedCredential, WithinValidity,

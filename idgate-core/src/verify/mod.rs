@@ -2,6 +2,7 @@
 //! then status. Claims leave only inside [`VerifiedCredential`].
 
 mod asking;
+mod conclude;
 mod details;
 mod evaluate;
 mod expected;

@@ -3,13 +3,12 @@
 
 use alloc::string::String;
 
-use super::super::token_status_list::ListSigner;
-use super::super::{
-    SignerStatus, StatusContext, StatusListReference, Supplied, VerifiedCrl, VerifiedStatusList,
-    Voucher, unknown,
-};
+use super::super::context::{SignerStatus, StatusContext, Voucher, unknown};
+use super::super::source::Supplied;
+use super::super::token_status_list::{ListSigner, StatusListReference, VerifiedStatusList};
 use super::signer::SignerQuestion;
 use crate::error::{Reason, VerifyError};
+use crate::trust::crl::VerifiedCrl;
 
 /// What is to be asked about one credential, and what came of it.
 #[derive(Clone, Debug)]

@@ -4,10 +4,11 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::super::{SignerStatus, StatusContext, Supplied, VerifiedCrl, is_fetchable};
+use super::super::context::{SignerStatus, StatusContext, is_fetchable};
+use super::super::source::Supplied;
 use crate::error::{Check, Reason, VerifyError};
 use crate::trust::certificate::Certificate;
-use crate::trust::crl::CrlIssuer;
+use crate::trust::crl::{CrlIssuer, VerifiedCrl};
 
 /// What is to be asked about one certificate, and what came of it.
 #[derive(Clone, Debug)]

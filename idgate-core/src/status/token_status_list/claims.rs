@@ -4,7 +4,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::unknown;
+use super::super::context::unknown;
 use crate::error::VerifyError;
 use crate::limits::CLOCK_SKEW_MS;
 use crate::time::UnixMillis;

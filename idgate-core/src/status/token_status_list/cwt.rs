@@ -5,8 +5,9 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::super::context::{StatusContext, Voucher, unknown};
+use super::SignedBy;
 use super::claims::{Claims, millis, positive};
-use super::{SignedBy, StatusContext, Voucher, unknown};
 use crate::codec::cbor::{Tape, Value};
 use crate::cose::{Sign1, alg_of_label};
 use crate::error::VerifyError;

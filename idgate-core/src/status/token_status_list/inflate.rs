@@ -11,7 +11,7 @@ use miniz_oxide::inflate::core::inflate_flags::{
 };
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 
-use super::unknown;
+use super::super::context::unknown;
 use crate::error::VerifyError;
 use crate::limits::MAX_STATUS_LIST_BYTES;
 

@@ -7,8 +7,9 @@ use alloc::vec::Vec;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::super::context::{StatusContext, Voucher, unknown};
 use super::claims::{Claims, millis, positive};
-use super::{ListSigner, SignedBy, StatusContext, Voucher, unknown};
+use super::{ListSigner, SignedBy};
 use crate::codec::base64url;
 use crate::codec::json::{Tape, Value};
 use crate::crypto::Alg;

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use self::claims::Claims;
-use super::{SignerStatus, StatusContext, Voucher, unknown};
+use super::context::{SignerStatus, StatusContext, Voucher, is_fetchable, unknown};
 use crate::codec::{cbor, json};
 use crate::error::{Check, Reason, VerifyError};
 use crate::ids::IssuerId;
@@ -106,7 +106,7 @@ impl StatusListReference {
 
     /// `None`: the URI cannot be fetched.
     pub(crate) fn new(idx: u64, uri: &str) -> Option<Self> {
-        super::is_fetchable(uri).then(|| Self { idx, uri: uri.into() })
+        is_fetchable(uri).then(|| Self { idx, uri: uri.into() })
     }
 }
 

@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use crate::crypto::CryptoProvider;
 use crate::time::UnixMillis;
+use crate::trust::anchors::TrustAnchor;
 use crate::trust::certificate::Certificate;
-use crate::trust::{TrustAnchor, names, profile};
+use crate::trust::{names, profile};
 
 /// Signature checks for one path. An honest chain needs one or two, a root under key rollover a
 /// few more.

@@ -1,0 +1,37 @@
+//! The last step of one credential: its status settles, and everything about it is proved.
+
+use super::proof::{AwaitingStatus, StatusSettled, VerifiedCredential};
+use super::report::CredentialReport;
+use crate::error::{Check, VerifyError};
+use crate::status::{Inquiry, StatusContext};
+
+/// Outside a session nothing is fetched: the status is settled from what the trust entry holds.
+pub(super) fn conclude(
+    awaiting: Result<AwaitingStatus, VerifyError>,
+    context: &StatusContext<'_>,
+    report: &mut CredentialReport,
+) -> Result<VerifiedCredential, VerifyError> {
+    let result = awaiting.and_then(|mut credential| {
+        let inquiry = Inquiry::open(core::mem::take(&mut credential.published), context)?;
+        settle(credential, &inquiry, report)
+    });
+    if let Err(error) = &result {
+        report.failed = Some(error.clone());
+    }
+    result
+}
+
+/// Revocation, last of all checks (decisions 7). What was not asked is unknown.
+pub(super) fn settle(
+    credential: AwaitingStatus,
+    inquiry: &Inquiry,
+    report: &mut CredentialReport,
+) -> Result<VerifiedCredential, VerifyError> {
+    let status = inquiry.settle().map(|settled| (settled, StatusSettled::assertion()));
+    let verified = VerifiedCredential::new(credential, status)?;
+    if inquiry.covers_signer() {
+        report.pass(Check::SignerStatus);
+    }
+    report.pass(Check::Status);
+    Ok(verified)
+}
