@@ -43,7 +43,8 @@ pub struct TrustEntry {
     /// The extended key usages that make a document signer.
     pub ekus: Vec<Oid>,
     /// X.509 roots below which status lists may be signed, besides the one that vouched for the
-    /// credential; they vouch for nothing else.
+    /// credential; they vouch for nothing else. One that is limited to document types signs lists of
+    /// mdocs of these types, and never lists of SD-JWT VCs, which have no document type.
     pub status_roots: Vec<TrustAnchor>,
     /// CRLs of its roots that the operator supplied; they replace the fetch.
     pub crls: Vec<VerifiedCrl>,

@@ -86,6 +86,14 @@ fn a_status_root_serves_the_lists_of_bare_keys_too() {
 }
 
 #[test]
+fn a_status_root_with_document_types_serves_no_lists_of_sd_jwts() {
+    let mut named = entry();
+    named.status_roots.push(anchor(&root()).with_doc_types([DocType::new(MDL)]));
+    let token = certified(jwt());
+    refused(verify_by_key(&context(&named), token.as_bytes()), "no root");
+}
+
+#[test]
 fn the_signer_of_a_list_is_within_its_roots_document_types() {
     for (types, taken) in [(vec![], true), (vec![MDL], true), (vec!["other"], false)] {
         let mut limited = entry();
@@ -115,6 +123,7 @@ fn the_signer_of_a_list_is_for_credentials_or_their_status() {
     for usages in [&[DOCUMENT_SIGNER][..], &[STATUS], &[TLS_SERVER, STATUS]] {
         assert!(with(usages, &entry()).is_ok(), "{usages:?}");
     }
+    assert!(by(&signer(&signing_key("signer")), &entry()).is_ok(), "none at all");
     let mut other = entry();
     other.ekus = Oid::parse(OWN).into_iter().collect();
     assert!(with(&[OWN], &other).is_ok());
