@@ -9,7 +9,9 @@ use idgate_core::time::UnixMillis;
 use super::{App, AppError};
 use crate::api_key::{ApiKey, SCOPES};
 use crate::entropy::OsEntropy;
-use crate::store::{ApiKeyPage, ApiKeyRecord, Caller, KeyMade, KeyRotated, KeyValue, NewApiKey};
+use crate::store::{
+    ApiKeyPage, ApiKeyRecord, Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey,
+};
 
 /// Specification 8.
 const MAX_NAME_CHARS: usize = 100;
@@ -90,11 +92,12 @@ impl App {
     /// Stops a key of the caller's client.
     ///
     /// # Errors
-    /// It has none of that id.
+    /// It has none of that id, or the caller's own key is not in force any more.
     pub async fn revoke_api_key(&self, caller: &Caller, id: &str) -> Result<(), AppError> {
         match self.store.revoke_api_key(caller, id, self.now()).await? {
-            true => Ok(()),
-            false => Err(AppError::NotFound),
+            KeyRevoked::Yes => Ok(()),
+            KeyRevoked::NotFound => Err(AppError::NotFound),
+            KeyRevoked::CallerGone => Err(AppError::KeyGone),
         }
     }
 
@@ -112,6 +115,7 @@ impl App {
         match rotated.await? {
             KeyRotated::Yes(record) => Ok(ApiKeySecret { record, key }),
             KeyRotated::NotFound => Err(AppError::NotFound),
+            KeyRotated::CallerGone => Err(AppError::KeyGone),
             KeyRotated::BeyondScopes => {
                 Err(AppError::BeyondKey("this API key lacks scopes of the key to be rotated"))
             }

@@ -21,8 +21,8 @@ use crate::entropy::OsEntropy;
 use crate::gateway_key::{GatewayKey, GatewayKeys};
 use crate::store::{
     AdminTokenStore, Answered, ApiKeyPage, ApiKeyRecord, ApiKeyStore, Caller, Changes, Committed,
-    EventPage, EventStore, GatewayKeyStore, KeyMade, KeyRotated, KeyValue, Made, NewApiKey,
-    PageError, Read, StatusEvent, Store, StoreError, Watch, Write,
+    EventPage, EventStore, GatewayKeyStore, KeyMade, KeyRevoked, KeyRotated, KeyValue, Made,
+    NewApiKey, PageError, Read, StatusEvent, Store, StoreError, Watch, Write,
 };
 use crate::telemetry::Telemetry;
 
@@ -112,6 +112,7 @@ impl MemoryStore {
         let caller = Caller {
             client_id: TenantId::new(client),
             key_id: "key_test".into(),
+            digest: key.digest(),
             livemode,
             scopes: scopes.map(|list| list.iter().map(|s| (*s).to_owned()).collect()),
         };
@@ -202,6 +203,7 @@ impl ApiKeyStore for MemoryStore {
     fn create_api_key(&self, caller: &Caller, key: NewApiKey) -> Write<'_, KeyMade> {
         let made = Caller {
             key_id: key.record.id,
+            digest: *key.value.digest(),
             scopes: key.record.scopes,
             client_id: caller.client_id.clone(),
             livemode: caller.livemode,
@@ -212,12 +214,12 @@ impl ApiKeyStore for MemoryStore {
         })
     }
 
-    fn revoke_api_key(&self, _: &Caller, id: &str, _: UnixMillis) -> Write<'_, bool> {
+    fn revoke_api_key(&self, _: &Caller, id: &str, _: UnixMillis) -> Write<'_, KeyRevoked> {
         let id = id.to_owned();
         self.write(move |inner| {
             let before = inner.callers.len();
             inner.callers.retain(|_, caller| caller.key_id != id);
-            inner.callers.len() < before
+            if inner.callers.len() < before { KeyRevoked::Yes } else { KeyRevoked::NotFound }
         })
     }
 

@@ -80,7 +80,7 @@ pub enum AppError {
     TooManyKeys,
     /// The client has as many open sessions as it may.
     TooManySessions,
-    /// The caller's key was revoked while the request was under way.
+    /// The caller's key was rotated or revoked, or expired, while the request was under way.
     KeyGone,
     /// Too much to do: try again.
     Busy,

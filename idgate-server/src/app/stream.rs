@@ -21,7 +21,6 @@ const PAGE: usize = 32;
 pub struct StatusStream {
     app: Arc<App>,
     caller: Arc<Caller>,
-    key_digest: [u8; 32],
     id: SessionId,
     after: u64,
     watch: Watch,
@@ -48,15 +47,13 @@ pub enum StreamEnd {
 }
 
 impl App {
-    /// Opens the stream of the caller's session after the event `after`. `key_digest` is that of
-    /// the key by which the caller came.
+    /// Opens the stream of the caller's session after the event `after`.
     ///
     /// # Errors
     /// There is no session of that id for this caller and mode.
     pub async fn open_stream(
         self: &Arc<Self>,
         caller: Arc<Caller>,
-        key_digest: [u8; 32],
         id: &SessionId,
         after: u64,
     ) -> Result<StatusStream, AppError> {
@@ -65,7 +62,7 @@ impl App {
         self.store.events(&caller, id, after, 1).await?.ok_or(AppError::NotFound)?;
         let place = self.streams.enter(&caller, id);
         let (app, id) = (self.clone(), id.clone());
-        Ok(StatusStream { app, caller, key_digest, id, after, watch, place })
+        Ok(StatusStream { app, caller, id, after, watch, place })
     }
 }
 
@@ -90,7 +87,7 @@ impl StatusStream {
             return Err(StreamEnd::TooMany);
         }
         let store = &self.app.store;
-        if store.authenticate(&self.key_digest, self.app.now()).await?.is_none() {
+        if store.authenticate(&self.caller.digest, self.app.now()).await?.is_none() {
             return Err(StreamEnd::KeyGone);
         }
         let page = store.events(&self.caller, &self.id, self.after, PAGE).await?;
@@ -189,6 +186,7 @@ mod tests {
         Caller {
             client_id: TenantId::new(client),
             key_id: "key_x".into(),
+            digest: [0; 32],
             livemode: true,
             scopes: None,
         }

@@ -35,7 +35,7 @@ impl App {
     /// Puts an endpoint in force; what is stored, and the secret that signs from now on.
     ///
     /// # Errors
-    /// The body breaks a rule, or the key was revoked while it arrived.
+    /// The body breaks a rule, or the key was rotated, revoked or expired while it arrived.
     pub async fn put_webhook_endpoint(
         &self,
         caller: &Caller,

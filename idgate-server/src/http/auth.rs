@@ -141,6 +141,7 @@ mod tests {
         Arc::new(Caller {
             client_id: TenantId::new("cli_x"),
             key_id: "key_x".into(),
+            digest: [0; 32],
             livemode: true,
             scopes: scopes.map(|list| list.iter().map(|s| (*s).to_owned()).collect()),
         })

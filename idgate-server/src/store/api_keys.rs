@@ -37,9 +37,8 @@ pub trait ApiKeyStore {
     /// Adds a key.
     fn create_api_key(&self, caller: &Caller, key: NewApiKey) -> Write<'_, KeyMade>;
 
-    /// Stops a key at once; doing it again changes nothing. `false`: this client has none of that
-    /// id.
-    fn revoke_api_key(&self, caller: &Caller, id: &str, now: UnixMillis) -> Write<'_, bool>;
+    /// Stops a key at once; doing it again changes nothing.
+    fn revoke_api_key(&self, caller: &Caller, id: &str, now: UnixMillis) -> Write<'_, KeyRevoked>;
 
     /// Gives a key another value; the old one dies in the same transaction.
     fn rotate_api_key(
@@ -98,7 +97,7 @@ pub struct NewApiKey {
 pub enum KeyMade {
     /// It is stored.
     Yes,
-    /// The caller's own key, or its client, was revoked meanwhile.
+    /// The caller's own key is not in force any more.
     CallerGone,
     /// It would live longer than the caller's own key.
     OutlivesCaller,
@@ -106,13 +105,26 @@ pub enum KeyMade {
     TooMany,
 }
 
+/// What became of a key that was to be stopped.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum KeyRevoked {
+    /// It is.
+    Yes,
+    /// This client has none of that id.
+    NotFound,
+    /// The caller's own key is not in force any more.
+    CallerGone,
+}
+
 /// What became of a key that was to have another value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum KeyRotated {
     /// It has, and is this.
     Yes(ApiKeyRecord),
-    /// The client has no good key of that id, or the caller's own was revoked meanwhile.
+    /// The client has no good key of that id.
     NotFound,
+    /// The caller's own key is not in force any more.
+    CallerGone,
     /// It has scopes that the caller's own key lacks.
     BeyondScopes,
     /// It lives longer than the caller's own key.
@@ -186,7 +198,7 @@ impl ApiKeyStore for SqliteStore {
         self.writer.submit_for(whose, move |batch| insert(batch, &caller, &key, quotas))
     }
 
-    fn revoke_api_key(&self, caller: &Caller, id: &str, now: UnixMillis) -> Write<'_, bool> {
+    fn revoke_api_key(&self, caller: &Caller, id: &str, now: UnixMillis) -> Write<'_, KeyRevoked> {
         let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.to_owned());
         self.writer.submit_for(whose, move |batch| revoke(batch, &caller, &id, now))
     }

@@ -166,6 +166,7 @@ pub(super) fn authenticate(
         .query_row((digest, millis(now)), |row| {
             let caller = Caller {
                 key_id: row.get(0)?,
+                digest: *digest,
                 client_id: TenantId::new(row.get::<_, String>(1)?),
                 livemode: row.get(2)?,
                 scopes: None,
@@ -182,14 +183,28 @@ pub(super) fn authenticate(
     Ok(Some((caller, last_used)))
 }
 
-/// Whether the key that opened a request is not revoked, nor its client, in the transaction of what
-/// was asked for: a body takes its time to arrive.
-pub(super) fn is_in_force(main: &Connection, caller: &Caller) -> Result<bool, StoreError> {
-    let mut statement = main.prepare_cached(
-        "SELECT 1 FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id \
-         WHERE k.id = ?1 AND k.revoked_at IS NULL AND c.revoked_at IS NULL",
-    )?;
-    Ok(statement.exists([&caller.key_id])?)
+/// A key that opens something.
+pub(super) struct InForce {
+    pub(super) expires_at: Option<UnixMillis>,
+}
+
+/// The key that opened a request, in the transaction of what was asked for: a body takes its time to
+/// arrive. `None`: since then it was rotated or revoked or it expired, or its client was revoked.
+pub(super) fn in_force(
+    main: &Connection,
+    caller: &Caller,
+    now: UnixMillis,
+) -> Result<Option<InForce>, StoreError> {
+    Ok(main
+        .prepare_cached(
+            "SELECT k.expires_at FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id \
+             WHERE k.id = ?1 AND k.digest = ?2 AND k.revoked_at IS NULL AND c.revoked_at IS NULL \
+             AND (k.expires_at IS NULL OR k.expires_at > ?3)",
+        )?
+        .query_row((&caller.key_id, caller.digest, millis(now)), |row| {
+            Ok(InForce { expires_at: row.get::<_, Option<i64>>(0)?.map(time) })
+        })
+        .optional()?)
 }
 
 /// Notes the use of a key; it never moves backwards.

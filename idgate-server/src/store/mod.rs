@@ -49,7 +49,7 @@ use rusqlite::ErrorCode;
 
 pub use self::admin_tokens::{AdminTokenRecord, AdminTokenStore};
 pub use self::api_keys::{
-    ApiKeyPage, ApiKeyRecord, ApiKeyStore, KeyMade, KeyRotated, KeyValue, NewApiKey,
+    ApiKeyPage, ApiKeyRecord, ApiKeyStore, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey,
 };
 pub use self::audit::{
     AuditPage, AuditReport, AuditStore, ExportError, ListedEntry, SignedChains, UnwrittenCheckpoint,
@@ -111,6 +111,8 @@ pub struct Caller {
     pub client_id: TenantId,
     /// The key's public handle, for logs.
     pub key_id: String,
+    /// SHA-256 of the key that was shown: after a rotation another one is stored.
+    pub digest: [u8; 32],
     /// The mode of client and key.
     pub livemode: bool,
     /// `None`: all scopes.

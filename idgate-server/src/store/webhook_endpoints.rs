@@ -57,7 +57,7 @@ pub trait EndpointStore {
     fn webhook_endpoint(&self, caller: &Caller) -> Read<'_, Option<EndpointRecord>>;
 
     /// Puts `wish` in force and records it; the endpoint as it then is, and the secret in force.
-    /// `None`: the caller's key, or its client, was revoked meanwhile; nothing is stored.
+    /// `None`: the caller's key is not in force any more; nothing is stored.
     fn put_webhook_endpoint(
         &self,
         caller: &Caller,
@@ -143,7 +143,7 @@ fn put(
     now: UnixMillis,
 ) -> Result<Option<(EndpointRecord, SigningSecret)>, StoreError> {
     let (main, client_id) = (batch.main, caller.client_id.as_str());
-    if !keys::is_in_force(main, caller)? {
+    if keys::in_force(main, caller, now)?.is_none() {
         return Ok(None);
     }
     let current = destination(main, sealer, client_id, now)?.map(|it| it.secret);

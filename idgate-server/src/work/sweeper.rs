@@ -303,6 +303,7 @@ mod tests {
             let caller = Caller {
                 client_id: TenantId::new("cli_test"),
                 key_id: "key_test".into(),
+                digest: [0; 32],
                 livemode: true,
                 scopes: None,
             };

@@ -60,6 +60,8 @@ mod jar_http;
 mod jar_rules;
 pub mod jar_tamper;
 #[cfg(test)]
+mod late_keys;
+#[cfg(test)]
 mod layering;
 #[cfg(test)]
 mod limbo;

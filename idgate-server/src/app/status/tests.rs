@@ -142,6 +142,7 @@ fn caller() -> Caller {
     Caller {
         client_id: TenantId::new("cli_test"),
         key_id: "key_test".into(),
+        digest: [0; 32],
         livemode: true,
         scopes: None,
     }

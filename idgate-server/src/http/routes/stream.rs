@@ -3,7 +3,6 @@
 use hyper::Response;
 use idgate_core::ids::SessionId;
 
-use crate::api_key::ApiKey;
 use crate::http::auth::SessionRead;
 use crate::http::error::HttpError;
 use crate::http::exchange::Call;
@@ -20,9 +19,8 @@ pub(crate) async fn open(mut call: Call<'_>, id: &SessionId) -> Result<Response<
     let handshake = Handshake::read(call.head)?;
     let authorized = call.authorize_key::<SessionRead>(handshake.key()).await?;
     let after = after(call.head.uri.query())?;
-    let digest = handshake.key().map(ApiKey::digest).unwrap_or_default();
     let app = &call.gateway.app;
-    let stream = app.open_stream(authorized.into_caller(), digest, id, after).await?;
+    let stream = app.open_stream(authorized.into_caller(), id, after).await?;
     call.switch_to(stream)?;
     handshake.accept()
 }

@@ -1,6 +1,6 @@
 //! Making, rotating and revoking keys. The caller was authenticated before the transaction, so that
-//! what its own key may do is looked at again inside: a key that was revoked in between must not
-//! leave another behind, and none makes or takes over one that can do more than itself
+//! what its own key may do is looked at again inside: a key that was rotated or revoked in between
+//! must not leave another behind, and none makes or takes over one that can do more than itself
 //! (decisions 25).
 
 use idgate_core::time::UnixMillis;
@@ -8,9 +8,9 @@ use rusqlite::{Connection, OptionalExtension as _, named_params};
 use serde_json::json;
 
 use super::super::writer::Batch;
-use super::super::{Caller, StoreError, millis, time};
+use super::super::{Caller, StoreError, keys, millis};
 use super::list::{COLUMNS, record};
-use super::{ApiKeyRecord, KeyMade, KeyRotated, KeyValue, NewApiKey};
+use super::{ApiKeyRecord, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey};
 use crate::api_key::SCOPES;
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::config::Quotas;
@@ -23,16 +23,14 @@ struct Power {
 }
 
 impl Power {
-    /// Of the caller's own key; `None`: it, or its client, was revoked.
-    fn of_caller(main: &Connection, caller: &Caller) -> Result<Option<Self>, StoreError> {
-        let expires_at: Option<Option<i64>> = main
-            .prepare_cached(
-                "SELECT k.expires_at FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id \
-                 WHERE k.id = ?1 AND k.revoked_at IS NULL AND c.revoked_at IS NULL",
-            )?
-            .query_row([&caller.key_id], |row| row.get(0))
-            .optional()?;
-        Ok(expires_at.map(|at| Self { scopes: caller.scopes.clone(), expires_at: at.map(time) }))
+    /// Of the caller's own key; `None`: it is not in force any more.
+    fn of_caller(
+        main: &Connection,
+        caller: &Caller,
+        now: UnixMillis,
+    ) -> Result<Option<Self>, StoreError> {
+        let own = keys::in_force(main, caller, now)?;
+        Ok(own.map(|own| Self { scopes: caller.scopes.clone(), expires_at: own.expires_at }))
     }
 
     fn has_scopes(&self, wanted: Option<&[String]>) -> bool {
@@ -57,7 +55,8 @@ pub(super) fn insert(
     quotas: Quotas,
 ) -> Result<KeyMade, StoreError> {
     let record = &key.record;
-    let Some(own) = Power::of_caller(batch.main, caller)? else { return Ok(KeyMade::CallerGone) };
+    let own = Power::of_caller(batch.main, caller, record.created_at)?;
+    let Some(own) = own else { return Ok(KeyMade::CallerGone) };
     if !own.lasts(record.expires_at) {
         return Ok(KeyMade::OutlivesCaller);
     }
@@ -107,7 +106,10 @@ pub(super) fn revoke(
     caller: &Caller,
     id: &str,
     now: UnixMillis,
-) -> Result<bool, StoreError> {
+) -> Result<KeyRevoked, StoreError> {
+    if keys::in_force(batch.main, caller, now)?.is_none() {
+        return Ok(KeyRevoked::CallerGone);
+    }
     let owner = (id, caller.client_id.as_str(), caller.livemode);
     let revoked: Option<bool> = batch
         .main
@@ -117,14 +119,15 @@ pub(super) fn revoke(
         )?
         .query_row(owner, |row| row.get(0))
         .optional()?;
-    if revoked == Some(false) {
+    let Some(was_revoked) = revoked else { return Ok(KeyRevoked::NotFound) };
+    if !was_revoked {
         batch
             .main
             .prepare_cached("UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1")?
             .execute((id, millis(now)))?;
         record_change(batch, caller, AuditStatus::ApiKeyRevoked, id, now)?;
     }
-    Ok(revoked.is_some())
+    Ok(KeyRevoked::Yes)
 }
 
 pub(super) fn rotate(
@@ -134,7 +137,8 @@ pub(super) fn rotate(
     value: &KeyValue,
     now: UnixMillis,
 ) -> Result<KeyRotated, StoreError> {
-    let Some(own) = Power::of_caller(batch.main, caller)? else { return Ok(KeyRotated::NotFound) };
+    let own = Power::of_caller(batch.main, caller, now)?;
+    let Some(own) = own else { return Ok(KeyRotated::CallerGone) };
     let found = batch
         .main
         .prepare_cached(&format!(

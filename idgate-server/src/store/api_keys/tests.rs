@@ -123,37 +123,48 @@ async fn rotation_changes_the_value_and_nothing_else() {
     assert_eq!(statuses, want);
 }
 
-#[tokio::test]
-async fn a_revoked_caller_leaves_no_key_behind() {
-    let fixture = Fixture::new();
-    let id = fixture.caller.key_id.clone();
-    assert!(fixture.store().revoke_api_key(&fixture.caller, &id, NOW).await.unwrap());
-    let (key, new) = new_key("key_b", None);
-    assert_eq!(fixture.make(&fixture.caller, new).await, KeyMade::CallerGone);
-    assert!(!fixture.works(&key, NOW) && !fixture.works(&fixture.key, NOW));
-}
-
-#[tokio::test]
-async fn a_revoked_caller_takes_over_no_key_and_no_endpoint() {
-    let fixture = Fixture::new();
+/// Nothing that a key can change is changed for a caller that was let in earlier.
+async fn expect_powerless(fixture: &Fixture, caller: &Caller, now: UnixMillis) {
     let store = fixture.store();
-    let (other, new) = new_key("key_b", None);
-    assert_eq!(fixture.make(&fixture.caller, new).await, KeyMade::Yes);
-    let own = fixture.caller.key_id.clone();
-    assert!(store.revoke_api_key(&fixture.caller, &own, NOW).await.unwrap());
-    // Both were authenticated before, and arrive now.
+    let (key, mut new) = new_key(&format!("key_of_{}", caller.key_id), None);
+    new.record.created_at = now;
+    assert_eq!(fixture.make(caller, new).await, KeyMade::CallerGone);
+    assert!(!fixture.works(&key, now));
     let next = ApiKey::generate(true, &mut OsEntropy).unwrap();
-    let rotated = store.rotate_api_key(&fixture.caller, "key_b", KeyValue::of(&next), NOW);
-    assert_eq!(rotated.await.unwrap(), KeyRotated::NotFound);
-    assert!(fixture.works(&other, NOW) && !fixture.works(&next, NOW));
+    for id in ["key_other", &caller.key_id] {
+        let rotated = store.rotate_api_key(caller, id, KeyValue::of(&next), now);
+        assert_eq!(rotated.await.unwrap(), KeyRotated::CallerGone, "{id}");
+        let revoked = store.revoke_api_key(caller, id, now);
+        assert_eq!(revoked.await.unwrap(), KeyRevoked::CallerGone, "{id}");
+    }
+    assert!(!fixture.works(&next, now));
     let wish = EndpointWish {
         url: "https://elsewhere.example/".into(),
         host: "elsewhere.example".into(),
         secret: None,
         fresh: SigningSecret::new("a secret of some length").unwrap(),
     };
-    assert!(store.put_webhook_endpoint(&fixture.caller, wish, NOW).await.unwrap().is_none());
-    assert!(store.webhook_endpoint(&fixture.caller).wait().unwrap().is_none());
+    assert!(store.put_webhook_endpoint(caller, wish, now).await.unwrap().is_none());
+    assert!(store.webhook_endpoint(caller).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_caller_whose_key_was_rotated_revoked_or_expired_changes_nothing() {
+    let fixture = Fixture::new();
+    let all = crate::api_key::SCOPES;
+    let (other, new) = new_key("key_other", None);
+    assert_eq!(fixture.make(&fixture.caller, new).await, KeyMade::Yes);
+    let rotated = fixture.caller_with("key_rotated", &all, None).await;
+    assert!(matches!(fixture.rotate(&rotated, "key_rotated").await, KeyRotated::Yes(_)));
+    let revoked = fixture.caller_with("key_revoked", &all, None).await;
+    let stopped = fixture.store().revoke_api_key(&revoked, "key_revoked", NOW);
+    assert_eq!(stopped.await.unwrap(), KeyRevoked::Yes);
+    let end = NOW.plus(1000);
+    let expired = fixture.caller_with("key_expired", &all, Some(end)).await;
+    for (caller, now) in [(rotated, NOW), (revoked, NOW), (expired, end)] {
+        expect_powerless(&fixture, &caller, now).await;
+    }
+    assert!(fixture.works(&other, NOW));
 }
 
 #[tokio::test]

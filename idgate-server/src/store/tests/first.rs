@@ -35,7 +35,7 @@ fn directory() -> TempDir {
 
 fn caller(client_id: &str) -> Caller {
     let client_id = idgate_core::ids::TenantId::new(client_id);
-    Caller { client_id, key_id: "key_x".into(), livemode: true, scopes: None }
+    Caller { client_id, key_id: "key_x".into(), digest: [0; 32], livemode: true, scopes: None }
 }
 
 fn open(dir: &Path) -> SqliteStore {

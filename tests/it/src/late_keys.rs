@@ -1,0 +1,95 @@
+//! A key that stops while a request of it is on the way changes nothing any more (decisions 10).
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::http::{Request, Response, connect, read_response};
+use crate::server::eventually;
+use crate::tenant::{Gateway, Tenant, now_ms};
+
+const KEYS: &str = "/v1/api-keys";
+const ENDPOINT: &str = "/v1/webhook-endpoint";
+
+/// A request whose key was good, and whose body is still to come.
+struct LetIn {
+    connection: BufReader<TcpStream>,
+    body: String,
+}
+
+impl LetIn {
+    fn new(gateway: &Gateway, key: &str, line: &str, body: &Value) -> Self {
+        let body = body.to_string();
+        let head = format!(
+            "{line} HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer {key}\r\n\
+             Content-Type: application/json\r\nExpect: 100-continue\r\n\
+             Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut connection = BufReader::new(connect(gateway.server.address).unwrap());
+        connection.get_mut().write_all(head.as_bytes()).unwrap();
+        // The body is asked for once the key was looked at.
+        let mut line = String::new();
+        connection.read_line(&mut line).unwrap();
+        assert!(line.starts_with("HTTP/1.1 100 "), "{line}");
+        connection.read_line(&mut line).unwrap();
+        Self { connection, body }
+    }
+
+    fn finish(mut self) -> Response {
+        self.connection.get_mut().write_all(self.body.as_bytes()).unwrap();
+        read_response(&mut self.connection, "POST").unwrap()
+    }
+}
+
+/// A key with all scopes and perhaps an expiry: its id and itself.
+fn key(tenant: &mut Tenant, expires_at: Option<u64>) -> (String, String) {
+    let expires_at = expires_at.map(|at| idgate_core::UnixMillis(at).to_string());
+    let scopes = ["session:create", "session:read", "audit:read", "api_keys:manage"];
+    let wish = json!({ "scopes": scopes, "expires_at": expires_at });
+    let request = Request::post(KEYS).bearer(&tenant.api_key).json(&wish);
+    let made = tenant.http.send(&request).expect_status(201).json();
+    let text = |member: &str| made[member].as_str().unwrap().to_owned();
+    (text("id"), text("api_key"))
+}
+
+#[test]
+fn what_a_key_asked_for_before_it_stopped_is_not_done_after() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    type Stop = fn(&mut Tenant, &str, &str);
+    let stops: [(&str, Option<u64>, Stop); 3] = [
+        ("rotated", None, |tenant, id, key| {
+            let rotate = Request::post(format!("{KEYS}/{id}/rotate")).bearer(key);
+            tenant.http.send(&rotate).expect_status(200);
+        }),
+        ("revoked", None, |tenant, id, _| {
+            let revoke = Request::delete(format!("{KEYS}/{id}")).bearer(&tenant.api_key);
+            tenant.http.send(&revoke).expect_status(204);
+        }),
+        ("expired", Some(2000), |tenant, _, key| {
+            let probe = Request::get("/v1/sessions/x").bearer(key);
+            eventually("the key expires", || tenant.http.send(&probe).status == 401);
+        }),
+    ];
+    for (how, lives_for, stop) in stops {
+        let expires_at = lives_for.map(|ms| now_ms() + ms);
+        let (id, key) = key(&mut tenant, expires_at);
+        let wish = json!({ "scopes": ["session:read"] });
+        let url = json!({ "url": "https://elsewhere.example/hook" });
+        let post = LetIn::new(&gateway, &key, &format!("POST {KEYS}"), &wish);
+        let put = LetIn::new(&gateway, &key, &format!("PUT {ENDPOINT}"), &url);
+        stop(&mut tenant, &id, &key);
+        for late in [post, put] {
+            let answer = late.finish();
+            assert_eq!(answer.status, 401, "{how}: {answer:?}");
+            answer.expect_error(401, "invalid_api_key");
+        }
+    }
+    // The operator's key and three that it made; and no endpoint.
+    let list = tenant.http.send(&Request::get(KEYS).bearer(&tenant.api_key)).json();
+    assert_eq!(list["api_keys"].as_array().unwrap().len(), 4);
+    let endpoint = Request::get(ENDPOINT).bearer(&tenant.api_key);
+    tenant.http.send(&endpoint).expect_error(404, "not_found");
+}
