@@ -4,7 +4,7 @@ use idgate_core::ids::random_id;
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::lanes::Whose;
+use super::known::admin_lane;
 use super::operator::{OperatorStore, begin};
 use super::sqlite::SqliteStore;
 use super::{Read, StoreError, millis, time};
@@ -33,7 +33,16 @@ pub struct AdminTokenRecord {
 impl AdminTokenStore for SqliteStore {
     fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
         let digest = *digest;
-        self.readers.read(Whose::of(digest), move |reader| find(&reader.main, &digest))
+        let whose = self.known_keys.lane(digest);
+        let found = self.readers.read(whose, move |reader| find(&reader.main, &digest));
+        Box::pin(async move {
+            let found = found.await?;
+            match &found {
+                Some(id) => self.known_keys.note(digest, admin_lane(id)),
+                None => self.known_keys.forget(digest),
+            }
+            Ok(found)
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use idgate_core::time::UnixMillis;
 
 use self::change::{insert, revoke, rotate};
 use super::cursor::List;
+use super::known::key_lane;
 use super::lanes::Whose;
 use super::readers::Reader;
 use super::sqlite::SqliteStore;
@@ -195,6 +196,7 @@ impl ApiKeyStore for SqliteStore {
 
     fn create_api_key(&self, caller: &Caller, key: NewApiKey) -> Write<'_, KeyMade> {
         let (whose, caller, quotas) = (Whose::of(&caller.client_id), caller.clone(), self.quotas);
+        self.known_keys.note(key.value.digest, key_lane(caller.client_id.as_str()));
         self.writer.submit_for(whose, move |batch| insert(batch, &caller, &key, quotas))
     }
 
@@ -211,6 +213,7 @@ impl ApiKeyStore for SqliteStore {
         now: UnixMillis,
     ) -> Write<'_, KeyRotated> {
         let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.to_owned());
+        self.known_keys.note(value.digest, key_lane(caller.client_id.as_str()));
         let rotated =
             self.writer.submit_for(whose, move |batch| rotate(batch, &caller, &id, &value, now));
         Box::pin(async move {

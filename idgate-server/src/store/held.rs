@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 
-use super::lanes::Whose;
 use super::readers::{Reader, Readers};
+use super::together::Together;
 use super::{Read, StoreError};
 
 /// Something that is stored under a number which grows with each change.
@@ -17,13 +17,13 @@ pub(super) trait Numbered {
 /// The latest that was read.
 pub(super) struct Held<T> {
     latest: Mutex<Option<Arc<T>>>,
-    /// One reads it; the others find it read.
-    loading: Mutex<()>,
+    numbers: Arc<Together<u64>>,
+    loads: Arc<Together<Arc<T>>>,
 }
 
 impl<T> Default for Held<T> {
     fn default() -> Self {
-        Self { latest: Mutex::new(None), loading: Mutex::new(()) }
+        Self { latest: Mutex::new(None), numbers: Arc::default(), loads: Arc::default() }
     }
 }
 
@@ -35,15 +35,21 @@ impl<T: Numbered + Send + Sync + 'static> Held<T> {
         number: fn(&Connection) -> Result<u64, StoreError>,
         load: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Read<'a, Arc<T>> {
-        let number = readers.read(Whose::GATEWAY, move |reader| number(&reader.main));
+        let wanted =
+            readers.read_together(&self.numbers, move |reader: &Reader| number(&reader.main));
         Box::pin(async move {
-            let number = number.await?;
-            if let Some(held) = self.at_least(number) {
+            if let Some(held) = self.at_least(wanted.await?) {
                 return Ok(held);
             }
             let held = self.clone();
-            let load = move |reader: &Reader| held.load(number, || load(&reader.main));
-            readers.read_long(Whose::GATEWAY, load).await
+            let load = move |reader: &Reader| {
+                // Once more: who joined later may know of a later one.
+                match held.at_least(number(&reader.main)?) {
+                    Some(held) => Ok(held),
+                    None => Ok(held.keep(load(&reader.main)?)),
+                }
+            };
+            readers.load_together(&self.loads, load).await
         })
     }
 
@@ -54,17 +60,9 @@ impl<T: Numbered + Send + Sync + 'static> Held<T> {
         latest.clone().filter(|held| held.number() >= number)
     }
 
-    fn load(
-        &self,
-        number: u64,
-        load: impl FnOnce() -> Result<T, StoreError>,
-    ) -> Result<Arc<T>, StoreError> {
-        let _alone = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(held) = self.at_least(number) {
-            return Ok(held);
-        }
-        let loaded = Arc::new(load()?);
+    fn keep(&self, loaded: T) -> Arc<T> {
+        let loaded = Arc::new(loaded);
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(loaded.clone());
-        Ok(loaded)
+        loaded
     }
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Whose lane: a client's, a key's or a session's.
+/// Whose lane: a client's, that of its wallets, that of strangers.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Whose(u64);
 
@@ -16,7 +16,11 @@ impl Whose {
     /// The gateway's own.
     pub(super) const GATEWAY: Self = Self(0);
 
-    /// Of this name. Two that share a lane by chance only wait a little longer.
+    /// Of all who gave a name that nobody has.
+    pub(super) const STRANGERS: Self = Self(1);
+
+    /// Of this name, which must not be anybody's to choose. Two that share a lane by chance only
+    /// wait a little longer.
     pub(super) fn of(name: impl Hash) -> Self {
         Self(BuildHasherDefault::<DefaultHasher>::default().hash_one(name))
     }

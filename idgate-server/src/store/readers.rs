@@ -2,9 +2,9 @@
 //! disk on a thread that serves others. Each read is one or two statements long, so that no reader
 //! keeps an old state of the files alive.
 //!
-//! Reads wait in lanes, one for each client, key or session, and the lanes take turns: who asks for
-//! much waits behind itself. Lists and sums have threads apart, so that nobody waits for them who
-//! only shows a key.
+//! Reads wait in lanes, one for each client, and the lanes take turns: who asks for much waits behind
+//! itself. Lists and sums have threads apart, so that nobody waits for them who only shows a key, and
+//! so has what all requests need and is loaded when it changed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -16,12 +16,15 @@ use tokio::sync::oneshot;
 
 use super::lanes::{Lanes, NoRoom, Room, Whose};
 use super::schema::{claims_path, main_path, open_for_reading};
+use super::together::Together;
+use super::underway::{Underway, Waiter};
 use super::{Read, StoreError};
 
 /// One connection to each file.
 pub(super) struct Reader {
     pub(super) main: Connection,
     pub(super) claims: Connection,
+    underway: Arc<Underway>,
 }
 
 /// What may wait: every connection of one address may ask at once, and twice as many, and all
@@ -35,14 +38,17 @@ type Job = Box<dyn FnOnce(&Reader) + Send>;
 pub(super) struct Readers {
     quick: Pool,
     long: Pool,
+    loader: Pool,
 }
 
 impl Readers {
-    /// Starts `count` threads for short reads and half as many for long ones, at least one each.
+    /// Starts `count` threads for short reads, half as many for long ones, at least one each, and one
+    /// that loads.
     pub(super) fn open(dir: &Path, count: usize) -> Result<Self, StoreError> {
         Ok(Self {
             quick: Pool::start(dir, "store-reader", count.max(2))?,
             long: Pool::start(dir, "store-lister", count.div_ceil(2).max(1))?,
+            loader: Pool::start(dir, "store-loader", 1)?,
         })
     }
 
@@ -55,13 +61,38 @@ impl Readers {
         self.quick.submit(whose, read)
     }
 
-    /// Reads a list or a sum.
+    /// Reads a list or a sum. When nobody waits for it any more, it is broken off.
     pub(super) fn read_long<T: Send + 'static>(
         &self,
         whose: Whose,
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Read<'static, T> {
-        self.long.submit(whose, read)
+        let waiter = Waiter::default();
+        let waited = waiter.waited();
+        let read = move |reader: &Reader| reader.underway.run(waited, || read(reader));
+        let answer = self.long.submit(whose, read);
+        Box::pin(async move {
+            let _waits = waiter;
+            answer.await
+        })
+    }
+
+    /// Reads a row or two for all who wait `together`.
+    pub(super) fn read_together<T: Clone + Send + 'static>(
+        &self,
+        together: &Arc<Together<T>>,
+        read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Read<'static, T> {
+        self.quick.submit_together(together, read)
+    }
+
+    /// Loads what all requests need, for all who wait `together`.
+    pub(super) fn load_together<T: Clone + Send + 'static>(
+        &self,
+        together: &Arc<Together<T>>,
+        load: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Read<'static, T> {
+        self.loader.submit_together(together, load)
     }
 }
 
@@ -76,10 +107,12 @@ impl Pool {
         let lanes = Arc::new(Lanes::new(ROOM));
         let mut pool = Self { lanes: lanes.clone(), threads: Vec::new() };
         for _ in 0..count {
-            let reader = Reader {
-                main: open_for_reading(&main_path(dir))?,
-                claims: open_for_reading(&claims_path(dir))?,
-            };
+            let underway = Arc::<Underway>::default();
+            let mut main = open_for_reading(&main_path(dir))?;
+            let mut claims = open_for_reading(&claims_path(dir))?;
+            underway.watch(&mut main)?;
+            underway.watch(&mut claims)?;
+            let reader = Reader { main, claims, underway };
             let lanes = lanes.clone();
             let thread = std::thread::Builder::new()
                 .name(name.to_owned())
@@ -111,6 +144,23 @@ impl Pool {
             }
         })
     }
+
+    /// Queues `read` unless the same is queued already.
+    fn submit_together<T: Clone + Send + 'static>(
+        &self,
+        together: &Arc<Together<T>>,
+        read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Read<'static, T> {
+        let (reply, answer) = oneshot::channel();
+        if together.join(reply) {
+            let all = together.clone();
+            let job = move |reader: &Reader| all.answer(|| read(reader));
+            if self.lanes.push(Whose::GATEWAY, Box::new(job)).is_err() {
+                drop(together.leave());
+            }
+        }
+        Box::pin(async move { answer.await.unwrap_or_else(|_| Err(broken_off())) })
+    }
 }
 
 impl Drop for Pool {
@@ -137,6 +187,7 @@ fn broken_off() -> StoreError {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
 
     use super::*;
@@ -201,5 +252,66 @@ mod tests {
         assert_eq!(readers.read(Whose::of("cli_a"), |_| Ok(7)).wait().unwrap(), 7);
         go.send(()).unwrap();
         held.wait().unwrap();
+    }
+
+    #[test]
+    fn who_asks_together_before_a_read_begins_shares_it_and_who_asks_later_does_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let readers = readers(&dir);
+        let together = Arc::new(Together::default());
+        let reads = Arc::new(AtomicUsize::new(0));
+        let (began, begins) = mpsc::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        let first = readers.load_together(&together, move |_| {
+            began.send(()).unwrap();
+            wait.recv().unwrap();
+            Ok(0)
+        });
+        begins.recv().unwrap();
+        let later: Vec<_> = (0..10)
+            .map(|_| {
+                let reads = reads.clone();
+                readers.load_together(&together, move |_| {
+                    Ok(reads.fetch_add(1, Ordering::Relaxed) + 1)
+                })
+            })
+            .collect();
+        go.send(()).unwrap();
+        assert_eq!(first.wait().unwrap(), 0);
+        for read in later {
+            assert_eq!(read.wait().unwrap(), 1);
+        }
+    }
+
+    #[test]
+    fn a_shared_read_that_panics_fails_for_those_who_share_it_and_nobody_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let readers = readers(&dir);
+        let together = Arc::new(Together::<u8>::default());
+        let failed = readers.read_together(&together, |_| panic!("on purpose")).wait();
+        assert!(matches!(failed, Err(StoreError::Failed(_))));
+        assert_eq!(readers.read_together(&together, |_| Ok(7)).wait().unwrap(), 7);
+    }
+
+    /// The one thread for long reads would count for ever.
+    #[test]
+    fn a_long_read_that_nobody_waits_for_is_broken_off() {
+        let dir = tempfile::tempdir().unwrap();
+        let readers = readers(&dir);
+        let (began, begins) = mpsc::channel();
+        let endless = readers.read_long(Whose::GATEWAY, move |reader| {
+            let numbers = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) \
+                           SELECT n FROM n";
+            let mut statement = reader.main.prepare(numbers)?;
+            let mut rows = statement.query([])?;
+            rows.next()?;
+            began.send(()).unwrap();
+            while rows.next()?.is_some() {}
+            Ok(())
+        });
+        begins.recv().unwrap();
+        let next = readers.read_long(Whose::GATEWAY, |_| Ok(7));
+        drop(endless);
+        assert_eq!(next.wait().unwrap(), 7);
     }
 }

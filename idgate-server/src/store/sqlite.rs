@@ -19,14 +19,16 @@ use super::directory::DirectoryKey;
 use super::disk::Disk;
 use super::events::{self, Changes, EventPage, EventStore, Watch};
 use super::held::Held;
+use super::known::{self, Known, key_lane, wallet_lane};
 use super::lanes::Whose;
+use super::probe::Probe;
 use super::readers::{Reader, Readers};
 use super::sessions::Prepared;
 use super::uses::Uses;
 use super::writer::Writer;
 use super::{
     Caller, Committed, Made, Read, Store, StoreError, Write, claims, claims_file, directory,
-    gateway_keys, keys, quotas, reseal, schema, session_keys, sessions, trust,
+    gateway_keys, keys, probe, quotas, reseal, schema, session_keys, sessions, trust,
 };
 use crate::audit::AuditKeys;
 use crate::config::{Environment, Quotas};
@@ -61,6 +63,9 @@ pub struct SqliteStore {
     trust: Arc<Held<TrustSnapshot>>,
     pub(super) gateway_keys: Arc<Held<GatewayKeys>>,
     pub(super) uses: Uses,
+    pub(super) known_keys: Known,
+    known_sessions: Known,
+    probe: Probe,
     dir: PathBuf,
     pub(super) disk: Arc<Disk>,
     /// Dropped last: the directory is free again when everything is written.
@@ -103,6 +108,9 @@ impl SqliteStore {
         let telemetry = Telemetry::new().map(Arc::new);
         let telemetry = telemetry.map_err(|error| StoreError::Failed(error.to_string()))?;
         let cores = available_parallelism().map_or(1, usize::from);
+        // What cannot be read now is known with its first use.
+        let known_keys = known::keys(&main).unwrap_or_default();
+        let known_sessions = known::sessions(&main).unwrap_or_default();
         Ok(Self {
             readers: Readers::open(dir, cores)?,
             writer: Writer::start(
@@ -122,6 +130,9 @@ impl SqliteStore {
             trust: Arc::default(),
             gateway_keys: Arc::default(),
             uses: Uses::default(),
+            known_keys,
+            known_sessions,
+            probe: Probe::default(),
             dir: dir.to_owned(),
             disk,
             _lock: lock,
@@ -151,6 +162,10 @@ impl SqliteStore {
         + 'static,
     ) -> Write<'_, T> {
         let whose = Whose::of(transition.session.tenant());
+        if transition.from.0 == 0 {
+            let lane = wallet_lane(transition.session.tenant().as_str());
+            self.known_sessions.note(transition.session.id().as_str(), lane);
+        }
         match Prepared::new(&self.sealer, transition, processing_us) {
             Ok(prepared) => self.writer.submit_for(whose, move |batch| write(&prepared, batch)),
             Err(error) => Box::pin(async { Err(error) }),
@@ -172,9 +187,13 @@ impl Store for SqliteStore {
     fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
         let digest = *digest;
         let read = move |reader: &Reader| keys::authenticate(&reader.main, &digest, now);
-        let found = self.readers.read(Whose::of(digest), read);
+        let found = self.readers.read(self.known_keys.lane(digest), read);
         Box::pin(async move {
-            let Some((caller, last_used)) = found.await? else { return Ok(None) };
+            let Some((caller, last_used)) = found.await? else {
+                self.known_keys.forget(digest);
+                return Ok(None);
+            };
+            self.known_keys.note(digest, key_lane(caller.client_id.as_str()));
             if self.uses.note(&caller.key_id, last_used, now) {
                 self.touch(vec![(caller.key_id.clone(), now)]);
             }
@@ -214,9 +233,20 @@ impl Store for SqliteStore {
     }
 
     fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
-        let (id, sealer) = (id.clone(), self.sealer.clone());
-        self.readers.read(Whose::of(id.as_str()), move |reader| {
-            sessions::read_with_key(reader, &sealer, &id)
+        let (sought, sealer) = (id.clone(), self.sealer.clone());
+        let whose = self.known_sessions.lane(id.as_str());
+        let read = move |reader: &Reader| sessions::read_with_key(reader, &sealer, &sought);
+        let (found, id) = (self.readers.read(whose, read), id.clone());
+        Box::pin(async move {
+            let found = found.await?;
+            match &found {
+                Some(session) => {
+                    let lane = wallet_lane(session.tenant().as_str());
+                    self.known_sessions.note(id.as_str(), lane);
+                }
+                None => self.known_sessions.forget(id.as_str()),
+            }
+            Ok(found)
         })
     }
 
@@ -288,19 +318,8 @@ impl Store for SqliteStore {
     }
 
     fn probe(&self) -> Write<'_, ()> {
-        if self.writer.has_just_written() {
-            return Box::pin(async { Ok(()) });
-        }
-        self.writer.submit(|batch| {
-            batch
-                .main
-                .prepare_cached(
-                    "INSERT INTO probe (id, writes) VALUES (1, 1) \
-                 ON CONFLICT (id) DO UPDATE SET writes = writes + 1",
-                )?
-                .execute([])?;
-            Ok(())
-        })
+        let was_written = || self.writer.has_just_written();
+        Box::pin(self.probe.ask(was_written, || self.writer.submit(probe::write)))
     }
 }
 

@@ -9,6 +9,7 @@ mod gateway_keys;
 mod idempotency;
 mod metrics;
 mod session_keys;
+mod strangers;
 mod upgrade;
 
 use std::path::Path;

@@ -1,10 +1,14 @@
 //! What operators read: the sums of settled live sessions, and the exposition for Prometheus.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
 use serde_json::{Value, json};
 
 use crate::http::{Request, Response};
-use crate::server::Installation;
-use crate::tenant::{Gateway, Tenant, members, now_ms, request_for, sample_wallet};
+use crate::server::{Installation, eventually};
+use crate::tamper::scenario::Trust;
+use crate::tenant::{Gateway, Tenant, members, now_ms, request_for, sample_trust, sample_wallet};
 
 /// A running gateway with a live tenant and an admin token.
 struct Observed {
@@ -130,6 +134,43 @@ fn sums_that_cannot_be_read_are_502_and_sessions_go_on() {
     // Even the token cannot be looked up: still no 500.
     observed.change("ALTER TABLE admin_tokens RENAME TO elsewhere");
     observed.get("/v1/admin/metrics").expect_error(502, "metrics_unavailable");
+}
+
+/// A sum over numbers without end; with a table, so that it is of the database's present state.
+const ENDLESS: &str = "ALTER TABLE metrics_types RENAME TO elsewhere;
+    CREATE VIEW metrics_types (hour, credential_type, verified, failed, expired) AS
+    WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) SELECT n, '', 0, 0, 0 FROM n, trust_version";
+
+#[test]
+fn sums_without_end_are_broken_off_and_in_the_way_of_neither_trust_nor_lists() {
+    let mut observed = Observed::start();
+    observed.change(ENDLESS);
+    // More than there are threads for lists.
+    let askers = thread::available_parallelism().unwrap().get();
+    let late = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..askers {
+            scope.spawn(|| {
+                let mut http = observed.gateway.http();
+                for _ in 0..3 {
+                    let sum = Request::get("/v1/admin/metrics").bearer(&observed.token);
+                    http.send(&sum).expect_error(502, "metrics_unavailable");
+                    late.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        eventually("the first are late", || late.load(Ordering::Relaxed) >= askers);
+        let second = Trust { issuer_id: "https://second.example".into(), ..sample_trust() };
+        observed.gateway.installation.trust(&second, &[]);
+        let mut tenant = observed.gateway.tenant();
+        let mut request = request_for(&["given_name"]);
+        request["credentials"][0]["issuer_id"] = json!("https://second.example");
+        tenant.create(&request);
+        let list = Request::get("/v1/audit-log").bearer(&tenant.api_key);
+        tenant.http.send(&list).expect_status(200);
+    });
+    observed.change("DROP VIEW metrics_types; ALTER TABLE elsewhere RENAME TO metrics_types");
+    observed.summary();
 }
 
 #[test]

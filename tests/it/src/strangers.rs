@@ -4,9 +4,11 @@
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::http::{Response, connect, read_response};
+use crate::disk;
+use crate::http::{Request, Response, connect, read_response};
 use crate::server::Installation;
 use crate::tenant::{Gateway, Tenant, request_for};
 
@@ -124,6 +126,29 @@ fn strangers_from_many_addresses_do_not_keep_a_tenant_out() {
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert_eq!((tenant.http.connects(), newcomer.http.connects()), (1, 1), "nobody was cut off");
     drop(strangers);
+}
+
+#[test]
+fn readiness_is_written_for_at_most_once_a_second_however_many_ask() {
+    let gateway = Gateway::start();
+    let database = gateway.installation.data_dir().join("idgate.db");
+    let writes = || -> u32 {
+        let sql = "SELECT writes FROM probe";
+        disk::open(&database).query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let (before, begun) = (writes(), Instant::now());
+    thread::scope(|scope| {
+        for _ in 0..50 {
+            scope.spawn(|| {
+                let mut http = gateway.http();
+                while begun.elapsed() < Duration::from_secs(3) {
+                    http.send(&Request::get("/readyz"));
+                }
+            });
+        }
+    });
+    let (made, most) = (writes() - before, begun.elapsed().as_secs() + 2);
+    assert!((1..=most).contains(&u64::from(made)), "{made} writes in {:?}", begun.elapsed());
 }
 
 /// The answer to a request of `length` bytes of which all are sent before anything is read.

@@ -9,6 +9,7 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use idgate_core::ErrorCode;
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use zeroize::Zeroizing;
 
 use crate::http::auth::AdminAuthorized;
@@ -26,20 +27,22 @@ const DEFAULT_HOURS: usize = 24;
 pub(crate) async fn summary(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let window = window_hours(call.head.uri.query());
     let (app, headers) = (call.gateway.app.clone(), call.head.headers.clone());
-    // A task of its own, so that a panic is one of the metrics.
-    let work = tokio::spawn(async move {
+    // A task of its own, so that a panic is one of the metrics. When they are late it ends, and with
+    // it the read.
+    let mut work = JoinSet::new();
+    work.spawn(async move {
         AdminAuthorized::require(&app, &headers).await?;
         let window = window?;
         let hours = u64::try_from(window).unwrap_or(u64::MAX);
         Ok::<_, HttpError>(summary_json(window, &app.metrics_summary(hours).await?))
     });
-    match tokio::time::timeout(call.gateway.limits.metrics_timeout, work).await {
-        Ok(Ok(Ok(summary))) => {
+    match tokio::time::timeout(call.gateway.limits.metrics_timeout, work.join_next()).await {
+        Ok(Some(Ok(Ok(summary)))) => {
             call.trace.is_admin = true;
             Ok(body::answer(StatusCode::OK, Zeroizing::new(summary.to_string().into_bytes())))
         }
-        Ok(Ok(Err(error))) => Err(call.refuse_authentication(error.or_metrics_unavailable())),
-        Ok(Err(_panic)) => Err(HttpError::internal("panic").or_metrics_unavailable()),
+        Ok(Some(Ok(Err(error)))) => Err(call.refuse_authentication(error.or_metrics_unavailable())),
+        Ok(None | Some(Err(_))) => Err(HttpError::internal("panic").or_metrics_unavailable()),
         Err(_late) => Err(HttpError::internal("the metrics were late").or_metrics_unavailable()),
     }
 }
