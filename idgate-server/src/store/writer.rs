@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 
 pub(super) use self::batch::Batch;
@@ -80,24 +80,8 @@ impl Writer {
         let jobs = LeftBehind(queue.clone());
         let commits = Arc::new(AtomicU64::new(0));
         let written = Arc::new(Mutex::new(None));
-        let waiting = Vec::new();
-        let mut desk = Desk {
-            main,
-            claims,
-            audit,
-            orphaned: Vec::new(),
-            spent: Vec::new(),
-            erase_spent: false,
-            erasing: Erasing::default(),
-            waiting,
-            held_up: None,
-            told: false,
-            commits: commits.clone(),
-            written: written.clone(),
-            disk: disk.clone(),
-            recovered: Stopwatch::new(),
-            telemetry,
-        };
+        let mut desk = Desk::new(main, claims, audit, telemetry, disk.clone());
+        (desk.commits, desk.written) = (commits.clone(), written.clone());
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || desk.run(&jobs.0))
@@ -212,6 +196,32 @@ struct Desk {
 }
 
 impl Desk {
+    fn new(
+        main: Connection,
+        claims: Connection,
+        audit: AuditKeys,
+        telemetry: Arc<Telemetry>,
+        disk: Arc<Disk>,
+    ) -> Self {
+        Self {
+            main,
+            claims,
+            audit,
+            orphaned: Vec::new(),
+            spent: Vec::new(),
+            erase_spent: false,
+            erasing: Erasing::default(),
+            waiting: Vec::new(),
+            held_up: None,
+            told: false,
+            commits: Arc::default(),
+            written: Arc::default(),
+            disk,
+            recovered: Stopwatch::new(),
+            telemetry,
+        }
+    }
+
     fn run(&mut self, jobs: &Lanes<Box<dyn Job>>) {
         let mut crowd = 0;
         loop {
@@ -262,7 +272,8 @@ impl Desk {
     /// Runs a group and answers it.
     ///
     /// # Errors
-    /// Not one transaction could begin: another program held the database all the time.
+    /// Not one transaction could begin: another program held the database all the time. What else is
+    /// in the way of one group need not be in the way of the next.
     fn run_group(&mut self, group: Vec<Box<dyn Job>>) -> Result<(), StoreError> {
         let Some(group) = self.try_group(group)? else { return Ok(()) };
         // The disk is full: what erases goes on, with the room that was kept for it.
@@ -281,14 +292,19 @@ impl Desk {
 
     /// Runs the group and answers; gives it back when there was no room for it.
     fn try_group(&mut self, mut group: Vec<Box<dyn Job>>) -> Result<GivenBack, StoreError> {
-        let begun = self.main.execute_batch("BEGIN IMMEDIATE").map_err(StoreError::from);
+        // Nothing of an earlier group is left, or this one would be part of it.
+        self.roll_back();
+        let begun = self.main.execute_batch("BEGIN IMMEDIATE");
+        let locked_out = begun.as_ref().is_err_and(is_locked);
+        let begun = begun.map_err(StoreError::from);
         self.disk.note(&begun);
-        if let Err(error) = begun {
-            if matches!(error, StoreError::Full) {
-                return Ok(Some(group));
+        match begun {
+            Ok(()) => {}
+            Err(StoreError::Full) => return Ok(Some(group)),
+            Err(error) => {
+                group.into_iter().for_each(|job| job.answer(Err(error.clone())));
+                return if locked_out { Err(error) } else { Ok(None) };
             }
-            group.into_iter().for_each(|job| job.answer(Err(error.clone())));
-            return Err(error);
         }
         let mut done = self.transact(&mut group, together);
         if let Ok(None) = done {
@@ -407,6 +423,12 @@ impl Desk {
             let _ = session_keys::remove_orphans(&self.claims, &self.main);
         }
     }
+}
+
+/// Whether another program holds the database.
+fn is_locked(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// The jobs of the next transaction: what is queued and, unless it is `alone`, what comes soon.
