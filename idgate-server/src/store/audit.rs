@@ -79,7 +79,10 @@ impl<'c> Chains<'c> {
         };
         let now = event.occurred_at();
         head.append(main, event)?;
-        if head.seq.saturating_sub(head.checkpoint_seq) >= CHECKPOINT_EVERY {
+        // What was altered is not signed for; whoever signs what is due says so.
+        if head.seq.saturating_sub(head.checkpoint_seq) >= CHECKPOINT_EVERY
+            && checkpoints::is_last_intact(main, &head)?
+        {
             head.checkpoint(main, keys, now)?;
         }
         self.heads.insert(client_id.to_owned(), head);
@@ -119,8 +122,9 @@ pub trait AuditStore {
         now: UnixMillis,
     ) -> Read<'_, AuditPage, PageError>;
 
-    /// Chains, at most `limit`, that begin with an entry from before `before`.
-    fn old_chains(&self, before: UnixMillis, limit: usize) -> Read<'_, Vec<String>>;
+    /// Chains, at most `limit`, that begin with an entry from before `before`, in the order of their
+    /// names, from the one that follows `last` on.
+    fn old_chains(&self, last: String, before: UnixMillis, limit: usize) -> Read<'_, Vec<String>>;
 
     /// Removes at most `limit` entries of a chain from before `before`, from its beginning, behind a
     /// signed record; says how many.
@@ -131,6 +135,15 @@ pub trait AuditStore {
         limit: usize,
         now: UnixMillis,
     ) -> Write<'_, usize>;
+
+    /// When the latest entry of all chains was made.
+    fn newest_audit_entry(&self) -> Read<'_, Option<UnixMillis>>;
+
+    /// Notes that ages cannot be trusted: the clock was set at `since`, as it says itself.
+    fn hold_audit(&self, since: UnixMillis) -> Write<'_, ()>;
+
+    /// What was last noted so.
+    fn audit_held_since(&self) -> Read<'_, Option<UnixMillis>>;
 
     /// Signs checkpoints of the chains, at most `limit`, that have had entries without one since
     /// `before` or longer.
@@ -169,9 +182,21 @@ impl AuditStore for SqliteStore {
         })
     }
 
-    fn old_chains(&self, before: UnixMillis, limit: usize) -> Read<'_, Vec<String>> {
-        let read = move |reader: &Reader| removal::old_chains(&reader.main, before, limit);
+    fn old_chains(&self, last: String, before: UnixMillis, limit: usize) -> Read<'_, Vec<String>> {
+        let read = move |reader: &Reader| removal::old_chains(&reader.main, &last, before, limit);
         self.readers.read_long(Whose::GATEWAY, read)
+    }
+
+    fn newest_audit_entry(&self) -> Read<'_, Option<UnixMillis>> {
+        self.readers.read_long(Whose::GATEWAY, |reader| removal::newest(&reader.main))
+    }
+
+    fn hold_audit(&self, since: UnixMillis) -> Write<'_, ()> {
+        self.writer.submit(move |batch| removal::hold(batch.main, since))
+    }
+
+    fn audit_held_since(&self) -> Read<'_, Option<UnixMillis>> {
+        self.readers.read(Whose::GATEWAY, |reader| removal::held_since(&reader.main))
     }
 
     fn remove_old_entries(
@@ -182,6 +207,7 @@ impl AuditStore for SqliteStore {
         now: UnixMillis,
     ) -> Write<'_, usize> {
         self.writer.submit(move |batch| {
+            batch.chains.write()?;
             let keys = batch.audit_keys();
             removal::remove_old(batch.main, keys, &client_id, before, limit, now)
         })

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod audit;
+mod audit_retention;
 mod audit_tamper;
 mod damage;
 mod erasure;

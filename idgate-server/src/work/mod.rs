@@ -12,6 +12,7 @@ mod flights;
 pub(crate) mod loopback;
 pub mod own_fault;
 mod permits;
+mod retention;
 pub mod supervisor;
 pub mod sweeper;
 mod tls;

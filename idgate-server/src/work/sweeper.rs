@@ -13,6 +13,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::clock::{Clock, StepWatch};
 use crate::store::{Store, StoreError};
+use crate::work::retention::Retention;
 use crate::work::supervisor::Supervisor;
 
 /// How late an expiry may be stored.
@@ -37,7 +38,7 @@ pub struct Sweeper {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     /// `None`: audit entries are kept for ever.
-    audit_retention_ms: Option<u64>,
+    retention: Option<Arc<Retention>>,
     steps: Arc<StepWatch>,
 }
 
@@ -45,13 +46,14 @@ impl Sweeper {
     /// Sweeps `store` by `clock`.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let steps = Arc::new(StepWatch::new(clock.wall()));
-        Self { store, clock, audit_retention_ms: None, steps }
+        Self { store, clock, retention: None, steps }
     }
 
     /// With audit entries kept for so many days; 0: for ever.
     #[must_use]
     pub fn keeping_audit(mut self, days: u64) -> Self {
-        self.audit_retention_ms = (days > 0).then(|| days.saturating_mul(DAY_MS));
+        let retention = || Arc::new(Retention::new(self.store.clone(), self.clock.clone(), days));
+        self.retention = (days > 0).then(retention);
         self
     }
 
@@ -93,6 +95,9 @@ impl Sweeper {
                 "the clock was set: results stored under the old time are erased no later than in 30 s"
             );
             self.store.telemetry().clock_step(by_ms);
+            if let Some(retention) = &self.retention {
+                retention.note_step().await;
+            }
         }
         self.store.purge_results(now).await
     }
@@ -170,17 +175,10 @@ impl Sweeper {
     /// The store failed, or a chain was altered: its entries are still there, and those of the
     /// others are removed all the same.
     pub async fn remove_audit(&self) -> Result<usize, StoreError> {
-        let Some(kept) = self.audit_retention_ms else { return Ok(0) };
-        let now = self.clock.now();
-        let before = now.minus(kept);
-        let (mut removed, mut outcome) = (0_usize, Ok(()));
-        for client_id in self.store.old_chains(before, BATCH).await? {
-            match self.store.remove_old_entries(client_id, before, BATCH, now).await {
-                Ok(count) => removed = removed.saturating_add(count),
-                Err(error) => outcome = Err(error),
-            }
+        match &self.retention {
+            Some(retention) => retention.remove().await,
+            None => Ok(0),
         }
-        outcome.map(|()| removed)
     }
 
     async fn repeat(self, duty: Duty, mut stop: watch::Receiver<bool>) {

@@ -27,6 +27,25 @@ fn with_clock() -> (Installation, PathBuf) {
 }
 
 #[test]
+fn a_clock_set_forward_takes_nothing_of_the_audit_log_also_after_a_restart() {
+    let (installation, offset) = with_clock();
+    let gateway = Gateway::start_on(installation.with("IDGATE_AUDIT_RETENTION", "30"));
+    gateway.tenant().create(&request_for(&["given_name"]));
+    fs::write(&offset, (3650 * 24 * 3600).to_string()).unwrap();
+    eventually("it is noticed", || gateway.installation.log().contains("the clock was set"));
+    let Gateway { server, installation, .. } = gateway;
+    server.terminate();
+    assert!(server.wait().0.success());
+    let server = installation.serve();
+    eventually("old entries are looked for", || {
+        installation.log().contains("audit entries that are too old stay for a day")
+    });
+    let report = installation.run_json(&["audit", "verify", "--json"]);
+    assert_eq!((&report["removed"], &report["intact"]), (&0.into(), &true.into()), "{report}");
+    drop(server);
+}
+
+#[test]
 fn a_clock_set_back_shows_no_claims_for_longer_and_is_logged_and_counted() {
     let (installation, offset) = with_clock();
     let gateway = Gateway::start_on(installation);

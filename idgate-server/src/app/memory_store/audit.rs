@@ -18,8 +18,20 @@ impl AuditStore for MemoryStore {
         Box::pin(async { Ok(AuditPage { entries: Vec::new(), next_cursor: None }) })
     }
 
-    fn old_chains(&self, _: UnixMillis, _: usize) -> Read<'_, Vec<String>> {
+    fn old_chains(&self, _: String, _: UnixMillis, _: usize) -> Read<'_, Vec<String>> {
         Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn newest_audit_entry(&self) -> Read<'_, Option<UnixMillis>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn hold_audit(&self, _: UnixMillis) -> Write<'_, ()> {
+        self.write(|_| ())
+    }
+
+    fn audit_held_since(&self) -> Read<'_, Option<UnixMillis>> {
+        Box::pin(async { Ok(None) })
     }
 
     fn remove_old_entries(

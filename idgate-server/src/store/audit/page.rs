@@ -36,9 +36,11 @@ pub(in crate::store) fn read(
     before: i64,
     limit: usize,
 ) -> Result<(Vec<ListedEntry>, Option<i64>), StoreError> {
+    // One moment for the entries and the record of what was removed before them, and a short one.
+    let moment = main.unchecked_transaction()?;
     // One more: the predecessor of the last, and whether there is one.
     let more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let rows = main
+    let rows = moment
         .prepare_cached(
             "SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
              WHERE client_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
@@ -54,7 +56,7 @@ pub(in crate::store) fn read(
         .collect::<Result<Vec<_>, _>>()?;
     let predecessors = rows.iter().skip(1).map(Some).chain(std::iter::once(None));
     // What the oldest follows may have been removed.
-    let removed = if rows.len() > limit { None } else { removal::record(main, client_id)? };
+    let removed = if rows.len() > limit { None } else { removal::record(&moment, client_id)? };
     let removed = removed.and_then(|record| removal::end_of(keys, client_id, &record));
     let removed = removed.as_ref().map(|(seq, hash)| (*seq, &hash[..]));
     let listed = rows.iter().zip(predecessors).map(|(row, before)| {
@@ -62,7 +64,7 @@ pub(in crate::store) fn read(
         row.listed(client_id, before.or(removed))
     });
     let mut entries: Vec<ListedEntry> = listed.take(limit).collect();
-    hide_open_sessions(main, &mut entries)?;
+    hide_open_sessions(&moment, &mut entries)?;
     let last = if rows.len() > limit { limit.checked_sub(1) } else { None };
     Ok((entries, last.and_then(|last| rows.get(last)).map(|row| row.seq)))
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::super::{OperatorStore, StoreError};
+use super::checkpoints::genuine;
 use super::{Head, removal, total, unsigned};
 use crate::audit::{
     AuditEntry, AuditKeys, Breach, ChainWalk, Checkpoint, Damage, Hash, SignedCheckpoint,
@@ -284,12 +285,7 @@ impl Auditor<'_> {
         let mut previous = Checkpoint::genesis(&chain.client_id);
         let mut last = 0;
         for text in &chain.checkpoints {
-            let signed = serde_json::from_str::<SignedCheckpoint>(text).ok();
-            let genuine = signed.filter(|signed| {
-                signed.is_signed_by(self.keys)
-                    && signed.client_id == chain.client_id
-                    && signed.previous_checkpoint_hash == hex(&previous)
-            });
+            let genuine = genuine(text, self.keys, &chain.client_id, &previous);
             let Some(signed) = genuine else {
                 damage = damage.or(Some((last, Damage::CheckpointMismatch)));
                 continue;

@@ -1,0 +1,192 @@
+//! What is old is removed, what was altered is not, and a clock that was set removes nothing.
+
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::*;
+use crate::audit::{entry_hash, genesis};
+use crate::clock::{Clock, VirtualClock};
+use crate::store::AuditStore as _;
+use crate::work::sweeper::Sweeper;
+
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
+fn main(fixture: &Fixture) -> Connection {
+    Connection::open(fixture.path().join("idgate.db")).unwrap()
+}
+
+/// Makes the first `count` entries of the live client's chain anew, with other words and hashes that
+/// fit, up to the link of the next one.
+fn rewrite(fixture: &Fixture, count: i64) {
+    let (main, client_id) = (main(fixture), fixture.live.client_id.as_str());
+    let mut prev = genesis(client_id);
+    for seq in 1..=count {
+        let of_seq = "client_id = ?1 AND seq = ?2";
+        let sql = format!("SELECT fields FROM audit_entries WHERE {of_seq}");
+        let fields: String = main.query_row(&sql, (client_id, seq), |row| row.get(0)).unwrap();
+        let fields = fields.replace("\"occurred_at\":\"2026", "\"occurred_at\":\"2025");
+        let hash = entry_hash(&prev, &fields);
+        let sql = format!(
+            "UPDATE audit_entries SET fields = ?3, prev_hash = ?4, entry_hash = ?5 WHERE {of_seq}"
+        );
+        assert_eq!(main.execute(&sql, (client_id, seq, fields, prev, hash)).unwrap(), 1);
+        prev = hash;
+    }
+    let sql = "UPDATE audit_entries SET prev_hash = ?3 WHERE client_id = ?1 AND seq = ?2";
+    main.execute(sql, (client_id, count + 1, prev)).unwrap();
+}
+
+/// The entries of the live client.
+fn count(fixture: &Fixture) -> i64 {
+    let sql = "SELECT count(*) FROM audit_entries WHERE client_id = ?1";
+    main(fixture).query_row(sql, [fixture.live.client_id.as_str()], |row| row.get(0)).unwrap()
+}
+
+/// A chain of seven entries with a checkpoint at the third and at the last.
+async fn chain() -> Fixture {
+    let fixture = Fixture::new();
+    fixture.session(&fixture.live).await;
+    fixture.session(&fixture.live).await;
+    let sign = || fixture.store().sign_checkpoints(NOW, 10, NOW);
+    sign().await.unwrap().all().unwrap();
+    for _ in 0..4 {
+        fixture.session(&fixture.live).await;
+    }
+    sign().await.unwrap().all().unwrap();
+    assert_eq!(count(&fixture), 7);
+    fixture
+}
+
+async fn remove(fixture: &Fixture, limit: usize) -> Result<usize, StoreError> {
+    let client_id = fixture.live.client_id.as_str().to_owned();
+    fixture.store().remove_old_entries(client_id, NOW.plus(1), limit, NOW).await
+}
+
+#[tokio::test]
+async fn old_entries_go_batch_by_batch_and_the_rest_stays_verifiable() {
+    let fixture = chain().await;
+    for (limit, left) in [(2, 5), (1, 4), (2, 2), (9, 0)] {
+        assert!(remove(&fixture, limit).await.unwrap() > 0);
+        assert_eq!(count(&fixture), left);
+        let report = fixture.operator().verify_audit(None, &[]).unwrap();
+        assert!(report.breaches.is_empty(), "{report:?}");
+    }
+    fixture.session(&fixture.live).await;
+    let signed = fixture.store().sign_checkpoints(NOW, 10, NOW).await.unwrap();
+    assert_eq!((signed.signed, signed.altered.len()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_beginning_that_was_rewritten_is_not_removed() {
+    type Alter = fn(&Connection);
+    let forge: [(&str, i64, usize, Alter); 5] = [
+        ("the next entry follows another", 2, 2, |main| {
+            main.execute("UPDATE audit_entries SET prev_hash = zeroblob(32) WHERE seq = 3", [])
+                .unwrap();
+        }),
+        ("a checkpoint says otherwise", 4, 4, |_| ()),
+        ("the checkpoint is gone", 4, 4, |main| {
+            main.execute("DELETE FROM audit_checkpoints WHERE seq = 3", []).unwrap();
+        }),
+        ("all checkpoints are gone", 4, 4, |main| {
+            main.execute("DELETE FROM audit_checkpoints", []).unwrap();
+        }),
+        ("the checkpoint is another", 4, 4, |main| {
+            let sql =
+                "UPDATE audit_checkpoints SET signed = replace(signed, '\"seq\":3', '\"seq\":2')";
+            main.execute(sql, []).unwrap();
+        }),
+    ];
+    for (how, rewritten, limit, alter) in forge {
+        let fixture = chain().await;
+        rewrite(&fixture, rewritten);
+        alter(&main(&fixture));
+        let refused = remove(&fixture, limit).await;
+        assert!(matches!(refused, Err(StoreError::Failed(_))), "{how}: {refused:?}");
+        assert_eq!(count(&fixture), 7, "{how}");
+    }
+}
+
+#[tokio::test]
+async fn a_chain_that_was_altered_below_a_checkpoint_is_signed_for_no_more() {
+    for alteration in [
+        "UPDATE audit_entries SET entry_hash = zeroblob(32) WHERE seq = 7",
+        "UPDATE audit_entries SET entry_hash = zeroblob(32) WHERE seq = 8",
+        "DELETE FROM audit_entries WHERE seq = 7",
+        "DELETE FROM audit_checkpoints WHERE seq = 7",
+        "UPDATE audit_checkpoints SET signed = replace(signed, '202', '203') WHERE seq = 7",
+    ] {
+        let fixture = chain().await;
+        fixture.session(&fixture.live).await;
+        main(&fixture).execute(alteration, []).unwrap();
+        let signed = fixture.store().sign_checkpoints(NOW, 10, NOW).await.unwrap();
+        let live = fixture.live.client_id.as_str().to_owned();
+        assert_eq!((signed.signed, signed.altered), (0, vec![live]), "{alteration}");
+    }
+}
+
+#[tokio::test]
+async fn every_chain_gets_its_turn_however_many_there_are() {
+    let fixture = Fixture::new();
+    for _ in 0..7 {
+        fixture.operator().create_client("another", true, None, NOW).unwrap();
+    }
+    let (mut seen, mut last) = (Vec::new(), String::new());
+    loop {
+        let page = fixture.store().old_chains(last.clone(), NOW.plus(1), 2).await.unwrap();
+        assert!(page.len() <= 2);
+        let Some(end) = page.last() else { break };
+        last.clone_from(end);
+        seen.extend(page);
+    }
+    // Nine clients and the operator.
+    assert_eq!(seen.len(), 10);
+    assert!(seen.is_sorted());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_intact_while_what_is_old_is_removed() {
+    let fixture = Fixture::new();
+    for _ in 0..300 {
+        fixture.session(&fixture.live).await;
+    }
+    let store = fixture.store();
+    let removing = async { while remove(&fixture, 1).await.unwrap() > 0 {} };
+    let listing = async {
+        let mut listed = usize::MAX;
+        while listed > 0 {
+            let page = store.audit_page(&fixture.live, None, 1000, NOW).await.unwrap();
+            assert!(page.entries.iter().all(|entry| entry.chain_intact));
+            listed = page.entries.len();
+        }
+    };
+    tokio::join!(removing, listing);
+}
+
+#[tokio::test]
+async fn nothing_is_removed_within_a_day_of_a_step_of_the_clock_nor_of_a_late_start() {
+    let mut fixture = Fixture::new();
+    let store: Arc<dyn Store> = Arc::new(fixture.store.take().unwrap());
+    let clock = VirtualClock::at(NOW);
+    let shared: Arc<dyn Clock> = Arc::new(clock.clone());
+    let start = || Sweeper::new(store.clone(), shared.clone()).keeping_audit(30);
+    let sweeper = start();
+    assert_eq!(sweeper.remove_audit().await.unwrap(), 0);
+    clock.set(NOW.plus(3650 * DAY));
+    sweeper.purge().await.unwrap();
+    assert_eq!(sweeper.remove_audit().await.unwrap(), 0);
+    clock.advance(DAY - 1);
+    assert_eq!(sweeper.remove_audit().await.unwrap(), 0);
+    // A restart does not end the day; the latest entry is too long ago, too.
+    let sweeper = start();
+    assert_eq!(sweeper.remove_audit().await.unwrap(), 0);
+    // Set back while nothing ran: the day begins anew.
+    clock.set(NOW.plus(31 * DAY));
+    let sweeper = start();
+    assert_eq!(sweeper.remove_audit().await.unwrap(), 0);
+    clock.advance(DAY - 1);
+    assert_eq!(sweeper.remove_audit().await.unwrap(), 0);
+    clock.advance(1);
+    assert_eq!(sweeper.remove_audit().await.unwrap(), 3);
+}
