@@ -15,7 +15,6 @@ use idgate_core::entropy::{Entropy as _, EntropyUnavailable};
 use zeroize::Zeroizing;
 
 use crate::entropy::OsEntropy;
-use crate::store::StoreError;
 
 /// The first byte of everything sealed in this way.
 const VERSION: u8 = 2;
@@ -133,12 +132,6 @@ impl fmt::Display for NotSealed {
 }
 
 impl std::error::Error for NotSealed {}
-
-impl From<NotSealed> for StoreError {
-    fn from(error: NotSealed) -> Self {
-        Self::Unavailable(error.to_string())
-    }
-}
 
 impl From<Unsealable> for NotSealed {
     fn from(_: Unsealable) -> Self {

@@ -11,10 +11,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::admin::Failure;
 use crate::app::{App, AppError, WebhookRules};
 use crate::clock::{Clock, WatchedClock};
 use crate::config::Config;
+use crate::failure::Failure;
 use crate::http::{Gateway, HttpLimits, Tls, listener};
 use crate::log;
 use crate::stdio;

@@ -9,7 +9,7 @@ use prometheus::{
     IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
-use crate::work::own_fault;
+use crate::own_fault;
 
 /// Upper bounds in seconds: from a verification to the request timeout.
 const SECONDS: [f64; 13] =
@@ -45,6 +45,27 @@ pub struct Telemetry {
     log_dropped: IntCounter,
     connections: IntGaugeVec,
     connections_refused: IntCounterVec,
+}
+
+/// Sizes and ages, for alerts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gauges {
+    /// Results that are stored.
+    pub claims_rows: u64,
+    /// How long the result that should have gone first is overdue, in milliseconds.
+    pub purge_lag_ms: u64,
+    /// Nothing is stored but what erases.
+    pub disk_full: bool,
+    /// Notifications that wait to be sent.
+    pub webhook_queue: u64,
+    /// How long the oldest of them has waited, in milliseconds.
+    pub webhook_oldest_ms: u64,
+    /// Notifications that were given up.
+    pub dead_letters: u64,
+    /// The write-ahead logs, in bytes.
+    pub wal_bytes: u64,
+    /// How long the oldest audit entry without a checkpoint has waited for one, in milliseconds.
+    pub audit_open_ms: u64,
 }
 
 impl Telemetry {
@@ -249,7 +270,7 @@ impl Telemetry {
     }
 
     /// What the store holds.
-    pub fn stored(&self, gauges: &crate::store::Gauges) {
+    pub fn stored(&self, gauges: &Gauges) {
         let whole_seconds = |ms: u64| signed(ms.checked_div(1000).unwrap_or(0));
         self.claims_rows.set(signed(gauges.claims_rows));
         self.disk_full.set(i64::from(gauges.disk_full));

@@ -12,13 +12,9 @@ pub mod trust;
 pub mod verify;
 pub mod webhook_host;
 
-use std::fmt;
-use std::process::ExitCode;
+use serde_json::Value;
 
-use serde_json::{Value, json};
-
-use crate::stdio;
-use crate::store::StoreError;
+pub use crate::failure::Failure;
 
 /// What a command has to say.
 #[derive(Debug, Default)]
@@ -36,68 +32,6 @@ pub struct Output {
 impl Output {
     fn new(json: Value, text: String) -> Self {
         Self { json, text, warnings: Vec::new(), code: 0 }
-    }
-}
-
-/// Why a command did nothing.
-#[derive(Debug, Eq, PartialEq)]
-pub enum Failure {
-    /// Something is wrong; the text says what and what to do.
-    Error(String),
-    /// The command was given a value that it does not take.
-    Usage(String),
-    /// There is no such object.
-    NotFound(String),
-    /// What is stored is not as it was.
-    Integrity(String),
-}
-
-impl Failure {
-    /// The exit code.
-    pub const fn code(&self) -> u8 {
-        match self {
-            Self::Error(_) => 1,
-            Self::Usage(_) => 2,
-            Self::Integrity(_) => 3,
-            Self::NotFound(_) => 4,
-        }
-    }
-}
-
-impl Failure {
-    /// Tells people on stderr and, with `--json`, programs on stdout.
-    pub fn report(&self, json: bool) -> ExitCode {
-        stdio::to_stderr(format!("error: {self}\n"));
-        if json {
-            stdio::to_stdout(format!("{}\n", json!({ "error": self.to_string() })));
-        }
-        ExitCode::from(self.code())
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Error(text)
-            | Self::Usage(text)
-            | Self::NotFound(text)
-            | Self::Integrity(text) => f.write_str(text),
-        }
-    }
-}
-
-impl From<String> for Failure {
-    fn from(text: String) -> Self {
-        Self::Error(text)
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Damaged(text) => Self::Integrity(text),
-            error => Self::Error(error.to_string()),
-        }
     }
 }
 

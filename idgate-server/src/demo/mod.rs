@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::admin::Failure;
 use crate::clock::{Clock, SystemClock};
+use crate::failure::Failure;
 
 /// The options of `idgate demo`.
 #[derive(Clone, Copy, Debug, clap::Args)]

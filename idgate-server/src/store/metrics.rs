@@ -9,11 +9,11 @@ use std::sync::Arc;
 use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
-pub use self::gauges::Gauges;
 pub(super) use self::record::{Measured, record};
 use super::lanes::Whose;
 use super::{Read, SqliteStore, StoreError};
 use crate::sketch::Sketch;
+pub use crate::telemetry::Gauges;
 use crate::telemetry::Telemetry;
 
 /// An hour in milliseconds.

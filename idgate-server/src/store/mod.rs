@@ -80,7 +80,7 @@ pub use self::trust::{
 };
 pub use self::webhook_endpoints::{EndpointRecord, EndpointStore, EndpointWish};
 pub use self::webhook_hosts::{HostRecord, HostStatus, Review};
-use crate::seal::Unsealable;
+use crate::seal::{NotSealed, Unsealable};
 
 /// The answer of a write: it resolves after the commit, never before.
 pub type Write<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -150,6 +150,12 @@ impl fmt::Display for StoreError {
 }
 
 impl std::error::Error for StoreError {}
+
+impl From<NotSealed> for StoreError {
+    fn from(error: NotSealed) -> Self {
+        Self::Unavailable(error.to_string())
+    }
+}
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {

@@ -31,9 +31,9 @@ pub use self::post::{Answer, Post};
 use self::resolve::{Resolve, SystemResolver};
 use self::stream::{Capped, Stream};
 use super::address::is_public;
-use super::own_fault::{self, Refusal, Shortage};
 use super::tls;
 use crate::config::Cidr;
+use crate::own_fault::{self, Refusal, Shortage};
 
 /// Far more than any server of lists sends.
 const MAX_HEADERS: usize = 100;

@@ -10,7 +10,6 @@ mod flights;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod loopback;
-pub mod own_fault;
 mod permits;
 mod retention;
 pub mod supervisor;

@@ -7,27 +7,7 @@ use rusqlite::Connection;
 
 use super::super::readers::Reader;
 use super::super::{StoreError, time};
-
-/// Sizes and ages, for alerts.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Gauges {
-    /// Results that are stored.
-    pub claims_rows: u64,
-    /// How long the result that should have gone first is overdue, in milliseconds.
-    pub purge_lag_ms: u64,
-    /// Nothing is stored but what erases.
-    pub disk_full: bool,
-    /// Notifications that wait to be sent.
-    pub webhook_queue: u64,
-    /// How long the oldest of them has waited, in milliseconds.
-    pub webhook_oldest_ms: u64,
-    /// Notifications that were given up.
-    pub dead_letters: u64,
-    /// The write-ahead logs, in bytes.
-    pub wal_bytes: u64,
-    /// How long the oldest audit entry without a checkpoint has waited for one, in milliseconds.
-    pub audit_open_ms: u64,
-}
+use crate::telemetry::Gauges;
 
 pub(super) fn read(reader: &Reader, now: UnixMillis) -> Result<Gauges, StoreError> {
     let (rows, due): (i64, Option<i64>) = reader

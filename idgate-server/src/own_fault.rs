@@ -21,7 +21,7 @@ const ECHO_US: u64 = 5_000_000;
 
 /// Why an address takes no connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// This machine lacks what it takes.
     Own,
     /// This machine has no way to addresses of that kind. It may have one to those of the other.
@@ -34,7 +34,7 @@ pub(super) enum Refusal {
 
 impl Refusal {
     /// What `error` says about a connection to `address`.
-    pub(super) fn of(error: &io::Error, address: SocketAddr) -> Self {
+    pub(crate) fn of(error: &io::Error, address: SocketAddr) -> Self {
         let is = |causes: &[Errno]| causes.iter().any(|cause| is(error, *cause));
         // No port is left to connect from; or, in IPv6, no address.
         let lacks_address = is(&[Errno::ADDRNOTAVAIL]);
@@ -50,7 +50,7 @@ impl Refusal {
 
     /// What all refusals say together: one shortage makes the others say nothing, and one address
     /// that could be tried says more than those that could not.
-    pub(super) fn is_own(all: &[Self]) -> bool {
+    pub(crate) fn is_own(all: &[Self]) -> bool {
         let has = |refusal| all.contains(&refusal);
         has(Self::Own) || (has(Self::NoRoute) && !has(Self::Theirs))
     }
@@ -88,7 +88,7 @@ impl Shortage {
     }
 
     /// Notes it if `error` is one; whether that says that this machine lacks something, whatever.
-    pub(super) fn observe(&self, error: &io::Error) -> bool {
+    pub(crate) fn observe(&self, error: &io::Error) -> bool {
         if is(error, Errno::MFILE) || is(error, Errno::NFILE) {
             self.note();
         }
@@ -101,7 +101,7 @@ impl Shortage {
     }
 
     /// Whether there is one, or was a moment ago. Looks for itself, too.
-    pub(super) fn is_felt(&self) -> bool {
+    pub(crate) fn is_felt(&self) -> bool {
         if let Err(error) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
             && self.observe(&error)
         {
