@@ -1,5 +1,5 @@
-//! Errors as owned handles: a status, a stable code, a text for people, and for requests the
-//! field. Texts never carry claim values, tokens, keys or nonces.
+//! What goes wrong: a status, a stable code, a text for people, and for requests the field. Texts
+//! never carry claim values, tokens, keys or nonces.
 
 use core::fmt;
 
@@ -8,9 +8,6 @@ use idgate_core::error::{
 };
 use idgate_core::trust::TrustMaterialError;
 
-use crate::boundary::{boundary, put};
-use crate::bytes::{self, idgate_bytes};
-use crate::handles;
 use crate::status::idgate_status::{self, *};
 
 /// An error: free it with idgate_error_free.
@@ -23,9 +20,9 @@ pub struct idgate_error {
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) status: idgate_status,
-    code: &'static str,
-    path: String,
-    message: String,
+    pub(crate) code: &'static str,
+    pub(crate) path: String,
+    pub(crate) message: String,
 }
 
 impl Failure {
@@ -126,54 +123,6 @@ impl From<VerifyError> for Failure {
     fn from(error: VerifyError) -> Self {
         Self::new(IDGATE_REFUSED, error.reason.as_str(), error)
     }
-}
-
-/// The stable code of an error, as `nonce_mismatch`: the same that the gateway uses.
-#[unsafe(no_mangle)]
-#[allow(unsafe_code)] // the name is ours by its prefix
-pub extern "C" fn idgate_error_code(
-    error: *const idgate_error,
-    out: *mut idgate_bytes,
-) -> idgate_status {
-    text(error, out, |failure| failure.code)
-}
-
-/// What is wrong and what to do, for people. It never carries claims, tokens, keys or nonces.
-#[unsafe(no_mangle)]
-#[allow(unsafe_code)] // the name is ours by its prefix
-pub extern "C" fn idgate_error_message(
-    error: *const idgate_error,
-    out: *mut idgate_bytes,
-) -> idgate_status {
-    text(error, out, |failure| &failure.message)
-}
-
-/// The field of a request that breaks a rule, as `credentials[0].claims[2]`; else empty.
-#[unsafe(no_mangle)]
-#[allow(unsafe_code)] // the name is ours by its prefix
-pub extern "C" fn idgate_error_path(
-    error: *const idgate_error,
-    out: *mut idgate_bytes,
-) -> idgate_status {
-    text(error, out, |failure| &failure.path)
-}
-
-/// Frees an error.
-#[unsafe(no_mangle)]
-#[allow(unsafe_code)] // the name is ours by its prefix
-pub extern "C" fn idgate_error_free(error: *mut idgate_error) -> idgate_status {
-    boundary(core::ptr::null_mut(), || handles::free::<Failure>(error))
-}
-
-fn text(
-    error: *const idgate_error,
-    out: *mut idgate_bytes,
-    part: impl FnOnce(&Failure) -> &str,
-) -> idgate_status {
-    boundary(core::ptr::null_mut(), || {
-        let failure = handles::find::<Failure>(error)?;
-        put(out, || Ok(bytes::give(part(&failure))))
-    })
 }
 
 #[cfg(test)]

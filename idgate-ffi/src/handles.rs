@@ -1,82 +1,37 @@
 //! Handles are names that look like pointers: a slot and its generation. They are looked up, never
 //! followed, so that a stale, foreign or invented one is an answer and not undefined behaviour.
 
+use std::any::Any;
 use std::ptr;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::failure::{Failure, idgate_error};
-use crate::session::SessionHandle;
-use crate::signer::SignerHandle;
-use crate::trust::TrustHandle;
-use crate::verification::VerificationHandle;
-use crate::verifier::VerifierHandle;
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("a handle needs pointers of 64 bits: 32 for the slot, 32 for its generation");
 
-/// What a handle can name.
-#[derive(Clone)]
-pub(crate) enum Object {
-    Error(Arc<Failure>),
-    Session(Arc<SessionHandle>),
-    Signer(Arc<SignerHandle>),
-    Trust(Arc<TrustHandle>),
-    Verification(Arc<VerificationHandle>),
-    Verifier(Arc<VerifierHandle>),
-}
-
 /// A kind of object and the C type that names it.
-pub(crate) trait Named: Sized {
+pub(crate) trait Named: Any + Send + Sync {
     type C;
     /// As in the header.
     const NAME: &'static str;
-    fn wrap(this: Arc<Self>) -> Object;
-    fn unwrap(object: Object) -> Option<Arc<Self>>;
 }
 
+/// Says which C type names a kind of object.
 macro_rules! named {
-    ($($variant:ident: $rust:ty => $c:ident;)*) => {$(
-        impl Named for $rust {
-            type C = crate::$c;
+    ($rust:ty => $c:ident) => {
+        impl crate::handles::Named for $rust {
+            type C = $c;
             const NAME: &'static str = stringify!($c);
-
-            fn wrap(this: Arc<Self>) -> Object {
-                Object::$variant(this)
-            }
-
-            fn unwrap(object: Object) -> Option<Arc<Self>> {
-                match object {
-                    Object::$variant(this) => Some(this),
-                    _ => None,
-                }
-            }
         }
-    )*};
+    };
 }
+pub(crate) use named;
 
-named! {
-    Session: SessionHandle => idgate_session;
-    Signer: SignerHandle => idgate_signer;
-    Trust: TrustHandle => idgate_trust;
-    Verification: VerificationHandle => idgate_verification;
-    Verifier: VerifierHandle => idgate_verifier;
-}
+named!(Failure => idgate_error);
 
-impl Named for Failure {
-    type C = idgate_error;
-    const NAME: &'static str = "idgate_error";
-
-    fn wrap(this: Arc<Self>) -> Object {
-        Object::Error(this)
-    }
-
-    fn unwrap(object: Object) -> Option<Arc<Self>> {
-        match object {
-            Object::Error(this) => Some(this),
-            _ => None,
-        }
-    }
-}
+/// What a handle names; only its kind gets it back.
+type Object = Arc<dyn Any + Send + Sync>;
 
 static SLOTS: RwLock<Slots> = RwLock::new(Slots { slots: Vec::new(), free: Vec::new() });
 
@@ -94,7 +49,7 @@ struct Slot {
 /// A new handle of `object`; NULL when there is no room for one more.
 pub(crate) fn make<T: Named>(object: T) -> *mut T::C {
     let mut slots = SLOTS.write().unwrap_or_else(PoisonError::into_inner);
-    ptr::without_provenance_mut(slots.insert(T::wrap(Arc::new(object))).unwrap_or(0))
+    ptr::without_provenance_mut(slots.insert(Arc::new(object)).unwrap_or(0))
 }
 
 /// The object of a handle.
@@ -102,7 +57,7 @@ pub(crate) fn find<T: Named>(handle: *const T::C) -> Result<Arc<T>, Failure> {
     let slots = SLOTS.read().unwrap_or_else(PoisonError::into_inner);
     let found = slots.get(handle.addr()).cloned();
     drop(slots);
-    found.and_then(T::unwrap).ok_or_else(|| no_handle::<T>(handle))
+    found.and_then(|object| object.downcast().ok()).ok_or_else(|| no_handle::<T>(handle))
 }
 
 /// Gives a handle up. NULL is fine.
@@ -179,7 +134,7 @@ mod tests {
     use super::*;
 
     fn object() -> Object {
-        Object::Error(Arc::new(Failure::misuse("x")))
+        Arc::new(Failure::misuse("x"))
     }
 
     fn slots() -> Slots {
@@ -226,6 +181,7 @@ mod tests {
 
     #[test]
     fn a_handle_of_another_kind_is_misuse_and_stays() {
+        use crate::trust::TrustHandle;
         let error = make(Failure::misuse("x"));
         assert!(find::<TrustHandle>(error.cast()).is_err());
         assert!(free::<TrustHandle>(error.cast()).is_err());

@@ -10,6 +10,7 @@
 mod boundary;
 mod bytes;
 mod entropy;
+mod error;
 mod failure;
 mod handles;
 mod in_use;
@@ -25,9 +26,10 @@ mod verifier;
 mod webhook;
 
 pub use self::bytes::{idgate_bytes, idgate_bytes_free};
-pub use self::failure::{
-    idgate_error, idgate_error_code, idgate_error_free, idgate_error_message, idgate_error_path,
+pub use self::error::{
+    idgate_error_code, idgate_error_free, idgate_error_message, idgate_error_path,
 };
+pub use self::failure::idgate_error;
 pub use self::in_use::idgate_in_use;
 pub use self::presentation::idgate_verify_presentation;
 pub use self::session::{

@@ -28,6 +28,8 @@ pub struct idgate_session {
 
 pub(crate) struct SessionHandle(pub(crate) Session);
 
+handles::named!(SessionHandle => idgate_session);
+
 /// A change to commit: store the snapshot of `session` where the stored revision still is `from`.
 /// When another revision is stored, somebody else was faster: give the transition up. Free
 /// `session` and `effects`.

@@ -42,6 +42,8 @@ pub(crate) struct SignerHandle {
     public: PublicKey,
 }
 
+handles::named!(SignerHandle => idgate_signer);
+
 /// A fresh P-256 signing key: 32 bytes. Keep them sealed; idgate_signer_new takes them.
 ///
 /// # Safety

@@ -67,6 +67,8 @@ pub(crate) struct TrustHandle {
     changing: Mutex<()>,
 }
 
+handles::named!(TrustHandle => idgate_trust);
+
 /// Each entry as a snapshot of its own: shared, so that a lookup copies no material, and with the
 /// document signers that it met, which are right until the entry is replaced.
 type Entries = BTreeMap<String, Arc<TrustSnapshot>>;

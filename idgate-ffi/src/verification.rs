@@ -73,6 +73,8 @@ self_cell!(
 
 pub(crate) struct VerificationHandle(Mutex<State>);
 
+handles::named!(VerificationHandle => idgate_verification);
+
 struct State {
     running: Running,
     /// What the last step asked for, in order.

@@ -22,6 +22,8 @@ pub struct idgate_verifier {
 
 pub(crate) struct VerifierHandle(pub(crate) Arc<Verifier>);
 
+handles::named!(VerifierHandle => idgate_verifier);
+
 /// A verifier that makes unsigned requests by value. Answers go to
 /// `{base_url}/v1/oid4vp/response/{session id}`; `base_url` is an https origin, or http on
 /// loopback. It trusts what `trust` holds now; `trust_version` is noted in sessions that it
