@@ -5,7 +5,8 @@ use core::fmt;
 
 use zeroize::Zeroizing;
 
-use crate::crypto::{CryptoProvider, Curve, InvalidKey, PublicKey};
+use crate::crypto::key::{Curve, InvalidKey, PublicKey};
+use crate::crypto::provider::CryptoProvider;
 
 /// A private key for ECDH, wiped when dropped. It is not known to be a scalar of its curve until
 /// it is used.

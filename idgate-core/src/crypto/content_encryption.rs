@@ -6,7 +6,10 @@ use core::fmt;
 
 use zeroize::Zeroizing;
 
-use crate::crypto::{CryptoProvider, HashAlg, SharedSecret, ct};
+use crate::crypto::agreement::SharedSecret;
+use crate::crypto::ct;
+use crate::crypto::hash::HashAlg;
+use crate::crypto::provider::CryptoProvider;
 
 /// A content encryption algorithm (RFC 7518 5.1).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -6,7 +6,7 @@ use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::{Signature, SigningKey};
 use zeroize::Zeroizing;
 
-use crate::crypto::{Curve, InvalidKey, PublicKey};
+use crate::crypto::key::{Curve, InvalidKey, PublicKey};
 use crate::entropy::{Entropy, EntropyUnavailable};
 
 /// How often [`Es256Key::generate`] draws. Bytes that are not a scalar come once in 2^32 draws, so

@@ -11,7 +11,7 @@ use rsa::{BoxedUint, RsaPublicKey};
 
 use super::curve_parameters::{CurveError, NamedCurve};
 use crate::codec::der::{self, Reader};
-use crate::crypto::{Curve, PublicKey};
+use crate::crypto::key::{Curve, PublicKey};
 
 /// The public key of a certificate.
 #[derive(Clone, Debug)]

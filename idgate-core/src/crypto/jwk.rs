@@ -12,7 +12,9 @@ use serde::Serialize;
 
 use crate::codec::base64url;
 use crate::codec::json::{Tape, Text, Value};
-use crate::crypto::{CryptoProvider, Curve, HashAlg, PublicKey};
+use crate::crypto::hash::HashAlg;
+use crate::crypto::key::{Curve, PublicKey};
+use crate::crypto::provider::CryptoProvider;
 
 /// A public EC key with the members that choose it.
 #[derive(Clone, Debug)]

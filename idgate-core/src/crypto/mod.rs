@@ -10,6 +10,7 @@ mod hash;
 mod issuer_key;
 mod jwk;
 mod key;
+mod provider;
 mod signer;
 mod spki;
 mod x509_sig;
@@ -23,8 +24,6 @@ pub mod rustcrypto;
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
 pub(crate) mod tests;
 
-use core::fmt;
-
 pub use self::agreement::{EcdhPrivateKey, KeyAgreement, SharedSecret};
 pub(crate) use self::content_encryption::Sealed;
 pub use self::content_encryption::{ContentCipher, ContentEncryption, DecryptionFailed};
@@ -34,119 +33,7 @@ pub(crate) use self::issuer_key::{IssuerKey, UnusableKey};
 pub(crate) use self::jwk::EcKey;
 pub use self::jwk::{Jwk, JwkError};
 pub use self::key::{Alg, Curve, InvalidKey, PublicKey};
+pub use self::provider::{CryptoProvider, Hasher, InvalidSignature, SignatureVerifier};
 pub use self::signer::{RequestSigner, SignerUnavailable, SoftwareSigner};
 pub use self::spki::SpkiError;
 pub(crate) use self::x509_sig::{SignatureAlgorithm, hash_from_oid};
-
-/// The parts that verification needs. Swap one with struct update syntax.
-///
-/// ```
-/// # #[cfg(feature = "rustcrypto")] {
-/// let provider = idgate_core::crypto::rustcrypto::PROVIDER;
-/// assert!(provider.verifier(idgate_core::crypto::Alg::Es512).is_some());
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug)]
-#[allow(clippy::exhaustive_structs)] // made by struct update in other crates
-pub struct CryptoProvider {
-    /// Name for reports, as `aws-lc-rs`.
-    pub name: &'static str,
-    /// At most one per algorithm.
-    pub verifiers: &'static [&'static dyn SignatureVerifier],
-    /// Hashing.
-    pub hasher: &'static dyn Hasher,
-    /// ECDH and HMAC.
-    pub agreement: &'static dyn KeyAgreement,
-    /// AES of encrypted answers.
-    pub content_cipher: &'static dyn ContentCipher,
-}
-
-impl CryptoProvider {
-    /// The verifier for `alg`, if this provider has one.
-    pub fn verifier(&self, alg: Alg) -> Option<&'static dyn SignatureVerifier> {
-        self.verifiers.iter().copied().find(|verifier| verifier.alg() == alg)
-    }
-
-    /// Verifies with the algorithm that belongs to the key's curve: the key chooses, never a token.
-    ///
-    /// # Errors
-    /// The signature is not this key's over `message`, or this provider lacks the algorithm.
-    pub fn verify(
-        &self,
-        key: &PublicKey,
-        message: &[u8],
-        signature: &[u8],
-    ) -> Result<(), InvalidSignature> {
-        self.verifier(key.alg()).ok_or(InvalidSignature)?.verify(key, message, signature)
-    }
-
-    /// Whether `key` can verify anything: its point lies on its curve (SEC 1 3.2.2). Meant for
-    /// the moment a key is trusted; [`CryptoProvider::verify`] looks again at every use.
-    ///
-    /// # Errors
-    /// The point is not on the curve, or this provider lacks the algorithm.
-    pub fn check_key(&self, key: &PublicKey) -> Result<(), InvalidKey> {
-        self.verifier(key.alg()).ok_or(InvalidKey)?.check_key(key)
-    }
-
-    /// Hashes `data`.
-    pub fn hash(&self, alg: HashAlg, data: &[u8]) -> HashValue {
-        self.hasher.hash(alg, data)
-    }
-}
-
-/// Verifies the signatures of one JOSE algorithm.
-pub trait SignatureVerifier: fmt::Debug + Send + Sync {
-    /// The algorithm.
-    fn alg(&self) -> Alg;
-
-    /// `signature` is raw r‖s of the curve's length (RFC 7518 3.4). Anything else is invalid, and
-    /// so is a key of another curve, or beside its curve.
-    ///
-    /// # Errors
-    /// The signature is not this key's over `message`.
-    fn verify(
-        &self,
-        key: &PublicKey,
-        message: &[u8],
-        signature: &[u8],
-    ) -> Result<(), InvalidSignature>;
-
-    /// The same as certificates have it (RFC 5758 3.2): the hash is named beside the curve, and
-    /// `signature` is an ECDSA-Sig-Value in DER (RFC 3279 2.2.3).
-    ///
-    /// # Errors
-    /// The signature is not this key's over `message`.
-    fn verify_x509(
-        &self,
-        key: &PublicKey,
-        hash: HashAlg,
-        message: &[u8],
-        signature: &[u8],
-    ) -> Result<(), InvalidSignature>;
-
-    /// Whether `key` is a point on the curve of this algorithm (SEC 1 3.2.2).
-    ///
-    /// # Errors
-    /// It belongs to another curve, or to none.
-    fn check_key(&self, key: &PublicKey) -> Result<(), InvalidKey>;
-}
-
-/// Computes digests.
-pub trait Hasher: fmt::Debug + Send + Sync {
-    /// The digest of `data`.
-    fn hash(&self, alg: HashAlg, data: &[u8]) -> HashValue;
-}
-
-/// The signature does not verify. There is no detail, on purpose.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[allow(clippy::exhaustive_structs)] // carries nothing, ever
-pub struct InvalidSignature;
-
-impl fmt::Display for InvalidSignature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("invalid signature")
-    }
-}
-
-impl core::error::Error for InvalidSignature {}

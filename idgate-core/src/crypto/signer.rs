@@ -5,7 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::crypto::{Alg, Es256Key, PublicKey};
+use crate::crypto::es256::Es256Key;
+use crate::crypto::key::{Alg, PublicKey};
 
 /// Signs Request Objects (RFC 9101). The key may live in an HSM.
 pub trait RequestSigner: fmt::Debug + Send + Sync {

@@ -8,7 +8,7 @@ use core::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::crypto::{Curve, PublicKey};
+use crate::crypto::key::{Curve, PublicKey};
 
 /// A key file that holds no usable public key; the text says why.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -8,7 +8,9 @@ use rsa::{RsaPublicKey, traits::SignatureScheme};
 use sha2::{Sha256, Sha384, Sha512};
 
 use crate::codec::der::{self, Reader};
-use crate::crypto::{CryptoProvider, HashAlg, HashValue, InvalidSignature, IssuerKey};
+use crate::crypto::hash::{HashAlg, HashValue};
+use crate::crypto::issuer_key::IssuerKey;
+use crate::crypto::provider::{CryptoProvider, InvalidSignature};
 
 /// What an AlgorithmIdentifier of a signature says.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -5,7 +5,7 @@ use alloc::string::String;
 use serde::Serialize;
 
 use crate::codec::form::push_pair;
-use crate::request::RequestParameters;
+use crate::request::parameters::RequestParameters;
 use crate::request::presentation_definition::{Format, PresentationDefinition};
 
 /// Of one credential and a few claims, in bytes.

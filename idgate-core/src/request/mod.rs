@@ -9,16 +9,12 @@ pub(crate) mod fixtures;
 mod inline;
 mod json_value;
 mod links;
+mod parameters;
 mod parse;
 pub(crate) mod presentation_definition;
+mod presentation_request;
 mod redirect_uri;
 mod request_object;
-
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-
-use serde::{Deserialize, Serialize};
 
 pub use self::claim_filter::ClaimFilter;
 pub use self::claim_path::ClaimPath;
@@ -26,101 +22,10 @@ pub(crate) use self::decimal::Decimal;
 pub(crate) use self::inline::inline_query;
 pub(crate) use self::links::request_uri_query;
 pub use self::links::{Invitation, Scheme};
+pub(crate) use self::parameters::RequestParameters;
+pub use self::presentation_request::{CredentialRequest, PresentationRequest, RequestForm};
 pub(crate) use self::redirect_uri::with_response_code;
 pub(crate) use self::request_object::RequestObject;
 pub use self::request_object::RequestObjectJwt;
-use crate::crypto::Alg;
 pub use crate::crypto::{RequestSigner, SignerUnavailable, SoftwareSigner};
 pub use crate::ids::CredentialFormat;
-use crate::ids::{DocType, IssuerId, NameSpace};
-
-/// A tenant's request with every default resolved (specification 2, decisions 4).
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[non_exhaustive]
-pub struct PresentationRequest {
-    /// Which of the two forms was used; it decides the shape of the claims.
-    pub form: RequestForm,
-    /// Time to live in milliseconds.
-    pub ttl_ms: u64,
-    /// Where the wallet sends the person afterwards.
-    pub redirect_uri: Option<String>,
-    /// At least one, at most [`crate::limits::MAX_CREDENTIALS`].
-    pub credentials: Vec<CredentialRequest>,
-    /// Ids of credentials that must be about the same person.
-    pub same_subject_groups: Vec<Vec<String>>,
-}
-
-impl PresentationRequest {
-    /// The type of each credential asked for, as audit log and metrics name it: `vc+sd-jwt`, or
-    /// `mso_mdoc:` and the document type (decisions 9).
-    pub fn credential_types(&self) -> Vec<String> {
-        self.credentials.iter().map(CredentialRequest::type_name).collect()
-    }
-}
-
-/// The form of a session request.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum RequestForm {
-    /// `issuer_id` alone: claims come back as `{claim: value}`.
-    Legacy,
-    /// `credentials`: claims come back as `{credential id: {claim: value}}`.
-    Custom,
-}
-
-/// One requested credential.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[non_exhaustive]
-pub struct CredentialRequest {
-    /// Unique in the request.
-    pub id: String,
-    /// The format asked for.
-    pub format: CredentialFormat,
-    /// The trust entry that must have issued it.
-    pub issuer_id: IssuerId,
-    /// Requested claim names, without repetition.
-    pub claims: Vec<String>,
-    /// Narrows the issuer's algorithm.
-    pub alg: Option<Alg>,
-    /// mdoc only: the namespace of the claims.
-    pub namespace: Option<NameSpace>,
-    /// mdoc only: the document type.
-    pub doc_type: Option<DocType>,
-    /// What must be equal within a same-subject group; empty outside groups.
-    pub subject_claim_paths: Vec<ClaimPath>,
-    /// Conditions on requested claims, by claim name.
-    pub claim_filters: Vec<(String, ClaimFilter)>,
-    /// SD-JWT only: the types that the trust entry accepted when the session was made.
-    pub vct: Vec<String>,
-}
-
-/// What an authorization request says, however it reaches the wallet.
-#[derive(Clone, Copy)]
-pub(crate) struct RequestParameters<'r> {
-    pub(crate) client_id: &'r str,
-    pub(crate) response_uri: &'r str,
-    pub(crate) nonce: &'r str,
-    pub(crate) state: &'r str,
-    /// The id of the presentation definition; a submission must name it.
-    pub(crate) definition_id: &'r str,
-    /// What is asked for.
-    pub(crate) request: &'r PresentationRequest,
-}
-
-impl CredentialRequest {
-    fn type_name(&self) -> String {
-        match (self.format, &self.doc_type) {
-            (CredentialFormat::Mdoc, Some(doc_type)) => format!("mso_mdoc:{}", doc_type.as_str()),
-            (format, _) => format.name().into(),
-        }
-    }
-
-    /// Its id in the presentation definition: wallets know an mdoc by its document type.
-    pub(crate) fn descriptor_id(&self) -> &str {
-        match (self.format, &self.doc_type) {
-            (CredentialFormat::Mdoc, Some(doc_type)) => doc_type.as_str(),
-            _ => &self.id,
-        }
-    }
-}

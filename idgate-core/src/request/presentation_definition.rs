@@ -11,7 +11,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::crypto::Alg;
-use crate::request::{ClaimPath, CredentialFormat, CredentialRequest, PresentationRequest};
+use crate::ids::CredentialFormat;
+use crate::request::claim_path::ClaimPath;
+use crate::request::presentation_request::{CredentialRequest, PresentationRequest};
 
 /// `presentation_definition`.
 #[derive(Serialize)]

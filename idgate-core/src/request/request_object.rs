@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::codec::base64url;
 use crate::crypto::{ContentEncryption, EcKey, PublicKey, RequestSigner, SignerUnavailable};
-use crate::request::RequestParameters;
+use crate::request::parameters::RequestParameters;
 use crate::request::presentation_definition::{Format, PresentationDefinition};
 use crate::time::UnixMillis;
 

@@ -5,7 +5,8 @@ use ::aws_lc_rs::agreement::{
 };
 use ::aws_lc_rs::hmac;
 
-use crate::crypto::{Curve, EcdhPrivateKey, InvalidKey, KeyAgreement, PublicKey, SharedSecret};
+use crate::crypto::agreement::{EcdhPrivateKey, KeyAgreement, SharedSecret};
+use crate::crypto::key::{Curve, InvalidKey, PublicKey};
 
 #[derive(Debug)]
 pub(super) struct Agreement;

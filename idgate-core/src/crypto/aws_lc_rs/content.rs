@@ -3,7 +3,7 @@
 use ::aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ::aws_lc_rs::cipher::{AES_128, DecryptionContext, PaddedBlockDecryptingKey, UnboundCipherKey};
 
-use crate::crypto::{ContentCipher, DecryptionFailed};
+use crate::crypto::content_encryption::{ContentCipher, DecryptionFailed};
 
 #[derive(Debug)]
 pub(super) struct Content;

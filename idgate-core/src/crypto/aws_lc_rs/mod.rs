@@ -14,10 +14,9 @@ use ::aws_lc_rs::signature::{
     EcdsaVerificationAlgorithm, ParsedPublicKey, UnparsedPublicKey,
 };
 
-use crate::crypto::{
-    Alg, CryptoProvider, HashAlg, HashValue, Hasher, InvalidKey, InvalidSignature, PublicKey,
-    SignatureVerifier,
-};
+use crate::crypto::hash::{HashAlg, HashValue};
+use crate::crypto::key::{Alg, InvalidKey, PublicKey};
+use crate::crypto::provider::{CryptoProvider, Hasher, InvalidSignature, SignatureVerifier};
 
 /// ES256, ES384 and ES512; SHA-256, SHA-384 and SHA-512; ECDH, HMAC and AES.
 pub const PROVIDER: CryptoProvider = CryptoProvider {

@@ -11,7 +11,8 @@ use p384::NistP384;
 use p521::NistP521;
 use sha2::Sha256;
 
-use crate::crypto::{Curve, EcdhPrivateKey, InvalidKey, KeyAgreement, PublicKey, SharedSecret};
+use crate::crypto::agreement::{EcdhPrivateKey, KeyAgreement, SharedSecret};
+use crate::crypto::key::{Curve, InvalidKey, PublicKey};
 
 #[derive(Debug)]
 pub(super) struct Agreement;

@@ -7,7 +7,7 @@ use aes_gcm::aead::AeadInOut as _;
 use aes_gcm::aead::inout::InOutBuf;
 use aes_gcm::{Aes128Gcm, Aes256Gcm, KeyInit as _};
 
-use crate::crypto::{ContentCipher, DecryptionFailed};
+use crate::crypto::content_encryption::{ContentCipher, DecryptionFailed};
 
 #[derive(Debug)]
 pub(super) struct Content;

@@ -8,14 +8,15 @@ use alloc::vec::Vec;
 use crate::crypto::Alg;
 use crate::error::{ErrorCode, RequestError};
 use crate::formats::sd_jwt_vc::RESERVED_NAMES;
-use crate::ids::{DocType, IssuerId, NameSpace};
+use crate::ids::{CredentialFormat, DocType, IssuerId, NameSpace};
 use crate::limits::{
     MAX_CLAIM_NAME_CHARS, MAX_CLAIMS, MAX_CREDENTIAL_ID_CHARS, MAX_PATTERNS_CHARS,
     MAX_SUBJECT_CLAIM_PATHS, MIN_PATTERN_COST_CHARS,
 };
-use crate::request::claim_path::is_claim_name;
+use crate::request::claim_filter::ClaimFilter;
+use crate::request::claim_path::{ClaimPath, is_claim_name};
 use crate::request::fields::{Field, member_path};
-use crate::request::{ClaimFilter, ClaimPath, CredentialFormat, CredentialRequest};
+use crate::request::presentation_request::CredentialRequest;
 
 pub(super) const FIELDS: [&str; 9] = [
     "format",

@@ -5,10 +5,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::RequestError;
+use crate::ids::CredentialFormat;
 use crate::limits::MAX_GROUPS;
+use crate::request::claim_path::ClaimPath;
 use crate::request::fields::Field;
 use crate::request::parse::credential::Draft;
-use crate::request::{ClaimPath, CredentialFormat};
 
 /// Groups of at least two ids of this request, none twice in a group.
 pub(super) fn parse_groups(

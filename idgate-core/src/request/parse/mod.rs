@@ -14,8 +14,8 @@ use crate::codec::json::Tape;
 use crate::error::{ErrorCode, RequestError};
 use crate::limits::{DEFAULT_TTL_MS, MAX_CREATE_BYTES, MAX_CREDENTIALS, MAX_TTL_MS, MIN_TTL_MS};
 use crate::request::fields::Field;
+use crate::request::presentation_request::{PresentationRequest, RequestForm};
 use crate::request::redirect_uri::check_redirect_uri;
-use crate::request::{PresentationRequest, RequestForm};
 use crate::trust::TrustSnapshot;
 
 const LEGACY_FIELDS: [&str; 4] = ["issuer_id", "ttl_ms", "format", "redirect_uri"];

@@ -4,11 +4,11 @@
 use alloc::vec::Vec;
 
 use crate::error::{ErrorCode, RequestError};
-use crate::ids::{DocType, NameSpace};
+use crate::ids::{CredentialFormat, DocType, NameSpace};
 use crate::limits::MAX_CLAIMS;
 use crate::request::claim_path::is_claim_name;
 use crate::request::parse::credential::{Draft, never_a_claim, push_claim};
-use crate::request::{CredentialFormat, CredentialRequest};
+use crate::request::presentation_request::CredentialRequest;
 use crate::trust::{TrustEntry, TrustSnapshot};
 
 /// The document type that a request means when neither it nor its trust entry names one.
