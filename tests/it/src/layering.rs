@@ -1,10 +1,17 @@
-//! What the library may depend on, and the tables that everything outside relies on.
+//! What the library may depend on, which of its parts may import which, and the tables that
+//! everything outside relies on.
+
+mod imports;
+mod tokens;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
 use idgate_core::verify::Check;
 use idgate_core::{ErrorCode, Reason};
+
+use self::imports::{Imports, is_one_family};
 
 /// IO, runtimes, clocks, randomness, the operating system itself, and other implementations of what
 /// the library implements. What `aws-lc-rs` brings is C: it needs a target that has a compiler for it.
@@ -33,6 +40,61 @@ const NOT_IN_CORE: [&str; 24] = [
     "reqwest",
     "async-std",
     "tracing-subscriber",
+];
+
+/// From the bottom to the top. A module imports those that stand below it; those of one layer do not
+/// know one another.
+type Layers = &'static [&'static [&'static str]];
+
+/// The modules of the library. A format or a source of trust is a folder in its layer.
+const CORE: Layers = &[
+    &["limits", "time", "entropy"],
+    &["codec"],
+    &["crypto"],
+    &["ids", "error", "jose", "cose", "webhook"],
+    &["formats", "trust", "discovery"],
+    &["status", "request"],
+    &["session"],
+    &["response"],
+    &["verify"],
+    &["verifier"],
+    &["manual"],
+    &["crate"],
+];
+
+/// The rooms of the server, and what stands in its corridors.
+const SERVER: Layers = &[
+    &["checksummed", "entropy", "openapi", "panics", "sketch", "stdio"],
+    &["admin_token", "api_key", "clock", "rate_limit", "seal"],
+    &["audit", "config", "gateway_key", "own_fault"],
+    &["log", "telemetry"],
+    &["store"],
+    &["failure", "work"],
+    &["app"],
+    &["http"],
+    &["serve"],
+    &["admin", "demo"],
+    &["cli"],
+    &["crate"],
+    &["main"],
+];
+
+/// Rooms of the server whose files still form one cycle each. The list only gets shorter.
+const KNOTTED_ROOMS: [&str; 3] = ["admin", "http", "store"];
+
+/// The files of the C ABI.
+const C_ABI: Layers = &[
+    &["entropy", "status"],
+    &["failure"],
+    &["handles", "trust_entry"],
+    &["boundary"],
+    &["bytes"],
+    &["error", "in_use", "report", "webhook"],
+    &["signer", "trust"],
+    &["presentation", "verifier"],
+    &["session"],
+    &["verification"],
+    &["crate"],
 ];
 
 /// Decisions 16 and 25: `error`.
@@ -64,6 +126,88 @@ fn core_has_no_io_no_runtime_no_randomness_and_no_system_below_it() {
 }
 
 #[test]
+fn the_modules_of_core_import_downwards() {
+    check_layers("idgate_core", CORE);
+}
+
+#[test]
+fn the_rooms_of_the_server_import_downwards() {
+    check_layers("idgate_server", SERVER);
+    let server = imports_of("idgate_server");
+    let arrows = server.between_tops();
+    for (room, only) in [("admin", "cli"), ("cli", "main")] {
+        let importers = arrows.keys().filter(|(_, to)| *to == room).map(|(from, _)| *from);
+        let importers: Vec<&str> = importers.filter(|from| *from != "crate").collect();
+        assert_eq!(importers, [only], "who imports {room}");
+    }
+}
+
+#[test]
+fn the_files_of_the_c_abi_import_downwards() {
+    check_layers("idgate_ffi", C_ABI);
+}
+
+#[test]
+fn no_cycle_of_files_is_larger_than_a_module_and_its_children() {
+    let crates = ["idgate_core", "idgate_ffi", "idgate_server"].map(imports_of);
+    let mut cycles: Vec<_> = crates.iter().flat_map(Imports::cycles).collect();
+    cycles.retain(|cycle| !is_one_family(cycle));
+    let in_room = |room: &str, module: &str| {
+        module.strip_prefix(room).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    };
+    for room in KNOTTED_ROOMS {
+        let count = cycles.len();
+        cycles.retain(|cycle| !cycle.iter().all(|module| in_room(room, module)));
+        assert!(cycles.len() < count, "{room} has come undone: strike it from the list");
+    }
+    assert!(cycles.is_empty(), "{cycles:#?}");
+}
+
+#[test]
+fn an_arrow_is_found_in_whatever_way_it_is_written() {
+    let imported = |code: &str| {
+        let texts =
+            [("a", code), ("a::own", ""), ("b", ""), ("b::c", ""), ("d", ""), ("crate", "")];
+        let sources = texts.map(|(module, text)| (module.into(), text.into()));
+        let imports = Imports::of_sources("sample", &sources);
+        imports.0["a"].iter().cloned().collect::<Vec<_>>().join(" ")
+    };
+    for (code, expected) in [
+        ("use crate::b::c::Thing;", "b::c"),
+        ("use sample::{b::{self, c as other}, d::*};", "b b::c d"),
+        ("use std::fmt;\npub use super::d;", "d"),
+        ("mod own;", "a::own"),
+        ("fn f() -> crate::b::Thing { super::d::g(r#\"crate::x\"#, '\"', \"crate::x\") }", "b d"),
+        ("pub(in crate::b) struct S<'a>(&'a str); // crate::d", ""),
+        ("/* crate::d /* nested */ */ pub(crate) fn f() {}", ""),
+        ("#[cfg(test)]\n#[allow(x)]\nmod tests { use crate::b; }\nuse crate::d;", "d"),
+        ("#[cfg(all(test, feature = \"x\"))]\nuse crate::b;", ""),
+        ("#[cfg(test)]\nmod own;", ""),
+    ] {
+        assert_eq!(imported(code), expected, "{code}");
+    }
+}
+
+#[test]
+fn a_cycle_is_found_and_one_family_is_told_from_two() {
+    let cycles = |files: &[(&str, &str)]| {
+        let sources: Vec<_> = files.iter().map(|(m, text)| ((*m).into(), (*text).into())).collect();
+        let imports = Imports::of_sources("sample", &sources);
+        let cycles = imports.cycles();
+        cycles.iter().map(|cycle| (cycle.len(), is_one_family(cycle))).collect::<Vec<_>>()
+    };
+    let (to_a, to_child) = ("use crate::a::X;", "mod b; mod c;");
+    assert_eq!(cycles(&[("a", to_child), ("a::b", to_a), ("a::c", "")]), [(2, true)]);
+    assert_eq!(cycles(&[("a", to_child), ("a::b", "use super::c::X;"), ("a::c", "")]), []);
+    let grandchild = [("a", "mod b;"), ("a::b", "mod c;"), ("a::b::c", "use crate::a::X;")];
+    assert_eq!(cycles(&grandchild), [(3, false)]);
+    assert_eq!(cycles(&[("a", "use crate::b::X;"), ("b", to_a)]), [(2, true)]);
+    let cousins =
+        [("a", ""), ("a::x", "use crate::b::x::X;"), ("b", ""), ("b::x", "use crate::a::x::X;")];
+    assert_eq!(cycles(&cousins), [(2, false)]);
+}
+
+#[test]
 fn the_sample_wallet_shares_no_code_with_core() {
     let crates = dependencies("idgate-testkit", "");
     assert!(crates.contains("p256"), "{crates:?}");
@@ -87,6 +231,26 @@ fn every_check_has_a_title_and_a_clause() {
         assert!(!check.title().is_empty() && titles.insert(check.title()), "{check:?}");
     }
     assert!(titles.len() >= 25, "{} checks", titles.len());
+}
+
+fn imports_of(name: &str) -> Imports {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    Imports::of(name, &root.join(name.replace('_', "-")).join("src"))
+}
+
+#[track_caller]
+fn check_layers(name: &str, layers: Layers) {
+    let imports = imports_of(name);
+    let listed: BTreeSet<&str> = layers.iter().flat_map(|layer| layer.iter().copied()).collect();
+    assert_eq!(imports.tops(), listed, "{name}: each module stands in one layer");
+    let height = |module| layers.iter().position(|layer| layer.contains(&module));
+    let arrows = imports.between_tops();
+    let upwards: Vec<&String> = arrows
+        .iter()
+        .filter(|((from, to), _)| height(from) <= height(to))
+        .map(|(_, at)| at)
+        .collect();
+    assert!(upwards.is_empty(), "{name}, not downwards: {upwards:#?}");
 }
 
 /// The crates that `package` is built from, by name.
