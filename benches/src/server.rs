@@ -10,6 +10,8 @@ mod gateway;
 mod neighbours;
 mod process;
 mod row;
+mod strangers;
+mod waits;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,6 +26,7 @@ pub(crate) use self::floor::{FloorOptions, serve_floor};
 use self::flow::{Client, Profile};
 use self::process::Server;
 use self::row::Row;
+use self::waits::Length;
 
 /// Turns that each server has. More would make them too short for the kernel's ticks.
 const ROUNDS: usize = 4;
@@ -37,9 +40,16 @@ pub(crate) struct ServerOptions {
     /// 100 000 flows per row
     #[arg(long, conflicts_with = "flows")]
     full: bool,
-    /// One client at full speed beside a good one, in place of flows
+    /// In place of flows: a client at full speed on 200 connections beside a good one, for each route
+    /// of tenants
     #[arg(long, conflicts_with_all = ["flows", "full", "connections"])]
     neighbours: bool,
+    /// In place of flows: 1500 connections of 200 addresses that hold full bodies, beside a tenant
+    #[arg(long, conflicts_with_all = ["flows", "full", "connections", "neighbours"])]
+    strangers: bool,
+    /// Few requests of the good client: shows that it runs, and says little
+    #[arg(long, conflicts_with_all = ["flows", "full", "connections"])]
+    short: bool,
     /// Connections at a time
     #[arg(long, default_value_t = 64)]
     connections: usize,
@@ -51,8 +61,12 @@ pub(crate) struct ServerOptions {
 /// A server does not start, or gives another answer than it should.
 pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     let runtime = Runtime::new().map_err(|error| error.to_string())?;
+    let length = if options.short { Length::Short } else { Length::Full };
     if options.neighbours {
-        return runtime.block_on(neighbours::run(json));
+        return runtime.block_on(neighbours::run(length, json));
+    }
+    if options.strangers {
+        return runtime.block_on(strangers::run(length, json));
     }
     if !json {
         println!("{}", Row::HEADER);

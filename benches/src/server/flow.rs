@@ -1,6 +1,6 @@
 //! One tenant and its wallet on one connection.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use idgate_testkit::request_object::{JarLink, JarRequest};
@@ -8,7 +8,7 @@ use idgate_testkit::samples;
 use idgate_testkit::wallet::{Body, Transcript, Wallet};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::floor::Commit;
 use super::process::Server;
@@ -147,8 +147,12 @@ impl Client {
 
 impl Connection {
     pub(super) async fn open(address: SocketAddr) -> Result<Self, String> {
-        let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+        Self::open_from(Ipv4Addr::LOCALHOST, address).await
+    }
+
+    /// The same from an address of this machine, which makes it another peer.
+    pub(super) async fn open_from(from: Ipv4Addr, address: SocketAddr) -> Result<Self, String> {
+        let stream = connect_from(from, address).await.map_err(|error| error.to_string())?;
         Ok(Self { address, stream: BufReader::new(stream) })
     }
 
@@ -193,6 +197,15 @@ impl Connection {
         let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
         Ok((status.ok_or_else(|| std::io::Error::other("no status"))?, body))
     }
+}
+
+/// A connection from an address of this machine.
+pub(super) async fn connect_from(from: Ipv4Addr, to: SocketAddr) -> std::io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((from, 0).into())?;
+    let stream = socket.connect(to).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 #[allow(clippy::disallowed_methods, reason = "a wallet needs the time")]

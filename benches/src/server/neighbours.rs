@@ -1,73 +1,96 @@
 //! One client at full speed on 200 connections beside a good one, limits on: for each route of
 //! tenants, what the good one waits in the quiet and beside the flood of that route.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
-use idgate_testkit::samples;
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::flow::Connection;
 use super::gateway;
 use super::process::Server;
+use super::waits::{Length, Waits, ms, session_request};
 
 const CONNECTIONS: usize = 200;
-/// Of the good client: enough for a 99th percentile that is not the worst of all.
-const REQUESTS: usize = 400;
-/// Between two of them: a good client keeps to its rate.
-const PAUSE: Duration = Duration::from_millis(45);
-/// Until a flood is what it will be.
-const RAMP: Duration = Duration::from_millis(500);
+/// Another peer than the good client: what is shared is the gateway.
+const FROM: Ipv4Addr = Ipv4Addr::new(127, 0, 2, 1);
+/// The good client's 99th percentile may be so many times what it is in the quiet.
+const BAR: f64 = 5.0;
 
-/// Method and path that are flooded; a path of sessions and keys names none that there is.
-const ROUTES: [(&str, &str); 11] = [
-    ("POST", "/v1/sessions"),
-    ("GET", "/v1/sessions/ses_x"),
-    ("DELETE", "/v1/sessions/ses_x"),
-    ("GET", "/v1/api-keys"),
-    ("POST", "/v1/api-keys"),
-    ("DELETE", "/v1/api-keys/key_x"),
-    ("POST", "/v1/api-keys/key_x/rotate"),
-    ("GET", "/v1/audit-log?limit=100"),
-    ("GET", "/v1/webhook-endpoint"),
-    ("GET", "/v1/webhooks/failures"),
-    ("POST", "/v1/webhooks/failures/whf_x/retry"),
+/// Method, path and body that are flooded; a path of sessions and keys names none that there is.
+const ROUTES: [(&str, &str, Sent); 14] = [
+    ("POST", "/v1/sessions", Sent::Session),
+    ("GET", "/v1/sessions/ses_x", Sent::Nothing),
+    ("DELETE", "/v1/sessions/ses_x", Sent::Nothing),
+    ("GET", "/v1/sessions/ses_x/ws", Sent::Nothing),
+    ("GET", "/v1/api-keys", Sent::Nothing),
+    ("POST", "/v1/api-keys", Sent::Key),
+    ("DELETE", "/v1/api-keys/key_x", Sent::Nothing),
+    ("POST", "/v1/api-keys/key_x/rotate", Sent::Nothing),
+    ("GET", "/v1/audit-log?limit=100", Sent::Nothing),
+    ("GET", "/v1/webhook-endpoint", Sent::Nothing),
+    ("PUT", "/v1/webhook-endpoint", Sent::Endpoint),
+    ("GET", "/v1/webhooks/failures", Sent::Nothing),
+    ("POST", "/v1/webhooks/failures/whf_x/retry", Sent::Nothing),
+    ("POST", "/v1/sessions", Sent::Junk),
 ];
 
-/// What the good client waits.
-struct Waits {
-    median: Duration,
-    p99: Duration,
+/// What a request of a flood carries.
+#[derive(Clone, Copy)]
+enum Sent {
+    Nothing,
+    Session,
+    Key,
+    Endpoint,
+    Junk,
+}
+
+impl Sent {
+    fn body(self) -> Option<String> {
+        match self {
+            Self::Nothing => None,
+            Self::Session => Some(session_request()),
+            Self::Key => Some(json!({ "scopes": ["session:read"] }).to_string()),
+            Self::Endpoint => Some(json!({ "url": "https://hooks.other.example/" }).to_string()),
+            Self::Junk => Some("{\"credentials\":[".repeat(512)),
+        }
+    }
 }
 
 /// Prints a line for each route.
 ///
 /// # Errors
 /// The gateway does not start, or refuses the good client.
-pub(super) async fn run(json: bool) -> Result<(), String> {
+pub(super) async fn run(length: Length, json: bool) -> Result<(), String> {
     let server = gateway::start_limited().await?;
-    let hostile = server.other_key.clone();
     if !json {
         println!(
-            "{:<44} {:>9} {:>9} {:>9} {:>7}",
-            "flooded", "p50 ms", "p99 ms", "times", "answers/s"
+            "{:<44} {:>9} {:>9} {:>9} {:>9} {:>9}",
+            "flooded", "p50 ms", "p99 ms", "times", "answers/s", "RSS MiB"
         );
     }
-    let quiet = waits(&server).await?;
-    print_row(json, "nothing", &quiet, &quiet, 0, &server)?;
-    for (method, path) in ROUTES {
-        let flood = Flood::start(server.address, &hostile, method, path);
-        tokio::time::sleep(RAMP).await;
+    let quiet = Waits::of(server.address, &server.api_key, length).await?;
+    print_row(json, "nothing", &quiet, &quiet, 0.0, &server)?;
+    let mut worst: f64 = 0.0;
+    for (method, path, sent) in ROUTES {
+        let flood = Flood::start(server.address, &server.other_key, method, path, sent);
+        tokio::time::sleep(length.ramp()).await;
         let (before, begun) = (flood.answers(), super::now());
-        let loud = waits(&server).await?;
+        let loud = Waits::of(server.address, &server.api_key, length).await?;
         let answers = flood.answers().saturating_sub(before);
         let per_second = answers as f64 / begun.elapsed().as_secs_f64();
         flood.stop().await;
-        let rate = per_second as usize;
-        print_row(json, &format!("{method} {path}"), &loud, &quiet, rate, &server)?;
+        let name = match sent {
+            Sent::Junk => format!("{method} {path}, junk"),
+            _ => format!("{method} {path}"),
+        };
+        worst = worst.max(loud.times(&quiet));
+        print_row(json, &name, &loud, &quiet, per_second, &server)?;
+    }
+    if !json {
+        println!("worst: {worst:.2} times the quiet p99 (bar: {BAR})");
     }
     Ok(())
 }
@@ -77,53 +100,23 @@ fn print_row(
     name: &str,
     waits: &Waits,
     quiet: &Waits,
-    per_second: usize,
+    per_second: f64,
     server: &Server,
 ) -> Result<(), String> {
-    let ms = |time: Duration| time.as_secs_f64() * 1000.0;
-    let times = waits.p99.as_secs_f64() / quiet.p99.as_secs_f64();
+    let times = waits.times(quiet);
     let rss_kib = server.rss_kib()?;
     if json {
         let row = json!({
             "flooded": name, "p50_ms": ms(waits.median), "p99_ms": ms(waits.p99),
-            "times_quiet": times, "answers_per_second": per_second, "rss_kib": rss_kib,
+            "times_quiet": times, "bar": BAR, "answers_per_second": per_second.round(),
+            "rss_kib": rss_kib,
         });
         println!("{row}");
     } else {
-        let (median, p99) = (ms(waits.median), ms(waits.p99));
-        println!("{name:<44} {median:>9.2} {p99:>9.2} {times:>9.2} {per_second:>7}  {rss_kib} KiB");
+        let (median, p99, mib) = (ms(waits.median), ms(waits.p99), rss_kib / 1024);
+        println!("{name:<44} {median:>9.2} {p99:>9.2} {times:>9.2} {per_second:>9.0} {mib:>9}");
     }
     Ok(())
-}
-
-/// The good client makes sessions, reads them and asks for its history, in turns.
-async fn waits(server: &Server) -> Result<Waits, String> {
-    let request = json!({ "credentials": [{
-        "format": "vc+sd-jwt", "issuer_id": samples::ISSUER, "claims": ["given_name"],
-    }] })
-    .to_string();
-    let mut connection = Connection::open(server.address).await?;
-    let mut waits = Vec::new();
-    for n in 0..REQUESTS {
-        let (method, path, body) = match n % 3 {
-            0 => ("POST", "/v1/sessions", Some(("application/json", request.as_bytes()))),
-            1 => ("GET", "/v1/sessions/ses_x", None),
-            _ => ("GET", "/v1/audit-log?limit=5", None),
-        };
-        tokio::time::sleep(PAUSE).await;
-        let begun = super::now();
-        let (status, answer) = connection.send(method, path, &server.api_key, body).await?;
-        waits.push(begun.elapsed());
-        if !matches!(status, 200 | 201 | 404) {
-            return Err(format!("{method} {path}: {status} {}", String::from_utf8_lossy(&answer)));
-        }
-    }
-    waits.sort_unstable();
-    let at = |percent: usize| {
-        let place = waits.len().saturating_sub(1) * percent / 100;
-        waits.get(place).copied().unwrap_or_default()
-    };
-    Ok(Waits { median: at(50), p99: at(99) })
 }
 
 /// Connections that ask as fast as they are answered.
@@ -134,15 +127,25 @@ struct Flood {
 }
 
 impl Flood {
-    fn start(address: SocketAddr, key: &str, method: &'static str, path: &'static str) -> Self {
+    fn start(
+        address: SocketAddr,
+        key: &str,
+        method: &'static str,
+        path: &'static str,
+        sent: Sent,
+    ) -> Self {
         let (stop, answers) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+        let body: Arc<Option<String>> = Arc::new(sent.body());
         let mut asking = JoinSet::new();
         for _ in 0..CONNECTIONS {
             let (stop, answers, key) = (stop.clone(), answers.clone(), key.to_owned());
+            let body = body.clone();
             asking.spawn(async move {
+                let body = body.as_deref().map(|text| ("application/json", text.as_bytes()));
                 while !stop.load(Ordering::Relaxed) {
-                    let Ok(mut connection) = Connection::open(address).await else { continue };
-                    let body = (method == "POST").then_some(("application/json", &b"{}"[..]));
+                    let Ok(mut connection) = Connection::open_from(FROM, address).await else {
+                        continue;
+                    };
                     while !stop.load(Ordering::Relaxed)
                         && connection.send(method, path, &key, body).await.is_ok()
                     {
