@@ -140,10 +140,10 @@ pub trait AuditStore {
     fn newest_audit_entry(&self) -> Read<'_, Option<UnixMillis>>;
 
     /// Notes that ages cannot be trusted: the clock was set at `since`, as it says itself.
-    fn hold_audit(&self, since: UnixMillis) -> Write<'_, ()>;
+    fn hold_removals(&self, since: UnixMillis) -> Write<'_, ()>;
 
     /// What was last noted so.
-    fn audit_held_since(&self) -> Read<'_, Option<UnixMillis>>;
+    fn removals_held_since(&self) -> Read<'_, Option<UnixMillis>>;
 
     /// Signs checkpoints of the chains, at most `limit`, that have had entries without one since
     /// `before` or longer.
@@ -191,11 +191,11 @@ impl AuditStore for SqliteStore {
         self.readers.read_long(Whose::GATEWAY, |reader| removal::newest(&reader.main))
     }
 
-    fn hold_audit(&self, since: UnixMillis) -> Write<'_, ()> {
+    fn hold_removals(&self, since: UnixMillis) -> Write<'_, ()> {
         self.writer.submit(move |batch| removal::hold(batch.main, since))
     }
 
-    fn audit_held_since(&self) -> Read<'_, Option<UnixMillis>> {
+    fn removals_held_since(&self) -> Read<'_, Option<UnixMillis>> {
         self.readers.read(Whose::GATEWAY, |reader| removal::held_since(&reader.main))
     }
 

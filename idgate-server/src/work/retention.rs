@@ -1,7 +1,8 @@
-//! Removes audit entries that are older than they are kept (decisions 25), unless the clock is not to be
-//! trusted: one that was set forward must not take the log with it. Nothing is removed within a day
-//! of a step of the clock, nor of a start long after the latest entry, which may be a clock that was
-//! wrong from the beginning. The day is counted in the database, so that a restart does not end it.
+//! Whether anything is old is a matter of the clock, and one that was set forward must not take keys,
+//! sessions and the audit log with it. Nothing is removed for its age within a day of a step of the
+//! clock, nor of a start long after the latest audit entry, which may be a clock that was wrong from
+//! the beginning. The day is counted in the database, so that a restart does not end it. And then:
+//! audit entries that are older than they are kept (decisions 25).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,11 +18,12 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// A gateway that writes nothing for longer is rare; to it, waiting for a day is nothing.
 const GAP_MS: u64 = 2 * DAY_MS;
 
-/// The retention of one gateway's audit log.
+/// What one gateway keeps, and for how long it can be told.
 pub(super) struct Retention {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    kept_ms: u64,
+    /// `None`: audit entries are kept for ever.
+    kept_ms: Option<u64>,
     /// A step that is not stored yet.
     step: Mutex<Option<UnixMillis>>,
     has_begun: AtomicBool,
@@ -29,12 +31,12 @@ pub(super) struct Retention {
 }
 
 impl Retention {
-    /// Entries are kept for so many days, which are not 0.
+    /// Audit entries are kept for so many days; 0: for ever.
     pub(super) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, days: u64) -> Self {
         Self {
             store,
             clock,
-            kept_ms: days.saturating_mul(DAY_MS),
+            kept_ms: (days > 0).then(|| days.saturating_mul(DAY_MS)),
             step: Mutex::default(),
             has_begun: AtomicBool::default(),
             was_held: AtomicBool::default(),
@@ -49,18 +51,28 @@ impl Retention {
         }
     }
 
-    /// Removes at most a batch of each chain's entries that are too old, and says how many.
+    /// Whether anything may be removed for its age: the clock was not set within a day, as far as
+    /// anybody knows.
+    ///
+    /// # Errors
+    /// The store failed: then nobody knows.
+    pub(super) async fn can_tell_age(&self) -> Result<bool, StoreError> {
+        self.store_step().await?;
+        Ok(!self.is_held().await?)
+    }
+
+    /// Removes at most a batch of each chain's audit entries that are too old, and says how many.
     ///
     /// # Errors
     /// The store failed, or a chain was altered: its entries are still there, and those of the
     /// others are removed all the same.
     pub(super) async fn remove(&self) -> Result<usize, StoreError> {
-        self.store_step().await?;
-        if self.is_held().await? {
+        let Some(kept_ms) = self.kept_ms else { return Ok(0) };
+        if !self.can_tell_age().await? {
             return Ok(0);
         }
         let now = self.clock.now();
-        let before = now.minus(self.kept_ms);
+        let before = now.minus(kept_ms);
         let (mut removed, mut outcome) = (0_usize, Ok(()));
         let mut last = String::new();
         loop {
@@ -77,7 +89,6 @@ impl Retention {
         outcome.map(|()| removed)
     }
 
-    /// Whether the clock was set within a day, as far as anybody knows.
     async fn is_held(&self) -> Result<bool, StoreError> {
         if self.clock.is_in_doubt() {
             return Ok(true);
@@ -86,21 +97,21 @@ impl Retention {
         if !self.has_begun.load(Ordering::Relaxed) {
             let newest = self.store.newest_audit_entry().await?;
             if newest.is_some_and(|newest| wall.since(newest) > GAP_MS) {
-                self.store.hold_audit(wall).await?;
+                self.store.hold_removals(wall).await?;
             }
             self.has_begun.store(true, Ordering::Relaxed);
         }
-        let held = match self.store.audit_held_since().await? {
+        let held = match self.store.removals_held_since().await? {
             // It was set back since, when nothing ran that could have noticed.
             Some(since) if since > wall => {
-                self.store.hold_audit(wall).await?;
+                self.store.hold_removals(wall).await?;
                 true
             }
             Some(since) => wall.since(since) < DAY_MS,
             None => false,
         };
         if held && !self.was_held.swap(held, Ordering::Relaxed) {
-            tracing::warn!("the clock was set: audit entries that are too old stay for a day");
+            tracing::warn!("the clock was set: nothing is removed for its age for a day");
         }
         self.was_held.store(held, Ordering::Relaxed);
         Ok(held)
@@ -108,7 +119,7 @@ impl Retention {
 
     async fn store_step(&self) -> Result<(), StoreError> {
         let Some(at) = *self.step() else { return Ok(()) };
-        self.store.hold_audit(at).await?;
+        self.store.hold_removals(at).await?;
         let mut step = self.step();
         // Another one may have come meanwhile.
         *step = step.filter(|latest| *latest != at);

@@ -37,8 +37,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 pub struct Sweeper {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    /// `None`: audit entries are kept for ever.
-    retention: Option<Arc<Retention>>,
+    retention: Arc<Retention>,
     steps: Arc<StepWatch>,
 }
 
@@ -46,14 +45,14 @@ impl Sweeper {
     /// Sweeps `store` by `clock`.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         let steps = Arc::new(StepWatch::new(clock.wall()));
-        Self { store, clock, retention: None, steps }
+        let retention = Arc::new(Retention::new(store.clone(), clock.clone(), 0));
+        Self { store, clock, retention, steps }
     }
 
     /// With audit entries kept for so many days; 0: for ever.
     #[must_use]
     pub fn keeping_audit(mut self, days: u64) -> Self {
-        let retention = || Arc::new(Retention::new(self.store.clone(), self.clock.clone(), days));
-        self.retention = (days > 0).then(retention);
+        self.retention = Arc::new(Retention::new(self.store.clone(), self.clock.clone(), days));
         self
     }
 
@@ -95,9 +94,7 @@ impl Sweeper {
                 "the clock was set: results stored under the old time are erased no later than in 30 s"
             );
             self.store.telemetry().clock_step(by_ms);
-            if let Some(retention) = &self.retention {
-                retention.note_step().await;
-            }
+            self.retention.note_step().await;
         }
         self.store.purge_results(now).await
     }
@@ -148,6 +145,9 @@ impl Sweeper {
     /// # Errors
     /// The store failed; they are still there.
     pub async fn remove(&self) -> Result<usize, StoreError> {
+        if !self.retention.can_tell_age().await? {
+            return Ok(0);
+        }
         let before = self.clock.now().minus(SETTLED_RETENTION_MS);
         self.store.remove_settled(before, BATCH).await
     }
@@ -165,6 +165,9 @@ impl Sweeper {
     /// # Errors
     /// The store failed; they are still there.
     pub async fn remove_keys(&self) -> Result<usize, StoreError> {
+        if !self.retention.can_tell_age().await? {
+            return Ok(0);
+        }
         let before = self.clock.now().minus(ENDED_KEY_RETENTION_MS);
         self.store.remove_ended_keys(before, BATCH).await
     }
@@ -175,10 +178,7 @@ impl Sweeper {
     /// The store failed, or a chain was altered: its entries are still there, and those of the
     /// others are removed all the same.
     pub async fn remove_audit(&self) -> Result<usize, StoreError> {
-        match &self.retention {
-            Some(retention) => retention.remove().await,
-            None => Ok(0),
-        }
+        self.retention.remove().await
     }
 
     async fn repeat(self, duty: Duty, mut stop: watch::Receiver<bool>) {
@@ -367,9 +367,12 @@ mod tests {
             quotas: Quotas::default(),
         };
         let store = SqliteStore::open(dir.path(), options, NOW).unwrap();
-        let clock = VirtualClock::at(NOW.plus(90 * DAY_MS - 1));
+        let clock = VirtualClock::at(NOW);
         let sweeper = Sweeper::new(Arc::new(store), Arc::new(clock.clone()));
-        assert_eq!(sweeper.remove_keys().await.unwrap(), 0);
+        for at in [NOW, NOW.plus(90 * DAY_MS - 1)] {
+            clock.set(at);
+            assert_eq!(sweeper.remove_keys().await.unwrap(), 0);
+        }
         clock.advance(1);
         assert_eq!(sweeper.remove_keys().await.unwrap(), 1, "and no key that is live");
     }

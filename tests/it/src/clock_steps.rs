@@ -6,8 +6,10 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::disk;
-use crate::http::Request;
+use crate::http::{Http, Request};
 use crate::server::{Installation, eventually};
 use crate::tenant::{Gateway, request_for, sample_wallet};
 
@@ -27,10 +29,14 @@ fn with_clock() -> (Installation, PathBuf) {
 }
 
 #[test]
-fn a_clock_set_forward_takes_nothing_of_the_audit_log_also_after_a_restart() {
+fn a_clock_set_forward_takes_neither_keys_nor_sessions_nor_audit_entries_also_after_a_restart() {
     let (installation, offset) = with_clock();
     let gateway = Gateway::start_on(installation.with("IDGATE_AUDIT_RETENTION", "30"));
-    gateway.tenant().create(&request_for(&["given_name"]));
+    let mut tenant = gateway.tenant();
+    let settled = tenant.verified(&request_for(&["given_name"]), &sample_wallet()).id;
+    let wish = json!({ "scopes": ["session:read"], "expires_at": "2029-01-01T00:00:00Z" });
+    let wish = Request::post("/v1/api-keys").bearer(&tenant.api_key).json(&wish);
+    tenant.http.send(&wish).expect_status(201);
     fs::write(&offset, (3650 * 24 * 3600).to_string()).unwrap();
     eventually("it is noticed", || gateway.installation.log().contains("the clock was set"));
     let Gateway { server, installation, .. } = gateway;
@@ -38,11 +44,14 @@ fn a_clock_set_forward_takes_nothing_of_the_audit_log_also_after_a_restart() {
     assert!(server.wait().0.success());
     let server = installation.serve();
     eventually("old entries are looked for", || {
-        installation.log().contains("audit entries that are too old stay for a day")
+        installation.log().contains("nothing is removed for its age for a day")
     });
     let report = installation.run_json(&["audit", "verify", "--json"]);
     assert_eq!((&report["removed"], &report["intact"]), (&0.into(), &true.into()), "{report}");
-    drop(server);
+    tenant.http = Http::new(server.address);
+    assert_eq!(tenant.read(&settled)["status"], "VERIFIED");
+    let list = tenant.http.send(&Request::get("/v1/api-keys").bearer(&tenant.api_key)).json();
+    assert_eq!(list["api_keys"].as_array().unwrap().len(), 2, "{list}");
 }
 
 #[test]

@@ -26,11 +26,11 @@ impl AuditStore for MemoryStore {
         Box::pin(async { Ok(None) })
     }
 
-    fn hold_audit(&self, _: UnixMillis) -> Write<'_, ()> {
+    fn hold_removals(&self, _: UnixMillis) -> Write<'_, ()> {
         self.write(|_| ())
     }
 
-    fn audit_held_since(&self) -> Read<'_, Option<UnixMillis>> {
+    fn removals_held_since(&self) -> Read<'_, Option<UnixMillis>> {
         Box::pin(async { Ok(None) })
     }
 

@@ -13,7 +13,7 @@ use crate::audit::{AuditKeys, ChainWalk, Hash, Removal, SignedRemoval, StoredEnt
 use crate::store::StoreError;
 
 /// Where it stands when the clock was last set; plain, as the database's own id is.
-const HELD: &str = "audit_held_since";
+const HELD: &str = "removals_held_since";
 
 /// The record of a chain, if there is one.
 pub(super) fn record(main: &Connection, client_id: &str) -> Result<Option<String>, StoreError> {
