@@ -4,6 +4,7 @@
 mod get;
 mod post;
 mod resolve;
+mod room;
 mod stream;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -29,6 +30,7 @@ use url::{Host, Position, Url};
 
 pub use self::post::{Answer, Post};
 use self::resolve::{Resolve, SystemResolver};
+pub use self::room::{Body as Fetched, Room};
 use self::stream::{Capped, Stream};
 use super::address::is_public;
 use super::tls;

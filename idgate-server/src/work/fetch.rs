@@ -5,7 +5,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
 use idgate_core::limits::MAX_STATUS_BYTES;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{Need, VerifiedSource};
@@ -16,7 +15,7 @@ use url::Url;
 
 pub use super::cache::Scope;
 use super::cache::SourceCache;
-use super::egress::{Egress, EgressError};
+use super::egress::{self, Egress, EgressError, Room};
 pub use super::flights::Allowance;
 use super::flights::{Asked, Flights, Stage};
 use super::permits::{Permits, Place};
@@ -27,6 +26,9 @@ use super::permits::{Permits, Place};
 const BUDGET: Duration = Duration::from_secs(5);
 /// For permits before that, in all rounds.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// For bodies over 64 KiB that were fetched and are not judged yet: six of the largest size.
+const LARGE_BODIES: usize = 64 * 1024 * 1024;
 
 impl Allowance {
     /// For an answer whose first fetch begins.
@@ -41,6 +43,8 @@ pub struct Fetcher {
     cache: Mutex<SourceCache>,
     flights: Flights,
     permits: Permits,
+    /// For large bodies.
+    room: Room,
 }
 
 /// What came of a need.
@@ -57,26 +61,20 @@ pub enum Came {
 
 /// A body, counted while it is held.
 #[derive(Clone)]
-pub struct Fetched {
-    bytes: Bytes,
-    _permit: Arc<OwnedSemaphorePermit>,
-}
+pub struct Fetched(Arc<(egress::Fetched, OwnedSemaphorePermit)>);
 
 impl AsRef<[u8]> for Fetched {
     fn as_ref(&self) -> &[u8] {
-        &self.bytes
+        self.0.0.as_ref()
     }
 }
 
 impl Fetcher {
     /// A fetcher that knows nothing yet.
     pub fn new(egress: Egress) -> Self {
-        Self {
-            egress,
-            cache: Mutex::default(),
-            flights: Flights::default(),
-            permits: Permits::new(),
-        }
+        let (cache, flights) = (Mutex::default(), Flights::default());
+        let (permits, room) = (Permits::new(), Room::of(LARGE_BODIES));
+        Self { egress, cache, flights, permits, room }
     }
 
     /// Sources that answer `need` at `now` without a fetch.
@@ -150,9 +148,9 @@ impl Fetcher {
         // For as long as somebody waits.
         let Some((of_its_place, one_of_all)) = self.permits.acquire(place).await else { return };
         stage.send_replace(Stage::Asking);
-        let got = self.egress.get(need.uri(), need.accept(), MAX_STATUS_BYTES);
+        let got = self.egress.fetch(need.uri(), need.accept(), MAX_STATUS_BYTES, &self.room);
         let came = match timeout(BUDGET, got).await {
-            Ok(Ok(bytes)) => Came::Body(Fetched { bytes, _permit: Arc::new(one_of_all) }),
+            Ok(Ok(body)) => Came::Body(Fetched(Arc::new((body, one_of_all)))),
             Ok(Err(error)) => {
                 report(&need, &error);
                 if error == EgressError::OwnFault { Came::NotAsked } else { Came::Nothing }

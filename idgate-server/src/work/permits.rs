@@ -10,7 +10,7 @@ use idgate_core::verify::Need;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
 
-/// Fetches of the whole process at a time, each with a body of at most 10 MiB.
+/// Fetches of the whole process at a time.
 pub(super) const IN_ALL: usize = 64;
 /// Of these for the credentials of one issuer: whatever hosts it names, others have a half.
 pub(super) const PER_ISSUER: usize = 32;

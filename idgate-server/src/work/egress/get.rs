@@ -9,6 +9,7 @@ use hyper::header::{ACCEPT, CONTENT_ENCODING, HOST, LOCATION, USER_AGENT};
 use hyper::{Request, Response};
 use url::Url;
 
+use super::room::{Body, Room, SMALL};
 use super::{Costs, Egress, EgressError, check_url, send, target_and_host};
 
 /// A source that moved has moved once; a loop ends here.
@@ -20,20 +21,27 @@ const OVERHEAD: usize = 256 * 1024;
 
 /// What one exchange came to.
 enum Outcome {
-    Body(Bytes),
+    Body(Body),
     Redirect(Url),
 }
 
 impl Egress {
-    /// Gets the body at `url`, of at most `limit` bytes. The caller sets the deadline.
+    /// Fetches the body at `url`, of at most `limit` bytes, for which there must be room. The caller
+    /// sets the deadline.
     ///
     /// # Errors
     /// There is none, or it may not be asked for.
-    pub async fn get(&self, url: &str, accept: &str, limit: usize) -> Result<Bytes, EgressError> {
+    pub async fn fetch(
+        &self,
+        url: &str,
+        accept: &str,
+        limit: usize,
+        room: &Room,
+    ) -> Result<Body, EgressError> {
         let mut url = Url::parse(url).map_err(|_| EgressError::InvalidUrl)?;
         for _ in 0..=MAX_REDIRECTS {
-            match self.exchange(&url, accept, limit).await? {
-                Outcome::Body(bytes) => return Ok(bytes),
+            match self.exchange(&url, accept, limit, room).await? {
+                Outcome::Body(body) => return Ok(body),
                 Outcome::Redirect(next) => url = next,
             }
         }
@@ -45,6 +53,7 @@ impl Egress {
         url: &Url,
         accept: &str,
         limit: usize,
+        room: &Room,
     ) -> Result<Outcome, EgressError> {
         check_url(url)?;
         let addresses = self.check(self.resolve(url).await?)?;
@@ -56,7 +65,7 @@ impl Egress {
             receive_buffer: None,
         };
         let stream = self.open(url, &addresses, costs).await?;
-        send(stream, request(url, accept)?, |response| read(response, url, limit)).await
+        send(stream, request(url, accept)?, |response| read(response, url, limit, room)).await
     }
 }
 
@@ -74,6 +83,7 @@ async fn read(
     response: Response<Incoming>,
     url: &Url,
     limit: usize,
+    room: &Room,
 ) -> Result<Outcome, EgressError> {
     match response.status().as_u16() {
         200 => {}
@@ -84,7 +94,7 @@ async fn read(
     if encodings.into_iter().any(|encoding| encoding != "identity") {
         return Err(EgressError::Encoded);
     }
-    collect(response.into_body(), limit).await.map(Outcome::Body)
+    collect(response.into_body(), limit, room).await.map(Outcome::Body)
 }
 
 /// Where a redirect leads: to the same host, and not away from TLS.
@@ -99,18 +109,27 @@ fn follow(response: &Response<Incoming>, from: &Url) -> Result<Url, EgressError>
     }
 }
 
-async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, EgressError> {
-    if usize::try_from(body.size_hint().lower()).is_ok_and(|declared| declared > limit) {
+async fn collect(mut body: Incoming, limit: usize, room: &Room) -> Result<Body, EgressError> {
+    let declared = body.size_hint();
+    let least = usize::try_from(declared.lower()).unwrap_or(usize::MAX);
+    if least > limit {
         return Err(EgressError::TooLarge);
     }
+    let longest = if declared.exact().is_some() { least } else { limit };
+    let mut held = None;
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| EgressError::Broken)?;
         let Ok(data) = frame.into_data() else { continue };
-        if whole.len().saturating_add(data.len()) > limit {
+        let length = whole.len().saturating_add(data.len());
+        if length > limit {
             return Err(EgressError::TooLarge);
+        }
+        if length > SMALL && held.is_none() {
+            held = Some(room.take(longest)?);
+            whole.reserve(longest.saturating_sub(whole.len()));
         }
         whole.extend_from_slice(&data);
     }
-    Ok(whole.freeze())
+    Ok(Body { bytes: whole.freeze(), _room: held })
 }

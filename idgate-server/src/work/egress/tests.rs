@@ -26,6 +26,13 @@ fn egress(ranges: &[&str]) -> Egress {
     Egress::new(allowed, None).unwrap()
 }
 
+impl Egress {
+    async fn get(&self, url: &str, accept: &str, limit: usize) -> Result<Bytes, EgressError> {
+        let fetched = self.fetch(url, accept, limit, &Room::of(0)).await;
+        fetched.map(|fetched| fetched.bytes)
+    }
+}
+
 async fn get(url: &str) -> Result<Bytes, EgressError> {
     egress(&["127.0.0.0/8", "::1"]).get(url, "text/plain", LIMIT).await
 }
@@ -42,6 +49,25 @@ async fn a_body_comes_back_and_the_request_is_plain() {
     lines.sort_unstable();
     let host = format!("host: localhost:{}", server.address().port());
     assert_eq!(lines, ["accept: text/plain", &*host, "user-agent: idgate"]);
+}
+
+#[tokio::test]
+async fn large_bodies_share_their_room_and_small_ones_need_none() {
+    let (server, egress) = (Loopback::start().await, egress(&["127.0.0.0/8"]));
+    let (limit, room, url) = (200 * 1024, Room::of(250 * 1024), server.url());
+    let fetch = || egress.fetch(&url, "*/*", limit, &room);
+    server.give(&[b'x'; 150 * 1024]);
+    let first = fetch().await.unwrap();
+    assert_eq!(fetch().await.unwrap_err(), EgressError::OwnFault);
+    server.give(&[b'x'; 64 * 1024]);
+    assert!(fetch().await.is_ok());
+    // Of unknown length: as long as it may be.
+    let chunk = "x".repeat(70 * 1024);
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    server.give_bytes(format!("{head}{:x}\r\n{chunk}\r\n0\r\n\r\n", chunk.len()).into_bytes());
+    assert_eq!(fetch().await.unwrap_err(), EgressError::OwnFault);
+    drop(first);
+    assert_eq!(fetch().await.unwrap().as_ref(), chunk.as_bytes());
 }
 
 #[tokio::test]
