@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
-pub(crate) use self::noise::{Noise, What};
+pub(crate) use self::noise::{Line, Noise, What};
 use self::outlet::Outlet;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{Config, LogFormat};

@@ -29,7 +29,7 @@ use crate::api_key::ApiKey;
 use crate::app::{AppError, StatusStream};
 use crate::clock::Stopwatch;
 use crate::entropy::OsEntropy;
-use crate::log::{RequestLine, What};
+use crate::log::{Line, RequestLine, What};
 use crate::panics::{Panicked, unpanicked};
 use crate::rate_limit::{Excess, Standing};
 use crate::store::Caller;
@@ -278,14 +278,33 @@ fn add_common_headers(response: &mut Response<Body>, request_id: &str) {
 }
 
 /// Whether a request has a line of its own. What needs a good key, or an answer that is accepted,
-/// is not for strangers to repeat; neither is a request beyond a limit for its tenant.
+/// is not for strangers to repeat; neither is a request beyond a limit for its tenant. What says why
+/// the gateway failed is not lost among either.
 fn is_logged(gateway: &Gateway, trace: &Trace, status: u16, peer: IpAddr) -> bool {
-    let earned = trace.caller.is_some() && status != 429 || trace.is_answer && status == 200;
-    if earned || gateway.noise.admits(peer::limit_key(peer), gateway.app.now()) {
-        return true;
+    let (noise, now) = (&gateway.noise, gateway.app.now());
+    if let (Some(_), Some(code)) = (&trace.cause, trace.error) {
+        let (route, code) = (trace.route.unwrap_or("none"), code.as_str());
+        let admitted = noise.admits(Line::Fault(route, code), now);
+        if !admitted {
+            noise.count_fault(route, code);
+        }
+        return admitted;
     }
-    gateway.noise.count(peer::Truncated(peer).to_string(), What::Request(status));
-    false
+    if let Some(caller) = &trace.caller {
+        let client_id = caller.client_id.as_str();
+        let refused = status == 429 || status >= 500;
+        let admitted = !refused || noise.admits(Line::Client(client_id), now);
+        if !admitted {
+            noise.count_of_client(client_id, status);
+        }
+        return admitted;
+    }
+    let earned = trace.is_admin || trace.is_answer && status == 200;
+    let admitted = earned || noise.admits(Line::Peer(peer::limit_key(peer)), now);
+    if !admitted {
+        noise.count(peer::Truncated(peer).to_string(), What::Request(status));
+    }
+    admitted
 }
 
 /// Unless the answer itself says that nothing is left.

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use super::linger::Lingering;
 use super::refusal::Explained;
 use super::ws::Upgrade;
 use super::{Gateway, peer};
-use crate::log::What;
+use crate::log::{Line, What};
 
 /// Far more than any client in use sends; more is answered 431.
 const MAX_HEADERS: usize = 64;
@@ -95,7 +95,7 @@ fn admit(gateway: &Gateway, from: IpAddr) -> Option<Slot> {
 fn cannot_accept(gateway: &Gateway, error: &io::Error) {
     gateway.connections.relieve();
     gateway.app.store().telemetry().connection_refused("descriptors");
-    if gateway.noise.admits(IpAddr::V4(Ipv4Addr::UNSPECIFIED), gateway.app.now()) {
+    if gateway.noise.admits(Line::Fault("none", "descriptors"), gateway.app.now()) {
         tracing::warn!(%error, "cannot accept a connection");
     }
 }

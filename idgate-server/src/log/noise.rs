@@ -1,5 +1,6 @@
-//! What strangers can cause without end leaves a line each only so often, per peer and for all of
-//! them; the rest is counted and summed up now and then. So nobody fills a log volume from outside.
+//! What can be caused without end leaves a line each only so often; the rest is counted and summed up
+//! now and then. So nobody fills a log volume from outside. Strangers, tenants and the gateway's own
+//! faults are counted apart: no amount of the first hides the others.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,14 +10,28 @@ use idgate_core::time::UnixMillis;
 
 use crate::rate_limit::{Policy, RateLimiter};
 
-/// Lines of one peer: what it takes to see what it is about.
-const PER_PEER: Policy = Policy { name: "log-peer", burst: 30, window_secs: 30 };
-/// Lines of all strangers: 35 kB a second.
+/// Lines of one peer, of one client beyond its limits, or of one fault at one route: what it takes to
+/// see what it is about.
+const EACH: Policy = Policy { name: "log-each", burst: 30, window_secs: 30 };
+/// Lines of all strangers, and of all clients beyond their limits: 35 kB a second.
 const OVERALL: Policy = Policy { name: "log", burst: 300, window_secs: 3 };
 /// Peers that are told apart: past twice as many the first are forgotten.
 const PEERS: usize = 16 * 1024;
+/// Clients and faults that are told apart.
+const OTHERS: usize = 4096;
 /// Sums that are told apart between two summaries.
 const MAX_SUMS: usize = 32;
+
+/// Whose line it would be.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) enum Line<'a> {
+    /// A stranger's.
+    Peer(IpAddr),
+    /// A client's beyond its limits.
+    Client(&'a str),
+    /// A fault of the gateway's own, by route and code.
+    Fault(&'static str, &'static str),
+}
 
 /// What left no line.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -27,46 +42,70 @@ pub(crate) enum What {
     Connection,
 }
 
-/// Decides which lines of strangers are written, and counts the others.
+/// Decides which lines are written, and counts the others.
 pub(crate) struct Noise {
-    limiter: RateLimiter,
-    sums: Mutex<Sums>,
+    peers: RateLimiter,
+    others: RateLimiter,
+    strangers: Mutex<Sums<(String, What)>>,
+    clients: Mutex<Sums<(String, u16)>>,
+    faults: Mutex<Sums<(&'static str, &'static str)>>,
 }
 
-#[derive(Default)]
-struct Sums {
-    /// By the network of the peer, as logs show it.
-    apart: HashMap<(String, What), u64>,
+struct Sums<K> {
+    apart: HashMap<K, u64>,
     others: u64,
 }
 
 impl Noise {
     pub(crate) fn new() -> Self {
-        Self { limiter: RateLimiter::remembering(PEERS), sums: Mutex::default() }
-    }
-
-    /// Whether one more line about the peer that counts as `key` fits.
-    pub(crate) fn admits(&self, key: IpAddr, now: UnixMillis) -> bool {
-        // Who is beyond its own share must not use up that of all.
-        self.limiter.charge(&[(PER_PEER, Some(key)), (OVERALL, None)], now).is_ok()
-    }
-
-    /// Counts what left no line. `network` is what logs show of the peer.
-    pub(crate) fn count(&self, network: String, what: What) {
-        let mut sums = self.sums();
-        let known = sums.apart.contains_key(&(network.clone(), what));
-        if !known && sums.apart.len() >= MAX_SUMS {
-            sums.others = sums.others.saturating_add(1);
-            return;
+        Self {
+            peers: RateLimiter::remembering(PEERS),
+            others: RateLimiter::remembering(OTHERS),
+            strangers: Mutex::default(),
+            clients: Mutex::default(),
+            faults: Mutex::default(),
         }
-        let sum = sums.apart.entry((network, what)).or_default();
-        *sum = sum.saturating_add(1);
+    }
+
+    /// Whether one more such line fits. Who is beyond its own share does not use up that of all.
+    pub(crate) fn admits(&self, line: Line<'_>, now: UnixMillis) -> bool {
+        let each = (EACH, Some(line));
+        match line {
+            Line::Peer(_) => self.peers.charge(&[each, (OVERALL, None)], now),
+            Line::Client(_) => self.others.charge(&[each, (OVERALL, None)], now),
+            // There are only so many routes and codes.
+            Line::Fault(..) => self.others.charge(&[each], now),
+        }
+        .is_ok()
+    }
+
+    /// Counts what a stranger left no line of. `network` is what logs show of the peer.
+    pub(crate) fn count(&self, network: String, what: What) {
+        lock(&self.strangers).count((network, what));
+    }
+
+    /// Counts what a client left no line of.
+    pub(crate) fn count_of_client(&self, client_id: &str, status: u16) {
+        lock(&self.clients).count((client_id.to_owned(), status));
+    }
+
+    /// Counts a fault without a line.
+    pub(crate) fn count_fault(&self, route: &'static str, code: &'static str) {
+        lock(&self.faults).count((route, code));
     }
 
     /// Writes what was counted since the last time, if anything was.
     pub(crate) fn summarise(&self) {
-        let Sums { apart, others } = std::mem::take(&mut *self.sums());
-        for ((peer, what), count) in apart {
+        let faults = std::mem::take(&mut *lock(&self.faults));
+        for ((route, error), count) in faults.apart {
+            tracing::error!(route, error, count, "faults without a line of their own");
+        }
+        let clients = std::mem::take(&mut *lock(&self.clients));
+        for ((client_id, status), count) in clients.apart {
+            tracing::info!(client_id, status, count, "requests without a line of their own");
+        }
+        let strangers = std::mem::take(&mut *lock(&self.strangers));
+        for ((peer, what), count) in strangers.apart {
             match what {
                 What::Request(status) => {
                     tracing::info!(peer, status, count, "requests without a line of their own");
@@ -74,14 +113,38 @@ impl Noise {
                 What::Connection => tracing::warn!(peer, count, "connections were refused"),
             }
         }
-        if others > 0 {
-            tracing::info!(count = others, "requests and connections of other peers");
+        for (count, of) in [
+            (faults.others, "other faults"),
+            (clients.others, "requests of other clients"),
+            (strangers.others, "requests and connections of other peers"),
+        ] {
+            if count > 0 {
+                tracing::info!(count, "{of}");
+            }
         }
     }
+}
 
-    fn sums(&self) -> MutexGuard<'_, Sums> {
-        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
+impl<K> Default for Sums<K> {
+    fn default() -> Self {
+        Self { apart: HashMap::new(), others: 0 }
     }
+}
+
+impl<K: Eq + std::hash::Hash> Sums<K> {
+    fn count(&mut self, key: K) {
+        let known = self.apart.contains_key(&key);
+        if !known && self.apart.len() >= MAX_SUMS {
+            self.others = self.others.saturating_add(1);
+            return;
+        }
+        let sum = self.apart.entry(key).or_default();
+        *sum = sum.saturating_add(1);
+    }
+}
+
+fn lock<T>(sums: &Mutex<T>) -> MutexGuard<'_, T> {
+    sums.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -93,19 +156,38 @@ mod tests {
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
-    fn peer(n: u32) -> IpAddr {
-        IpAddr::V4(Ipv4Addr::from_bits(n))
+    fn peer(n: u32) -> Line<'static> {
+        Line::Peer(IpAddr::V4(Ipv4Addr::from_bits(n)))
+    }
+
+    /// How many of a thousand such lines fit.
+    fn fit(noise: &Noise, line: Line<'_>, now: UnixMillis) -> usize {
+        (0..1000).filter(|_| noise.admits(line, now)).count()
     }
 
     #[test]
     fn a_peer_has_thirty_lines_and_one_more_a_second_and_all_have_three_hundred() {
         let noise = Noise::new();
-        let lines = |n, now| (0..100).filter(|_| noise.admits(peer(n), now)).count();
-        assert_eq!(lines(1, NOW), 30);
-        assert_eq!(lines(1, NOW.plus(1000)), 1);
+        assert_eq!(fit(&noise, peer(1), NOW), 30);
+        assert_eq!(fit(&noise, peer(1), NOW.plus(1000)), 1);
         // 300 at once, 31 of which are gone; those of the second that went by have grown back.
-        let rest: usize = (2..1000).map(|n| lines(n, NOW.plus(1000))).sum();
+        let rest: usize = (2..1000).map(|n| fit(&noise, peer(n), NOW.plus(1000))).sum();
         assert_eq!(rest, 299);
+    }
+
+    #[test]
+    fn neither_strangers_nor_clients_use_up_the_lines_of_others() {
+        let noise = Noise::new();
+        let strangers: usize = (0..100).map(|n| fit(&noise, peer(n), NOW)).sum();
+        assert_eq!(strangers, 300);
+        let fault = |route| Line::Fault(route, "internal_error");
+        assert_eq!(fit(&noise, Line::Client("cli_a"), NOW), 30);
+        assert_eq!(fit(&noise, fault("/v1/sessions"), NOW), 30);
+        let names: Vec<String> = (0..100).map(|n| format!("cli_{n}")).collect();
+        let clients: usize = names.iter().map(|name| fit(&noise, Line::Client(name), NOW)).sum();
+        assert_eq!(clients, 270);
+        assert_eq!(fit(&noise, fault("/healthz"), NOW), 30);
+        assert_eq!(fit(&noise, Line::Fault("/v1/sessions", "temporarily_unavailable"), NOW), 30);
     }
 
     #[test]
@@ -116,11 +198,14 @@ mod tests {
                 noise.count(format!("192.0.{n}.0/24"), What::Request(404));
             }
         }
-        let sums = noise.sums();
+        noise.count_of_client("cli_a", 429);
+        noise.count_fault("/v1/sessions", "internal_error");
+        let sums = lock(&noise.strangers);
         assert_eq!((sums.apart.len(), sums.others), (MAX_SUMS, 3 * 68));
         assert!(sums.apart.values().all(|count| *count == 3));
         drop(sums);
         noise.summarise();
-        assert!(noise.sums().apart.is_empty());
+        assert!(lock(&noise.strangers).apart.is_empty());
+        assert!(lock(&noise.clients).apart.is_empty() && lock(&noise.faults).apart.is_empty());
     }
 }

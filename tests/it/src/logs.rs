@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use crate::http::{Http, Request};
 use crate::server::{Client, Installation, eventually};
-use crate::tenant::{Gateway, Tenant, request_for, sample_trust};
+use crate::tenant::{
+    Gateway, Tenant, answer_request, form, request_for, sample_trust, sample_wallet,
+};
 
 /// Far more than stopping takes, and far less than the drain may.
 const PROMPT: Duration = Duration::from_secs(10);
@@ -136,6 +138,32 @@ fn a_start_that_fails_ends_whatever_stdout_and_stderr_are() {
     let mut command = installation.command(&["serve", "--json"]);
     let child = command.stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
     assert_eq!(end_of(child), Some(1));
+}
+
+#[test]
+fn a_fault_has_its_line_among_the_noise_of_strangers() {
+    let gateway = Gateway::start();
+    let address = gateway.server.address;
+    let created = gateway.tenant().create(&request_for(&["given_name"]));
+    let answer = answer_request(&created.id, &form(&sample_wallet(), &created));
+    let database = gateway.installation.data_dir().join("idgate.db");
+    let held = rusqlite::Connection::open(database).unwrap();
+    held.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let requests = "GET /nope HTTP/1.1\r\nHost: g\r\n\r\n".repeat(400);
+    let flood = || crate::http::exchange(address, requests.as_bytes());
+    flood();
+    let answering = thread::spawn(move || Http::new(address).send(&answer));
+    while !answering.is_finished() {
+        flood();
+    }
+    answering.join().unwrap().expect_error(503, "temporarily_unavailable");
+    held.execute_batch("ROLLBACK").unwrap();
+    eventually("the cause is logged", || {
+        let log = gateway.installation.log();
+        let faults =
+            log.lines().filter(|line| line.contains("ERROR") && line.contains("status=503"));
+        faults.filter(|line| line.contains("cause=")).count() == 1
+    });
 }
 
 #[test]
