@@ -12,13 +12,13 @@ use hyper::header::CONTENT_TYPE;
 use tokio::sync::Semaphore;
 
 use super::error::HttpError;
-use super::memory::{BodyMemory, Held, Payer};
+use super::memory::{BodyMemory, Held, Part, Payer};
 
 /// Bodies up to here are verified where they are; longer ones need the right to be.
 const LARGE_FROM: usize = 64 * 1024;
-/// What a body of unknown length takes memory for at first; only one that is longer takes all that
-/// it may come to.
-const UNKNOWN: usize = 64 * 1024;
+/// What memory is taken for at first, at most: a longer body takes more when so much of it is there,
+/// and twice as much each time.
+const FIRST: usize = LARGE_FROM;
 
 /// A whole body.
 pub(crate) struct Received {
@@ -64,16 +64,17 @@ impl BodyError {
     }
 }
 
-/// Reads a whole body. Memory for it is taken first.
+/// Reads a whole body. Memory is taken before what comes is kept.
 pub(crate) async fn read(body: Incoming, bounds: Bounds<'_>) -> Result<Received, BodyError> {
     let declared = body.size_hint();
     let least = usize::try_from(declared.lower()).unwrap_or(usize::MAX);
     if least > bounds.bytes {
         return Err(BodyError::TooLarge);
     }
-    let expected = if declared.exact().is_some() { least } else { UNKNOWN.min(bounds.bytes) };
-    let held = bounds.memory.take(expected, &bounds.payer).await.ok_or(BodyError::Busy)?;
-    let read = tokio::time::timeout(bounds.time, collect(body, expected, held, &bounds));
+    let longest = if declared.exact().is_some() { least } else { bounds.bytes };
+    let mut room = Room { held: Held::default(), bytes: 0, longest };
+    room.grow(FIRST, &bounds).await?;
+    let read = tokio::time::timeout(bounds.time, collect(body, room, &bounds));
     read.await.unwrap_or(Err(BodyError::TooSlow))
 }
 
@@ -93,33 +94,52 @@ pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
     value.to_str().ok()
 }
 
+/// What memory was taken for.
+struct Room {
+    held: Held,
+    bytes: usize,
+    /// It never has to be for more.
+    longest: usize,
+}
+
+impl Room {
+    /// Takes memory for `bytes` in all, as far as a body may be so long.
+    async fn grow(&mut self, bytes: usize, bounds: &Bounds<'_>) -> Result<(), BodyError> {
+        let bytes = bytes.min(self.longest);
+        let more = bytes.saturating_sub(self.bytes);
+        let part = if self.bytes == 0 { Part::Small } else { Part::Large };
+        let taken = bounds.memory.take(more, part, &bounds.payer).await;
+        self.held.and(taken.ok_or(BodyError::Busy)?);
+        self.bytes = bytes;
+        Ok(())
+    }
+}
+
 async fn collect(
     mut body: Incoming,
-    expected: usize,
-    mut held: Held,
+    mut room: Room,
     bounds: &Bounds<'_>,
 ) -> Result<Received, BodyError> {
     let first = next_data(&mut body).await?.unwrap_or_default();
-    if body.is_end_stream() && first.len() <= expected {
-        return complete(first, held, bounds);
+    if body.is_end_stream() && first.len() <= room.bytes {
+        return complete(first, room.held, bounds);
     }
-    let mut room = expected;
-    let mut whole = BytesMut::with_capacity(expected.max(first.len()));
+    let mut whole = BytesMut::with_capacity(room.bytes.max(first.len()));
     let mut next = Some(first);
     while let Some(data) = next {
         let length = whole.len().saturating_add(data.len());
         if length > bounds.bytes {
             return Err(BodyError::TooLarge);
         }
-        if length > room {
-            let more = bounds.bytes.saturating_sub(room);
-            held.and(bounds.memory.take(more, &bounds.payer).await.ok_or(BodyError::Busy)?);
-            room = bounds.bytes;
+        if length > room.bytes {
+            let bytes = room.bytes.saturating_mul(2).max(length);
+            room.grow(bytes, bounds).await?;
+            whole.reserve(room.bytes.saturating_sub(whole.len()));
         }
         whole.extend_from_slice(&data);
         next = next_data(&mut body).await?;
     }
-    complete(whole.freeze(), held, bounds)
+    complete(whole.freeze(), room.held, bounds)
 }
 
 /// A large body may be verified only now that it is there: who sends slowly holds up nobody.

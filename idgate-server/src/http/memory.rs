@@ -18,12 +18,17 @@ const LARGEST: usize = idgate_core::limits::MAX_RESPONSE_BYTES * FACTOR;
 const KIB: usize = 1024;
 /// Holders that are remembered before those without bodies are forgotten.
 const FORGET_AT: usize = 1024;
+/// How many times the share of a peer proxies have that name nobody: they stand for many, and who is
+/// named by another is not to find everything taken.
+const PROXY_TIMES: usize = 4;
 
 /// The budget.
 pub(crate) struct BodyMemory {
     all: Arc<Semaphore>,
     /// The part that is not kept for tenants.
     strangers: Arc<Semaphore>,
+    /// The part of that which is not kept for small bodies.
+    large: Arc<Semaphore>,
     /// What one holder may have of it, in units.
     share: usize,
     shares: Mutex<HashMap<Holder, Arc<Semaphore>>>,
@@ -37,6 +42,8 @@ pub(crate) enum Holder {
     Network(Network),
     /// A client, by its id.
     Client(String),
+    /// Trusted proxies that name nobody.
+    Proxies,
 }
 
 /// What a body takes; dropping it gives it back.
@@ -54,22 +61,34 @@ pub(crate) enum Payer {
     Client(String),
 }
 
+/// Which part of a body memory is taken for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Part {
+    /// All of a small one, or the beginning of another.
+    Small,
+    /// What is beyond that.
+    Large,
+}
+
 impl BodyMemory {
     /// `bytes` in total; a peer or client that has its share waits so long for more.
     pub(crate) fn new(bytes: usize, wait: Duration) -> Self {
         let all = units(bytes.max(LARGEST));
-        let strangers = all.saturating_sub(all / 8).max(units(LARGEST));
+        let eighth = all / 8;
+        let strangers = all.saturating_sub(eighth).max(units(LARGEST));
+        let large = strangers.saturating_sub(eighth).max(units(LARGEST));
         Self {
             all: Arc::new(Semaphore::new(all)),
-            strangers: Arc::new(Semaphore::new(strangers.min(all))),
-            share: (all / 8).max(units(LARGEST)),
+            strangers: Arc::new(Semaphore::new(strangers)),
+            large: Arc::new(Semaphore::new(large)),
+            share: eighth.max(units(LARGEST)),
             shares: Mutex::default(),
             wait,
         }
     }
 
-    /// Takes what a body of `length` bytes may cost, or `None`: there is not so much left.
-    pub(crate) async fn take(&self, length: usize, payer: &Payer) -> Option<Held> {
+    /// Takes what `length` bytes of a body may cost, or `None`: there is not so much left.
+    pub(crate) async fn take(&self, length: usize, part: Part, payer: &Payer) -> Option<Held> {
         let wanted = u32::try_from(units(length.saturating_mul(FACTOR))).ok()?;
         let mut held = Held::default();
         let shares = async {
@@ -79,10 +98,12 @@ impl BodyMemory {
             Some(())
         };
         tokio::time::timeout(self.wait, shares).await.ok()??;
-        if !matches!(payer, Payer::Client(_)) {
-            held.0.push(self.strangers.clone().try_acquire_many_owned(wanted).ok()?);
+        let stranger = !matches!(payer, Payer::Client(_));
+        let large = (stranger && part == Part::Large).then_some(&self.large);
+        let strangers = stranger.then_some(&self.strangers);
+        for pool in [large, strangers, Some(&self.all)].into_iter().flatten() {
+            held.0.push(pool.clone().try_acquire_many_owned(wanted).ok()?);
         }
-        held.0.push(self.all.clone().try_acquire_many_owned(wanted).ok()?);
         Some(held)
     }
 
@@ -100,7 +121,7 @@ impl BodyMemory {
             shares.entry(holder).or_insert_with(|| Arc::new(Semaphore::new(size))).clone()
         };
         match payer {
-            Payer::Proxy => Vec::new(),
+            Payer::Proxy => vec![share(Holder::Proxies, PROXY_TIMES)],
             Payer::Client(id) => vec![share(Holder::Client(id.clone()), 1)],
             Payer::Stranger(address) => peer::networks(*address)
                 .map(|(network, times)| share(Holder::Network(network), times))
@@ -138,24 +159,44 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_peer_has_an_eighth_and_strangers_together_seven() {
+    async fn a_peer_has_an_eighth_large_bodies_six_and_strangers_together_seven() {
         let memory = BodyMemory::new(256 * MIB, SOON);
         let mut held = Vec::new();
-        for n in 0..7 {
+        for n in 0..6 {
             for _ in 0..4 {
-                held.push(memory.take(MIB, &stranger(&format!("192.0.2.{n}"))).await.unwrap());
+                let peer = stranger(&format!("192.0.2.{n}"));
+                held.push(memory.take(MIB, Part::Large, &peer).await.unwrap());
             }
-            assert!(memory.take(1, &stranger(&format!("192.0.2.{n}"))).await.is_none());
+            let peer = stranger(&format!("192.0.2.{n}"));
+            assert!(memory.take(1, Part::Small, &peer).await.is_none());
         }
-        assert!(memory.take(1, &stranger("192.0.2.200")).await.is_none());
-        assert!(memory.take(1, &Payer::Proxy).await.is_none());
+        // What is kept for small bodies is there for them, whoever sends large ones.
+        let other = stranger("192.0.2.200");
+        assert!(memory.take(1, Part::Large, &other).await.is_none());
+        for _ in 0..64 {
+            held.push(memory.take(64 * 1024, Part::Small, &other).await.unwrap());
+        }
+        assert!(memory.take(1, Part::Small, &stranger("192.0.2.201")).await.is_none());
+        assert!(memory.take(1, Part::Small, &Payer::Proxy).await.is_none());
         // What is kept for tenants is there, and one of them has no more than its share.
         for _ in 0..64 {
-            held.push(memory.take(64 * 1024, &Payer::Client("a".into())).await.unwrap());
+            let taken = memory.take(64 * 1024, Part::Small, &Payer::Client("a".into())).await;
+            held.push(taken.unwrap());
         }
-        assert!(memory.take(1, &Payer::Client("b".into())).await.is_none());
+        assert!(memory.take(1, Part::Small, &Payer::Client("b".into())).await.is_none());
         drop(held);
-        assert!(memory.take(MIB, &stranger("192.0.2.200")).await.is_some());
+        assert!(memory.take(MIB, Part::Large, &other).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn proxies_that_name_nobody_have_half() {
+        let memory = BodyMemory::new(256 * MIB, SOON);
+        let mut held = Vec::new();
+        for _ in 0..16 {
+            held.push(memory.take(MIB, Part::Large, &Payer::Proxy).await.unwrap());
+        }
+        assert!(memory.take(1, Part::Small, &Payer::Proxy).await.is_none());
+        assert!(memory.take(MIB, Part::Large, &stranger("192.0.2.1")).await.is_some());
     }
 
     #[tokio::test]
@@ -163,18 +204,18 @@ mod tests {
         let memory = BodyMemory::new(256 * MIB, SOON);
         let mut held = Vec::new();
         for n in 0..16 {
-            let taken = memory.take(MIB, &stranger(&format!("2001:db8:0:{n:x}::1"))).await;
-            held.push(taken.unwrap());
+            let peer = stranger(&format!("2001:db8:0:{n:x}::1"));
+            held.push(memory.take(MIB, Part::Large, &peer).await.unwrap());
         }
         // Four times the share of one /64.
-        assert!(memory.take(MIB, &stranger("2001:db8:0:ff::1")).await.is_none());
-        assert!(memory.take(MIB, &stranger("2001:db8:0:100::1")).await.is_some());
+        assert!(memory.take(MIB, Part::Large, &stranger("2001:db8:0:ff::1")).await.is_none());
+        assert!(memory.take(MIB, Part::Large, &stranger("2001:db8:0:100::1")).await.is_some());
     }
 
     #[tokio::test]
     async fn the_smallest_budget_holds_one_body_of_the_largest_size() {
         let memory = BodyMemory::new(0, SOON);
-        assert!(memory.take(MIB, &stranger("192.0.2.1")).await.is_some());
-        assert!(memory.take(MIB, &Payer::Client("a".into())).await.is_some());
+        assert!(memory.take(MIB, Part::Large, &stranger("192.0.2.1")).await.is_some());
+        assert!(memory.take(MIB, Part::Small, &Payer::Client("a".into())).await.is_some());
     }
 }

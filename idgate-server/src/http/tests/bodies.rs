@@ -97,13 +97,13 @@ async fn large_answers_beyond_the_budget_are_told_to_come_back() {
     answer.assert_error(400, "invalid_response");
 }
 
-/// A sender that stops in the midst of a large answer.
+/// A sender that stops in the midst of a large answer: by then there is memory for all of it.
 async fn slow_sender(edge: &Edge, path: &str, headers: &str) -> TcpStream {
     let mut stream = edge.connect().await;
     let head = format!("POST {path} HTTP/1.1\r\nHost: g\r\n{headers}Content-Length: {MIB}\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
-    stream.write_all(&vec![b'x'; 100 * 1024]).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    stream.write_all(&vec![b'x'; 600 * 1024]).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
     stream
 }
 
@@ -141,7 +141,7 @@ async fn bodies_of_a_peer_take_its_share_of_memory_and_others_have_theirs() {
 }
 
 #[tokio::test]
-async fn strangers_that_take_all_memory_they_may_leave_tenants_theirs() {
+async fn large_bodies_of_strangers_leave_small_ones_and_tenants_their_memory() {
     let settings =
         [("trusted_proxies", "127.0.0.0/8"), ("body_memory", "64"), ("rate_limits", "off")];
     let edge = Edge::with(HttpLimits::default(), &settings).await;
@@ -151,9 +151,39 @@ async fn strangers_that_take_all_memory_they_may_leave_tenants_theirs() {
     for peer in 0..7 {
         slow.push(slow_sender(&edge, &path, &from(peer)).await);
     }
-    let answer = edge.request("POST", &path, &format!("{JSON}{}", from(200)), b"x").await;
+    let headers = format!("{JSON}{}", from(200));
+    let answer = edge.request("POST", &path, &headers, &vec![b'x'; 600 * 1024]).await;
     answer.assert_error(503, "temporarily_unavailable");
+    let answer = edge.request("POST", &path, &headers, &vec![b'x'; 60 * 1024]).await;
+    answer.assert_error(400, "invalid_response");
     edge.create().await;
+}
+
+#[tokio::test]
+async fn a_large_body_takes_memory_as_it_comes() {
+    let settings =
+        [("trusted_proxies", "127.0.0.0/8"), ("body_memory", "16"), ("rate_limits", "off")];
+    let edge = Edge::with(HttpLimits::default(), &settings).await;
+    let path = response_path(&edge).await;
+    let mut begun = Vec::new();
+    // With memory for all that they say they will send there would be room for one.
+    for peer in 0..12 {
+        let mut stream = edge.connect().await;
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: g\r\n{JSON}X-Forwarded-For: 192.0.2.{peer}\r\n\
+             Connection: close\r\nContent-Length: {MIB}\r\n\r\nbegin"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        begun.push(stream);
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let from = format!("{JSON}X-Forwarded-For: 192.0.2.200\r\n");
+    let answer = edge.request("POST", &path, &from, &vec![b'x'; 300 * 1024]).await;
+    answer.assert_error(400, "invalid_response");
+    begun.truncate(1);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    begun[0].write_all(&vec![b' '; MIB - 5]).await.unwrap();
+    Answer::read(&mut begun[0]).await.assert_error(400, "invalid_response");
 }
 
 #[tokio::test]
