@@ -45,6 +45,7 @@ pub struct Telemetry {
     log_dropped: IntCounter,
     connections: IntGaugeVec,
     connections_refused: IntCounterVec,
+    connections_displaced: IntCounterVec,
 }
 
 /// Sizes and ages, for alerts.
@@ -179,7 +180,7 @@ impl Telemetry {
             connections: gauges(
                 r,
                 "idgate_connections",
-                "Open connections, strangers' and those on which a key was good",
+                "Open connections: strangers', newcomers' on probation, and those on which a key was good",
                 &["kind"],
             )?,
             connections_refused: counters(
@@ -187,6 +188,12 @@ impl Telemetry {
                 "idgate_connections_refused_total",
                 "Connections that found no place, by what there was none of",
                 &["reason"],
+            )?,
+            connections_displaced: counters(
+                r,
+                "idgate_connections_displaced_total",
+                "Silent connections that made room for others",
+                &["kind"],
             )?,
             log_dropped: add(
                 r,
@@ -231,15 +238,16 @@ impl Telemetry {
         self.ws_streams.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// So many connections are open.
-    pub fn connections(&self, strangers: usize, known: usize) {
-        for (kind, count) in [("stranger", strangers), ("known", known)] {
-            let count = i64::try_from(count).unwrap_or(i64::MAX);
-            self.connections.with_label_values(&[kind]).set(count);
-        }
+    /// So many connections of a kind are open, and so many had to make room since this process began.
+    pub fn connections(&self, kind: &'static str, open: usize, displaced: usize) {
+        let open = i64::try_from(open).unwrap_or(i64::MAX);
+        self.connections.with_label_values(&[kind]).set(open);
+        let counter = self.connections_displaced.with_label_values(&[kind]);
+        let displaced = u64::try_from(displaced).unwrap_or(u64::MAX);
+        counter.inc_by(displaced.saturating_sub(counter.get()));
     }
 
-    /// A connection found no place; `reason`: `peer`, `all`, or `descriptors`.
+    /// A connection found no place; `reason`: `peer`, `all`, `no_key`, or `descriptors`.
     pub fn connection_refused(&self, reason: &'static str) {
         if reason == "descriptors" {
             own_fault::DESCRIPTORS.note();

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::error::HttpError;
 use super::memory::{BodyMemory, Held, Part, Payer};
+use super::turns::Crowded;
 
 /// Bodies up to here are verified where they are; longer ones need the right to be.
 const LARGE_FROM: usize = 64 * 1024;
@@ -46,8 +47,15 @@ pub(crate) enum BodyError {
     TooSlow,
     /// The connection broke, or the transfer coding is wrong.
     Broken,
-    /// There is no memory for it now, or too many large ones are being verified.
+    /// There is no memory for it now, too many large ones are being verified, or its client has too
+    /// many requests under way.
     Busy,
+}
+
+impl From<Crowded> for BodyError {
+    fn from(_: Crowded) -> Self {
+        Self::Busy
+    }
 }
 
 impl BodyError {

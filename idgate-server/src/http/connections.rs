@@ -1,46 +1,48 @@
 //! Open connections, counted in total and for each network. A connection is a stranger's until a
 //! good key was seen on it. Strangers hold three quarters of all places at most; when those are
-//! taken, the one of them that has been silent longest makes room for whoever comes. So however many
-//! addresses somebody has, a tenant gets in, and with its key it is no longer in anybody's way.
+//! taken, the one of them that has been silent longest makes room for whoever comes. When all of them
+//! are busy, whoever comes has a moment in the part that is kept for others, to show a good key. So
+//! however many addresses somebody has, a tenant gets in, and with its key it is in nobody's way any
+//! more.
 
-use std::collections::{BTreeMap, HashMap};
+mod open;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use idgate_core::ids::TenantId;
 use tokio::sync::Notify;
 
-use super::peer::{self, Network};
+use self::open::Open;
+use super::peer;
 use crate::telemetry::Telemetry;
 
 /// Open connections: in total, and per network that is capped.
 pub(crate) struct Connections {
     most: usize,
     most_strangers: usize,
+    /// Of those that are on probation, half of what strangers leave.
+    most_newcomers: usize,
     per_peer: usize,
+    /// Of one client, a quarter of what strangers leave.
+    per_client: usize,
     open: Mutex<Open>,
 }
 
-#[derive(Default)]
-struct Open {
-    /// Numbers connections, and the moments at which they fell silent.
-    last: u64,
-    strangers: usize,
-    known: usize,
-    entries: HashMap<u64, Entry>,
-    /// Those that wait for their peer: strangers before others, the longest silent first.
-    silent: BTreeMap<(bool, u64), u64>,
-    networks: HashMap<Network, usize>,
-}
-
-/// A connection that is open.
-struct Entry {
-    known: bool,
-    /// Since when it is silent; `None`: it is busy.
-    since: Option<u64>,
-    /// `None` for a trusted proxy, which is not capped.
-    capped: Option<IpAddr>,
-    displaced: Arc<Notify>,
+/// What is known of a connection. Those that come first here make room first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Standing {
+    /// No good key was seen on it.
+    Stranger,
+    /// None yet, and it stands where others should: it is on probation.
+    Newcomer,
+    /// One was, or it is a trusted proxy's.
+    Known,
 }
 
 /// Why there is no place for a connection.
@@ -60,6 +62,8 @@ pub(crate) struct Slot {
     displaced: Arc<Notify>,
     /// A request is being answered, or it has become a stream.
     busy: AtomicBool,
+    /// It came on probation.
+    newcomer: bool,
 }
 
 /// While it lives, its connection makes room for nobody.
@@ -78,8 +82,15 @@ impl Full {
 impl Connections {
     /// `most` of all, `per_peer` of one peer.
     pub(crate) fn new(most: usize, per_peer: usize) -> Self {
-        let most_strangers = most.saturating_sub(most / 4);
-        Self { most, most_strangers, per_peer, open: Mutex::default() }
+        let kept = most / 4;
+        Self {
+            most,
+            most_strangers: most.saturating_sub(kept),
+            most_newcomers: kept / 2,
+            per_peer,
+            per_client: (kept / 4).max(1),
+            open: Mutex::default(),
+        }
     }
 
     /// A place for a connection of `peer`. A `trusted` proxy speaks for many and is not capped.
@@ -90,35 +101,50 @@ impl Connections {
         if capped.is_some_and(|peer| self.is_at_limit(&open, peer)) {
             return Err(Full::Peer);
         }
-        let total = open.strangers.saturating_add(open.known);
-        if total >= self.most {
-            open.displace(false).ok_or(Full::All)?;
-        } else if !trusted && open.strangers >= self.most_strangers {
-            open.displace(true).ok_or(Full::All)?;
+        let standing = if trusted { Standing::Known } else { self.standing(&mut open) };
+        // Among newcomers only one of them makes room.
+        let crowd = standing == Standing::Newcomer && open.newcomers() >= self.most_newcomers;
+        if crowd {
+            open.displace(Standing::Newcomer).ok_or(Full::All)?;
+        } else if open.total() >= self.most {
+            open.displace(Standing::Known).ok_or(Full::All)?;
         }
         let displaced = Arc::new(Notify::new());
-        let number = open.enter(capped, trusted, displaced.clone());
+        let number = open.enter(capped, standing, displaced.clone());
         drop(open);
-        let busy = AtomicBool::new(false);
-        Ok(Slot { connections: self.clone(), number, peer, displaced, busy })
+        let (busy, newcomer) = (AtomicBool::new(false), standing == Standing::Newcomer);
+        Ok(Slot { connections: self.clone(), number, peer, displaced, busy, newcomer })
     }
 
     /// Makes a stranger go that is silent, for want of something else than places.
     pub(crate) fn relieve(&self) {
-        let _ = self.open().displace(true);
+        let _ = self.open().displace(Standing::Newcomer);
     }
 
-    /// Tells how many there are.
+    /// Tells how many there are, and how many had to make room.
     pub(crate) fn report(&self, telemetry: &Telemetry) {
         let open = self.open();
-        telemetry.connections(open.strangers, open.known);
+        for (kind, standing) in [
+            ("stranger", Standing::Stranger),
+            ("newcomer", Standing::Newcomer),
+            ("known", Standing::Known),
+        ] {
+            telemetry.connections(kind, open.count(standing), open.displaced(standing));
+        }
+    }
+
+    /// Where a stranger comes in: among its like, if there is room or one of them is silent.
+    fn standing(&self, open: &mut Open) -> Standing {
+        let room = open.count(Standing::Stranger) < self.most_strangers;
+        if room || open.displace(Standing::Stranger).is_some() {
+            return Standing::Stranger;
+        }
+        Standing::Newcomer
     }
 
     fn is_at_limit(&self, open: &Open, peer: IpAddr) -> bool {
-        peer::networks(peer).any(|(network, times)| {
-            let count = open.networks.get(&network).copied().unwrap_or_default();
-            count >= self.per_peer.saturating_mul(times)
-        })
+        peer::networks(peer)
+            .any(|(network, times)| open.of(network) >= self.per_peer.saturating_mul(times))
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
@@ -126,90 +152,41 @@ impl Connections {
     }
 }
 
-impl Open {
-    fn enter(&mut self, capped: Option<IpAddr>, known: bool, displaced: Arc<Notify>) -> u64 {
-        let number = self.next();
-        let counted = if known { &mut self.known } else { &mut self.strangers };
-        *counted = counted.saturating_add(1);
-        for (network, _) in capped.into_iter().flat_map(peer::networks) {
-            let count = self.networks.entry(network).or_default();
-            *count = count.saturating_add(1);
-        }
-        self.silent.insert((known, number), number);
-        let entry = Entry { known, since: Some(number), capped, displaced };
-        self.entries.insert(number, entry);
-        number
-    }
-
-    /// Takes a connection out of all counts.
-    fn leave(&mut self, number: u64) -> Option<Entry> {
-        let entry = self.entries.remove(&number)?;
-        if let Some(since) = entry.since {
-            self.silent.remove(&(entry.known, since));
-        }
-        let counted = if entry.known { &mut self.known } else { &mut self.strangers };
-        *counted = counted.saturating_sub(1);
-        for (network, _) in entry.capped.into_iter().flat_map(peer::networks) {
-            let Some(count) = self.networks.get_mut(&network) else { continue };
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.networks.remove(&network);
-            }
-        }
-        Some(entry)
-    }
-
-    /// Closes the connection that has been silent longest, a stranger's before another's; only a
-    /// stranger's, when it must be one.
-    fn displace(&mut self, stranger: bool) -> Option<()> {
-        let (&(known, _), &number) = self.silent.first_key_value()?;
-        if known && stranger {
-            return None;
-        }
-        // Its task takes a moment to end; its place is free from here on.
-        self.leave(number)?.displaced.notify_one();
-        Some(())
-    }
-
-    fn next(&mut self) -> u64 {
-        self.last = self.last.saturating_add(1);
-        self.last
-    }
-}
-
 impl Slot {
     /// A request is being answered from here on.
     pub(crate) fn busy(&self) -> Busy<'_> {
         self.busy.store(true, Ordering::Relaxed);
-        let mut open = self.connections.open();
-        let Open { entries, silent, .. } = &mut *open;
-        if let Some(entry) = entries.get_mut(&self.number)
-            && let Some(since) = entry.since.take()
-        {
-            silent.remove(&(entry.known, since));
-        }
+        self.connections.open().speaks(self.number);
         Busy(self)
     }
 
-    /// A good key was seen.
-    pub(crate) fn know(&self) {
-        let mut open = self.connections.open();
-        let Some(entry) = open.entries.get_mut(&self.number) else { return };
-        if std::mem::replace(&mut entry.known, true) {
-            return;
+    /// A good key was seen, of this client if it was a tenant's. A client that has its share of what
+    /// is kept from strangers stays a stranger with the rest.
+    pub(crate) fn know(&self, client: Option<&TenantId>) {
+        self.connections.open().know(self.number, client, self.connections.per_client);
+    }
+
+    /// Whether it still has to show a good key.
+    pub(crate) fn is_on_probation(&self) -> bool {
+        self.newcomer && self.connections.open().standing(self.number) == Some(Standing::Newcomer)
+    }
+
+    /// Resolves when its probation has lasted for `time` and no good key was seen: it is to end at
+    /// once, unless strangers have left room for it.
+    pub(crate) async fn probation_failed(&self, time: Duration) {
+        if self.newcomer {
+            tokio::time::sleep(time).await;
+            let most_strangers = self.connections.most_strangers;
+            if !self.connections.open().settle(self.number, most_strangers) {
+                return;
+            }
         }
-        let since = entry.since;
-        open.strangers = open.strangers.saturating_sub(1);
-        open.known = open.known.saturating_add(1);
-        if let Some(since) = since {
-            open.silent.remove(&(false, since));
-            open.silent.insert((true, since), self.number);
-        }
+        std::future::pending().await
     }
 
     /// Whether its place was given to another.
     pub(crate) fn is_displaced(&self) -> bool {
-        !self.connections.open().entries.contains_key(&self.number)
+        self.connections.open().standing(self.number).is_none()
     }
 
     /// Resolves when its place was given to another and no request is being answered: it may end at
@@ -226,13 +203,7 @@ impl Drop for Busy<'_> {
     fn drop(&mut self) {
         let Slot { connections, number, busy, .. } = self.0;
         busy.store(false, Ordering::Relaxed);
-        let mut open = connections.open();
-        let since = open.next();
-        let Open { entries, silent, .. } = &mut *open;
-        if let Some(entry) = entries.get_mut(number) {
-            entry.since = Some(since);
-            silent.insert((entry.known, since), *number);
-        }
+        connections.open().falls_silent(*number);
     }
 }
 
@@ -240,74 +211,5 @@ impl Drop for Slot {
     fn drop(&mut self) {
         // It may have been displaced before.
         let _ = self.connections.open().leave(self.number);
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    fn connections(most: usize, per_peer: usize) -> Arc<Connections> {
-        Arc::new(Connections::new(most, per_peer))
-    }
-
-    fn from(connections: &Arc<Connections>, peer: &str) -> Result<Slot, Full> {
-        connections.admit(peer.parse().unwrap(), false)
-    }
-
-    #[test]
-    fn the_longest_silent_stranger_makes_room_and_whoever_showed_a_key_does_not() {
-        let all = connections(8, 100);
-        let tenant = from(&all, "192.0.2.1").unwrap();
-        tenant.know();
-        let strangers: Vec<Slot> =
-            (0..6).map(|n| from(&all, &format!("198.51.100.{n}")).unwrap()).collect();
-        let first_speaks = strangers[0].busy();
-        let newcomer = from(&all, "192.0.2.2").unwrap();
-        assert!(!strangers[0].is_displaced() && strangers[1].is_displaced());
-        drop(first_speaks);
-        let another = from(&all, "192.0.2.3").unwrap();
-        assert!(strangers[2].is_displaced() && !strangers[0].is_displaced());
-        newcomer.know();
-        // Its place among the strangers is free again.
-        let third = from(&all, "192.0.2.4").unwrap();
-        assert!(!strangers[3].is_displaced());
-        assert!(![&tenant, &newcomer, &another, &third].iter().any(|slot| slot.is_displaced()));
-    }
-
-    #[test]
-    fn strangers_that_are_all_busy_leave_a_quarter_to_others_and_are_refused() {
-        let all = connections(8, 100);
-        let strangers: Vec<Slot> = (0..6).map(|_| from(&all, "192.0.2.1").unwrap()).collect();
-        let busy: Vec<Busy<'_>> = strangers.iter().map(Slot::busy).collect();
-        assert_eq!(from(&all, "192.0.2.2").err(), Some(Full::All));
-        let proxies: Vec<Slot> =
-            (0..2).map(|_| all.admit([10, 0, 0, 1].into(), true).unwrap()).collect();
-        let _proxies_speak: Vec<Busy<'_>> = proxies.iter().map(Slot::busy).collect();
-        assert_eq!(all.admit([10, 0, 0, 1].into(), true).err(), Some(Full::All));
-        drop(busy);
-        assert!(from(&all, "192.0.2.2").is_ok());
-    }
-
-    #[test]
-    fn networks_are_nested() {
-        let all = connections(10_000, 2);
-        let mut open = Vec::new();
-        let mut admit = |peer: String| {
-            let slot = from(&all, &peer).ok()?;
-            open.push(slot);
-            Some(())
-        };
-        let of_one_64 = (0..9).filter_map(|n| admit(format!("2001:db8:1:100::{n:x}"))).count();
-        let of_one_56 = (1..200).filter_map(|n| admit(format!("2001:db8:1:1{n:02x}::1"))).count();
-        let of_one_48 = (2..200).filter_map(|n| admit(format!("2001:db8:1:{n:02x}00::1"))).count();
-        assert_eq!((of_one_64, of_one_64 + of_one_56), (2, 8));
-        assert_eq!(of_one_64 + of_one_56 + of_one_48, 32);
-        assert!(admit("2001:db8:2::1".into()).is_some());
-        drop(open);
-        let empty = all.open();
-        assert!(empty.networks.is_empty() && empty.entries.is_empty() && empty.silent.is_empty());
-        assert_eq!((empty.strangers, empty.known), (0, 0));
     }
 }

@@ -97,6 +97,13 @@ impl HttpError {
             .with("ratelimit-policy", rates::policy_field(excess.policy))
     }
 
+    /// So many requests of the client wait that one more is refused.
+    pub(crate) fn crowded() -> Self {
+        let message = "too many requests of this client are under way; try again after the time in \
+                       Retry-After";
+        Self::new(ErrorCode::RateLimited, message).with("retry-after", "1")
+    }
+
     /// The client has as many open sessions as it may: some will end.
     pub(crate) fn too_many_sessions() -> Self {
         let message = "this client has as many open sessions as it may; delete some, or try again \

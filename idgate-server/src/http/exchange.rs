@@ -22,7 +22,7 @@ use super::json::Body;
 use super::memory::Payer;
 use super::rates::{self, TenantRate, WalletRate};
 use super::time_limit::TimeLimit;
-use super::turns::{Kind, Turn};
+use super::turns::{Crowded, Kind, Turn};
 use super::ws::Upgrade;
 use super::{Gateway, head, peer, router};
 use crate::api_key::ApiKey;
@@ -51,6 +51,7 @@ pub(crate) struct Call<'a> {
     pub(crate) head: &'a Parts,
     pub(crate) trace: &'a mut Trace,
     pub(crate) limit: &'a TimeLimit,
+    pub(crate) slot: &'a Slot,
     /// Who sends it, as far as trusted proxies say.
     peer: IpAddr,
     body: Incoming,
@@ -99,9 +100,20 @@ impl<'a> Call<'a> {
             .await
             .map_err(|error| self.refuse_authentication(error))?;
         self.trace.caller = Some(caller.clone());
+        self.slot.know(Some(&caller.client_id));
         let turn = self.gateway.turns.take(&caller.client_id, Kind::of(&self.head.method)).await;
-        self.trace.turn = Some(turn);
+        self.trace.turn = Some(turn.map_err(|crowded| self.refuse_crowd(crowded))?);
         Ok(caller)
+    }
+
+    /// What one is answered for whom there is no room to wait: a 429, or a 503 where that is not in
+    /// the interface. A new connection costs the client more than it costs the gateway.
+    fn refuse_crowd(&self, _: Crowded) -> HttpError {
+        let error = match self.trace.lists_429 {
+            true => HttpError::crowded(),
+            false => HttpError::temporarily_unavailable(),
+        };
+        error.closing()
     }
 
     /// What a request too many is answered. A client that fills all its places with them waits for
@@ -119,8 +131,12 @@ impl<'a> Call<'a> {
         &mut self,
         rate: &TenantRate,
     ) -> Result<Authorized<S>, HttpError> {
-        let caller = self.authenticate(auth::api_key(&self.head.headers).as_ref()).await?;
+        let caller = self.authenticate(auth::api_key(&self.head.headers).as_ref()).await;
         let (rates, now) = (&self.gateway.rates, self.gateway.app.now());
+        if let (Err(_), Some(caller)) = (&caller, &self.trace.caller) {
+            self.trace.standing = rates.tenant_standing(rate, caller, now);
+        }
+        let caller = caller?;
         let authorized = Authorized::require(caller.clone()).inspect_err(|_| {
             self.trace.standing = rates.tenant_standing(rate, &caller, now);
         })?;
@@ -136,8 +152,14 @@ impl<'a> Call<'a> {
         let authorized = AdminAuthorized::require(&self.gateway.app, &self.head.headers)
             .await
             .map_err(|error| self.refuse_authentication(error))?;
-        self.trace.is_admin = true;
+        self.know_admin();
         Ok(authorized)
+    }
+
+    /// A good admin token was seen.
+    pub(crate) fn know_admin(&mut self) {
+        self.trace.is_admin = true;
+        self.slot.know(None);
     }
 
     /// Charges a request of a wallet.
@@ -176,9 +198,13 @@ impl<'a> Call<'a> {
         let Gateway { limits, memory, verifying, .. } = self.gateway;
         let payer = self.payer();
         let bounds = Bounds { bytes: limit, time: limits.body_timeout, memory, payer, verifying };
-        let received = body::read(self.body, bounds).await;
-        self.trace.body_read = received.is_ok();
-        received
+        let mut reading = pin!(body::read(self.body, bounds));
+        let received = match tokio::time::timeout(A_MOMENT, reading.as_mut()).await {
+            Ok(received) => received?,
+            Err(_slow) => self.gateway.turns.not_held(&mut self.trace.turn, reading).await??,
+        };
+        self.trace.body_read = true;
+        Ok(received)
     }
 }
 
@@ -227,17 +253,23 @@ pub(crate) async fn answer(
     let mut trace = Trace::default();
     let peer = peer::client(slot.peer, &head.headers, &gateway.trusted_proxies);
     let limit = TimeLimit::new(gateway.limits.request_timeout);
-    let call =
-        Call { gateway, head: &head, trace: &mut trace, limit: &limit, peer, body, connection };
+    let (head_ref, trace_ref) = (&head, &mut trace);
+    let call = Call {
+        gateway,
+        head: head_ref,
+        trace: trace_ref,
+        limit: &limit,
+        slot,
+        peer,
+        body,
+        connection,
+    };
     let outcome = match unpanicked(limit.bound(check_and_dispatch(call))).await {
         Ok(Some(outcome)) => outcome,
         Ok(None) => Err(HttpError::temporarily_unavailable().closing()),
         Err(Panicked) => Err(HttpError::internal("panic").closing()),
     };
     let mut response = outcome.unwrap_or_else(|error| refuse(error, &mut trace));
-    if trace.caller.is_some() || trace.is_admin {
-        slot.know();
-    }
     let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
     // What the peer still sends of a body would be taken for the next request's head.
     let is_last = has_body && !trace.body_read || gateway.is_draining() || slot.is_displaced();

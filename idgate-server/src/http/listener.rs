@@ -84,11 +84,16 @@ fn admit(gateway: &Gateway, from: IpAddr) -> Option<Slot> {
     match gateway.connections.admit(from, trusted) {
         Ok(slot) => Some(slot),
         Err(full) => {
-            gateway.app.store().telemetry().connection_refused(full.as_str());
-            gateway.noise.count(peer::Truncated(from).to_string(), What::Connection);
+            refused(gateway, from, full.as_str());
             None
         }
     }
+}
+
+/// Counts a connection that found no place.
+fn refused(gateway: &Gateway, from: IpAddr, reason: &'static str) {
+    gateway.app.store().telemetry().connection_refused(reason);
+    gateway.noise.count(peer::Truncated(from).to_string(), What::Connection);
 }
 
 /// Mostly there are no more file descriptors: a silent stranger can spare one.
@@ -135,7 +140,8 @@ async fn drain(mut tasks: JoinSet<()>, time: Duration) {
     }
 }
 
-/// Serves one connection, until it ends or its place is given to another.
+/// Serves one connection, until it ends, its place is given to another, or it came on probation and no
+/// good key was seen in time.
 async fn connection(
     gateway: Arc<Gateway>,
     stream: TcpStream,
@@ -146,6 +152,9 @@ async fn connection(
         () = serve_one(&gateway, stream, &slot, stop) => {}
         // A request that began in the same moment is answered, and the last one.
         () = slot.displaced_in_silence() => {}
+        () = slot.probation_failed(gateway.limits.probation) => {
+            refused(&gateway, slot.peer, "no_key");
+        }
     }
 }
 

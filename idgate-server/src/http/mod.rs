@@ -70,6 +70,9 @@ pub struct HttpLimits {
     pub connections: usize,
     /// Open connections of one peer; trusted proxies are exempt.
     pub connections_per_peer: usize,
+    /// For a connection that came while all strangers' places were busy, to show a good key: a TLS
+    /// handshake and a request from far away.
+    pub probation: Duration,
     /// For a peer that reads nothing of its answer: longer than a phone is without a network.
     pub write_timeout: Duration,
     /// Wallet answers over 64 KiB verified at a time: they bound the threads for it. More are told
@@ -94,6 +97,7 @@ impl Default for HttpLimits {
             drain_timeout: Duration::from_secs(25),
             connections: 10_000,
             connections_per_peer: 256,
+            probation: Duration::from_secs(2),
             write_timeout: Duration::from_secs(15),
             large_responses: 64,
             memory_wait: Duration::from_secs(2),

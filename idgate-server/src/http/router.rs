@@ -104,6 +104,20 @@ impl Route {
         )
     }
 
+    /// Whether it is for wallets and whoever else has no key.
+    const fn is_for_strangers(self) -> bool {
+        matches!(
+            self,
+            Self::Open
+                | Self::RequestObject
+                | Self::WalletResponse
+                | Self::Jwks
+                | Self::DidDocument
+                | Self::OpenApiJson
+                | Self::OpenApiYaml
+        )
+    }
+
     const fn allow(self) -> &'static str {
         match self {
             Self::Sessions | Self::WalletResponse | Self::ApiKeyRotate | Self::WebhookRetry => {
@@ -162,6 +176,10 @@ pub(crate) async fn dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError
     call.trace.route = Some(route.template());
     call.trace.lists_429 = route.lists_429();
     call.trace.is_answer = route == Route::WalletResponse;
+    if route.is_for_strangers() && call.slot.is_on_probation() {
+        // There is no room for it; and nothing is begun that the end of a probation would cut off.
+        return Err(HttpError::temporarily_unavailable().closing());
+    }
     match (route, &head.method) {
         (Route::Sessions, &Method::POST) => sessions::create(call).await,
         (Route::Session, &Method::GET | &Method::HEAD) => sessions::read(call, &id).await,

@@ -2,6 +2,8 @@
 //! client at full speed is in its own way and in nobody else's.
 
 use std::collections::HashMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hyper::Method;
@@ -12,6 +14,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const READING: usize = 16;
 /// Requests that write, which mostly wait for the disk: as many as share one commit.
 const WRITING: usize = 64;
+/// Requests of one kind that wait: as many as one address has connections.
+const WAITING: usize = 256;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -34,48 +38,106 @@ impl Kind {
     }
 }
 
-type Places = HashMap<(TenantId, Kind), Arc<Semaphore>>;
+/// The places of one client for requests of one kind.
+struct Places {
+    free: Arc<Semaphore>,
+    waiting: AtomicUsize,
+}
+
+type AllPlaces = HashMap<(TenantId, Kind), Arc<Places>>;
 
 /// The places of all clients that have requests under way.
 #[derive(Clone, Default)]
-pub(crate) struct Turns(Arc<Mutex<Places>>);
+pub(crate) struct Turns(Arc<Mutex<AllPlaces>>);
+
+/// So many of the client's requests wait already that one more is refused.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Crowded;
 
 /// The place of one request; dropping it frees it.
 pub(crate) struct Turn {
     turns: Turns,
     of: (TenantId, Kind),
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Turns {
     /// A place of the client, first come, first served.
-    pub(crate) async fn take(&self, client: &TenantId, kind: Kind) -> Turn {
+    pub(crate) async fn take(&self, client: &TenantId, kind: Kind) -> Result<Turn, Crowded> {
         let of = (client.clone(), kind);
         let places = self.places();
         let places = {
             let mut places = places;
-            places
-                .entry(of.clone())
-                .or_insert_with(|| Arc::new(Semaphore::new(kind.places())))
-                .clone()
+            places.entry(of.clone()).or_insert_with(|| Arc::new(Places::new(kind))).clone()
         };
         // Made before the wait: dropped in it, it tidies up as well.
         let mut turn = Turn { turns: self.clone(), of, places, permit: None };
-        // It is never closed.
-        turn.permit = turn.places.clone().acquire_owned().await.ok();
-        turn
+        turn.permit = turn.places.acquire().await?;
+        Ok(turn)
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
+    /// What `waiting` comes to, while `turn` is free for others: nobody holds a place while a slow
+    /// client sends.
+    pub(crate) async fn not_held<T>(
+        &self,
+        turn: &mut Option<Turn>,
+        waiting: impl Future<Output = T>,
+    ) -> Result<T, Crowded> {
+        let Some((client, kind)) = turn.take().map(|turn| turn.of.clone()) else {
+            return Ok(waiting.await);
+        };
+        let done = waiting.await;
+        *turn = Some(self.take(&client, kind).await?);
+        Ok(done)
+    }
+
+    fn places(&self) -> MutexGuard<'_, AllPlaces> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Places {
+    fn new(kind: Kind) -> Self {
+        Self { free: Arc::new(Semaphore::new(kind.places())), waiting: AtomicUsize::new(0) }
+    }
+
+    async fn acquire(&self) -> Result<Option<OwnedSemaphorePermit>, Crowded> {
+        if let Ok(permit) = self.free.clone().try_acquire_owned() {
+            return Ok(Some(permit));
+        }
+        let waiting = Waiting::begin(&self.waiting);
+        if waiting.before >= WAITING {
+            return Err(Crowded);
+        }
+        // It is never closed.
+        Ok(self.free.clone().acquire_owned().await.ok())
+    }
+}
+
+/// Counted while it lives.
+struct Waiting<'a> {
+    waiting: &'a AtomicUsize,
+    /// How many waited when it began.
+    before: usize,
+}
+
+impl<'a> Waiting<'a> {
+    fn begin(waiting: &'a AtomicUsize) -> Self {
+        Self { waiting, before: waiting.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Turn {
     /// Whether the client has no other place left.
     pub(crate) fn was_the_last(&self) -> bool {
-        self.places.available_permits() == 0
+        self.places.free.available_permits() == 0
     }
 }
 
@@ -103,12 +165,16 @@ mod tests {
         tokio::time::timeout(Duration::from_millis(20), take).await.is_err()
     }
 
+    async fn take(turns: &Turns, kind: Kind) -> Turn {
+        turns.take(&TenantId::new("cli_a"), kind).await.unwrap()
+    }
+
     #[tokio::test]
     async fn who_has_all_places_waits_for_them_and_nobody_else_does() {
         let turns = Turns::default();
         let mut held = Vec::new();
         for _ in 0..READING {
-            held.push(turns.take(&TenantId::new("cli_a"), Kind::Reading).await);
+            held.push(take(&turns, Kind::Reading).await);
         }
         assert!(held.last().unwrap().was_the_last());
         assert!(waits(&turns, "cli_a", Kind::Reading).await);
@@ -119,10 +185,36 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn so_many_wait_and_one_more_is_refused_at_once() {
+        let turns = Turns::default();
+        let mut held = Vec::new();
+        for _ in 0..WRITING {
+            held.push(take(&turns, Kind::Writing).await);
+        }
+        let mut waiting = tokio::task::JoinSet::new();
+        for _ in 0..WAITING {
+            let turns = turns.clone();
+            waiting.spawn(async move { drop(take(&turns, Kind::Writing).await) });
+        }
+        while held[0].places.waiting.load(Ordering::Relaxed) < WAITING {
+            tokio::task::yield_now().await;
+        }
+        let (a, b) = (TenantId::new("cli_a"), TenantId::new("cli_b"));
+        assert_eq!(turns.take(&a, Kind::Writing).await.err(), Some(Crowded));
+        assert!(turns.take(&a, Kind::Reading).await.is_ok());
+        assert!(turns.take(&b, Kind::Writing).await.is_ok());
+        // Whoever gave up does not count any more.
+        waiting.shutdown().await;
+        assert!(waits(&turns, "cli_a", Kind::Writing).await);
+        drop(held);
+        assert!(turns.places().is_empty());
+    }
+
+    #[tokio::test]
     async fn clients_without_a_request_are_forgotten() {
         let turns = Turns::default();
-        let held = turns.take(&TenantId::new("cli_a"), Kind::Reading).await;
-        let also = turns.take(&TenantId::new("cli_a"), Kind::Reading).await;
+        let held = take(&turns, Kind::Reading).await;
+        let also = take(&turns, Kind::Reading).await;
         drop(held);
         assert_eq!(turns.places().len(), 1);
         drop(also);

@@ -139,6 +139,8 @@ struct Ward {
     source: Source,
     /// What takes all turns, where that is the fault and it was prepared.
     turns: Option<Turns>,
+    /// Sessions whose wallets are to be a crowd, likewise.
+    crowd: Vec<String>,
 }
 
 /// A session and the wallet's answer to it.
@@ -162,7 +164,7 @@ impl Ward {
         // Connected before there is a fault: without descriptors nobody else would be.
         tenant.http.send(&Request::get("/healthz")).expect_status(200);
         let source = Source::start();
-        Some(Self { server, installation, fault, tenant, source, turns: None })
+        Some(Self { server, installation, fault, tenant, source, turns: None, crowd: Vec::new() })
     }
 
     /// Does what can be done of the fault before it begins.
@@ -171,10 +173,14 @@ impl Ward {
             let (tenant, address) = (&mut self.tenant, self.server.address);
             self.turns = Some(Turns::prepare(tenant, address, samples::ISSUER));
         }
+        if self.fault == Fault::QueueFull {
+            let request = request_for(&["given_name"]);
+            self.crowd = (0..fault::CROWD).map(|_| self.tenant.create(&request).id).collect();
+        }
     }
 
     fn begin(&mut self) -> Lasting {
-        if self.turns.is_none() {
+        if self.turns.is_none() && self.crowd.is_empty() {
             self.prepare();
         }
         Lasting::begin(&mut Patient {
@@ -182,6 +188,7 @@ impl Ward {
             installation: &self.installation,
             server: &self.server,
             turns: self.turns.take(),
+            crowd: std::mem::take(&mut self.crowd),
             tenant: &mut self.tenant,
             request: &request_for(&["given_name"]),
         })

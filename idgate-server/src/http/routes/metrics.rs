@@ -24,7 +24,7 @@ const LONGEST_HOURS: usize = 720;
 const DEFAULT_HOURS: usize = 24;
 
 /// `GET /v1/admin/metrics`. Everything in it that fails is the metrics store: there is no 500.
-pub(crate) async fn summary(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn summary(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let window = window_hours(call.head.uri.query());
     let (app, headers) = (call.gateway.app.clone(), call.head.headers.clone());
     // A task of its own, so that a panic is one of the metrics. When they are late it ends, and with
@@ -38,7 +38,7 @@ pub(crate) async fn summary(call: Call<'_>) -> Result<Response<Body>, HttpError>
     });
     match tokio::time::timeout(call.gateway.limits.metrics_timeout, work.join_next()).await {
         Ok(Some(Ok(Ok(summary)))) => {
-            call.trace.is_admin = true;
+            call.know_admin();
             Ok(body::answer(StatusCode::OK, Zeroizing::new(summary.to_string().into_bytes())))
         }
         Ok(Some(Ok(Err(error)))) => Err(call.refuse_authentication(error.or_metrics_unavailable())),

@@ -187,6 +187,65 @@ async fn a_large_body_takes_memory_as_it_comes() {
 }
 
 #[tokio::test]
+async fn a_tenant_that_sends_slowly_keeps_nobody_from_a_turn() {
+    let edge = Edge::with(HttpLimits::default(), &[("rate_limits", "off")]).await;
+    let headers = format!("{}{JSON}", edge.store.bearer(None));
+    let mut slow = Vec::new();
+    // More than may write at a time.
+    for _ in 0..80 {
+        let mut stream = edge.connect().await;
+        let head = format!(
+            "POST /v1/sessions HTTP/1.1\r\nHost: g\r\n{headers}Content-Length: 9\r\n\r\nhalf"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        slow.push(stream);
+    }
+    tokio::time::timeout(Duration::from_secs(5), edge.create()).await.expect("it is its turn");
+    for mut stream in slow {
+        stream.write_all(b"rest!").await.unwrap();
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).await.unwrap();
+        assert_eq!(first, *b"HTTP/1.1 400");
+    }
+}
+
+#[tokio::test]
+async fn so_many_requests_of_a_client_wait_and_one_more_is_refused_at_once() {
+    let limits = HttpLimits { connections_per_peer: 1000, ..HttpLimits::default() };
+    let edge = Edge::with(limits, &[]).await;
+    let (bearer, other) = (edge.store.bearer(None), edge.store.test_bearer());
+    edge.store.set_mood(Mood::Stuck);
+    let mut busy = Vec::new();
+    for _ in 0..64 + 256 {
+        let mut stream = edge.connect().await;
+        let head = format!("DELETE /v1/sessions/ses_1 HTTP/1.1\r\nHost: g\r\n{bearer}\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        busy.push(stream);
+    }
+    let refused = async {
+        loop {
+            let asking = edge.request("DELETE", "/v1/sessions/ses_1", &bearer, b"");
+            if let Ok(answer) = tokio::time::timeout(Duration::from_millis(100), asking).await {
+                break answer;
+            }
+        }
+    };
+    let answer = tokio::time::timeout(PATIENCE, refused).await.unwrap();
+    answer.assert_error(429, "rate_limited");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    // 64 were charged, it was not.
+    assert_eq!(answer.header("ratelimit"), Some("\"delete\";r=36;t=3"));
+    // Where the interface has no 429.
+    let answer = edge.request("POST", "/v1/webhooks/failures/whf_1/retry", &bearer, b"").await;
+    answer.assert_error(503, "temporarily_unavailable");
+    // What it reads, and what others do, is another matter.
+    for bearer in [&bearer, &other] {
+        let answer = edge.request("GET", "/v1/sessions/ses_1", bearer, b"").await;
+        answer.assert_error(404, "not_found");
+    }
+}
+
+#[tokio::test]
 async fn a_session_that_takes_no_answer_is_refused_before_the_body_is_read() {
     let edge = Edge::start().await;
     let settled = edge.create().await;

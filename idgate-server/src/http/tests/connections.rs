@@ -140,6 +140,61 @@ async fn the_stranger_that_is_silent_longest_makes_room_and_a_tenant_does_not() 
     assert!(answers_again(&mut tenant).await);
 }
 
+#[tokio::test]
+async fn a_tenant_gets_in_while_strangers_are_busy_in_all_their_places_and_no_other_stranger_does()
+{
+    let probation = Duration::from_millis(500);
+    let limits = HttpLimits { probation, ..caps(16, 100) };
+    let edge = Edge::with(limits, &[("rate_limits", "off")]).await;
+    let made = edge.create().await;
+    let head = format!(
+        "POST /v1/oid4vp/response/{} HTTP/1.1\r\nHost: g\r\nContent-Length: 9\r\n\r\nhalf",
+        made.id
+    );
+    let mut busy = Vec::new();
+    for _ in 0..12 {
+        let mut stranger = edge.connect().await;
+        stranger.write_all(head.as_bytes()).await.unwrap();
+        busy.push(stranger);
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let mut wallet = edge.connect().await;
+    wallet.write_all(head.as_bytes()).await.unwrap();
+    Answer::read(&mut wallet).await.assert_error(503, "temporarily_unavailable");
+    drop(wallet);
+    let mut tenant = edge.connect().await;
+    let asking = format!("GET {} HTTP/1.1\r\nHost: g\r\n{}\r\n", made.path(), made.bearer);
+    tenant.write_all(asking.as_bytes()).await.unwrap();
+    let mut first = [0; 12];
+    tenant.read_exact(&mut first).await.unwrap();
+    assert_eq!(first, *b"HTTP/1.1 200");
+    // Who shows no key is soon gone, also when it says something all the time.
+    for said in ["", "GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n"] {
+        let mut newcomer = edge.connect().await;
+        let talk = async {
+            loop {
+                let _ = newcomer.write_all(said.as_bytes()).await;
+                let mut some = [0; 512];
+                let read = tokio::time::timeout(probation / 10, newcomer.read(&mut some)).await;
+                if matches!(read, Ok(Ok(0) | Err(_))) {
+                    break;
+                }
+            }
+        };
+        tokio::time::timeout(6 * probation, talk).await.expect("the connection ends");
+    }
+    assert!(answers_again(&mut tenant).await);
+    let admin = edge.store.admin_bearer();
+    let metrics = edge.request("GET", "/metrics", &admin, b"").await.body;
+    for line in [
+        "idgate_connections_refused_total{reason=\"no_key\"} 2",
+        "idgate_connections_displaced_total{kind=\"stranger\"} 0",
+    ] {
+        assert!(metrics.contains(line), "{metrics}");
+    }
+    drop(busy);
+}
+
 /// Whether a connection that has had an answer is still there for another.
 async fn answers_again(stream: &mut TcpStream) -> bool {
     let request = b"GET /v1/none HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n";

@@ -17,6 +17,8 @@ use crate::server::{Installation, Server, eventually};
 use crate::tenant::Tenant;
 
 const DISK_KIB: usize = 12 * 1024;
+/// More writes than may wait for one client's sessions, which are 256, and 64 under way.
+pub(super) const CROWD: usize = 400;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fault {
@@ -94,6 +96,8 @@ pub(super) struct Patient<'a> {
     pub(super) server: &'a Server,
     /// What takes all turns to fetch.
     pub(super) turns: Option<Turns>,
+    /// Sessions whose requests a crowd of wallets fetches.
+    pub(super) crowd: Vec<String>,
     pub(super) tenant: &'a mut Tenant,
     pub(super) request: &'a Value,
 }
@@ -129,7 +133,7 @@ impl Lasting {
             Fault::DatabaseLocked => Self::Lock(lock(installation)),
             Fault::QueueFull => {
                 let held = lock(installation);
-                let waiting = crowd(server.address, patient.tenant, patient.request);
+                let waiting = crowd(server.address, &patient.crowd);
                 eventually("the queue is full", || {
                     let answer = patient.tenant.post_session(patient.request);
                     answer.status == 503
@@ -170,21 +174,17 @@ fn lock(installation: &Installation) -> Connection {
     conn
 }
 
-/// More requests for sessions than may wait, from many addresses; nobody reads the answers.
-fn crowd(address: SocketAddr, tenant: &Tenant, request: &Value) -> Vec<Socket> {
-    let bytes = Request::post("/v1/sessions").bearer(&tenant.api_key).json(request).encode(address);
-    let mut sockets = Vec::new();
-    for host in 2..9_u8 {
-        let from = SocketAddr::from(([127, 0, 0, host], 0));
-        for _ in 0..200 {
-            let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-            socket.bind(&from.into()).unwrap();
-            socket.connect(&address.into()).unwrap();
-            (&socket).write_all(&bytes).unwrap();
-            sockets.push(socket);
-        }
-    }
-    sockets
+/// Wallets that fetch the requests of these sessions, from a few addresses; nobody reads the answers.
+fn crowd(address: SocketAddr, sessions: &[String]) -> Vec<Socket> {
+    let fetch = |(host, id): (u8, &String)| {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.bind(&SocketAddr::from(([127, 0, 0, host], 0)).into()).unwrap();
+        socket.connect(&address.into()).unwrap();
+        let fetch = Request::get(format!("/v1/oid4vp/request/{id}"));
+        (&socket).write_all(&fetch.encode(address)).unwrap();
+        socket
+    };
+    (2..6_u8).cycle().zip(sessions).map(fetch).collect()
 }
 
 fn fill(path: &Path) {
