@@ -12,6 +12,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod demo;
+mod descriptors;
 pub mod entropy;
 pub mod failure;
 pub mod gateway_key;

@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use crate::app::{App, AppError, WebhookRules};
 use crate::clock::{Clock, WatchedClock};
 use crate::config::Config;
+use crate::descriptors;
 use crate::failure::Failure;
 use crate::http::{Gateway, HttpLimits, Tls, listener};
 use crate::log;
@@ -154,6 +155,7 @@ fn run_until_signal(
     open_store: impl FnOnce(&Config, Arc<dyn Clock>) -> Result<Arc<dyn Store>, Failure>,
 ) -> Result<(), Failure> {
     log::init(config)?;
+    descriptors::raise_limit();
     let clock: Arc<dyn Clock> = Arc::new(WatchedClock::new());
     let store = open_store(config, clock.clone())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -64,7 +64,7 @@ const CORE: Layers = &[
 
 /// The rooms of the server, and what stands in its corridors.
 const SERVER: Layers = &[
-    &["checksummed", "entropy", "openapi", "panics", "sketch", "stdio"],
+    &["checksummed", "descriptors", "entropy", "openapi", "panics", "sketch", "stdio"],
     &["admin_token", "api_key", "clock", "rate_limit", "seal"],
     &["audit", "config", "gateway_key", "own_fault"],
     &["log", "telemetry"],

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
 use std::time::Instant;
 
-use crate::http::{Request, connect};
+use crate::http::{Http, Request, connect};
 use crate::server::{Installation, Server};
 use crate::tenant::{Gateway, request_for};
 
@@ -68,6 +68,35 @@ fn whoever_guesses_keys_is_held_back_and_whoever_has_one_is_not() {
     });
     assert!(closed);
     gateway.tenant().create(&request_for(&["given_name"]));
+}
+
+/// Guesses twenty times from each of the networks; says how many guesses were not held back.
+fn guesses(http: &mut Http, networks: impl Iterator<Item = String>) -> u64 {
+    let mut passed = 0;
+    for network in networks {
+        for host in 0..20 {
+            let peer = format!("{network}::{host:x}");
+            let guess = Request::get("/v1/sessions/x").header("X-Forwarded-For", &peer);
+            passed += u64::from(http.send(&guess).status == 401);
+        }
+    }
+    passed
+}
+
+#[test]
+fn whoever_owns_a_56_or_a_48_is_one_party() {
+    let gateway = Gateway::start_on(behind_a_proxy());
+    let mut http = gateway.http();
+    let begun = Instant::now();
+    // A /64 has 30 at once, which none of these uses up; a /56 has 120, a /48 has 480.
+    let of_56 = guesses(&mut http, (0..15).map(|n| format!("2001:db8:1:1{n:02x}")));
+    let of_48 = of_56 + guesses(&mut http, (2..35).map(|n| format!("2001:db8:1:{n:02x}00")));
+    // And 4 or 16 more with every second.
+    let seconds = begun.elapsed().as_secs() + 1;
+    assert!((120..=120 + 4 * seconds).contains(&of_56), "{of_56} in {seconds} s");
+    assert!((480..=480 + 16 * seconds).contains(&of_48), "{of_48} in {seconds} s");
+    // The next /48 is another party.
+    assert_eq!(guesses(&mut http, std::iter::once("2001:db8:2:100".to_owned())), 20);
 }
 
 /// Sends one request without a key for each of the peers from `first` to `last`.

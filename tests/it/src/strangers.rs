@@ -7,6 +7,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 use crate::disk;
 use crate::http::{Request, Response, connect, read_response};
 use crate::server::Installation;
@@ -27,11 +29,12 @@ fn connect_from(n: u32, to: SocketAddr) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// As many descriptors as a test needs for both ends; the system gives the server its own.
+/// As many descriptors as this process may have, which are its own from here on. The server raises its
+/// limit by itself.
 fn descriptors() -> u64 {
-    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
-    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
-    line.split_whitespace().nth(3).unwrap().parse().unwrap_or(u64::MAX)
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+    limit.maximum.unwrap_or(u64::MAX)
 }
 
 /// How long each of so many creations took, sorted.
@@ -49,17 +52,17 @@ fn creations(tenant: &mut Tenant, count: usize) -> Vec<Duration> {
 
 #[test]
 fn bodies_of_strangers_stay_within_their_budget() {
-    let budget = 64 * MIB as u64;
-    let installation =
-        Installation::new().with("IDGATE_BODY_MEMORY", "64").with("IDGATE_LOG", "warn");
-    let gateway = Gateway::start_on(installation);
+    // The default of IDGATE_BODY_MEMORY.
+    let budget = 256 * MIB as u64;
+    assert!(descriptors() > 2_000, "1,500 connections need a higher limit");
+    let gateway = Gateway::start_on(Installation::new().with("IDGATE_LOG", "warn"));
     let address = gateway.server.address;
     let mut tenant = gateway.tenant();
     let sessions: Vec<String> =
         (0..50).map(|_| tenant.create(&request_for(&["given_name"])).id).collect();
     let body = vec![b'x'; MIB - 1];
     let mut open = Vec::new();
-    for n in 0..500_u32 {
+    for n in 0..1500_u32 {
         let id = &sessions[n as usize % sessions.len()];
         let head = format!(
             "POST /v1/oid4vp/response/{id} HTTP/1.1\r\nHost: g\r\n\
@@ -95,7 +98,28 @@ fn bodies_of_strangers_stay_within_their_budget() {
         let answered = stream.read(&mut head).is_ok();
         refused += usize::from(answered && head.starts_with(b"HTTP/1.1 503"));
     }
-    assert!(refused > 300, "what does not fit is told to come back");
+    assert!(refused > 1000, "{refused}: what does not fit is told to come back");
+}
+
+#[test]
+fn the_server_takes_the_descriptors_that_it_may_have() {
+    let installation = Installation::new();
+    let serve = installation.command(&["serve"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -S -n 200 && exec \"$0\" \"$@\""]);
+    command.arg(serve.get_program()).args(serve.get_args());
+    command.current_dir(serve.get_current_dir().unwrap());
+    for (name, value) in serve.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let server = installation.serve_by(command);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let soft = line.split_whitespace().nth(3).unwrap().parse().unwrap_or(u64::MAX);
+    assert_eq!(soft, descriptors().min(20_000), "{line}");
 }
 
 #[test]
