@@ -194,8 +194,9 @@ impl Store for SqliteStore {
                 return Ok(None);
             };
             self.known_keys.note(digest, key_lane(caller.client_id.as_str()));
-            if self.uses.note(&caller.key_id, last_used, now) {
-                self.touch(vec![(caller.key_id.clone(), now)]);
+            let due = self.uses.note(&caller.key_id, last_used, now);
+            if !due.is_empty() {
+                self.touch(due);
             }
             Ok(Some(caller))
         })

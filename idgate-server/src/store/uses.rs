@@ -8,8 +8,10 @@ use idgate_core::time::UnixMillis;
 
 /// How often the use of a key is stored. A killed server forgets no more.
 const STORE_EVERY_MS: u64 = 60_000;
+/// So many keys are remembered, 2 MiB: a client may make, use and revoke keys for ever.
+const REMEMBERED: usize = 16_384;
 
-/// The last use of each key that was used since the store was opened.
+/// The last use of each key that was used lately.
 #[derive(Default)]
 pub(super) struct Uses(Mutex<HashMap<String, Use>>);
 
@@ -20,18 +22,29 @@ struct Use {
 }
 
 impl Uses {
-    /// Notes a use at `now` of a key whose stored use is `stored`; says whether to store it.
-    pub(super) fn note(&self, key_id: &str, stored: Option<UnixMillis>, now: UnixMillis) -> bool {
-        let mut uses = self.lock();
+    /// Notes a use at `now` of a key whose stored use is `stored`; gives the uses that are to be
+    /// stored now.
+    #[must_use = "what is forgotten here must be stored"]
+    pub(super) fn note(
+        &self,
+        key_id: &str,
+        stored: Option<UnixMillis>,
+        now: UnixMillis,
+    ) -> Vec<(String, UnixMillis)> {
+        let (mut uses, mut due) = (self.lock(), Vec::new());
         if !uses.contains_key(key_id) {
+            if uses.len() >= REMEMBERED {
+                due = unstored(&uses);
+                uses.clear();
+            }
             uses.insert(key_id.to_owned(), Use { latest: now, stored });
         }
-        let Some(known) = uses.get_mut(key_id) else { return false };
+        let Some(known) = uses.get_mut(key_id) else { return due };
         known.latest = known.latest.max(now);
         known.stored = known.stored.max(stored);
-        let due = known.stored.is_none_or(|at| known.latest.since(at) >= STORE_EVERY_MS);
-        if due {
+        if known.stored.is_none_or(|at| known.latest.since(at) >= STORE_EVERY_MS) {
             known.stored = Some(known.latest);
+            due.push((key_id.to_owned(), known.latest));
         }
         due
     }
@@ -44,9 +57,7 @@ impl Uses {
 
     /// The uses that are not stored yet.
     pub(super) fn unstored(&self) -> Vec<(String, UnixMillis)> {
-        let uses = self.lock();
-        let unstored = uses.iter().filter(|(_, known)| known.stored < Some(known.latest));
-        unstored.map(|(key_id, known)| (key_id.clone(), known.latest)).collect()
+        unstored(&self.lock())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Use>> {
@@ -54,7 +65,13 @@ impl Uses {
     }
 }
 
+fn unstored(uses: &HashMap<String, Use>) -> Vec<(String, UnixMillis)> {
+    let unstored = uses.iter().filter(|(_, known)| known.stored < Some(known.latest));
+    unstored.map(|(key_id, known)| (key_id.clone(), known.latest)).collect()
+}
+
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -63,20 +80,21 @@ mod tests {
     #[test]
     fn a_use_is_stored_at_most_once_a_minute_and_known_exactly() {
         let uses = Uses::default();
-        assert!(uses.note("key_a", None, NOW), "the first use");
+        assert_eq!(uses.note("key_a", None, NOW), [("key_a".to_owned(), NOW)], "the first use");
         for later in [0, 1, 59_999] {
-            assert!(!uses.note("key_a", Some(NOW), NOW.plus(later)));
+            assert!(uses.note("key_a", Some(NOW), NOW.plus(later)).is_empty());
             assert_eq!(uses.latest("key_a", Some(NOW)), Some(NOW.plus(later)));
         }
         assert_eq!(uses.unstored(), [("key_a".to_owned(), NOW.plus(59_999))]);
-        assert!(uses.note("key_a", Some(NOW), NOW.plus(60_000)));
+        let minute = NOW.plus(60_000);
+        assert_eq!(uses.note("key_a", Some(NOW), minute), [("key_a".to_owned(), minute)]);
         assert!(uses.unstored().is_empty());
     }
 
     #[test]
     fn what_an_earlier_run_stored_counts() {
         let uses = Uses::default();
-        assert!(!uses.note("key_a", Some(NOW), NOW.plus(30_000)));
+        assert!(uses.note("key_a", Some(NOW), NOW.plus(30_000)).is_empty());
         assert_eq!(uses.latest("key_b", Some(NOW)), Some(NOW));
         assert_eq!(uses.latest("key_c", None), None);
     }
@@ -84,8 +102,23 @@ mod tests {
     #[test]
     fn a_use_never_moves_backwards() {
         let uses = Uses::default();
-        uses.note("key_a", None, NOW);
-        uses.note("key_a", None, NOW.minus(5));
+        let _stored = uses.note("key_a", None, NOW);
+        assert!(uses.note("key_a", None, NOW.minus(5)).is_empty());
         assert_eq!(uses.latest("key_a", None), Some(NOW));
+    }
+
+    #[test]
+    fn no_more_than_16384_keys_are_remembered_and_what_is_forgotten_is_stored() {
+        let uses = Uses::default();
+        for n in 0..REMEMBERED {
+            let key = format!("key_{n}");
+            assert_eq!(uses.note(&key, None, NOW).len(), 1);
+            assert!(uses.note(&key, Some(NOW), NOW.plus(1)).is_empty());
+        }
+        let due = uses.note("key_one_more", None, NOW);
+        assert_eq!(due.len(), REMEMBERED + 1);
+        assert_eq!(due.last().unwrap(), &("key_one_more".to_owned(), NOW));
+        assert!(due.iter().take(REMEMBERED).all(|(_, at)| *at == NOW.plus(1)));
+        assert_eq!(uses.lock().len(), 1);
     }
 }
