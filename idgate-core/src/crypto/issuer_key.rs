@@ -1,16 +1,10 @@
-//! Keys that sign certificates, CRLs and lists: the curves of the provider, and RSA and brainpool
-//! from the RustCrypto crates whatever the provider.
+//! Keys that sign certificates, CRLs and lists, as certificates have them.
 
-use alloc::boxed::Box;
 use core::fmt;
-
-use bp256::BrainpoolP256r1;
-use bp384::BrainpoolP384r1;
-use ecdsa::VerifyingKey;
-use rsa::{BoxedUint, RsaPublicKey};
 
 use super::curve_parameters::{CurveError, NamedCurve};
 use crate::codec::der::{self, Reader};
+use crate::crypto::certificate_keys::{BrainpoolKey, RsaKey};
 use crate::crypto::key::{Curve, PublicKey};
 
 /// The public key of a certificate.
@@ -18,10 +12,9 @@ use crate::crypto::key::{Curve, PublicKey};
 pub(crate) enum IssuerKey {
     /// P-256, P-384 or P-521
     Nist(PublicKey),
-    BrainpoolP256r1(Box<VerifyingKey<BrainpoolP256r1>>),
-    BrainpoolP384r1(Box<VerifyingKey<BrainpoolP384r1>>),
+    Brainpool(BrainpoolKey),
     Rsa {
-        key: Box<RsaPublicKey>,
+        key: RsaKey,
         /// The key says that it makes RSASSA-PSS signatures only (RFC 4055 1.2).
         pss_only: bool,
     },
@@ -36,11 +29,6 @@ impl fmt::Display for UnusableKey {
         write!(f, "the key {}", self.0)
     }
 }
-
-/// Smaller ones are within reach of factoring.
-const MIN_RSA_BITS: u32 = 2048;
-/// Larger ones cost an attacker's victim too much.
-const MAX_RSA_BITS: usize = 8192;
 
 const MALFORMED: UnusableKey = UnusableKey("is malformed");
 const UNKNOWN_KIND: UnusableKey = UnusableKey("is neither RSA nor ECDSA");
@@ -66,8 +54,8 @@ impl IssuerKey {
                 let parameters = algorithm.next().ok_or(MALFORMED)?.raw;
                 elliptic(NamedCurve::from_parameters(parameters)?, bits)
             }
-            RSA_ENCRYPTION => Ok(Self::Rsa { key: Box::new(rsa_key(bits)?), pss_only: false }),
-            RSASSA_PSS => Ok(Self::Rsa { key: Box::new(rsa_key(bits)?), pss_only: true }),
+            RSA_ENCRYPTION => Ok(Self::Rsa { key: rsa_key(bits)?, pss_only: false }),
+            RSASSA_PSS => Ok(Self::Rsa { key: rsa_key(bits)?, pss_only: true }),
             _ => Err(UNKNOWN_KIND),
         }
     }
@@ -84,12 +72,8 @@ impl IssuerKey {
     pub(crate) fn kind(&self) -> alloc::string::String {
         match self {
             Self::Nist(key) => key.curve().name().into(),
-            Self::BrainpoolP256r1(_) => "brainpoolP256r1".into(),
-            Self::BrainpoolP384r1(_) => "brainpoolP384r1".into(),
-            Self::Rsa { key, .. } => {
-                use rsa::traits::PublicKeyParts as _;
-                alloc::format!("RSA {}", key.n().bits_vartime())
-            }
+            Self::Brainpool(key) => key.curve().into(),
+            Self::Rsa { key, .. } => alloc::format!("RSA {}", key.bits()),
         }
     }
 }
@@ -119,12 +103,12 @@ fn elliptic(curve: NamedCurve, point: &[u8]) -> Result<IssuerKey, UnusableKey> {
         NamedCurve::P256 => nist(Curve::P256, point),
         NamedCurve::P384 => nist(Curve::P384, point),
         NamedCurve::P521 => nist(Curve::P521, point),
-        NamedCurve::BrainpoolP256r1 => VerifyingKey::from_sec1_bytes(point)
-            .map(|key| IssuerKey::BrainpoolP256r1(Box::new(key)))
-            .map_err(|_| BAD_POINT),
-        NamedCurve::BrainpoolP384r1 => VerifyingKey::from_sec1_bytes(point)
-            .map(|key| IssuerKey::BrainpoolP384r1(Box::new(key)))
-            .map_err(|_| BAD_POINT),
+        NamedCurve::BrainpoolP256r1 => {
+            BrainpoolKey::p256r1(point).map(IssuerKey::Brainpool).ok_or(BAD_POINT)
+        }
+        NamedCurve::BrainpoolP384r1 => {
+            BrainpoolKey::p384r1(point).map(IssuerKey::Brainpool).ok_or(BAD_POINT)
+        }
     }
 }
 
@@ -135,18 +119,10 @@ fn nist(curve: Curve, point: &[u8]) -> Result<IssuerKey, UnusableKey> {
 }
 
 /// RSAPublicKey (RFC 8017 A.1.1).
-fn rsa_key(bits: &[u8]) -> Result<RsaPublicKey, UnusableKey> {
+fn rsa_key(bits: &[u8]) -> Result<RsaKey, UnusableKey> {
     let mut key = Reader::within(bits, der::SEQUENCE).ok_or(MALFORMED)?;
     let (n, e) = (key.unsigned().ok_or(MALFORMED)?, key.unsigned().ok_or(MALFORMED)?);
-    if n.len() > MAX_RSA_BITS / 8 || e.len() > 8 {
-        return Err(BAD_RSA);
-    }
-    let (n, e) = (BoxedUint::from_be_slice_vartime(n), BoxedUint::from_be_slice_vartime(e));
-    if n.bits_vartime() < MIN_RSA_BITS {
-        return Err(BAD_RSA);
-    }
-    #[allow(deprecated, reason = "its successor is not in rc.19, which a peer in tests/ pins")]
-    RsaPublicKey::new_with_max_size(n, e, MAX_RSA_BITS).map_err(|_| BAD_RSA)
+    RsaKey::new(n, e).ok_or(BAD_RSA)
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use serde::Serialize;
 
 use crate::codec::base64url;
 use crate::codec::json::{Tape, Text, Value};
-use crate::crypto::hash::HashAlg;
 use crate::crypto::key::{Curve, PublicKey};
 use crate::crypto::provider::CryptoProvider;
 
@@ -97,6 +96,11 @@ impl PublicKey {
         if members.map(|(name, _)| name).any(|name| PRIVATE_MEMBERS.iter().any(|m| name.is(m))) {
             return Err(PRIVATE);
         }
+        Self::from_public_members(value)
+    }
+
+    /// The public half of a JWK that may be private, for whoever holds the private half.
+    pub(crate) fn from_public_members(value: Value<'_, '_>) -> Result<Self, JwkError> {
         text(value, "kty").filter(|kty| kty.is("EC")).ok_or(NOT_EC)?;
         let crv = text(value, "crv").ok_or(BAD_CURVE)?;
         let curve = Curve::from_name(&crv.unescape()).ok_or(BAD_CURVE)?;
@@ -123,12 +127,7 @@ impl PublicKey {
 
     /// The SHA-256 thumbprint (RFC 7638 3).
     pub fn thumbprint(&self, provider: &CryptoProvider) -> [u8; 32] {
-        let digest = provider.hash(HashAlg::Sha256, self.to_jwk_json(None).as_bytes());
-        let mut thumbprint = [0; 32];
-        for (to, from) in thumbprint.iter_mut().zip(digest.as_bytes()) {
-            *to = *from;
-        }
-        thumbprint
+        provider.sha256(self.to_jwk_json(None).as_bytes())
     }
 }
 

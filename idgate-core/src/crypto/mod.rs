@@ -2,6 +2,7 @@
 //! holds no keys, makes no randomness, and says no more than "invalid".
 
 mod agreement;
+mod certificate_keys;
 mod content_encryption;
 pub mod ct;
 mod curve_parameters;
@@ -25,6 +26,9 @@ pub mod rustcrypto;
 pub(crate) mod tests;
 
 pub use self::agreement::{EcdhPrivateKey, KeyAgreement, SharedSecret};
+pub use self::certificate_keys::{
+    BrainpoolKey, CertificateVerifier, PortableCertificateVerifier, RsaKey, RsaScheme,
+};
 pub(crate) use self::content_encryption::Sealed;
 pub use self::content_encryption::{ContentCipher, ContentEncryption, DecryptionFailed};
 pub use self::es256::Es256Key;

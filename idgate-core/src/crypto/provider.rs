@@ -4,6 +4,7 @@
 use core::fmt;
 
 use crate::crypto::agreement::KeyAgreement;
+use crate::crypto::certificate_keys::CertificateVerifier;
 use crate::crypto::content_encryption::ContentCipher;
 use crate::crypto::hash::{HashAlg, HashValue};
 use crate::crypto::key::{Alg, InvalidKey, PublicKey};
@@ -29,6 +30,8 @@ pub struct CryptoProvider {
     pub agreement: &'static dyn KeyAgreement,
     /// AES of encrypted answers.
     pub content_cipher: &'static dyn ContentCipher,
+    /// RSA and brainpool curves, which sign certificates, CRLs and lists only.
+    pub certificate_verifier: &'static dyn CertificateVerifier,
 }
 
 impl CryptoProvider {
@@ -62,6 +65,16 @@ impl CryptoProvider {
     /// Hashes `data`.
     pub fn hash(&self, alg: HashAlg, data: &[u8]) -> HashValue {
         self.hasher.hash(alg, data)
+    }
+
+    /// The SHA-256 digest of `data`.
+    pub(crate) fn sha256(&self, data: &[u8]) -> [u8; 32] {
+        let digest = self.hash(HashAlg::Sha256, data);
+        let mut sha256 = [0; 32];
+        for (to, from) in sha256.iter_mut().zip(digest.as_bytes()) {
+            *to = *from;
+        }
+        sha256
     }
 }
 

@@ -1,14 +1,9 @@
 //! Signatures on certificates, CRLs and CMS (RFC 5758, RFC 4055): ECDSA and RSA with SHA-2.
 //! SHA-1 and everything unknown has no value here, so it cannot be accepted.
 
-use ecdsa::signature::hazmat::PrehashVerifier;
-use rsa::pkcs1v15::Pkcs1v15Sign;
-use rsa::pss::Pss;
-use rsa::{RsaPublicKey, traits::SignatureScheme};
-use sha2::{Sha256, Sha384, Sha512};
-
 use crate::codec::der::{self, Reader};
-use crate::crypto::hash::{HashAlg, HashValue};
+use crate::crypto::certificate_keys::RsaScheme;
+use crate::crypto::hash::HashAlg;
 use crate::crypto::issuer_key::IssuerKey;
 use crate::crypto::provider::{CryptoProvider, InvalidSignature};
 
@@ -70,31 +65,19 @@ impl IssuerKey {
                 let verifier = provider.verifier(key.alg()).ok_or(InvalidSignature)?;
                 verifier.verify_x509(key, hash, message, signature)
             }
-            (Self::BrainpoolP256r1(key), SignatureAlgorithm::Ecdsa(hash)) => {
-                let signature = ecdsa::Signature::from_der(signature);
-                let signature = signature.map_err(|_| InvalidSignature)?;
-                prehashed(&**key, &provider.hash(hash, message), &signature)
+            (Self::Brainpool(key), SignatureAlgorithm::Ecdsa(hash)) => {
+                let hash = provider.hash(hash, message);
+                provider.certificate_verifier.verify_brainpool(key, &hash, signature)
             }
-            (Self::BrainpoolP384r1(key), SignatureAlgorithm::Ecdsa(hash)) => {
-                let signature = ecdsa::Signature::from_der(signature);
-                let signature = signature.map_err(|_| InvalidSignature)?;
-                prehashed(&**key, &provider.hash(hash, message), &signature)
+            (Self::Rsa { key, pss_only: false }, SignatureAlgorithm::RsaPkcs1(alg)) => {
+                let hash = provider.hash(alg, message);
+                let scheme = RsaScheme::Pkcs1(alg);
+                provider.certificate_verifier.verify_rsa(key, scheme, &hash, signature)
             }
-            (Self::Rsa { key, pss_only: false }, SignatureAlgorithm::RsaPkcs1(hash)) => {
-                let scheme = match hash {
-                    HashAlg::Sha256 => Pkcs1v15Sign::new::<Sha256>(),
-                    HashAlg::Sha384 => Pkcs1v15Sign::new::<Sha384>(),
-                    HashAlg::Sha512 => Pkcs1v15Sign::new::<Sha512>(),
-                };
-                rsa(key, scheme, &provider.hash(hash, message), signature)
-            }
-            (Self::Rsa { key, .. }, SignatureAlgorithm::RsaPss { hash, salt_len }) => {
-                let hashed = provider.hash(hash, message);
-                match hash {
-                    HashAlg::Sha256 => rsa(key, salted::<Sha256>(salt_len), &hashed, signature),
-                    HashAlg::Sha384 => rsa(key, salted::<Sha384>(salt_len), &hashed, signature),
-                    HashAlg::Sha512 => rsa(key, salted::<Sha512>(salt_len), &hashed, signature),
-                }
+            (Self::Rsa { key, .. }, SignatureAlgorithm::RsaPss { hash: alg, salt_len }) => {
+                let hash = provider.hash(alg, message);
+                let scheme = RsaScheme::Pss { hash: alg, salt_len };
+                provider.certificate_verifier.verify_rsa(key, scheme, &hash, signature)
             }
             _ => Err(InvalidSignature),
         }
@@ -147,27 +130,6 @@ fn small(integer: &[u8]) -> Option<usize> {
         [high, low] => Some(usize::from(u16::from_be_bytes([*high, *low]))),
         _ => None,
     }
-}
-
-fn salted<D: sha2::Digest>(salt_len: usize) -> Pss<D> {
-    Pss::new_with_salt(salt_len)
-}
-
-fn prehashed<S>(
-    key: &impl PrehashVerifier<S>,
-    hash: &HashValue,
-    signature: &S,
-) -> Result<(), InvalidSignature> {
-    key.verify_prehash(hash.as_bytes(), signature).map_err(|_| InvalidSignature)
-}
-
-fn rsa(
-    key: &RsaPublicKey,
-    scheme: impl SignatureScheme,
-    hash: &HashValue,
-    signature: &[u8],
-) -> Result<(), InvalidSignature> {
-    key.verify(scheme, hash.as_bytes(), signature).map_err(|_| InvalidSignature)
 }
 
 #[cfg(test)]

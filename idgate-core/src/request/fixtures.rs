@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::crypto::{
     ContentCipher, CryptoProvider, Curve, DecryptionFailed, EcdhPrivateKey, HashAlg, HashValue,
-    Hasher, InvalidKey, KeyAgreement, PublicKey, SharedSecret,
+    Hasher, InvalidKey, KeyAgreement, PortableCertificateVerifier, PublicKey, SharedSecret,
 };
 use crate::entropy::{Entropy, EntropyUnavailable};
 use crate::ids::{DocType, IssuerId, NameSpace, TenantId};
@@ -30,6 +30,7 @@ pub(crate) const NO_CRYPTO: CryptoProvider = CryptoProvider {
     hasher: &NoCrypto,
     agreement: &NoCrypto,
     content_cipher: &NoCrypto,
+    certificate_verifier: &PortableCertificateVerifier,
 };
 
 #[derive(Debug)]

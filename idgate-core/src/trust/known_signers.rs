@@ -10,10 +10,9 @@ mod tests;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use std::sync::{Mutex, PoisonError};
-
-use sha2::{Digest as _, Sha256};
 
 use super::anchors::TrustAnchor;
 use super::entry::TrustEntry;
@@ -86,7 +85,7 @@ impl KnownSigners {
             [leaf, rest @ ..]
                 if rest.len() < MAX_CERTIFICATES && leaf.len() <= MAX_CERTIFICATE_BYTES =>
             {
-                Some(key(leaf, purpose))
+                Some(key(provider, leaf, purpose))
             }
             _ => None,
         };
@@ -157,14 +156,16 @@ impl Stable {
 }
 
 /// Each part after its length, so that no two inputs are one.
-fn key(leaf: &[u8], purpose: Purpose<'_>) -> Key {
-    let mut hash = Sha256::new();
-    hash.update([u8::from(purpose.livemode)]);
-    for part in [purpose.issuer.issuer_id.as_str().as_bytes(), purpose.doc_type.as_bytes(), leaf] {
-        hash.update(part.len().to_be_bytes());
-        hash.update(part);
+fn key(provider: &CryptoProvider, leaf: &[u8], purpose: Purpose<'_>) -> Key {
+    let parts = [purpose.issuer.issuer_id.as_str().as_bytes(), purpose.doc_type.as_bytes(), leaf];
+    let length = |part: &[u8]| part.len().saturating_add(size_of::<usize>());
+    let mut text = Vec::with_capacity(parts.into_iter().map(length).sum::<usize>() + 1);
+    text.push(u8::from(purpose.livemode));
+    for part in parts {
+        text.extend_from_slice(&part.len().to_be_bytes());
+        text.extend_from_slice(part);
     }
-    hash.finalize().into()
+    provider.sha256(&text)
 }
 
 impl fmt::Debug for KnownSigners {

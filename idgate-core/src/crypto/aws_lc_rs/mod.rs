@@ -14,6 +14,7 @@ use ::aws_lc_rs::signature::{
     EcdsaVerificationAlgorithm, ParsedPublicKey, UnparsedPublicKey,
 };
 
+use crate::crypto::certificate_keys::PortableCertificateVerifier;
 use crate::crypto::hash::{HashAlg, HashValue};
 use crate::crypto::key::{Alg, InvalidKey, PublicKey};
 use crate::crypto::provider::{CryptoProvider, Hasher, InvalidSignature, SignatureVerifier};
@@ -41,6 +42,7 @@ pub const PROVIDER: CryptoProvider = CryptoProvider {
     hasher: &Sha2,
     agreement: &agreement::Agreement,
     content_cipher: &content::Content,
+    certificate_verifier: &PortableCertificateVerifier,
 };
 
 struct Ecdsa {

@@ -18,6 +18,7 @@ use p384::NistP384;
 use p521::NistP521;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
+use crate::crypto::certificate_keys::PortableCertificateVerifier;
 use crate::crypto::hash::{HashAlg, HashValue};
 use crate::crypto::key::{Alg, InvalidKey, PublicKey};
 use crate::crypto::provider::{CryptoProvider, Hasher, InvalidSignature, SignatureVerifier};
@@ -33,6 +34,7 @@ pub const PROVIDER: CryptoProvider = CryptoProvider {
     hasher: &Sha2,
     agreement: &agreement::Agreement,
     content_cipher: &content::Content,
+    certificate_verifier: &PortableCertificateVerifier,
 };
 
 /// ECDSA on `C` with the hash that JOSE pairs with this curve, which is the one that

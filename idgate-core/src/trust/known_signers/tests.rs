@@ -211,6 +211,7 @@ fn memory_is_bounded_and_who_is_in_use_stays_known() {
     let stable = Stable { from: UnixMillis(0), until: UnixMillis(u64::MAX) };
     for number in 0..10 * MAX_SIGNERS {
         let other = key(
+            &PROVIDER,
             &number.to_be_bytes(),
             Purpose { issuer: &sample.entry, doc_type: MDL, livemode: true },
         );
