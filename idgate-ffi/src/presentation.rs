@@ -4,15 +4,14 @@ use std::ffi::c_char;
 
 use idgate_core::codec::base64url;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::crypto::{Alg, Curve, EcdhPrivateKey, PublicKey};
+use idgate_core::crypto::{Alg, Curve};
 use idgate_core::error::VerifyError;
-use idgate_core::formats::mdoc::Handover;
 use idgate_core::request::CredentialFormat;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{TrustEntry, TrustSnapshot};
 use idgate_core::verify::{
-    CredentialReport, Expected, ExpectedMdoc, MdocRequest, VerifiedCredential, verify_mdoc,
-    verify_sd_jwt_vc,
+    CapturedEncryption, CredentialReport, Expected, ExpectedMdoc, MdocRequest, VerifiedCredential,
+    verify_mdoc, verify_sd_jwt_vc,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -55,12 +54,13 @@ struct Expectation {
 }
 
 /// The JWK that an answer was encrypted to; only a device MAC needs `d`.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 struct EncryptionKey {
     kty: String,
     crv: String,
     x: String,
     y: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     d: Option<Zeroizing<String>>,
 }
 
@@ -156,17 +156,13 @@ impl Expectation {
             nonce: &self.nonce,
             response_uri: &response_uri,
         };
-        let nonce = self.apu.as_deref().map(mdoc_generated_nonce).transpose()?;
-        let public = self.enc_key.as_ref().map(EncryptionKey::public).transpose()?;
-        let thumbprint = public.map(|key| key.thumbprint(&PROVIDER));
-        let private = self.enc_key.as_ref().zip(public).map(|(key, public)| key.private(&public));
-        let private = private.transpose()?.flatten();
-        let handovers = handovers(thumbprint.as_ref(), nonce.as_deref());
+        let encryption = self.encryption()?;
+        let handovers = encryption.handovers();
         let issuer = trust::entry(trust)?;
         let mut expected = ExpectedMdoc::new(issuer, &doc_type, &namespace, request, now);
         expected = expected.remembering(trust);
         expected.handovers = &handovers;
-        expected.reader_key = private.as_ref();
+        expected.reader_key = encryption.reader_key();
         expected.livemode = self.livemode;
         expected.alg = self.alg;
         expected.claims = &self.claims;
@@ -175,43 +171,20 @@ impl Expectation {
         let bytes = base64url::decode(text).unwrap_or_default();
         Ok(verify_mdoc(&PROVIDER, &bytes, &expected, report))
     }
-}
 
-/// Those of an encrypted answer when something of its encryption is known, in the order in which a
-/// session tries them.
-fn handovers<'h>(thumbprint: Option<&'h [u8; 32]>, nonce: Option<&'h str>) -> Vec<Handover<'h>> {
-    let by_key = thumbprint.map(|it| Handover::OpenId4Vp { jwk_thumbprint: Some(it) });
-    let by_nonce = nonce.map(|it| Handover::Iso180137 { mdoc_generated_nonce: it });
-    let encrypted: Vec<_> = by_key.into_iter().chain(by_nonce).collect();
-    match encrypted.is_empty() {
-        true => vec![Handover::OpenId4Vp { jwk_thumbprint: None }],
-        false => encrypted,
-    }
-}
-
-/// ISO/IEC TS 18013-7 B.4.4: the nonce is text.
-fn mdoc_generated_nonce(apu: &str) -> Result<String, Failure> {
-    let text = base64url::decode(apu).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    text.ok_or_else(|| Failure::misuse("expected: apu is not base64url of text"))
-}
-
-impl EncryptionKey {
-    fn public(&self) -> Result<PublicKey, Failure> {
-        let unusable = || Failure::misuse("expected: enc_key is not a P-256 key");
-        let coordinate = |text: &str| base64url::decode(text).map_err(|_| unusable());
-        if (&*self.kty, &*self.crv) != ("EC", "P-256") {
-            return Err(unusable());
+    fn encryption(&self) -> Result<CapturedEncryption, Failure> {
+        let mut encryption = CapturedEncryption::default();
+        if let Some(key) = &self.enc_key {
+            let jwk = Zeroizing::new(serde_json::to_vec(key).unwrap_or_default());
+            let unusable = |why: &str| Failure::misuse(format!("expected: enc_key {why}"));
+            encryption = encryption.with_jwk(&PROVIDER, &jwk).map_err(|why| unusable(why.0))?;
+            if encryption.key().is_none_or(|key| key.curve() != Curve::P256) {
+                return Err(unusable("is not a P-256 key"));
+            }
         }
-        PublicKey::from_coordinates(Curve::P256, &coordinate(&self.x)?, &coordinate(&self.y)?)
-            .map_err(|_| unusable())
-    }
-
-    fn private(&self, public: &PublicKey) -> Result<Option<EcdhPrivateKey>, Failure> {
-        let Some(d) = &self.d else { return Ok(None) };
-        let unusable = || Failure::misuse("expected: enc_key has no usable d");
-        let scalar = Zeroizing::new(base64url::decode(d).map_err(|_| unusable())?);
-        let key = EcdhPrivateKey::from_scalar(public.curve(), &scalar).map_err(|_| unusable())?;
-        Ok(Some(key))
+        let Some(apu) = &self.apu else { return Ok(encryption) };
+        let unusable = || Failure::misuse("expected: apu is not base64url of text");
+        encryption.with_apu(apu).ok_or_else(unusable)
     }
 }
 

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::asking::Asking;
+use super::captured::handovers;
 use super::conclude::{conclude, settle};
 use super::expected::Expected;
 use super::mdoc::{self, ExpectedMdoc, MdocRequest};
@@ -18,7 +19,7 @@ use crate::formats::mdoc::Handover;
 use crate::ids::{DocType, NameSpace};
 use crate::request::{CredentialFormat, CredentialRequest, RequestForm};
 use crate::response::{VpToken, assign};
-use crate::session::{EncryptionKey, TranscriptKind, VerifiedResult};
+use crate::session::{EncryptionKey, VerifiedResult};
 use crate::status::{Inquiry, StatusContext};
 use crate::trust::TrustEntry;
 
@@ -190,15 +191,12 @@ impl Verification<'_> {
     /// Those of the session's profile, in its order, for which the answer brings what they need.
     fn handovers(&self) -> Vec<Handover<'_>> {
         let encryption = self.encryption.as_ref();
-        let handover = |kind: &TranscriptKind| match kind {
-            TranscriptKind::OpenId4Vp1 => Some(Handover::OpenId4Vp {
-                jwk_thumbprint: encryption.map(|encryption| &encryption.jwk_thumbprint),
-            }),
-            TranscriptKind::Iso180137 => Some(Handover::Iso180137 {
-                mdoc_generated_nonce: encryption?.mdoc_generated_nonce.as_deref()?,
-            }),
-        };
-        self.session.profile.transcripts.iter().filter_map(handover).collect()
+        handovers(
+            &self.session.profile.transcripts,
+            encryption.is_none(),
+            encryption.map(|encryption| &encryption.jwk_thumbprint),
+            encryption.and_then(|encryption| encryption.mdoc_generated_nonce.as_deref()),
+        )
     }
 
     /// A MAC may be made for the key that the answer was encrypted to, and for no other.

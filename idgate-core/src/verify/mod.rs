@@ -2,6 +2,7 @@
 //! then status. Claims leave only inside [`VerifiedCredential`].
 
 mod asking;
+mod captured;
 mod conclude;
 mod details;
 mod evaluate;
@@ -22,6 +23,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use self::asking::Asking;
+pub use self::captured::CapturedEncryption;
 use self::evaluate::note;
 pub use self::evaluate::verify_sd_jwt_vc;
 pub use self::expected::Expected;

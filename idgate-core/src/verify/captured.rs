@@ -1,0 +1,167 @@
+//! What the encryption of an answer says about the transcripts that it may have: of an answer to a
+//! session, and of one that was captured.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use zeroize::Zeroizing;
+
+use crate::codec::base64url;
+use crate::codec::json::{Tape, Value};
+use crate::crypto::{CryptoProvider, EcdhPrivateKey, JwkError, PublicKey};
+use crate::formats::mdoc::Handover;
+use crate::session::{RequestProfile, TranscriptKind};
+
+/// What is known of how a captured answer was encrypted; nothing: it was not.
+///
+/// ```
+/// use idgate_core::verify::CapturedEncryption;
+/// assert_eq!(CapturedEncryption::default().handovers().len(), 1); // that of a plain answer
+/// let known = CapturedEncryption::default().with_apu("bm9uY2U").unwrap();
+/// assert_eq!(known.handovers().first().map(|handover| handover.name()), Some("iso18013-7"));
+/// assert!(CapturedEncryption::default().with_apu("not base64url").is_none());
+/// ```
+#[derive(Clone, Default)]
+pub struct CapturedEncryption {
+    key: Option<PublicKey>,
+    thumbprint: Option<[u8; 32]>,
+    private: Option<EcdhPrivateKey>,
+    mdoc_generated_nonce: Option<String>,
+}
+
+impl CapturedEncryption {
+    /// Adds the key that the answer was encrypted to, as the JSON text of its JWK. `d` is read where
+    /// it is there; only a device MAC needs it. What else the JWK says of its use is not looked at.
+    ///
+    /// # Errors
+    /// It is not an EC key on a known curve, or its `d` is not a scalar of that curve.
+    pub fn with_jwk(mut self, provider: &CryptoProvider, jwk: &[u8]) -> Result<Self, JwkError> {
+        let mut tape = Tape::default();
+        let id = tape.parse(jwk).map_err(|_| JwkError("is not strict JSON"))?;
+        let jwk = tape.value(id);
+        let key = PublicKey::from_public_members(jwk)?;
+        self.private = jwk.get("d").map(|scalar| private_key(&key, scalar)).transpose()?;
+        self.thumbprint = Some(key.thumbprint(provider));
+        self.key = Some(key);
+        Ok(self)
+    }
+
+    /// Adds the `apu` of the answer's header, in base64url as it stands there: the nonce that the
+    /// wallet made (ISO/IEC TS 18013-7 B.4.4). `None`: it is not base64url of text.
+    pub fn with_apu(mut self, apu: &str) -> Option<Self> {
+        self.mdoc_generated_nonce = Some(String::from_utf8(base64url::decode(apu).ok()?).ok()?);
+        Some(self)
+    }
+
+    /// The key that it was encrypted to.
+    pub fn key(&self) -> Option<&PublicKey> {
+        self.key.as_ref()
+    }
+
+    /// The private half, for [`crate::verify::ExpectedMdoc::reader_key`].
+    pub fn reader_key(&self) -> Option<&EcdhPrivateKey> {
+        self.private.as_ref()
+    }
+
+    /// The handovers to try, in the order in which a session of the same kind tries them.
+    pub fn handovers(&self) -> Vec<Handover<'_>> {
+        let is_plain = self.thumbprint.is_none() && self.mdoc_generated_nonce.is_none();
+        let profile = if is_plain { RequestProfile::inline() } else { RequestProfile::jar() };
+        let nonce = self.mdoc_generated_nonce.as_deref();
+        handovers(&profile.transcripts, is_plain, self.thumbprint.as_ref(), nonce)
+    }
+}
+
+/// Never the keys or the nonce.
+impl fmt::Debug for CapturedEncryption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CapturedEncryption")
+    }
+}
+
+/// Those of `kinds`, in their order, for which the answer brings what they need.
+pub(super) fn handovers<'h>(
+    kinds: &[TranscriptKind],
+    is_plain: bool,
+    thumbprint: Option<&'h [u8; 32]>,
+    mdoc_generated_nonce: Option<&'h str>,
+) -> Vec<Handover<'h>> {
+    let handover = |kind: &TranscriptKind| match kind {
+        TranscriptKind::OpenId4Vp1 if is_plain => {
+            Some(Handover::OpenId4Vp { jwk_thumbprint: None })
+        }
+        TranscriptKind::OpenId4Vp1 => {
+            Some(Handover::OpenId4Vp { jwk_thumbprint: Some(thumbprint?) })
+        }
+        TranscriptKind::Iso180137 => {
+            Some(Handover::Iso180137 { mdoc_generated_nonce: mdoc_generated_nonce? })
+        }
+    };
+    kinds.iter().filter_map(handover).collect()
+}
+
+fn private_key(public: &PublicKey, scalar: Value<'_, '_>) -> Result<EcdhPrivateKey, JwkError> {
+    let read = || {
+        let text = Zeroizing::new(scalar.as_str()?.into_owned());
+        let bytes = Zeroizing::new(base64url::decode(&text).ok()?);
+        EcdhPrivateKey::from_scalar(public.curve(), &bytes).ok()
+    };
+    read().ok_or(JwkError("has no usable d"))
+}
+
+#[cfg(all(test, feature = "rustcrypto"))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::crypto::Es256Key;
+    use crate::crypto::rustcrypto::PROVIDER;
+
+    fn jwk(more: &str) -> String {
+        let key = Es256Key::from_scalar(&[7; 32]).unwrap();
+        let text = key.public_key().to_jwk_json(None);
+        alloc::format!("{}{more}}}", text.strip_suffix('}').unwrap())
+    }
+
+    fn names(known: &CapturedEncryption) -> Vec<&'static str> {
+        known.handovers().iter().map(Handover::name).collect()
+    }
+
+    #[test]
+    fn what_is_known_decides_which_handovers_are_tried_and_in_which_order() {
+        let nothing = CapturedEncryption::default;
+        let with_key = || nothing().with_jwk(&PROVIDER, jwk("").as_bytes()).unwrap();
+        assert_eq!(names(&nothing()), ["openid4vp-1.0"]);
+        assert!(matches!(
+            nothing().handovers()[..],
+            [Handover::OpenId4Vp { jwk_thumbprint: None }]
+        ));
+        assert_eq!(names(&nothing().with_apu("bm9uY2U").unwrap()), ["iso18013-7"]);
+        assert_eq!(names(&with_key()), ["openid4vp-1.0"]);
+        assert!(matches!(
+            with_key().handovers()[..],
+            [Handover::OpenId4Vp { jwk_thumbprint: Some(_) }]
+        ));
+        assert_eq!(
+            names(&with_key().with_apu("bm9uY2U").unwrap()),
+            ["openid4vp-1.0", "iso18013-7"]
+        );
+    }
+
+    #[test]
+    fn a_private_half_is_read_whatever_the_jwk_says_of_its_use() {
+        let d = base64url::encode(&[7; 32]);
+        let text = jwk(&alloc::format!(r#","use":"enc","alg":"ECDH-ES","d":"{d}""#));
+        let known = CapturedEncryption::default().with_jwk(&PROVIDER, text.as_bytes()).unwrap();
+        assert_eq!(known.reader_key().unwrap().expose_scalar(), [7; 32]);
+        for (bad, why) in [
+            (jwk(r#","d":"AA""#), "usable d"),
+            (jwk(r#","d":7"#), "usable d"),
+            ("{}".into(), "kty"),
+            ("{".into(), "JSON"),
+        ] {
+            let refused = CapturedEncryption::default().with_jwk(&PROVIDER, bad.as_bytes());
+            assert!(refused.is_err_and(|error| error.0.contains(why)), "{bad}");
+        }
+    }
+}
