@@ -31,14 +31,16 @@ const SMALL: usize = 4 * 1024;
 /// Makes an input of about so many bytes.
 type Generator = Box<dyn Fn(usize) -> Vec<u8>>;
 
+/// Has a parser read an input.
+type Reading = Box<dyn FnMut(&[u8])>;
+
 /// One parser.
 struct Row {
     /// As in messages.
     name: &'static str,
     /// The largest size that it takes, or that says enough.
     full: usize,
-    /// Has it read an input.
-    read: Box<dyn FnMut(&[u8])>,
+    read: Reading,
     /// A good input.
     valid: Generator,
     /// The worst ones.

@@ -49,8 +49,8 @@ pub(super) fn master_list() -> Row {
         }),
         valid: Box::new(move |size| listed(&roots(size)).sign(&signer())),
         worst: vec![
-            ("signers", repeated(|good| last_set(good))),
-            ("certificates of signers", repeated(|good| certificates_of_signers(good))),
+            ("signers", repeated(last_set)),
+            ("certificates of signers", repeated(certificates_of_signers)),
             (
                 "elements that are not certificates",
                 Box::new(move |size| listed(&vec![vec![0x30, 0]; size / 2]).sign(&signer())),

@@ -156,7 +156,7 @@ pub(super) fn x5chain() -> Row {
         let ten = move |size: usize| vec![stuffed(stuffing, (size / 10).min(16_000)); 10];
         worst.push((stuffing.0, chain(Box::new(ten))));
     }
-    worst.push(("ten issuers of one name", chain(Box::new(|size| ten_issuers(size)))));
+    worst.push(("ten issuers of one name", chain(Box::new(ten_issuers))));
     worst.push(("thousands of certificates", chain(Box::new(|size| vec![vec![0x30]; size / 2]))));
     Row {
         name: "x5chain",
