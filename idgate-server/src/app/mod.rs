@@ -4,9 +4,6 @@ mod api_keys;
 mod audit;
 mod idempotency;
 mod identity;
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
-pub(crate) mod memory_store;
 mod metrics;
 mod request_object;
 mod sessions;
@@ -222,20 +219,20 @@ impl From<ResponseError> for AppError {
 mod tests {
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
 
-    use super::memory_store::MemoryStore;
     use super::*;
     use crate::clock::VirtualClock;
+    use crate::store::temporary::{ISSUER_JWK, TemporaryStore};
     use crate::store::wait::Wait as _;
 
     #[test]
     fn the_verifier_is_remade_when_the_trust_changed_and_only_then() {
-        let store = Arc::new(MemoryStore::default());
+        let store = TemporaryStore::default();
         let clock = Arc::new(VirtualClock::default());
         let fetcher = Fetcher::reaching(&[]);
-        let app = App::new(store.clone(), clock, PROVIDER, "https://gateway.example", fetcher);
+        let app = App::new(store.sqlite(), clock, PROVIDER, "https://gateway.example", fetcher);
         let first = app.verifier().wait().unwrap();
         assert!(Arc::ptr_eq(&first, &app.verifier().wait().unwrap()));
-        store.reload_trust();
+        store.trust_key("another", ISSUER_JWK);
         let second = app.verifier().wait().unwrap();
         assert!(!Arc::ptr_eq(&first, &second));
         assert!(Arc::ptr_eq(second.trust(), &store.trust().wait().unwrap()));

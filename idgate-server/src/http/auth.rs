@@ -124,8 +124,8 @@ mod tests {
     use idgate_core::ids::TenantId;
 
     use super::*;
-    use crate::app::memory_store::MemoryStore;
     use crate::clock::VirtualClock;
+    use crate::store::temporary::TemporaryStore;
     use crate::store::wait::Wait as _;
     use crate::work::fetch::Fetcher;
 
@@ -163,10 +163,10 @@ mod tests {
 
     #[test]
     fn only_an_admin_token_of_this_gateway_is_admin() {
-        let store = Arc::new(MemoryStore::default());
+        let store = TemporaryStore::default();
         let clock = Arc::new(VirtualClock::default());
         let fetcher = Fetcher::reaching(&[]);
-        let app = App::new(store.clone(), clock, PROVIDER, "https://gateway.example", fetcher);
+        let app = App::new(store.sqlite(), clock, PROVIDER, "https://gateway.example", fetcher);
         let carrying = |line: &str| {
             let value = line.trim_start_matches("Authorization: ").trim_end();
             let mut map = HeaderMap::new();
@@ -174,7 +174,7 @@ mod tests {
             map
         };
         assert!(AdminAuthorized::require(&app, &carrying(&store.admin_bearer())).wait().is_ok());
-        let unknown = MemoryStore::default().admin_bearer();
+        let unknown = TemporaryStore::default().admin_bearer();
         for bad in [&*store.bearer(None), &unknown, "Authorization: Bearer adm_short"] {
             let refused = AdminAuthorized::require(&app, &carrying(bad)).wait().unwrap_err();
             assert_eq!(refused.code(), idgate_core::ErrorCode::InvalidAdminToken);

@@ -75,7 +75,8 @@ impl MetricsStore for SqliteStore {
     fn metrics_summary(&self, window_hours: u64, now: UnixMillis) -> Read<'_, MetricsSummary> {
         let last = hour_of(now);
         let first = last.saturating_sub(i64::try_from(window_hours).unwrap_or(i64::MAX));
-        self.readers.read_long(Whose::GATEWAY, move |reader| summary(&reader.main, first, last))
+        let read = move |reader: &super::readers::Reader| summary(&reader.main, first, last);
+        self.fault.sum(self.readers.read_long(Whose::GATEWAY, read))
     }
 
     fn gauges(&self, now: UnixMillis) -> Read<'_, Gauges> {

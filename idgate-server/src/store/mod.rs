@@ -13,6 +13,7 @@ mod directory;
 mod disk;
 mod events;
 mod examine;
+mod fault;
 mod gateway_keys;
 mod held;
 mod idempotency;
@@ -288,6 +289,11 @@ fn time(millis: i64) -> UnixMillis {
     UnixMillis(u64::try_from(millis).unwrap_or(0))
 }
 
+#[cfg(test)]
+pub(crate) use self::fault::Mood;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(crate) mod temporary;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

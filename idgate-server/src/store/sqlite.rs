@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use super::directory::DirectoryKey;
 use super::disk::Disk;
 use super::events::{self, Changes, EventPage, EventStore, Watch};
+use super::fault::Fault;
 use super::held::Held;
 use super::known::{self, Known, key_lane, wallet_lane};
 use super::lanes::Whose;
@@ -68,6 +69,7 @@ pub struct SqliteStore {
     probe: Probe,
     dir: PathBuf,
     pub(super) disk: Arc<Disk>,
+    pub(super) fault: Fault,
     /// Dropped last: the directory is free again when everything is written.
     _lock: File,
 }
@@ -107,6 +109,7 @@ impl SqliteStore {
         }
         let telemetry = Telemetry::new().map(Arc::new);
         let telemetry = telemetry.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let fault = Fault::default();
         let cores = available_parallelism().map_or(1, usize::from);
         // What cannot be read now is known with its first use.
         let known_keys = known::keys(&main).unwrap_or_default();
@@ -119,6 +122,7 @@ impl SqliteStore {
                 AuditKeys::new(key)?,
                 telemetry.clone(),
                 disk.clone(),
+                fault.clone(),
             )?,
             telemetry,
             sealer: Arc::new(sealer),
@@ -135,6 +139,7 @@ impl SqliteStore {
             probe: Probe::default(),
             dir: dir.to_owned(),
             disk,
+            fault,
             _lock: lock,
         })
     }
@@ -237,7 +242,7 @@ impl Store for SqliteStore {
         let (sought, sealer) = (id.clone(), self.sealer.clone());
         let whose = self.known_sessions.lane(id.as_str());
         let read = move |reader: &Reader| sessions::read_with_key(reader, &sealer, &sought);
-        let (found, id) = (self.readers.read(whose, read), id.clone());
+        let (found, id) = (self.fault.read(self.readers.read(whose, read)), id.clone());
         Box::pin(async move {
             let found = found.await?;
             match &found {
@@ -258,7 +263,7 @@ impl Store for SqliteStore {
         now: UnixMillis,
     ) -> Read<'_, Option<Session>> {
         let (caller, id, sealer) = (caller.clone(), id.clone(), self.sealer.clone());
-        self.readers.read(Whose::of(&caller.client_id), move |reader| {
+        self.fault.read(self.readers.read(Whose::of(&caller.client_id), move |reader| {
             let found = sessions::read_callers(&reader.main, &sealer, &caller, &id)?;
             let Some(mut session) = found else { return Ok(None) };
             if session.settled_at().is_some()
@@ -267,7 +272,7 @@ impl Store for SqliteStore {
                 session.restore_result(result);
             }
             Ok(Some(session))
-        })
+        }))
     }
 
     fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool> {
@@ -290,7 +295,7 @@ impl Store for SqliteStore {
     ) -> Read<'_, Vec<Result<Session, StoreError>>> {
         let sealer = self.sealer.clone();
         let read = move |reader: &Reader| sessions::due(&reader.main, &sealer, now, limit);
-        self.readers.read_long(Whose::GATEWAY, read)
+        self.fault.read(self.readers.read_long(Whose::GATEWAY, read))
     }
 
     fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
@@ -333,9 +338,9 @@ impl EventStore for SqliteStore {
         limit: usize,
     ) -> Read<'_, Option<EventPage>> {
         let (caller, id) = (caller.clone(), id.clone());
-        self.readers.read(Whose::of(&caller.client_id), move |reader| {
+        self.fault.read(self.readers.read(Whose::of(&caller.client_id), move |reader| {
             events::page(&reader.main, &caller, &id, after, limit)
-        })
+        }))
     }
 
     fn watch(&self, id: &SessionId) -> Watch {

@@ -29,6 +29,7 @@ pub(super) use self::batch::Batch;
 use self::batch::Erasing;
 use self::job::{Job, RunOne, Task, Waiting, apart, run, together};
 use super::disk::Disk;
+use super::fault::Fault;
 use super::lanes::{Lanes, NoRoom, Room, Whose};
 use super::metrics::{self, Measured};
 use super::{StoreError, Write, audit, claims, session_keys};
@@ -64,6 +65,7 @@ pub(super) struct Writer {
     thread: Option<JoinHandle<()>>,
     commits: Arc<AtomicU64>,
     disk: Arc<Disk>,
+    fault: Fault,
     written: Arc<Mutex<Option<Stopwatch>>>,
 }
 
@@ -75,6 +77,7 @@ impl Writer {
         audit: AuditKeys,
         telemetry: Arc<Telemetry>,
         disk: Arc<Disk>,
+        fault: Fault,
     ) -> Result<Self, StoreError> {
         let queue = Arc::new(Lanes::new(QUEUE));
         let jobs = LeftBehind(queue.clone());
@@ -86,7 +89,7 @@ impl Writer {
             .name("store-writer".into())
             .spawn(move || desk.run(&jobs.0))
             .map_err(|error| StoreError::Failed(format!("cannot start a thread: {error}")))?;
-        Ok(Self { queue, thread: Some(thread), commits, disk, written })
+        Ok(Self { queue, thread: Some(thread), commits, disk, fault, written })
     }
 
     /// Queues what the gateway does by itself, as [`Writer::submit_for`].
@@ -107,7 +110,7 @@ impl Writer {
         if self.disk.is_full() {
             return Box::pin(async { Err(StoreError::Full) });
         }
-        self.queue(whose, work, false)
+        self.fault.write(whose, || self.queue(whose, work, false))
     }
 
     /// The same for what erases, also on a full disk.
@@ -116,7 +119,7 @@ impl Writer {
         whose: Whose,
         work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Write<'static, T> {
-        self.queue(whose, work, true)
+        self.fault.write(whose, || self.queue(whose, work, true))
     }
 
     /// Whether something was stored a moment ago.

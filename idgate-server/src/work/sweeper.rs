@@ -270,22 +270,21 @@ fn report(duty: Duty, outcome: Result<usize, StoreError>) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
-    use idgate_core::ids::TenantId;
     use idgate_core::session::Status;
 
     use super::*;
     use crate::app::App;
-    use crate::app::memory_store::{MemoryStore, Mood};
     use crate::clock::VirtualClock;
     use crate::config::{Environment, Quotas};
-    use crate::store::{Caller, OperatorStore, SqliteStore, StoreOptions};
+    use crate::store::temporary::TemporaryStore;
+    use crate::store::{Mood, OperatorStore, SqliteStore, StoreOptions};
     use crate::telemetry::Telemetry;
     use crate::work::fetch::Fetcher;
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
     struct Swept {
-        store: Arc<MemoryStore>,
+        store: TemporaryStore,
         clock: VirtualClock,
         sweeper: Sweeper,
     }
@@ -293,22 +292,16 @@ mod tests {
     impl Swept {
         /// A store with `count` open sessions.
         async fn with_sessions(count: usize) -> Self {
-            let store = Arc::new(MemoryStore::default());
+            let store = TemporaryStore::default();
             let clock = VirtualClock::at(NOW);
             let shared: Arc<dyn Clock> = Arc::new(clock.clone());
             let (base_url, fetcher) = ("https://gateway.example", Fetcher::reaching(&[]));
-            let app = App::new(store.clone(), shared.clone(), PROVIDER, base_url, fetcher);
-            let caller = Caller {
-                client_id: TenantId::new("cli_test"),
-                key_id: "key_test".into(),
-                digest: [0; 32],
-                livemode: true,
-                scopes: None,
-            };
+            let app = App::new(store.sqlite(), shared.clone(), PROVIDER, base_url, fetcher);
+            let caller = store.caller();
             for _ in 0..count {
                 app.create_session(&caller, br#"{"issuer_id":"issuer"}"#).await.unwrap();
             }
-            let sweeper = Sweeper::new(store.clone(), shared);
+            let sweeper = Sweeper::new(store.sqlite(), shared);
             Self { store, clock, sweeper }
         }
     }
@@ -348,8 +341,10 @@ mod tests {
         let expiry = NOW.plus(300_000);
         swept.clock.set(expiry);
         swept.sweeper.expire().await.unwrap();
-        swept.clock.set(expiry.plus(SETTLED_RETENTION_MS));
-        assert_eq!(swept.sweeper.remove().await.unwrap(), 0);
+        for at in [expiry, expiry.plus(SETTLED_RETENTION_MS)] {
+            swept.clock.set(at);
+            assert_eq!(swept.sweeper.remove().await.unwrap(), 0);
+        }
         swept.clock.advance(1);
         assert_eq!(swept.sweeper.remove().await.unwrap(), 1);
     }

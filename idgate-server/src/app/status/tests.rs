@@ -3,15 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use idgate_core::crypto::Jwk;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::error::{Reason, ResponseError};
-use idgate_core::ids::{IssuerId, SessionId, TenantId};
+use idgate_core::ids::SessionId;
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Status};
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::WalletReply;
-use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::samples::{self, ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
@@ -21,10 +19,10 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::app::memory_store::MemoryStore;
 use crate::clock::{Clock, Stopwatch, VirtualClock};
+use crate::store::Store;
+use crate::store::temporary::TemporaryStore;
 use crate::store::wait::Wait as _;
-use crate::store::{Caller, Store};
 use crate::work::fetch::Fetcher;
 use crate::work::loopback::Loopback;
 use crate::work::sweeper::Sweeper;
@@ -38,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A gateway that trusts the sample issuer, and the issuer's status source.
 struct World {
     app: Arc<App>,
-    store: Arc<MemoryStore>,
+    store: TemporaryStore,
     clock: VirtualClock,
     source: Loopback,
 }
@@ -55,15 +53,13 @@ impl World {
     }
 
     async fn reaching(ranges: &[&str]) -> Self {
-        let store = Arc::new(MemoryStore::default());
+        let store = TemporaryStore::default();
         let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
-        let mut entry = TrustEntry::new(IssuerId::new(ISSUER));
-        entry.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
-        store.set_trust(TrustSnapshot::new(1, [entry]));
+        store.trust_key(ISSUER, &jwk);
         let clock = VirtualClock::at(NOW);
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let fetcher = Fetcher::reaching(ranges);
-        let app = App::new(store.clone(), shared, PROVIDER, "https://gateway.example", fetcher);
+        let app = App::new(store.sqlite(), shared, PROVIDER, "https://gateway.example", fetcher);
         Self { app: Arc::new(app), store, clock, source: Loopback::start().await }
     }
 
@@ -76,7 +72,11 @@ impl World {
         let asked = json!({ "credentials": [{
             "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"],
         }] });
-        let made = self.app.create_session(&caller(), asked.to_string().as_bytes()).await.unwrap();
+        let made = self
+            .app
+            .create_session(&self.store.caller(), asked.to_string().as_bytes())
+            .await
+            .unwrap();
         let (now, holder) = (self.clock.now().0, samples::holder_key(Curve::P256));
         let credential = samples::identity(&holder, now)
             .plain("status", status_claim(idx, uri))
@@ -136,16 +136,6 @@ impl World {
 async fn post(app: &Arc<App>, open: &Open) -> Result<WalletReply, AppError> {
     let response = WalletResponse::new(Some(&open.body.content_type), &open.body.bytes);
     app.respond(&open.id, response).await
-}
-
-fn caller() -> Caller {
-    Caller {
-        client_id: TenantId::new("cli_test"),
-        key_id: "key_test".into(),
-        digest: [0; 32],
-        livemode: true,
-        scopes: None,
-    }
 }
 
 fn is_closed(answer: &Result<WalletReply, AppError>) -> bool {
@@ -228,9 +218,8 @@ async fn other_trust_asks_again() {
     let world = World::new().await;
     world.publish();
     assert_eq!(world.outcome(0).await, None);
-    let entries =
-        world.store.trust().wait().unwrap().entry(&IssuerId::new(ISSUER)).unwrap().clone();
-    world.store.set_trust(TrustSnapshot::new(2, [entries]));
+    let another = samples::issuer_key(Curve::P384).public_jwk().to_string();
+    world.store.trust_key("another", &another);
     assert_eq!(world.outcome(0).await, None);
     assert_eq!(world.source.connections(), 2);
 }
@@ -339,7 +328,7 @@ async fn a_session_deleted_while_it_is_verified_stays_deleted() {
         async move { post(&app, &open).await }
     });
     world.wait_for(&open, Status::Verifying).await;
-    world.app.delete_session(&caller(), &open.id).await.unwrap();
+    world.app.delete_session(&world.store.caller(), &open.id).await.unwrap();
     world.source.open_gate();
     assert!(is_closed(&answering.await.unwrap()));
     assert!(world.store.sessions().is_empty());
@@ -360,7 +349,7 @@ async fn a_verification_that_died_leaves_its_session_when_the_lease_is_over() {
     assert!(dying.await.unwrap_err().is_cancelled());
     world.source.open_gate();
     assert!(is_closed(&post(&world.app, &open).await), "VERIFYING takes no other answer");
-    let sweeper = Sweeper::new(world.store.clone(), Arc::new(world.clock.clone()));
+    let sweeper = Sweeper::new(world.store.sqlite(), Arc::new(world.clock.clone()));
     world.clock.advance(19_999);
     assert_eq!(sweeper.expire().await.unwrap(), 0);
     world.clock.advance(1);
@@ -381,7 +370,7 @@ async fn a_verdict_after_the_lease_is_void() {
     });
     world.wait_for(&open, Status::Verifying).await;
     world.clock.advance(20_000);
-    let sweeper = Sweeper::new(world.store.clone(), Arc::new(world.clock.clone()));
+    let sweeper = Sweeper::new(world.store.sqlite(), Arc::new(world.clock.clone()));
     assert_eq!(sweeper.expire().await.unwrap(), 1);
     world.source.open_gate();
     assert!(is_closed(&late.await.unwrap()));

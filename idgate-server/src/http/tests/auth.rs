@@ -10,7 +10,7 @@ async fn every_bad_key_gets_the_same_401() {
     let good = edge.store.bearer(None);
     let mut last = char::from(good.trim_end().bytes().last().unwrap());
     last = if last == 'a' { 'b' } else { 'a' };
-    let unknown = MemoryStore::default().bearer(None);
+    let unknown = TemporaryStore::default().bearer(None);
     let mistyped = format!("{}{last}\r\n", &good[..good.len() - 3]);
     let basic = good.replace("Bearer", "Basic");
     let mut bodies = Vec::new();

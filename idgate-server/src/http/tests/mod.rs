@@ -1,4 +1,4 @@
-//! The edge over real sockets, with a store in memory.
+//! The edge over real sockets, with a real store.
 
 mod auth;
 mod bodies;
@@ -23,10 +23,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::HttpLimits;
-use crate::app::memory_store::{MemoryStore, Mood};
 use crate::clock::VirtualClock;
 use crate::config::{Config, Settings};
 use crate::serve::{RunningGateway, start_with_limits};
+use crate::store::Mood;
+use crate::store::temporary::TemporaryStore;
 
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 /// Far more than any test needs; a wait that reaches it is a failure.
@@ -34,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A gateway under test.
 struct Edge {
-    store: Arc<MemoryStore>,
+    store: TemporaryStore,
     clock: VirtualClock,
     running: RunningGateway,
 }
@@ -49,10 +50,10 @@ impl Edge {
         flags.extend(settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
         let settings = Settings::collect(&flags, std::iter::empty(), None).unwrap();
         let config = Config::new(&settings).unwrap();
-        let store = Arc::new(MemoryStore::default());
+        let store = TemporaryStore::default();
         let clock = VirtualClock::at(NOW);
         let shared = Arc::new(clock.clone());
-        let running = start_with_limits(&config, shared, store.clone(), limits).await.unwrap();
+        let running = start_with_limits(&config, shared, store.sqlite(), limits).await.unwrap();
         Self { store, clock, running }
     }
 

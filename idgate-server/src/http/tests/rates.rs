@@ -139,7 +139,7 @@ async fn failed_authentications_end_in_429_where_it_is_listed_and_in_a_closed_co
 async fn whoever_guesses_admin_tokens_is_held_back_on_both_routes() {
     for path in ["/v1/admin/metrics", "/metrics"] {
         let edge = Edge::start().await;
-        let unknown = MemoryStore::default().admin_bearer();
+        let unknown = TemporaryStore::default().admin_bearer();
         for _ in 0..30 {
             let answer = edge.request("GET", path, &unknown, b"").await;
             answer.assert_error(401, "invalid_admin_token");

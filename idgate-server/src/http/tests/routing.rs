@@ -66,6 +66,13 @@ async fn ready_says_which_part_is_not() {
     let body = r#"{"ready":true,"store":true,"trust":true,"accepting":true,"tasks":true}"#;
     assert_eq!((ready.status(), ready.body.as_str()), (200, body));
     edge.store.set_mood(Mood::Busy);
+    // What was stored a moment ago still counts.
+    let not_ready = async {
+        while edge.get("/readyz").await.status() == 200 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, not_ready).await.unwrap();
     let ready = edge.get("/readyz").await;
     let body = r#"{"ready":false,"store":false,"trust":true,"accepting":true,"tasks":true}"#;
     assert_eq!((ready.status(), ready.body.as_str()), (503, body));

@@ -1,9 +1,6 @@
 //! A wallet that does not wait while the status of its credential is asked for.
 
-use idgate_core::crypto::Jwk;
-use idgate_core::ids::IssuerId;
 use idgate_core::session::Status;
-use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples::{self, ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
@@ -16,9 +13,7 @@ use crate::work::loopback::Loopback;
 impl Edge {
     fn trust_sample_issuer(&self) {
         let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
-        let mut entry = TrustEntry::new(IssuerId::new(ISSUER));
-        entry.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
-        self.store.set_trust(TrustSnapshot::new(2, [entry]));
+        self.store.trust_key(ISSUER, &jwk);
     }
 
     /// A session, and the answer of a wallet whose credential is in the list at `uri`.

@@ -17,7 +17,7 @@ fn writer(dir: &tempfile::TempDir) -> Writer {
     let telemetry = Arc::new(Telemetry::new().unwrap());
     let claims = schema::open_claims(dir.path()).unwrap();
     let disk = Arc::new(Disk::of(dir.path()));
-    Writer::start(main, claims, audit, telemetry, disk).unwrap()
+    Writer::start(main, claims, audit, telemetry, disk, Fault::default()).unwrap()
 }
 
 /// Keeps the thread busy until the sender is dropped, so that what follows is one group.

@@ -194,7 +194,7 @@ impl Desk {
         self.delivery = deliverer(self.store(), &self.clock, true);
         let store = self.store.take().unwrap();
         // The deliverer holds it, too.
-        let nothing = Arc::new(crate::app::memory_store::MemoryStore::default());
+        let nothing = crate::store::temporary::TemporaryStore::default().sqlite();
         self.delivery =
             Delivery::new(nothing, Arc::new(self.clock.clone()), PROVIDER, egress(), true);
         drop(store);
