@@ -18,8 +18,8 @@ const CONNECTIONS: usize = 200;
 const SAMPLES: usize = 60;
 /// The good client may wait so many times what it waits in the quiet, …
 const FACTOR: u32 = 10;
-/// … or so long, whichever is more.
-const PATIENCE: Duration = Duration::from_millis(750);
+/// … or so long, whichever is more: other tests load the machine too. The benchmark has the figures.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// What the flood may add to the resident set.
 const MEMORY_KIB: u64 = 96 * 1024;
 
