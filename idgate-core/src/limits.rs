@@ -38,6 +38,8 @@ pub const MAX_CBOR_ITEMS: usize = 8 * 1024;
 pub const MAX_LIST_NODES: usize = 512 * 1024;
 /// Credentials in one session request (specification 8).
 pub const MAX_CREDENTIALS: usize = 10;
+/// Elements of one array in a session request: none has a use for more, and each carries its path.
+pub const MAX_REQUEST_ELEMENTS: usize = 1000;
 /// Claims per credential request: keeps the request URI readable by a wallet.
 pub const MAX_CLAIMS: usize = 100;
 /// Length of a credential id in characters.
@@ -94,6 +96,23 @@ pub const MAX_STATUS_HEADER_CHARS: usize = 64 * 1024;
 pub const MAX_CERTIFICATES: usize = 10;
 /// Largest certificate. The largest of 520 in the ICAO Master List of July 2025 has 2.3 KiB.
 pub const MAX_CERTIFICATE_BYTES: usize = 16 * 1024;
+/// Signature checks for one path. An honest chain needs one or two, a root under key rollover a few
+/// more.
+pub const MAX_PATH_SIGNATURE_CHECKS: u32 = 16;
+/// Presented certificates that are tried as issuers for one path. An honest chain has one or two;
+/// whoever sends more has each looked at by a root's key, and eight cost less than three times what
+/// a good answer does.
+pub const MAX_PATH_ISSUERS: u32 = 8;
+/// Document signers in one of the two generations that a trust snapshot remembers. A country has tens
+/// of them at a time.
+pub const MAX_KNOWN_SIGNERS: usize = 256;
+/// Largest certificate of a document signer that is remembered: real ones are below 2 KiB, and all
+/// that is known takes a few MiB at most.
+pub const MAX_KNOWN_SIGNER_BYTES: usize = 8 * 1024;
+/// Smallest RSA key, in bits: smaller ones are within reach of factoring.
+pub const MIN_RSA_BITS: u32 = 2048;
+/// Largest RSA key, in bits: larger ones cost an attacker's victim too much.
+pub const MAX_RSA_BITS: usize = 8192;
 /// Extensions of one certificate, one CRL or one entry of a CRL. Each is compared with the others.
 /// The ICAO Master List has ten at most.
 pub const MAX_EXTENSIONS: usize = 32;
@@ -112,6 +131,8 @@ pub const MAX_LISTED_CERTIFICATES: usize = 8192;
 pub const MAX_LIST_SIGNERS: usize = 4;
 /// Certificates beside the signers of one Master List. Real ones have two.
 pub const MAX_LIST_SIGNER_CERTIFICATES: usize = 32;
+/// Length of a namespace or a document type in characters. Real ones are below 40.
+pub const MAX_MDOC_NAME_CHARS: usize = 255;
 /// Length of a claim name in characters. Real ones are below 40.
 pub const MAX_CLAIM_NAME_CHARS: usize = 255;
 /// Claims that are compared within a same-subject group; each is normalised once per answer.

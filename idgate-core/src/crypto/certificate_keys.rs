@@ -16,6 +16,7 @@ use sha2::{Sha256, Sha384, Sha512};
 
 use crate::crypto::hash::{HashAlg, HashValue};
 use crate::crypto::provider::InvalidSignature;
+use crate::limits::{MAX_RSA_BITS, MIN_RSA_BITS};
 
 /// Verifies the signatures of keys that only certificates, CRLs and lists are signed with. Messages
 /// come as their hash, which the provider's own hasher made.
@@ -62,11 +63,6 @@ pub enum RsaScheme {
 /// An RSA key of an allowed size.
 #[derive(Clone, Debug)]
 pub struct RsaKey(Box<RsaPublicKey>);
-
-/// Larger ones cost an attacker's victim too much.
-const MAX_RSA_BITS: usize = 8192;
-/// Smaller ones are within reach of factoring.
-const MIN_RSA_BITS: u32 = 2048;
 
 impl RsaKey {
     /// From modulus and exponent; `None`: it has not 2048 to 8192 bits, or no sane exponent.

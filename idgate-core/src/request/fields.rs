@@ -7,11 +7,9 @@ use alloc::vec::Vec;
 
 use crate::codec::json::{Elements, Kind, Members, Value};
 use crate::error::{ErrorCode, RequestError};
+use crate::limits::MAX_REQUEST_ELEMENTS;
 use crate::request::claim_path::is_claim_name;
 use crate::request::decimal::Decimal;
-
-/// No array of a request has a use for more; it bounds what paths cost.
-const MAX_ELEMENTS: usize = 1000;
 
 /// A value and the path that leads to it, as `credentials[0].claims[2]`; empty for the root.
 #[derive(Clone, Debug)]
@@ -73,11 +71,11 @@ impl<'t, 'a> Field<'t, 'a> {
         self.value.members().ok_or_else(|| self.invalid("must be a JSON object"))
     }
 
-    /// The elements, at most [`MAX_ELEMENTS`]: each carries its path.
+    /// The elements, at most [`MAX_REQUEST_ELEMENTS`]: each carries its path.
     pub(super) fn elements(&self) -> Result<Vec<Self>, RequestError> {
         let elements: Elements<'t, 'a> =
             self.value.elements().ok_or_else(|| self.invalid("must be an array"))?;
-        if elements.clone().count() > MAX_ELEMENTS {
+        if elements.clone().count() > MAX_REQUEST_ELEMENTS {
             return Err(self.invalid("has more than 1000 elements"));
         }
         let path = |n: usize| format!("{}[{n}]", self.path);

@@ -19,14 +19,8 @@ use super::entry::TrustEntry;
 use super::path::{VerifiedPath, authenticate_chain};
 use crate::crypto::CryptoProvider;
 use crate::error::VerifyError;
-use crate::limits::MAX_CERTIFICATES;
+use crate::limits::{MAX_CERTIFICATES, MAX_KNOWN_SIGNER_BYTES, MAX_KNOWN_SIGNERS};
 use crate::time::UnixMillis;
-
-/// Signers in one generation; there are two. A country has tens of them at a time.
-const MAX_SIGNERS: usize = 256;
-/// Larger certificates are not kept; real ones are below 2 KiB. So all that is known takes a few
-/// MiB at most.
-const MAX_CERTIFICATE_BYTES: usize = 8 * 1024;
 
 /// The signers that one trust snapshot has met. Nothing is forgotten one by one: when the younger
 /// generation is full, the older one goes.
@@ -83,7 +77,7 @@ impl KnownSigners {
     ) -> Result<Arc<VerifiedPath>, VerifyError> {
         let key = match chain {
             [leaf, rest @ ..]
-                if rest.len() < MAX_CERTIFICATES && leaf.len() <= MAX_CERTIFICATE_BYTES =>
+                if rest.len() < MAX_CERTIFICATES && leaf.len() <= MAX_KNOWN_SIGNER_BYTES =>
             {
                 Some(key(provider, leaf, purpose))
             }
@@ -120,7 +114,7 @@ impl KnownSigners {
 
 impl Generations {
     fn insert(&mut self, key: Key, known: Known) {
-        if self.young.len() >= MAX_SIGNERS {
+        if self.young.len() >= MAX_KNOWN_SIGNERS {
             self.old = core::mem::take(&mut self.young);
         }
         self.young.insert(key, known);

@@ -10,8 +10,8 @@ use crate::error::{ErrorCode, RequestError};
 use crate::formats::sd_jwt_vc::RESERVED_NAMES;
 use crate::ids::{CredentialFormat, DocType, IssuerId, NameSpace};
 use crate::limits::{
-    MAX_CLAIM_NAME_CHARS, MAX_CLAIMS, MAX_CREDENTIAL_ID_CHARS, MAX_PATTERNS_CHARS,
-    MAX_SUBJECT_CLAIM_PATHS, MIN_PATTERN_COST_CHARS,
+    MAX_CLAIM_NAME_CHARS, MAX_CLAIMS, MAX_CREDENTIAL_ID_CHARS, MAX_MDOC_NAME_CHARS,
+    MAX_PATTERNS_CHARS, MAX_SUBJECT_CLAIM_PATHS, MIN_PATTERN_COST_CHARS,
 };
 use crate::request::claim_filter::ClaimFilter;
 use crate::request::claim_path::{ClaimPath, is_claim_name};
@@ -29,9 +29,6 @@ pub(super) const FIELDS: [&str; 9] = [
     "subject_claim_paths",
     "claim_filters",
 ];
-
-/// Names beyond this are not document types and no namespaces.
-const MAX_NAME_CHARS: usize = 255;
 
 /// What is wrong with a name that the format keeps for itself.
 pub(super) const NEVER_A_CLAIM: &str = "must not be _sd or _sd_alg, which are never claims";
@@ -191,7 +188,8 @@ fn parse_mdoc_name(
         return Err(field.invalid("is for mso_mdoc only; remove it"));
     }
     let inexpressible = |c: char| c.is_control() || matches!(c, '\'' | '"' | '\\');
-    if text.is_empty() || text.chars().count() > MAX_NAME_CHARS || text.contains(inexpressible) {
+    if text.is_empty() || text.chars().count() > MAX_MDOC_NAME_CHARS || text.contains(inexpressible)
+    {
         return Err(field.invalid("must have 1 to 255 characters without quotes or backslashes"));
     }
     Ok(Some(text.into_owned()))

@@ -209,19 +209,19 @@ fn memory_is_bounded_and_who_is_in_use_stays_known() {
     let sample = Sample::new();
     let path = sample.authenticate(&PROVIDER, &[&sample.der()], NOW).unwrap();
     let stable = Stable { from: UnixMillis(0), until: UnixMillis(u64::MAX) };
-    for number in 0..10 * MAX_SIGNERS {
+    for number in 0..10 * MAX_KNOWN_SIGNERS {
         let other = key(
             &PROVIDER,
             &number.to_be_bytes(),
             Purpose { issuer: &sample.entry, doc_type: MDL, livemode: true },
         );
         sample.known.keep(other, Known { path: path.clone(), stable });
-        assert!(sample.count() <= 2 * MAX_SIGNERS);
+        assert!(sample.count() <= 2 * MAX_KNOWN_SIGNERS);
         if number % 100 == 0 {
             assert!(sample.knows(&[&sample.der()], NOW), "{number}");
         }
     }
-    let large = sample.signer("large").set("1.2.3.4", false, [7; MAX_CERTIFICATE_BYTES].to_vec());
+    let large = sample.signer("large").set("1.2.3.4", false, [7; MAX_KNOWN_SIGNER_BYTES].to_vec());
     let large = large.sign(&sample.root.key);
     sample.meet(&[&large]);
     assert!(!sample.knows(&[&large], NOW));

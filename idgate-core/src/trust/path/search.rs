@@ -5,18 +5,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::crypto::CryptoProvider;
+use crate::limits::{MAX_PATH_ISSUERS, MAX_PATH_SIGNATURE_CHECKS};
 use crate::time::UnixMillis;
 use crate::trust::anchors::TrustAnchor;
 use crate::trust::certificate::Certificate;
 use crate::trust::{names, profile};
-
-/// Signature checks for one path. An honest chain needs one or two, a root under key rollover a
-/// few more.
-const MAX_SIGNATURE_CHECKS: u32 = 16;
-/// Presented certificates that are tried as issuers for one path. An honest chain has one or two;
-/// whoever sends more has each looked at by a root's key, and eight cost less than three times what
-/// a good answer does.
-const MAX_ISSUERS_TRIED: u32 = 8;
 
 /// Why there is no path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -88,7 +81,7 @@ impl<'p> Search<'p> {
         roots: &'p [&'p TrustAnchor],
         now: UnixMillis,
     ) -> Self {
-        let (checks_left, tries_left) = (MAX_SIGNATURE_CHECKS, MAX_ISSUERS_TRIED);
+        let (checks_left, tries_left) = (MAX_PATH_SIGNATURE_CHECKS, MAX_PATH_ISSUERS);
         let (subjects, exhausted) = (Vec::new(), false);
         Self { provider, intermediates, subjects, roots, now, checks_left, tries_left, exhausted }
     }
