@@ -60,7 +60,12 @@ impl Source {
         format!("{}/{path}", self.base)
     }
 
-    /// The same by a name that has to be looked up.
+    /// A list that it was not asked for yet, so that nobody knows it.
+    pub(super) fn next_uri(&self) -> String {
+        self.uri(&format!("list{}", self.asked()))
+    }
+
+    /// A list by a name of the host that has to be looked up.
     pub(super) fn uri_by_name(&self, path: &str) -> String {
         self.uri(path).replace("127.0.0.1", "localhost")
     }
