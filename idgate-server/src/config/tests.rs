@@ -33,6 +33,9 @@ fn defaults_are_those_of_the_manual() {
     assert_eq!(config.environment, Environment::Development);
     assert!(config.rate_limits && !config.behind_tls_proxy && config.instance_key.is_none());
     assert_eq!(config.log_format, LogFormat::Text);
+    assert_eq!(config.body_memory, 256 * 1024 * 1024);
+    let Quotas { keys, open_sessions_test, open_sessions_live } = config.quotas;
+    assert_eq!((keys, open_sessions_test, open_sessions_live), (100, 10_000, 1_000_000));
 }
 
 #[test]

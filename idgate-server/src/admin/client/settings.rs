@@ -244,6 +244,12 @@ mod tests {
         let text = dir.path().join("logo.svg");
         std::fs::write(&text, b"<svg/>").unwrap();
         assert_eq!(set(&args(&[], Some(text)), &mut store).unwrap_err().code(), 2);
+        for (bytes, taken) in [(MAX_LOGO_BYTES, true), (MAX_LOGO_BYTES + 1, false)] {
+            let large = dir.path().join("large.png");
+            std::fs::write(&large, [&b"\x89PNG\r\n\x1a\n"[..], &vec![0; bytes - 8]].concat())
+                .unwrap();
+            assert_eq!(set(&args(&[], Some(large)), &mut store).is_ok(), taken, "{bytes}");
+        }
         let nobody = SetArgs { id: "cli_none".into(), ..args(&[], None) };
         assert_eq!(set(&nobody, &mut store).unwrap_err().code(), 4);
     }
