@@ -1,4 +1,4 @@
-//! The parser: one pass over the text, no recursion beyond [`MAX_DEPTH`].
+//! The parser: one pass over the text, no recursion, nothing deeper than [`MAX_DEPTH`].
 
 use alloc::vec::Vec;
 
@@ -17,10 +17,30 @@ pub(super) struct Parser<'p, 'a> {
     pub(super) escaped_names: usize,
 }
 
+/// A container that is not closed yet.
+#[derive(Clone, Copy)]
+struct Open {
+    /// Its node.
+    id: usize,
+    /// Where it begins.
+    start: usize,
+    is_object: bool,
+}
+
+impl Open {
+    fn kind(&self) -> NodeKind {
+        if self.is_object { NodeKind::Object } else { NodeKind::Array }
+    }
+
+    fn close(&self) -> u8 {
+        if self.is_object { b'}' } else { b']' }
+    }
+}
+
 impl<'a> Parser<'_, 'a> {
     pub(super) fn document(&mut self) -> Result<NodeId, JsonError> {
         let id = self.next_id()?;
-        self.value(0)?;
+        self.value()?;
         self.skip_space();
         if self.at == self.text.len() { Ok(NodeId(id)) } else { Err(JsonError::Syntax) }
     }
@@ -60,11 +80,57 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    fn value(&mut self, depth: usize) -> Result<(), JsonError> {
-        self.skip_space();
-        match self.peek() {
-            Some(b'{') => self.container(depth, NodeKind::Object, b'}'),
-            Some(b'[') => self.container(depth, NodeKind::Array, b']'),
+    /// A value with all that is in it. What is open stands on a list and not on the call stack:
+    /// deeply nested text costs what flat text does.
+    fn value(&mut self) -> Result<(), JsonError> {
+        let mut open = [Open { id: 0, start: 0, is_object: false }; MAX_DEPTH];
+        let mut depth = 0;
+        loop {
+            self.skip_space();
+            let next = self.peek();
+            if let Some(b'{' | b'[') = next {
+                let is_object = next == Some(b'{');
+                let slot = open.get_mut(depth).ok_or(JsonError::TooDeep)?;
+                *slot = Open { id: self.nodes.len(), start: self.at, is_object };
+                depth += 1;
+                self.leaf("", slot.kind())?;
+                self.at += 1;
+                self.skip_space();
+                if self.peek() != Some(slot.close()) {
+                    if is_object {
+                        self.member()?;
+                    }
+                    continue;
+                }
+            } else {
+                self.scalar(next)?;
+            }
+            loop {
+                let Some(top) = depth.checked_sub(1).and_then(|top| open.get(top)) else {
+                    return Ok(());
+                };
+                // Nothing, or an empty container, stands before what comes now.
+                self.skip_space();
+                let next = self.peek();
+                self.at += 1;
+                if next == Some(top.close()) {
+                    self.close(top)?;
+                    depth -= 1;
+                } else if next == Some(b',') {
+                    if top.is_object {
+                        self.skip_space();
+                        self.member()?;
+                    }
+                    break;
+                } else {
+                    return Err(JsonError::Syntax);
+                }
+            }
+        }
+    }
+
+    fn scalar(&mut self, first: Option<u8>) -> Result<(), JsonError> {
+        match first {
             Some(b'"') => self.string(),
             Some(b't') => self.word("true", NodeKind::Bool(true)),
             Some(b'f') => self.word("false", NodeKind::Bool(false)),
@@ -81,39 +147,19 @@ impl<'a> Parser<'_, 'a> {
         if text == word { self.leaf(text, kind) } else { Err(JsonError::Syntax) }
     }
 
-    fn container(&mut self, depth: usize, kind: NodeKind, close: u8) -> Result<(), JsonError> {
-        if depth >= MAX_DEPTH {
-            return Err(JsonError::TooDeep);
-        }
-        let (start, id) = (self.at, self.nodes.len());
-        self.leaf("", kind)?;
-        self.at += 1;
+    /// The name of a member, and the colon.
+    fn member(&mut self) -> Result<(), JsonError> {
+        self.name()?;
         self.skip_space();
-        if self.peek() == Some(close) {
-            self.at += 1;
-        } else {
-            loop {
-                if kind == NodeKind::Object {
-                    self.skip_space();
-                    self.name()?;
-                    self.skip_space();
-                    self.consume(b':')?;
-                }
-                self.value(depth + 1)?;
-                self.skip_space();
-                if self.peek() == Some(b',') {
-                    self.at += 1;
-                } else {
-                    self.consume(close)?;
-                    break;
-                }
-            }
+        self.consume(b':')
+    }
+
+    fn close(&mut self, open: &Open) -> Result<(), JsonError> {
+        let (text, end) = (self.since(open.start)?, self.next_id()?);
+        if let Some(node) = self.nodes.get_mut(open.id) {
+            *node = Node { text, kind: open.kind(), end };
         }
-        let (text, end) = (self.since(start)?, self.next_id()?);
-        if let Some(node) = self.nodes.get_mut(id) {
-            *node = Node { text, kind, end };
-        }
-        if kind == NodeKind::Object { self.refuse_duplicates(id) } else { Ok(()) }
+        if open.is_object { self.refuse_duplicates(open.id) } else { Ok(()) }
     }
 
     fn name(&mut self) -> Result<(), JsonError> {
