@@ -1,5 +1,7 @@
 //! Jobs, and how a group of them is run inside one transaction.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use tokio::sync::oneshot;
 
 use super::super::StoreError;
@@ -41,7 +43,10 @@ where
     F: FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send,
 {
     fn work(&mut self, batch: &mut Batch<'_>) -> bool {
-        let result = (self.work)(batch);
+        // One that panics fails as another does, and is undone: the thread has others to serve, and
+        // claims to erase.
+        let result = catch_unwind(AssertUnwindSafe(|| (self.work)(batch)))
+            .unwrap_or_else(|_| Err(StoreError::Failed("a write broke off".into())));
         let done = result.is_ok();
         self.result = Some(result);
         done

@@ -68,6 +68,26 @@ async fn what_is_queued_is_committed_in_groups_of_64() {
 }
 
 #[tokio::test]
+async fn a_job_that_panics_fails_alone_and_the_thread_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let writer = writer(&dir);
+    let before = version(&dir);
+    let release = hold(&writer);
+    let good = [writer.submit(bump), writer.submit(bump)];
+    let bad = writer.submit::<()>(|batch| {
+        bump(batch)?;
+        panic!("on purpose")
+    });
+    drop(release);
+    assert!(matches!(bad.await, Err(StoreError::Failed(_))));
+    for answer in good {
+        answer.await.unwrap();
+    }
+    writer.submit(bump).await.unwrap();
+    assert_eq!(version(&dir), before + 3);
+}
+
+#[tokio::test]
 async fn a_failing_job_leaves_nothing_and_spares_its_group() {
     let dir = tempfile::tempdir().unwrap();
     let writer = writer(&dir);
