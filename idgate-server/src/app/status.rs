@@ -129,7 +129,7 @@ impl App {
             while lease.elapsed_us() < VERIFYING_LEASE_MS.saturating_mul(1000) {
                 let Some(released) = held.released(app.now()) else { return };
                 // A lost race leaves nothing to take back.
-                if app.store.commit(released, None).await.is_ok() {
+                if app.store.commit_own(released).await.is_ok() {
                     return;
                 }
                 tokio::time::sleep(RELEASE_AGAIN).await;

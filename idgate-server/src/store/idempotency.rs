@@ -96,7 +96,8 @@ impl IdempotencyStore for SqliteStore {
         };
         let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
         let owner = client_id.clone();
-        let inserted = self.write_session(transition, None, move |prepared, batch| {
+        let whose = Whose::of(transition.session.tenant());
+        let inserted = self.write_session(whose, transition, None, move |prepared, batch| {
             if let Some(earlier) = find(batch.main, &client_id, &once.key, now)? {
                 return Ok(Outcome::Earlier(earlier));
             }

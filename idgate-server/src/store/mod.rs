@@ -238,6 +238,10 @@ pub trait Store:
     /// the verification took, when there was one.
     fn commit(&self, transition: Transition, processing_us: Option<u64>) -> Write<'_, Committed>;
 
+    /// The same for what the gateway settles or gives up by itself, which takes nothing of the room
+    /// that the client and its wallets have.
+    fn commit_own(&self, transition: Transition) -> Write<'_, Committed>;
+
     /// A session for the wallet routes, without its result.
     fn session(&self, id: &SessionId) -> Read<'_, Option<Session>>;
 

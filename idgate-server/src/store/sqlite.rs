@@ -157,16 +157,16 @@ impl SqliteStore {
         }));
     }
 
-    /// Seals outside the writing thread, then writes.
+    /// Seals outside the writing thread, then writes, in this lane.
     pub(super) fn write_session<T: Send + 'static>(
         &self,
+        whose: Whose,
         transition: Transition,
         processing_us: Option<u64>,
         write: impl Fn(&Prepared, &mut super::writer::Batch<'_>) -> Result<T, StoreError>
         + Send
         + 'static,
     ) -> Write<'_, T> {
-        let whose = Whose::of(transition.session.tenant());
         if transition.from.0 == 0 {
             let lane = wallet_lane(transition.session.tenant().as_str());
             self.known_sessions.note(transition.session.id().as_str(), lane);
@@ -175,6 +175,25 @@ impl SqliteStore {
             Ok(prepared) => self.writer.submit_for(whose, move |batch| write(&prepared, batch)),
             Err(error) => Box::pin(async { Err(error) }),
         }
+    }
+
+    fn commit_in(
+        &self,
+        whose: Whose,
+        transition: Transition,
+        processing_us: Option<u64>,
+    ) -> Write<'_, Committed> {
+        let id = transition.session.id().clone();
+        let settles = transition.session.settled_at().is_some();
+        let write = self.write_session(whose, transition, processing_us, Prepared::update);
+        Box::pin(async move {
+            let committed = write.await?;
+            self.changes.publish(&id);
+            if settles {
+                self.outbox_bell.notify_one();
+            }
+            Ok(committed)
+        })
     }
 }
 
@@ -215,7 +234,8 @@ impl Store for SqliteStore {
 
     fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made> {
         let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
-        self.write_session(transition, None, move |prepared, batch| {
+        let whose = Whose::of(transition.session.tenant());
+        self.write_session(whose, transition, None, move |prepared, batch| {
             let made = prepared.count(batch, quotas)?;
             if made == Made::Yes {
                 prepared.insert(batch, &key_id)?;
@@ -225,17 +245,12 @@ impl Store for SqliteStore {
     }
 
     fn commit(&self, transition: Transition, processing_us: Option<u64>) -> Write<'_, Committed> {
-        let id = transition.session.id().clone();
-        let settles = transition.session.settled_at().is_some();
-        let write = self.write_session(transition, processing_us, Prepared::update);
-        Box::pin(async move {
-            let committed = write.await?;
-            self.changes.publish(&id);
-            if settles {
-                self.outbox_bell.notify_one();
-            }
-            Ok(committed)
-        })
+        let whose = Whose::of(transition.session.tenant());
+        self.commit_in(whose, transition, processing_us)
+    }
+
+    fn commit_own(&self, transition: Transition) -> Write<'_, Committed> {
+        self.commit_in(Whose::GATEWAY, transition, None)
     }
 
     fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {

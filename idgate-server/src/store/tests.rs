@@ -167,6 +167,28 @@ async fn of_64_parallel_commits_exactly_one_applies() {
     assert_eq!(rows, 1);
 }
 
+/// A backlog of expiries, as after a night that the gateway was down.
+#[tokio::test]
+async fn what_the_gateway_settles_by_itself_takes_none_of_a_clients_room() {
+    let fixture = Fixture::new();
+    let session = fixture.session(&fixture.live).await;
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let holding = fixture.store().writer.submit(move |_| {
+        let _ = held.recv();
+        Ok(())
+    });
+    let expired = session.expired(session.expires_at()).unwrap();
+    let own: Vec<_> = (0..512).map(|_| fixture.store().commit_own(expired.clone())).collect();
+    let clients = fixture.store().commit(expired.clone(), None);
+    drop(release);
+    holding.await.unwrap();
+    let mut applied = usize::from(clients.await.unwrap() == Committed::Yes);
+    for commit in own {
+        applied += usize::from(commit.await.unwrap() == Committed::Yes);
+    }
+    assert_eq!(applied, 1);
+}
+
 #[tokio::test]
 async fn a_session_round_trips_and_survives_a_restart_with_its_result() {
     let mut fixture = Fixture::new();

@@ -130,7 +130,7 @@ impl Sweeper {
             let store = self.store.clone();
             // All at once, so that they share commits. A lost race means that somebody settled
             // or deleted the session meanwhile: nothing is left to do.
-            commits.spawn(async move { store.commit(transition, None).await.map(drop) });
+            commits.spawn(async move { store.commit_own(transition).await.map(drop) });
         }
         let tried = commits.len();
         while let Some(commit) = commits.join_next().await {
