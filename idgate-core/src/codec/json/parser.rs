@@ -109,7 +109,6 @@ impl<'a> Parser<'_, 'a> {
                 let Some(top) = depth.checked_sub(1).and_then(|top| open.get(top)) else {
                     return Ok(());
                 };
-                // Nothing, or an empty container, stands before what comes now.
                 self.skip_space();
                 let next = self.peek();
                 self.at += 1;
