@@ -95,7 +95,7 @@ impl IdempotencyStore for SqliteStore {
             Err(error) => return Box::pin(async move { Err(error.into()) }),
         };
         let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
-        let owner = client_id.clone();
+        let (owner, made_id) = (client_id.clone(), id.clone());
         let whose = Whose::of(transition.session.tenant());
         let inserted = self.write_session(whose, transition, None, move |prepared, batch| {
             if let Some(earlier) = find(batch.main, &client_id, &once.key, now)? {
@@ -118,7 +118,10 @@ impl IdempotencyStore for SqliteStore {
         });
         Box::pin(async move {
             Ok(match inserted.await? {
-                Outcome::Made => MadeOnce::Yes,
+                Outcome::Made => {
+                    self.know(&made_id, &owner);
+                    MadeOnce::Yes
+                }
                 Outcome::NoRoom => MadeOnce::NoRoom,
                 Outcome::Earlier(found) => MadeOnce::Earlier(found.open(&self.sealer, &owner)?),
             })

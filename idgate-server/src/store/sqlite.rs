@@ -167,14 +167,15 @@ impl SqliteStore {
         + Send
         + 'static,
     ) -> Write<'_, T> {
-        if transition.from.0 == 0 {
-            let lane = wallet_lane(transition.session.tenant().as_str());
-            self.known_sessions.note(transition.session.id().as_str(), lane);
-        }
         match Prepared::new(&self.sealer, transition, processing_us) {
             Ok(prepared) => self.writer.submit_for(whose, move |batch| write(&prepared, batch)),
             Err(error) => Box::pin(async { Err(error) }),
         }
+    }
+
+    /// A session that was made: its wallets are no strangers.
+    pub(super) fn know(&self, session_id: &str, client_id: &str) {
+        self.known_sessions.note(session_id, wallet_lane(client_id));
     }
 
     fn commit_in(
@@ -234,11 +235,19 @@ impl Store for SqliteStore {
 
     fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made> {
         let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
-        let whose = Whose::of(transition.session.tenant());
-        self.write_session(whose, transition, None, move |prepared, batch| {
-            let made = prepared.count(batch, quotas)?;
+        let (id, tenant) = (transition.session.id().clone(), transition.session.tenant().clone());
+        let write =
+            self.write_session(Whose::of(&tenant), transition, None, move |prepared, batch| {
+                let made = prepared.count(batch, quotas)?;
+                if made == Made::Yes {
+                    prepared.insert(batch, &key_id)?;
+                }
+                Ok(made)
+            });
+        Box::pin(async move {
+            let made = write.await?;
             if made == Made::Yes {
-                prepared.insert(batch, &key_id)?;
+                self.know(id.as_str(), tenant.as_str());
             }
             Ok(made)
         })
