@@ -9,6 +9,7 @@ use super::proof::AwaitingStatus;
 use super::report::Report;
 use super::{Basis, Step, Verification};
 use crate::error::{ResponseError, VerifyError};
+use crate::ids::IssuerId;
 use crate::request::CredentialRequest;
 use crate::session::{Input, Session, Transition};
 use crate::status::{
@@ -114,6 +115,19 @@ impl Verification<'_> {
         });
         authentic.iter().for_each(|source| self.remember(source));
         authentic
+    }
+
+    /// The trust entries whose credentials ask for `need`, in the order of the request: whoever
+    /// bounds what it fetches can do so for each of them.
+    pub fn issuers_of(&self, need: &Need) -> Vec<&IssuerId> {
+        let inquiries = self.asking.iter().flat_map(|asking| &asking.inquiries);
+        let asked = self.session.request.credentials.iter().zip(inquiries);
+        let mut issuers: Vec<_> = asked
+            .filter(|(_, inquiry)| inquiry.needs().any(|other| other == *need))
+            .map(|(credential, _)| &credential.issuer_id)
+            .collect();
+        issuers.dedup();
+        issuers
     }
 
     /// Answers a need from what an earlier verification authenticated, without a fetch. When all

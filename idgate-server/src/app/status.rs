@@ -90,7 +90,11 @@ impl App {
         scope: &Scope,
         allowance: &mut Allowance,
     ) -> Result<(), AppError> {
-        let fetched = self.fetcher.fetch(needs, scope, allowance).await;
+        let asked = needs.into_iter().map(|need| {
+            let issuers = verification.issuers_of(&need).into_iter().cloned().collect();
+            (need, issuers)
+        });
+        let fetched = self.fetcher.fetch(asked.collect(), allowance).await;
         let now = self.now();
         // A list of a few kilobytes may inflate to megabytes.
         computing(true, || {

@@ -37,13 +37,6 @@ impl Scope {
         asked.dedup();
         Self { trust_version, livemode: session.livemode(), asked }
     }
-
-    /// The issuers asked for, each once.
-    pub(super) fn issuers(&self) -> Vec<IssuerId> {
-        let mut issuers: Vec<_> = self.asked.iter().map(|(issuer, _)| issuer.clone()).collect();
-        issuers.dedup();
-        issuers
-    }
 }
 
 type Key = (Need, Scope);

@@ -15,9 +15,9 @@ use url::Url;
 
 pub use super::cache::Scope;
 use super::cache::SourceCache;
-use super::egress::{self, Egress, EgressError, Room};
-pub use super::flights::Allowance;
-use super::flights::{Asked, Flights, Stage};
+use super::egress::{self, Egress, EgressError};
+pub use super::flights::{Allowance, Asked};
+use super::flights::{Flights, Stage};
 use super::permits::{Permits, Place};
 
 /// For a source to answer, from the first look at its name. All sources of one round are asked at
@@ -26,9 +26,6 @@ use super::permits::{Permits, Place};
 const BUDGET: Duration = Duration::from_secs(5);
 /// For permits before that, in all rounds.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// For bodies over 64 KiB that were fetched and are not judged yet: six of the largest size.
-const LARGE_BODIES: usize = 64 * 1024 * 1024;
 
 impl Allowance {
     /// For an answer whose first fetch begins.
@@ -43,8 +40,6 @@ pub struct Fetcher {
     cache: Mutex<SourceCache>,
     flights: Flights,
     permits: Permits,
-    /// For large bodies.
-    room: Room,
 }
 
 /// What came of a need.
@@ -73,8 +68,7 @@ impl Fetcher {
     /// A fetcher that knows nothing yet.
     pub fn new(egress: Egress) -> Self {
         let (cache, flights) = (Mutex::default(), Flights::default());
-        let (permits, room) = (Permits::new(), Room::of(LARGE_BODIES));
-        Self { egress, cache, flights, permits, room }
+        Self { egress, cache, flights, permits: Permits::new() }
     }
 
     /// Sources that answer `need` at `now` without a fetch.
@@ -99,19 +93,18 @@ impl Fetcher {
         }
     }
 
-    /// Fetches all of `needs` at once, in the turns of the issuers of `scope` and within what is
-    /// `allowed`, which is less afterwards.
+    /// Fetches all that is asked at once, in the turns of its issuers and within what is `allowed`,
+    /// which is less afterwards.
     pub async fn fetch(
         self: &Arc<Self>,
-        needs: Vec<Need>,
-        scope: &Scope,
+        all_asked: Vec<Asked>,
         allowed: &mut Allowance,
     ) -> Vec<(Need, Came)> {
         let before = *allowed;
         let mut fetches = JoinSet::new();
-        let mut fetched: Vec<(Need, Came)> = Vec::with_capacity(needs.len());
-        for need in needs {
-            let (fetcher, asked) = (self.clone(), (need.clone(), scope.issuers()));
+        let mut fetched: Vec<(Need, Came)> = Vec::with_capacity(all_asked.len());
+        for asked in all_asked {
+            let (fetcher, need) = (self.clone(), asked.0.clone());
             let nth = fetched.len();
             fetches.spawn(async move {
                 let (came, left) = fetcher.fetch_one(asked, before).await;
@@ -148,7 +141,8 @@ impl Fetcher {
         // For as long as somebody waits.
         let Some((of_its_place, one_of_all)) = self.permits.acquire(place).await else { return };
         stage.send_replace(Stage::Asking);
-        let got = self.egress.fetch(need.uri(), need.accept(), MAX_STATUS_BYTES, &self.room);
+        let room = of_its_place.room();
+        let got = self.egress.fetch(need.uri(), need.accept(), MAX_STATUS_BYTES, room);
         let came = match timeout(BUDGET, got).await {
             Ok(Ok(body)) => Came::Body(Fetched(Arc::new((body, one_of_all)))),
             Ok(Err(error)) => {

@@ -35,9 +35,9 @@ pub(super) enum Stage {
     Landed(Came),
 }
 
-/// What is fetched, and for the credentials of which issuers: turns are theirs, and nobody waits for
-/// those of others.
-pub(super) type Asked = (Need, Vec<IssuerId>);
+/// What is fetched, and the issuers whose credentials ask for it: turns are theirs, and nobody waits
+/// for those of others.
+pub type Asked = (Need, Vec<IssuerId>);
 
 /// All fetches under way, by what they are for.
 #[derive(Clone, Default)]

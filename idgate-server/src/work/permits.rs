@@ -10,24 +10,32 @@ use idgate_core::verify::Need;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
 
+use super::egress::Room;
+
 /// Fetches of the whole process at a time.
 pub(super) const IN_ALL: usize = 64;
 /// Of these for the credentials of one issuer: whatever hosts it names, others have a half.
 pub(super) const PER_ISSUER: usize = 32;
 /// Of these at one host. Lists are cached and asked once for all who wait, so that few are enough.
 pub(super) const PER_HOST: usize = 8;
+/// For bodies over 64 KiB that were fetched and are not judged yet: six of the largest size.
+const LARGE_BODIES: usize = 64 * 1024 * 1024;
+/// Of these for the credentials of one issuer: a half, as of the fetches.
+const LARGE_BODIES_PER_ISSUER: usize = LARGE_BODIES / 2;
 /// Issuers and hosts that are remembered without being asked.
 const IDLE: usize = 64;
 
 pub(super) struct Permits {
     in_all: Arc<Semaphore>,
+    /// For large bodies.
+    room: Room,
     shares: Mutex<HashMap<Share, Arc<Semaphore>>>,
 }
 
 /// Whom a fetch is for, and where it goes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Place {
-    /// The trust entries that the session asks for: whoever named the host is among them.
+    /// The trust entries whose credentials named the host: of one, unless several name the same list.
     issuers: Vec<IssuerId>,
     /// Without its port: who has a host has all of its ports.
     host: String,
@@ -47,18 +55,38 @@ impl Place {
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Share {
     issuers: Vec<IssuerId>,
-    host: Option<String>,
+    of: Of,
+}
+
+/// What is counted.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+enum Of {
+    /// All their fetches.
+    Issuers,
+    /// Those at this host.
+    Host(String),
+    /// The units of memory of their large bodies.
+    Bodies,
 }
 
 /// Held while a host is asked.
 pub(super) struct PlacePermit {
     _of_its_host: OwnedSemaphorePermit,
     _of_its_issuer: OwnedSemaphorePermit,
+    room: Room,
+}
+
+impl PlacePermit {
+    /// Where a large body finds room.
+    pub(super) fn room(&self) -> &Room {
+        &self.room
+    }
 }
 
 impl Permits {
     pub(super) fn new() -> Self {
-        Self { in_all: Arc::new(Semaphore::new(IN_ALL)), shares: Mutex::default() }
+        let (in_all, room) = (Arc::new(Semaphore::new(IN_ALL)), Room::of(LARGE_BODIES));
+        Self { in_all, room, shares: Mutex::default() }
     }
 
     /// Waits for one of the host, then for one of the issuer, and only then for one of all: who waits
@@ -68,12 +96,13 @@ impl Permits {
         place: Place,
     ) -> Option<(PlacePermit, OwnedSemaphorePermit)> {
         let Place { issuers, host } = place;
-        let of_issuer = Share { issuers: issuers.clone(), host: None };
-        let of_host = Share { issuers, host: Some(host) };
-        let of_its_host = self.of(of_host, PER_HOST).acquire_owned().await.ok()?;
-        let of_its_issuer = self.of(of_issuer, PER_ISSUER).acquire_owned().await.ok()?;
+        let share = |of| Share { issuers: issuers.clone(), of };
+        let of_its_host = self.of(share(Of::Host(host)), PER_HOST).acquire_owned().await.ok()?;
+        let of_its_issuer = self.of(share(Of::Issuers), PER_ISSUER).acquire_owned().await.ok()?;
         let one_of_all = self.in_all.clone().acquire_owned().await.ok()?;
-        let permit = PlacePermit { _of_its_host: of_its_host, _of_its_issuer: of_its_issuer };
+        let own = self.of(share(Of::Bodies), Room::units(LARGE_BODIES_PER_ISSUER));
+        let room = self.room.shared_by(own);
+        let permit = PlacePermit { _of_its_host: of_its_host, _of_its_issuer: of_its_issuer, room };
         Some((permit, one_of_all))
     }
 
@@ -145,6 +174,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_issuer_has_half_of_the_room_for_large_bodies_whatever_else_is_asked_for() {
+        let permits = Permits::new();
+        let (one, _one) = at_once(&permits, place("one", "a.example")).await.unwrap();
+        let (again, _again) = at_once(&permits, place("one", "b.example")).await.unwrap();
+        let (other, _other) = at_once(&permits, place("other", "a.example")).await.unwrap();
+        let held = one.room().take(LARGE_BODIES_PER_ISSUER).unwrap();
+        assert!(again.room().take(1).is_err());
+        let others = other.room().take(LARGE_BODIES_PER_ISSUER).unwrap();
+        drop((held, others));
+        assert!(again.room().take(LARGE_BODIES_PER_ISSUER).is_ok());
+    }
+
+    #[tokio::test]
     async fn one_host_on_many_ports_has_one_share() {
         let permits = Permits::new();
         let at = |port: usize| {
@@ -169,8 +211,8 @@ mod tests {
             drop(permits.acquire(place).await.unwrap());
         }
         let shares = permits.shares.lock().unwrap();
-        assert!(shares.len() <= IDLE + 2, "{}", shares.len());
-        assert!(shares.keys().any(|share| share.host.as_deref() == Some("held.example")));
+        assert!(shares.len() <= IDLE + 3, "{}", shares.len());
+        assert!(shares.keys().any(|share| share.of == Of::Host("held.example".into())));
         drop(held);
     }
 }

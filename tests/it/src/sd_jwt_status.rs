@@ -92,12 +92,22 @@ impl Flow {
     }
 
     fn made(issuer: &str, verifier: Verifier, claim: &str, statuses: &[Option<Value>]) -> Self {
+        Self::of_issuers(&vec![issuer; statuses.len()], verifier, claim, statuses)
+    }
+
+    /// Each credential is asked for from its own of `issuers`.
+    fn of_issuers(
+        issuers: &[&str],
+        verifier: Verifier,
+        claim: &str,
+        statuses: &[Option<Value>],
+    ) -> Self {
         let last = statuses.len() - 1;
         let credentials: Vec<Value> = VCTS
             .iter()
-            .zip(statuses)
+            .zip(issuers)
             .enumerate()
-            .map(|(at, (vct, _))| {
+            .map(|(at, (vct, issuer))| {
                 let claims = [if at == last { claim } else { "given_name" }];
                 json!({ "format": "vc+sd-jwt", "issuer_id": issuer, "claims": claims, "id": vct })
             })
@@ -322,6 +332,25 @@ fn the_crl_of_a_lists_signer_is_a_second_round_with_a_hold_that_changes_nothing(
         assert_eq!(decision.transition.from, hold.session.revision());
         assert_eq!(reason(&decision), expected);
     }
+}
+
+#[test]
+fn a_need_is_of_the_issuers_whose_credentials_named_it() {
+    let (other, own) = ("https://other.example", "https://status.example/2");
+    let issuers = [ISSUER, other, other];
+    let statuses = [published(0), published(1), Some(status_claim(0, own))];
+    let verifier = verifier(1, RevocationPolicy::IfPublished);
+    let flow = Flow::of_issuers(&issuers, verifier, "given_name", &statuses);
+    let mut verification = flow.verify();
+    let (_, needs) = asked(verification.step().unwrap());
+    let issuers_of = |uri: &str| {
+        let need = Need::StatusList { uri: uri.into() };
+        assert!(needs.contains(&need), "{uri}");
+        let issuers = verification.issuers_of(&need).into_iter();
+        issuers.map(|issuer| issuer.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(issuers_of(URI), [ISSUER, other]);
+    assert_eq!(issuers_of(own), [other]);
 }
 
 #[test]

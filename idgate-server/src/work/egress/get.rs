@@ -116,7 +116,7 @@ async fn collect(mut body: Incoming, limit: usize, room: &Room) -> Result<Body, 
         return Err(EgressError::TooLarge);
     }
     let longest = if declared.exact().is_some() { least } else { limit };
-    let mut held = None;
+    let (mut held, mut taken) = (Vec::new(), SMALL);
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| EgressError::Broken)?;
@@ -125,9 +125,14 @@ async fn collect(mut body: Incoming, limit: usize, room: &Room) -> Result<Body, 
         if length > limit {
             return Err(EgressError::TooLarge);
         }
-        if length > SMALL && held.is_none() {
-            held = Some(room.take(longest)?);
-            whole.reserve(longest.saturating_sub(whole.len()));
+        if length > taken {
+            // Twice as much each time: who sends slowly keeps no room from others.
+            let enough = length.max(taken.saturating_mul(2)).min(longest.max(length));
+            // What was small so far takes its room now.
+            let before = if held.is_empty() { 0 } else { taken };
+            held.push(room.take(enough.saturating_sub(before))?);
+            taken = enough;
+            whole.reserve(enough.saturating_sub(whole.len()));
         }
         whole.extend_from_slice(&data);
     }

@@ -71,6 +71,20 @@ async fn large_bodies_share_their_room_and_small_ones_need_none() {
 }
 
 #[tokio::test]
+async fn a_body_of_unknown_length_takes_room_as_it_grows() {
+    let (server, egress) = (Loopback::start().await, egress(&["127.0.0.0/8"]));
+    let (limit, room, url) = (10 * 1024 * 1024, Room::of(128 * 1024), server.url());
+    for (kib, fits) in [(100, true), (129, false)] {
+        let chunk = "x".repeat(kib * 1024);
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        server.give_bytes(format!("{head}{:x}\r\n{chunk}\r\n0\r\n\r\n", chunk.len()).into_bytes());
+        let fetched = egress.fetch(&url, "*/*", limit, &room).await;
+        assert_eq!(fetched.as_ref().err(), (!fits).then_some(&EgressError::OwnFault), "{kib}");
+        assert!(fetched.is_err() || fetched.is_ok_and(|body| body.as_ref().len() == kib * 1024));
+    }
+}
+
+#[tokio::test]
 async fn other_urls_are_not_asked() {
     for url in [
         "",
