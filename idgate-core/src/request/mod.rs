@@ -3,6 +3,7 @@
 mod claim_filter;
 mod claim_path;
 mod decimal;
+mod dialect;
 mod fields;
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -19,6 +20,7 @@ mod request_object;
 pub use self::claim_filter::ClaimFilter;
 pub use self::claim_path::ClaimPath;
 pub(crate) use self::decimal::Decimal;
+pub use self::dialect::Dialect;
 pub(crate) use self::inline::inline_query;
 pub(crate) use self::links::request_uri_query;
 pub use self::links::{Invitation, Scheme};
