@@ -150,7 +150,8 @@ fn parse(
 
 fn flag(setting: &'static Setting) -> Arg {
     let id = setting.flag_key();
-    // The same eighteen under every command would hide what the command has of its own.
+    // The same settings under every command would hide what the command has of its own. One that has
+    // an argument of that name keeps it, as `verify` its `--client-id`.
     Arg::new(id.clone()).long(id.replace('_', "-")).global(true).hide(true)
 }
 
@@ -307,6 +308,17 @@ mod tests {
             assert!(cli.common.json);
             assert_eq!(flags.get("data_dir").map(String::as_str), Some("d"), "{line}");
         }
+    }
+
+    #[test]
+    fn verify_keeps_its_client_id_which_is_a_setting_elsewhere() {
+        let line = "idgate verify f --format mso_mdoc --nonce n --client-id redirect_uri:x";
+        let Command::Verify(options) = parse(words(line)).unwrap().0.command else {
+            panic!("another command")
+        };
+        assert!(format!("{options:?}").contains("redirect_uri:x"));
+        let (_, flags) = parse(words("idgate serve --client-id x509_hash")).unwrap();
+        assert_eq!(flags.get("client_id").map(String::as_str), Some("x509_hash"));
     }
 
     #[test]

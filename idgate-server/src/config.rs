@@ -1,5 +1,6 @@
 //! The gateway's settings: typed, checked once, secrets wrapped.
 
+mod dialects;
 mod rules;
 mod settings;
 
@@ -8,6 +9,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use self::dialects::{ClientId, Dialects, ResponseMode};
 pub use self::rules::Cidr;
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
 use crate::seal::InstanceKey;
@@ -90,6 +92,8 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// The request profile of new sessions.
     pub request_mode: RequestMode,
+    /// The dialects of OpenID4VP, and how they are spoken.
+    pub dialects: Dialects,
     /// How strict to be about trust material.
     pub environment: Environment,
     /// The key that seals; `None`: the one in the data directory.
@@ -182,6 +186,13 @@ impl Config {
             body_memory: required(settings, "body_memory", rules::body_memory)?,
             tls: tls_files(settings)?,
             request_mode: required(settings, "oid4vp_request_mode", request_mode)?,
+            dialects: Dialects {
+                enabled: required(settings, "profiles", dialects::profiles)?,
+                client_id: required(settings, "client_id", dialects::client_id)?,
+                announces_post: optional(settings, "request_uri_method", dialects::method)?
+                    .is_some(),
+                response_mode: required(settings, "response_mode", dialects::response_mode)?,
+            },
             environment: required(settings, "environment", environment_name)?,
             instance_key,
             rate_limits: required(settings, "rate_limits", rules::on_off)?,

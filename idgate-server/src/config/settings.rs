@@ -74,6 +74,30 @@ pub static SETTINGS: &[Setting] = &[
     setting("IDGATE_TLS_KEY", "tls_key", None, "Private key for TLS in-process"),
     setting("OID4VP_REQUEST_MODE", "oid4vp_request_mode", Some("inline"), "inline or jar"),
     setting(
+        "IDGATE_PROFILES",
+        "profiles",
+        Some("draft"),
+        "Dialects of OpenID4VP: draft, 1.0, haip; sessions that name none speak the first",
+    ),
+    setting(
+        "IDGATE_CLIENT_ID",
+        "client_id",
+        Some("did"),
+        "Client identifier of signed requests of 1.0: did, x509_san_dns or x509_hash",
+    ),
+    setting(
+        "IDGATE_REQUEST_URI_METHOD",
+        "request_uri_method",
+        None,
+        "post: tell wallets of 1.0 and haip that they may POST for the request",
+    ),
+    setting(
+        "IDGATE_RESPONSE_MODE",
+        "response_mode",
+        Some("auto"),
+        "Answers of 1.0: auto (encrypted where the request is signed), direct_post or direct_post.jwt",
+    ),
+    setting(
         "IDGATE_ENVIRONMENT",
         "environment",
         Some("development"),

@@ -2,6 +2,8 @@
 
 use std::io::Write as _;
 
+use idgate_core::request::Dialect;
+
 use super::*;
 
 const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
@@ -177,6 +179,29 @@ fn jar_needs_a_host_name_except_in_development() {
 }
 
 #[test]
+fn dialects_are_draft_alone_unless_listed() {
+    assert_eq!(from_env(&[]).unwrap().dialects, Dialects::default());
+    let unset = from_env(&[("IDGATE_REQUEST_URI_METHOD", "")]).unwrap();
+    assert_eq!(unset.dialects, Dialects::default());
+    let chosen = from_env(&[
+        ("IDGATE_PROFILES", "haip, draft"),
+        ("IDGATE_CLIENT_ID", "x509_san_dns"),
+        ("IDGATE_REQUEST_URI_METHOD", "post"),
+        ("IDGATE_RESPONSE_MODE", "direct_post.jwt"),
+    ]);
+    let expected = Dialects {
+        enabled: vec![Dialect::Haip, Dialect::Draft],
+        client_id: ClientId::X509SanDns,
+        announces_post: true,
+        response_mode: ResponseMode::DirectPostJwt,
+    };
+    assert_eq!(chosen.unwrap().dialects, expected);
+    let file = from_file("profiles = ['1.0', 'draft']\nclient_id = 'x509_hash'\n").unwrap();
+    assert_eq!(file.dialects.enabled, [Dialect::V1_0, Dialect::Draft]);
+    assert_eq!(file.dialects.client_id, ClientId::X509Hash);
+}
+
+#[test]
 fn malformed_values_are_refused_by_name() {
     for (name, value) in [
         ("IDGATE_DATA_DIR", ""),
@@ -186,6 +211,12 @@ fn malformed_values_are_refused_by_name() {
         ("IDGATE_BEHIND_TLS_PROXY", "yes"),
         ("OID4VP_REQUEST_MODE", "Inline"),
         ("OID4VP_REQUEST_MODE", "JAR"),
+        ("IDGATE_PROFILES", ""),
+        ("IDGATE_PROFILES", "draft,2.0"),
+        ("IDGATE_PROFILES", "haip,haip"),
+        ("IDGATE_CLIENT_ID", "redirect_uri"),
+        ("IDGATE_REQUEST_URI_METHOD", "POST"),
+        ("IDGATE_RESPONSE_MODE", "query"),
         ("IDGATE_ENVIRONMENT", "prod"),
         ("IDGATE_INSTANCE_KEY", "AAAA"),
         ("IDGATE_RATE_LIMITS", "true"),

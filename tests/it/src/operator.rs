@@ -197,6 +197,11 @@ fn settings_that_do_not_exist_or_cannot_be_are_errors() {
         ("IDGATE_TRUSTED_PROXIES", "10.0.0.0/33"),
         ("IDGATE_INSTANCE_KEY", "short"),
         ("OID4VP_REQUEST_MODE", "both"),
+        ("IDGATE_PROFILES", "draft,2.0"),
+        ("IDGATE_PROFILES", "haip,haip"),
+        ("IDGATE_CLIENT_ID", "x509"),
+        ("IDGATE_REQUEST_URI_METHOD", "POST"),
+        ("IDGATE_RESPONSE_MODE", "fragment"),
     ] {
         let installation = Installation::new().with(variable, value);
         for command in [&["config", "check"][..], &["serve"]] {

@@ -1,0 +1,133 @@
+//! Which dialects of OpenID4VP the gateway speaks, and what is left to choose in them.
+
+use idgate_core::request::Dialect;
+
+/// The dialects of a gateway. All but the list concerns `1.0` and `haip`; `draft` has no choices.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Dialects {
+    /// What sessions may speak; the first is for those that name none. Never empty.
+    pub enabled: Vec<Dialect>,
+    /// The client identifier of signed requests of `1.0`.
+    pub client_id: ClientId,
+    /// Whether links tell wallets that they may POST for the request (OpenID4VP 1.0 5.10).
+    pub announces_post: bool,
+    /// How answers of `1.0` come back.
+    pub response_mode: ResponseMode,
+}
+
+/// How the gateway calls itself in signed requests of `1.0` (OpenID4VP 1.0 5.9.3).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ClientId {
+    /// By its `did:web`.
+    Did,
+    /// By a host name in its certificate.
+    X509SanDns,
+    /// By the hash of its certificate.
+    X509Hash,
+}
+
+/// How answers of `1.0` come back (OpenID4VP 1.0 8.2, 8.3.1).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ResponseMode {
+    /// Encrypted where the request is signed, else plain.
+    Auto,
+    /// Plain.
+    DirectPost,
+    /// Encrypted.
+    DirectPostJwt,
+}
+
+impl Default for Dialects {
+    fn default() -> Self {
+        Self {
+            enabled: vec![Dialect::Draft],
+            client_id: ClientId::Did,
+            announces_post: false,
+            response_mode: ResponseMode::Auto,
+        }
+    }
+}
+
+impl ClientId {
+    const ALL: [Self; 3] = [Self::Did, Self::X509SanDns, Self::X509Hash];
+
+    /// Its name in the settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Did => "did",
+            Self::X509SanDns => "x509_san_dns",
+            Self::X509Hash => "x509_hash",
+        }
+    }
+}
+
+impl ResponseMode {
+    const ALL: [Self; 3] = [Self::Auto, Self::DirectPost, Self::DirectPostJwt];
+
+    /// Its name in the settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::DirectPost => "direct_post",
+            Self::DirectPostJwt => "direct_post.jwt",
+        }
+    }
+}
+
+/// Names of dialects separated by commas, each once.
+pub(super) fn profiles(text: &str) -> Result<Vec<Dialect>, String> {
+    let mut enabled = Vec::new();
+    for name in text.split(',').map(str::trim) {
+        let dialect = Dialect::from_name(name).ok_or_else(|| {
+            format!("`{name}` is not a profile; list draft, 1.0, haip, as haip,draft")
+        })?;
+        if enabled.contains(&dialect) {
+            return Err(format!("{name} is listed twice; list each profile once"));
+        }
+        enabled.push(dialect);
+    }
+    Ok(enabled)
+}
+
+pub(super) fn client_id(text: &str) -> Result<ClientId, String> {
+    let found = ClientId::ALL.into_iter().find(|form| form.name() == text);
+    found.ok_or_else(|| "must be did, x509_san_dns or x509_hash".into())
+}
+
+pub(super) fn method(text: &str) -> Result<(), String> {
+    let post = (text == "post").then_some(());
+    post.ok_or_else(|| "must be post, in lower case; or unset it".into())
+}
+
+pub(super) fn response_mode(text: &str) -> Result<ResponseMode, String> {
+    let found = ResponseMode::ALL.into_iter().find(|mode| mode.name() == text);
+    found.ok_or_else(|| "must be auto, direct_post or direct_post.jwt".into())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_listed_once_each_and_the_first_leads() {
+        assert_eq!(profiles("draft").unwrap(), [Dialect::Draft]);
+        assert_eq!(profiles("haip, draft").unwrap(), [Dialect::Haip, Dialect::Draft]);
+        assert_eq!(profiles("draft,1.0,haip").unwrap(), Dialect::ALL);
+        for bad in ["", "1", "HAIP", "draft,", "draft haip", "haip,draft,haip"] {
+            assert!(profiles(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_lead_back() {
+        for form in ClientId::ALL {
+            assert_eq!(client_id(form.name()), Ok(form));
+        }
+        for mode in ResponseMode::ALL {
+            assert_eq!(response_mode(mode.name()), Ok(mode));
+        }
+        assert_eq!(method("post"), Ok(()));
+        assert!(method("POST").is_err() && method("get").is_err());
+    }
+}
