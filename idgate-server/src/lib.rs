@@ -17,6 +17,7 @@ pub mod entropy;
 pub mod failure;
 pub mod gateway_key;
 pub mod http;
+mod limits;
 pub mod log;
 pub mod openapi;
 pub mod own_fault;

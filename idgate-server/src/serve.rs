@@ -16,7 +16,7 @@ use crate::clock::{Clock, WatchedClock};
 use crate::config::Config;
 use crate::descriptors;
 use crate::failure::Failure;
-use crate::http::{Gateway, HttpLimits, Tls, listener};
+use crate::http::{Gateway, HttpLimits, Tls, listener, stop};
 use crate::log;
 use crate::stdio;
 use crate::store::{Store, StoreError};
@@ -221,7 +221,7 @@ async fn leave(
     delay: Duration,
     close: watch::Sender<bool>,
 ) {
-    listener::stopped(&mut stopped).await;
+    stop::stopped(&mut stopped).await;
     gateway.start_draining();
     tokio::time::sleep(delay).await;
     // Nobody listens to it any more when everything has ended already.

@@ -8,8 +8,9 @@ use clap::Subcommand;
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
-use super::{Failure, Output};
+use crate::admin::output::Output;
 use crate::audit::{Breach, SignedCheckpoint};
+use crate::failure::Failure;
 use crate::store::{AuditReport, ExportError, OperatorStore};
 
 /// A check that failed (decisions 2).

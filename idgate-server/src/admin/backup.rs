@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::{Failure, Output};
+use crate::admin::output::Output;
+use crate::failure::Failure;
 use crate::store;
 
 /// Where the backup goes.

@@ -12,8 +12,9 @@ use serde_json::json;
 
 use self::key::KeyCommand;
 use self::settings::{OriginCommand, SetArgs};
-use super::{Failure, Output, check_name};
+use crate::admin::output::{Output, check_name};
 use crate::api_key::SCOPES;
+use crate::failure::Failure;
 use crate::store::{ClientRecord, OperatorStore};
 
 /// Commands on clients.

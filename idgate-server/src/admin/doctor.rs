@@ -6,7 +6,8 @@ use clap::Args;
 use idgate_core::time::UnixMillis;
 use serde_json::{Value, json};
 
-use super::{Output, trust};
+use super::trust;
+use crate::admin::output::Output;
 use crate::config::{Config, DataDir, Environment, Settings};
 use crate::http::{Tls, certificates};
 use crate::store::{self, Finding, Health};

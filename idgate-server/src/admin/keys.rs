@@ -6,7 +6,8 @@ use clap::Subcommand;
 use idgate_core::time::UnixMillis;
 use serde_json::{Value, json};
 
-use super::{Failure, Output};
+use crate::admin::output::Output;
+use crate::failure::Failure;
 use crate::store::{GatewayKeyRecord, OperatorStore};
 
 /// Commands on the gateway's signing keys.

@@ -7,44 +7,14 @@ pub mod client;
 pub mod dead_letters;
 pub mod doctor;
 pub mod keys;
+mod output;
 pub mod settings;
 pub mod trust;
 pub mod verify;
 pub mod webhook_host;
 
-use serde_json::Value;
-
+pub use self::output::Output;
 pub use crate::failure::Failure;
-
-/// What a command has to say.
-#[derive(Debug, Default)]
-pub struct Output {
-    /// For programs.
-    pub json: Value,
-    /// For people; ends with a newline.
-    pub text: String,
-    /// For people, on stderr.
-    pub warnings: Vec<String>,
-    /// The exit code: 0, or 3 for a check that failed.
-    pub code: u8,
-}
-
-impl Output {
-    fn new(json: Value, text: String) -> Self {
-        Self { json, text, warnings: Vec::new(), code: 0 }
-    }
-}
-
-/// Refuses names that a list could not show.
-fn check_name(what: &str, name: &str, longest: usize) -> Result<(), Failure> {
-    let length = name.chars().count();
-    if name.trim().is_empty() || length > longest || name.chars().any(char::is_control) {
-        return Err(Failure::Usage(format!(
-            "{what} must have 1 to {longest} characters and no control characters"
-        )));
-    }
-    Ok(())
-}
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::Output;
+use crate::admin::output::Output;
 use crate::config::{Config, SETTINGS, Settings};
 use crate::store;
 

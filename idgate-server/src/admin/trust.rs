@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use self::show::{to_json, to_text};
 use self::x509::X509Options;
-use super::{Failure, Output, check_name};
+use crate::admin::output::{Output, check_name};
+use crate::failure::Failure;
 use crate::store::{OperatorStore, TrustChange, TrustRecord};
 
 /// Commands on the trust store.

@@ -15,7 +15,8 @@ use idgate_core::request::CredentialFormat;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
 
-use super::{Failure, Output};
+use crate::admin::output::Output;
+use crate::failure::Failure;
 
 /// The options of `idgate verify`.
 #[derive(Args, Clone, Debug)]

@@ -6,7 +6,8 @@ use clap::Subcommand;
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
-use super::{Failure, Output, check_name};
+use crate::admin::output::{Output, check_name};
+use crate::failure::Failure;
 use crate::store::{HostStatus, OperatorStore, Review};
 use crate::work::webhook_url::host_named;
 

@@ -3,8 +3,8 @@
 use idgate_core::limits::MAX_CREATE_BYTES;
 
 use super::body::{self, BodyError, Received};
+use super::call::Call;
 use super::error::HttpError;
-use super::exchange::Call;
 
 /// Reads a body of at most 64 KiB that says it is JSON.
 pub(crate) async fn read(call: Call<'_>) -> Result<Received, HttpError> {

@@ -18,10 +18,12 @@ use tokio::task::JoinSet;
 
 use super::connections::Slot;
 use super::exchange::answer;
+use super::gateway::Gateway;
 use super::linger::Lingering;
+use super::peer;
 use super::refusal::Explained;
+use super::stop::stopped;
 use super::ws::Upgrade;
-use super::{Gateway, peer};
 use crate::log::{Line, What};
 
 /// Far more than any client in use sends; more is answered 431.
@@ -126,12 +128,6 @@ fn refuse_handshakes(listener: &TcpListener) {
 
 #[cfg(not(target_os = "linux"))]
 fn refuse_handshakes(_: &TcpListener) {}
-
-/// Resolves when `stop` says so, or when nobody is left to say it.
-pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // An error means that the sender is gone.
-    let _ = stop.wait_for(|stop| *stop).await;
-}
 
 async fn drain(mut tasks: JoinSet<()>, time: Duration) {
     let all = async { while tasks.join_next().await.is_some() {} };

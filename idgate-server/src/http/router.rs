@@ -1,11 +1,13 @@
 //! Paths and methods. A path is matched as it was sent: no trailing slash, no percent-encoding.
 
+use std::sync::LazyLock;
+
 use hyper::{Method, Response};
 use idgate_core::discovery;
 use idgate_core::ids::SessionId;
 
+use super::call::Call;
 use super::error::HttpError;
-use super::exchange::Call;
 use super::json::Body;
 use super::routes::{
     api_keys, audit, health, metrics, openapi, request_object, sessions, stream, wallet, webhooks,
@@ -144,11 +146,13 @@ impl Route {
     }
 }
 
+static ROUTER: LazyLock<Router> = LazyLock::new(Router::new);
+
 /// The table of paths.
-pub(crate) struct Router(matchit::Router<Route>);
+struct Router(matchit::Router<Route>);
 
 impl Router {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         let mut table = matchit::Router::new();
         for route in ROUTES.iter().copied() {
             // Templates that contradict each other would fail the test below.
@@ -170,7 +174,7 @@ impl Router {
 /// Path 404, method 405; the rest of the order is the handler's (decisions 17).
 pub(crate) async fn dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let head = call.head;
-    let found = call.gateway.router.find(head.uri.path());
+    let found = ROUTER.find(head.uri.path());
     let (route, parameter) = found.ok_or_else(HttpError::no_such_path)?;
     let id = SessionId::new(parameter);
     call.trace.route = Some(route.template());

@@ -8,8 +8,9 @@ use idgate_core::time::UnixMillis;
 use serde_json::{Value, json};
 
 use super::{in_order, no_such_client};
-use crate::admin::{Failure, Output, check_name};
+use crate::admin::output::{Output, check_name};
 use crate::api_key::SCOPES;
+use crate::failure::Failure;
 use crate::store::{ApiKeyRecord, OperatorStore};
 
 /// Commands on the keys of a client.

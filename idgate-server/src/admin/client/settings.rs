@@ -8,7 +8,8 @@ use serde_json::json;
 use url::{Host, Url};
 
 use super::no_such_client;
-use crate::admin::{Failure, Output, check_name};
+use crate::admin::output::{Output, check_name};
+use crate::failure::Failure;
 use crate::store::{ClientChange, Logo, OperatorStore};
 
 /// A logo is shown small.

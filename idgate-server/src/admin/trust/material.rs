@@ -6,7 +6,7 @@ use idgate_core::codec::json::Tape;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Jwk, PublicKey};
 
-use super::super::Failure;
+use crate::failure::Failure;
 
 /// A key and the name it came with.
 type NamedKey = (PublicKey, Option<String>);

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use idgate_core::time::UnixMillis;
 use serde_json::{Value, json};
 
-use super::super::{Failure, Output};
 use super::not_found;
 use super::show::hex;
+use crate::admin::output::Output;
+use crate::failure::Failure;
 use crate::store::{OperatorStore, RemovedMaterial};
 
 /// Removes the whole entry.

@@ -13,9 +13,9 @@ use idgate_core::trust::{
 };
 use serde_json::{Value, json};
 
-use super::super::Failure;
 use super::material::{in_file, read_at_most};
 use super::show::{digest, hex};
+use crate::failure::Failure;
 use crate::store::{NewCrl, NewList, TrustChange, TrustRecord};
 
 /// Lists and CRLs grow with what they are about; this is far beyond them.

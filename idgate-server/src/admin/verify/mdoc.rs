@@ -9,7 +9,9 @@ use idgate_core::verify::{
     CapturedEncryption, CredentialReport, ExpectedMdoc, MdocRequest, verify_mdoc,
 };
 
-use super::{Failure, Output, VerifyOptions, outcome, read, trust, unusable};
+use super::{VerifyOptions, outcome, read, trust, unusable};
+use crate::admin::output::Output;
+use crate::failure::Failure;
 
 /// The document type of an mDL (ISO/IEC 18013-5 7.1).
 pub(super) const DEFAULT_DOC_TYPE: &str = "org.iso.18013.5.1.mDL";

@@ -6,7 +6,7 @@ use idgate_core::error::VerifyError;
 use idgate_core::verify::{CredentialReport, VerifiedCredential};
 use serde_json::json;
 
-use crate::admin::Output;
+use crate::admin::output::Output;
 
 pub(super) type Outcome = Result<VerifiedCredential, VerifyError>;
 

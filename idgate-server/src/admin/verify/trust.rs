@@ -10,7 +10,8 @@ use idgate_core::trust::{
     Oid, PinnedSigner, RevocationPolicy, TrustEntry, TrustedKey, pem_or_der, roots_from_file,
 };
 
-use super::{Failure, VerifyOptions, read, read_text, unusable};
+use super::{VerifyOptions, read, read_text, unusable};
+use crate::failure::Failure;
 
 /// The issuer of an SD-JWT VC, by its keys.
 pub(super) fn issuer_keys(options: &VerifyOptions) -> Result<TrustEntry, Failure> {

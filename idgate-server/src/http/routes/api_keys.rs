@@ -5,8 +5,8 @@ use serde_json::json;
 
 use crate::app::{ApiKeySecret, AppError};
 use crate::http::auth::ApiKeysManage;
+use crate::http::call::Call;
 use crate::http::error::HttpError;
-use crate::http::exchange::Call;
 use crate::http::json::{self, Body, Object};
 use crate::http::{json_body, paging, rates};
 use crate::store::ApiKeyRecord;

@@ -5,8 +5,8 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use crate::http::auth::AuditRead;
+use crate::http::call::Call;
 use crate::http::error::HttpError;
-use crate::http::exchange::Call;
 use crate::http::json::{self, Body};
 use crate::http::paging;
 use crate::store::{AuditPage, ListedEntry};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hyper::{Response, StatusCode};
 
-use crate::http::Gateway;
+use crate::http::gateway::Gateway;
 use crate::http::json::{self, Body, Object};
 
 /// A writer that takes longer is not ready for sessions.

@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 use zeroize::Zeroizing;
 
 use crate::http::auth::AdminAuthorized;
+use crate::http::call::Call;
 use crate::http::error::HttpError;
-use crate::http::exchange::Call;
 use crate::http::json::{self as body, Body};
 use crate::http::{paging, query};
 use crate::store::{MetricsSummary, Outcomes};

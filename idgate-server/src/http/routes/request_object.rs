@@ -9,8 +9,8 @@ use idgate_core::ids::SessionId;
 use idgate_core::request::RequestObjectJwt;
 
 use crate::http::body::{self, BodyError};
+use crate::http::call::Call;
 use crate::http::error::HttpError;
-use crate::http::exchange::Call;
 use crate::http::json::Body;
 use crate::http::rates;
 

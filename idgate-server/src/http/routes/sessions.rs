@@ -8,8 +8,8 @@ use zeroize::Zeroizing;
 
 use crate::app::{CreatedSession, SessionView};
 use crate::http::auth::{SessionCreate, SessionRead};
+use crate::http::call::Call;
 use crate::http::error::HttpError;
-use crate::http::exchange::Call;
 use crate::http::json::{self, Body, Object};
 use crate::http::{idempotency_key, json_body};
 use crate::http::{query, rates};

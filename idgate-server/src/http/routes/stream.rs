@@ -4,8 +4,8 @@ use hyper::Response;
 use idgate_core::ids::SessionId;
 
 use crate::http::auth::SessionRead;
+use crate::http::call::Call;
 use crate::http::error::HttpError;
-use crate::http::exchange::Call;
 use crate::http::json::Body;
 use crate::http::query;
 use crate::http::ws::Handshake;

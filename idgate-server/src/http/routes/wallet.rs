@@ -9,8 +9,8 @@ use idgate_core::response::WalletResponse;
 use idgate_core::verify::WalletReply;
 
 use crate::http::body::{self, BodyError, Received};
+use crate::http::call::Call;
 use crate::http::error::HttpError;
-use crate::http::exchange::Call;
 use crate::http::json::{self, Body, Object};
 use crate::http::rates;
 

@@ -5,8 +5,8 @@ use zeroize::Zeroizing;
 
 use crate::app::AppError;
 use crate::http::auth::{ApiKeysManage, AuditRead};
+use crate::http::call::Call;
 use crate::http::error::HttpError;
-use crate::http::exchange::Call;
 use crate::http::json::{self, Body, Object};
 use crate::http::{json_body, paging, rates};
 use crate::store::{DeadLetter, EndpointRecord, HostStatus};

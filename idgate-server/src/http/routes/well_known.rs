@@ -7,8 +7,8 @@ use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, HeaderValue};
 use idgate_core::discovery;
 use zeroize::Zeroizing;
 
-use crate::http::Gateway;
 use crate::http::error::HttpError;
+use crate::http::gateway::Gateway;
 use crate::http::json::{self, Body};
 
 /// `GET /.well-known/jwks.json`

@@ -6,40 +6,8 @@ mod handshake;
 mod socket;
 mod talk;
 
-use std::time::Duration;
-
 pub(crate) use self::handshake::Handshake;
 pub(crate) use self::talk::Upgrade;
-
-/// How long a status stream waits for what.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct StreamTimes {
-    /// Between two looks at key and session, for what other processes change: a revocation counts
-    /// within a second.
-    pub look: Duration,
-    /// From a sign of life to the next ping: shorter than the silence after which address
-    /// translators and proxies forget a connection.
-    pub ping: Duration,
-    /// For the answer to a ping.
-    pub pong: Duration,
-    /// For a peer that takes nothing of what is written.
-    pub write: Duration,
-    /// For the peer's part in closing.
-    pub close: Duration,
-}
-
-impl Default for StreamTimes {
-    fn default() -> Self {
-        Self {
-            look: Duration::from_millis(500),
-            ping: Duration::from_secs(20),
-            pong: Duration::from_secs(10),
-            write: Duration::from_secs(5),
-            close: Duration::from_secs(2),
-        }
-    }
-}
 
 /// Why the gateway closes a stream (decisions 12).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

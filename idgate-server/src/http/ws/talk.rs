@@ -11,12 +11,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, Sleep, interval, sleep};
 
+use super::Close;
 use super::frame::{Incoming, Opcode};
 use super::socket::{End, Socket};
-use super::{Close, StreamTimes};
 use crate::app::{StatusStream, StreamEnd};
 use crate::http::json::Object;
-use crate::http::listener::stopped;
+use crate::http::stop::stopped;
+use crate::limits::StreamTimes;
 use crate::store::StatusEvent;
 
 /// Frames of the peer between two of our pings: far more than any client in use sends.

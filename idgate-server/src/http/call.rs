@@ -1,0 +1,232 @@
+//! A request on its way through the checks of its route.
+
+use std::future::Future;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::{Body as _, Incoming};
+use hyper::http::request::Parts;
+use hyper::upgrade::OnUpgrade;
+use idgate_core::ErrorCode;
+use idgate_core::ids::SessionId;
+
+use super::auth::{self, AdminAuthorized, Authorized, Scope};
+use super::body::{self, BodyError, Bounds, Received};
+use super::connections::Slot;
+use super::error::HttpError;
+use super::gateway::Gateway;
+use super::memory::Payer;
+use super::peer;
+use super::rates::{TenantRate, WalletRate};
+use super::time_limit::TimeLimit;
+use super::turns::{Crowded, Kind, Turn};
+use super::ws::Upgrade;
+use crate::api_key::ApiKey;
+use crate::app::{AppError, StatusStream};
+use crate::rate_limit::{Excess, Standing};
+use crate::store::Caller;
+
+/// A body that fits into what is read with its head.
+const AT_HAND: u64 = 16 * 1024;
+/// For the rest of such a body to arrive.
+const A_MOMENT: Duration = Duration::from_millis(20);
+/// How long a request too many waits for its refusal when its client fills all its places: with
+/// those that follow it makes at most 256 refusals a second.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// A request on its way through the checks of its route.
+pub(crate) struct Call<'a> {
+    pub(crate) gateway: &'a Gateway,
+    pub(crate) head: &'a Parts,
+    pub(crate) trace: &'a mut Trace,
+    pub(crate) limit: &'a TimeLimit,
+    pub(crate) slot: &'a Slot,
+    /// Who sends it, as far as trusted proxies say.
+    pub(super) peer: IpAddr,
+    pub(super) body: Incoming,
+    /// The connection, when the request asks for another protocol.
+    pub(super) connection: Option<OnUpgrade>,
+}
+
+/// What is known about a request once it is answered, panic or not.
+#[derive(Default)]
+pub(crate) struct Trace {
+    pub(crate) route: Option<&'static str>,
+    /// Whether the interface has a 429 here.
+    pub(crate) lists_429: bool,
+    /// Whether it posts a wallet's answer.
+    pub(crate) is_answer: bool,
+    pub(super) caller: Option<Arc<Caller>>,
+    /// An admin token was good.
+    pub(crate) is_admin: bool,
+    /// What is left of the caller's rate, on a limited row.
+    pub(super) standing: Option<Standing>,
+    /// The caller's place among the requests under way, until this one is answered.
+    turn: Option<Turn>,
+    pub(super) body_read: bool,
+    pub(super) upgrade: Option<Upgrade>,
+    pub(super) error: Option<ErrorCode>,
+    pub(super) cause: Option<String>,
+}
+
+impl<'a> Call<'a> {
+    /// Proves that the caller's key is good and has the scope `S`.
+    pub(crate) async fn authorize<S: Scope>(&mut self) -> Result<Authorized<S>, HttpError> {
+        self.authorize_key(auth::api_key(&self.head.headers).as_ref()).await
+    }
+
+    /// The same for a key that may come from elsewhere.
+    pub(crate) async fn authorize_key<S: Scope>(
+        &mut self,
+        key: Option<&ApiKey>,
+    ) -> Result<Authorized<S>, HttpError> {
+        Authorized::require(self.authenticate(key).await?)
+    }
+
+    /// The owner of a good key, once it is its turn.
+    async fn authenticate(&mut self, key: Option<&ApiKey>) -> Result<Arc<Caller>, HttpError> {
+        let caller = auth::authenticate(&self.gateway.app, key)
+            .await
+            .map_err(|error| self.refuse_authentication(error))?;
+        self.trace.caller = Some(caller.clone());
+        self.slot.know(Some(&caller.client_id));
+        let turn = self.gateway.turns.take(&caller.client_id, Kind::of(&self.head.method)).await;
+        self.trace.turn = Some(turn.map_err(|crowded| self.refuse_crowd(crowded))?);
+        Ok(caller)
+    }
+
+    /// What one is answered for whom there is no room to wait: a 429, or a 503 where that is not in
+    /// the interface. A new connection costs the client more than it costs the gateway.
+    fn refuse_crowd(&self, _: Crowded) -> HttpError {
+        let error = match self.trace.lists_429 {
+            true => HttpError::crowded(),
+            false => HttpError::temporarily_unavailable(),
+        };
+        error.closing()
+    }
+
+    /// What a request too many is answered. A client that fills all its places with them waits for
+    /// it a little, so that refusing it costs others nothing.
+    async fn refuse_excess(&self, excess: Excess) -> HttpError {
+        if self.trace.turn.as_ref().is_some_and(Turn::was_the_last) {
+            tokio::time::sleep(PAUSE).await;
+        }
+        excess.into()
+    }
+
+    /// The same on a limited row: whoever has the scope is charged. Either way the answer says what
+    /// is left.
+    pub(crate) async fn authorize_limited<S: Scope>(
+        &mut self,
+        rate: &TenantRate,
+    ) -> Result<Authorized<S>, HttpError> {
+        let caller = self.authenticate(auth::api_key(&self.head.headers).as_ref()).await;
+        let (rates, now) = (&self.gateway.rates, self.gateway.app.now());
+        if let (Err(_), Some(caller)) = (&caller, &self.trace.caller) {
+            self.trace.standing = rates.tenant_standing(rate, caller, now);
+        }
+        let caller = caller?;
+        let authorized = Authorized::require(caller.clone()).inspect_err(|_| {
+            self.trace.standing = rates.tenant_standing(rate, &caller, now);
+        })?;
+        match rates.charge_tenant(rate, &caller, now) {
+            Ok(standing) => self.trace.standing = standing,
+            Err(excess) => return Err(self.refuse_excess(excess).await),
+        }
+        Ok(authorized)
+    }
+
+    /// Proves that the request carries a good admin token.
+    pub(crate) async fn authorize_admin(&mut self) -> Result<AdminAuthorized, HttpError> {
+        let authorized = AdminAuthorized::require(&self.gateway.app, &self.head.headers)
+            .await
+            .map_err(|error| self.refuse_authentication(error))?;
+        self.know_admin();
+        Ok(authorized)
+    }
+
+    /// A good admin token was seen.
+    pub(crate) fn know_admin(&mut self) {
+        self.trace.is_admin = true;
+        self.slot.know(None);
+    }
+
+    /// Charges a request of a wallet.
+    pub(crate) fn limit_wallet(&self, rate: &WalletRate, id: &SessionId) -> Result<(), HttpError> {
+        Ok(self.gateway.rates.charge_wallet(rate, id, self.peer, self.gateway.app.now())?)
+    }
+
+    /// What a failed authentication is answered: beyond its peer's limit a 429, or the 401 and the
+    /// end of the connection where a 429 is not in the interface.
+    pub(crate) fn refuse_authentication(&self, error: HttpError) -> HttpError {
+        if !matches!(error.code(), ErrorCode::InvalidApiKey | ErrorCode::InvalidAdminToken) {
+            return error;
+        }
+        match self.gateway.rates.charge_failure(self.peer, self.gateway.app.now()) {
+            Ok(()) => error,
+            Err(excess) if self.trace.lists_429 => excess.into(),
+            Err(_) => error.closing(),
+        }
+    }
+
+    pub(crate) fn has_body(&self) -> bool {
+        !self.body.is_end_stream()
+    }
+
+    /// Makes the connection a status stream once the 101 is sent.
+    pub(crate) fn switch_to(self, stream: StatusStream) -> Result<(), HttpError> {
+        let message = "this connection cannot be upgraded";
+        let connection = self.connection.ok_or_else(|| HttpError::bad_handshake(message))?;
+        let times = self.gateway.limits.streams.clone();
+        self.trace.upgrade = Some(Upgrade { connection, stream, times });
+        Ok(())
+    }
+
+    /// Reads the body, once every check before it passed.
+    pub(crate) async fn read_body(self, limit: usize) -> Result<Received, BodyError> {
+        let Gateway { limits, memory, verifying, .. } = self.gateway;
+        let payer = self.payer();
+        let bounds = Bounds { bytes: limit, time: limits.body_timeout, memory, payer, verifying };
+        let mut reading = pin!(body::read(self.body, bounds));
+        let received = match tokio::time::timeout(A_MOMENT, reading.as_mut()).await {
+            Ok(received) => received?,
+            Err(_slow) => self.gateway.turns.not_held(&mut self.trace.turn, reading).await??,
+        };
+        self.trace.body_read = true;
+        Ok(received)
+    }
+}
+
+impl Call<'_> {
+    /// Reads the body of a request that is refused without it when `check` fails. What is small, and
+    /// there as soon as its head is, is read at once: the use case checks the same again.
+    pub(crate) async fn read_body_if(
+        self,
+        check: impl Future<Output = Result<(), AppError>>,
+        limit: usize,
+    ) -> Result<Result<Received, BodyError>, HttpError> {
+        let at_hand = self.body.size_hint().exact().is_some_and(|length| length <= AT_HAND);
+        let refused = |error: AppError| HttpError::from(error).closing();
+        if !at_hand {
+            check.await.map_err(refused)?;
+            return Ok(self.read_body(limit).await);
+        }
+        let mut reading = pin!(self.read_body(limit));
+        if let Ok(received) = tokio::time::timeout(A_MOMENT, reading.as_mut()).await {
+            return Ok(received);
+        }
+        check.await.map_err(refused)?;
+        Ok(reading.await)
+    }
+
+    /// Whose memory a body takes.
+    fn payer(&self) -> Payer {
+        match &self.trace.caller {
+            Some(caller) => Payer::Client(caller.client_id.as_str().to_owned()),
+            None if peer::is_trusted(self.peer, &self.gateway.trusted_proxies) => Payer::Proxy,
+            None => Payer::Stranger(self.peer),
+        }
+    }
+}

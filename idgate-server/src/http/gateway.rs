@@ -1,0 +1,116 @@
+//! What every request needs, made once at the start.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use super::connections::Connections;
+use super::memory::BodyMemory;
+use super::rates::Rates;
+use super::tls::Tls;
+use super::turns::Turns;
+use crate::app::App;
+use crate::config::Cidr;
+use crate::limits::{BODY_MEMORY, HttpLimits};
+use crate::log::Noise;
+use crate::work::supervisor::Supervisor;
+
+/// Between two summaries of what left no line in the log.
+const SUMMARY_EVERY: Duration = Duration::from_secs(10);
+
+/// What every request needs.
+pub struct Gateway {
+    pub(super) app: Arc<App>,
+    pub(super) limits: HttpLimits,
+    pub(super) trusted_proxies: Vec<Cidr>,
+    draining: AtomicBool,
+    pub(super) connections: Arc<Connections>,
+    pub(super) memory: BodyMemory,
+    /// The right to verify a large answer.
+    pub(super) verifying: Arc<Semaphore>,
+    pub(super) tls: Option<Arc<Tls>>,
+    pub(super) rates: Rates,
+    pub(super) noise: Noise,
+    supervisor: Option<Arc<Supervisor>>,
+    pub(super) turns: Turns,
+}
+
+impl Gateway {
+    /// The edge of `app`. Addresses in `trusted_proxies` may name their client in
+    /// `X-Forwarded-For`, and are not capped.
+    pub fn new(app: Arc<App>, limits: HttpLimits, trusted_proxies: Vec<Cidr>) -> Self {
+        let connections = Connections::new(limits.connections, limits.connections_per_peer);
+        let verifying = Arc::new(Semaphore::new(limits.large_responses));
+        let memory = BodyMemory::new(BODY_MEMORY, limits.memory_wait);
+        Self {
+            app,
+            limits,
+            trusted_proxies,
+            draining: AtomicBool::new(false),
+            connections: Arc::new(connections),
+            memory,
+            verifying,
+            tls: None,
+            rates: Rates::new(true),
+            noise: Noise::new(),
+            supervisor: None,
+            turns: Turns::default(),
+        }
+    }
+
+    /// Limits rates, or does not; without this it does.
+    #[must_use]
+    pub fn with_rate_limits(mut self, on: bool) -> Self {
+        self.rates = Rates::new(on);
+        self
+    }
+
+    /// With so many bytes for bodies in flight.
+    #[must_use]
+    pub fn with_body_memory(mut self, bytes: usize) -> Self {
+        self.memory = BodyMemory::new(bytes, self.limits.memory_wait);
+        self
+    }
+
+    /// Speaks TLS; `None`: plain HTTP.
+    #[must_use]
+    pub fn with_tls(mut self, tls: Option<Arc<Tls>>) -> Self {
+        self.tls = tls;
+        self
+    }
+
+    /// With what runs beside requests: the gateway is not ready when that fails again and again.
+    #[must_use]
+    pub fn with_supervisor(mut self, supervisor: Arc<Supervisor>) -> Self {
+        self.supervisor = Some(supervisor);
+        self
+    }
+
+    pub(super) fn are_tasks_well(&self) -> bool {
+        self.supervisor.as_ref().is_none_or(|supervisor| supervisor.is_well())
+    }
+
+    /// Says in the log, now and then, what strangers did without a line each; for ever.
+    pub(crate) async fn summarise_noise(&self) {
+        loop {
+            tokio::time::sleep(SUMMARY_EVERY).await;
+            self.tell_noise();
+        }
+    }
+
+    /// Says it now.
+    pub(crate) fn tell_noise(&self) {
+        self.noise.summarise();
+    }
+
+    /// Is not ready any more, and answers each connection for the last time.
+    pub(crate) fn start_draining(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+}
