@@ -15,7 +15,8 @@ use x509_parser::nom::Parser as _;
 use x509_parser::oid_registry::{
     OID_X509_EXT_AUTHORITY_KEY_IDENTIFIER, OID_X509_EXT_BASIC_CONSTRAINTS,
     OID_X509_EXT_CRL_DISTRIBUTION_POINTS, OID_X509_EXT_EXTENDED_KEY_USAGE,
-    OID_X509_EXT_ISSUER_ALT_NAME, OID_X509_EXT_KEY_USAGE, OID_X509_EXT_SUBJECT_KEY_IDENTIFIER, Oid,
+    OID_X509_EXT_ISSUER_ALT_NAME, OID_X509_EXT_KEY_USAGE, OID_X509_EXT_SUBJECT_ALT_NAME,
+    OID_X509_EXT_SUBJECT_KEY_IDENTIFIER, Oid,
 };
 use x509_parser::time::ASN1Time;
 use x509_parser::x509::X509Name;
@@ -233,6 +234,14 @@ impl<'a> Certificate<'a> {
     pub(crate) fn issuer_alt_names(&self) -> &[GeneralName<'a>] {
         match self.parsed_extension(&OID_X509_EXT_ISSUER_ALT_NAME) {
             Some(ParsedExtension::IssuerAlternativeName(names)) => &names.general_names,
+            _ => &[],
+        }
+    }
+
+    /// The subject's alternative names; empty without the extension.
+    pub(crate) fn subject_alt_names(&self) -> &[GeneralName<'a>] {
+        match self.parsed_extension(&OID_X509_EXT_SUBJECT_ALT_NAME) {
+            Some(ParsedExtension::SubjectAlternativeName(names)) => &names.general_names,
             _ => &[],
         }
     }

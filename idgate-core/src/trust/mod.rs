@@ -12,6 +12,7 @@ mod oid;
 pub(crate) mod path;
 mod pem;
 mod profile;
+mod verifier_certificate;
 mod vical;
 
 use alloc::collections::BTreeMap;
@@ -29,6 +30,9 @@ pub use self::oid::Oid;
 #[doc(hidden)]
 pub use self::path::is_valid_rfc5280_path;
 pub use self::pem::pem_or_der;
+pub use self::verifier_certificate::{
+    ImportRules, ImportedCertificate, VerifierCertificate, VerifierCertificateError, x509_hash,
+};
 pub use self::vical::import_vical;
 use crate::ids::IssuerId;
 

@@ -16,6 +16,9 @@ pub(crate) const COUNTRY_NAME: &[u8] = b"\x55\x04\x06";
 /// 2.5.4.8
 pub(crate) const STATE_OR_PROVINCE_NAME: &[u8] = b"\x55\x04\x08";
 
+/// 2.5.4.97
+pub(crate) const ORGANIZATION_IDENTIFIER: &[u8] = b"\x55\x04\x61";
+
 /// A Name in a form in which equal names are equal bytes: text without regard to string type,
 /// case and runs of white space, everything else as it stands; the order of RDNs counts, the
 /// order inside an RDN does not. `None`: not a Name, or longer than [`MAX_NAME_BYTES`], which a

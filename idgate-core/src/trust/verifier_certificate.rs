@@ -1,0 +1,299 @@
+//! The verifier's own certificate: the one that wallets see in the `x5c` of a Request Object, and
+//! what must hold of it before it is put to use (OpenID4VP 1.0 5.9.3, HAIP 1.0 5).
+
+#[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+mod tests;
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use sha2::{Digest as _, Sha256};
+use x509_parser::extensions::GeneralName;
+
+use super::anchors::TrustMaterialError;
+use super::certificate::Certificate;
+use super::names::{self, ORGANIZATION_IDENTIFIER};
+use super::pem::pem_or_der;
+use crate::codec::base64url;
+use crate::crypto::{CryptoProvider, Curve, PublicKey};
+use crate::limits::MAX_CERTIFICATES;
+use crate::time::UnixMillis;
+
+/// A verifier's certificate with the certificates that lead up from it, and what they say.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct VerifierCertificate {
+    /// In DER, the verifier's own first: what `x5c` carries.
+    pub chain: Vec<Vec<u8>>,
+    /// The key that it was made for.
+    pub key: PublicKey,
+    /// Its subject, as RFC 4514 writes names.
+    pub subject: String,
+    /// The organizationIdentifier of its subject (2.5.4.97), which EU access certificates have.
+    pub organization_identifier: Option<String>,
+    /// Its dNSNames, in lower case.
+    pub dns_names: Vec<String>,
+    /// When the last certificate of the chain becomes valid.
+    pub valid_from: UnixMillis,
+    /// The last second in which every certificate of the chain is valid.
+    pub valid_until: UnixMillis,
+}
+
+/// What a chain is measured by at import.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportRules<'a> {
+    /// The keys that certificates were asked for.
+    pub keys: &'a [PublicKey],
+    /// The host that has to be among the dNSNames: `x509_san_dns` names the verifier by it.
+    pub host: Option<&'a str>,
+    /// The time.
+    pub now: UnixMillis,
+}
+
+/// A chain that was taken.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ImportedCertificate {
+    /// What is put to use.
+    pub certificate: VerifierCertificate,
+    /// Whether the file ended with a self-signed certificate, which `x5c` never carries (HAIP 1.0
+    /// 5) and which is left out.
+    pub dropped_root: bool,
+}
+
+/// Why a chain cannot serve a verifier. Places count from 1.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum VerifierCertificateError {
+    /// The file holds no certificates.
+    Unreadable(TrustMaterialError),
+    /// More than 10 certificates.
+    TooMany,
+    /// One cannot be read.
+    Malformed(usize, &'static str),
+    /// The first one's key is not on P-256.
+    NotP256,
+    /// The first one was made for a key that is not ours.
+    OtherKey,
+    /// The first one is signed with its own key.
+    SelfSigned,
+    /// The first one is a CA's.
+    IsCa,
+    /// The first one's key usage lacks digitalSignature.
+    KeyUsage,
+    /// The first one names hosts, and this is not among them.
+    HostMissing(String),
+    /// One is not signed by the next, or the next is not a CA's.
+    NotSignedByNext(usize),
+    /// One is not valid yet.
+    NotYetValid(usize, UnixMillis),
+    /// One has expired.
+    Expired(usize, UnixMillis),
+}
+
+use VerifierCertificateError as Refusal;
+
+impl VerifierCertificate {
+    /// The chain in `file` (PEM or DER, the verifier's own certificate first), checked for use.
+    ///
+    /// # Errors
+    /// It breaks a rule; see [`VerifierCertificateError`].
+    pub fn import(
+        provider: &CryptoProvider,
+        file: &[u8],
+        rules: &ImportRules<'_>,
+    ) -> Result<ImportedCertificate, VerifierCertificateError> {
+        let blocks = pem_or_der(file, "CERTIFICATE").map_err(Refusal::Unreadable)?;
+        if blocks.len() > MAX_CERTIFICATES {
+            return Err(Refusal::TooMany);
+        }
+        let mut chain = parse(&blocks)?;
+        let leaf = chain.first().ok_or(Refusal::Malformed(1, "is not there"))?;
+        check_leaf(provider, leaf, rules)?;
+        let dropped_root =
+            chain.len() > 1 && chain.pop_if(|last| is_self_signed(provider, last)).is_some();
+        check_chain(provider, &chain)?;
+        check_dates(&chain, rules.now)?;
+        Ok(ImportedCertificate { certificate: Self::of(&chain)?, dropped_root })
+    }
+
+    /// A chain that was imported before, in DER.
+    ///
+    /// # Errors
+    /// It cannot be read, or its first key is not on P-256. Nothing else is checked again.
+    pub fn from_chain(chain: &[Vec<u8>]) -> Result<Self, VerifierCertificateError> {
+        Self::of(&parse(chain)?)
+    }
+
+    /// What follows `x509_hash:` in the client identifier: the SHA-256 of the first certificate,
+    /// as base64url (OpenID4VP 1.0 5.9.3).
+    pub fn x509_hash(&self) -> String {
+        x509_hash(self.chain.first().map_or(&[], Vec::as_slice))
+    }
+
+    /// Whether `host` is one of its dNSNames, so that `x509_san_dns:` may name it. A wildcard
+    /// matches nothing: wallets compare for equality.
+    pub fn names_host(&self, host: &str) -> bool {
+        self.dns_names.iter().any(|name| name.eq_ignore_ascii_case(host))
+    }
+
+    /// Whether every certificate of the chain is inside its dates.
+    pub fn is_valid_at(&self, now: UnixMillis) -> bool {
+        super::certificate::is_within(self.valid_from, self.valid_until, now)
+    }
+
+    fn of(chain: &[Certificate<'_>]) -> Result<Self, VerifierCertificateError> {
+        let leaf = chain.first().ok_or(Refusal::Malformed(1, "is not there"))?;
+        let subject = leaf.subject().as_raw();
+        let identifiers = names::attribute_texts(subject, ORGANIZATION_IDENTIFIER);
+        Ok(Self {
+            chain: chain.iter().map(|certificate| certificate.der().to_vec()).collect(),
+            key: p256_key(leaf)?,
+            subject: names::rfc4514(subject),
+            organization_identifier: identifiers.first().map(ToString::to_string),
+            dns_names: dns_names(leaf).map(str::to_ascii_lowercase).collect(),
+            valid_from: chain.iter().map(Certificate::not_before).max().unwrap_or_default(),
+            valid_until: chain.iter().map(Certificate::not_after).min().unwrap_or_default(),
+        })
+    }
+}
+
+/// What follows `x509_hash:` in the client identifier of whoever has this certificate, in DER.
+pub fn x509_hash(leaf: &[u8]) -> String {
+    base64url::encode(&Sha256::digest(leaf))
+}
+
+fn parse(chain: &[Vec<u8>]) -> Result<Vec<Certificate<'_>>, Refusal> {
+    let parsed = chain.iter().zip(1..).map(|(der, place)| {
+        Certificate::parse(der).map_err(|error| Refusal::Malformed(place, error.why))
+    });
+    parsed.collect()
+}
+
+/// The rules for the verifier's own certificate.
+fn check_leaf(
+    provider: &CryptoProvider,
+    leaf: &Certificate<'_>,
+    rules: &ImportRules<'_>,
+) -> Result<(), Refusal> {
+    if !rules.keys.contains(&p256_key(leaf)?) {
+        return Err(Refusal::OtherKey);
+    }
+    if is_self_signed(provider, leaf) {
+        return Err(Refusal::SelfSigned);
+    }
+    if is_ca(leaf) {
+        return Err(Refusal::IsCa);
+    }
+    if leaf.key_usage().is_some_and(|usage| !usage.digital_signature()) {
+        return Err(Refusal::KeyUsage);
+    }
+    match rules.host {
+        Some(host) if !dns_names(leaf).any(|name| name.eq_ignore_ascii_case(host)) => {
+            Err(Refusal::HostMissing(host.into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Each is signed by the next, which is a CA.
+fn check_chain(provider: &CryptoProvider, chain: &[Certificate<'_>]) -> Result<(), Refusal> {
+    for ((certificate, issuer), place) in chain.iter().zip(chain.iter().skip(1)).zip(1..) {
+        if !is_ca(issuer) || !is_signed_by(provider, certificate, issuer) {
+            return Err(Refusal::NotSignedByNext(place));
+        }
+    }
+    Ok(())
+}
+
+fn check_dates(chain: &[Certificate<'_>], now: UnixMillis) -> Result<(), Refusal> {
+    for (certificate, place) in chain.iter().zip(1..) {
+        if now < certificate.not_before() {
+            return Err(Refusal::NotYetValid(place, certificate.not_before()));
+        }
+        if !certificate.is_valid_at(now) {
+            return Err(Refusal::Expired(place, certificate.not_after()));
+        }
+    }
+    Ok(())
+}
+
+fn p256_key(leaf: &Certificate<'_>) -> Result<PublicKey, Refusal> {
+    let key = PublicKey::from_spki_der(leaf.spki()).map_err(|_| Refusal::NotP256)?;
+    if key.curve() == Curve::P256 { Ok(key) } else { Err(Refusal::NotP256) }
+}
+
+fn is_ca(certificate: &Certificate<'_>) -> bool {
+    certificate.basic_constraints().is_some_and(|constraints| constraints.ca)
+}
+
+fn is_self_signed(provider: &CryptoProvider, certificate: &Certificate<'_>) -> bool {
+    is_signed_by(provider, certificate, certificate)
+}
+
+fn is_signed_by(
+    provider: &CryptoProvider,
+    certificate: &Certificate<'_>,
+    issuer: &Certificate<'_>,
+) -> bool {
+    let name = |raw| names::canonical(raw);
+    let named = name(certificate.issuer().as_raw());
+    let key = issuer.key();
+    named.is_some()
+        && named == name(issuer.subject().as_raw())
+        && key.is_ok_and(|key| certificate.verify(provider, &key).is_ok())
+}
+
+fn dns_names<'c>(certificate: &'c Certificate<'_>) -> impl Iterator<Item = &'c str> {
+    certificate.subject_alt_names().iter().filter_map(|name| match name {
+        GeneralName::DNSName(name) => Some(*name),
+        _ => None,
+    })
+}
+
+impl fmt::Display for VerifierCertificateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(why) => write!(f, "the file {}", why.0),
+            Self::TooMany => f.write_str("the file has more than 10 certificates"),
+            Self::Malformed(place, why) => write!(f, "certificate {place} {why}"),
+            Self::NotP256 => f.write_str(
+                "the first certificate's key is not on P-256; have it made from our request",
+            ),
+            Self::OtherKey => f.write_str(
+                "the first certificate is not for a key of ours; put the certificate that was made \
+                 from our request first",
+            ),
+            Self::SelfSigned => f.write_str(
+                "the first certificate is signed with its own key, and wallets refuse that; have a \
+                 CA sign the request",
+            ),
+            Self::IsCa => f.write_str(
+                "the first certificate is a CA's; give the one that was made from our request",
+            ),
+            Self::KeyUsage => f.write_str(
+                "the first certificate's key usage lacks digitalSignature; have it issued with it",
+            ),
+            Self::HostMissing(host) => write!(
+                f,
+                "the first certificate has no dNSName {host}, which x509_san_dns names it by; have \
+                 it issued with that name"
+            ),
+            Self::NotSignedByNext(place) => write!(
+                f,
+                "certificate {place} is not signed by the one after it; give the chain in order, \
+                 the gateway's own first, each followed by its CA"
+            ),
+            Self::NotYetValid(place, from) => {
+                write!(f, "certificate {place} is valid from {from} on; wait, or look at the clock")
+            }
+            Self::Expired(place, at) => {
+                write!(f, "certificate {place} expired at {at}; have it renewed")
+            }
+        }
+    }
+}
+
+impl core::error::Error for VerifierCertificateError {}
