@@ -1,5 +1,6 @@
 //! JOSE headers of signed tokens (RFC 7515 4). Keys that a header brings or points to (`jwk`,
-//! `jku`, `x5u`, `x5c`) are not read: the trusted key decides.
+//! `jku`, `x5u`) are not read: the trusted key decides. `x5c` has a file of its own; it is read where
+//! a trust entry has roots for it.
 
 use core::fmt;
 

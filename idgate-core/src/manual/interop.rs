@@ -4,7 +4,7 @@
 //! |---|---|
 //! | request | OpenID4VP with `presentation_definition` (Presentation Exchange 2); inline: by value, unsigned, `redirect_uri:` client id; jar: RFC 9101 Request Objects, ES256, under a `did:web` |
 //! | answer | inline: `direct_post`; jar: `direct_post.jwt`, ECDH-ES on P-256 with A128GCM, A256GCM or A128CBC-HS256 |
-//! | SD-JWT VC | RFC 9901 with key binding, always; `typ` `dc+sd-jwt` or `vc+sd-jwt`; bare issuer keys |
+//! | SD-JWT VC | RFC 9901 with key binding, always; `typ` `dc+sd-jwt` or `vc+sd-jwt`; bare issuer keys, or `x5c` below roots of its own |
 //! | mdoc | ISO/IEC 18013-5, certificates in its Annex B profile; transcripts of OpenID4VP 1.0 B.2.6.1 and, encrypted, of ISO/IEC TS 18013-7 B.4.4 |
 //! | signatures | ES256, ES384, ES512; certificates also with RSA and on brainpoolP256r1 and P384r1 |
 //! | status | Token Status List as JWT, for mdoc also as CWT; CRLs (RFC 5280) |

@@ -6,9 +6,14 @@ use alloc::vec::Vec;
 
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
+use crate::ids::CredentialFormat;
+use crate::limits::MAX_CERTIFICATES;
 use crate::time::UnixMillis;
-use crate::trust::path::{VerifiedPath, authenticate_chain, authenticate_status_signer};
-use crate::trust::{TrustAnchor, TrustEntry};
+use crate::trust::path::{
+    VerifiedPath, authenticate_below, authenticate_chain, authenticate_sd_jwt_chain,
+    authenticate_status_signer,
+};
+use crate::trust::{PinnedSigner, TrustAnchor, TrustEntry};
 
 /// Against what sources are judged.
 #[derive(Clone, Copy, Debug)]
@@ -25,22 +30,57 @@ pub(crate) struct StatusContext<'e> {
 impl StatusContext<'_> {
     /// Authenticates the certificate that stands first in `chain` as a signer of status lists: it
     /// leads to the root that vouched for the credential or to one that the operator named for
-    /// status lists, or it is the pinned signer that vouched. Whether it is revoked is a question
-    /// of its own.
+    /// status lists, or it is the pinned signer that vouched. What may sign SD-JWT VCs below a root
+    /// may sign their lists (HAIP 6.1); other certificates are for it. Whether it is revoked is a
+    /// question of its own.
     pub(super) fn authenticate_list_signer(
         &self,
         chain: &[&[u8]],
         voucher: Option<&Voucher>,
     ) -> Result<VerifiedPath, VerifyError> {
-        let Self { provider, issuer, livemode, now, .. } = *self;
-        let path = match chain.first().filter(|leaf| self.is_pinned(leaf, voucher)) {
-            Some(_) => authenticate_chain(provider, chain, issuer, "", livemode, now),
-            None => {
-                let roots: Vec<&TrustAnchor> = self.list_roots(voucher).collect();
-                authenticate_status_signer(provider, chain, &roots, &issuer.ekus, now)
+        let is_pinned = chain.first().is_some_and(|leaf| self.is_pinned(leaf, voucher));
+        let path = match voucher.map(Voucher::format) {
+            Some(CredentialFormat::SdJwtVc) => {
+                self.signer_of_sd_jwt_list(chain, voucher, is_pinned)
             }
+            _ => self.signer_of_list(chain, voucher, is_pinned),
         };
         path.map_err(|error| unknown(error.detail))
+    }
+
+    fn signer_of_list(
+        &self,
+        chain: &[&[u8]],
+        voucher: Option<&Voucher>,
+        is_pinned: bool,
+    ) -> Result<VerifiedPath, VerifyError> {
+        let Self { provider, issuer, livemode, now, .. } = *self;
+        if is_pinned {
+            return authenticate_chain(provider, chain, issuer, "", livemode, now);
+        }
+        let roots: Vec<&TrustAnchor> = self.list_roots(voucher).collect();
+        authenticate_status_signer(provider, chain, &roots, &issuer.ekus, now)
+    }
+
+    fn signer_of_sd_jwt_list(
+        &self,
+        chain: &[&[u8]],
+        voucher: Option<&Voucher>,
+        is_pinned: bool,
+    ) -> Result<VerifiedPath, VerifyError> {
+        let Self { provider, issuer, livemode, now, .. } = *self;
+        if is_pinned {
+            return authenticate_sd_jwt_chain(provider, chain, issuer, livemode, now);
+        }
+        let vouched: Vec<&TrustAnchor> = self.vouching_roots(voucher).collect();
+        let path = authenticate_below(provider, chain, &vouched, MAX_CERTIFICATES, now);
+        let named: Vec<&TrustAnchor> = self.named_roots(voucher).collect();
+        match path {
+            Err(_) if !named.is_empty() => {
+                authenticate_status_signer(provider, chain, &named, &issuer.ekus, now)
+            }
+            path => path,
+        }
     }
 
     /// The roots below which lists may be signed.
@@ -48,20 +88,42 @@ impl StatusContext<'_> {
         &'s self,
         voucher: Option<&'s Voucher>,
     ) -> impl Iterator<Item = &'s TrustAnchor> {
-        let doc_type = voucher.map_or("", |voucher| voucher.doc_type.as_str());
-        let vouched = move |root: &&TrustAnchor| {
-            voucher.is_some_and(|voucher| root.sha256() == voucher.anchor_sha256)
-        };
-        let roots = self.issuer.roots_for(self.livemode).filter(vouched);
+        self.vouching_roots(voucher).chain(self.named_roots(voucher))
+    }
+
+    /// The root that vouched for the credential, if one did and it still serves.
+    fn vouching_roots<'s>(
+        &'s self,
+        voucher: Option<&'s Voucher>,
+    ) -> impl Iterator<Item = &'s TrustAnchor> {
+        voucher.into_iter().flat_map(|voucher| {
+            let of_mdoc = voucher.doc_type.is_some();
+            let mdoc = self.issuer.roots_for(self.livemode).filter(move |_| of_mdoc);
+            let sd_jwt = self.issuer.sd_jwt_roots_for(self.livemode).filter(move |_| !of_mdoc);
+            let vouched = |root: &&TrustAnchor| root.sha256() == voucher.anchor_sha256;
+            mdoc.chain(sd_jwt).filter(vouched).filter(|root| root.serves(voucher.doc_type()))
+        })
+    }
+
+    /// The roots that the operator named for status lists.
+    fn named_roots<'s>(
+        &'s self,
+        voucher: Option<&'s Voucher>,
+    ) -> impl Iterator<Item = &'s TrustAnchor> {
+        let doc_type = voucher.map_or("", Voucher::doc_type);
         let named = self.issuer.status_roots_for(self.livemode);
-        roots.chain(named).filter(move |root| root.serves(doc_type))
+        named.filter(move |root| root.serves(doc_type))
     }
 
     fn is_pinned(&self, leaf: &[u8], voucher: Option<&Voucher>) -> bool {
-        voucher.is_some_and(|voucher| {
-            let mut pinned = self.issuer.pinned_signers_for(self.livemode);
-            pinned.any(|signer| signer.der() == leaf && signer.sha256() == voucher.anchor_sha256)
-        })
+        let Some(voucher) = voucher else { return false };
+        let vouched = |signer: &PinnedSigner| {
+            signer.der() == leaf && signer.sha256() == voucher.anchor_sha256
+        };
+        match voucher.format() {
+            CredentialFormat::SdJwtVc => self.issuer.sd_jwt_signers_for(self.livemode).any(vouched),
+            _ => self.issuer.pinned_signers_for(self.livemode).any(vouched),
+        }
     }
 
     /// Whether a list that was signed below `anchor_sha256` counts for what `voucher` vouched for.
@@ -86,7 +148,7 @@ pub(super) fn is_fetchable(uri: &str) -> bool {
     scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http")
 }
 
-/// What is known of the certificate that signed an mdoc, for its revocation.
+/// What is known of the certificate that signed a credential, for its revocation.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct SignerStatus {
     /// Content bytes of its serial number.
@@ -115,12 +177,27 @@ impl SignerStatus {
 pub(crate) struct Voucher {
     /// SHA-256 of the root, or of the pinned signer.
     anchor_sha256: [u8; 32],
-    /// For credentials of this type.
-    doc_type: String,
+    /// For mdocs of this type; `None`: for SD-JWT VCs.
+    doc_type: Option<String>,
 }
 
 impl Voucher {
-    pub(crate) fn new(anchor_sha256: [u8; 32], doc_type: &str) -> Self {
-        Self { anchor_sha256, doc_type: doc_type.into() }
+    pub(crate) fn of_mdoc(anchor_sha256: [u8; 32], doc_type: &str) -> Self {
+        Self { anchor_sha256, doc_type: Some(doc_type.into()) }
+    }
+
+    pub(crate) fn of_sd_jwt(anchor_sha256: [u8; 32]) -> Self {
+        Self { anchor_sha256, doc_type: None }
+    }
+
+    pub(super) fn format(&self) -> CredentialFormat {
+        match self.doc_type {
+            Some(_) => CredentialFormat::Mdoc,
+            None => CredentialFormat::SdJwtVc,
+        }
+    }
+
+    fn doc_type(&self) -> &str {
+        self.doc_type.as_deref().unwrap_or_default()
     }
 }

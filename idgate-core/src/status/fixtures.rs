@@ -131,7 +131,7 @@ pub(crate) fn for_a_ca() -> Vec<u8> {
 
 /// The root of the fixture vouched for an mDL.
 pub(crate) fn voucher() -> Voucher {
-    Voucher::new(anchor(&root()).sha256(), MDL)
+    Voucher::of_mdoc(anchor(&root()).sha256(), MDL)
 }
 
 pub(crate) fn anchor(root: &[u8]) -> TrustAnchor {

@@ -156,7 +156,7 @@ pub fn is_good_by_crls(
     let crl = |der: &&[u8]| VerifiedCrl::from_der(provider, der, roots).ok();
     issuer.crls = crls.iter().filter_map(crl).collect();
     let anchors: Vec<&TrustAnchor> = roots.iter().collect();
-    let Ok(path) = authenticate_below(provider, &[leaf], &anchors, now) else { return false };
+    let Ok(path) = authenticate_below(provider, &[leaf], &anchors, 1, now) else { return false };
     let context =
         StatusContext { provider, issuer: &issuer, trust_version: 0, livemode: true, now };
     let signer = Some(SignerStatus::of(&path));
@@ -180,7 +180,7 @@ pub fn is_good_by_status_list(
 ) -> bool {
     let context = StatusContext { provider, issuer, trust_version: 0, livemode: true, now };
     let root = issuer.roots.first().filter(|_| format == CredentialFormat::Mdoc);
-    let voucher = root.map(|root| Voucher::new(root.sha256(), ""));
+    let voucher = root.map(|root| Voucher::of_mdoc(root.sha256(), ""));
     let Some(reference) = StatusListReference::new(idx, uri) else { return false };
     let mut list = ListQuestion::new(reference, voucher);
     list.supply(uri, Supplied::Bytes(token), None, &context);

@@ -38,7 +38,12 @@ pub struct TrustEntry {
     pub roots: Vec<TrustAnchor>,
     /// mdoc document signers that are trusted by themselves.
     pub pinned_signers: Vec<PinnedSigner>,
-    /// The countries (countryName) whose roots serve this entry; empty: any.
+    /// X.509 roots of SD-JWT VC issuers, which sign with a key whose certificates stand in `x5c`.
+    /// They vouch for no mdoc, and `roots` for no SD-JWT VC.
+    pub sd_jwt_roots: Vec<TrustAnchor>,
+    /// Certificates of SD-JWT VC issuers that are trusted by themselves.
+    pub sd_jwt_signers: Vec<PinnedSigner>,
+    /// The countries (countryName) whose roots serve this entry, of either kind; empty: any.
     pub countries: Vec<String>,
     /// The extended key usages that make a document signer.
     pub ekus: Vec<Oid>,
@@ -73,6 +78,8 @@ impl TrustEntry {
             keys: Vec::new(),
             roots: Vec::new(),
             pinned_signers: Vec::new(),
+            sd_jwt_roots: Vec::new(),
+            sd_jwt_signers: Vec::new(),
             countries: Vec::new(),
             ekus: Oid::parse(MDL_DOCUMENT_SIGNER).map_or_else(Vec::new, |eku| vec![eku]),
             status_roots: Vec::new(),
@@ -97,6 +104,24 @@ impl TrustEntry {
     /// The pinned document signers that serve a session of this mode.
     pub fn pinned_signers_for(&self, livemode: bool) -> impl Iterator<Item = &PinnedSigner> {
         self.pinned_signers.iter().filter(move |signer| !(livemode && signer.test_only))
+    }
+
+    /// The roots of SD-JWT VC issuers of the entry's countries that serve a session of this mode.
+    pub fn sd_jwt_roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
+        let roots = self.sd_jwt_roots.iter().filter(move |root| !(livemode && root.test_only));
+        roots.filter(|root| self.includes(root.country()))
+    }
+
+    /// The pinned certificates of SD-JWT VC issuers that serve a session of this mode.
+    pub fn sd_jwt_signers_for(&self, livemode: bool) -> impl Iterator<Item = &PinnedSigner> {
+        self.sd_jwt_signers.iter().filter(move |signer| !(livemode && signer.test_only))
+    }
+
+    /// Whether an SD-JWT VC may be signed by a certificate in a session of this mode: then one with
+    /// `x5c` in its header goes by that and by nothing else.
+    pub(crate) fn takes_x5c(&self, livemode: bool) -> bool {
+        self.sd_jwt_roots_for(livemode).next().is_some()
+            || self.sd_jwt_signers_for(livemode).next().is_some()
     }
 
     /// The roots for status lists that serve a session of this mode.

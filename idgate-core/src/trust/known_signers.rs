@@ -1,4 +1,4 @@
-//! Document signers whose path was validated before. The same certificate, for the same entry,
+//! Signers whose path was validated before. The same certificate, for the same entry, format,
 //! document type and mode, comes to the same path again until one of the dates that decide is
 //! passed; that saves parsing it and one signature check. Only what passed every check is kept, and
 //! what a presenter can vary is not looked at: a presenter can neither change what is known nor
@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::anchors::TrustAnchor;
 use super::entry::TrustEntry;
-use super::path::{VerifiedPath, authenticate_chain};
+use super::path::{VerifiedPath, authenticate_chain, authenticate_sd_jwt_chain};
 use crate::crypto::CryptoProvider;
 use crate::error::VerifyError;
 use crate::limits::{MAX_CERTIFICATES, MAX_KNOWN_SIGNER_BYTES, MAX_KNOWN_SIGNERS};
@@ -36,7 +36,7 @@ struct Generations {
     old: BTreeMap<Key, Known>,
 }
 
-/// SHA-256 of certificate, entry, document type and mode.
+/// SHA-256 of certificate, entry, format, document type and mode.
 type Key = [u8; 32];
 
 #[derive(Clone)]
@@ -54,16 +54,17 @@ struct Stable {
     until: UnixMillis,
 }
 
-/// What a document signer is authenticated for.
+/// What a signer is authenticated for.
 #[derive(Clone, Copy)]
 pub(crate) struct Purpose<'p> {
     pub(crate) issuer: &'p TrustEntry,
-    pub(crate) doc_type: &'p str,
+    /// `None`: an SD-JWT VC, which has roots of its own.
+    pub(crate) doc_type: Option<&'p str>,
     pub(crate) livemode: bool,
 }
 
 impl KnownSigners {
-    /// [`authenticate_chain`], from what is known where possible. `purpose.issuer` is always that
+    /// [`authenticate_chain`] or [`authenticate_sd_jwt_chain`], from what is known where possible. `purpose.issuer` is always that
     /// entry of the one snapshot.
     ///
     /// # Errors
@@ -87,11 +88,16 @@ impl KnownSigners {
             return Ok(path);
         }
         let Purpose { issuer, doc_type, livemode } = purpose;
-        let path = authenticate_chain(provider, chain, issuer, doc_type, livemode, now)?;
-        let path = Arc::new(path);
+        let path = Arc::new(match doc_type {
+            Some(doc_type) => authenticate_chain(provider, chain, issuer, doc_type, livemode, now),
+            None => authenticate_sd_jwt_chain(provider, chain, issuer, livemode, now),
+        }?);
         // Over an intermediate, what the presenter sent beside the signer counts as well.
         if let Some(key) = key.filter(|_| path.is_below_root) {
-            let stable = Stable::around(now, &path, issuer.roots_for(livemode));
+            let stable = match doc_type {
+                Some(_) => Stable::around(now, &path, issuer.roots_for(livemode)),
+                None => Stable::around(now, &path, issuer.sd_jwt_roots_for(livemode)),
+            };
             self.keep(key, Known { path: path.clone(), stable });
         }
         Ok(path)
@@ -151,10 +157,11 @@ impl Stable {
 
 /// Each part after its length, so that no two inputs are one.
 fn key(provider: &CryptoProvider, leaf: &[u8], purpose: Purpose<'_>) -> Key {
-    let parts = [purpose.issuer.issuer_id.as_str().as_bytes(), purpose.doc_type.as_bytes(), leaf];
+    let doc_type = purpose.doc_type.unwrap_or_default();
+    let parts = [purpose.issuer.issuer_id.as_str().as_bytes(), doc_type.as_bytes(), leaf];
     let length = |part: &[u8]| part.len().saturating_add(size_of::<usize>());
     let mut text = Vec::with_capacity(parts.into_iter().map(length).sum::<usize>() + 1);
-    text.push(u8::from(purpose.livemode));
+    text.push(u8::from(purpose.livemode) | u8::from(purpose.doc_type.is_some()) << 1);
     for part in parts {
         text.extend_from_slice(&part.len().to_be_bytes());
         text.extend_from_slice(part);

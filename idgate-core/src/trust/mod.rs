@@ -37,7 +37,7 @@ pub use self::vical::import_vical;
 use crate::ids::IssuerId;
 
 /// Every trust entry at one moment. Reloading makes a new one; a session records which decided.
-/// It remembers the document signers that it met, in bounded memory: share one, also over threads.
+/// It remembers the signers that it met, in bounded memory: share one, also over threads.
 #[derive(Clone, Debug, Default)]
 pub struct TrustSnapshot {
     version: u64,
@@ -63,7 +63,7 @@ impl TrustSnapshot {
         self.entries.get(issuer_id)
     }
 
-    /// The document signers that `entry` was presented with, if it is one of this snapshot.
+    /// The signers that `entry` was presented with, if it is one of this snapshot.
     pub(crate) fn known_signers(&self, entry: &TrustEntry) -> Option<&KnownSigners> {
         let own = self.entries.get(&entry.issuer_id);
         own.is_some_and(|own| core::ptr::eq(own, entry)).then_some(&*self.known_signers)

@@ -1,4 +1,4 @@
-//! From a signer's certificate to a trusted root (ISO/IEC 18013-5 9.3.3, RFC 5280 6.1). Candidates
+//! From a signer's certificate to a trusted root (ISO/IEC 18013-5 9.3.3, HAIP 6.1.1, RFC 5280 6.1). Candidates
 //! are found by name and key identifier and decided by signature; every root of a name is tried,
 //! within a budget of signature checks. What the presenter sends is never trusted by itself.
 
@@ -26,11 +26,13 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_CERTIFICATES;
 use crate::time::UnixMillis;
 
-/// A document signer whose path leads to a root, or that is pinned.
+/// A signer whose path leads to a root, or that is pinned.
 #[derive(Clone, Debug)]
 pub(crate) struct VerifiedPath {
     /// Verifies what the signer signed.
     pub(crate) signer_key: PublicKey,
+    /// The signer's own name (RFC 4514).
+    pub(crate) signer_subject: String,
     /// countryName of the signer's subject.
     pub(crate) country: Option<String>,
     /// stateOrProvinceName of the signer's subject.
@@ -94,6 +96,29 @@ pub(crate) fn authenticate_chain(
     verified(&signer, Anchor::Root(&path))
 }
 
+/// Authenticates the SD-JWT VC issuer that stands first in `chain`, the certificates of an `x5c`
+/// header: its path leads to a root for SD-JWT VC of the entry, over any intermediates, or it is
+/// pinned (HAIP 6.1.1). An anchor in the chain is not trusted for being there.
+///
+/// # Errors
+/// As [`authenticate_chain`], but for documents' types and profile.
+pub(crate) fn authenticate_sd_jwt_chain(
+    provider: &CryptoProvider,
+    chain: &[&[u8]],
+    issuer: &TrustEntry,
+    livemode: bool,
+    now: UnixMillis,
+) -> Result<VerifiedPath, VerifyError> {
+    let (leaf, rest) = split(chain)?;
+    let roots: Vec<&TrustAnchor> = issuer.sd_jwt_roots_for(livemode).collect();
+    if issuer.sd_jwt_signers_for(livemode).any(|pinned| pinned.der() == leaf) {
+        let (signer, intermediates) = (Certificate::parse(leaf)?, parse_all(rest));
+        let search = Search::new(provider, &intermediates, &roots, now);
+        return pinned(&signer, search.path(&signer, MAX_CERTIFICATES).ok(), now);
+    }
+    authenticate_below(provider, chain, &roots, MAX_CERTIFICATES, now)
+}
+
 /// Authenticates the signer of a status list that stands first in `chain`: its path leads to one of
 /// `roots`, directly or through one intermediate, it is not a CA, its key is for signing, and what
 /// its certificate is for, if it says so, is signing credentials (`ekus`) or their status
@@ -112,14 +137,14 @@ pub(crate) fn authenticate_status_signer(
     if roots.is_empty() {
         return Err(path_error("no root of the trust entry may vouch for this status list"));
     }
-    let path = authenticate_below(provider, chain, roots, now)?;
+    let path = authenticate_below(provider, chain, roots, 1, now)?;
     let signer = Certificate::parse(leaf)?;
     profile::check_status_signer(&signer, ekus).map_err(profile_error)?;
     Ok(path)
 }
 
-/// Authenticates a signer whose path leads to one of `roots`, directly or through one
-/// intermediate; only a key usage without digitalSignature is refused.
+/// Authenticates a signer whose path leads to one of `roots` through at most `max_intermediates`;
+/// only one that is self-signed and a key usage without digitalSignature are refused.
 ///
 /// # Errors
 /// As [`authenticate_chain`].
@@ -127,12 +152,17 @@ pub(crate) fn authenticate_below(
     provider: &CryptoProvider,
     chain: &[&[u8]],
     roots: &[&TrustAnchor],
+    max_intermediates: usize,
     now: UnixMillis,
 ) -> Result<VerifiedPath, VerifyError> {
     let (leaf, rest) = split(chain)?;
     let signer = Certificate::parse(leaf)?;
     let intermediates = parse_all(rest);
-    let path = Search::new(provider, &intermediates, roots, now).path(&signer, 1)?;
+    let search = Search::new(provider, &intermediates, roots, now);
+    let path = search.path(&signer, max_intermediates)?;
+    if is_self_signed(provider, &signer) {
+        return Err(path_error("is self-signed, and is not pinned"));
+    }
     profile::check_below_root(&signer).map_err(profile_error)?;
     if signer.key_usage().is_some_and(|usage| !usage.digital_signature()) {
         return Err(profile_error("has a key usage without digitalSignature"));
@@ -195,6 +225,12 @@ fn parse_all<'a>(chain: &[&'a [u8]]) -> Vec<Certificate<'a>> {
     chain.iter().filter_map(|der| Certificate::parse(der).ok()).collect()
 }
 
+/// To be asked once a path is found: until then nobody shall choose what a signature check costs.
+fn is_self_signed(provider: &CryptoProvider, certificate: &Certificate<'_>) -> bool {
+    certificate.subject().as_raw() == certificate.issuer().as_raw()
+        && certificate.key().is_ok_and(|key| certificate.verify(provider, &key).is_ok())
+}
+
 enum Anchor<'p> {
     Root(&'p Path<'p>),
     Pinned { issuer: Option<Arc<[u8]>> },
@@ -208,7 +244,7 @@ fn pinned(
     now: UnixMillis,
 ) -> Result<VerifiedPath, VerifyError> {
     if !signer.is_valid_at(now) {
-        return Err(Failure::Expired("the pinned document signer is outside its dates").into());
+        return Err(Failure::Expired("the pinned signer is outside its dates").into());
     }
     verified(signer, Anchor::Pinned { issuer: path.map(|path| path.issuer_der()) })
 }
@@ -231,6 +267,7 @@ fn verified(signer: &Certificate<'_>, anchor: Anchor<'_>) -> Result<VerifiedPath
     };
     Ok(VerifiedPath {
         signer_key,
+        signer_subject: names::rfc4514(subject),
         country: first(COUNTRY_NAME),
         state_or_province: first(STATE_OR_PROVINCE_NAME),
         not_before: signer.not_before(),

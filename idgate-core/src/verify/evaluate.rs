@@ -185,6 +185,7 @@ impl Verification<'_> {
                 session.created_at,
                 self.now,
             )
+            .remembering(self.basis.trust)
         }
     }
 

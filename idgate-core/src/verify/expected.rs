@@ -6,7 +6,8 @@ use core::fmt;
 use crate::crypto::Alg;
 use crate::request::{ClaimFilter, ClaimPath};
 use crate::time::UnixMillis;
-use crate::trust::{TrustEntry, TrustedKey};
+use crate::trust::known_signers::KnownSigners;
+use crate::trust::{TrustEntry, TrustSnapshot, TrustedKey};
 
 /// The expectation on one presentation.
 #[derive(Clone)]
@@ -34,6 +35,8 @@ pub struct Expected<'e> {
     pub(crate) subject_paths: &'e [ClaimPath],
     /// Accepted types; empty: the trust entry's.
     pub vct: &'e [String],
+    /// Whether `issuer` is an entry of it is asked at verification: the field may be exchanged.
+    pub(in crate::verify) remembering: Option<&'e TrustSnapshot>,
 }
 
 impl<'e> Expected<'e> {
@@ -57,7 +60,22 @@ impl<'e> Expected<'e> {
             filters: &[],
             subject_paths: &[],
             vct: &[],
+            remembering: None,
         }
+    }
+
+    /// Remembers the signers of `x5c` in `trust`, and recognises those that it met. Dates and
+    /// revocation are looked at each time. Without effect when the issuer is not an entry of
+    /// `trust`.
+    #[must_use]
+    pub fn remembering(mut self, trust: &'e TrustSnapshot) -> Self {
+        self.remembering = Some(trust);
+        self
+    }
+
+    /// The signers that the issuer was presented with.
+    pub(crate) fn known_signers(&self) -> Option<&'e KnownSigners> {
+        self.remembering?.known_signers(self.issuer)
     }
 
     /// The keys that count.

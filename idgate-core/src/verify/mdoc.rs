@@ -119,7 +119,7 @@ fn verify_document(
         published: Published {
             status: PublishedStatus::from_cbor(mso.status),
             signer: Some(SignerStatus::of(&path)),
-            voucher: Some(Voucher::new(path.anchor_sha256, expected.doc_type)),
+            voucher: Some(Voucher::of_mdoc(path.anchor_sha256, expected.doc_type)),
         },
         claims: disclosed.claims,
         facts: CredentialFacts {
@@ -130,7 +130,7 @@ fn verify_document(
             decided_by: disclosed.decided_by,
             valid_from: Some(mso.validity.valid_from),
             valid_until: Some(mso.validity.valid_until),
-            trust: trust(&path),
+            trust: Trust::of(&path),
             issuer: Some(path.anchor_subject.clone()),
             issuing_country_unbound: issuing_country == IssuingCountry::Unbound,
         },
@@ -215,7 +215,8 @@ fn authenticate_issuer(
     let ExpectedMdoc { issuer, doc_type, livemode, now, .. } = *expected;
     let path = match expected.known_signers() {
         Some(known) => {
-            known.authenticate(provider, &chain, Purpose { issuer, doc_type, livemode }, now)?
+            let purpose = Purpose { issuer, doc_type: Some(doc_type), livemode };
+            known.authenticate(provider, &chain, purpose, now)?
         }
         None => authenticate_chain(provider, &chain, issuer, doc_type, livemode, now)?.into(),
     };
@@ -337,9 +338,4 @@ fn check_issuing_country(
     }
     report.pass(Check::IssuingCountry);
     Ok(IssuingCountry::Bound)
-}
-
-fn trust(path: &VerifiedPath) -> Trust {
-    let sha256 = path.anchor_sha256;
-    if path.pinned { Trust::PinnedSigner { sha256 } } else { Trust::X5chain { sha256 } }
 }

@@ -13,6 +13,7 @@ use crate::crypto::{Alg, CryptoProvider, HashAlg, HashValue, PublicKey};
 use crate::error::VerifyError;
 use crate::status::{Published, Revocation, RevocationDetails};
 use crate::time::UnixMillis;
+use crate::trust::path::VerifiedPath;
 
 /// A trusted key signed the credential.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +135,11 @@ pub enum Trust {
 }
 
 impl Trust {
+    pub(super) fn of(path: &VerifiedPath) -> Self {
+        let sha256 = path.anchor_sha256;
+        if path.pinned { Self::PinnedSigner { sha256 } } else { Self::X5chain { sha256 } }
+    }
+
     /// The text in `verification_details`.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -181,7 +187,8 @@ impl HolderBinding {
 pub struct CredentialFacts {
     /// The actual `vct` or docType.
     pub credential_type: String,
-    /// `iss`, when present, or the anchor's subject (RFC 4514).
+    /// `iss`, when present; else the subject of the certificate that signed an SD-JWT VC, or the
+    /// anchor's subject of an mdoc (RFC 4514).
     pub issuer: Option<String>,
     /// The issuer's algorithm.
     pub alg: Alg,

@@ -2,29 +2,30 @@
 //! authenticate the issuer, bind the disclosures, look at the dates, bind the holder, and only
 //! then at what was asked for. One function per question.
 
+mod issuer;
+
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use self::issuer::Signer;
 use super::expected::Expected;
 use super::key_binding::bind_holder;
 use super::proof::{
     AwaitingStatus, CredentialFacts, DisclosedClaims, DisclosuresBound, HolderBinding,
-    IssuerAuthenticated, Trust, WithinValidity,
+    WithinValidity,
 };
 use super::report::CredentialReport;
 use super::subject_groups::normalise;
 use crate::codec::json::{Kind, NodeId, Tape, Value};
-use crate::crypto::{Alg, CryptoProvider, HashAlg, PublicKey};
+use crate::crypto::{CryptoProvider, HashAlg};
 use crate::error::{Check, Reason, VerifyError};
 use crate::formats::sd_jwt_vc::{
-    CREDENTIAL_TYPES, DisclosureIndex, ParsedSdJwt, ProcessedPayload, RESERVED_NAMES, SplitSdJwt,
+    DisclosureIndex, ParsedSdJwt, ProcessedPayload, RESERVED_NAMES, SplitSdJwt,
 };
-use crate::jose::{self, Header};
 use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
 use crate::request::ClaimFilter;
 use crate::status::{Published, PublishedStatus};
 use crate::time::UnixMillis;
-use crate::trust::TrustedKey;
 
 /// Everything but the status.
 pub(crate) fn verify_presentation(
@@ -46,7 +47,7 @@ pub(crate) fn verify_presentation(
     require_key_binding(&parsed, report)?;
 
     let payload = tape.value(parsed.issuer_payload);
-    let (key, issuer) = authenticate_issuer(provider, &parsed, &tape, expected, report)?;
+    let (signer, issuer) = issuer::authenticate(provider, &parsed, &tape, expected, report)?;
     check_iss(payload, expected, report)?;
     check_vct(payload, expected, report)?;
     let hash_alg = read_sd_alg(payload, report)?;
@@ -57,13 +58,14 @@ pub(crate) fn verify_presentation(
     let holder = bind_holder(provider, &parsed, &tape, &payload, hash_alg, expected, report)?;
 
     let claims = disclose(&payload, expected, report)?;
+    let (signer_status, voucher) = signer.status();
     Ok(AwaitingStatus {
         subject: subject_values(&payload, expected),
-        facts: facts(&payload, key, dates),
+        facts: facts(&payload, &signer, dates),
         published: Published {
             status: PublishedStatus::from_json(payload.get("status")),
-            signer: None,
-            voucher: None,
+            signer: signer_status,
+            voucher,
         },
         claims,
         proofs: (issuer, disclosures, validity, holder),
@@ -90,68 +92,6 @@ fn require_key_binding(
     report.pass(Check::KeyBindingPresent);
     report.pass(Check::KeyBindingJwt);
     Ok(())
-}
-
-/// The trusted keys decide which algorithms there are; the header only picks among them
-/// (RFC 8725 3.1). Keys in the header are never looked at.
-fn authenticate_issuer(
-    provider: &CryptoProvider,
-    parsed: &ParsedSdJwt<'_>,
-    tape: &Tape<'_>,
-    expected: &Expected<'_>,
-    report: &mut CredentialReport,
-) -> Result<(PublicKey, IssuerAuthenticated), VerifyError> {
-    let header = Header::from_json(tape.value(parsed.issuer_header))
-        .map_err(|_| malformed(Check::IssuerJwt, "the header cannot be used"))?;
-    check_typ(&header, report)?;
-    let alg = accepted_alg(&header, expected)?;
-    report.pass(Check::IssuerAlg);
-    let mut buffer = [0; 132];
-    let signature =
-        jose::decode_signature(parsed.issuer.signature, &mut buffer).ok_or(VerifyError::new(
-            Reason::IssuerSignatureInvalid,
-            Check::IssuerSignature,
-            "the signature has a wrong length or encoding",
-        ))?;
-    let message = parsed.issuer.signing_input.as_bytes();
-    let named = |key: &&TrustedKey| match (&header.kid, &key.kid) {
-        (Some(kid), Some(name)) => kid.is(name),
-        _ => false,
-    };
-    let fitting = || expected.keys().filter(|key| key.key.alg() == alg);
-    // A `kid` that no trusted key has selects nothing: then every fitting key is tried.
-    let selected = fitting().any(|key| named(&key));
-    for key in fitting().filter(|key| !selected || named(key)) {
-        if provider.verify(&key.key, message, signature).is_ok() {
-            report.pass(Check::IssuerSignature);
-            return Ok((key.key, IssuerAuthenticated::assertion()));
-        }
-    }
-    let detail = "no trusted key of the issuer made this signature";
-    Err(VerifyError::new(Reason::IssuerSignatureInvalid, Check::IssuerSignature, detail))
-}
-
-fn check_typ(header: &Header<'_>, report: &mut CredentialReport) -> Result<(), VerifyError> {
-    if !header.has_typ(CREDENTIAL_TYPES) {
-        let detail = "typ is neither dc+sd-jwt nor vc+sd-jwt";
-        return Err(malformed(Check::CredentialType, detail));
-    }
-    report.pass(Check::CredentialType);
-    Ok(())
-}
-
-fn accepted_alg(header: &Header<'_>, expected: &Expected<'_>) -> Result<Alg, VerifyError> {
-    if expected.keys().next().is_none() {
-        let detail = "the trust entry has no key for a session of this mode";
-        return Err(VerifyError::new(Reason::UntrustedIssuer, Check::IssuerAlg, detail));
-    }
-    let narrowed = |alg: &Alg| expected.alg.is_none_or(|wanted| wanted == *alg);
-    let fits = |alg: &Alg| expected.keys().any(|key| key.key.alg() == *alg);
-    header.alg().filter(narrowed).filter(fits).ok_or(VerifyError::new(
-        Reason::AlgorithmNotAllowed,
-        Check::IssuerAlg,
-        "alg does not fit a trusted key, or is not the one asked for",
-    ))
 }
 
 /// SD-JWT VC 2.2.2.1: `iss` may be absent; when it is there it must be the trusted one.
@@ -371,13 +311,13 @@ fn subject_values(
     expected.subject_paths.iter().map(value).collect()
 }
 
-fn facts(payload: &ProcessedPayload<'_, '_>, key: PublicKey, dates: Dates) -> CredentialFacts {
+fn facts(payload: &ProcessedPayload<'_, '_>, signer: &Signer, dates: Dates) -> CredentialFacts {
     let text = |name| payload.get(name).and_then(Value::as_str).map(|text| text.into_owned());
     CredentialFacts {
         credential_type: text("vct").unwrap_or_default(),
-        issuer: text("iss"),
-        alg: key.alg(),
-        trust: Trust::IssuerKey(key),
+        issuer: text("iss").or_else(|| signer.subject()),
+        alg: signer.alg(),
+        trust: signer.trust(),
         holder_binding: HolderBinding::KbJwt,
         session_transcript: None,
         decided_by: Vec::new(),

@@ -7,6 +7,7 @@ mod disclosures;
 mod issuer_jwt;
 mod key_binding;
 mod structure;
+mod x5c;
 
 use idgate_core::Reason;
 use idgate_core::crypto::{Alg, CryptoProvider, Jwk, aws_lc_rs, rustcrypto};

@@ -56,6 +56,12 @@ impl CredentialBuilder {
         self
     }
 
+    /// With the certificates of the key that will sign it, leaf first, in `x5c`.
+    #[must_use]
+    pub fn x5c<C: AsRef<[u8]>>(self, chain: &[C]) -> Self {
+        self.header("x5c", jws::x5c(chain))
+    }
+
     /// With a claim that is always visible; replaces one of the same name.
     #[must_use]
     pub fn plain(self, name: &str, value: impl Into<Claim>) -> Self {

@@ -1,5 +1,7 @@
 //! Compact JWS (RFC 7515 7.1): signed exactly as written.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::codec::{base64url, from_base64url};
@@ -12,6 +14,11 @@ pub fn sign_jws(key: &SigningKey, header: &str, payload: &str) -> String {
         format!("{}.{}", base64url(header.as_bytes()), base64url(payload.as_bytes()));
     let signature = base64url(&key.sign(signing_input.as_bytes()));
     format!("{signing_input}.{signature}")
+}
+
+/// The header parameter `x5c` of these certificates, leaf first (RFC 7515 4.1.6).
+pub fn x5c<C: AsRef<[u8]>>(chain: &[C]) -> Value {
+    chain.iter().map(|der| STANDARD.encode(der)).collect()
 }
 
 /// The header of a compact JWS, unverified.

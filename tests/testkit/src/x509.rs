@@ -157,6 +157,22 @@ impl CertificateBuilder {
             .under(issuer)
     }
 
+    /// A root of this name for issuers of SD-JWT VCs, self-issued, as RFC 5280 has it and no more.
+    pub fn issuer_root(name: Name, key: &SigningKey, now_ms: u64) -> Self {
+        Self::new(name.clone(), name, key, now_ms, 10 * YEAR_MS / DAY_MS)
+            .set(BASIC_CONSTRAINTS, true, basic_constraints(true, None))
+            .set(KEY_USAGE, true, key_usage(0b0000_0110))
+            .set(SUBJECT_KEY_IDENTIFIER, false, subject_key_identifier(key))
+    }
+
+    /// An issuer of SD-JWT VCs under `issuer`, valid for longer than a document signer may be and
+    /// without what the profile of those asks for.
+    pub fn issuer_of_sd_jwts(issuer: &Identity, name: Name, key: &SigningKey, now_ms: u64) -> Self {
+        Self::new(name.clone(), name, key, now_ms, 5 * YEAR_MS / DAY_MS)
+            .set(KEY_USAGE, true, key_usage(0b1000_0000))
+            .under(issuer)
+    }
+
     /// Issued by `issuer`: its name and key identifier.
     #[must_use]
     pub fn under(mut self, issuer: &Identity) -> Self {
@@ -238,6 +254,19 @@ impl Identity {
         let key = SigningKey::from_seed(curve, "idgate sample document signer");
         let name = Name::new("UT", "Utopia document signer");
         CertificateBuilder::document_signer(self, name, &key, now_ms).issue(self, &key)
+    }
+
+    /// A sample root for issuers of SD-JWT VCs on `curve`: the same one on every run.
+    pub fn issuer_root(curve: Curve, now_ms: u64) -> Self {
+        let key = SigningKey::from_seed(curve, "idgate sample issuer root");
+        CertificateBuilder::issuer_root(Name::new("UT", "Utopia issuers"), &key, now_ms)
+            .self_sign(&key)
+    }
+
+    /// A sample issuer of SD-JWT VCs under this root, which signs with `key`.
+    pub fn issuer_of_sd_jwts(&self, key: &SigningKey, now_ms: u64) -> Self {
+        let name = Name::new("UT", "Utopia registry");
+        CertificateBuilder::issuer_of_sd_jwts(self, name, key, now_ms).issue(self, key)
     }
 
     /// The next root of this name, and the link certificate that this one signs for it.

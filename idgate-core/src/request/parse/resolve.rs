@@ -141,20 +141,27 @@ fn can_serve(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), Re
     let rule = match draft.request.format {
         CredentialFormat::SdJwtVc if serves_sd_jwt_vc(entry, livemode) => return Ok(()),
         CredentialFormat::Mdoc if serves_mdoc(entry, livemode) => return Ok(()),
-        CredentialFormat::SdJwtVc if livemode => "has no issuer key for live SD-JWT VC sessions",
-        CredentialFormat::SdJwtVc => "has no issuer key for SD-JWT VC",
+        CredentialFormat::SdJwtVc if livemode => {
+            "has no issuer key or root for live SD-JWT VC sessions"
+        }
+        CredentialFormat::SdJwtVc => "has no issuer key or root for SD-JWT VC",
         CredentialFormat::Mdoc if livemode => "has no X.509 root for live mso_mdoc sessions",
         CredentialFormat::Mdoc => "has no X.509 root for mso_mdoc",
     };
     Err(draft.error(ErrorCode::UnknownIssuer, "issuer_id", rule))
 }
 
-/// An `alg` that no key of the entry has can never be met. Of an mdoc this is known when the entry
-/// has nothing but pinned signers: what a root's signers use is their affair.
+/// An `alg` that no key of the entry has can never be met. This is known when the entry has nothing
+/// but keys and pinned signers: what a root's signers use is their affair.
 fn can_sign(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), RequestError> {
     let Some(alg) = draft.request.alg else { return Ok(()) };
     let possible = match draft.request.format {
-        CredentialFormat::SdJwtVc => entry.keys_for(livemode).any(|key| key.key.alg() == alg),
+        CredentialFormat::SdJwtVc => {
+            let mut pinned = entry.sd_jwt_signers_for(livemode);
+            entry.keys_for(livemode).any(|key| key.key.alg() == alg)
+                || entry.sd_jwt_roots_for(livemode).next().is_some()
+                || pinned.any(|signer| signer.alg() == alg)
+        }
         CredentialFormat::Mdoc => {
             let mut pinned = entry.pinned_signers_for(livemode);
             entry.roots_for(livemode).next().is_some() || pinned.any(|signer| signer.alg() == alg)
@@ -167,7 +174,7 @@ fn can_sign(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), Req
 }
 
 fn serves_sd_jwt_vc(entry: &TrustEntry, livemode: bool) -> bool {
-    entry.keys_for(livemode).next().is_some()
+    entry.keys_for(livemode).next().is_some() || entry.takes_x5c(livemode)
 }
 
 fn serves_mdoc(entry: &TrustEntry, livemode: bool) -> bool {

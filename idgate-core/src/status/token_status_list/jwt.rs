@@ -4,9 +4,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-
 use super::super::context::{StatusContext, Voucher, unknown};
 use super::claims::{Claims, millis, positive};
 use super::{ListSigner, SignedBy};
@@ -14,8 +11,8 @@ use crate::codec::base64url;
 use crate::codec::json::{Tape, Value};
 use crate::crypto::Alg;
 use crate::error::VerifyError;
-use crate::jose::{self, CompactJws, Header};
-use crate::limits::{MAX_CERTIFICATES, MAX_STATUS_HEADER_CHARS};
+use crate::jose::{self, CompactJws, Header, X5cError};
+use crate::limits::MAX_STATUS_HEADER_CHARS;
 use crate::time::UnixMillis;
 use crate::trust::TrustedKey;
 
@@ -122,19 +119,15 @@ fn by_issuer_key(
         .ok_or(unknown("no trusted key of the issuer signed the status list token"))
 }
 
-/// The certificates of `x5c`, leaf first (RFC 7515 4.1.6).
+/// The certificates of `x5c`, which has to be there.
 fn x5c(header: Value<'_, '_>) -> Result<Vec<Vec<u8>>, VerifyError> {
-    let bad = || unknown("x5c of the status list token is not a list of certificates");
-    let certificates = header.get("x5c").and_then(Value::elements).ok_or_else(bad)?;
-    let mut chain = Vec::new();
-    for certificate in certificates {
-        if chain.len() == MAX_CERTIFICATES {
-            return Err(unknown("x5c of the status list token has more than 10 certificates"));
-        }
-        let text = certificate.as_str().ok_or_else(bad)?;
-        chain.push(STANDARD.decode(text.as_bytes()).map_err(|_| bad())?);
-    }
-    if chain.is_empty() { Err(bad()) } else { Ok(chain) }
+    let chain = jose::x5c(header).and_then(|chain| chain.ok_or(X5cError::Malformed));
+    chain.map_err(|error| {
+        unknown(match error {
+            X5cError::Malformed => "x5c of the status list token is not a list of certificates",
+            X5cError::TooMany => "x5c of the status list token has more than 10 certificates",
+        })
+    })
 }
 
 /// Draft 5.1. A claim of a wrong type is never taken for an absent one.

@@ -23,7 +23,7 @@ use self::claims::Claims;
 use super::context::{SignerStatus, StatusContext, Voucher, is_fetchable, unknown};
 use crate::codec::{cbor, json};
 use crate::error::{Check, Reason, VerifyError};
-use crate::ids::IssuerId;
+use crate::ids::{CredentialFormat, IssuerId};
 use crate::limits::MAX_STATUS_BYTES;
 use crate::time::UnixMillis;
 use crate::trust::certificate::is_within;
@@ -75,6 +75,8 @@ pub struct VerifiedStatusList {
     statuses: Vec<u8>,
     fresh_until: UnixMillis,
     expires_at: UnixMillis,
+    /// Of the credentials that it was judged for: other formats have other signers.
+    format: CredentialFormat,
     binding: Binding,
     signed_by: SignedBy,
 }
@@ -131,17 +133,21 @@ impl VerifiedStatusList {
             return Err(unknown("the status list token is larger than 10 MiB"));
         }
         let (claims, signed_by) = match signer {
-            ListSigner::Certificate(voucher) if cwt::is_cwt(token) => {
+            // The list of an SD-JWT VC is a JWT, whoever signs it (SD-JWT VC on `status`).
+            ListSigner::Certificate(voucher)
+                if signer.format() == CredentialFormat::Mdoc && cwt::is_cwt(token) =>
+            {
                 cwt::authenticate(token, voucher, context)?
             }
             _ => jwt::authenticate(token, signer, context)?,
         };
-        Self::accept(&claims, uri, signed_by, context)
+        Self::accept(&claims, uri, signer.format(), signed_by, context)
     }
 
     fn accept(
         claims: &Claims,
         uri: &str,
+        format: CredentialFormat,
         signed_by: SignedBy,
         context: &StatusContext<'_>,
     ) -> Result<Self, VerifyError> {
@@ -159,6 +165,7 @@ impl VerifiedStatusList {
             statuses: inflate::zlib(&claims.lst)?,
             fresh_until: claims.fresh_until(end, context.now),
             expires_at: end,
+            format,
             binding: Binding::of(context),
             signed_by,
         })
@@ -206,6 +213,7 @@ impl VerifiedStatusList {
             }
         };
         is_signed_rightly
+            && self.format == signer.format()
             && self.binding == Binding::of(context)
             && self.signed_by.may_sign_at(context.now)
             && context.now < self.expires_at
@@ -231,6 +239,16 @@ impl VerifiedStatusList {
                 refuse(Reason::CredentialRevoked, "the credential has a status other than valid")
             }
             None => Err(unknown("the credential's index is past the end of the status list")),
+        }
+    }
+}
+
+impl ListSigner<'_> {
+    /// Of the credentials whose list it is.
+    fn format(&self) -> CredentialFormat {
+        match self {
+            Self::IssuerKey => CredentialFormat::SdJwtVc,
+            Self::Certificate(voucher) => voucher.format(),
         }
     }
 }

@@ -52,7 +52,7 @@ impl Sample {
         now: UnixMillis,
     ) -> Result<Arc<VerifiedPath>, Reason> {
         let Self { entry: issuer, doc_type, livemode, .. } = self;
-        let purpose = Purpose { issuer, doc_type, livemode: *livemode };
+        let purpose = Purpose { issuer, doc_type: Some(doc_type), livemode: *livemode };
         self.known.authenticate(provider, chain, purpose, now).map_err(|error| error.reason)
     }
 
@@ -213,7 +213,7 @@ fn memory_is_bounded_and_who_is_in_use_stays_known() {
         let other = key(
             &PROVIDER,
             &number.to_be_bytes(),
-            Purpose { issuer: &sample.entry, doc_type: MDL, livemode: true },
+            Purpose { issuer: &sample.entry, doc_type: Some(MDL), livemode: true },
         );
         sample.known.keep(other, Known { path: path.clone(), stable });
         assert!(sample.count() <= 2 * MAX_KNOWN_SIGNERS);

@@ -29,7 +29,7 @@ fn the_signer_of_a_list_stands_below_the_root_that_vouched() {
     both.roots.push(anchor(&other_root()));
     refused(by(&signer_under_the_other_root(), &both), "no path leads");
     assert!(by(&signer(&signing_key("signer")), &both).is_ok());
-    let vouched_by_the_other = Voucher::new(anchor(&other_root()).sha256(), MDL);
+    let vouched_by_the_other = Voucher::of_mdoc(anchor(&other_root()).sha256(), MDL);
     let here = context(&both);
     let token = cwt().sign(&signing_key("signer"));
     refused(verify_for(&vouched_by_the_other, &here, &token), "no path leads");
@@ -196,7 +196,7 @@ fn a_pinned_signer_may_sign_the_list_of_what_it_vouched_for() {
     let mut pinned = entry();
     pinned.roots.clear();
     pinned.pinned_signers.push(PinnedSigner::from_der(&signer(&key)).unwrap());
-    let itself = Voucher::new(pinned.pinned_signers[0].sha256(), MDL);
+    let itself = Voucher::of_mdoc(pinned.pinned_signers[0].sha256(), MDL);
     let here = context(&pinned);
     let token = cwt().sign(&key);
     assert!(verify_for(&itself, &here, &token).is_ok());
