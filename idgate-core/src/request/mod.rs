@@ -2,6 +2,7 @@
 
 mod claim_filter;
 mod claim_path;
+pub(crate) mod dcql;
 mod decimal;
 mod dialect;
 mod fields;
@@ -16,6 +17,7 @@ pub(crate) mod presentation_definition;
 mod presentation_request;
 mod redirect_uri;
 mod request_object;
+mod transaction_data;
 
 pub use self::claim_filter::ClaimFilter;
 pub use self::claim_path::ClaimPath;
@@ -25,9 +27,12 @@ pub(crate) use self::inline::inline_query;
 pub(crate) use self::links::request_uri_query;
 pub use self::links::{Invitation, Scheme};
 pub(crate) use self::parameters::RequestParameters;
-pub use self::presentation_request::{CredentialRequest, PresentationRequest, RequestForm};
+pub use self::presentation_request::{
+    CredentialRequest, CredentialSet, PresentationRequest, RequestForm,
+};
 pub(crate) use self::redirect_uri::with_response_code;
 pub(crate) use self::request_object::RequestObject;
 pub use self::request_object::RequestObjectJwt;
+pub use self::transaction_data::TransactionData;
 pub use crate::crypto::{RequestSigner, SignerUnavailable, SoftwareSigner};
-pub use crate::ids::CredentialFormat;
+pub use crate::ids::{ClaimsPath, CredentialFormat};

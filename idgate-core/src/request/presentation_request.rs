@@ -1,15 +1,19 @@
 //! A tenant's request, with every default resolved.
 
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::codec::base64url;
 use crate::crypto::Alg;
-use crate::ids::{CredentialFormat, DocType, IssuerId, NameSpace};
+use crate::ids::{ClaimsPath, CredentialFormat, DocType, IssuerId, NameSpace};
 use crate::request::claim_filter::ClaimFilter;
 use crate::request::claim_path::ClaimPath;
+use crate::request::dialect::Dialect;
+use crate::request::transaction_data::TransactionData;
 
 /// A tenant's request with every default resolved (specification 2, decisions 4).
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -25,6 +29,29 @@ pub struct PresentationRequest {
     pub credentials: Vec<CredentialRequest>,
     /// Ids of credentials that must be about the same person.
     pub same_subject_groups: Vec<Vec<String>>,
+    /// The dialects to ask in, in the order of the offers; empty: the verifier's first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<Dialect>,
+    /// Which combinations of credentials will do; empty: all of them are needed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credential_sets: Vec<CredentialSet>,
+    /// Whether claims are given out only to whoever brings the response code; `None`: as the dialect
+    /// has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_device: Option<bool>,
+    /// What the holder is asked to agree to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transaction_data: Vec<TransactionData>,
+}
+
+/// One of the combinations that a request accepts (OpenID4VP 6.2), by the tenant's ids.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct CredentialSet {
+    /// Each is enough by itself: ids of credentials that come together.
+    pub options: Vec<Vec<String>>,
+    /// Whether one of the options must come.
+    pub required: bool,
 }
 
 impl PresentationRequest {
@@ -32,6 +59,21 @@ impl PresentationRequest {
     /// `mso_mdoc:` and the document type (decisions 9).
     pub fn credential_types(&self) -> Vec<String> {
         self.credentials.iter().map(CredentialRequest::type_name).collect()
+    }
+
+    /// The id of the `index`-th credential in a DCQL query: the tenant's own when it may stand there
+    /// (OpenID4VP 6.1: letters, digits, `_` and `-`), else `credential_<n>`, made unique.
+    pub fn query_id(&self, index: usize) -> Cow<'_, str> {
+        let own = self.credentials.get(index).map(|credential| credential.id.as_str());
+        // The characters of base64url are the ones that a query id may have.
+        if let Some(own) = own.filter(|id| base64url::is_alphabet(id)) {
+            return Cow::Borrowed(own);
+        }
+        let mut id = format!("credential_{}", index.saturating_add(1));
+        while self.credentials.iter().any(|credential| credential.id == id) {
+            id.push('_');
+        }
+        Cow::Owned(id)
     }
 }
 
@@ -70,6 +112,13 @@ pub struct CredentialRequest {
     pub claim_filters: Vec<(String, ClaimFilter)>,
     /// SD-JWT only: the types that the trust entry accepted when the session was made.
     pub vct: Vec<String>,
+    /// SD-JWT only: where requested claims stand that are not members of the payload by their name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claim_paths: Vec<(String, ClaimsPath)>,
+    /// Key identifiers of the issuer's roots for the wallet to choose by, in base64url
+    /// (OpenID4VP 6.1.1.1), as they were when the session was made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aki: Vec<String>,
 }
 
 impl CredentialRequest {
@@ -80,11 +129,72 @@ impl CredentialRequest {
         }
     }
 
+    /// Where a requested claim of an SD-JWT VC stands: where the request says, else at the root.
+    pub(crate) fn path_of_claim(&self, claim: &str) -> Cow<'_, ClaimsPath> {
+        let given = self.claim_paths.iter().find(|(name, _)| name == claim);
+        given.map_or_else(
+            || Cow::Owned(ClaimsPath::of_claims([claim])),
+            |(_, path)| Cow::Borrowed(path),
+        )
+    }
+
+    /// Where a value stands that is compared within a group: a claim stands where it is asked for.
+    pub(crate) fn path_of_subject(&self, path: &ClaimPath) -> Cow<'_, ClaimsPath> {
+        match path.segments() {
+            [claim] => self.path_of_claim(claim),
+            names => Cow::Owned(ClaimsPath::of_claims(names.iter().map(String::as_str))),
+        }
+    }
+
     /// Its id in the presentation definition: wallets know an mdoc by its document type.
     pub(crate) fn descriptor_id(&self) -> &str {
         match (self.format, &self.doc_type) {
             (CredentialFormat::Mdoc, Some(doc_type)) => doc_type.as_str(),
             _ => &self.id,
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::request::fixtures;
+
+    fn query_ids(ids: &[&str]) -> Vec<String> {
+        let mut request = fixtures::one_credential();
+        let one = request.credentials.remove(0);
+        let named = |id: &&str| CredentialRequest { id: String::from(*id), ..one.clone() };
+        request.credentials = ids.iter().map(named).collect();
+        (0..ids.len()).map(|index| request.query_id(index).into_owned()).collect()
+    }
+
+    #[test]
+    fn a_query_id_is_the_tenants_where_it_may_stand_in_a_query() {
+        let good = ["pid", "A-z_0", "credential_1", "-"];
+        assert_eq!(query_ids(&good), good);
+    }
+
+    #[test]
+    fn other_ids_are_numbered_and_never_meet_one_of_the_tenants() {
+        let ids = ["p d", "é", "", "a.b", "a/b"];
+        let expected = [1, 2, 3, 4, 5].map(|n| format!("credential_{n}"));
+        assert_eq!(query_ids(&ids), expected);
+        assert_eq!(
+            query_ids(&["a b", "credential_1", "credential_1_", "c d"]),
+            ["credential_1__", "credential_1", "credential_1_", "credential_4"]
+        );
+    }
+
+    #[test]
+    fn a_request_without_the_newer_fields_is_stored_without_them() {
+        let stored = serde_json::to_string(&fixtures::two_credentials()).unwrap();
+        for name in
+            ["profiles", "credential_sets", "same_device", "transaction_data", "claim_paths", "aki"]
+        {
+            assert!(!stored.contains(&format!("\"{name}\":")), "{name}");
+        }
+        let again: PresentationRequest = serde_json::from_str(&stored).unwrap();
+        assert_eq!(serde_json::to_string(&again).unwrap(), stored);
     }
 }

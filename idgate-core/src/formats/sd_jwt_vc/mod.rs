@@ -7,14 +7,12 @@ mod payload;
 
 pub(crate) use self::disclosures::DisclosureIndex;
 pub(crate) use self::parse::{ParsedSdJwt, SplitSdJwt};
-pub(crate) use self::payload::ProcessedPayload;
-
+pub(crate) use self::payload::{NEVER_DISCLOSED, ProcessedPayload};
 use crate::error::{Check, Reason, VerifyError};
+pub(crate) use crate::ids::RESERVED_NAMES;
 
 /// The header types of an SD-JWT VC: the current one and that of drafts 00 to 05.
 pub(crate) const CREDENTIAL_TYPES: &[&str] = &["dc+sd-jwt", "vc+sd-jwt"];
-/// Member names of the format itself: never names of claims (RFC 9901 4.2.1).
-pub(crate) const RESERVED_NAMES: &[&str] = &["_sd", "_sd_alg", "..."];
 /// The header type of a key binding JWT (RFC 9901 4.3).
 pub(crate) const KEY_BINDING_TYPE: &[&str] = &["kb+jwt"];
 

@@ -12,7 +12,7 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_DEPTH;
 
 /// Must stand in the plain payload, sub-members included (SD-JWT VC 2.2.2.3).
-const NEVER_DISCLOSED: &[&str] =
+pub(crate) const NEVER_DISCLOSED: &[&str] =
     &["iss", "nbf", "exp", "cnf", "vct", "vct#integrity", "aka_vcts", "status"];
 
 /// A payload whose digests are all accounted for.

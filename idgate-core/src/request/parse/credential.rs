@@ -74,6 +74,8 @@ pub(super) fn parse_legacy(root: &Field<'_, '_>) -> Result<Draft, RequestError> 
         subject_claim_paths: Vec::new(),
         claim_filters: Vec::new(),
         vct: Vec::new(),
+        claim_paths: Vec::new(),
+        aki: Vec::new(),
     };
     Ok(Draft {
         path: root.path.clone(),
@@ -105,6 +107,8 @@ pub(super) fn parse(
         claim_filters: parse_claim_filters(field, &claims, pattern_chars)?,
         claims,
         vct: Vec::new(),
+        claim_paths: Vec::new(),
+        aki: Vec::new(),
     };
     let subject_claim_paths = parse_subject_claim_paths(field, format)?;
     Ok(Draft { path: field.path.clone(), request, format_is_open: false, subject_claim_paths })

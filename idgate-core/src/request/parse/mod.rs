@@ -136,7 +136,17 @@ fn finish(
     livemode: bool,
 ) -> Result<PresentationRequest, RequestError> {
     let credentials = resolve::resolve(drafts, trust, livemode)?;
-    Ok(PresentationRequest { form, ttl_ms, redirect_uri, credentials, same_subject_groups })
+    Ok(PresentationRequest {
+        form,
+        ttl_ms,
+        redirect_uri,
+        credentials,
+        same_subject_groups,
+        profiles: Vec::new(),
+        credential_sets: Vec::new(),
+        same_device: None,
+        transaction_data: Vec::new(),
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,156 @@
+//! Claims path pointers (OpenID4VP 7): where in the payload of an SD-JWT VC a claim stands.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::codec::json::{Kind, Tape, Value};
+use crate::limits::{MAX_CLAIM_NAME_CHARS, MAX_DEPTH};
+
+/// Member names of SD-JWT itself: never names of claims (RFC 9901 4.2.1).
+pub(crate) const RESERVED_NAMES: &[&str] = &["_sd", "_sd_alg", "..."];
+
+/// Member names, and `null` for every element of an array: `["address","locality"]`,
+/// `["nationalities",null]`. Never empty, and it begins with a name. There are no numbers: elements
+/// that the holder hides move the others, so that a place in an array means nothing.
+///
+/// ```
+/// use idgate_core::request::ClaimsPath;
+///
+/// let path = ClaimsPath::from_json(r#"["nationalities", null]"#).unwrap();
+/// assert_eq!(path.to_string(), r#"["nationalities",null]"#);
+/// assert!(ClaimsPath::from_json(r#"["nationalities", 0]"#).is_err());
+/// ```
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(try_from = "Vec<Option<String>>")]
+pub struct ClaimsPath(Vec<Option<String>>);
+
+impl ClaimsPath {
+    /// From its JSON text.
+    ///
+    /// # Errors
+    /// The rule that it breaks, as `must be an array of member names and null`.
+    pub fn from_json(text: &str) -> Result<Self, &'static str> {
+        let mut tape = Tape::default();
+        let id = tape.parse(text.as_bytes()).map_err(|_| "must be valid JSON")?;
+        Self::from_value(tape.value(id))
+    }
+
+    /// From a JSON value.
+    pub(crate) fn from_value(value: Value<'_, '_>) -> Result<Self, &'static str> {
+        const RULE: &str = "must be an array of member names and null";
+        let mut components = Vec::new();
+        for component in value.elements().ok_or(RULE)?.take(MAX_DEPTH.saturating_add(1)) {
+            components.push(match component.kind() {
+                Kind::Null => None,
+                Kind::String => component.as_str().map(String::from),
+                Kind::Number => {
+                    return Err("must not have numbers: hidden elements move the others; use null");
+                }
+                _ => return Err(RULE),
+            });
+        }
+        Self::try_from(components)
+    }
+
+    /// Of claim names that were looked at already, outermost first.
+    pub(crate) fn of_claims<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
+        Self(names.into_iter().map(|name| Some(String::from(name))).collect())
+    }
+
+    /// What it is made of; `None` is every element of an array.
+    pub fn components(&self) -> impl ExactSizeIterator<Item = Option<&str>> {
+        self.0.iter().map(Option::as_deref)
+    }
+
+    /// Whether what it selects is an array of whatever was found.
+    pub fn selects_several(&self) -> bool {
+        self.0.iter().any(Option::is_none)
+    }
+}
+
+impl TryFrom<Vec<Option<String>>> for ClaimsPath {
+    type Error = &'static str;
+
+    fn try_from(components: Vec<Option<String>>) -> Result<Self, Self::Error> {
+        if !matches!(components.first(), Some(Some(_))) {
+            return Err("must begin with a member name");
+        }
+        if components.len() > MAX_DEPTH {
+            return Err("must have at most 32 components");
+        }
+        for name in components.iter().flatten() {
+            if RESERVED_NAMES.contains(&name.as_str()) {
+                return Err("must not have _sd, _sd_alg or ..., which are never claims");
+            }
+            if name.is_empty() || name.chars().count() > MAX_CLAIM_NAME_CHARS {
+                return Err("must have names of 1 to 255 characters");
+            }
+        }
+        Ok(Self(components))
+    }
+}
+
+/// Its JSON text.
+impl core::fmt::Display for ClaimsPath {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&serde_json::to_string(self).map_err(|_| core::fmt::Error)?)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_names_and_null_are_taken_and_keep_their_text() {
+        for text in [r#"["a"]"#, r#"["a","b",null,"c"]"#, r#"["http://x.example/é \"q\""]"#] {
+            let path = ClaimsPath::from_json(text).unwrap();
+            assert_eq!(path.to_string(), text);
+            assert_eq!(serde_json::from_str::<ClaimsPath>(text).unwrap(), path);
+        }
+        let path = ClaimsPath::from_json(r#"["degrees",null,"type"]"#).unwrap();
+        let components: Vec<_> = path.components().collect();
+        assert_eq!(components, [Some("degrees"), None, Some("type")]);
+        assert!(path.selects_several());
+        assert!(!ClaimsPath::of_claims(["a", "b"]).selects_several());
+    }
+
+    #[test]
+    fn numbers_are_refused_because_hidden_elements_move_the_others() {
+        for text in [r#"["nationalities",1]"#, r#"["a",0]"#, r#"["a",1.5]"#, r#"[0]"#] {
+            assert!(ClaimsPath::from_json(text).unwrap_err().contains("numbers"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_an_array_of_names_and_null_is_refused() {
+        for text in [r#""a""#, "{}", "null", r#"["a",true]"#, r#"["a",["b"]]"#, r#"["a",{}]"#] {
+            assert!(ClaimsPath::from_json(text).unwrap_err().contains("array of"), "{text}");
+        }
+        assert_eq!(ClaimsPath::from_json("["), Err("must be valid JSON"));
+    }
+
+    #[test]
+    fn a_path_begins_with_a_name() {
+        for text in ["[]", "[null]", r#"[null,"a"]"#] {
+            assert!(ClaimsPath::from_json(text).unwrap_err().contains("begin"), "{text}");
+            assert!(serde_json::from_str::<ClaimsPath>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_bounded_and_never_those_of_the_format() {
+        for name in ["", "_sd", "_sd_alg", "...", &"é".repeat(MAX_CLAIM_NAME_CHARS + 1)] {
+            let text = serde_json::to_string(&["a", name]).unwrap();
+            assert!(ClaimsPath::from_json(&text).is_err(), "{name}");
+        }
+        let of_depth = |n: usize| ClaimsPath::try_from(alloc::vec![Some(String::from("a")); n]);
+        assert!(of_depth(MAX_DEPTH).is_ok());
+        assert!(of_depth(MAX_DEPTH + 1).is_err());
+        let longest = serde_json::to_string(&["é".repeat(MAX_CLAIM_NAME_CHARS)]).unwrap();
+        assert!(ClaimsPath::from_json(&longest).is_ok());
+    }
+}

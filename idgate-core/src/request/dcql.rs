@@ -1,0 +1,194 @@
+//! The Digital Credentials Query Language: what a wallet is asked to present (OpenID4VP 6). A member
+//! that wallets are known to refuse appears only when the tenant's request needs it.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::formats::sd_jwt_vc::NEVER_DISCLOSED;
+use crate::ids::{ClaimsPath, CredentialFormat, DocType, NameSpace};
+use crate::request::claim_path::ClaimPath;
+use crate::request::dialect::Dialect;
+use crate::request::presentation_request::{CredentialRequest, CredentialSet, PresentationRequest};
+
+/// `dcql_query`.
+#[derive(Serialize)]
+pub(crate) struct DcqlQuery<'r> {
+    credentials: Vec<CredentialQuery<'r>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    credential_sets: Vec<SetQuery<'r>>,
+}
+
+#[derive(Serialize)]
+struct CredentialQuery<'r> {
+    id: Cow<'r, str>,
+    format: &'static str,
+    meta: Meta<'r>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trusted_authorities: Option<[TrustedAuthorities<'r>; 1]>,
+    /// None at all: what cannot be hidden is enough (OpenID4VP 6.4.1).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    claims: Vec<ClaimQuery<'r>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Meta<'r> {
+    SdJwtVc { vct_values: &'r [String] },
+    Mdoc { doctype_value: &'r str },
+}
+
+#[derive(Serialize)]
+struct TrustedAuthorities<'r> {
+    r#type: &'static str,
+    values: &'r [String],
+}
+
+#[derive(Serialize)]
+struct ClaimQuery<'r> {
+    path: Cow<'r, ClaimsPath>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intent_to_retain: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct SetQuery<'r> {
+    options: Vec<Vec<Cow<'r, str>>>,
+    /// Absent is true (OpenID4VP 6.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    required: Option<bool>,
+}
+
+impl PresentationRequest {
+    /// The `dcql_query` of this request, as JSON text: what a wallet is asked in that dialect. (A
+    /// `draft` request asks with a `presentation_definition` in its place.)
+    ///
+    /// ```
+    /// # #[cfg(feature = "rustcrypto")] {
+    /// # use idgate_core::{IssuerId, PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey};
+    /// # use idgate_core::{crypto::Es256Key, request::Dialect};
+    /// # let mut entry = TrustEntry::new(IssuerId::new("https://issuer.example"));
+    /// # entry.keys.push(TrustedKey::new(*Es256Key::from_scalar(&[7; 32]).unwrap().public_key()));
+    /// # entry.vct.push("urn:eudi:pid:1".into());
+    /// # let trust = TrustSnapshot::new(1, [entry]);
+    /// let asked = br#"{"credentials": [{"format": "vc+sd-jwt", "claims": ["given_name"],
+    ///     "issuer_id": "https://issuer.example", "id": "pid"}]}"#;
+    /// let request = PresentationRequest::parse(asked, &trust, true).unwrap();
+    /// assert_eq!(request.dcql_query(Dialect::Haip), concat!(
+    ///     r#"{"credentials":[{"id":"pid","format":"dc+sd-jwt","#,
+    ///     r#""meta":{"vct_values":["urn:eudi:pid:1"]},"claims":[{"path":["given_name"]}]}]}"#,
+    /// ));
+    /// # }
+    /// ```
+    pub fn dcql_query(&self, dialect: Dialect) -> String {
+        // Strings, lists of them and what was JSON before always have a JSON text.
+        serde_json::to_string(&DcqlQuery::new(self, dialect)).unwrap_or_default()
+    }
+}
+
+impl<'r> DcqlQuery<'r> {
+    /// What `request` asks for, in a request of that dialect.
+    pub(crate) fn new(request: &'r PresentationRequest, dialect: Dialect) -> Self {
+        let credentials = request.credentials.iter().enumerate();
+        let sets = request.credential_sets.iter();
+        Self {
+            credentials: credentials
+                .map(|(index, asked)| CredentialQuery::new(request.query_id(index), asked, dialect))
+                .collect(),
+            credential_sets: sets.map(|set| SetQuery::new(set, request)).collect(),
+        }
+    }
+}
+
+impl<'r> CredentialQuery<'r> {
+    fn new(id: Cow<'r, str>, asked: &'r CredentialRequest, dialect: Dialect) -> Self {
+        let (format, meta, claims) = match asked.format {
+            CredentialFormat::SdJwtVc => (
+                "dc+sd-jwt",
+                Meta::SdJwtVc { vct_values: &asked.vct },
+                sd_jwt_claims(asked, dialect),
+            ),
+            CredentialFormat::Mdoc => {
+                let doctype_value = asked.doc_type.as_ref().map_or("", DocType::as_str);
+                ("mso_mdoc", Meta::Mdoc { doctype_value }, mdoc_claims(asked))
+            }
+        };
+        let authorities = TrustedAuthorities { r#type: "aki", values: &asked.aki };
+        let trusted_authorities = (!asked.aki.is_empty()).then_some([authorities]);
+        Self { id, format, meta, trusted_authorities, claims }
+    }
+}
+
+impl<'r> SetQuery<'r> {
+    fn new(set: &'r CredentialSet, request: &'r PresentationRequest) -> Self {
+        let place = |id: &String| request.credentials.iter().position(|c| c.id == *id);
+        let option = |ids: &'r Vec<String>| {
+            ids.iter().filter_map(place).map(|index| request.query_id(index)).collect()
+        };
+        let required = (!set.required).then_some(false);
+        Self { options: set.options.iter().map(option).collect(), required }
+    }
+}
+
+/// The claims, then the claims of a group that are not among them.
+fn sd_jwt_claims(asked: &CredentialRequest, dialect: Dialect) -> Vec<ClaimQuery<'_>> {
+    let mut claims = Vec::with_capacity(asked.claims.len().saturating_add(4));
+    for claim in &asked.claims {
+        let path = asked.path_of_claim(claim);
+        let values = values(asked, claim, &path, dialect);
+        push_unrepeated(&mut claims, ClaimQuery { path, values, intent_to_retain: None });
+    }
+    for path in &asked.subject_claim_paths {
+        let path = asked.path_of_subject(path);
+        push_unrepeated(&mut claims, ClaimQuery { path, values: None, intent_to_retain: None });
+    }
+    claims
+}
+
+/// What an issuer cannot hide is not asked for, and no path twice (OpenID4VP 6.1, SD-JWT VC 2.2.2.3).
+fn push_unrepeated<'r>(claims: &mut Vec<ClaimQuery<'r>>, claim: ClaimQuery<'r>) {
+    let first = claim.path.components().next().flatten();
+    let is_plain = first.is_some_and(|name| NEVER_DISCLOSED.contains(&name));
+    if !is_plain && !claims.iter().any(|other| other.path == claim.path) {
+        claims.push(claim);
+    }
+}
+
+/// The values that a filter allows. A refusal of a wallet reveals the value, so that they are for the
+/// dialect without high assurance only (OpenID4VP 15.9.2); what came is judged here in any case.
+fn values(
+    asked: &CredentialRequest,
+    claim: &str,
+    path: &ClaimsPath,
+    dialect: Dialect,
+) -> Option<Box<RawValue>> {
+    if dialect != Dialect::V1_0 || path.selects_several() {
+        return None;
+    }
+    let (_, filter) = asked.claim_filters.iter().find(|(name, _)| name == claim)?;
+    RawValue::from_string(filter.values_for_wallet()?).ok()
+}
+
+/// Filters are never sent for an mdoc; wallets expect `intent_to_retain`.
+fn mdoc_claims(asked: &CredentialRequest) -> Vec<ClaimQuery<'_>> {
+    let namespace = asked.namespace.as_ref().map_or("", NameSpace::as_str);
+    let subject = asked.subject_claim_paths.iter().flat_map(ClaimPath::segments);
+    let mut claims: Vec<ClaimQuery<'_>> = Vec::with_capacity(asked.claims.len().saturating_add(3));
+    for element in asked.claims.iter().chain(subject) {
+        let path = Cow::Owned(ClaimsPath::of_claims([namespace, element]));
+        if !claims.iter().any(|other| other.path == path) {
+            claims.push(ClaimQuery { path, values: None, intent_to_retain: Some(false) });
+        }
+    }
+    claims
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;
