@@ -85,7 +85,7 @@ fn request_object(
     let verifier = verifier.trust(trust.clone()).build().map_err(|error| error.to_string())?;
     let session = session(&verifier, &trust)?;
     let idgate = move || {
-        let made = verifier.request_object(&session, None, NOW);
+        let made = verifier.request_object(&session, None, None, NOW);
         assert!(made.is_ok_and(|(_, jwt)| jwt.as_str().len() > 2000));
     };
     let floor = move || assert!(floor_jar::request_object(&floor_key).len() > 2000);
@@ -116,7 +116,7 @@ fn session(verifier: &Verifier, trust: &TrustSnapshot) -> Result<Session, String
     let made = verifier.create_session(request, tenant, true, &mut Same, NOW);
     let created = made.map_err(|error| error.to_string())?.session;
     let (fetched, _) =
-        verifier.request_object(&created, None, NOW).map_err(|error| error.to_string())?;
+        verifier.request_object(&created, None, None, NOW).map_err(|error| error.to_string())?;
     Ok(fetched.map_or(created, |transition| transition.session))
 }
 

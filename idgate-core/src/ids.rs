@@ -41,6 +41,8 @@ macro_rules! text_ids {
 text_ids! {
     /// The public handle of a session: `ses_` and 22 base62 characters.
     SessionId;
+    /// The handle of an offer beside a session's own: `off_` and 22 base62 characters.
+    OfferId;
     /// The tenant that owns a session; the wire calls it `client_id`.
     TenantId;
     /// The name of a trust entry.

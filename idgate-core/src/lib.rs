@@ -42,7 +42,7 @@
 //!
 //! let mut decide = |(content_type, body): (&str, &[u8])| { // what the wallet posts
 //!     let response = WalletResponse::new(Some(content_type), body);
-//!     match verifier.begin(&created.session, response, &mut entropy, now)?.step()? {
+//!     match verifier.begin(&created.session, None, response, &mut entropy, now)?.step()? {
 //!         Step::Done(decision) => Ok(decision.transition.session), // commit it, then reply
 //!         _ => Err(Box::<dyn std::error::Error>::from("to be fetched: see `manual::howto`")),
 //!     }

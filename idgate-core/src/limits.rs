@@ -36,6 +36,8 @@ pub const MAX_ESCAPED_NAME_BYTES: usize = 16 * 1024;
 pub const MAX_CBOR_ITEMS: usize = 8 * 1024;
 /// The same for a VICAL that the operator imports, where a certificate takes about 35.
 pub const MAX_LIST_NODES: usize = 512 * 1024;
+/// Requests that one session holds; there are three dialects.
+pub const MAX_OFFERS: usize = 4;
 /// Credentials in one session request (specification 8).
 pub const MAX_CREDENTIALS: usize = 10;
 /// Elements of one array in a session request: none has a use for more, and each carries its path.

@@ -260,7 +260,7 @@ pub unsafe extern "C" fn idgate_session_request_object(
         // Both or neither is written.
         room(transition_out)?;
         put(jwt_out, || {
-            let (next, jwt) = verifier.request_object(&session.0, nonce, now)?;
+            let (next, jwt) = verifier.request_object(&session.0, None, nonce, now)?;
             let next = next.map(idgate_transition::give).unwrap_or(idgate_transition::NONE);
             put(transition_out, || Ok(next))?;
             Ok(give(jwt.as_str()))

@@ -170,7 +170,7 @@ pub extern "C" fn idgate_verification_free(
 
 fn begin(inputs: &Inputs, now: UnixMillis) -> Result<Verification<'_>, Failure> {
     let response = WalletResponse::new(inputs.content_type.as_deref(), &inputs.body);
-    Ok(inputs.verifier.0.begin(&inputs.session.0, response, &mut OsEntropy, now)?)
+    Ok(inputs.verifier.0.begin(&inputs.session.0, None, response, &mut OsEntropy, now)?)
 }
 
 impl VerificationHandle {

@@ -40,7 +40,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Decide. Status lists and CRLs are asked for last of all, when everything else is good.
     let response = WalletResponse::new(Some(&answer.content_type), &answer.bytes);
-    let mut verification = verifier.begin(&created.session, response, &mut OsEntropy, now())?;
+    let mut verification =
+        verifier.begin(&created.session, None, response, &mut OsEntropy, now())?;
     let decision = loop {
         match verification.step()? {
             Step::Done(decision) => break decision,

@@ -39,7 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Decide; commit `decision.transition` where the revision still is the old one; then reply.
     let response = WalletResponse::new(Some(&answer.content_type), &answer.bytes);
-    let mut verification = verifier.begin(&created.session, response, &mut OsEntropy, now())?;
+    let mut verification =
+        verifier.begin(&created.session, None, response, &mut OsEntropy, now())?;
     let Step::Done(decision) = verification.step()? else {
         return Err("nothing to ask for".into());
     };

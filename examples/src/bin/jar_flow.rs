@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The wallet fetches {base URL}/v1/oid4vp/request/{session id}. Commit the transition of the
     // first fetch before you answer it.
-    let (fetched, request_object) = verifier.request_object(&session, None, now())?;
+    let (fetched, request_object) = verifier.request_object(&session, None, None, now())?;
     if let Some(transition) = fetched {
         session = transition.session;
     }
@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // From here on as in the other profile: the session knows how its answer is read.
     let response = WalletResponse::new(Some(&answer.content_type), &answer.bytes);
-    let mut verification = verifier.begin(&session, response, &mut OsEntropy, now())?;
+    let mut verification = verifier.begin(&session, None, response, &mut OsEntropy, now())?;
     let Step::Done(decision) = verification.step()? else {
         return Err("nothing to ask for".into());
     };

@@ -107,7 +107,7 @@ impl Shell {
     /// The signed request, for a wallet that fetches it.
     fn request_object(self: &Arc<Self>, id: &str) -> Result<RequestObjectJwt, ErrorCode> {
         let session = self.store.load(id).ok_or(ErrorCode::NotFound)?;
-        let made = self.verifier.request_object(&session, None, now());
+        let made = self.verifier.request_object(&session, None, None, now());
         let (opened, jwt) = made.map_err(|error: RequestObjectError| error.code())?;
         match opened.map(|transition| self.commit(transition)) {
             // Another fetch was faster, and what it stored decides.
@@ -126,7 +126,8 @@ impl Shell {
             response.check_syntax()?;
             return Err(ResponseError::SessionClosed);
         };
-        let mut verification = self.verifier.begin(&session, response, &mut OsEntropy, now())?;
+        let mut verification =
+            self.verifier.begin(&session, None, response, &mut OsEntropy, now())?;
         loop {
             match verification.step()? {
                 Step::Done(decision) => {

@@ -42,7 +42,7 @@
 //!     commit: impl Fn(Transition) -> Result<(), ResponseError>, // SessionClosed: a lost race
 //!     fetch: impl Fn(&Need) -> Option<Vec<u8>>,
 //! ) -> Result<Decision, ResponseError> {
-//!     let mut verification = verifier.begin(session, response, entropy, now())?;
+//!     let mut verification = verifier.begin(session, None, response, entropy, now())?;
 //!     let mut held = false;
 //!     loop {
 //!         let (hold, needs) = match verification.step()? {

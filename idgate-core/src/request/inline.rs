@@ -67,11 +67,11 @@ mod tests {
             alloc::format!("https://gateway.example/v1/oid4vp/response/{}", session.id());
         let expected = [
             ("client_id", alloc::format!("redirect_uri:{response_uri}")),
-            ("nonce", session.nonce.expose().into()),
+            ("nonce", session.offers.own().nonce.expose().into()),
             ("response_mode", "direct_post".into()),
             ("response_type", "vp_token".into()),
             ("response_uri", response_uri),
-            ("state", session.state.expose().into()),
+            ("state", session.offers.own().state.expose().into()),
         ];
         for (name, value) in &expected {
             assert_eq!(&parts[*name], value, "{name}");
@@ -151,10 +151,10 @@ mod tests {
     #[test]
     fn nonce_and_state_are_256_bits_of_unreserved_characters() {
         let session = fixtures::session(fixtures::one_credential());
-        for text in [session.nonce.expose(), session.state.expose()] {
+        for text in [session.offers.own().nonce.expose(), session.offers.own().state.expose()] {
             assert_eq!(text.len(), 43);
             assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));
         }
-        assert_ne!(session.nonce.expose(), session.state.expose());
+        assert_ne!(session.offers.own().nonce.expose(), session.offers.own().state.expose());
     }
 }

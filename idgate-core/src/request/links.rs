@@ -1,10 +1,12 @@
 //! What the tenant shows to the person: one request behind several schemes.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::codec::form::push_pair;
 use crate::ids::SessionId;
+use crate::request::dialect::Dialect;
 use crate::time::UnixMillis;
 
 /// A wallet scheme that the request is offered under (decisions 5).
@@ -41,6 +43,15 @@ impl Scheme {
         }
     }
 
+    /// Which of a session's requests, by their dialects, it carries (decisions 20): the schemes of
+    /// newer wallets the first that is not `draft`, the one of all wallets the `draft` one; where
+    /// there is none, the first.
+    pub(crate) fn choice(self, dialects: &[Dialect]) -> usize {
+        let wants_draft = self == Self::OpenId4Vp;
+        let fits = |dialect: &Dialect| (*dialect == Dialect::Draft) == wants_draft;
+        dialects.iter().position(fits).unwrap_or(0)
+    }
+
     /// From its key.
     pub fn from_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scheme| scheme.key() == key)
@@ -57,8 +68,10 @@ pub struct Invitation {
     pub livemode: bool,
     /// When the session stops accepting an answer.
     pub expires_at: UnixMillis,
-    /// The request behind `openid4vp://`.
+    /// The first request, behind `openid4vp://`.
     pub qr_code_url: String,
+    /// What each of its requests speaks, and its query.
+    offered: Vec<(Dialect, String)>,
 }
 
 /// Never the request: it carries nonce and state.
@@ -69,11 +82,28 @@ impl fmt::Debug for Invitation {
 }
 
 impl Invitation {
-    /// The same request behind `scheme`.
+    /// Of a session whose requests speak these dialects and have these queries.
+    pub(crate) fn new(
+        session_id: SessionId,
+        livemode: bool,
+        expires_at: UnixMillis,
+        offered: Vec<(Dialect, String)>,
+    ) -> Self {
+        let first = offered.first().map(|(_, query)| &**query).unwrap_or_default();
+        let qr_code_url = [Scheme::OpenId4Vp.prefix(), first].concat();
+        Self { session_id, livemode, expires_at, qr_code_url, offered }
+    }
+
+    /// The dialect of the first request.
+    pub fn profile(&self) -> Dialect {
+        self.offered.first().map_or(Dialect::Draft, |(dialect, _)| *dialect)
+    }
+
+    /// The request that `scheme` carries.
     pub fn deep_link(&self, scheme: Scheme) -> String {
-        let ours = Scheme::OpenId4Vp.prefix();
-        let query = self.qr_code_url.strip_prefix(ours).unwrap_or_default();
-        [scheme.prefix(), query].concat()
+        let dialects: Vec<_> = self.offered.iter().map(|(dialect, _)| *dialect).collect();
+        let query = self.offered.get(scheme.choice(&dialects)).map(|(_, query)| &**query);
+        [scheme.prefix(), query.unwrap_or_default()].concat()
     }
 }
 

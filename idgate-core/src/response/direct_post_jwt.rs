@@ -1,5 +1,5 @@
-//! From a body to the answer in it, as the session's stored profile says: plain, or encrypted to the
-//! session's key (OpenID4VP 8.3, decisions 6). What is refused here leaves the session unchanged.
+//! From a body to the answer in it, as the offer's stored profile says: plain, or encrypted to the
+//! offer's key (OpenID4VP 8.3, decisions 6). What is refused here leaves the session unchanged.
 
 use alloc::string::String;
 use core::fmt;
@@ -11,7 +11,7 @@ use crate::ids::Nonce;
 use crate::jose::{JweRecipient, OpenedJwe};
 use crate::response::direct_post::EncryptedPost;
 use crate::response::{DirectPost, Posted};
-use crate::session::{ResponseEncryption, Session};
+use crate::session::{Offer, ResponseEncryption};
 
 /// What the encryption of an answer says about the transcripts that it may have.
 pub(crate) struct AnswerEncryption {
@@ -28,24 +28,24 @@ impl fmt::Debug for AnswerEncryption {
     }
 }
 
-/// The answer in `posted`, with the session's `state` in it. A session with encryption takes plain
+/// The answer in `posted`, with the offer's `state` in it. An offer with encryption takes plain
 /// errors, as of a wallet that cannot encrypt, and no plain presentation.
 ///
 /// # Errors
-/// The session expects another kind of answer, it does not decrypt, the plaintext is not
+/// The offer expects another kind of answer, it does not decrypt, the plaintext is not
 /// well-formed, or `state` is wrong.
 pub(crate) fn unpack<'p>(
     provider: &CryptoProvider,
-    session: &Session,
+    offer: &Offer,
     posted: Posted<'p>,
 ) -> Result<(DirectPost<'p>, Option<AnswerEncryption>), ResponseError> {
-    let (answer, encryption, outer_state) = match (session.profile.response, posted) {
+    let (answer, encryption, outer_state) = match (offer.profile.response, posted) {
         (ResponseEncryption::Plain, Posted::Plain(answer))
         | (ResponseEncryption::EcdhEs, Posted::Plain(answer @ DirectPost::Error { .. })) => {
             (answer, None, None)
         }
         (ResponseEncryption::EcdhEs, Posted::Encrypted(EncryptedPost { response, state })) => {
-            let (answer, encryption) = decrypt(provider, session, &response)?;
+            let (answer, encryption) = decrypt(provider, offer, &response)?;
             (answer, Some(encryption), state)
         }
         (ResponseEncryption::Plain, Posted::Encrypted(_)) => {
@@ -58,8 +58,8 @@ pub(crate) fn unpack<'p>(
         }
     };
     let (DirectPost::Presentation { state, .. } | DirectPost::Error { state, .. }) = &answer;
-    let outer_matches = outer_state.is_none_or(|outer| session.state.matches(&outer));
-    if session.state.matches(state) && outer_matches {
+    let outer_matches = outer_state.is_none_or(|outer| offer.state.matches(&outer));
+    if offer.state.matches(state) && outer_matches {
         Ok((answer, encryption))
     } else {
         Err(ResponseError::StateMismatch)
@@ -68,17 +68,17 @@ pub(crate) fn unpack<'p>(
 
 fn decrypt(
     provider: &CryptoProvider,
-    session: &Session,
+    offer: &Offer,
     response: &str,
 ) -> Result<(DirectPost<'static>, AnswerEncryption), ResponseError> {
     let failed = |_: DecryptionFailed| ResponseError::DecryptionFailed;
-    let key = session.encryption_key.as_ref().ok_or(DecryptionFailed).map_err(failed)?;
+    let key = offer.encryption_key.as_ref().ok_or(DecryptionFailed).map_err(failed)?;
     let jwk_thumbprint = key.public().thumbprint(provider);
     let kid = base64url::encode(&jwk_thumbprint);
     let recipient = JweRecipient { key: key.private(), kid: &kid, enc: &ContentEncryption::ALL };
     let jwe = recipient.open(provider, response).map_err(failed)?;
     let answer = DirectPost::from_payload(&jwe.payload)?;
-    let mdoc_generated_nonce = mdoc_generated_nonce(jwe, &session.nonce);
+    let mdoc_generated_nonce = mdoc_generated_nonce(jwe, &offer.nonce);
     Ok((answer, AnswerEncryption { jwk_thumbprint, mdoc_generated_nonce }))
 }
 

@@ -1,8 +1,9 @@
-//! The key that a session's answer is encrypted to: fresh for each session, stored in its snapshot,
-//! gone with the settlement.
+//! The key that an offer's answer is encrypted to: fresh for each offer, stored in the session's
+//! snapshot, gone with the settlement.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -12,7 +13,7 @@ use zeroize::Zeroizing;
 use crate::codec::base64url;
 use crate::crypto::{CryptoProvider, Curve, EcdhPrivateKey, PublicKey};
 use crate::entropy::{Entropy, EntropyUnavailable};
-use crate::session::{ResponseEncryption, Session, SnapshotError};
+use crate::session::{Offer, Session, SnapshotError};
 
 /// Bytes that are not a scalar of P-256 come once in 2^32 draws.
 const DRAWS: usize = 4;
@@ -60,28 +61,54 @@ impl EncryptionKey {
 }
 
 impl Session {
-    /// Takes the private key out of the session, for an embedder that keeps it apart from the
-    /// snapshot, where it can be erased for good. Keep it sealed.
+    /// Takes the private keys of its offers out of the session, for an embedder that keeps them apart
+    /// from the snapshot, where they can be erased for good. Keep them sealed.
     pub fn take_encryption_key(&mut self) -> Option<Zeroizing<Vec<u8>>> {
-        let key = self.encryption_key.take()?;
-        let mut bytes = Zeroizing::new(Vec::with_capacity(STORED_BYTES));
-        // Three strings always have a JSON text.
-        serde_json::to_writer(&mut *bytes, &key).ok()?;
-        Some(bytes)
+        let mut keys: Vec<_> =
+            self.offers.iter_mut().map(|offer| offer.encryption_key.take()).collect();
+        match &mut *keys {
+            [only] => stored(&only.take()?, STORED_BYTES),
+            several if several.iter().all(Option::is_none) => None,
+            several => {
+                stored(several, several.len().saturating_mul(STORED_BYTES).saturating_add(16))
+            }
+        }
     }
 
     /// Puts back what [`Session::take_encryption_key`] took. Only an open session that expects an
     /// encrypted answer takes it.
     ///
     /// # Errors
-    /// [`SnapshotError`]: the bytes are not such a key, or the session takes none.
-    pub fn restore_encryption_key(&mut self, key: &[u8]) -> Result<(), SnapshotError> {
-        if self.profile.response != ResponseEncryption::EcdhEs || self.settled_at().is_some() {
+    /// [`SnapshotError`]: the bytes are not such keys, or the session takes none.
+    pub fn restore_encryption_key(&mut self, keys: &[u8]) -> Result<(), SnapshotError> {
+        if self.settled_at().is_some() {
             return Err(SnapshotError);
         }
-        self.encryption_key = Some(serde_json::from_slice(key).map_err(|_| SnapshotError)?);
+        let keys = read(keys).map_err(|_| SnapshotError)?;
+        let fits = self.offers.iter().map(Offer::is_encrypted).eq(keys.iter().map(Option::is_some));
+        if !fits {
+            return Err(SnapshotError);
+        }
+        for (offer, key) in self.offers.iter_mut().zip(keys) {
+            offer.encryption_key = key;
+        }
         Ok(())
     }
+}
+
+/// One key as it is, several as a list with a place for each offer.
+fn read(keys: &[u8]) -> serde_json::Result<Vec<Option<EncryptionKey>>> {
+    if keys.starts_with(b"[") {
+        return serde_json::from_slice(keys);
+    }
+    Ok(vec![Some(serde_json::from_slice(keys)?)])
+}
+
+fn stored(keys: &(impl Serialize + ?Sized), bytes: usize) -> Option<Zeroizing<Vec<u8>>> {
+    let mut stored = Zeroizing::new(Vec::with_capacity(bytes));
+    // Strings and lists of them always have a JSON text.
+    serde_json::to_writer(&mut *stored, keys).ok()?;
+    Some(stored)
 }
 
 /// Never the key.
@@ -192,7 +219,7 @@ mod tests {
         let plain = fixtures::session(fixtures::one_credential());
         for mut session in settled.into_iter().chain([plain]) {
             assert_eq!(session.restore_encryption_key(&key), Err(SnapshotError));
-            assert!(session.encryption_key.is_none());
+            assert!(session.offers.own().encryption_key.is_none());
         }
     }
 

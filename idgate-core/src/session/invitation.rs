@@ -1,22 +1,33 @@
 //! The request of a session, and the links that carry it to a wallet.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::request::{Invitation, RequestParameters, Scheme, inline_query, request_uri_query};
-use crate::session::{Delivery, Session};
+use crate::session::{Delivery, Offer, Session};
 
 impl Session {
     /// The request of this session behind `scheme`. Only a session that still takes an answer has
     /// one: a settled session has no nonce and no state any more.
     pub fn deep_link(&self, scheme: Scheme) -> String {
-        let query = match self.profile.delivery {
-            Delivery::Inline => inline_query(self.request_parameters()),
+        let dialects: Vec<_> = self.offers.iter().map(Offer::dialect).collect();
+        let chosen = self.offers.iter().nth(scheme.choice(&dialects));
+        self.link(scheme, chosen.unwrap_or(self.offers.own()))
+    }
+
+    /// The request of `offer` behind `scheme`.
+    pub(crate) fn link(&self, scheme: Scheme, offer: &Offer) -> String {
+        [scheme.prefix(), &self.query(offer)].concat()
+    }
+
+    fn query(&self, offer: &Offer) -> String {
+        match offer.profile.delivery {
+            Delivery::Inline => inline_query(self.request_parameters(offer)),
             Delivery::RequestUri => request_uri_query(
-                self.client_identifier.as_str(),
-                self.request_uri.as_deref().unwrap_or_default(),
+                offer.client_identifier.as_str(),
+                offer.request_uri.as_deref().unwrap_or_default(),
             ),
-        };
-        [scheme.prefix(), &query].concat()
+        }
     }
 
     /// The id of this session's presentation definition; a submission must name it.
@@ -24,13 +35,13 @@ impl Session {
         self.id.as_str()
     }
 
-    /// What its request says.
-    pub(crate) fn request_parameters(&self) -> RequestParameters<'_> {
+    /// What the request of `offer` says.
+    pub(crate) fn request_parameters<'r>(&'r self, offer: &'r Offer) -> RequestParameters<'r> {
         RequestParameters {
-            client_id: self.client_identifier.as_str(),
-            response_uri: &self.response_uri,
-            nonce: self.nonce.expose(),
-            state: self.state.expose(),
+            client_id: offer.client_identifier.as_str(),
+            response_uri: &offer.response_uri,
+            nonce: offer.nonce.expose(),
+            state: offer.state.expose(),
             definition_id: self.definition_id(),
             request: &self.request,
         }
@@ -38,12 +49,13 @@ impl Session {
 
     /// What the tenant is told about this session.
     pub fn invitation(&self) -> Invitation {
-        Invitation {
-            session_id: self.id.clone(),
-            livemode: self.livemode,
-            expires_at: self.expires_at,
-            qr_code_url: self.deep_link(Scheme::OpenId4Vp),
-        }
+        let offered = |offer| (Offer::dialect(offer), self.query(offer));
+        Invitation::new(
+            self.id.clone(),
+            self.livemode,
+            self.expires_at,
+            self.offers.iter().map(offered).collect(),
+        )
     }
 }
 

@@ -4,25 +4,31 @@
 mod effect;
 mod encryption_key;
 mod invitation;
+mod offer;
+mod profile;
 mod redaction;
 mod settlement;
 mod snapshot;
 mod transition;
 
-use alloc::string::String;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::effect::Effect;
 pub(crate) use self::encryption_key::EncryptionKey;
+pub use self::offer::Offer;
+pub(crate) use self::offer::Offers;
+pub use self::profile::{
+    ClientIdForm, Delivery, QueryLanguage, RequestProfile, ResponseEncryption, TranscriptKind,
+};
 pub use self::redaction::VerifiedResult;
 pub use self::settlement::Settlement;
 pub use self::snapshot::SnapshotError;
 pub(crate) use self::transition::Input;
 pub use self::transition::Transition;
 use crate::error::{Reason, WalletError};
-use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
+use crate::ids::{ClientIdentifier, OfferId, SessionId, TenantId};
 use crate::request::PresentationRequest;
 use crate::time::UnixMillis;
 
@@ -112,125 +118,13 @@ impl fmt::Display for Status {
     }
 }
 
-/// How a request is made and how its answer is read: fixed at creation and stored. Rendering a
-/// request, unpacking an answer, the expected audience and the transcript candidates look at it;
-/// verification of a credential never does. Nothing in an answer changes it.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct RequestProfile {
-    /// How credentials are asked for.
-    pub query: QueryLanguage,
-    /// The form of `client_id`.
-    pub client_id_form: ClientIdForm,
-    /// How the request reaches the wallet.
-    pub delivery: Delivery,
-    /// How the answer comes back.
-    pub response: ResponseEncryption,
-    /// The mdoc session transcripts to try, in order.
-    pub transcripts: alloc::vec::Vec<TranscriptKind>,
-}
-
-impl RequestProfile {
-    /// Unsigned, by value, plain `direct_post` (OpenID4VP 5, 8.2).
-    pub fn inline() -> Self {
-        Self {
-            query: QueryLanguage::PresentationExchange,
-            client_id_form: ClientIdForm::RedirectUri,
-            delivery: Delivery::Inline,
-            response: ResponseEncryption::Plain,
-            transcripts: alloc::vec![TranscriptKind::OpenId4Vp1],
-        }
-    }
-
-    /// Signed, by reference, with `direct_post.jwt` (RFC 9101, OpenID4VP 5 and 8.3).
-    pub fn jar() -> Self {
-        Self {
-            query: QueryLanguage::PresentationExchange,
-            client_id_form: ClientIdForm::Did,
-            delivery: Delivery::RequestUri,
-            response: ResponseEncryption::EcdhEs,
-            transcripts: alloc::vec![TranscriptKind::OpenId4Vp1, TranscriptKind::Iso180137],
-        }
-    }
-
-    /// `request_mode` in `verification_details`.
-    pub(crate) const fn request_mode(&self) -> &'static str {
-        match self.delivery {
-            Delivery::Inline => "inline",
-            Delivery::RequestUri => "jar",
-        }
-    }
-}
-
-/// A query language of OpenID4VP.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum QueryLanguage {
-    /// `presentation_definition`
-    PresentationExchange,
-}
-
-/// A form of `client_id`.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ClientIdForm {
-    /// `redirect_uri:` and the response URI
-    RedirectUri,
-    /// A bare DID
-    Did,
-}
-
-/// How a request reaches the wallet.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Delivery {
-    /// By value in the URI.
-    Inline,
-    /// As a Request Object behind `request_uri`.
-    RequestUri,
-}
-
-/// How an answer comes back.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ResponseEncryption {
-    /// `direct_post`
-    Plain,
-    /// `direct_post.jwt`: a JWE by ECDH-ES to a key of the session
-    EcdhEs,
-}
-
-/// An mdoc session transcript.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
-pub enum TranscriptKind {
-    /// The handover of OpenID4VP 1.0, B.2.6.1.
-    #[serde(rename = "openid4vp-1.0")]
-    OpenId4Vp1,
-    /// The handover of ISO/IEC TS 18013-7, B.4.4; it needs an encrypted answer.
-    #[serde(rename = "iso18013-7")]
-    Iso180137,
-}
-
 /// One verification session.
 #[derive(Clone, Debug)]
 pub struct Session {
     pub(crate) id: SessionId,
     pub(crate) tenant: TenantId,
     pub(crate) livemode: bool,
-    pub(crate) profile: RequestProfile,
-    pub(crate) client_identifier: ClientIdentifier,
-    pub(crate) response_uri: String,
-    /// Where the wallet fetches the Request Object; `None`: the request travels by value.
-    pub(crate) request_uri: Option<String>,
-    /// What the answer is encrypted to, until the settlement; `None`: answers are plain.
-    pub(crate) encryption_key: Option<EncryptionKey>,
-    pub(crate) nonce: Nonce,
-    pub(crate) state: State,
+    pub(crate) offers: Offers,
     pub(crate) request: PresentationRequest,
     pub(crate) created_at: UnixMillis,
     pub(crate) expires_at: UnixMillis,
@@ -258,24 +152,40 @@ impl Session {
         self.livemode
     }
 
-    /// How the request is made and the answer read.
+    /// Its requests, in the order in which the tenant listed their dialects.
+    pub fn offers(&self) -> impl Iterator<Item = &Offer> {
+        self.offers.iter()
+    }
+
+    /// The offer of that id; without one the session's own, which is the first. `None`: it has no
+    /// such offer.
+    pub fn offer(&self, id: Option<&OfferId>) -> Option<&Offer> {
+        self.offers.find(id)
+    }
+
+    /// How the request of its first offer is made and the answer read.
     pub fn profile(&self) -> &RequestProfile {
-        &self.profile
+        self.offers.own().profile()
     }
 
-    /// The audience that a holder's proof must name.
+    /// The audience that a holder's proof must name, of its first offer.
     pub fn client_identifier(&self) -> &ClientIdentifier {
-        &self.client_identifier
+        self.offers.own().client_identifier()
     }
 
-    /// Where the wallet posts its answer.
+    /// Where the wallet posts its answer to its first offer.
     pub fn response_uri(&self) -> &str {
-        &self.response_uri
+        self.offers.own().response_uri()
     }
 
-    /// Where the wallet fetches the Request Object, in the jar profile.
+    /// Where the wallet fetches the Request Object of its first offer, when it goes by reference.
     pub fn request_uri(&self) -> Option<&str> {
-        self.request_uri.as_deref()
+        self.offers.own().request_uri()
+    }
+
+    /// Whether an answer may come encrypted, to a key that is erased with the settlement.
+    pub fn takes_encrypted_answers(&self) -> bool {
+        self.offers.iter().any(Offer::is_encrypted)
     }
 
     /// What was asked for.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::error::{Reason, WalletError};
 use crate::limits::CLAIMS_RETENTION_MS;
-use crate::session::{ResponseEncryption, Session, Status};
+use crate::session::{Session, Status};
 use crate::time::UnixMillis;
 use crate::webhook::Notification;
 
@@ -54,7 +54,7 @@ impl<'a> Settlement<'a> {
 
     /// Whether a key that answers were encrypted to is of no use any more, and must go.
     pub fn spends_key(&self) -> bool {
-        self.session.profile.response == ResponseEncryption::EcdhEs
+        self.session.takes_encrypted_answers()
     }
 
     /// What the tenant is told (specification 6).
@@ -131,7 +131,9 @@ mod tests {
     fn only_encrypted_answers_leave_a_key_to_erase() {
         let mut session = session(Phase::Expired { at: AT });
         assert!(!session.settlement().unwrap().spends_key());
-        session.profile = crate::session::RequestProfile::jar();
+        for offer in session.offers.iter_mut() {
+            offer.profile = crate::session::RequestProfile::jar();
+        }
         assert!(session.settlement().unwrap().spends_key());
     }
 }

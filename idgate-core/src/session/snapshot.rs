@@ -1,5 +1,5 @@
 //! A session as bytes for the embedder's database: versioned JSON without the result. It holds
-//! nonce, state and the private key of an encrypted answer, so seal it.
+//! nonces, states and the private keys of encrypted answers, so seal it.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -8,17 +8,18 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
+use crate::ids::{SessionId, TenantId};
 use crate::request::PresentationRequest;
-use crate::session::{EncryptionKey, Phase, RequestProfile, Revision, Session};
+use crate::session::{Offers, Phase, Revision, Session};
 use crate::time::UnixMillis;
 
-#[cfg(test)]
+mod version_1;
+#[cfg(all(test, feature = "rustcrypto"))]
 #[allow(clippy::unwrap_used)]
-mod version_1_tests;
+mod version_2_tests;
 
 /// Raised when an older program could misread what a newer one stores.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Room for a session with some credentials: a buffer that grows leaves copies behind.
 const USUAL_BYTES: usize = 8192;
@@ -44,15 +45,7 @@ struct Snapshot<'a> {
     id: Cow<'a, SessionId>,
     tenant: Cow<'a, TenantId>,
     livemode: bool,
-    profile: Cow<'a, RequestProfile>,
-    client_identifier: Cow<'a, ClientIdentifier>,
-    response_uri: Cow<'a, str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    request_uri: Option<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    encryption_key: Option<Cow<'a, EncryptionKey>>,
-    nonce: Cow<'a, Nonce>,
-    state: Cow<'a, State>,
+    offers: Cow<'a, Offers>,
     request: Cow<'a, PresentationRequest>,
     created_at: UnixMillis,
     expires_at: UnixMillis,
@@ -62,8 +55,8 @@ struct Snapshot<'a> {
 }
 
 impl Session {
-    /// The session as bytes, without its result; wiped when dropped. They hold the nonce, the state
-    /// and in the jar profile a private key: seal them, as [`crate::manual::howto`] shows. Keep
+    /// The session as bytes, without its result; wiped when dropped. They hold nonces, states
+    /// and private keys of encrypted answers: seal them, as [`crate::manual::howto`] shows. Keep
     /// [`Session::revision`] beside them in the open, for the compare-and-set.
     ///
     /// ```
@@ -96,7 +89,7 @@ impl Session {
     /// # reload(&session);
     /// // What a later version stored is refused, never misread.
     /// let stored = String::from_utf8(session.to_snapshot().to_vec()).unwrap();
-    /// let later = stored.replacen(r#"{"version":1,"#, r#"{"version":2,"#, 1);
+    /// let later = stored.replacen(r#"{"version":2,"#, r#"{"version":3,"#, 1);
     /// assert!(Session::from_snapshot(later.as_bytes()).is_err());
     /// # assert_ne!(stored, later);
     /// # }
@@ -107,13 +100,7 @@ impl Session {
             id: Cow::Borrowed(&self.id),
             tenant: Cow::Borrowed(&self.tenant),
             livemode: self.livemode,
-            profile: Cow::Borrowed(&self.profile),
-            client_identifier: Cow::Borrowed(&self.client_identifier),
-            response_uri: Cow::Borrowed(&self.response_uri),
-            request_uri: self.request_uri.as_deref().map(Cow::Borrowed),
-            encryption_key: self.encryption_key.as_ref().map(Cow::Borrowed),
-            nonce: Cow::Borrowed(&self.nonce),
-            state: Cow::Borrowed(&self.state),
+            offers: Cow::Borrowed(&self.offers),
             request: Cow::Borrowed(&self.request),
             created_at: self.created_at,
             expires_at: self.expires_at,
@@ -134,21 +121,16 @@ impl Session {
     /// # Errors
     /// [`SnapshotError`]: the bytes are not of a version that can be read.
     pub fn from_snapshot(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        let snapshot: Snapshot<'_> = serde_json::from_slice(bytes).map_err(|_| SnapshotError)?;
-        if snapshot.version != VERSION {
-            return Err(SnapshotError);
-        }
-        Ok(Self {
+        Self::from_version_2(bytes).or_else(|| version_1::session(bytes)).ok_or(SnapshotError)
+    }
+
+    fn from_version_2(bytes: &[u8]) -> Option<Self> {
+        let snapshot: Snapshot<'_> = serde_json::from_slice(bytes).ok()?;
+        let session = Self {
             id: snapshot.id.into_owned(),
             tenant: snapshot.tenant.into_owned(),
             livemode: snapshot.livemode,
-            profile: snapshot.profile.into_owned(),
-            client_identifier: snapshot.client_identifier.into_owned(),
-            response_uri: snapshot.response_uri.into_owned(),
-            request_uri: snapshot.request_uri.map(Cow::into_owned),
-            encryption_key: snapshot.encryption_key.map(Cow::into_owned),
-            nonce: snapshot.nonce.into_owned(),
-            state: snapshot.state.into_owned(),
+            offers: snapshot.offers.into_owned(),
             request: snapshot.request.into_owned(),
             created_at: snapshot.created_at,
             expires_at: snapshot.expires_at,
@@ -156,7 +138,8 @@ impl Session {
             phase: snapshot.phase.into_owned(),
             trust_version: snapshot.trust_version,
             result: None,
-        })
+        };
+        (snapshot.version == VERSION).then_some(session)
     }
 }
 
@@ -196,29 +179,20 @@ mod tests {
         let result =
             VerifiedResult::new("{\"given_name\":\"Erika\"}".into(), "{}".into(), fixtures::NOW);
         let settled = pending.apply(Input::Verified(result), fixtures::NOW).unwrap().session;
-        let stored = text(&settled);
-        for secret in ["Erika", pending.nonce.expose(), pending.state.expose()] {
+        let (stored, own) = (text(&settled), pending.offers.own());
+        for secret in ["Erika", own.nonce.expose(), own.state.expose()] {
             assert!(!stored.contains(secret));
         }
-        assert!(text(&pending).contains(pending.nonce.expose()));
+        assert!(text(&pending).contains(own.nonce.expose()));
         assert!(Session::from_snapshot(stored.as_bytes()).unwrap().result.is_none());
-    }
-
-    /// What the version before the jar profile stored: neither member.
-    #[test]
-    fn a_snapshot_without_the_members_of_the_jar_profile_is_read() {
-        let stored = text(&fixtures::session(fixtures::one_credential()));
-        assert!(!stored.contains("request_uri\":") && !stored.contains("encryption_key"));
-        let session = Session::from_snapshot(stored.as_bytes()).unwrap();
-        assert_eq!(session.profile(), &RequestProfile::inline());
-        assert!(session.request_uri().is_none() && session.encryption_key.is_none());
     }
 
     #[cfg(feature = "rustcrypto")]
     #[test]
     fn the_encryption_key_is_stored_until_the_settlement() {
         let created = fixtures::jar_session(fixtures::one_credential());
-        let scalar = created.encryption_key.as_ref().unwrap().private().expose_scalar();
+        let scalar =
+            created.offers.own().encryption_key.as_ref().unwrap().private().expose_scalar();
         let scalar = crate::codec::base64url::encode(scalar);
         assert!(text(&created).contains(&scalar));
         let again = Session::from_snapshot(&created.to_snapshot()).unwrap();
@@ -233,7 +207,7 @@ mod tests {
         {
             for from in [&created, &held] {
                 let settled = from.apply(input.clone(), now).unwrap().session;
-                assert!(settled.encryption_key.is_none());
+                assert!(settled.offers.own().encryption_key.is_none());
                 assert!(!text(&settled).contains("encryption_key"), "{input:?}");
                 assert!(!text(&settled).contains(&scalar), "{input:?}");
             }
@@ -243,9 +217,9 @@ mod tests {
     #[test]
     fn another_version_is_refused() {
         let stored = text(&fixtures::session(fixtures::one_credential()));
-        for version in ["0", "2", "\"1\"", "null"] {
+        for version in ["0", "1", "3", "\"2\"", "null"] {
             let other =
-                stored.replacen("\"version\":1", &alloc::format!("\"version\":{version}"), 1);
+                stored.replacen("\"version\":2", &alloc::format!("\"version\":{version}"), 1);
             assert_ne!(other, stored);
             assert_eq!(Session::from_snapshot(other.as_bytes()).err(), Some(SnapshotError));
         }
@@ -255,7 +229,7 @@ mod tests {
     fn bytes_that_are_no_snapshot_are_refused() {
         let stored = text(&fixtures::session(fixtures::one_credential()));
         let cut = &stored[..stored.len() - 1];
-        let more = stored.replacen("\"version\":1", "\"version\":1,\"more\":1", 1);
+        let more = stored.replacen("\"version\":2", "\"version\":2,\"more\":1", 1);
         for bad in ["", "{}", "null", "[]", cut, &more] {
             assert_eq!(Session::from_snapshot(bad.as_bytes()).err(), Some(SnapshotError), "{bad}");
         }

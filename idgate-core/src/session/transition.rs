@@ -4,10 +4,9 @@
 use alloc::vec::Vec;
 
 use crate::error::{Reason, ResponseError, WalletError};
-use crate::ids::{Nonce, State};
 use crate::limits::VERIFYING_LEASE_MS;
 use crate::session::{
-    Delivery, Effect, Phase, Revision, Session, Settlement, Status, VerifiedResult,
+    Delivery, Effect, Offer, Phase, Revision, Session, Settlement, Status, VerifiedResult,
 };
 use crate::time::UnixMillis;
 
@@ -213,17 +212,14 @@ impl Session {
 
     /// The first transition of a session that was just made, in phase CREATED. A request by value
     /// is in the tenant's hands at once, so the session is PENDING in the same commit; one by
-    /// reference waits for the wallet that fetches it.
+    /// reference alone waits for the wallet that fetches it.
     pub(crate) fn open(mut self) -> Transition {
         let from = self.revision;
         let mut effects = Vec::with_capacity(3);
         effects.push(publish(Status::Created, None, None, self.created_at));
-        match self.profile.delivery {
-            Delivery::Inline => {
-                self.phase = Phase::Pending;
-                effects.push(publish(Status::Pending, None, None, self.created_at));
-            }
-            Delivery::RequestUri => {}
+        if self.offers.iter().any(|offer| offer.profile.delivery == Delivery::Inline) {
+            self.phase = Phase::Pending;
+            effects.push(publish(Status::Pending, None, None, self.created_at));
         }
         effects.push(Effect::ExpireAt(self.expires_at));
         self.revision = next(from);
@@ -269,10 +265,7 @@ impl Session {
     fn with(&self, phase: Phase, result: Option<VerifiedResult>, now: UnixMillis) -> Transition {
         let mut session = Self { phase, result, revision: next(self.revision), ..self.clone() };
         if session.settled_at().is_some() {
-            // Nothing can be answered any more.
-            session.nonce = Nonce::new("");
-            session.state = State::new("");
-            session.encryption_key = None;
+            session.offers.iter_mut().for_each(Offer::close);
         }
         let effects = session.effects(now);
         Transition { from: self.revision, session, effects }

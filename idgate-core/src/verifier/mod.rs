@@ -1,5 +1,8 @@
 //! The way in: decisions in order, an incomplete verifier does not compile.
 
+#[cfg(all(test, feature = "rustcrypto"))]
+#[allow(clippy::unwrap_used)]
+mod recorded_tests;
 mod request_object;
 
 use alloc::format;
@@ -9,15 +12,15 @@ use alloc::sync::Arc;
 use crate::codec::origin;
 use crate::crypto::{Alg, CryptoProvider, RequestSigner};
 use crate::discovery::did_web;
-use crate::entropy::Entropy;
+use crate::entropy::{Entropy, EntropyUnavailable};
 use crate::error::{ConfigError, CreateError, ErrorCode, RequestError, ResponseError};
-use crate::ids::{ClientIdentifier, Nonce, SessionId, State, TenantId};
+use crate::ids::{ClientIdentifier, Nonce, OfferId, SessionId, State, TenantId};
 use crate::limits::MAX_QR_CODE_URL_BYTES;
 use crate::request::{PresentationRequest, RequestForm, Scheme};
 use crate::response::WalletResponse;
 use crate::session::{
-    ClientIdForm, Delivery, EncryptionKey, Phase, RequestProfile, ResponseEncryption, Revision,
-    Session, Transition,
+    ClientIdForm, Delivery, EncryptionKey, Offer, Offers, Phase, RequestProfile,
+    ResponseEncryption, Revision, Session, Transition,
 };
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
@@ -140,24 +143,11 @@ impl Verifier {
         now: UnixMillis,
     ) -> Result<Transition, CreateError> {
         let id = SessionId::fresh(entropy)?;
-        let response_uri = self.endpoint("response", &id);
         let session = Session {
             tenant,
             livemode,
-            client_identifier: self.client_identifier(&response_uri),
-            request_uri: match self.profile.delivery {
-                Delivery::Inline => None,
-                Delivery::RequestUri => Some(self.endpoint("request", &id)),
-            },
-            encryption_key: match self.profile.response {
-                ResponseEncryption::Plain => None,
-                ResponseEncryption::EcdhEs => Some(EncryptionKey::fresh(&self.provider, entropy)?),
-            },
-            profile: self.profile.clone(),
+            offers: Offers::one(self.offer(&id, entropy)?),
             id,
-            response_uri,
-            nonce: Nonce::fresh(entropy)?,
-            state: State::fresh(entropy)?,
             created_at: now,
             expires_at: now.plus(request.ttl_ms),
             request,
@@ -170,8 +160,9 @@ impl Verifier {
         Ok(session.open())
     }
 
-    /// Takes a wallet's answer (OpenID4VP 8.2, 8.3, decisions 6). How it is read is the session's
-    /// stored profile's to say, whatever this verifier makes new sessions with. Errors change
+    /// Takes a wallet's answer to an offer: to the session's own, or to the one that is named
+    /// (OpenID4VP 8.2, 8.3, decisions 6). How it is read is the offer's stored profile's to say,
+    /// whatever this verifier makes new sessions with. Errors change
     /// nothing: there is nothing to store.
     ///
     /// # Errors
@@ -180,12 +171,40 @@ impl Verifier {
     pub fn begin<'s>(
         &'s self,
         session: &'s Session,
+        offer: Option<&OfferId>,
         response: WalletResponse<'s>,
         entropy: &mut dyn Entropy,
         now: UnixMillis,
     ) -> Result<Verification<'s>, ResponseError> {
         let basis = Basis { provider: &self.provider, trust: &self.trust };
-        Verification::begin(basis, session, response, entropy, now)
+        Verification::begin(basis, session, offer, response, entropy, now)
+    }
+
+    /// A fresh request of the session `id`.
+    fn offer(
+        &self,
+        id: &SessionId,
+        entropy: &mut dyn Entropy,
+    ) -> Result<Offer, EntropyUnavailable> {
+        let response_uri = self.endpoint("response", id);
+        Ok(Offer {
+            id: None,
+            client_identifier: self.client_identifier(&response_uri),
+            signer: None,
+            request_uri: match self.profile.delivery {
+                Delivery::Inline => None,
+                Delivery::RequestUri => Some(self.endpoint("request", id)),
+            },
+            encryption_key: match self.profile.response {
+                ResponseEncryption::Plain => None,
+                ResponseEncryption::EcdhEs => Some(EncryptionKey::fresh(&self.provider, entropy)?),
+            },
+            profile: self.profile.clone(),
+            response_uri,
+            nonce: Nonce::fresh(entropy)?,
+            state: State::fresh(entropy)?,
+            announces_post: false,
+        })
     }
 
     fn endpoint(&self, name: &str, id: &SessionId) -> String {
@@ -197,7 +216,7 @@ impl Verifier {
             ClientIdForm::RedirectUri => {
                 ClientIdentifier::new(["redirect_uri:", response_uri].concat())
             }
-            ClientIdForm::Did => ClientIdentifier::new(&*self.did),
+            _ => ClientIdentifier::new(&*self.did),
         }
     }
 }
@@ -291,7 +310,6 @@ fn check_signer(signer: &dyn RequestSigner, did: &str) -> Result<(), ConfigError
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
-    use crate::entropy::EntropyUnavailable;
     use crate::request::fixtures::{self, NOW};
 
     #[derive(Debug)]

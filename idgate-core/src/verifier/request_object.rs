@@ -2,6 +2,7 @@
 
 use crate::crypto::{RequestSigner, SignerUnavailable};
 use crate::error::RequestObjectError;
+use crate::ids::OfferId;
 use crate::limits::MAX_WALLET_NONCE_CHARS;
 use crate::request::{RequestObject, RequestObjectJwt};
 use crate::session::{Session, Status, Transition};
@@ -9,7 +10,7 @@ use crate::time::UnixMillis;
 use crate::verifier::Verifier;
 
 impl Verifier {
-    /// The Request Object of a session in the jar profile. A wallet may fetch it again while the
+    /// The Request Object of an offer by reference: of the session's own, or of the one that is named. A wallet may fetch it again while the
     /// session is CREATED or PENDING, and finds the same nonce and the same key in it. The first
     /// fetch makes the session PENDING: commit the transition, if there is one, before answering.
     ///
@@ -20,6 +21,7 @@ impl Verifier {
     pub fn request_object(
         &self,
         session: &Session,
+        offer: Option<&OfferId>,
         wallet_nonce: Option<&str>,
         now: UnixMillis,
     ) -> Result<(Option<Transition>, RequestObjectJwt), RequestObjectError> {
@@ -29,10 +31,11 @@ impl Verifier {
         if wallet_nonce.is_some_and(|nonce| nonce.chars().count() > MAX_WALLET_NONCE_CHARS) {
             return Err(RequestObjectError::WalletNonce);
         }
-        // A session whose requests travel by value has no key, and no Request Object either.
-        let key = session.encryption_key.as_ref().ok_or(RequestObjectError::NotFetchable)?;
+        let offer = session.offer(offer).ok_or(RequestObjectError::NotFetchable)?;
+        // An offer whose request travels by value has no key, and no Request Object either.
+        let key = offer.encryption_key.as_ref().ok_or(RequestObjectError::NotFetchable)?;
         let object = RequestObject {
-            parameters: session.request_parameters(),
+            parameters: session.request_parameters(offer),
             issued_at: now,
             expires_at: session.expires_at,
             encryption_key: key.public(),

@@ -86,7 +86,7 @@ pub(super) fn render(verification: &Verification<'_>, verified: &[VerifiedCreden
         }
     });
     let details = Details {
-        request_mode: session.profile().request_mode(),
+        request_mode: verification.offer().profile().request_mode(),
         verified_at: verification.now.to_string(),
         response_code: verification.response_code.as_deref(),
         credentials: credentials.collect(),

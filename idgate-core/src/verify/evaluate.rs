@@ -180,8 +180,8 @@ impl Verification<'_> {
             vct: &credential.vct,
             ..Expected::new(
                 issuer,
-                session.client_identifier.as_str(),
-                session.nonce.expose(),
+                self.offer.client_identifier.as_str(),
+                self.offer.nonce.expose(),
                 session.created_at,
                 self.now,
             )
@@ -189,11 +189,11 @@ impl Verification<'_> {
         }
     }
 
-    /// Those of the session's profile, in its order, for which the answer brings what they need.
+    /// Those of the offer's profile, in its order, for which the answer brings what they need.
     fn handovers(&self) -> Vec<Handover<'_>> {
         let encryption = self.encryption.as_ref();
         handovers(
-            &self.session.profile.transcripts,
+            &self.offer.profile.transcripts,
             encryption.is_none(),
             encryption.map(|encryption| &encryption.jwk_thumbprint),
             encryption.and_then(|encryption| encryption.mdoc_generated_nonce.as_deref()),
@@ -211,11 +211,11 @@ impl Verification<'_> {
         let doc_type = credential.doc_type.as_ref().map_or("", DocType::as_str);
         let name_space = credential.namespace.as_ref().map_or("", NameSpace::as_str);
         let request = MdocRequest {
-            client_id: session.client_identifier.as_str(),
-            nonce: session.nonce.expose(),
-            response_uri: &session.response_uri,
+            client_id: self.offer.client_identifier.as_str(),
+            nonce: self.offer.nonce.expose(),
+            response_uri: &self.offer.response_uri,
         };
-        let encrypted = session.encryption_key.as_ref().filter(|_| self.encryption.is_some());
+        let encrypted = self.offer.encryption_key.as_ref().filter(|_| self.encryption.is_some());
         ExpectedMdoc {
             livemode: session.livemode,
             handovers,
@@ -271,6 +271,10 @@ impl Verification<'_> {
 
     pub(super) fn session(&self) -> &crate::session::Session {
         self.session
+    }
+
+    pub(super) fn offer(&self) -> &crate::session::Offer {
+        self.offer
     }
 
     pub(super) fn provider(&self) -> &CryptoProvider {

@@ -35,10 +35,11 @@ use crate::crypto::CryptoProvider;
 use crate::entropy::Entropy;
 pub use crate::error::{Check, CheckSet};
 use crate::error::{Reason, ResponseError};
+use crate::ids::OfferId;
 use crate::response::{
     AnswerEncryption, DirectPost, Posted, WalletResponse, unpack, with_response_code,
 };
-use crate::session::{Input, Session, Transition, VerifiedResult};
+use crate::session::{Input, Offer, Session, Transition, VerifiedResult};
 pub use crate::status::{
     Need, Revocation, RevocationDetails, RevocationOutcome, Supplied, VerifiedSource,
 };
@@ -117,6 +118,8 @@ pub(crate) struct Basis<'v> {
 pub struct Verification<'s> {
     basis: Basis<'s>,
     session: &'s Session,
+    /// What it answers.
+    offer: &'s Offer,
     answer: DirectPost<'s>,
     /// `None`: it came unencrypted.
     encryption: Option<AnswerEncryption>,
@@ -135,7 +138,7 @@ impl fmt::Debug for Verification<'_> {
 }
 
 impl<'s> Verification<'s> {
-    /// Takes an answer to `session`.
+    /// Takes an answer to an offer of `session`.
     ///
     /// # Errors
     /// The session is closed, the answer is not well-formed or does not decrypt, or `state` is
@@ -143,6 +146,7 @@ impl<'s> Verification<'s> {
     pub(crate) fn begin(
         basis: Basis<'s>,
         session: &'s Session,
+        offer: Option<&OfferId>,
         response: WalletResponse<'s>,
         entropy: &mut dyn Entropy,
         now: UnixMillis,
@@ -151,13 +155,14 @@ impl<'s> Verification<'s> {
         if !session.accepts_response(now) {
             return Err(ResponseError::SessionClosed);
         }
-        let (answer, encryption) = unpack(basis.provider, session, posted)?;
+        let offer = session.offer(offer).ok_or(ResponseError::SessionClosed)?;
+        let (answer, encryption) = unpack(basis.provider, offer, posted)?;
         let response_code = match session.request.redirect_uri {
             Some(_) => Some(fresh_response_code(entropy).map_err(ResponseError::Entropy)?),
             None => None,
         };
         let asking = None;
-        Ok(Self { basis, session, answer, encryption, response_code, now, asking })
+        Ok(Self { basis, session, offer, answer, encryption, response_code, now, asking })
     }
 }
 

@@ -61,7 +61,7 @@ impl App {
         let session = self.store.session(id).await?.ok_or(AppError::NotFound)?;
         // After the session: a key that retires has signed for no session made later.
         let verifier = self.signing_verifier().await?;
-        Ok(verifier.request_object(&session, wallet_nonce, self.now())?)
+        Ok(verifier.request_object(&session, None, wallet_nonce, self.now())?)
     }
 }
 

@@ -54,7 +54,7 @@ impl App {
         let watch = Stopwatch::new();
         let (mut verification, first) = computing(large, || {
             let mut verification =
-                verifier.begin(&session, response, &mut OsEntropy, self.now())?;
+                verifier.begin(&session, None, response, &mut OsEntropy, self.now())?;
             let first = verification.step()?;
             Ok::<_, ResponseError>((verification, first))
         })?;

@@ -1,7 +1,7 @@
 //! Sessions and their status events.
 
 use idgate_core::ids::SessionId;
-use idgate_core::session::{Effect, ResponseEncryption, Session, Settlement, Transition};
+use idgate_core::session::{Effect, Session, Settlement, Transition};
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde_json::json;
@@ -190,7 +190,7 @@ pub(super) fn read_with_key(
 }
 
 fn has_key(session: &Session) -> bool {
-    session.profile().response == ResponseEncryption::EcdhEs
+    session.takes_encrypted_answers()
 }
 
 fn read(main: &Connection, sealer: &Sealer, id: &SessionId) -> Result<Option<Session>, StoreError> {

@@ -122,7 +122,7 @@ impl Flow {
 
     fn verify(&self) -> idgate_core::verify::Verification<'_> {
         let response = WalletResponse::new(Some(&self.body.content_type), &self.body.bytes);
-        self.verifier.begin(&self.session, response, &mut Zeros, NOW).unwrap()
+        self.verifier.begin(&self.session, None, response, &mut Zeros, NOW).unwrap()
     }
 
     /// Steps once, supplies `what` for every need, and decides.

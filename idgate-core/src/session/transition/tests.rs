@@ -142,7 +142,7 @@ fn hold_takes_a_lease_of_20_seconds() {
     let lease_until = LATER.plus(20_000);
     assert_eq!(transition.session.phase, Phase::Verifying { lease_until });
     assert_eq!(transition.effects, [publish(Status::Verifying, None, None, LATER)]);
-    assert!(!transition.session.nonce.expose().is_empty());
+    assert!(!transition.session.offers.own().nonce.expose().is_empty());
 }
 
 #[test]
@@ -213,7 +213,8 @@ fn nonce_and_state_die_with_the_settlement() {
     let pending = session(Phase::Pending);
     for input in [verified(LATER), Input::Declined(WalletError::AccessDenied), Input::Expired] {
         let settled = pending.apply(input, LATER).unwrap().session;
-        assert_eq!((settled.nonce.expose(), settled.state.expose()), ("", ""));
+        let own = settled.offers.own();
+        assert_eq!((own.nonce.expose(), own.state.expose()), ("", ""));
     }
 }
 

@@ -34,7 +34,7 @@ fn read(jwt: &RequestObjectJwt) -> (Value, Value) {
 }
 
 fn fetch(session: &Session, now: UnixMillis) -> (Option<Transition>, RequestObjectJwt) {
-    fixtures::jar_verifier().request_object(session, None, now).unwrap()
+    fixtures::jar_verifier().request_object(session, None, None, now).unwrap()
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn the_object_has_exactly_the_claims_of_the_profile() {
     assert_eq!(header, json!({"alg": "ES256", "typ": "oauth-authz-req+jwt", "kid": kid}));
 
     let definition = PresentationDefinition::new(session.definition_id(), &session.request);
-    let key = session.encryption_key.as_ref().unwrap();
+    let key = session.offers.own().encryption_key.as_ref().unwrap();
     let (x, y) = key.public().coordinates();
     let id = session.id();
     let expected = json!({
@@ -53,8 +53,8 @@ fn the_object_has_exactly_the_claims_of_the_profile() {
         "response_uri": alloc::format!("https://gateway.example:8443/v1/oid4vp/response/{id}"),
         "response_type": "vp_token",
         "response_mode": "direct_post.jwt",
-        "nonce": session.nonce.expose(),
-        "state": session.state.expose(),
+        "nonce": session.offers.own().nonce.expose(),
+        "state": session.offers.own().state.expose(),
         "aud": "https://self-issued.me/v2",
         "iat": LATER.0 / 1000,
         "exp": session.expires_at().0 / 1000,
@@ -132,11 +132,11 @@ fn every_session_has_a_key_of_its_own() {
 fn wallet_nonce_is_copied_as_it_is() {
     let session = fixtures::jar_session(fixtures::one_credential());
     let verifier = fixtures::jar_verifier();
-    let fetch = |nonce: &str| verifier.request_object(&session, Some(nonce), LATER);
+    let fetch = |nonce: &str| verifier.request_object(&session, None, Some(nonce), LATER);
     for nonce in ["", "n-0S6_WzA2Mj", "\"\\\u{7}é", &"é".repeat(256)] {
         let (_, claims) = read(&fetch(nonce).unwrap().1);
         assert_eq!(claims["wallet_nonce"], nonce);
-        assert_eq!(claims["nonce"], session.nonce.expose());
+        assert_eq!(claims["nonce"], session.offers.own().nonce.expose());
     }
     let error = fetch(&"n".repeat(257)).unwrap_err();
     assert_eq!(error, RequestObjectError::WalletNonce);
@@ -148,7 +148,7 @@ fn a_session_that_takes_no_answer_has_no_object() {
     let created = fixtures::jar_session(fixtures::one_credential());
     let verifier = fixtures::jar_verifier();
     let refused = |session: &Session, now| {
-        let error = verifier.request_object(session, None, now).unwrap_err();
+        let error = verifier.request_object(session, None, None, now).unwrap_err();
         assert_eq!(error, RequestObjectError::NotFetchable);
         assert_eq!(error.code(), ErrorCode::NotFound);
     };
@@ -168,13 +168,16 @@ fn an_inline_verifier_serves_stored_sessions_when_it_has_the_signer() {
         builder.trust(Arc::new(fixtures::trust()))
     };
     let without = builder().build().unwrap();
-    let error = without.request_object(&session, None, LATER).unwrap_err();
+    let error = without.request_object(&session, None, None, LATER).unwrap_err();
     assert!(matches!(error, RequestObjectError::Signer(_)));
     assert_eq!(error.code(), ErrorCode::TemporarilyUnavailable);
     let key = Es256Key::from_scalar(&[3; 32]).unwrap();
     let signer = Arc::new(SoftwareSigner::new(key, "did:web:gateway.example%3A8443#key"));
     let with = builder().request_signer(signer).build().unwrap();
-    assert_eq!(with.request_object(&session, None, LATER).unwrap().1, fetch(&session, LATER).1);
+    assert_eq!(
+        with.request_object(&session, None, None, LATER).unwrap().1,
+        fetch(&session, LATER).1
+    );
 }
 
 #[test]
@@ -198,7 +201,7 @@ fn a_signer_that_fails_or_gives_another_signature_gives_no_object() {
         let builder = Verifier::builder(PROVIDER)
             .jar("https://gateway.example:8443", Arc::new(Broken(broken)));
         let verifier = builder.trust(Arc::new(fixtures::trust())).build().unwrap();
-        let error = verifier.request_object(&session, None, LATER).unwrap_err();
+        let error = verifier.request_object(&session, None, None, LATER).unwrap_err();
         assert!(matches!(error, RequestObjectError::Signer(_)), "{broken:?}");
     }
 }

@@ -62,7 +62,7 @@ fn jar(transcript: Transcript, mac: bool) -> Value {
     let verifier = builder.trust(trust(&authority)).build().expect("a good configuration");
     let session = session(&verifier);
     let link = JarLink::parse(&session.invitation().qr_code_url).expect("a good link");
-    let (_, jwt) = verifier.request_object(&session, None, NOW).expect("a Request Object");
+    let (_, jwt) = verifier.request_object(&session, None, None, NOW).expect("a Request Object");
     let request =
         JarRequest::verify(&link, jwt.as_str(), &document, NOW_MS).expect("a good request");
     let plain = Scenario::answering(&authority, request.request.clone(), NOW_MS);
@@ -115,10 +115,11 @@ fn record(
 
 fn expected(verifier: &Verifier, session: &Session, body: &Body) -> Value {
     let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
-    let mut verification = match verifier.begin(session, response, &mut Counted::default(), NOW) {
-        Ok(verification) => verification,
-        Err(error) => return json!({ "error": error.code().as_str() }),
-    };
+    let mut verification =
+        match verifier.begin(session, None, response, &mut Counted::default(), NOW) {
+            Ok(verification) => verification,
+            Err(error) => return json!({ "error": error.code().as_str() }),
+        };
     let Ok(Step::Done(decision)) = verification.step() else { panic!("nothing is to be fetched") };
     let settled = decision.transition.session;
     let claims = settled.result_at(NOW).map(|result| result.claims().to_owned());

@@ -87,7 +87,8 @@ fn verified_claims(
     response: WalletResponse<'_>,
 ) -> Option<String> {
     let now = UnixMillis(NOW_MS);
-    let mut verification = verifier.begin(session, response, &mut Counted::default(), now).ok()?;
+    let mut verification =
+        verifier.begin(session, None, response, &mut Counted::default(), now).ok()?;
     match verification.step().ok()? {
         Step::Done(decision) => {
             decision.transition.session.result_at(now).map(|result| result.claims().to_owned())

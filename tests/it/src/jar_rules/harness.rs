@@ -90,7 +90,7 @@ impl Gateway {
     /// The request of `session`, fetched and verified; the session is PENDING afterwards.
     pub(super) fn fetch(&self, session: &mut Session) -> JarRequest {
         let link = JarLink::parse(&session.invitation().qr_code_url).unwrap();
-        let (transition, jwt) = self.verifier.request_object(session, None, CREATED).unwrap();
+        let (transition, jwt) = self.verifier.request_object(session, None, None, CREATED).unwrap();
         if let Some(transition) = transition {
             *session = transition.session;
         }
@@ -111,7 +111,7 @@ impl Gateway {
         body: &Body,
     ) -> Result<WalletReply, ResponseError> {
         let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
-        let begun = self.verifier.begin(session, response, &mut self.entropy, NOW);
+        let begun = self.verifier.begin(session, None, response, &mut self.entropy, NOW);
         match begun?.step()? {
             Step::Done(decision) => {
                 *session = decision.transition.session;

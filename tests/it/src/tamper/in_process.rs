@@ -49,7 +49,7 @@ impl JarGateway for InProcess {
     fn fetch(&mut self, request_uri: &str, now_ms: u64) -> String {
         let (verifier, session) = self.open.as_mut().expect("open a session first");
         assert_eq!(session.request_uri(), Some(request_uri));
-        let fetched = verifier.request_object(session, None, UnixMillis(now_ms));
+        let fetched = verifier.request_object(session, None, None, UnixMillis(now_ms));
         let (transition, jwt) = fetched.expect("the session has a Request Object");
         if let Some(transition) = transition {
             *session = transition.session;
@@ -98,7 +98,7 @@ impl Gateway for InProcess {
     fn post(&mut self, body: &Body, now_ms: u64) -> Option<String> {
         let (verifier, session) = self.open.as_mut().expect("open a session first");
         let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
-        let begun = verifier.begin(session, response, &mut self.entropy, UnixMillis(now_ms));
+        let begun = verifier.begin(session, None, response, &mut self.entropy, UnixMillis(now_ms));
         let decision = match begun.and_then(|verification| decide(verification, now_ms)) {
             Err(error) => return Some(error.code().as_str().into()),
             Ok(decision) => decision,

@@ -1,0 +1,183 @@
+//! A session holds one to four offers: requests of one dialect each, with a nonce, a state and a key
+//! of their own, so that an answer fits exactly one. The first answer settles the session
+//! (decisions 20).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::ids::{ClientIdentifier, Nonce, OfferId, State};
+use crate::limits::MAX_OFFERS;
+use crate::request::Dialect;
+use crate::session::{EncryptionKey, RequestProfile, ResponseEncryption};
+
+/// One request of a session.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Offer {
+    /// `None`: the session's own, behind the session's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) id: Option<OfferId>,
+    pub(crate) profile: RequestProfile,
+    pub(crate) client_identifier: ClientIdentifier,
+    /// The `key_id` of whoever signs it, now and after renewals; `None`: nobody does, or it was
+    /// stored before signers had names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) signer: Option<String>,
+    pub(crate) response_uri: String,
+    /// Where the wallet fetches the Request Object; `None`: the request travels by value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) request_uri: Option<String>,
+    /// What the answer is encrypted to, until the settlement; `None`: answers are plain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) encryption_key: Option<EncryptionKey>,
+    pub(crate) nonce: Nonce,
+    pub(crate) state: State,
+    /// Whether the link says `request_uri_method=post` (OpenID4VP 5.10).
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub(crate) announces_post: bool,
+}
+
+impl Offer {
+    /// What stands in its URIs in the place of the session's id; `None`: it is the session's own.
+    pub fn id(&self) -> Option<&OfferId> {
+        self.id.as_ref()
+    }
+
+    /// The dialect that its request speaks.
+    pub fn dialect(&self) -> Dialect {
+        self.profile.dialect
+    }
+
+    /// How the request is made and the answer read.
+    pub fn profile(&self) -> &RequestProfile {
+        &self.profile
+    }
+
+    /// The audience that a holder's proof must name.
+    pub fn client_identifier(&self) -> &ClientIdentifier {
+        &self.client_identifier
+    }
+
+    /// The [`crate::RequestSigner::key_id`] of whoever signs the request.
+    pub fn signer(&self) -> Option<&str> {
+        self.signer.as_deref()
+    }
+
+    /// Where the wallet posts its answer.
+    pub fn response_uri(&self) -> &str {
+        &self.response_uri
+    }
+
+    /// Where the wallet fetches the Request Object, when the request goes by reference.
+    pub fn request_uri(&self) -> Option<&str> {
+        self.request_uri.as_deref()
+    }
+
+    /// Nothing can be answered any more.
+    pub(super) fn close(&mut self) {
+        self.nonce = Nonce::new("");
+        self.state = State::new("");
+        self.encryption_key = None;
+    }
+
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.profile.response == ResponseEncryption::EcdhEs
+    }
+}
+
+/// The offers of a session, in the order in which the tenant listed their dialects.
+#[derive(Clone, Debug)]
+pub(crate) struct Offers {
+    own: Offer,
+    others: Vec<Offer>,
+}
+
+impl Offers {
+    /// One offer, which is the session's own.
+    pub(crate) fn one(own: Offer) -> Self {
+        Self { own, others: Vec::new() }
+    }
+
+    /// `None`: there is none or there are too many, or not exactly the first one goes without an id.
+    pub(crate) fn new(offers: Vec<Offer>) -> Option<Self> {
+        let mut offers = offers.into_iter();
+        let own = offers.next().filter(|own| own.id.is_none())?;
+        let others: Vec<_> = offers.collect();
+        let fits = others.len() < MAX_OFFERS && others.iter().all(|offer| offer.id.is_some());
+        fits.then_some(Self { own, others })
+    }
+
+    pub(crate) fn own(&self) -> &Offer {
+        &self.own
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Offer> {
+        core::iter::once(&self.own).chain(&self.others)
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Offer> {
+        core::iter::once(&mut self.own).chain(&mut self.others)
+    }
+
+    /// The offer of that id; without one the session's own.
+    pub(crate) fn find(&self, id: Option<&OfferId>) -> Option<&Offer> {
+        self.iter().find(|offer| offer.id() == id)
+    }
+}
+
+impl Serialize for Offers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Offers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let offers = Vec::deserialize(deserializer)?;
+        Self::new(offers).ok_or_else(|| de::Error::custom("not the offers of a session"))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::request::fixtures;
+
+    fn own() -> Offer {
+        fixtures::session(fixtures::one_credential()).offers.own().clone()
+    }
+
+    fn other(id: &str) -> Offer {
+        Offer { id: Some(OfferId::new(id)), ..own() }
+    }
+
+    #[test]
+    fn an_offer_is_found_by_its_id_and_the_sessions_own_without_one() {
+        let offers = Offers::new(vec![own(), other("off_1"), other("off_2")]).unwrap();
+        for id in [None, Some(OfferId::new("off_1")), Some(OfferId::new("off_2"))] {
+            assert_eq!(offers.find(id.as_ref()).unwrap().id(), id.as_ref());
+        }
+        assert!(offers.find(Some(&OfferId::new("off_3"))).is_none());
+        assert!(offers.find(Some(&OfferId::new(""))).is_none());
+    }
+
+    #[test]
+    fn there_are_one_to_four_and_only_the_first_is_the_sessions_own() {
+        for bad in [
+            vec![],
+            vec![other("off_1")],
+            vec![own(), own()],
+            vec![own(), other("a"), other("b"), other("c"), other("d")],
+        ] {
+            let stored = serde_json::to_string(&bad).unwrap();
+            assert!(Offers::new(bad).is_none());
+            assert!(serde_json::from_str::<Offers>(&stored).is_err());
+        }
+        let most = vec![own(), other("a"), other("b"), other("c")];
+        assert_eq!(Offers::new(most).unwrap().iter().count(), MAX_OFFERS);
+    }
+}

@@ -1,0 +1,157 @@
+//! How a request is made and how its answer is read.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::request::Dialect;
+
+/// How a request is made and how its answer is read: fixed at creation and stored. Rendering a
+/// request, unpacking an answer, the expected audience and the transcript candidates look at it;
+/// verification of a credential never does. Nothing in an answer changes it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RequestProfile {
+    /// What it speaks.
+    #[serde(default = "draft", skip_serializing_if = "is_draft")]
+    pub dialect: Dialect,
+    /// How credentials are asked for.
+    pub query: QueryLanguage,
+    /// The form of `client_id`.
+    pub client_id_form: ClientIdForm,
+    /// How the request reaches the wallet.
+    pub delivery: Delivery,
+    /// How the answer comes back.
+    pub response: ResponseEncryption,
+    /// The mdoc session transcripts to try, in order.
+    pub transcripts: Vec<TranscriptKind>,
+}
+
+impl RequestProfile {
+    /// `draft` by value: unsigned, plain `direct_post` (OpenID4VP 5, 8.2).
+    pub fn inline() -> Self {
+        Self {
+            dialect: Dialect::Draft,
+            query: QueryLanguage::PresentationExchange,
+            client_id_form: ClientIdForm::RedirectUri,
+            delivery: Delivery::Inline,
+            response: ResponseEncryption::Plain,
+            transcripts: vec![TranscriptKind::OpenId4Vp1],
+        }
+    }
+
+    /// `draft` by reference: signed, with `direct_post.jwt` (RFC 9101, OpenID4VP 5 and 8.3).
+    pub fn jar() -> Self {
+        Self {
+            dialect: Dialect::Draft,
+            query: QueryLanguage::PresentationExchange,
+            client_id_form: ClientIdForm::Did,
+            delivery: Delivery::RequestUri,
+            response: ResponseEncryption::EcdhEs,
+            transcripts: vec![TranscriptKind::OpenId4Vp1, TranscriptKind::Iso180137],
+        }
+    }
+
+    /// `1.0` by value: unsigned.
+    pub fn v1_0_inline(response: ResponseEncryption) -> Self {
+        Self {
+            dialect: Dialect::V1_0,
+            query: QueryLanguage::Dcql,
+            client_id_form: ClientIdForm::RedirectUri,
+            delivery: Delivery::Inline,
+            response,
+            transcripts: vec![TranscriptKind::OpenId4Vp1],
+        }
+    }
+
+    /// `1.0` by reference: signed, under a client identifier of that form.
+    pub fn v1_0_jar(client_id_form: ClientIdForm, response: ResponseEncryption) -> Self {
+        Self { client_id_form, delivery: Delivery::RequestUri, ..Self::v1_0_inline(response) }
+    }
+
+    /// `haip`: by reference, by a certificate's hash, encrypted (HAIP 1.0, 5 and 5.1).
+    pub fn haip() -> Self {
+        let v1_0 = Self::v1_0_jar(ClientIdForm::X509Hash, ResponseEncryption::EcdhEs);
+        Self { dialect: Dialect::Haip, ..v1_0 }
+    }
+
+    /// `request_mode` in `verification_details`.
+    pub(crate) const fn request_mode(&self) -> &'static str {
+        match self.delivery {
+            Delivery::Inline => "inline",
+            Delivery::RequestUri => "jar",
+        }
+    }
+}
+
+/// A query language of OpenID4VP.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum QueryLanguage {
+    /// `presentation_definition`
+    PresentationExchange,
+    /// `dcql_query` (OpenID4VP 6)
+    Dcql,
+}
+
+/// A form of `client_id`.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ClientIdForm {
+    /// `redirect_uri:` and the response URI
+    RedirectUri,
+    /// A bare DID, as drafts had it
+    Did,
+    /// `decentralized_identifier:` and a DID (OpenID4VP 5.9.3)
+    DecentralizedIdentifier,
+    /// `x509_san_dns:` and a name in the signer's certificate (OpenID4VP 5.9.3)
+    X509SanDns,
+    /// `x509_hash:` and the hash of the signer's certificate (OpenID4VP 5.9.3)
+    X509Hash,
+}
+
+/// How a request reaches the wallet.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Delivery {
+    /// By value in the URI.
+    Inline,
+    /// As a Request Object behind `request_uri`.
+    RequestUri,
+}
+
+/// How an answer comes back.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ResponseEncryption {
+    /// `direct_post`
+    Plain,
+    /// `direct_post.jwt`: a JWE by ECDH-ES to a key of the offer
+    EcdhEs,
+}
+
+/// An mdoc session transcript.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub enum TranscriptKind {
+    /// The handover of OpenID4VP 1.0, B.2.6.1.
+    #[serde(rename = "openid4vp-1.0")]
+    OpenId4Vp1,
+    /// The handover of ISO/IEC TS 18013-7, B.4.4; it needs an encrypted answer.
+    #[serde(rename = "iso18013-7")]
+    Iso180137,
+}
+
+const fn draft() -> Dialect {
+    Dialect::Draft
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes references
+fn is_draft(dialect: &Dialect) -> bool {
+    *dialect == Dialect::Draft
+}

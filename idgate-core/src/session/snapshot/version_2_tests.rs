@@ -1,0 +1,25 @@
+//! Version 2 as it is stored: what it holds must be readable for ever. Another text needs another
+//! version.
+
+use super::*;
+use crate::request::fixtures;
+
+/// A pending session of one offer by value.
+const INLINE: &str = include_str!("version_2_inline.json");
+/// A created session of one offer by reference, with the private key of its answer.
+const JAR: &str = include_str!("version_2_jar.json");
+
+fn text(session: &Session) -> String {
+    String::from_utf8(session.to_snapshot().to_vec()).unwrap()
+}
+
+#[test]
+fn what_is_stored_is_version_2() {
+    let inline = fixtures::session(fixtures::two_credentials());
+    let jar = fixtures::jar_session(fixtures::one_credential());
+    for (session, stored) in [(inline, INLINE), (jar, JAR)] {
+        assert_eq!(text(&session), stored.trim_end());
+        let again = Session::from_snapshot(stored.as_bytes()).unwrap();
+        assert_eq!(text(&again), stored.trim_end());
+    }
+}
