@@ -1,7 +1,6 @@
 //! API keys at the edge. An [`Authorized`] exists only after the check, so that a handler that
 //! takes one cannot be reached without it.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use hyper::HeaderMap;
@@ -13,62 +12,50 @@ use crate::api_key::ApiKey;
 use crate::app::App;
 use crate::store::Caller;
 
-/// A scope of an API key, as a type (specification 5).
-pub(crate) trait Scope {
-    /// Its name.
-    const NAME: &'static str;
+/// A scope of an API key (specification 5).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scope {
+    /// May create and delete sessions.
+    SessionCreate,
+    /// May read sessions.
+    SessionRead,
+    /// May read histories: the audit log, failed deliveries.
+    AuditRead,
+    /// May manage keys, and what else redirects data.
+    ApiKeysManage,
 }
 
-/// May create and delete sessions.
-pub(crate) enum SessionCreate {}
-
-/// May read sessions.
-pub(crate) enum SessionRead {}
-
-/// May read histories: the audit log, failed deliveries.
-pub(crate) enum AuditRead {}
-
-impl Scope for AuditRead {
-    const NAME: &'static str = "audit:read";
-}
-
-/// May manage keys, and what else redirects data.
-pub(crate) enum ApiKeysManage {}
-
-impl Scope for ApiKeysManage {
-    const NAME: &'static str = "api_keys:manage";
-}
-
-impl Scope for SessionCreate {
-    const NAME: &'static str = "session:create";
-}
-
-impl Scope for SessionRead {
-    const NAME: &'static str = "session:read";
-}
-
-/// Proof that the caller's key is good and has the scope `S`.
-pub(crate) struct Authorized<S> {
-    caller: Arc<Caller>,
-    scope: PhantomData<S>,
-}
-
-impl<S: Scope> Authorized<S> {
-    /// Requires the scope of an authenticated caller.
-    pub(crate) fn require(caller: Arc<Caller>) -> Result<Self, HttpError> {
-        let granted = caller.scopes.as_ref().is_none_or(|have| have.iter().any(|s| s == S::NAME));
-        if !granted {
-            return Err(HttpError::insufficient_scope(S::NAME));
+impl Scope {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::SessionCreate => "session:create",
+            Self::SessionRead => "session:read",
+            Self::AuditRead => "audit:read",
+            Self::ApiKeysManage => "api_keys:manage",
         }
-        Ok(Self { caller, scope: PhantomData })
+    }
+}
+
+/// Proof that the caller's key is good and has the scope of the route.
+pub(crate) struct Authorized(Arc<Caller>);
+
+impl Authorized {
+    /// Requires the scope of an authenticated caller.
+    pub(crate) fn require(caller: Arc<Caller>, scope: Scope) -> Result<Self, HttpError> {
+        let name = scope.as_str();
+        let granted = caller.scopes.as_ref().is_none_or(|have| have.iter().any(|s| s == name));
+        if !granted {
+            return Err(HttpError::insufficient_scope(name));
+        }
+        Ok(Self(caller))
     }
 
     pub(crate) fn caller(&self) -> &Caller {
-        &self.caller
+        &self.0
     }
 
     pub(crate) fn into_caller(self) -> Arc<Caller> {
-        self.caller
+        self.0
     }
 }
 
@@ -184,10 +171,10 @@ mod tests {
 
     #[test]
     fn no_scopes_are_all_scopes_and_a_missing_one_is_403() {
-        assert!(Authorized::<SessionRead>::require(caller(None)).is_ok());
-        assert!(Authorized::<SessionRead>::require(caller(Some(&["session:read"]))).is_ok());
+        assert!(Authorized::require(caller(None), Scope::SessionRead).is_ok());
+        assert!(Authorized::require(caller(Some(&["session:read"])), Scope::SessionRead).is_ok());
         for lacking in [&[][..], &["session:create"], &["session:read "]] {
-            assert!(Authorized::<SessionRead>::require(caller(Some(lacking))).is_err());
+            assert!(Authorized::require(caller(Some(lacking)), Scope::SessionRead).is_err());
         }
     }
 }

@@ -40,6 +40,8 @@ const PAUSE: Duration = Duration::from_millis(250);
 pub(crate) struct Call<'a> {
     pub(crate) gateway: &'a Gateway,
     pub(crate) head: &'a Parts,
+    /// The `{id}` of its path; empty, when its template has none.
+    pub(crate) id: &'a str,
     pub(crate) trace: &'a mut Trace,
     pub(crate) limit: &'a TimeLimit,
     pub(crate) slot: &'a Slot,
@@ -72,17 +74,27 @@ pub(crate) struct Trace {
 }
 
 impl<'a> Call<'a> {
-    /// Proves that the caller's key is good and has the scope `S`.
-    pub(crate) async fn authorize<S: Scope>(&mut self) -> Result<Authorized<S>, HttpError> {
-        self.authorize_key(auth::api_key(&self.head.headers).as_ref()).await
+    /// Proves that the caller's key is good and has the scope. On a limited row whoever has it is
+    /// charged; either way the answer says what is left.
+    pub(crate) async fn authorize(
+        &mut self,
+        scope: Scope,
+        rate: Option<&TenantRate>,
+    ) -> Result<Authorized, HttpError> {
+        let key = auth::api_key(&self.head.headers);
+        match rate {
+            None => self.authorize_key(scope, key.as_ref()).await,
+            Some(rate) => self.authorize_limited(scope, rate, key.as_ref()).await,
+        }
     }
 
-    /// The same for a key that may come from elsewhere.
-    pub(crate) async fn authorize_key<S: Scope>(
+    /// The same without a limit, for a key that may come from elsewhere.
+    pub(crate) async fn authorize_key(
         &mut self,
+        scope: Scope,
         key: Option<&ApiKey>,
-    ) -> Result<Authorized<S>, HttpError> {
-        Authorized::require(self.authenticate(key).await?)
+    ) -> Result<Authorized, HttpError> {
+        Authorized::require(self.authenticate(key).await?, scope)
     }
 
     /// The owner of a good key, once it is its turn.
@@ -116,19 +128,19 @@ impl<'a> Call<'a> {
         excess.into()
     }
 
-    /// The same on a limited row: whoever has the scope is charged. Either way the answer says what
-    /// is left.
-    pub(crate) async fn authorize_limited<S: Scope>(
+    async fn authorize_limited(
         &mut self,
+        scope: Scope,
         rate: &TenantRate,
-    ) -> Result<Authorized<S>, HttpError> {
-        let caller = self.authenticate(auth::api_key(&self.head.headers).as_ref()).await;
+        key: Option<&ApiKey>,
+    ) -> Result<Authorized, HttpError> {
+        let caller = self.authenticate(key).await;
         let (rates, now) = (&self.gateway.rates, self.gateway.app.now());
         if let (Err(_), Some(caller)) = (&caller, &self.trace.caller) {
             self.trace.standing = rates.tenant_standing(rate, caller, now);
         }
         let caller = caller?;
-        let authorized = Authorized::require(caller.clone()).inspect_err(|_| {
+        let authorized = Authorized::require(caller.clone(), scope).inspect_err(|_| {
             self.trace.standing = rates.tenant_standing(rate, &caller, now);
         })?;
         match rates.charge_tenant(rate, &caller, now) {
@@ -154,8 +166,9 @@ impl<'a> Call<'a> {
     }
 
     /// Charges a request of a wallet.
-    pub(crate) fn limit_wallet(&self, rate: &WalletRate, id: &SessionId) -> Result<(), HttpError> {
-        Ok(self.gateway.rates.charge_wallet(rate, id, self.peer, self.gateway.app.now())?)
+    pub(crate) fn limit_wallet(&self, rate: &WalletRate) -> Result<(), HttpError> {
+        let (id, now) = (self.session_id(), self.gateway.app.now());
+        Ok(self.gateway.rates.charge_wallet(rate, &id, self.peer, now)?)
     }
 
     /// What a failed authentication is answered: beyond its peer's limit a 429, or the 401 and the
@@ -169,6 +182,11 @@ impl<'a> Call<'a> {
             Err(excess) if self.trace.lists_429 => excess.into(),
             Err(_) => error.closing(),
         }
+    }
+
+    /// The session that its path names.
+    pub(crate) fn session_id(&self) -> SessionId {
+        SessionId::new(self.id)
     }
 
     pub(crate) fn has_body(&self) -> bool {

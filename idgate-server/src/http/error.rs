@@ -64,7 +64,7 @@ impl HttpError {
         Self::new(ErrorCode::InvalidCursor, message)
     }
 
-    pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
+    pub(crate) fn method_not_allowed(allow: String) -> Self {
         Self::new(ErrorCode::MethodNotAllowed, "this path does not have that method; see Allow")
             .with("allow", allow)
     }

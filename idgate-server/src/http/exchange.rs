@@ -45,6 +45,7 @@ pub(crate) async fn answer(
     let call = Call {
         gateway,
         head: head_ref,
+        id: "",
         trace: trace_ref,
         limit: &limit,
         slot,

@@ -20,6 +20,7 @@ mod peer;
 mod query;
 mod rates;
 mod refusal;
+mod route;
 mod router;
 mod routes;
 pub(crate) mod stop;

@@ -3,225 +3,63 @@
 use std::sync::LazyLock;
 
 use hyper::{Method, Response};
-use idgate_core::discovery;
-use idgate_core::ids::SessionId;
 
 use super::call::Call;
 use super::error::HttpError;
 use super::json::Body;
-use super::routes::{
-    api_keys, audit, health, metrics, openapi, request_object, sessions, stream, wallet, webhooks,
-    well_known,
-};
-
-/// Where a path leads.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Route {
-    Sessions,
-    Session,
-    Open,
-    Stream,
-    RequestObject,
-    WalletResponse,
-    ApiKeys,
-    ApiKey,
-    ApiKeyRotate,
-    AuditLog,
-    WebhookEndpoint,
-    WebhookFailures,
-    WebhookRetry,
-    Jwks,
-    DidDocument,
-    AdminMetrics,
-    Metrics,
-    Healthz,
-    Readyz,
-    OpenApiJson,
-    OpenApiYaml,
-}
-
-const ROUTES: &[Route] = &[
-    Route::Sessions,
-    Route::Session,
-    Route::Open,
-    Route::Stream,
-    Route::RequestObject,
-    Route::WalletResponse,
-    Route::ApiKeys,
-    Route::ApiKey,
-    Route::ApiKeyRotate,
-    Route::AuditLog,
-    Route::WebhookEndpoint,
-    Route::WebhookFailures,
-    Route::WebhookRetry,
-    Route::Jwks,
-    Route::DidDocument,
-    Route::AdminMetrics,
-    Route::Metrics,
-    Route::Healthz,
-    Route::Readyz,
-    Route::OpenApiJson,
-    Route::OpenApiYaml,
-];
-
-impl Route {
-    const fn template(self) -> &'static str {
-        match self {
-            Self::Sessions => "/v1/sessions",
-            Self::Session => "/v1/sessions/{id}",
-            Self::Open => "/v1/sessions/{id}/open",
-            Self::Stream => "/v1/sessions/{id}/ws",
-            Self::RequestObject => "/v1/oid4vp/request/{id}",
-            Self::WalletResponse => "/v1/oid4vp/response/{id}",
-            Self::ApiKeys => "/v1/api-keys",
-            Self::ApiKey => "/v1/api-keys/{id}",
-            Self::ApiKeyRotate => "/v1/api-keys/{id}/rotate",
-            Self::AuditLog => "/v1/audit-log",
-            Self::WebhookEndpoint => "/v1/webhook-endpoint",
-            Self::WebhookFailures => "/v1/webhooks/failures",
-            Self::WebhookRetry => "/v1/webhooks/failures/{id}/retry",
-            Self::Jwks => discovery::JWKS_PATH,
-            Self::DidDocument => discovery::DID_DOCUMENT_PATH,
-            Self::AdminMetrics => "/v1/admin/metrics",
-            Self::Metrics => "/metrics",
-            Self::Healthz => "/healthz",
-            Self::Readyz => "/readyz",
-            Self::OpenApiJson => "/api/openapi.json",
-            Self::OpenApiYaml => "/api/openapi.yaml",
-        }
-    }
-
-    /// Whether the interface has a 429 for it (specification 4, decisions 25).
-    const fn lists_429(self) -> bool {
-        matches!(
-            self,
-            Self::Sessions
-                | Self::Session
-                | Self::RequestObject
-                | Self::WalletResponse
-                | Self::ApiKeys
-                | Self::ApiKey
-                | Self::ApiKeyRotate
-                | Self::WebhookEndpoint
-        )
-    }
-
-    /// Whether it is for wallets and whoever else has no key.
-    const fn is_for_strangers(self) -> bool {
-        matches!(
-            self,
-            Self::Open
-                | Self::RequestObject
-                | Self::WalletResponse
-                | Self::Jwks
-                | Self::DidDocument
-                | Self::OpenApiJson
-                | Self::OpenApiYaml
-        )
-    }
-
-    const fn allow(self) -> &'static str {
-        match self {
-            Self::Sessions | Self::WalletResponse | Self::ApiKeyRotate | Self::WebhookRetry => {
-                "POST"
-            }
-            Self::WebhookEndpoint => "GET, HEAD, PUT",
-            Self::ApiKeys => "GET, HEAD, POST",
-            Self::ApiKey => "DELETE",
-            Self::Session => "GET, HEAD, DELETE",
-            Self::Stream => "GET",
-            Self::RequestObject => "GET, HEAD, POST",
-            Self::Open
-            | Self::AuditLog
-            | Self::WebhookFailures
-            | Self::Jwks
-            | Self::DidDocument
-            | Self::AdminMetrics
-            | Self::Metrics
-            | Self::Healthz
-            | Self::Readyz
-            | Self::OpenApiJson
-            | Self::OpenApiYaml => "GET, HEAD",
-        }
-    }
-}
+use super::route::Route;
+use super::routes::table::ROUTES;
 
 static ROUTER: LazyLock<Router> = LazyLock::new(Router::new);
 
-/// The table of paths.
-struct Router(matchit::Router<Route>);
+/// The paths, each with the rows of its methods.
+struct Router(matchit::Router<&'static [Route]>);
 
 impl Router {
     fn new() -> Self {
-        let mut table = matchit::Router::new();
-        for route in ROUTES.iter().copied() {
-            // Templates that contradict each other would fail the test below.
-            let _ = table.insert(route.template(), route);
+        let mut paths = matchit::Router::new();
+        for rows in ROUTES.chunk_by(|one, next| one.template == next.template) {
+            if let Some(first) = rows.first() {
+                // Templates that contradict each other would fail the test below.
+                let _ = paths.insert(first.template, rows);
+            }
         }
-        Self(table)
+        Self(paths)
     }
 
-    /// The route, and the `{id}` of its path.
-    fn find<'p>(&self, path: &'p str) -> Option<(Route, &'p str)> {
+    /// The rows of the path, and its `{id}`.
+    fn find<'p>(&self, path: &'p str) -> Option<(&'static [Route], &'p str)> {
         if path.contains('%') {
             return None;
         }
         let found = self.0.at(path).ok()?;
-        Some((*found.value, found.params.get("id").unwrap_or_default()))
+        Some((found.value, found.params.get("id").unwrap_or_default()))
     }
 }
 
-/// Path 404, method 405; the rest of the order is the handler's (decisions 17).
-pub(crate) async fn dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+/// Path 404, method 405; the rest of the order is the route's (decisions 17).
+pub(crate) async fn dispatch(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let head = call.head;
-    let found = ROUTER.find(head.uri.path());
-    let (route, parameter) = found.ok_or_else(HttpError::no_such_path)?;
-    let id = SessionId::new(parameter);
-    call.trace.route = Some(route.template());
-    call.trace.lists_429 = route.lists_429();
-    call.trace.is_answer = route == Route::WalletResponse;
-    if route.is_for_strangers() && call.slot.is_on_probation() {
+    let (rows, id) = ROUTER.find(head.uri.path()).ok_or_else(HttpError::no_such_path)?;
+    call.id = id;
+    call.trace.route = rows.first().map(|row| row.template);
+    call.trace.lists_429 = rows.iter().any(Route::lists_429);
+    if rows.iter().any(Route::is_for_strangers) && call.slot.is_on_probation() {
         // There is no room for it; and nothing is begun that the end of a probation would cut off.
         return Err(HttpError::temporarily_unavailable().closing());
     }
-    match (route, &head.method) {
-        (Route::Sessions, &Method::POST) => sessions::create(call).await,
-        (Route::Session, &Method::GET | &Method::HEAD) => sessions::read(call, &id).await,
-        (Route::Session, &Method::DELETE) => sessions::delete(call, &id).await,
-        (Route::Open, &Method::GET) => sessions::follow(call, &id).await,
-        (Route::Open, &Method::HEAD) => sessions::peek(call, &id).await,
-        (Route::Stream, &Method::GET) => stream::open(call, &id).await,
-        (Route::RequestObject, &Method::GET | &Method::HEAD) => {
-            request_object::get(call, &id).await
+    match rows.iter().find(|row| row.takes(head.method.as_str())) {
+        Some(route) => route.answer(call).await,
+        None => {
+            let methods: Vec<&str> = rows.iter().map(Route::allow).collect();
+            Err(HttpError::method_not_allowed(methods.join(", ")))
         }
-        (Route::RequestObject, &Method::POST) => request_object::post(call, &id).await,
-        (Route::WalletResponse, &Method::POST) => wallet::respond(call, id).await,
-        (Route::ApiKeys, &Method::GET | &Method::HEAD) => api_keys::list(call).await,
-        (Route::ApiKeys, &Method::POST) => api_keys::create(call).await,
-        (Route::ApiKey, &Method::DELETE) => api_keys::revoke(call, parameter).await,
-        (Route::ApiKeyRotate, &Method::POST) => api_keys::rotate(call, parameter).await,
-        (Route::AuditLog, &Method::GET | &Method::HEAD) => audit::list(call).await,
-        (Route::WebhookEndpoint, &Method::GET | &Method::HEAD) => webhooks::read(call).await,
-        (Route::WebhookEndpoint, &Method::PUT) => webhooks::put(call).await,
-        (Route::WebhookFailures, &Method::GET | &Method::HEAD) => webhooks::failures(call).await,
-        (Route::WebhookRetry, &Method::POST) => webhooks::retry(call, parameter).await,
-        (Route::Jwks, &Method::GET | &Method::HEAD) => well_known::jwks(call.gateway).await,
-        (Route::DidDocument, &Method::GET | &Method::HEAD) => {
-            well_known::did_document(call.gateway).await
-        }
-        (Route::AdminMetrics, &Method::GET | &Method::HEAD) => metrics::summary(call).await,
-        (Route::Metrics, &Method::GET | &Method::HEAD) => metrics::exposition(call).await,
-        (Route::Healthz, &Method::GET | &Method::HEAD) => Ok(health::alive()),
-        (Route::Readyz, &Method::GET | &Method::HEAD) => Ok(health::ready(call.gateway).await),
-        (Route::OpenApiJson, &Method::GET | &Method::HEAD) => Ok(openapi::json()),
-        (Route::OpenApiYaml, &Method::GET | &Method::HEAD) => Ok(openapi::yaml()),
-        (route, _) => Err(HttpError::method_not_allowed(route.allow())),
     }
 }
 
-/// Path template and methods of every route, as `Allow` names them.
+/// Method and path template of every route; HEAD goes with GET.
 pub fn routes() -> impl Iterator<Item = (&'static str, &'static str)> {
-    ROUTES.iter().map(|route| (route.template(), route.allow()))
+    ROUTES.iter().map(|route| (route.method, route.template))
 }
 
 /// The method for logs: a peer may invent any other.
@@ -245,21 +83,23 @@ mod tests {
 
     use super::*;
 
-    /// Each path with a method, whatever its parameters are called. HEAD goes with GET.
-    fn routed() -> BTreeSet<String> {
-        let methods = |route: Route| {
-            let methods = route.allow().split(", ").filter(|method| *method != "HEAD");
-            methods.map(move |method| format!("{method} {}", anonymous(route.template())))
-        };
-        ROUTES.iter().copied().flat_map(methods).collect()
+    /// Each operation, whatever its parameters are called, and whether it lists a 429.
+    fn routed() -> BTreeSet<(String, bool)> {
+        let operation = |route: &Route| format!("{} {}", route.method, anonymous(route.template));
+        ROUTES.iter().map(|route| (operation(route), route.lists_429())).collect()
     }
 
-    fn described() -> BTreeSet<String> {
+    fn described() -> BTreeSet<(String, bool)> {
         let document: serde_json::Value = serde_json::from_str(crate::openapi::JSON).unwrap();
         let operations = |(path, item): (&String, &serde_json::Value)| {
             let path = anonymous(path);
-            let methods = item.as_object().unwrap().keys().filter(|name| *name != "parameters");
-            methods.map(|name| format!("{} {path}", name.to_uppercase())).collect::<Vec<_>>()
+            let methods =
+                item.as_object().unwrap().iter().filter(|(name, _)| *name != "parameters");
+            let operation = |(method, operation): (&String, &serde_json::Value)| {
+                let lists_429 = operation["responses"].get("429").is_some();
+                (format!("{} {path}", method.to_uppercase()), lists_429)
+            };
+            methods.map(operation).collect::<Vec<_>>()
         };
         document["paths"].as_object().unwrap().iter().flat_map(operations).collect()
     }
@@ -270,16 +110,19 @@ mod tests {
     }
 
     #[test]
-    fn the_interface_description_has_every_route_and_no_other() {
+    fn the_interface_description_has_every_route_with_its_429_and_no_other() {
         assert_eq!(routed(), described());
     }
 
     #[test]
-    fn every_template_leads_to_its_route() {
+    fn every_template_leads_to_its_rows() {
         let router = Router::new();
-        for route in ROUTES.iter().copied() {
-            let path = route.template().replace("{id}", "ses_1");
-            assert_eq!(router.find(&path).unwrap().0, route);
+        for route in ROUTES {
+            let path = route.template.replace("{id}", "ses_1");
+            let (rows, _) = router.find(&path).unwrap();
+            assert_eq!(rows.iter().filter(|row| row.method == route.method).count(), 1, "{path}");
+            assert!(rows.iter().all(|row| row.template == route.template), "{path}");
+            assert!(rows.iter().any(|row| std::ptr::eq(row, route)), "{path}");
         }
     }
 

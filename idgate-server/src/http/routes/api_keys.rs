@@ -4,25 +4,24 @@ use hyper::{Response, StatusCode};
 use serde_json::json;
 
 use crate::app::{ApiKeySecret, AppError};
-use crate::http::auth::ApiKeysManage;
+use crate::http::auth::Authorized;
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
-use crate::http::{json_body, paging, rates};
+use crate::http::{json_body, paging};
 use crate::store::ApiKeyRecord;
 
 /// `GET /v1/api-keys`: a page when the query asks for one, else all that live and the newest others.
-pub(crate) async fn list(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize_limited::<ApiKeysManage>(&rates::API_KEYS).await?;
+pub(crate) async fn list(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
     let (app, query) = (&call.gateway.app, call.head.uri.query());
     let keys = |keys: &[ApiKeyRecord]| {
         Object::new().array("api_keys", keys.iter().map(key_json).map(Object::finish))
     };
     let Some(page) = paging::page_if_asked(query)? else {
-        let listed = app.api_keys(authorized.caller()).await?;
+        let listed = app.api_keys(tenant.caller()).await?;
         return Ok(json::answer(StatusCode::OK, keys(&listed).finish()));
     };
-    let page = app.api_key_page(authorized.caller(), page.cursor.as_deref(), page.limit).await?;
+    let page = app.api_key_page(tenant.caller(), page.cursor.as_deref(), page.limit).await?;
     let body = keys(&page.keys)
         .boolean("has_more", page.next_cursor.is_some())
         .text_or_null("next_cursor", page.next_cursor.as_deref());
@@ -30,26 +29,32 @@ pub(crate) async fn list(mut call: Call<'_>) -> Result<Response<Body>, HttpError
 }
 
 /// `POST /v1/api-keys`
-pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize_limited::<ApiKeysManage>(&rates::API_KEYS).await?;
+pub(crate) async fn create(
+    call: Call<'_>,
+    tenant: Authorized,
+) -> Result<Response<Body>, HttpError> {
     let app = &call.gateway.app;
     let received = json_body::read(call).await?;
-    let made = app.create_api_key(authorized.caller(), &received.bytes).await?;
+    let made = app.create_api_key(tenant.caller(), &received.bytes).await?;
     Ok(json::answer(StatusCode::CREATED, secret_json(&made)))
 }
 
 /// `DELETE /v1/api-keys/{id}`
-pub(crate) async fn revoke(mut call: Call<'_>, id: &str) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize_limited::<ApiKeysManage>(&rates::API_KEYS).await?;
-    let revoked = call.gateway.app.revoke_api_key(authorized.caller(), id).await;
+pub(crate) async fn revoke(
+    call: Call<'_>,
+    tenant: Authorized,
+) -> Result<Response<Body>, HttpError> {
+    let revoked = call.gateway.app.revoke_api_key(tenant.caller(), call.id).await;
     revoked.map_err(no_such_key)?;
     Ok(json::no_content())
 }
 
 /// `POST /v1/api-keys/{id}/rotate`
-pub(crate) async fn rotate(mut call: Call<'_>, id: &str) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize_limited::<ApiKeysManage>(&rates::API_KEYS).await?;
-    let rotated = call.gateway.app.rotate_api_key(authorized.caller(), id).await;
+pub(crate) async fn rotate(
+    call: Call<'_>,
+    tenant: Authorized,
+) -> Result<Response<Body>, HttpError> {
+    let rotated = call.gateway.app.rotate_api_key(tenant.caller(), call.id).await;
     Ok(json::answer(StatusCode::OK, secret_json(&rotated.map_err(no_such_key)?)))
 }
 

@@ -4,7 +4,7 @@ use hyper::{Response, StatusCode};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-use crate::http::auth::AuditRead;
+use crate::http::auth::Authorized;
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body};
@@ -12,11 +12,10 @@ use crate::http::paging;
 use crate::store::{AuditPage, ListedEntry};
 
 /// `GET /v1/audit-log`
-pub(crate) async fn list(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<AuditRead>().await?;
+pub(crate) async fn list(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
     let page = paging::page(call.head.uri.query())?;
     let app = &call.gateway.app;
-    let page = app.audit_page(authorized.caller(), page.cursor.as_deref(), page.limit).await?;
+    let page = app.audit_page(tenant.caller(), page.cursor.as_deref(), page.limit).await?;
     let body = serde_json::to_vec(&PageJson::of(&page))
         .map_err(|error| HttpError::internal(error.to_string()))?;
     Ok(json::answer(StatusCode::OK, Zeroizing::new(body)))

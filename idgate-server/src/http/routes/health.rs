@@ -4,19 +4,21 @@ use std::time::Duration;
 
 use hyper::{Response, StatusCode};
 
-use crate::http::gateway::Gateway;
+use crate::http::call::Call;
+use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
 
 /// A writer that takes longer is not ready for sessions.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// `GET /healthz`: the process answers. Nothing else is asked.
-pub(crate) fn alive() -> Response<Body> {
-    json::answer(StatusCode::OK, Object::new().boolean("alive", true).finish())
+pub(crate) async fn alive(_: Call<'_>) -> Result<Response<Body>, HttpError> {
+    Ok(json::answer(StatusCode::OK, Object::new().boolean("alive", true).finish()))
 }
 
 /// `GET /readyz`: the gateway can do its work.
-pub(crate) async fn ready(gateway: &Gateway) -> Response<Body> {
+pub(crate) async fn ready(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let gateway = call.gateway;
     let probe = tokio::time::timeout(PROBE_TIMEOUT, gateway.app.store().probe()).await;
     let store = matches!(probe, Ok(Ok(())));
     let trust = gateway.app.verifier().await.is_ok();
@@ -31,5 +33,5 @@ pub(crate) async fn ready(gateway: &Gateway) -> Response<Body> {
         .boolean("accepting", accepting)
         .boolean("tasks", tasks)
         .finish();
-    json::answer(status, body)
+    Ok(json::answer(status, body))
 }

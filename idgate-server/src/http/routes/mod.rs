@@ -9,6 +9,7 @@ pub(crate) mod openapi;
 pub(crate) mod request_object;
 pub(crate) mod sessions;
 pub(crate) mod stream;
+pub(crate) mod table;
 pub(crate) mod wallet;
 pub(crate) mod webhooks;
 pub(crate) mod well_known;

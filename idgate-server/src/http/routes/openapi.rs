@@ -5,17 +5,19 @@ use http_body_util::Full;
 use hyper::Response;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 
+use crate::http::call::Call;
+use crate::http::error::HttpError;
 use crate::http::json::Body;
 use crate::openapi;
 
 /// `GET /api/openapi.json`
-pub(crate) fn json() -> Response<Body> {
-    answer("application/json", openapi::JSON)
+pub(crate) async fn json(_: Call<'_>) -> Result<Response<Body>, HttpError> {
+    Ok(answer("application/json", openapi::JSON))
 }
 
 /// `GET /api/openapi.yaml` (RFC 9512)
-pub(crate) fn yaml() -> Response<Body> {
-    answer("application/yaml", openapi::YAML)
+pub(crate) async fn yaml(_: Call<'_>) -> Result<Response<Body>, HttpError> {
+    Ok(answer("application/yaml", openapi::YAML))
 }
 
 fn answer(content_type: &'static str, text: &'static str) -> Response<Body> {

@@ -5,42 +5,38 @@ use std::borrow::Cow;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response};
 use idgate_core::codec::form;
-use idgate_core::ids::SessionId;
 use idgate_core::request::RequestObjectJwt;
 
 use crate::http::body::{self, BodyError};
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::Body;
-use crate::http::rates;
 
 /// `wallet_metadata` names every format and algorithm of a wallet and fits many times.
 const MAX_FORM_BYTES: usize = 64 * 1024;
 
 /// `GET` and `HEAD /v1/oid4vp/request/{sessionId}`; HEAD changes nothing.
-pub(crate) async fn get(call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
-    call.limit_wallet(&rates::REQUEST_OBJECT, id)?;
-    let app = &call.gateway.app;
+pub(crate) async fn get(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let (app, id) = (&call.gateway.app, call.session_id());
     let jwt = if call.head.method == Method::HEAD {
-        app.peek_request(id).await?
+        app.peek_request(&id).await?
     } else {
-        app.fetch_request(id, None).await?
+        app.fetch_request(&id, None).await?
     };
     Ok(answer(jwt))
 }
 
 /// `POST /v1/oid4vp/request/{sessionId}`: the same, with the wallet's nonce in it.
-pub(crate) async fn post(call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
-    call.limit_wallet(&rates::REQUEST_OBJECT, id)?;
-    let app = &call.gateway.app;
+pub(crate) async fn post(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let (app, id) = (&call.gateway.app, call.session_id());
     if !body::has_content_type(&call.head.headers, "application/x-www-form-urlencoded") {
         let message = "Content-Type must be application/x-www-form-urlencoded";
         return Err(HttpError::invalid_request(message));
     }
-    let received = call.read_body_if(app.expects_fetch(id), MAX_FORM_BYTES).await?;
+    let received = call.read_body_if(app.expects_fetch(&id), MAX_FORM_BYTES).await?;
     let received = received.map_err(BodyError::refuse_64_kib)?;
     let wallet_nonce = wallet_nonce(&received.bytes).map_err(HttpError::invalid_request)?;
-    Ok(answer(app.fetch_request(id, wallet_nonce.as_deref()).await?))
+    Ok(answer(app.fetch_request(&id, wallet_nonce.as_deref()).await?))
 }
 
 /// The one `wallet_nonce` of a form; one without a value counts as left out (RFC 6749 3.1).

@@ -1,25 +1,26 @@
 //! Sessions for tenants, and the link that a person follows (specification 4, decisions 5).
 
 use hyper::header::{HeaderValue, LOCATION};
-use hyper::{Response, StatusCode};
-use idgate_core::ids::SessionId;
+use hyper::{Method, Response, StatusCode};
 use idgate_core::request::Scheme;
 use zeroize::Zeroizing;
 
 use crate::app::{CreatedSession, SessionView};
-use crate::http::auth::{SessionCreate, SessionRead};
+use crate::http::auth::Authorized;
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
+use crate::http::query;
 use crate::http::{idempotency_key, json_body};
-use crate::http::{query, rates};
 
 /// `POST /v1/sessions`
-pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize_limited::<SessionCreate>(&rates::CREATE).await?;
+pub(crate) async fn create(
+    call: Call<'_>,
+    tenant: Authorized,
+) -> Result<Response<Body>, HttpError> {
     let app = &call.gateway.app;
     let key = idempotency_key::read(&call.head.headers)?;
-    let (caller, received) = (authorized.caller(), json_body::read(call).await?);
+    let (caller, received) = (tenant.caller(), json_body::read(call).await?);
     let body = &received.bytes;
     let answer = match key {
         Some(key) => app.create_session_once(caller, key, body, created_json).await?,
@@ -29,32 +30,29 @@ pub(crate) async fn create(mut call: Call<'_>) -> Result<Response<Body>, HttpErr
 }
 
 /// `GET /v1/sessions/{sessionId}`
-pub(crate) async fn read(mut call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize_limited::<SessionRead>(&rates::READ).await?;
-    let view = call.gateway.app.read_session(authorized.caller(), id).await?;
+pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
+    let view = call.gateway.app.read_session(tenant.caller(), &call.session_id()).await?;
     Ok(json::answer(StatusCode::OK, status_json(&view)))
 }
 
 /// `DELETE /v1/sessions/{sessionId}`
 pub(crate) async fn delete(
-    mut call: Call<'_>,
-    id: &SessionId,
+    call: Call<'_>,
+    tenant: Authorized,
 ) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize_limited::<SessionCreate>(&rates::DELETE).await?;
-    call.gateway.app.delete_session(authorized.caller(), id).await?;
+    call.gateway.app.delete_session(tenant.caller(), &call.session_id()).await?;
     Ok(json::no_content())
 }
 
-/// `GET /v1/sessions/{sessionId}/open`
-pub(crate) async fn follow(call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
-    let scheme = scheme(&call)?;
-    redirect(&call.gateway.app.follow_link(id, scheme).await?)
-}
-
-/// `HEAD /v1/sessions/{sessionId}/open`: where it leads, without a change.
-pub(crate) async fn peek(call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
-    let scheme = scheme(&call)?;
-    redirect(&call.gateway.app.peek_link(id, scheme).await?)
+/// `GET` and `HEAD /v1/sessions/{sessionId}/open`; HEAD says where it leads, without a change.
+pub(crate) async fn open(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let (app, id, scheme) = (&call.gateway.app, call.session_id(), scheme(&call)?);
+    let link = if call.head.method == Method::HEAD {
+        app.peek_link(&id, scheme).await?
+    } else {
+        app.follow_link(&id, scheme).await?
+    };
+    redirect(&link)
 }
 
 fn scheme(call: &Call<'_>) -> Result<Scheme, HttpError> {

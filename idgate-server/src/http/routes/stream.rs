@@ -1,9 +1,8 @@
 //! The status stream of a session (specification 6, decisions 12).
 
 use hyper::Response;
-use idgate_core::ids::SessionId;
 
-use crate::http::auth::SessionRead;
+use crate::http::auth::Scope;
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::Body;
@@ -11,16 +10,16 @@ use crate::http::query;
 use crate::http::ws::Handshake;
 
 /// `GET /v1/sessions/{sessionId}/ws`
-pub(crate) async fn open(mut call: Call<'_>, id: &SessionId) -> Result<Response<Body>, HttpError> {
+pub(crate) async fn open(mut call: Call<'_>, scope: Scope) -> Result<Response<Body>, HttpError> {
     if call.has_body() {
         // It would be taken for the first frames.
         return Err(HttpError::bad_handshake("a WebSocket upgrade has no body").closing());
     }
     let handshake = Handshake::read(call.head)?;
-    let authorized = call.authorize_key::<SessionRead>(handshake.key()).await?;
+    let authorized = call.authorize_key(scope, handshake.key()).await?;
     let after = after(call.head.uri.query())?;
     let app = &call.gateway.app;
-    let stream = app.open_stream(authorized.into_caller(), id, after).await?;
+    let stream = app.open_stream(authorized.into_caller(), &call.session_id(), after).await?;
     call.switch_to(stream)?;
     handshake.accept()
 }

@@ -3,7 +3,6 @@
 
 use hyper::{Response, StatusCode};
 use idgate_core::ErrorCode;
-use idgate_core::ids::SessionId;
 use idgate_core::limits::MAX_RESPONSE_BYTES;
 use idgate_core::response::WalletResponse;
 use idgate_core::verify::WalletReply;
@@ -12,12 +11,11 @@ use crate::http::body::{self, BodyError, Received};
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
-use crate::http::rates;
 
 /// `POST /v1/oid4vp/response/{sessionId}`
-pub(crate) async fn respond(call: Call<'_>, id: SessionId) -> Result<Response<Body>, HttpError> {
-    call.limit_wallet(&rates::RESPONSE, &id)?;
-    let (app, limit) = (call.gateway.app.clone(), call.limit);
+pub(crate) async fn respond(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    call.trace.is_answer = true;
+    let (app, id, limit) = (call.gateway.app.clone(), call.session_id(), call.limit);
     let content_type = body::content_type(&call.head.headers).map(str::to_owned);
     // Nothing is read, and no memory taken, for a session that takes no answer.
     let received = call.read_body_if(app.expects_answer(&id), MAX_RESPONSE_BYTES).await?;

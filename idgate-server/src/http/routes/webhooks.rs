@@ -4,40 +4,39 @@ use hyper::{Response, StatusCode};
 use zeroize::Zeroizing;
 
 use crate::app::AppError;
-use crate::http::auth::{ApiKeysManage, AuditRead};
+use crate::http::auth::Authorized;
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
-use crate::http::{json_body, paging, rates};
+use crate::http::{json_body, paging};
 use crate::store::{DeadLetter, EndpointRecord, HostStatus};
 
 /// `GET /v1/webhook-endpoint`
-pub(crate) async fn read(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize_limited::<ApiKeysManage>(&rates::WEBHOOK_ENDPOINT).await?;
-    let endpoint = call.gateway.app.webhook_endpoint(authorized.caller()).await;
+pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
+    let endpoint = call.gateway.app.webhook_endpoint(tenant.caller()).await;
     let endpoint =
         endpoint.map_err(|error| absent(error, "this client has no webhook endpoint"))?;
     Ok(json::answer(StatusCode::OK, endpoint_json(&endpoint, None)))
 }
 
 /// `PUT /v1/webhook-endpoint`
-pub(crate) async fn put(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize_limited::<ApiKeysManage>(&rates::WEBHOOK_ENDPOINT).await?;
+pub(crate) async fn put(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
     let app = &call.gateway.app;
     let received = json_body::read(call).await?;
-    let put = app.put_webhook_endpoint(authorized.caller(), &received.bytes);
+    let put = app.put_webhook_endpoint(tenant.caller(), &received.bytes);
     let (endpoint, secret) = put.await?;
     let body = endpoint_json(&endpoint, Some(secret.expose()));
     Ok(json::answer(StatusCode::OK, body))
 }
 
 /// `GET /v1/webhooks/failures`
-pub(crate) async fn failures(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<AuditRead>().await?;
+pub(crate) async fn failures(
+    call: Call<'_>,
+    tenant: Authorized,
+) -> Result<Response<Body>, HttpError> {
     let page = paging::page(call.head.uri.query())?;
     let app = &call.gateway.app;
-    let page =
-        app.webhook_failures(authorized.caller(), page.cursor.as_deref(), page.limit).await?;
+    let page = app.webhook_failures(tenant.caller(), page.cursor.as_deref(), page.limit).await?;
     let body = Object::new()
         .array("failures", page.letters.iter().map(failure_json))
         .boolean("has_more", page.next_cursor.is_some())
@@ -46,9 +45,8 @@ pub(crate) async fn failures(mut call: Call<'_>) -> Result<Response<Body>, HttpE
 }
 
 /// `POST /v1/webhooks/failures/{failureId}/retry`: answers before the attempt.
-pub(crate) async fn retry(mut call: Call<'_>, id: &str) -> Result<Response<Body>, HttpError> {
-    let authorized = call.authorize::<ApiKeysManage>().await?;
-    let replay = call.gateway.app.retry_webhook(authorized.caller(), id).await;
+pub(crate) async fn retry(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
+    let replay = call.gateway.app.retry_webhook(tenant.caller(), call.id).await;
     let replay = replay.map_err(|error| absent(error, "there is no such failed delivery"))?;
     let body = Object::new()
         .text("status", "REPLAYED")

@@ -7,18 +7,18 @@ use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, HeaderValue};
 use idgate_core::discovery;
 use zeroize::Zeroizing;
 
+use crate::http::call::Call;
 use crate::http::error::HttpError;
-use crate::http::gateway::Gateway;
 use crate::http::json::{self, Body};
 
 /// `GET /.well-known/jwks.json`
-pub(crate) async fn jwks(gateway: &Gateway) -> Result<Response<Body>, HttpError> {
-    Ok(public(discovery::jwks_json(&gateway.app.published().await?.keys)))
+pub(crate) async fn jwks(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    Ok(public(discovery::jwks_json(&call.gateway.app.published().await?.keys)))
 }
 
 /// `GET /.well-known/did.json`
-pub(crate) async fn did_document(gateway: &Gateway) -> Result<Response<Body>, HttpError> {
-    let published = gateway.app.published().await?;
+pub(crate) async fn did_document(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let published = call.gateway.app.published().await?;
     Ok(public(discovery::did_document_json(&published.did, &published.keys)))
 }
 

@@ -1,0 +1,88 @@
+//! What a row of the table of routes says: which request it is for, who is let in, how its rate is
+//! limited, and what answers it.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use hyper::Response;
+
+use super::auth::{Authorized, Scope};
+use super::call::Call;
+use super::error::HttpError;
+use super::json::Body;
+use super::rates::{TenantRate, WalletRate};
+
+/// One method of one path.
+pub(crate) struct Route {
+    /// A row for GET answers HEAD too, unless it makes a stream.
+    pub(crate) method: &'static str,
+    /// The path; `{id}` stands for one segment.
+    pub(crate) template: &'static str,
+    pub(crate) door: Door,
+}
+
+/// Who is let in, at which rate, and what answers them.
+pub(crate) enum Door {
+    /// A tenant whose key has the scope. Without a rate it is not limited.
+    Tenant(Scope, Option<&'static TenantRate>, ForTenant),
+    /// The same for a stream: its key may come as a subprotocol, so the handler asks for it.
+    Stream(Scope, fn(Call<'_>, Scope) -> Answer<'_>),
+    /// A wallet. `{id}` is its session.
+    Wallet(&'static WalletRate, Handler),
+    /// Whoever has an admin token. The handler asks for it: what fails before its answer may be an
+    /// answer of its own.
+    Admin(Handler),
+    /// Whoever comes.
+    Public(Handler),
+    /// Whoever watches over the gateway: let in even when it has no room for strangers.
+    Probe(Handler),
+}
+
+/// What a handler makes.
+pub(crate) type Answer<'a> =
+    Pin<Box<dyn Future<Output = Result<Response<Body>, HttpError>> + Send + 'a>>;
+pub(crate) type Handler = fn(Call<'_>) -> Answer<'_>;
+pub(crate) type ForTenant = fn(Call<'_>, Authorized) -> Answer<'_>;
+
+impl Route {
+    /// Whether the interface has a 429 for it (specification 4, decisions 25).
+    pub(crate) const fn lists_429(&self) -> bool {
+        matches!(self.door, Door::Tenant(_, Some(_), _) | Door::Wallet(..))
+    }
+
+    /// Whether it is for wallets and whoever else has no key.
+    pub(crate) const fn is_for_strangers(&self) -> bool {
+        matches!(self.door, Door::Public(_) | Door::Wallet(..))
+    }
+
+    pub(crate) fn takes(&self, method: &str) -> bool {
+        self.method == method || method == "HEAD" && self.takes_head()
+    }
+
+    /// Its methods as `Allow` names them.
+    pub(crate) fn allow(&self) -> &'static str {
+        if self.takes_head() { "GET, HEAD" } else { self.method }
+    }
+
+    fn takes_head(&self) -> bool {
+        self.method == "GET" && !matches!(self.door, Door::Stream(..))
+    }
+
+    /// Answers a call that found its way here, once it passed the door.
+    pub(crate) async fn answer(&self, mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
+        match self.door {
+            Door::Tenant(scope, rate, handler) => {
+                let tenant = call.authorize(scope, rate).await?;
+                handler(call, tenant).await
+            }
+            Door::Stream(scope, handler) => handler(call, scope).await,
+            Door::Wallet(rate, handler) => {
+                call.limit_wallet(rate)?;
+                handler(call).await
+            }
+            Door::Admin(handler) | Door::Public(handler) | Door::Probe(handler) => {
+                handler(call).await
+            }
+        }
+    }
+}

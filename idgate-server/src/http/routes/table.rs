@@ -1,0 +1,88 @@
+//! Every route, one row each. Whoever adds one adds its row to the interface description, and to
+//! the table of the tests.
+
+use idgate_core::discovery;
+
+use super::{
+    api_keys, audit, health, metrics, openapi, request_object, sessions, stream, wallet, webhooks,
+    well_known,
+};
+use crate::http::auth::Scope::{ApiKeysManage, AuditRead, SessionCreate, SessionRead};
+use crate::http::rates::{
+    API_KEYS, CREATE, DELETE, READ, REQUEST_OBJECT, RESPONSE, WEBHOOK_ENDPOINT,
+};
+use crate::http::route::Door::{Admin, Probe, Public, Stream, Tenant, Wallet};
+use crate::http::route::{Door, Route};
+
+/// A handler as the table holds it; after `tenant` one that takes the proof of who calls.
+macro_rules! to {
+    ($handler:path) => {
+        |call| Box::pin($handler(call))
+    };
+    (tenant $handler:path) => {
+        |call, tenant| Box::pin($handler(call, tenant))
+    };
+}
+
+/// Methods of one path stand together.
+pub(crate) static ROUTES: &[Route] = &[
+    post("/v1/sessions", Tenant(SessionCreate, Some(&CREATE), to!(tenant sessions::create))),
+    get("/v1/sessions/{id}", Tenant(SessionRead, Some(&READ), to!(tenant sessions::read))),
+    delete("/v1/sessions/{id}", Tenant(SessionCreate, Some(&DELETE), to!(tenant sessions::delete))),
+    get("/v1/sessions/{id}/open", Public(to!(sessions::open))),
+    get(
+        "/v1/sessions/{id}/ws",
+        Stream(SessionRead, |call, scope| Box::pin(stream::open(call, scope))),
+    ),
+    get("/v1/oid4vp/request/{id}", Wallet(&REQUEST_OBJECT, to!(request_object::get))),
+    post("/v1/oid4vp/request/{id}", Wallet(&REQUEST_OBJECT, to!(request_object::post))),
+    post("/v1/oid4vp/response/{id}", Wallet(&RESPONSE, to!(wallet::respond))),
+    get("/v1/api-keys", Tenant(ApiKeysManage, Some(&API_KEYS), to!(tenant api_keys::list))),
+    post("/v1/api-keys", Tenant(ApiKeysManage, Some(&API_KEYS), to!(tenant api_keys::create))),
+    delete(
+        "/v1/api-keys/{id}",
+        Tenant(ApiKeysManage, Some(&API_KEYS), to!(tenant api_keys::revoke)),
+    ),
+    post(
+        "/v1/api-keys/{id}/rotate",
+        Tenant(ApiKeysManage, Some(&API_KEYS), to!(tenant api_keys::rotate)),
+    ),
+    get("/v1/audit-log", Tenant(AuditRead, None, to!(tenant audit::list))),
+    get(
+        "/v1/webhook-endpoint",
+        Tenant(ApiKeysManage, Some(&WEBHOOK_ENDPOINT), to!(tenant webhooks::read)),
+    ),
+    put(
+        "/v1/webhook-endpoint",
+        Tenant(ApiKeysManage, Some(&WEBHOOK_ENDPOINT), to!(tenant webhooks::put)),
+    ),
+    get("/v1/webhooks/failures", Tenant(AuditRead, None, to!(tenant webhooks::failures))),
+    post(
+        "/v1/webhooks/failures/{id}/retry",
+        Tenant(ApiKeysManage, None, to!(tenant webhooks::retry)),
+    ),
+    get(discovery::JWKS_PATH, Public(to!(well_known::jwks))),
+    get(discovery::DID_DOCUMENT_PATH, Public(to!(well_known::did_document))),
+    get("/v1/admin/metrics", Admin(to!(metrics::summary))),
+    get("/metrics", Admin(to!(metrics::exposition))),
+    get("/healthz", Probe(to!(health::alive))),
+    get("/readyz", Probe(to!(health::ready))),
+    get("/api/openapi.json", Public(to!(openapi::json))),
+    get("/api/openapi.yaml", Public(to!(openapi::yaml))),
+];
+
+const fn get(template: &'static str, door: Door) -> Route {
+    Route { method: "GET", template, door }
+}
+
+const fn post(template: &'static str, door: Door) -> Route {
+    Route { method: "POST", template, door }
+}
+
+const fn put(template: &'static str, door: Door) -> Route {
+    Route { method: "PUT", template, door }
+}
+
+const fn delete(template: &'static str, door: Door) -> Route {
+    Route { method: "DELETE", template, door }
+}
