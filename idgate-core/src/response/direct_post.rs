@@ -1,16 +1,20 @@
 //! `direct_post` and `direct_post.jwt`: form and JSON bodies (OpenID4VP 8.2, 8.3, decisions 6). What
-//! is refused here leaves the session unchanged.
+//! is refused here leaves the session unchanged. Which shape `vp_token` has is for the query that was
+//! sent to say, never for what came.
+
+mod vp_token;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
+pub(crate) use self::vp_token::{Given, VpToken};
 use crate::codec::form;
 use crate::codec::json::{JsonError, Kind, Tape, Value};
 use crate::error::{ResponseError, WalletError};
 use crate::limits::{MAX_ANSWER_VALUES, MAX_RESPONSE_BYTES};
 use crate::response::WalletResponse;
+use crate::session::QueryLanguage;
 
 /// A well-formed body, whatever session it is for.
 #[derive(Debug)]
@@ -29,23 +33,15 @@ pub(crate) struct EncryptedPost<'a> {
 
 /// A well-formed answer.
 pub(crate) enum DirectPost<'a> {
-    /// `vp_token`, `presentation_submission` and `state`.
+    /// `vp_token`, `state` and, under Presentation Exchange, `presentation_submission`.
     Presentation {
         state: Cow<'a, str>,
         vp_token: VpToken<'a>,
-        /// JSON text of an object.
-        submission: String,
+        /// JSON text of an object; `None`: `vp_token` says itself what answers what.
+        submission: Option<String>,
     },
     /// `error` and `state`: the wallet could not or would not present anything.
     Error { state: Cow<'a, str>, error: WalletError },
-}
-
-/// `vp_token`: no part of it is empty.
-pub(crate) enum VpToken<'a> {
-    /// A string.
-    One(Cow<'a, str>),
-    /// An array of strings.
-    Several(Vec<Cow<'a, str>>),
 }
 
 /// Never the tokens themselves.
@@ -70,8 +66,11 @@ impl DirectPost<'_> {
     ///
     /// # Errors
     /// [`ResponseError::Malformed`].
-    pub(crate) fn from_payload(payload: &[u8]) -> Result<DirectPost<'static>, ResponseError> {
-        match parse_json(payload)? {
+    pub(crate) fn from_payload(
+        payload: &[u8],
+        query: QueryLanguage,
+    ) -> Result<DirectPost<'static>, ResponseError> {
+        match parse_json(payload, query)? {
             Posted::Plain(answer) => Ok(answer.into_owned()),
             Posted::Encrypted(_) => malformed("the encrypted answer holds another response"),
         }
@@ -89,31 +88,25 @@ impl DirectPost<'_> {
     }
 }
 
-impl VpToken<'_> {
-    fn into_owned(self) -> VpToken<'static> {
-        match self {
-            Self::One(token) => VpToken::One(owned(token)),
-            Self::Several(tokens) => VpToken::Several(tokens.into_iter().map(owned).collect()),
-        }
-    }
-}
-
 fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
     Cow::Owned(text.into_owned())
 }
 
 impl<'a> Posted<'a> {
-    /// Reads a body.
+    /// Reads a body that answers a request with such a query.
     ///
     /// # Errors
     /// [`ResponseError::TooLarge`] and [`ResponseError::Malformed`].
-    pub(crate) fn parse(response: WalletResponse<'a>) -> Result<Self, ResponseError> {
+    pub(crate) fn parse(
+        response: WalletResponse<'a>,
+        query: QueryLanguage,
+    ) -> Result<Self, ResponseError> {
         if response.body.len() > MAX_RESPONSE_BYTES {
             return Err(ResponseError::TooLarge);
         }
         match MediaType::of(response.content_type) {
-            Some(MediaType::Form) => parse_form(response.body),
-            Some(MediaType::Json) => parse_json(response.body),
+            Some(MediaType::Form) => parse_form(response.body, query),
+            Some(MediaType::Json) => parse_json(response.body, query),
             None => Err(ResponseError::Malformed(
                 "Content-Type must be application/x-www-form-urlencoded or application/json",
             )),
@@ -152,7 +145,7 @@ struct Parameters<T> {
 const PARAMETERS: [&str; 5] = ["vp_token", "presentation_submission", "state", "error", "response"];
 
 enum Kept<T> {
-    Presentation { vp_token: T, presentation_submission: T, state: T },
+    Presentation { vp_token: T, presentation_submission: Option<T>, state: T },
     Error { error: T, state: T },
     Encrypted { response: T, state: Option<T> },
 }
@@ -169,8 +162,9 @@ impl<T> Parameters<T> {
         }
     }
 
-    /// A presentation, an error or an encrypted answer, each with what it needs.
-    fn choose(self) -> Result<Kept<T>, ResponseError> {
+    /// A presentation, an error or an encrypted answer, each with what it needs. A submission without
+    /// need is a stranger like any other (RFC 6749 3.1).
+    fn choose(self, query: QueryLanguage) -> Result<Kept<T>, ResponseError> {
         if let Some(response) = self.response {
             if self.vp_token.is_some() || self.error.is_some() {
                 return malformed("response excludes vp_token and error beside it");
@@ -178,15 +172,20 @@ impl<T> Parameters<T> {
             return Ok(Kept::Encrypted { response, state: self.state });
         }
         let Some(state) = self.state else { return malformed("state is missing") };
-        match (self.vp_token, self.error, self.presentation_submission) {
-            (Some(_), Some(_), _) => malformed("error and vp_token exclude each other"),
-            (None, Some(error), _) => Ok(Kept::Error { error, state }),
-            (None, None, _) => malformed("vp_token is missing"),
-            (Some(_), None, None) => malformed("presentation_submission is missing"),
-            (Some(vp_token), None, Some(presentation_submission)) => {
-                Ok(Kept::Presentation { vp_token, presentation_submission, state })
+        let vp_token = match (self.vp_token, self.error) {
+            (Some(_), Some(_)) => return malformed("error and vp_token exclude each other"),
+            (None, Some(error)) => return Ok(Kept::Error { error, state }),
+            (None, None) => return malformed("vp_token is missing"),
+            (Some(vp_token), None) => vp_token,
+        };
+        let presentation_submission = match (query, self.presentation_submission) {
+            (QueryLanguage::Dcql, _) => None,
+            (QueryLanguage::PresentationExchange, None) => {
+                return malformed("presentation_submission is missing");
             }
-        }
+            (QueryLanguage::PresentationExchange, submission) => submission,
+        };
+        Ok(Kept::Presentation { vp_token, presentation_submission, state })
     }
 }
 
@@ -206,7 +205,7 @@ fn malformed<T>(what: &'static str) -> Result<T, ResponseError> {
     Err(ResponseError::Malformed(what))
 }
 
-fn parse_form(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
+fn parse_form(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseError> {
     let Ok(body) = core::str::from_utf8(body) else { return malformed("the body is not UTF-8") };
     let mut parameters = Parameters::default();
     for pair in form::pairs(body) {
@@ -217,7 +216,7 @@ fn parse_form(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
             return malformed("a parameter is repeated");
         }
     }
-    match parameters.choose()? {
+    match parameters.choose(query)? {
         Kept::Error { error, state } => {
             non_empty(&error, "error is empty")?;
             non_empty(&state, "state is empty")?;
@@ -226,8 +225,9 @@ fn parse_form(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
         }
         Kept::Presentation { vp_token, presentation_submission, state } => {
             non_empty(&state, "state is empty")?;
-            let vp_token = vp_token_from_text(vp_token)?;
-            let submission = submission_from_text(&presentation_submission)?;
+            let vp_token = VpToken::from_text(vp_token, query)?;
+            let submission =
+                presentation_submission.map(|text| submission_from_text(&text)).transpose()?;
             Ok(Posted::Plain(DirectPost::Presentation { state, vp_token, submission }))
         }
         Kept::Encrypted { response, state } => {
@@ -240,7 +240,7 @@ fn parse_form(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
     }
 }
 
-fn parse_json(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
+fn parse_json(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseError> {
     let mut tape = Tape::holding(MAX_ANSWER_VALUES);
     let root = tape.parse(body).map_err(|error| {
         ResponseError::Malformed(match error {
@@ -267,7 +267,7 @@ fn parse_json(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
             *slot = Some(value);
         }
     }
-    match parameters.choose()? {
+    match parameters.choose(query)? {
         Kept::Error { error, state } => {
             let error = string(error, "error must be a string")?;
             non_empty(&error, "error is empty")?;
@@ -276,8 +276,8 @@ fn parse_json(body: &[u8]) -> Result<Posted<'_>, ResponseError> {
         }
         Kept::Presentation { vp_token, presentation_submission, state } => {
             let state = state_of(state)?;
-            let vp_token = vp_token_from_json(vp_token)?;
-            let submission = submission_from_json(presentation_submission)?;
+            let vp_token = VpToken::from_json(vp_token, query)?;
+            let submission = presentation_submission.map(submission_from_json).transpose()?;
             Ok(Posted::Plain(DirectPost::Presentation { state, vp_token, submission }))
         }
         Kept::Encrypted { response, state } => {
@@ -301,38 +301,6 @@ fn state_of<'a>(value: Value<'_, 'a>) -> Result<Cow<'a, str>, ResponseError> {
     let state = string(value, "state must be a string")?;
     non_empty(&state, "state is empty")?;
     Ok(state)
-}
-
-/// A string or an array of strings.
-fn vp_token_from_json<'a>(value: Value<'_, 'a>) -> Result<VpToken<'a>, ResponseError> {
-    const RULE: &str = "vp_token must be a string or an array of strings";
-    const EMPTY: &str = "vp_token is empty";
-    let Some(elements) = value.elements() else {
-        let token = string(value, RULE)?;
-        non_empty(&token, EMPTY)?;
-        return Ok(VpToken::One(token));
-    };
-    let mut tokens = Vec::new();
-    for element in elements {
-        let token = string(element, RULE)?;
-        non_empty(&token, EMPTY)?;
-        tokens.push(token);
-    }
-    if tokens.is_empty() { malformed(EMPTY) } else { Ok(VpToken::Several(tokens)) }
-}
-
-/// The text itself, unless it is JSON: wallets put arrays into forms as JSON text, and some put
-/// quotes around a single token. No presentation begins like JSON.
-fn vp_token_from_text(text: Cow<'_, str>) -> Result<VpToken<'_>, ResponseError> {
-    non_empty(&text, "vp_token is empty")?;
-    if !text.trim_start().starts_with(['[', '"', '{']) {
-        return Ok(VpToken::One(text));
-    }
-    let mut tape = Tape::holding(MAX_ANSWER_VALUES);
-    let Ok(id) = tape.parse(text.as_bytes()) else {
-        return malformed("vp_token is not valid JSON");
-    };
-    vp_token_from_json(tape.value(id)).map(VpToken::into_owned)
 }
 
 /// An object, or a string that holds one.

@@ -77,7 +77,7 @@ fn decrypt(
     let kid = base64url::encode(&jwk_thumbprint);
     let recipient = JweRecipient { key: key.private(), kid: &kid, enc: &ContentEncryption::ALL };
     let jwe = recipient.open(provider, response).map_err(failed)?;
-    let answer = DirectPost::from_payload(&jwe.payload)?;
+    let answer = DirectPost::from_payload(&jwe.payload, offer.profile.query)?;
     let mdoc_generated_nonce = mdoc_generated_nonce(jwe, &offer.nonce);
     Ok((answer, AnswerEncryption { jwk_thumbprint, mdoc_generated_nonce }))
 }

@@ -1,14 +1,20 @@
 //! A wallet's answer, from bytes to one presentation per requested credential.
 
+mod dcql;
 mod direct_post;
 mod direct_post_jwt;
 mod submission;
 
+use alloc::vec::Vec;
+
 pub(crate) use self::direct_post::{DirectPost, Posted, VpToken};
 pub(crate) use self::direct_post_jwt::{AnswerEncryption, unpack};
-pub(crate) use self::submission::assign;
-use crate::error::ResponseError;
+#[cfg(doc)]
+use crate::error::Reason;
+use crate::error::{ResponseError, VerifyError};
+use crate::request::PresentationRequest;
 pub(crate) use crate::request::with_response_code;
+use crate::session::QueryLanguage;
 
 /// An answer as it came in; nothing in it is trusted.
 #[derive(Clone, Copy)]
@@ -32,12 +38,47 @@ impl<'a> WalletResponse<'a> {
     /// # Errors
     /// The answer is too large or not well-formed.
     pub fn check_syntax(self) -> Result<(), ResponseError> {
-        Posted::parse(self).map(drop)
+        Posted::parse(self, QueryLanguage::PresentationExchange).map(drop)
+    }
+
+    /// The same where sessions have these query languages: of one of them it must be.
+    ///
+    /// # Errors
+    /// The answer is too large, or well-formed in none of them.
+    pub fn check_syntax_of(self, queries: &[QueryLanguage]) -> Result<(), ResponseError> {
+        let mut refused = None;
+        for query in queries {
+            match Posted::parse(self, *query) {
+                Ok(_) => return Ok(()),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        refused.map_or(Ok(()), Err)
     }
 }
 
 impl core::fmt::Debug for WalletResponse<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "WalletResponse({} bytes)", self.body.len())
+    }
+}
+
+/// What came for each credential of `request`, in its order; `None`: it is absent, which the request
+/// allows. Only a request with a presentation definition has a submission.
+///
+/// # Errors
+/// [`Reason::SubmissionMismatch`], [`Reason::MalformedPresentation`] and [`Reason::LimitExceeded`].
+pub(crate) fn assign<'r>(
+    request: &PresentationRequest,
+    definition_id: &str,
+    vp_token: &'r VpToken<'_>,
+    submission: Option<&str>,
+) -> Result<Vec<Option<&'r str>>, VerifyError> {
+    match submission {
+        None => dcql::assign(request, vp_token),
+        Some(submission) => {
+            let tokens = submission::assign(request, definition_id, vp_token, submission)?;
+            Ok(tokens.into_iter().map(Some).collect())
+        }
     }
 }

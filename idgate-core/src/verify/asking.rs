@@ -17,11 +17,17 @@ use crate::status::{
 };
 use crate::time::UnixMillis;
 
-/// Credentials that are good but for their status.
-pub(super) struct Asking {
+/// What was presented, in the order of the request: three lists of one length.
+pub(super) struct Presented<'s> {
+    /// What each was asked for as. Credentials that were left out, as the request allows, are not here.
+    pub(super) asked: Vec<&'s CredentialRequest>,
     pub(super) awaiting: Vec<AwaitingStatus>,
-    /// One for each credential.
     pub(super) inquiries: Vec<Inquiry>,
+}
+
+/// Credentials that are good but for their status.
+pub(super) struct Asking<'s> {
+    pub(super) presented: Presented<'s>,
     pub(super) report: Report,
     /// PENDING to VERIFYING, once something has to be fetched.
     hold: Option<Transition>,
@@ -36,15 +42,11 @@ pub(super) struct Asking {
     crls: Vec<VerifiedSource>,
 }
 
-impl Asking {
-    pub(super) fn new(
-        awaiting: Vec<AwaitingStatus>,
-        inquiries: Vec<Inquiry>,
-        report: Report,
-    ) -> Self {
+impl<'s> Asking<'s> {
+    pub(super) fn new(presented: Presented<'s>, report: Report) -> Self {
         let (asked, crls) = (BTreeSet::new(), Vec::new());
         let (hold, fetched, asked_with_hold) = (None, false, 0);
-        Self { awaiting, inquiries, report, hold, fetched, asked, asked_with_hold, crls }
+        Self { presented, report, hold, fetched, asked, asked_with_hold, crls }
     }
 
     /// The session that the verdict applies to: as it was, or as the hold left it.
@@ -57,7 +59,7 @@ impl Asking {
 
     /// Bounds what one answer asks for, over all rounds.
     pub(super) fn check_count(&mut self) -> Result<(), VerifyError> {
-        check_count(&self.inquiries, &mut self.asked)
+        check_count(&self.presented.inquiries, &mut self.asked)
     }
 
     /// The transition to commit before the next fetch. Once it is committed, sources that came up
@@ -120,8 +122,9 @@ impl Verification<'_> {
     /// The trust entries whose credentials ask for `need`, in the order of the request: whoever
     /// bounds what it fetches can do so for each of them.
     pub fn issuers_of(&self, need: &Need) -> Vec<&IssuerId> {
-        let inquiries = self.asking.iter().flat_map(|asking| &asking.inquiries);
-        let asked = self.session.request.credentials.iter().zip(inquiries);
+        let presented = self.asking.iter().map(|asking| &asking.presented);
+        let asked =
+            presented.flat_map(|presented| presented.asked.iter().zip(&presented.inquiries));
         let mut issuers: Vec<_> = asked
             .filter(|(_, inquiry)| inquiry.needs().any(|other| other == *need))
             .map(|(credential, _)| &credential.issuer_id)
@@ -167,8 +170,8 @@ impl Verification<'_> {
     fn each_inquiry(&mut self, mut each: impl FnMut(&mut Inquiry, &StatusContext<'_>)) {
         let Some(asking) = &mut self.asking else { return };
         let (livemode, now) = (self.session.livemode, self.now);
-        let asked = &self.session.request.credentials;
-        for (credential, inquiry) in asked.iter().zip(&mut asking.inquiries) {
+        let Presented { asked, inquiries, .. } = &mut asking.presented;
+        for (credential, inquiry) in asked.iter().zip(inquiries) {
             if let Some(context) = self.basis.status_context(credential, livemode, now) {
                 each(inquiry, &context);
             }
@@ -176,8 +179,8 @@ impl Verification<'_> {
     }
 
     /// Asks for what is needed; `None`: nothing is, any more.
-    pub(super) fn ask(&self, asking: &mut Asking) -> Result<Option<Step>, ResponseError> {
-        let needs = needs_of(&asking.inquiries);
+    pub(super) fn ask(&self, asking: &mut Asking<'_>) -> Result<Option<Step>, ResponseError> {
+        let needs = needs_of(&asking.presented.inquiries);
         if needs.is_empty() {
             return Ok(None);
         }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Verification;
 use super::proof::VerifiedCredential;
+use crate::request::CredentialRequest;
 use crate::time::UnixMillis;
 
 #[derive(Serialize)]
@@ -53,14 +54,27 @@ struct Revocations {
 
 #[derive(Serialize)]
 struct Group<'d> {
-    ids: &'d [String],
+    ids: Vec<&'d str>,
     matched: bool,
 }
 
-pub(super) fn render(verification: &Verification<'_>, verified: &[VerifiedCredential]) -> String {
+impl<'d> Group<'d> {
+    /// Those of a group that came; `None`: too few to compare.
+    fn of(ids: &'d [String], asked: &[&CredentialRequest]) -> Option<Self> {
+        let came = |id: &&'d str| asked.iter().any(|credential| credential.id == **id);
+        let ids: Vec<_> = ids.iter().map(String::as_str).filter(came).collect();
+        (ids.len() >= 2).then_some(Self { ids, matched: true })
+    }
+}
+
+pub(super) fn render(
+    verification: &Verification<'_>,
+    asked: &[&CredentialRequest],
+    verified: &[VerifiedCredential],
+) -> String {
     let session = verification.session();
     let request = session.request();
-    let credentials = request.credentials.iter().zip(verified).map(|(asked, verified)| {
+    let credentials = asked.iter().zip(verified).map(|(asked, verified)| {
         let facts = verified.facts();
         let revocation = verified.revocation_details();
         CredentialDetails {
@@ -93,7 +107,7 @@ pub(super) fn render(verification: &Verification<'_>, verified: &[VerifiedCreden
         same_subject: request
             .same_subject_groups
             .iter()
-            .map(|ids| Group { ids, matched: true })
+            .filter_map(|ids| Group::of(ids, asked))
             .collect(),
     };
     serde_json::to_string(&details).unwrap_or_default()

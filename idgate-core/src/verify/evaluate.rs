@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::asking::Asking;
+use super::asking::{Asking, Presented};
 use super::captured::handovers;
 use super::conclude::{conclude, settle};
 use super::expected::Expected;
@@ -60,28 +60,29 @@ pub fn verify_sd_jwt_vc(
     conclude(awaiting, &context, report)
 }
 
-impl Verification<'_> {
+impl<'s> Verification<'s> {
     /// The whole answer but for status, and what is to be asked about that. The report names the
     /// check that failed; the session keeps its reason.
     pub(super) fn evaluate(
         &self,
         vp_token: &VpToken<'_>,
-        submission: &str,
+        submission: Option<&str>,
         report: &mut Report,
-    ) -> Result<(Vec<AwaitingStatus>, Vec<Inquiry>), Reason> {
-        let outcome = self.verify_all(vp_token, submission, report).and_then(|mut awaiting| {
-            let inquiries = self.inquire(&mut awaiting, report)?;
-            Ok((awaiting, inquiries))
+    ) -> Result<Presented<'s>, Reason> {
+        let outcome = self.verify_all(vp_token, submission, report).and_then(|mut presented| {
+            presented.inquiries = self.inquire(&mut presented, report)?;
+            Ok(presented)
         });
         outcome.map_err(|error| note(error, report))
     }
 
     /// The result, once every question has its answer.
-    pub(super) fn conclude(&self, asking: &mut Asking) -> Result<VerifiedResult, Reason> {
-        let mut verified = Vec::with_capacity(asking.awaiting.len());
-        let awaiting = core::mem::take(&mut asking.awaiting);
+    pub(super) fn conclude(&self, asking: &mut Asking<'_>) -> Result<VerifiedResult, Reason> {
+        let Presented { asked, awaiting, inquiries } = &mut asking.presented;
+        let mut verified = Vec::with_capacity(awaiting.len());
+        let awaiting = core::mem::take(awaiting);
         let report = &mut asking.report;
-        let questions = awaiting.into_iter().zip(&asking.inquiries);
+        let questions = awaiting.into_iter().zip(inquiries);
         for ((credential, inquiry), report) in questions.zip(&mut report.credentials) {
             let settled = settle(credential, inquiry, report);
             verified.push(settled.map_err(|error| {
@@ -89,36 +90,39 @@ impl Verification<'_> {
                 error.reason
             })?);
         }
-        let details = details::render(self, &verified);
-        Ok(VerifiedResult::new(self.claims(&verified), details, self.now))
+        let details = details::render(self, asked, &verified);
+        Ok(VerifiedResult::new(self.claims(asked, &verified), details, self.now))
     }
 
     fn verify_all(
         &self,
         vp_token: &VpToken<'_>,
-        submission: &str,
+        submission: Option<&str>,
         report: &mut Report,
-    ) -> Result<Vec<AwaitingStatus>, VerifyError> {
+    ) -> Result<Presented<'s>, VerifyError> {
         let request = &self.session.request;
         let definition_id = self.session.definition_id();
         let presentations = assign(request, definition_id, vp_token, submission)?;
-        let mut awaiting = Vec::with_capacity(presentations.len());
+        let (mut asked, mut awaiting) = (Vec::new(), Vec::new());
         for (credential, text) in request.credentials.iter().zip(presentations) {
+            let Some(text) = text else { continue };
             awaiting.push(self.verify_one(credential, text, report)?);
+            asked.push(credential);
         }
-        self.check_groups(&awaiting)?;
-        Ok(awaiting)
+        self.check_groups(&asked, &awaiting)?;
+        Ok(Presented { asked, awaiting, inquiries: Vec::new() })
     }
 
     /// Only now that everything else is good: what is to be asked about each credential.
     fn inquire(
         &self,
-        awaiting: &mut [AwaitingStatus],
+        presented: &mut Presented<'_>,
         report: &mut Report,
     ) -> Result<Vec<Inquiry>, VerifyError> {
         let (livemode, now) = (self.session.livemode, self.now);
+        let Presented { asked, awaiting, .. } = presented;
         let mut inquiries = Vec::with_capacity(awaiting.len());
-        let asked = self.session.request.credentials.iter().zip(awaiting);
+        let asked = asked.iter().zip(awaiting);
         for ((credential, awaiting), report) in asked.zip(&mut report.credentials) {
             let published = core::mem::take(&mut awaiting.published);
             let context = self.basis.status_context(credential, livemode, now);
@@ -229,17 +233,20 @@ impl Verification<'_> {
         }
     }
 
-    fn check_groups(&self, awaiting: &[AwaitingStatus]) -> Result<(), VerifyError> {
-        let request = &self.session.request;
-        for group in &request.same_subject_groups {
-            let members: Vec<_> = request
-                .credentials
+    /// Credentials of a group that came are about one person. One alone is compared with nothing.
+    fn check_groups(
+        &self,
+        asked: &[&CredentialRequest],
+        awaiting: &[AwaitingStatus],
+    ) -> Result<(), VerifyError> {
+        for group in &self.session.request.same_subject_groups {
+            let subjects: Vec<_> = asked
                 .iter()
                 .zip(awaiting)
                 .filter(|(credential, _)| group.contains(&credential.id))
                 .map(|(_, awaiting)| &awaiting.subject)
                 .collect();
-            if members.len() != group.len() || !same_subject(&members) {
+            if subjects.len() >= 2 && !same_subject(&subjects) {
                 let detail = "credentials of a group are not about the same person";
                 return Err(VerifyError::new(Reason::SubjectMismatch, Check::SameSubject, detail));
             }
@@ -248,14 +255,13 @@ impl Verification<'_> {
     }
 
     /// `{claim: value}` in the legacy form, `{credential id: {claim: value}}` in the custom form.
-    fn claims(&self, verified: &[VerifiedCredential]) -> String {
-        let request = &self.session.request;
+    fn claims(&self, asked: &[&CredentialRequest], verified: &[VerifiedCredential]) -> String {
         let mut json = String::new();
-        match (request.form, verified) {
+        match (self.session.request.form, verified) {
             (RequestForm::Legacy, [only]) => json.push_str(only.claims().as_json()),
             _ => {
                 json.push('{');
-                for (credential, verified) in request.credentials.iter().zip(verified) {
+                for (credential, verified) in asked.iter().zip(verified) {
                     if json.len() > 1 {
                         json.push(',');
                     }

@@ -127,7 +127,7 @@ pub struct Verification<'s> {
     response_code: Option<String>,
     now: UnixMillis,
     /// Where it stands while status sources are asked.
-    asking: Option<Asking>,
+    asking: Option<Asking<'s>>,
 }
 
 /// Never the answer.
@@ -151,11 +151,11 @@ impl<'s> Verification<'s> {
         entropy: &mut dyn Entropy,
         now: UnixMillis,
     ) -> Result<Self, ResponseError> {
-        let posted = Posted::parse(response)?;
+        let offer = session.offer(offer).ok_or(ResponseError::SessionClosed)?;
+        let posted = Posted::parse(response, offer.profile.query)?;
         if !session.accepts_response(now) {
             return Err(ResponseError::SessionClosed);
         }
-        let offer = session.offer(offer).ok_or(ResponseError::SessionClosed)?;
         let (answer, encryption) = unpack(basis.provider, offer, posted)?;
         let response_code = match session.request.redirect_uri {
             Some(_) => Some(fresh_response_code(entropy).map_err(ResponseError::Entropy)?),
@@ -180,8 +180,8 @@ impl Verification<'_> {
             }
             (None, DirectPost::Presentation { vp_token, submission, .. }) => {
                 let mut report = Report::default();
-                match self.evaluate(vp_token, submission, &mut report) {
-                    Ok((awaiting, inquiries)) => Asking::new(awaiting, inquiries, report),
+                match self.evaluate(vp_token, submission.as_deref(), &mut report) {
+                    Ok(presented) => Asking::new(presented, report),
                     Err(reason) => return self.settle(self.session, Err(reason), report),
                 }
             }

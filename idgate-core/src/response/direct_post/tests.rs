@@ -7,9 +7,18 @@ use super::*;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
+const PE: QueryLanguage = QueryLanguage::PresentationExchange;
 
 fn post<'a>(content_type: &'a str, body: &'a str) -> Result<DirectPost<'a>, ResponseError> {
-    match Posted::parse(WalletResponse::new(Some(content_type), body.as_bytes()))? {
+    post_to(PE, content_type, body)
+}
+
+fn post_to<'a>(
+    query: QueryLanguage,
+    content_type: &'a str,
+    body: &'a str,
+) -> Result<DirectPost<'a>, ResponseError> {
+    match Posted::parse(WalletResponse::new(Some(content_type), body.as_bytes()), query)? {
         Posted::Plain(answer) => Ok(answer),
         Posted::Encrypted(_) => panic!("an encrypted answer"),
     }
@@ -19,12 +28,13 @@ fn post<'a>(content_type: &'a str, body: &'a str) -> Result<DirectPost<'a>, Resp
 fn presentation(content_type: &str, body: &str) -> (String, Vec<String>, bool, String) {
     match post(content_type, body).unwrap() {
         DirectPost::Presentation { state, vp_token: VpToken::One(token), submission } => {
-            (state.into_owned(), vec![token.into_owned()], false, submission)
+            (state.into_owned(), vec![token.into_owned()], false, submission.unwrap())
         }
         DirectPost::Presentation { state, vp_token: VpToken::Several(tokens), submission } => {
             let tokens = tokens.into_iter().map(Cow::into_owned).collect();
-            (state.into_owned(), tokens, true, submission)
+            (state.into_owned(), tokens, true, submission.unwrap())
         }
+        DirectPost::Presentation { .. } => panic!("an answer to another query"),
         DirectPost::Error { .. } => panic!("an error"),
     }
 }
@@ -109,7 +119,7 @@ fn media_types_are_exact_with_parameters_and_in_any_case() {
     ] {
         refused(bad, json, "Content-Type");
     }
-    let missing = Posted::parse(WalletResponse::new(None, json.as_bytes()));
+    let missing = Posted::parse(WalletResponse::new(None, json.as_bytes()), PE);
     assert!(matches!(missing, Err(ResponseError::Malformed(_))));
 }
 
@@ -150,7 +160,7 @@ fn error_and_vp_token_exclude_each_other() {
 }
 
 fn encrypted(content_type: &str, body: &str) -> (String, Option<String>) {
-    match Posted::parse(WalletResponse::new(Some(content_type), body.as_bytes())).unwrap() {
+    match Posted::parse(WalletResponse::new(Some(content_type), body.as_bytes()), PE).unwrap() {
         Posted::Encrypted(EncryptedPost { response, state }) => {
             (response.into_owned(), state.map(Cow::into_owned))
         }
@@ -199,15 +209,15 @@ fn a_null_response_is_an_absent_one() {
 #[test]
 fn a_payload_is_an_answer_and_holds_no_further_one() {
     let payload = br#"{"vp_token":"a~","presentation_submission":{},"state":"s","exp":1}"#;
-    let answer = DirectPost::from_payload(payload).unwrap();
+    let answer = DirectPost::from_payload(payload, PE).unwrap();
     assert!(matches!(answer, DirectPost::Presentation { .. }));
-    let error = DirectPost::from_payload(br#"{"error":"access_denied","state":"s"}"#).unwrap();
+    let error = DirectPost::from_payload(br#"{"error":"access_denied","state":"s"}"#, PE).unwrap();
     assert!(matches!(error, DirectPost::Error { .. }));
     for bad in ["", "[]", "vp_token=a", r#"{"response":"a.b.c.d.e"}"#, r#"{"a":1,"a":1}"#] {
-        let refused = DirectPost::from_payload(bad.as_bytes());
+        let refused = DirectPost::from_payload(bad.as_bytes(), PE);
         assert!(matches!(refused, Err(ResponseError::Malformed(_))), "{bad}");
     }
-    assert!(matches!(DirectPost::from_payload(b"\xff"), Err(ResponseError::Malformed(_))));
+    assert!(matches!(DirectPost::from_payload(b"\xff", PE), Err(ResponseError::Malformed(_))));
 }
 
 #[test]
@@ -289,7 +299,8 @@ fn bodies_that_are_no_form_and_no_json_are_refused() {
         refused(JSON, bad, "JSON object");
     }
     for content_type in [FORM, JSON] {
-        let body = Posted::parse(WalletResponse::new(Some(content_type), b"{\"state\":\"\xff\"}"));
+        let body =
+            Posted::parse(WalletResponse::new(Some(content_type), b"{\"state\":\"\xff\"}"), PE);
         assert!(matches!(body, Err(ResponseError::Malformed(_))));
     }
 }
@@ -301,8 +312,80 @@ fn depth_is_limited_everywhere() {
     refused(FORM, &encoded("a", &format!("{{\"a\":{deep}}}")), "submission is not valid JSON");
     refused(JSON, &format!("{{\"a\":{deep}}}"), "nests JSON deeper than 32");
     let payload = format!("{{\"a\":{deep},\"error\":\"e\",\"state\":\"s\"}}");
-    let refused = DirectPost::from_payload(payload.as_bytes());
+    let refused = DirectPost::from_payload(payload.as_bytes(), PE);
     assert!(matches!(refused, Err(ResponseError::Malformed(what)) if what.contains("deeper")));
+}
+
+/// `vp_token` of an answer to a DCQL query: `id: text, …`, `?` for what is not a string.
+fn map(content_type: &str, body: &str) -> String {
+    let answer = post_to(QueryLanguage::Dcql, content_type, body).unwrap();
+    let DirectPost::Presentation { vp_token: VpToken::Map(map), submission: None, .. } = answer
+    else {
+        panic!("an answer to another query")
+    };
+    let text = |one: &Option<Cow<'_, str>>| one.as_deref().unwrap_or("?").to_string();
+    let list = |list: &[Option<Cow<'_, str>>]| list.iter().map(text).collect::<Vec<_>>().join("+");
+    map.iter().map(|(id, given)| format!("{id}: {};", list(given))).collect()
+}
+
+#[track_caller]
+fn refused_of_dcql(content_type: &str, body: &str, rule: &str) {
+    match post_to(QueryLanguage::Dcql, content_type, body) {
+        Err(ResponseError::Malformed(text)) => assert!(text.contains(rule), "{body}: {text}"),
+        other => panic!("{body}: {other:?}"),
+    }
+}
+
+#[test]
+fn an_answer_to_dcql_is_an_object_in_json_and_in_a_form() {
+    let token = r#" {"a": ["x~", "y"], "\u0062": "z", "c": [], "d": [{}], "e": 1}"#;
+    let expected = "a: x~+y;b: z;c: ;d: ?;e: ?;";
+    let json = format!(r#"{{"state":"s","vp_token":{token},"poa":{{}},"exp":1}}"#);
+    assert_eq!(map(JSON, &json), expected);
+    assert_eq!(map(FORM, &encoded(token, "{}")), expected);
+    let payload = DirectPost::from_payload(json.as_bytes(), QueryLanguage::Dcql);
+    assert!(matches!(payload, Ok(DirectPost::Presentation { vp_token: VpToken::Map(_), .. })));
+    assert_eq!(map(JSON, r#"{"state":"s","vp_token":{}}"#), "");
+}
+
+#[test]
+fn a_stray_submission_beside_an_answer_to_dcql_is_ignored() {
+    for submission in ["{}", "[]", "not json", ""] {
+        assert_eq!(map(FORM, &encoded(r#"{"a":["x"]}"#, submission)), "a: x;");
+    }
+    let json = r#"{"state":"s","vp_token":{"a":["x"]},"presentation_submission":7}"#;
+    assert_eq!(map(JSON, json), "a: x;");
+}
+
+#[test]
+fn a_token_of_the_other_query_language_is_refused() {
+    for token in ["a~b~", "\"a~\"", r#"["a~"]"#, "1", "null"] {
+        let rule = if token == "a~b~" { "not valid JSON" } else { "must be an object" };
+        refused_of_dcql(FORM, &encoded(token, "{}"), rule);
+    }
+    for token in [r#""a~""#, r#"["a~"]"#, "1", "null", r#""{\"a\":[\"x\"]}""#] {
+        let body = format!(r#"{{"state":"s","vp_token":{token}}}"#);
+        refused_of_dcql(JSON, &body, "must be an object");
+    }
+    refused_of_dcql(FORM, &encoded("", "{}"), "vp_token is empty");
+    refused_of_dcql(FORM, &encoded(r#"{"a":["x"],"a":["y"]}"#, "{}"), "not valid JSON");
+    refused_of_dcql(JSON, r#"{"state":"s","vp_token":{"a":["x"],"a":["y"]}}"#, "twice");
+}
+
+#[test]
+fn the_syntax_of_an_answer_to_nobody_is_that_of_any_language_in_use() {
+    let check = |body: &str, queries: &[QueryLanguage]| {
+        WalletResponse::new(Some(JSON), body.as_bytes()).check_syntax_of(queries)
+    };
+    let dcql = r#"{"state":"s","vp_token":{"a":["x"]}}"#;
+    let exchange = r#"{"state":"s","vp_token":"a~","presentation_submission":{}}"#;
+    let both = [PE, QueryLanguage::Dcql];
+    for body in [dcql, exchange] {
+        assert_eq!(check(body, &both), Ok(()));
+    }
+    assert!(check(dcql, &[PE]).is_err() && check(exchange, &[QueryLanguage::Dcql]).is_err());
+    let neither = r#"{"state":"s"}"#;
+    assert_eq!(check(neither, &both), Err(ResponseError::Malformed("vp_token is missing")));
 }
 
 #[test]
