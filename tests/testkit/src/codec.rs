@@ -1,7 +1,7 @@
 //! base64url and the hashes of `_sd_alg`.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
 
 /// A hash algorithm by its name in `_sd_alg` (RFC 9901 4.1.1).
@@ -54,6 +54,16 @@ pub fn base64url(bytes: &[u8]) -> String {
 /// The bytes of unpadded base64url text.
 pub fn from_base64url(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
+}
+
+/// `bytes` as padded base64 with the standard alphabet, as `x5c` has it (RFC 7515 4.1.6).
+pub fn base64_standard(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+/// The bytes of padded base64 with the standard alphabet.
+pub fn from_base64_standard(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok()
 }
 
 #[cfg(test)]

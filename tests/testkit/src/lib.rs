@@ -27,6 +27,7 @@ pub mod keys;
 pub mod limbo;
 pub mod master_list;
 pub mod mdoc;
+pub mod openid4vp;
 pub mod request;
 pub mod request_object;
 pub mod samples;

@@ -165,7 +165,7 @@ fn check_signature(
     verifies().ok_or_else(|| refused("the signature is not the client's"))
 }
 
-fn point_of(jwk: &Value) -> Option<Vec<u8>> {
+pub(crate) fn point_of(jwk: &Value) -> Option<Vec<u8>> {
     let coordinate = |name: &str| member(jwk, name).as_str().and_then(from_base64url);
     Some([vec![4], coordinate("x")?, coordinate("y")?].concat())
 }

@@ -78,6 +78,11 @@ impl Wallet {
         &self.credentials
     }
 
+    /// The mdocs that it holds.
+    pub fn documents(&self) -> &[Document] {
+        &self.documents
+    }
+
     /// The key that credentials are bound to.
     pub fn key(&self) -> &SigningKey {
         &self.key

@@ -345,6 +345,12 @@ pub fn ip_names(address: [u8; 4]) -> Vec<u8> {
     sequence(&[&tlv(0x87, &[&address])])
 }
 
+/// GeneralNames with these DNS names, as subjectAltName of a server has them.
+pub fn dns_names(names: &[&str]) -> Vec<u8> {
+    let name = |name: &&str| tlv(0x82, &[name.as_bytes()]);
+    sequence(&[&names.iter().flat_map(name).collect::<Vec<_>>()])
+}
+
 /// The value of cRLDistributionPoints: one point per URI.
 pub fn distribution_points(uris: &[&str]) -> Vec<u8> {
     let point =

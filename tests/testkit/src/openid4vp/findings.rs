@@ -1,0 +1,82 @@
+//! What is wrong with a request or a reply, as a conformance suite lists it.
+
+use std::fmt;
+
+/// How much a finding weighs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Level {
+    /// The verifier breaks a rule.
+    Failure,
+    /// The verifier does what it better would not.
+    Warning,
+}
+
+/// One check that did not hold.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Finding {
+    /// How much it weighs.
+    pub level: Level,
+    /// The check's own name.
+    pub check: &'static str,
+    /// What was there instead.
+    pub about: String,
+}
+
+/// Every check that did not hold, in the order in which they were made.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Findings(Vec<Finding>);
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let level = match self.level {
+            Level::Failure => 'F',
+            Level::Warning => 'W',
+        };
+        write!(f, "{level} {}", self.check)?;
+        if self.about.is_empty() { Ok(()) } else { write!(f, ": {}", self.about) }
+    }
+}
+
+impl fmt::Display for Findings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|finding| writeln!(f, "{finding}"))
+    }
+}
+
+impl Findings {
+    /// Every one.
+    pub fn list(&self) -> &[Finding] {
+        &self.0
+    }
+
+    /// Whether every check held.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The names of the checks that did not hold.
+    pub fn checks(&self) -> Vec<&'static str> {
+        self.0.iter().map(|finding| finding.check).collect()
+    }
+
+    /// These and those.
+    pub fn extend(&mut self, more: Self) {
+        self.0.extend(more.0);
+    }
+
+    /// A failure unless it `holds`.
+    pub(super) fn must(&mut self, check: &'static str, holds: bool, about: impl ToString) {
+        self.note(Level::Failure, check, holds, about);
+    }
+
+    /// A warning unless it `holds`.
+    pub(super) fn should(&mut self, check: &'static str, holds: bool, about: impl ToString) {
+        self.note(Level::Warning, check, holds, about);
+    }
+
+    fn note(&mut self, level: Level, check: &'static str, holds: bool, about: impl ToString) {
+        if !holds {
+            self.0.push(Finding { level, check, about: about.to_string() });
+        }
+    }
+}
