@@ -46,6 +46,8 @@ pub const MAX_REQUEST_ELEMENTS: usize = 1000;
 pub const MAX_CLAIMS: usize = 100;
 /// Length of a credential id in characters.
 pub const MAX_CREDENTIAL_ID_CHARS: usize = 128;
+/// Characters of a member name of the caller's that an error repeats: enough to find it again.
+pub const MAX_SHOWN_NAME_CHARS: usize = 64;
 /// Length of `redirect_uri` in characters: what browsers reliably follow.
 pub const MAX_REDIRECT_URI_CHARS: usize = 2000;
 /// Length of a claim filter's `pattern` in characters; bounds the compiled automaton.
@@ -76,6 +78,13 @@ pub const MAX_WALLET_NONCE_CHARS: usize = 256;
 /// Length of the protected header of an encrypted answer in characters. It holds a key, two nonces
 /// and names: below 1 KiB in every wallet seen.
 pub const MAX_JWE_HEADER_CHARS: usize = 8192;
+/// Longest initialisation vector of a JWE in bytes: a block of AES (RFC 7518 5.2.2.1).
+pub const MAX_JWE_IV_BYTES: usize = 16;
+/// Longest signature of a JWS in bytes: r‖s on P-521 (RFC 7518 3.4).
+pub const MAX_JWS_SIGNATURE_BYTES: usize = 132;
+/// How often random bytes are drawn for a private key. Bytes that are not a scalar come once in 2^32
+/// draws, so a source that fails this often is broken.
+pub const MAX_KEY_DRAWS: usize = 4;
 /// How long claims and verification details are readable (specification 3).
 pub const CLAIMS_RETENTION_MS: u64 = 30_000;
 /// How long a session may stay in VERIFYING while status sources are asked.
@@ -105,6 +114,8 @@ pub const MAX_PATH_SIGNATURE_CHECKS: u32 = 16;
 /// whoever sends more has each looked at by a root's key, and eight cost less than three times what
 /// a good answer does.
 pub const MAX_PATH_ISSUERS: u32 = 8;
+/// Longest validity of a document signer: 457 days (ISO/IEC 18013-5 Annex B.1.4).
+pub const MAX_SIGNER_LIFETIME_MS: u64 = 457 * 24 * 60 * 60 * 1000;
 /// Document signers in one of the two generations that a trust snapshot remembers. A country has tens
 /// of them at a time.
 pub const MAX_KNOWN_SIGNERS: usize = 256;
@@ -135,9 +146,18 @@ pub const MAX_LIST_SIGNERS: usize = 4;
 pub const MAX_LIST_SIGNER_CERTIFICATES: usize = 32;
 /// Length of a namespace or a document type in characters. Real ones are below 40.
 pub const MAX_MDOC_NAME_CHARS: usize = 255;
+/// Shortest `random` of an item of an mdoc in bytes (ISO/IEC 18013-5 9.1.2.5).
+pub const MIN_MDOC_RANDOM_BYTES: usize = 16;
 /// Length of a claim name in characters. Real ones are below 40.
 pub const MAX_CLAIM_NAME_CHARS: usize = 255;
 /// Claims that are compared within a same-subject group; each is normalised once per answer.
 pub const MAX_SUBJECT_CLAIM_PATHS: usize = 10;
 /// Same-subject groups of a request: more than ten credentials can sensibly form.
 pub const MAX_GROUPS: usize = 50;
+/// Fewest characters of a webhook's signing secret (specification 8).
+pub const MIN_WEBHOOK_SECRET_CHARS: usize = 16;
+/// How far the clocks of a webhook's sender and receiver may be apart, either way: five minutes
+/// (specification 6).
+pub const WEBHOOK_TOLERANCE_MS: u64 = 300_000;
+/// Digits of the longest timestamp of a webhook that is looked at; more than any clock shows.
+pub const MAX_WEBHOOK_TIMESTAMP_DIGITS: usize = 16;

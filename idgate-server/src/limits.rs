@@ -1,4 +1,5 @@
-//! What peers, clients and the gateway itself may cost. Every number has its reason.
+//! Every size, count and time that bounds what peers, clients and other servers cost; each number
+//! carries its reason. How often they may come stands in `http/rates.rs`, a row for each limit.
 
 use std::time::Duration;
 
@@ -92,3 +93,155 @@ impl Default for StreamTimes {
         }
     }
 }
+
+// Heads and bodies of requests.
+
+/// Fields in the head of a request: far more than any client in use sends; more is answered 431.
+pub(crate) const MAX_HEADERS: usize = 64;
+/// The head of a request; a longer one is answered 431.
+pub(crate) const MAX_HEAD_BYTES: usize = 32 * 1024;
+/// An `Idempotency-Key` (decisions 4).
+pub(crate) const MAX_IDEMPOTENCY_KEY_CHARS: usize = 255;
+/// The form of a fetch: `wallet_metadata` names every format and algorithm of a wallet and fits many
+/// times.
+pub(crate) const MAX_FETCH_FORM_BYTES: usize = 64 * 1024;
+/// Bodies up to here are verified where they are; longer ones may take long enough to be in the way
+/// of other requests, and need the right to be.
+pub(crate) const LARGE_ANSWER_BYTES: usize = 64 * 1024;
+/// What a byte of a body may cost at once: received, decoded, decrypted, and as values of a tree.
+pub(crate) const MEMORY_PER_BODY_BYTE: usize = 8;
+/// Holders of memory that are remembered before those without bodies are forgotten.
+pub(crate) const MAX_REMEMBERED_PAYERS: usize = 1024;
+/// How many times the share of a peer proxies have that name nobody: they stand for many, and who is
+/// named by another is not to find everything taken.
+pub(crate) const PROXY_SHARES: usize = 4;
+/// For the whole of what a peer still sends after its answer: 32 MiB at 20 Mbit/s.
+pub(crate) const LINGER_TIME: Duration = Duration::from_secs(15);
+/// For a peer that then sends nothing more and does not close either: it has had time to read the
+/// answer.
+pub(crate) const LINGER_SILENCE: Duration = Duration::from_secs(2);
+/// What buys a second more, so that a peer that drips is not waited for: 1 Mbit.
+pub(crate) const LINGER_PACE_BYTES: usize = 128 * 1024;
+/// A body of 32 MiB in its framing: many clients send all of a body before they read the answer.
+pub(crate) const MAX_DISCARDED_BYTES: usize = 33 * 1024 * 1024;
+
+// What one client or peer has at a time.
+
+/// Requests of a client that read, which cost processor time and little else: what a few cores do at
+/// once.
+pub(crate) const READS_PER_CLIENT: usize = 16;
+/// Requests of a client that write, which mostly wait for the disk: as many as share one commit.
+pub(crate) const WRITES_PER_CLIENT: usize = 64;
+/// Requests of one kind that wait: as many as one address has connections.
+pub(crate) const WAITING_PER_CLIENT: usize = 256;
+/// Streams of one session: a page in some tabs, and a backend.
+pub(crate) const STREAMS_PER_SESSION: usize = 5;
+/// Streams of one client.
+pub(crate) const STREAMS_PER_CLIENT: usize = 500;
+/// Frames of the peer between two of our pings: far more than any client in use sends.
+pub(crate) const MAX_FRAMES_PER_PING: u32 = 200;
+/// The largest payload of a control frame (RFC 6455 5.5).
+pub(crate) const MAX_CONTROL_BYTES: u8 = 125;
+/// A frame that announces more is called too large, and not only out of place (decisions 12).
+pub(crate) const MAX_FRAME_BYTES: u64 = 1024;
+/// Parties of one generation whose rates are remembered: as many as a table of 2^20 places of 17 bytes
+/// takes. Two generations stay below 48 MiB, also while the younger grows.
+pub(crate) const LIMITED_PARTIES: usize = 917_504;
+/// Peers that the log tells apart: past twice as many the first are forgotten.
+pub(crate) const LOGGED_PEERS: usize = 16 * 1024;
+/// Clients and faults that the log tells apart.
+pub(crate) const LOGGED_OTHERS: usize = 4096;
+/// Sums that the log tells apart between two summaries.
+pub(crate) const MAX_LOGGED_SUMS: usize = 32;
+/// Bytes of the log that wait to be written: seconds of a busy gateway, and nothing to its memory.
+pub(crate) const MAX_WAITING_LOG_BYTES: usize = 1024 * 1024;
+
+// What is stored and shown.
+
+/// What a page of a list has when nobody says otherwise.
+pub(crate) const DEFAULT_PAGE: usize = 50;
+/// What a page has at most.
+pub(crate) const MAX_PAGE: usize = 100;
+/// The longest window of the metrics: 30 days.
+pub(crate) const MAX_WINDOW_HOURS: usize = 720;
+/// Credential types counted by name in one hour. Document types are the tenants' words; beyond so
+/// many they are counted together.
+pub(crate) const MAX_COUNTED_TYPES: i64 = 1000;
+/// The name of an API key (specification 8).
+pub(crate) const MAX_API_KEY_NAME_CHARS: usize = 100;
+/// The logo of a client, which is shown small.
+pub(crate) const MAX_LOGO_BYTES: usize = 128 * 1024;
+/// Origins of one client: its environments and brands.
+pub(crate) const MAX_ORIGINS: usize = 32;
+/// A reason that clients read as `host_review_note`.
+pub(crate) const MAX_REVIEW_NOTE_CHARS: usize = 500;
+/// Far beyond any key file; keeps a slip of the hand from filling the memory.
+pub(crate) const MAX_KEY_FILE_BYTES: u64 = 1024 * 1024;
+/// A list of certificates, or a CRL: they grow with what they are about, and this is far beyond them.
+pub(crate) const MAX_LIST_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+// Webhooks.
+
+/// The URL of an endpoint: what proxies and logs commonly take.
+pub(crate) const MAX_WEBHOOK_URL_CHARS: usize = 2000;
+/// A DNS name, and each of its labels (RFC 1035 2.3.4).
+pub(crate) const MAX_DNS_NAME_BYTES: usize = 253;
+pub(crate) const MAX_DNS_LABEL_BYTES: usize = 63;
+/// For one exchange with a receiver, from the name to the end of the answer.
+pub(crate) const WEBHOOK_TIME: Duration = Duration::from_secs(15);
+/// A third of that.
+pub(crate) const WEBHOOK_CONNECT_TIME: Duration = Duration::from_secs(5);
+/// Exchanges at a time: at 64 KiB each, 16 MiB.
+pub(crate) const WEBHOOK_PLACES: usize = 256;
+/// Of these for clients whose last exchange failed or was slow.
+pub(crate) const WEBHOOK_PLACES_UNWELL: usize = 128;
+/// Of these for one host, however many clients share it.
+pub(crate) const WEBHOOK_PLACES_PER_HOST: usize = 32;
+/// Clients whose deliveries are remembered; then those without an exchange are forgotten.
+pub(crate) const MAX_REMEMBERED_RECEIVERS: usize = 10_000;
+/// How much of a receiver's answer is read, so that an ordinary connection ends in order.
+pub(crate) const MAX_RECEIVER_BODY_BYTES: usize = 4 * 1024;
+/// All that is taken from the socket of a receiver: certificates, head and body.
+pub(crate) const MAX_RECEIVED_BYTES: u64 = 64 * 1024;
+
+// Fetches of status lists and CRLs.
+
+/// For a source to answer, from the first look at its name. All sources of one round are asked at
+/// once, and a later round has what the first ones left: this is for all of them together
+/// (decisions 7).
+pub(crate) const FETCH_TIME: Duration = Duration::from_secs(5);
+/// For permits before that, in all rounds.
+pub(crate) const FETCH_PATIENCE: Duration = Duration::from_secs(2);
+/// A part of the 5 s that all fetches of an answer have together.
+pub(crate) const FETCH_CONNECT_TIME: Duration = Duration::from_millis(1500);
+/// A source that moved has moved once; a loop ends here.
+pub(crate) const MAX_REDIRECTS: usize = 3;
+/// For the head, a TLS handshake, and the framing of the body.
+pub(crate) const MAX_FETCH_OVERHEAD_BYTES: usize = 256 * 1024;
+/// Fields in the head of an answer to the gateway: far more than any server of lists sends.
+pub(crate) const MAX_ANSWER_HEADERS: usize = 100;
+/// The head of such an answer.
+pub(crate) const MAX_ANSWER_HEAD_BYTES: usize = 16 * 1024;
+/// Fetches of the whole process at a time.
+pub(crate) const FETCHES: usize = 64;
+/// Of these for the credentials of one issuer: whatever hosts it names, others have a half.
+pub(crate) const FETCHES_PER_ISSUER: usize = 32;
+/// Of these at one host. Lists are cached and asked once for all who wait, so that few are enough.
+pub(crate) const FETCHES_PER_HOST: usize = 8;
+/// For bodies over 64 KiB that were fetched and are not judged yet: six of the largest size.
+pub(crate) const FETCHED_BYTES: usize = 64 * 1024 * 1024;
+/// Of these for the credentials of one issuer: a half, as of the fetches.
+pub(crate) const FETCHED_BYTES_PER_ISSUER: usize = FETCHED_BYTES / 2;
+/// Issuers and hosts that are remembered without being asked.
+pub(crate) const MAX_IDLE_PARTIES: usize = 64;
+/// Bodies up to here are taken as they come.
+pub(crate) const SMALL_BODY_BYTES: usize = 64 * 1024;
+/// Copies of lists: sources of real deployments are few, and each costs little beside its list.
+pub(crate) const MAX_CACHED_LISTS: usize = 1024;
+/// Bytes of them: two lists of the largest size, or hundreds of usual ones.
+pub(crate) const MAX_CACHED_BYTES: usize = 64 * 1024 * 1024;
+/// How long a copy goes unasked, whatever its source says: a CRL may name a next one in years, and
+/// who is revoked until then would not show.
+pub(crate) const MAX_FRESH_MS: u64 = 24 * 60 * 60 * 1000;
+/// How long beyond its cache time a copy serves when the source is down (decisions 7).
+pub(crate) const STALE_GRACE_MS: u64 = 24 * 60 * 60 * 1000;

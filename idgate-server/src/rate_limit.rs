@@ -9,11 +9,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::{Mutex, PoisonError};
 
+use crate::limits::LIMITED_PARTIES;
 use idgate_core::time::UnixMillis;
-
-/// Parties of one generation: as many as a table of 2^20 places of 17 bytes takes. Two generations
-/// stay below 48 MiB, also while the younger grows.
-const GENERATION: usize = 917_504;
 
 /// `burst` requests at once, and as many again in each `window_secs`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -59,7 +56,7 @@ struct Used {
 
 impl RateLimiter {
     pub(crate) fn new() -> Self {
-        Self::remembering(GENERATION)
+        Self::remembering(LIMITED_PARTIES)
     }
 
     /// With so many parties in a generation.

@@ -8,10 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::crypto::key::{Curve, InvalidKey, PublicKey};
 use crate::entropy::{Entropy, EntropyUnavailable};
-
-/// How often [`Es256Key::generate`] draws. Bytes that are not a scalar come once in 2^32 draws, so
-/// a source that fails this often is broken.
-const DRAWS: usize = 4;
+use crate::limits::MAX_KEY_DRAWS;
 
 /// A private ES256 key, wiped when dropped.
 #[derive(Clone)]
@@ -27,7 +24,7 @@ impl Es256Key {
     /// There is no entropy.
     pub fn generate(entropy: &mut dyn Entropy) -> Result<Self, EntropyUnavailable> {
         let mut scalar = Zeroizing::new([0; 32]);
-        for _ in 0..DRAWS {
+        for _ in 0..MAX_KEY_DRAWS {
             entropy.fill(&mut *scalar)?;
             if let Ok(key) = Self::from_scalar(&*scalar) {
                 return Ok(key);

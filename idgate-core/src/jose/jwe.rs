@@ -12,10 +12,7 @@ use crate::codec::json::{Tape, Value};
 use crate::crypto::{
     ContentEncryption, CryptoProvider, DecryptionFailed, EcdhPrivateKey, PublicKey, Sealed,
 };
-use crate::limits::MAX_JWE_HEADER_CHARS;
-
-/// Longest IV: a block of AES.
-const MAX_IV: usize = 16;
+use crate::limits::{MAX_JWE_HEADER_CHARS, MAX_JWE_IV_BYTES};
 
 /// Who may have been encrypted to, and how: what the request offered.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +64,7 @@ impl JweRecipient<'_> {
         let key = provider
             .concat_kdf(&secret, header.enc, apu.unwrap_or_default(), apv.unwrap_or_default())
             .ok_or(DecryptionFailed)?;
-        let (mut iv, mut tag) = ([0; MAX_IV], [0; 16]);
+        let (mut iv, mut tag) = ([0; MAX_JWE_IV_BYTES], [0; 16]);
         let iv = base64url::decode_into(parts.iv, &mut iv).map_err(|_| DecryptionFailed)?;
         let tag = base64url::decode_into(parts.tag, &mut tag).map_err(|_| DecryptionFailed)?;
         let ciphertext = base64url::decode(parts.ciphertext).map_err(|_| DecryptionFailed)?;

@@ -4,10 +4,9 @@
 use core::fmt;
 
 use crate::codec::base64url;
+use crate::limits::MAX_JWS_SIGNATURE_BYTES;
 
-/// Bytes of the longest signature, r‖s on P-521 (RFC 7518 3.4), and characters of its text.
-const MAX_SIGNATURE: usize = 132;
-const MAX_SIGNATURE_TEXT: usize = MAX_SIGNATURE.div_ceil(3) * 4;
+const MAX_SIGNATURE_CHARS: usize = MAX_JWS_SIGNATURE_BYTES.div_ceil(3) * 4;
 
 /// The parts of a compact JWS, as received.
 #[derive(Clone, Copy)]
@@ -62,8 +61,11 @@ impl fmt::Debug for CompactJws<'_> {
 
 /// Decodes a signature into `out`; `None` when the text is not strict base64url or longer than
 /// any signature, which is seen before decoding.
-pub fn decode_signature<'o>(text: &str, out: &'o mut [u8; MAX_SIGNATURE]) -> Option<&'o [u8]> {
-    if text.len() > MAX_SIGNATURE_TEXT {
+pub fn decode_signature<'o>(
+    text: &str,
+    out: &'o mut [u8; MAX_JWS_SIGNATURE_BYTES],
+) -> Option<&'o [u8]> {
+    if text.len() > MAX_SIGNATURE_CHARS {
         return None;
     }
     base64url::decode_into(text, out).ok()
@@ -117,25 +119,25 @@ mod tests {
 
     #[test]
     fn decodes_signatures_of_every_curve() {
-        let mut out = [0; MAX_SIGNATURE];
+        let mut out = [0; MAX_JWS_SIGNATURE_BYTES];
         for len in [64, 96, 132] {
-            let text = base64url::encode(&[7; MAX_SIGNATURE][..len]);
+            let text = base64url::encode(&[7; MAX_JWS_SIGNATURE_BYTES][..len]);
             assert_eq!(decode_signature(&text, &mut out).map(<[u8]>::len), Some(len));
         }
     }
 
     #[test]
     fn refuses_signatures_longer_than_any() {
-        let mut out = [0; MAX_SIGNATURE];
-        let text = base64url::encode(&[7; MAX_SIGNATURE + 1]);
+        let mut out = [0; MAX_JWS_SIGNATURE_BYTES];
+        let text = base64url::encode(&[7; MAX_JWS_SIGNATURE_BYTES + 1]);
         assert_eq!(decode_signature(&text, &mut out), None);
         assert_eq!(decode_signature(&"A".repeat(21_830), &mut out), None);
-        assert_eq!(out, [0; MAX_SIGNATURE], "nothing was decoded");
+        assert_eq!(out, [0; MAX_JWS_SIGNATURE_BYTES], "nothing was decoded");
     }
 
     #[test]
     fn refuses_signatures_that_are_not_strict_base64url() {
-        let mut out = [0; MAX_SIGNATURE];
+        let mut out = [0; MAX_JWS_SIGNATURE_BYTES];
         for text in ["A", "QR", "QQ==", "Q Q", "Q+", "é"] {
             assert_eq!(decode_signature(text, &mut out), None, "{text}");
         }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::codec::json::{Elements, Kind, Members, Value};
 use crate::error::{ErrorCode, RequestError};
-use crate::limits::MAX_REQUEST_ELEMENTS;
+use crate::limits::{MAX_REQUEST_ELEMENTS, MAX_SHOWN_NAME_CHARS};
 use crate::request::claim_path::is_claim_name;
 use crate::request::decimal::Decimal;
 
@@ -102,6 +102,5 @@ pub(super) fn member_path(path: &str, name: &str) -> String {
 
 /// A name that the caller chose: enough of it to find it again.
 fn shortened(name: &str) -> String {
-    const SHOWN: usize = 64;
-    name.chars().take(SHOWN).collect()
+    name.chars().take(MAX_SHOWN_NAME_CHARS).collect()
 }

@@ -13,10 +13,8 @@ use zeroize::Zeroizing;
 use crate::codec::base64url;
 use crate::crypto::{CryptoProvider, Curve, EcdhPrivateKey, PublicKey};
 use crate::entropy::{Entropy, EntropyUnavailable};
+use crate::limits::MAX_KEY_DRAWS;
 use crate::session::{Offer, Session, SnapshotError};
-
-/// Bytes that are not a scalar of P-256 come once in 2^32 draws.
-const DRAWS: usize = 4;
 
 /// Length of a stored key: a buffer that grows would leave a copy behind.
 const STORED_BYTES: usize = 151;
@@ -36,7 +34,7 @@ impl EncryptionKey {
         entropy: &mut dyn Entropy,
     ) -> Result<Self, EntropyUnavailable> {
         let mut scalar = Zeroizing::new([0; 32]);
-        for _ in 0..DRAWS {
+        for _ in 0..MAX_KEY_DRAWS {
             entropy.fill(&mut *scalar)?;
             let Ok(private) = EcdhPrivateKey::from_scalar(Curve::P256, &*scalar) else { continue };
             if let Ok(public) = provider.agreement.public_key(&private) {

@@ -19,6 +19,7 @@ use super::anchors::TrustAnchor;
 use super::certificate::Certificate;
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::oid::Oid;
+use crate::limits::MAX_SIGNER_LIFETIME_MS;
 
 /// A broken rule, for operators.
 pub(crate) type Broken = &'static str;
@@ -160,8 +161,6 @@ const STATUS_SIGNING: &[u8] = b"\x2b\x06\x01\x05\x05\x07\x03\x1e";
 
 /// keyUsage as its bits stand, digitalSignature lowest.
 const DIGITAL_SIGNATURE: u16 = 1;
-/// 457 days (Annex B.1.4).
-const MAX_SIGNER_LIFETIME_MS: u64 = 457 * 24 * 60 * 60 * 1000;
 
 fn check_ca(ca: &Certificate<'_>) -> Result<(), Broken> {
     if ca.subject().iter_rdn().next().is_none() {

@@ -9,7 +9,8 @@
 //! # #[cfg(feature = "rustcrypto")] {
 //! use idgate_core::UnixMillis;
 //! use idgate_core::crypto::rustcrypto::PROVIDER;
-//! use idgate_core::webhook::{Attempt, Notification, Received, SigningSecret, TOLERANCE_MS};
+//! use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
+//! use idgate_core::webhook::{Attempt, Notification, Received, SigningSecret};
 //!
 //! let secret = SigningSecret::new("whsec_c2VjcmV0IG9mIDMyIGJ5dGVzIGZvciBhIHRlc3QhISE=").unwrap();
 //! let body = Notification {
@@ -23,7 +24,8 @@
 //!
 //! // At the receiver:
 //! let value = |name: &str| headers.iter().find(|(n, _)| *n == name).unwrap().1.as_str();
-//! let received = Received { body: body.as_bytes(), now: sent.plus(200), tolerance_ms: TOLERANCE_MS };
+//! let tolerance_ms = WEBHOOK_TOLERANCE_MS;
+//! let received = Received { body: body.as_bytes(), now: sent.plus(200), tolerance_ms };
 //! received.verify(&PROVIDER, &secret, value("X-Timestamp"), value("X-Signature")).unwrap();
 //! let late = Received { now: sent.plus(300_001), ..received };
 //! assert!(late.verify(&PROVIDER, &secret, value("X-Timestamp"), value("X-Signature")).is_err());
@@ -39,11 +41,9 @@ use core::fmt;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-pub use self::schedule::{MAX_ATTEMPTS, SCHEDULE_MS, next_attempt};
-pub use self::signature::{Attempt, InvalidWebhook, Received, TOLERANCE_MS};
-
-/// Fewest characters of a signing secret (specification 8).
-pub const MIN_SECRET_CHARS: usize = 16;
+pub use self::schedule::{SCHEDULE_MS, next_attempt};
+pub use self::signature::{Attempt, InvalidWebhook, Received};
+use crate::limits::MIN_WEBHOOK_SECRET_CHARS;
 
 /// What a notification says: that a session settled, and how. Never claims; the tenant reads those
 /// from the session (specification 6).
@@ -80,10 +80,10 @@ impl SigningSecret {
     /// Takes a secret as its owner knows it; its UTF-8 bytes are the key of `X-Signature`.
     ///
     /// # Errors
-    /// It has fewer than [`MIN_SECRET_CHARS`] characters.
+    /// It has fewer than [`MIN_WEBHOOK_SECRET_CHARS`] characters.
     pub fn new(text: impl Into<String>) -> Result<Self, ShortSecret> {
         let text = Zeroizing::new(text.into());
-        if text.chars().take(MIN_SECRET_CHARS).count() < MIN_SECRET_CHARS {
+        if text.chars().take(MIN_WEBHOOK_SECRET_CHARS).count() < MIN_WEBHOOK_SECRET_CHARS {
             return Err(ShortSecret);
         }
         Ok(Self(text))

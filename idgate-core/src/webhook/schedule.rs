@@ -8,9 +8,6 @@ use crate::time::UnixMillis;
 pub const SCHEDULE_MS: [u64; 8] =
     [0, 5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000];
 
-/// How often a notification is tried before it is given up.
-pub const MAX_ATTEMPTS: u32 = 8;
-
 /// When to try again after `failed` attempts, the last of which ended at `now`; `None`: give up.
 ///
 /// `retry_after_ms` is what the receiver asked for in `Retry-After`. It counts between the step of
@@ -92,7 +89,7 @@ mod tests {
 
     #[test]
     fn after_eight_attempts_it_is_over() {
-        assert_eq!(usize::try_from(MAX_ATTEMPTS).unwrap(), SCHEDULE_MS.len());
+        assert_eq!(SCHEDULE_MS.len(), 8);
         assert!(pause(7, None, 0).is_some());
         for failed in [8, 9, u32::MAX] {
             assert_eq!(pause(failed, None, 0), None);

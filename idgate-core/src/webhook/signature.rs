@@ -13,16 +13,11 @@ use zeroize::Zeroizing;
 
 use super::SigningSecret;
 use crate::crypto::{CryptoProvider, ct};
+use crate::limits::MAX_WEBHOOK_TIMESTAMP_DIGITS;
 use crate::time::UnixMillis;
-
-/// How far the clocks of sender and receiver may be apart, either way: five minutes
-/// (specification 6).
-pub const TOLERANCE_MS: u64 = 300_000;
 
 /// The version of `webhook-signature` that is made and understood.
 const VERSION: &str = "v1,";
-/// Digits of the longest timestamp that is looked at; more than any clock shows.
-const MAX_TIMESTAMP_DIGITS: usize = 16;
 /// Base64 with padding, as every receiver's library reads it: they differ over stray bits after the
 /// last byte, so those are not looked at.
 const SECRET_BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -82,7 +77,7 @@ pub struct Received<'a> {
     pub body: &'a [u8],
     /// The receiver's time.
     pub now: UnixMillis,
-    /// How old, or how far in the future, it may be: [`TOLERANCE_MS`] unless there is a reason.
+    /// How old, or how far in the future, it may be: [`WEBHOOK_TOLERANCE_MS`](crate::limits::WEBHOOK_TOLERANCE_MS) unless there is a reason.
     pub tolerance_ms: u64,
 }
 
@@ -198,7 +193,7 @@ fn standard_key(secret: &SigningSecret) -> Zeroizing<Vec<u8>> {
 /// A number in plain digits.
 fn whole_number(text: &str) -> Result<u64, InvalidWebhook> {
     let plain = !text.is_empty()
-        && text.len() <= MAX_TIMESTAMP_DIGITS
+        && text.len() <= MAX_WEBHOOK_TIMESTAMP_DIGITS
         && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = plain.then(|| text.parse().ok()).flatten();
     number.ok_or(InvalidWebhook::Timestamp)
@@ -209,6 +204,7 @@ fn whole_number(text: &str) -> Result<u64, InvalidWebhook> {
 mod tests {
     use super::*;
     use crate::crypto::rustcrypto::PROVIDER;
+    use crate::limits::WEBHOOK_TOLERANCE_MS;
 
     /// The example of the Standard Webhooks specification.
     const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -231,7 +227,7 @@ mod tests {
     }
 
     fn received(body: &[u8]) -> Received<'_> {
-        Received { body, now: AT.plus(7), tolerance_ms: TOLERANCE_MS }
+        Received { body, now: AT.plus(7), tolerance_ms: WEBHOOK_TOLERANCE_MS }
     }
 
     #[test]
@@ -342,16 +338,20 @@ mod tests {
         let (millis, own) = (value(&headers, "X-Timestamp"), value(&headers, "X-Signature"));
         let at = |now| Received { now, ..received(BODY) };
         let sent = AT.plus(7);
-        for good in [sent.plus(TOLERANCE_MS), sent.minus(TOLERANCE_MS)] {
+        for good in [sent.plus(WEBHOOK_TOLERANCE_MS), sent.minus(WEBHOOK_TOLERANCE_MS)] {
             assert_eq!(at(good).verify(&PROVIDER, &key, &millis, &own), Ok(()));
         }
-        for bad in [sent.plus(TOLERANCE_MS + 1), sent.minus(TOLERANCE_MS + 1), UnixMillis(0)] {
+        for bad in [
+            sent.plus(WEBHOOK_TOLERANCE_MS + 1),
+            sent.minus(WEBHOOK_TOLERANCE_MS + 1),
+            UnixMillis(0),
+        ] {
             let refused = at(bad).verify(&PROVIDER, &key, &millis, &own);
             assert_eq!(refused, Err(InvalidWebhook::Stale));
         }
         let standard = value(&headers, "webhook-signature");
         let seconds = value(&headers, "webhook-timestamp");
-        let late = at(AT.plus(TOLERANCE_MS + 1));
+        let late = at(AT.plus(WEBHOOK_TOLERANCE_MS + 1));
         let refused = late.verify_standard(&PROVIDER, &key, ID, &seconds, &standard);
         assert_eq!(refused, Err(InvalidWebhook::Stale));
     }

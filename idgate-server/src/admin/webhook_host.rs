@@ -8,11 +8,9 @@ use serde_json::json;
 
 use crate::admin::output::{Output, check_name};
 use crate::failure::Failure;
+use crate::limits::MAX_REVIEW_NOTE_CHARS;
 use crate::store::{HostStatus, OperatorStore, Review};
 use crate::work::webhook_url::host_named;
-
-/// A reason that clients read as `host_review_note`.
-const MAX_NOTE_CHARS: usize = 500;
 
 /// Commands on the hosts of webhooks.
 #[derive(Debug, Subcommand)]
@@ -54,7 +52,7 @@ pub fn run(
         WebhookHostCommand::List => list(store),
         WebhookHostCommand::Approve { host } => review(store, host, Review::Approve, now),
         WebhookHostCommand::Reject { host, note } => {
-            check_name("--note", note, MAX_NOTE_CHARS)?;
+            check_name("--note", note, MAX_REVIEW_NOTE_CHARS)?;
             review(store, host, Review::Reject(note), now)
         }
     }

@@ -9,12 +9,10 @@ use idgate_core::time::UnixMillis;
 use super::{App, AppError};
 use crate::api_key::{ApiKey, SCOPES};
 use crate::entropy::OsEntropy;
+use crate::limits::MAX_API_KEY_NAME_CHARS;
 use crate::store::{
     ApiKeyPage, ApiKeyRecord, Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey,
 };
-
-/// Specification 8.
-const MAX_NAME_CHARS: usize = 100;
 
 /// A key just made or rotated: the only moment at which it is readable.
 #[derive(Debug)]
@@ -189,7 +187,7 @@ fn parse_scopes(value: Option<Value<'_, '_>>) -> Result<Vec<&'static str>, Reque
 }
 
 fn parse_name(value: Value<'_, '_>) -> Result<String, RequestError> {
-    let name = value.as_str().filter(|name| name.chars().count() <= MAX_NAME_CHARS);
+    let name = value.as_str().filter(|name| name.chars().count() <= MAX_API_KEY_NAME_CHARS);
     name.map(Into::into).ok_or_else(|| {
         let rule = "must be a string of at most 100 characters";
         RequestError::new(ErrorCode::InvalidRequest, "name", rule)

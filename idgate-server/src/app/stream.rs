@@ -8,12 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use idgate_core::ids::SessionId;
 
 use super::{App, AppError};
+use crate::limits::{STREAMS_PER_CLIENT, STREAMS_PER_SESSION};
 use crate::store::{Caller, StatusEvent, Watch};
 
-/// Streams of one session: a page in some tabs, and a backend.
-const PER_SESSION: usize = 5;
-/// Streams of one client.
-const PER_CLIENT: usize = 500;
 /// Events read at a time.
 const PAGE: usize = 32;
 
@@ -141,8 +138,8 @@ impl Streams {
         let full = |counts: &HashMap<String, usize>, name: &str, most| {
             counts.get(name).is_some_and(|count| *count >= most)
         };
-        if full(&open.of_sessions, &session, PER_SESSION)
-            || full(&open.of_clients, &client, PER_CLIENT)
+        if full(&open.of_sessions, &session, STREAMS_PER_SESSION)
+            || full(&open.of_clients, &client, STREAMS_PER_CLIENT)
         {
             return None;
         }

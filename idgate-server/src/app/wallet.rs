@@ -13,12 +13,10 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use super::{App, AppError};
 use crate::clock::Stopwatch;
 use crate::entropy::OsEntropy;
+use crate::limits::LARGE_ANSWER_BYTES;
 use crate::panics::{Panicked, unpanicked};
 use crate::store::Committed;
 use crate::work::fetch::Scope;
-
-/// Answers from here on may take long enough to verify to be in the way of other requests.
-const LARGE_FROM: usize = 64 * 1024;
 
 impl App {
     /// Whether an answer may be read for this session, before anything is.
@@ -50,7 +48,7 @@ impl App {
         self.refuse_closed(&session)?;
         let verifier = self.verifier().await?;
         let scope = Scope::of(&session, verifier.trust().version());
-        let large = response.body.len() > LARGE_FROM;
+        let large = response.body.len() > LARGE_ANSWER_BYTES;
         let watch = Stopwatch::new();
         let (mut verification, first) = computing(large, || {
             let mut verification =

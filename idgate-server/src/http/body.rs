@@ -14,12 +14,11 @@ use tokio::sync::Semaphore;
 use super::error::HttpError;
 use super::memory::{BodyMemory, Held, Part, Payer};
 use super::turns::Crowded;
+use crate::limits::LARGE_ANSWER_BYTES;
 
-/// Bodies up to here are verified where they are; longer ones need the right to be.
-const LARGE_FROM: usize = 64 * 1024;
 /// What memory is taken for at first, at most: a longer body takes more when so much of it is there,
 /// and twice as much each time.
-const FIRST: usize = LARGE_FROM;
+const FIRST: usize = LARGE_ANSWER_BYTES;
 
 /// A whole body.
 pub(crate) struct Received {
@@ -152,7 +151,7 @@ async fn collect(
 
 /// A large body may be verified only now that it is there: who sends slowly holds up nobody.
 fn complete(bytes: Bytes, mut held: Held, bounds: &Bounds<'_>) -> Result<Received, BodyError> {
-    if bytes.len() > LARGE_FROM {
+    if bytes.len() > LARGE_ANSWER_BYTES {
         let verifying = bounds.verifying.clone();
         held.with(verifying.try_acquire_owned().map_err(|_| BodyError::Busy)?);
     }

@@ -3,15 +3,15 @@
 use hyper::HeaderMap;
 
 use super::error::HttpError;
-
-const MAX_LEN: usize = 255;
+use crate::limits::MAX_IDEMPOTENCY_KEY_CHARS;
 
 /// The key, if there is one: 1 to 255 visible ASCII characters.
 pub(crate) fn read(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
     let mut values = headers.get_all("idempotency-key").iter();
     let Some(value) = values.next() else { return Ok(None) };
     let key = value.to_str().ok().filter(|key| {
-        (1..=MAX_LEN).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
+        (1..=MAX_IDEMPOTENCY_KEY_CHARS).contains(&key.len())
+            && key.bytes().all(|byte| byte.is_ascii_graphic())
     });
     match (key, values.next()) {
         (Some(key), None) => Ok(Some(key)),

@@ -7,17 +7,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use crate::limits::{LINGER_PACE_BYTES, LINGER_SILENCE, LINGER_TIME, MAX_DISCARDED_BYTES};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// For the whole of what is still sent: 32 MiB at 20 Mbit/s.
-const LINGER: Duration = Duration::from_secs(15);
-/// For a peer that sends nothing more and does not close either: it has had time to read the answer.
-const SILENCE: Duration = Duration::from_secs(2);
-/// What buys a second more, so that a peer that drips is not waited for: 1 Mbit.
-const PACE: usize = 128 * 1024;
-/// A body of 32 MiB in its framing: many clients send all of a body before they read the answer.
-const MAX_DISCARDED: usize = 33 * 1024 * 1024;
 /// Read at a time.
 const SCRATCH: usize = 16 * 1024;
 
@@ -42,23 +35,24 @@ struct Closing {
 impl Closing {
     fn new() -> Self {
         let sleep = |time| Box::pin(tokio::time::sleep(time));
-        let (until, silent_until) = (sleep(LINGER), sleep(SILENCE));
+        let (until, silent_until) = (sleep(LINGER_TIME), sleep(LINGER_SILENCE));
         Self { since: Instant::now(), until, silent_until, discarded: 0 }
     }
 
     /// Whether nothing more is read.
     fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
-        self.discarded >= MAX_DISCARDED
+        self.discarded >= MAX_DISCARDED_BYTES
             || self.until.as_mut().poll(cx).is_ready()
             || self.silent_until.as_mut().poll(cx).is_ready()
     }
 
     fn heard(&mut self, bytes: usize) {
         self.discarded = self.discarded.saturating_add(bytes);
-        let seconds = self.discarded.checked_div(PACE).unwrap_or(0);
-        let earned = Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX)).min(LINGER);
-        let silent = Instant::now().checked_add(SILENCE);
-        let paced = self.since.checked_add(SILENCE.saturating_add(earned));
+        let seconds = self.discarded.checked_div(LINGER_PACE_BYTES).unwrap_or(0);
+        let earned =
+            Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX)).min(LINGER_TIME);
+        let silent = Instant::now().checked_add(LINGER_SILENCE);
+        let paced = self.since.checked_add(LINGER_SILENCE.saturating_add(earned));
         if let Some(until) = silent.min(paced) {
             self.silent_until.as_mut().reset(until);
         }

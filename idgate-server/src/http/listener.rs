@@ -24,12 +24,9 @@ use super::peer;
 use super::refusal::Explained;
 use super::stop::stopped;
 use super::ws::Upgrade;
+use crate::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::log::{Line, What};
 
-/// Far more than any client in use sends; more is answered 431.
-const MAX_HEADERS: usize = 64;
-/// For a request's head: a longer one is answered 431.
-const MAX_BUFFER: usize = 32 * 1024;
 /// After an accept that failed, as for want of file descriptors, so that it does not spin.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
 /// For handshakes that have begun when the listener is about to close.
@@ -194,8 +191,8 @@ async fn requests(
         .timer(TokioTimer::new())
         .header_read_timeout(gateway.limits.header_timeout)
         .max_headers(MAX_HEADERS)
-        .max_header_size(MAX_BUFFER)
-        .max_buf_size(MAX_BUFFER)
+        .max_header_size(MAX_HEAD_BYTES)
+        .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(Explained::new(stream)), service)
         .with_upgrades();
     let mut served = pin!(served);

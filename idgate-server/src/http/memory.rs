@@ -9,18 +9,12 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::peer::{self, Network};
+use crate::limits::{MAX_REMEMBERED_PAYERS, MEMORY_PER_BODY_BYTE, PROXY_SHARES};
 
-/// What a byte of a body may cost at once: received, decoded, decrypted, and as values of a tree.
-const FACTOR: usize = 8;
 /// The largest body, and what it may cost: a share is never smaller.
-const LARGEST: usize = idgate_core::limits::MAX_RESPONSE_BYTES * FACTOR;
+const LARGEST: usize = idgate_core::limits::MAX_RESPONSE_BYTES * MEMORY_PER_BODY_BYTE;
 /// The unit in which memory is counted.
 const KIB: usize = 1024;
-/// Holders that are remembered before those without bodies are forgotten.
-const FORGET_AT: usize = 1024;
-/// How many times the share of a peer proxies have that name nobody: they stand for many, and who is
-/// named by another is not to find everything taken.
-const PROXY_TIMES: usize = 4;
 
 /// The budget.
 pub(crate) struct BodyMemory {
@@ -89,7 +83,7 @@ impl BodyMemory {
 
     /// Takes what `length` bytes of a body may cost, or `None`: there is not so much left.
     pub(crate) async fn take(&self, length: usize, part: Part, payer: &Payer) -> Option<Held> {
-        let wanted = u32::try_from(units(length.saturating_mul(FACTOR))).ok()?;
+        let wanted = u32::try_from(units(length.saturating_mul(MEMORY_PER_BODY_BYTE))).ok()?;
         let mut held = Held::default();
         let shares = async {
             for share in self.shares_of(payer) {
@@ -112,7 +106,7 @@ impl BodyMemory {
     fn shares_of(&self, payer: &Payer) -> Vec<Arc<Semaphore>> {
         let all = units(usize::MAX).min(Semaphore::MAX_PERMITS);
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        if shares.len() >= FORGET_AT {
+        if shares.len() >= MAX_REMEMBERED_PAYERS {
             // Whoever holds or awaits memory holds the semaphore.
             shares.retain(|_, share| Arc::strong_count(share) > 1);
         }
@@ -121,7 +115,7 @@ impl BodyMemory {
             shares.entry(holder).or_insert_with(|| Arc::new(Semaphore::new(size))).clone()
         };
         match payer {
-            Payer::Proxy => vec![share(Holder::Proxies, PROXY_TIMES)],
+            Payer::Proxy => vec![share(Holder::Proxies, PROXY_SHARES)],
             Payer::Client(id) => vec![share(Holder::Client(id.clone()), 1)],
             Payer::Stranger(address) => peer::networks(*address)
                 .map(|(network, times)| share(Holder::Network(network), times))

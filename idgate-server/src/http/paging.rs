@@ -6,11 +6,7 @@ use idgate_core::ErrorCode;
 
 use super::error::HttpError;
 use super::query;
-
-/// What a page has when nobody says otherwise.
-const DEFAULT: usize = 50;
-/// What it has at most.
-const LARGEST: usize = 100;
+use crate::limits::{DEFAULT_PAGE, MAX_PAGE};
 
 /// Which part of a list is asked for.
 pub(crate) struct Page<'q> {
@@ -22,7 +18,7 @@ pub(crate) struct Page<'q> {
 pub(crate) fn page(query: Option<&str>) -> Result<Page<'_>, HttpError> {
     let limit = query::single(query, "limit")?;
     let cursor = query::single(query, "cursor")?;
-    let limit = limit.map_or(Some(DEFAULT), |text| whole_number(&text, LARGEST));
+    let limit = limit.map_or(Some(DEFAULT_PAGE), |text| whole_number(&text, MAX_PAGE));
     let limit = limit.ok_or_else(|| {
         HttpError::new(ErrorCode::InvalidLimit, "limit must be a whole number from 1 to 100")
     })?;

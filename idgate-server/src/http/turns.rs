@@ -6,16 +6,10 @@ use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::limits::{READS_PER_CLIENT, WAITING_PER_CLIENT, WRITES_PER_CLIENT};
 use hyper::Method;
 use idgate_core::ids::TenantId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-/// Requests that read, which cost processor time and little else: what a few cores do at once.
-const READING: usize = 16;
-/// Requests that write, which mostly wait for the disk: as many as share one commit.
-const WRITING: usize = 64;
-/// Requests of one kind that wait: as many as one address has connections.
-const WAITING: usize = 256;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -32,8 +26,8 @@ impl Kind {
 
     const fn places(self) -> usize {
         match self {
-            Self::Reading => READING,
-            Self::Writing => WRITING,
+            Self::Reading => READS_PER_CLIENT,
+            Self::Writing => WRITES_PER_CLIENT,
         }
     }
 }
@@ -107,7 +101,7 @@ impl Places {
             return Ok(Some(permit));
         }
         let waiting = Waiting::begin(&self.waiting);
-        if waiting.before >= WAITING {
+        if waiting.before >= WAITING_PER_CLIENT {
             return Err(Crowded);
         }
         // It is never closed.
@@ -173,7 +167,7 @@ mod tests {
     async fn who_has_all_places_waits_for_them_and_nobody_else_does() {
         let turns = Turns::default();
         let mut held = Vec::new();
-        for _ in 0..READING {
+        for _ in 0..READS_PER_CLIENT {
             held.push(take(&turns, Kind::Reading).await);
         }
         assert!(held.last().unwrap().was_the_last());
@@ -188,15 +182,15 @@ mod tests {
     async fn so_many_wait_and_one_more_is_refused_at_once() {
         let turns = Turns::default();
         let mut held = Vec::new();
-        for _ in 0..WRITING {
+        for _ in 0..WRITES_PER_CLIENT {
             held.push(take(&turns, Kind::Writing).await);
         }
         let mut waiting = tokio::task::JoinSet::new();
-        for _ in 0..WAITING {
+        for _ in 0..WAITING_PER_CLIENT {
             let turns = turns.clone();
             waiting.spawn(async move { drop(take(&turns, Kind::Writing).await) });
         }
-        while held[0].places.waiting.load(Ordering::Relaxed) < WAITING {
+        while held[0].places.waiting.load(Ordering::Relaxed) < WAITING_PER_CLIENT {
             tokio::task::yield_now().await;
         }
         let (a, b) = (TenantId::new("cli_a"), TenantId::new("cli_b"));

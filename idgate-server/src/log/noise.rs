@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use idgate_core::time::UnixMillis;
 
+use crate::limits::{LOGGED_OTHERS, LOGGED_PEERS, MAX_LOGGED_SUMS};
 use crate::rate_limit::{Policy, RateLimiter};
 
 /// Lines of one peer, of one client beyond its limits, or of one fault at one route: what it takes to
@@ -15,12 +16,6 @@ use crate::rate_limit::{Policy, RateLimiter};
 const EACH: Policy = Policy { name: "log-each", burst: 30, window_secs: 30 };
 /// Lines of all strangers, and of all clients beyond their limits: 35 kB a second.
 const OVERALL: Policy = Policy { name: "log", burst: 300, window_secs: 3 };
-/// Peers that are told apart: past twice as many the first are forgotten.
-const PEERS: usize = 16 * 1024;
-/// Clients and faults that are told apart.
-const OTHERS: usize = 4096;
-/// Sums that are told apart between two summaries.
-const MAX_SUMS: usize = 32;
 
 /// Whose line it would be.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -59,8 +54,8 @@ struct Sums<K> {
 impl Noise {
     pub(crate) fn new() -> Self {
         Self {
-            peers: RateLimiter::remembering(PEERS),
-            others: RateLimiter::remembering(OTHERS),
+            peers: RateLimiter::remembering(LOGGED_PEERS),
+            others: RateLimiter::remembering(LOGGED_OTHERS),
             strangers: Mutex::default(),
             clients: Mutex::default(),
             faults: Mutex::default(),
@@ -134,7 +129,7 @@ impl<K> Default for Sums<K> {
 impl<K: Eq + std::hash::Hash> Sums<K> {
     fn count(&mut self, key: K) {
         let known = self.apart.contains_key(&key);
-        if !known && self.apart.len() >= MAX_SUMS {
+        if !known && self.apart.len() >= MAX_LOGGED_SUMS {
             self.others = self.others.saturating_add(1);
             return;
         }
@@ -201,7 +196,7 @@ mod tests {
         noise.count_of_client("cli_a", 429);
         noise.count_fault("/v1/sessions", "internal_error");
         let sums = lock(&noise.strangers);
-        assert_eq!((sums.apart.len(), sums.others), (MAX_SUMS, 3 * 68));
+        assert_eq!((sums.apart.len(), sums.others), (MAX_LOGGED_SUMS, 3 * 68));
         assert!(sums.apart.values().all(|count| *count == 3));
         drop(sums);
         noise.summarise();

@@ -2,14 +2,13 @@
 //! writes. It may wait for a reader, or for ever: nobody waits for it. What does not fit into memory
 //! meanwhile, or cannot be written, is lost and counted.
 
+use crate::limits::MAX_WAITING_LOG_BYTES;
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes that wait to be written: seconds of a busy gateway, and nothing to its memory.
-const MAX_WAITING: usize = 1024 * 1024;
 /// After a write that failed, as on a full volume, so that it does not spin.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Between looks at an output that somebody else made non-blocking, and that is full.
@@ -59,7 +58,7 @@ impl Outlet {
     /// Takes one line, which ends in a newline.
     pub(crate) fn line(&self, line: &[u8]) {
         let mut waiting = self.0.lock();
-        if waiting.lines.len().saturating_add(line.len()) > MAX_WAITING {
+        if waiting.lines.len().saturating_add(line.len()) > MAX_WAITING_LOG_BYTES {
             drop(waiting);
             return self.0.lose(1);
         }

@@ -3,20 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::limits::{MAX_CACHED_BYTES, MAX_CACHED_LISTS, MAX_FRESH_MS, STALE_GRACE_MS};
 use idgate_core::ids::IssuerId;
 use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{Need, VerifiedSource};
-
-/// Sources of real deployments are few; each entry costs little beside its list.
-const MAX_ENTRIES: usize = 1024;
-/// Two lists of the largest size, or hundreds of usual ones.
-const MAX_WEIGHT: usize = 64 * 1024 * 1024;
-/// How long a copy goes unasked, whatever its source says: a CRL may name a next one in years, and
-/// who is revoked until then would not show.
-const MAX_FRESH_MS: u64 = 24 * 60 * 60 * 1000;
-/// How long beyond its cache time a copy serves when the source is down (decisions 7).
-const GRACE_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// For which verifications a source was authenticated: same trust, same mode, same issuers asked
 /// for the same formats. The core looks again at every reuse.
@@ -78,10 +69,12 @@ impl SourceCache {
         self.remove_useless(now);
         let sources: Vec<_> = sources.into_iter().map(Arc::new).collect();
         let weight = sources.iter().map(|source| source.weight()).sum();
-        if weight > MAX_WEIGHT {
+        if weight > MAX_CACHED_BYTES {
             return;
         }
-        while self.entries.len() >= MAX_ENTRIES || self.weight.saturating_add(weight) > MAX_WEIGHT {
+        while self.entries.len() >= MAX_CACHED_LISTS
+            || self.weight.saturating_add(weight) > MAX_CACHED_BYTES
+        {
             let Some(oldest) = self.oldest() else { break };
             self.remove(&oldest);
         }
@@ -119,6 +112,6 @@ impl SourceCache {
 
 /// A day beyond its cache time, but never past its own end.
 fn end_of_grace(source: &VerifiedSource) -> UnixMillis {
-    let grace = source.fresh_until().plus(GRACE_MS);
+    let grace = source.fresh_until().plus(STALE_GRACE_MS);
     source.expires_at().map_or(grace, |end| end.min(grace))
 }

@@ -35,12 +35,8 @@ use self::stream::{Capped, Stream};
 use super::address::is_public;
 use super::tls;
 use crate::config::Cidr;
+use crate::limits::{MAX_ANSWER_HEAD_BYTES, MAX_ANSWER_HEADERS};
 use crate::own_fault::{self, Refusal, Shortage};
-
-/// Far more than any server of lists sends.
-const MAX_HEADERS: usize = 100;
-/// For the head of an answer.
-const MAX_HEAD_BYTES: usize = 16 * 1024;
 
 /// Why an exchange came to nothing. A fixed vocabulary: nothing of the remote's own words.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -290,8 +286,8 @@ where
     F: Future<Output = Result<T, EgressError>>,
 {
     let (mut sender, connection) = http1::Builder::new()
-        .max_headers(MAX_HEADERS)
-        .max_buf_size(MAX_HEAD_BYTES)
+        .max_headers(MAX_ANSWER_HEADERS)
+        .max_buf_size(MAX_ANSWER_HEAD_BYTES)
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|_| EgressError::Broken)?;

@@ -3,7 +3,6 @@
 //! is told apart from what a source does: only the latter is anybody's answer.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use idgate_core::limits::MAX_STATUS_BYTES;
 use idgate_core::time::UnixMillis;
@@ -19,18 +18,12 @@ use super::egress::{self, Egress, EgressError};
 pub use super::flights::{Allowance, Asked};
 use super::flights::{Flights, Stage};
 use super::permits::{Permits, Place};
-
-/// For a source to answer, from the first look at its name. All sources of one round are asked at
-/// once, and a later round has what the first ones left: this is for all of them together
-/// (decisions 7).
-const BUDGET: Duration = Duration::from_secs(5);
-/// For permits before that, in all rounds.
-const PATIENCE: Duration = Duration::from_secs(2);
+use crate::limits::{FETCH_PATIENCE, FETCH_TIME};
 
 impl Allowance {
     /// For an answer whose first fetch begins.
     pub fn of_one_answer() -> Self {
-        Self { turns: PATIENCE, sources: BUDGET }
+        Self { turns: FETCH_PATIENCE, sources: FETCH_TIME }
     }
 }
 
@@ -143,7 +136,7 @@ impl Fetcher {
         stage.send_replace(Stage::Asking);
         let room = of_its_place.room();
         let got = self.egress.fetch(need.uri(), need.accept(), MAX_STATUS_BYTES, room);
-        let came = match timeout(BUDGET, got).await {
+        let came = match timeout(FETCH_TIME, got).await {
             Ok(Ok(body)) => Came::Body(Fetched(Arc::new((body, one_of_all)))),
             Ok(Err(error)) => {
                 report(&need, &error);

@@ -11,19 +11,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
 
 use super::egress::Room;
-
-/// Fetches of the whole process at a time.
-pub(super) const IN_ALL: usize = 64;
-/// Of these for the credentials of one issuer: whatever hosts it names, others have a half.
-pub(super) const PER_ISSUER: usize = 32;
-/// Of these at one host. Lists are cached and asked once for all who wait, so that few are enough.
-pub(super) const PER_HOST: usize = 8;
-/// For bodies over 64 KiB that were fetched and are not judged yet: six of the largest size.
-const LARGE_BODIES: usize = 64 * 1024 * 1024;
-/// Of these for the credentials of one issuer: a half, as of the fetches.
-const LARGE_BODIES_PER_ISSUER: usize = LARGE_BODIES / 2;
-/// Issuers and hosts that are remembered without being asked.
-const IDLE: usize = 64;
+use crate::limits::{
+    FETCHED_BYTES, FETCHED_BYTES_PER_ISSUER, FETCHES, FETCHES_PER_HOST, FETCHES_PER_ISSUER,
+    MAX_IDLE_PARTIES,
+};
 
 pub(super) struct Permits {
     in_all: Arc<Semaphore>,
@@ -85,7 +76,7 @@ impl PlacePermit {
 
 impl Permits {
     pub(super) fn new() -> Self {
-        let (in_all, room) = (Arc::new(Semaphore::new(IN_ALL)), Room::of(LARGE_BODIES));
+        let (in_all, room) = (Arc::new(Semaphore::new(FETCHES)), Room::of(FETCHED_BYTES));
         Self { in_all, room, shares: Mutex::default() }
     }
 
@@ -97,10 +88,12 @@ impl Permits {
     ) -> Option<(PlacePermit, OwnedSemaphorePermit)> {
         let Place { issuers, host } = place;
         let share = |of| Share { issuers: issuers.clone(), of };
-        let of_its_host = self.of(share(Of::Host(host)), PER_HOST).acquire_owned().await.ok()?;
-        let of_its_issuer = self.of(share(Of::Issuers), PER_ISSUER).acquire_owned().await.ok()?;
+        let of_its_host =
+            self.of(share(Of::Host(host)), FETCHES_PER_HOST).acquire_owned().await.ok()?;
+        let of_its_issuer =
+            self.of(share(Of::Issuers), FETCHES_PER_ISSUER).acquire_owned().await.ok()?;
         let one_of_all = self.in_all.clone().acquire_owned().await.ok()?;
-        let own = self.of(share(Of::Bodies), Room::units(LARGE_BODIES_PER_ISSUER));
+        let own = self.of(share(Of::Bodies), Room::units(FETCHED_BYTES_PER_ISSUER));
         let room = self.room.shared_by(own);
         let permit = PlacePermit { _of_its_host: of_its_host, _of_its_issuer: of_its_issuer, room };
         Some((permit, one_of_all))
@@ -109,7 +102,7 @@ impl Permits {
     fn of(&self, share: Share, permits: usize) -> Arc<Semaphore> {
         // A panic elsewhere leaves the map whole: every change is one call.
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        if shares.len() > IDLE {
+        if shares.len() > MAX_IDLE_PARTIES {
             // Whoever holds a permit, or waits for one, holds the semaphore.
             shares.retain(|_, permits| Arc::strong_count(permits) > 1);
         }
@@ -144,10 +137,10 @@ mod tests {
         let permits = Arc::new(Permits::new());
         let silent = place("issuer", "silent.example");
         let mut held = Vec::new();
-        for _ in 0..PER_HOST {
+        for _ in 0..FETCHES_PER_HOST {
             held.push(at_once(&permits, silent.clone()).await.unwrap());
         }
-        let waiting: Vec<_> = (0..IN_ALL)
+        let waiting: Vec<_> = (0..FETCHES)
             .map(|_| {
                 let (permits, silent) = (permits.clone(), silent.clone());
                 tokio::spawn(async move { permits.acquire(silent).await })
@@ -164,11 +157,11 @@ mod tests {
     async fn an_issuer_has_half_of_all_whatever_hosts_it_names() {
         let permits = Permits::new();
         let mut held = Vec::new();
-        for host in 0..PER_ISSUER {
+        for host in 0..FETCHES_PER_ISSUER {
             held.push(at_once(&permits, place("one", &format!("{host}.example"))).await.unwrap());
         }
         assert!(at_once(&permits, place("one", "more.example")).await.is_none());
-        for _ in 0..PER_HOST {
+        for _ in 0..FETCHES_PER_HOST {
             held.push(at_once(&permits, place("other", "1.example")).await.unwrap());
         }
     }
@@ -179,11 +172,11 @@ mod tests {
         let (one, _one) = at_once(&permits, place("one", "a.example")).await.unwrap();
         let (again, _again) = at_once(&permits, place("one", "b.example")).await.unwrap();
         let (other, _other) = at_once(&permits, place("other", "a.example")).await.unwrap();
-        let held = one.room().take(LARGE_BODIES_PER_ISSUER).unwrap();
+        let held = one.room().take(FETCHED_BYTES_PER_ISSUER).unwrap();
         assert!(again.room().take(1).is_err());
-        let others = other.room().take(LARGE_BODIES_PER_ISSUER).unwrap();
+        let others = other.room().take(FETCHED_BYTES_PER_ISSUER).unwrap();
         drop((held, others));
-        assert!(again.room().take(LARGE_BODIES_PER_ISSUER).is_ok());
+        assert!(again.room().take(FETCHED_BYTES_PER_ISSUER).is_ok());
     }
 
     #[tokio::test]
@@ -194,7 +187,7 @@ mod tests {
             Place::of(&Need::StatusList { uri }, vec![IssuerId::new("issuer")])
         };
         let mut held = Vec::new();
-        for port in 1..=PER_HOST {
+        for port in 1..=FETCHES_PER_HOST {
             held.push(at_once(&permits, at(port)).await.unwrap());
         }
         assert!(at_once(&permits, at(443)).await.is_none());
@@ -206,12 +199,12 @@ mod tests {
     async fn a_host_is_forgotten_when_nobody_asks_it() {
         let permits = Permits::new();
         let held = permits.acquire(place("issuer", "held.example")).await.unwrap();
-        for number in 0..3 * IDLE {
+        for number in 0..3 * MAX_IDLE_PARTIES {
             let place = place("issuer", &format!("{number}.example"));
             drop(permits.acquire(place).await.unwrap());
         }
         let shares = permits.shares.lock().unwrap();
-        assert!(shares.len() <= IDLE + 3, "{}", shares.len());
+        assert!(shares.len() <= MAX_IDLE_PARTIES + 3, "{}", shares.len());
         assert!(shares.keys().any(|share| share.of == Of::Host("held.example".into())));
         drop(held);
     }

@@ -3,11 +3,8 @@
 
 use url::{Host, Url};
 
-/// What proxies and logs commonly take.
-const MAX_CHARS: usize = 2000;
-/// Of a DNS name, and of each of its labels (RFC 1035 2.3.4).
-const MAX_NAME: usize = 253;
-const MAX_LABEL: usize = 63;
+use crate::limits::{MAX_DNS_LABEL_BYTES, MAX_DNS_NAME_BYTES, MAX_WEBHOOK_URL_CHARS};
+
 /// Nothing but HTTPS listens there.
 const HTTPS_PORTS: [u16; 2] = [443, 8443];
 
@@ -41,7 +38,7 @@ impl WebhookUrl {
         if url.domain().is_some_and(|name| !is_dns_name(name)) {
             return Err("must name a host: labels of letters, digits, - and _ with dots between");
         }
-        if url.as_str().chars().count() > MAX_CHARS {
+        if url.as_str().chars().count() > MAX_WEBHOOK_URL_CHARS {
             return Err("must have at most 2000 characters");
         }
         Ok(Self(url))
@@ -94,9 +91,9 @@ impl WebhookUrl {
 fn is_dns_name(name: &str) -> bool {
     let is_label = |label: &str| {
         let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        matches!(label.len(), 1..=MAX_LABEL) && label.bytes().all(known)
+        matches!(label.len(), 1..=MAX_DNS_LABEL_BYTES) && label.bytes().all(known)
     };
-    name.len() <= MAX_NAME && name.split('.').all(is_label)
+    name.len() <= MAX_DNS_NAME_BYTES && name.split('.').all(is_label)
 }
 
 /// The host that `text` names, in the form that endpoints have it; `None`: it names none.

@@ -3,7 +3,8 @@
 
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::webhook::{Attempt, Notification, Received, SigningSecret, TOLERANCE_MS};
+use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
+use idgate_core::webhook::{Attempt, Notification, Received, SigningSecret};
 use serde_json::{Map, Value, json};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/webhooks/vectors.json");
@@ -59,7 +60,8 @@ impl Case {
     fn to_json(&self) -> Value {
         let secret = SigningSecret::new(&*self.secret).unwrap();
         let now = UnixMillis(self.now_ms);
-        let received = Received { body: self.body.as_bytes(), now, tolerance_ms: TOLERANCE_MS };
+        let received =
+            Received { body: self.body.as_bytes(), now, tolerance_ms: WEBHOOK_TOLERANCE_MS };
         let header = |name: &str| self.headers[name].as_str().unwrap();
         let own = received.verify(&PROVIDER, &secret, header("X-Timestamp"), header("X-Signature"));
         let standard = received.verify_standard(
@@ -107,10 +109,10 @@ fn cases() -> Vec<Case> {
         rotated("two secrets, and the receiver has the new one"),
         rotated("two secrets, and the receiver has neither"),
         rotated("two secrets, and the receiver has the old one"),
-        Case::good("five minutes late").now(AT + TOLERANCE_MS),
-        Case::good("more than five minutes late").now(AT + TOLERANCE_MS + 1),
-        Case::good("five minutes early").now(AT - TOLERANCE_MS - AT % 1000),
-        Case::good("more than five minutes early").now(AT - TOLERANCE_MS - AT % 1000 - 1),
+        Case::good("five minutes late").now(AT + WEBHOOK_TOLERANCE_MS),
+        Case::good("more than five minutes late").now(AT + WEBHOOK_TOLERANCE_MS + 1),
+        Case::good("five minutes early").now(AT - WEBHOOK_TOLERANCE_MS - AT % 1000),
+        Case::good("more than five minutes early").now(AT - WEBHOOK_TOLERANCE_MS - AT % 1000 - 1),
         Case::good("at another time of day").now(0),
         Case::good("another body"),
         Case::good("another secret"),

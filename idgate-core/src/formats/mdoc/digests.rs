@@ -8,10 +8,7 @@ use super::{malformed, not_cbor, too_many};
 use crate::codec::cbor::{Tape, Value};
 use crate::crypto::{CryptoProvider, HashAlg, ct};
 use crate::error::{Check, Reason, VerifyError};
-use crate::limits::MAX_NAME_SPACES;
-
-/// Shortest `random` (ISO/IEC 18013-5 9.1.2.5).
-const MIN_RANDOM_BYTES: usize = 16;
+use crate::limits::{MAX_NAME_SPACES, MIN_MDOC_RANDOM_BYTES};
 
 /// Items of which the issuer signed every digest.
 #[derive(Debug)]
@@ -119,7 +116,7 @@ impl<'a> Item<'a> {
         let digest_id = item.get("digestID").and_then(Value::as_u64);
         let random = item.get("random").and_then(Value::as_bytes);
         let random = random.ok_or(bad("random is missing or not a byte string"))?;
-        if random.len() < MIN_RANDOM_BYTES {
+        if random.len() < MIN_MDOC_RANDOM_BYTES {
             return Err(bad("random is shorter than 16 bytes"));
         }
         let element = item.get("elementIdentifier").and_then(Value::as_text);

@@ -10,12 +10,8 @@ use url::{Host, Url};
 use super::no_such_client;
 use crate::admin::output::{Output, check_name};
 use crate::failure::Failure;
+use crate::limits::{MAX_LOGO_BYTES, MAX_ORIGINS};
 use crate::store::{ClientChange, Logo, OperatorStore};
-
-/// A logo is shown small.
-const MAX_LOGO_BYTES: usize = 128 * 1024;
-/// Of one client: its environments and brands.
-const MAX_ORIGINS: usize = 32;
 
 /// What to change of a client.
 #[derive(Args, Debug)]

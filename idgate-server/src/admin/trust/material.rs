@@ -7,12 +7,10 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Jwk, PublicKey};
 
 use crate::failure::Failure;
+use crate::limits::MAX_KEY_FILE_BYTES;
 
 /// A key and the name it came with.
 type NamedKey = (PublicKey, Option<String>);
-
-/// Far beyond any key file; keeps a slip of the hand from filling the memory.
-const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// All keys of these files.
 pub(super) fn keys(jwks: &[PathBuf], pems: &[PathBuf]) -> Result<Vec<NamedKey>, Failure> {
@@ -63,7 +61,7 @@ fn on_curve(key: PublicKey) -> Result<PublicKey, String> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    read_at_most(path, MAX_FILE_BYTES)
+    read_at_most(path, MAX_KEY_FILE_BYTES)
 }
 
 /// The file, when it has at most `limit` bytes.

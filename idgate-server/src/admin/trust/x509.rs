@@ -16,10 +16,8 @@ use serde_json::{Value, json};
 use super::material::{in_file, read_at_most};
 use super::show::{digest, hex};
 use crate::failure::Failure;
+use crate::limits::MAX_LIST_FILE_BYTES;
 use crate::store::{NewCrl, NewList, TrustChange, TrustRecord};
-
-/// Lists and CRLs grow with what they are about; this is far beyond them.
-const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The options that name X.509 material.
 #[derive(Args, Debug)]
@@ -94,7 +92,7 @@ impl X509Options {
         let mut roots = Vec::new();
         let mut refused = Vec::new();
         for path in paths {
-            let file = read_at_most(path, MAX_FILE_BYTES)?;
+            let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
             let read = read_roots(&file).map_err(|why| in_file(path, &why.to_string()))?;
             if read.roots.is_empty() || !self.skip_unusable {
                 refused.extend(read.unusable.into_iter().map(|root| Skipped::new(path, root)));
@@ -120,7 +118,7 @@ impl X509Options {
     fn master_list(&self, test: bool, now: UnixMillis) -> Result<Option<NewList>, Failure> {
         let Some(path) = &self.master_list else { return Ok(None) };
         let cas = signer_cas(self.master_list_signer_ca.as_deref(), "master-list", test)?;
-        let file = read_at_most(path, MAX_FILE_BYTES)?;
+        let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
         let list = import_master_list(&PROVIDER, &file, cas.as_deref(), now);
         let list = list.map_err(|why| in_file(path, &why.to_string()))?;
         Ok(Some(NewList { origin: RootOrigin::MasterList, list, sha256: digest(&file) }))
@@ -129,7 +127,7 @@ impl X509Options {
     fn vical(&self, test: bool, now: UnixMillis) -> Result<Option<NewList>, Failure> {
         let Some(path) = &self.vical else { return Ok(None) };
         let cas = signer_cas(self.vical_signer_ca.as_deref(), "vical", test)?;
-        let file = read_at_most(path, MAX_FILE_BYTES)?;
+        let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
         let list = import_vical(&PROVIDER, &file, cas.as_deref(), self.allow_stale, now);
         let list = list.map_err(|why| in_file(path, &why.to_string()))?;
         Ok(Some(NewList { origin: RootOrigin::Vical, list, sha256: digest(&file) }))
@@ -250,7 +248,7 @@ fn signer_cas(
 }
 
 fn roots(path: &Path) -> Result<Vec<TrustAnchor>, Failure> {
-    let file = read_at_most(path, MAX_FILE_BYTES)?;
+    let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
     roots_from_file(&file).map_err(|why| in_file(path, &why.to_string()))
 }
 
@@ -258,7 +256,7 @@ fn roots(path: &Path) -> Result<Vec<TrustAnchor>, Failure> {
 fn blocks<'p>(paths: &'p [PathBuf], label: &str) -> Result<Vec<(&'p PathBuf, Vec<u8>)>, Failure> {
     let mut blocks = Vec::new();
     for path in paths {
-        let file = read_at_most(path, MAX_FILE_BYTES)?;
+        let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
         let found = pem_or_der(&file, label).map_err(|why| in_file(path, &why.to_string()))?;
         blocks.extend(found.into_iter().map(|der| (path, der)));
     }

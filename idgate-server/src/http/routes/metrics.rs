@@ -17,10 +17,9 @@ use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self as body, Body};
 use crate::http::{paging, query};
+use crate::limits::MAX_WINDOW_HOURS;
 use crate::store::{MetricsSummary, Outcomes};
 
-/// The longest window: 30 days.
-const LONGEST_HOURS: usize = 720;
 const DEFAULT_HOURS: usize = 24;
 
 /// `GET /v1/admin/metrics`. Everything in it that fails is the metrics store: there is no 500.
@@ -61,7 +60,7 @@ pub(crate) async fn exposition(mut call: Call<'_>) -> Result<Response<Body>, Htt
 
 fn window_hours(query: Option<&str>) -> Result<usize, HttpError> {
     let Some(text) = query::single(query, "window_hours")? else { return Ok(DEFAULT_HOURS) };
-    paging::whole_number(&text, LONGEST_HOURS).ok_or_else(|| {
+    paging::whole_number(&text, MAX_WINDOW_HOURS).ok_or_else(|| {
         let message = "window_hours must be a whole number from 1 to 720";
         HttpError::new(ErrorCode::InvalidLimit, message)
     })

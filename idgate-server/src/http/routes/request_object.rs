@@ -11,9 +11,7 @@ use crate::http::body::{self, BodyError};
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::Body;
-
-/// `wallet_metadata` names every format and algorithm of a wallet and fits many times.
-const MAX_FORM_BYTES: usize = 64 * 1024;
+use crate::limits::MAX_FETCH_FORM_BYTES;
 
 /// `GET` and `HEAD /v1/oid4vp/request/{sessionId}`; HEAD changes nothing.
 pub(crate) async fn get(call: Call<'_>) -> Result<Response<Body>, HttpError> {
@@ -33,7 +31,7 @@ pub(crate) async fn post(call: Call<'_>) -> Result<Response<Body>, HttpError> {
         let message = "Content-Type must be application/x-www-form-urlencoded";
         return Err(HttpError::invalid_request(message));
     }
-    let received = call.read_body_if(app.expects_fetch(&id), MAX_FORM_BYTES).await?;
+    let received = call.read_body_if(app.expects_fetch(&id), MAX_FETCH_FORM_BYTES).await?;
     let received = received.map_err(BodyError::refuse_64_kib)?;
     let wallet_nonce = wallet_nonce(&received.bytes).map_err(HttpError::invalid_request)?;
     Ok(answer(app.fetch_request(&id, wallet_nonce.as_deref()).await?))

@@ -3,11 +3,8 @@
 //! nothing of it is kept.
 
 use super::Close;
+use crate::limits::{MAX_CONTROL_BYTES, MAX_FRAME_BYTES};
 
-/// The largest payload of a control frame (RFC 6455 5.5).
-const MAX_CONTROL: u8 = 125;
-/// A frame that announces more is called too large, and not only out of place (decisions 12).
-const MAX_FRAME: u64 = 1024;
 const FIN: u8 = 0x80;
 const RESERVED: u8 = 0x70;
 const MASKED: u8 = 0x80;
@@ -62,12 +59,12 @@ pub(super) fn take(buffer: &mut Vec<u8>) -> Result<Option<Incoming>, Close> {
     let is_control = matches!(opcode, 0x8..=0xA);
     let length = second & !MASKED;
     match announced(length, rest) {
-        Some(length) if length > MAX_FRAME => return Err(Close::TooLarge),
+        Some(length) if length > MAX_FRAME_BYTES => return Err(Close::TooLarge),
         Some(_) => {}
         None => return Ok(None),
     }
     // Control frames are not fragmented, and short (RFC 6455 5.5).
-    if !is_control || first & FIN == 0 || length > MAX_CONTROL {
+    if !is_control || first & FIN == 0 || length > MAX_CONTROL_BYTES {
         return Err(Close::BadFrame);
     }
     let length = usize::from(length);

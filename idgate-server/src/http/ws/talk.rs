@@ -17,11 +17,9 @@ use super::socket::{End, Socket};
 use crate::app::{StatusStream, StreamEnd};
 use crate::http::json::Object;
 use crate::http::stop::stopped;
+use crate::limits::MAX_FRAMES_PER_PING;
 use crate::limits::StreamTimes;
 use crate::store::StatusEvent;
-
-/// Frames of the peer between two of our pings: far more than any client in use sends.
-const MAX_FRAMES: u32 = 200;
 
 /// A connection that becomes a stream once its 101 is sent.
 pub(crate) struct Upgrade {
@@ -124,7 +122,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Talk<T> {
 
     async fn answer(&mut self, frame: Incoming) -> Result<(), End> {
         self.heart.frames = self.heart.frames.saturating_add(1);
-        if self.heart.frames > MAX_FRAMES {
+        if self.heart.frames > MAX_FRAMES_PER_PING {
             return Err(Close::BadFrame.into());
         }
         match frame {

@@ -7,13 +7,11 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::super::StoreError;
 use super::{Outcomes, hour_of};
+use crate::limits::MAX_COUNTED_TYPES;
 use crate::sketch::Sketch;
 
 /// More hours than any window has, the running one included.
 const KEPT_HOURS: i64 = 722;
-/// Credential types counted by name in one hour. Document types are the tenants' words; beyond so
-/// many they are counted together.
-const MAX_TYPES: i64 = 1000;
 /// What further types are counted as.
 const OTHER_TYPES: &str = "other";
 
@@ -168,7 +166,7 @@ fn add_to_type(
          WHERE true ON CONFLICT DO UPDATE SET verified = verified + excluded.verified, \
          failed = failed + excluded.failed, expired = expired + excluded.expired",
     )?
-    .execute((hour, name, verified, failed, expired, MAX_TYPES, OTHER_TYPES))?;
+    .execute((hour, name, verified, failed, expired, MAX_COUNTED_TYPES, OTHER_TYPES))?;
     Ok(())
 }
 

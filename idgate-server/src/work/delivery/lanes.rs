@@ -8,16 +8,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::limits::{
+    MAX_REMEMBERED_RECEIVERS, WEBHOOK_PLACES, WEBHOOK_PLACES_PER_HOST, WEBHOOK_PLACES_UNWELL,
+};
 use crate::store::{Lane, Leased, Wanted};
-
-/// Exchanges at a time: at 64 KiB each, 16 MiB.
-const PLACES: usize = 256;
-/// Of these for clients whose last exchange failed or was slow.
-const UNWELL_PLACES: usize = 128;
-/// Of these for one host, however many clients share it.
-const PLACES_PER_HOST: usize = 32;
-/// Clients that are remembered; then those without an exchange are forgotten.
-const REMEMBERED: usize = 10_000;
 
 /// How a client's exchanges go.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -76,7 +70,7 @@ impl Lanes {
     /// have more.
     pub(super) fn share_out(&self, lanes: Vec<Lane>) -> Vec<Wanted> {
         let mut open = self.open();
-        if open.clients.len() > REMEMBERED {
+        if open.clients.len() > MAX_REMEMBERED_RECEIVERS {
             open.clients.retain(|_, client| client.under_way > 0);
         }
         let mut shares = Shares::of(&open);
@@ -154,8 +148,8 @@ impl Shares {
         let (all, unwell): (usize, usize) =
             (under_way(&|_| true), under_way(&|client| client.health.is_unwell()));
         Self {
-            left: PLACES.saturating_sub(all),
-            left_unwell: UNWELL_PLACES.saturating_sub(unwell),
+            left: WEBHOOK_PLACES.saturating_sub(all),
+            left_unwell: WEBHOOK_PLACES_UNWELL.saturating_sub(unwell),
             hosts: open.hosts.clone(),
         }
     }
@@ -164,7 +158,10 @@ impl Shares {
     fn take(&mut self, host: &str, health: Health) -> bool {
         let at_host = self.hosts.entry(host.to_owned()).or_default();
         let is_unwell = health.is_unwell();
-        if self.left == 0 || *at_host >= PLACES_PER_HOST || (is_unwell && self.left_unwell == 0) {
+        if self.left == 0
+            || *at_host >= WEBHOOK_PLACES_PER_HOST
+            || (is_unwell && self.left_unwell == 0)
+        {
             return false;
         }
         *at_host = at_host.saturating_add(1);
@@ -256,20 +253,23 @@ mod tests {
                 stuck.extend((0..wanted.count).map(|_| lanes.take(&leased(client, &host))));
             }
         }
-        assert_eq!(stuck.len(), UNWELL_PLACES);
+        assert_eq!(stuck.len(), WEBHOOK_PLACES_UNWELL);
         let well: Vec<Lane> = (1000..1300).map(|client| lane(client, "x.example")).collect();
         let spread = |lanes: Vec<Lane>| {
             lanes.into_iter().enumerate().map(|(n, it)| Lane { host: format!("n{n}"), ..it })
         };
-        assert_eq!(counts(&lanes, spread(well).collect()), [1; PLACES - UNWELL_PLACES]);
+        assert_eq!(
+            counts(&lanes, spread(well).collect()),
+            [1; WEBHOOK_PLACES - WEBHOOK_PLACES_UNWELL]
+        );
     }
 
     #[test]
     fn a_host_that_many_clients_share_has_a_limit() {
         let lanes = Lanes::default();
         let due = (0..100).map(|client| lane(client, "shared.example")).collect();
-        assert_eq!(counts(&lanes, due), [1; PLACES_PER_HOST]);
-        let places: Vec<Place> = (0..PLACES_PER_HOST)
+        assert_eq!(counts(&lanes, due), [1; WEBHOOK_PLACES_PER_HOST]);
+        let places: Vec<Place> = (0..WEBHOOK_PLACES_PER_HOST)
             .map(|client| lanes.take(&leased(client, "shared.example")))
             .collect();
         assert!(counts(&lanes, vec![lane(999, "shared.example")]).is_empty());
@@ -287,7 +287,7 @@ mod tests {
         }
         let due = (0..300).map(|client| lane(client, &format!("h{client}"))).collect();
         let counts = counts(&lanes, due);
-        assert_eq!((counts.len(), counts.iter().sum::<usize>()), (PLACES, PLACES));
+        assert_eq!((counts.len(), counts.iter().sum::<usize>()), (WEBHOOK_PLACES, WEBHOOK_PLACES));
     }
 
     #[test]

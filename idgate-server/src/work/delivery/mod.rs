@@ -22,10 +22,9 @@ use self::lanes::{Health, Lanes, Place};
 use super::egress::{Answer, Egress, EgressError, Post};
 use crate::clock::{Clock, Stopwatch};
 use crate::entropy::OsEntropy;
+use crate::limits::WEBHOOK_TIME;
 use crate::store::{Leased, Store, StoreError, Verdict};
 
-/// For one exchange, from the name to the end of the answer.
-const EXCHANGE: Duration = Duration::from_secs(15);
 /// Longer than an exchange and the commits around it.
 const LEASE_MS: u64 = 60_000;
 /// How late a time that has come, or an operator's verdict, is noticed.
@@ -173,7 +172,7 @@ impl Office {
         };
         let headers = attempt.headers(&self.provider, &target.secret, target.previous.as_ref());
         let post = Post { url: &target.url, headers: &headers, body: &leased.body };
-        match tokio::time::timeout(EXCHANGE, self.egress.post(post)).await {
+        match tokio::time::timeout(WEBHOOK_TIME, self.egress.post(post)).await {
             Ok(answer) => answer.map_err(|error| error.to_string()),
             Err(_late) => Err("timeout".into()),
         }

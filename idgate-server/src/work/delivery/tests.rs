@@ -3,7 +3,7 @@
 mod fixture;
 mod reviews;
 
-use idgate_core::webhook::MAX_ATTEMPTS;
+use idgate_core::webhook::SCHEDULE_MS;
 
 use self::fixture::{Desk, HOUR, MINUTE};
 
@@ -67,7 +67,7 @@ async fn eight_attempts_in_28_hours_and_then_a_dead_letter() {
     }
     let ids: Vec<String> =
         desk.receiver.all().iter().map(|sent| sent.header("webhook-id")).collect();
-    assert_eq!(ids.len(), usize::try_from(MAX_ATTEMPTS).unwrap());
+    assert_eq!(ids.len(), SCHEDULE_MS.len());
     assert!(ids.iter().all(|id| *id == ids[0]));
     let letter = desk.dead_letters().pop().unwrap();
     assert_eq!((letter.attempts, letter.error_message.as_deref()), (8, Some("http_status_500")));

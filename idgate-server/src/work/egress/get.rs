@@ -1,7 +1,5 @@
 //! Getting a status list or a CRL: redirects stay on the host, and each is checked again.
 
-use std::time::Duration;
-
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Body as _, Incoming};
@@ -9,15 +7,11 @@ use hyper::header::{ACCEPT, CONTENT_ENCODING, HOST, LOCATION, USER_AGENT};
 use hyper::{Request, Response};
 use url::Url;
 
-use super::room::{Body, Room, SMALL};
+use super::room::{Body, Room};
 use super::{Costs, Egress, EgressError, check_url, send, target_and_host};
-
-/// A source that moved has moved once; a loop ends here.
-const MAX_REDIRECTS: usize = 3;
-/// A part of the 5 s that all fetches of an answer have together.
-const CONNECT_TIMEOUT: Duration = Duration::from_millis(1500);
-/// For the head, a TLS handshake, and the framing of the body.
-const OVERHEAD: usize = 256 * 1024;
+use crate::limits::{
+    FETCH_CONNECT_TIME, MAX_FETCH_OVERHEAD_BYTES, MAX_REDIRECTS, SMALL_BODY_BYTES,
+};
 
 /// What one exchange came to.
 enum Outcome {
@@ -58,9 +52,9 @@ impl Egress {
         check_url(url)?;
         let addresses = self.check(self.resolve(url).await?)?;
         // Chunks of a few bytes cost as much again as what they carry.
-        let received = limit.saturating_mul(2).saturating_add(OVERHEAD);
+        let received = limit.saturating_mul(2).saturating_add(MAX_FETCH_OVERHEAD_BYTES);
         let costs = Costs {
-            connect_timeout: CONNECT_TIMEOUT,
+            connect_timeout: FETCH_CONNECT_TIME,
             received: u64::try_from(received).unwrap_or(u64::MAX),
             receive_buffer: None,
         };
@@ -116,7 +110,7 @@ async fn collect(mut body: Incoming, limit: usize, room: &Room) -> Result<Body, 
         return Err(EgressError::TooLarge);
     }
     let longest = if declared.exact().is_some() { least } else { limit };
-    let (mut held, mut taken) = (Vec::new(), SMALL);
+    let (mut held, mut taken) = (Vec::new(), SMALL_BODY_BYTES);
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| EgressError::Broken)?;

@@ -1,7 +1,5 @@
 //! Posting a webhook: one exchange, no redirects, and of the answer little more than its status.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -11,15 +9,10 @@ use url::Url;
 
 use super::super::webhook_url::has_usual_port;
 use super::{Costs, Egress, EgressError, check_url, send, target_and_host};
+use crate::limits::{MAX_RECEIVED_BYTES, MAX_RECEIVER_BODY_BYTES, WEBHOOK_CONNECT_TIME};
 
-/// How much of an answer's body is read, so that an ordinary connection ends in order.
-const MAX_BODY_BYTES: usize = 4 * 1024;
-/// All that is taken from the socket: certificates, head and body.
-const MAX_RECEIVED_BYTES: u64 = 64 * 1024;
 /// What the kernel may hold besides, for a peer that sends without end; Linux doubles it.
 const RECEIVE_BUFFER: u32 = 16 * 1024;
-/// A third of what an exchange may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A message to post.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +49,7 @@ impl Egress {
             return Err(EgressError::AddressBlocked);
         }
         let costs = Costs {
-            connect_timeout: CONNECT_TIMEOUT,
+            connect_timeout: WEBHOOK_CONNECT_TIME,
             received: MAX_RECEIVED_BYTES,
             receive_buffer: Some(RECEIVE_BUFFER),
         };
@@ -86,7 +79,7 @@ async fn read(response: Response<Incoming>) -> Result<Answer, EgressError> {
     // The status decides: a body that breaks off, or goes on and on, takes nothing back.
     while let Some(Ok(frame)) = body.frame().await {
         read = read.saturating_add(frame.data_ref().map_or(0, Bytes::len));
-        if read >= MAX_BODY_BYTES {
+        if read >= MAX_RECEIVER_BODY_BYTES {
             break;
         }
     }

@@ -7,8 +7,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::EgressError;
 
-/// Bodies up to here are taken as they come.
-pub(super) const SMALL: usize = 64 * 1024;
 /// The unit in which memory is counted.
 const KIB: usize = 1024;
 

@@ -225,7 +225,8 @@ async fn bodies_and_heads_have_limits() {
     let unannounced = [&b"HTTP/1.1 200 OK\r\n\r\n"[..], &[b'x'; LIMIT + 1]].concat();
     server.give_bytes(unannounced);
     assert_eq!(get(&server.url()).await.unwrap_err(), EgressError::TooLarge);
-    for headers in ["A: b\r\n".repeat(101), format!("A: {}\r\n", "b".repeat(MAX_HEAD_BYTES))] {
+    for headers in ["A: b\r\n".repeat(101), format!("A: {}\r\n", "b".repeat(MAX_ANSWER_HEAD_BYTES))]
+    {
         server.give_with("200 OK", &headers, b"hello");
         assert_eq!(get(&server.url()).await.unwrap_err(), EgressError::Broken);
     }

@@ -7,7 +7,8 @@ use std::thread;
 
 use idgate_core::UnixMillis;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::webhook::{Received, SigningSecret, TOLERANCE_MS};
+use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
+use idgate_core::webhook::{Received, SigningSecret};
 use serde_json::Value;
 
 use crate::server::eventually;
@@ -102,7 +103,7 @@ impl Sent {
     pub(super) fn verify(&self, secret: &str) {
         let secret = SigningSecret::new(secret).unwrap();
         let now = UnixMillis(self.at_ms);
-        let received = Received { body: &self.body, now, tolerance_ms: TOLERANCE_MS };
+        let received = Received { body: &self.body, now, tolerance_ms: WEBHOOK_TOLERANCE_MS };
         let (timestamp, signature) = (self.header("x-timestamp"), self.header("x-signature"));
         received.verify(&PROVIDER, &secret, timestamp, signature).unwrap();
         let [id, timestamp, signature] =

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::SessionId;
+use idgate_core::limits::WEBHOOK_TOLERANCE_MS;
 use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
-use idgate_core::webhook::{Received, SigningSecret, TOLERANCE_MS};
+use idgate_core::webhook::{Received, SigningSecret};
 use idgate_core::{PresentationRequest, Verifier};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -369,7 +370,7 @@ impl Sent {
     }
 
     fn received(&self, now: UnixMillis) -> Received<'_> {
-        Received { body: self.body.as_bytes(), now, tolerance_ms: TOLERANCE_MS }
+        Received { body: self.body.as_bytes(), now, tolerance_ms: WEBHOOK_TOLERANCE_MS }
     }
 }
 
