@@ -139,6 +139,13 @@ impl SessionId {
     }
 }
 
+impl OfferId {
+    /// A fresh id.
+    pub(crate) fn fresh(entropy: &mut dyn Entropy) -> Result<Self, EntropyUnavailable> {
+        random_id("off_", entropy).map(Self)
+    }
+}
+
 /// `prefix` and 22 base62 characters that carry 128 random bits.
 pub fn random_id(prefix: &str, entropy: &mut dyn Entropy) -> Result<String, EntropyUnavailable> {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -102,7 +102,7 @@ pub mod session;
 pub mod status;
 pub mod time;
 pub mod trust;
-mod verifier;
+pub mod verifier;
 pub mod verify;
 pub mod webhook;
 

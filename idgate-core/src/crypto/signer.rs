@@ -13,9 +13,17 @@ pub trait RequestSigner: fmt::Debug + Send + Sync {
     /// The algorithm. Request Objects are signed with ES256.
     fn alg(&self) -> Alg;
 
-    /// The DID URL of the key's verification method, as `did:web:gateway.example#key`: the `kid` of
-    /// every object, and of the key in both published documents.
+    /// The name that sessions keep of who signs their requests. Of a signer without a certificate it
+    /// is the DID URL of the key's verification method, as `did:web:gateway.example#key`: the `kid`
+    /// of every object, and of the key in both published documents.
     fn key_id(&self) -> &str;
+
+    /// The certificate of the key and those between it and the root, in DER, leaf first and without
+    /// the root (OpenID4VP 5.9.3, HAIP 1.0 5). A signer that has one signs what goes by `x509_san_dns`
+    /// and `x509_hash`, and nothing else.
+    fn certificate_chain(&self) -> &[Vec<u8>] {
+        &[]
+    }
 
     /// The raw signature r‖s (RFC 7518 3.4) of `signing_input`.
     ///
@@ -49,12 +57,21 @@ impl core::error::Error for SignerUnavailable {}
 pub struct SoftwareSigner {
     key: Es256Key,
     key_id: String,
+    certificate_chain: Vec<Vec<u8>>,
 }
 
 impl SoftwareSigner {
     /// Signs with `key` under the DID URL `key_id`; [`crate::discovery::key_id`] makes one.
     pub fn new(key: Es256Key, key_id: impl Into<String>) -> Self {
-        Self { key, key_id: key_id.into() }
+        Self { key, key_id: key_id.into(), certificate_chain: Vec::new() }
+    }
+
+    /// With the certificate of the key and those between it and the root, as
+    /// [`RequestSigner::certificate_chain`] has them.
+    #[must_use]
+    pub fn with_certificate_chain(mut self, chain: Vec<Vec<u8>>) -> Self {
+        self.certificate_chain = chain;
+        self
     }
 
     /// The public half, to be published.
@@ -70,6 +87,10 @@ impl RequestSigner for SoftwareSigner {
 
     fn key_id(&self) -> &str {
         &self.key_id
+    }
+
+    fn certificate_chain(&self) -> &[Vec<u8>] {
+        &self.certificate_chain
     }
 
     fn sign(&self, signing_input: &[u8]) -> Result<Vec<u8>, SignerUnavailable> {

@@ -1,10 +1,12 @@
-//! The unsigned authorization request in the query of a URI (OpenID4VP 5, decisions 5).
+//! The authorization request in the query of a URI (OpenID4VP 5, decisions 5).
 
 use alloc::string::String;
 
 use serde::Serialize;
 
 use crate::codec::form::push_pair;
+use crate::request::dcql_request::{self, json_text};
+use crate::request::dialect::Dialect;
 use crate::request::parameters::RequestParameters;
 use crate::request::presentation_definition::{Format, PresentationDefinition};
 
@@ -16,9 +18,17 @@ struct ClientMetadata {
     vp_formats: Format,
 }
 
-/// The request as the query of a URI. `response_type` and `response_mode` are there because wallets
-/// refuse a request without them.
+/// The request as the query of a URI.
 pub(crate) fn inline_query(parameters: RequestParameters<'_>) -> String {
+    match parameters.dialect {
+        Dialect::Draft => draft_query(parameters),
+        Dialect::V1_0 | Dialect::Haip => dcql_request::inline_query(parameters),
+    }
+}
+
+/// That of drafts. `response_type` and `response_mode` are there because wallets
+/// refuse a request without them.
+fn draft_query(parameters: RequestParameters<'_>) -> String {
     let RequestParameters { definition_id, request, .. } = parameters;
     let definition = PresentationDefinition::new(definition_id, request);
     let metadata = ClientMetadata { vp_formats: Format::of_request(request) };
@@ -36,11 +46,6 @@ pub(crate) fn inline_query(parameters: RequestParameters<'_>) -> String {
         push_pair(&mut query, name, value);
     }
     query
-}
-
-/// Strings and lists of strings always have a JSON text.
-fn json_text(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -109,9 +109,17 @@ impl Invitation {
 
 /// `client_id` and `request_uri` alone (RFC 9101 5): everything else is in the Request Object.
 /// Decoding gives the object's values, so a `%3A` in the DID travels as `%253A`.
-pub(crate) fn request_uri_query(client_id: &str, request_uri: &str) -> String {
+/// `announces_post` adds that the wallet may POST for it (OpenID4VP 5.10).
+pub(crate) fn request_uri_query(
+    client_id: &str,
+    request_uri: &str,
+    announces_post: bool,
+) -> String {
     let mut query = String::new();
     push_pair(&mut query, "client_id", client_id);
     push_pair(&mut query, "request_uri", request_uri);
+    if announces_post {
+        push_pair(&mut query, "request_uri_method", "post");
+    }
     query
 }

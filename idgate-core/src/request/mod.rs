@@ -2,7 +2,9 @@
 
 mod claim_filter;
 mod claim_path;
+mod client_metadata;
 pub(crate) mod dcql;
+mod dcql_request;
 mod decimal;
 mod dialect;
 mod fields;
@@ -18,9 +20,11 @@ mod presentation_request;
 mod redirect_uri;
 mod request_object;
 mod transaction_data;
+mod verifier_info;
 
 pub use self::claim_filter::ClaimFilter;
 pub use self::claim_path::ClaimPath;
+pub(crate) use self::client_metadata::key_id;
 pub(crate) use self::decimal::Decimal;
 pub use self::dialect::Dialect;
 pub(crate) use self::inline::inline_query;
@@ -34,5 +38,6 @@ pub(crate) use self::redirect_uri::with_response_code;
 pub(crate) use self::request_object::RequestObject;
 pub use self::request_object::RequestObjectJwt;
 pub use self::transaction_data::TransactionData;
+pub use self::verifier_info::VerifierInfo;
 pub use crate::crypto::{RequestSigner, SignerUnavailable, SoftwareSigner};
 pub use crate::ids::{ClaimsPath, CredentialFormat};

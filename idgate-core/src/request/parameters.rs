@@ -1,16 +1,33 @@
 //! What every authorization request says, in plain arguments: who asks is for others to know.
 
+use crate::crypto::PublicKey;
+use crate::request::dialect::Dialect;
 use crate::request::presentation_request::PresentationRequest;
+use crate::request::verifier_info::VerifierInfo;
 
 /// What an authorization request says, however it reaches the wallet.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestParameters<'r> {
+    pub(crate) dialect: Dialect,
     pub(crate) client_id: &'r str,
     pub(crate) response_uri: &'r str,
     pub(crate) nonce: &'r str,
     pub(crate) state: &'r str,
+    /// What the answer is to be encrypted to; `None`: it comes plain.
+    pub(crate) encryption_key: Option<&'r PublicKey>,
     /// The id of the presentation definition; a submission must name it.
     pub(crate) definition_id: &'r str,
     /// What is asked for.
     pub(crate) request: &'r PresentationRequest,
+    pub(crate) verifier_info: &'r [VerifierInfo],
+}
+
+impl RequestParameters<'_> {
+    /// OpenID4VP 8.2, 8.3.1.
+    pub(crate) fn response_mode(self) -> &'static str {
+        match self.encryption_key {
+            None => "direct_post",
+            Some(_) => "direct_post.jwt",
+        }
+    }
 }

@@ -1,18 +1,24 @@
 //! The signed authorization request (RFC 9101, OpenID4VP 5.8, decisions 5).
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
 use crate::codec::base64url;
-use crate::crypto::{ContentEncryption, EcKey, PublicKey, RequestSigner, SignerUnavailable};
+use crate::crypto::{ContentEncryption, RequestSigner, SignerUnavailable};
+use crate::request::client_metadata::Jwks;
+use crate::request::dcql_request;
+use crate::request::dialect::Dialect;
 use crate::request::parameters::RequestParameters;
 use crate::request::presentation_definition::{Format, PresentationDefinition};
 use crate::time::UnixMillis;
 
 /// The audience of a request to a wallet that was not discovered (OpenID4VP 5.8).
-const SELF_ISSUED: &str = "https://self-issued.me/v2";
+pub(crate) const SELF_ISSUED: &str = "https://self-issued.me/v2";
 
 /// A Request Object as a compact JWS, to be served as [`RequestObjectJwt::MEDIA_TYPE`].
 #[derive(Clone, Eq, PartialEq)]
@@ -45,10 +51,8 @@ pub(crate) struct RequestObject<'r> {
     pub(crate) parameters: RequestParameters<'r>,
     pub(crate) issued_at: UnixMillis,
     pub(crate) expires_at: UnixMillis,
-    /// What the answer is to be encrypted to.
-    pub(crate) encryption_key: &'r PublicKey,
-    /// The `kid` of that key.
-    pub(crate) kid: String,
+    /// The `kid` of the key in `draft`: its thumbprint.
+    pub(crate) draft_kid: Option<String>,
     /// Echoed (OpenID4VP 5.10).
     pub(crate) wallet_nonce: Option<&'r str>,
 }
@@ -62,19 +66,40 @@ impl RequestObject<'_> {
         self,
         signer: &dyn RequestSigner,
     ) -> Result<RequestObjectJwt, SignerUnavailable> {
-        sign(signer, &Claims::of(self))
+        match self.parameters.dialect {
+            Dialect::Draft => sign(signer, &Claims::of(self)),
+            Dialect::V1_0 | Dialect::Haip => sign(
+                signer,
+                &dcql_request::Claims::new(
+                    self.parameters,
+                    self.issued_at,
+                    self.expires_at,
+                    self.wallet_nonce,
+                ),
+            ),
+        }
     }
 }
 
 impl<'r> Claims<'r> {
     fn of(object: RequestObject<'r>) -> Self {
-        let RequestParameters { client_id, response_uri, nonce, state, definition_id, request } =
-            object.parameters;
+        let response_mode = object.parameters.response_mode();
+        let RequestParameters {
+            client_id,
+            response_uri,
+            nonce,
+            state,
+            definition_id,
+            request,
+            encryption_key,
+            ..
+        } = object.parameters;
+        let kid = object.draft_kid.unwrap_or_default();
         Self {
             client_id,
             response_uri,
             response_type: "vp_token",
-            response_mode: "direct_post.jwt",
+            response_mode,
             nonce,
             state,
             aud: SELF_ISSUED,
@@ -83,14 +108,7 @@ impl<'r> Claims<'r> {
             presentation_definition: PresentationDefinition::new(definition_id, request),
             client_metadata: ClientMetadata {
                 vp_formats: Format::of_request(request),
-                jwks: Jwks {
-                    keys: [Jwk {
-                        key: EcKey::new(object.encryption_key),
-                        r#use: "enc",
-                        alg: "ECDH-ES",
-                        kid: object.kid,
-                    }],
-                },
+                jwks: encryption_key.map(|key| Jwks::of(key, kid)),
                 authorization_encrypted_response_alg: "ECDH-ES",
                 authorization_encrypted_response_enc: ContentEncryption::A256Gcm.name(),
                 encrypted_response_enc_values_supported: ContentEncryption::ALL
@@ -105,7 +123,23 @@ impl<'r> Claims<'r> {
 struct Header<'k> {
     alg: &'static str,
     typ: &'static str,
-    kid: &'k str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kid: Option<&'k str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    x5c: Vec<String>,
+}
+
+impl<'k> Header<'k> {
+    /// The key by its name, or by its certificate (RFC 7515 4.1.6: not base64url, and padded).
+    fn of(signer: &'k dyn RequestSigner) -> Self {
+        let chain = signer.certificate_chain();
+        Self {
+            alg: signer.alg().name(),
+            typ: "oauth-authz-req+jwt",
+            kid: chain.is_empty().then(|| signer.key_id()),
+            x5c: chain.iter().map(|certificate| STANDARD.encode(certificate)).collect(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -129,34 +163,20 @@ struct Claims<'c> {
 #[derive(Serialize)]
 struct ClientMetadata {
     vp_formats: Format,
-    jwks: Jwks,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jwks: Option<Jwks>,
     authorization_encrypted_response_alg: &'static str,
     authorization_encrypted_response_enc: &'static str,
     encrypted_response_enc_values_supported: [&'static str; 3],
 }
 
-#[derive(Serialize)]
-struct Jwks {
-    keys: [Jwk; 1],
-}
-
-#[derive(Serialize)]
-struct Jwk {
-    #[serde(flatten)]
-    key: EcKey,
-    r#use: &'static str,
-    alg: &'static str,
-    kid: String,
-}
-
 fn sign(
     signer: &dyn RequestSigner,
-    claims: &Claims<'_>,
+    claims: &impl Serialize,
 ) -> Result<RequestObjectJwt, SignerUnavailable> {
     /// r‖s on P-256
     const SIGNATURE_LEN: usize = 64;
-    let header =
-        Header { alg: signer.alg().name(), typ: "oauth-authz-req+jwt", kid: signer.key_id() };
+    let header = Header::of(signer);
     // Strings, numbers and lists of them always have a JSON text.
     let encoded = |json: serde_json::Result<alloc::vec::Vec<u8>>| {
         base64url::encode(&json.unwrap_or_default())

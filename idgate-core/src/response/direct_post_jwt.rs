@@ -9,6 +9,7 @@ use crate::crypto::{ContentEncryption, CryptoProvider, DecryptionFailed, ct};
 use crate::error::ResponseError;
 use crate::ids::Nonce;
 use crate::jose::{JweRecipient, OpenedJwe};
+use crate::request::{Dialect, key_id};
 use crate::response::direct_post::EncryptedPost;
 use crate::response::{DirectPost, Posted};
 use crate::session::{Offer, ResponseEncryption};
@@ -74,8 +75,11 @@ fn decrypt(
     let failed = |_: DecryptionFailed| ResponseError::DecryptionFailed;
     let key = offer.encryption_key.as_ref().ok_or(DecryptionFailed).map_err(failed)?;
     let jwk_thumbprint = key.public().thumbprint(provider);
-    let kid = base64url::encode(&jwk_thumbprint);
-    let recipient = JweRecipient { key: key.private(), kid: &kid, enc: &ContentEncryption::ALL };
+    let (kid, enc): (_, &[_]) = match offer.dialect() {
+        Dialect::Draft => (base64url::encode(&jwk_thumbprint), &ContentEncryption::ALL),
+        Dialect::V1_0 | Dialect::Haip => (key_id(key.public()), &ContentEncryption::GCM),
+    };
+    let recipient = JweRecipient { key: key.private(), kid: &kid, enc };
     let jwe = recipient.open(provider, response).map_err(failed)?;
     let answer = DirectPost::from_payload(&jwe.payload, offer.profile.query)?;
     let mdoc_generated_nonce = mdoc_generated_nonce(jwe, &offer.nonce);

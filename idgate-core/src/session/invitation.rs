@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::request::{Invitation, RequestParameters, Scheme, inline_query, request_uri_query};
-use crate::session::{Delivery, Offer, Session};
+use crate::session::{Delivery, EncryptionKey, Offer, Session};
 
 impl Session {
     /// The request of this session behind `scheme`. Only a session that still takes an answer has
@@ -26,6 +26,7 @@ impl Session {
             Delivery::RequestUri => request_uri_query(
                 offer.client_identifier.as_str(),
                 offer.request_uri.as_deref().unwrap_or_default(),
+                offer.announces_post,
             ),
         }
     }
@@ -38,12 +39,15 @@ impl Session {
     /// What the request of `offer` says.
     pub(crate) fn request_parameters<'r>(&'r self, offer: &'r Offer) -> RequestParameters<'r> {
         RequestParameters {
+            dialect: offer.dialect(),
             client_id: offer.client_identifier.as_str(),
             response_uri: &offer.response_uri,
             nonce: offer.nonce.expose(),
             state: offer.state.expose(),
+            encryption_key: offer.encryption_key.as_ref().map(EncryptionKey::public),
             definition_id: self.definition_id(),
             request: &self.request,
+            verifier_info: &self.verifier_info,
         }
     }
 

@@ -11,6 +11,7 @@ mod settlement;
 mod snapshot;
 mod transition;
 
+use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ pub(crate) use self::transition::Input;
 pub use self::transition::Transition;
 use crate::error::{Reason, WalletError};
 use crate::ids::{ClientIdentifier, OfferId, SessionId, TenantId};
-use crate::request::PresentationRequest;
+use crate::request::{PresentationRequest, VerifierInfo};
 use crate::time::UnixMillis;
 
 /// Counts commits; 0 stands for "not stored yet".
@@ -126,6 +127,8 @@ pub struct Session {
     pub(crate) livemode: bool,
     pub(crate) offers: Offers,
     pub(crate) request: PresentationRequest,
+    /// What others attest of the tenant, for wallets.
+    pub(crate) verifier_info: Vec<VerifierInfo>,
     pub(crate) created_at: UnixMillis,
     pub(crate) expires_at: UnixMillis,
     pub(crate) revision: Revision,

@@ -83,6 +83,11 @@ impl Offer {
         self.encryption_key = None;
     }
 
+    /// Whether answers are to be encrypted to a key that is gone, as it is with the settlement.
+    pub(crate) fn lacks_key(&self) -> bool {
+        self.is_encrypted() && self.encryption_key.is_none()
+    }
+
     pub(super) fn is_encrypted(&self) -> bool {
         self.profile.response == ResponseEncryption::EcdhEs
     }

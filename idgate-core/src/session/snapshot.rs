@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::ids::{SessionId, TenantId};
-use crate::request::PresentationRequest;
+use crate::request::{PresentationRequest, VerifierInfo};
 use crate::session::{Offers, Phase, Revision, Session};
 use crate::time::UnixMillis;
 
@@ -47,6 +47,8 @@ struct Snapshot<'a> {
     livemode: bool,
     offers: Cow<'a, Offers>,
     request: Cow<'a, PresentationRequest>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    verifier_info: Cow<'a, [VerifierInfo]>,
     created_at: UnixMillis,
     expires_at: UnixMillis,
     revision: Revision,
@@ -102,6 +104,7 @@ impl Session {
             livemode: self.livemode,
             offers: Cow::Borrowed(&self.offers),
             request: Cow::Borrowed(&self.request),
+            verifier_info: Cow::Borrowed(&self.verifier_info),
             created_at: self.created_at,
             expires_at: self.expires_at,
             revision: self.revision,
@@ -132,6 +135,7 @@ impl Session {
             livemode: snapshot.livemode,
             offers: snapshot.offers.into_owned(),
             request: snapshot.request.into_owned(),
+            verifier_info: snapshot.verifier_info.into_owned(),
             created_at: snapshot.created_at,
             expires_at: snapshot.expires_at,
             revision: snapshot.revision,

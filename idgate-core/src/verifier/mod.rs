@@ -1,27 +1,31 @@
 //! The way in: decisions in order, an incomplete verifier does not compile.
 
+mod creation;
+#[cfg(all(test, feature = "rustcrypto"))]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+mod dcql_tests;
+mod dialects;
 #[cfg(all(test, feature = "rustcrypto"))]
 #[allow(clippy::unwrap_used)]
 mod recorded_tests;
 mod request_object;
+mod signers;
 
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 
+pub use self::creation::NewSession;
+pub use self::dialects::{DialectOptions, ResponseMode};
+use self::signers::Signers;
+
 use crate::codec::origin;
-use crate::crypto::{Alg, CryptoProvider, RequestSigner};
+use crate::crypto::{CryptoProvider, RequestSigner};
 use crate::discovery::did_web;
-use crate::entropy::{Entropy, EntropyUnavailable};
-use crate::error::{ConfigError, CreateError, ErrorCode, RequestError, ResponseError};
-use crate::ids::{ClientIdentifier, Nonce, OfferId, SessionId, State, TenantId};
-use crate::limits::MAX_QR_CODE_URL_BYTES;
-use crate::request::{PresentationRequest, RequestForm, Scheme};
+use crate::entropy::Entropy;
+use crate::error::{ConfigError, ResponseError};
+use crate::ids::OfferId;
 use crate::response::WalletResponse;
-use crate::session::{
-    ClientIdForm, Delivery, EncryptionKey, Offer, Offers, Phase, RequestProfile,
-    ResponseEncryption, Revision, Session, Transition,
-};
+use crate::session::{RequestProfile, Session};
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
 use crate::verify::{Basis, Verification};
@@ -29,14 +33,15 @@ use crate::verify::{Basis, Verification};
 /// A configured verifier. Cheap to clone; replace it to change trust.
 #[derive(Clone, Debug)]
 pub struct Verifier {
-    pub(crate) provider: CryptoProvider,
-    pub(crate) base_url: String,
-    /// How new sessions are made; a stored session keeps its own.
-    pub(crate) profile: RequestProfile,
-    /// The `client_id` of new sessions in the jar profile.
+    provider: CryptoProvider,
+    base_url: String,
+    /// How new offers of `draft` are made, and whether those of `1.0` go by value; a stored session
+    /// keeps its own.
+    draft: RequestProfile,
+    dialects: DialectOptions,
     did: String,
-    pub(crate) signer: Option<Arc<dyn RequestSigner>>,
-    pub(crate) trust: Arc<TrustSnapshot>,
+    signers: Signers,
+    trust: Arc<TrustSnapshot>,
 }
 
 /// Collects the decisions that a [`Verifier`] needs; the type says which come next.
@@ -94,8 +99,9 @@ pub struct Ready {
 #[derive(Clone, Debug)]
 struct Identity {
     base_url: String,
-    profile: RequestProfile,
-    signer: Option<Arc<dyn RequestSigner>>,
+    draft: RequestProfile,
+    dialects: DialectOptions,
+    signers: Signers,
 }
 
 impl Verifier {
@@ -129,37 +135,6 @@ impl Verifier {
         &self.base_url
     }
 
-    /// Makes a session for `tenant`. Commit the transition, then answer with
-    /// [`crate::Session::invitation`].
-    ///
-    /// # Errors
-    /// There is no entropy, or the request is too large for a link.
-    pub fn create_session(
-        &self,
-        request: PresentationRequest,
-        tenant: TenantId,
-        livemode: bool,
-        entropy: &mut dyn Entropy,
-        now: UnixMillis,
-    ) -> Result<Transition, CreateError> {
-        let id = SessionId::fresh(entropy)?;
-        let session = Session {
-            tenant,
-            livemode,
-            offers: Offers::one(self.offer(&id, entropy)?),
-            id,
-            created_at: now,
-            expires_at: now.plus(request.ttl_ms),
-            request,
-            revision: Revision(0),
-            phase: Phase::Created,
-            trust_version: None,
-            result: None,
-        };
-        check_link(&session)?;
-        Ok(session.open())
-    }
-
     /// Takes a wallet's answer to an offer: to the session's own, or to the one that is named
     /// (OpenID4VP 8.2, 8.3, decisions 6). How it is read is the offer's stored profile's to say,
     /// whatever this verifier makes new sessions with. Errors change
@@ -179,59 +154,6 @@ impl Verifier {
         let basis = Basis { provider: &self.provider, trust: &self.trust };
         Verification::begin(basis, session, offer, response, entropy, now)
     }
-
-    /// A fresh request of the session `id`.
-    fn offer(
-        &self,
-        id: &SessionId,
-        entropy: &mut dyn Entropy,
-    ) -> Result<Offer, EntropyUnavailable> {
-        let response_uri = self.endpoint("response", id);
-        Ok(Offer {
-            id: None,
-            client_identifier: self.client_identifier(&response_uri),
-            signer: None,
-            request_uri: match self.profile.delivery {
-                Delivery::Inline => None,
-                Delivery::RequestUri => Some(self.endpoint("request", id)),
-            },
-            encryption_key: match self.profile.response {
-                ResponseEncryption::Plain => None,
-                ResponseEncryption::EcdhEs => Some(EncryptionKey::fresh(&self.provider, entropy)?),
-            },
-            profile: self.profile.clone(),
-            response_uri,
-            nonce: Nonce::fresh(entropy)?,
-            state: State::fresh(entropy)?,
-            announces_post: false,
-        })
-    }
-
-    fn endpoint(&self, name: &str, id: &SessionId) -> String {
-        format!("{}/v1/oid4vp/{name}/{id}", self.base_url)
-    }
-
-    fn client_identifier(&self, response_uri: &str) -> ClientIdentifier {
-        match self.profile.client_id_form {
-            ClientIdForm::RedirectUri => {
-                ClientIdentifier::new(["redirect_uri:", response_uri].concat())
-            }
-            _ => ClientIdentifier::new(&*self.did),
-        }
-    }
-}
-
-/// A request by value travels in a link, which is of no use when it is too long to follow.
-fn check_link(session: &Session) -> Result<(), RequestError> {
-    if session.deep_link(Scheme::OpenId4Vp).len() <= MAX_QR_CODE_URL_BYTES {
-        return Ok(());
-    }
-    let path = match session.request.form {
-        RequestForm::Legacy => "issuer_id",
-        RequestForm::Custom => "credentials",
-    };
-    let rule = "asks for more than a link of 16 KiB can carry; ask for fewer claims or types";
-    Err(RequestError::new(ErrorCode::InvalidRequest, path, rule))
 }
 
 impl VerifierBuilder<WantsIdentity> {
@@ -257,7 +179,9 @@ impl VerifierBuilder<WantsIdentity> {
         profile: RequestProfile,
         signer: Option<Arc<dyn RequestSigner>>,
     ) -> VerifierBuilder<WantsTrust> {
-        let identity = Identity { base_url: base_url.into(), profile, signer };
+        let signers = Signers { own: signer.into_iter().collect(), ..Signers::default() };
+        let dialects = DialectOptions::default();
+        let identity = Identity { base_url: base_url.into(), draft: profile, dialects, signers };
         VerifierBuilder { provider: self.provider, state: WantsTrust { identity } }
     }
 }
@@ -271,10 +195,24 @@ impl VerifierBuilder<WantsTrust> {
 }
 
 impl VerifierBuilder<Ready> {
-    /// The signer for Request Objects of stored sessions: an inline verifier serves with it the
-    /// sessions that were made in the jar profile before.
+    /// A signer for Request Objects: of sessions that were made by reference before, which an inline
+    /// verifier serves with it, and of new ones that none that was given earlier can sign, as those
+    /// that need a certificate.
     pub fn request_signer(mut self, signer: Arc<dyn RequestSigner>) -> Self {
-        self.state.identity.signer = Some(signer);
+        self.state.identity.signers.own.push(signer);
+        self
+    }
+
+    /// A signer for sessions that name it, and no others: one that was replaced since, or one with the
+    /// certificate of a single tenant (see [`NewSession::signer`]).
+    pub fn named_signer(mut self, signer: Arc<dyn RequestSigner>) -> Self {
+        self.state.identity.signers.named.push(signer);
+        self
+    }
+
+    /// What sessions may speak; without it `draft` alone.
+    pub fn dialects(mut self, options: DialectOptions) -> Self {
+        self.state.identity.dialects = options;
         self
     }
 
@@ -283,26 +221,12 @@ impl VerifierBuilder<Ready> {
     /// # Errors
     /// [`ConfigError`], for the operator.
     pub fn build(self) -> Result<Verifier, ConfigError> {
-        let Identity { base_url, profile, signer } = self.state.identity;
+        let Identity { base_url, draft, dialects, signers } = self.state.identity;
         let base_url = Verifier::origin(&base_url)?;
         let did = did_web(&base_url)?;
-        if let Some(signer) = &signer {
-            check_signer(&**signer, &did)?;
-        }
+        signers.check(&did)?;
         let (provider, trust) = (self.provider, self.state.trust);
-        Ok(Verifier { provider, base_url, profile, did, signer, trust })
-    }
-}
-
-/// Wallets find the key by its id in the document of `did`, and expect ES256.
-fn check_signer(signer: &dyn RequestSigner, did: &str) -> Result<(), ConfigError> {
-    if signer.alg() != Alg::Es256 {
-        return Err(ConfigError::Signer("must sign with ES256"));
-    }
-    let fragment = signer.key_id().strip_prefix(did).and_then(|rest| rest.strip_prefix('#'));
-    match fragment {
-        Some(fragment) if !fragment.is_empty() => Ok(()),
-        _ => Err(ConfigError::Signer("must have a key id of the form did:web:{host}#{key}")),
+        Ok(Verifier { provider, base_url, draft, dialects, did, signers, trust })
     }
 }
 
@@ -310,48 +234,7 @@ fn check_signer(signer: &dyn RequestSigner, did: &str) -> Result<(), ConfigError
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
-    use crate::request::fixtures::{self, NOW};
-
-    #[derive(Debug)]
-    struct Named(Alg, &'static str);
-
-    impl RequestSigner for Named {
-        fn alg(&self) -> Alg {
-            self.0
-        }
-
-        fn key_id(&self) -> &str {
-            self.1
-        }
-
-        fn sign(&self, _: &[u8]) -> Result<alloc::vec::Vec<u8>, crate::crypto::SignerUnavailable> {
-            Err(crate::crypto::SignerUnavailable::new("the HSM does not answer"))
-        }
-    }
-
-    fn check(alg: Alg, key_id: &'static str) -> Result<(), ConfigError> {
-        check_signer(&Named(alg, key_id), "did:web:a.example")
-    }
-
-    #[test]
-    fn a_signer_has_an_es256_key_of_the_did() {
-        assert_eq!(check(Alg::Es256, "did:web:a.example#key"), Ok(()));
-        for key_id in [
-            "",
-            "#key",
-            "key",
-            "did:web:a.example",
-            "did:web:a.example#",
-            "did:web:a.example.evil#key",
-            "did:web:b.example#key",
-        ] {
-            assert!(matches!(check(Alg::Es256, key_id), Err(ConfigError::Signer(_))), "{key_id}");
-        }
-        for alg in [Alg::Es384, Alg::Es512] {
-            let refused = check(alg, "did:web:a.example#key");
-            assert!(matches!(refused, Err(ConfigError::Signer(text)) if text.contains("ES256")));
-        }
-    }
+    use crate::request::fixtures;
 
     #[cfg(feature = "rustcrypto")]
     #[test]
@@ -376,60 +259,5 @@ mod tests {
             assert!(matches!(inline(other), Err(ConfigError::Signer(_))), "{other}");
         }
         assert!(matches!(jar("gateway.example"), Err(ConfigError::BaseUrl(_))));
-    }
-
-    #[test]
-    fn a_new_session_has_everything_that_its_request_carries() {
-        let transition = fixtures::creation(fixtures::one_credential());
-        let session = transition.session;
-        assert!(session.id().as_str().starts_with("ses_"));
-        assert_eq!(session.id().as_str().len(), 26);
-        let response_uri =
-            format!("https://gateway.example/v1/oid4vp/response/{}", session.id().as_str());
-        assert_eq!(session.response_uri(), response_uri);
-        assert_eq!(session.client_identifier().as_str(), format!("redirect_uri:{response_uri}"));
-        assert_eq!((session.created_at(), session.expires_at()), (NOW, NOW.plus(300_000)));
-        assert!(session.livemode());
-        assert_eq!(session.profile(), &RequestProfile::inline());
-        assert_eq!(session.trust_version(), None);
-    }
-
-    #[test]
-    fn a_request_that_no_link_carries_is_refused() {
-        let body = |claims: usize| {
-            let name = |n: usize| alloc::format!("{n:0>140}");
-            let claims: alloc::vec::Vec<_> = (0..claims).map(name).collect();
-            serde_json::json!({"credentials": [
-                {"format": "vc+sd-jwt", "issuer_id": "two", "claims": claims},
-            ]})
-        };
-        let create = |claims| {
-            let (request, tenant) = (fixtures::request(body(claims)), TenantId::new("cli_1"));
-            let mut entropy = fixtures::CountingEntropy::default();
-            fixtures::verifier().create_session(request, tenant, true, &mut entropy, NOW)
-        };
-        let session = create(70).unwrap().session;
-        let length = session.deep_link(Scheme::OpenId4Vp).len();
-        assert!((MAX_QR_CODE_URL_BYTES / 2..=MAX_QR_CODE_URL_BYTES).contains(&length));
-        let Err(CreateError::Request(error)) = create(100) else { panic!("accepted") };
-        assert_eq!((error.code, &*error.path), (ErrorCode::InvalidRequest, "credentials"));
-    }
-
-    #[test]
-    fn without_entropy_there_is_no_session() {
-        struct Empty(u8);
-        impl Entropy for Empty {
-            fn fill(&mut self, _out: &mut [u8]) -> Result<(), EntropyUnavailable> {
-                self.0 = self.0.checked_sub(1).ok_or(EntropyUnavailable::new())?;
-                Ok(())
-            }
-        }
-        for draws in 0..3 {
-            let request = fixtures::one_credential();
-            let tenant = TenantId::new("cli_1");
-            let result =
-                fixtures::verifier().create_session(request, tenant, true, &mut Empty(draws), NOW);
-            assert!(matches!(result, Err(CreateError::Entropy(_))), "{draws}");
-        }
     }
 }

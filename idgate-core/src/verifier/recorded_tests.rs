@@ -1,9 +1,10 @@
 //! The requests of the draft profiles as wallets have been sent them: what stored sessions say, and
 //! what new ones say, stays so byte for byte.
 
-use super::*;
+use crate::request::Scheme;
 use crate::request::fixtures::{self, NOW};
 use crate::session::Session;
+use crate::time::UnixMillis;
 
 /// Stored sessions of the first version, and the requests that were made of them.
 const INLINE_SESSION: &str = include_str!("../session/snapshot/version_1_inline.json");

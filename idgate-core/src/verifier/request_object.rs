@@ -1,11 +1,10 @@
 //! The Request Object of a session (RFC 9101, decisions 5).
 
-use crate::crypto::{RequestSigner, SignerUnavailable};
 use crate::error::RequestObjectError;
 use crate::ids::OfferId;
 use crate::limits::MAX_WALLET_NONCE_CHARS;
-use crate::request::{RequestObject, RequestObjectJwt};
-use crate::session::{Session, Status, Transition};
+use crate::request::{Dialect, RequestObject, RequestObjectJwt};
+use crate::session::{EncryptionKey, Session, Status, Transition};
 use crate::time::UnixMillis;
 use crate::verifier::Verifier;
 
@@ -32,24 +31,21 @@ impl Verifier {
             return Err(RequestObjectError::WalletNonce);
         }
         let offer = session.offer(offer).ok_or(RequestObjectError::NotFetchable)?;
-        // An offer whose request travels by value has no key, and no Request Object either.
-        let key = offer.encryption_key.as_ref().ok_or(RequestObjectError::NotFetchable)?;
+        if offer.request_uri().is_none() || offer.lacks_key() {
+            return Err(RequestObjectError::NotFetchable);
+        }
+        let kid = |key: &EncryptionKey| key.kid(offer.dialect(), &self.provider);
+        let is_draft = offer.dialect() == Dialect::Draft;
         let object = RequestObject {
             parameters: session.request_parameters(offer),
             issued_at: now,
             expires_at: session.expires_at,
-            encryption_key: key.public(),
-            kid: key.kid(&self.provider),
+            draft_kid: offer.encryption_key.as_ref().filter(|_| is_draft).map(kid),
             wallet_nonce,
         };
-        let jwt = object.sign(self.signer()?).map_err(RequestObjectError::Signer)?;
+        let signer = self.signers.of(offer).map_err(RequestObjectError::Signer)?;
+        let jwt = object.sign(signer).map_err(RequestObjectError::Signer)?;
         Ok((session.followed(now), jwt))
-    }
-
-    fn signer(&self) -> Result<&dyn RequestSigner, RequestObjectError> {
-        let why = "this verifier has none; give it the one of the jar profile";
-        let missing = || RequestObjectError::Signer(SignerUnavailable::new(why));
-        self.signer.as_deref().ok_or_else(missing)
     }
 }
 

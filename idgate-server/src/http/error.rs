@@ -237,7 +237,8 @@ fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::StateMismatch
         | ErrorCode::DecryptionFailed
         | ErrorCode::InvalidPresentation
-        | ErrorCode::QuotaExceeded => StatusCode::BAD_REQUEST,
+        | ErrorCode::QuotaExceeded
+        | ErrorCode::UnsupportedProfile => StatusCode::BAD_REQUEST,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -97,13 +97,14 @@ const C_ABI: Layers = &[
     &["crate"],
 ];
 
-/// Decisions 16 and 25: `error`.
+/// Decisions 16, 20 and 25: `error`.
 const ERRORS: &str = "invalid_request, invalid_json, unknown_field, unknown_issuer, \
     unsupported_format, invalid_cursor, invalid_limit, invalid_webhook_endpoint, invalid_scopes, \
     invalid_expiry, invalid_api_key, invalid_admin_token, insufficient_scope, not_found, \
     method_not_allowed, session_not_pending, invalid_response, state_mismatch, decryption_failed, \
     invalid_presentation, payload_too_large, rate_limited, temporarily_unavailable, \
-    internal_error, metrics_unavailable, quota_exceeded";
+    internal_error, metrics_unavailable, quota_exceeded, \
+    unsupported_profile";
 
 /// Decisions 16: `reason` and `error_code`.
 const REASONS: &str = "issuer_signature_invalid, untrusted_issuer, chain_invalid, \

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::codec::base64url;
-use crate::crypto::{Alg, Es256Key, rustcrypto::PROVIDER};
+use crate::crypto::{Alg, Es256Key, RequestSigner, SignerUnavailable, rustcrypto::PROVIDER};
 use crate::error::ErrorCode;
 use crate::jose::{CompactJws, decode_signature};
 use crate::request::fixtures::{self, NOW};

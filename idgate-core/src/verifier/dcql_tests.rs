@@ -1,0 +1,431 @@
+//! The requests of `1.0` and `haip`, member by member (OpenID4VP 5, HAIP 1.0 5).
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::codec::base64url;
+use crate::crypto::{Es256Key, HashAlg, SoftwareSigner, rustcrypto::PROVIDER};
+use crate::entropy::Entropy;
+use crate::error::{CreateError, ErrorCode};
+use crate::ids::TenantId;
+use crate::jose::{CompactJws, decode_signature};
+use crate::request::fixtures::{self, CountingEntropy, NOW};
+use crate::request::{Dialect, PresentationRequest, Scheme, VerifierInfo};
+use crate::session::{ClientIdForm, Offer, Phase};
+use crate::time::UnixMillis;
+
+const ORIGIN: &str = "https://gateway.example:8443";
+const DID: &str = "did:web:gateway.example%3A8443";
+/// Not a certificate: nothing here looks into it.
+const LEAF: &[u8] = b"\xfb\xff leaf";
+const BETWEEN: &[u8] = b"between";
+
+fn did_signer(scalar: u8, name: &str) -> Arc<SoftwareSigner> {
+    let key = Es256Key::from_scalar(&[scalar; 32]).unwrap();
+    Arc::new(SoftwareSigner::new(key, alloc::format!("{DID}#{name}")))
+}
+
+fn certified(scalar: u8, name: &str, leaf: &[u8]) -> Arc<SoftwareSigner> {
+    let key = Es256Key::from_scalar(&[scalar; 32]).unwrap();
+    let chain = vec![leaf.to_vec(), BETWEEN.to_vec()];
+    Arc::new(SoftwareSigner::new(key, name).with_certificate_chain(chain))
+}
+
+fn options(enabled: &[Dialect]) -> DialectOptions {
+    DialectOptions::new(enabled.iter().copied())
+}
+
+fn inline(options: DialectOptions) -> Verifier {
+    let builder = Verifier::builder(PROVIDER).inline(ORIGIN).trust(Arc::new(fixtures::trust()));
+    builder.request_signer(certified(4, "cert", LEAF)).dialects(options).build().unwrap()
+}
+
+fn jar(options: DialectOptions) -> Verifier {
+    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
+    let builder = builder.trust(Arc::new(fixtures::trust())).dialects(options);
+    builder.request_signer(certified(4, "cert", LEAF)).build().unwrap()
+}
+
+fn asking(profiles: &[Dialect]) -> PresentationRequest {
+    let mut request = fixtures::one_credential();
+    request.profiles = profiles.to_vec();
+    request
+}
+
+fn create(verifier: &Verifier, request: PresentationRequest) -> Session {
+    create_as(verifier, request, NewSession::new(TenantId::new("cli_1"), true)).unwrap()
+}
+
+fn create_as(
+    verifier: &Verifier,
+    request: PresentationRequest,
+    new: NewSession,
+) -> Result<Session, CreateError> {
+    let mut entropy = CountingEntropy::default();
+    let made = verifier.create_session_as(request, new, &mut entropy as &mut dyn Entropy, NOW);
+    made.map(|transition| transition.session)
+}
+
+fn decoded(part: &str) -> Value {
+    serde_json::from_slice(&base64url::decode(part).unwrap()).unwrap()
+}
+
+/// Header and claims of an object that the key of `scalar` signed.
+fn fetch(
+    verifier: &Verifier,
+    session: &Session,
+    offer: &Offer,
+    wallet_nonce: Option<&str>,
+    scalar: u8,
+) -> (Value, Value) {
+    let made = verifier.request_object(session, offer.id(), wallet_nonce, NOW);
+    let (_, jwt) = made.unwrap();
+    let jws = CompactJws::split(jwt.as_str()).unwrap();
+    let key = Es256Key::from_scalar(&[scalar; 32]).unwrap();
+    let mut signature = [0; 132];
+    let signature = decode_signature(jws.signature, &mut signature).unwrap();
+    PROVIDER.verify(key.public_key(), jws.signing_input.as_bytes(), signature).unwrap();
+    (decoded(jws.header), decoded(jws.payload))
+}
+
+fn parts(link: &str) -> BTreeMap<String, String> {
+    let (_, query) = link.split_once('?').unwrap();
+    form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+}
+
+fn formats() -> Value {
+    let algs = json!(["ES256", "ES384", "ES512"]);
+    json!({"dc+sd-jwt": {"sd-jwt_alg_values": algs, "kb-jwt_alg_values": algs}})
+}
+
+fn x509_hash() -> String {
+    let hash = PROVIDER.hash(HashAlg::Sha256, LEAF);
+    alloc::format!("x509_hash:{}", base64url::encode(hash.as_bytes()))
+}
+
+#[test]
+fn an_object_of_1_0_has_exactly_these_claims() {
+    let verifier = jar(options(&[Dialect::V1_0]));
+    let session = create(&verifier, asking(&[]));
+    let own = session.offers.own();
+    let (header, claims) = fetch(&verifier, &session, own, None, 3);
+    let kid = alloc::format!("{DID}#key");
+    assert_eq!(header, json!({"alg": "ES256", "typ": "oauth-authz-req+jwt", "kid": kid}));
+    let (x, y) = own.encryption_key.as_ref().unwrap().public().coordinates();
+    let query: Value = serde_json::from_str(&session.request().dcql_query(Dialect::V1_0)).unwrap();
+    let expected = json!({
+        "client_id": alloc::format!("decentralized_identifier:{DID}"),
+        "response_type": "vp_token",
+        "response_mode": "direct_post.jwt",
+        "response_uri": alloc::format!("{ORIGIN}/v1/oid4vp/response/{}", session.id()),
+        "nonce": own.nonce.expose(),
+        "state": own.state.expose(),
+        "aud": "https://self-issued.me/v2",
+        "iat": NOW.0 / 1000,
+        "exp": session.expires_at().0 / 1000,
+        "dcql_query": query,
+        "client_metadata": {
+            "jwks": {"keys": [{
+                "kty": "EC", "crv": "P-256", "x": base64url::encode(x), "y": base64url::encode(y),
+                "use": "enc", "alg": "ECDH-ES", "kid": base64url::encode(x),
+            }]},
+            "encrypted_response_enc_values_supported": ["A256GCM", "A128GCM"],
+            "vp_formats_supported": formats(),
+        },
+    });
+    assert_eq!(claims, expected);
+    assert_eq!(session.phase(), &Phase::Created);
+}
+
+#[test]
+fn haip_goes_by_reference_under_the_hash_of_the_leaf_whatever_the_mode_is() {
+    let options = || {
+        let mut options = options(&[Dialect::Haip]);
+        options.response_mode = ResponseMode::Plain;
+        options
+    };
+    for verifier in [inline(options()), jar(options())] {
+        let session = create(&verifier, asking(&[]));
+        assert_eq!(session.client_identifier().as_str(), x509_hash());
+        let link = parts(&session.deep_link(Scheme::Haip));
+        assert_eq!(link["client_id"], x509_hash());
+        assert_eq!(Some(&*link["request_uri"]), session.request_uri());
+        assert_eq!(link.len(), 2);
+        let (header, claims) = fetch(&verifier, &session, session.offers.own(), None, 4);
+        let x5c = [STANDARD.encode(LEAF), STANDARD.encode(BETWEEN)];
+        assert!(x5c[0].contains(['+', '/', '=']), "standard and padded: {x5c:?}");
+        let expected = json!({"alg": "ES256", "typ": "oauth-authz-req+jwt", "x5c": x5c});
+        assert_eq!(header, expected);
+        assert_eq!(claims["client_id"], x509_hash());
+        assert_eq!(claims["response_mode"], "direct_post.jwt");
+    }
+}
+
+#[test]
+fn every_form_of_client_id_is_the_same_in_link_and_object() {
+    for (form, client_id, scalar) in [
+        (
+            ClientIdForm::DecentralizedIdentifier,
+            alloc::format!("decentralized_identifier:{DID}"),
+            3,
+        ),
+        (ClientIdForm::X509SanDns, "x509_san_dns:gateway.example".into(), 4),
+        (ClientIdForm::X509Hash, x509_hash(), 4),
+    ] {
+        let mut options = options(&[Dialect::V1_0]);
+        options.client_id_form = form;
+        let verifier = jar(options);
+        let session = create(&verifier, asking(&[]));
+        assert_eq!(parts(&session.deep_link(Scheme::OpenId4Vp))["client_id"], client_id);
+        let (_, claims) = fetch(&verifier, &session, session.offers.own(), None, scalar);
+        assert_eq!(claims["client_id"], client_id);
+        assert_eq!(session.client_identifier().as_str(), client_id);
+    }
+}
+
+#[test]
+fn by_value_the_request_is_plain_or_encrypted_as_the_operator_wants_it() {
+    for (mode, response_mode) in [
+        (ResponseMode::Auto, "direct_post"),
+        (ResponseMode::Plain, "direct_post"),
+        (ResponseMode::Encrypted, "direct_post.jwt"),
+    ] {
+        let mut options = options(&[Dialect::V1_0]);
+        options.response_mode = mode;
+        let session = create(&inline(options), asking(&[]));
+        let own = session.offers.own();
+        assert_eq!(session.phase(), &Phase::Pending);
+        let mut link = parts(&session.deep_link(Scheme::OpenId4Vp));
+        let metadata: Value =
+            serde_json::from_str(&link.remove("client_metadata").unwrap()).unwrap();
+        let query: Value = serde_json::from_str(&link.remove("dcql_query").unwrap()).unwrap();
+        assert_eq!(
+            query,
+            serde_json::from_str::<Value>(&session.request().dcql_query(Dialect::V1_0)).unwrap()
+        );
+        let response_uri = alloc::format!("{ORIGIN}/v1/oid4vp/response/{}", session.id());
+        let expected = [
+            ("client_id", alloc::format!("redirect_uri:{response_uri}")),
+            ("nonce", own.nonce.expose().into()),
+            ("response_mode", response_mode.into()),
+            ("response_type", "vp_token".into()),
+            ("response_uri", response_uri),
+            ("state", own.state.expose().into()),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(link, BTreeMap::from(expected));
+        match own.encryption_key.as_ref() {
+            None => assert_eq!(metadata, json!({"vp_formats_supported": formats()})),
+            Some(key) => {
+                let members: Vec<_> = metadata.as_object().unwrap().keys().collect();
+                assert_eq!(
+                    members,
+                    ["encrypted_response_enc_values_supported", "jwks", "vp_formats_supported"]
+                );
+                let x = base64url::encode(key.public().coordinates().0);
+                assert_eq!(metadata["jwks"]["keys"][0]["kid"], x);
+            }
+        }
+        assert_eq!(own.encryption_key.is_some(), response_mode == "direct_post.jwt");
+    }
+}
+
+#[test]
+fn by_reference_an_answer_may_be_plain() {
+    let mut options = options(&[Dialect::V1_0]);
+    options.response_mode = ResponseMode::Plain;
+    let verifier = jar(options);
+    let session = create(&verifier, asking(&[]));
+    let (_, claims) = fetch(&verifier, &session, session.offers.own(), None, 3);
+    assert_eq!(claims["response_mode"], "direct_post");
+    assert_eq!(claims["client_metadata"], json!({"vp_formats_supported": formats()}));
+}
+
+#[test]
+fn wallet_nonce_is_there_only_when_the_wallet_sent_one() {
+    let verifier = jar(options(&[Dialect::V1_0]));
+    let session = create(&verifier, asking(&[]));
+    let own = session.offers.own();
+    assert!(fetch(&verifier, &session, own, None, 3).1.get("wallet_nonce").is_none());
+    assert_eq!(fetch(&verifier, &session, own, Some("w"), 3).1["wallet_nonce"], "w");
+}
+
+#[test]
+fn post_is_announced_only_when_the_operator_wants_it_and_never_to_draft_wallets() {
+    let every = [Dialect::Haip, Dialect::V1_0, Dialect::Draft];
+    for announces in [false, true] {
+        let mut options = options(&every);
+        options.announces_post = announces;
+        let verifier = jar(options);
+        let session = create(&verifier, asking(&every));
+        for offer in session.offers() {
+            let link = parts(&session.link(Scheme::OpenId4Vp, offer));
+            let wanted = announces && offer.dialect() != Dialect::Draft;
+            let method = link.get("request_uri_method").map(|method| &**method);
+            assert_eq!(method, wanted.then_some("post"), "{}", offer.dialect());
+            let scalar = if offer.dialect() == Dialect::Haip { 4 } else { 3 };
+            let (_, claims) = fetch(&verifier, &session, offer, None, scalar);
+            assert!(claims.get("request_uri_method").is_none());
+        }
+    }
+}
+
+#[test]
+fn attestations_go_to_wallets_of_1_0_and_haip_and_not_to_those_of_drafts() {
+    let every = [Dialect::Haip, Dialect::V1_0, Dialect::Draft];
+    let mut new = NewSession::new(TenantId::new("cli_1"), true);
+    new.verifier_info.push(VerifierInfo::new("registration_cert", "a.b.c"));
+    let attested = json!([{"format": "registration_cert", "data": "a.b.c"}]);
+    let verifier = jar(options(&every));
+    let session = create_as(&verifier, asking(&every), new.clone()).unwrap();
+    let session = Session::from_snapshot(&session.to_snapshot()).unwrap();
+    for offer in session.offers() {
+        let scalar = if offer.dialect() == Dialect::Haip { 4 } else { 3 };
+        let (_, claims) = fetch(&verifier, &session, offer, None, scalar);
+        let wanted = (offer.dialect() != Dialect::Draft).then_some(&attested);
+        assert_eq!(claims.get("verifier_info"), wanted);
+    }
+    let by_value = create_as(&inline(options(&[Dialect::V1_0])), asking(&[]), new).unwrap();
+    let link = parts(&by_value.deep_link(Scheme::OpenId4Vp));
+    assert_eq!(serde_json::from_str::<Value>(&link["verifier_info"]).unwrap(), attested);
+}
+
+#[test]
+fn every_offer_has_an_id_a_nonce_a_state_and_a_key_of_its_own() {
+    let every = [Dialect::Haip, Dialect::V1_0, Dialect::Draft];
+    let verifier = jar(options(&every));
+    let session =
+        create(&verifier, asking(&[Dialect::Haip, Dialect::V1_0, Dialect::Haip, Dialect::Draft]));
+    let spoken: Vec<_> = session.offers().map(Offer::dialect).collect();
+    assert_eq!(spoken, every, "each once, in the order of the tenant");
+    let mut seen = alloc::collections::BTreeSet::new();
+    for offer in session.offers() {
+        let handle = offer.id().map_or(session.id().as_str(), |id| id.as_str());
+        assert_eq!(handle.len(), 26);
+        assert!(offer.id().is_none() || handle.starts_with("off_"));
+        assert_eq!(offer.response_uri(), alloc::format!("{ORIGIN}/v1/oid4vp/response/{handle}"));
+        let request_uri = alloc::format!("{ORIGIN}/v1/oid4vp/request/{handle}");
+        assert_eq!(offer.request_uri(), Some(&*request_uri));
+        let key = offer.encryption_key.as_ref().unwrap().private().expose_scalar();
+        for secret in [handle, offer.nonce.expose(), offer.state.expose()] {
+            assert!(seen.insert(secret.as_bytes().to_vec()));
+        }
+        assert!(seen.insert(key.to_vec()));
+    }
+    let mut apart = session.clone();
+    let keys = apart.take_encryption_key().unwrap();
+    assert!(apart.restore_encryption_key(&keys[1..keys.len() - 1]).is_err());
+    apart.restore_encryption_key(&keys).unwrap();
+    assert_eq!(apart.to_snapshot(), session.to_snapshot());
+}
+
+#[test]
+fn the_scheme_picks_the_dialect() {
+    use Dialect::{Draft, Haip, V1_0};
+    for (profiles, first, newer, older) in [
+        (&[Haip, Draft][..], Haip, Haip, Draft),
+        (&[Draft, V1_0, Haip], Draft, V1_0, Draft),
+        (&[V1_0, Haip], V1_0, V1_0, V1_0),
+        (&[Draft], Draft, Draft, Draft),
+    ] {
+        let session = create(&jar(options(&[Haip, V1_0, Draft])), asking(profiles));
+        let invitation = session.invitation();
+        let link = |scheme: Scheme, dialect| {
+            let offer = session.offers().find(|offer| offer.dialect() == dialect).unwrap();
+            session.link(scheme, offer)
+        };
+        assert_eq!(invitation.profile(), first);
+        assert_eq!(invitation.qr_code_url, link(Scheme::OpenId4Vp, first));
+        for (scheme, dialect) in
+            [(Scheme::OpenId4Vp, older), (Scheme::EudiWallet, newer), (Scheme::Haip, newer)]
+        {
+            assert_eq!(invitation.deep_link(scheme), link(scheme, dialect));
+            assert_eq!(session.deep_link(scheme), link(scheme, dialect));
+        }
+    }
+}
+
+#[test]
+fn a_dialect_that_is_not_spoken_or_lacks_its_certificate_is_refused() {
+    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
+    let uncertified = builder.trust(Arc::new(fixtures::trust()));
+    let uncertified =
+        uncertified.dialects(options(&[Dialect::Draft, Dialect::Haip])).build().unwrap();
+    for (verifier, dialect) in [
+        (&jar(options(&[Dialect::Draft])), Dialect::V1_0),
+        (&jar(options(&[Dialect::Haip])), Dialect::Draft),
+        (&uncertified, Dialect::Haip),
+    ] {
+        let new = NewSession::new(TenantId::new("cli_1"), true);
+        let error = create_as(verifier, asking(&[dialect]), new).unwrap_err();
+        let CreateError::Request(error) = error else { panic!("{error}") };
+        assert_eq!((error.code, &*error.path), (ErrorCode::UnsupportedProfile, "profiles"));
+    }
+}
+
+#[test]
+fn a_session_is_signed_to_its_end_by_whoever_signed_it_first() {
+    let renewed = |signer: Arc<SoftwareSigner>, older: Arc<SoftwareSigner>| {
+        let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(5, "newer"));
+        let builder = builder.trust(Arc::new(fixtures::trust())).request_signer(signer);
+        let builder = builder.named_signer(older).named_signer(did_signer(3, "key"));
+        builder.dialects(options(&[Dialect::Haip, Dialect::Draft])).build().unwrap()
+    };
+    let before = jar(options(&[Dialect::Haip, Dialect::Draft]));
+    let session = create(&before, asking(&[Dialect::Haip, Dialect::Draft]));
+    let session = Session::from_snapshot(&session.to_snapshot()).unwrap();
+    let after = renewed(certified(6, "renewed", b"renewed"), certified(4, "cert", LEAF));
+    for (offer, scalar) in session.offers().zip([4, 3]) {
+        let (_, claims) = fetch(&after, &session, offer, None, scalar);
+        assert_eq!(claims["client_id"], offer.client_identifier().as_str());
+    }
+    let newer = create(&after, asking(&[Dialect::Haip, Dialect::Draft]));
+    for (offer, scalar) in newer.offers().zip([6, 5]) {
+        fetch(&after, &newer, offer, None, scalar);
+    }
+    assert_ne!(newer.client_identifier(), session.client_identifier());
+    // A certificate that is gone has no stand-in: the client_id would not be its.
+    let without = renewed(certified(6, "renewed", b"renewed"), certified(7, "other", b"other"));
+    let error = without.request_object(&session, None, None, NOW).unwrap_err();
+    assert!(matches!(error, crate::error::RequestObjectError::Signer(_)));
+}
+
+#[test]
+fn a_tenant_with_a_certificate_of_its_own_signs_with_it() {
+    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
+    let builder = builder.trust(Arc::new(fixtures::trust()));
+    let verifier = builder
+        .named_signer(certified(8, "theirs", b"theirs"))
+        .dialects(options(&[Dialect::Haip, Dialect::Draft]))
+        .build()
+        .unwrap();
+    let mut new = NewSession::new(TenantId::new("cli_1"), true);
+    assert!(create_as(&verifier, asking(&[]), new.clone()).is_err(), "it is nobody else's");
+    new.signer = Some("theirs".into());
+    let session =
+        create_as(&verifier, asking(&[Dialect::Haip, Dialect::Draft]), new.clone()).unwrap();
+    for (offer, scalar) in session.offers().zip([8, 3]) {
+        fetch(&verifier, &session, offer, None, scalar);
+    }
+    new.signer = Some("gone".into());
+    assert!(create_as(&verifier, asking(&[]), new).is_err());
+}
+
+#[test]
+fn an_object_is_fetched_by_the_id_of_its_offer_and_no_other() {
+    let verifier = inline(options(&[Dialect::V1_0, Dialect::Haip]));
+    let session = create(&verifier, asking(&[Dialect::V1_0, Dialect::Haip]));
+    assert_eq!(session.phase(), &Phase::Pending, "one of them is in the tenant's hands");
+    let haip = session.offers().nth(1).unwrap();
+    fetch(&verifier, &session, haip, None, 4);
+    let unknown = crate::ids::OfferId::new("off_0");
+    for offer in [None, Some(&unknown)] {
+        let error = verifier.request_object(&session, offer, None, UnixMillis(NOW.0)).unwrap_err();
+        assert_eq!(error, crate::error::RequestObjectError::NotFetchable);
+    }
+}

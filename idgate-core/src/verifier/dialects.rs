@@ -1,0 +1,107 @@
+//! What a verifier speaks, and how (decisions 20).
+
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::error::{ErrorCode, RequestError};
+use crate::request::{Dialect, PresentationRequest};
+use crate::session::{ClientIdForm, Delivery, RequestProfile, ResponseEncryption};
+
+/// The dialects of a verifier, and what is left to choose in them. All but the list concerns `1.0`
+/// and `haip`: `draft` has no choices.
+///
+/// ```
+/// use idgate_core::request::Dialect;
+/// use idgate_core::session::ClientIdForm;
+/// use idgate_core::verifier::DialectOptions;
+///
+/// let mut options = DialectOptions::new([Dialect::Haip, Dialect::V1_0]);
+/// options.client_id_form = ClientIdForm::X509SanDns;
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DialectOptions {
+    /// What sessions may speak; the first is for requests that name none. Never empty.
+    pub enabled: Vec<Dialect>,
+    /// The client identifier of signed requests of `1.0`: `DecentralizedIdentifier`, `X509SanDns` or
+    /// `X509Hash`.
+    pub client_id_form: ClientIdForm,
+    /// How answers of `1.0` come back; those of `haip` are always encrypted.
+    pub response_mode: ResponseMode,
+    /// Whether links tell wallets that they may POST for the request (OpenID4VP 5.10).
+    pub announces_post: bool,
+}
+
+/// How answers of `1.0` come back (OpenID4VP 8.2, 8.3.1).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ResponseMode {
+    /// Encrypted where the request is signed, else plain.
+    Auto,
+    /// Plain: `direct_post`.
+    Plain,
+    /// Encrypted: `direct_post.jwt`.
+    Encrypted,
+}
+
+impl DialectOptions {
+    /// These dialects as most wallets like them. None is as good as `draft` alone.
+    pub fn new(enabled: impl IntoIterator<Item = Dialect>) -> Self {
+        Self {
+            enabled: enabled.into_iter().collect(),
+            client_id_form: ClientIdForm::DecentralizedIdentifier,
+            response_mode: ResponseMode::Auto,
+            announces_post: false,
+        }
+    }
+
+    /// What the offers of `request` speak, in their order, each once.
+    pub(super) fn of(&self, request: &PresentationRequest) -> Result<Vec<Dialect>, RequestError> {
+        let first = self.enabled.first().copied().unwrap_or(Dialect::Draft);
+        let mut chosen = Vec::with_capacity(1);
+        for dialect in &request.profiles {
+            if *dialect != first && !self.enabled.contains(dialect) {
+                return Err(unsupported(*dialect, "is not enabled"));
+            }
+            if !chosen.contains(dialect) {
+                chosen.push(*dialect);
+            }
+        }
+        Ok(if chosen.is_empty() { vec![first] } else { chosen })
+    }
+
+    /// How an offer of `dialect` is made; that of `draft` is given.
+    pub(super) fn profile(&self, dialect: Dialect, draft: &RequestProfile) -> RequestProfile {
+        match (dialect, draft.delivery) {
+            (Dialect::Draft, _) => draft.clone(),
+            (Dialect::V1_0, Delivery::Inline) => {
+                RequestProfile::v1_0_inline(self.encryption(ResponseEncryption::Plain))
+            }
+            (Dialect::V1_0, Delivery::RequestUri) => {
+                let response = self.encryption(ResponseEncryption::EcdhEs);
+                RequestProfile::v1_0_jar(self.client_id_form, response)
+            }
+            (Dialect::Haip, _) => RequestProfile::haip(),
+        }
+    }
+
+    fn encryption(&self, usual: ResponseEncryption) -> ResponseEncryption {
+        match self.response_mode {
+            ResponseMode::Auto => usual,
+            ResponseMode::Plain => ResponseEncryption::Plain,
+            ResponseMode::Encrypted => ResponseEncryption::EcdhEs,
+        }
+    }
+}
+
+impl Default for DialectOptions {
+    fn default() -> Self {
+        Self::new([Dialect::Draft])
+    }
+}
+
+pub(super) fn unsupported(dialect: Dialect, why: &str) -> RequestError {
+    let rule = format!("{dialect} {why} at this gateway; leave it out, or ask the operator for it");
+    RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule)
+}
