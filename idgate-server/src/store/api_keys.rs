@@ -1,235 +1,118 @@
-//! The keys of a client, as the client itself manages them.
+//! Keys as rows. The order of a list is that in which they were made.
 
 mod change;
-mod list;
 
 use idgate_core::time::UnixMillis;
+use rusqlite::{Connection, Row};
 
-use self::change::{insert, revoke, rotate};
-use super::cursor::List;
-use super::known::key_lane;
-use super::lanes::Whose;
-use super::readers::Reader;
-use super::sqlite::SqliteStore;
-use super::{Caller, PageError, Read, Write};
-use crate::api_key::ApiKey;
+pub(super) use self::change::{KeyRow, insert, insert_row, revoke, rotate};
+use super::interface::{ApiKeyRecord, Caller, StoreError};
+use super::sql::{millis, number, one_more, page_of, time};
 
-pub(super) use self::change::{KeyRow, insert_row};
-pub(super) use self::list::{of_client, remove_ended};
+/// What a list in one piece has at most, unless more keys live.
+const LISTED: usize = 200;
 
-const LIST: List = List("cursor api-keys");
+pub(super) const COLUMNS: &str =
+    "id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, expires_at, last_used_at";
 
-/// What a client does with its keys.
-pub trait ApiKeyStore {
-    /// The keys of this client and mode that live, newest first, then the newest of those that were
-    /// revoked or expired: at most 200, but all that live. `last_used_at` is exact.
-    fn api_keys(&self, caller: &Caller, now: UnixMillis) -> Read<'_, Vec<ApiKeyRecord>>;
-
-    /// At most `limit` keys of this client and mode, newest first, from `cursor` on, whatever
-    /// became of them.
-    fn api_key_page(
-        &self,
-        caller: &Caller,
-        cursor: Option<&str>,
-        limit: usize,
-        now: UnixMillis,
-    ) -> Read<'_, ApiKeyPage, PageError>;
-
-    /// Adds a key.
-    fn create_api_key(&self, caller: &Caller, key: NewApiKey) -> Write<'_, KeyMade>;
-
-    /// Stops a key at once; doing it again changes nothing.
-    fn revoke_api_key(&self, caller: &Caller, id: &str, now: UnixMillis) -> Write<'_, KeyRevoked>;
-
-    /// Gives a key another value; the old one dies in the same transaction.
-    fn rotate_api_key(
-        &self,
-        caller: &Caller,
-        id: &str,
-        value: KeyValue,
-        now: UnixMillis,
-    ) -> Write<'_, KeyRotated>;
-
-    /// Removes keys that were revoked or expired at or before `before`, at most `limit`.
-    fn remove_ended_keys(&self, before: UnixMillis, limit: usize) -> Write<'_, usize>;
-}
-
-/// A key as its client sees it (specification 2).
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ApiKeyRecord {
-    /// `key_…`
-    pub id: String,
-    /// What the client calls it.
-    pub name: Option<String>,
-    /// `None`: all.
-    pub scopes: Option<Vec<String>>,
-    /// Whether it is stopped for good.
-    pub revoked: bool,
-    /// Its mode.
-    pub livemode: bool,
-    /// When it was made.
-    pub created_at: UnixMillis,
-    /// From when on it is not good; `None`: never.
-    pub expires_at: Option<UnixMillis>,
-    /// The latest successful authentication.
-    pub last_used_at: Option<UnixMillis>,
-}
-
-/// Part of a list.
-#[derive(Clone, Debug, Default)]
-pub struct ApiKeyPage {
-    /// Newest first.
-    pub keys: Vec<ApiKeyRecord>,
-    /// Where the next page begins; `None`: this was the last.
-    pub next_cursor: Option<String>,
-}
-
-/// A key to be stored.
-#[derive(Clone, Debug)]
-pub struct NewApiKey {
-    /// What the client will see of it.
-    pub record: ApiKeyRecord,
-    /// What is kept of its text.
-    pub value: KeyValue,
-}
-
-/// What became of a key that was to be made.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum KeyMade {
-    /// It is stored.
-    Yes,
-    /// The caller's own key is not in force any more.
-    CallerGone,
-    /// It would live longer than the caller's own key.
-    OutlivesCaller,
-    /// The client has as many live keys as it may.
-    TooMany,
-}
-
-/// What became of a key that was to be stopped.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum KeyRevoked {
-    /// It is.
-    Yes,
-    /// This client has none of that id.
-    NotFound,
-    /// The caller's own key is not in force any more.
-    CallerGone,
-}
-
-/// What became of a key that was to have another value.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum KeyRotated {
-    /// It has, and is this.
-    Yes(ApiKeyRecord),
-    /// The client has no good key of that id.
-    NotFound,
-    /// The caller's own key is not in force any more.
-    CallerGone,
-    /// It has scopes that the caller's own key lacks.
-    BeyondScopes,
-    /// It lives longer than the caller's own key.
-    OutlivesCaller,
-}
-
-/// What is kept of a key's text.
-#[derive(Clone)]
-pub struct KeyValue {
-    digest: [u8; 32],
-    hint: String,
-}
-
-impl KeyValue {
-    /// Of this key.
-    pub fn of(key: &ApiKey) -> Self {
-        Self { digest: key.digest(), hint: key.hint().to_owned() }
+/// The keys that live, then the newest of the others.
+pub(super) fn newest(
+    main: &Connection,
+    caller: &Caller,
+    now: UnixMillis,
+) -> Result<Vec<ApiKeyRecord>, StoreError> {
+    // One moment for both, and a short one.
+    let moment = main.unchecked_transaction()?;
+    let mut keys = living(&moment, caller.client_id.as_str(), now)?;
+    keys.retain(|key| key.livemode == caller.livemode);
+    let room = number(LISTED.saturating_sub(keys.len()));
+    let mut statement = moment.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM api_keys WHERE client_id = ?1 AND livemode = ?2 \
+         AND (revoked_at IS NOT NULL OR expires_at <= ?3) ORDER BY rowid DESC LIMIT ?4"
+    ))?;
+    let of_caller = (caller.client_id.as_str(), caller.livemode, millis(now), room);
+    let rows = statement.query_map(of_caller, |row| Ok(record(row)))?;
+    for row in rows {
+        keys.push(row??);
     }
-
-    /// Its SHA-256.
-    pub fn digest(&self) -> &[u8; 32] {
-        &self.digest
-    }
+    Ok(keys)
 }
 
-impl std::fmt::Debug for KeyValue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("KeyValue(***)")
-    }
+fn living(
+    main: &Connection,
+    client_id: &str,
+    now: UnixMillis,
+) -> Result<Vec<ApiKeyRecord>, StoreError> {
+    let mut statement = main.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM api_keys WHERE client_id = ?1 AND revoked_at IS NULL \
+         AND (expires_at IS NULL OR expires_at > ?2) ORDER BY rowid DESC"
+    ))?;
+    let rows = statement.query_map((client_id, millis(now)), |row| Ok(record(row)))?;
+    rows.map(|row| row?).collect()
 }
 
-impl SqliteStore {
-    fn with_exact_uses(&self, mut records: Vec<ApiKeyRecord>) -> Vec<ApiKeyRecord> {
-        for record in &mut records {
-            record.last_used_at = self.uses.latest(&record.id, record.last_used_at);
-        }
-        records
-    }
+/// At most `limit` keys made before the one at `before`, and the position of the last if there are
+/// more.
+pub(super) fn page(
+    main: &Connection,
+    caller: &Caller,
+    before: i64,
+    limit: usize,
+) -> Result<(Vec<ApiKeyRecord>, Option<i64>), StoreError> {
+    let mut statement = main.prepare_cached(&format!(
+        "SELECT {COLUMNS}, rowid FROM api_keys WHERE client_id = ?1 AND livemode = ?2 \
+         AND rowid < ?3 ORDER BY rowid DESC LIMIT ?4"
+    ))?;
+    let of_caller = (caller.client_id.as_str(), caller.livemode, before, one_more(limit));
+    let rows = statement.query_map(of_caller, |row| Ok((record(row), row.get(8)?)))?;
+    let rows = rows.map(|row| row.map_err(StoreError::from).and_then(|(key, at)| Ok((key?, at))));
+    Ok(page_of(rows.collect::<Result<_, _>>()?, limit))
 }
 
-impl ApiKeyStore for SqliteStore {
-    fn api_keys(&self, caller: &Caller, now: UnixMillis) -> Read<'_, Vec<ApiKeyRecord>> {
-        let (whose, caller) = (Whose::of(&caller.client_id), caller.clone());
-        let read = move |reader: &Reader| list::newest(&reader.main, &caller, now);
-        let listed = self.readers.read_long(whose, read);
-        Box::pin(async move { Ok(self.with_exact_uses(listed.await?)) })
+/// All keys of a client, as the operator sees them; `None`: there is no such client.
+pub(super) fn of_client(
+    main: &Connection,
+    client_id: &str,
+) -> Result<Option<Vec<ApiKeyRecord>>, StoreError> {
+    if !main.prepare("SELECT 1 FROM clients WHERE id = ?1")?.exists([client_id])? {
+        return Ok(None);
     }
-
-    fn api_key_page(
-        &self,
-        caller: &Caller,
-        cursor: Option<&str>,
-        limit: usize,
-        now: UnixMillis,
-    ) -> Read<'_, ApiKeyPage, PageError> {
-        let client_id = caller.client_id.clone();
-        let before = LIST.start(&self.sealer, client_id.as_str(), cursor, now);
-        let caller = caller.clone();
-        Box::pin(async move {
-            let before = before?;
-            let read = move |reader: &Reader| list::page(&reader.main, &caller, before, limit);
-            let (keys, more) = self.readers.read_long(Whose::of(&client_id), read).await?;
-            let cursor = |last| LIST.cursor(&self.sealer, client_id.as_str(), last, now);
-            let next_cursor = more.map(cursor).transpose()?;
-            Ok(ApiKeyPage { keys: self.with_exact_uses(keys), next_cursor })
-        })
-    }
-
-    fn create_api_key(&self, caller: &Caller, key: NewApiKey) -> Write<'_, KeyMade> {
-        let (whose, caller, quotas) = (Whose::of(&caller.client_id), caller.clone(), self.quotas);
-        self.known_keys.note(key.value.digest, key_lane(caller.client_id.as_str()));
-        self.writer.submit_for(whose, move |batch| insert(batch, &caller, &key, quotas))
-    }
-
-    fn revoke_api_key(&self, caller: &Caller, id: &str, now: UnixMillis) -> Write<'_, KeyRevoked> {
-        let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.to_owned());
-        self.writer.submit_for(whose, move |batch| revoke(batch, &caller, &id, now))
-    }
-
-    fn rotate_api_key(
-        &self,
-        caller: &Caller,
-        id: &str,
-        value: KeyValue,
-        now: UnixMillis,
-    ) -> Write<'_, KeyRotated> {
-        let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.to_owned());
-        self.known_keys.note(value.digest, key_lane(caller.client_id.as_str()));
-        let rotated =
-            self.writer.submit_for(whose, move |batch| rotate(batch, &caller, &id, &value, now));
-        Box::pin(async move {
-            let mut rotated = rotated.await?;
-            if let KeyRotated::Yes(record) = &mut rotated {
-                record.last_used_at = self.uses.latest(&record.id, record.last_used_at);
-            }
-            Ok(rotated)
-        })
-    }
-
-    fn remove_ended_keys(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
-        self.writer.submit(move |batch| remove_ended(batch.main, before, limit))
-    }
+    let mut statement = main.prepare(&format!(
+        "SELECT {COLUMNS} FROM api_keys WHERE client_id = ?1 ORDER BY rowid DESC"
+    ))?;
+    let rows = statement.query_map([client_id], |row| Ok(record(row)))?;
+    rows.map(|row| row?).collect::<Result<_, _>>().map(Some)
 }
 
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
-mod tests;
+/// Removes keys that ended long ago.
+pub(super) fn remove_ended(
+    main: &Connection,
+    before: UnixMillis,
+    limit: usize,
+) -> Result<usize, StoreError> {
+    Ok(main
+        .prepare_cached(
+            "DELETE FROM api_keys WHERE rowid IN (SELECT rowid FROM api_keys \
+             WHERE (revoked_at IS NOT NULL OR expires_at IS NOT NULL) \
+             AND coalesce(revoked_at, expires_at) <= ?1 LIMIT ?2)",
+        )?
+        .execute((millis(before), number(limit)))?)
+}
+
+/// A row of [`COLUMNS`].
+pub(super) fn record(row: &Row<'_>) -> Result<ApiKeyRecord, StoreError> {
+    let id: String = row.get(0)?;
+    let scopes: Option<String> = row.get(2)?;
+    let scopes = scopes.map(|scopes| serde_json::from_str(&scopes)).transpose();
+    let unreadable = |_| StoreError::Failed(format!("the scopes of {id} cannot be read"));
+    Ok(ApiKeyRecord {
+        name: row.get(1)?,
+        scopes: scopes.map_err(unreadable)?,
+        revoked: row.get(3)?,
+        livemode: row.get(4)?,
+        created_at: time(row.get(5)?),
+        expires_at: row.get::<_, Option<i64>>(6)?.map(time),
+        last_used_at: row.get::<_, Option<i64>>(7)?.map(time),
+        id,
+    })
+}

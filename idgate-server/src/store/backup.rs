@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use aws_lc_rs::digest::{Context, SHA256};
 use rusqlite::{Connection, OpenFlags};
 
-use super::StoreError;
-use super::schema::{hex, main_path, open_for_reading};
+use super::files::{main_path, open_for_reading};
+use super::interface::StoreError;
+use crate::audit::hex;
 
 /// A backup that was made.
 #[derive(Clone, Debug, Eq, PartialEq)]

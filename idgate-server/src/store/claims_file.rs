@@ -9,9 +9,10 @@ use std::time::Duration;
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::claims;
 use super::disk::Disk;
-use super::schema::{self, claims_path};
-use super::{StoreError, claims};
+use super::files::{self, claims_path};
+use super::interface::StoreError;
 
 /// How long a damaged file is kept: longer, and claims in it would outlive their 30 seconds.
 const SET_ASIDE_MS: u64 = 30_000;
@@ -59,7 +60,7 @@ pub(super) fn erase_set_aside(dir: &Path, now: UnixMillis) {
 
 /// Cuts the log of the results while nobody else can have the file open.
 pub(super) fn empty_log(claims: &Connection) -> Result<(), StoreError> {
-    if schema::truncate_log(claims)? {
+    if files::truncate_log(claims)? {
         return Ok(());
     }
     Err(StoreError::Failed(
@@ -68,7 +69,7 @@ pub(super) fn empty_log(claims: &Connection) -> Result<(), StoreError> {
 }
 
 fn erase_due(dir: &Path, now: UnixMillis) -> Result<(), StoreError> {
-    let claims = schema::open_claims(dir)?;
+    let claims = files::open_claims(dir)?;
     let state: String = claims.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if state != "ok" {
         return Err(StoreError::Damaged(state));
@@ -97,7 +98,7 @@ struct Kept {
 
 impl Kept {
     fn read(dir: &Path, now: UnixMillis) -> Result<Self, StoreError> {
-        let claims = schema::open_for_reading(&claims_path(dir))?;
+        let claims = files::open_for_reading(&claims_path(dir))?;
         let results = claims
             .prepare("SELECT session_id, redact_at, sealed FROM results")?
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
@@ -116,7 +117,7 @@ impl Kept {
     }
 
     fn write(self, dir: &Path) -> Result<(), StoreError> {
-        let mut claims = schema::open_claims(dir)?;
+        let mut claims = files::open_claims(dir)?;
         let transaction = claims.transaction()?;
         for row in self.results {
             transaction.prepare_cached("INSERT INTO results VALUES (?1, ?2, ?3)")?.execute(row)?;

@@ -5,7 +5,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use idgate_core::time::UnixMillis;
 
-use super::{PageError, StoreError, millis, time};
+use super::interface::{PageError, StoreError};
+use super::sql::{millis, time};
 use crate::seal::{Place, Sealer};
 
 /// How long a cursor is good: nobody reads pages for longer.

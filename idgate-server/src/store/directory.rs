@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::schema::main_path;
-use super::{StoreError, schema};
+use super::files::{holds_anything, main_path};
+use super::interface::StoreError;
 use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Place, Sealer};
 
@@ -83,7 +83,7 @@ impl DirectoryKey {
         if path.exists() {
             return Ok(Self { key: load(&path)?, new: None });
         }
-        if !new.exists() && schema::holds_anything(dir)? {
+        if !new.exists() && holds_anything(dir)? {
             return Err(StoreError::Failed(format!(
                 "{} is missing; restore it, or set IDGATE_INSTANCE_KEY to the key of this data \
                  directory",
@@ -124,7 +124,7 @@ pub(super) fn require_database(dir: &Path) -> Result<(), StoreError> {
     // In this order: a process that just makes the directory makes the database first.
     let Some(trace) = trace_of_use(dir) else { return Ok(()) };
     let path = main_path(dir);
-    if schema::holds_anything(dir)? {
+    if holds_anything(dir)? {
         return Ok(());
     }
     let state = if path.exists() { "is empty" } else { "is missing" };

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::statvfs;
 
-use super::StoreError;
+use super::interface::StoreError;
 use super::reserve::Reserve;
 
 /// What two seconds of a busy gateway put into its logs, which is as much as an erasure needs to go

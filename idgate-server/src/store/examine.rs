@@ -11,9 +11,12 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::audit::Auditor;
 use super::claims::FARTHEST_MS;
-use super::schema::{self, claims_path, main_path, open_for_reading};
+use super::directory;
+use super::files::{claims_path, main_path, open_for_reading};
+use super::interface::StoreError;
+use super::schema;
+use super::sql::{millis, time};
 use super::trust::{self, TrustRecord};
-use super::{StoreError, directory, time};
 use crate::audit::AuditKeys;
 use crate::seal::{InstanceKey, Sealer};
 
@@ -296,8 +299,8 @@ fn results(dir: &Path, now: UnixMillis) -> Result<Finding, StoreError> {
              yet are lost, and with them in the jar profile the sessions that are open";
         return Ok(Finding::bad("results", what));
     }
-    let due = super::millis(UnixMillis(now.0.saturating_sub(SKEW_MS)));
-    let never = super::millis(now.plus(FARTHEST_MS).plus(SKEW_MS));
+    let due = millis(UnixMillis(now.0.saturating_sub(SKEW_MS)));
+    let never = millis(now.plus(FARTHEST_MS).plus(SKEW_MS));
     let overdue: i64 = claims.query_row(
         "SELECT count(*) FROM results WHERE redact_at < ?1 OR redact_at > ?2",
         [due, never],

@@ -1,8 +1,8 @@
 //! What goes wrong on purpose, where a test asks for it: what stands above the store is tested with a
 //! real one that fails. Nothing of it is in the program.
 
+use super::interface::{Read, Write};
 use super::lanes::Whose;
-use super::{Read, Write};
 
 /// A switch that tests turn.
 #[derive(Clone, Default)]

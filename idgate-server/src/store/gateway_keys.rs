@@ -3,74 +3,17 @@
 use std::sync::Arc;
 
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension as _};
 
 use super::held::Numbered;
-use super::{OperatorStore, Read, SqliteStore, StoreError, millis, time};
-use crate::gateway_key::{GatewayKey, GatewayKeys, KeyUnusable, PublishedKey, RetiredKey};
+use super::interface::StoreError;
+use super::sql::{begin, millis, time};
+use crate::gateway_key::{GatewayKey, GatewayKeys, PublishedKey, RetiredKey};
 use crate::seal::{Place, Sealer};
-
-/// The gateway's signing keys, as a running gateway uses them.
-pub trait GatewayKeyStore: Send + Sync {
-    /// The keys in force; the same `Arc` while nothing changed.
-    fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>>;
-}
-
-/// A signing key as operators see it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct GatewayKeyRecord {
-    /// What follows `#` in its `kid`.
-    pub id: String,
-    /// When it was made.
-    pub created_at: UnixMillis,
-    /// When it stopped signing; `None`: it signs.
-    pub retired_at: Option<UnixMillis>,
-    /// When it leaves the discovery documents.
-    pub published_until: Option<UnixMillis>,
-}
-
-impl GatewayKeyStore for SqliteStore {
-    fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>> {
-        let sealer = self.sealer.clone();
-        let number = |main: &Connection| version(main).map(u64::from);
-        self.gateway_keys.current(&self.readers, number, move |main| read(main, &sealer))
-    }
-}
 
 impl Numbered for GatewayKeys {
     fn number(&self) -> u64 {
         self.version.into()
-    }
-}
-
-impl OperatorStore {
-    /// Makes a new signing key. The one before it stays published until the last session that is
-    /// open now has expired; its private half is wiped.
-    pub fn rotate_gateway_key(&mut self, now: UnixMillis) -> Result<(), StoreError> {
-        let transaction = self.main.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        retire(&transaction, now)?;
-        insert(&transaction, &self.sealer, now)?;
-        transaction.commit()?;
-        // Wiped in the log as well, unless a reader is in the way: then with the next checkpoint.
-        let _later = super::schema::truncate_log(&self.main);
-        Ok(())
-    }
-
-    /// All signing keys, newest first.
-    pub fn gateway_keys(&self) -> Result<Vec<GatewayKeyRecord>, StoreError> {
-        let mut statement = self.main.prepare(
-            "SELECT id, created_at, retired_at, published_until FROM gateway_keys \
-             ORDER BY version DESC",
-        )?;
-        let rows = statement.query_map([], |row| {
-            Ok(GatewayKeyRecord {
-                id: row.get(0)?,
-                created_at: time(row.get(1)?),
-                retired_at: row.get::<_, Option<i64>>(2)?.map(time),
-                published_until: row.get::<_, Option<i64>>(3)?.map(time),
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
     }
 }
 
@@ -85,7 +28,7 @@ pub(super) fn ensure(
     sealer: &Sealer,
     now: UnixMillis,
 ) -> Result<(), StoreError> {
-    let transaction = main.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = begin(main)?;
     if version(&transaction)? == 0 {
         insert(&transaction, sealer, now)?;
     }
@@ -93,14 +36,14 @@ pub(super) fn ensure(
 }
 
 /// The number of the newest key; 0: there is none.
-fn version(main: &Connection) -> Result<u32, StoreError> {
+pub(super) fn version(main: &Connection) -> Result<u64, StoreError> {
     let newest: Option<u32> = main
         .prepare_cached("SELECT max(version) FROM gateway_keys")?
         .query_row([], |row| row.get(0))?;
-    Ok(newest.unwrap_or(0))
+    Ok(newest.map_or(0, u64::from))
 }
 
-fn read(main: &Connection, sealer: &Sealer) -> Result<GatewayKeys, StoreError> {
+pub(super) fn read(main: &Connection, sealer: &Sealer) -> Result<GatewayKeys, StoreError> {
     // One statement, so that a rotation in between does not show.
     let mut statement = main.prepare(
         "SELECT version, id, sec1, sealed, published_until FROM gateway_keys ORDER BY version DESC",
@@ -125,7 +68,11 @@ fn read(main: &Connection, sealer: &Sealer) -> Result<GatewayKeys, StoreError> {
     Ok(GatewayKeys { version, active, retired })
 }
 
-fn insert(main: &Connection, sealer: &Sealer, now: UnixMillis) -> Result<(), StoreError> {
+pub(super) fn insert(
+    main: &Connection,
+    sealer: &Sealer,
+    now: UnixMillis,
+) -> Result<(), StoreError> {
     let (key, pkcs8) = GatewayKey::generate()?;
     let sealed = sealer.seal(place(key.id()), &pkcs8)?;
     main.execute(
@@ -138,7 +85,7 @@ fn insert(main: &Connection, sealer: &Sealer, now: UnixMillis) -> Result<(), Sto
 
 /// A request for a session is signed after the session was read, so the key that retires has
 /// signed for no session that is made later.
-fn retire(main: &Connection, now: UnixMillis) -> Result<(), StoreError> {
+pub(super) fn retire(main: &Connection, now: UnixMillis) -> Result<(), StoreError> {
     let last_expiry: Option<i64> = main
         .query_row("SELECT max(expires_at) FROM sessions WHERE settled_at IS NULL", [], |row| {
             row.get(0)
@@ -151,10 +98,4 @@ fn retire(main: &Connection, now: UnixMillis) -> Result<(), StoreError> {
         (millis(now), last_expiry.unwrap_or(0)),
     )?;
     Ok(())
-}
-
-impl From<KeyUnusable> for StoreError {
-    fn from(error: KeyUnusable) -> Self {
-        Self::Failed(error.to_string())
-    }
 }

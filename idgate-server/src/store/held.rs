@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 
+use super::interface::{Read, StoreError};
 use super::readers::{Reader, Readers};
 use super::together::Together;
-use super::{Read, StoreError};
 
 /// Something that is stored under a number which grows with each change.
 pub(super) trait Numbered {

@@ -9,7 +9,8 @@ use rusqlite::{Connection, OptionalExtension as _};
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::{Caller, StoreError, millis, time};
+use super::interface::{Caller, StoreError};
+use super::sql::{millis, time};
 use crate::api_key::{ApiKey, signing_secret};
 use crate::seal::{Place, Sealer};
 
@@ -181,6 +182,14 @@ pub(super) fn authenticate(
             StoreError::Failed(format!("the scopes of {} cannot be read", caller.key_id))
         })?;
     Ok(Some((caller, last_used)))
+}
+
+/// The id of the admin token with this digest, unless it is revoked.
+pub(super) fn admin(main: &Connection, digest: &[u8; 32]) -> Result<Option<String>, StoreError> {
+    Ok(main
+        .prepare_cached("SELECT id FROM admin_tokens WHERE digest = ?1 AND revoked_at IS NULL")?
+        .query_row([digest], |row| row.get(0))
+        .optional()?)
 }
 
 /// A key that opens something.

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use super::StoreError;
+use super::interface::StoreError;
 use super::lanes::Whose;
 
 /// So many of the latest names are known for sure, and twice as many at most: 5 MiB. A session or a

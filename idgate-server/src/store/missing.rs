@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::StoreError;
-use super::schema::{main_path, open_for_reading};
+use super::files::{main_path, open_for_reading};
+use super::interface::StoreError;
 
 /// What is missing, each with the command for it. A directory that cannot be read lacks nothing that
 /// this could know of.

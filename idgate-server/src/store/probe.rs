@@ -4,8 +4,8 @@
 
 use tokio::sync::Mutex;
 
+use super::interface::{StoreError, Write};
 use super::writer::Batch;
-use super::{StoreError, Write};
 use crate::clock::Stopwatch;
 
 /// How long a failure holds.

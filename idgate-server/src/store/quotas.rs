@@ -4,7 +4,8 @@
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::{StoreError, millis};
+use super::interface::StoreError;
+use super::sql::{begin, millis, number, unsigned};
 use crate::config::Quotas;
 
 impl Quotas {
@@ -54,7 +55,7 @@ pub(super) fn close_session(main: &Connection, client_id: &str) -> Result<(), St
 
 /// Counts all open sessions anew: when a gateway starts, whatever happened to the file before.
 pub(super) fn recount(main: &mut Connection) -> Result<(), StoreError> {
-    let transaction = super::operator::begin(main)?;
+    let transaction = begin(main)?;
     transaction.execute("DELETE FROM open_sessions", [])?;
     transaction.execute(
         "INSERT INTO open_sessions (client_id, count) SELECT client_id, count(*) FROM sessions \
@@ -79,12 +80,7 @@ impl OwnQuotas {
             .prepare("SELECT max_keys, max_open_sessions FROM clients WHERE id = ?1")?
             .query_row([client_id], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        let unsigned = |n: Option<i64>| n.map(|n| u64::try_from(n).unwrap_or(0));
-        let (keys, open_sessions) = found.unwrap_or((None, None));
-        Ok(Self { keys: unsigned(keys), open_sessions: unsigned(open_sessions) })
+        let (keys, open_sessions): (Option<i64>, Option<i64>) = found.unwrap_or_default();
+        Ok(Self { keys: keys.map(unsigned), open_sessions: open_sessions.map(unsigned) })
     }
-}
-
-fn number(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }

@@ -14,11 +14,11 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::files::{claims_path, main_path, open_for_reading};
+use super::interface::{Read, StoreError};
 use super::lanes::{Lanes, NoRoom, Room, Whose};
-use super::schema::{claims_path, main_path, open_for_reading};
 use super::together::Together;
 use super::underway::{Underway, Waiter};
-use super::{Read, StoreError};
 
 /// One connection to each file.
 pub(super) struct Reader {
@@ -201,7 +201,7 @@ mod tests {
             )
             .unwrap(),
         );
-        drop(super::super::schema::open_claims(dir.path()).unwrap());
+        drop(super::super::files::open_claims(dir.path()).unwrap());
         Readers::open(dir.path(), 1).unwrap()
     }
 

@@ -9,8 +9,9 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use zeroize::Zeroizing;
 
 use super::audit::Head;
+use super::interface::StoreError;
 use super::sessions::{self, Stored};
-use super::{StoreError, claims, directory, gateway_keys, idempotency, keys, webhook_endpoints};
+use super::{claims, directory, gateway_keys, idempotency, keys, webhook_endpoints};
 use crate::audit::AuditKeys;
 use crate::seal::first::FirstSealer;
 use crate::seal::{InstanceKey, Place, Sealer, Unsealable};

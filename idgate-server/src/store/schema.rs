@@ -1,14 +1,15 @@
-//! Opening the database files, and bringing their schema up to date.
+//! Bringing the schema of the main database up to date.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::Connection;
 
-use super::{StoreError, reseal};
+use super::files::{main_path, make_private, open_for_reading, open_for_writing};
+use super::interface::StoreError;
+use super::reseal;
+use super::sql::begin;
+use crate::audit::hex;
 use crate::seal::InstanceKey;
 
 /// A numbered change of the main database. Applied ones never change; new ones are appended.
@@ -50,26 +51,6 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-const PRAGMAS: &str = "
-    PRAGMA synchronous = FULL;
-    PRAGMA secure_delete = ON;
-    PRAGMA foreign_keys = ON;
-    PRAGMA temp_store = MEMORY;
-    PRAGMA trusted_schema = OFF;
-    PRAGMA cell_size_check = ON;
-";
-
-/// How long a connection waits for another process to finish writing.
-pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-pub(super) fn main_path(dir: &Path) -> PathBuf {
-    dir.join("idgate.db")
-}
-
-pub(super) fn claims_path(dir: &Path) -> PathBuf {
-    dir.join("claims.db")
-}
-
 /// The main database for writing, with its schema up to date.
 ///
 /// # Errors
@@ -80,58 +61,6 @@ pub(super) fn open_main(dir: &Path, key: &InstanceKey) -> Result<Connection, Sto
     conn.pragma_update(None, "journal_size_limit", 67_108_864)?;
     migrate(&mut conn, MIGRATIONS, &main_path(dir), key)?;
     Ok(conn)
-}
-
-/// The results for writing.
-pub(super) fn open_claims(dir: &Path) -> Result<Connection, StoreError> {
-    let conn = open_for_writing(&claims_path(dir))?;
-    // 256 KiB: what is written here is read by others, and soon erased.
-    conn.pragma_update(None, "cache_size", -256)?;
-    conn.execute_batch(include_str!("claims.sql"))?;
-    Ok(conn)
-}
-
-/// A file for reading only.
-pub(super) fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags)?;
-    conn.busy_timeout(BUSY_TIMEOUT)?;
-    conn.execute_batch(PRAGMAS)?;
-    // 256 KiB: whatever a reader keeps is void with the next commit.
-    conn.pragma_update(None, "cache_size", -256)?;
-    keep_plans(&conn)?;
-    Ok(conn)
-}
-
-/// Moves the write-ahead log into the file and cuts it to nothing. `false`: a reader is in the way.
-pub(super) fn truncate_log(conn: &Connection) -> Result<bool, StoreError> {
-    let busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    Ok(busy == 0)
-}
-
-/// Makes a file that only its owner may read. SQLite gives its log and its index the same mode.
-fn make_private(path: &Path) -> Result<File, StoreError> {
-    let made = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
-    made.map_err(|error| StoreError::Failed(format!("{} cannot be made: {error}", path.display())))
-}
-
-fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
-    make_private(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags)?;
-    conn.busy_timeout(BUSY_TIMEOUT)?;
-    conn.pragma_update(None, "journal_mode", "WAL")?;
-    conn.execute_batch(PRAGMAS)?;
-    keep_plans(&conn)?;
-    conn.set_prepared_statement_cache_capacity(64);
-    Ok(conn)
-}
-
-/// Otherwise SQLite looks at bound values when it plans some statements, and prepares them anew for
-/// each use. Nothing here is analysed, so that no value could lead to a better plan.
-fn keep_plans(conn: &Connection) -> Result<(), StoreError> {
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    Ok(())
 }
 
 /// Applies what is missing of `migrations`, after a copy of a database that is in use.
@@ -153,7 +82,7 @@ pub(super) fn migrate(
     if applied > 0 {
         back_up(conn, path, next.number)?;
     }
-    let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = begin(conn)?;
     // Another process may have come first.
     let applied = check_applied(&transaction, migrations)?;
     for migration in migrations.iter().filter(|migration| migration.number > applied) {
@@ -218,32 +147,6 @@ pub(super) fn is_older(dir: &Path) -> Result<bool, StoreError> {
     Ok(0 < have && have < want)
 }
 
-/// Whether there is a main database that is not empty.
-///
-/// # Errors
-/// It is none.
-pub(super) fn holds_anything(dir: &Path) -> Result<bool, StoreError> {
-    let path = main_path(dir);
-    if !path.is_file() {
-        return Ok(false);
-    }
-    let is_made = open_for_reading(&path).and_then(|main| {
-        let sql = "SELECT EXISTS (SELECT 1 FROM pragma_table_list('schema_migrations'))";
-        if !main.query_row(sql, [], |row| row.get::<_, bool>(0))? {
-            return Ok(false);
-        }
-        Ok(main.prepare("SELECT 1 FROM schema_migrations")?.exists([])?)
-    });
-    is_made.map_err(|error| match error {
-        StoreError::Damaged(why) => StoreError::Damaged(format!(
-            "{}: {why}; keep the directory as it is, and restore a backup to another one \
-             (docs/operate.md, \"Backup and restore\")",
-            path.display()
-        )),
-        other => other,
-    })
-}
-
 /// Copies the main database to `idgate.db.before-<number>`, replacing an earlier attempt's copy.
 fn back_up(conn: &Connection, path: &Path, number: u32) -> Result<(), StoreError> {
     let name = |suffix: &str| {
@@ -269,15 +172,12 @@ fn checksum(sql: &str) -> String {
     hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, sql.as_bytes()).as_ref())
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests {
     use rusqlite::StatementStatus;
 
+    use super::super::files::open_claims;
     use super::*;
 
     const FIRST: Migration =

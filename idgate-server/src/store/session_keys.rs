@@ -6,7 +6,8 @@ use idgate_core::session::Session;
 use rusqlite::{Connection, OptionalExtension as _};
 use zeroize::Zeroizing;
 
-use super::{StoreError, claims};
+use super::claims;
+use super::interface::StoreError;
 use crate::seal::{Place, Sealer};
 
 /// Where the key of a session stands.

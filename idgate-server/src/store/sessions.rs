@@ -6,11 +6,13 @@ use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde_json::json;
 
+use super::interface::{Caller, Committed, Made, StoreError};
 use super::metrics::Measured;
 use super::outbox::{self, Notice};
 use super::readers::Reader;
+use super::sql::millis;
 use super::writer::Batch;
-use super::{Caller, Committed, Made, StoreError, claims, millis, quotas, session_keys};
+use super::{claims, quotas, session_keys};
 use crate::audit::AuditEvent;
 use crate::config::Quotas;
 use crate::seal::{Place, Sealer};

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod api_keys;
 mod audit;
 mod audit_retention;
 mod audit_tamper;
@@ -14,12 +15,16 @@ mod strangers;
 mod upgrade;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::session::{Revision, Status, VerifiedResult};
+use idgate_core::ids::SessionId;
+use idgate_core::session::{Revision, Session, Status, Transition, VerifiedResult};
+use idgate_core::time::UnixMillis;
 use idgate_core::{PresentationRequest, Verifier};
 use tempfile::TempDir;
 
+use super::sql::millis;
 use super::wait::Wait as _;
 use super::*;
 use crate::api_key::ApiKey;

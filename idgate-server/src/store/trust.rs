@@ -15,7 +15,8 @@ pub use self::removal::RemovedMaterial;
 pub(super) use self::removal::remove_material;
 pub use self::x509::{NewCrl, NewList, TrustCertificate, TrustCrl, TrustList};
 use super::held::Numbered;
-use super::{StoreError, millis, time};
+use super::interface::StoreError;
+use super::sql::{millis, time};
 
 /// A key of a trust entry.
 #[derive(Clone, Debug)]

@@ -1,88 +1,20 @@
 //! Where clients are notified, and with which secrets. A replaced secret signs for one more day.
 
-use std::fmt;
 use std::sync::Arc;
 
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::lanes::Whose;
-use super::webhook_hosts::HostStatus;
+use super::interface::{Caller, EndpointRecord, EndpointWish, HostStatus, StoreError};
+use super::keys;
+use super::sql::{millis, time};
 use super::writer::Batch;
-use super::{Caller, Read, SqliteStore, StoreError, Write, keys, millis, outbox, time};
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::seal::{Place, Sealer};
 
 /// How long a replaced secret signs beside the new one (decisions 11).
 const OVERLAP_MS: u64 = 24 * 60 * 60 * 1000;
-
-/// An endpoint as its client sees it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct EndpointRecord {
-    /// The client.
-    pub client_id: String,
-    /// Serialised as it was parsed.
-    pub url: String,
-    /// When the client first had one.
-    pub created_at: UnixMillis,
-    /// What operators think of its host.
-    pub host_status: HostStatus,
-    /// Why, when it is rejected.
-    pub host_review_note: Option<String>,
-}
-
-/// What a client wants its endpoint to be.
-#[derive(Clone)]
-pub struct EndpointWish {
-    /// A URL that may be notified.
-    pub url: String,
-    /// The host in it.
-    pub host: String,
-    /// The secret that the client brings.
-    pub secret: Option<SigningSecret>,
-    /// A fresh one, for a client that brings none and has used the one it was provisioned with.
-    pub fresh: SigningSecret,
-}
-
-impl fmt::Debug for EndpointWish {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EndpointWish({})", self.host)
-    }
-}
-
-/// The use cases of endpoints.
-pub trait EndpointStore {
-    /// The endpoint of this caller and mode.
-    fn webhook_endpoint(&self, caller: &Caller) -> Read<'_, Option<EndpointRecord>>;
-
-    /// Puts `wish` in force and records it; the endpoint as it then is, and the secret in force.
-    /// `None`: the caller's key is not in force any more; nothing is stored.
-    fn put_webhook_endpoint(
-        &self,
-        caller: &Caller,
-        wish: EndpointWish,
-        now: UnixMillis,
-    ) -> Write<'_, Option<(EndpointRecord, SigningSecret)>>;
-}
-
-impl EndpointStore for SqliteStore {
-    fn webhook_endpoint(&self, caller: &Caller) -> Read<'_, Option<EndpointRecord>> {
-        let (whose, caller) = (Whose::of(&caller.client_id), caller.clone());
-        self.readers.read(whose, move |reader| read(&reader.main, &caller))
-    }
-
-    fn put_webhook_endpoint(
-        &self,
-        caller: &Caller,
-        wish: EndpointWish,
-        now: UnixMillis,
-    ) -> Write<'_, Option<(EndpointRecord, SigningSecret)>> {
-        let (whose, caller, sealer) =
-            (Whose::of(&caller.client_id), caller.clone(), self.sealer.clone());
-        self.writer.submit_for(whose, move |batch| put(batch, &sealer, &caller, &wish, now))
-    }
-}
 
 /// Where one client's notifications go now.
 pub(super) struct Destination {
@@ -116,7 +48,10 @@ pub(super) fn destination(
     Ok(Some(Destination { url, livemode, secret, previous }))
 }
 
-fn read(main: &Connection, caller: &Caller) -> Result<Option<EndpointRecord>, StoreError> {
+pub(super) fn read(
+    main: &Connection,
+    caller: &Caller,
+) -> Result<Option<EndpointRecord>, StoreError> {
     Ok(main
         .prepare_cached(
             "SELECT e.client_id, e.url, e.created_at, h.status, h.note FROM webhook_endpoints AS e \
@@ -135,7 +70,7 @@ fn read(main: &Connection, caller: &Caller) -> Result<Option<EndpointRecord>, St
         .optional()?)
 }
 
-fn put(
+pub(super) fn put(
     batch: &mut Batch<'_>,
     sealer: &Arc<Sealer>,
     caller: &Caller,
@@ -171,12 +106,23 @@ fn put(
         replaces,
         millis(now.plus(OVERLAP_MS)),
     ))?;
-    outbox::hold_if_pending(main, client_id)?;
+    hold_if_pending(main, client_id)?;
     let event = AuditEvent::of_client(AuditStatus::WebhookEndpointSet, now);
     batch.audit(client_id, event.by(&caller.key_id))?;
     let record = read(main, caller)?;
     let record = record.ok_or_else(|| StoreError::Failed("an endpoint is not stored".into()))?;
     Ok(Some((record, secret)))
+}
+
+/// Notes that a client's queued notifications now wait for a review, if they do.
+fn hold_if_pending(main: &Connection, client_id: &str) -> Result<(), StoreError> {
+    main.prepare_cached(
+        "UPDATE webhook_deliveries SET held = 1 WHERE client_id = ?1 AND failed_at IS NULL \
+         AND NOT EXISTS (SELECT 1 FROM webhook_endpoints AS e \
+         JOIN webhook_hosts AS h ON h.host = e.host WHERE e.client_id = ?1)",
+    )?
+    .execute([client_id])?;
+    Ok(())
 }
 
 /// The secret that the client was made with.

@@ -79,9 +79,6 @@ const SERVER: Layers = &[
     &["main"],
 ];
 
-/// Rooms of the server whose files still form one cycle each. The list only gets shorter.
-const KNOTTED_ROOMS: [&str; 1] = ["store"];
-
 /// The files of the C ABI.
 const C_ABI: Layers = &[
     &["entropy", "status"],
@@ -153,14 +150,6 @@ fn no_cycle_of_files_is_larger_than_a_module_and_its_children() {
     let crates = ["idgate_core", "idgate_ffi", "idgate_server"].map(imports_of);
     let mut cycles: Vec<_> = crates.iter().flat_map(Imports::cycles).collect();
     cycles.retain(|cycle| !is_one_family(cycle));
-    let in_room = |room: &str, module: &str| {
-        module.strip_prefix(room).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
-    };
-    for room in KNOTTED_ROOMS {
-        let count = cycles.len();
-        cycles.retain(|cycle| !cycle.iter().all(|module| in_room(room, module)));
-        assert!(cycles.len() < count, "{room} has come undone: strike it from the list");
-    }
     assert!(cycles.is_empty(), "{cycles:#?}");
 }
 

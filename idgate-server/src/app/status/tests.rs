@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use super::*;
 use crate::clock::{Clock, Stopwatch, VirtualClock};
-use crate::store::Store;
+use crate::store::SessionStore as _;
 use crate::store::temporary::TemporaryStore;
 use crate::store::wait::Wait as _;
 use crate::work::fetch::Fetcher;

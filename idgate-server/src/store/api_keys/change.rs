@@ -7,10 +7,13 @@ use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, named_params};
 use serde_json::json;
 
+use super::super::interface::{
+    ApiKeyRecord, Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey, StoreError,
+};
+use super::super::keys;
+use super::super::sql::millis;
 use super::super::writer::Batch;
-use super::super::{Caller, StoreError, keys, millis};
-use super::list::{COLUMNS, record};
-use super::{ApiKeyRecord, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey};
+use super::{COLUMNS, record};
 use crate::api_key::SCOPES;
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::config::Quotas;
@@ -48,7 +51,7 @@ impl Power {
     }
 }
 
-pub(super) fn insert(
+pub(in crate::store) fn insert(
     batch: &mut Batch<'_>,
     caller: &Caller,
     key: &NewApiKey,
@@ -101,7 +104,7 @@ pub(in crate::store) fn insert_row(main: &Connection, key: &KeyRow<'_>) -> Resul
     Ok(())
 }
 
-pub(super) fn revoke(
+pub(in crate::store) fn revoke(
     batch: &mut Batch<'_>,
     caller: &Caller,
     id: &str,
@@ -130,7 +133,7 @@ pub(super) fn revoke(
     Ok(KeyRevoked::Yes)
 }
 
-pub(super) fn rotate(
+pub(in crate::store) fn rotate(
     batch: &mut Batch<'_>,
     caller: &Caller,
     id: &str,

@@ -5,29 +5,10 @@ use std::collections::BTreeMap;
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::super::{StoreError, millis};
-use super::{Head, number};
+use super::super::interface::{SignedChains, StoreError, UnwrittenCheckpoint};
+use super::super::sql::{millis, number, unsigned};
+use super::Head;
 use crate::audit::{AuditKeys, Checkpoint, Hash, SignedCheckpoint, SignedRemoval, hex};
-
-/// A checkpoint that the checkpoint file does not have yet.
-#[derive(Clone, Debug)]
-pub struct UnwrittenCheckpoint {
-    /// Whose chain.
-    pub client_id: String,
-    /// Its last entry.
-    pub seq: u64,
-    /// One line of JSON.
-    pub line: String,
-}
-
-/// What came of signing the chains that are due.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct SignedChains {
-    /// How many have a new checkpoint.
-    pub signed: usize,
-    /// Whose head is not what the instance wrote: for them nothing is signed any more.
-    pub altered: Vec<String>,
-}
 
 /// Signs a checkpoint for each chain, `limit` at most, that has had entries without one since
 /// `before` or longer. An altered chain holds up none of the others.
@@ -38,7 +19,7 @@ pub(in crate::store) fn sign_due(
     limit: usize,
     now: UnixMillis,
 ) -> Result<SignedChains, StoreError> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let limit = number(limit);
     let due = main
         .prepare_cached(
             "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
@@ -167,8 +148,8 @@ pub(in crate::store) fn unwritten(
             "SELECT client_id, seq, signed FROM audit_checkpoints WHERE written = 0 \
              ORDER BY client_id, seq LIMIT ?1",
         )?
-        .query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
-            let seq = super::unsigned(row.get(1)?);
+        .query_map([number(limit)], |row| {
+            let seq = unsigned(row.get(1)?);
             Ok(UnwrittenCheckpoint { client_id: row.get(0)?, seq, line: row.get(2)? })
         })?
         .collect::<Result<_, _>>()?;

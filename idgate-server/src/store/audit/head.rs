@@ -4,9 +4,10 @@
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::{altered, number, unsigned};
+use super::super::interface::StoreError;
+use super::super::sql::{millis, number, time, unsigned};
+use super::altered;
 use crate::audit::{AuditEvent, AuditKeys, Checkpoint, Hash, entry_hash, genesis};
-use crate::store::{StoreError, millis, time};
 
 /// Where a chain ends.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -2,31 +2,10 @@
 
 use rusqlite::Connection;
 
-use super::super::StoreError;
+use super::super::interface::{ListedEntry, StoreError};
+use super::super::sql::{number, unsigned};
 use super::removal;
-use crate::audit::{AuditEntry, AuditKeys, StoredEntry, hex};
-
-/// One entry of a list.
-#[derive(Clone, Debug)]
-pub struct ListedEntry {
-    /// `None`: what is stored is not an entry.
-    pub entry: Option<AuditEntry>,
-    /// Lower-case hex.
-    pub prev_hash: String,
-    /// Lower-case hex.
-    pub entry_hash: String,
-    /// Whether its own hash recomputes and its `prev_hash` is its predecessor's hash.
-    pub chain_intact: bool,
-}
-
-/// Part of a list.
-#[derive(Clone, Debug)]
-pub struct AuditPage {
-    /// Newest first.
-    pub entries: Vec<ListedEntry>,
-    /// Where the next page begins; `None`: this was the last.
-    pub next_cursor: Option<String>,
-}
+use crate::audit::{AuditKeys, StoredEntry, hex};
 
 /// At most `limit` entries older than `before`, and the position of the last if there are more.
 pub(in crate::store) fn read(
@@ -39,7 +18,7 @@ pub(in crate::store) fn read(
     // One moment for the entries and the record of what was removed before them, and a short one.
     let moment = main.unchecked_transaction()?;
     // One more: the predecessor of the last, and whether there is one.
-    let more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    let more = number(limit).saturating_add(1);
     let rows = moment
         .prepare_cached(
             "SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
@@ -60,7 +39,7 @@ pub(in crate::store) fn read(
     let removed = removed.and_then(|record| removal::end_of(keys, client_id, &record));
     let removed = removed.as_ref().map(|(seq, hash)| (*seq, &hash[..]));
     let listed = rows.iter().zip(predecessors).map(|(row, before)| {
-        let before = before.map(|row| (super::unsigned(row.seq), &*row.entry_hash));
+        let before = before.map(|row| (unsigned(row.seq), &*row.entry_hash));
         row.listed(client_id, before.or(removed))
     });
     let mut entries: Vec<ListedEntry> = listed.take(limit).collect();
@@ -95,7 +74,7 @@ impl Found {
     /// `predecessor`: its number and hash.
     fn listed(&self, client_id: &str, predecessor: Option<(u64, &[u8])>) -> ListedEntry {
         let stored = StoredEntry {
-            seq: super::unsigned(self.seq),
+            seq: unsigned(self.seq),
             fields: &self.fields,
             prev_hash: &self.prev_hash,
             entry_hash: &self.entry_hash,

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::super::interface::StoreError;
+use super::super::sql::{number, unsigned};
 use super::checkpoints::confirm;
-use super::{Head, altered, number, unsigned};
+use super::{Head, altered};
 use crate::audit::{AuditKeys, ChainWalk, Hash, Removal, SignedRemoval, StoredEntry};
-use crate::store::StoreError;
 
 /// Where it stands when the clock was last set; plain, as the database's own id is.
 const HELD: &str = "removals_held_since";
@@ -29,7 +30,7 @@ pub(super) fn end_of(keys: &AuditKeys, client_id: &str, record: &str) -> Option<
 }
 
 /// Chains, at most `limit`, whose first entry is from before `before`, by name from `last` on.
-pub(super) fn old_chains(
+pub(in crate::store) fn old_chains(
     main: &Connection,
     last: &str,
     before: UnixMillis,
@@ -47,7 +48,7 @@ pub(super) fn old_chains(
 }
 
 /// When the latest entry of all chains was made.
-pub(super) fn newest(main: &Connection) -> Result<Option<UnixMillis>, StoreError> {
+pub(in crate::store) fn newest(main: &Connection) -> Result<Option<UnixMillis>, StoreError> {
     let newest: Option<String> = main
         .prepare(
             "SELECT max(e.fields ->> 'occurred_at') FROM audit_heads AS h \
@@ -58,14 +59,14 @@ pub(super) fn newest(main: &Connection) -> Result<Option<UnixMillis>, StoreError
 }
 
 /// Notes that ages cannot be trusted.
-pub(super) fn hold(main: &Connection, since: UnixMillis) -> Result<(), StoreError> {
+pub(in crate::store) fn hold(main: &Connection, since: UnixMillis) -> Result<(), StoreError> {
     main.prepare_cached("INSERT OR REPLACE INTO instance (name, sealed) VALUES (?1, ?2)")?
         .execute((HELD, since.0.to_be_bytes()))?;
     Ok(())
 }
 
 /// Since when they cannot.
-pub(super) fn held_since(main: &Connection) -> Result<Option<UnixMillis>, StoreError> {
+pub(in crate::store) fn held_since(main: &Connection) -> Result<Option<UnixMillis>, StoreError> {
     let since: Option<Vec<u8>> = main
         .prepare_cached("SELECT sealed FROM instance WHERE name = ?1")?
         .query_row([HELD], |row| row.get(0))
@@ -77,7 +78,7 @@ pub(super) fn held_since(main: &Connection) -> Result<Option<UnixMillis>, StoreE
 
 /// Removes at most `limit` entries of a chain from before `before`, and says how many. A chain that
 /// was altered stays as it is: what was done to it must not go with its age.
-pub(super) fn remove_old(
+pub(in crate::store) fn remove_old(
     main: &Connection,
     keys: &AuditKeys,
     client_id: &str,

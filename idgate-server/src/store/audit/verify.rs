@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::super::{OperatorStore, StoreError};
+use super::super::interface::StoreError;
+use super::super::sql::{number, unsigned};
 use super::checkpoints::genuine;
-use super::{Head, removal, total, unsigned};
+use super::{Head, removal, total};
 use crate::audit::{
     AuditEntry, AuditKeys, Breach, ChainWalk, Checkpoint, Damage, Hash, SignedCheckpoint,
     StoredEntry, hex,
@@ -38,23 +39,23 @@ pub struct AuditReport {
 }
 
 /// The log at one moment.
-pub(super) struct Moment {
-    pub(super) chains: BTreeMap<String, Chain>,
+pub(in crate::store) struct Moment {
+    pub(in crate::store) chains: BTreeMap<String, Chain>,
     /// How many entries there should be; `None`: the number is missing, or not the instance's.
     total: Option<u64>,
     without_chain: Vec<String>,
 }
 
 /// One chain at one moment.
-pub(super) struct Chain {
-    pub(super) client_id: String,
+pub(in crate::store) struct Chain {
+    pub(in crate::store) client_id: String,
     /// And whether the instance wrote it.
     head: Option<(Head, bool)>,
     /// The last stored entry.
-    pub(super) last: u64,
-    pub(super) checkpoints: Vec<String>,
+    pub(in crate::store) last: u64,
+    pub(in crate::store) checkpoints: Vec<String>,
     /// The record of what was removed.
-    pub(super) removal: Option<String>,
+    pub(in crate::store) removal: Option<String>,
 }
 
 /// Reads the log of one database.
@@ -63,28 +64,9 @@ pub(in crate::store) struct Auditor<'c> {
     pub(in crate::store) keys: &'c AuditKeys,
 }
 
-impl OperatorStore {
-    /// Walks the chains, or the one of `client`, and compares their heads and checkpoints; besides,
-    /// `elsewhere`: checkpoints that were kept outside the data directory.
-    ///
-    /// # Errors
-    /// The database failed; what is wrong with the log is in the report.
-    pub fn verify_audit(
-        &self,
-        client: Option<&str>,
-        elsewhere: &[SignedCheckpoint],
-    ) -> Result<AuditReport, StoreError> {
-        self.auditor().verify(client, elsewhere, u64::MAX)
-    }
-
-    /// Reads the log of this directory.
-    pub(super) fn auditor(&self) -> Auditor<'_> {
-        Auditor { main: &self.main, keys: &self.audit }
-    }
-}
-
 impl Auditor<'_> {
-    /// As [`OperatorStore::verify_audit`]; of each chain the last `entries` only.
+    /// Walks the chains, or the one of `client`, of each the last `entries`, and compares their heads
+    /// and checkpoints; besides, `elsewhere`: checkpoints that were kept outside the data directory.
     pub(in crate::store) fn verify(
         &self,
         client: Option<&str>,
@@ -126,7 +108,7 @@ impl Auditor<'_> {
     }
 
     /// Every chain as it is at this moment.
-    pub(super) fn chains(&self, client: Option<&str>) -> Result<Moment, StoreError> {
+    pub(in crate::store) fn chains(&self, client: Option<&str>) -> Result<Moment, StoreError> {
         let moment = self.main.unchecked_transaction()?;
         let mut chains = BTreeMap::new();
         let named = match client {
@@ -171,21 +153,21 @@ impl Auditor<'_> {
     }
 
     /// Hands the entries of a chain up to `last` to `take`, in order, until it says stop.
-    pub(super) fn each_entry(
+    pub(in crate::store) fn each_entry(
         &self,
         client_id: &str,
         (first, last): (u64, u64),
         mut take: impl FnMut(&StoredEntry<'_>) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
         // From 0 on everything, whatever its number says.
-        let mut next = if first == 0 { i64::MIN } else { super::number(first) };
+        let mut next = if first == 0 { i64::MIN } else { number(first) };
         let mut going = true;
         while going {
             let mut statement = self.main.prepare_cached(
                 "SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
                  WHERE client_id = ?1 AND seq >= ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4",
             )?;
-            let bounds = (client_id, next, super::number(last), super::number(PAGE));
+            let bounds = (client_id, next, number(last), number(PAGE));
             let mut rows = statement.query(bounds)?;
             let mut seen = 0;
             while let Some(row) = rows.next()? {
@@ -269,7 +251,7 @@ impl Auditor<'_> {
             .prepare_cached(
                 "SELECT entry_hash FROM audit_entries WHERE client_id = ?1 AND seq = ?2",
             )?
-            .query_row((client_id, super::number(seq)), |row| row.get(0))
+            .query_row((client_id, number(seq)), |row| row.get(0))
             .optional()?;
         Ok(found.and_then(|hash| hash.try_into().ok()))
     }
@@ -354,7 +336,7 @@ fn count(n: usize) -> u64 {
 }
 
 /// An entry as an export shows it: its fields and both hashes.
-pub(super) fn exported(client_id: &str, entry: &StoredEntry<'_>) -> serde_json::Value {
+pub(in crate::store) fn exported(client_id: &str, entry: &StoredEntry<'_>) -> serde_json::Value {
     // What cannot be read any more keeps its place and its hashes, and is found by them.
     let fields = serde_json::from_str::<AuditEntry>(entry.fields).ok();
     let mut shown = fields

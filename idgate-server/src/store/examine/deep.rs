@@ -4,8 +4,10 @@
 use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
+use super::super::interface::StoreError;
 use super::super::sessions::Stored;
-use super::super::{StoreError, gateway_keys, keys, millis, webhook_endpoints};
+use super::super::sql::millis;
+use super::super::{gateway_keys, keys, webhook_endpoints};
 use super::{Finding, or_bad};
 use crate::seal::{Place, Sealer};
 

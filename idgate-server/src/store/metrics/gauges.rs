@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
+use super::super::interface::StoreError;
 use super::super::readers::Reader;
-use super::super::{StoreError, time};
+use super::super::sql::{time, unsigned};
 use crate::telemetry::Gauges;
 
-pub(super) fn read(reader: &Reader, now: UnixMillis) -> Result<Gauges, StoreError> {
+pub(in crate::store) fn read(reader: &Reader, now: UnixMillis) -> Result<Gauges, StoreError> {
     let (rows, due): (i64, Option<i64>) = reader
         .claims
         .prepare_cached("SELECT count(*), min(redact_at) FROM results")?
@@ -30,12 +31,12 @@ pub(super) fn read(reader: &Reader, now: UnixMillis) -> Result<Gauges, StoreErro
         .query_row([], |row| row.get(0))?;
     let since = |at: Option<i64>| at.map_or(0, |at| now.since(time(at)));
     Ok(Gauges {
-        claims_rows: super::unsigned(rows),
+        claims_rows: unsigned(rows),
         purge_lag_ms: since(due),
         disk_full: false,
-        webhook_queue: super::unsigned(queued),
+        webhook_queue: unsigned(queued),
         webhook_oldest_ms: since(oldest),
-        dead_letters: super::unsigned(dead_letters),
+        dead_letters: unsigned(dead_letters),
         wal_bytes: wal_bytes(&reader.main).saturating_add(wal_bytes(&reader.claims)),
         audit_open_ms: since(open),
     })

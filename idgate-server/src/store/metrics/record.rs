@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use idgate_core::session::{Session, Settlement, Status};
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::super::StoreError;
-use super::{Outcomes, hour_of};
+use super::super::interface::{Outcomes, StoreError};
+use super::super::sql::number;
+use super::hour_of;
 use crate::limits::MAX_COUNTED_TYPES;
 use crate::sketch::Sketch;
 
@@ -176,8 +177,4 @@ fn forget(main: &Connection, before: i64) -> Result<(), StoreError> {
         main.execute(&format!("DELETE FROM {table} WHERE hour < ?1"), [before])?;
     }
     Ok(())
-}
-
-fn number(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }

@@ -5,12 +5,10 @@ use std::sync::Arc;
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::super::webhook_hosts::HostStatus;
-use super::super::{StoreError, millis, webhook_endpoints};
-use super::{
-    ENDPOINT_MISSING, GIVE_UP, HOST_NOT_APPROVED, HOST_REJECTED, Lane, Leased, Target, Verdict,
-    Wanted,
-};
+use super::super::interface::{HostStatus, Lane, Leased, StoreError, Target, Verdict, Wanted};
+use super::super::sql::{millis, number};
+use super::super::webhook_endpoints;
+use super::{ENDPOINT_MISSING, GIVE_UP, HOST_NOT_APPROVED, HOST_REJECTED};
 use crate::seal::Sealer;
 
 /// What may be done with a client's notifications.
@@ -21,7 +19,7 @@ enum Standing {
 }
 
 /// Before whatever was queued later, so that what is released in order stays in order.
-pub(super) fn release(main: &Connection, now: UnixMillis) -> Result<usize, StoreError> {
+pub(in crate::store) fn release(main: &Connection, now: UnixMillis) -> Result<usize, StoreError> {
     Ok(main
         .prepare_cached(
             "UPDATE webhook_deliveries SET lease_until = NULL, due_at = min(queued_at, ?1) \
@@ -31,7 +29,10 @@ pub(super) fn release(main: &Connection, now: UnixMillis) -> Result<usize, Store
 }
 
 /// Steps from client to client along the index, however much each has waiting.
-pub(super) fn due_lanes(main: &Connection, now: UnixMillis) -> Result<Vec<Lane>, StoreError> {
+pub(in crate::store) fn due_lanes(
+    main: &Connection,
+    now: UnixMillis,
+) -> Result<Vec<Lane>, StoreError> {
     let mut statement = main.prepare_cached(
         "WITH RECURSIVE lane (client_id) AS ( \
              SELECT min(client_id) FROM webhook_deliveries WHERE due_at IS NOT NULL \
@@ -57,7 +58,7 @@ pub(super) fn due_lanes(main: &Connection, now: UnixMillis) -> Result<Vec<Lane>,
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-pub(super) fn lease(
+pub(in crate::store) fn lease(
     main: &Connection,
     sealer: &Sealer,
     wanted: &[Wanted],
@@ -81,7 +82,7 @@ pub(super) fn lease(
     Ok(leased)
 }
 
-pub(super) fn end(
+pub(in crate::store) fn end(
     main: &Connection,
     seq: i64,
     lease_until: UnixMillis,
@@ -115,7 +116,7 @@ pub(super) fn end(
     Ok(changed > 0)
 }
 
-pub(super) fn give_up_unreviewed(
+pub(in crate::store) fn give_up_unreviewed(
     main: &Connection,
     before: UnixMillis,
     limit: usize,
@@ -128,9 +129,8 @@ pub(super) fn give_up_unreviewed(
          WHERE d.failed_at IS NULL AND d.queued_at <= ?3 AND h.status IS NULL \
          ORDER BY d.queued_at LIMIT ?4)"
     );
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut statement = main.prepare_cached(&statement)?;
-    Ok(statement.execute((millis(now), HOST_NOT_APPROVED, millis(before), limit))?)
+    Ok(statement.execute((millis(now), HOST_NOT_APPROVED, millis(before), number(limit)))?)
 }
 
 fn standing(main: &Connection, client_id: &str) -> Result<Standing, StoreError> {
@@ -165,7 +165,7 @@ fn lease_lane(
     };
     let (secret, previous) = (to.secret, to.previous);
     let target = Arc::new(Target { url: to.url, livemode: to.livemode, secret, previous });
-    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    let count = number(count);
     let mut statement = main.prepare_cached(
         "UPDATE webhook_deliveries SET lease_until = ?4, due_at = ?4 WHERE seq IN ( \
              SELECT seq FROM webhook_deliveries WHERE client_id = ?1 AND due_at <= ?2 \

@@ -9,7 +9,7 @@ use crate::audit::{
 };
 use crate::clock::Stopwatch;
 use crate::store::audit::{Head, append};
-use crate::store::operator::begin;
+use crate::store::sql::begin;
 
 const LENGTH: u64 = 200;
 

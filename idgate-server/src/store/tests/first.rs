@@ -6,9 +6,7 @@ use rusqlite::Connection;
 
 use super::*;
 use crate::seal::Sealer;
-use crate::store::{
-    EventStore as _, GatewayKeyStore as _, IdempotencyStore as _, directory, webhook_endpoints,
-};
+use crate::store::{EventStore as _, IdempotencyStore as _, directory, webhook_endpoints};
 
 const MAIN: &str = include_str!("first/idgate.sql");
 const CLAIMS: &str = include_str!("first/claims.sql");

@@ -3,7 +3,8 @@
 use super::*;
 use crate::seal::Sealer;
 use crate::seal::first::FirstSealer;
-use crate::store::schema::{MIGRATIONS, main_path, migrate};
+use crate::store::files::main_path;
+use crate::store::schema::{MIGRATIONS, migrate};
 use crate::store::{AuditStore as _, directory, keys};
 
 /// How many schema changes the first version had.

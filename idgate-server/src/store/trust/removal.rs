@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::super::StoreError;
+use super::super::interface::StoreError;
 use super::{bump, find, x509};
 
 /// What was removed from an entry.

@@ -8,7 +8,8 @@ use idgate_core::trust::{ImportedList, PinnedSigner, RootOrigin, TrustAnchor};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde_json::json;
 
-use super::super::{StoreError, millis, time};
+use super::super::interface::StoreError;
+use super::super::sql::{millis, time};
 use super::TrustChange;
 
 const PINNED_SIGNER: &str = "pinned_signer";

@@ -2,8 +2,9 @@
 
 use rusqlite::Connection;
 
+use super::super::audit;
+use super::super::interface::StoreError;
 use super::super::metrics::Measured;
-use super::super::{StoreError, audit};
 use crate::audit::{AuditEvent, AuditKeys};
 
 /// What a job works with.

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::super::schema::{BUSY_TIMEOUT, truncate_log};
-use super::super::{StoreError, claims, session_keys};
+use super::super::files::{BUSY_TIMEOUT, truncate_log};
+use super::super::interface::StoreError;
+use super::super::{claims, session_keys};
 use super::Desk;
 use crate::clock::Stopwatch;
 

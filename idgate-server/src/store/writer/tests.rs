@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use super::super::schema;
+use super::super::{files, schema};
 use super::*;
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::seal::InstanceKey;
@@ -15,7 +15,7 @@ fn writer(dir: &tempfile::TempDir) -> Writer {
     let main = schema::open_main(dir.path(), &key()).unwrap();
     let audit = AuditKeys::new(&key()).unwrap();
     let telemetry = Arc::new(Telemetry::new().unwrap());
-    let claims = schema::open_claims(dir.path()).unwrap();
+    let claims = files::open_claims(dir.path()).unwrap();
     let disk = Arc::new(Disk::of(dir.path()));
     Writer::start(main, claims, audit, telemetry, disk, Fault::default()).unwrap()
 }
@@ -39,7 +39,7 @@ fn insert_result(batch: &mut Batch<'_>) -> Result<(), StoreError> {
 }
 
 fn results(dir: &tempfile::TempDir) -> i64 {
-    let claims = schema::open_claims(dir.path()).unwrap();
+    let claims = files::open_claims(dir.path()).unwrap();
     claims.query_row("SELECT count(*) FROM results", [], |row| row.get(0)).unwrap()
 }
 
@@ -211,7 +211,7 @@ async fn a_client_fills_its_own_share_of_the_queue_and_no_other() {
 }
 
 fn desk(dir: &tempfile::TempDir, main: Connection) -> Desk {
-    let claims = schema::open_claims(dir.path()).unwrap();
+    let claims = files::open_claims(dir.path()).unwrap();
     let audit = AuditKeys::new(&key()).unwrap();
     let telemetry = Arc::new(Telemetry::new().unwrap());
     Desk::new(main, claims, audit, telemetry, Arc::new(Disk::of(dir.path())))
@@ -241,7 +241,7 @@ fn who_waits_behind_a_group_is_told_of_a_locked_database_and_of_no_other_fault()
     let dir = tempfile::tempdir().unwrap();
     let mut held = desk(&dir, schema::open_main(dir.path(), &key()).unwrap());
     held.main.busy_timeout(Duration::ZERO).unwrap();
-    let other = Connection::open(schema::main_path(dir.path())).unwrap();
+    let other = Connection::open(files::main_path(dir.path())).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let (answer, behind) = run_one(&mut held);
     assert!(matches!(answer, Err(StoreError::Unavailable(_))));

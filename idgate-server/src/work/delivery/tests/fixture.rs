@@ -23,8 +23,8 @@ use crate::entropy::OsEntropy;
 use crate::store::wait::Wait as _;
 use crate::store::{
     Caller, DeadLetter, DeadLetterPage, EndpointRecord, EndpointStore, EndpointWish, Made,
-    OperatorStore, OutboxStore, PageError, Replay, Review, SqliteStore, Store, StoreOptions,
-    TrustChange,
+    OperatorStore, OutboxStore, PageError, Replay, Review, SessionStore, SqliteStore, Store,
+    StoreOptions, TrustChange,
 };
 use crate::work::delivery::Delivery;
 use crate::work::egress::Egress;

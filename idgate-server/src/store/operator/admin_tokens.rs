@@ -1,21 +1,13 @@
-//! Admin tokens: made, listed and revoked by the operator, asked for on every admin request.
+//! Admin tokens: made, listed and revoked.
 
 use idgate_core::ids::random_id;
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _};
 
-use super::known::admin_lane;
-use super::operator::{OperatorStore, begin};
-use super::sqlite::SqliteStore;
-use super::{Read, StoreError, millis, time};
+use super::super::interface::StoreError;
+use super::super::sql::{begin, millis, time};
+use super::OperatorStore;
 use crate::admin_token::AdminToken;
 use crate::entropy::OsEntropy;
-
-/// What a running gateway asks about admin tokens.
-pub trait AdminTokenStore {
-    /// The id of the token with this digest unless it is revoked: one indexed read, nothing cached.
-    fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>>;
-}
 
 /// An admin token as operators see it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -28,22 +20,6 @@ pub struct AdminTokenRecord {
     pub created_at: UnixMillis,
     /// When it stopped.
     pub revoked_at: Option<UnixMillis>,
-}
-
-impl AdminTokenStore for SqliteStore {
-    fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
-        let digest = *digest;
-        let whose = self.known_keys.lane(digest);
-        let found = self.readers.read(whose, move |reader| find(&reader.main, &digest));
-        Box::pin(async move {
-            let found = found.await?;
-            match &found {
-                Some(id) => self.known_keys.note(digest, admin_lane(id)),
-                None => self.known_keys.forget(digest),
-            }
-            Ok(found)
-        })
-    }
 }
 
 impl OperatorStore {
@@ -92,20 +68,13 @@ impl OperatorStore {
     }
 }
 
-fn find(main: &Connection, digest: &[u8; 32]) -> Result<Option<String>, StoreError> {
-    Ok(main
-        .prepare_cached("SELECT id FROM admin_tokens WHERE digest = ?1 AND revoked_at IS NULL")?
-        .query_row([digest], |row| row.get(0))
-        .optional()?)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::{Environment, Quotas};
-    use crate::store::StoreOptions;
     use crate::store::wait::Wait as _;
+    use crate::store::{SqliteStore, Store as _, StoreOptions};
 
     const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 

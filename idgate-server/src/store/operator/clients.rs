@@ -5,9 +5,13 @@ use idgate_core::ids::random_id;
 use idgate_core::time::UnixMillis;
 use rusqlite::OptionalExtension as _;
 
-use super::api_keys::{self, KeyRow};
-use super::operator::{begin, record_if_possible};
-use super::{ApiKeyRecord, KeyValue, OperatorStore, OwnQuotas, StoreError, audit, millis};
+use super::super::api_keys::{self, KeyRow};
+use super::super::audit;
+use super::super::interface::{ApiKeyRecord, KeyValue, StoreError};
+use super::super::keys::{self, ClientRecord, ClientWish, NewClient};
+use super::super::quotas::OwnQuotas;
+use super::super::sql::{begin, millis};
+use super::{OperatorStore, record_if_possible};
 use crate::api_key::ApiKey;
 use crate::audit::{AuditEvent, AuditStatus, OPERATOR};
 use crate::entropy::OsEntropy;
@@ -48,6 +52,52 @@ pub struct ClientSettings {
 }
 
 impl OperatorStore {
+    /// Makes a client with one key. `scopes`: `None` means all.
+    pub fn create_client(
+        &mut self,
+        name: &str,
+        livemode: bool,
+        scopes: Option<&[String]>,
+        now: UnixMillis,
+    ) -> Result<NewClient, StoreError> {
+        let transaction = begin(&mut self.main)?;
+        let wish = ClientWish { name, livemode, scopes };
+        let client = keys::create_client(&transaction, &self.sealer, &wish, &mut OsEntropy, now)?;
+        let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, now)
+            .about_key(&client.key_id)
+            .with_scopes(scopes);
+        audit::append(&transaction, &self.audit, &client.client_id, event.by(OPERATOR))?;
+        transaction.commit()?;
+        Ok(client)
+    }
+
+    /// All clients, newest first.
+    pub fn clients(&self) -> Result<Vec<ClientRecord>, StoreError> {
+        keys::clients(&self.main)
+    }
+
+    /// Stops every key of a client at once; `false`: there is no such client.
+    ///
+    /// # Errors
+    /// The database failed; or the keys are stopped, as the text says then, and only their audit log
+    /// was altered, so that nothing can be added to it: that must not keep a key alive.
+    pub fn revoke_client(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
+        let mut transaction = begin(&mut self.main)?;
+        let revoked = keys::revoke_client(&transaction, id, now)?;
+        let keys = revoked.iter().flat_map(|revoked| &revoked.keys);
+        let keys =
+            keys.map(|key| AuditEvent::of_client(AuditStatus::ApiKeyRevoked, now).about_key(key));
+        let client = revoked.iter().filter(|revoked| revoked.is_new);
+        let client = client.map(|_| AuditEvent::of_client(AuditStatus::ClientRevoked, now));
+        let events = keys.chain(client).map(|event| event.by(OPERATOR));
+        let recorded = record_if_possible(&mut transaction, &self.audit, id, events)?;
+        transaction.commit()?;
+        recorded.map_err(|why| {
+            StoreError::Failed(format!("every key of {id} is stopped, but {why}"))
+        })?;
+        Ok(revoked.is_some())
+    }
+
     /// Makes one more key of a client, however many it has. `scopes`: `None` means all. `None`:
     /// there is no such client, or it is revoked.
     pub fn create_key(

@@ -1,13 +1,14 @@
-//! The whole log as one JSON object, for whoever verifies it elsewhere.
+//! The audit log: verified here, and exported as one JSON object for whoever verifies it elsewhere.
 
 use std::io::{self, Write};
 
 use idgate_core::time::UnixMillis;
 
-use super::super::operator::begin;
-use super::super::{OperatorStore, StoreError};
-use super::checkpoints;
-use super::verify::{Chain, exported};
+use super::super::audit::{AuditReport, Auditor, Chain, checkpoints, exported};
+use super::super::interface::StoreError;
+use super::super::sql::begin;
+use super::OperatorStore;
+use crate::audit::SignedCheckpoint;
 
 /// Chains signed in one transaction.
 const BATCH: usize = 256;
@@ -34,6 +35,19 @@ impl From<io::Error> for ExportError {
 }
 
 impl OperatorStore {
+    /// Walks the chains, or the one of `client`, and compares their heads and checkpoints; besides,
+    /// `elsewhere`: checkpoints that were kept outside the data directory.
+    ///
+    /// # Errors
+    /// The database failed; what is wrong with the log is in the report.
+    pub fn verify_audit(
+        &self,
+        client: Option<&str>,
+        elsewhere: &[SignedCheckpoint],
+    ) -> Result<AuditReport, StoreError> {
+        self.auditor().verify(client, elsewhere, u64::MAX)
+    }
+
     /// Signs a checkpoint for every chain that has entries without one, so that an export says
     /// itself where each chain ends.
     ///
@@ -100,5 +114,10 @@ impl OperatorStore {
             Ok(written.is_ok())
         })?;
         Ok(written?)
+    }
+
+    /// Reads the log of this directory.
+    fn auditor(&self) -> Auditor<'_> {
+        Auditor { main: &self.main, keys: &self.audit }
     }
 }

@@ -1,50 +1,13 @@
 //! What operators think of the hosts that clients want to be notified at: one verdict per host for
 //! the whole gateway, before or after somebody names it.
 
-use std::fmt;
-
 use idgate_core::time::UnixMillis;
 use rusqlite::OptionalExtension as _;
 
-use super::operator::begin;
-use super::{OperatorStore, StoreError, millis, outbox, time};
-
-/// The verdict on a host (specification 3).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum HostStatus {
-    /// Nobody has looked at it: deliveries are held.
-    Pending,
-    /// It is notified.
-    Approved,
-    /// It is not.
-    Rejected,
-}
-
-impl HostStatus {
-    /// Its name in the API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "PENDING",
-            Self::Approved => "APPROVED",
-            Self::Rejected => "REJECTED",
-        }
-    }
-
-    /// From what is stored; what is not known is not approved.
-    pub(super) fn of(stored: Option<&str>) -> Self {
-        match stored {
-            Some("APPROVED") => Self::Approved,
-            Some(_) => Self::Rejected,
-            None => Self::Pending,
-        }
-    }
-}
-
-impl fmt::Display for HostStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+use super::super::interface::{HostStatus, StoreError};
+use super::super::outbox;
+use super::super::sql::{begin, millis, time};
+use super::OperatorStore;
 
 /// A host that operators reviewed, or that some client named.
 #[derive(Clone, Debug, Eq, PartialEq)]

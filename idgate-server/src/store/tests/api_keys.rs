@@ -1,22 +1,21 @@
 //! The keys of a client, on a real database.
 
+use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
-
 use rusqlite::Connection;
+use tempfile::TempDir;
 
-use super::super::time;
-use super::*;
+use crate::api_key::ApiKey;
 use crate::config::{Environment, Quotas};
 use crate::entropy::OsEntropy;
+use crate::store::sql::time;
 use crate::store::wait::Wait as _;
-use crate::store::{
-    AuditStore as _, EndpointStore as _, EndpointWish, OperatorStore, Store as _, StoreOptions,
-};
+use crate::store::*;
 
 const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
 
 struct Fixture {
-    dir: tempfile::TempDir,
+    dir: TempDir,
     store: Option<SqliteStore>,
     key: ApiKey,
     caller: Caller,
@@ -73,7 +72,7 @@ impl Fixture {
     }
 }
 
-fn open(dir: &tempfile::TempDir, now: UnixMillis) -> SqliteStore {
+fn open(dir: &TempDir, now: UnixMillis) -> SqliteStore {
     let options = StoreOptions {
         instance_key: None,
         environment: Environment::Development,

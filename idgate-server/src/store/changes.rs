@@ -1,0 +1,109 @@
+//! Who waits for the next change of which session, in this process.
+
+use std::collections::HashMap;
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use idgate_core::ids::SessionId;
+use tokio::sync::watch;
+
+/// The sessions that somebody watches.
+#[derive(Debug, Default)]
+pub(super) struct Changes(Mutex<HashMap<String, Watched>>);
+
+#[derive(Debug)]
+struct Watched {
+    watchers: usize,
+    sender: watch::Sender<()>,
+}
+
+/// Tells when a session may have changed. It may do so for nothing.
+#[derive(Debug)]
+pub struct Watch {
+    changes: Arc<Changes>,
+    id: String,
+    receiver: watch::Receiver<()>,
+}
+
+impl Changes {
+    /// Watches a session from now on.
+    pub(super) fn watch(self: &Arc<Self>, id: &SessionId) -> Watch {
+        let id = id.as_str().to_owned();
+        let mut sessions = self.sessions();
+        let watched = sessions
+            .entry(id.clone())
+            .or_insert_with(|| Watched { watchers: 0, sender: watch::Sender::new(()) });
+        watched.watchers = watched.watchers.saturating_add(1);
+        let receiver = watched.sender.subscribe();
+        drop(sessions);
+        Watch { changes: self.clone(), id, receiver }
+    }
+
+    /// Tells those who watch the session. To be called after the commit.
+    pub(super) fn publish(&self, id: &SessionId) {
+        if let Some(watched) = self.sessions().get(id.as_str()) {
+            watched.sender.send_replace(());
+        }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Watched>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch {
+    /// Resolves when the session may have changed since the watch began, or since the last time.
+    pub async fn changed(&mut self) {
+        if self.receiver.changed().await.is_err() {
+            // The sender lives as long as a watch does; without it there is nothing to tell.
+            pending().await
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut sessions = self.changes.sessions();
+        let Some(watched) = sessions.get_mut(&self.id) else { return };
+        watched.watchers = watched.watchers.saturating_sub(1);
+        if watched.watchers == 0 {
+            sessions.remove(&self.id);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    async fn told(watch: &mut Watch) -> bool {
+        tokio::time::timeout(Duration::from_millis(50), watch.changed()).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_change_between_two_looks_is_not_lost_and_other_sessions_are_not_told() {
+        let changes = Arc::new(Changes::default());
+        let (one, other) = (SessionId::new("ses_1"), SessionId::new("ses_2"));
+        let (mut first, mut second) = (changes.watch(&one), changes.watch(&one));
+        let mut bystander = changes.watch(&other);
+        changes.publish(&one);
+        changes.publish(&one);
+        assert!(told(&mut first).await && told(&mut second).await);
+        assert!(!told(&mut first).await && !told(&mut bystander).await);
+    }
+
+    #[test]
+    fn sessions_that_nobody_watches_any_more_are_forgotten() {
+        let changes = Arc::new(Changes::default());
+        let id = SessionId::new("ses_1");
+        let (first, second) = (changes.watch(&id), changes.watch(&id));
+        drop(first);
+        assert_eq!(changes.sessions().len(), 1);
+        drop(second);
+        assert!(changes.sessions().is_empty());
+        changes.publish(&id);
+    }
+}

@@ -1,0 +1,88 @@
+//! What a running gateway asks of its store: narrow use cases, each atomic. Ids and times come from
+//! the caller, nothing assumes one process, and nothing says how anything is stored.
+
+mod api_keys;
+mod audit;
+mod endpoints;
+mod error;
+mod events;
+mod idempotency;
+mod metrics;
+mod outbox;
+mod sessions;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use idgate_core::ids::TenantId;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::TrustSnapshot;
+
+pub use self::api_keys::{
+    ApiKeyPage, ApiKeyRecord, ApiKeyStore, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey,
+};
+pub use self::audit::{AuditPage, AuditStore, ListedEntry, SignedChains, UnwrittenCheckpoint};
+pub use self::endpoints::{EndpointRecord, EndpointStore, EndpointWish, HostStatus};
+pub use self::error::{PageError, StoreError};
+pub use self::events::{EventPage, EventStore, StatusEvent};
+pub use self::idempotency::{Answered, IdempotencyStore, MadeOnce, Once};
+pub use self::metrics::{MetricsStore, MetricsSummary, Outcomes};
+pub use self::outbox::{
+    DeadLetter, DeadLetterPage, Lane, Leased, OutboxStore, Replay, Target, Verdict, Wanted,
+};
+pub use self::sessions::{Committed, Made, SessionStore};
+use crate::gateway_key::GatewayKeys;
+
+/// The answer of a write: it resolves after the commit, never before.
+pub type Write<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// The answer of a read, which takes place on another thread. Dropped before its turn, nothing is
+/// read.
+pub type Read<'a, T, E = StoreError> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
+
+/// The owner of a good API key.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The tenant.
+    pub client_id: TenantId,
+    /// The key's public handle, for logs.
+    pub key_id: String,
+    /// SHA-256 of the key that was shown: after a rotation another one is stored.
+    pub digest: [u8; 32],
+    /// The mode of client and key.
+    pub livemode: bool,
+    /// `None`: all scopes.
+    pub scopes: Option<Vec<String>>,
+}
+
+/// The use cases of a running gateway.
+pub trait Store:
+    ApiKeyStore
+    + AuditStore
+    + EndpointStore
+    + EventStore
+    + IdempotencyStore
+    + MetricsStore
+    + OutboxStore
+    + SessionStore
+    + Send
+    + Sync
+{
+    /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
+    /// counts at once. `digest` is the SHA-256 of the key.
+    fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>>;
+
+    /// The id of the admin token with this digest unless it is revoked: one indexed read, nothing
+    /// cached.
+    fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>>;
+
+    /// The trust snapshot in force; the same `Arc` while nothing changed.
+    fn trust(&self) -> Read<'_, Arc<TrustSnapshot>>;
+
+    /// The gateway's signing keys in force; the same `Arc` while nothing changed.
+    fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>>;
+
+    /// Whether something can be stored: it was within the last second, or is now.
+    fn probe(&self) -> Write<'_, ()>;
+}

@@ -1,0 +1,187 @@
+//! Notifications that wait to be sent: written with the settlement of the session, leased for one
+//! attempt at a time, removed when delivered, dead letters when given up.
+//!
+//! ```text
+//! settle ──> queued ──lease──> attempt ──> delivered: removed
+//!              ^                  ├──────> queued again, later
+//!              │                  └──────> dead letter ──30 days──> removed
+//!              └ held while its host is PENDING     └──retry──> one attempt
+//! ```
+
+use std::sync::Arc;
+
+use idgate_core::time::UnixMillis;
+use idgate_core::webhook::SigningSecret;
+use tokio::sync::Notify;
+
+use super::{Caller, PageError, Read, Write};
+
+/// The use cases of the outbox.
+pub trait OutboxStore {
+    /// Rings after a commit that left something to send. What operators do in other processes does
+    /// not ring.
+    fn outbox_bell(&self) -> Arc<Notify>;
+
+    /// Makes everything due that a process had leased when it died. For the start, when no other
+    /// process can be at it.
+    fn release_leases(&self, now: UnixMillis) -> Write<'_, usize>;
+
+    /// Clients with notifications that are due at `now` and may be sent or given up; oldest first.
+    fn due_lanes(&self, now: UnixMillis) -> Read<'_, Vec<Lane>>;
+
+    /// Leases notifications until `lease_until`, oldest first. Host and client are looked at in the
+    /// same transaction: what may not be sent is held or given up instead.
+    fn lease(
+        &self,
+        wanted: Vec<Wanted>,
+        now: UnixMillis,
+        lease_until: UnixMillis,
+    ) -> Write<'_, Vec<Leased>>;
+
+    /// Ends a lease with what the attempt came to. `false`: the lease was lost, or the notification
+    /// is gone; nothing changed.
+    fn end_lease(
+        &self,
+        seq: i64,
+        lease_until: UnixMillis,
+        verdict: Verdict,
+        now: UnixMillis,
+    ) -> Write<'_, bool>;
+
+    /// Gives up what has been queued since `before` or longer for hosts that nobody reviewed, at
+    /// most `limit`; says how many.
+    fn give_up_unreviewed(
+        &self,
+        before: UnixMillis,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Write<'_, usize>;
+
+    /// Removes dead letters from before `before`, at most `limit`; says how many.
+    fn remove_dead_letters(&self, before: UnixMillis, limit: usize) -> Write<'_, usize>;
+
+    /// At most `limit` dead letters of this caller and mode, newest first, from `cursor` on.
+    fn dead_letters(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Read<'_, DeadLetterPage, PageError>;
+
+    /// Asks for one attempt to deliver a dead letter of this caller; `None`: there is none of that
+    /// id.
+    fn replay_dead_letter(
+        &self,
+        caller: &Caller,
+        id: &str,
+        now: UnixMillis,
+    ) -> Write<'_, Option<Replay>>;
+}
+
+/// A client with notifications that are due.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Lane {
+    /// The client.
+    pub client_id: String,
+    /// Where they go.
+    pub host: String,
+    /// Whether the first one waited for the review of its host: those go one by one, in order.
+    pub held: bool,
+}
+
+/// How many notifications of a client to lease.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Wanted {
+    /// The client.
+    pub client_id: String,
+    /// At most so many.
+    pub count: usize,
+}
+
+/// A notification leased for one attempt.
+#[derive(Clone, Debug)]
+pub struct Leased {
+    /// Its place in the outbox.
+    pub seq: i64,
+    /// `whf_…`: the same for every attempt.
+    pub id: String,
+    /// The client.
+    pub client_id: String,
+    /// What is signed and sent.
+    pub body: String,
+    /// How often it failed.
+    pub attempts: u32,
+    /// Whether it is a dead letter that somebody retries.
+    pub is_replay: bool,
+    /// When the lease ends; names it, too.
+    pub lease_until: UnixMillis,
+    /// Where to send it.
+    pub target: Arc<Target>,
+}
+
+/// Where a client's notifications go, and what signs them.
+#[derive(Debug)]
+pub struct Target {
+    /// The endpoint.
+    pub url: String,
+    /// Its client's mode.
+    pub livemode: bool,
+    /// In force.
+    pub secret: SigningSecret,
+    /// Replaced less than a day ago.
+    pub previous: Option<SigningSecret>,
+}
+
+/// What an attempt came to.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Verdict {
+    /// The receiver has it.
+    Delivered,
+    /// It failed; the text is of the fixed vocabulary.
+    Failed {
+        /// Why.
+        error: String,
+        /// When to try again; `None`: never. A retried dead letter is not tried again.
+        again_at: Option<UnixMillis>,
+    },
+}
+
+/// A notification that was given up.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct DeadLetter {
+    /// `whf_…`; the `webhook-id` of its attempts, too.
+    pub id: String,
+    /// The session that settled.
+    pub session_id: String,
+    /// The client.
+    pub client_id: String,
+    /// The body, a JSON text.
+    pub payload: String,
+    /// Of the fixed vocabulary.
+    pub error_message: Option<String>,
+    /// How often it failed.
+    pub attempts: u32,
+    /// When it last did.
+    pub failed_at: UnixMillis,
+}
+
+/// Part of a list.
+#[derive(Clone, Debug, Default)]
+pub struct DeadLetterPage {
+    /// Newest first.
+    pub letters: Vec<DeadLetter>,
+    /// Where the next page begins; `None`: this was the last.
+    pub next_cursor: Option<String>,
+}
+
+/// A retry that was asked for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Replay {
+    /// The dead letter.
+    pub id: String,
+    /// Its session.
+    pub session_id: String,
+    /// Whether there will be an attempt: its host is approved.
+    pub is_sent: bool,
+}

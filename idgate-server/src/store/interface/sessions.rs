@@ -1,0 +1,78 @@
+//! Sessions, their results, and what the gateway does with them by itself.
+
+use idgate_core::ids::SessionId;
+use idgate_core::session::{Session, Transition};
+use idgate_core::time::UnixMillis;
+
+use super::{Caller, Read, StoreError, Write};
+
+/// Whether a guarded write applied.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Committed {
+    /// It is durable.
+    Yes,
+    /// Another write came first, or the session is gone; nothing changed.
+    LostRace,
+}
+
+/// Whether a new session is stored.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[must_use = "without room nothing is stored"]
+pub enum Made {
+    /// It is.
+    Yes,
+    /// The client has as many open sessions as it may; nothing changed.
+    NoRoom,
+}
+
+/// The use cases of sessions.
+pub trait SessionStore {
+    /// Inserts a new session of this caller (`transition.from` is 0) with its status events.
+    fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made>;
+
+    /// Stores a transition where the stored revision is `transition.from`: session, status events
+    /// and, when it verified, the sealed result, in one commit. `processing_us` is the time that
+    /// the verification took, when there was one.
+    fn commit(&self, transition: Transition, processing_us: Option<u64>) -> Write<'_, Committed>;
+
+    /// The same for what the gateway settles or gives up by itself, which takes nothing of the room
+    /// that the client and its wallets have.
+    fn commit_own(&self, transition: Transition) -> Write<'_, Committed>;
+
+    /// A session for the wallet routes, without its result.
+    fn session(&self, id: &SessionId) -> Read<'_, Option<Session>>;
+
+    /// A session of this caller and mode, with its result while it may be read at `now`.
+    fn callers_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        now: UnixMillis,
+    ) -> Read<'_, Option<Session>>;
+
+    /// Removes a session of this caller and everything stored about it but its audit entries;
+    /// resolves when no file holds its row or its claims any more, unless another program reads
+    /// them: then the files are emptied as soon as it ends, and nobody waits for it. `false`: there
+    /// is none.
+    fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool>;
+
+    /// Open sessions whose `expires_at`, or whose verification lease, is at or before `now`; an
+    /// error in the place of each that cannot be read.
+    fn due_sessions(
+        &self,
+        now: UnixMillis,
+        limit: usize,
+    ) -> Read<'_, Vec<Result<Session, StoreError>>>;
+
+    /// Removes the results due at `now` from every file, and reports how many there were; with them
+    /// those that are due later than any could be: the clock was set back since. An erasure that a
+    /// reader held up is finished by a later call.
+    fn purge_results(&self, now: UnixMillis) -> Write<'_, usize>;
+
+    /// Removes settled sessions from before `before`, at most `limit`.
+    fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize>;
+
+    /// Verifications that this process cannot have begun, because it has only just opened the store
+    /// for itself alone; an error in the place of each that cannot be read.
+    fn abandoned_sessions(&self) -> Read<'_, Vec<Result<Session, StoreError>>>;
+}

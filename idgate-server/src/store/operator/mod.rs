@@ -1,0 +1,92 @@
+//! The operator's side of the data directory. It works beside a running server: each call is one
+//! transaction, and the server sees it with its next read.
+
+mod admin_tokens;
+mod audit;
+mod clients;
+mod dead_letters;
+mod gateway_keys;
+mod trust;
+mod webhook_hosts;
+
+use std::path::Path;
+
+use rusqlite::{Connection, Transaction};
+
+pub use self::admin_tokens::AdminTokenRecord;
+pub use self::audit::ExportError;
+pub use self::clients::{ClientChange, ClientSettings, Logo};
+pub use self::gateway_keys::GatewayKeyRecord;
+pub use self::webhook_hosts::{HostRecord, Review};
+use super::directory::{self, DirectoryKey};
+use super::interface::StoreError;
+use super::{audit as log, schema};
+use crate::audit::{AuditEvent, AuditKeys};
+use crate::seal::{InstanceKey, Sealer};
+
+/// Clients and trust of one data directory.
+#[derive(Debug)]
+pub struct OperatorStore {
+    pub(super) main: Connection,
+    sealer: Sealer,
+    pub(super) audit: AuditKeys,
+}
+
+impl OperatorStore {
+    /// Opens the data directory, which is made when there is none. `instance_key`: `None` means
+    /// the one in the directory.
+    ///
+    /// # Errors
+    /// It cannot be used, or the key is not its key; the text says what to do.
+    pub fn open(dir: &Path, instance_key: Option<&InstanceKey>) -> Result<Self, StoreError> {
+        directory::create(dir)?;
+        Self::open_existing(dir, instance_key)
+    }
+
+    /// Opens the data directory if there is one.
+    ///
+    /// # Errors
+    /// As [`OperatorStore::open`], and when there is none.
+    pub fn open_existing(
+        dir: &Path,
+        instance_key: Option<&InstanceKey>,
+    ) -> Result<Self, StoreError> {
+        if !dir.is_dir() {
+            return Err(StoreError::Failed(format!(
+                "there is no data directory {}; set IDGATE_DATA_DIR, or make one with \
+                 `idgate client create` or `idgate trust add`",
+                dir.display()
+            )));
+        }
+        let found = DirectoryKey::find(dir, instance_key)?;
+        let key = &found.key;
+        let (sealer, audit) = (Sealer::new(key)?, AuditKeys::new(key)?);
+        // A running server of an older version would not find its tables any more.
+        let _nobody_serves = schema::is_older(dir)?.then(|| directory::lock(dir)).transpose()?;
+        let main = schema::open_main(dir, key)?;
+        directory::check_key(&main, &sealer)?;
+        found.keep(dir)?;
+        Ok(Self { main, sealer, audit })
+    }
+}
+
+/// Records what is done in any case. What stops must not go on because its audit log was altered:
+/// then the outcome is the reason why nothing is recorded.
+fn record_if_possible(
+    transaction: &mut Transaction<'_>,
+    keys: &AuditKeys,
+    chain: &str,
+    mut events: impl Iterator<Item = AuditEvent>,
+) -> Result<Result<(), String>, StoreError> {
+    let mut entries = transaction.savepoint()?;
+    let recorded = events.try_for_each(|event| log::append(&entries, keys, chain, event));
+    if recorded.is_err() {
+        entries.rollback()?;
+    }
+    entries.commit()?;
+    match recorded {
+        Err(StoreError::Failed(why)) => Ok(Err(why)),
+        Err(busy) => Err(busy),
+        Ok(()) => Ok(Ok(())),
+    }
+}

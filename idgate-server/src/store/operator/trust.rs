@@ -1,0 +1,74 @@
+//! The trust store, as operators change it.
+
+use idgate_core::time::UnixMillis;
+
+use super::super::audit;
+use super::super::interface::StoreError;
+use super::super::sql::begin;
+use super::super::trust::{self, RemovedMaterial, TrustChange, TrustRecord};
+use super::{OperatorStore, record_if_possible};
+use crate::audit::{AuditEvent, OPERATOR_CHAIN};
+
+impl OperatorStore {
+    /// Adds material to a trust entry and replaces named attributes; the entry as it then is.
+    /// `None`: it would stay without any material, so nothing was stored.
+    pub fn add_trust(
+        &mut self,
+        issuer_id: &str,
+        change: &TrustChange,
+        now: UnixMillis,
+    ) -> Result<Option<TrustRecord>, StoreError> {
+        let transaction = begin(&mut self.main)?;
+        trust::add(&transaction, issuer_id, change, now)?;
+        let record = trust::find(&transaction, issuer_id)?.filter(TrustRecord::has_material);
+        if record.is_some() {
+            let event = AuditEvent::trust_changed(issuer_id, now);
+            audit::append(&transaction, &self.audit, OPERATOR_CHAIN, event)?;
+            transaction.commit()?;
+        }
+        Ok(record)
+    }
+
+    /// All trust entries by name.
+    pub fn trust_entries(&self) -> Result<Vec<TrustRecord>, StoreError> {
+        trust::records(&self.main)
+    }
+
+    /// The trust entry of that name.
+    pub fn trust_entry(&self, issuer_id: &str) -> Result<Option<TrustRecord>, StoreError> {
+        trust::find(&self.main, issuer_id)
+    }
+
+    /// Removes a trust entry with its material; `false`: there is none.
+    ///
+    /// # Errors
+    /// The database failed; or the entry is removed, as the text says then, and only the audit log
+    /// was altered: that must not keep anything trusted.
+    pub fn remove_trust(&mut self, issuer_id: &str, now: UnixMillis) -> Result<bool, StoreError> {
+        let mut transaction = begin(&mut self.main)?;
+        let found = trust::remove(&transaction, issuer_id)?;
+        let events = found.then(|| AuditEvent::trust_changed(issuer_id, now)).into_iter();
+        let recorded = record_if_possible(&mut transaction, &self.audit, OPERATOR_CHAIN, events)?;
+        transaction.commit()?;
+        recorded.map_err(|why| StoreError::Failed(format!("{issuer_id} is removed, but {why}")))?;
+        Ok(found)
+    }
+
+    /// Removes the material of a trust entry that has this hash, and says what it was. Empty: there
+    /// is none. `None`: there is no such entry.
+    pub fn remove_trust_material(
+        &mut self,
+        issuer_id: &str,
+        sha256: &[u8; 32],
+        now: UnixMillis,
+    ) -> Result<Option<Vec<RemovedMaterial>>, StoreError> {
+        let mut transaction = begin(&mut self.main)?;
+        let removed = trust::remove_material(&transaction, issuer_id, sha256)?;
+        let changed = removed.as_ref().is_some_and(|removed| !removed.is_empty());
+        let events = changed.then(|| AuditEvent::trust_changed(issuer_id, now)).into_iter();
+        let recorded = record_if_possible(&mut transaction, &self.audit, OPERATOR_CHAIN, events)?;
+        transaction.commit()?;
+        recorded.map_err(|why| StoreError::Failed(format!("it is removed, but {why}")))?;
+        Ok(removed)
+    }
+}

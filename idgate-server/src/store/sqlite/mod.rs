@@ -1,0 +1,255 @@
+//! The store in SQLite: two files, one writing thread, one reader per core.
+//!
+//! `idgate.db` holds everything that lasts. `claims.db` holds sealed results, 30 seconds each, and
+//! is emptied for good: rows are wiped when deleted, and the log is cut behind them.
+
+mod api_keys;
+mod audit;
+mod endpoints;
+mod idempotency;
+mod metrics;
+mod outbox;
+mod sessions;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use idgate_core::ids::TenantId;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::TrustSnapshot;
+use rusqlite::Connection;
+use tokio::sync::Notify;
+
+use super::changes::Changes;
+use super::cursor::List;
+use super::directory::{self, DirectoryKey};
+use super::disk::Disk;
+use super::fault::Fault;
+use super::held::Held;
+use super::interface::{Caller, PageError, Read, Store, StoreError, Write};
+use super::known::{self, Known, admin_lane, key_lane};
+use super::lanes::Whose;
+use super::probe::{self, Probe};
+use super::readers::{Reader, Readers};
+use super::uses::Uses;
+use super::writer::Writer;
+use super::{
+    claims, claims_file, files, gateway_keys, keys, quotas, reseal, schema, session_keys, trust,
+};
+use crate::audit::AuditKeys;
+use crate::config::{Environment, Quotas};
+use crate::gateway_key::GatewayKeys;
+use crate::seal::{InstanceKey, Sealer};
+use crate::telemetry::Telemetry;
+
+/// How a gateway opens its store.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreOptions<'a> {
+    /// `None`: the one in the data directory.
+    pub instance_key: Option<&'a InstanceKey>,
+    /// Pinned signers serve live sessions in development only.
+    pub environment: Environment,
+    /// What a client may have at a time.
+    pub quotas: Quotas,
+}
+
+/// The store of one gateway on one data directory.
+pub struct SqliteStore {
+    pub(super) writer: Writer,
+    pub(super) readers: Readers,
+    pub(super) sealer: Arc<Sealer>,
+    /// What it signed is recognised with these.
+    audit: Arc<AuditKeys>,
+    changes: Arc<Changes>,
+    /// Rings when a session has settled.
+    outbox_bell: Arc<Notify>,
+    telemetry: Arc<Telemetry>,
+    pinned_live: bool,
+    quotas: Quotas,
+    trust: Arc<Held<TrustSnapshot>>,
+    gateway_keys: Arc<Held<GatewayKeys>>,
+    uses: Uses,
+    pub(super) known_keys: Known,
+    known_sessions: Known,
+    probe: Probe,
+    dir: PathBuf,
+    disk: Arc<Disk>,
+    pub(super) fault: Fault,
+    /// Dropped last: the directory is free again when everything is written.
+    _lock: File,
+}
+
+impl SqliteStore {
+    /// Opens the data directory, which is made when there is none, for this process alone. Results
+    /// due at `now` are gone from every file before anything can be read.
+    ///
+    /// # Errors
+    /// It cannot be used, another server uses it, or the key is not its key; the text says what to
+    /// do.
+    pub fn open(
+        dir: &Path,
+        options: StoreOptions<'_>,
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        directory::create(dir)?;
+        let lock = directory::lock(dir)?;
+        let disk = Arc::new(Disk::of(dir));
+        claims_file::erase_first(dir, &disk, now)?;
+        let found = DirectoryKey::find(dir, options.instance_key)?;
+        let key = &found.key;
+        let sealer = Sealer::new(key)?;
+        let mut main = schema::open_main(dir, key)?;
+        directory::check_key(&main, &sealer)?;
+        gateway_keys::ensure(&mut main, &sealer, now)?;
+        found.keep(dir)?;
+        let mut claims = files::open_claims(dir)?;
+        directory::same_database(&main, &claims)?;
+        reseal::claims(&mut claims, &main, key)?;
+        // On a full disk the counts are those of before, and what belongs to nothing stays longer.
+        for tidied in [quotas::recount(&mut main), remove_orphans(&claims, &main)] {
+            disk.note(&tidied);
+            if !matches!(tidied, Err(StoreError::Full)) {
+                tidied?;
+            }
+        }
+        let telemetry = Telemetry::new().map(Arc::new);
+        let telemetry = telemetry.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let fault = Fault::default();
+        let cores = available_parallelism().map_or(1, usize::from);
+        // What cannot be read now is known with its first use.
+        let known_keys = known::keys(&main).unwrap_or_default();
+        let known_sessions = known::sessions(&main).unwrap_or_default();
+        Ok(Self {
+            readers: Readers::open(dir, cores)?,
+            writer: Writer::start(
+                main,
+                claims,
+                AuditKeys::new(key)?,
+                telemetry.clone(),
+                disk.clone(),
+                fault.clone(),
+            )?,
+            telemetry,
+            sealer: Arc::new(sealer),
+            audit: Arc::new(AuditKeys::new(key)?),
+            changes: Arc::default(),
+            outbox_bell: Arc::default(),
+            pinned_live: options.environment == Environment::Development,
+            quotas: options.quotas,
+            trust: Arc::default(),
+            gateway_keys: Arc::default(),
+            uses: Uses::default(),
+            known_keys,
+            known_sessions,
+            probe: Probe::default(),
+            dir: dir.to_owned(),
+            disk,
+            fault,
+            _lock: lock,
+        })
+    }
+
+    /// How many write transactions were committed since the store was opened.
+    pub fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+
+    /// A page of a client's list, from where `cursor` says, and the cursor of the next.
+    fn page<T: Send + 'static>(
+        &self,
+        list: List,
+        client_id: &TenantId,
+        (cursor, now): (Option<&str>, UnixMillis),
+        read: impl FnOnce(&Connection, i64) -> Result<(Vec<T>, Option<i64>), StoreError>
+        + Send
+        + 'static,
+    ) -> Read<'_, (Vec<T>, Option<String>), PageError> {
+        let client_id = client_id.clone();
+        let before = list.start(&self.sealer, client_id.as_str(), cursor, now);
+        Box::pin(async move {
+            let before = before?;
+            let read = move |reader: &Reader| read(&reader.main, before);
+            let (rows, more) = self.readers.read_long(Whose::of(&client_id), read).await?;
+            let cursor = |last| list.cursor(&self.sealer, client_id.as_str(), last, now);
+            Ok((rows, more.map(cursor).transpose()?))
+        })
+    }
+
+    /// Stores the uses of keys, and waits for nothing.
+    fn touch(&self, uses: Vec<(String, UnixMillis)>) {
+        // Queued already; nobody needs the answer, and a full queue only costs this one time.
+        drop(self.writer.submit(move |batch| {
+            uses.iter().try_for_each(|(key_id, at)| keys::touch(batch.main, key_id, *at))
+        }));
+    }
+}
+
+/// What is known about the use of keys is stored before the writer ends.
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        let unstored = self.uses.unstored();
+        if !unstored.is_empty() {
+            self.touch(unstored);
+        }
+    }
+}
+
+impl Store for SqliteStore {
+    fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
+        let digest = *digest;
+        let read = move |reader: &Reader| keys::authenticate(&reader.main, &digest, now);
+        let found = self.readers.read(self.known_keys.lane(digest), read);
+        Box::pin(async move {
+            let Some((caller, last_used)) = found.await? else {
+                self.known_keys.forget(digest);
+                return Ok(None);
+            };
+            self.known_keys.note(digest, key_lane(caller.client_id.as_str()));
+            let due = self.uses.note(&caller.key_id, last_used, now);
+            if !due.is_empty() {
+                self.touch(due);
+            }
+            Ok(Some(caller))
+        })
+    }
+
+    fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
+        let digest = *digest;
+        let read = move |reader: &Reader| keys::admin(&reader.main, &digest);
+        let found = self.readers.read(self.known_keys.lane(digest), read);
+        Box::pin(async move {
+            let found = found.await?;
+            match &found {
+                Some(id) => self.known_keys.note(digest, admin_lane(id)),
+                None => self.known_keys.forget(digest),
+            }
+            Ok(found)
+        })
+    }
+
+    fn trust(&self) -> Read<'_, Arc<TrustSnapshot>> {
+        let pinned_live = self.pinned_live;
+        let load = move |main: &Connection| trust::snapshot(main, pinned_live);
+        self.trust.current(&self.readers, trust::version, load)
+    }
+
+    fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>> {
+        let sealer = self.sealer.clone();
+        let load = move |main: &Connection| gateway_keys::read(main, &sealer);
+        self.gateway_keys.current(&self.readers, gateway_keys::version, load)
+    }
+
+    fn probe(&self) -> Write<'_, ()> {
+        let was_written = || self.writer.has_just_written();
+        Box::pin(self.probe.ask(was_written, || self.writer.submit(probe::write)))
+    }
+}
+
+/// Erases what belongs to no session, or to none that is open: a process died in between.
+fn remove_orphans(claims: &Connection, main: &Connection) -> Result<(), StoreError> {
+    claims::remove_orphans(claims, main)?;
+    session_keys::remove_orphans(claims, main)?;
+    claims_file::empty_log(claims)
+}

@@ -1,0 +1,192 @@
+//! Sessions, their results and their events.
+
+use idgate_core::ids::SessionId;
+use idgate_core::session::{Session, Transition};
+use idgate_core::time::UnixMillis;
+
+use super::super::changes::Watch;
+use super::super::interface::{
+    Caller, Committed, EventPage, EventStore, Made, Read, SessionStore, StoreError, Write,
+};
+use super::super::known::wallet_lane;
+use super::super::lanes::Whose;
+use super::super::readers::Reader;
+use super::super::sessions::{self, Prepared};
+use super::super::writer::Batch;
+use super::super::{claims, claims_file, events};
+use super::SqliteStore;
+
+impl SessionStore for SqliteStore {
+    fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made> {
+        let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
+        let (id, tenant) = (transition.session.id().clone(), transition.session.tenant().clone());
+        let write =
+            self.write_session(Whose::of(&tenant), transition, None, move |prepared, batch| {
+                let made = prepared.count(batch, quotas)?;
+                if made == Made::Yes {
+                    prepared.insert(batch, &key_id)?;
+                }
+                Ok(made)
+            });
+        Box::pin(async move {
+            let made = write.await?;
+            if made == Made::Yes {
+                self.know(id.as_str(), tenant.as_str());
+            }
+            Ok(made)
+        })
+    }
+
+    fn commit(&self, transition: Transition, processing_us: Option<u64>) -> Write<'_, Committed> {
+        let whose = Whose::of(transition.session.tenant());
+        self.commit_in(whose, transition, processing_us)
+    }
+
+    fn commit_own(&self, transition: Transition) -> Write<'_, Committed> {
+        self.commit_in(Whose::GATEWAY, transition, None)
+    }
+
+    fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
+        let (sought, sealer) = (id.clone(), self.sealer.clone());
+        let whose = self.known_sessions.lane(id.as_str());
+        let read = move |reader: &Reader| sessions::read_with_key(reader, &sealer, &sought);
+        let (found, id) = (self.fault.read(self.readers.read(whose, read)), id.clone());
+        Box::pin(async move {
+            let found = found.await?;
+            match &found {
+                Some(session) => {
+                    let lane = wallet_lane(session.tenant().as_str());
+                    self.known_sessions.note(id.as_str(), lane);
+                }
+                None => self.known_sessions.forget(id.as_str()),
+            }
+            Ok(found)
+        })
+    }
+
+    fn callers_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        now: UnixMillis,
+    ) -> Read<'_, Option<Session>> {
+        let (caller, id, sealer) = (caller.clone(), id.clone(), self.sealer.clone());
+        self.fault.read(self.readers.read(Whose::of(&caller.client_id), move |reader| {
+            let found = sessions::read_callers(&reader.main, &sealer, &caller, &id)?;
+            let Some(mut session) = found else { return Ok(None) };
+            if session.settled_at().is_some()
+                && let Some(result) = claims::read(&reader.claims, &sealer, &session, now)?
+            {
+                session.restore_result(result);
+            }
+            Ok(Some(session))
+        }))
+    }
+
+    fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool> {
+        let (whose, caller, session) = (Whose::of(&caller.client_id), caller.clone(), id.clone());
+        let write = self
+            .writer
+            .submit_erasing(whose, move |batch| sessions::delete(batch, &caller, &session, now));
+        let id = id.clone();
+        Box::pin(async move {
+            let deleted = write.await?;
+            self.changes.publish(&id);
+            Ok(deleted)
+        })
+    }
+
+    fn due_sessions(
+        &self,
+        now: UnixMillis,
+        limit: usize,
+    ) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        let sealer = self.sealer.clone();
+        let read = move |reader: &Reader| sessions::due(&reader.main, &sealer, now, limit);
+        self.fault.read(self.readers.read_long(Whose::GATEWAY, read))
+    }
+
+    fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
+        let dir = self.dir.clone();
+        self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
+            claims_file::erase_set_aside(&dir, now);
+            let removed = claims::remove_due(batch.claims()?, now)?;
+            if removed > 0 {
+                batch.erase_soon();
+            }
+            batch.erase_spent_keys();
+            Ok(removed)
+        })
+    }
+
+    fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
+        self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
+            sessions::remove_settled(batch.main, before, limit)
+        })
+    }
+
+    fn abandoned_sessions(&self) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        let sealer = self.sealer.clone();
+        self.readers
+            .read_long(Whose::GATEWAY, move |reader| sessions::verifying(&reader.main, &sealer))
+    }
+}
+
+impl EventStore for SqliteStore {
+    fn events(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Read<'_, Option<EventPage>> {
+        let (caller, id) = (caller.clone(), id.clone());
+        self.fault.read(self.readers.read(Whose::of(&caller.client_id), move |reader| {
+            events::page(&reader.main, &caller, &id, after, limit)
+        }))
+    }
+
+    fn watch(&self, id: &SessionId) -> Watch {
+        self.changes.watch(id)
+    }
+}
+
+impl SqliteStore {
+    /// Seals outside the writing thread, then writes, in this lane.
+    pub(super) fn write_session<T: Send + 'static>(
+        &self,
+        whose: Whose,
+        transition: Transition,
+        processing_us: Option<u64>,
+        write: impl Fn(&Prepared, &mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Write<'_, T> {
+        match Prepared::new(&self.sealer, transition, processing_us) {
+            Ok(prepared) => self.writer.submit_for(whose, move |batch| write(&prepared, batch)),
+            Err(error) => Box::pin(async { Err(error) }),
+        }
+    }
+
+    /// A session that was made: its wallets are no strangers.
+    pub(super) fn know(&self, session_id: &str, client_id: &str) {
+        self.known_sessions.note(session_id, wallet_lane(client_id));
+    }
+
+    fn commit_in(
+        &self,
+        whose: Whose,
+        transition: Transition,
+        processing_us: Option<u64>,
+    ) -> Write<'_, Committed> {
+        let id = transition.session.id().clone();
+        let settles = transition.session.settled_at().is_some();
+        let write = self.write_session(whose, transition, processing_us, Prepared::update);
+        Box::pin(async move {
+            let committed = write.await?;
+            self.changes.publish(&id);
+            if settles {
+                self.outbox_bell.notify_one();
+            }
+            Ok(committed)
+        })
+    }
+}
