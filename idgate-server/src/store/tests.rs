@@ -414,8 +414,8 @@ async fn no_key_secret_nonce_or_state_is_readable_in_any_file() {
     let client = fixture.operator().create_client("third", true, None, NOW).unwrap();
     let session = fixture.session(&fixture.live).await;
     let record: serde_json::Value = serde_json::from_slice(&session.to_snapshot()).unwrap();
-    let nonce = record["nonce"].as_str().unwrap();
-    let state = record["state"].as_str().unwrap();
+    let nonce = record["offers"][0]["nonce"].as_str().unwrap();
+    let state = record["offers"][0]["state"].as_str().unwrap();
     let secrets = [client.api_key.expose(), &client.signing_secret, nonce, state];
     for secret in secrets {
         assert!(
