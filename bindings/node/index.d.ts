@@ -140,6 +140,10 @@ export class Trust implements Closable {
   addPublicKey(issuerId: string, pem: Data, options?: MaterialOptions): void;
   /** X.509 roots of mdoc issuers, PEM or DER, one or many. */
   addRoots(issuerId: string, file: Data, options?: MaterialOptions): void;
+  /** Roots of SD-JWT VC issuers whose certificates come in `x5c`. */
+  addSdJwtRoots(issuerId: string, file: Data, options?: MaterialOptions): void;
+  /** Certificates of SD-JWT VC issuers that are trusted without a root. */
+  addSdJwtSigners(issuerId: string, file: Data, options?: MaterialOptions): void;
   /** Roots below which status lists may be signed, besides the one that vouched. */
   addStatusRoots(issuerId: string, file: Data, options?: MaterialOptions): void;
   /** mdoc document signers that are trusted without a root, PEM or DER. */

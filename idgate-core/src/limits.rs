@@ -105,6 +105,9 @@ pub const MAX_STATUS_BYTES: usize = 10 * 1024 * 1024;
 pub const MAX_STATUS_HEADER_CHARS: usize = 64 * 1024;
 /// Certificates in one x5chain. A document signer stands under its root; ten is beyond any chain.
 pub const MAX_CERTIFICATES: usize = 10;
+/// Roots that a query names by their key identifiers: a Master List has hundreds, and naming them all
+/// would say nothing.
+pub const MAX_AKI_VALUES: usize = 10;
 /// Largest certificate. The largest of 520 in the ICAO Master List of July 2025 has 2.3 KiB.
 pub const MAX_CERTIFICATE_BYTES: usize = 16 * 1024;
 /// Signature checks for one path. An honest chain needs one or two, a root under key rollover a few

@@ -111,6 +111,11 @@ enum idgate_material
   // X.509 roots below which status lists may be signed, besides the one that vouched for the
   // credential: PEM or DER, one or many.
   IDGATE_STATUS_ROOT = 8,
+  // X.509 roots of SD-JWT VC issuers whose certificates come in `x5c`: PEM or DER, one or many.
+  // They vouch for no mdoc, and IDGATE_ROOT for no SD-JWT VC.
+  IDGATE_SD_JWT_ROOT = 9,
+  // Certificates of SD-JWT VC issuers that are trusted without a root: PEM or DER.
+  IDGATE_SD_JWT_SIGNER = 10,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

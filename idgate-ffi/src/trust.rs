@@ -52,6 +52,11 @@ pub enum idgate_material {
     /// X.509 roots below which status lists may be signed, besides the one that vouched for the
     /// credential: PEM or DER, one or many.
     IDGATE_STATUS_ROOT = 8,
+    /// X.509 roots of SD-JWT VC issuers whose certificates come in `x5c`: PEM or DER, one or many.
+    /// They vouch for no mdoc, and IDGATE_ROOT for no SD-JWT VC.
+    IDGATE_SD_JWT_ROOT = 9,
+    /// Certificates of SD-JWT VC issuers that are trusted without a root: PEM or DER.
+    IDGATE_SD_JWT_SIGNER = 10,
 }
 
 /// The material serves test-mode sessions only.
@@ -228,6 +233,8 @@ impl<'a> Material<'a> {
             IDGATE_VICAL,
             IDGATE_CRL,
             IDGATE_STATUS_ROOT,
+            IDGATE_SD_JWT_ROOT,
+            IDGATE_SD_JWT_SIGNER,
         ];
         let kind = kinds.into_iter().find(|known| *known as i32 == kind);
         let kind = kind.ok_or_else(|| Failure::misuse("material is not an idgate_material"))?;
@@ -249,13 +256,14 @@ impl<'a> Material<'a> {
                 entry.roots.extend(roots.into_iter().map(|root| self.mark(root)));
             }
             idgate_material::IDGATE_PINNED_SIGNER => {
-                for der in pem_or_der(self.file, "CERTIFICATE")? {
-                    let signer = PinnedSigner::from_der(&der)?;
-                    entry.pinned_signers.push(match self.test_only {
-                        true => signer.for_test_only(),
-                        false => signer,
-                    });
-                }
+                entry.pinned_signers.extend(self.signers()?);
+            }
+            idgate_material::IDGATE_SD_JWT_ROOT => {
+                let roots = roots_from_file(self.file)?;
+                entry.sd_jwt_roots.extend(roots.into_iter().map(|root| self.mark(root)));
+            }
+            idgate_material::IDGATE_SD_JWT_SIGNER => {
+                entry.sd_jwt_signers.extend(self.signers()?);
             }
             idgate_material::IDGATE_MASTER_LIST | idgate_material::IDGATE_VICAL => {
                 let list = self.list()?;
@@ -267,7 +275,8 @@ impl<'a> Material<'a> {
                 entry.status_roots.extend(roots.into_iter().map(|root| self.mark(root)));
             }
             idgate_material::IDGATE_CRL => {
-                let roots = [entry.roots.as_slice(), &entry.status_roots].concat();
+                let roots =
+                    [entry.roots.as_slice(), &entry.sd_jwt_roots, &entry.status_roots].concat();
                 for der in pem_or_der(self.file, "X509 CRL")? {
                     let crl = VerifiedCrl::from_der(&PROVIDER, &der, &roots);
                     entry.crls.push(crl.map_err(Failure::config)?);
@@ -295,6 +304,15 @@ impl<'a> Material<'a> {
             }
             _ => import_master_list(&PROVIDER, self.file, cas, self.now)?,
         })
+    }
+
+    fn signers(&self) -> Result<Vec<PinnedSigner>, Failure> {
+        let mut signers = Vec::new();
+        for der in pem_or_der(self.file, "CERTIFICATE")? {
+            let signer = PinnedSigner::from_der(&der)?;
+            signers.push(if self.test_only { signer.for_test_only() } else { signer });
+        }
+        Ok(signers)
     }
 
     fn mark(&self, root: TrustAnchor) -> TrustAnchor {

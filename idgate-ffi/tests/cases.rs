@@ -118,6 +118,7 @@ fn verifier(trust: &Value) -> *mut idgate_verifier {
         let mut entry = trust.clone();
         let mut material = |name| entry.as_object_mut().unwrap().remove(name);
         let (jwks, roots) = (material("jwks"), material("roots"));
+        let sd_jwt_roots = material("sd_jwt_roots");
         let json = entry.to_string();
         let data = json.as_ptr().cast();
         ok(idgate_trust_add_entry(collected, data, json.len(), ptr::null_mut()));
@@ -127,6 +128,9 @@ fn verifier(trust: &Value) -> *mut idgate_verifier {
         }
         for root in roots.iter().filter_map(Value::as_array).flatten() {
             add(collected, issuer_id, idgate_material::IDGATE_ROOT, &bytes(root), 0);
+        }
+        for root in sd_jwt_roots.iter().filter_map(Value::as_array).flatten() {
+            add(collected, issuer_id, idgate_material::IDGATE_SD_JWT_ROOT, &bytes(root), 0);
         }
         ok(idgate_verifier_new_inline(
             base_url.as_ptr().cast(),

@@ -184,6 +184,19 @@ fn a_status_root_is_material_of_its_own() {
     idgate_trust_free(trust);
 }
 
+/// Roots for SD-JWT VCs vouch for no mdoc.
+#[test]
+fn a_root_for_sd_jwts_is_material_of_its_own() {
+    let authority = Authority::new(SAMPLE_NOW_MS);
+    let trust = trusting(ISSUER_ID, idgate_material::IDGATE_SD_JWT_ROOT, &authority.root.der);
+    let signer = idgate_material::IDGATE_SD_JWT_SIGNER;
+    add(trust, ISSUER_ID, signer, &authority.signer.der, SAMPLE_NOW_MS);
+    let text = Scenario::answering(&authority, request(), SAMPLE_NOW_MS).text();
+    let expected = expected_mdoc(json!({}));
+    assert_eq!(ask(trust, &expected, &text), (IDGATE_REFUSED, json!("untrusted_issuer")));
+    idgate_trust_free(trust);
+}
+
 #[test]
 fn a_document_signer_is_known_until_its_entry_is_replaced() {
     let authority = Authority::new(SAMPLE_NOW_MS);

@@ -12,6 +12,8 @@ const MATERIAL = {
   vical: 6,
   crl: 7,
   statusRoot: 8,
+  sdJwtRoot: 9,
+  sdJwtSigner: 10,
 };
 const ISSUER_OPTIONS = [
   'iss',
@@ -87,6 +89,16 @@ class Trust extends abi.Handle {
   addStatusRoots(issuerId, file, given) {
     const more = options('addStatusRoots', MATERIAL_OPTIONS, given);
     this.#add(issuerId, MATERIAL.statusRoot, file, more);
+  }
+
+  addSdJwtRoots(issuerId, file, given) {
+    const more = options('addSdJwtRoots', MATERIAL_OPTIONS, given);
+    this.#add(issuerId, MATERIAL.sdJwtRoot, file, more);
+  }
+
+  addSdJwtSigners(issuerId, file, given) {
+    const more = options('addSdJwtSigners', MATERIAL_OPTIONS, given);
+    this.#add(issuerId, MATERIAL.sdJwtSigner, file, more);
   }
 
   addPinnedSigners(issuerId, file, given) {

@@ -325,6 +325,22 @@ test('an entry takes roots for status lists and says how long a list counts', ()
   assert.throws(() => trust.addIssuer(issuerId, { statusMaxAgeDays: 0 }), /status_max_age_days/);
 });
 
+test('roots for SD-JWTs and for mdocs never stand for one another', () => {
+  const { trust, token, expected } = captured('roots');
+  const [{ roots }] = cases.load().find((one) => one.trust[0].roots).trust;
+  const root = cases.decode(roots[0]);
+  trust.addIssuer(expected.issuerId, { revocation: 'off' });
+  trust.addSdJwtRoots(expected.issuerId, root);
+  trust.addSdJwtSigners(expected.issuerId, root, { testOnly: true });
+  const more = {
+    format: 'mso_mdoc',
+    docType: 'org.iso.18013.5.1.mDL',
+    namespace: 'org.iso.18013.5.1',
+    claims: ['family_name'],
+  };
+  assert.throws(() => trust.verify(token, { ...expected, ...more }), { code: 'untrusted_issuer' });
+});
+
 test('both module systems give the same classes', async () => {
   const modern = await import('idgate');
   assert.deepEqual(Object.keys(modern).filter((name) => name !== 'default').sort(), Object.keys(idgate).sort());

@@ -19,10 +19,11 @@ const decode = (text) => Buffer.from(text, 'base64url');
 
 function verifierOf(test) {
   const trust = new Trust();
-  for (const { issuer_id, vct, revocation, jwks = [], roots = [] } of test.trust) {
+  for (const { issuer_id, vct, revocation, jwks = [], roots = [], sd_jwt_roots = [] } of test.trust) {
     trust.addIssuer(issuer_id, { vct, revocation });
     if (jwks.length > 0) trust.addJwk(issuer_id, { keys: jwks });
     for (const root of roots) trust.addRoots(issuer_id, decode(root));
+    for (const root of sd_jwt_roots) trust.addSdJwtRoots(issuer_id, decode(root));
   }
   const verifier = new Verifier(BASE_URL, trust);
   trust.close();

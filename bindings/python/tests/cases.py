@@ -34,11 +34,14 @@ def verifier(case: dict[str, Any]) -> idgate.Verifier:
         for given in case["trust"]:
             entry = dict(given)
             jwks, roots = entry.pop("jwks", []), entry.pop("roots", [])
+            sd_jwt_roots = entry.pop("sd_jwt_roots", [])
             trust.add_issuer(**entry)
             if jwks:
                 trust.add_jwk(entry["issuer_id"], {"keys": jwks})
             for root in roots:
                 trust.add_roots(entry["issuer_id"], decode(root))
+            for root in sd_jwt_roots:
+                trust.add_sd_jwt_roots(entry["issuer_id"], decode(root))
         return idgate.Verifier(BASE_URL, trust)
 
 

@@ -188,6 +188,18 @@ class PresentationTest(unittest.TestCase):
         )
         self.assertEqual(list(claims), ["family_name"])
 
+    def test_roots_for_sd_jwts_and_for_mdocs_never_stand_for_one_another(self) -> None:
+        trust, token, expected = self.captured("roots")
+        given = next(case["trust"][0] for case in cases.load() if "roots" in case["trust"][0])
+        issuer_id, root = given["issuer_id"], cases.decode(given["roots"][0])
+        trust.add_issuer(issuer_id, revocation="off")
+        trust.add_sd_jwt_roots(issuer_id, root)
+        trust.add_sd_jwt_signers(issuer_id, root, test_only=True)
+        more = {"doc_type": "org.iso.18013.5.1.mDL", "namespace": "org.iso.18013.5.1"}
+        with self.assertRaises(idgate.IdgateError) as raised:
+            trust.verify(token, **expected, **more, format="mso_mdoc", claims=["family_name"])
+        self.assertEqual(raised.exception.code, "untrusted_issuer")
+
     def test_a_status_root_vouches_for_no_credential(self) -> None:
         trust, _, _ = self.captured("roots")
         given = next(case["trust"][0] for case in cases.load() if "roots" in case["trust"][0])

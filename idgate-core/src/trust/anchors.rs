@@ -156,6 +156,11 @@ impl TrustAnchor {
         self.root.country.as_deref()
     }
 
+    /// The octets of its subjectKeyIdentifier.
+    pub fn key_identifier(&self) -> Option<&[u8]> {
+        self.root.key_identifier.as_deref()
+    }
+
     /// The kind of its key, as `P-256` or `RSA 4096`.
     pub fn key_kind(&self) -> String {
         self.root.key.kind()
@@ -191,10 +196,6 @@ impl TrustAnchor {
 
     pub(super) fn key(&self) -> &IssuerKey {
         &self.root.key
-    }
-
-    pub(super) fn key_identifier(&self) -> Option<&[u8]> {
-        self.root.key_identifier.as_deref()
     }
 
     /// Whether its pathLenConstraint allows so many CAs below it (RFC 5280 4.2.1.9).

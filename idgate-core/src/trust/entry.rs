@@ -10,8 +10,9 @@ use super::anchors::{PinnedSigner, TrustAnchor};
 use super::bare_key::TrustedKey;
 use super::crl::VerifiedCrl;
 use super::oid::Oid;
+use crate::codec::base64url;
 use crate::ids::{DocType, IssuerId, NameSpace};
-use crate::limits::DEFAULT_STATUS_MAX_AGE_DAYS;
+use crate::limits::{DEFAULT_STATUS_MAX_AGE_DAYS, MAX_AKI_VALUES};
 
 /// The extended key usage of an mDL document signer (ISO/IEC 18013-5 B.1.4).
 const MDL_DOCUMENT_SIGNER: &str = "1.0.18013.5.1.2";
@@ -59,6 +60,11 @@ pub struct TrustEntry {
     pub status_max_age_days: u32,
     /// Test-mode sessions take an mDL whose issuing_country is not its signer's, and say so.
     pub issuing_country_unbound: bool,
+    /// Whether queries in DCQL name its roots, so that wallets look only for credentials below them
+    /// (OpenID4VP 6.1.1.1).
+    pub aki: bool,
+    /// How many documents the DeviceResponse of an mdoc may have, in `1.0` and `haip`.
+    pub device_response_documents: DeviceResponseDocuments,
 }
 
 impl TrustEntry {
@@ -87,6 +93,8 @@ impl TrustEntry {
             revocation: RevocationPolicy::default(),
             status_max_age_days: DEFAULT_STATUS_MAX_AGE_DAYS,
             issuing_country_unbound: false,
+            aki: false,
+            device_response_documents: DeviceResponseDocuments::default(),
         }
     }
 
@@ -129,9 +137,55 @@ impl TrustEntry {
         self.status_roots.iter().filter(move |root| !(livemode && root.test_only))
     }
 
+    /// The key identifiers of the roots that serve credentials of `doc_type`, or SD-JWT VCs when there
+    /// is none, in base64url, for the `aki` of a query. Empty: the entry does not ask for it, no root
+    /// has a key identifier, or more than [`MAX_AKI_VALUES`] have one.
+    pub fn aki_values(&self, doc_type: Option<&DocType>, livemode: bool) -> Vec<String> {
+        let roots: Vec<&TrustAnchor> = match doc_type {
+            _ if !self.aki => Vec::new(),
+            Some(doc_type) => {
+                let serves = |root: &&TrustAnchor| root.serves(doc_type.as_str());
+                self.roots_for(livemode).filter(serves).collect()
+            }
+            None => self.sd_jwt_roots_for(livemode).collect(),
+        };
+        let mut values: Vec<String> =
+            roots.iter().filter_map(|root| root.key_identifier()).map(base64url::encode).collect();
+        values.sort_unstable();
+        values.dedup();
+        if values.len() > MAX_AKI_VALUES { Vec::new() } else { values }
+    }
+
     fn includes(&self, country: Option<&str>) -> bool {
         let is = |own: &String| country.is_some_and(|country| own.eq_ignore_ascii_case(country));
         self.countries.is_empty() || self.countries.iter().any(is)
+    }
+}
+
+/// How many documents a DeviceResponse may have. HAIP 5.3.1 demands one of the wallet.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum DeviceResponseDocuments {
+    /// Exactly one.
+    #[default]
+    One,
+    /// One or more, of which docType selects.
+    Any,
+}
+
+impl DeviceResponseDocuments {
+    /// From its name, as `one`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::One, Self::Any].into_iter().find(|known| known.name() == name)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::Any => "any",
+        }
     }
 }
 
@@ -167,5 +221,76 @@ impl RevocationPolicy {
             Self::Required => "required",
             Self::Off => "off",
         }
+    }
+}
+
+#[cfg(all(test, feature = "aws-lc-rs"))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use alloc::format;
+
+    use idgate_testkit::keys::{Curve, SigningKey};
+    use idgate_testkit::time::SAMPLE_NOW_MS;
+    use idgate_testkit::x509::{CertificateBuilder, Name, SUBJECT_KEY_IDENTIFIER, key_identifier};
+
+    use super::*;
+    use crate::trust::RootOrigin;
+
+    const MDL: &str = "org.iso.18013.5.1.mDL";
+
+    fn key(n: usize) -> SigningKey {
+        SigningKey::from_seed(Curve::P256, &format!("root {n}"))
+    }
+
+    fn builder(n: usize) -> CertificateBuilder {
+        CertificateBuilder::issuer_root(Name::new("UT", &format!("{n}")), &key(n), SAMPLE_NOW_MS)
+    }
+
+    fn anchor(builder: &CertificateBuilder, n: usize) -> TrustAnchor {
+        TrustAnchor::from_der(&builder.sign(&key(n)), RootOrigin::RootFile).unwrap()
+    }
+
+    fn root(n: usize) -> TrustAnchor {
+        anchor(&builder(n), n)
+    }
+
+    fn value(n: usize) -> String {
+        base64url::encode(&key_identifier(&key(n)))
+    }
+
+    fn entry() -> TrustEntry {
+        let mut entry = TrustEntry::new(IssuerId::new("utopia"));
+        entry.aki = true;
+        entry
+    }
+
+    #[test]
+    fn aki_values_are_the_key_identifiers_of_the_roots_that_serve() {
+        let mut entry = entry();
+        entry.sd_jwt_roots = vec![root(1), root(1), root(2).for_test_only()];
+        entry.roots = vec![root(3), root(4).with_doc_types([DocType::new("other")])];
+        assert_eq!(entry.aki_values(None, true), [value(1)]);
+        assert_eq!(entry.aki_values(None, false).len(), 2);
+        assert_eq!(entry.aki_values(Some(&DocType::new(MDL)), true), [value(3)]);
+        entry.aki = false;
+        assert!(entry.aki_values(None, true).is_empty());
+    }
+
+    #[test]
+    fn roots_without_key_identifier_give_no_aki_value() {
+        let mut entry = entry();
+        let bare = anchor(&builder(1).without(SUBJECT_KEY_IDENTIFIER), 1);
+        entry.sd_jwt_roots = vec![bare.clone(), root(2)];
+        assert_eq!(bare.key_identifier(), None);
+        assert_eq!(entry.aki_values(None, true), [value(2)]);
+    }
+
+    #[test]
+    fn more_than_ten_aki_values_are_left_out() {
+        let mut entry = entry();
+        entry.sd_jwt_roots = (0..10).map(root).collect();
+        assert_eq!(entry.aki_values(None, true).len(), MAX_AKI_VALUES);
+        entry.sd_jwt_roots.push(root(10));
+        assert!(entry.aki_values(None, true).is_empty());
     }
 }

@@ -23,7 +23,7 @@ pub use self::anchors::{
     roots_from_file,
 };
 pub use self::bare_key::TrustedKey;
-pub use self::entry::{RevocationPolicy, TrustEntry};
+pub use self::entry::{DeviceResponseDocuments, RevocationPolicy, TrustEntry};
 use self::known_signers::KnownSigners;
 pub use self::master_list::{ImportedList, ListOutcome, ListedCertificate, import_master_list};
 pub use self::oid::Oid;

@@ -36,6 +36,7 @@ use crate::formats::mdoc::{
 };
 use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
 use crate::status::{Published, PublishedStatus, SignerStatus, StatusContext, Voucher};
+use crate::trust::DeviceResponseDocuments;
 use crate::trust::certificate::is_within;
 use crate::trust::known_signers::Purpose;
 use crate::trust::path::{VerifiedPath, authenticate_chain};
@@ -160,8 +161,12 @@ fn select_document<'t, 'a>(
     let response = DeviceResponse::read(response)?;
     check_response_status(&response, expected)?;
     let mut selected = None;
-    for document in response.documents() {
+    for (at, document) in response.documents().enumerate() {
         let document = document?;
+        if at > 0 && expected.documents == DeviceResponseDocuments::One {
+            let detail = "the DeviceResponse has more than one document";
+            return Err(malformed(Check::DeviceResponse, detail));
+        }
         if document.doc_type == expected.doc_type && selected.replace(document).is_some() {
             let detail = "two documents are of the requested type";
             return Err(malformed(Check::DocType, detail));

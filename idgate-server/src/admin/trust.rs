@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{Oid, RevocationPolicy};
+use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy};
 use serde_json::{Value, json};
 
 use self::show::{to_json, to_text};
@@ -94,6 +94,13 @@ pub struct AddTrust {
     /// Test-mode sessions take an mDL whose issuing_country is not its signer's; results say so
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     issuing_country_unbound: Option<bool>,
+    /// Queries of 1.0 and haip name the entry's roots, so that wallets look only below them
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    aki: Option<bool>,
+    /// How many documents an mdoc's DeviceResponse may have in 1.0 and haip: one or any
+    /// [default: one]
+    #[arg(long, value_name = "COUNT", value_parser = documents)]
+    device_response_documents: Option<DeviceResponseDocuments>,
     /// The material serves test-mode sessions only
     #[arg(long)]
     test: bool,
@@ -142,6 +149,8 @@ fn add(store: &mut OperatorStore, arguments: AddTrust, now: UnixMillis) -> Resul
         revocation: arguments.revocation,
         status_max_age_days: arguments.status_max_age,
         issuing_country_unbound: arguments.issuing_country_unbound,
+        aki: arguments.aki,
+        device_response_documents: arguments.device_response_documents,
         keys: material::keys(&arguments.jwk, &arguments.public_key)?,
         ekus: arguments.eku,
         test_only: arguments.test,
@@ -152,7 +161,7 @@ fn add(store: &mut OperatorStore, arguments: AddTrust, now: UnixMillis) -> Resul
     let before = store.trust_entry(issuer_id)?;
     let record = store.add_trust(issuer_id, &change, now)?.ok_or_else(|| {
         Failure::Error(format!(
-            "{issuer_id} would be trusted without any key or root; give --jwk, --public-key, --root or \
+            "{issuer_id} would be trusted without any key or root; give --jwk, --sd-jwt-root, --root or \
              another option that names material"
         ))
     })?;
@@ -188,8 +197,8 @@ fn list(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
             "{}  {} keys  {} roots  {} pinned signers  {} CRLs  {types}",
             record.issuer_id,
             record.keys.len(),
-            record.roots.len(),
-            record.pinned_signers.len(),
+            record.roots.len().saturating_add(record.sd_jwt_roots.len()),
+            record.pinned_signers.len().saturating_add(record.sd_jwt_signers.len()),
             record.crls.len()
         );
     }
@@ -252,6 +261,10 @@ fn country(text: &str) -> Result<String, String> {
 
 fn revocation(text: &str) -> Result<RevocationPolicy, String> {
     RevocationPolicy::from_name(text).ok_or_else(|| "must be required, if_published or off".into())
+}
+
+fn documents(text: &str) -> Result<DeviceResponseDocuments, String> {
+    DeviceResponseDocuments::from_name(text).ok_or_else(|| "must be one or any".into())
 }
 
 fn eku(text: &str) -> Result<Oid, String> {

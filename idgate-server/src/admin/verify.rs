@@ -53,13 +53,13 @@ pub struct VerifyOptions {
     /// vc+sd-jwt: the issuer's public key: a JWK or a PEM file. Repeatable.
     #[arg(long, value_name = "FILE")]
     issuer_key: Vec<PathBuf>,
-    /// mso_mdoc: X.509 roots, PEM or DER. Repeatable.
+    /// X.509 roots, PEM or DER; with vc+sd-jwt those of `x5c`. Repeatable.
     #[arg(long, value_name = "FILE")]
     root: Vec<PathBuf>,
-    /// mso_mdoc: a document signer that is trusted by itself, PEM or DER. Repeatable.
+    /// A signer's certificate that is trusted by itself, PEM or DER. Repeatable.
     #[arg(long, value_name = "FILE")]
     pinned_signer: Vec<PathBuf>,
-    /// mso_mdoc: a CRL of one of the roots, PEM or DER. Repeatable.
+    /// A CRL of one of the roots, PEM or DER. Repeatable.
     #[arg(long, value_name = "FILE")]
     crl: Vec<PathBuf>,
     /// mso_mdoc: an extended key usage that makes a document signer. Repeatable.
@@ -106,7 +106,7 @@ pub fn run(options: &VerifyOptions, now: UnixMillis) -> Result<Output, Failure> 
 }
 
 fn sd_jwt_vc(options: &VerifyOptions, at: UnixMillis) -> Result<Output, Failure> {
-    let issuer = trust::issuer_keys(options)?;
+    let issuer = trust::sd_jwt_issuer(options)?;
     let text = read_text(&options.file)?;
     // No session lives longer than a day, so no good proof is older.
     let requested_at = at.minus(MAX_TTL_MS);

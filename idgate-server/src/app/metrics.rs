@@ -31,11 +31,13 @@ impl App {
         telemetry.text().map_err(|error| AppError::Fault(error.to_string()))
     }
 
-    async fn trusted(&self) -> Result<[Trusted; 3], AppError> {
+    async fn trusted(&self) -> Result<[Trusted; 5], AppError> {
         let snapshot = self.store.trust().await?;
         let entries = || snapshot.entries();
         let roots = || entries().flat_map(|entry| &entry.roots);
         let signers = || entries().flat_map(|entry| &entry.pinned_signers);
+        let sd_jwt_roots = || entries().flat_map(|entry| &entry.sd_jwt_roots);
+        let sd_jwt_signers = || entries().flat_map(|entry| &entry.sd_jwt_signers);
         Ok([
             Trusted {
                 kind: "issuer_key",
@@ -51,6 +53,16 @@ impl App {
                 kind: "pinned_signer",
                 count: signers().count(),
                 expiry: signers().map(|signer| signer.not_after()).min(),
+            },
+            Trusted {
+                kind: "sd_jwt_root",
+                count: sd_jwt_roots().count(),
+                expiry: sd_jwt_roots().map(|root| root.not_after()).min(),
+            },
+            Trusted {
+                kind: "sd_jwt_signer",
+                count: sd_jwt_signers().count(),
+                expiry: sd_jwt_signers().map(|signer| signer.not_after()).min(),
             },
         ])
     }

@@ -49,6 +49,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
         sql: include_str!("migrations/0013_sealed_anew.sql"),
         step: Some(reseal::main),
     },
+    Migration { number: 14, sql: include_str!("migrations/0014_sd_jwt_roots.sql"), step: None },
 ];
 
 /// The main database for writing, with its schema up to date.

@@ -6,7 +6,9 @@ mod x509;
 use idgate_core::crypto::PublicKey;
 use idgate_core::ids::{DocType, IssuerId, NameSpace};
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{Oid, PinnedSigner, RevocationPolicy, TrustAnchor};
+use idgate_core::trust::{
+    DeviceResponseDocuments, Oid, PinnedSigner, RevocationPolicy, TrustAnchor,
+};
 use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde_json::json;
@@ -62,6 +64,14 @@ pub struct TrustRecord {
     pub roots: Vec<TrustCertificate<TrustAnchor>>,
     /// Its pinned document signers, oldest first.
     pub pinned_signers: Vec<TrustCertificate<PinnedSigner>>,
+    /// The X.509 roots of its SD-JWT VC issuers, oldest first.
+    pub sd_jwt_roots: Vec<TrustCertificate<TrustAnchor>>,
+    /// Its pinned SD-JWT VC issuers, oldest first.
+    pub sd_jwt_signers: Vec<TrustCertificate<PinnedSigner>>,
+    /// Whether queries name its roots.
+    pub aki: bool,
+    /// How many documents a DeviceResponse may have.
+    pub device_response_documents: DeviceResponseDocuments,
     /// The roots below which status lists may be signed, oldest first.
     pub status_roots: Vec<TrustCertificate<TrustAnchor>>,
     /// CRLs of its roots, the newest first.
@@ -90,6 +100,12 @@ impl TrustRecord {
         entry.roots = self.roots.iter().map(|root| root.certificate.clone()).collect();
         let signers = self.pinned_signers.iter().map(|signer| signer.certificate.clone());
         entry.pinned_signers = signers.collect();
+        entry.sd_jwt_roots =
+            self.sd_jwt_roots.iter().map(|root| root.certificate.clone()).collect();
+        let signers = self.sd_jwt_signers.iter().map(|signer| signer.certificate.clone());
+        entry.sd_jwt_signers = signers.collect();
+        entry.aki = self.aki;
+        entry.device_response_documents = self.device_response_documents;
         entry.status_roots =
             self.status_roots.iter().map(|root| root.certificate.clone()).collect();
         if let Some(days) = self.status_max_age_days {
@@ -102,7 +118,18 @@ impl TrustRecord {
 
     /// Whether anything can be verified with it.
     pub fn has_material(&self) -> bool {
-        !(self.keys.is_empty() && self.roots.is_empty() && self.pinned_signers.is_empty())
+        self.serves_sd_jwts() || self.serves_mdocs()
+    }
+
+    /// Whether anything vouches for SD-JWT VCs.
+    pub fn serves_sd_jwts(&self) -> bool {
+        let certificates = !(self.sd_jwt_roots.is_empty() && self.sd_jwt_signers.is_empty());
+        certificates || !self.keys.is_empty()
+    }
+
+    /// Whether anything vouches for mdocs.
+    pub fn serves_mdocs(&self) -> bool {
+        !(self.roots.is_empty() && self.pinned_signers.is_empty())
     }
 }
 
@@ -135,6 +162,14 @@ pub struct TrustChange {
     pub roots: Vec<TrustAnchor>,
     /// Added.
     pub pinned_signers: Vec<PinnedSigner>,
+    /// Added, for SD-JWT VC issuers only.
+    pub sd_jwt_roots: Vec<TrustAnchor>,
+    /// Added, for SD-JWT VC only.
+    pub sd_jwt_signers: Vec<PinnedSigner>,
+    /// Replaces whether queries name the roots.
+    pub aki: Option<bool>,
+    /// Replaces how many documents a DeviceResponse may have.
+    pub device_response_documents: Option<DeviceResponseDocuments>,
     /// Added, for the signers of status lists only.
     pub status_roots: Vec<TrustAnchor>,
     /// Added; each must be of a root of the entry.
@@ -165,7 +200,9 @@ pub(super) fn add(
          claims = coalesce(?6, claims), country = coalesce(?7, country), \
          revocation = coalesce(?8, revocation), ekus = coalesce(?9, ekus), \
          status_max_age_days = coalesce(?10, status_max_age_days), \
-         issuing_country_unbound = coalesce(?11, issuing_country_unbound) WHERE issuer_id = ?1",
+         issuing_country_unbound = coalesce(?11, issuing_country_unbound), \
+         aki = coalesce(?12, aki), \
+         device_response_documents = coalesce(?13, device_response_documents) WHERE issuer_id = ?1",
         (
             issuer_id,
             &change.iss,
@@ -178,6 +215,8 @@ pub(super) fn add(
             list(&change.ekus.as_ref().map(|ekus| ekus.iter().map(Oid::to_string).collect())),
             change.status_max_age_days,
             change.issuing_country_unbound,
+            change.aki,
+            change.device_response_documents.map(DeviceResponseDocuments::name),
         ),
     )?;
     for (key, kid) in &change.keys {
@@ -250,8 +289,8 @@ fn bump(main: &Connection) -> Result<(), StoreError> {
 }
 
 const SELECT: &str = "SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, \
-                      revocation, ekus, status_max_age_days, issuing_country_unbound \
-                      FROM trust_entries";
+                      revocation, ekus, status_max_age_days, issuing_country_unbound, aki, \
+                      device_response_documents FROM trust_entries";
 
 /// The columns of [`SELECT`].
 struct Columns {
@@ -263,6 +302,8 @@ struct Columns {
     ekus: Option<String>,
     status_max_age_days: Option<u32>,
     issuing_country_unbound: bool,
+    aki: bool,
+    device_response_documents: String,
 }
 
 fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
@@ -275,6 +316,8 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
         ekus: row.get(8)?,
         status_max_age_days: row.get(9)?,
         issuing_country_unbound: row.get(10)?,
+        aki: row.get(11)?,
+        device_response_documents: row.get(12)?,
     })
 }
 
@@ -288,6 +331,8 @@ fn record(main: &Connection, columns: Columns) -> Result<TrustRecord, StoreError
         ekus.map(|text| list(&text)?.iter().map(eku).collect::<Result<_, _>>()).transpose()?;
     let roots = x509::roots(main, &issuer_id)?;
     let status_roots = x509::status_roots(main, &issuer_id)?;
+    let sd_jwt_roots = x509::sd_jwt_roots(main, &issuer_id)?;
+    let documents = DeviceResponseDocuments::from_name(&columns.device_response_documents);
     Ok(TrustRecord {
         iss,
         vct: list(vct)?,
@@ -301,7 +346,11 @@ fn record(main: &Connection, columns: Columns) -> Result<TrustRecord, StoreError
         ekus,
         keys: keys(main, &issuer_id)?,
         pinned_signers: x509::pinned_signers(main, &issuer_id)?,
-        crls: x509::crls(main, &issuer_id, roots.iter().chain(&status_roots))?,
+        crls: x509::crls(main, &issuer_id, roots.iter().chain(&sd_jwt_roots).chain(&status_roots))?,
+        sd_jwt_signers: x509::sd_jwt_signers(main, &issuer_id)?,
+        sd_jwt_roots,
+        aki: columns.aki,
+        device_response_documents: documents.ok_or_else(damaged)?,
         lists: x509::lists(main, &issuer_id)?,
         status_roots,
         roots,

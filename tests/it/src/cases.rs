@@ -132,12 +132,17 @@ impl Recorder {
 impl Gateway for Recorder {
     fn open(&mut self, trust: &Trust, request: &Value, now_ms: u64) -> String {
         let uri = self.library.open(trust, request, now_ms);
-        self.trust = json!([{
+        let mut entry = json!({
             "issuer_id": trust.issuer_id,
             "vct": trust.vct,
             "revocation": trust.revocation,
             "jwks": trust.keys,
-        }]);
+        });
+        if !trust.sd_jwt_roots.is_empty() {
+            let roots: Vec<String> = trust.sd_jwt_roots.iter().map(|der| base64url(der)).collect();
+            entry["sd_jwt_roots"] = roots.into();
+        }
+        self.trust = json!([entry]);
         self.keep_session();
         uri
     }

@@ -125,3 +125,5 @@ mod webhook_vectors;
 mod webhooks;
 #[cfg(test)]
 mod ws;
+#[cfg(test)]
+mod x5c_http;

@@ -17,6 +17,7 @@ use std::thread;
 use serde_json::json;
 
 use self::desk::Desk;
+pub(crate) use self::host::Host;
 use crate::mdoc_tamper::{ISSUER_ID, VERIFIED, mdl_request, rows};
 use crate::server::Installation;
 use crate::tenant::{members, now_ms, timestamp};

@@ -12,7 +12,9 @@ use idgate_core::crypto::{Alg, CryptoProvider, EcdhPrivateKey, aws_lc_rs, rustcr
 use idgate_core::formats::mdoc::Handover;
 use idgate_core::ids::IssuerId;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot};
+use idgate_core::trust::{
+    DeviceResponseDocuments, RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot,
+};
 use idgate_core::verify::{
     CredentialReport, ExpectedMdoc, MdocRequest, VerifiedCredential, verify_mdoc,
 };
@@ -45,6 +47,7 @@ struct Case {
     /// The last change before the bytes are made.
     response: fn(&mut Cbor),
     livemode: bool,
+    documents: DeviceResponseDocuments,
     alg: Option<Alg>,
     doc_type: &'static str,
     claims: Vec<String>,
@@ -82,6 +85,7 @@ impl Case {
             transcript: openid4vp(REQUEST.client_id, REQUEST.nonce, None, REQUEST.response_uri),
             response: |_| {},
             livemode: true,
+            documents: DeviceResponseDocuments::Any,
             alg: None,
             doc_type: MDL,
             claims: vec!["family_name".into()],
@@ -125,6 +129,7 @@ impl Case {
         let mut expected = ExpectedMdoc::new(entry, self.doc_type, MDL_NAME_SPACE, REQUEST, now);
         expected.livemode = self.livemode;
         expected.alg = self.alg;
+        expected.documents = self.documents;
         expected.claims = &self.claims;
         expected.handovers = &handovers;
         expected.reader_key = self.reader_key.as_ref();

@@ -13,7 +13,7 @@ use idgate_core::Reason;
 use idgate_core::crypto::{Alg, CryptoProvider, Jwk, aws_lc_rs, rustcrypto};
 use idgate_core::ids::IssuerId;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{RevocationPolicy, TrustEntry, TrustedKey};
+use idgate_core::trust::{RevocationPolicy, TrustEntry, TrustSnapshot, TrustedKey};
 use idgate_core::verify::{CredentialReport, Expected, VerifiedCredential, verify_sd_jwt_vc};
 use idgate_testkit::claim::Claim;
 use idgate_testkit::codec::{HashAlg, base64url};
@@ -121,19 +121,27 @@ impl Case {
         self.verify(&present(&shown, Some(&proof)))
     }
 
-    /// The verdict, the same on both back ends.
+    /// The verdict, the same on both back ends, and again once a signer is known.
     fn verify(&self, text: &str) -> Verdict {
         let now = UnixMillis::from_secs(NOW);
-        let mut expected = Expected::new(&self.trust, AUDIENCE, NONCE, now, now);
+        let trust = TrustSnapshot::new(1, [self.trust.clone()]);
+        let entry = trust.entry(&self.trust.issuer_id).unwrap();
+        let mut expected = Expected::new(entry, AUDIENCE, NONCE, now, now);
         expected.claims = &self.claims;
         expected.alg = self.alg;
-        let [first, second] = PROVIDERS.map(|provider| {
+        let verdict_of = |provider: CryptoProvider, expected: &Expected<'_>| {
             let mut report = CredentialReport::default();
-            let verdict = verify_sd_jwt_vc(&provider, text, &expected, &mut report);
+            let verdict = verify_sd_jwt_vc(&provider, text, expected, &mut report);
             assert_eq!(verdict.is_err(), report.failed.is_some());
             verdict.map_err(|error| error.reason)
-        });
+        };
+        let [first, second] = PROVIDERS.map(|provider| verdict_of(provider, &expected));
         assert_eq!(first.as_ref().err(), second.as_ref().err());
+        let expected = expected.remembering(&trust);
+        for _ in 0..2 {
+            let again = verdict_of(PROVIDERS[0], &expected);
+            assert_eq!(first.as_ref().err(), again.as_ref().err(), "with a known signer");
+        }
         first
     }
 }

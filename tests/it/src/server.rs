@@ -110,7 +110,7 @@ impl Installation {
         }
     }
 
-    /// Trusts the keys of `trust`, with `options` besides.
+    /// Trusts the keys and roots of `trust`, with `options` besides.
     pub(crate) fn trust(&self, trust: &Trust, options: &[&str]) {
         let mut attributes: Vec<&str> = vec!["--revocation", trust.revocation];
         for vct in &trust.vct {
@@ -120,6 +120,12 @@ impl Installation {
             let path = self.file("issuer.jwk.json", jwk.to_string());
             let key = ["trust", "add", &trust.issuer_id, "--jwk", path.to_str().unwrap()];
             let output = self.run(&[&key, &*attributes, options].concat());
+            assert_eq!(output.code, 0, "{output:?}");
+        }
+        for root in &trust.sd_jwt_roots {
+            let path = self.file("issuer-root.der", root);
+            let root = ["trust", "add", &trust.issuer_id, "--sd-jwt-root", path.to_str().unwrap()];
+            let output = self.run(&[&root, &*attributes, options].concat());
             assert_eq!(output.code, 0, "{output:?}");
         }
     }

@@ -63,6 +63,7 @@ fn verify(case: &SpecCase, expected: &Value) -> Outcome {
         issuer_id: samples::ISSUER.into(),
         vct: vec![samples::VCT.into()],
         keys: vec![issuer.public_jwk()],
+        sd_jwt_roots: Vec::new(),
         revocation: "if_published",
     };
     let names: Vec<&String> = expected.as_object().unwrap().keys().collect();

@@ -140,6 +140,7 @@ pub(crate) fn sample_trust() -> Trust {
         issuer_id: samples::ISSUER.into(),
         vct: vec![samples::VCT.into()],
         keys: vec![samples::issuer_key(Curve::P256).public_jwk()],
+        sd_jwt_roots: Vec::new(),
         revocation: "if_published",
     }
 }

@@ -131,6 +131,21 @@ class Trust(_abi.Handle):
         """
         self._add(issuer_id, lib.IDGATE_STATUS_ROOT, file, test_only=test_only)
 
+    def add_sd_jwt_roots(
+        self, issuer_id: str, file: str | Buffer, *, test_only: bool = False
+    ) -> None:
+        """Adds X.509 roots of SD-JWT VC issuers whose certificates come in ``x5c``.
+
+        PEM or DER, one or many. They vouch for no mdoc, and those of mdocs for no SD-JWT VC.
+        """
+        self._add(issuer_id, lib.IDGATE_SD_JWT_ROOT, file, test_only=test_only)
+
+    def add_sd_jwt_signers(
+        self, issuer_id: str, file: str | Buffer, *, test_only: bool = False
+    ) -> None:
+        """Adds certificates of SD-JWT VC issuers that are trusted without a root, PEM or DER."""
+        self._add(issuer_id, lib.IDGATE_SD_JWT_SIGNER, file, test_only=test_only)
+
     def add_pinned_signers(
         self, issuer_id: str, file: str | Buffer, *, test_only: bool = False
     ) -> None:

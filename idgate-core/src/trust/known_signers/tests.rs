@@ -226,3 +226,23 @@ fn memory_is_bounded_and_who_is_in_use_stays_known() {
     sample.meet(&[&large]);
     assert!(!sample.knows(&[&large], NOW));
 }
+
+/// The root is trusted for both; what is asked of a signer differs.
+#[test]
+fn a_signer_that_is_known_for_one_format_is_not_known_for_the_other() {
+    let mut sample = Sample::new();
+    sample.entry.sd_jwt_roots = sample.entry.roots.clone();
+    // An mdoc of no document type is no SD-JWT VC either.
+    sample.doc_type = "";
+    let der = sample.der();
+    let of_sd_jwt = |sample: &Sample, provider: &CryptoProvider| {
+        let purpose = Purpose { issuer: &sample.entry, doc_type: None, livemode: true };
+        sample.known.authenticate(provider, &[&der], purpose, NOW).is_ok()
+    };
+    sample.meet(&[&der]);
+    assert!(sample.knows(&[&der], NOW) && !of_sd_jwt(&sample, &BLIND));
+    assert!(of_sd_jwt(&sample, &PROVIDER) && of_sd_jwt(&sample, &BLIND));
+    assert_eq!(sample.count(), 2);
+    let sample = Sample { entry: sample.entry.clone(), ..Sample::new() };
+    assert!(of_sd_jwt(&sample, &PROVIDER) && !sample.knows(&[&der], NOW));
+}

@@ -8,7 +8,7 @@ use crate::formats::mdoc::Handover;
 use crate::request::{ClaimFilter, ClaimPath};
 use crate::time::UnixMillis;
 use crate::trust::known_signers::KnownSigners;
-use crate::trust::{TrustEntry, TrustSnapshot};
+use crate::trust::{DeviceResponseDocuments, TrustEntry, TrustSnapshot};
 
 /// The request that the device must have meant, exactly as sent.
 #[derive(Clone, Copy)]
@@ -50,6 +50,8 @@ pub struct ExpectedMdoc<'e> {
     pub filters: &'e [(String, ClaimFilter)],
     /// What to compare within a same-subject group, which only sessions have.
     pub(crate) subject_paths: &'e [ClaimPath],
+    /// How many documents the DeviceResponse may have.
+    pub documents: DeviceResponseDocuments,
     /// Whether `issuer` is an entry of it is asked at verification: the field may be exchanged.
     pub(in crate::verify) remembering: Option<&'e TrustSnapshot>,
 }
@@ -77,6 +79,7 @@ impl<'e> ExpectedMdoc<'e> {
             claims: &[],
             filters: &[],
             subject_paths: &[],
+            documents: DeviceResponseDocuments::Any,
             remembering: None,
         }
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::limits::MAX_AKI_VALUES;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 
@@ -43,7 +44,12 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
         found.push(format!("{issuer_id}: has no key and no certificate and refuses everything"));
     } else if record.keys.is_empty()
         && record.pinned_signers.is_empty()
-        && record.roots.iter().all(|root| is_expired(root.certificate.not_after(), now))
+        && record.sd_jwt_signers.is_empty()
+        && record
+            .roots
+            .iter()
+            .chain(&record.sd_jwt_roots)
+            .all(|root| is_expired(root.certificate.not_after(), now))
     {
         found.push(format!("{issuer_id}: every root is expired, so everything is refused"));
     }
@@ -83,8 +89,13 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
 
 /// An entry that accepts more than an operator may have meant.
 pub(super) fn without_vct(record: &TrustRecord) -> Option<String> {
-    (record.vct.is_empty() && !record.keys.is_empty())
-        .then(|| format!("{}: no --vct, so credentials of any type are accepted", record.issuer_id))
+    (record.vct.is_empty() && record.serves_sd_jwts()).then(|| {
+        let issuer_id = &record.issuer_id;
+        format!(
+            "{issuer_id}: no --vct, so credentials of any type are accepted, and sessions of 1.0 and \
+             haip cannot ask for them"
+        )
+    })
 }
 
 /// The other attributes by which an entry accepts more than an operator may have meant.
@@ -93,9 +104,9 @@ fn what_it_allows(record: &TrustRecord) -> Vec<String> {
     let any_type = |root: &TrustCertificate<TrustAnchor>| root.certificate.doc_types.is_empty();
     let serves_mdocs = record.roots.iter().any(any_type) || !record.pinned_signers.is_empty();
     let allowed = [
-        (!record.keys.is_empty() && record.entry().iss.is_none()).then_some(
+        (record.serves_sd_jwts() && record.entry().iss.is_none()).then_some(
             "iss: not compared, because the name is neither a URL nor a DID; give --iss, or any \
-             issuer name that its keys sign is accepted",
+             issuer name that its keys or certificates sign is accepted",
         ),
         (serves_mdocs && record.doc_types.is_empty())
             .then_some("no --doc-type, so mdocs of any type that is asked for are accepted"),
@@ -106,7 +117,29 @@ fn what_it_allows(record: &TrustRecord) -> Vec<String> {
              its signer's",
         ),
     ];
-    allowed.into_iter().flatten().map(|what| format!("{issuer_id}: {what}")).collect()
+    let allowed = allowed.into_iter().chain(what_aki_leaves_out(record));
+    allowed.flatten().map(|what| format!("{issuer_id}: {what}")).collect()
+}
+
+/// A wallet that heeds `aki` does not find what no value stands for.
+fn what_aki_leaves_out(record: &TrustRecord) -> [Option<&'static str>; 2] {
+    if !record.aki {
+        return [None, None];
+    }
+    let roots = || record.roots.iter().chain(&record.sd_jwt_roots).map(|root| &root.certificate);
+    let signers = record.pinned_signers.len().saturating_add(record.sd_jwt_signers.len());
+    let unnamed = signers > 0
+        || !record.keys.is_empty()
+        || roots().any(|root| root.key_identifier().is_none());
+    let many = |roots: &[TrustCertificate<TrustAnchor>]| roots.len() > MAX_AKI_VALUES;
+    [
+        unnamed.then_some(
+            "--aki, with keys, pinned signers or roots without a key identifier: wallets may not find \
+             what they sign",
+        ),
+        (many(&record.roots) || many(&record.sd_jwt_roots))
+            .then_some("--aki, with more than 10 roots: queries name none of them"),
+    ]
 }
 
 /// RFC 5280 5.2.3 demands the number; many small CAs leave it out.
@@ -143,7 +176,10 @@ pub(super) fn duplicates(records: &[TrustRecord]) -> Vec<String> {
 fn fingerprints(record: &TrustRecord) -> BTreeSet<(&'static str, String)> {
     let keys = record.keys.iter().map(|key| ("key", fingerprint(key)));
     let roots = record.roots.iter().map(|root| ("root", sha256(root.certificate.der())));
-    let signers = record.pinned_signers.iter();
+    let roots = roots.chain(
+        record.sd_jwt_roots.iter().map(|root| ("SD-JWT root", sha256(root.certificate.der()))),
+    );
+    let signers = record.pinned_signers.iter().chain(&record.sd_jwt_signers);
     let signers = signers.map(|signer| ("signer", sha256(signer.certificate.der())));
     keys.chain(roots).chain(signers).collect()
 }
@@ -155,11 +191,15 @@ fn named_certificates(
     let roots = record.roots.iter().map(|root| &root.certificate);
     let roots = roots.filter(|root| root.origin == RootOrigin::RootFile);
     let signers = record.pinned_signers.iter().map(|signer| &signer.certificate);
+    let sd_jwt_roots = record.sd_jwt_roots.iter().map(|root| &root.certificate);
+    let sd_jwt_signers = record.sd_jwt_signers.iter().map(|signer| &signer.certificate);
     let status_roots = record.status_roots.iter().map(|root| &root.certificate);
     roots
         .map(|root| ("root", root.subject(), root.not_after()))
         .chain(status_roots.map(|root| ("status root", root.subject(), root.not_after())))
+        .chain(sd_jwt_roots.map(|root| ("SD-JWT root", root.subject(), root.not_after())))
         .chain(signers.map(|signer| ("pinned signer", signer.subject(), signer.not_after())))
+        .chain(sd_jwt_signers.map(|one| ("SD-JWT signer", one.subject(), one.not_after())))
 }
 
 fn list_age(list: &TrustList, now: UnixMillis) -> Option<String> {

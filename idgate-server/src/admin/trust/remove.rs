@@ -72,6 +72,8 @@ fn told(material: &RemovedMaterial) -> String {
     let kind = match material.kind.as_str() {
         "root_file" => "the root",
         "pinned_signer" => "the pinned signer",
+        "sd_jwt_root" => "the root for SD-JWT VC",
+        "sd_jwt_signer" => "the pinned issuer of SD-JWT VC",
         "status_root" => "the root for status lists",
         "crl" => "the CRL",
         "key" => "the key",

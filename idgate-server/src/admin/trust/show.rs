@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::TrustAnchor;
+use idgate_core::trust::{DeviceResponseDocuments, PinnedSigner, TrustAnchor};
 use serde_json::{Value, json};
 
 use crate::store::{TrustCertificate, TrustKey, TrustRecord};
@@ -23,10 +23,14 @@ pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
         "revocation": record.revocation.name(),
         "status_max_age_days": entry.status_max_age_days,
         "issuing_country_unbound": entry.issuing_country_unbound,
+        "aki": entry.aki,
+        "device_response_documents": entry.device_response_documents.name(),
         "keys": record.keys.iter().map(key_json).collect::<Vec<_>>(),
         "roots": roots_json(&record.roots, now),
+        "sd_jwt_roots": roots_json(&record.sd_jwt_roots, now),
         "status_roots": roots_json(&record.status_roots, now),
-        "pinned_signers": signers_json(record, now),
+        "pinned_signers": signers_json(&record.pinned_signers, now),
+        "sd_jwt_signers": signers_json(&record.sd_jwt_signers, now),
         "crls": crls_json(record, now),
         "lists": lists_json(record),
     })
@@ -60,6 +64,12 @@ pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
     }
     if record.issuing_country_unbound {
         let _ = writeln!(text, "  issuing country: not bound in test-mode sessions");
+    }
+    if record.aki {
+        text.push_str("  aki: queries name its roots\n");
+    }
+    if record.device_response_documents == DeviceResponseDocuments::Any {
+        text.push_str("  documents in a DeviceResponse: any number\n");
     }
     for key in &record.keys {
         let kid = key.kid.as_deref().map(|kid| format!(", kid {kid}")).unwrap_or_default();
@@ -101,7 +111,8 @@ fn certificates_text(record: &TrustRecord, now: UnixMillis) -> String {
     let expired = |end| if is_expired(end, now) { ", expired" } else { "" };
     let roots = record.roots.iter().map(|root| ("root", &root.certificate));
     let status_roots = record.status_roots.iter().map(|root| ("status root", &root.certificate));
-    for (what, root) in roots.chain(status_roots) {
+    let sd_jwt_roots = record.sd_jwt_roots.iter().map(|root| ("SD-JWT root", &root.certificate));
+    for (what, root) in roots.chain(sd_jwt_roots).chain(status_roots) {
         let (sha256, end) = (hex(&root.sha256()), root.not_after());
         let (kind, origin, mode) = (root.key_kind(), root.origin.name(), mode(root.test_only));
         let subject = root.subject();
@@ -111,11 +122,12 @@ fn certificates_text(record: &TrustRecord, now: UnixMillis) -> String {
             "  {what}: {subject}, {kind}, {sha256}, {origin}, {mode}, until {end}{expired}"
         );
     }
-    for signer in record.pinned_signers.iter().map(|signer| &signer.certificate) {
+    let pinned = record.pinned_signers.iter().map(|one| ("pinned signer", &one.certificate));
+    let sd_jwt = record.sd_jwt_signers.iter().map(|one| ("SD-JWT signer", &one.certificate));
+    for (what, signer) in pinned.chain(sd_jwt) {
         let (sha256, end) = (sha256(signer.der()), signer.not_after());
         let (subject, mode, expired) = (signer.subject(), mode(signer.test_only), expired(end));
-        let _ =
-            writeln!(text, "  pinned signer: {subject}, {sha256}, {mode}, until {end}{expired}");
+        let _ = writeln!(text, "  {what}: {subject}, {sha256}, {mode}, until {end}{expired}");
     }
     for crl in &record.crls {
         let sha256 = hex(&crl.sha256);
@@ -175,9 +187,9 @@ fn roots_json(roots: &[TrustCertificate<TrustAnchor>], now: UnixMillis) -> Vec<V
     roots.iter().map(json).collect()
 }
 
-fn signers_json(record: &TrustRecord, now: UnixMillis) -> Vec<Value> {
-    let json = |signer: &crate::store::TrustCertificate<_>| {
-        let certificate: &idgate_core::trust::PinnedSigner = &signer.certificate;
+fn signers_json(signers: &[TrustCertificate<PinnedSigner>], now: UnixMillis) -> Vec<Value> {
+    let json = |signer: &TrustCertificate<PinnedSigner>| {
+        let certificate = &signer.certificate;
         json!({
             "subject": certificate.subject(),
             "sha256": sha256(certificate.der()),
@@ -187,7 +199,7 @@ fn signers_json(record: &TrustRecord, now: UnixMillis) -> Vec<Value> {
             "added_at": signer.added_at.to_string(),
         })
     };
-    record.pinned_signers.iter().map(json).collect()
+    signers.iter().map(json).collect()
 }
 
 fn crls_json(record: &TrustRecord, now: UnixMillis) -> Vec<Value> {

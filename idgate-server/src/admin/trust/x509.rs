@@ -25,11 +25,18 @@ pub(super) struct X509Options {
     /// X.509 roots of mdoc issuers, PEM or DER, one or many (repeatable)
     #[arg(long, value_name = "FILE")]
     root: Vec<PathBuf>,
+    /// X.509 roots of SD-JWT VC issuers whose certificates come in `x5c`, PEM or DER, one or many;
+    /// roots of mdocs never vouch for SD-JWT VC (repeatable)
+    #[arg(long, value_name = "FILE")]
+    sd_jwt_root: Vec<PathBuf>,
+    /// Certificates of SD-JWT VC issuers trusted without a root, PEM (repeatable)
+    #[arg(long, value_name = "FILE.pem")]
+    sd_jwt_signer: Vec<PathBuf>,
     /// X.509 roots below which status lists may be signed, besides the one that vouched for the
     /// credential, PEM or DER, one or many (repeatable)
     #[arg(long, value_name = "FILE")]
     status_root: Vec<PathBuf>,
-    /// Take the usable certificates of --root and --status-root, and list the others
+    /// Take the usable certificates of --root, --sd-jwt-root and --status-root, and list the others
     #[arg(long)]
     skip_unusable: bool,
     /// mdoc document signers trusted without a root, PEM; never for live sessions in production
@@ -65,15 +72,14 @@ impl X509Options {
     ) -> Result<Vec<Skipped>, Failure> {
         let mut skipped = Vec::new();
         change.roots.extend(self.roots(&self.root, &mut skipped)?);
+        change.sd_jwt_roots.extend(self.roots(&self.sd_jwt_root, &mut skipped)?);
         change.status_roots.extend(self.roots(&self.status_root, &mut skipped)?);
         if change.test_only {
             let of_status = core::mem::take(&mut change.status_roots);
             change.status_roots = of_status.into_iter().map(TrustAnchor::for_test_only).collect();
         }
-        for (path, der) in blocks(&self.pinned_signer, "CERTIFICATE")? {
-            let signer = PinnedSigner::from_der(&der);
-            change.pinned_signers.push(signer.map_err(|why| in_file(path, &why.to_string()))?);
-        }
+        change.pinned_signers.extend(signers(&self.pinned_signer)?);
+        change.sd_jwt_signers.extend(signers(&self.sd_jwt_signer)?);
         let crls = blocks(&self.crl, "X509 CRL")?;
         let crl = |(path, der): (&PathBuf, _)| NewCrl { der, file: path.display().to_string() };
         change.crls.extend(crls.into_iter().map(crl));
@@ -250,6 +256,13 @@ fn signer_cas(
 fn roots(path: &Path) -> Result<Vec<TrustAnchor>, Failure> {
     let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
     roots_from_file(&file).map_err(|why| in_file(path, &why.to_string()))
+}
+
+fn signers(paths: &[PathBuf]) -> Result<Vec<PinnedSigner>, Failure> {
+    let signer = |(path, der): (&PathBuf, Vec<u8>)| {
+        PinnedSigner::from_der(&der).map_err(|why| in_file(path, &why.to_string()))
+    };
+    blocks(paths, "CERTIFICATE")?.into_iter().map(signer).collect()
 }
 
 /// Every block of `label` in these files, with its file.

@@ -7,16 +7,19 @@ use idgate_core::crypto::{Jwk, PublicKey};
 use idgate_core::ids::IssuerId;
 use idgate_core::status::VerifiedCrl;
 use idgate_core::trust::{
-    Oid, PinnedSigner, RevocationPolicy, TrustEntry, TrustedKey, pem_or_der, roots_from_file,
+    Oid, PinnedSigner, RevocationPolicy, TrustAnchor, TrustEntry, TrustedKey, pem_or_der,
+    roots_from_file,
 };
 
 use super::{VerifyOptions, read, read_text, unusable};
 use crate::failure::Failure;
 
-/// The issuer of an SD-JWT VC, by its keys.
-pub(super) fn issuer_keys(options: &VerifyOptions) -> Result<TrustEntry, Failure> {
-    if options.issuer_key.is_empty() {
-        return Err(Failure::Usage("vc+sd-jwt needs --issuer-key FILE".into()));
+/// The issuer of an SD-JWT VC, by its keys or certificates.
+pub(super) fn sd_jwt_issuer(options: &VerifyOptions) -> Result<TrustEntry, Failure> {
+    if options.issuer_key.is_empty() && options.root.is_empty() && options.pinned_signer.is_empty()
+    {
+        let why = "vc+sd-jwt needs --issuer-key FILE, --root FILE or --pinned-signer FILE";
+        return Err(Failure::Usage(why.into()));
     }
     let mut issuer = entry(options)?;
     issuer.iss.clone_from(&options.iss);
@@ -24,6 +27,9 @@ pub(super) fn issuer_keys(options: &VerifyOptions) -> Result<TrustEntry, Failure
     for path in &options.issuer_key {
         issuer.keys.push(issuer_key(path)?);
     }
+    issuer.sd_jwt_roots = roots(options)?;
+    issuer.sd_jwt_signers = signers(options)?;
+    issuer.crls = crls(options, &issuer.sd_jwt_roots)?;
     Ok(issuer)
 }
 
@@ -38,18 +44,32 @@ pub(super) fn certificates(options: &VerifyOptions) -> Result<TrustEntry, Failur
         issuer.ekus = options.eku.iter().map(|text| eku(text)).collect::<Result<_, _>>()?;
     }
     issuer.issuing_country_unbound = options.issuing_country_unbound;
-    for path in &options.root {
-        issuer.roots.extend(roots_from_file(&read(path)?).map_err(|why| unusable(path, why))?);
-    }
-    for (path, der) in blocks(&options.pinned_signer, "CERTIFICATE")? {
-        let signer = PinnedSigner::from_der(&der).map_err(|why| unusable(path, why))?;
-        issuer.pinned_signers.push(signer);
-    }
-    for (path, der) in blocks(&options.crl, "X509 CRL")? {
-        let crl = VerifiedCrl::from_der(&PROVIDER, &der, &issuer.roots);
-        issuer.crls.push(crl.map_err(|why| unusable(path, why))?);
-    }
+    issuer.roots = roots(options)?;
+    issuer.pinned_signers = signers(options)?;
+    issuer.crls = crls(options, &issuer.roots)?;
     Ok(issuer)
+}
+
+fn roots(options: &VerifyOptions) -> Result<Vec<TrustAnchor>, Failure> {
+    let mut roots = Vec::new();
+    for path in &options.root {
+        roots.extend(roots_from_file(&read(path)?).map_err(|why| unusable(path, why))?);
+    }
+    Ok(roots)
+}
+
+fn signers(options: &VerifyOptions) -> Result<Vec<PinnedSigner>, Failure> {
+    let signer = |(path, der): (&Path, Vec<u8>)| {
+        PinnedSigner::from_der(&der).map_err(|why| unusable(path, why))
+    };
+    blocks(&options.pinned_signer, "CERTIFICATE")?.into_iter().map(signer).collect()
+}
+
+fn crls(options: &VerifyOptions, roots: &[TrustAnchor]) -> Result<Vec<VerifiedCrl>, Failure> {
+    let crl = |(path, der): (&Path, Vec<u8>)| {
+        VerifiedCrl::from_der(&PROVIDER, &der, roots).map_err(|why| unusable(path, why))
+    };
+    blocks(&options.crl, "X509 CRL")?.into_iter().map(crl).collect()
 }
 
 fn entry(options: &VerifyOptions) -> Result<TrustEntry, Failure> {

@@ -8,7 +8,8 @@ use super::{bump, find, x509};
 /// What was removed from an entry.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RemovedMaterial {
-    /// `key`, `root_file`, `pinned_signer`, `status_root`, `crl`, `master_list`, `vical`.
+    /// `key`, `root_file`, `pinned_signer`, `sd_jwt_root`, `sd_jwt_signer`, `status_root`, `crl`,
+    /// `master_list`, `vical`.
     pub kind: String,
     /// Of the material, or of the list's file.
     pub sha256: [u8; 32],

@@ -15,6 +15,8 @@ use super::TrustChange;
 const PINNED_SIGNER: &str = "pinned_signer";
 pub(super) const CRL: &str = "crl";
 pub(super) const STATUS_ROOT: &str = "status_root";
+const SD_JWT_ROOT: &str = "sd_jwt_root";
+const SD_JWT_SIGNER: &str = "sd_jwt_signer";
 const ROOTS: [RootOrigin; 3] = [RootOrigin::RootFile, RootOrigin::MasterList, RootOrigin::Vical];
 
 /// A certificate of a trust entry.
@@ -92,6 +94,12 @@ pub(super) fn add(
     for signer in &change.pinned_signers {
         insert.material(PINNED_SIGNER, signer.der(), &[])?;
     }
+    for root in &change.sd_jwt_roots {
+        insert.material(SD_JWT_ROOT, root.der(), &[])?;
+    }
+    for signer in &change.sd_jwt_signers {
+        insert.material(SD_JWT_SIGNER, signer.der(), &[])?;
+    }
     for root in &change.status_roots {
         insert.material(STATUS_ROOT, root.der(), &root.doc_types)?;
     }
@@ -102,7 +110,8 @@ pub(super) fn add(
         return Ok(());
     }
     let (roots, status_roots) = (roots(main, issuer_id)?, status_roots(main, issuer_id)?);
-    let roots = anchors(roots.iter().chain(&status_roots));
+    let sd_jwt_roots = sd_jwt_roots(main, issuer_id)?;
+    let roots = anchors(roots.iter().chain(&sd_jwt_roots).chain(&status_roots));
     for NewCrl { der, file } in &change.crls {
         VerifiedCrl::from_der(&PROVIDER, der, &roots)
             .map_err(|error| StoreError::Failed(format!("{file}: {error}")))?;
@@ -131,6 +140,14 @@ pub(super) fn status_roots(
     roots_of_kind(main, issuer_id, STATUS_ROOT, RootOrigin::RootFile)
 }
 
+/// The roots of an entry's SD-JWT VC issuers.
+pub(super) fn sd_jwt_roots(
+    main: &Connection,
+    issuer_id: &str,
+) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
+    roots_of_kind(main, issuer_id, SD_JWT_ROOT, RootOrigin::RootFile)
+}
+
 fn roots_of_kind(
     main: &Connection,
     issuer_id: &str,
@@ -157,13 +174,29 @@ pub(super) fn pinned_signers(
     main: &Connection,
     issuer_id: &str,
 ) -> Result<Vec<TrustCertificate<PinnedSigner>>, StoreError> {
+    signers_of_kind(main, issuer_id, PINNED_SIGNER)
+}
+
+/// The pinned SD-JWT VC issuers of an entry.
+pub(super) fn sd_jwt_signers(
+    main: &Connection,
+    issuer_id: &str,
+) -> Result<Vec<TrustCertificate<PinnedSigner>>, StoreError> {
+    signers_of_kind(main, issuer_id, SD_JWT_SIGNER)
+}
+
+fn signers_of_kind(
+    main: &Connection,
+    issuer_id: &str,
+    kind: &str,
+) -> Result<Vec<TrustCertificate<PinnedSigner>>, StoreError> {
     let signer = |stored: Stored| {
         let mut certificate = PinnedSigner::from_der(&stored.der)
             .map_err(|error| unreadable(issuer_id, &error.to_string()))?;
         certificate.test_only = stored.test_only;
         Ok(TrustCertificate { certificate, added_at: stored.added_at })
     };
-    stored(main, issuer_id, PINNED_SIGNER)?.into_iter().map(signer).collect()
+    stored(main, issuer_id, kind)?.into_iter().map(signer).collect()
 }
 
 /// The CRLs of an entry, verified against its `roots`, the newest first.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Serves what it was given; everything else is 404. Ends with the test process.
 #[derive(Clone, Debug)]
-pub(super) struct Host {
+pub(crate) struct Host {
     base: String,
     pages: Arc<Mutex<Pages>>,
 }
@@ -22,7 +22,7 @@ struct Pages {
 }
 
 impl Host {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let pages = Arc::new(Mutex::new(Pages::default()));
@@ -37,23 +37,23 @@ impl Host {
     }
 
     /// The URI of a path, which begins with `/`.
-    pub(super) fn uri(&self, path: &str) -> String {
+    pub(crate) fn uri(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
 
     /// Puts content at a path.
-    pub(super) fn put(&self, path: &str, media_type: &'static str, content: Vec<u8>) -> String {
+    pub(crate) fn put(&self, path: &str, media_type: &'static str, content: Vec<u8>) -> String {
         self.pages.lock().unwrap().content.insert(path.into(), (media_type, content));
         self.uri(path)
     }
 
     /// Answers so much later from now on.
-    pub(super) fn take_time(&self, delay: Duration) {
+    pub(crate) fn take_time(&self, delay: Duration) {
         self.pages.lock().unwrap().delay = delay;
     }
 
     /// How often a path was asked for.
-    pub(super) fn asked(&self, path: &str) -> usize {
+    pub(crate) fn asked(&self, path: &str) -> usize {
         self.pages.lock().unwrap().asked.iter().filter(|asked| *asked == path).count()
     }
 }

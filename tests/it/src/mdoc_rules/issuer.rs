@@ -278,3 +278,15 @@ fn a_root_in_the_chain_is_not_trusted_by_that() {
         case.issued().unprotected.set(33, Cbor::Array(chain));
     });
 }
+
+#[test]
+fn roots_for_sd_jwts_never_vouch_for_mdocs() {
+    refused(UntrustedIssuer, |case| {
+        case.trust.sd_jwt_roots = core::mem::take(&mut case.trust.roots);
+    });
+    refused(UntrustedIssuer, |case| {
+        let signer = PinnedSigner::from_der(&case.signer.der).unwrap();
+        case.trust.roots.clear();
+        case.trust.sd_jwt_signers.push(signer);
+    });
+}

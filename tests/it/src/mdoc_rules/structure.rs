@@ -2,6 +2,7 @@
 
 use idgate_core::Reason;
 use idgate_core::ids::DocType;
+use idgate_core::trust::DeviceResponseDocuments;
 use idgate_testkit::mdoc::Cbor;
 
 use super::{Case, accepted, refused};
@@ -144,4 +145,19 @@ fn rule_3_several_documents_are_told_apart_by_their_type() {
     assert_eq!(case.verify_bytes(&two).err(), None);
     let twice = respond(vec![proved.clone(), proved]);
     assert_eq!(case.verify_bytes(&twice).err(), Some(MalformedPresentation));
+}
+
+/// HAIP 5.3.1.
+#[test]
+fn the_device_response_has_one_document_where_one_is_asked_for() {
+    let mut case = Case::new();
+    case.documents = DeviceResponseDocuments::One;
+    assert_eq!(case.verify().err(), None);
+    let proved = case.document.prove(&case.transcript, &case.proof);
+    let mut other = proved.clone();
+    other.set("docType", "another");
+    for two in [[other.clone(), proved.clone()], [proved, other]] {
+        let two = idgate_testkit::mdoc::device_response(two.to_vec()).encode();
+        assert_eq!(case.verify_bytes(&two).err(), Some(MalformedPresentation));
+    }
 }

@@ -9,7 +9,7 @@ use idgate_core::error::ResponseError;
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::{RequestSigner, SoftwareSigner};
 use idgate_core::response::WalletResponse;
-use idgate_core::trust::RevocationPolicy;
+use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 use idgate_core::verify::{Decision, Step, Supplied, Verification};
 use idgate_core::{
     PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
@@ -141,6 +141,10 @@ fn entry(trust: &Trust) -> TrustEntry {
     entry.vct = trust.vct.clone();
     entry.revocation = RevocationPolicy::from_name(trust.revocation).unwrap_or_default();
     entry.keys = trust.keys.iter().map(trusted_key).collect();
+    let root = |der: &Vec<u8>| {
+        TrustAnchor::from_der(der, RootOrigin::RootFile).unwrap_or_else(|error| panic!("{error}"))
+    };
+    entry.sd_jwt_roots = trust.sd_jwt_roots.iter().map(root).collect();
     entry
 }
 

@@ -8,6 +8,7 @@ mod parameters;
 mod signatures;
 mod structure;
 mod submission;
+mod x5c;
 
 use crate::tamper::Row;
 
@@ -25,6 +26,7 @@ pub fn presentation_rows() -> Vec<Row> {
         disclosures::rows(),
         structure::rows(),
         submission::rows(),
+        x5c::rows(),
     ]
     .concat()
 }

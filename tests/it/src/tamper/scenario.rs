@@ -75,6 +75,8 @@ pub struct Trust {
     pub vct: Vec<String>,
     /// The issuer's public keys as JWKs.
     pub keys: Vec<Value>,
+    /// The X.509 roots of the issuer's certificates, in DER.
+    pub sd_jwt_roots: Vec<Vec<u8>>,
     /// `if_published`, `required` or `off`.
     pub revocation: &'static str,
 }
@@ -170,6 +172,7 @@ impl Scenario {
                 issuer_id: samples::ISSUER.into(),
                 vct: vec![samples::VCT.into()],
                 keys: vec![issuer_key.public_jwk()],
+                sd_jwt_roots: Vec::new(),
                 revocation: "if_published",
             },
             request: json!({ "credentials": [{

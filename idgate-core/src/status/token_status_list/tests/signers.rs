@@ -202,3 +202,84 @@ fn a_pinned_signer_may_sign_the_list_of_what_it_vouched_for() {
     assert!(verify_for(&itself, &here, &token).is_ok());
     refused(verify_for(&voucher(), &here, &token), "no root");
 }
+
+/// What the fixture's root vouched for as one for SD-JWT VCs.
+fn sd_jwt_voucher() -> Voucher {
+    Voucher::of_sd_jwt(anchor(&root()).sha256())
+}
+
+/// An entry with the roots of the fixture for SD-JWT VCs, and with no other.
+fn sd_jwt_entry() -> TrustEntry {
+    let mut entry = entry();
+    entry.sd_jwt_roots = core::mem::take(&mut entry.roots);
+    entry
+}
+
+/// A list by `signer`'s certificate, as the one of an SD-JWT VC that the root vouched for.
+fn of_sd_jwt_by(der: &[u8], entry: &TrustEntry) -> Verdict {
+    let token = jwt().with_header("x5c", x5c(&[der])).sign(&signing_key("signer"));
+    verify_for(&sd_jwt_voucher(), &context(entry), token.as_bytes())
+}
+
+/// HAIP 6.1: by certificates as the credential itself.
+#[test]
+fn the_list_of_a_certified_sd_jwt_is_signed_below_the_root_that_vouched() {
+    let plain = signer(&signing_key("signer"));
+    assert!(of_sd_jwt_by(&plain, &sd_jwt_entry()).is_ok());
+    let of_any_use = signer_with(&signing_key("signer"), &[for_usages(&["1.2.3.4"])]);
+    assert!(of_sd_jwt_by(&of_any_use, &sd_jwt_entry()).is_ok(), "as the credential's signer");
+    let mut other = sd_jwt_entry();
+    other.sd_jwt_roots.push(anchor(&other_root()));
+    refused(of_sd_jwt_by(&signer_under_the_other_root(), &other), "no path leads");
+    refused(of_sd_jwt_by(&plain, &entry()), "no path leads");
+    // Nor does a bare key of the entry sign it.
+    let by_key = signed(jwt());
+    let here = sd_jwt_entry();
+    refused(verify_for(&sd_jwt_voucher(), &context(&here), by_key.as_bytes()), "not a list");
+}
+
+#[test]
+fn the_list_of_a_certified_sd_jwt_may_be_signed_below_a_status_root() {
+    let mut named = sd_jwt_entry();
+    named.status_roots.push(anchor(&other_root()));
+    let list = of_sd_jwt_by(&signer_under_the_other_root(), &named).unwrap();
+    assert!(list.serves(ListSigner::Certificate(&sd_jwt_voucher()), &context(&named)));
+    assert!(!list.serves(ListSigner::Certificate(&sd_jwt_voucher()), &context(&sd_jwt_entry())));
+    named.status_roots[0].test_only = true;
+    assert!(of_sd_jwt_by(&signer_under_the_other_root(), &named).is_err());
+}
+
+#[test]
+fn the_list_of_a_certified_sd_jwt_is_no_cwt() {
+    let entry = sd_jwt_entry();
+    let token = cwt().sign(&signing_key("signer"));
+    refused(verify_for(&sd_jwt_voucher(), &context(&entry), &token), "is not a JWT");
+}
+
+#[test]
+fn a_pinned_issuer_may_sign_the_list_of_what_it_vouched_for() {
+    let der = signer(&signing_key("signer"));
+    let mut pinned = sd_jwt_entry();
+    pinned.sd_jwt_roots.clear();
+    pinned.sd_jwt_signers.push(PinnedSigner::from_der(&der).unwrap());
+    let itself = Voucher::of_sd_jwt(pinned.sd_jwt_signers[0].sha256());
+    let token = jwt().with_header("x5c", x5c(&[&der])).sign(&signing_key("signer"));
+    let here = context(&pinned);
+    assert!(verify_for(&itself, &here, token.as_bytes()).is_ok());
+    let of_mdoc = Voucher::of_mdoc(pinned.sd_jwt_signers[0].sha256(), MDL);
+    assert!(verify_for(&of_mdoc, &here, token.as_bytes()).is_err());
+}
+
+/// The root is trusted for both; what makes a signer of lists differs.
+#[test]
+fn a_list_that_was_taken_for_one_format_does_not_serve_the_other() {
+    let mut both = entry();
+    both.sd_jwt_roots = both.roots.clone();
+    let (here, mdoc, sd_jwt) = (context(&both), voucher(), sd_jwt_voucher());
+    let (mdoc, sd_jwt) = (ListSigner::Certificate(&mdoc), ListSigner::Certificate(&sd_jwt));
+    let token = certified(jwt());
+    for (own, other) in [(mdoc, sd_jwt), (sd_jwt, mdoc)] {
+        let list = VerifiedStatusList::verify(token.as_bytes(), URI, own, &here).unwrap();
+        assert!(list.serves(own, &here) && !list.serves(other, &here));
+    }
+}

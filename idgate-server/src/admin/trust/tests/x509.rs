@@ -209,3 +209,122 @@ fn an_older_list_is_refused_and_the_new_one_replaces_the_former() {
     let record = desk.store.add_trust("road", &change(newer), NOW).unwrap().unwrap();
     assert_eq!(record.roots.len(), 3);
 }
+
+fn issuer_root() -> Identity {
+    Identity::issuer_root(Curve::P256, NOW.0)
+}
+
+#[test]
+fn a_root_for_sd_jwts_is_shown_apart_and_removed_by_its_hash() {
+    let mut desk = Desk::new();
+    let root = desk.bytes("root.der", &issuer_root().der);
+    let signer = issuer_root().issuer_of_sd_jwts(&iaca().key, NOW.0);
+    let signer = desk.bytes("signer.der", &signer.der);
+    let words = ["add", "road", "--sd-jwt-root", &root, "--sd-jwt-signer", &signer, "--vct", "v"];
+    let added = desk.run(&[&words[..], &["--iss", "i"]].concat()).unwrap();
+    assert!(added.warnings.is_empty(), "{:?}", added.warnings);
+    let shown = &added.json;
+    assert_eq!((&shown["roots"], &shown["pinned_signers"]), (&json!([]), &json!([])));
+    let (root, signer) = (&shown["sd_jwt_roots"][0], &shown["sd_jwt_signers"][0]);
+    assert_eq!(
+        (&root["subject"], &root["expired"]),
+        (&json!("CN=Utopia issuers,C=UT"), &json!(false))
+    );
+    assert!(
+        added.text.contains("SD-JWT root: CN=Utopia issuers")
+            && added.text.contains("SD-JWT signer:")
+    );
+    for (material, kind) in [(root, "sd_jwt_root"), (signer, "sd_jwt_signer")] {
+        let hash = material["sha256"].as_str().unwrap();
+        let removed = desk.run(&["remove", "road", "--sha256", hash]).unwrap();
+        assert_eq!(removed.json["materials"][0]["kind"], kind);
+    }
+    assert_eq!(desk.run(&["show", "road"]).unwrap().json["sd_jwt_roots"], json!([]));
+    let checked = desk.run(&["check"]).unwrap();
+    assert_eq!(checked.code, 3, "nothing is left: {:?}", checked.json);
+}
+
+#[test]
+fn an_entry_of_sd_jwt_roots_serves_live_sd_jwts_and_no_mdoc() {
+    let mut desk = Desk::new();
+    let root = desk.bytes("root.der", &issuer_root().der);
+    desk.run(&["add", "road", "--sd-jwt-root", &root]).unwrap();
+    assert!(!desk.serves_live(Environment::Production));
+    let record = desk.store.trust_entry("road").unwrap().unwrap();
+    assert!(record.serves_sd_jwts() && !record.serves_mdocs());
+    assert_eq!(record.entry().sd_jwt_roots_for(true).count(), 1);
+    desk.run(&["add", "road", "--sd-jwt-root", &root, "--test"]).unwrap();
+    let record = desk.store.trust_entry("road").unwrap().unwrap();
+    assert_eq!((record.sd_jwt_roots.len(), record.entry().sd_jwt_roots_for(true).count()), (1, 0));
+}
+
+#[test]
+fn check_names_an_entry_of_sd_jwt_roots_without_vct_and_roots_that_end() {
+    let mut desk = Desk::new();
+    let key = issuer_root().key;
+    let root = issuer_root().builder;
+    let ends = |days: u64| root.clone().with(|own| own.not_after_ms = NOW.0 + days * 86_400_000);
+    let soon = desk.bytes("soon.der", &ends(20).sign(&key));
+    let added = desk.run(&["add", "road", "--sd-jwt-root", &soon]).unwrap();
+    assert!(added.warnings.iter().any(|warning| warning.contains("--vct")), "{:?}", added.warnings);
+    let checked = desk.run(&["check"]).unwrap();
+    let warnings = checked.warnings.join("\n");
+    for part in ["no --vct", "iss: not compared", "SD-JWT root CN=Utopia issuers,C=UT ends on"] {
+        assert!(warnings.contains(part), "{part}: {warnings}");
+    }
+    assert_eq!(checked.code, 0);
+    let later = UnixMillis(NOW.0 + 21 * 86_400_000);
+    let checked = desk.run_at(later, &["check"]).unwrap();
+    let problems = checked.json["problems"].to_string();
+    assert!(problems.contains("SD-JWT root") && problems.contains("every root is expired"));
+    assert_eq!(checked.code, 3);
+}
+
+#[test]
+fn what_queries_take_from_an_entry_is_replaced_and_kept() {
+    let mut desk = Desk::new();
+    let root = desk.bytes("root.der", &issuer_root().der);
+    let of = |output: &Output| {
+        (output.json["aki"].clone(), output.json["device_response_documents"].clone())
+    };
+    let added = desk.run(&["add", "road", "--sd-jwt-root", &root]).unwrap();
+    assert_eq!(of(&added), (json!(false), json!("one")));
+    let words = ["add", "road", "--aki", "--device-response-documents", "any"];
+    assert_eq!(of(&desk.run(&words).unwrap()), (json!(true), json!("any")));
+    let kept = desk.run(&["add", "road", "--vct", "v"]).unwrap();
+    assert_eq!(of(&kept), (json!(true), json!("any")));
+    let words = ["add", "road", "--aki=false", "--device-response-documents", "one"];
+    assert_eq!(of(&desk.run(&words).unwrap()), (json!(false), json!("one")));
+    assert!(
+        Line::try_parse_from(["trust", "add", "i", "--device-response-documents", "2"]).is_err()
+    );
+}
+
+#[test]
+fn check_says_what_aki_leaves_out() {
+    let mut desk = Desk::new();
+    let root = desk.bytes("root.der", &issuer_root().der);
+    desk.run(&["add", "road", "--sd-jwt-root", &root, "--aki"]).unwrap();
+    let warnings = |desk: &mut Desk| desk.run(&["check"]).unwrap().warnings.join("\n");
+    assert!(!warnings(&mut desk).contains("--aki"));
+    let key = desk.file("1", P256);
+    desk.run(&["add", "road", "--jwk", &key]).unwrap();
+    assert!(warnings(&mut desk).contains("may not find"));
+    for n in 0..10 {
+        let key = idgate_testkit::keys::SigningKey::from_seed(Curve::P256, &format!("{n}"));
+        let name = idgate_testkit::x509::Name::new("UT", "Many");
+        let root = idgate_testkit::x509::CertificateBuilder::issuer_root(name, &key, NOW.0);
+        let root = desk.bytes("another.der", &root.sign(&key));
+        desk.run(&["add", "road", "--sd-jwt-root", &root]).unwrap();
+    }
+    assert!(warnings(&mut desk).contains("more than 10 roots"));
+}
+
+#[test]
+fn a_crl_may_be_one_of_a_root_for_sd_jwts() {
+    let mut desk = Desk::new();
+    let root = desk.bytes("root.der", &issuer_root().der);
+    let list = desk.bytes("crl", &crl(&issuer_root()));
+    let added = desk.run(&["add", "road", "--sd-jwt-root", &root, "--crl", &list]).unwrap();
+    assert_eq!(added.json["crls"][0]["next_update"], "2026-02-01T00:00:00.000Z");
+}

@@ -1,0 +1,156 @@
+//! An SD-JWT VC signed by a certificate, through the real binary: results, CRLs, status lists, and
+//! what `idgate verify` makes of it.
+
+mod revocation;
+
+use idgate_testkit::codec::HashAlg;
+use idgate_testkit::issuer::CredentialBuilder;
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::request::AuthorizationRequest;
+use idgate_testkit::samples;
+use idgate_testkit::wallet::{KbJwt, Presentation, Wallet, present};
+use idgate_testkit::x509::{CertificateBuilder, Identity};
+use serde_json::{Value, json};
+
+use crate::server::Installation;
+use crate::tamper::scenario::Trust;
+use crate::tenant::{Gateway, Tenant, form, now_ms, request_for, sample_trust};
+
+/// A gateway that trusts a root for SD-JWT VCs, a tenant, and the issuer below that root.
+struct Desk {
+    gateway: Gateway,
+    tenant: Tenant,
+    root: Identity,
+    signer: CertificateBuilder,
+}
+
+impl Desk {
+    fn start_on(installation: Installation) -> Self {
+        let root = Identity::issuer_root(Curve::P256, now_ms());
+        let signer = root.issuer_of_sd_jwts(&issuer_key(), now_ms()).builder;
+        let gateway = Gateway::trusting(installation, &trust(&root));
+        let tenant = gateway.tenant();
+        Self { gateway, tenant, root, signer }
+    }
+
+    fn start() -> Self {
+        Self::start_on(Installation::new())
+    }
+
+    /// The sample credential with a certificate that `change` makes of the issuer's.
+    fn credential(
+        &self,
+        change: impl FnOnce(CertificateBuilder) -> CertificateBuilder,
+    ) -> CredentialBuilder {
+        let signer = change(self.signer.clone()).sign(&self.root.key);
+        samples::identity(&holder_key(), now_ms()).x5c(&[signer])
+    }
+
+    /// The session that a wallet answered with this credential.
+    fn session_of(&mut self, credential: CredentialBuilder) -> Value {
+        let wallet = Wallet::new(holder_key()).with(credential.issue(&issuer_key()));
+        let created = self.tenant.create(&request_for(&["given_name"]));
+        self.tenant.post_answer(&created.id, &form(&wallet, &created));
+        self.tenant.read(&created.id)
+    }
+
+    /// `VERIFIED`, or the reason.
+    fn outcome_of(&mut self, credential: CredentialBuilder) -> String {
+        let session = self.session_of(credential);
+        let outcome = session["reason"].as_str().or(session["status"].as_str());
+        outcome.unwrap_or_default().into()
+    }
+}
+
+fn trust(root: &Identity) -> Trust {
+    Trust { keys: Vec::new(), sd_jwt_roots: vec![root.der.clone()], ..sample_trust() }
+}
+
+fn issuer_key() -> SigningKey {
+    samples::issuer_key(Curve::P256)
+}
+
+fn holder_key() -> SigningKey {
+    samples::holder_key(Curve::P256)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn results_name_the_root_and_the_certificates_subject() {
+    let mut desk = Desk::start();
+    let credential = desk.credential(|signer| signer).without("iss");
+    let session = desk.session_of(credential);
+    assert_eq!(session["claims"]["pid"], json!({ "given_name": "Erika" }));
+    let details = &session["verification_details"]["credentials"][0];
+    assert_eq!(details["trust"], "x5chain");
+    assert_eq!(details["trust_anchor_sha256"], hex(&HashAlg::Sha256.hash(&desk.root.der)));
+    assert_eq!(details["issuer"], "CN=Utopia registry,C=UT");
+    assert_eq!(details["revocation"], "not_published");
+    let credential = desk.credential(|signer| signer);
+    let session = desk.session_of(credential);
+    assert_eq!(session["verification_details"]["credentials"][0]["issuer"], samples::ISSUER);
+}
+
+#[test]
+fn a_root_that_is_removed_vouches_for_nobody_on_the_next_request() {
+    let mut desk = Desk::start();
+    let credential = desk.credential(|signer| signer);
+    assert_eq!(desk.outcome_of(credential.clone()), "VERIFIED");
+    let created = desk.tenant.create(&request_for(&["given_name"]));
+    let installation = &desk.gateway.installation;
+    let jwk = installation.file("other.jwk", holder_key().public_jwk().to_string());
+    let add = ["trust", "add", samples::ISSUER, "--jwk", jwk.to_str().unwrap()];
+    assert_eq!(installation.run(&add).code, 0);
+    let hash = hex(&HashAlg::Sha256.hash(&desk.root.der));
+    let removed = installation.run(&["trust", "remove", samples::ISSUER, "--sha256", &hash]);
+    assert_eq!(removed.code, 0, "{removed:?}");
+    let wallet = Wallet::new(holder_key()).with(credential.issue(&issuer_key()));
+    desk.tenant.post_answer(&created.id, &form(&wallet, &created));
+    desk.tenant.expect_failed(&created, "issuer_signature_invalid");
+}
+
+#[test]
+fn an_entry_of_roots_alone_serves_no_mdoc() {
+    let mut desk = Desk::start();
+    let request = json!({ "credentials": [{
+        "format": "mso_mdoc", "issuer_id": samples::ISSUER, "claims": ["family_name"],
+    }]});
+    desk.tenant.post_session(&request).expect_error(400, "unknown_issuer");
+}
+
+#[test]
+fn a_captured_presentation_is_verified_by_a_root() {
+    const NONCE: &str = "the-nonce-of-a-captured-request";
+    const CLIENT_ID: &str = "redirect_uri:https://gateway.example/r";
+    let installation = Installation::new();
+    let root = Identity::issuer_root(Curve::P256, now_ms());
+    let signer = root.issuer_of_sd_jwts(&issuer_key(), now_ms());
+    let credential = samples::identity(&holder_key(), now_ms()).x5c(&[&signer.der]);
+    let shown = Presentation::whole(&credential.issue(&issuer_key()));
+    let request = AuthorizationRequest {
+        client_id: CLIENT_ID.into(),
+        response_uri: String::new(),
+        nonce: NONCE.into(),
+        state: String::new(),
+        definition_id: String::new(),
+        descriptors: Vec::new(),
+    };
+    let proof = KbJwt::new(&holder_key(), &shown, &request, now_ms()).sign();
+    installation.file("presentation", present(&shown, Some(&proof)));
+    installation.file("root.der", &root.der);
+    installation.file("signer.der", &signer.der);
+    installation.file("other.der", &Identity::iaca(Curve::P256, now_ms()).der);
+    let verify = |trusted: &[&str]| {
+        let known = ["--nonce", NONCE, "--client-id", CLIENT_ID, "--format", "vc+sd-jwt"];
+        installation.run(&[&["verify", "presentation"], &known[..], trusted].concat())
+    };
+    let verified = verify(&["--root", "root.der"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+    assert!(verified.stdout.contains("the certificates lead to a trusted root"), "{verified:?}");
+    assert_eq!(verify(&["--pinned-signer", "signer.der"]).code, 0);
+    assert_eq!(verify(&["--root", "other.der"]).code, 3);
+    assert_eq!(verify(&[]).code, 2);
+}
