@@ -10,8 +10,6 @@ mod tests;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use sha2::{Digest as _, Sha256};
-
 use self::cms::SignedData;
 use super::anchors::{RootOrigin, TrustAnchor, TrustMaterialError};
 use super::certificate::{Certificate, is_within};
@@ -95,7 +93,7 @@ pub fn import_master_list(
         .ok_or(error("has a damaged content, or more than 8192 certificates"))?;
     let (mut roots, mut listed) = (Vec::new(), Vec::new());
     for der in certificates {
-        let (root, entry) = take(der, RootOrigin::MasterList, now);
+        let (root, entry) = take(provider, der, RootOrigin::MasterList, now);
         roots.extend(root);
         listed.push(entry);
     }
@@ -105,11 +103,12 @@ pub fn import_master_list(
 
 /// One certificate of a list, as a root if it can be one.
 pub(super) fn take(
+    provider: &CryptoProvider,
     der: &[u8],
     origin: RootOrigin,
     now: UnixMillis,
 ) -> (Option<TrustAnchor>, ListedCertificate) {
-    let sha256 = Sha256::digest(der).into();
+    let sha256 = provider.sha256(der);
     match TrustAnchor::from_der(der, origin) {
         Ok(root) => {
             let entry = ListedCertificate {

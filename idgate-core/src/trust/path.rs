@@ -11,11 +11,10 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use sha2::{Digest as _, Sha256};
 use x509_parser::extensions::{CRLDistributionPoint, DistributionPointName, GeneralName};
 
 use self::search::{Failure, Path, Search};
-use super::anchors::TrustAnchor;
+use super::anchors::{PinnedSigner, TrustAnchor};
 use super::certificate::{Certificate, CertificateError};
 use super::entry::TrustEntry;
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
@@ -81,8 +80,8 @@ pub(crate) fn authenticate_chain(
         issuer.roots_for(livemode).filter(|root| root.serves(doc_type)).collect();
     let intermediates = if livemode { Vec::new() } else { parse_all(rest) };
     let search = Search::new(provider, &intermediates, &roots, now);
-    if issuer.pinned_signers_for(livemode).any(|pinned| pinned.der() == leaf) {
-        return pinned(&signer, search.path(&signer, 0).ok(), now);
+    if let Some(own) = issuer.pinned_signers_for(livemode).find(|own| own.der() == leaf) {
+        return pinned(own, &signer, search.path(&signer, 0).ok(), now);
     }
     if roots.is_empty() {
         let detail = "the issuer has no root for this mode and document type";
@@ -111,10 +110,10 @@ pub(crate) fn authenticate_sd_jwt_chain(
 ) -> Result<VerifiedPath, VerifyError> {
     let (leaf, rest) = split(chain)?;
     let roots: Vec<&TrustAnchor> = issuer.sd_jwt_roots_for(livemode).collect();
-    if issuer.sd_jwt_signers_for(livemode).any(|pinned| pinned.der() == leaf) {
+    if let Some(own) = issuer.sd_jwt_signers_for(livemode).find(|own| own.der() == leaf) {
         let (signer, intermediates) = (Certificate::parse(leaf)?, parse_all(rest));
         let search = Search::new(provider, &intermediates, &roots, now);
-        return pinned(&signer, search.path(&signer, MAX_CERTIFICATES).ok(), now);
+        return pinned(own, &signer, search.path(&signer, MAX_CERTIFICATES).ok(), now);
     }
     authenticate_below(provider, chain, &roots, MAX_CERTIFICATES, now)
 }
@@ -233,12 +232,13 @@ fn is_self_signed(provider: &CryptoProvider, certificate: &Certificate<'_>) -> b
 
 enum Anchor<'p> {
     Root(&'p Path<'p>),
-    Pinned { issuer: Option<Arc<[u8]>> },
+    Pinned { own: &'p PinnedSigner, issuer: Option<Arc<[u8]>> },
 }
 
 /// A pinned signer answers for itself, with nothing but its dates. Its issuer is only looked up
 /// for its CRL.
 fn pinned(
+    own: &PinnedSigner,
     signer: &Certificate<'_>,
     path: Option<Path<'_>>,
     now: UnixMillis,
@@ -246,7 +246,7 @@ fn pinned(
     if !signer.is_valid_at(now) {
         return Err(Failure::Expired("the pinned signer is outside its dates").into());
     }
-    verified(signer, Anchor::Pinned { issuer: path.map(|path| path.issuer_der()) })
+    verified(signer, Anchor::Pinned { own, issuer: path.map(|path| path.issuer_der()) })
 }
 
 fn verified(signer: &Certificate<'_>, anchor: Anchor<'_>) -> Result<VerifiedPath, VerifyError> {
@@ -261,9 +261,7 @@ fn verified(signer: &Certificate<'_>, anchor: Anchor<'_>) -> Result<VerifiedPath
             let (root, issuer) = (path.root, Some(path.issuer_der()));
             (root.sha256(), String::from(root.subject()), issuer)
         }
-        Anchor::Pinned { issuer } => {
-            (Sha256::digest(signer.der()).into(), names::rfc4514(subject), issuer)
-        }
+        Anchor::Pinned { own, issuer } => (own.sha256(), String::from(own.subject()), issuer),
     };
     Ok(VerifiedPath {
         signer_key,

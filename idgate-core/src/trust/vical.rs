@@ -59,7 +59,7 @@ pub fn import_vical(
     }
     let (mut roots, mut certificates) = (Vec::new(), Vec::new());
     for info in infos {
-        let (root, mut entry) = take(&certificate(info), RootOrigin::Vical, now);
+        let (root, mut entry) = take(provider, &certificate(info), RootOrigin::Vical, now);
         let doc_types = doc_types(info);
         if doc_types.is_empty() {
             entry.outcome = ListOutcome::Unusable("is listed for no document type".into());

@@ -4,7 +4,8 @@ use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::time::{DAY_MS, SAMPLE_NOW_MS, YEAR_MS};
 use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};
 
-use sha1::Sha1;
+use sha1::{Digest as _, Sha1};
+use sha2::Sha256;
 
 use super::*;
 use crate::ids::{DocType, IssuerId};
