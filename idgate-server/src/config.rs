@@ -240,8 +240,9 @@ impl Config {
     /// Wallets find the keys of a signed request by a did:web, which is made of a host name.
     fn check_identity(&self) -> Result<(), String> {
         let base_url = self.base_url_at(self.listen);
-        let at_a_desk = self.environment == Environment::Development;
-        if self.request_mode == RequestMode::Inline || at_a_desk || rules::has_name(&base_url) {
+        let is_development = self.environment == Environment::Development;
+        if self.request_mode == RequestMode::Inline || is_development || rules::has_name(&base_url)
+        {
             return Ok(());
         }
         Err(format!(
