@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::VpToken;
-use super::direct_post::Given;
+use super::vp_token::Given;
 use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_PRESENTATION_BYTES;
 use crate::request::PresentationRequest;

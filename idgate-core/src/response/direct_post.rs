@@ -2,13 +2,11 @@
 //! is refused here leaves the session unchanged. Which shape `vp_token` has is for the query that was
 //! sent to say, never for what came.
 
-mod vp_token;
-
 use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 
-pub(crate) use self::vp_token::{Given, VpToken};
+use super::vp_token::VpToken;
 use crate::codec::form;
 use crate::codec::json::{JsonError, Kind, Tape, Value};
 use crate::error::{ResponseError, WalletError};
@@ -88,7 +86,7 @@ impl DirectPost<'_> {
     }
 }
 
-fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+pub(super) fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
     Cow::Owned(text.into_owned())
 }
 
@@ -201,7 +199,7 @@ impl<T> Default for Parameters<T> {
     }
 }
 
-fn malformed<T>(what: &'static str) -> Result<T, ResponseError> {
+pub(super) fn malformed<T>(what: &'static str) -> Result<T, ResponseError> {
     Err(ResponseError::Malformed(what))
 }
 
@@ -289,11 +287,14 @@ fn parse_json(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseE
     }
 }
 
-fn string<'a>(value: Value<'_, 'a>, or: &'static str) -> Result<Cow<'a, str>, ResponseError> {
+pub(super) fn string<'a>(
+    value: Value<'_, 'a>,
+    or: &'static str,
+) -> Result<Cow<'a, str>, ResponseError> {
     value.as_str().ok_or(ResponseError::Malformed(or))
 }
 
-fn non_empty(text: &str, or: &'static str) -> Result<(), ResponseError> {
+pub(super) fn non_empty(text: &str, or: &'static str) -> Result<(), ResponseError> {
     if text.is_empty() { malformed(or) } else { Ok(()) }
 }
 

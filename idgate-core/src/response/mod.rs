@@ -4,11 +4,13 @@ mod dcql;
 mod direct_post;
 mod direct_post_jwt;
 mod submission;
+mod vp_token;
 
 use alloc::vec::Vec;
 
-pub(crate) use self::direct_post::{DirectPost, Posted, VpToken};
+pub(crate) use self::direct_post::{DirectPost, Posted};
 pub(crate) use self::direct_post_jwt::{AnswerEncryption, unpack};
+pub(crate) use self::vp_token::VpToken;
 #[cfg(doc)]
 use crate::error::Reason;
 use crate::error::{ResponseError, VerifyError};

@@ -10,6 +10,7 @@ mod redaction;
 mod settlement;
 mod snapshot;
 mod transition;
+mod version_1;
 
 use alloc::vec::Vec;
 use core::fmt;

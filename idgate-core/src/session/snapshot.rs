@@ -8,12 +8,12 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
+use super::version_1;
 use crate::ids::{SessionId, TenantId};
 use crate::request::{PresentationRequest, VerifierInfo};
 use crate::session::{Offers, Phase, Revision, Session};
 use crate::time::UnixMillis;
 
-mod version_1;
 #[cfg(all(test, feature = "rustcrypto"))]
 #[allow(clippy::unwrap_used)]
 mod version_2_tests;

@@ -4,7 +4,6 @@
 use super::expected::Expected;
 use super::proof::HolderBound;
 use super::report::CredentialReport;
-use super::sd_jwt::numeric_date;
 use crate::codec::base64url;
 use crate::codec::json::{Kind, Tape, Value};
 use crate::crypto::{CryptoProvider, HashAlg, PublicKey, ct};
@@ -12,6 +11,7 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::formats::sd_jwt_vc::{KEY_BINDING_TYPE, ParsedSdJwt, ProcessedPayload};
 use crate::jose::{self, Header};
 use crate::limits::CLOCK_SKEW_MS;
+use crate::time::UnixMillis;
 
 /// Binds the presentation to its holder and to our request.
 pub(super) fn bind_holder(
@@ -156,4 +156,14 @@ fn check_sd_hash(
         Check::SdHash,
         "sd_hash is not the hash of this presentation",
     ))
+}
+
+/// A NumericDate (RFC 7519 2), fractions allowed. Before 1970 counts as 1970.
+pub(super) fn numeric_date(value: Value<'_, '_>) -> Option<UnixMillis> {
+    if let Some(secs) = value.as_u64() {
+        return Some(UnixMillis::from_secs(secs));
+    }
+    let ms = value.as_f64()? * 1000.0;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // `as` saturates
+    Some(UnixMillis(ms as u64))
 }

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use self::issuer::Signer;
 use super::expected::Expected;
-use super::key_binding::bind_holder;
+use super::key_binding::{bind_holder, numeric_date};
 use super::proof::{
     AwaitingStatus, CredentialFacts, DisclosedClaims, DisclosuresBound, HolderBinding,
     WithinValidity,
@@ -237,16 +237,6 @@ fn check_credential_audience(
     }
     let detail = "the credential is meant for other verifiers";
     Err(VerifyError::new(Reason::AudienceMismatch, Check::CredentialAudience, detail))
-}
-
-/// A NumericDate (RFC 7519 2), fractions allowed. Before 1970 counts as 1970.
-pub(super) fn numeric_date(value: Value<'_, '_>) -> Option<UnixMillis> {
-    if let Some(secs) = value.as_u64() {
-        return Some(UnixMillis::from_secs(secs));
-    }
-    let ms = value.as_f64()? * 1000.0;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // `as` saturates
-    Some(UnixMillis(ms as u64))
 }
 
 /// Rule 20: every requested claim is there, not only its shell, and meets its filter; nothing else

@@ -78,9 +78,9 @@ mod tests {
     use crate::session::{Input, SnapshotError, Status};
 
     /// A pending session in the inline profile.
-    const INLINE: &str = include_str!("version_1_inline.json");
+    const INLINE: &str = include_str!("snapshot/version_1_inline.json");
     /// A created session in the jar profile, with the private key of its answer.
-    const JAR: &str = include_str!("version_1_jar.json");
+    const JAR: &str = include_str!("snapshot/version_1_jar.json");
 
     #[test]
     fn version_1_is_read_in_full() {

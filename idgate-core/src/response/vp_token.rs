@@ -3,7 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::{malformed, non_empty, owned, string};
+use super::direct_post::{malformed, non_empty, owned, string};
 use crate::codec::json::{Tape, Value};
 use crate::error::ResponseError;
 use crate::limits::MAX_ANSWER_VALUES;
