@@ -22,7 +22,7 @@ use crate::admin::webhook_host::{self, WebhookHostCommand};
 use crate::admin::{Failure, Output, settings};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{
-    self, Config, DataDir, SETTINGS, Setting, Settings, environment, unknown_variables,
+    self, Config, DataDir, OwnName, SETTINGS, Setting, Settings, environment, unknown_variables,
 };
 use crate::demo::{self, DemoOptions};
 use crate::serve;
@@ -66,7 +66,7 @@ enum Command {
     /// Say which issuers are trusted, for what
     #[command(subcommand)]
     Trust(TrustCommand),
-    /// Rotate the gateway's signing key
+    /// Rotate the gateway's signing key, and ask for and import certificates
     #[command(subcommand)]
     Keys(KeysCommand),
     /// Verify and export the audit log
@@ -210,7 +210,7 @@ fn run_command(
         }
         Command::Keys(command) => {
             let mut store = open_directory(&settings, false)?;
-            keys::run(&command, &mut store, now)
+            keys::run(&command, &mut store, &OwnName::new(&settings)?, now)
         }
         Command::Audit(command) => {
             let mut store = open_directory(&settings, false)?;
@@ -370,6 +370,7 @@ mod tests {
             "idgate dead-letters",
             "idgate dead-letters retry",
             "idgate config",
+            "idgate keys certificate",
         ] {
             let error = parse(words(line)).err().unwrap_or_else(|| panic!("{line}"));
             assert_eq!(error.exit_code(), 2, "{line}");

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use self::dialects::{ClientId, Dialects, ResponseMode};
+pub use self::dialects::{ClientId, Dialects, OwnName, ResponseMode, host_name};
 pub use self::rules::Cidr;
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
 use crate::seal::InstanceKey;
@@ -241,7 +241,9 @@ impl Config {
     fn check_identity(&self) -> Result<(), String> {
         let base_url = self.base_url_at(self.listen);
         let is_development = self.environment == Environment::Development;
-        if self.request_mode == RequestMode::Inline || is_development || rules::has_name(&base_url)
+        if self.request_mode == RequestMode::Inline
+            || is_development
+            || host_name(&base_url).is_some()
         {
             return Ok(());
         }

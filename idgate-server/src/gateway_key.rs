@@ -1,4 +1,8 @@
-//! The gateway's own keys: one signs, the ones before it stay published for a while.
+//! The gateway's own keys: one signs, the ones before it stay published for a while. Others sign by
+//! certificates that were made for them.
+
+mod certified;
+mod request;
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +17,9 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Curve, PublicKey};
 use idgate_core::time::UnixMillis;
 use zeroize::Zeroizing;
+
+pub use self::certified::{Certificates, CertifiedKey, RENEW_BEFORE_MS, REPLACED_SIGNS_MS};
+pub use self::request::certification_request;
 
 /// Length of one coordinate on P-256.
 const COORDINATE: usize = 32;

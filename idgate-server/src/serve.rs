@@ -20,6 +20,7 @@ use crate::http::{Gateway, HttpLimits, Tls, listener, stop};
 use crate::log;
 use crate::stdio;
 use crate::store::{Store, StoreError};
+use crate::work::certificate_watch::CertificateWatch;
 use crate::work::checkpoints::Checkpoints;
 use crate::work::delivery::Delivery;
 use crate::work::egress::Egress;
@@ -101,6 +102,7 @@ pub async fn start_with_limits(
     unless_full(sweeper.release().await)?;
     let file = config.audit_checkpoint_file.as_deref();
     let checkpoints = Checkpoints::new(store.clone(), clock.clone(), file)?;
+    let certificates = CertificateWatch::new(store.clone(), clock.clone());
     let supervisor = Arc::new(Supervisor::new(store.telemetry().clone()));
     let tls = config.tls.as_ref().map(Tls::load).transpose()?.map(Arc::new);
     let listener = bind(config.listen).await?;
@@ -129,7 +131,7 @@ pub async fn start_with_limits(
     let (stop, stopped) = watch::channel(false);
     let (close, closing) = watch::channel(false);
     tokio::spawn(leave(gateway.clone(), stopped, config.drain_delay, close));
-    let parts = Parts { supervisor, sweeper, checkpoints, delivery };
+    let parts = Parts { supervisor, sweeper, checkpoints, certificates, delivery };
     let task = tokio::spawn(run_parts(gateway, listener, parts, closing));
     Ok(RunningGateway { base_url, local_addr, tls, stop, task })
 }
@@ -233,6 +235,7 @@ struct Parts<D> {
     supervisor: Arc<Supervisor>,
     sweeper: Sweeper,
     checkpoints: Checkpoints,
+    certificates: CertificateWatch,
     /// Makes a deliverer.
     delivery: D,
 }
@@ -244,12 +247,15 @@ async fn run_parts(
     parts: Parts<impl Fn() -> Delivery + Send + 'static>,
     stopped: watch::Receiver<bool>,
 ) {
-    let Parts { supervisor, sweeper, checkpoints, delivery } = parts;
+    let Parts { supervisor, sweeper, checkpoints, certificates, delivery } = parts;
     let (stop_sweeper, sweeper_stopped) = watch::channel(false);
     let stop = sweeper_stopped.clone();
     let sign = move || checkpoints.clone().run(stop.clone());
     let signing = supervisor.clone().keep("checkpoints", sweeper_stopped.clone(), sign);
     let signing = tokio::spawn(signing);
+    let stop = stopped.clone();
+    let look = move || certificates.clone().run(stop.clone());
+    tokio::spawn(supervisor.clone().keep("certificates", stopped.clone(), look));
     let sweeping = tokio::spawn(sweeper.run(supervisor.clone(), sweeper_stopped));
     // Begins nothing more once the drain begins, so that it ends before the drain does.
     let stop = stopped.clone();

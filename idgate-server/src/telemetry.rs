@@ -42,6 +42,7 @@ pub struct Telemetry {
     task_restarts: IntCounterVec,
     trust_anchors: IntGaugeVec,
     trust_expiry: IntGaugeVec,
+    certificate_expiry: IntGaugeVec,
     log_dropped: IntCounter,
     connections: IntGaugeVec,
     connections_refused: IntCounterVec,
@@ -177,6 +178,12 @@ impl Telemetry {
                 "Until the first certificate of its kind expires; negative once it has",
                 &["kind"],
             )?,
+            certificate_expiry: gauges(
+                r,
+                "idgate_certificate_expiry_seconds",
+                "Until the gateway's own certificate expires, or the first of a client's; negative once it has",
+                &["of"],
+            )?,
             connections: gauges(
                 r,
                 "idgate_connections",
@@ -301,6 +308,15 @@ impl Telemetry {
         }
     }
 
+    /// For how many seconds the gateway's own certificate (`gateway`), or the first of its clients'
+    /// (`client`), is still good.
+    pub fn certified(&self, of: &'static str, expires_in: Option<i64>) {
+        match expires_in {
+            Some(seconds) => self.certificate_expiry.with_label_values(&[of]).set(seconds),
+            None => drop(self.certificate_expiry.remove_label_values(&[of])),
+        }
+    }
+
     /// The text exposition format.
     ///
     /// # Errors
@@ -370,6 +386,7 @@ mod tests {
         telemetry.verification(250, Some("nonce_mismatch"));
         telemetry.commit(2000, 9);
         telemetry.trusted("root", 3, Some(-5));
+        telemetry.certified("gateway", Some(86_400));
         let text = telemetry.text().unwrap();
         for line in [
             r#"idgate_http_requests_total{method="POST",route="/v1/sessions",status="201"} 1"#,
@@ -382,6 +399,7 @@ mod tests {
             r#"idgate_db_batch_size_bucket{le="16"} 1"#,
             "idgate_db_commit_seconds_sum 0.002",
             r#"idgate_trust_expiry_seconds{kind="root"} -5"#,
+            r#"idgate_certificate_expiry_seconds{of="gateway"} 86400"#,
             "idgate_build_info{version=",
         ] {
             assert!(text.contains(line), "{line}\n{text}");

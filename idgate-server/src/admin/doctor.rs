@@ -13,6 +13,7 @@ use crate::http::{Tls, certificates};
 use crate::store::{self, Finding, Health};
 
 mod certificate;
+mod own_certificates;
 
 /// How closely to look.
 #[derive(Args, Debug)]
@@ -25,12 +26,13 @@ pub struct DoctorOptions {
 
 /// Looks at the settings and at the data directory. Exit code 3 when something is bad.
 pub fn run(options: &DoctorOptions, settings: &Settings, now: UnixMillis) -> Output {
-    let mut findings = match Config::new(settings) {
-        Ok(config) => about_config(&config, now),
-        Err(error) => vec![Finding::bad("settings", error)],
+    let config = Config::new(settings);
+    let mut findings = match &config {
+        Ok(config) => about_config(config, now),
+        Err(error) => vec![Finding::bad("settings", error.clone())],
     };
     match DataDir::new(settings) {
-        Ok(dir) => findings.extend(about_directory(&dir, now, options.deep)),
+        Ok(dir) => findings.extend(about_directory(&dir, config.as_ref().ok(), now, options.deep)),
         Err(error) => findings.push(Finding::bad("data_directory", error)),
     }
     report(&findings)
@@ -123,9 +125,17 @@ fn tls(config: &Config, now: UnixMillis) -> Option<Finding> {
     Some(certificate::check(&leaf, &config.base_url_at(config.listen), now))
 }
 
-fn about_directory(dir: &DataDir, now: UnixMillis, deep: bool) -> Vec<Finding> {
+fn about_directory(
+    dir: &DataDir,
+    config: Option<&Config>,
+    now: UnixMillis,
+    deep: bool,
+) -> Vec<Finding> {
     let found = store::examine(&dir.path, dir.instance_key.as_ref(), now, deep);
     let mut findings = found.findings;
+    if let Some(records) = &found.certificates {
+        findings.extend(own_certificates::judge(records, config, now));
+    }
     if let Some(records) = &found.trust {
         let (problems, warnings) = trust::judge(records, now);
         findings.extend(problems.into_iter().map(|what| Finding::bad("trust", what)));

@@ -1,22 +1,44 @@
 //! `idgate keys`
 
+mod certificates;
+
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use clap::Subcommand;
 use idgate_core::time::UnixMillis;
 use serde_json::{Value, json};
 
 use crate::admin::output::Output;
+use crate::config::OwnName;
 use crate::failure::Failure;
 use crate::store::{GatewayKeyRecord, OperatorStore};
 
 /// Commands on the gateway's signing keys.
 #[derive(Debug, Subcommand)]
 pub enum KeysCommand {
-    /// List the keys; the first signs
-    List,
+    /// List the keys, of which the first signs, and the certificates
+    List {
+        /// The certificates of this client only
+        #[arg(long, value_name = "ID")]
+        client: Option<String>,
+    },
     /// Make a new signing key; the old one stays published while sessions made with it live
     Rotate,
+    /// Print a request for a certificate, for a CA to sign
+    Csr {
+        /// For this client, which is a relying party of its own; without it for the gateway
+        #[arg(long, value_name = "ID")]
+        client: Option<String>,
+    },
+    /// Put a certificate in force that was made from our request
+    Certificate {
+        /// The chain in PEM or DER, our certificate first
+        file: PathBuf,
+        /// It is this client's
+        #[arg(long, value_name = "ID")]
+        client: Option<String>,
+    },
 }
 
 /// Carries out `command`.
@@ -26,22 +48,41 @@ pub enum KeysCommand {
 pub fn run(
     command: &KeysCommand,
     store: &mut OperatorStore,
+    own: &OwnName,
     now: UnixMillis,
 ) -> Result<Output, Failure> {
     match command {
-        KeysCommand::List => list(store, now),
+        KeysCommand::List { client: None } => list(store, now),
+        KeysCommand::List { client } => list_of(store, client.as_deref(), now),
         KeysCommand::Rotate => rotate(store, now),
+        KeysCommand::Csr { client } => certificates::request(store, client.as_deref(), own, now),
+        KeysCommand::Certificate { file, client } => {
+            certificates::import(store, file, client.as_deref(), own, now)
+        }
     }
+}
+
+/// The certificates of one client.
+fn list_of(
+    store: &OperatorStore,
+    client: Option<&str>,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    let (certificates, requested, text) = certificates::list(store, client, now)?;
+    Ok(Output::new(json!({ "certificates": certificates, "requested": requested }), text))
 }
 
 fn list(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
     let keys = store.gateway_keys()?;
-    let text = keys.iter().fold(String::new(), |mut text, key| {
+    let (certificates, requested, certified) = certificates::list(store, None, now)?;
+    let mut text = keys.iter().fold(String::new(), |mut text, key| {
         let _ = writeln!(text, "{}  {}  {}", key.id, key.created_at, state(key, now));
         text
     });
+    text.push_str(&certified);
     let rows: Vec<Value> = keys.iter().map(|key| row(key, now)).collect();
-    let mut output = Output::new(json!({ "keys": rows }), text);
+    let json = json!({ "keys": rows, "certificates": certificates, "requested": requested });
+    let mut output = Output::new(json, text);
     if keys.is_empty() {
         output.warnings.push("there is no key yet; the first `idgate serve` makes one".into());
     }
@@ -101,7 +142,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut store = OperatorStore::open(dir.path(), None).unwrap();
         let none = list(&store, NOW).unwrap();
-        assert_eq!((&none.json, none.warnings.len()), (&json!({ "keys": [] }), 1));
+        assert_eq!((&none.json["keys"], none.warnings.len()), (&json!([]), 1));
         let first = rotate(&mut store, NOW).unwrap().json;
         assert_eq!(first["retired"], Value::Null);
         let second = rotate(&mut store, NOW.plus(5)).unwrap().json;

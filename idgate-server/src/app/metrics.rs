@@ -28,6 +28,15 @@ impl App {
         for Trusted { kind, count, expiry } in self.trusted().await? {
             telemetry.trusted(kind, count, expiry.map(|expiry| seconds_until(expiry, now)));
         }
+        let certificates = self.store.certificates().await?;
+        for (of, is_gateways) in [("gateway", true), ("client", false)] {
+            let ends = certificates
+                .keys
+                .iter()
+                .filter(|key| key.replaced_at.is_none() && key.client_id.is_empty() == is_gateways);
+            let first = ends.map(|key| key.certificate.valid_until).min();
+            telemetry.certified(of, first.map(|end| seconds_until(end, now)));
+        }
         telemetry.text().map_err(|error| AppError::Fault(error.to_string()))
     }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use idgate_core::Verifier;
 use idgate_core::error::ConfigError;
-use url::{Host, Url};
 
 /// A range of addresses, as `10.0.0.0/8`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -119,11 +118,6 @@ pub(super) fn base_url(text: &str) -> Result<String, String> {
         ConfigError::BaseUrl(why) => why.to_owned(),
         other => other.to_string(),
     })
-}
-
-/// Whether the host of `base_url` is a name, and not an address.
-pub(super) fn has_name(base_url: &str) -> bool {
-    Url::parse(base_url).is_ok_and(|url| matches!(url.host(), Some(Host::Domain(_))))
 }
 
 /// How many there may be of something.

@@ -10,6 +10,7 @@ use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::audit::Auditor;
+use super::certificates::{self, CertificateRecord};
 use super::claims::FARTHEST_MS;
 use super::directory;
 use super::files::{claims_path, main_path, open_for_reading};
@@ -79,6 +80,8 @@ pub struct Examination {
     pub findings: Vec<Finding>,
     /// The trust store, when it could be read.
     pub trust: Option<Vec<TrustRecord>>,
+    /// The certificates of the gateway and its clients, when they could be read.
+    pub certificates: Option<Vec<CertificateRecord>>,
 }
 
 /// Looks at the data directory `dir`. `instance_key`: `None` means the one in it. `deep`: at every row.
@@ -139,6 +142,10 @@ fn examine_main(
             }
         }
         found.trust = trust::records(main).ok();
+        match certificates::records(main, None) {
+            Ok(records) => found.certificates = Some(records),
+            Err(error) => found.findings.push(Finding::bad("certificates", error.to_string())),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod api_keys;
 mod audit;
 mod backup;
+mod certificates;
 mod changes;
 mod claims;
 mod claims_file;
@@ -44,6 +45,7 @@ mod writer;
 
 pub use self::audit::AuditReport;
 pub use self::backup::{Backup, back_up};
+pub use self::certificates::CertificateRecord;
 pub use self::changes::Watch;
 pub use self::directory::exposed;
 pub use self::examine::{Examination, Finding, Health, examine};
@@ -59,7 +61,7 @@ pub use self::keys::{ClientRecord, NewClient};
 pub use self::missing::missing;
 pub use self::operator::{
     AdminTokenRecord, ClientChange, ClientSettings, ExportError, GatewayKeyRecord, HostRecord,
-    Logo, OperatorStore, Review,
+    Logo, OperatorStore, RequestedKey, Review,
 };
 pub use self::quotas::OwnQuotas;
 pub use self::sqlite::{SqliteStore, StoreOptions};

@@ -4,6 +4,7 @@ mod api_keys;
 mod audit;
 mod audit_retention;
 mod audit_tamper;
+mod certificates;
 mod damage;
 mod erasure;
 mod first;

@@ -2,6 +2,7 @@
 
 mod address;
 mod cache;
+pub mod certificate_watch;
 pub mod checkpoints;
 pub mod delivery;
 pub mod egress;

@@ -26,6 +26,8 @@ mod auth;
 mod bad_requests;
 pub mod cases;
 #[cfg(test)]
+mod certificates;
+#[cfg(test)]
 mod clock_steps;
 #[cfg(test)]
 mod conditions;

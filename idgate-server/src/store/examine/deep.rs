@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::super::interface::StoreError;
 use super::super::sessions::Stored;
 use super::super::sql::millis;
-use super::super::{gateway_keys, keys, webhook_endpoints};
+use super::super::{certificates, gateway_keys, keys, webhook_endpoints};
 use super::{Finding, or_bad};
 use crate::seal::{Place, Sealer};
 
@@ -62,6 +62,15 @@ fn everything_opens(main: &Connection, sealer: &Sealer) -> Result<Finding, Store
             if sealer.open(place(&id), &sealed).is_err() {
                 bad.push(id);
             }
+        }
+    }
+    let mut statement = main.prepare("SELECT id, client_id, sealed FROM certificate_keys")?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        let (id, client_id): (String, String) = (row.get(0)?, row.get(1)?);
+        rows = rows.saturating_add(1);
+        if sealer.open(certificates::place(&id, &client_id), &row.get::<_, Vec<u8>>(2)?).is_err() {
+            bad.push(id);
         }
     }
     let mut statement =

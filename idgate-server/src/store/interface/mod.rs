@@ -32,7 +32,7 @@ pub use self::outbox::{
     DeadLetter, DeadLetterPage, Lane, Leased, OutboxStore, Replay, Target, Verdict, Wanted,
 };
 pub use self::sessions::{Committed, Made, SessionStore};
-use crate::gateway_key::GatewayKeys;
+use crate::gateway_key::{Certificates, GatewayKeys};
 
 /// The answer of a write: it resolves after the commit, never before.
 pub type Write<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -82,6 +82,10 @@ pub trait Store:
 
     /// The gateway's signing keys in force; the same `Arc` while nothing changed.
     fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>>;
+
+    /// The certificates that may sign, of the gateway and of its clients; the same `Arc` while
+    /// nothing changed.
+    fn certificates(&self) -> Read<'_, Arc<Certificates>>;
 
     /// Whether something can be stored: it was within the last second, or is now.
     fn probe(&self) -> Write<'_, ()>;

@@ -3,6 +3,7 @@
 
 mod admin_tokens;
 mod audit;
+mod certificates;
 mod clients;
 mod dead_letters;
 mod gateway_keys;
@@ -15,6 +16,7 @@ use rusqlite::{Connection, Transaction};
 
 pub use self::admin_tokens::AdminTokenRecord;
 pub use self::audit::ExportError;
+pub use self::certificates::RequestedKey;
 pub use self::clients::{ClientChange, ClientSettings, Logo};
 pub use self::gateway_keys::GatewayKeyRecord;
 pub use self::webhook_hosts::{HostRecord, Review};

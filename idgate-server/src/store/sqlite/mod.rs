@@ -36,11 +36,12 @@ use super::readers::{Reader, Readers};
 use super::uses::Uses;
 use super::writer::Writer;
 use super::{
-    claims, claims_file, files, gateway_keys, keys, quotas, reseal, schema, session_keys, trust,
+    certificates, claims, claims_file, files, gateway_keys, keys, quotas, reseal, schema,
+    session_keys, trust,
 };
 use crate::audit::AuditKeys;
 use crate::config::{Environment, Quotas};
-use crate::gateway_key::GatewayKeys;
+use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::seal::{InstanceKey, Sealer};
 use crate::telemetry::Telemetry;
 
@@ -70,6 +71,7 @@ pub struct SqliteStore {
     quotas: Quotas,
     trust: Arc<Held<TrustSnapshot>>,
     gateway_keys: Arc<Held<GatewayKeys>>,
+    certificates: Arc<Held<Certificates>>,
     uses: Uses,
     pub(super) known_keys: Known,
     known_sessions: Known,
@@ -103,6 +105,7 @@ impl SqliteStore {
         let mut main = schema::open_main(dir, key)?;
         directory::check_key(&main, &sealer)?;
         gateway_keys::ensure(&mut main, &sealer, now)?;
+        certificates::forget(&main, now)?;
         found.keep(dir)?;
         let mut claims = files::open_claims(dir)?;
         directory::same_database(&main, &claims)?;
@@ -140,6 +143,7 @@ impl SqliteStore {
             quotas: options.quotas,
             trust: Arc::default(),
             gateway_keys: Arc::default(),
+            certificates: Arc::default(),
             uses: Uses::default(),
             known_keys,
             known_sessions,
@@ -239,6 +243,12 @@ impl Store for SqliteStore {
         let sealer = self.sealer.clone();
         let load = move |main: &Connection| gateway_keys::read(main, &sealer);
         self.gateway_keys.current(&self.readers, gateway_keys::version, load)
+    }
+
+    fn certificates(&self) -> Read<'_, Arc<Certificates>> {
+        let sealer = self.sealer.clone();
+        let load = move |main: &Connection| certificates::read(main, &sealer);
+        self.certificates.current(&self.readers, certificates::version, load)
     }
 
     fn probe(&self) -> Write<'_, ()> {

@@ -1,0 +1,155 @@
+//! The gateway's certificates and those of its clients: how long they last, and whether the
+//! profiles that need one have one.
+
+use idgate_core::request::Dialect;
+use idgate_core::time::UnixMillis;
+
+use crate::config::{ClientId, Config, RequestMode, host_name};
+use crate::gateway_key::RENEW_BEFORE_MS;
+use crate::store::{CertificateRecord, Finding};
+
+const CHECK: &str = "certificates";
+
+/// Looks at `records`, with the settings if those are good.
+pub(super) fn judge(
+    records: &[CertificateRecord],
+    config: Option<&Config>,
+    now: UnixMillis,
+) -> Vec<Finding> {
+    let in_force: Vec<_> = records.iter().filter(|record| record.replaced_at.is_none()).collect();
+    let needs = config.is_some_and(needs_certificate);
+    if in_force.is_empty() {
+        let what = "there is none, and sessions of a profile in IDGATE_PROFILES need one; begin \
+                    with `idgate keys csr`";
+        return needs.then(|| Finding::warning(CHECK, what)).into_iter().collect();
+    }
+    let mut found: Vec<Finding> = in_force.iter().map(|record| about(record, now)).collect();
+    if needs && !in_force.iter().any(|record| record.client_id.is_empty()) {
+        let what = "clients without one of their own have none, since the gateway has none; begin \
+                    with `idgate keys csr`";
+        found.push(Finding::warning(CHECK, what));
+    }
+    if let Some(host) = config.and_then(host_in_need) {
+        let nameless = in_force.iter().filter(|record| !record.certificate.names_host(&host));
+        found.extend(nameless.map(|record| {
+            let whose = whose(record);
+            let what = format!(
+                "that of {whose} has no dNSName {host}, which x509_san_dns names it by; have it \
+                 issued anew, or change IDGATE_CLIENT_ID"
+            );
+            Finding::warning(CHECK, what)
+        }));
+    }
+    found
+}
+
+fn about(record: &CertificateRecord, now: UnixMillis) -> Finding {
+    let (whose, until) = (whose(record), record.certificate.valid_until);
+    if !record.certificate.is_valid_at(now) {
+        let what = format!(
+            "that of {whose} expired at {until}, and sessions that need it are refused; renew it"
+        );
+        return Finding::bad(CHECK, what);
+    }
+    if until.since(now) < RENEW_BEFORE_MS {
+        return Finding::warning(CHECK, format!("that of {whose} ends on {until}; renew it"));
+    }
+    Finding::good(CHECK, format!("that of {whose} is good until {until}"))
+}
+
+fn whose(record: &CertificateRecord) -> &str {
+    if record.client_id.is_empty() { "the gateway" } else { &record.client_id }
+}
+
+/// Whether a profile in force signs by a certificate.
+fn needs_certificate(config: &Config) -> bool {
+    config.dialects.enabled.contains(&Dialect::Haip)
+        || signs_1_0(config) && config.dialects.client_id != ClientId::Did
+}
+
+/// The host that certificates have to name.
+fn host_in_need(config: &Config) -> Option<String> {
+    let is_named = signs_1_0(config) && config.dialects.client_id == ClientId::X509SanDns;
+    host_name(&config.base_url_at(config.listen)).filter(|_| is_named)
+}
+
+fn signs_1_0(config: &Config) -> bool {
+    let jar = config.request_mode == RequestMode::Jar;
+    jar && config.dialects.enabled.contains(&Dialect::V1_0)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use idgate_core::trust::VerifierCertificate;
+    use idgate_testkit::keys::{Curve, SigningKey};
+    use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+
+    use super::*;
+    use crate::config::Settings;
+    use crate::store::Health;
+
+    const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
+    const DAY_MS: u64 = 86_400_000;
+
+    fn config(pairs: &[(&str, &str)]) -> Config {
+        let flags: BTreeMap<String, String> =
+            pairs.iter().map(|(key, text)| ((*key).into(), (*text).into())).collect();
+        Config::new(&Settings::collect(&flags, [], None).unwrap()).unwrap()
+    }
+
+    /// Of a certificate that lasts from a day before for `days`.
+    fn record(client_id: &str, days: u64) -> CertificateRecord {
+        let root = Identity::iaca(Curve::P256, NOW.0);
+        let key = SigningKey::from_seed(Curve::P256, client_id);
+        let name = Name::new("UT", "shop");
+        let leaf = CertificateBuilder::new(name.clone(), name, &key, NOW.0, days).under(&root);
+        CertificateRecord {
+            client_id: client_id.into(),
+            key_id: "key".into(),
+            certificate: VerifierCertificate::from_chain(&[leaf.sign(&root.key)]).unwrap(),
+            imported_at: NOW,
+            replaced_at: None,
+        }
+    }
+
+    fn healths(records: &[CertificateRecord], config: Option<&Config>) -> Vec<Health> {
+        judge(records, config, NOW).iter().map(|finding| finding.health).collect()
+    }
+
+    #[test]
+    fn a_certificate_is_warned_of_30_days_before_its_end() {
+        assert_eq!(healths(&[record("", 32)], None), [Health::Good]);
+        assert_eq!(
+            healths(&[record("", 30), record("cli_a", 60)], None),
+            [Health::Warning, Health::Good]
+        );
+        assert_eq!(judge(&[record("", 30)], None, NOW.plus(30 * DAY_MS))[0].health, Health::Bad);
+    }
+
+    #[test]
+    fn one_that_was_replaced_does_not_count() {
+        let replaced = CertificateRecord { replaced_at: Some(NOW), ..record("", 30) };
+        assert!(healths(&[replaced], None).is_empty());
+    }
+
+    #[test]
+    fn a_profile_that_needs_one_is_warned_of() {
+        let draft = config(&[]);
+        assert!(healths(&[], Some(&draft)).is_empty());
+        let haip = config(&[("profiles", "haip,draft")]);
+        assert_eq!(healths(&[], Some(&haip)), [Health::Warning]);
+        assert_eq!(healths(&[record("cli_a", 60)], Some(&haip)), [Health::Good, Health::Warning]);
+        let by_did = config(&[("profiles", "1.0"), ("oid4vp_request_mode", "jar")]);
+        assert!(healths(&[], Some(&by_did)).is_empty());
+        let by_name = config(&[
+            ("profiles", "1.0"),
+            ("oid4vp_request_mode", "jar"),
+            ("client_id", "x509_san_dns"),
+            ("base_url", "https://gateway.example"),
+        ]);
+        assert_eq!(healths(&[record("", 60)], Some(&by_name)), [Health::Good, Health::Warning]);
+    }
+}

@@ -1,0 +1,159 @@
+//! `idgate keys csr`, `idgate keys certificate`, and what `idgate keys list` says of certificates.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::{ImportRules, VerifierCertificate};
+use serde_json::{Value, json};
+
+use crate::admin::output::Output;
+use crate::config::{ClientId, OwnName};
+use crate::failure::Failure;
+use crate::gateway_key::certification_request;
+use crate::store::{CertificateRecord, OperatorStore, RequestedKey};
+
+/// Prints a request for a certificate for the gateway, or for this client.
+pub(super) fn request(
+    store: &mut OperatorStore,
+    client: Option<&str>,
+    own: &OwnName,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    let name = client.map(|id| client_name(store, id)).transpose()?;
+    let name = name.or_else(|| own.host.clone()).unwrap_or_else(|| "idgate".into());
+    let key = store.requested_key(client.unwrap_or_default(), now)?;
+    let csr = certification_request(&key, &name, own.host.as_deref())
+        .map_err(|error| Failure::Error(error.to_string()))?;
+    let json = json!({ "csr": csr, "key_id": key.id(), "client_id": client });
+    let mut output = Output::new(json, csr);
+    if own.host.is_none() {
+        output.warnings.push(
+            "the request names no host, which x509_san_dns needs; set IDGATE_BASE_URL to where \
+             wallets reach the gateway"
+                .into(),
+        );
+    }
+    Ok(output)
+}
+
+/// Checks a chain and puts it in force for the gateway, or for this client.
+pub(super) fn import(
+    store: &mut OperatorStore,
+    file: &Path,
+    client: Option<&str>,
+    own: &OwnName,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    client.map(|id| client_name(store, id)).transpose()?;
+    let owner = client.unwrap_or_default();
+    let shown = file.display();
+    let bytes = std::fs::read(file)
+        .map_err(|error| Failure::Error(format!("{shown} cannot be read: {error}")))?;
+    let keys = store.certificate_keys(owner)?;
+    let asked =
+        if client.is_some() { "`idgate keys csr --client ID`" } else { "`idgate keys csr`" };
+    if keys.is_empty() {
+        let what = format!("no certificate was asked for yet; begin with {asked}");
+        return Err(Failure::Error(what));
+    }
+    let host = own.host.as_deref().filter(|_| own.client_id == ClientId::X509SanDns);
+    let rules = ImportRules { keys: &keys, host, now };
+    let imported = VerifierCertificate::import(&PROVIDER, &bytes, &rules)
+        .map_err(|refusal| Failure::Error(format!("{shown}: {refusal}")))?;
+    store.import_certificate(owner, &imported.certificate, now)?;
+    let certificates = store.certificates(Some(owner))?;
+    let in_force = certificates.iter().find(|record| record.replaced_at.is_none());
+    let mut text = String::new();
+    if let Some(record) = in_force {
+        let _ = writeln!(text, "x509_hash:{} is in force", record.certificate.x509_hash());
+        let _ = writeln!(text, "{}", line(record, now));
+    }
+    let json = json!({
+        "certificate": in_force.map(|record| row(record, now)),
+        "dropped_root": imported.dropped_root,
+    });
+    let mut output = Output::new(json, text);
+    if imported.dropped_root {
+        output.warnings.push(
+            "the file ended with a self-signed certificate, which wallets do not want to see; it \
+             is left out"
+                .into(),
+        );
+    }
+    Ok(output)
+}
+
+/// The certificates and the keys that wait for one, of the gateway and of all clients, or of one.
+pub(super) fn list(
+    store: &OperatorStore,
+    client: Option<&str>,
+    now: UnixMillis,
+) -> Result<(Vec<Value>, Vec<Value>, String), Failure> {
+    client.map(|id| client_name(store, id)).transpose()?;
+    let (certificates, requested) = (store.certificates(client)?, store.requested_keys(client)?);
+    let mut text = String::new();
+    for record in &certificates {
+        let _ = writeln!(text, "{}", line(record, now));
+    }
+    for key in &requested {
+        let of = owner(&key.client_id);
+        let _ =
+            writeln!(text, "{of}  {} waits for a certificate since {}", key.key_id, key.created_at);
+    }
+    let rows = certificates.iter().map(|record| row(record, now)).collect();
+    Ok((rows, requested.iter().map(requested_row).collect(), text))
+}
+
+fn client_name(store: &OperatorStore, id: &str) -> Result<String, Failure> {
+    let client = store.clients()?.into_iter().find(|client| client.id == id);
+    let client = client.filter(|client| client.revoked_at.is_none());
+    client.map(|client| client.name).ok_or_else(|| {
+        Failure::NotFound(format!("there is no client {id}; `idgate client list` shows them"))
+    })
+}
+
+fn owner(client_id: &str) -> &str {
+    if client_id.is_empty() { "gateway" } else { client_id }
+}
+
+fn state(record: &CertificateRecord, now: UnixMillis) -> String {
+    let until = record.certificate.valid_until;
+    match record.replaced_at {
+        Some(at) => format!("replaced at {at}"),
+        None if !record.certificate.is_valid_at(now) => format!("expired at {until}"),
+        None => format!("in force until {until}"),
+    }
+}
+
+fn line(record: &CertificateRecord, now: UnixMillis) -> String {
+    let (of, hash) = (owner(&record.client_id), record.certificate.x509_hash());
+    format!("{of}  x509_hash:{hash}  {}  {}", record.certificate.subject, state(record, now))
+}
+
+fn row(record: &CertificateRecord, now: UnixMillis) -> Value {
+    let certificate = &record.certificate;
+    json!({
+        "x509_hash": certificate.x509_hash(),
+        "client_id": Some(&record.client_id).filter(|id| !id.is_empty()),
+        "key_id": record.key_id,
+        "subject": certificate.subject,
+        "organization_identifier": certificate.organization_identifier,
+        "dns_names": certificate.dns_names,
+        "chain_length": certificate.chain.len(),
+        "valid_from": certificate.valid_from.to_string(),
+        "valid_until": certificate.valid_until.to_string(),
+        "imported_at": record.imported_at.to_string(),
+        "replaced_at": record.replaced_at.map(|at| at.to_string()),
+        "in_force": record.replaced_at.is_none() && certificate.is_valid_at(now),
+    })
+}
+
+fn requested_row(key: &RequestedKey) -> Value {
+    json!({
+        "key_id": key.key_id,
+        "client_id": Some(&key.client_id).filter(|id| !id.is_empty()),
+        "created_at": key.created_at.to_string(),
+    })
+}

@@ -1,0 +1,146 @@
+//! Keys with certificates, the gateway's own and those of clients. The private halves are sealed,
+//! bound to whom they sign for.
+
+use std::sync::Arc;
+
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::{VerifierCertificate, pem_or_der};
+use rusqlite::Connection;
+
+use super::held::Numbered;
+use super::interface::StoreError;
+use super::sql::{millis, time, unsigned};
+use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, REPLACED_SIGNS_MS};
+use crate::seal::{Place, Sealer};
+
+/// A certificate as operators see it.
+#[derive(Clone, Debug)]
+pub struct CertificateRecord {
+    /// The client that it is for; empty: the gateway.
+    pub client_id: String,
+    /// The RFC 7638 thumbprint of its key.
+    pub key_id: String,
+    /// What it says.
+    pub certificate: VerifierCertificate,
+    /// When it was imported.
+    pub imported_at: UnixMillis,
+    /// Since when another one is in force in its place; `None`: it is.
+    pub replaced_at: Option<UnixMillis>,
+}
+
+impl Numbered for Certificates {
+    fn number(&self) -> u64 {
+        self.version
+    }
+}
+
+/// Where the private half of a key stands.
+pub(super) const fn place<'a>(id: &'a str, client_id: &'a str) -> Place<'a> {
+    Place { purpose: "certificate_keys", object: id, client: client_id }
+}
+
+/// Goes up with every import.
+pub(super) fn version(main: &Connection) -> Result<u64, StoreError> {
+    let mut statement = main.prepare_cached("SELECT version FROM certificates_version")?;
+    Ok(unsigned(statement.query_row([], |row| row.get(0))?))
+}
+
+/// All certificates that may still sign, newest first. One that cannot be opened is left out, and the
+/// log says so: it must not be in the way of the others.
+pub(super) fn read(main: &Connection, sealer: &Sealer) -> Result<Certificates, StoreError> {
+    // One moment, so that an import in between does not show.
+    let moment = main.unchecked_transaction()?;
+    let version = version(&moment)?;
+    let rows = moment
+        .prepare(
+            "SELECT c.client_id, c.key_id, k.sealed, c.chain, c.replaced_at \
+             FROM certificates AS c JOIN certificate_keys AS k ON k.id = c.key_id \
+             ORDER BY c.number DESC",
+        )?
+        .query_map([], |row| {
+            Ok(Row {
+                client_id: row.get(0)?,
+                key_id: row.get(1)?,
+                sealed: row.get(2)?,
+                chain: row.get(3)?,
+                replaced_at: row.get::<_, Option<i64>>(4)?.map(time),
+            })
+        })?
+        .collect::<Result<Vec<_>, _>>()?;
+    moment.finish()?;
+    let keys = rows.into_iter().filter_map(|row| {
+        let key_id = row.key_id.clone();
+        let opened = row.open(sealer);
+        opened
+            .inspect_err(|error| tracing::error!(%error, key_id, "a certificate is left out"))
+            .ok()
+    });
+    Ok(Certificates { version, keys: keys.map(Arc::new).collect() })
+}
+
+/// A certificate and its key as they are stored.
+struct Row {
+    client_id: String,
+    key_id: String,
+    sealed: Vec<u8>,
+    chain: Vec<u8>,
+    replaced_at: Option<UnixMillis>,
+}
+
+impl Row {
+    fn open(self, sealer: &Sealer) -> Result<CertifiedKey, StoreError> {
+        let pkcs8 = sealer.open(place(&self.key_id, &self.client_id), &self.sealed)?;
+        Ok(CertifiedKey {
+            key: GatewayKey::from_pkcs8(&pkcs8)?,
+            certificate: certificate(&self.chain)?,
+            client_id: self.client_id,
+            replaced_at: self.replaced_at,
+        })
+    }
+}
+
+/// The certificates of this client (empty: the gateway), or of all (`None`), newest first.
+pub(super) fn records(
+    main: &Connection,
+    client_id: Option<&str>,
+) -> Result<Vec<CertificateRecord>, StoreError> {
+    let mut statement = main.prepare(
+        "SELECT client_id, key_id, chain, imported_at, replaced_at FROM certificates \
+         WHERE ?1 IS NULL OR client_id = ?1 ORDER BY number DESC",
+    )?;
+    let mut rows = statement.query([client_id])?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        records.push(CertificateRecord {
+            client_id: row.get(0)?,
+            key_id: row.get(1)?,
+            certificate: certificate(&row.get::<_, Vec<u8>>(2)?)?,
+            imported_at: time(row.get(3)?),
+            replaced_at: row.get::<_, Option<i64>>(4)?.map(time),
+        });
+    }
+    Ok(records)
+}
+
+/// A stored chain, as it stands in its column: one certificate after another.
+pub(super) fn certificate(chain: &[u8]) -> Result<VerifierCertificate, StoreError> {
+    let damaged = |why: String| StoreError::Damaged(format!("a stored certificate: {why}"));
+    let chain = pem_or_der(chain, "CERTIFICATE").map_err(|error| damaged(error.0.into_owned()))?;
+    VerifierCertificate::from_chain(&chain).map_err(|error| damaged(error.to_string()))
+}
+
+/// Removes certificates that were replaced so long ago that no session can name them any more, and
+/// erases keys that have none left of those that they had. `false`: there was nothing.
+pub(super) fn forget(main: &Connection, now: UnixMillis) -> Result<bool, StoreError> {
+    let before = millis(now.minus(REPLACED_SIGNS_MS));
+    let removed = main.execute("DELETE FROM certificates WHERE replaced_at < ?1", [before])?;
+    if removed == 0 {
+        return Ok(false);
+    }
+    main.execute(
+        "DELETE FROM certificate_keys WHERE used = 1 \
+         AND id NOT IN (SELECT key_id FROM certificates)",
+        [],
+    )?;
+    Ok(true)
+}

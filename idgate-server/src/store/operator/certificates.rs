@@ -1,0 +1,153 @@
+//! Keys with certificates, as operators ask for, import and see them.
+
+use idgate_core::crypto::PublicKey;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::VerifierCertificate;
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::super::certificates::{CertificateRecord, forget, place, records};
+use super::super::files::truncate_log;
+use super::super::interface::StoreError;
+use super::super::sql::{begin, millis, time};
+use super::OperatorStore;
+use crate::gateway_key::{GatewayKey, PublishedKey};
+
+/// A key that waits for its certificate.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RequestedKey {
+    /// The client that it is for; empty: the gateway.
+    pub client_id: String,
+    /// Its RFC 7638 thumbprint.
+    pub key_id: String,
+    /// When it was made.
+    pub created_at: UnixMillis,
+}
+
+impl OperatorStore {
+    /// The key of this client (empty: the gateway) to ask a certificate for: the one that waits for
+    /// its certificate already, or a fresh one. What was replaced long ago is erased.
+    ///
+    /// # Errors
+    /// The database failed, or there is no randomness.
+    pub fn requested_key(
+        &mut self,
+        client_id: &str,
+        now: UnixMillis,
+    ) -> Result<GatewayKey, StoreError> {
+        let transaction = begin(&mut self.main)?;
+        forget(&transaction, now)?;
+        let waiting: Option<(String, Vec<u8>)> = transaction
+            .query_row(
+                "SELECT id, sealed FROM certificate_keys WHERE client_id = ?1 AND used = 0",
+                [client_id],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .optional()?;
+        let key = match waiting {
+            Some((id, sealed)) => {
+                GatewayKey::from_pkcs8(&self.sealer.open(place(&id, client_id), &sealed)?)?
+            }
+            None => {
+                let (key, pkcs8) = GatewayKey::generate()?;
+                let sealed = self.sealer.seal(place(key.id(), client_id), &pkcs8)?;
+                transaction.execute(
+                    "INSERT INTO certificate_keys (id, client_id, sec1, sealed, created_at) \
+                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                    (key.id(), client_id, key.public().sec1(), sealed, millis(now)),
+                )?;
+                key
+            }
+        };
+        transaction.commit()?;
+        Ok(key)
+    }
+
+    /// The keys of this client (empty: the gateway) that a certificate may be for.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn certificate_keys(&self, client_id: &str) -> Result<Vec<PublicKey>, StoreError> {
+        keys_of(&self.main, client_id)?.into_iter().map(|key| Ok(key.public)).collect()
+    }
+
+    /// Puts a certificate in force for this client (empty: the gateway), whose key is one of
+    /// [`OperatorStore::certificate_keys`]. The one before it signs on for sessions that were made
+    /// with it.
+    ///
+    /// # Errors
+    /// The database failed, or the certificate is for another key.
+    pub fn import_certificate(
+        &mut self,
+        client_id: &str,
+        certificate: &VerifierCertificate,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let transaction = begin(&mut self.main)?;
+        let keys = keys_of(&transaction, client_id)?;
+        let key = keys.into_iter().find(|key| key.public == certificate.key);
+        let key = key.ok_or_else(|| StoreError::Failed("the certificate's key is gone".into()))?;
+        let hash = certificate.x509_hash();
+        transaction.execute(
+            "UPDATE certificates SET replaced_at = ?2 WHERE client_id = ?1 AND replaced_at IS NULL",
+            (client_id, millis(now)),
+        )?;
+        // One that was in force before comes back as the newest.
+        transaction.execute("DELETE FROM certificates WHERE hash = ?1", [&hash])?;
+        transaction.execute(
+            "INSERT INTO certificates (hash, client_id, key_id, chain, imported_at) \
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+            (&hash, client_id, &key.id, certificate.chain.concat(), millis(now)),
+        )?;
+        transaction.execute("UPDATE certificate_keys SET used = 1 WHERE id = ?1", [&key.id])?;
+        transaction.execute("UPDATE certificates_version SET version = version + 1", [])?;
+        let erased = forget(&transaction, now)?;
+        transaction.commit()?;
+        if erased {
+            // In the log as well, unless a reader is in the way: then with the next checkpoint.
+            let _later = truncate_log(&self.main);
+        }
+        Ok(())
+    }
+
+    /// The certificates of this client (empty: the gateway), or of all (`None`), newest first.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn certificates(
+        &self,
+        client_id: Option<&str>,
+    ) -> Result<Vec<CertificateRecord>, StoreError> {
+        records(&self.main, client_id)
+    }
+
+    /// The keys of this client (empty: the gateway), or of all (`None`), that wait for their
+    /// certificate.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn requested_keys(&self, client_id: Option<&str>) -> Result<Vec<RequestedKey>, StoreError> {
+        let mut statement = self.main.prepare(
+            "SELECT client_id, id, created_at FROM certificate_keys \
+             WHERE used = 0 AND (?1 IS NULL OR client_id = ?1) ORDER BY created_at DESC, id",
+        )?;
+        let rows = statement.query_map([client_id], |row| {
+            Ok(RequestedKey {
+                client_id: row.get(0)?,
+                key_id: row.get(1)?,
+                created_at: time(row.get(2)?),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+fn keys_of(main: &Connection, client_id: &str) -> Result<Vec<PublishedKey>, StoreError> {
+    let mut statement =
+        main.prepare("SELECT id, sec1 FROM certificate_keys WHERE client_id = ?1")?;
+    let mut rows = statement.query([client_id])?;
+    let mut keys = Vec::new();
+    while let Some(row) = rows.next()? {
+        keys.push(PublishedKey::new(row.get(0)?, &row.get::<_, Vec<u8>>(1)?)?);
+    }
+    Ok(keys)
+}

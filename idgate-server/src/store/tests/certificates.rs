@@ -1,0 +1,112 @@
+//! Keys with certificates: asked for once, bound to whom they sign for, erased when no session can
+//! name them any more.
+
+use idgate_core::trust::VerifierCertificate;
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+
+use super::erasure::files_with;
+use super::*;
+use crate::gateway_key::{GatewayKey, REPLACED_SIGNS_MS};
+use crate::store::OperatorStore;
+
+fn operator(fixture: &Fixture) -> OperatorStore {
+    OperatorStore::open_existing(fixture.path(), None).unwrap()
+}
+
+fn certificate(key: &GatewayKey) -> VerifierCertificate {
+    let root = Identity::iaca(Curve::P256, NOW.0);
+    let unused = SigningKey::from_seed(Curve::P256, "unused");
+    let name = Name::new("UT", "shop");
+    let builder = CertificateBuilder::new(name.clone(), name, &unused, NOW.0, 90)
+        .with(|own| own.spki = key.public().spki_der())
+        .under(&root);
+    VerifierCertificate::from_chain(&[builder.sign(&root.key)]).unwrap()
+}
+
+fn certify(operator: &mut OperatorStore, client_id: &str, now: UnixMillis) -> VerifierCertificate {
+    let certificate = certificate(&operator.requested_key(client_id, now).unwrap());
+    operator.import_certificate(client_id, &certificate, now).unwrap();
+    certificate
+}
+
+fn hashes(fixture: &Fixture) -> Vec<String> {
+    let certificates = fixture.store().certificates().wait().unwrap();
+    certificates.keys.iter().map(|key| key.certificate.x509_hash()).collect()
+}
+
+#[test]
+fn a_key_waits_until_its_certificate_comes() {
+    let fixture = Fixture::new();
+    let mut operator = operator(&fixture);
+    let first = operator.requested_key("", NOW).unwrap();
+    assert_eq!(operator.requested_key("", NOW.plus(1)).unwrap().id(), first.id());
+    assert_ne!(operator.requested_key("cli_a", NOW).unwrap().id(), first.id());
+    assert!(hashes(&fixture).is_empty());
+    operator.import_certificate("", &certificate(&first), NOW).unwrap();
+    assert_ne!(operator.requested_key("", NOW).unwrap().id(), first.id());
+}
+
+#[test]
+fn a_certificate_for_another_key_is_not_stored() {
+    let fixture = Fixture::new();
+    let mut operator = operator(&fixture);
+    let clients = certificate(&operator.requested_key("cli_a", NOW).unwrap());
+    assert!(operator.import_certificate("", &clients, NOW).is_err());
+    assert!(operator.certificates(None).unwrap().is_empty());
+}
+
+#[test]
+fn a_running_gateway_has_it_with_the_next_read() {
+    let fixture = Fixture::new();
+    let none = fixture.store().certificates().wait().unwrap();
+    assert!(Arc::ptr_eq(&none, &fixture.store().certificates().wait().unwrap()));
+    let mut operator = operator(&fixture);
+    let gateways = certify(&mut operator, "", NOW);
+    let clients = certify(&mut operator, "cli_a", NOW);
+    let certificates = fixture.store().certificates().wait().unwrap();
+    let in_force = |client| &certificates.in_force(client, NOW).unwrap().certificate;
+    assert_eq!((in_force("cli_a"), in_force("cli_b")), (&clients, &gateways));
+    let key = certificates.in_force("", NOW).unwrap();
+    assert_eq!(key.key.public(), &gateways.key);
+}
+
+#[test]
+fn a_replaced_key_signs_for_25_hours_and_leaves_every_file() {
+    let mut fixture = Fixture::new();
+    let mut operator = operator(&fixture);
+    let old = certify(&mut operator, "", NOW);
+    let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
+    let sql = "SELECT sealed FROM certificate_keys";
+    let sealed: Vec<u8> = main.query_row(sql, [], |row| row.get(0)).unwrap();
+    drop(main);
+    let needle = &sealed[..16];
+    assert!(!files_with(fixture.path(), needle).is_empty(), "the search finds what is there");
+    let new = certify(&mut operator, "", NOW.plus(10));
+    let both = [new.x509_hash(), old.x509_hash()];
+    assert_eq!(hashes(&fixture), both);
+    fixture.close();
+    fixture.reopen(NOW.plus(10 + REPLACED_SIGNS_MS));
+    assert_eq!(hashes(&fixture), both);
+    fixture.close();
+    fixture.reopen(NOW.plus(11 + REPLACED_SIGNS_MS));
+    assert_eq!(hashes(&fixture), both[..1]);
+    fixture.close();
+    drop(operator);
+    assert!(files_with(fixture.path(), needle).is_empty());
+}
+
+#[test]
+fn a_key_that_was_moved_to_another_client_is_left_out() {
+    let fixture = Fixture::new();
+    let mut operator = operator(&fixture);
+    certify(&mut operator, "cli_a", NOW);
+    let gateways = certify(&mut operator, "", NOW);
+    drop(operator);
+    let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
+    for table in ["certificates", "certificate_keys"] {
+        let sql = format!("UPDATE {table} SET client_id = 'cli_b' WHERE client_id = 'cli_a'");
+        main.execute(&sql, []).unwrap();
+    }
+    assert_eq!(hashes(&fixture), [gateways.x509_hash()]);
+}

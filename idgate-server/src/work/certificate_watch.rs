@@ -1,0 +1,71 @@
+//! Says in the log, once a day, which certificates of the gateway and its clients end soon.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use idgate_core::time::UnixMillis;
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
+
+use crate::clock::Clock;
+use crate::gateway_key::{CertifiedKey, RENEW_BEFORE_MS};
+use crate::store::Store;
+
+const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Watches the certificates of one gateway.
+#[derive(Clone)]
+pub struct CertificateWatch {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+}
+
+impl CertificateWatch {
+    /// Watches those in `store`, by `clock`.
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
+    }
+
+    /// Runs until `stop` says so or its sender is gone.
+    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+        let mut ticks = tokio::time::interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                _ = stop.wait_for(|stopped| *stopped) => return,
+            }
+            self.look().await;
+        }
+    }
+
+    async fn look(&self) {
+        let now = self.clock.now();
+        match self.store.certificates().await {
+            Ok(certificates) => certificates.keys.iter().for_each(|key| tell(key, now)),
+            Err(error) => tracing::error!(%error, "the certificates cannot be read"),
+        }
+    }
+}
+
+fn tell(key: &CertifiedKey, now: UnixMillis) {
+    let until = key.certificate.valid_until;
+    if !is_due(key, now) {
+        return;
+    }
+    let whose = if key.client_id.is_empty() { "gateway" } else { &key.client_id };
+    if key.certificate.is_valid_at(now) {
+        tracing::warn!(%until, whose, "a certificate ends soon; renew it with `idgate keys csr`");
+    } else {
+        tracing::error!(
+            %until,
+            whose,
+            "a certificate has expired, and sessions that need it are refused; renew it with \
+             `idgate keys csr`"
+        );
+    }
+}
+
+fn is_due(key: &CertifiedKey, now: UnixMillis) -> bool {
+    key.replaced_at.is_none() && key.certificate.valid_until.since(now) < RENEW_BEFORE_MS
+}
