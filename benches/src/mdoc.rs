@@ -2,10 +2,10 @@
 //! The floor is always AWS-LC's.
 
 use idgate_core::crypto::{CryptoProvider, aws_lc_rs, rustcrypto};
-use idgate_core::formats::mdoc::Handover;
 use idgate_core::ids::IssuerId;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot};
+use idgate_core::verify::Handover;
 use idgate_core::verify::{CredentialReport, ExpectedMdoc, MdocRequest, verify_mdoc};
 use serde_json::Value;
 

@@ -78,7 +78,9 @@
 //! - `rustcrypto` (default): [`crypto::rustcrypto`](crypto), pure Rust, also for WebAssembly.
 //! - `aws-lc-rs`: [`crypto::aws_lc_rs`](crypto), 2.7 times as fast with ES256; it needs a C compiler.
 //!
-//! Both may be on: the [`CryptoProvider`] that a [`Verifier`] is built with decides. Features add
+//! - `internals`: what only the tests and benches of this repository call. Nothing of it is kept.
+//!
+//! Both providers may be on: the [`CryptoProvider`] that a [`Verifier`] is built with decides. Features add
 //! providers and never change a verdict. Without either, bring a [`CryptoProvider`] of your own.
 
 #![warn(missing_docs)]
@@ -86,13 +88,17 @@
 extern crate alloc;
 
 pub mod codec;
-pub mod cose;
+mod cose;
 pub mod crypto;
 pub mod discovery;
 pub mod entropy;
 pub mod error;
-pub mod formats;
+mod formats;
 pub mod ids;
+#[cfg(not(feature = "internals"))]
+#[allow(unreachable_pub, reason = "public with that feature")]
+mod jose;
+#[cfg(feature = "internals")]
 pub mod jose;
 pub mod limits;
 pub mod manual;

@@ -15,7 +15,7 @@ const X5CHAIN: i64 = 33;
 /// Both header buckets of a message. Unknown labels are left alone, and so are values of
 /// `undefined`, which wallets write.
 #[derive(Clone, Debug)]
-pub struct Headers<'t, 'a> {
+pub(crate) struct Headers<'t, 'a> {
     protected: Cow<'a, [u8]>,
     alg: Option<i64>,
     unprotected: Value<'t, 'a>,
@@ -43,12 +43,12 @@ impl<'t, 'a> Headers<'t, 'a> {
     }
 
     /// The protected header as it was signed.
-    pub fn protected(&self) -> &[u8] {
+    pub(crate) fn protected(&self) -> &[u8] {
         &self.protected
     }
 
     /// `alg`, when it is an integer.
-    pub fn alg(&self) -> Option<i64> {
+    pub(crate) fn alg(&self) -> Option<i64> {
         self.alg
     }
 
@@ -57,7 +57,7 @@ impl<'t, 'a> Headers<'t, 'a> {
     ///
     /// # Errors
     /// There is none, or it holds something but certificates.
-    pub fn x5chain(&self) -> Result<Vec<Cow<'a, [u8]>>, CoseError> {
+    pub(crate) fn x5chain(&self) -> Result<Vec<Cow<'a, [u8]>>, CoseError> {
         const BAD: CoseError = CoseError("x5chain is neither a byte string nor an array of them");
         let chain = self.unprotected.get_label(X5CHAIN);
         let chain = chain.ok_or(CoseError("there is no x5chain in the unprotected header"))?;
@@ -94,7 +94,7 @@ fn read_protected(bytes: &[u8]) -> Result<Option<i64>, CoseError> {
 /// The algorithm of a COSE label, as registered by RFC 9053 2.1 (-7, -35, -36) and, tied to one
 /// curve, by RFC 9864 2.1 (-9, -51, -52). An ECDSA label without a curve is taken with the curve
 /// that 18013-5 table 22 pairs with it.
-pub fn alg_of_label(label: i64) -> Option<Alg> {
+pub(crate) fn alg_of_label(label: i64) -> Option<Alg> {
     match label {
         -7 | -9 => Some(Alg::Es256),
         -35 | -51 => Some(Alg::Es384),

@@ -17,7 +17,7 @@ const EC2: i64 = 2;
 ///
 /// # Errors
 /// It is private, of another type or curve, or its coordinates have another length.
-pub fn public_key(key: Value<'_, '_>) -> Result<PublicKey, CoseError> {
+pub(crate) fn public_key(key: Value<'_, '_>) -> Result<PublicKey, CoseError> {
     if key.entries().is_none() {
         return Err(CoseError("the COSE_Key is not a map"));
     }

@@ -11,18 +11,18 @@ use crate::codec::cbor::Value;
 const TAG: u64 = 17;
 
 /// HMAC 256/256 (RFC 9053 3.1): SHA-256, a tag of 32 bytes.
-pub const HMAC_256: i64 = 5;
+pub(crate) const HMAC_256: i64 = 5;
 
 /// A COSE_Mac0, read but not verified.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Mac0<'t, 'a> {
+pub(crate) struct Mac0<'t, 'a> {
     /// Both header buckets.
-    pub headers: Headers<'t, 'a>,
+    pub(crate) headers: Headers<'t, 'a>,
     /// `None`: detached.
-    pub payload: Option<Cow<'a, [u8]>>,
+    pub(crate) payload: Option<Cow<'a, [u8]>>,
     /// The MAC.
-    pub tag: Cow<'a, [u8]>,
+    pub(crate) tag: Cow<'a, [u8]>,
 }
 
 impl<'t, 'a> Mac0<'t, 'a> {
@@ -30,7 +30,7 @@ impl<'t, 'a> Mac0<'t, 'a> {
     ///
     /// # Errors
     /// It has another shape, or headers that cannot be used.
-    pub fn read(value: Value<'t, 'a>) -> Result<Self, CoseError> {
+    pub(crate) fn read(value: Value<'t, 'a>) -> Result<Self, CoseError> {
         let [protected, unprotected, payload, tag] = four(value, TAG)?;
         Ok(Self {
             headers: Headers::read(protected, unprotected)?,
@@ -41,7 +41,7 @@ impl<'t, 'a> Mac0<'t, 'a> {
 
     /// What is authenticated: the MAC_structure (RFC 9052 6.3) over `payload`, without external
     /// data.
-    pub fn mac_structure(&self, payload: &[u8]) -> Vec<u8> {
+    pub(crate) fn mac_structure(&self, payload: &[u8]) -> Vec<u8> {
         authenticated("MAC0", self.headers.protected(), payload)
     }
 }

@@ -7,15 +7,15 @@ mod sign1;
 
 use core::fmt;
 
-pub use self::header::{Headers, alg_of_label};
-pub use self::key::public_key;
-pub use self::mac0::{HMAC_256, Mac0};
-pub use self::sign1::Sign1;
+pub(crate) use self::header::{Headers, alg_of_label};
+pub(crate) use self::key::public_key;
+pub(crate) use self::mac0::{HMAC_256, Mac0};
+pub(crate) use self::sign1::Sign1;
 
 /// A COSE structure that cannot be used; the text says why.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct CoseError(pub &'static str);
+pub(crate) struct CoseError(pub(crate) &'static str);
 
 impl fmt::Display for CoseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

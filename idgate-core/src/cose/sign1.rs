@@ -12,13 +12,13 @@ const TAG: u64 = 18;
 /// A COSE_Sign1, read but not verified.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Sign1<'t, 'a> {
+pub(crate) struct Sign1<'t, 'a> {
     /// Both header buckets.
-    pub headers: Headers<'t, 'a>,
+    pub(crate) headers: Headers<'t, 'a>,
     /// `None`: detached.
-    pub payload: Option<Cow<'a, [u8]>>,
+    pub(crate) payload: Option<Cow<'a, [u8]>>,
     /// Raw r‖s for ECDSA (RFC 9053 2.1).
-    pub signature: Cow<'a, [u8]>,
+    pub(crate) signature: Cow<'a, [u8]>,
 }
 
 impl<'t, 'a> Sign1<'t, 'a> {
@@ -26,7 +26,7 @@ impl<'t, 'a> Sign1<'t, 'a> {
     ///
     /// # Errors
     /// It has another shape, or headers that cannot be used.
-    pub fn read(value: Value<'t, 'a>) -> Result<Self, CoseError> {
+    pub(crate) fn read(value: Value<'t, 'a>) -> Result<Self, CoseError> {
         let [protected, unprotected, payload, signature] = four(value, TAG)?;
         Ok(Self {
             headers: Headers::read(protected, unprotected)?,
@@ -38,7 +38,7 @@ impl<'t, 'a> Sign1<'t, 'a> {
     }
 
     /// What is signed: the Sig_structure (RFC 9052 4.4) over `payload`, without external data.
-    pub fn sig_structure(&self, payload: &[u8]) -> Vec<u8> {
+    pub(crate) fn sig_structure(&self, payload: &[u8]) -> Vec<u8> {
         authenticated("Signature1", self.headers.protected(), payload)
     }
 }

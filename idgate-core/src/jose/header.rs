@@ -10,19 +10,19 @@ use crate::crypto::Alg;
 /// The members of a header that verification looks at.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Header<'a> {
+pub(crate) struct Header<'a> {
     /// `alg` as the token claims it (RFC 7515 4.1.1).
-    pub alg: Text<'a>,
+    pub(crate) alg: Text<'a>,
     /// `typ` (RFC 7515 4.1.9)
-    pub typ: Option<Text<'a>>,
+    pub(crate) typ: Option<Text<'a>>,
     /// `kid` (RFC 7515 4.1.4)
-    pub kid: Option<Text<'a>>,
+    pub(crate) kid: Option<Text<'a>>,
 }
 
 /// A header that cannot be used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum HeaderError {
+pub(crate) enum HeaderError {
     /// Not an object, `alg` is missing, or `alg`, `typ` or `kid` is not a string.
     Malformed,
     /// It demands an extension by `crit` or `b64`, and none is understood (RFC 7515 4.1.11,
@@ -46,7 +46,7 @@ impl<'a> Header<'a> {
     ///
     /// # Errors
     /// It is malformed, or it demands an extension.
-    pub fn from_json(value: Value<'_, 'a>) -> Result<Self, HeaderError> {
+    pub(crate) fn from_json(value: Value<'_, 'a>) -> Result<Self, HeaderError> {
         let (mut alg, mut typ, mut kid) = (None, None, None);
         for (name, value) in value.members().ok_or(HeaderError::Malformed)? {
             if name.is("crit") || name.is("b64") {
@@ -63,19 +63,19 @@ impl<'a> Header<'a> {
 
     /// The algorithm that the token claims, if it is a known one. To be compared with the trusted
     /// key's, never to choose by.
-    pub fn alg(&self) -> Option<Alg> {
+    pub(crate) fn alg(&self) -> Option<Alg> {
         Alg::ALL.into_iter().find(|alg| self.alg.is(alg.name()))
     }
 
     /// Whether `typ` is present and one of `expected`, as [`typ_is`] compares.
-    pub fn has_typ(&self, expected: &[&str]) -> bool {
+    pub(crate) fn has_typ(&self, expected: &[&str]) -> bool {
         self.typ.is_some_and(|typ| typ_is(&typ.unescape(), expected))
     }
 }
 
 /// Whether a `typ` is one of `expected`. Media types do not distinguish case, and `application/`
 /// may stand before a name that has no slash (RFC 7515 4.1.9).
-pub fn typ_is(text: &str, expected: &[&str]) -> bool {
+pub(crate) fn typ_is(text: &str, expected: &[&str]) -> bool {
     const PREFIX: &str = "application/";
     let name = match text.split_at_checked(PREFIX.len()) {
         Some((prefix, name)) if prefix.eq_ignore_ascii_case(PREFIX) => name,

@@ -11,22 +11,22 @@ const MAX_SIGNATURE_CHARS: usize = MAX_JWS_SIGNATURE_BYTES.div_ceil(3) * 4;
 /// The parts of a compact JWS, as received.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
-pub struct CompactJws<'a> {
+pub(crate) struct CompactJws<'a> {
     /// The protected header in base64url.
-    pub header: &'a str,
+    pub(crate) header: &'a str,
     /// The payload in base64url.
-    pub payload: &'a str,
+    pub(crate) payload: &'a str,
     /// The signature in base64url.
-    pub signature: &'a str,
+    pub(crate) signature: &'a str,
     /// What is signed: header, dot, payload (RFC 7515 5.2).
-    pub signing_input: &'a str,
+    pub(crate) signing_input: &'a str,
 }
 
 /// Text that is not a compact JWS: three parts of base64url characters, none of them empty,
 /// separated by dots.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
-pub struct JoseError;
+pub(crate) struct JoseError;
 
 impl fmt::Display for JoseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -41,7 +41,7 @@ impl<'a> CompactJws<'a> {
     ///
     /// # Errors
     /// It is not a compact JWS.
-    pub fn split(text: &'a str) -> Result<Self, JoseError> {
+    pub(crate) fn split(text: &'a str) -> Result<Self, JoseError> {
         let (signing_input, signature) = text.rsplit_once('.').ok_or(JoseError)?;
         let (header, payload) = signing_input.split_once('.').ok_or(JoseError)?;
         // A further dot is in `payload` now, and outside the alphabet.
@@ -61,7 +61,7 @@ impl fmt::Debug for CompactJws<'_> {
 
 /// Decodes a signature into `out`; `None` when the text is not strict base64url or longer than
 /// any signature, which is seen before decoding.
-pub fn decode_signature<'o>(
+pub(crate) fn decode_signature<'o>(
     text: &str,
     out: &'o mut [u8; MAX_JWS_SIGNATURE_BYTES],
 ) -> Option<&'o [u8]> {

@@ -7,7 +7,7 @@ mod jwe;
 mod jws;
 mod x5c;
 
-pub use self::header::{Header, HeaderError, typ_is};
+pub(crate) use self::header::{Header, typ_is};
 pub use self::jwe::{JweRecipient, OpenedJwe};
-pub use self::jws::{CompactJws, JoseError, decode_signature};
+pub(crate) use self::jws::{CompactJws, decode_signature};
 pub(crate) use self::x5c::{X5cError, x5c};

@@ -1,6 +1,8 @@
 //! What is still to be asked about one credential, and what the answers made of it. A question
 //! without an answer settles as unknown.
 
+#[cfg(feature = "internals")]
+mod internals;
 mod list;
 mod signer;
 #[cfg(all(test, feature = "aws-lc-rs"))]
@@ -10,21 +12,17 @@ mod tests;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+#[cfg(feature = "internals")]
+pub use self::internals::{is_good_by_crls, is_good_by_status_list};
 use self::list::ListQuestion;
 use self::signer::SignerQuestion;
-use super::context::{SignerStatus, StatusContext, Voucher, unknown};
+use super::context::{SignerStatus, StatusContext, unknown};
 use super::published::{Published, PublishedStatus};
 use super::revocation::RevocationDetails;
 use super::source::{Need, Supplied, VerifiedSource};
-use super::token_status_list::StatusListReference;
-use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
-use crate::ids::{CredentialFormat, IssuerId};
 use crate::limits::MAX_STATUS_URIS;
-use crate::time::UnixMillis;
-use crate::trust::crl::VerifiedCrl;
-use crate::trust::path::authenticate_below;
-use crate::trust::{RevocationPolicy, TrustAnchor, TrustEntry};
+use crate::trust::RevocationPolicy;
 
 /// The questions about one credential.
 #[derive(Clone, Debug)]
@@ -139,52 +137,6 @@ impl Inquiry {
     pub(crate) fn covers_signer(&self) -> bool {
         self.signer.is_some()
     }
-}
-
-/// Whether the certificate `leaf`, directly below one of `roots`, is good by CRLs that its operator
-/// supplied, without the profile of ISO/IEC 18013-5: what certificate test suites exercise.
-#[doc(hidden)]
-pub fn is_good_by_crls(
-    provider: &CryptoProvider,
-    leaf: &[u8],
-    roots: &[TrustAnchor],
-    crls: &[&[u8]],
-    now: UnixMillis,
-) -> bool {
-    let mut issuer = TrustEntry::new(IssuerId::new("suite"));
-    issuer.roots = roots.to_vec();
-    let crl = |der: &&[u8]| VerifiedCrl::from_der(provider, der, roots).ok();
-    issuer.crls = crls.iter().filter_map(crl).collect();
-    let anchors: Vec<&TrustAnchor> = roots.iter().collect();
-    let Ok(path) = authenticate_below(provider, &[leaf], &anchors, 1, now) else { return false };
-    let context =
-        StatusContext { provider, issuer: &issuer, trust_version: 0, livemode: true, now };
-    let signer = Some(SignerStatus::of(&path));
-    let published = Published { signer, ..Published::default() };
-    Inquiry::open(published, &context)
-        .and_then(|inquiry| inquiry.settle())
-        .is_ok_and(|settled| settled == RevocationDetails::asked(false, true))
-}
-
-/// Whether `token` is the status list at `uri` of `issuer`, for an mdoc of its first root, and calls
-/// the credential at `idx` good: what tests of the parsers exercise. The revocation of the
-/// certificate that signed it is not part of it.
-#[doc(hidden)]
-pub fn is_good_by_status_list(
-    provider: &CryptoProvider,
-    token: &[u8],
-    (uri, idx): (&str, u64),
-    issuer: &TrustEntry,
-    format: CredentialFormat,
-    now: UnixMillis,
-) -> bool {
-    let context = StatusContext { provider, issuer, trust_version: 0, livemode: true, now };
-    let root = issuer.roots.first().filter(|_| format == CredentialFormat::Mdoc);
-    let voucher = root.map(|root| Voucher::of_mdoc(root.sha256(), ""));
-    let Some(reference) = StatusListReference::new(idx, uri) else { return false };
-    let mut list = ListQuestion::new(reference, voucher);
-    list.supply(uri, Supplied::Bytes(token), None, &context);
-    list.answer().is_some_and(Result::is_ok)
 }
 
 /// What was not asked yet, equal ones once.

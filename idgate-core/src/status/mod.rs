@@ -14,7 +14,7 @@ mod token_status_list;
 
 pub(crate) use self::context::{SignerStatus, StatusContext, Voucher};
 pub(crate) use self::inquiry::{Inquiry, check_count, needs_of};
-#[doc(hidden)]
+#[cfg(feature = "internals")]
 pub use self::inquiry::{is_good_by_crls, is_good_by_status_list};
 pub(crate) use self::published::{Published, PublishedStatus};
 pub use self::revocation::{Revocation, RevocationDetails, RevocationOutcome};

@@ -27,7 +27,7 @@ pub use self::entry::{DeviceResponseDocuments, RevocationPolicy, TrustEntry};
 use self::known_signers::KnownSigners;
 pub use self::master_list::{ImportedList, ListOutcome, ListedCertificate, import_master_list};
 pub use self::oid::Oid;
-#[doc(hidden)]
+#[cfg(feature = "internals")]
 pub use self::path::is_valid_rfc5280_path;
 pub use self::pem::pem_or_der;
 pub use self::verifier_certificate::{

@@ -195,7 +195,7 @@ pub(super) fn authenticate_list_signer(
 
 /// Path validation as RFC 5280 6.1 has it, without the profile of ISO/IEC 18013-5: what certificate
 /// test suites exercise. Whether the path is valid.
-#[doc(hidden)]
+#[cfg(feature = "internals")]
 pub fn is_valid_rfc5280_path(
     provider: &CryptoProvider,
     leaf: &[u8],

@@ -35,6 +35,7 @@ use crate::crypto::CryptoProvider;
 use crate::entropy::Entropy;
 pub use crate::error::{Check, CheckSet};
 use crate::error::{Reason, ResponseError};
+pub use crate::formats::mdoc::Handover;
 use crate::ids::OfferId;
 use crate::response::{
     AnswerEncryption, DirectPost, Posted, WalletResponse, unpack, with_response_code,

@@ -9,12 +9,12 @@ mod structure;
 
 use idgate_core::Reason;
 use idgate_core::crypto::{Alg, CryptoProvider, EcdhPrivateKey, aws_lc_rs, rustcrypto};
-use idgate_core::formats::mdoc::Handover;
 use idgate_core::ids::IssuerId;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{
     DeviceResponseDocuments, RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot,
 };
+use idgate_core::verify::Handover;
 use idgate_core::verify::{
     CredentialReport, ExpectedMdoc, MdocRequest, VerifiedCredential, verify_mdoc,
 };

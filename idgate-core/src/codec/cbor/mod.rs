@@ -15,19 +15,25 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use self::parser::{Chunks, Parser};
-pub use self::to_json::{NotJson, write_json};
-pub use self::writer::Writer;
+pub(crate) use self::to_json::write_json;
+pub(crate) use self::writer::Writer;
 use crate::limits::MAX_CBOR_ITEMS;
 #[cfg(doc)]
 use crate::limits::MAX_DEPTH;
 
 /// The tag of a byte string that holds encoded CBOR (RFC 8949 3.4.5.1).
-pub const ENCODED_CBOR: u64 = 24;
+pub(crate) const ENCODED_CBOR: u64 = 24;
+
+/// Whether `document` is one item of strict CBOR.
+#[cfg(feature = "internals")]
+pub fn is_strict(document: &[u8]) -> bool {
+    Tape::default().parse(document).is_ok()
+}
 
 /// Bytes that are not strict CBOR.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum CborError {
+pub(crate) enum CborError {
     /// Not well-formed (RFC 8949 appendix C), or shorter than its lengths say.
     Syntax,
     /// Bytes after the item.
@@ -62,14 +68,14 @@ impl core::error::Error for CborError {}
 
 /// Parsed items in document order. Several documents can share one tape.
 #[derive(Debug)]
-pub struct Tape<'a> {
+pub(crate) struct Tape<'a> {
     nodes: Vec<Node<'a>>,
     max_nodes: usize,
 }
 
 /// An item's place on its tape.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct NodeId(u32);
+pub(crate) struct NodeId(u32);
 
 #[derive(Clone, Copy, Debug)]
 struct Node<'a> {
@@ -99,7 +105,7 @@ enum NodeKind {
 
 /// A CBOR item on a tape.
 #[derive(Clone, Copy)]
-pub struct Value<'t, 'a> {
+pub(crate) struct Value<'t, 'a> {
     nodes: &'t [Node<'a>],
     at: u32,
 }
@@ -107,7 +113,7 @@ pub struct Value<'t, 'a> {
 /// What kind of item it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_enums)] // CBOR has these
-pub enum Kind {
+pub(crate) enum Kind {
     /// Major type 0
     Unsigned,
     /// Major type 1
@@ -131,7 +137,7 @@ pub enum Kind {
 impl<'a> Tape<'a> {
     /// An empty tape with room for the items of a typical document of `bytes`; it holds
     /// [`MAX_CBOR_ITEMS`] at most.
-    pub fn with_room_for(bytes: usize) -> Self {
+    pub(crate) fn with_room_for(bytes: usize) -> Self {
         Self {
             nodes: Vec::with_capacity((bytes / 8 + 4).min(MAX_CBOR_ITEMS)),
             max_nodes: MAX_CBOR_ITEMS,
@@ -144,7 +150,7 @@ impl<'a> Tape<'a> {
     }
 
     /// Forgets every document, but not the room for them.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.nodes.clear();
     }
 
@@ -152,7 +158,7 @@ impl<'a> Tape<'a> {
     ///
     /// # Errors
     /// The document is not strict CBOR; the tape keeps nothing of it.
-    pub fn parse(&mut self, document: &'a [u8]) -> Result<NodeId, CborError> {
+    pub(crate) fn parse(&mut self, document: &'a [u8]) -> Result<NodeId, CborError> {
         let start = self.nodes.len();
         let result = Parser::new(document, &mut self.nodes, self.max_nodes).document();
         if result.is_err() {
@@ -162,7 +168,7 @@ impl<'a> Tape<'a> {
     }
 
     /// The item at `id`; `undefined` for an id of another tape.
-    pub fn value(&self, id: NodeId) -> Value<'_, 'a> {
+    pub(crate) fn value(&self, id: NodeId) -> Value<'_, 'a> {
         Value { nodes: &self.nodes, at: id.0 }
     }
 }
@@ -185,13 +191,8 @@ impl<'t, 'a> Value<'t, 'a> {
         usize::try_from(self.at).ok().and_then(|at| self.nodes.get(at)).copied().unwrap_or(NOTHING)
     }
 
-    /// Where it stands.
-    pub fn id(self) -> NodeId {
-        NodeId(self.at)
-    }
-
     /// What kind of item it is.
-    pub fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> Kind {
         match self.node().kind {
             NodeKind::Unsigned => Kind::Unsigned,
             NodeKind::Negative => Kind::Negative,
@@ -206,18 +207,18 @@ impl<'t, 'a> Value<'t, 'a> {
     }
 
     /// The whole item, head and all, exactly as received.
-    pub fn raw(self) -> &'a [u8] {
+    pub(crate) fn raw(self) -> &'a [u8] {
         self.node().raw
     }
 
     /// An unsigned integer.
-    pub fn as_u64(self) -> Option<u64> {
+    pub(crate) fn as_u64(self) -> Option<u64> {
         let node = self.node();
         (node.kind == NodeKind::Unsigned).then_some(node.argument)
     }
 
     /// An integer between -2^63 and 2^63 - 1.
-    pub fn as_i64(self) -> Option<i64> {
+    pub(crate) fn as_i64(self) -> Option<i64> {
         let node = self.node();
         let argument = i64::try_from(node.argument).ok()?;
         match node.kind {
@@ -228,13 +229,13 @@ impl<'t, 'a> Value<'t, 'a> {
     }
 
     /// A floating-point number of any width.
-    pub fn as_f64(self) -> Option<f64> {
+    pub(crate) fn as_f64(self) -> Option<f64> {
         let node = self.node();
         (node.kind == NodeKind::Float).then_some(f64::from_bits(node.argument))
     }
 
     /// A byte string; borrowed unless it came in chunks.
-    pub fn as_bytes(self) -> Option<Cow<'a, [u8]>> {
+    pub(crate) fn as_bytes(self) -> Option<Cow<'a, [u8]>> {
         let node = self.node();
         match node.kind {
             NodeKind::Bytes { chunked } => Some(content(&node, chunked)),
@@ -243,7 +244,7 @@ impl<'t, 'a> Value<'t, 'a> {
     }
 
     /// A text string; borrowed unless it came in chunks.
-    pub fn as_text(self) -> Option<Cow<'a, str>> {
+    pub(crate) fn as_text(self) -> Option<Cow<'a, str>> {
         let node = self.node();
         let NodeKind::Text { chunked } = node.kind else { return None };
         match content(&node, chunked) {
@@ -258,7 +259,7 @@ impl<'t, 'a> Value<'t, 'a> {
     }
 
     /// Whether it is the text string `text`.
-    pub fn is_text(self, text: &str) -> bool {
+    pub(crate) fn is_text(self, text: &str) -> bool {
         let node = self.node();
         match node.kind {
             NodeKind::Text { chunked: true } => Chunks::of(node.raw).is(text.as_bytes()),
@@ -268,7 +269,7 @@ impl<'t, 'a> Value<'t, 'a> {
     }
 
     /// A boolean.
-    pub fn as_bool(self) -> Option<bool> {
+    pub(crate) fn as_bool(self) -> Option<bool> {
         match self.simple() {
             Some(FALSE) => Some(false),
             Some(TRUE) => Some(true),
@@ -277,7 +278,7 @@ impl<'t, 'a> Value<'t, 'a> {
     }
 
     /// Whether it is `null`.
-    pub fn is_null(self) -> bool {
+    pub(crate) fn is_null(self) -> bool {
         self.simple() == Some(NULL)
     }
 
@@ -287,39 +288,39 @@ impl<'t, 'a> Value<'t, 'a> {
     }
 
     /// A tag's number and content.
-    pub fn as_tagged(self) -> Option<(u64, Self)> {
+    pub(crate) fn as_tagged(self) -> Option<(u64, Self)> {
         let node = self.node();
         (node.kind == NodeKind::Tag)
             .then(|| (node.argument, Value { nodes: self.nodes, at: self.at.saturating_add(1) }))
     }
 
     /// The content of tag `number`.
-    pub fn tagged(self, number: u64) -> Option<Self> {
+    pub(crate) fn tagged(self, number: u64) -> Option<Self> {
         self.as_tagged().filter(|(tag, _)| *tag == number).map(|(_, content)| content)
     }
 
     /// The document in a byte string of tag 24.
-    pub fn encoded_cbor(self) -> Option<Cow<'a, [u8]>> {
+    pub(crate) fn encoded_cbor(self) -> Option<Cow<'a, [u8]>> {
         self.tagged(ENCODED_CBOR)?.as_bytes()
     }
 
     /// The elements of an array.
-    pub fn elements(self) -> Option<Elements<'t, 'a>> {
+    pub(crate) fn elements(self) -> Option<Elements<'t, 'a>> {
         (self.node().kind == NodeKind::Array).then(|| self.children())
     }
 
     /// Keys and values of a map, in document order.
-    pub fn entries(self) -> Option<Entries<'t, 'a>> {
+    pub(crate) fn entries(self) -> Option<Entries<'t, 'a>> {
         (self.node().kind == NodeKind::Map).then(|| Entries(self.children()))
     }
 
     /// The value of a text key, of a map.
-    pub fn get(self, key: &str) -> Option<Self> {
+    pub(crate) fn get(self, key: &str) -> Option<Self> {
         self.entries()?.find(|(name, _)| name.is_text(key)).map(|(_, value)| value)
     }
 
     /// The value of an integer key, of a map.
-    pub fn get_label(self, label: i64) -> Option<Self> {
+    pub(crate) fn get_label(self, label: i64) -> Option<Self> {
         self.entries()?.find(|(key, _)| key.as_i64() == Some(label)).map(|(_, value)| value)
     }
 
@@ -332,7 +333,10 @@ impl<'t, 'a> Value<'t, 'a> {
 ///
 /// # Errors
 /// The document is not strict CBOR.
-pub fn decode<R>(document: &[u8], read: impl FnOnce(Value<'_, '_>) -> R) -> Result<R, CborError> {
+pub(crate) fn decode<R>(
+    document: &[u8],
+    read: impl FnOnce(Value<'_, '_>) -> R,
+) -> Result<R, CborError> {
     let mut tape = Tape::with_room_for(document.len());
     let id = tape.parse(document)?;
     Ok(read(tape.value(id)))
@@ -354,7 +358,7 @@ impl fmt::Debug for Value<'_, '_> {
 
 /// Iterates over array elements.
 #[derive(Clone)]
-pub struct Elements<'t, 'a> {
+pub(crate) struct Elements<'t, 'a> {
     nodes: &'t [Node<'a>],
     at: u32,
     end: u32,
@@ -381,7 +385,7 @@ impl fmt::Debug for Elements<'_, '_> {
 
 /// Iterates over map entries.
 #[derive(Clone, Debug)]
-pub struct Entries<'t, 'a>(Elements<'t, 'a>);
+pub(crate) struct Entries<'t, 'a>(Elements<'t, 'a>);
 
 impl<'t, 'a> Iterator for Entries<'t, 'a> {
     type Item = (Value<'t, 'a>, Value<'t, 'a>);

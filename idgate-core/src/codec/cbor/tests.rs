@@ -1,6 +1,7 @@
 use alloc::string::ToString;
 use alloc::vec;
 
+use super::to_json::NotJson;
 use super::*;
 use crate::limits::{MAX_CBOR_ITEMS, MAX_DEPTH};
 

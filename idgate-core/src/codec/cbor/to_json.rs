@@ -11,7 +11,7 @@ use crate::codec::base64url;
 /// another simple value, an integer beyond 64 bits, a date that is not text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(clippy::exhaustive_structs)] // carries nothing, ever
-pub struct NotJson;
+pub(crate) struct NotJson;
 
 impl fmt::Display for NotJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,7 +34,7 @@ const NEGATIVE_BIGNUM: u64 = 3;
 ///
 /// # Errors
 /// The value has no JSON form; `out` may then hold a part of it.
-pub fn write_json(value: Value<'_, '_>, out: &mut String) -> Result<(), NotJson> {
+pub(crate) fn write_json(value: Value<'_, '_>, out: &mut String) -> Result<(), NotJson> {
     match value.kind() {
         Kind::Unsigned => write_integer(false, value.node().argument, out),
         Kind::Negative => write_integer(true, value.node().argument, out),

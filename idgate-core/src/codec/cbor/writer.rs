@@ -5,54 +5,54 @@ use alloc::vec::Vec;
 
 /// CBOR under construction. Containers announce how many items follow.
 #[derive(Clone, Debug, Default)]
-pub struct Writer {
+pub(crate) struct Writer {
     bytes: Vec<u8>,
 }
 
 impl Writer {
     /// Nothing yet, with room for `bytes`.
-    pub fn with_capacity(bytes: usize) -> Self {
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(bytes) }
     }
 
     /// The bytes.
-    pub fn finish(self) -> Vec<u8> {
+    pub(crate) fn finish(self) -> Vec<u8> {
         self.bytes
     }
 
     /// An array of the `count` items that follow.
     #[must_use]
-    pub fn array(self, count: usize) -> Self {
+    pub(crate) fn array(self, count: usize) -> Self {
         self.head(4, count)
     }
 
     /// A tag on the item that follows.
     #[must_use]
-    pub fn tag(self, number: u8) -> Self {
+    pub(crate) fn tag(self, number: u8) -> Self {
         self.head(6, usize::from(number))
     }
 
     /// A byte string.
     #[must_use]
-    pub fn bytes(self, bytes: &[u8]) -> Self {
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Self {
         self.head(2, bytes.len()).raw(bytes)
     }
 
     /// A text string.
     #[must_use]
-    pub fn text(self, text: &str) -> Self {
+    pub(crate) fn text(self, text: &str) -> Self {
         self.head(3, text.len()).raw(text.as_bytes())
     }
 
     /// `null`
     #[must_use]
-    pub fn null(self) -> Self {
+    pub(crate) fn null(self) -> Self {
         self.raw(&[0xf6])
     }
 
     /// An item that is encoded already.
     #[must_use]
-    pub fn raw(mut self, item: &[u8]) -> Self {
+    pub(crate) fn raw(mut self, item: &[u8]) -> Self {
         self.bytes.extend_from_slice(item);
         self
     }

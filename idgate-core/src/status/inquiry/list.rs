@@ -39,6 +39,7 @@ impl ListQuestion {
     }
 
     /// What the list itself says, whatever became of its signer.
+    #[cfg(feature = "internals")]
     pub(super) fn answer(&self) -> Option<&Result<(), VerifyError>> {
         self.answer.as_ref()
     }

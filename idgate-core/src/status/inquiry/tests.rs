@@ -12,8 +12,10 @@ use super::super::fixtures::{
 };
 use super::*;
 use crate::crypto::aws_lc_rs::PROVIDER;
+use crate::status::token_status_list::StatusListReference;
 use crate::time::UnixMillis;
 use crate::trust::TrustEntry;
+use crate::trust::crl::VerifiedCrl;
 
 const SERIAL: &[u8] = &[0x11, 0x22];
 const OTHER_CRL_URI: &str = "https://crl.example/second.crl";

@@ -1,6 +1,6 @@
 //! What everything else is written in.
 
-use idgate_core::codec::{cbor, form, json};
+use idgate_core::codec::{form, is_strict_cbor, json};
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Curve as CoreCurve, EcdhPrivateKey, Jwk};
 use idgate_core::limits::MAX_JWE_HEADER_CHARS;
@@ -44,7 +44,7 @@ pub(super) fn cbor() -> Row {
         name: "CBOR",
         full: 24 * 1024,
         read: Box::new(|document| {
-            let _ = cbor::Tape::default().parse(document);
+            let _ = is_strict_cbor(document);
         }),
         // What a reader does most for: a map of numbers in no order, as many as are taken.
         valid: Box::new(|size| CBOR.iter().find(|(title, _)| *title == DENSE).unwrap().1(size)),
