@@ -155,6 +155,12 @@ pub const MIN_MDOC_RANDOM_BYTES: usize = 16;
 pub const MAX_CLAIM_NAME_CHARS: usize = 255;
 /// Claims that are compared within a same-subject group; each is normalised once per answer.
 pub const MAX_SUBJECT_CLAIM_PATHS: usize = 10;
+/// Credential sets of a request: with ten credentials there is no use for more.
+pub const MAX_CREDENTIAL_SETS: usize = 10;
+/// Options of one credential set; each is compared with what came.
+pub const MAX_SET_OPTIONS: usize = 10;
+/// Transaction data of a request; each is hashed once per presentation. Nobody agrees to more at once.
+pub const MAX_TRANSACTION_DATA: usize = 10;
 /// Same-subject groups of a request: more than ten credentials can sensibly form.
 pub const MAX_GROUPS: usize = 50;
 /// Fewest characters of a webhook's signing secret (specification 8).

@@ -33,7 +33,7 @@ macro_rules! checks {
 
 checks! {
     "answer" {
-        Submission: "the answer maps onto the request", "OpenID4VP 8.1, Presentation Exchange 2 6";
+        Submission: "the answer maps onto the request", "OpenID4VP 8.1, 8.6, Presentation Exchange 2 6";
         Limits: "the answer stays within its bounds", "idgate limits";
     }
     "text" {
@@ -72,6 +72,7 @@ checks! {
         Audience: "aud is this verifier", "RFC 9901 7.3 step 5f, OpenID4VP 14.8";
         Nonce: "nonce is this request's", "RFC 9901 7.3 step 5f, OpenID4VP 14.1";
         SdHash: "sd_hash covers this presentation", "RFC 9901 4.3.1, 7.3 step 5g";
+        TransactionData: "the holder agreed to the transaction as asked", "OpenID4VP 8.4, B.3.3";
     }
     "device response" {
         DeviceResponse: "the DeviceResponse is strict CBOR of its shape", "ISO/IEC 18013-5 8.3.2.1.2.2";

@@ -167,6 +167,8 @@ codes! {
         WalletError => "wallet_error",
         /// Nobody answered in time.
         SessionExpired => "session_expired",
+        /// The holder did not agree to the transaction as asked.
+        TransactionDataMismatch => "transaction_data_mismatch",
     }
 }
 

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::ClaimsPath;
 use crate::limits::MAX_DEPTH;
 
 /// A path of member names; never empty.
@@ -29,23 +30,29 @@ impl ClaimPath {
     pub fn segments(&self) -> &[String] {
         &self.0
     }
+}
 
-    /// As JSONPath from the credential root: `$.address.country`. Dot notation ends where a name
-    /// begins with a digit: `$['18_plus']`.
-    pub(crate) fn json_path(&self) -> String {
-        let mut path = String::from("$");
-        for name in &self.0 {
-            if name.starts_with(|first: char| first.is_ascii_digit()) {
-                path.push_str("['");
-                path.push_str(name);
-                path.push_str("']");
-            } else {
-                path.push('.');
-                path.push_str(name);
+/// `path` as JSONPath from the credential root: `$.address.country`, `$.nationalities[*]`. Dot notation
+/// ends where a name begins with a digit, or has what no plain name has: `$['18_plus']`.
+pub(crate) fn json_path(path: &ClaimsPath) -> String {
+    let mut text = String::from("$");
+    for component in path.components() {
+        match component {
+            None => text.push_str("[*]"),
+            Some(name)
+                if is_claim_name(name) && !name.starts_with(|c: char| c.is_ascii_digit()) =>
+            {
+                text.push('.');
+                text.push_str(name);
+            }
+            Some(name) => {
+                text.push_str("['");
+                text.push_str(&name.replace('\\', r"\\").replace('\'', r"\'"));
+                text.push_str("']");
             }
         }
-        path
     }
+    text
 }
 
 /// `^[A-Za-z0-9_]+$` (specification 2, CredentialRequest).
@@ -83,7 +90,20 @@ mod tests {
             ("ages.18.value", "$.ages['18'].value"),
             ("_18", "$._18"),
         ] {
-            assert_eq!(ClaimPath::parse(dotted).unwrap().json_path(), expected);
+            let path = ClaimPath::parse(dotted).unwrap();
+            let path = ClaimsPath::of_claims(path.segments().iter().map(String::as_str));
+            assert_eq!(json_path(&path), expected);
+        }
+    }
+
+    #[test]
+    fn json_path_of_a_claims_path_quotes_other_names_and_stars_null() {
+        for (path, expected) in [
+            (r#"["nationalities",null]"#, "$.nationalities[*]"),
+            (r#"["a",null,"b c"]"#, "$.a[*]['b c']"),
+            (r#"["it's","a\\b"]"#, r"$['it\'s']['a\\b']"),
+        ] {
+            assert_eq!(json_path(&ClaimsPath::from_json(path).unwrap()), expected);
         }
     }
 }

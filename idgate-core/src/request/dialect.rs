@@ -1,5 +1,6 @@
 //! Which generation of OpenID4VP a request speaks. One request speaks one dialect (decisions 20).
 
+use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,60 @@ impl Dialect {
 impl fmt::Display for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// Which dialects a tenant may ask for.
+///
+/// ```
+/// use idgate_core::request::{Dialect, Dialects};
+/// let dialects = Dialects::new([Dialect::Haip, Dialect::Draft]).without(Dialect::Haip);
+/// assert_eq!(dialects.enabled(), [Dialect::Haip, Dialect::Draft]);
+/// assert!(!dialects.is_ready(Dialect::Haip) && dialects.is_ready(Dialect::Draft));
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Dialects {
+    /// Never empty.
+    enabled: Vec<Dialect>,
+    unready: Vec<Dialect>,
+}
+
+impl Dialects {
+    /// These, all of them ready; the first is for requests that name none. None is `draft` alone.
+    pub fn new(enabled: impl IntoIterator<Item = Dialect>) -> Self {
+        let mut enabled: Vec<Dialect> = enabled.into_iter().collect();
+        if enabled.is_empty() {
+            enabled.push(Dialect::Draft);
+        }
+        Self { enabled, unready: Vec::new() }
+    }
+
+    /// Of an enabled one: it cannot be used now, as without its certificate.
+    #[must_use]
+    pub fn without(mut self, dialect: Dialect) -> Self {
+        self.unready.push(dialect);
+        self
+    }
+
+    /// What is enabled, the first for requests that name none.
+    pub fn enabled(&self) -> &[Dialect] {
+        &self.enabled
+    }
+
+    /// Whether it is enabled and can be used now.
+    pub fn is_ready(&self, dialect: Dialect) -> bool {
+        self.enabled.contains(&dialect) && !self.unready.contains(&dialect)
+    }
+
+    /// Whether no dialect but the oldest is enabled: then a request has the oldest fields alone.
+    pub(crate) fn is_draft_alone(&self) -> bool {
+        self.enabled.iter().all(|dialect| *dialect == Dialect::Draft)
+    }
+}
+
+impl Default for Dialects {
+    fn default() -> Self {
+        Self::new([Dialect::Draft])
     }
 }
 

@@ -26,7 +26,7 @@ pub use self::claim_filter::ClaimFilter;
 pub use self::claim_path::ClaimPath;
 pub(crate) use self::client_metadata::key_id;
 pub(crate) use self::decimal::Decimal;
-pub use self::dialect::Dialect;
+pub use self::dialect::{Dialect, Dialects};
 pub(crate) use self::inline::inline_query;
 pub(crate) use self::links::request_uri_query;
 pub use self::links::{Invitation, Scheme};

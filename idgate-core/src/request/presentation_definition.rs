@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::crypto::Alg;
 use crate::ids::CredentialFormat;
-use crate::request::claim_path::ClaimPath;
+use crate::request::claim_path::{ClaimPath, json_path};
 use crate::request::presentation_request::{CredentialRequest, PresentationRequest};
 
 /// `presentation_definition`.
@@ -146,11 +146,13 @@ fn sd_jwt_fields(request: &CredentialRequest) -> Vec<Field> {
         fields.push(Field::sd_jwt(String::from("$.vct"), Some(filter)));
     }
     for claim in &request.claims {
-        let filter = wallet_filter(request, claim);
-        push_unrepeated(&mut fields, ClaimPath::top_level(claim).json_path(), filter);
+        let path = request.path_of_claim(claim);
+        // A filter on a list is not one on its elements.
+        let filter = wallet_filter(request, claim).filter(|_| !path.selects_several());
+        push_unrepeated(&mut fields, json_path(&path), filter);
     }
     for path in &request.subject_claim_paths {
-        push_unrepeated(&mut fields, path.json_path(), None);
+        push_unrepeated(&mut fields, json_path(&request.path_of_subject(path)), None);
     }
     fields
 }
@@ -250,6 +252,20 @@ mod tests {
         request.subject_claim_paths =
             ["given_name", "address.country"].map(|path| ClaimPath::parse(path).unwrap()).into();
         let expected = json!([{"path": ["$.given_name"]}, {"path": ["$.address.country"]}]);
+        assert_eq!(descriptor(&request)["constraints"]["fields"], expected);
+    }
+
+    #[test]
+    fn a_claim_with_a_path_is_asked_for_where_it_stands() {
+        let mut request = fixtures::one_credential().credentials.remove(0);
+        request.vct.clear();
+        request.claims = ["city", "countries"].map(String::from).into();
+        let path = |text| crate::ids::ClaimsPath::from_json(text).unwrap();
+        request.claim_paths = alloc::vec![
+            ("city".into(), path(r#"["address","locality"]"#)),
+            ("countries".into(), path(r#"["nationalities",null]"#)),
+        ];
+        let expected = json!([{"path": ["$.address.locality"]}, {"path": ["$.nationalities[*]"]}]);
         assert_eq!(descriptor(&request)["constraints"]["fields"], expected);
     }
 

@@ -116,7 +116,7 @@ pub struct CredentialRequest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claim_paths: Vec<(String, ClaimsPath)>,
     /// Key identifiers of the issuer's roots for the wallet to choose by, in base64url
-    /// (OpenID4VP 6.1.1.1), as they were when the session was made.
+    /// (OpenID4VP 6.1.1.1), as they were when the session was made; empty: it may choose freely.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aki: Vec<String>,
 }

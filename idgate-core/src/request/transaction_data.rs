@@ -5,6 +5,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::codec::base64url;
+use crate::codec::json::{Tape, Value};
 use crate::crypto::HashAlg;
 
 /// One thing to agree to. The proof of one of the credentials carries its hash (OpenID4VP B.3.3).
@@ -19,4 +21,33 @@ pub struct TransactionData {
     /// saying.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hash_algs: Vec<HashAlg>,
+}
+
+impl TransactionData {
+    /// The JSON text of the object as the tenant asked it, with the tenant's ids.
+    pub(crate) fn as_asked(&self) -> Option<String> {
+        let bytes = base64url::decode(&self.encoded).ok()?;
+        let mut tape = Tape::default();
+        let id = tape.parse(&bytes).ok()?;
+        Some(with_ids(tape.value(id), &self.credential_ids))
+    }
+}
+
+/// The JSON text of a transaction data object with other `credential_ids`.
+pub(super) fn with_ids(object: Value<'_, '_>, ids: &[String]) -> String {
+    let mut text = String::new();
+    for (name, value) in object.members().into_iter().flatten() {
+        text.push(if text.is_empty() { '{' } else { ',' });
+        text.push('"');
+        text.push_str(name.source());
+        text.push_str("\":");
+        if name.is("credential_ids") {
+            // A list of strings always has a JSON text.
+            text.push_str(&serde_json::to_string(ids).unwrap_or_default());
+        } else {
+            value.write_compact(&mut text);
+        }
+    }
+    text.push('}');
+    text
 }

@@ -11,7 +11,7 @@ use super::bare_key::TrustedKey;
 use super::crl::VerifiedCrl;
 use super::oid::Oid;
 use crate::codec::base64url;
-use crate::ids::{DocType, IssuerId, NameSpace};
+use crate::ids::{ClaimsPath, DocType, IssuerId, NameSpace};
 use crate::limits::{DEFAULT_STATUS_MAX_AGE_DAYS, MAX_AKI_VALUES};
 
 /// The extended key usage of an mDL document signer (ISO/IEC 18013-5 B.1.4).
@@ -33,6 +33,9 @@ pub struct TrustEntry {
     pub namespaces: Vec<NameSpace>,
     /// The claims that the legacy request form asks for.
     pub default_claims: Vec<String>,
+    /// Where claims of its SD-JWT VCs stand that are not members of the payload by their name. Not for
+    /// sessions of `draft` alone.
+    pub claim_paths: Vec<(String, ClaimsPath)>,
     /// Issuer keys of SD-JWT VC.
     pub keys: Vec<TrustedKey>,
     /// X.509 roots of mdoc document signers.
@@ -81,6 +84,7 @@ impl TrustEntry {
             doc_types: Vec::new(),
             namespaces: Vec::new(),
             default_claims: Vec::new(),
+            claim_paths: Vec::new(),
             keys: Vec::new(),
             roots: Vec::new(),
             pinned_signers: Vec::new(),

@@ -1,15 +1,17 @@
 //! `verification_details`: what a tenant may know beside the claims (decisions 9).
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::Verification;
 use super::proof::VerifiedCredential;
-use crate::request::CredentialRequest;
+use crate::request::{CredentialRequest, TransactionData};
 use crate::time::UnixMillis;
 
 #[derive(Serialize)]
@@ -44,6 +46,9 @@ struct CredentialDetails<'d> {
     /// There, and true, only where the rule was waived.
     #[serde(skip_serializing_if = "Option::is_none")]
     issuing_country_unbound: Option<bool>,
+    /// What the holder agreed to with this credential, as the tenant asked it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    transaction_data: Vec<Box<RawValue>>,
 }
 
 #[derive(Serialize)]
@@ -97,6 +102,7 @@ pub(super) fn render(
             session_transcript: facts.session_transcript,
             decided_by: facts.decided_by.iter().map(|(name, by)| (&**name, &**by)).collect(),
             issuing_country_unbound: facts.issuing_country_unbound.then_some(true),
+            transaction_data: facts.transaction_data.iter().filter_map(as_asked).collect(),
         }
     });
     let details = Details {
@@ -111,6 +117,10 @@ pub(super) fn render(
             .collect(),
     };
     serde_json::to_string(&details).unwrap_or_default()
+}
+
+fn as_asked(data: &TransactionData) -> Option<Box<RawValue>> {
+    RawValue::from_string(data.as_asked()?).ok()
 }
 
 /// A JSON string literal.

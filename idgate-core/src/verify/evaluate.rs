@@ -12,12 +12,13 @@ use super::proof::{AwaitingStatus, VerifiedCredential};
 use super::report::{CredentialReport, Report};
 use super::sd_jwt::verify_presentation;
 use super::subject_groups::same_subject;
+use super::transaction_data::check_all_agreed;
 use super::{Verification, details};
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::Handover;
 use crate::ids::{DocType, NameSpace};
-use crate::request::{CredentialFormat, CredentialRequest, RequestForm};
+use crate::request::{CredentialFormat, CredentialRequest, RequestForm, TransactionData};
 use crate::response::{VpToken, assign};
 use crate::session::{EncryptionKey, VerifiedResult};
 use crate::status::{Inquiry, StatusContext};
@@ -110,6 +111,8 @@ impl<'s> Verification<'s> {
             asked.push(credential);
         }
         self.check_groups(&asked, &awaiting)?;
+        let agreed = awaiting.iter().flat_map(|awaiting| &awaiting.facts.transaction_data);
+        check_all_agreed(&request.transaction_data, agreed)?;
         Ok(Presented { asked, awaiting, inquiries: Vec::new() })
     }
 
@@ -179,8 +182,10 @@ impl<'s> Verification<'s> {
             livemode: session.livemode,
             alg: credential.alg,
             claims: &credential.claims,
+            claim_paths: &credential.claim_paths,
             filters: &credential.claim_filters,
             subject_paths: &credential.subject_claim_paths,
+            transaction_data: self.transaction_data(credential).collect(),
             vct: &credential.vct,
             ..Expected::new(
                 issuer,
@@ -191,6 +196,15 @@ impl<'s> Verification<'s> {
             )
             .remembering(self.basis.trust)
         }
+    }
+
+    /// What the holder may agree to with that credential.
+    fn transaction_data(
+        &self,
+        credential: &CredentialRequest,
+    ) -> impl Iterator<Item = &TransactionData> {
+        let asked = self.session.request.transaction_data.iter();
+        asked.filter(|data| data.credential_ids.contains(&credential.id))
     }
 
     /// Those of the offer's profile, in its order, for which the answer brings what they need.

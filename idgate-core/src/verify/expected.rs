@@ -1,10 +1,11 @@
 //! What a presentation must satisfy. Nonce and audience are not optional.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::crypto::Alg;
-use crate::request::{ClaimFilter, ClaimPath};
+use crate::request::{ClaimFilter, ClaimPath, ClaimsPath, TransactionData};
 use crate::time::UnixMillis;
 use crate::trust::known_signers::KnownSigners;
 use crate::trust::{TrustEntry, TrustSnapshot, TrustedKey};
@@ -29,10 +30,14 @@ pub struct Expected<'e> {
     pub alg: Option<Alg>,
     /// The claims that must be there; only these come back.
     pub claims: &'e [String],
+    /// Where those stand that are not members of the payload by their name.
+    pub claim_paths: &'e [(String, ClaimsPath)],
     /// Conditions on them.
     pub filters: &'e [(String, ClaimFilter)],
     /// What to compare within a same-subject group, which only sessions have.
     pub(crate) subject_paths: &'e [ClaimPath],
+    /// What this credential may be used to agree to, which only sessions ask.
+    pub(in crate::verify) transaction_data: Vec<&'e TransactionData>,
     /// Accepted types; empty: the trust entry's.
     pub vct: &'e [String],
     /// Whether `issuer` is an entry of it is asked at verification: the field may be exchanged.
@@ -57,8 +62,10 @@ impl<'e> Expected<'e> {
             now,
             alg: None,
             claims: &[],
+            claim_paths: &[],
             filters: &[],
             subject_paths: &[],
+            transaction_data: Vec::new(),
             vct: &[],
             remembering: None,
         }
@@ -76,6 +83,11 @@ impl<'e> Expected<'e> {
     /// The signers that the issuer was presented with.
     pub(crate) fn known_signers(&self) -> Option<&'e KnownSigners> {
         self.remembering?.known_signers(self.issuer)
+    }
+
+    /// Where a claim stands that is not a member of the payload by its name.
+    pub(crate) fn claim_path(&self, claim: &str) -> Option<&'e ClaimsPath> {
+        self.claim_paths.iter().find(|(name, _)| name == claim).map(|(_, path)| path)
     }
 
     /// The keys that count.

@@ -1,9 +1,12 @@
 //! The holder's proof: a JWT by the credential's own key over our nonce, our audience and exactly
 //! this presentation (RFC 9901 4.3, 7.3). One function per member.
 
+use alloc::vec::Vec;
+
 use super::expected::Expected;
 use super::proof::HolderBound;
 use super::report::CredentialReport;
+use super::transaction_data::agreed_to;
 use crate::codec::base64url;
 use crate::codec::json::{Kind, Tape, Value};
 use crate::crypto::{CryptoProvider, HashAlg, PublicKey, ct};
@@ -11,9 +14,10 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::formats::sd_jwt_vc::{KEY_BINDING_TYPE, ParsedSdJwt, ProcessedPayload};
 use crate::jose::{self, Header};
 use crate::limits::CLOCK_SKEW_MS;
+use crate::request::TransactionData;
 use crate::time::UnixMillis;
 
-/// Binds the presentation to its holder and to our request.
+/// Binds the presentation to its holder and to our request, and says what else the holder agreed to.
 pub(super) fn bind_holder(
     provider: &CryptoProvider,
     parsed: &ParsedSdJwt<'_>,
@@ -22,7 +26,7 @@ pub(super) fn bind_holder(
     hash_alg: HashAlg,
     expected: &Expected<'_>,
     report: &mut CredentialReport,
-) -> Result<HolderBound, VerifyError> {
+) -> Result<(HolderBound, Vec<TransactionData>), VerifyError> {
     let missing = Reason::HolderBindingMissing;
     let proof = parsed.key_binding.as_ref().ok_or(VerifyError::new(
         missing,
@@ -54,7 +58,11 @@ pub(super) fn bind_holder(
     report.pass(Check::Nonce);
     check_sd_hash(payload, provider, hash_alg, parsed.bound)?;
     report.pass(Check::SdHash);
-    Ok(HolderBound::assertion())
+    let agreed = agreed_to(payload, provider, expected)?;
+    if !agreed.is_empty() {
+        report.pass(Check::TransactionData);
+    }
+    Ok((HolderBound::assertion(), agreed))
 }
 
 fn invalid(check: Check, detail: &'static str) -> VerifyError {

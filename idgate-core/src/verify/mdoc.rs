@@ -131,6 +131,7 @@ fn verify_document(
             decided_by: disclosed.decided_by,
             valid_from: Some(mso.validity.valid_from),
             valid_until: Some(mso.validity.valid_until),
+            transaction_data: Vec::new(),
             trust: Trust::of(&path),
             issuer: Some(path.anchor_subject.clone()),
             issuing_country_unbound: issuing_country == IssuingCountry::Unbound,

@@ -3,6 +3,7 @@
 
 mod asking;
 mod captured;
+mod claims_path;
 mod conclude;
 mod details;
 mod evaluate;
@@ -13,6 +14,7 @@ mod proof;
 mod report;
 mod sd_jwt;
 mod subject_groups;
+mod transaction_data;
 #[cfg(all(test, feature = "aws-lc-rs", feature = "rustcrypto"))]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]
 mod vector_tests;

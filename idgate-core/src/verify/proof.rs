@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::crypto::{Alg, CryptoProvider, HashAlg, HashValue, PublicKey};
 use crate::error::VerifyError;
+use crate::request::TransactionData;
 use crate::status::{Published, Revocation, RevocationDetails};
 use crate::time::UnixMillis;
 use crate::trust::path::VerifiedPath;
@@ -207,6 +208,8 @@ pub struct CredentialFacts {
     pub valid_from: Option<UnixMillis>,
     /// `exp`, or `validUntil`.
     pub valid_until: Option<UnixMillis>,
+    /// What the holder agreed to with this credential.
+    pub transaction_data: Vec<TransactionData>,
 }
 
 /// A credential of which everything but its status is proved.

@@ -8,6 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use self::issuer::Signer;
+use super::claims_path::select;
 use super::expected::Expected;
 use super::key_binding::{bind_holder, numeric_date};
 use super::proof::{
@@ -23,7 +24,7 @@ use crate::formats::sd_jwt_vc::{
     DisclosureIndex, ParsedSdJwt, ProcessedPayload, RESERVED_NAMES, SplitSdJwt,
 };
 use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
-use crate::request::ClaimFilter;
+use crate::request::{ClaimFilter, ClaimPath, ClaimsPath};
 use crate::status::{Published, PublishedStatus};
 use crate::time::UnixMillis;
 
@@ -55,13 +56,14 @@ pub(crate) fn verify_presentation(
     let index = DisclosureIndex::new(&parsed.disclosures, hash_alg, provider)?;
     let (payload, disclosures) = bind_disclosures(&tape, parsed.issuer_payload, index, report)?;
     let (dates, validity) = check_validity(&payload, expected, report)?;
-    let holder = bind_holder(provider, &parsed, &tape, &payload, hash_alg, expected, report)?;
+    let (holder, transaction_data) =
+        bind_holder(provider, &parsed, &tape, &payload, hash_alg, expected, report)?;
 
     let claims = disclose(&payload, expected, report)?;
     let (signer_status, voucher) = signer.status();
     Ok(AwaitingStatus {
         subject: subject_values(&payload, expected),
-        facts: facts(&payload, &signer, dates),
+        facts: CredentialFacts { transaction_data, ..facts(&payload, &signer, dates) },
         published: Published {
             status: PublishedStatus::from_json(payload.get("status")),
             signer: signer_status,
@@ -250,6 +252,13 @@ fn disclose(
     claims.reserve(64 * expected.claims.len());
     for name in expected.claims {
         let missing = |detail| VerifyError::new(Reason::ClaimMissing, Check::ClaimsPresent, detail);
+        if let Some(path) = expected.claim_path(name) {
+            let selected = select(payload, path)
+                .ok_or(missing("nothing where a requested claim stands is disclosed"))?;
+            claims.push(name, |json| selected.write(payload, json));
+            check_size(&claims)?;
+            continue;
+        }
         let value = payload
             .get(name)
             .filter(|_| !is_reserved(name))
@@ -264,6 +273,15 @@ fn disclose(
     check_filters(&claims, expected.filters)?;
     report.pass(Check::ClaimFilters);
     Ok(claims)
+}
+
+/// Paths that lead to one value, or into each other, show it several times.
+fn check_size(claims: &DisclosedClaims) -> Result<(), VerifyError> {
+    if claims.as_json().len() > MAX_PRESENTATION_BYTES {
+        let detail = "the requested claims take more than 512 KiB";
+        return Err(VerifyError::new(Reason::LimitExceeded, Check::Limits, detail));
+    }
+    Ok(())
 }
 
 /// Names of the format itself are never claims.
@@ -292,13 +310,26 @@ fn subject_values(
     payload: &ProcessedPayload<'_, '_>,
     expected: &Expected<'_>,
 ) -> Vec<Option<String>> {
-    let value = |path: &crate::request::ClaimPath| {
-        let value = payload.path(path.segments()).filter(|value| !payload.is_withheld(*value))?;
+    let value = |path: &ClaimPath| {
         let mut json = String::new();
-        payload.write(value, &mut json);
+        match claim_path_of(path, expected) {
+            Some(path) => select(payload, path)?.write(payload, &mut json),
+            None => {
+                let value = payload.path(path.segments());
+                payload.write(value.filter(|value| !payload.is_withheld(*value))?, &mut json);
+            }
+        }
         normalise(&json)
     };
     expected.subject_paths.iter().map(value).collect()
+}
+
+/// A claim is compared where it stands.
+fn claim_path_of<'e>(path: &ClaimPath, expected: &Expected<'e>) -> Option<&'e ClaimsPath> {
+    match path.segments() {
+        [claim] => expected.claim_path(claim),
+        _ => None,
+    }
 }
 
 fn facts(payload: &ProcessedPayload<'_, '_>, signer: &Signer, dates: Dates) -> CredentialFacts {
@@ -314,5 +345,6 @@ fn facts(payload: &ProcessedPayload<'_, '_>, signer: &Signer, dates: Dates) -> C
         issuing_country_unbound: false,
         valid_from: dates.valid_from,
         valid_until: dates.valid_until,
+        transaction_data: Vec::new(),
     }
 }

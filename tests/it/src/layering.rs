@@ -103,14 +103,15 @@ const ERRORS: &str = "invalid_request, invalid_json, unknown_field, unknown_issu
     internal_error, metrics_unavailable, quota_exceeded, \
     unsupported_profile";
 
-/// Decisions 16: `reason` and `error_code`.
+/// Decisions 16 and 20: `reason` and `error_code`.
 const REASONS: &str = "issuer_signature_invalid, untrusted_issuer, chain_invalid, \
     certificate_expired, certificate_revoked, revocation_unknown, credential_expired, \
     credential_not_yet_valid, credential_revoked, credential_suspended, holder_binding_missing, \
     holder_binding_invalid, nonce_mismatch, audience_mismatch, kb_jwt_stale, sd_hash_mismatch, \
     digest_mismatch, device_auth_invalid, doc_type_mismatch, type_mismatch, \
     algorithm_not_allowed, claim_missing, claim_filter_mismatch, subject_mismatch, \
-    submission_mismatch, malformed_presentation, limit_exceeded, wallet_error, session_expired";
+    submission_mismatch, malformed_presentation, limit_exceeded, wallet_error, session_expired, \
+    transaction_data_mismatch";
 
 #[test]
 fn core_has_no_io_no_runtime_no_randomness_and_no_system_below_it() {

@@ -58,7 +58,8 @@ impl<'t, 'a> ProcessedPayload<'t, 'a> {
         rest.iter().try_fold(self.get(first)?, |value, name| self.member(value, name))
     }
 
-    fn member(&self, object: Value<'t, 'a>, name: &str) -> Option<Value<'t, 'a>> {
+    /// A member of an object below, plain or disclosed.
+    pub(crate) fn member(&self, object: Value<'t, 'a>, name: &str) -> Option<Value<'t, 'a>> {
         let mut found = None;
         self.each_member(object, &mut |member, value| {
             if member.is(name) {
@@ -66,6 +67,18 @@ impl<'t, 'a> ProcessedPayload<'t, 'a> {
             }
         });
         found
+    }
+
+    /// The elements of an array, plain and disclosed; those that are hidden are not there.
+    pub(crate) fn elements(&self, array: Value<'t, 'a>) -> impl Iterator<Item = Value<'t, 'a>> {
+        let elements = array.elements().into_iter().flatten();
+        elements.filter_map(|element| match placeholder(element) {
+            None => Some(element),
+            Some(digest) => match self.revealed(digest) {
+                Some(Revealed::Element(value)) => Some(value),
+                _ => None,
+            },
+        })
     }
 
     /// Calls `each` with the members of `object` as they are after processing.
@@ -106,19 +119,10 @@ impl<'t, 'a> ProcessedPayload<'t, 'a> {
             }
             Kind::Array => {
                 let mut separator = '[';
-                for element in value.elements().into_iter().flatten() {
-                    let shown = match placeholder(element) {
-                        None => Some(element),
-                        Some(digest) => match self.revealed(digest) {
-                            Some(Revealed::Element(value)) => Some(value),
-                            _ => None,
-                        },
-                    };
-                    if let Some(shown) = shown {
-                        out.push(separator);
-                        separator = ',';
-                        self.write(shown, out);
-                    }
+                for shown in self.elements(value) {
+                    out.push(separator);
+                    separator = ',';
+                    self.write(shown, out);
                 }
                 out.push_str(if separator == '[' { "[]" } else { "]" });
             }

@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::claim_paths::parse_claim_paths;
 use crate::crypto::Alg;
 use crate::error::{ErrorCode, RequestError};
 use crate::formats::sd_jwt_vc::RESERVED_NAMES;
@@ -15,10 +16,11 @@ use crate::limits::{
 };
 use crate::request::claim_filter::ClaimFilter;
 use crate::request::claim_path::{ClaimPath, is_claim_name};
+use crate::request::dialect::Dialects;
 use crate::request::fields::{Field, member_path};
 use crate::request::presentation_request::CredentialRequest;
 
-pub(super) const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 10] = [
     "format",
     "issuer_id",
     "claims",
@@ -28,7 +30,16 @@ pub(super) const FIELDS: [&str; 9] = [
     "alg",
     "subject_claim_paths",
     "claim_filters",
+    "claim_paths",
 ];
+
+/// The fields that there are; the last is unknown while `draft` is the only dialect.
+pub(super) fn fields(dialects: &Dialects) -> &'static [&'static str] {
+    match (dialects.is_draft_alone(), FIELDS.split_last()) {
+        (true, Some((_, older))) => older,
+        _ => &FIELDS,
+    }
+}
 
 /// What is wrong with a name that the format keeps for itself.
 pub(super) const NEVER_A_CLAIM: &str = "must not be _sd or _sd_alg, which are never claims";
@@ -86,13 +97,14 @@ pub(super) fn parse_legacy(root: &Field<'_, '_>) -> Result<Draft, RequestError> 
 }
 
 /// The `index`-th credential of the custom form. `pattern_chars` counts the
-/// patterns of the whole request.
+/// patterns of the whole request; `known` are the fields that there are.
 pub(super) fn parse(
     field: &Field<'_, '_>,
     index: usize,
     pattern_chars: &mut usize,
+    known: &[&str],
 ) -> Result<Draft, RequestError> {
-    field.refuse_unknown(&FIELDS)?;
+    field.refuse_unknown(known)?;
     let format = parse_format(&field.required("format")?)?;
     let issuer_id = IssuerId::new(field.required("issuer_id")?.string()?);
     let claims = parse_claims(&field.required("claims")?, format)?;
@@ -105,9 +117,9 @@ pub(super) fn parse(
         doc_type: parse_mdoc_name(field, "doc_type", format)?.map(DocType::new),
         subject_claim_paths: Vec::new(),
         claim_filters: parse_claim_filters(field, &claims, pattern_chars)?,
+        claim_paths: parse_claim_paths(field, &claims, format)?,
         claims,
         vct: Vec::new(),
-        claim_paths: Vec::new(),
         aki: Vec::new(),
     };
     let subject_claim_paths = parse_subject_claim_paths(field, format)?;

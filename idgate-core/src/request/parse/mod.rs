@@ -2,17 +2,23 @@
 //! decisions 4). First syntax, then unknown fields, then the fields themselves, then what trust
 //! must supply.
 
+mod claim_paths;
 mod credential;
 mod groups;
+mod profiles;
 mod resolve;
+mod sets;
+mod transaction_data;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use self::credential::Draft;
+use self::profiles::Profiles;
 use crate::codec::json::Tape;
 use crate::error::{ErrorCode, RequestError};
 use crate::limits::{DEFAULT_TTL_MS, MAX_CREATE_BYTES, MAX_CREDENTIALS, MAX_TTL_MS, MIN_TTL_MS};
+use crate::request::dialect::Dialects;
 use crate::request::fields::Field;
 use crate::request::presentation_request::{PresentationRequest, RequestForm};
 use crate::request::redirect_uri::check_redirect_uri;
@@ -22,14 +28,32 @@ const LEGACY_FIELDS: [&str; 4] = ["issuer_id", "ttl_ms", "format", "redirect_uri
 const CUSTOM_FIELDS: [&str; 4] = ["credentials", "ttl_ms", "same_subject_groups", "redirect_uri"];
 const ALL_FIELDS: [&str; 6] =
     ["issuer_id", "credentials", "ttl_ms", "format", "same_subject_groups", "redirect_uri"];
+/// Fields that are unknown while `draft` is the only dialect.
+const NEWER_FIELDS: [&str; 4] = ["profile", "profiles", "same_device", "transaction_data"];
+/// The same of the custom form.
+const NEWER_CUSTOM_FIELDS: [&str; 5] =
+    ["profile", "profiles", "same_device", "transaction_data", "credential_sets"];
 
 impl PresentationRequest {
     /// Parses a creation body and resolves its defaults against `trust`, for a live or test
-    /// session.
+    /// session of a verifier that speaks `draft` alone.
     ///
     /// # Errors
     /// [`RequestError`] with the path of the first field that breaks a rule.
     pub fn parse(body: &[u8], trust: &TrustSnapshot, livemode: bool) -> Result<Self, RequestError> {
+        Self::parse_for(body, trust, livemode, &Dialects::default())
+    }
+
+    /// The same for a verifier that speaks `dialects`: with others than `draft` there are more fields.
+    ///
+    /// # Errors
+    /// [`RequestError`] with the path of the first field that breaks a rule.
+    pub fn parse_for(
+        body: &[u8],
+        trust: &TrustSnapshot,
+        livemode: bool,
+        dialects: &Dialects,
+    ) -> Result<Self, RequestError> {
         if body.len() > MAX_CREATE_BYTES {
             return Err(RequestError::new(ErrorCode::InvalidRequest, "", "is larger than 64 KiB"));
         }
@@ -38,61 +62,66 @@ impl PresentationRequest {
             .parse(body)
             .map_err(|error| RequestError::new(ErrorCode::InvalidJson, "", error.to_string()))?;
         let root = Field::new(tape.value(root), "");
-        match choose_form(&root)? {
-            RequestForm::Legacy => legacy(&root, trust, livemode),
-            RequestForm::Custom => custom(&root, trust, livemode),
+        let form = choose_form(&root, dialects)?;
+        let mut drafts = match form {
+            RequestForm::Legacy => alloc::vec![credential::parse_legacy(&root)?],
+            RequestForm::Custom => parse_credentials(&root, dialects)?,
+        };
+        let ttl_ms = parse_ttl(&root)?;
+        let same_subject_groups = groups::parse_groups(&root, &drafts)?;
+        groups::resolve_subject_claim_paths(&mut drafts, &same_subject_groups)?;
+        let redirect_uri = parse_redirect_uri(&root)?;
+        let profiles = Profiles::parse(&root, dialects)?;
+        let same_device = profiles::parse_same_device(&root, &profiles)?;
+        let credential_sets = sets::parse_sets(&root, &drafts, &profiles)?;
+        let data = transaction_data::parse_transaction_data(&root, &drafts, &profiles)?;
+        if form == RequestForm::Legacy {
+            drafts.iter_mut().try_for_each(|draft| resolve::legacy_claims(draft, trust))?;
         }
+        let mut request = Self {
+            form,
+            ttl_ms,
+            redirect_uri,
+            credentials: resolve::resolve(drafts, trust, livemode, &profiles)?,
+            same_subject_groups,
+            profiles: profiles.listed,
+            credential_sets,
+            same_device,
+            transaction_data: Vec::new(),
+        };
+        transaction_data::encode(data, &mut request)?;
+        Ok(request)
     }
 }
 
 /// The form is chosen by the presence of `issuer_id` or `credentials` (decisions 4).
-fn choose_form(root: &Field<'_, '_>) -> Result<RequestForm, RequestError> {
-    root.refuse_unknown(&ALL_FIELDS)?;
+fn choose_form(root: &Field<'_, '_>, dialects: &Dialects) -> Result<RequestForm, RequestError> {
+    let newer = !dialects.is_draft_alone();
+    let with = |fields: &[&'static str], more: &[&'static str]| {
+        [fields, if newer { more } else { &[] }].concat()
+    };
+    root.refuse_unknown(&with(&ALL_FIELDS, &NEWER_CUSTOM_FIELDS))?;
     match (root.has("issuer_id"), root.has("credentials")) {
-        (true, false) => root.refuse_unknown(&LEGACY_FIELDS).map(|()| RequestForm::Legacy),
-        (false, true) => root.refuse_unknown(&CUSTOM_FIELDS).map(|()| RequestForm::Custom),
+        (true, false) => {
+            root.refuse_unknown(&with(&LEGACY_FIELDS, &NEWER_FIELDS)).map(|()| RequestForm::Legacy)
+        }
+        (false, true) => root
+            .refuse_unknown(&with(&CUSTOM_FIELDS, &NEWER_CUSTOM_FIELDS))
+            .map(|()| RequestForm::Custom),
         (true, true) => Err(root.invalid("has both issuer_id and credentials; send one of them")),
         (false, false) => Err(root.invalid("needs issuer_id or credentials")),
     }
 }
 
-fn legacy(
+fn parse_credentials(
     root: &Field<'_, '_>,
-    trust: &TrustSnapshot,
-    livemode: bool,
-) -> Result<PresentationRequest, RequestError> {
-    let mut draft = credential::parse_legacy(root)?;
-    let (ttl_ms, redirect_uri) = (parse_ttl(root)?, parse_redirect_uri(root)?);
-    resolve::legacy_claims(&mut draft, trust)?;
-    finish(
-        RequestForm::Legacy,
-        ttl_ms,
-        redirect_uri,
-        alloc::vec![draft],
-        Vec::new(),
-        trust,
-        livemode,
-    )
-}
-
-fn custom(
-    root: &Field<'_, '_>,
-    trust: &TrustSnapshot,
-    livemode: bool,
-) -> Result<PresentationRequest, RequestError> {
-    let mut drafts = parse_credentials(root)?;
-    let ttl_ms = parse_ttl(root)?;
-    let groups = groups::parse_groups(root, &drafts)?;
-    groups::resolve_subject_claim_paths(&mut drafts, &groups)?;
-    let redirect_uri = parse_redirect_uri(root)?;
-    finish(RequestForm::Custom, ttl_ms, redirect_uri, drafts, groups, trust, livemode)
-}
-
-fn parse_credentials(root: &Field<'_, '_>) -> Result<Vec<Draft>, RequestError> {
+    dialects: &Dialects,
+) -> Result<Vec<Draft>, RequestError> {
+    let known = credential::fields(dialects);
     let field = root.required("credentials")?;
     let credentials = field.elements()?;
     for credential in credentials.iter().filter(|credential| credential.is_object()) {
-        credential.refuse_unknown(&credential::FIELDS)?;
+        credential.refuse_unknown(known)?;
     }
     if credentials.is_empty() || credentials.len() > MAX_CREDENTIALS {
         return Err(field.invalid("must have 1 to 10 items"));
@@ -100,7 +129,7 @@ fn parse_credentials(root: &Field<'_, '_>) -> Result<Vec<Draft>, RequestError> {
     let mut drafts: Vec<Draft> = Vec::with_capacity(credentials.len());
     let mut pattern_chars = 0;
     for (index, credential) in credentials.iter().enumerate() {
-        let draft = credential::parse(credential, index, &mut pattern_chars)?;
+        let draft = credential::parse(credential, index, &mut pattern_chars, known)?;
         if drafts.iter().any(|other| other.request.id == draft.request.id) {
             let path = credential.path_of("id");
             return Err(RequestError::new(ErrorCode::InvalidRequest, path, "must be unique"));
@@ -124,29 +153,6 @@ fn parse_redirect_uri(root: &Field<'_, '_>) -> Result<Option<String>, RequestErr
     let uri = field.string()?;
     check_redirect_uri(&uri).map_err(|rule| field.invalid(rule))?;
     Ok(Some(uri.into_owned()))
-}
-
-fn finish(
-    form: RequestForm,
-    ttl_ms: u64,
-    redirect_uri: Option<String>,
-    drafts: Vec<Draft>,
-    same_subject_groups: Vec<Vec<String>>,
-    trust: &TrustSnapshot,
-    livemode: bool,
-) -> Result<PresentationRequest, RequestError> {
-    let credentials = resolve::resolve(drafts, trust, livemode)?;
-    Ok(PresentationRequest {
-        form,
-        ttl_ms,
-        redirect_uri,
-        credentials,
-        same_subject_groups,
-        profiles: Vec::new(),
-        credential_sets: Vec::new(),
-        same_device: None,
-        transaction_data: Vec::new(),
-    })
 }
 
 #[cfg(test)]

@@ -7,7 +7,10 @@ use crate::error::{ErrorCode, RequestError};
 use crate::ids::{CredentialFormat, DocType, NameSpace};
 use crate::limits::MAX_CLAIMS;
 use crate::request::claim_path::is_claim_name;
+use crate::request::dialect::Dialect;
+use crate::request::parse::claim_paths::add_paths_of;
 use crate::request::parse::credential::{Draft, never_a_claim, push_claim};
+use crate::request::parse::profiles::Profiles;
 use crate::request::presentation_request::CredentialRequest;
 use crate::trust::{TrustEntry, TrustSnapshot};
 
@@ -40,6 +43,7 @@ pub(super) fn resolve(
     mut drafts: Vec<Draft>,
     trust: &TrustSnapshot,
     livemode: bool,
+    profiles: &Profiles,
 ) -> Result<Vec<CredentialRequest>, RequestError> {
     for draft in &mut drafts {
         let entry = entry_of(draft, trust)?;
@@ -54,15 +58,28 @@ pub(super) fn resolve(
             return Err(draft.invalid("issuer_id", rule));
         }
         match format {
-            CredentialFormat::SdJwtVc => draft.request.vct.clone_from(&entry.vct),
+            CredentialFormat::SdJwtVc => {
+                draft.request.vct.clone_from(&entry.vct);
+                if profiles.speak_dcql() {
+                    add_paths_of(entry, &mut draft.request);
+                }
+            }
             CredentialFormat::Mdoc => resolve_mdoc(draft, entry)?,
         }
+        if profiles.speak_dcql() {
+            draft.request.aki = entry.aki_values(draft.request.doc_type.as_ref(), livemode);
+        }
     }
-    refuse_equal_descriptor_ids(&drafts)?;
+    if profiles.speak(Dialect::Draft) {
+        refuse_equal_descriptor_ids(&drafts)?;
+    }
     for draft in &drafts {
         let entry = entry_of(draft, trust)?;
         can_serve(draft, entry, livemode)?;
         can_sign(draft, entry, livemode)?;
+        if profiles.speak_dcql() {
+            can_be_asked_for(draft)?;
+        }
     }
     Ok(drafts.into_iter().map(|draft| draft.request).collect())
 }
@@ -171,6 +188,15 @@ fn can_sign(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), Req
         return Ok(());
     }
     Err(draft.invalid("alg", "is not the algorithm of any key that this issuer is trusted with"))
+}
+
+/// A DCQL query for an SD-JWT VC names its types (OpenID4VP B.3.5).
+fn can_be_asked_for(draft: &Draft) -> Result<(), RequestError> {
+    if draft.request.format == CredentialFormat::SdJwtVc && draft.request.vct.is_empty() {
+        let rule = "names no type to ask for in this profile; the operator adds one with --vct";
+        return Err(draft.error(ErrorCode::UnknownIssuer, "issuer_id", rule));
+    }
+    Ok(())
 }
 
 fn serves_sd_jwt_vc(entry: &TrustEntry, livemode: bool) -> bool {

@@ -2,6 +2,7 @@
 //! rule of specification 2 and 8 and of decisions 4.
 
 mod credentials;
+mod dialects;
 mod forms;
 mod trust;
 

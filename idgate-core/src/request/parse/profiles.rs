@@ -1,0 +1,102 @@
+//! `profile` and `profiles`: the dialects that a session is to speak, and what they ask of the request
+//! (decisions 20).
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::error::{ErrorCode, RequestError};
+use crate::request::dialect::{Dialect, Dialects};
+use crate::request::fields::Field;
+
+/// The dialects of one session.
+pub(super) struct Profiles {
+    /// As the tenant listed them; empty: it left the choice to the verifier.
+    pub(super) listed: Vec<Dialect>,
+    /// What the session will speak, never empty.
+    spoken: Vec<Dialect>,
+}
+
+impl Profiles {
+    /// From `profile` or `profiles`, else the first that is enabled.
+    pub(super) fn parse(root: &Field<'_, '_>, dialects: &Dialects) -> Result<Self, RequestError> {
+        let (listed, path) = match (root.member("profile"), root.member("profiles")) {
+            (Some(_), Some(field)) => {
+                return Err(field.invalid("excludes profile; send one of them"));
+            }
+            (Some(field), None) => (alloc::vec![named(&field, dialects)?], field.path),
+            (None, Some(field)) => (list(&field, dialects)?, field.path),
+            (None, None) => (Vec::new(), String::from("profile")),
+        };
+        let spoken = match listed.as_slice() {
+            [] => dialects.enabled().iter().copied().take(1).collect(),
+            listed => listed.to_vec(),
+        };
+        if let Some(missing) = spoken.iter().find(|dialect| !dialects.is_ready(**dialect)) {
+            let rule =
+                format!("{missing} cannot be used now: the gateway has no certificate for it");
+            return Err(RequestError::new(ErrorCode::UnsupportedProfile, path, rule));
+        }
+        Ok(Self { listed, spoken })
+    }
+
+    pub(super) fn speak(&self, dialect: Dialect) -> bool {
+        self.spoken.contains(&dialect)
+    }
+
+    /// Whether some wallet is asked with a DCQL query.
+    pub(super) fn speak_dcql(&self) -> bool {
+        self.spoken.iter().any(|dialect| *dialect != Dialect::Draft)
+    }
+
+    /// Refuses a field that a presentation definition cannot express.
+    pub(super) fn refuse_in_draft(&self, field: &Field<'_, '_>) -> Result<(), RequestError> {
+        if self.speak(Dialect::Draft) {
+            return Err(field.invalid("cannot be asked for in the profile draft; leave one out"));
+        }
+        Ok(())
+    }
+}
+
+fn list(field: &Field<'_, '_>, dialects: &Dialects) -> Result<Vec<Dialect>, RequestError> {
+    let mut listed: Vec<Dialect> = Vec::new();
+    for element in field.elements()? {
+        let dialect = named(&element, dialects)?;
+        if listed.contains(&dialect) {
+            return Err(element.invalid("must not repeat a profile"));
+        }
+        listed.push(dialect);
+    }
+    if listed.is_empty() {
+        return Err(field.invalid("must name at least one profile"));
+    }
+    Ok(listed)
+}
+
+fn named(field: &Field<'_, '_>, dialects: &Dialects) -> Result<Dialect, RequestError> {
+    let name = field.string()?;
+    let known = Dialect::from_name(&name).filter(|known| dialects.enabled().contains(known));
+    known.ok_or_else(|| {
+        let names: Vec<&str> = dialects.enabled().iter().map(|dialect| dialect.name()).collect();
+        let rule = format!("is not a profile of this gateway, which speaks {}", names.join(", "));
+        RequestError::new(ErrorCode::UnsupportedProfile, field.path.clone(), rule)
+    })
+}
+
+/// `same_device`, and that `haip` has somewhere to return to (HAIP 1.0, 5.1).
+pub(super) fn parse_same_device(
+    root: &Field<'_, '_>,
+    profiles: &Profiles,
+) -> Result<Option<bool>, RequestError> {
+    let returns = root.has("redirect_uri");
+    if profiles.speak(Dialect::Haip) && !returns {
+        let rule = "is required in the profile haip";
+        return Err(RequestError::new(ErrorCode::InvalidRequest, "redirect_uri", rule));
+    }
+    let Some(field) = root.member("same_device") else { return Ok(None) };
+    let same_device = field.value.as_bool().ok_or_else(|| field.invalid("must be a boolean"))?;
+    if same_device && !returns {
+        return Err(field.invalid("needs redirect_uri, which brings the code that releases claims"));
+    }
+    Ok(Some(same_device))
+}

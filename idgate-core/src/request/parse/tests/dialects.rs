@@ -1,0 +1,328 @@
+//! The fields that there are with dialects beside `draft`: what is taken, and one refusal per rule of
+//! decisions 20.
+
+use super::*;
+use crate::codec::base64url;
+use crate::crypto::HashAlg;
+use crate::request::{ClaimsPath, Dialect, Dialects};
+use crate::trust::TrustSnapshot;
+
+const ALL: [Dialect; 3] = [Dialect::V1_0, Dialect::Haip, Dialect::Draft];
+
+fn parse_with(
+    body: &Value,
+    trust: &TrustSnapshot,
+    dialects: &Dialects,
+) -> Result<PresentationRequest, RequestError> {
+    PresentationRequest::parse_for(body.to_string().as_bytes(), trust, true, dialects)
+}
+
+#[track_caller]
+fn taken(body: &Value) -> PresentationRequest {
+    parse_with(body, &trust(), &Dialects::new(ALL)).unwrap()
+}
+
+#[track_caller]
+fn refused_by(dialects: &Dialects, body: &Value, code: &str, path: &str) -> String {
+    let error = parse_with(body, &trust(), dialects).expect_err(&body.to_string());
+    assert_eq!((error.code.as_str(), error.path.as_str()), (code, path), "{body}: {error}");
+    error.to_string()
+}
+
+#[track_caller]
+fn refused(body: &Value, path: &str) -> String {
+    refused_by(&Dialects::new(ALL), body, "invalid_request", path)
+}
+
+#[test]
+fn with_draft_alone_no_newer_field_is_known() {
+    let draft = Dialects::default();
+    for (name, value) in [
+        ("profile", json!("draft")),
+        ("profiles", json!(["draft"])),
+        ("same_device", json!(true)),
+        ("transaction_data", json!([])),
+        ("credential_sets", json!([])),
+    ] {
+        refused_by(&draft, &pair(json!({name: value}), json!({})), "unknown_field", name);
+        refused_by(&draft, &legacy(json!({name: value})), "unknown_field", name);
+    }
+    let body = sd_jwt(json!({"claim_paths": {}}));
+    refused_by(&draft, &body, "unknown_field", "credentials[0].claim_paths");
+}
+
+#[test]
+fn the_older_fields_mean_the_same_in_every_dialect() {
+    let (old, new) = (request(pair(json!({}), json!({}))), taken(&pair(json!({}), json!({}))));
+    let text = |request| serde_json::to_string(request).unwrap();
+    assert_eq!(text(&old), text(&new));
+}
+
+#[test]
+fn profiles_are_taken_as_listed() {
+    let of = |changes| taken(&legacy(changes)).profiles;
+    assert_eq!(of(json!({})), []);
+    assert_eq!(of(json!({"profile": "1.0"})), [Dialect::V1_0]);
+    let listed = json!({"profiles": ["haip", "draft"], "redirect_uri": "https://shop.example"});
+    assert_eq!(of(listed), [Dialect::Haip, Dialect::Draft]);
+}
+
+#[test]
+fn a_profile_that_is_not_enabled_is_unsupported() {
+    let dialects = Dialects::new([Dialect::V1_0, Dialect::Draft]);
+    for name in ["haip", "1.1", "", "DRAFT"] {
+        let body = legacy(json!({"profile": name}));
+        let text = refused_by(&dialects, &body, "unsupported_profile", "profile");
+        assert!(text.contains("1.0, draft"), "{text}");
+        let body = legacy(json!({"profiles": ["1.0", name]}));
+        refused_by(&dialects, &body, "unsupported_profile", "profiles[1]");
+    }
+}
+
+#[test]
+fn a_profile_that_lacks_its_certificate_is_unsupported() {
+    let dialects = Dialects::new([Dialect::Haip, Dialect::Draft]).without(Dialect::Haip);
+    let back = json!({"redirect_uri": "https://shop.example"});
+    for (change, path) in [
+        (json!({}), "profile"),
+        (json!({"profile": "haip"}), "profile"),
+        (json!({"profiles": ["draft", "haip"]}), "profiles"),
+    ] {
+        let body = legacy(changed(back.clone(), change));
+        let text = refused_by(&dialects, &body, "unsupported_profile", path);
+        assert!(text.contains("certificate"), "{text}");
+    }
+    let draft = legacy(json!({"profile": "draft"}));
+    assert!(parse_with(&draft, &trust(), &dialects).is_ok());
+}
+
+#[test]
+fn profile_and_profiles_have_their_shapes() {
+    refused(&legacy(json!({"profile": "1.0", "profiles": ["1.0"]})), "profiles");
+    refused(&legacy(json!({"profile": ["1.0"]})), "profile");
+    refused(&legacy(json!({"profiles": "1.0"})), "profiles");
+    refused(&legacy(json!({"profiles": []})), "profiles");
+    refused(&legacy(json!({"profiles": ["1.0", "1.0"]})), "profiles[1]");
+    refused(&legacy(json!({"profiles": [1]})), "profiles[0]");
+}
+
+#[test]
+fn haip_needs_a_redirect_uri() {
+    refused(&legacy(json!({"profile": "haip"})), "redirect_uri");
+    refused(&legacy(json!({"profiles": ["draft", "haip"]})), "redirect_uri");
+    let haip = Dialects::new([Dialect::Haip]);
+    refused_by(&haip, &legacy(json!({})), "invalid_request", "redirect_uri");
+}
+
+#[test]
+fn same_device_is_a_boolean_and_needs_a_redirect_uri() {
+    let back = "https://shop.example";
+    for value in [true, false] {
+        let body = legacy(json!({"same_device": value, "redirect_uri": back}));
+        assert_eq!(taken(&body).same_device, Some(value));
+    }
+    assert_eq!(taken(&legacy(json!({"same_device": false}))).same_device, Some(false));
+    refused(&legacy(json!({"same_device": "yes", "redirect_uri": back})), "same_device");
+    refused(&legacy(json!({"same_device": true})), "same_device");
+}
+
+#[test]
+fn a_dcql_query_needs_the_types_of_the_issuer() {
+    let body = |profiles: Value| {
+        let credential = json!({"format": "vc+sd-jwt", "issuer_id": "documents", "claims": ["a"]});
+        json!({"credentials": [credential], "profiles": profiles})
+    };
+    for profiles in [json!(["1.0"]), json!(["draft", "1.0"])] {
+        let all = Dialects::new(ALL);
+        let path = "credentials[0].issuer_id";
+        let text = refused_by(&all, &body(profiles), "unknown_issuer", path);
+        assert!(text.contains("--vct"), "{text}");
+    }
+    taken(&body(json!(["draft"])));
+}
+
+fn with_paths(paths: Value) -> Value {
+    sd_jwt(json!({"claims": ["a", "b"], "claim_paths": paths}))
+}
+
+#[test]
+fn claim_paths_are_taken_by_claim() {
+    let request = taken(&with_paths(json!({"b": ["x", null, "y"]})));
+    let paths = &request.credentials[0].claim_paths;
+    let path = ClaimsPath::from_json(r#"["x",null,"y"]"#).unwrap();
+    assert_eq!(*paths, [("b".into(), path)]);
+}
+
+#[test]
+fn claim_paths_have_their_shape() {
+    let path = |name: &str| alloc::format!("credentials[0].claim_paths{name}");
+    refused(&with_paths(json!([])), &path(""));
+    refused(&with_paths(json!({"c": ["x"]})), &path(".c"));
+    for bad in [json!("x"), json!([]), json!([null]), json!(["_sd"]), json!([""]), json!([true])] {
+        refused(&with_paths(json!({"a": bad})), &path(".a"));
+    }
+    let text = refused(&with_paths(json!({"a": ["x", 0]})), &path(".a"));
+    assert!(text.contains("numbers"), "{text}");
+    let mdoc = mdoc(json!({"claim_paths": {"a": ["x"]}}));
+    refused(&mdoc, &path(""));
+}
+
+#[test]
+fn the_operators_paths_serve_requests_of_the_newer_dialects() {
+    let path = |text| ClaimsPath::from_json(text).unwrap();
+    let mut entry = trust().entry(&crate::ids::IssuerId::new("two")).unwrap().clone();
+    entry.claim_paths = vec![
+        ("a".into(), path(r#"["operator","a"]"#)),
+        ("b".into(), path(r#"["operator","b"]"#)),
+        ("c".into(), path(r#"["operator","c"]"#)),
+    ];
+    let trust = TrustSnapshot::new(1, [entry]);
+    let paths = |profile: &str| {
+        let mut body = with_paths(json!({"b": ["tenant"]}));
+        body["profile"] = json!(profile);
+        let request = parse_with(&body, &trust, &Dialects::new(ALL)).unwrap();
+        let paths = request.credentials[0].claim_paths.iter();
+        paths.map(|(name, path)| alloc::format!("{name} {path}")).collect::<Vec<_>>()
+    };
+    assert_eq!(paths("1.0"), [r#"b ["tenant"]"#, r#"a ["operator","a"]"#]);
+    assert_eq!(paths("draft"), [r#"b ["tenant"]"#]);
+}
+
+#[test]
+fn two_mdocs_of_one_type_are_refused_for_their_type_in_draft_alone() {
+    let document = json!({"format": "mso_mdoc", "issuer_id": "documents", "claims": ["a"],
+        "doc_type": "org.example.doc"});
+    let body = |profile| json!({"credentials": [document, document], "profile": profile});
+    refused(&body("draft"), "credentials[1].doc_type");
+    // No entry of these tests has a root.
+    let all = Dialects::new(ALL);
+    refused_by(&all, &body("1.0"), "unknown_issuer", "credentials[0].issuer_id");
+}
+
+fn with_sets(sets: Value) -> Value {
+    pair(json!({"credential_sets": sets, "profile": "1.0"}), json!({}))
+}
+
+#[test]
+fn credential_sets_are_taken() {
+    let request = taken(&with_sets(json!([
+        {"options": [["a", "b"], ["a"]]}, {"options": [["b"]], "required": false},
+    ])));
+    let [first, second] = request.credential_sets.as_slice() else { unreachable!() };
+    assert_eq!(
+        (first.options.as_slice(), first.required),
+        (
+            &[vec!["a", "b"], vec!["a"]]
+                .map(|ids| ids.into_iter().map(String::from).collect::<Vec<_>>())[..],
+            true
+        )
+    );
+    assert!(!second.required);
+}
+
+#[test]
+fn credential_sets_have_their_shape() {
+    let at = |rest: &str| alloc::format!("credential_sets{rest}");
+    let both = json!({"options": [["a"], ["b"]]});
+    for (sets, path) in [
+        (json!({}), ""),
+        (json!([]), ""),
+        (json!(vec![both.clone(); 11]), ""),
+        (json!([1]), "[0]"),
+        (json!([{}]), "[0].options"),
+        (json!([{"options": []}]), "[0].options"),
+        (json!([{"options": vec![json!(["a", "b"]); 11]}]), "[0].options"),
+        (json!([{"options": [[]]}]), "[0].options[0]"),
+        (json!([{"options": [["a", "c"]]}]), "[0].options[0][1]"),
+        (json!([{"options": [["a", "a"]]}]), "[0].options[0][1]"),
+        (json!([{"options": [["a", "b"]], "required": 1}]), "[0].required"),
+    ] {
+        refused(&with_sets(sets), &at(path));
+    }
+    let unknown = with_sets(json!([{"options": [["a"], ["b"]], "purpose": "x"}]));
+    refused_by(&Dialects::new(ALL), &unknown, "unknown_field", "credential_sets[0].purpose");
+}
+
+#[test]
+fn a_credential_in_no_option_is_refused() {
+    let text = refused(&with_sets(json!([{"options": [["a"]]}])), "credential_sets");
+    assert!(text.contains("credentials[1]"), "{text}");
+}
+
+#[test]
+fn draft_can_express_neither_sets_nor_transaction_data() {
+    let sets = json!([{"options": [["a"], ["b"]]}]);
+    let data = json!([{"type": "t", "credential_ids": ["a"]}]);
+    for profiles in [json!(["draft"]), json!(["1.0", "draft"])] {
+        for (name, value) in [("credential_sets", &sets), ("transaction_data", &data)] {
+            let body = pair(json!({name: value, "profiles": profiles}), json!({}));
+            let text = refused(&body, name);
+            assert!(text.contains("draft"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn the_legacy_form_has_no_credential_sets() {
+    let body = legacy(json!({"credential_sets": []}));
+    refused_by(&Dialects::new(ALL), &body, "unknown_field", "credential_sets");
+}
+
+fn with_data(data: Value) -> Value {
+    let mut body = pair(json!({"transaction_data": data, "profile": "1.0"}), json!({}));
+    body["credentials"][0]["id"] = json!("a b");
+    body
+}
+
+fn sent(data: &crate::request::TransactionData) -> Value {
+    serde_json::from_slice(&base64url::decode(&data.encoded).unwrap()).unwrap()
+}
+
+#[test]
+fn transaction_data_is_sent_with_the_ids_that_the_wallet_knows() {
+    let data = json!({"type": "payment", "credential_ids": ["a b", "b"], "amount": {"eur": 1.50},
+        "transaction_data_hashes_alg": ["sha-256", "sha-512"]});
+    let request = taken(&with_data(json!([data])));
+    let [only] = request.transaction_data.as_slice() else { unreachable!() };
+    assert_eq!(only.credential_ids, ["a b", "b"]);
+    assert_eq!(only.hash_algs, [HashAlg::Sha256, HashAlg::Sha512]);
+    let mut expected = data.clone();
+    expected["credential_ids"] = json!(["credential_1", "b"]);
+    assert_eq!(sent(only), expected);
+    assert_eq!(serde_json::from_str::<Value>(&only.as_asked().unwrap()).unwrap(), data);
+}
+
+#[test]
+fn the_legacy_form_takes_transaction_data_too() {
+    let data = json!([{"type": "t", "credential_ids": ["credential_1"]}]);
+    let request = taken(&legacy(json!({"transaction_data": data, "profile": "1.0"})));
+    assert_eq!(request.transaction_data.len(), 1);
+}
+
+#[test]
+fn transaction_data_has_its_shape() {
+    let good = json!({"type": "t", "credential_ids": ["b"]});
+    let one = |changes| json!([changed(good.clone(), changes)]);
+    for (data, path) in [
+        (json!({}), ""),
+        (json!([]), ""),
+        (json!((0..11).map(|n| changed(good.clone(), json!({"n": n}))).collect::<Vec<_>>()), ""),
+        (json!(["x"]), "[0]"),
+        (json!([{"credential_ids": ["b"]}]), "[0].type"),
+        (one(json!({"type": ""})), "[0].type"),
+        (one(json!({"type": 1})), "[0].type"),
+        (json!([{"type": "t"}]), "[0].credential_ids"),
+        (one(json!({"credential_ids": []})), "[0].credential_ids"),
+        (one(json!({"credential_ids": ["x"]})), "[0].credential_ids[0]"),
+        (one(json!({"credential_ids": ["b", "b"]})), "[0].credential_ids[1]"),
+        (one(json!({"transaction_data_hashes_alg": "sha-256"})), "[0].transaction_data_hashes_alg"),
+        (one(json!({"transaction_data_hashes_alg": []})), "[0].transaction_data_hashes_alg"),
+        (
+            one(json!({"transaction_data_hashes_alg": ["md5"]})),
+            "[0].transaction_data_hashes_alg[0]",
+        ),
+        (json!([good, good]), "[1]"),
+    ] {
+        refused(&with_data(data), &alloc::format!("transaction_data{path}"));
+    }
+}

@@ -1,0 +1,92 @@
+//! Whether the holder agreed to what was asked: the hashes of transaction data in the key binding JWT
+//! (OpenID4VP 8.4, B.3.3).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::expected::Expected;
+use crate::codec::base64url;
+use crate::codec::json::Value;
+use crate::crypto::{CryptoProvider, HashAlg};
+use crate::error::{Check, Reason, VerifyError};
+use crate::request::TransactionData;
+
+/// What the holder agreed to by this proof. Hashes count only where this credential was asked to sign;
+/// there they are of what was asked, each once. Whether somebody agreed to everything is for
+/// [`check_all_agreed`] to say: the wallet chooses among the credentials that may sign.
+pub(super) fn agreed_to(
+    proof: Value<'_, '_>,
+    provider: &CryptoProvider,
+    expected: &Expected<'_>,
+) -> Result<Vec<TransactionData>, VerifyError> {
+    let asked = &expected.transaction_data;
+    let Some(hashes) = proof.get("transaction_data_hashes").filter(|_| !asked.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let hashes = hashes.elements().ok_or(mismatch("transaction_data_hashes is not an array"))?;
+    let alg = named_alg(proof)?;
+    let known: Vec<_> = asked
+        .iter()
+        .filter(|data| may_use(data, alg))
+        .map(|data| (hash(provider, alg.unwrap_or(HashAlg::Sha256), &data.encoded), *data))
+        .collect();
+    let mut agreed: Vec<TransactionData> = Vec::new();
+    for given in hashes {
+        let given = given.as_str();
+        let is_it = |text: &String| given.as_deref().is_some_and(|given| given == text);
+        let Some((_, data)) = known.iter().find(|(text, _)| is_it(text)) else {
+            return Err(mismatch("a hash is not that of any transaction data of the request"));
+        };
+        if agreed.iter().any(|other| other.encoded == data.encoded) {
+            return Err(mismatch("a hash of transaction data is repeated"));
+        }
+        agreed.push((*data).clone());
+    }
+    Ok(agreed)
+}
+
+/// Everything that was asked has the agreement of one credential, and no more than one. `agreed` is what
+/// the credentials agree to, one after another.
+pub(super) fn check_all_agreed<'a>(
+    asked: &[TransactionData],
+    agreed: impl Iterator<Item = &'a TransactionData> + Clone,
+) -> Result<(), VerifyError> {
+    for asked in asked {
+        match agreed.clone().filter(|agreed| agreed.encoded == asked.encoded).count() {
+            0 => return Err(mismatch("no credential carries the hash of some transaction data")),
+            1 => {}
+            _ => {
+                return Err(mismatch("several credentials carry the hash of one transaction data"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn mismatch(detail: &'static str) -> VerifyError {
+    VerifyError::new(Reason::TransactionDataMismatch, Check::TransactionData, detail)
+}
+
+/// The algorithm that the holder names, if any.
+fn named_alg(proof: Value<'_, '_>) -> Result<Option<HashAlg>, VerifyError> {
+    let Some(alg) = proof.get("transaction_data_hashes_alg") else { return Ok(None) };
+    let known = alg.as_str().and_then(|name| HashAlg::from_name(&name));
+    known.map(Some).ok_or(mismatch("transaction_data_hashes_alg is not an accepted hash"))
+}
+
+/// One of those that were offered must be named; where none was, it is SHA-256.
+fn may_use(data: &TransactionData, alg: Option<HashAlg>) -> bool {
+    match alg {
+        _ if data.hash_algs.is_empty() => alg.is_none_or(|alg| alg == HashAlg::Sha256),
+        Some(alg) => data.hash_algs.contains(&alg),
+        None => false,
+    }
+}
+
+fn hash(provider: &CryptoProvider, alg: HashAlg, text: &str) -> String {
+    base64url::encode(provider.hash(alg, text.as_bytes()).as_bytes())
+}
+
+#[cfg(all(test, feature = "rustcrypto"))]
+#[allow(clippy::unwrap_used)]
+mod tests;
