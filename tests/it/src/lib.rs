@@ -38,6 +38,8 @@ mod crash;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod dcql_rules;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod disk;

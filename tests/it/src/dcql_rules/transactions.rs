@@ -1,0 +1,127 @@
+//! The holder agrees to a transaction, or to another, or to none (OpenID4VP 8.4, B.3.3).
+
+use idgate_testkit::codec::{HashAlg, base64url};
+use idgate_testkit::openid4vp::{Answer, Format, Request};
+use idgate_testkit::wallet::{KbJwt, Presentation, present};
+use serde_json::{Map, Value, json};
+
+use super::harness::{Gateway, NOW, identity_card, wallet};
+use super::{mdl, pid};
+
+fn payment(more: Value) -> Value {
+    let base = json!({"type": "com.example.payment", "credential_ids": ["p d"], "amount": "10.00"});
+    super::merged(base, more)
+}
+
+/// One SD-JWT VC whose id no query can have.
+fn asking(transaction_data: Value) -> Value {
+    let named = pid(json!(["given_name"]), json!({"id": "p d"}));
+    json!({"credentials": [named], "transaction_data": transaction_data})
+}
+
+/// Erika's answer with these members in her proof.
+fn answer(request: &Request, members: Value) -> Answer {
+    let card = identity_card().sample;
+    let presentation = Presentation::choosing(&card.credential, |_| true);
+    let mut proof = KbJwt::new(&card.holder_key, &presentation, &request.parties(), NOW.0);
+    for (name, value) in members.as_object().unwrap() {
+        proof.set(name, value.clone());
+    }
+    let text = present(&presentation, Some(&proof.sign()));
+    let id = request.query.credentials[0].id.clone();
+    Answer::new(request, Map::from_iter([(id, json!([text]))]))
+}
+
+/// The texts of the request, each with its hash.
+fn hashes(request: &Request, alg: HashAlg) -> Vec<String> {
+    let texts = request.parameters["transaction_data"].as_array().unwrap().iter();
+    texts.map(|text| base64url(&alg.hash(text.as_str().unwrap().as_bytes()))).collect()
+}
+
+#[test]
+fn the_result_shows_what_was_agreed_to() {
+    let mut gateway = Gateway::new();
+    let asked = json!([payment(json!({})), payment(json!({"amount": "7.50"}))]);
+    let (mut session, request) = gateway.open(&asking(asked.clone()), &[Format::SdJwtVc]);
+    let hashes = hashes(&request, HashAlg::Sha256);
+    let answer = answer(&request, json!({"transaction_data_hashes": hashes}));
+    let (_, details) = gateway.verified(&mut session, &answer);
+    assert_eq!(details["credentials"][0]["transaction_data"], asked);
+}
+
+#[test]
+fn nothing_that_was_not_asked_for_is_shown() {
+    let mut gateway = Gateway::new();
+    let body = json!({"credentials": [pid(json!(["given_name"]), json!({}))]});
+    let (mut session, request) = gateway.open(&body, &[Format::SdJwtVc]);
+    let (_, details) = gateway
+        .verified(&mut session, &answer(&request, json!({"transaction_data_hashes": ["x"]})));
+    assert!(details["credentials"][0].get("transaction_data").is_none());
+}
+
+#[test]
+fn an_offered_hash_algorithm_is_named_in_the_proof() {
+    let asked = json!([payment(json!({"transaction_data_hashes_alg": ["sha-384", "sha-512"]}))]);
+    for (alg, good) in [(json!("sha-512"), true), (json!("sha-256"), false), (json!(null), false)] {
+        let mut gateway = Gateway::new();
+        let (mut session, request) = gateway.open(&asking(asked.clone()), &[Format::SdJwtVc]);
+        let hashes = hashes(&request, HashAlg::Sha512);
+        let members =
+            json!({"transaction_data_hashes": hashes, "transaction_data_hashes_alg": alg});
+        let answer = answer(&request, members);
+        if good {
+            gateway.verified(&mut session, &answer);
+        } else {
+            assert_eq!(
+                gateway.refused(&mut session, &answer),
+                "transaction_data_mismatch",
+                "{alg}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_missing_wrong_or_further_hash_is_refused() {
+    let other = base64url(&HashAlg::Sha256.hash(b"another"));
+    for change in 0..4 {
+        let mut gateway = Gateway::new();
+        let asked = asking(json!([payment(json!({}))]));
+        let (mut session, request) = gateway.open(&asked, &[Format::SdJwtVc]);
+        let good = hashes(&request, HashAlg::Sha256);
+        let members = match change {
+            0 => json!({}),
+            1 => json!({"transaction_data_hashes": [other]}),
+            2 => json!({"transaction_data_hashes": [good[0], other]}),
+            _ => json!({"transaction_data_hashes": [good[0], good[0]]}),
+        };
+        let refused = gateway.refused(&mut session, &answer(&request, members));
+        assert_eq!(refused, "transaction_data_mismatch", "{change}");
+    }
+}
+
+#[test]
+fn a_wallet_that_does_not_know_transaction_data_is_refused() {
+    let mut gateway = Gateway::new();
+    let asked = asking(json!([payment(json!({}))]));
+    let (mut session, request) = gateway.open(&asked, &[Format::SdJwtVc]);
+    let answer = gateway.answer(&wallet(), &request);
+    assert_eq!(gateway.refused(&mut session, &answer), "transaction_data_mismatch");
+}
+
+#[test]
+fn an_mdoc_alone_cannot_sign_and_is_not_named_to_the_wallet() {
+    let gateway = Gateway::new();
+    let body = |ids: Value| {
+        let data = json!([{"type": "t", "credential_ids": ids}]);
+        let credentials =
+            [pid(json!(["given_name"]), json!({})), mdl(json!(["family_name"]), json!({}))];
+        json!({"credentials": credentials, "transaction_data": data})
+    };
+    let error = gateway.parse(&body(json!(["mdl"]))).unwrap_err();
+    assert_eq!(error.path, "transaction_data[0].credential_ids");
+    let both = gateway.parse(&body(json!(["mdl", "pid"]))).unwrap();
+    let sent = idgate_core::codec::base64url::decode(&both.transaction_data[0].encoded).unwrap();
+    let sent: Value = serde_json::from_slice(&sent).unwrap();
+    assert_eq!(sent["credential_ids"], json!(["pid"]));
+}
