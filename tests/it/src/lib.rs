@@ -39,6 +39,7 @@ mod crash;
 mod damage;
 #[cfg(test)]
 mod dcql_rules;
+pub mod dcql_tamper;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub mod scenario;
 
 pub use self::gateway::{Gateway, Outcome, run};
 pub use self::in_process::{Counted, InProcess};
-pub use self::rows::{presentation_rows, rows};
+pub use self::rows::{credential_rows, parameter_rows, presentation_rows, rows};
 pub use self::scenario::{Base, Scenario};
 
 /// One change to a good presentation.

@@ -16,6 +16,8 @@ pub(crate) struct OverHttp {
     pub(crate) tenant: Tenant,
     trust: Trust,
     session: Option<Created>,
+    /// What a wallet whose answer is taken is told.
+    pub(crate) taken: Value,
     /// Of the last answer.
     pub(crate) status: u16,
 }
@@ -28,7 +30,8 @@ impl OverHttp {
     pub(crate) fn start_on(installation: Installation, trust: Trust) -> Self {
         let gateway = tenant::Gateway::trusting(installation, &trust);
         let tenant = gateway.tenant();
-        Self { gateway, tenant, trust, session: None, status: 0 }
+        let taken = serde_json::json!({ "status": "ok" });
+        Self { gateway, tenant, trust, session: None, taken, status: 0 }
     }
 
     fn id(&self) -> &str {
@@ -60,7 +63,7 @@ impl Gateway for OverHttp {
         let response = self.tenant.post_answer(&id, body);
         self.status = response.status;
         if response.status == 200 {
-            assert_eq!(response.json(), serde_json::json!({ "status": "ok" }));
+            assert_eq!(response.json(), self.taken);
             return None;
         }
         Some(response.error())

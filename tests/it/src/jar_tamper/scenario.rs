@@ -61,25 +61,41 @@ impl JarScenario {
     ///
     /// # Panics
     /// The request's key is not on P-256.
-    #[allow(clippy::expect_used)] // the table runs in tests only
     pub fn answer(&self, jar: &JarRequest) -> Body {
         let mut payload = self.made.parameters(&jar.request);
         (self.hooks.payload)(&mut payload);
         let mut plaintext = Value::from(payload.clone()).to_string().into_bytes();
         (self.hooks.plaintext)(&mut plaintext);
         let (apu, apv) = (b"the wallet's nonce", jar.request.nonce.as_bytes());
-        let mut encryption =
-            JarAnswer::encryption(jar, self.enc, "tamper").with_party_info(apu, apv);
+        let encryption = JarAnswer::encryption(jar, self.enc, "tamper").with_party_info(apu, apv);
+        self.seal(&payload, &plaintext, encryption)
+    }
+
+    /// The encrypted answer of this plaintext.
+    ///
+    /// # Panics
+    /// The request's key is not on P-256.
+    #[allow(clippy::expect_used)] // the table runs in tests only
+    pub fn seal(
+        &self,
+        payload: &Map<String, Value>,
+        plaintext: &[u8],
+        mut encryption: Encryption,
+    ) -> Body {
         (self.hooks.encryption)(&mut encryption);
-        let mut parts = encryption.encrypt(&plaintext).expect("the key is on P-256");
+        let mut parts = encryption.encrypt(plaintext).expect("the key is on P-256");
         (self.hooks.parts)(&mut parts);
         let mut jwe = parts.join(".");
         (self.hooks.jwe)(&mut jwe);
         let mut parameters = Map::from_iter([(String::from("response"), jwe.into())]);
-        (self.hooks.parameters)(&mut parameters, &payload);
-        let as_json = self.made.as_json;
-        let mut body = if as_json { Body::json(&parameters) } else { Body::form(&parameters) };
+        (self.hooks.parameters)(&mut parameters, payload);
+        let mut body = self.encode(&parameters);
         (self.hooks.body)(&mut body);
         body
+    }
+
+    /// As a form, or as JSON.
+    pub fn encode(&self, parameters: &Map<String, Value>) -> Body {
+        if self.made.as_json { Body::json(parameters) } else { Body::form(parameters) }
     }
 }

@@ -7,9 +7,10 @@ use idgate_core::discovery::{PublishedKey, did_document_json};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::error::ResponseError;
 use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::{RequestSigner, SoftwareSigner};
+use idgate_core::request::{Dialect, RequestSigner, SoftwareSigner};
 use idgate_core::response::WalletResponse;
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
+use idgate_core::verifier::DialectOptions;
 use idgate_core::verify::{Decision, Step, Supplied, Verification};
 use idgate_core::{
     PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
@@ -27,8 +28,10 @@ use crate::tamper::scenario::Trust;
 pub struct InProcess {
     open: Option<(Verifier, Session)>,
     entropy: Counted,
-    /// Signs the requests of the jar profile; `None`: they are inline.
+    /// Signs requests that go by reference; `None`: they go by value.
     signer: Option<Arc<SoftwareSigner>>,
+    /// The dialect of requests; `None`: `draft`.
+    dialect: Option<Dialect>,
 }
 
 const BASE_URL: &str = "https://gateway.example";
@@ -41,6 +44,12 @@ impl InProcess {
         let key = Es256Key::from_scalar(&[9; 32]).expect("a scalar");
         let signer = SoftwareSigner::new(key, format!("{DID}#key"));
         Self { signer: Some(Arc::new(signer)), ..Self::default() }
+    }
+
+    /// Sessions of OpenID4VP 1.0: signed and encrypted, or neither.
+    pub fn v1_0(encrypted: bool) -> Self {
+        let base = if encrypted { Self::jar() } else { Self::default() };
+        Self { dialect: Some(Dialect::V1_0), ..base }
     }
 }
 
@@ -84,7 +93,9 @@ impl Gateway for InProcess {
             None => builder.inline(BASE_URL),
             Some(signer) => builder.jar(BASE_URL, signer.clone()),
         };
-        let verifier = builder.trust(snapshot).build().unwrap_or_else(|error| panic!("{error}"));
+        let dialects = DialectOptions::new(self.dialect);
+        let builder = builder.trust(snapshot).dialects(dialects);
+        let verifier = builder.build().unwrap_or_else(|error| panic!("{error}"));
         let tenant = TenantId::new("cli_0000000000000000000000");
         let session = verifier
             .create_session(request, tenant, true, &mut self.entropy, now)

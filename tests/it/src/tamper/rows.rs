@@ -19,14 +19,23 @@ pub fn rows() -> Vec<Row> {
 
 /// The rows that change what a wallet presents, however it sends it.
 pub fn presentation_rows() -> Vec<Row> {
+    [credential_rows(), submission::rows()].concat()
+}
+
+/// The rows that change the presentation of one credential, whatever it answers.
+pub fn credential_rows() -> Vec<Row> {
     [
         kb_jwt::rows(),
         issuer_jwt::rows(),
         issuer_claims::rows(),
         disclosures::rows(),
         structure::rows(),
-        submission::rows(),
         x5c::rows(),
     ]
     .concat()
+}
+
+/// The rows that change a plain answer's parameters and their encoding.
+pub fn parameter_rows() -> Vec<Row> {
+    parameters::rows()
 }

@@ -236,7 +236,8 @@ impl Scenario {
         i64::try_from(self.now_ms / 1000).unwrap_or_default().saturating_add(seconds)
     }
 
-    fn token(&self, request: &AuthorizationRequest) -> String {
+    /// What is presented for `request`.
+    pub fn token(&self, request: &AuthorizationRequest) -> String {
         let presentation = self.presentation();
         let mut kb_jwt = KbJwt::new(&self.holder_key, &presentation, request, self.now_ms);
         (self.hooks.kb_jwt)(&mut kb_jwt);
