@@ -11,7 +11,9 @@ SOURCES = ("idgate-core", "idgate-server", "idgate-ffi", "tests", "bindings", "e
 NAMED = re.compile(r"`((?:[a-z0-9_]+::)+[a-z0-9]+_[a-z0-9_]+)`")
 # `fn test`, `test: Phase => …` in a table of one macro, `def test`.
 DEFINED = re.compile(
-    r"^\s*(?:pub )?(?:async )?(?:fn|def) ([a-z0-9_]+)|^ {8}([a-z0-9_]{12,}): \w+ =>", re.MULTILINE
+    r"^\s*(?:pub(?:\(super\))? )?(?:async )?(?:fn|def) ([a-z0-9_]+)"
+    r"|^ {8}([a-z0-9_]{12,}): \w+ =>",
+    re.MULTILINE,
 )
 BARE = re.compile(r"`([a-z0-9]+(?:_[a-z0-9]+){4,})`")
 

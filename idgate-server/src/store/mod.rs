@@ -73,6 +73,8 @@ pub use self::trust::{
 #[cfg(test)]
 pub(crate) use self::fault::Mood;
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod temporary;
 #[cfg(test)]

@@ -67,33 +67,3 @@ impl OperatorStore {
         Ok(found > 0)
     }
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use crate::config::{Environment, Quotas};
-    use crate::store::wait::Wait as _;
-    use crate::store::{SqliteStore, Store as _, StoreOptions};
-
-    const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
-
-    #[test]
-    fn a_token_is_good_at_once_until_it_is_revoked() {
-        let dir = tempfile::tempdir().unwrap();
-        let options = StoreOptions {
-            instance_key: None,
-            environment: Environment::Development,
-            quotas: Quotas::default(),
-        };
-        let store = SqliteStore::open(dir.path(), options, NOW).unwrap();
-        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
-        let (id, token) = operator.create_admin_token(None, NOW).unwrap();
-        let (other, kept) = operator.create_admin_token(Some("b"), NOW).unwrap();
-        assert_eq!(store.admin(&token.digest()).wait().unwrap(), Some(id.clone()));
-        assert!(operator.revoke_admin_token(&id, NOW).unwrap());
-        assert_eq!(store.admin(&token.digest()).wait().unwrap(), None);
-        assert_eq!(store.admin(&kept.digest()).wait().unwrap(), Some(other));
-        assert!(!operator.revoke_admin_token("adt_none", NOW).unwrap());
-    }
-}

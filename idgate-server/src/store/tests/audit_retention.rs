@@ -8,6 +8,7 @@ use super::*;
 use crate::audit::{entry_hash, genesis};
 use crate::clock::{Clock, VirtualClock};
 use crate::store::AuditStore as _;
+use crate::store::conformance::retention::{chain, count, remove};
 use crate::work::sweeper::Sweeper;
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
@@ -35,46 +36,6 @@ fn rewrite(fixture: &Fixture, count: i64) {
     }
     let sql = "UPDATE audit_entries SET prev_hash = ?3 WHERE client_id = ?1 AND seq = ?2";
     main.execute(sql, (client_id, count + 1, prev)).unwrap();
-}
-
-/// The entries of the live client.
-fn count(fixture: &Fixture) -> i64 {
-    let sql = "SELECT count(*) FROM audit_entries WHERE client_id = ?1";
-    main(fixture).query_row(sql, [fixture.live.client_id.as_str()], |row| row.get(0)).unwrap()
-}
-
-/// A chain of seven entries with a checkpoint at the third and at the last.
-async fn chain() -> Fixture {
-    let fixture = Fixture::new();
-    fixture.session(&fixture.live).await;
-    fixture.session(&fixture.live).await;
-    let sign = || fixture.store().sign_checkpoints(NOW, 10, NOW);
-    sign().await.unwrap().all().unwrap();
-    for _ in 0..4 {
-        fixture.session(&fixture.live).await;
-    }
-    sign().await.unwrap().all().unwrap();
-    assert_eq!(count(&fixture), 7);
-    fixture
-}
-
-async fn remove(fixture: &Fixture, limit: usize) -> Result<usize, StoreError> {
-    let client_id = fixture.live.client_id.as_str().to_owned();
-    fixture.store().remove_old_entries(client_id, NOW.plus(1), limit, NOW).await
-}
-
-#[tokio::test]
-async fn old_entries_go_batch_by_batch_and_the_rest_stays_verifiable() {
-    let fixture = chain().await;
-    for (limit, left) in [(2, 5), (1, 4), (2, 2), (9, 0)] {
-        assert!(remove(&fixture, limit).await.unwrap() > 0);
-        assert_eq!(count(&fixture), left);
-        let report = fixture.operator().verify_audit(None, &[]).unwrap();
-        assert!(report.breaches.is_empty(), "{report:?}");
-    }
-    fixture.session(&fixture.live).await;
-    let signed = fixture.store().sign_checkpoints(NOW, 10, NOW).await.unwrap();
-    assert_eq!((signed.signed, signed.altered.len()), (1, 0));
 }
 
 #[tokio::test]
@@ -124,44 +85,6 @@ async fn a_chain_that_was_altered_below_a_checkpoint_is_signed_for_no_more() {
         let live = fixture.live.client_id.as_str().to_owned();
         assert_eq!((signed.signed, signed.altered), (0, vec![live]), "{alteration}");
     }
-}
-
-#[tokio::test]
-async fn every_chain_gets_its_turn_however_many_there_are() {
-    let fixture = Fixture::new();
-    for _ in 0..7 {
-        fixture.operator().create_client("another", true, None, NOW).unwrap();
-    }
-    let (mut seen, mut last) = (Vec::new(), String::new());
-    loop {
-        let page = fixture.store().old_chains(last.clone(), NOW.plus(1), 2).await.unwrap();
-        assert!(page.len() <= 2);
-        let Some(end) = page.last() else { break };
-        last.clone_from(end);
-        seen.extend(page);
-    }
-    // Nine clients and the operator.
-    assert_eq!(seen.len(), 10);
-    assert!(seen.is_sorted());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_intact_while_what_is_old_is_removed() {
-    let fixture = Fixture::new();
-    for _ in 0..300 {
-        fixture.session(&fixture.live).await;
-    }
-    let store = fixture.store();
-    let removing = async { while remove(&fixture, 1).await.unwrap() > 0 {} };
-    let listing = async {
-        let mut listed = usize::MAX;
-        while listed > 0 {
-            let page = store.audit_page(&fixture.live, None, 1000, NOW).await.unwrap();
-            assert!(page.entries.iter().all(|entry| entry.chain_intact));
-            listed = page.entries.len();
-        }
-    };
-    tokio::join!(removing, listing);
 }
 
 #[tokio::test]

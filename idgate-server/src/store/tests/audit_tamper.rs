@@ -2,6 +2,7 @@
 //! by somebody who has the instance key, too.
 
 use rusqlite::Connection;
+use tempfile::TempDir;
 
 use super::*;
 use crate::audit::{

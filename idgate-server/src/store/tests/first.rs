@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rusqlite::Connection;
+use tempfile::TempDir;
 
 use super::*;
 use crate::seal::Sealer;

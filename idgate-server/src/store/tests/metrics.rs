@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use idgate_core::session::Status;
 
 use super::*;
+use crate::store::conformance::metrics::assert_close;
 use crate::store::metrics::Measured;
 use crate::store::{MetricsStore as _, Outcomes};
 
@@ -60,11 +61,6 @@ impl Random {
 fn percentile(mut values: Vec<u64>, percent: usize) -> Option<u64> {
     values.sort_unstable();
     values.get((values.len() * percent).div_ceil(100).max(1) - 1).copied()
-}
-
-fn assert_close(found: Option<u64>, exact: Option<u64>) {
-    let (Some(found), Some(exact)) = (found, exact) else { return assert_eq!(found, exact) };
-    assert!(found.abs_diff(exact) * 100 <= exact, "{found} for {exact}");
 }
 
 #[tokio::test]
@@ -129,35 +125,6 @@ async fn sums_of_10_000_random_sessions_equal_a_count_and_percentiles_are_within
 }
 
 #[tokio::test]
-async fn live_sessions_are_counted_when_they_settle_and_test_ones_never() {
-    let fixture = Fixture::new();
-    fixture.session(&fixture.live).await;
-    fixture.verified(&fixture.test, NOW, "{}").await;
-    assert_eq!(fixture.store().metrics_summary(720, NOW).wait().unwrap().outcomes.total(), 0);
-    fixture.verified(&fixture.live, NOW.plus(250), "{}").await;
-    let open = fixture.session(&fixture.live).await;
-    let expired = open.expired(open.expires_at()).unwrap();
-    fixture.store().commit(expired.clone(), None).await.unwrap();
-    assert_eq!(fixture.store().commit(expired, None).await.unwrap(), Committed::LostRace);
-    let summary = fixture.store().metrics_summary(1, NOW.plus(HOUR)).wait().unwrap();
-    assert_eq!(summary.outcomes, Outcomes { verified: 1, failed: 0, expired: 1 });
-    assert_close(summary.latency.percentile(95), Some(250));
-    assert_eq!(summary.processing.percentile(95), Some(7));
-    let both = Outcomes { verified: 1, failed: 0, expired: 1 };
-    assert_eq!(summary.by_credential_type, BTreeMap::from([("vc+sd-jwt".to_owned(), both)]));
-    assert_eq!(summary.by_error_code, BTreeMap::from([("session_expired".to_owned(), 1)]));
-    let text = fixture.store().telemetry().text().unwrap();
-    for line in [
-        r#"idgate_sessions_total{format="vc+sd-jwt",livemode="true",status="CREATED"} 3"#,
-        r#"idgate_sessions_total{format="vc+sd-jwt",livemode="true",status="EXPIRED"} 1"#,
-        r#"idgate_sessions_total{format="vc+sd-jwt",livemode="false",status="VERIFIED"} 1"#,
-        "idgate_verify_seconds_count 2",
-    ] {
-        assert!(text.contains(line), "{line}\n{text}");
-    }
-}
-
-#[tokio::test]
 async fn sessions_settle_while_the_sums_are_out_of_order_and_their_reader_learns_of_it() {
     let fixture = Fixture::new();
     let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
@@ -206,15 +173,8 @@ async fn hours_that_no_window_reaches_go_and_types_are_bounded() {
 }
 
 #[tokio::test]
-async fn gauges_show_what_is_overdue() {
+async fn the_logs_of_both_files_are_measured() {
     let fixture = Fixture::new();
     fixture.verified(&fixture.live, NOW, "{}").await;
-    let gauges = fixture.store().gauges(NOW.plus(31_000)).wait().unwrap();
-    assert_eq!((gauges.claims_rows, gauges.purge_lag_ms), (1, 1000));
-    assert_eq!(gauges.audit_open_ms, 31_000);
-    assert!(gauges.wal_bytes > 0);
-    fixture.store().purge_results(NOW.plus(31_000)).await.unwrap();
-    fixture.store().sign_checkpoints(NOW, 10, NOW).await.unwrap();
-    let gauges = fixture.store().gauges(NOW.plus(31_000)).wait().unwrap();
-    assert_eq!((gauges.claims_rows, gauges.purge_lag_ms, gauges.audit_open_ms), (0, 0, 0));
+    assert!(fixture.store().gauges(NOW).wait().unwrap().wal_bytes > 0);
 }

@@ -1,49 +1,17 @@
 //! The keys of open sessions: sealed, in `claims.db` alone, and gone for good once of no use.
 
-use idgate_core::crypto::Es256Key;
-use idgate_core::request::SoftwareSigner;
-
 use super::erasure::files_with;
 use super::*;
 use crate::clock::VirtualClock;
 use crate::work::sweeper::Sweeper;
 
 impl Fixture {
-    /// A stored CREATED session of the jar profile, and its key.
-    async fn jar_session(&self) -> (Session, Vec<u8>) {
-        let trust = self.store().trust().wait().unwrap();
-        let request = br#"{"issuer_id":"issuer"}"#;
-        let request = PresentationRequest::parse(request, &trust, true).unwrap();
-        let key = Es256Key::generate(&mut OsEntropy).unwrap();
-        let signer = Arc::new(SoftwareSigner::new(key, "did:web:localhost#key"));
-        let verifier = Verifier::builder(PROVIDER).jar("http://localhost", signer).trust(trust);
-        let tenant = self.live.client_id.clone();
-        let verifier = verifier.build().unwrap();
-        let made = verifier.create_session(request, tenant, true, &mut OsEntropy, NOW).unwrap();
-        let session = made.session.clone();
-        assert_eq!(self.store().create_session(&self.live, made).await.unwrap(), Made::Yes);
-        let key = session.clone().take_encryption_key().unwrap();
-        (session, key.to_vec())
-    }
-
     fn keys(&self) -> Vec<Vec<u8>> {
         let claims = rusqlite::Connection::open(self.path().join("claims.db")).unwrap();
         let mut statement = claims.prepare("SELECT sealed FROM session_keys").unwrap();
         let rows = statement.query_map([], |row| row.get(0)).unwrap();
         rows.map(Result::unwrap).collect()
     }
-}
-
-#[tokio::test]
-async fn a_key_is_sealed_and_comes_back_with_its_session_for_wallets_only() {
-    let fixture = Fixture::new();
-    let (session, key) = fixture.jar_session().await;
-    // `{"d":"` and then the private number.
-    assert!(files_with(fixture.path(), &key[6..30]).is_empty());
-    let mut stored = fixture.store().session(session.id()).wait().unwrap().unwrap();
-    assert_eq!(stored.take_encryption_key().unwrap().as_slice(), key);
-    let tenants = fixture.store().callers_session(&fixture.live, session.id(), NOW).wait();
-    assert!(tenants.unwrap().unwrap().take_encryption_key().is_none());
 }
 
 #[tokio::test]

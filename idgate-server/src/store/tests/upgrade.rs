@@ -1,6 +1,7 @@
 //! A directory that the first version made, opened by this one.
 
 use super::*;
+use crate::entropy::OsEntropy;
 use crate::seal::Sealer;
 use crate::seal::first::FirstSealer;
 use crate::store::files::main_path;

@@ -1,40 +1,10 @@
-//! The keys of a client, on a real database.
+//! Keys: whom they let in, and what clients and operators do with them.
 
-use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
-use rusqlite::Connection;
-use tempfile::TempDir;
 
-use crate::api_key::ApiKey;
-use crate::config::{Environment, Quotas};
-use crate::entropy::OsEntropy;
-use crate::store::sql::time;
-use crate::store::wait::Wait as _;
-use crate::store::*;
+use super::*;
 
-const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
-
-struct Fixture {
-    dir: TempDir,
-    store: Option<SqliteStore>,
-    key: ApiKey,
-    caller: Caller,
-}
-
-impl Fixture {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
-        let client = operator.create_client("shop", true, None, NOW).unwrap();
-        let store = open(&dir, NOW);
-        let caller = store.authenticate(&client.api_key.digest(), NOW).wait().unwrap().unwrap();
-        Self { dir, store: Some(store), key: client.api_key, caller }
-    }
-
-    fn store(&self) -> &SqliteStore {
-        self.store.as_ref().unwrap()
-    }
-
+impl<B: Backend> Fixture<B> {
     fn works(&self, key: &ApiKey, now: UnixMillis) -> bool {
         self.store().authenticate(&key.digest(), now).wait().unwrap().is_some()
     }
@@ -52,7 +22,7 @@ impl Fixture {
     ) -> Caller {
         let (key, mut new) = new_key(id, expires_at);
         new.record.scopes = Some(scopes.iter().map(|scope| (*scope).to_owned()).collect());
-        assert_eq!(self.make(&self.caller, new).await, KeyMade::Yes);
+        assert_eq!(self.make(&self.live, new).await, KeyMade::Yes);
         self.store().authenticate(&key.digest(), NOW).await.unwrap().unwrap()
     }
 
@@ -60,25 +30,6 @@ impl Fixture {
         let next = ApiKey::generate(true, &mut OsEntropy).unwrap();
         self.store().rotate_api_key(caller, id, KeyValue::of(&next), NOW).await.unwrap()
     }
-
-    fn stored_use(&self) -> Option<UnixMillis> {
-        let main = Connection::open(self.dir.path().join("idgate.db")).unwrap();
-        let at = main.query_row(
-            "SELECT last_used_at FROM api_keys WHERE id = ?1",
-            [&self.caller.key_id],
-            |row| row.get::<_, Option<i64>>(0),
-        );
-        at.unwrap().map(time)
-    }
-}
-
-fn open(dir: &TempDir, now: UnixMillis) -> SqliteStore {
-    let options = StoreOptions {
-        instance_key: None,
-        environment: Environment::Development,
-        quotas: Quotas::default(),
-    };
-    SqliteStore::open(dir.path(), options, now).unwrap()
 }
 
 fn new_key(id: &str, expires_at: Option<UnixMillis>) -> (ApiKey, NewApiKey) {
@@ -97,33 +48,8 @@ fn new_key(id: &str, expires_at: Option<UnixMillis>) -> (ApiKey, NewApiKey) {
     (key, NewApiKey { record, value })
 }
 
-#[tokio::test]
-async fn rotation_changes_the_value_and_nothing_else() {
-    let fixture = Fixture::new();
-    let (old, new) = new_key("key_b", Some(NOW.plus(1000)));
-    let record = new.record.clone();
-    assert_eq!(fixture.make(&fixture.caller, new).await, KeyMade::Yes);
-    let next = ApiKey::generate(true, &mut OsEntropy).unwrap();
-    let rotate = |id: &'static str, now| {
-        fixture.store().rotate_api_key(&fixture.caller, id, KeyValue::of(&next), now)
-    };
-    assert_eq!(rotate("key_b", NOW).await.unwrap(), KeyRotated::Yes(record));
-    assert!(fixture.works(&next, NOW) && !fixture.works(&old, NOW));
-    assert_eq!(rotate("key_b", NOW.plus(1000)).await.unwrap(), KeyRotated::NotFound, "expired");
-    assert_eq!(rotate("key_none", NOW).await.unwrap(), KeyRotated::NotFound);
-    fixture.store().revoke_api_key(&fixture.caller, "key_b", NOW).await.unwrap();
-    assert_eq!(rotate("key_b", NOW).await.unwrap(), KeyRotated::NotFound, "revoked");
-    // What changed something is in the audit log, in order, and nothing else is.
-    fixture.store().revoke_api_key(&fixture.caller, "key_b", NOW).await.unwrap();
-    let page = fixture.store().audit_page(&fixture.caller, None, 10, NOW).wait().unwrap();
-    let entries = page.entries.into_iter().filter_map(|listed| listed.entry);
-    let statuses: Vec<String> = entries.map(|entry| entry.status).collect();
-    let want = ["API_KEY_REVOKED", "API_KEY_ROTATED", "API_KEY_CREATED", "API_KEY_CREATED"];
-    assert_eq!(statuses, want);
-}
-
 /// Nothing that a key can change is changed for a caller that was let in earlier.
-async fn expect_powerless(fixture: &Fixture, caller: &Caller, now: UnixMillis) {
+async fn expect_powerless<B: Backend>(fixture: &Fixture<B>, caller: &Caller, now: UnixMillis) {
     let store = fixture.store();
     let (key, mut new) = new_key(&format!("key_of_{}", caller.key_id), None);
     new.record.created_at = now;
@@ -147,12 +73,37 @@ async fn expect_powerless(fixture: &Fixture, caller: &Caller, now: UnixMillis) {
     assert!(store.webhook_endpoint(caller).await.unwrap().is_none());
 }
 
-#[tokio::test]
-async fn a_caller_whose_key_was_rotated_revoked_or_expired_changes_nothing() {
-    let fixture = Fixture::new();
+pub(super) async fn rotation_changes_the_value_and_nothing_else<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let (old, new) = new_key("key_b", Some(NOW.plus(1000)));
+    let record = new.record.clone();
+    assert_eq!(fixture.make(&fixture.live, new).await, KeyMade::Yes);
+    let next = ApiKey::generate(true, &mut OsEntropy).unwrap();
+    let rotate = |id: &'static str, now| {
+        fixture.store().rotate_api_key(&fixture.live, id, KeyValue::of(&next), now)
+    };
+    assert_eq!(rotate("key_b", NOW).await.unwrap(), KeyRotated::Yes(record));
+    assert!(fixture.works(&next, NOW) && !fixture.works(&old, NOW));
+    assert_eq!(rotate("key_b", NOW.plus(1000)).await.unwrap(), KeyRotated::NotFound, "expired");
+    assert_eq!(rotate("key_none", NOW).await.unwrap(), KeyRotated::NotFound);
+    fixture.store().revoke_api_key(&fixture.live, "key_b", NOW).await.unwrap();
+    assert_eq!(rotate("key_b", NOW).await.unwrap(), KeyRotated::NotFound, "revoked");
+    // What changed something is in the audit log, in order, and nothing else is.
+    fixture.store().revoke_api_key(&fixture.live, "key_b", NOW).await.unwrap();
+    let page = fixture.store().audit_page(&fixture.live, None, 10, NOW).wait().unwrap();
+    let entries = page.entries.into_iter().filter_map(|listed| listed.entry);
+    let statuses: Vec<String> = entries.map(|entry| entry.status).collect();
+    let want = ["API_KEY_REVOKED", "API_KEY_ROTATED", "API_KEY_CREATED", "API_KEY_CREATED"];
+    assert_eq!(statuses, want);
+}
+
+pub(super) async fn a_caller_whose_key_was_rotated_revoked_or_expired_changes_nothing<
+    B: Backend,
+>() {
+    let fixture = Fixture::<B>::new();
     let all = crate::api_key::SCOPES;
     let (other, new) = new_key("key_other", None);
-    assert_eq!(fixture.make(&fixture.caller, new).await, KeyMade::Yes);
+    assert_eq!(fixture.make(&fixture.live, new).await, KeyMade::Yes);
     let rotated = fixture.caller_with("key_rotated", &all, None).await;
     assert!(matches!(fixture.rotate(&rotated, "key_rotated").await, KeyRotated::Yes(_)));
     let revoked = fixture.caller_with("key_revoked", &all, None).await;
@@ -166,44 +117,68 @@ async fn a_caller_whose_key_was_rotated_revoked_or_expired_changes_nothing() {
     assert!(fixture.works(&other, NOW));
 }
 
-#[tokio::test]
-async fn the_last_use_is_exact_in_answers_and_survives_an_orderly_end() {
-    let mut fixture = Fixture::new();
-    let shown = |fixture: &Fixture| {
-        fixture.store().api_keys(&fixture.caller, NOW).wait().unwrap()[0].last_used_at
+pub(super) async fn the_last_use_is_exact_in_answers_and_survives_an_orderly_end<B: Backend>() {
+    let mut fixture = Fixture::<B>::new();
+    let shown = |fixture: &Fixture<B>| {
+        fixture.store().api_keys(&fixture.live, NOW).wait().unwrap()[0].last_used_at
     };
-    fixture.store().writer.submit(|_| Ok(())).await.unwrap();
-    assert_eq!(fixture.stored_use(), Some(NOW));
-    assert!(fixture.works(&fixture.key, NOW.plus(59_999)));
-    fixture.store().writer.submit(|_| Ok(())).await.unwrap();
-    assert_eq!(fixture.stored_use(), Some(NOW));
+    assert_eq!(shown(&fixture), Some(NOW));
+    assert!(fixture.works(&fixture.live_key, NOW.plus(59_999)));
     assert_eq!(shown(&fixture), Some(NOW.plus(59_999)));
-    fixture.store = None;
-    assert_eq!(fixture.stored_use(), Some(NOW.plus(59_999)));
-    fixture.store = Some(open(&fixture.dir, NOW));
+    fixture.reopen(NOW);
     assert_eq!(shown(&fixture), Some(NOW.plus(59_999)));
 }
 
-#[tokio::test]
-async fn a_key_rotates_itself_and_keys_whose_scopes_are_within_its_own() {
-    let fixture = Fixture::new();
+pub(super) async fn a_key_of_a_revoked_client_or_a_revoked_expired_or_unknown_one_opens_nothing<
+    B: Backend,
+>() {
+    let fixture = Fixture::<B>::new();
+    let end = NOW.plus(1000);
+    let (brief, new) = new_key("key_brief", Some(end));
+    assert_eq!(fixture.make(&fixture.live, new).await, KeyMade::Yes);
+    assert!(fixture.works(&brief, end.minus(1)) && !fixture.works(&brief, end));
+    assert!(!fixture.works(&ApiKey::generate(true, &mut OsEntropy).unwrap(), NOW));
+    let mut operator = fixture.operator();
+    assert!(operator.revoke_key(None, "key_brief", NOW).unwrap());
+    assert!(!fixture.works(&brief, NOW) && fixture.works(&fixture.live_key, NOW));
+    assert!(operator.revoke_client(fixture.live.client_id.as_str(), NOW).unwrap());
+    assert!(!fixture.works(&fixture.live_key, NOW));
+    assert!(!operator.revoke_client("cli_none", NOW).unwrap());
+}
+
+pub(super) async fn an_admin_token_is_good_at_once_until_it_is_revoked<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let mut operator = fixture.operator();
+    let (id, token) = operator.create_admin_token(None, NOW).unwrap();
+    let (other, kept) = operator.create_admin_token(Some("b"), NOW).unwrap();
+    let admin = |digest: &[u8; 32]| fixture.store().admin(digest).wait().unwrap();
+    assert_eq!(admin(&token.digest()), Some(id.clone()));
+    assert!(operator.revoke_admin_token(&id, NOW).unwrap());
+    assert_eq!(admin(&token.digest()), None);
+    assert_eq!(admin(&kept.digest()), Some(other));
+    assert!(!operator.revoke_admin_token("adt_none", NOW).unwrap());
+}
+
+pub(super) async fn a_key_rotates_itself_and_keys_whose_scopes_are_within_its_own<B: Backend>() {
+    let fixture = Fixture::<B>::new();
     let manager = fixture.caller_with("key_m", &["api_keys:manage"], None).await;
     let both = fixture.caller_with("key_b", &["api_keys:manage", "audit:read"], None).await;
-    for beyond in [&fixture.caller.key_id, &both.key_id] {
+    for beyond in [&fixture.live.key_id, &both.key_id] {
         assert_eq!(fixture.rotate(&manager, beyond).await, KeyRotated::BeyondScopes);
     }
-    for (caller, id) in [(&manager, "key_m"), (&both, "key_m"), (&fixture.caller, "key_b")] {
+    for (caller, id) in [(&manager, "key_m"), (&both, "key_m"), (&fixture.live, "key_b")] {
         assert!(matches!(fixture.rotate(caller, id).await, KeyRotated::Yes(_)), "{id}");
     }
     // Whoever has each scope by name has all of them.
     let every = fixture.caller_with("key_e", &crate::api_key::SCOPES, None).await;
-    let operators = fixture.caller.key_id.clone();
+    let operators = fixture.live.key_id.clone();
     assert!(matches!(fixture.rotate(&every, &operators).await, KeyRotated::Yes(_)));
 }
 
-#[tokio::test]
-async fn a_key_with_an_expiry_makes_and_rotates_only_keys_that_expire_no_later() {
-    let fixture = Fixture::new();
+pub(super) async fn a_key_with_an_expiry_makes_and_rotates_only_keys_that_expire_no_later<
+    B: Backend,
+>() {
+    let fixture = Fixture::<B>::new();
     let scopes = ["api_keys:manage", "session:read"];
     let last = NOW.plus(3000);
     let brief = fixture.caller_with("key_brief", &scopes, Some(last)).await;
@@ -220,48 +195,46 @@ async fn a_key_with_an_expiry_makes_and_rotates_only_keys_that_expire_no_later()
         assert_eq!(fixture.make(&brief, new).await, made, "{expires_at:?}");
     }
     let (_, forever) = new_key("key_forever", None);
-    assert_eq!(fixture.make(&fixture.caller, forever).await, KeyMade::Yes);
+    assert_eq!(fixture.make(&fixture.live, forever).await, KeyMade::Yes);
     assert_eq!(fixture.rotate(&brief, "key_forever").await, KeyRotated::OutlivesCaller);
     for id in ["key_2", "key_brief"] {
         assert!(matches!(fixture.rotate(&brief, id).await, KeyRotated::Yes(_)), "{id}");
     }
 }
 
-#[tokio::test]
-async fn a_client_has_no_more_live_keys_than_its_quota() {
-    let fixture = Fixture::new();
+pub(super) async fn a_client_has_no_more_live_keys_than_its_quota<B: Backend>() {
+    let fixture = Fixture::<B>::new();
     for n in 1..100 {
         let (_, new) = new_key(&format!("key_{n}"), Some(NOW.plus(if n == 1 { 1 } else { 9 })));
-        assert_eq!(fixture.make(&fixture.caller, new).await, KeyMade::Yes, "{n}");
+        assert_eq!(fixture.make(&fixture.live, new).await, KeyMade::Yes, "{n}");
     }
     let one_more = |at| {
         let (_, mut new) = new_key(&format!("key_more_{at}"), None);
         new.record.created_at = at;
-        fixture.make(&fixture.caller, new)
+        fixture.make(&fixture.live, new)
     };
     assert_eq!(one_more(NOW).await, KeyMade::TooMany);
     assert_eq!(one_more(NOW.plus(1)).await, KeyMade::Yes, "one has expired");
     assert_eq!(one_more(NOW.plus(2)).await, KeyMade::TooMany);
-    fixture.store().revoke_api_key(&fixture.caller, "key_2", NOW).await.unwrap();
+    fixture.store().revoke_api_key(&fixture.live, "key_2", NOW).await.unwrap();
     assert_eq!(one_more(NOW.plus(3)).await, KeyMade::Yes, "one is revoked");
 }
 
-#[tokio::test]
-async fn a_list_has_all_that_live_and_then_the_newest_others() {
-    let fixture = Fixture::new();
+pub(super) async fn a_list_has_all_that_live_and_then_the_newest_others<B: Backend>() {
+    let fixture = Fixture::<B>::new();
     let store = fixture.store();
     for n in 0..250 {
         let (_, new) = new_key(&format!("key_{n}"), None);
-        assert_eq!(fixture.make(&fixture.caller, new).await, KeyMade::Yes);
-        store.revoke_api_key(&fixture.caller, &format!("key_{n}"), NOW.plus(n)).await.unwrap();
+        assert_eq!(fixture.make(&fixture.live, new).await, KeyMade::Yes);
+        store.revoke_api_key(&fixture.live, &format!("key_{n}"), NOW.plus(n)).await.unwrap();
     }
-    let listed = store.api_keys(&fixture.caller, NOW).await.unwrap();
+    let listed = store.api_keys(&fixture.live, NOW).await.unwrap();
     assert_eq!(listed.len(), 200);
-    assert_eq!((&*listed[0].id, listed[0].revoked), (&*fixture.caller.key_id, false));
+    assert_eq!((&*listed[0].id, listed[0].revoked), (&*fixture.live.key_id, false));
     assert_eq!((&*listed[1].id, &*listed[199].id), ("key_249", "key_51"));
     let (mut all, mut cursor) = (Vec::new(), None::<String>);
     loop {
-        let page = store.api_key_page(&fixture.caller, cursor.as_deref(), 100, NOW).await.unwrap();
+        let page = store.api_key_page(&fixture.live, cursor.as_deref(), 100, NOW).await.unwrap();
         all.extend(page.keys.into_iter().map(|key| key.id));
         cursor = page.next_cursor;
         if cursor.is_none() {
@@ -271,6 +244,6 @@ async fn a_list_has_all_that_live_and_then_the_newest_others() {
     assert_eq!((all.len(), &*all[0], &*all[249]), (251, "key_249", "key_0"));
     // Ended ones go in time, and no others.
     assert_eq!(store.remove_ended_keys(NOW.plus(99), 1000).await.unwrap(), 100);
-    let page = store.api_key_page(&fixture.caller, None, 1000, NOW).await.unwrap();
+    let page = store.api_key_page(&fixture.live, None, 1000, NOW).await.unwrap();
     assert_eq!((page.keys.len(), &*page.keys[149].id), (151, "key_100"));
 }

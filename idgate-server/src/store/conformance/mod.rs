@@ -1,0 +1,170 @@
+//! What every store must do, whatever it is made of: cases that drive the interface by its contract,
+//! races and faults included. A store takes part with its [`Backend`] and one line:
+//! `conforms!(ItsBackend);`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod audit;
+mod claims;
+mod events;
+mod faults;
+mod fixture;
+mod idempotency;
+mod keys;
+pub(super) mod metrics;
+mod operator;
+mod outbox;
+pub(super) mod retention;
+mod sessions;
+mod sqlite;
+
+use std::sync::Arc;
+
+use idgate_core::ids::SessionId;
+use idgate_core::session::{Revision, Session, Status};
+use idgate_core::time::UnixMillis;
+
+pub(super) use self::fixture::{Fixture, NOW, verify};
+pub(super) use self::sqlite::SqliteDirectory;
+use super::wait::Wait as _;
+use super::*;
+use crate::api_key::ApiKey;
+use crate::entropy::OsEntropy;
+
+/// Where a store keeps what it keeps, which outlives the store.
+pub(super) trait Backend {
+    /// The store of a running gateway.
+    type Store: Store + 'static;
+
+    /// An empty one.
+    fn new() -> Self;
+
+    /// A gateway starts on it at `now`; the one before it has ended.
+    fn open(&self, now: UnixMillis) -> Self::Store;
+
+    /// The operator, in another process.
+    fn operator(&self) -> OperatorStore;
+
+    /// From now on the store behaves so.
+    fn set_mood(store: &Self::Store, mood: Mood);
+
+    /// Somebody changes what is kept, past the store.
+    fn damage(&self, what: Damage<'_>);
+
+    /// Whether these bytes are anywhere in what is kept.
+    fn holds(&self, needle: &[u8]) -> bool;
+}
+
+/// What somebody changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Damage<'a> {
+    /// The sealed record of this session.
+    Session(&'a str),
+    /// Where the chain of this client ends.
+    AuditHead(&'a str),
+}
+
+/// Runs every case on the store of a [`Backend`]. A case that is not listed here is dead code.
+macro_rules! conforms {
+    ($backend:ty) => {
+        conforms! { $backend:
+            audit {
+                a_session_leaves_its_creation_its_end_and_its_deletion
+                an_expiry_and_a_refusal_say_why
+                what_does_not_happen_is_not_recorded
+                parallel_settlements_and_another_process_leave_one_dense_chain
+                pages_follow_each_other_and_a_cursor_serves_its_client_for_a_day
+                a_checkpoint_is_signed_per_hour_and_per_1000_entries
+                an_altered_chain_holds_up_no_checkpoint_of_another
+                removing_settled_sessions_leaves_the_chain
+            }
+            claims {
+                a_result_is_its_callers_for_its_time_and_nobody_elses
+                results_are_removed_when_they_are_due
+                a_deletion_takes_the_result_along
+                what_is_due_later_than_it_can_be_is_erased_and_never_read
+                what_fell_due_while_nothing_ran_is_erased_at_open
+                a_key_is_sealed_and_comes_back_with_its_session_for_wallets_only
+                a_settled_session_gives_no_key
+                no_key_secret_nonce_state_or_claim_is_readable_in_what_is_kept
+            }
+            events {
+                a_page_is_what_comes_after_an_event_and_says_how_it_ends
+                a_watch_tells_of_a_commit_and_of_a_deletion_and_of_no_other_session
+            }
+            faults {
+                a_write_that_is_refused_leaves_nothing_and_can_be_repeated
+                a_write_that_panics_fails_alone
+                a_read_that_fails_or_panics_fails_alone
+            }
+            idempotency {
+                of_many_at_once_one_makes_a_session
+                an_answer_is_the_clients_for_24_hours
+                an_answer_goes_with_its_session
+            }
+            keys {
+                a_key_of_a_revoked_client_or_a_revoked_expired_or_unknown_one_opens_nothing
+                an_admin_token_is_good_at_once_until_it_is_revoked
+                rotation_changes_the_value_and_nothing_else
+                a_caller_whose_key_was_rotated_revoked_or_expired_changes_nothing
+                the_last_use_is_exact_in_answers_and_survives_an_orderly_end
+                a_key_rotates_itself_and_keys_whose_scopes_are_within_its_own
+                a_key_with_an_expiry_makes_and_rotates_only_keys_that_expire_no_later
+                a_client_has_no_more_live_keys_than_its_quota
+                a_list_has_all_that_live_and_then_the_newest_others
+            }
+            metrics {
+                live_sessions_are_counted_when_they_settle_and_test_ones_never
+                gauges_show_what_is_overdue
+            }
+            operator {
+                a_change_of_trust_is_seen_at_the_next_read
+                an_entry_without_material_is_not_made
+                the_first_start_makes_a_key_and_later_ones_keep_it
+                a_rotation_is_in_force_at_once_and_the_old_key_outlives_its_sessions
+                a_key_that_signed_for_no_open_session_is_published_no_longer
+            }
+            outbox {
+                an_endpoint_is_its_clients_and_its_secret_stays_until_it_is_replaced
+                a_settlement_is_due_once_its_host_is_approved_and_gone_when_delivered
+                of_many_leases_at_once_each_notification_is_in_one
+                a_lease_that_was_lost_ends_nothing
+                what_failed_is_due_again_later_and_is_a_dead_letter_at_last
+                a_dead_letter_is_retried_once_and_only_by_its_client
+                a_rejection_and_a_long_wait_give_up_what_is_held
+                the_next_start_takes_over_what_was_leased
+                dead_letters_come_in_pages_and_go_in_time
+            }
+            retention {
+                old_entries_go_batch_by_batch_and_the_rest_stays_verifiable
+                every_chain_gets_its_turn_however_many_there_are
+                a_list_is_intact_while_what_is_old_is_removed
+            }
+            sessions {
+                of_64_parallel_commits_exactly_one_applies
+                of_many_made_at_once_a_client_has_as_many_open_as_it_may
+                a_session_round_trips_and_survives_a_restart_with_its_result
+                status_events_are_numbered_from_one
+                a_stale_revision_or_a_deleted_session_loses_the_race
+                another_clients_session_is_not_visible
+                live_and_test_mode_do_not_see_each_other
+                due_sessions_are_open_ones_whose_time_is_over
+                settled_sessions_are_removed_after_their_time_with_their_events
+                what_cannot_be_expired_holds_up_no_other_session
+            }
+        }
+    };
+    ($backend:ty: $($room:ident { $($case:ident)+ })+) => {$(
+        mod $room {
+            use super::*;
+
+            $(
+                #[tokio::test]
+                async fn $case() {
+                    super::super::$room::$case::<$backend>().await;
+                }
+            )+
+        }
+    )+};
+}
+use conforms;

@@ -1,0 +1,68 @@
+//! What operators change beside a running gateway is in force with its next read.
+
+use super::*;
+
+pub(super) async fn a_change_of_trust_is_seen_at_the_next_read<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let before = fixture.store().trust().wait().unwrap();
+    assert!(
+        Arc::ptr_eq(&before, &fixture.store().trust().wait().unwrap()),
+        "unchanged: the same one"
+    );
+    let change = TrustChange { vct: Some(vec!["urn:x".into()]), ..TrustChange::default() };
+    fixture.operator().add_trust("issuer", &change, NOW).unwrap().unwrap();
+    let after = fixture.store().trust().wait().unwrap();
+    assert!(after.version() > before.version());
+    let issuer = idgate_core::ids::IssuerId::new("issuer");
+    let entry = after.entry(&issuer).unwrap();
+    assert_eq!((entry.vct.len(), entry.keys.len(), entry.default_claims.len()), (1, 1, 1));
+    assert!(fixture.operator().remove_trust("issuer", NOW).unwrap());
+    assert!(!fixture.operator().remove_trust("issuer", NOW).unwrap());
+    assert!(fixture.store().trust().wait().unwrap().entry(&issuer).is_none());
+}
+
+pub(super) async fn an_entry_without_material_is_not_made<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let mut operator = fixture.operator();
+    assert!(operator.add_trust("other", &TrustChange::default(), NOW).unwrap().is_none());
+    assert!(operator.trust_entry("other").unwrap().is_none());
+}
+
+pub(super) async fn the_first_start_makes_a_key_and_later_ones_keep_it<B: Backend>() {
+    let mut fixture = Fixture::<B>::new();
+    let first = fixture.store().gateway_keys().wait().unwrap();
+    assert!(Arc::ptr_eq(&first, &fixture.store().gateway_keys().wait().unwrap()));
+    fixture.close();
+    fixture.reopen(NOW);
+    let again = fixture.store().gateway_keys().wait().unwrap();
+    assert_eq!((again.active.id(), again.version), (first.active.id(), 1));
+    assert!(again.retired.is_empty());
+}
+
+pub(super) async fn a_rotation_is_in_force_at_once_and_the_old_key_outlives_its_sessions<
+    B: Backend,
+>() {
+    let fixture = Fixture::<B>::new();
+    let old = fixture.store().gateway_keys().wait().unwrap();
+    let session = fixture.session(&fixture.live).await;
+    let mut operator = fixture.operator();
+    operator.rotate_gateway_key(NOW.plus(10)).unwrap();
+    let keys = fixture.store().gateway_keys().wait().unwrap();
+    assert_ne!(keys.active.id(), old.active.id());
+    let ids = |now| -> Vec<String> { keys.published(now).into_iter().map(|key| key.id).collect() };
+    let both = [keys.active.id(), old.active.id()];
+    assert_eq!(ids(session.expires_at().minus(1)), both);
+    assert_eq!(ids(session.expires_at()), both[..1]);
+    let [new, retired] = &operator.gateway_keys().unwrap()[..] else { panic!("two keys") };
+    assert_eq!((&*new.id, new.retired_at), (keys.active.id(), None));
+    assert_eq!(retired.published_until, Some(session.expires_at()));
+}
+
+pub(super) async fn a_key_that_signed_for_no_open_session_is_published_no_longer<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let old = fixture.store().gateway_keys().wait().unwrap();
+    fixture.operator().rotate_gateway_key(NOW).unwrap();
+    let keys = fixture.store().gateway_keys().wait().unwrap();
+    assert_eq!(keys.published(NOW).len(), 1);
+    assert!(keys.find(old.active.id()).is_some());
+}

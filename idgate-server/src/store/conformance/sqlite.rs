@@ -1,0 +1,63 @@
+//! The store in SQLite conforms.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::*;
+use crate::config::{Environment, Quotas};
+
+/// A data directory.
+pub(in crate::store) struct SqliteDirectory(TempDir);
+
+impl SqliteDirectory {
+    pub(in crate::store) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Backend for SqliteDirectory {
+    type Store = SqliteStore;
+
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn open(&self, now: UnixMillis) -> SqliteStore {
+        let options = StoreOptions {
+            instance_key: None,
+            environment: Environment::Development,
+            quotas: Quotas::default(),
+        };
+        SqliteStore::open(self.path(), options, now).unwrap()
+    }
+
+    fn operator(&self) -> OperatorStore {
+        OperatorStore::open(self.path(), None).unwrap()
+    }
+
+    fn set_mood(store: &SqliteStore, mood: Mood) {
+        store.fault.set(mood);
+    }
+
+    fn damage(&self, what: Damage<'_>) {
+        let main = Connection::open(self.path().join("idgate.db")).unwrap();
+        let (sql, id) = match what {
+            Damage::Session(id) => ("UPDATE sessions SET record = x'00' WHERE id = ?1", id),
+            Damage::AuditHead(client_id) => {
+                ("UPDATE audit_heads SET mac = zeroblob(32) WHERE client_id = ?1", client_id)
+            }
+        };
+        assert_eq!(main.execute(sql, [id]).unwrap(), 1);
+    }
+
+    fn holds(&self, needle: &[u8]) -> bool {
+        std::fs::read_dir(self.path()).unwrap().any(|entry| {
+            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+            bytes.windows(needle.len()).any(|window| window == needle)
+        })
+    }
+}
+
+conforms!(SqliteDirectory);
