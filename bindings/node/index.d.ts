@@ -47,6 +47,12 @@ export interface IssuerOptions {
   statusMaxAgeDays?: number;
   /** Test-mode sessions take an mDL whose issuing_country is not its signer's, and say so. */
   issuingCountryUnbound?: boolean;
+  /** For 1.0 and haip: where claims of an SD-JWT VC stand; `null` is every element of an array. */
+  claimPaths?: Record<string, readonly (string | null)[]>;
+  /** For 1.0 and haip: queries name the roots. */
+  aki?: boolean;
+  /** For 1.0 and haip: how many documents a DeviceResponse may have; none: one. */
+  deviceResponseDocuments?: 'one' | 'any';
 }
 
 export interface MaterialOptions {

@@ -130,7 +130,9 @@ pub unsafe extern "C" fn idgate_trust_new(
 /// needed `iss`, `vct`, `doc_types`, `namespaces`, `claims`, `countries`, `ekus` (arrays of text),
 /// `revocation` ("if_published", "required", "off"), `status_max_age_days` (1 to 3650: how long a
 /// status list token without `exp` counts), `issuing_country_unbound` (test-mode sessions take an
-/// mDL whose issuing_country is not its signer's, and say so). Unknown members are refused.
+/// mDL whose issuing_country is not its signer's, and say so); and, for the dialects 1.0 and haip,
+/// `claim_paths` (an object: claim name to path, as ["address","locality"]), `aki` (whether queries
+/// name the roots), `device_response_documents` ("one", "any"). Unknown members are refused.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.

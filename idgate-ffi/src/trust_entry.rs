@@ -1,7 +1,9 @@
 //! A trust entry as JSON: who an issuer is and what it may attest.
 
-use idgate_core::ids::{DocType, IssuerId, NameSpace};
-use idgate_core::trust::{Oid, RevocationPolicy, TrustEntry};
+use std::collections::BTreeMap;
+
+use idgate_core::ids::{ClaimsPath, DocType, IssuerId, NameSpace};
+use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy, TrustEntry};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -28,6 +30,12 @@ struct Entry {
     status_max_age_days: Option<u32>,
     #[serde(default)]
     issuing_country_unbound: bool,
+    #[serde(default)]
+    claim_paths: BTreeMap<String, ClaimsPath>,
+    #[serde(default)]
+    aki: bool,
+    #[serde(default)]
+    device_response_documents: DeviceResponseDocuments,
 }
 
 /// The entry that this text describes, without material.
@@ -48,6 +56,9 @@ pub(crate) fn parse(json: &[u8]) -> Result<TrustEntry, Failure> {
     }
     entry.revocation = described.revocation;
     entry.issuing_country_unbound = described.issuing_country_unbound;
+    entry.claim_paths = described.claim_paths.into_iter().collect();
+    entry.aki = described.aki;
+    entry.device_response_documents = described.device_response_documents;
     if let Some(days) = described.status_max_age_days {
         if !(1..=3650).contains(&days) {
             return Err(Failure::config("status_max_age_days is not 1 to 3650"));
@@ -87,6 +98,20 @@ mod tests {
     }
 
     #[test]
+    fn what_queries_take_from_an_entry_is_read() {
+        let entry = parse(br#"{"issuer_id":"dmv"}"#).unwrap();
+        assert!(entry.claim_paths.is_empty() && !entry.aki);
+        assert_eq!(entry.device_response_documents.name(), "one");
+        let given = r#"{"issuer_id":"dmv","aki":true,"device_response_documents":"any",
+            "claim_paths":{"city":["address","locality"],"all":["nationalities",null]}}"#;
+        let entry = parse(given.as_bytes()).unwrap();
+        assert!(entry.aki && entry.device_response_documents.name() == "any");
+        let paths: Vec<String> =
+            entry.claim_paths.iter().map(|(_, path)| path.to_string()).collect();
+        assert_eq!(paths, [r#"["nationalities",null]"#, r#"["address","locality"]"#]);
+    }
+
+    #[test]
     fn what_is_unknown_or_wrong_is_refused() {
         for bad in [
             "",
@@ -100,6 +125,11 @@ mod tests {
             r#"{"issuer_id":"a","status_max_age_days":3651}"#,
             r#"{"issuer_id":"a","status_max_age_days":"7"}"#,
             r#"{"issuer_id":"a","issuing_country_unbound":1}"#,
+            r#"{"issuer_id":"a","claim_paths":{"b":["c",0]}}"#,
+            r#"{"issuer_id":"a","claim_paths":{"b":[]}}"#,
+            r#"{"issuer_id":"a","claim_paths":[]}"#,
+            r#"{"issuer_id":"a","aki":"yes"}"#,
+            r#"{"issuer_id":"a","device_response_documents":"two"}"#,
             r#"{"issuer_id":"a"} x"#,
         ] {
             assert!(parse(bad.as_bytes()).is_err(), "{bad}");

@@ -26,6 +26,9 @@ const ISSUER_OPTIONS = [
   'revocation',
   'statusMaxAgeDays',
   'issuingCountryUnbound',
+  'claimPaths',
+  'aki',
+  'deviceResponseDocuments',
 ];
 const MATERIAL_OPTIONS = ['testOnly', 'now'];
 const LIST_OPTIONS = ['signerCa', 'testOnly', 'allowStale', 'now'];
@@ -69,6 +72,9 @@ class Trust extends abi.Handle {
       revocation: more.revocation,
       status_max_age_days: more.statusMaxAgeDays,
       issuing_country_unbound: more.issuingCountryUnbound,
+      claim_paths: more.claimPaths,
+      aki: more.aki,
+      device_response_documents: more.deviceResponseDocuments,
     };
     abi.call('trust_add_entry', abi.pointer(this), ...abi.data(abi.asJson(entry)));
   }

@@ -325,6 +325,14 @@ test('an entry takes roots for status lists and says how long a list counts', ()
   assert.throws(() => trust.addIssuer(issuerId, { statusMaxAgeDays: 0 }), /status_max_age_days/);
 });
 
+test('an entry says what queries take from it', () => {
+  const trust = new idgate.Trust();
+  const claimPaths = { city: ['address', 'locality'], all: ['nationalities', null] };
+  trust.addIssuer('dmv', { claimPaths, aki: true, deviceResponseDocuments: 'any' });
+  assert.throws(() => trust.addIssuer('dmv', { claimPaths: { city: [] } }), { kind: 'config' });
+  assert.throws(() => trust.addIssuer('dmv', { deviceResponseDocuments: 'two' }), { kind: 'config' });
+});
+
 test('roots for SD-JWTs and for mdocs never stand for one another', () => {
   const { trust, token, expected } = captured('roots');
   const [{ roots }] = cases.load().find((one) => one.trust[0].roots).trust;

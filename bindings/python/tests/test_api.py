@@ -200,6 +200,14 @@ class PresentationTest(unittest.TestCase):
             trust.verify(token, **expected, **more, format="mso_mdoc", claims=["family_name"])
         self.assertEqual(raised.exception.code, "untrusted_issuer")
 
+    def test_an_entry_says_what_queries_take_from_it(self) -> None:
+        with idgate.Trust() as trust:
+            paths = {"city": ("address", "locality"), "all": ["nationalities", None]}
+            trust.add_issuer(ISSUER, claim_paths=paths, aki=True, device_response_documents="any")
+            with self.assertRaises(idgate.IdgateError) as raised:
+                trust.add_issuer(ISSUER, claim_paths={"city": []})
+            self.assertEqual(raised.exception.kind, "config")
+
     def test_a_status_root_vouches_for_no_credential(self) -> None:
         trust, _, _ = self.captured("roots")
         given = next(case["trust"][0] for case in cases.load() if "roots" in case["trust"][0])

@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use idgate_core::ids::ClaimsPath;
+use idgate_core::limits::MAX_CLAIMS;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy};
 use serde_json::{Value, json};
@@ -94,6 +96,10 @@ pub struct AddTrust {
     /// Test-mode sessions take an mDL whose issuing_country is not its signer's; results say so
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     issuing_country_unbound: Option<bool>,
+    /// Where a claim of SD-JWT VC stands in 1.0 and haip, as 'city=["address","locality"]' or
+    /// 'nationalities=["nationalities",null]' (repeatable) [default: the name itself]
+    #[arg(long, value_name = "NAME=JSON", value_parser = claim_path)]
+    claim_path: Option<Vec<(String, ClaimsPath)>>,
     /// Queries of 1.0 and haip name the entry's roots, so that wallets look only below them
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     aki: Option<bool>,
@@ -138,7 +144,8 @@ fn add(store: &mut OperatorStore, arguments: AddTrust, now: UnixMillis) -> Resul
         names.iter().flatten().try_for_each(|name| check_name(what, name, 512))?;
     }
     arguments.iss.iter().try_for_each(|iss| check_name("--iss", iss, 512))?;
-    arguments.claims.iter().flatten().try_for_each(|name| check_claim(name))?;
+    arguments.claims.iter().flatten().try_for_each(|name| check_claim("--claims", name))?;
+    check_claim_paths(arguments.claim_path.as_deref().unwrap_or_default())?;
     let mut change = TrustChange {
         iss: arguments.iss,
         vct: arguments.vct,
@@ -149,6 +156,7 @@ fn add(store: &mut OperatorStore, arguments: AddTrust, now: UnixMillis) -> Resul
         revocation: arguments.revocation,
         status_max_age_days: arguments.status_max_age,
         issuing_country_unbound: arguments.issuing_country_unbound,
+        claim_paths: arguments.claim_path,
         aki: arguments.aki,
         device_response_documents: arguments.device_response_documents,
         keys: material::keys(&arguments.jwk, &arguments.public_key)?,
@@ -245,11 +253,30 @@ fn not_found(issuer_id: &str) -> Failure {
 }
 
 /// Another name could never be requested.
-fn check_claim(name: &str) -> Result<(), Failure> {
-    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+fn check_claim(option: &str, name: &str) -> Result<(), Failure> {
+    if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
         return Ok(());
     }
-    Err(Failure::Usage(format!("--claims {name}: claim names match ^[A-Za-z0-9_]+$")))
+    Err(Failure::Usage(format!("{option} {name}: claim names match ^[A-Za-z0-9_]+$")))
+}
+
+fn check_claim_paths(paths: &[(String, ClaimsPath)]) -> Result<(), Failure> {
+    for (at, (name, _)) in paths.iter().enumerate() {
+        check_claim("--claim-path", name)?;
+        check_name("--claim-path", name, 255)?;
+        if paths.iter().take(at).any(|(other, _)| other == name) {
+            return Err(Failure::Usage(format!("--claim-path {name}: is given twice")));
+        }
+    }
+    if paths.len() > MAX_CLAIMS {
+        return Err(Failure::Usage(format!("--claim-path: is given more than {MAX_CLAIMS} times")));
+    }
+    Ok(())
+}
+
+fn claim_path(text: &str) -> Result<(String, ClaimsPath), String> {
+    let (name, path) = text.split_once('=').ok_or("must be a claim name, = and a JSON array")?;
+    Ok((name.to_owned(), ClaimsPath::from_json(path)?))
 }
 
 fn country(text: &str) -> Result<String, String> {

@@ -4,7 +4,7 @@ mod removal;
 mod x509;
 
 use idgate_core::crypto::PublicKey;
-use idgate_core::ids::{DocType, IssuerId, NameSpace};
+use idgate_core::ids::{ClaimsPath, DocType, IssuerId, NameSpace};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{
     DeviceResponseDocuments, Oid, PinnedSigner, RevocationPolicy, TrustAnchor,
@@ -68,6 +68,8 @@ pub struct TrustRecord {
     pub sd_jwt_roots: Vec<TrustCertificate<TrustAnchor>>,
     /// Its pinned SD-JWT VC issuers, oldest first.
     pub sd_jwt_signers: Vec<TrustCertificate<PinnedSigner>>,
+    /// Where claims of its SD-JWT VCs stand, by claim name.
+    pub claim_paths: Vec<(String, ClaimsPath)>,
     /// Whether queries name its roots.
     pub aki: bool,
     /// How many documents a DeviceResponse may have.
@@ -104,6 +106,7 @@ impl TrustRecord {
             self.sd_jwt_roots.iter().map(|root| root.certificate.clone()).collect();
         let signers = self.sd_jwt_signers.iter().map(|signer| signer.certificate.clone());
         entry.sd_jwt_signers = signers.collect();
+        entry.claim_paths.clone_from(&self.claim_paths);
         entry.aki = self.aki;
         entry.device_response_documents = self.device_response_documents;
         entry.status_roots =
@@ -166,6 +169,8 @@ pub struct TrustChange {
     pub sd_jwt_roots: Vec<TrustAnchor>,
     /// Added, for SD-JWT VC only.
     pub sd_jwt_signers: Vec<PinnedSigner>,
+    /// Replaces where claims of SD-JWT VCs stand.
+    pub claim_paths: Option<Vec<(String, ClaimsPath)>>,
     /// Replaces whether queries name the roots.
     pub aki: Option<bool>,
     /// Replaces how many documents a DeviceResponse may have.
@@ -202,7 +207,8 @@ pub(super) fn add(
          status_max_age_days = coalesce(?10, status_max_age_days), \
          issuing_country_unbound = coalesce(?11, issuing_country_unbound), \
          aki = coalesce(?12, aki), \
-         device_response_documents = coalesce(?13, device_response_documents) WHERE issuer_id = ?1",
+         device_response_documents = coalesce(?13, device_response_documents), \
+         claim_paths = coalesce(?14, claim_paths) WHERE issuer_id = ?1",
         (
             issuer_id,
             &change.iss,
@@ -217,6 +223,7 @@ pub(super) fn add(
             change.issuing_country_unbound,
             change.aki,
             change.device_response_documents.map(DeviceResponseDocuments::name),
+            change.claim_paths.as_ref().map(|paths| json!(paths).to_string()),
         ),
     )?;
     for (key, kid) in &change.keys {
@@ -290,7 +297,7 @@ fn bump(main: &Connection) -> Result<(), StoreError> {
 
 const SELECT: &str = "SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, \
                       revocation, ekus, status_max_age_days, issuing_country_unbound, aki, \
-                      device_response_documents FROM trust_entries";
+                      device_response_documents, claim_paths FROM trust_entries";
 
 /// The columns of [`SELECT`].
 struct Columns {
@@ -304,6 +311,7 @@ struct Columns {
     issuing_country_unbound: bool,
     aki: bool,
     device_response_documents: String,
+    claim_paths: Option<String>,
 }
 
 fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
@@ -318,6 +326,7 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
         issuing_country_unbound: row.get(10)?,
         aki: row.get(11)?,
         device_response_documents: row.get(12)?,
+        claim_paths: row.get(13)?,
     })
 }
 
@@ -332,6 +341,7 @@ fn record(main: &Connection, columns: Columns) -> Result<TrustRecord, StoreError
     let roots = x509::roots(main, &issuer_id)?;
     let status_roots = x509::status_roots(main, &issuer_id)?;
     let sd_jwt_roots = x509::sd_jwt_roots(main, &issuer_id)?;
+    let claim_paths = columns.claim_paths.as_deref().map(serde_json::from_str);
     let documents = DeviceResponseDocuments::from_name(&columns.device_response_documents);
     Ok(TrustRecord {
         iss,
@@ -349,6 +359,7 @@ fn record(main: &Connection, columns: Columns) -> Result<TrustRecord, StoreError
         crls: x509::crls(main, &issuer_id, roots.iter().chain(&sd_jwt_roots).chain(&status_roots))?,
         sd_jwt_signers: x509::sd_jwt_signers(main, &issuer_id)?,
         sd_jwt_roots,
+        claim_paths: claim_paths.transpose().map_err(|_| damaged())?.unwrap_or_default(),
         aki: columns.aki,
         device_response_documents: documents.ok_or_else(damaged)?,
         lists: x509::lists(main, &issuer_id)?,

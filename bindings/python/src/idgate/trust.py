@@ -85,12 +85,17 @@ class Trust(_abi.Handle):
         revocation: Revocation = "if_published",
         status_max_age_days: int = 7,
         issuing_country_unbound: bool = False,
+        claim_paths: Mapping[str, Sequence[str | None]] | None = None,
+        aki: bool = False,
+        device_response_documents: Literal["one", "any"] = "one",
     ) -> None:
         """Adds an entry without material, or replaces the entry of that name.
 
         A status list token without ``exp`` counts for ``status_max_age_days``. With
         ``issuing_country_unbound``, test-mode sessions take an mDL whose issuing_country is not its
-        signer's, and say so.
+        signer's, and say so. The last three are for the dialects 1.0 and haip: where claims of an
+        SD-JWT VC stand, whether queries name the roots, and how many documents a DeviceResponse may
+        have.
         """
         entry: dict[str, Any] = {
             "issuer_id": issuer_id,
@@ -103,6 +108,9 @@ class Trust(_abi.Handle):
             "revocation": revocation,
             "status_max_age_days": status_max_age_days,
             "issuing_country_unbound": issuing_country_unbound,
+            "claim_paths": {name: list(path) for name, path in (claim_paths or {}).items()},
+            "aki": aki,
+            "device_response_documents": device_response_documents,
         }
         if ekus is not None:
             entry["ekus"] = list(ekus)

@@ -23,6 +23,7 @@ pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
         "revocation": record.revocation.name(),
         "status_max_age_days": entry.status_max_age_days,
         "issuing_country_unbound": entry.issuing_country_unbound,
+        "claim_paths": claim_paths_json(record),
         "aki": entry.aki,
         "device_response_documents": entry.device_response_documents.name(),
         "keys": record.keys.iter().map(key_json).collect::<Vec<_>>(),
@@ -64,6 +65,9 @@ pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
     }
     if record.issuing_country_unbound {
         let _ = writeln!(text, "  issuing country: not bound in test-mode sessions");
+    }
+    for (name, path) in &record.claim_paths {
+        let _ = writeln!(text, "  claim path: {name} = {path}");
     }
     if record.aki {
         text.push_str("  aki: queries name its roots\n");
@@ -156,6 +160,10 @@ fn certificates_text(record: &TrustRecord, now: UnixMillis) -> String {
         );
     }
     text
+}
+
+fn claim_paths_json(record: &TrustRecord) -> Value {
+    record.claim_paths.iter().map(|(name, path)| (name.clone(), json!(path))).collect()
 }
 
 fn key_json(key: &TrustKey) -> Value {

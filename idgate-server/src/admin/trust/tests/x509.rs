@@ -301,6 +301,32 @@ fn what_queries_take_from_an_entry_is_replaced_and_kept() {
 }
 
 #[test]
+fn claim_paths_are_shown_replaced_and_kept() {
+    let mut desk = Desk::new();
+    let key = desk.file("1", P256);
+    let (city, all) = (r#"city=["address","locality"]"#, r#"countries=["nationalities",null]"#);
+    let add = ["add", "road", "--jwk", &key, "--claim-path", city, "--claim-path", all];
+    let added = desk.run(&add).unwrap();
+    let shown = json!({ "city": ["address", "locality"], "countries": ["nationalities", null] });
+    assert_eq!(added.json["claim_paths"], shown);
+    assert!(added.text.contains(r#"claim path: city = ["address","locality"]"#), "{}", added.text);
+    let kept = desk.run(&["add", "road", "--vct", "v"]).unwrap();
+    assert_eq!(kept.json["claim_paths"], shown);
+    let entry = desk.store.trust_entry("road").unwrap().unwrap().entry();
+    assert_eq!(entry.claim_paths.len(), 2);
+    let replaced = desk.run(&["add", "road", "--claim-path", r#"city=["town"]"#]).unwrap();
+    assert_eq!(replaced.json["claim_paths"], json!({ "city": ["town"] }));
+    for bad in [r#"["a"]"#, "city=", "city=town", r#"city=["a",0]"#, "city=[null]", "city=[]"] {
+        let line = Line::try_parse_from(["trust", "add", "i", "--claim-path", bad]);
+        assert!(line.is_err(), "{bad}");
+    }
+    for bad in [[r#"a-b=["a"]"#, city], [city, city], [r#"=["a"]"#, city]] {
+        let add = ["add", "road", "--claim-path", bad[0], "--claim-path", bad[1]];
+        assert_eq!(desk.run(&add).unwrap_err().code(), 2, "{bad:?}");
+    }
+}
+
+#[test]
 fn check_says_what_aki_leaves_out() {
     let mut desk = Desk::new();
     let root = desk.bytes("root.der", &issuer_root().der);
