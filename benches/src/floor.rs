@@ -8,9 +8,10 @@ use std::collections::HashSet;
 use std::hint::black_box;
 
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde::Deserialize;
 use serde_json::Value;
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// Which library verifies and hashes.
 #[derive(Clone, Copy)]
@@ -68,6 +69,52 @@ pub(crate) fn verify(
     let kb: KeyBinding<'_> = serde_json::from_slice(&kb).unwrap();
     black_box(&claims);
     kb.aud == aud && kb.nonce == nonce && kb.sd_hash == sha256(backend, body)
+}
+
+/// The key of the first certificate in the header, by signatures and dates alone. Without `root_key`
+/// it is known already.
+pub(crate) fn certified_key(
+    backend: Backend,
+    presentation: &str,
+    root_key: Option<&[u8]>,
+) -> Vec<u8> {
+    let header = &presentation[..presentation.find('.').unwrap()];
+    let header: Value = serde_json::from_slice(&decode(header)).unwrap();
+    let decode = |text: &Value| STANDARD.decode(text.as_str().unwrap()).unwrap();
+    let ders: Vec<Vec<u8>> = header["x5c"].as_array().unwrap().iter().map(decode).collect();
+    let chain: Vec<X509Certificate<'_>> =
+        ders.iter().map(|der| X509Certificate::from_der(der).unwrap().1).collect();
+    let keys: Vec<&[u8]> = chain.iter().map(|one| point(one)).collect();
+    let known = if root_key.is_none() { chain.len() } else { 0 };
+    for (at, certificate) in chain.iter().enumerate().skip(known) {
+        let issuer = keys.get(at + 1).copied().unwrap_or(root_key.unwrap_or_default());
+        let dates = &certificate.tbs_certificate.validity;
+        assert!(dates.not_before <= dates.not_after);
+        let signed = certificate.tbs_certificate.as_ref();
+        assert!(asn1_signature(backend, issuer, signed, &certificate.signature_value.data));
+    }
+    keys[0].to_vec()
+}
+
+fn point<'c>(certificate: &'c X509Certificate<'_>) -> &'c [u8] {
+    &certificate.tbs_certificate.subject_pki.subject_public_key.data
+}
+
+fn asn1_signature(backend: Backend, key: &[u8], message: &[u8], signature: &[u8]) -> bool {
+    match backend {
+        Backend::AwsLcRs => {
+            let alg = &aws_lc_rs::signature::ECDSA_P256_SHA256_ASN1;
+            aws_lc_rs::signature::UnparsedPublicKey::new(alg, key)
+                .verify(message, signature)
+                .is_ok()
+        }
+        Backend::RustCrypto => {
+            use p256::ecdsa::signature::Verifier;
+            let signature = p256::ecdsa::DerSignature::from_bytes(signature).unwrap();
+            let key = p256::ecdsa::VerifyingKey::from_sec1_bytes(key).unwrap();
+            key.verify(message, &signature).is_ok()
+        }
+    }
 }
 
 fn jws(backend: Backend, text: &str, key: &[u8]) -> Option<Vec<u8>> {

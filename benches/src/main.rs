@@ -12,6 +12,7 @@ mod mdoc;
 mod measure;
 mod sd_jwt;
 mod server;
+mod x5c;
 
 use std::alloc::System;
 use std::process::ExitCode;
@@ -83,6 +84,7 @@ fn run(options: &Options) -> Result<(), String> {
 
 fn all_cases(only: &str) -> Result<Vec<measure::Case>, String> {
     let mut cases = sd_jwt::cases(only)?;
+    cases.extend(x5c::cases(only)?);
     cases.extend(mdoc::cases(only)?);
     cases.extend(jar::cases(only)?);
     Ok(cases)
