@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::error::HttpError;
 use super::memory::{BodyMemory, Held, Part, Payer};
-use super::turns::Crowded;
+use super::turns::TooMany;
 use crate::limits::LARGE_ANSWER_BYTES;
 
 /// What memory is taken for at first, at most: a longer body takes more when so much of it is there,
@@ -51,8 +51,8 @@ pub(crate) enum BodyError {
     Busy,
 }
 
-impl From<Crowded> for BodyError {
-    fn from(_: Crowded) -> Self {
+impl From<TooMany> for BodyError {
+    fn from(_: TooMany) -> Self {
         Self::Busy
     }
 }

@@ -21,7 +21,7 @@ use super::memory::Payer;
 use super::peer;
 use super::rates::{TenantRate, WalletRate};
 use super::time_limit::TimeLimit;
-use super::turns::{Crowded, Kind, Turn};
+use super::turns::{Kind, TooMany, Turn};
 use super::ws::Upgrade;
 use crate::api_key::ApiKey;
 use crate::app::{AppError, StatusStream};
@@ -105,15 +105,15 @@ impl<'a> Call<'a> {
         self.trace.caller = Some(caller.clone());
         self.slot.know(Some(&caller.client_id));
         let turn = self.gateway.turns.take(&caller.client_id, Kind::of(&self.head.method)).await;
-        self.trace.turn = Some(turn.map_err(|crowded| self.refuse_crowd(crowded))?);
+        self.trace.turn = Some(turn.map_err(|refused| self.refuse_too_many(refused))?);
         Ok(caller)
     }
 
     /// What one is answered for whom there is no room to wait: a 429, or a 503 where that is not in
     /// the interface. A new connection costs the client more than it costs the gateway.
-    fn refuse_crowd(&self, _: Crowded) -> HttpError {
+    fn refuse_too_many(&self, _: TooMany) -> HttpError {
         let error = match self.trace.lists_429 {
-            true => HttpError::crowded(),
+            true => HttpError::too_many_waiting(),
             false => HttpError::temporarily_unavailable(),
         };
         error.closing()

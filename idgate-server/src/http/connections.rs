@@ -103,8 +103,8 @@ impl Connections {
         }
         let standing = if trusted { Standing::Known } else { self.standing(&mut open) };
         // Among newcomers only one of them makes room.
-        let crowd = standing == Standing::Newcomer && open.newcomers() >= self.most_newcomers;
-        if crowd {
+        let is_full = standing == Standing::Newcomer && open.newcomers() >= self.most_newcomers;
+        if is_full {
             open.displace(Standing::Newcomer).ok_or(Full::All)?;
         } else if open.total() >= self.most {
             open.displace(Standing::Known).ok_or(Full::All)?;

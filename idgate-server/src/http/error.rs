@@ -98,7 +98,7 @@ impl HttpError {
     }
 
     /// So many requests of the client wait that one more is refused.
-    pub(crate) fn crowded() -> Self {
+    pub(crate) fn too_many_waiting() -> Self {
         let message = "too many requests of this client are under way; try again after the time in \
                        Retry-After";
         Self::new(ErrorCode::RateLimited, message).with("retry-after", "1")

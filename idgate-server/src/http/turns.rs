@@ -46,7 +46,7 @@ pub(crate) struct Turns(Arc<Mutex<AllPlaces>>);
 
 /// So many of the client's requests wait already that one more is refused.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Crowded;
+pub(crate) struct TooMany;
 
 /// The place of one request; dropping it frees it.
 pub(crate) struct Turn {
@@ -58,7 +58,7 @@ pub(crate) struct Turn {
 
 impl Turns {
     /// A place of the client, first come, first served.
-    pub(crate) async fn take(&self, client: &TenantId, kind: Kind) -> Result<Turn, Crowded> {
+    pub(crate) async fn take(&self, client: &TenantId, kind: Kind) -> Result<Turn, TooMany> {
         let of = (client.clone(), kind);
         let places = self.places();
         let places = {
@@ -77,7 +77,7 @@ impl Turns {
         &self,
         turn: &mut Option<Turn>,
         waiting: impl Future<Output = T>,
-    ) -> Result<T, Crowded> {
+    ) -> Result<T, TooMany> {
         let Some((client, kind)) = turn.take().map(|turn| turn.of.clone()) else {
             return Ok(waiting.await);
         };
@@ -96,13 +96,13 @@ impl Places {
         Self { free: Arc::new(Semaphore::new(kind.places())), waiting: AtomicUsize::new(0) }
     }
 
-    async fn acquire(&self) -> Result<Option<OwnedSemaphorePermit>, Crowded> {
+    async fn acquire(&self) -> Result<Option<OwnedSemaphorePermit>, TooMany> {
         if let Ok(permit) = self.free.clone().try_acquire_owned() {
             return Ok(Some(permit));
         }
         let waiting = Waiting::begin(&self.waiting);
         if waiting.before >= WAITING_PER_CLIENT {
-            return Err(Crowded);
+            return Err(TooMany);
         }
         // It is never closed.
         Ok(self.free.clone().acquire_owned().await.ok())
@@ -194,7 +194,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let (a, b) = (TenantId::new("cli_a"), TenantId::new("cli_b"));
-        assert_eq!(turns.take(&a, Kind::Writing).await.err(), Some(Crowded));
+        assert_eq!(turns.take(&a, Kind::Writing).await.err(), Some(TooMany));
         assert!(turns.take(&a, Kind::Reading).await.is_ok());
         assert!(turns.take(&b, Kind::Writing).await.is_ok());
         // Whoever gave up does not count any more.

@@ -44,9 +44,9 @@ const QUEUE: Room = Room { per_lane: 256, in_all: 1024 };
 const GROUP: usize = 64;
 /// From this many jobs in one transaction on, the next one waits for company: its page writes and its
 /// waiting for the disk are shared by more.
-const CROWD: usize = 4;
-/// After so long without a job the crowd is gone.
-const LULL_US: u64 = 20_000;
+const MANY: usize = 4;
+/// After so long without a job nobody is expected.
+const QUIET_US: u64 = 20_000;
 /// How long it waits.
 const GATHERING: Duration = Duration::from_millis(3);
 /// How soon an erasure that a reader held up is tried again: half a second at last, so that others
@@ -227,14 +227,14 @@ impl Desk {
     }
 
     fn run(&mut self, jobs: &Lanes<Box<dyn Job>>) {
-        let mut crowd = 0;
+        let mut together = 0;
         loop {
             let idle = Stopwatch::new();
             match self.next(jobs) {
                 Ok(first) => {
-                    let alone = crowd < CROWD || idle.elapsed_us() > LULL_US;
+                    let alone = together < MANY || idle.elapsed_us() > QUIET_US;
                     let group = gather(first, jobs, alone);
-                    crowd = group.len();
+                    together = group.len();
                     if let Err(locked_out) = self.run_group(group) {
                         // Whoever waits has waited too: else each group would wait once more.
                         for job in jobs.try_iter().take(QUEUE.in_all) {
