@@ -36,16 +36,6 @@ fn folder(installation: &Installation, name: &str) -> PathBuf {
     path
 }
 
-fn client_of(made: &Value) -> Client {
-    let text = |member: &str| made[member].as_str().unwrap_or_default().to_owned();
-    Client {
-        client_id: text("client_id"),
-        api_key: text("api_key"),
-        signing_secret: text("signing_secret"),
-        livemode: made["livemode"] == true,
-    }
-}
-
 #[test]
 fn config_check_and_serve_have_one_rule_for_base_urls() {
     for (url, is_good) in [
@@ -181,7 +171,7 @@ fn commands_find_the_directory_of_the_gateway_that_the_unit_runs() {
     let made = run(command(&desk, &["client", "create", "shop", "--json"]));
     assert_eq!(made.code, 0, "{made:?}");
     assert_eq!(fs::read_dir(&desk).unwrap().count(), 0, "nothing is made where it was called");
-    let client = client_of(&made.json());
+    let client = Client::of(&made.json());
     let mut tenant = Tenant { http: Http::new(server.address), api_key: client.api_key };
     tenant.create(&request_for(&["given_name"]));
 }
@@ -229,7 +219,7 @@ fn the_first_command_makes_the_directory_that_serve_uses_and_says_so() {
     let again = run(bare(&installation, &desk, &["client", "create", "bar", "--test", "--json"]));
     assert!(!again.stderr.contains("new data directory"), "{again:?}");
     let server = installation.serve_by(bare(&installation, &desk, &["serve"]));
-    let api_key = client_of(&made.json()).api_key;
+    let api_key = Client::of(&made.json()).api_key;
     let mut tenant = Tenant { http: Http::new(server.address), api_key };
     // Nobody is trusted, but the key is known.
     tenant.post_session(&request_for(&["given_name"])).expect_error(400, "unknown_issuer");
@@ -241,7 +231,7 @@ fn a_second_client_of_one_name_is_warned_about() {
     let create = |name: &str| {
         let output = installation.run(&["client", "create", name, "--json"]);
         assert_eq!(output.code, 0, "{output:?}");
-        (client_of(&output.json()).client_id, output.stderr)
+        (Client::of(&output.json()).client_id, output.stderr)
     };
     let (first, silent) = create("shop");
     assert!(!silent.contains("another client"), "{silent}");

@@ -43,6 +43,19 @@ pub(crate) struct Client {
     pub(crate) livemode: bool,
 }
 
+impl Client {
+    /// From what `client create` printed.
+    pub(crate) fn of(made: &Value) -> Self {
+        let text = |member: &str| made[member].as_str().unwrap_or_default().to_owned();
+        Self {
+            client_id: text("client_id"),
+            api_key: text("api_key"),
+            signing_secret: text("signing_secret"),
+            livemode: made["livemode"] == true,
+        }
+    }
+}
+
 /// A running `idgate serve`. Dropping it kills it.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -101,13 +114,7 @@ impl Installation {
     pub(crate) fn create_client(&self, name: &str, test: bool) -> Client {
         let mode: &[&str] = if test { &["--test"] } else { &[] };
         let made = self.run_json(&[&["client", "create", name, "--json"], mode].concat());
-        let text = |member: &str| made[member].as_str().unwrap_or_default().to_owned();
-        Client {
-            client_id: text("client_id"),
-            api_key: text("api_key"),
-            signing_secret: text("signing_secret"),
-            livemode: made["livemode"] == true,
-        }
+        Client::of(&made)
     }
 
     /// Trusts the keys and roots of `trust`, with `options` besides.
