@@ -106,6 +106,29 @@ impl<'r> DcqlQuery<'r> {
     }
 }
 
+/// What is asked for of one credential.
+pub(crate) struct Asked<'q> {
+    /// As a query names it.
+    pub(crate) format: &'static str,
+    /// Any of these will do.
+    pub(crate) types: Vec<&'q str>,
+    pub(crate) claims: Vec<&'q ClaimsPath>,
+}
+
+impl DcqlQuery<'_> {
+    /// What is asked for, credential by credential.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = Asked<'_>> {
+        self.credentials.iter().map(|credential| Asked {
+            format: credential.format,
+            types: match &credential.meta {
+                Meta::SdJwtVc { vct_values } => vct_values.iter().map(String::as_str).collect(),
+                Meta::Mdoc { doctype_value } => Vec::from([*doctype_value]),
+            },
+            claims: credential.claims.iter().map(|claim| &*claim.path).collect(),
+        })
+    }
+}
+
 impl<'r> CredentialQuery<'r> {
     fn new(id: Cow<'r, str>, asked: &'r CredentialRequest, dialect: Dialect) -> Self {
         let (format, meta, claims) = match asked.format {

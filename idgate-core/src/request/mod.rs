@@ -18,6 +18,7 @@ mod parse;
 pub(crate) mod presentation_definition;
 mod presentation_request;
 mod redirect_uri;
+mod registration_certificate;
 mod request_object;
 mod transaction_data;
 mod verifier_info;
@@ -35,6 +36,7 @@ pub use self::presentation_request::{
     CredentialRequest, CredentialSet, PresentationRequest, RequestForm,
 };
 pub(crate) use self::redirect_uri::with_response_code;
+pub use self::registration_certificate::{RegistrationCertificate, RegistrationError};
 pub(crate) use self::request_object::RequestObject;
 pub use self::request_object::RequestObjectJwt;
 pub use self::transaction_data::TransactionData;

@@ -1,0 +1,215 @@
+//! A registration certificate: what a registrar attests that a relying party may ask for. Wallets
+//! compare it with the query and warn or refuse where that asks for more.
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::codec::base64url;
+use crate::codec::json::{Tape, Value};
+use crate::ids::ClaimsPath;
+use crate::jose::{CompactJws, typ_is};
+use crate::request::dcql::DcqlQuery;
+use crate::request::dialect::Dialect;
+use crate::request::presentation_request::PresentationRequest;
+use crate::request::verifier_info::VerifierInfo;
+use crate::time::UnixMillis;
+
+/// The format of its entry in `verifier_info`, which is not its `typ`.
+const FORMAT: &str = "registration_cert";
+const TYP: &str = "rc-wrp+jwt";
+
+/// A registration certificate, read. Its signature is for wallets to verify: they know the
+/// registrars.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct RegistrationCertificate {
+    /// The compact JWT.
+    pub text: String,
+    /// The identifier of the relying party, as in the organizationIdentifier of its access
+    /// certificate.
+    pub subject: String,
+    /// When it was issued.
+    pub issued_at: Option<UnixMillis>,
+    /// When it ends.
+    pub expires_at: Option<UnixMillis>,
+    credentials: Vec<Registered>,
+}
+
+/// What may be asked for of one kind of credential.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Registered {
+    format: String,
+    types: Vec<String>,
+    claims: Vec<ClaimsPath>,
+}
+
+/// Why a registration certificate cannot be used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum RegistrationError {
+    /// It is not a compact JWT of JSON objects.
+    NotAJwt,
+    /// Its `typ` is another one.
+    Typ,
+    /// A member is missing or has another shape.
+    Member(&'static str),
+    /// It is not issued yet.
+    NotYetValid,
+    /// It has expired.
+    Expired,
+    /// Its `sub` is not the organizationIdentifier of the access certificate.
+    OtherParty,
+}
+
+impl RegistrationCertificate {
+    /// Reads a compact JWT, and checks it for use at `now` beside an access certificate with this
+    /// organizationIdentifier, if it has one.
+    ///
+    /// # Errors
+    /// It cannot be used; see [`RegistrationError`].
+    pub fn import(
+        text: &str,
+        organization_identifier: Option<&str>,
+        now: UnixMillis,
+    ) -> Result<Self, RegistrationError> {
+        let certificate = Self::parse(text.trim())?;
+        if certificate.issued_at.is_some_and(|at| now < at) {
+            return Err(RegistrationError::NotYetValid);
+        }
+        if !certificate.is_valid_at(now) {
+            return Err(RegistrationError::Expired);
+        }
+        match organization_identifier {
+            Some(identifier) if identifier != certificate.subject => {
+                Err(RegistrationError::OtherParty)
+            }
+            _ => Ok(certificate),
+        }
+    }
+
+    /// Reads a compact JWT, whatever its dates.
+    ///
+    /// # Errors
+    /// It cannot be read; see [`RegistrationError`].
+    pub fn parse(text: &str) -> Result<Self, RegistrationError> {
+        use RegistrationError::{Member, NotAJwt, Typ};
+        let jws = CompactJws::split(text).map_err(|_| NotAJwt)?;
+        let decode = |part: &str| base64url::decode(part).map_err(|_| NotAJwt);
+        let (header, payload) = (decode(jws.header)?, decode(jws.payload)?);
+        let mut tape = Tape::default();
+        let header = tape.parse(&header).map_err(|_| NotAJwt)?;
+        let typ = tape.value(header).get("typ").and_then(Value::as_str).ok_or(Typ)?;
+        if !typ_is(&typ, &[TYP]) {
+            return Err(Typ);
+        }
+        let mut tape = Tape::default();
+        let payload = tape.parse(&payload).map_err(|_| NotAJwt)?;
+        let payload = tape.value(payload);
+        let time = |name: &'static str| match payload.get(name) {
+            None => Ok(None),
+            Some(value) => value.as_u64().map(UnixMillis::from_secs).map(Some).ok_or(Member(name)),
+        };
+        let credentials = payload.get("credentials").and_then(Value::elements);
+        let credentials = credentials.ok_or(Member("credentials"))?.map(Registered::read);
+        Ok(Self {
+            text: text.into(),
+            subject: payload.get("sub").and_then(Value::as_str).ok_or(Member("sub"))?.into_owned(),
+            issued_at: time("iat")?,
+            expires_at: time("exp")?,
+            credentials: credentials.collect::<Option<_>>().ok_or(Member("credentials"))?,
+        })
+    }
+
+    /// Whether it has not expired.
+    pub fn is_valid_at(&self, now: UnixMillis) -> bool {
+        self.expires_at.is_none_or(|end| now < end)
+    }
+
+    /// As an entry of `verifier_info`.
+    pub fn verifier_info(&self) -> VerifierInfo {
+        VerifierInfo::new(FORMAT, self.text.as_str())
+    }
+
+    /// What `request` asks for beyond it, one text for each: types that are not registered, and
+    /// claims of those that are. A registered claim covers what is inside of it.
+    pub fn exceeded_by(&self, request: &PresentationRequest) -> Vec<String> {
+        let mut beyond = Vec::new();
+        for asked in DcqlQuery::new(request, Dialect::Haip).asked() {
+            for ty in asked.types {
+                let registered = || {
+                    self.credentials.iter().filter(|own| {
+                        own.format == asked.format && own.types.iter().any(|own| own == ty)
+                    })
+                };
+                if registered().next().is_none() {
+                    beyond.push(format!("the type {ty}"));
+                    continue;
+                }
+                let covers = |path: &ClaimsPath| {
+                    registered().flat_map(|own| &own.claims).any(|own| is_prefix(own, path))
+                };
+                let claims = asked.claims.iter().filter(|path| !covers(path));
+                beyond.extend(claims.map(|path| format!("{} of {ty}", shown(path))));
+            }
+        }
+        beyond
+    }
+}
+
+impl Registered {
+    /// An entry, which resembles a credential query; its claims stand in `claim`.
+    fn read(entry: Value<'_, '_>) -> Option<Self> {
+        let meta = entry.get("meta")?;
+        let types = match (meta.get("vct_values"), meta.get("doctype_value")) {
+            (Some(values), _) => values.elements()?.map(text).collect::<Option<_>>()?,
+            (None, Some(value)) => Vec::from([text(value)?]),
+            (None, None) => return None,
+        };
+        let claims = match entry.get("claim").or_else(|| entry.get("claims")) {
+            None => Vec::new(),
+            Some(claims) => {
+                let path = |claim: Value<'_, '_>| ClaimsPath::from_value(claim.get("path")?).ok();
+                claims.elements()?.map(path).collect::<Option<_>>()?
+            }
+        };
+        Some(Self { format: text(entry.get("format")?)?, types, claims })
+    }
+}
+
+fn text(value: Value<'_, '_>) -> Option<String> {
+    value.as_str().map(alloc::borrow::Cow::into_owned)
+}
+
+fn is_prefix(outer: &ClaimsPath, inner: &ClaimsPath) -> bool {
+    let mut rest = inner.components();
+    outer.components().all(|component| rest.next() == Some(component))
+}
+
+fn shown(path: &ClaimsPath) -> String {
+    let names: Vec<&str> = path.components().map(|name| name.unwrap_or("[]")).collect();
+    names.join(".")
+}
+
+impl fmt::Display for RegistrationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAJwt => f.write_str("is not a compact JWT of JSON objects"),
+            Self::Typ => f.write_str("is not of type rc-wrp+jwt; give a registration certificate"),
+            Self::Member(name) => write!(f, "has no {name} in the form of one; ask the registrar"),
+            Self::NotYetValid => f.write_str("is not valid yet; wait, or look at the clock"),
+            Self::Expired => f.write_str("has expired; ask the registrar for a new one"),
+            Self::OtherParty => f.write_str(
+                "is another party's: its sub is not the organizationIdentifier of the access \
+                 certificate",
+            ),
+        }
+    }
+}
+
+impl core::error::Error for RegistrationError {}
