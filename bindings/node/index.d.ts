@@ -184,6 +184,24 @@ export type WalletError =
   | 'processing_error'
   | 'other';
 
+/** What a request speaks: `draft`, OpenID4VP 1.0, or that within HAIP 1.0. */
+export type Profile = 'draft' | '1.0' | 'haip';
+
+/** One request of a session. The first answer to any of them settles the session. */
+export interface Offer {
+  /** What `requestObject` and `begin` take as `offer`; null: the session's own. */
+  id: string | null;
+  profile: Profile;
+  /** Whom a holder's proof is for. */
+  clientId: string;
+  /** Where the wallet posts its answer. */
+  responseUri: string;
+  /** Where the wallet fetches the Request Object; null: the request travels by value. */
+  requestUri: string | null;
+  /** This request by scheme, while a wallet can answer. */
+  deepLinks: Record<string, string>;
+}
+
 export interface SessionInfo {
   sessionId: string;
   tenant: string;
@@ -200,8 +218,10 @@ export interface SessionInfo {
   settledAt: Date | null;
   /** For a QR code, while a wallet can answer. */
   qrCodeUrl: string | null;
-  /** The same request by scheme: `openid4vp`, `eudi-wallet`, `haip`. */
+  /** By scheme, `openid4vp`, `eudi-wallet`, `haip`, the request for wallets that have it. */
   deepLinks: Record<string, string>;
+  /** Its requests, in the order of their profiles. */
+  offers: Offer[];
 }
 
 /** What a VERIFIED session came to. */
@@ -256,6 +276,12 @@ export class Signer implements Closable {
     publicKey: Data | object,
     sign: (input: Buffer) => Uint8Array,
   ): Signer;
+  /**
+   * The same key with a certificate (PEM or DER, then those that lead up from it), checked for use
+   * at `now`. It signs requests that name you by it (`x509_san_dns`, `x509_hash` and all of
+   * `haip`), and no others.
+   */
+  certified(chain: Data, options?: { now?: Date }): Signer;
   /** The public JWK, to be published. */
   publicKey(): Json;
   close(): void;
@@ -267,13 +293,31 @@ export function didDocument(baseUrl: string, keys: object[]): Json;
 /** The JWK Set of the same keys, to be served at `/.well-known/jwks.json`. */
 export function jwks(baseUrl: string, keys: object[]): { keys: Json[] };
 
+export interface VerifierOptions {
+  /** Of several, the first that fits signs. */
+  signer?: Signer | Signer[];
+  /** They sign for the sessions that were made with them. */
+  former?: Signer[];
+  /** What sessions may speak; the first is for requests that name none. None: `draft`. */
+  profiles?: Profile[];
+  /** How requests of `draft` and `1.0` go; none: `jar` when there is a signer. */
+  requestMode?: 'inline' | 'jar';
+  /** Who signed requests of `1.0` say that you are; none: `did`. */
+  clientId?: 'did' | 'x509_san_dns' | 'x509_hash';
+  /** How answers of `1.0` come; none: `auto`, which encrypts when the request is signed. */
+  responseMode?: 'auto' | 'direct_post' | 'direct_post.jwt';
+  /** Links say that wallets may POST for the request. */
+  requestUriMethod?: 'post';
+  trustVersion?: number;
+}
+
 /** A configured verifier: make a new one to change trust. */
 export class Verifier implements Closable {
   /**
    * Without `signer`, requests are unsigned and by value; with one, they are signed and by
-   * reference, and answers are encrypted.
+   * reference, and answers are encrypted. `haip` needs one of `Signer.certified`.
    */
-  constructor(baseUrl: string, trust: Trust, options?: { signer?: Signer; trustVersion?: number });
+  constructor(baseUrl: string, trust: Trust, options?: VerifierOptions);
   /** Makes a session from a CreateSessionRequest. Commit it before you show its link. */
   createSession(
     request: Data | object,
@@ -282,14 +326,14 @@ export class Verifier implements Closable {
   /** To be served as `application/oauth-authz-req+jwt`, after the transition is committed. */
   requestObject(
     session: Session,
-    options?: { walletNonce?: string; now?: Date },
+    options?: { offer?: string | null; walletNonce?: string; now?: Date },
   ): { jwt: string; transition: Transition | null };
   /** Takes a wallet's answer. Throws a `bad_response` when it changes nothing. */
   begin(
     session: Session,
     body: Uint8Array,
     contentType: string | null,
-    options?: { now?: Date },
+    options?: { offer?: string | null; now?: Date },
   ): Verification;
   close(): void;
   [Symbol.dispose](): void;

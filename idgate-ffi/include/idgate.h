@@ -193,6 +193,20 @@ extern "C" {
 // freed already, until the same address is given again.
 idgate_status idgate_bytes_free(struct idgate_bytes bytes);
 
+// A signer with the key of `signer` and a certificate for it: it signs the requests that name the
+// verifier by certificate (`x509_san_dns`, `x509_hash` and all of `haip`), and no others. `chain`,
+// PEM or DER: the certificate, then those that lead up from it; a root at the end is left out. It
+// is checked for use at `now_ms`: the key, the dates, each signed by the next.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_signer_certified(const struct idgate_signer *signer,
+                                      const uint8_t *chain,
+                                      size_t chain_len,
+                                      uint64_t now_ms,
+                                      struct idgate_signer **out,
+                                      struct idgate_error **err_out);
+
 // The stable code of an error, as `nonce_mismatch`: the same that the gateway uses.
 idgate_status idgate_error_code(const struct idgate_error *error, struct idgate_bytes *out);
 
@@ -232,8 +246,44 @@ idgate_status idgate_verify_presentation(const struct idgate_trust *trust,
                                          struct idgate_bytes *out,
                                          struct idgate_error **err_out);
 
+// The Request Object of a session whose request goes by reference, to be served as
+// `application/oauth-authz-req+jwt`. A wallet may fetch it again while the session is CREATED or
+// PENDING. `wallet_nonce`: what the wallet sent, NULL when it did not. The first fetch makes the
+// session PENDING: when `transition_out` has a session, commit it before you answer; free it
+// either way. IDGATE_BAD_RESPONSE: there is nothing to fetch.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_request_object(const struct idgate_verifier *verifier,
+                                            const struct idgate_session *session,
+                                            const char *wallet_nonce,
+                                            size_t wallet_nonce_len,
+                                            uint64_t now_ms,
+                                            struct idgate_transition *transition_out,
+                                            struct idgate_bytes *jwt_out,
+                                            struct idgate_error **err_out);
+
+// The same of the offer of that id, as idgate_session_info names it; NULL: of the session's own.
+// Wallets fetch it at `{base_url}/v1/oid4vp/request/{offer id}`, with GET, or with POST and
+// `wallet_nonce` in a form.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_offer_request_object(const struct idgate_verifier *verifier,
+                                          const struct idgate_session *session,
+                                          const char *offer,
+                                          size_t offer_len,
+                                          const char *wallet_nonce,
+                                          size_t wallet_nonce_len,
+                                          uint64_t now_ms,
+                                          struct idgate_transition *transition_out,
+                                          struct idgate_bytes *jwt_out,
+                                          struct idgate_error **err_out);
+
 // Makes a session from a CreateSessionRequest in JSON, the same that the gateway takes. `tenant`
-// is your name for who owns it. Commit the transition, then show what idgate_session_info says.
+// is your name for who owns it. A verifier of idgate_verifier_new that speaks more than "draft" takes
+// `profiles` and the fields that come with it, too. Commit the transition, then show what
+// idgate_session_info says.
 //
 // # Safety
 // The pointers are as the head of the header says.
@@ -288,8 +338,11 @@ idgate_status idgate_session_restore_result(const struct idgate_session *session
 
 // What can be said of a session at this time, as JSON: `session_id`, `tenant`, `livemode`,
 // `status`, `reason`, `wallet_error` (of a session that is FAILED with that reason: a name of
-// OpenID4VP 8.5 or `other`), `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`, and
-// while a wallet can answer `qr_code_url` and `deep_links`.
+// OpenID4VP 8.5 or `other`), `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`,
+// `offers`, and while a wallet can answer `qr_code_url` and `deep_links`.
+// `offers`: the requests of the session, one for each profile that it speaks, each with `id` (null:
+// the session's own), `profile` ("draft", "1.0", "haip"), `client_id`, `response_uri`,
+// `request_uri` (null: by value) and, while a wallet can answer, `deep_links` of its own.
 //
 // # Safety
 // The pointers are as the head of the header says.
@@ -307,23 +360,6 @@ idgate_status idgate_session_result(const struct idgate_session *session,
                                     uint64_t now_ms,
                                     struct idgate_bytes *out,
                                     struct idgate_error **err_out);
-
-// The Request Object of a session in the jar profile, to be served as
-// `application/oauth-authz-req+jwt`. A wallet may fetch it again while the session is CREATED or
-// PENDING. `wallet_nonce`: what the wallet sent, NULL when it did not. The first fetch makes the
-// session PENDING: when `transition_out` has a session, commit it before you answer; free it
-// either way. IDGATE_BAD_RESPONSE: there is nothing to fetch.
-//
-// # Safety
-// The pointers are as the head of the header says.
-idgate_status idgate_session_request_object(const struct idgate_verifier *verifier,
-                                            const struct idgate_session *session,
-                                            const char *wallet_nonce,
-                                            size_t wallet_nonce_len,
-                                            uint64_t now_ms,
-                                            struct idgate_transition *transition_out,
-                                            struct idgate_bytes *jwt_out,
-                                            struct idgate_error **err_out);
 
 // The person followed the link: CREATED becomes PENDING. IDGATE_NOTHING when nothing changes.
 //
@@ -479,6 +515,23 @@ idgate_status idgate_verification_begin(const struct idgate_verifier *verifier,
                                         struct idgate_verification **out,
                                         struct idgate_error **err_out);
 
+// The same for an answer to the offer of that id, as idgate_session_info names it; NULL: to the
+// session's own. The answer to one offer settles the session.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_offer_verification_begin(const struct idgate_verifier *verifier,
+                                              const struct idgate_session *session,
+                                              const char *offer,
+                                              size_t offer_len,
+                                              const char *content_type,
+                                              size_t content_type_len,
+                                              const uint8_t *body,
+                                              size_t body_len,
+                                              uint64_t now_ms,
+                                              struct idgate_verification **out,
+                                              struct idgate_error **err_out);
+
 // Goes as far as possible without the world.
 //
 // # Safety
@@ -530,6 +583,31 @@ idgate_status idgate_verifier_new_jar(const char *base_url,
                                       uint64_t trust_version,
                                       struct idgate_verifier **out,
                                       struct idgate_error **err_out);
+
+// A verifier that speaks several profiles. `options`, JSON, NULL for none: `profiles` (of "draft",
+// "1.0", "haip"; the first is for requests that name none; default "draft" alone), `request_mode` of
+// "draft" and "1.0" ("inline", which is the default, or "jar"), and for "1.0" `client_id` of signed
+// requests ("did", which is the default, "x509_san_dns", "x509_hash") and `response_mode` ("auto",
+// which is the default and encrypts where the request is signed, "direct_post",
+// "direct_post.jwt"); `request_uri_method` ("post": links say that wallets may POST for the
+// request). `signers`: who signs what is made now, the first that fits; requests under the DID need
+// one without a certificate, those under a certificate one of idgate_signer_certified. `former`: who
+// signs for sessions that were made with them, and for no others.
+//
+// # Safety
+// The pointers are as the head of the header says; `signers` and `former` point to that many.
+idgate_status idgate_verifier_new(const char *base_url,
+                                  size_t base_url_len,
+                                  const char *options,
+                                  size_t options_len,
+                                  const struct idgate_signer *const *signers,
+                                  size_t signers_len,
+                                  const struct idgate_signer *const *former,
+                                  size_t former_len,
+                                  const struct idgate_trust *trust,
+                                  uint64_t trust_version,
+                                  struct idgate_verifier **out,
+                                  struct idgate_error **err_out);
 
 // Frees a verifier. Verifications that began with it go on.
 idgate_status idgate_verifier_free(struct idgate_verifier *verifier);

@@ -16,6 +16,9 @@ use crate::status::idgate_status;
 /// Far beyond any list, and far below what a wrong length usually says.
 const MAX_INPUT: usize = 64 * 1024 * 1024;
 
+/// More signers than any verifier has.
+const MAX_HANDLES: usize = 256;
+
 /// Bytes that the caller owns: free them with idgate_bytes_free. `ptr` is NULL when `len` is 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +115,47 @@ pub(crate) unsafe fn text<'a>(
     std::str::from_utf8(bytes).map_err(|_| Failure::misuse(format!("{name} is not UTF-8")))
 }
 
+/// A caller's text, or `None` for NULL.
+///
+/// # Safety
+/// As [`input`].
+#[allow(unsafe_code)]
+pub(crate) unsafe fn given_text<'a>(
+    ptr: *const c_char,
+    len: usize,
+    name: &str,
+) -> Result<Option<&'a str>, Failure> {
+    // SAFETY: the caller's promise is the same.
+    let text = unsafe { text(ptr, len, name)? };
+    Ok((!ptr.is_null()).then_some(text))
+}
+
+/// A caller's array of handles. NULL stands for none.
+///
+/// # Safety
+/// `ptr` is NULL, or points to `len` handles that nobody changes while `'a` lasts.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn handles_of<'a, T>(
+    ptr: *const *const T,
+    len: usize,
+    name: &str,
+) -> Result<&'a [*const T], Failure> {
+    if len > MAX_HANDLES {
+        return Err(Failure::misuse(format!("{name} has more than {MAX_HANDLES}")));
+    }
+    if ptr.is_null() {
+        return match len {
+            0 => Ok(&[]),
+            _ => Err(Failure::misuse(format!("{name} is NULL, and its length is not 0"))),
+        };
+    }
+    if !ptr.is_aligned() {
+        return Err(Failure::misuse(format!("{name} is not aligned")));
+    }
+    // SAFETY: not NULL, aligned, few, and the caller's promise above.
+    Ok(unsafe { std::slice::from_raw_parts(ptr, len) })
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, unsafe_code)]
 mod tests {
@@ -146,6 +190,11 @@ mod tests {
             assert!(input(byte, usize::MAX, "it").is_err());
             assert!(input(ptr::null(), 1, "it").is_err());
             assert_eq!(input(ptr::null(), 0, "it").unwrap(), b"");
+            let odd = ptr::without_provenance::<*const u8>(1);
+            assert!(handles_of(odd, 1, "it").is_err());
+            assert!(handles_of(odd, MAX_HANDLES + 1, "it").is_err());
+            assert!(handles_of(ptr::null::<*const u8>(), 1, "it").is_err());
+            assert!(handles_of(ptr::null::<*const u8>(), 0, "it").unwrap().is_empty());
         }
     }
 

@@ -9,6 +9,8 @@
 
 mod boundary;
 mod bytes;
+mod certificate;
+mod dialects;
 mod entropy;
 mod error;
 mod failure;
@@ -16,6 +18,7 @@ mod handles;
 mod in_use;
 mod presentation;
 mod report;
+mod request_object;
 mod session;
 mod signer;
 mod status;
@@ -26,17 +29,19 @@ mod verifier;
 mod webhook;
 
 pub use self::bytes::{idgate_bytes, idgate_bytes_free};
+pub use self::certificate::idgate_signer_certified;
 pub use self::error::{
     idgate_error_code, idgate_error_free, idgate_error_message, idgate_error_path,
 };
 pub use self::failure::idgate_error;
 pub use self::in_use::idgate_in_use;
 pub use self::presentation::idgate_verify_presentation;
+pub use self::request_object::{idgate_offer_request_object, idgate_session_request_object};
 pub use self::session::{
     idgate_session, idgate_session_create, idgate_session_due, idgate_session_followed,
-    idgate_session_free, idgate_session_info, idgate_session_request_object,
-    idgate_session_restore, idgate_session_restore_result, idgate_session_result,
-    idgate_session_result_snapshot, idgate_session_snapshot, idgate_transition,
+    idgate_session_free, idgate_session_info, idgate_session_restore,
+    idgate_session_restore_result, idgate_session_result, idgate_session_result_snapshot,
+    idgate_session_snapshot, idgate_transition,
 };
 pub use self::signer::{
     idgate_did_document, idgate_jwks, idgate_sign, idgate_signer, idgate_signer_free,
@@ -49,11 +54,13 @@ pub use self::trust::{
     idgate_trust_add_entry, idgate_trust_free, idgate_trust_new,
 };
 pub use self::verification::{
-    idgate_step, idgate_step_kind, idgate_verification, idgate_verification_begin,
-    idgate_verification_free, idgate_verification_step, idgate_verification_supply,
+    idgate_offer_verification_begin, idgate_step, idgate_step_kind, idgate_verification,
+    idgate_verification_begin, idgate_verification_free, idgate_verification_step,
+    idgate_verification_supply,
 };
 pub use self::verifier::{
-    idgate_verifier, idgate_verifier_free, idgate_verifier_new_inline, idgate_verifier_new_jar,
+    idgate_verifier, idgate_verifier_free, idgate_verifier_new, idgate_verifier_new_inline,
+    idgate_verifier_new_jar,
 };
 pub use self::webhook::{
     IDGATE_WEBHOOK_TOLERANCE_MS, idgate_webhook_headers, idgate_webhook_verify,

@@ -4,14 +4,14 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use idgate_core::ids::TenantId;
+use idgate_core::ids::{OfferId, TenantId};
 use idgate_core::request::Scheme;
-use idgate_core::session::{Session, Status, Transition, VerifiedResult};
+use idgate_core::session::{Offer, Session, Status, Transition, VerifiedResult};
 use idgate_core::time::UnixMillis;
 use idgate_core::{PresentationRequest, session::SnapshotError};
 use serde_json::{Value, json};
 
-use crate::boundary::{boundary, put, room};
+use crate::boundary::{boundary, put};
 use crate::bytes::{give, idgate_bytes, input, text};
 use crate::entropy::OsEntropy;
 use crate::failure::{Failure, idgate_error};
@@ -57,7 +57,7 @@ impl idgate_transition {
     }
 
     /// Nothing to commit.
-    const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         from: 0,
         session: ptr::null_mut(),
         effects: idgate_bytes { ptr: ptr::null_mut(), len: 0 },
@@ -65,7 +65,9 @@ impl idgate_transition {
 }
 
 /// Makes a session from a CreateSessionRequest in JSON, the same that the gateway takes. `tenant`
-/// is your name for who owns it. Commit the transition, then show what idgate_session_info says.
+/// is your name for who owns it. A verifier of idgate_verifier_new that speaks more than "draft" takes
+/// `profiles` and the fields that come with it, too. Commit the transition, then show what
+/// idgate_session_info says.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -83,12 +85,13 @@ pub unsafe extern "C" fn idgate_session_create(
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
     boundary(err_out, || {
-        let verifier = &handles::find::<VerifierHandle>(verifier)?.0;
+        let verifier = handles::find::<VerifierHandle>(verifier)?;
+        let (verifier, spoken) = (&verifier.0, &verifier.1);
         // SAFETY: the caller's promise, for both.
         let (request, tenant) = unsafe {
             (input(request.cast(), request_len, "request")?, text(tenant, tenant_len, "tenant")?)
         };
-        let request = PresentationRequest::parse(request, verifier.trust(), livemode)?;
+        let request = PresentationRequest::parse_for(request, verifier.trust(), livemode, spoken)?;
         put(out, || {
             let (tenant, now) = (TenantId::new(tenant), UnixMillis(now_ms));
             let made = verifier.create_session(request, tenant, livemode, &mut OsEntropy, now)?;
@@ -182,8 +185,11 @@ pub unsafe extern "C" fn idgate_session_restore_result(
 
 /// What can be said of a session at this time, as JSON: `session_id`, `tenant`, `livemode`,
 /// `status`, `reason`, `wallet_error` (of a session that is FAILED with that reason: a name of
-/// OpenID4VP 8.5 or `other`), `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`, and
-/// while a wallet can answer `qr_code_url` and `deep_links`.
+/// OpenID4VP 8.5 or `other`), `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`,
+/// `offers`, and while a wallet can answer `qr_code_url` and `deep_links`.
+/// `offers`: the requests of the session, one for each profile that it speaks, each with `id` (null:
+/// the session's own), `profile` ("draft", "1.0", "haip"), `client_id`, `response_uri`,
+/// `request_uri` (null: by value) and, while a wallet can answer, `deep_links` of its own.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -226,45 +232,6 @@ pub unsafe extern "C" fn idgate_session_result(
             "}",
         ];
         put(out, || Ok(give(parts.concat())))
-    })
-}
-
-/// The Request Object of a session in the jar profile, to be served as
-/// `application/oauth-authz-req+jwt`. A wallet may fetch it again while the session is CREATED or
-/// PENDING. `wallet_nonce`: what the wallet sent, NULL when it did not. The first fetch makes the
-/// session PENDING: when `transition_out` has a session, commit it before you answer; free it
-/// either way. IDGATE_BAD_RESPONSE: there is nothing to fetch.
-///
-/// # Safety
-/// The pointers are as the head of the header says.
-#[unsafe(no_mangle)]
-#[allow(unsafe_code, clippy::too_many_arguments)]
-pub unsafe extern "C" fn idgate_session_request_object(
-    verifier: *const idgate_verifier,
-    session: *const idgate_session,
-    wallet_nonce: *const c_char,
-    wallet_nonce_len: usize,
-    now_ms: u64,
-    transition_out: *mut idgate_transition,
-    jwt_out: *mut idgate_bytes,
-    err_out: *mut *mut idgate_error,
-) -> idgate_status {
-    boundary(err_out, || {
-        let verifier = &handles::find::<VerifierHandle>(verifier)?.0;
-        let session = handles::find::<SessionHandle>(session)?;
-        let given = !wallet_nonce.is_null();
-        // SAFETY: the caller's promise.
-        let nonce = unsafe { text(wallet_nonce, wallet_nonce_len, "wallet_nonce")? };
-        let nonce = given.then_some(nonce);
-        let now = UnixMillis(now_ms);
-        // Both or neither is written.
-        room(transition_out)?;
-        put(jwt_out, || {
-            let (next, jwt) = verifier.request_object(&session.0, None, nonce, now)?;
-            let next = next.map(idgate_transition::give).unwrap_or(idgate_transition::NONE);
-            put(transition_out, || Ok(next))?;
-            Ok(give(jwt.as_str()))
-        })
     })
 }
 
@@ -330,15 +297,37 @@ fn info(session: &Session, now: UnixMillis) -> Value {
         "expires_at_ms": session.expires_at().0,
         "settled_at_ms": session.settled_at().map(|at| at.0),
     });
-    if let (Status::Created | Status::Pending, Some(members)) = (status, info.as_object_mut()) {
-        let links: serde_json::Map<_, _> = Scheme::ALL
-            .into_iter()
-            .map(|scheme| (scheme.key().to_owned(), session.deep_link(scheme).into()))
-            .collect();
-        members.insert("qr_code_url".into(), session.deep_link(Scheme::OpenId4Vp).into());
-        members.insert("deep_links".into(), links.into());
+    let answerable = matches!(status, Status::Created | Status::Pending);
+    let offers = session.offers().map(|offer| offered(session, offer, answerable)).collect();
+    if let Some(members) = info.as_object_mut() {
+        members.insert("offers".into(), Value::Array(offers));
+        if answerable {
+            members.insert("qr_code_url".into(), session.invitation().qr_code_url.into());
+            members.insert("deep_links".into(), links(|scheme| session.deep_link(scheme)));
+        }
     }
     info
+}
+
+fn offered(session: &Session, offer: &Offer, answerable: bool) -> Value {
+    let mut told = json!({
+        "id": offer.id().map(OfferId::as_str),
+        "profile": offer.dialect().name(),
+        "client_id": offer.client_identifier().as_str(),
+        "response_uri": offer.response_uri(),
+        "request_uri": offer.request_uri(),
+    });
+    if let (true, Some(members)) = (answerable, told.as_object_mut()) {
+        members.insert("deep_links".into(), links(|scheme| session.link(scheme, offer)));
+    }
+    told
+}
+
+/// A link for each scheme, by its name.
+fn links(link: impl Fn(Scheme) -> String) -> Value {
+    let links =
+        Scheme::ALL.into_iter().map(|scheme| (scheme.key().to_owned(), link(scheme).into()));
+    Value::Object(links.collect())
 }
 
 fn damaged(error: SnapshotError) -> Failure {

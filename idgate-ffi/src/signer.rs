@@ -39,7 +39,7 @@ pub type idgate_sign = Option<
 
 pub(crate) struct SignerHandle {
     pub(crate) signer: Arc<dyn RequestSigner>,
-    public: PublicKey,
+    pub(crate) public: PublicKey,
 }
 
 handles::named!(SignerHandle => idgate_signer);

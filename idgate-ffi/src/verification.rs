@@ -4,6 +4,7 @@ use std::ffi::c_char;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use idgate_core::ids::OfferId;
 use idgate_core::response::WalletResponse;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{Decision, Need, Step, Supplied, Verification, WalletReply};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use crate::boundary::{boundary, put};
-use crate::bytes::{give, idgate_bytes, input, text};
+use crate::bytes::{give, given_text, idgate_bytes, input};
 use crate::entropy::OsEntropy;
 use crate::failure::{Failure, idgate_error};
 use crate::handles;
@@ -58,6 +59,8 @@ pub struct idgate_step {
 struct Inputs {
     verifier: Arc<VerifierHandle>,
     session: Arc<SessionHandle>,
+    /// `None`: the session's own.
+    offer: Option<OfferId>,
     content_type: Option<String>,
     /// Claims may be in it.
     body: Zeroizing<Vec<u8>>,
@@ -100,17 +103,58 @@ pub unsafe extern "C" fn idgate_verification_begin(
     out: *mut *mut idgate_verification,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
+    // SAFETY: the caller's promise; no name of an offer is given.
+    unsafe {
+        idgate_offer_verification_begin(
+            verifier,
+            session,
+            ptr::null(),
+            0,
+            content_type,
+            content_type_len,
+            body,
+            body_len,
+            now_ms,
+            out,
+            err_out,
+        )
+    }
+}
+
+/// The same for an answer to the offer of that id, as idgate_session_info names it; NULL: to the
+/// session's own. The answer to one offer settles the session.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code, clippy::too_many_arguments)]
+pub unsafe extern "C" fn idgate_offer_verification_begin(
+    verifier: *const idgate_verifier,
+    session: *const idgate_session,
+    offer: *const c_char,
+    offer_len: usize,
+    content_type: *const c_char,
+    content_type_len: usize,
+    body: *const u8,
+    body_len: usize,
+    now_ms: u64,
+    out: *mut *mut idgate_verification,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
     boundary(err_out, || {
         let verifier = handles::find::<VerifierHandle>(verifier)?;
         let session = handles::find::<SessionHandle>(session)?;
-        let given = !content_type.is_null();
-        // SAFETY: the caller's promise, for both.
-        let (content_type, body) = unsafe {
-            (text(content_type, content_type_len, "content_type")?, input(body, body_len, "body")?)
+        // SAFETY: the caller's promise, for all three.
+        let (offer, content_type, body) = unsafe {
+            (
+                given_text(offer, offer_len, "offer")?,
+                given_text(content_type, content_type_len, "content_type")?,
+                input(body, body_len, "body")?,
+            )
         };
-        let content_type = given.then(|| content_type.to_owned());
+        let (offer, content_type) = (offer.map(OfferId::new), content_type.map(str::to_owned));
         let body = Zeroizing::new(body.to_vec());
-        let inputs = Inputs { verifier, session, content_type, body };
+        let inputs = Inputs { verifier, session, offer, content_type, body };
         let running = Running::try_new(inputs, |inputs| begin(inputs, UnixMillis(now_ms)))?;
         let state = State { running, needs: Vec::new(), done: false };
         put(out, || Ok(handles::make(VerificationHandle(Mutex::new(state)))))
@@ -170,7 +214,8 @@ pub extern "C" fn idgate_verification_free(
 
 fn begin(inputs: &Inputs, now: UnixMillis) -> Result<Verification<'_>, Failure> {
     let response = WalletResponse::new(inputs.content_type.as_deref(), &inputs.body);
-    Ok(inputs.verifier.0.begin(&inputs.session.0, None, response, &mut OsEntropy, now)?)
+    let (session, offer) = (&inputs.session.0, inputs.offer.as_ref());
+    Ok(inputs.verifier.0.begin(session, offer, response, &mut OsEntropy, now)?)
 }
 
 impl VerificationHandle {

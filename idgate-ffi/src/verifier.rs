@@ -3,12 +3,16 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use idgate_core::Verifier;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::request::{Dialects, RequestSigner};
+use idgate_core::session::ClientIdForm;
+use idgate_core::trust::VerifierCertificate;
+use idgate_core::{TrustSnapshot, Verifier};
 
 use crate::boundary::{boundary, put};
-use crate::bytes::text;
-use crate::failure::idgate_error;
+use crate::bytes::{handles_of, input, text};
+use crate::dialects::{Options, RequestMode};
+use crate::failure::{Failure, idgate_error};
 use crate::handles;
 use crate::signer::{SignerHandle, idgate_signer};
 use crate::status::idgate_status;
@@ -20,7 +24,8 @@ pub struct idgate_verifier {
     _private: [u8; 0],
 }
 
-pub(crate) struct VerifierHandle(pub(crate) Arc<Verifier>);
+/// The verifier, and what its requests may ask for.
+pub(crate) struct VerifierHandle(pub(crate) Arc<Verifier>, pub(crate) Dialects);
 
 handles::named!(VerifierHandle => idgate_verifier);
 
@@ -47,7 +52,7 @@ pub unsafe extern "C" fn idgate_verifier_new_inline(
         let base_url = unsafe { text(base_url, base_url_len, "base_url")? };
         let trust = Arc::new(trust.snapshot(trust_version));
         let verifier = Verifier::builder(PROVIDER).inline(base_url).trust(trust).build()?;
-        put(out, || Ok(handles::make(VerifierHandle(Arc::new(verifier)))))
+        put(out, || Ok(handles::make(VerifierHandle(Arc::new(verifier), Dialects::default()))))
     })
 }
 
@@ -76,7 +81,55 @@ pub unsafe extern "C" fn idgate_verifier_new_jar(
         let trust = Arc::new(trust.snapshot(trust_version));
         let builder = Verifier::builder(PROVIDER).jar(base_url, Arc::clone(&signer.signer));
         let verifier = builder.trust(trust).build()?;
-        put(out, || Ok(handles::make(VerifierHandle(Arc::new(verifier)))))
+        put(out, || Ok(handles::make(VerifierHandle(Arc::new(verifier), Dialects::default()))))
+    })
+}
+
+/// A verifier that speaks several profiles. `options`, JSON, NULL for none: `profiles` (of "draft",
+/// "1.0", "haip"; the first is for requests that name none; default "draft" alone), `request_mode` of
+/// "draft" and "1.0" ("inline", which is the default, or "jar"), and for "1.0" `client_id` of signed
+/// requests ("did", which is the default, "x509_san_dns", "x509_hash") and `response_mode` ("auto",
+/// which is the default and encrypts where the request is signed, "direct_post",
+/// "direct_post.jwt"); `request_uri_method` ("post": links say that wallets may POST for the
+/// request). `signers`: who signs what is made now, the first that fits; requests under the DID need
+/// one without a certificate, those under a certificate one of idgate_signer_certified. `former`: who
+/// signs for sessions that were made with them, and for no others.
+///
+/// # Safety
+/// The pointers are as the head of the header says; `signers` and `former` point to that many.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code, clippy::too_many_arguments)]
+pub unsafe extern "C" fn idgate_verifier_new(
+    base_url: *const c_char,
+    base_url_len: usize,
+    options: *const c_char,
+    options_len: usize,
+    signers: *const *const idgate_signer,
+    signers_len: usize,
+    former: *const *const idgate_signer,
+    former_len: usize,
+    trust: *const idgate_trust,
+    trust_version: u64,
+    out: *mut *mut idgate_verifier,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let trust = handles::find::<TrustHandle>(trust)?;
+        // SAFETY: the caller's promise, for all four.
+        let (base_url, options, signers, former) = unsafe {
+            (
+                text(base_url, base_url_len, "base_url")?,
+                input(options.cast(), options_len, "options")?,
+                named(signers, signers_len, "signers")?,
+                named(former, former_len, "former")?,
+            )
+        };
+        let options = Options::parse(options)?;
+        let trust = Arc::new(trust.snapshot(trust_version));
+        let verifier = build(base_url, &options, &signers, &former, trust)?;
+        let certified = signers.iter().any(|signer| !signer.certificate_chain().is_empty());
+        let spoken = options.spoken(certified);
+        put(out, || Ok(handles::make(VerifierHandle(Arc::new(verifier), spoken))))
     })
 }
 
@@ -85,4 +138,64 @@ pub unsafe extern "C" fn idgate_verifier_new_jar(
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_verifier_free(verifier: *mut idgate_verifier) -> idgate_status {
     boundary(core::ptr::null_mut(), || handles::free::<VerifierHandle>(verifier))
+}
+
+/// The signers behind an array of handles.
+///
+/// # Safety
+/// As [`handles_of`].
+#[allow(unsafe_code)]
+unsafe fn named(
+    array: *const *const idgate_signer,
+    len: usize,
+    name: &str,
+) -> Result<Vec<Arc<dyn RequestSigner>>, Failure> {
+    // SAFETY: the caller's promise is the same.
+    let handles = unsafe { handles_of(array, len, name)? };
+    let signer = |handle: &*const idgate_signer| {
+        Ok(Arc::clone(&handles::find::<SignerHandle>(*handle)?.signer))
+    };
+    handles.iter().map(signer).collect()
+}
+
+fn build(
+    base_url: &str,
+    options: &Options,
+    signers: &[Arc<dyn RequestSigner>],
+    former: &[Arc<dyn RequestSigner>],
+    trust: Arc<TrustSnapshot>,
+) -> Result<Verifier, Failure> {
+    let builder = Verifier::builder(PROVIDER);
+    let (builder, rest) = match (options.request_mode, signers) {
+        (RequestMode::Inline, all) => (builder.inline(base_url), all),
+        (RequestMode::Jar, [first, rest @ ..]) => (builder.jar(base_url, Arc::clone(first)), rest),
+        (RequestMode::Jar, []) => return Err(Failure::config("request_mode jar needs a signer")),
+    };
+    let dialects = options.dialects();
+    if dialects.client_id_form == ClientIdForm::X509SanDns {
+        check_host(base_url, signers)?;
+    }
+    let mut builder = builder.trust(trust).dialects(dialects);
+    for signer in rest {
+        builder = builder.request_signer(Arc::clone(signer));
+    }
+    for signer in former {
+        builder = builder.named_signer(Arc::clone(signer));
+    }
+    Ok(builder.build()?)
+}
+
+/// Wallets compare the host with the certificate's names (OpenID4VP 5.9.3).
+fn check_host(base_url: &str, signers: &[Arc<dyn RequestSigner>]) -> Result<(), Failure> {
+    let origin = Verifier::origin(base_url)?;
+    let host = origin.split_once("://").map_or(&*origin, |(_, authority)| authority);
+    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    for signer in signers.iter().filter(|signer| !signer.certificate_chain().is_empty()) {
+        let certificate = VerifierCertificate::from_chain(signer.certificate_chain());
+        if !certificate.map_err(Failure::config)?.names_host(host) {
+            let why = format!("the certificate has no dNSName {host}, which x509_san_dns needs");
+            return Err(Failure::config(why));
+        }
+    }
+    Ok(())
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 mod material;
 
-const PROGRAMS: [&str; 4] = ["smoke", "jar", "misuse", "threads"];
+const PROGRAMS: [&str; 5] = ["smoke", "jar", "offers", "misuse", "threads"];
 
 /// The folder that this test was built in, and the library beside it.
 fn built() -> PathBuf {
@@ -55,6 +55,11 @@ fn an_sd_jwt_and_an_mdoc_are_verified_and_forgeries_refused() {
 #[test]
 fn signed_requests_encrypted_answers_and_webhooks() {
     run_under_address_sanitizer("jar");
+}
+
+#[test]
+fn a_certified_verifier_makes_offers_and_an_answer_to_one_settles_the_session() {
+    run_under_address_sanitizer("offers");
 }
 
 #[test]

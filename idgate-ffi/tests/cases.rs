@@ -29,7 +29,8 @@ fn every_case_gives_its_outcome() {
 }
 
 fn outcome(case: &Value) -> Value {
-    let verifier = verifier(&case["trust"][0]);
+    let verifier = verifier(case["trust"].as_array().unwrap());
+    let offer = case["offer"].as_str();
     let session = bytes(&case["session"]);
     let body = bytes(&case["body"]);
     let content_type = case["content_type"].as_str().unwrap();
@@ -41,9 +42,11 @@ fn outcome(case: &Value) -> Value {
         let (data, len) = (session.as_ptr(), session.len());
         let status = idgate_session_restore(data, len, &mut restored, ptr::null_mut());
         assert_eq!(status, IDGATE_OK);
-        idgate_verification_begin(
+        idgate_offer_verification_begin(
             verifier,
             restored,
+            offer.map_or(ptr::null(), |offer| offer.as_ptr().cast()),
+            offer.map_or(0, str::len),
             content_type.as_ptr().cast(),
             content_type.len(),
             body.as_ptr(),
@@ -107,31 +110,14 @@ fn claims(session: *const idgate_session, now: u64) -> Value {
     }
 }
 
-fn verifier(trust: &Value) -> *mut idgate_verifier {
+fn verifier(trust: &[Value]) -> *mut idgate_verifier {
     let (mut collected, mut verifier) = (ptr::null_mut(), ptr::null_mut());
     let base_url = "https://gateway.example";
-    let issuer_id = trust["issuer_id"].as_str().unwrap();
     let ok = |status: idgate_status| assert_eq!(status, IDGATE_OK);
     // SAFETY: every pointer is to a live value of its length.
     unsafe {
         ok(idgate_trust_new(&mut collected, ptr::null_mut()));
-        let mut entry = trust.clone();
-        let mut material = |name| entry.as_object_mut().unwrap().remove(name);
-        let (jwks, roots) = (material("jwks"), material("roots"));
-        let sd_jwt_roots = material("sd_jwt_roots");
-        let json = entry.to_string();
-        let data = json.as_ptr().cast();
-        ok(idgate_trust_add_entry(collected, data, json.len(), ptr::null_mut()));
-        if let Some(jwks) = jwks.filter(|jwks| jwks != &json!([])) {
-            let set = json!({ "keys": jwks }).to_string();
-            add(collected, issuer_id, idgate_material::IDGATE_JWK, set.as_bytes(), 0);
-        }
-        for root in roots.iter().filter_map(Value::as_array).flatten() {
-            add(collected, issuer_id, idgate_material::IDGATE_ROOT, &bytes(root), 0);
-        }
-        for root in sd_jwt_roots.iter().filter_map(Value::as_array).flatten() {
-            add(collected, issuer_id, idgate_material::IDGATE_SD_JWT_ROOT, &bytes(root), 0);
-        }
+        trust.iter().for_each(|entry| add_entry(collected, entry.clone()));
         ok(idgate_verifier_new_inline(
             base_url.as_ptr().cast(),
             base_url.len(),
@@ -143,6 +129,29 @@ fn verifier(trust: &Value) -> *mut idgate_verifier {
     }
     ok(idgate_trust_free(collected));
     verifier
+}
+
+/// An entry with its material.
+fn add_entry(trust: *mut idgate_trust, mut entry: Value) {
+    let issuer_id = entry["issuer_id"].as_str().unwrap().to_owned();
+    let mut material = |name| entry.as_object_mut().unwrap().remove(name);
+    let (jwks, roots, sd_jwt_roots) =
+        (material("jwks"), material("roots"), material("sd_jwt_roots"));
+    let json = entry.to_string();
+    // SAFETY: a live text of its length.
+    let added =
+        unsafe { idgate_trust_add_entry(trust, json.as_ptr().cast(), json.len(), ptr::null_mut()) };
+    assert_eq!(added, IDGATE_OK);
+    if let Some(jwks) = jwks.filter(|jwks| jwks != &json!([])) {
+        let set = json!({ "keys": jwks }).to_string();
+        add(trust, &issuer_id, idgate_material::IDGATE_JWK, set.as_bytes(), 0);
+    }
+    for root in roots.iter().filter_map(Value::as_array).flatten() {
+        add(trust, &issuer_id, idgate_material::IDGATE_ROOT, &bytes(root), 0);
+    }
+    for root in sd_jwt_roots.iter().filter_map(Value::as_array).flatten() {
+        add(trust, &issuer_id, idgate_material::IDGATE_SD_JWT_ROOT, &bytes(root), 0);
+    }
 }
 
 fn code_of(error: *mut idgate_error) -> String {

@@ -47,6 +47,7 @@ koffi.proto(
 );
 
 const TEXT = 'const uint8_t *, size_t';
+const HANDLES = 'idgate_signer **, size_t';
 const ERR = '_Out_ idgate_error **';
 const define = (name, parameters) => library.func(`int32_t idgate_${name}(${parameters})`);
 
@@ -70,22 +71,18 @@ const lib = {
     'verify_presentation',
     `idgate_trust *, ${TEXT}, ${TEXT}, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
   ),
-  verifier_new_inline: define(
-    'verifier_new_inline',
-    `${TEXT}, idgate_trust *, uint64_t, _Out_ idgate_verifier **, ${ERR}`,
-  ),
-  verifier_new_jar: define(
-    'verifier_new_jar',
-    `${TEXT}, idgate_signer *, idgate_trust *, uint64_t, _Out_ idgate_verifier **, ${ERR}`,
+  verifier_new: define(
+    'verifier_new',
+    `${TEXT}, ${TEXT}, ${HANDLES}, ${HANDLES}, idgate_trust *, uint64_t, _Out_ idgate_verifier **, ${ERR}`,
   ),
   verifier_free: define('verifier_free', 'idgate_verifier *'),
   session_create: define(
     'session_create',
     `idgate_verifier *, ${TEXT}, ${TEXT}, bool, uint64_t, _Out_ idgate_transition *, ${ERR}`,
   ),
-  session_request_object: define(
-    'session_request_object',
-    `idgate_verifier *, idgate_session *, ${TEXT}, uint64_t, _Out_ idgate_transition *, _Out_ idgate_bytes *, ${ERR}`,
+  offer_request_object: define(
+    'offer_request_object',
+    `idgate_verifier *, idgate_session *, ${TEXT}, ${TEXT}, uint64_t, _Out_ idgate_transition *, _Out_ idgate_bytes *, ${ERR}`,
   ),
   session_snapshot: define('session_snapshot', `idgate_session *, _Out_ idgate_bytes *, ${ERR}`),
   session_restore: define('session_restore', `${TEXT}, _Out_ idgate_session **, ${ERR}`),
@@ -108,9 +105,9 @@ const lib = {
   ),
   session_due: define('session_due', `idgate_session *, uint64_t, _Out_ idgate_transition *, ${ERR}`),
   session_free: define('session_free', 'idgate_session *'),
-  verification_begin: define(
-    'verification_begin',
-    `idgate_verifier *, idgate_session *, ${TEXT}, ${TEXT}, uint64_t, _Out_ idgate_verification **, ${ERR}`,
+  offer_verification_begin: define(
+    'offer_verification_begin',
+    `idgate_verifier *, idgate_session *, ${TEXT}, ${TEXT}, ${TEXT}, uint64_t, _Out_ idgate_verification **, ${ERR}`,
   ),
   verification_step: define('verification_step', `idgate_verification *, _Out_ idgate_step *, ${ERR}`),
   verification_supply: define(
@@ -123,6 +120,10 @@ const lib = {
   signer_new_external: define(
     'signer_new_external',
     `${TEXT}, ${TEXT}, idgate_sign *, void *, _Out_ idgate_signer **, ${ERR}`,
+  ),
+  signer_certified: define(
+    'signer_certified',
+    `idgate_signer *, ${TEXT}, uint64_t, _Out_ idgate_signer **, ${ERR}`,
   ),
   signer_public_key: define('signer_public_key', `idgate_signer *, _Out_ idgate_bytes *, ${ERR}`),
   signer_free: define('signer_free', 'idgate_signer *'),
@@ -246,6 +247,11 @@ function data(value) {
 
 const EMPTY = Buffer.alloc(1);
 
+/** Pointer and length of handles. */
+function handles(all) {
+  return [all.length === 0 ? null : all.map(Handle.pointer), all.length];
+}
+
 /** JSON as it is, or made of a value. */
 function asJson(value) {
   return typeof value === 'string' || ArrayBuffer.isView(value) ? value : JSON.stringify(value);
@@ -320,6 +326,7 @@ module.exports = {
   count,
   data,
   dateOrNull,
+  handles,
   koffi,
   make,
   makeBytes,

@@ -45,6 +45,14 @@ class Session extends abi.Handle {
       settledAt: abi.dateOrNull(told.settled_at_ms),
       qrCodeUrl: told.qr_code_url ?? null,
       deepLinks: told.deep_links ?? {},
+      offers: told.offers.map((offer) => ({
+        id: offer.id,
+        profile: offer.profile,
+        clientId: offer.client_id,
+        responseUri: offer.response_uri,
+        requestUri: offer.request_uri,
+        deepLinks: offer.deep_links ?? {},
+      })),
     };
   }
 

@@ -1,6 +1,7 @@
 'use strict';
 
 const abi = require('./abi.js');
+const { options } = require('./options.js');
 
 const { koffi } = abi;
 
@@ -15,6 +16,8 @@ function generateSigningKey() {
 
 /** Signs Request Objects: a key in memory, or a function of yours. */
 class Signer extends abi.Handle {
+  #of;
+
   constructor(baseUrl, key) {
     super(
       'signer_free',
@@ -51,6 +54,24 @@ class Signer extends abi.Handle {
       koffi.unregister(callback);
       throw problem;
     }
+  }
+
+  /**
+   * The same key with a certificate: PEM or DER, then those that lead up from it, checked for use
+   * now. It signs requests that name you by it, and no others.
+   */
+  certified(chain, given) {
+    const { now } = options('certified', ['now'], given);
+    const made = abi.make(
+      'signer_certified',
+      abi.pointer(this),
+      ...abi.data(chain),
+      abi.millis(now),
+    );
+    const signer = new Signer('', new External(made));
+    // Its function is the other's, which must not be collected.
+    signer.#of = this;
+    return signer;
   }
 
   /** The public JWK, to be published. */

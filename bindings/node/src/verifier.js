@@ -6,27 +6,49 @@ const { transition } = require('./session.js');
 
 const NEED = 1;
 
+const KNOWN = [
+  'signer',
+  'former',
+  'profiles',
+  'requestMode',
+  'clientId',
+  'responseMode',
+  'requestUriMethod',
+  'trustVersion',
+];
+
+/** The options as the library names them; what is undefined stays out. */
+function dialects(choices, signed) {
+  return {
+    profiles: choices.profiles,
+    request_mode: choices.requestMode ?? (signed ? 'jar' : 'inline'),
+    client_id: choices.clientId,
+    response_mode: choices.responseMode,
+    request_uri_method: choices.requestUriMethod,
+  };
+}
+
 /** A configured verifier: make a new one to change trust. */
 class Verifier extends abi.Handle {
-  #signer;
+  #signers;
 
   constructor(baseUrl, trust, given) {
-    const { signer, trustVersion = 1 } = options('Verifier', ['signer', 'trustVersion'], given);
-    const [url, version] = [abi.data(baseUrl), abi.count(trustVersion, 'trustVersion')];
+    const { signer, former = [], trustVersion = 1, ...choices } = options('Verifier', KNOWN, given);
+    const signers = signer ? [signer].flat() : [];
     super(
       'verifier_free',
-      signer
-        ? abi.make(
-            'verifier_new_jar',
-            ...url,
-            abi.pointer(signer),
-            abi.pointer(trust),
-            version,
-          )
-        : abi.make('verifier_new_inline', ...url, abi.pointer(trust), version),
+      abi.make(
+        'verifier_new',
+        ...abi.data(baseUrl),
+        ...abi.data(JSON.stringify(dialects(choices, signers.length > 0))),
+        ...abi.handles(signers),
+        ...abi.handles(former),
+        abi.pointer(trust),
+        abi.count(trustVersion, 'trustVersion'),
+      ),
     );
-    // Kept, closed or not: its function may be called for as long as there is a verifier.
-    this.#signer = signer;
+    // Kept, closed or not: their functions may be called for as long as there is a verifier.
+    this.#signers = [...signers, ...former];
   }
 
   createSession(request, given) {
@@ -44,12 +66,14 @@ class Verifier extends abi.Handle {
   }
 
   requestObject(session, given) {
-    const { walletNonce, now } = options('requestObject', ['walletNonce', 'now'], given);
+    const known = ['offer', 'walletNonce', 'now'];
+    const { offer, walletNonce, now } = options('requestObject', known, given);
     const [next, jwt] = [{}, {}];
     abi.call(
-      'session_request_object',
+      'offer_request_object',
       abi.pointer(this),
       abi.pointer(session),
+      ...abi.data(offer),
       ...abi.data(walletNonce),
       abi.millis(now),
       next,
@@ -62,12 +86,13 @@ class Verifier extends abi.Handle {
   }
 
   begin(session, body, contentType, given) {
-    const { now } = options('begin', ['now'], given);
+    const { offer, now } = options('begin', ['offer', 'now'], given);
     return new Verification(
       abi.make(
-        'verification_begin',
+        'offer_verification_begin',
         abi.pointer(this),
         abi.pointer(session),
+        ...abi.data(offer),
         ...abi.data(contentType),
         ...abi.data(body),
         abi.millis(now),

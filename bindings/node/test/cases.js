@@ -9,10 +9,16 @@ const BASE_URL = 'https://gateway.example';
 const COMMITTED = path.join(__dirname, '..', '..', '..', 'tests', 'it', 'cases');
 
 /** The committed ones, or all that IDGATE_CASES points to. */
+const FOLDER = process.env.IDGATE_CASES ?? COMMITTED;
+
 function load() {
-  const folder = process.env.IDGATE_CASES ?? COMMITTED;
-  const files = fs.readdirSync(folder).filter((name) => name.endsWith('.json'));
-  return files.sort().flatMap((name) => JSON.parse(fs.readFileSync(path.join(folder, name))));
+  const files = fs.readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
+  return files.sort().flatMap((name) => JSON.parse(fs.readFileSync(path.join(FOLDER, name))));
+}
+
+/** A key and a certificate for it, and when they are good. */
+function certified() {
+  return JSON.parse(fs.readFileSync(path.join(FOLDER, 'verifier', 'certified.json')));
 }
 
 const decode = (text) => Buffer.from(text, 'base64url');
@@ -32,8 +38,8 @@ function verifierOf(test) {
 
 function begin(test) {
   const session = Session.restore(decode(test.session));
-  const now = new Date(test.now_ms);
-  return verifierOf(test).begin(session, decode(test.body), test.content_type, { now });
+  const options = { offer: test.offer, now: new Date(test.now_ms) };
+  return verifierOf(test).begin(session, decode(test.body), test.content_type, options);
 }
 
 function told(test, decision) {
@@ -63,4 +69,4 @@ async function outcomeAsync(test) {
   return told(test, decision);
 }
 
-module.exports = { BASE_URL, decode, load, outcome, outcomeAsync, verifierOf };
+module.exports = { BASE_URL, certified, decode, load, outcome, outcomeAsync, verifierOf };

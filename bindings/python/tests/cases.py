@@ -13,12 +13,18 @@ import idgate
 
 BASE_URL = "https://gateway.example"
 COMMITTED = Path(__file__).parents[3] / "tests" / "it" / "cases"
+#: The committed ones, or all that IDGATE_CASES points to.
+FOLDER = Path(os.environ.get("IDGATE_CASES", COMMITTED))
 
 
 def load() -> list[dict[str, Any]]:
-    """The committed ones, or all that IDGATE_CASES points to."""
-    folder = Path(os.environ.get("IDGATE_CASES", COMMITTED))
-    return [case for path in sorted(folder.glob("*.json")) for case in json.loads(path.read_text())]
+    return [case for path in sorted(FOLDER.glob("*.json")) for case in json.loads(path.read_text())]
+
+
+def certified() -> dict[str, Any]:
+    """A key and a certificate for it, and when they are good."""
+    told: dict[str, Any] = json.loads((FOLDER / "verifier" / "certified.json").read_text())
+    return told
 
 
 def decode(text: str) -> bytes:
@@ -51,7 +57,9 @@ def outcome(case: dict[str, Any]) -> dict[str, Any]:
     session = idgate.Session.restore(decode(case["session"]))
     body, content_type = decode(case["body"]), case["content_type"]
     try:
-        verification = verifier(case).begin(session, body, content_type, now=now)
+        verification = verifier(case).begin(
+            session, body, content_type, offer=case.get("offer"), now=now
+        )
     except idgate.IdgateError as error:
         assert error.kind == "bad_response", error
         return {"error": error.code}

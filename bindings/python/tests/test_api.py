@@ -131,6 +131,8 @@ class PresentationTest(unittest.TestCase):
             if case["expected"].get("status") == "VERIFIED"
             and kind in case["trust"][0]
             and b"vp_token=" in cases.decode(case["body"])
+            # A map is OpenID4VP 1.0: here a presentation stands alone.
+            and b"vp_token=%7B" not in cases.decode(case["body"])
         )
         now = cases.at(case["now_ms"])
         token = parse_qs(cases.decode(case["body"]).decode())["vp_token"][0]
@@ -282,6 +284,102 @@ class SignerTest(unittest.TestCase):
         with self.assertRaises(idgate.IdgateError) as raised:
             self.request_object(short, self.trust())
         self.assertEqual(raised.exception.kind, "unavailable")
+
+
+class OfferTest(unittest.TestCase):
+    def setUp(self) -> None:
+        given = cases.certified()
+        self.now = cases.at(given["now_ms"])
+        self.signer = idgate.Signer(cases.BASE_URL, cases.decode(given["key"]))
+        self.chain = cases.decode(given["chain"])
+        self.trust = idgate.Trust()
+        self.trust.add_issuer(ISSUER, vct=["urn:eudi:pid:1"])
+        self.trust.add_jwk(ISSUER, self.signer.public_key())
+
+    def offer(self, verifier: idgate.Verifier) -> tuple[idgate.Session, idgate.Offer]:
+        request = {**REQUEST, "redirect_uri": "https://shop.example/back"}
+        session = verifier.create_session(request, now=self.now).session
+        (offer,) = session.info(self.now).offers
+        return session, offer
+
+    def test_a_certificate_names_the_verifier_and_stands_in_its_requests(self) -> None:
+        certified = self.signer.certified(self.chain, now=self.now)
+        verifier = idgate.Verifier(
+            cases.BASE_URL,
+            self.trust,
+            signer=[self.signer, certified],
+            profiles=["haip", "draft"],
+            request_uri_method="post",
+        )
+        for signer in (self.signer, certified):
+            signer.close()
+        session, offer = self.offer(verifier)
+        self.assertEqual((offer.id, offer.profile), (None, "haip"))
+        self.assertTrue(offer.client_id.startswith("x509_hash:"), offer.client_id)
+        query = parse_qs(urlsplit(offer.deep_links["haip"]).query)
+        self.assertEqual(query["client_id"], [offer.client_id])
+        self.assertEqual(query["request_uri"], [offer.request_uri])
+        self.assertEqual(query["request_uri_method"], ["post"])
+        jwt, _ = verifier.request_object(session, offer=offer.id, wallet_nonce="w", now=self.now)
+        header, claims = (json.loads(cases.decode(part)) for part in jwt.split(".")[:2])
+        self.assertEqual(header["x5c"], [base64.b64encode(self.chain).decode()])
+        self.assertEqual((claims["client_id"], claims["wallet_nonce"]), (offer.client_id, "w"))
+        self.assertEqual(claims["response_uri"], offer.response_uri)
+        for known in (verifier.request_object, self.begin(verifier)):
+            with self.assertRaises(idgate.IdgateError) as raised:
+                known(session, offer="off_1", now=self.now)
+            self.assertEqual(raised.exception.kind, "bad_response")
+
+    def test_a_request_names_its_profiles_and_gets_an_offer_for_each(self) -> None:
+        certified = self.signer.certified(self.chain, now=self.now)
+        both = {**REQUEST, "profiles": ["draft", "1.0"]}
+        verifier = idgate.Verifier(
+            cases.BASE_URL, self.trust, signer=[self.signer, certified], profiles=["1.0", "draft"]
+        )
+        session = verifier.create_session(both, now=self.now).session
+        own, other = session.info(self.now).offers
+        self.assertEqual((own.profile, own.id, other.profile), ("draft", None, "1.0"))
+        assert other.id is not None
+        self.assertTrue(other.response_uri.endswith(other.id))
+        jwt, _ = verifier.request_object(session, offer=other.id, now=self.now)
+        self.assertIn("dcql_query", json.loads(cases.decode(jwt.split(".")[1])))
+        without = idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0", "haip"])
+        for profile in ("haip", "draft"):
+            with self.assertRaises(idgate.IdgateError) as raised:
+                without.create_session({**REQUEST, "profile": profile}, now=self.now)
+            self.assertEqual(raised.exception.code, "unsupported_profile")
+
+    def begin(self, verifier: idgate.Verifier) -> Any:
+        return lambda session, **more: verifier.begin(session, b"vp_token=x", None, **more)
+
+    def test_openid4vp_1_0_goes_by_value_without_a_signer(self) -> None:
+        verifier = idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0"])
+        session, offer = self.offer(verifier)
+        self.assertEqual((offer.profile, offer.request_uri), ("1.0", None))
+        query = parse_qs(urlsplit(session.info(self.now).qr_code_url or "").query)
+        self.assertIn("dcql_query", query)
+        self.assertEqual(query["response_mode"], ["direct_post"])
+        encrypted = idgate.Verifier(
+            cases.BASE_URL, self.trust, profiles=["1.0"], response_mode="direct_post.jwt"
+        )
+        _, offer = self.offer(encrypted)
+        self.assertIn("response_mode=direct_post.jwt", offer.deep_links["openid4vp"])
+
+    def test_what_does_not_fit_together_is_refused(self) -> None:
+        certified = self.signer.certified(self.chain, now=self.now)
+        other = idgate.Signer(cases.BASE_URL, idgate.generate_signing_key())
+        san: dict[str, Any] = {"profiles": ["1.0"], "client_id": "x509_san_dns"}
+        idgate.Verifier(cases.BASE_URL, self.trust, signer=certified, **san)
+        for refused in (
+            lambda: other.certified(self.chain, now=self.now),
+            lambda: self.signer.certified(self.chain, now=NOW - timedelta(days=9000)),
+            lambda: idgate.Verifier("https://b.example", self.trust, signer=certified, **san),
+            lambda: idgate.Verifier(cases.BASE_URL, self.trust, request_mode="jar"),
+            lambda: idgate.Verifier(cases.BASE_URL, self.trust, profiles=["2.0"]),  # type: ignore
+        ):
+            with self.assertRaises(idgate.IdgateError) as raised:
+                refused()
+            self.assertEqual(raised.exception.kind, "config")
 
 
 class WebhookTest(unittest.TestCase):

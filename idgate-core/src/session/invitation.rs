@@ -15,8 +15,8 @@ impl Session {
         self.link(scheme, chosen.unwrap_or(self.offers.own()))
     }
 
-    /// The request of `offer` behind `scheme`.
-    pub(crate) fn link(&self, scheme: Scheme, offer: &Offer) -> String {
+    /// The request of `offer`, one of this session's, behind `scheme`.
+    pub fn link(&self, scheme: Scheme, offer: &Offer) -> String {
         [scheme.prefix(), &self.query(offer)].concat()
     }
 

@@ -1,5 +1,7 @@
 //! What the C programs read: trust, a stored session, a wallet's answer to it. One folder a case.
 
+mod offers;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,6 +34,7 @@ pub(crate) fn write(name: &str) -> PathBuf {
     sd_jwt(&root.join("status"), true);
     mdoc(&root.join("mdoc"));
     jar(&root.join("jar"));
+    offers::write(&root.join("offers"));
     root
 }
 

@@ -2,6 +2,7 @@
 //! what must come of it. `cases/*.json` has one case for each outcome; the bindings run them all.
 
 mod mdoc;
+mod openid4vp;
 
 use idgate_testkit::codec::base64url;
 use idgate_testkit::jwe::Enc;
@@ -14,7 +15,7 @@ use crate::tamper::{self, Base, Gateway, InProcess, Outcome, Scenario};
 
 /// Every case.
 pub fn all() -> Vec<Value> {
-    [sd_jwt_vc(), jar(), mdoc()].concat()
+    [sd_jwt_vc(), jar(), mdoc(), openid4vp()].concat()
 }
 
 /// The inline profile: every good presentation, and every row of the tamper table on the first of them.
@@ -51,6 +52,11 @@ pub fn jar() -> Vec<Value> {
 /// mdoc: every row of its tamper table, and good answers in the jar profile.
 pub fn mdoc() -> Vec<Value> {
     mdoc::all()
+}
+
+/// OpenID4VP 1.0: good answers in each way to ask, and every forgery.
+pub fn openid4vp() -> Vec<Value> {
+    openid4vp::all()
 }
 
 /// Larger ones are not committed.
@@ -166,20 +172,33 @@ mod tests {
 
     #[test]
     fn the_committed_cases_are_the_ones_of_the_tables() {
-        for (name, cases) in [("sd_jwt_vc", sd_jwt_vc()), ("jar", jar()), ("mdoc", mdoc())] {
-            let made = one_for_each_outcome(&cases);
-            let path =
-                Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{name}.json"));
-            let made = serde_json::to_string_pretty(&made).unwrap() + "\n";
-            if std::env::var_os("IDGATE_WRITE_CASES").is_some() {
-                std::fs::write(&path, &made).unwrap();
-            }
-            let committed = std::fs::read_to_string(&path).unwrap();
-            assert!(
-                committed == made,
-                "cases/{name}.json is out of date: run this test with IDGATE_WRITE_CASES=1"
-            );
+        for (name, cases) in [
+            ("sd_jwt_vc", sd_jwt_vc()),
+            ("jar", jar()),
+            ("mdoc", mdoc()),
+            ("openid4vp", openid4vp()),
+        ] {
+            is_committed(&format!("{name}.json"), &one_for_each_outcome(&cases).into());
         }
+    }
+
+    #[test]
+    fn the_committed_certificate_is_the_one_of_the_cases() {
+        is_committed("verifier/certified.json", &openid4vp::certified());
+    }
+
+    fn is_committed(name: &str, made: &Value) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(name);
+        let made = serde_json::to_string_pretty(made).unwrap() + "\n";
+        if std::env::var_os("IDGATE_WRITE_CASES").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, &made).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap();
+        assert!(
+            committed == made,
+            "cases/{name} is out of date: run this test with IDGATE_WRITE_CASES=1"
+        );
     }
 
     /// For the bindings, which run all of them.
@@ -187,7 +206,9 @@ mod tests {
     fn every_case_is_left_below_the_target_folder() {
         let test = std::env::current_exe().unwrap();
         let folder = test.ancestors().nth(3).unwrap().join("cases");
-        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::create_dir_all(folder.join("verifier")).unwrap();
+        let certified = openid4vp::certified().to_string();
+        std::fs::write(folder.join("verifier/certified.json"), certified).unwrap();
         let cases = all();
         assert!(cases.len() >= 320, "{} cases", cases.len());
         let text = serde_json::to_vec(&cases).unwrap();

@@ -3,7 +3,7 @@
 from . import webhook
 from ._abi import instant
 from .errors import IdgateError
-from .session import Effect, Result, Session, SessionInfo, Transition
+from .session import Effect, Offer, Profile, Result, Session, SessionInfo, Transition
 from .signer import Signer, did_document, generate_signing_key, jwks
 from .trust import Check, ListedCertificate, Presentation, Trust
 from .verifier import Ask, Decision, Need, Verification, Verifier
@@ -16,7 +16,9 @@ __all__ = [
     "IdgateError",
     "ListedCertificate",
     "Need",
+    "Offer",
     "Presentation",
+    "Profile",
     "Result",
     "Session",
     "SessionInfo",

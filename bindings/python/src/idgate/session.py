@@ -5,13 +5,34 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Self, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
 from idgate._native import lib
 
 from . import _abi
 from ._abi import Buffer
 from .errors import IdgateError
+
+
+#: What a request speaks: ``draft``, OpenID4VP 1.0, or that within HAIP 1.0.
+Profile = Literal["draft", "1.0", "haip"]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One request of a session. The first answer to any of them settles the session."""
+
+    #: What ``request_object`` and ``begin`` take as ``offer``; ``None``: the session's own.
+    id: str | None
+    profile: Profile
+    #: Whom a holder's proof is for.
+    client_id: str
+    #: Where the wallet posts its answer.
+    response_uri: str
+    #: Where the wallet fetches the Request Object; ``None``: the request travels by value.
+    request_uri: str | None
+    #: This request by scheme, while a wallet can answer.
+    deep_links: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -35,8 +56,10 @@ class SessionInfo:
     settled_at: datetime | None
     #: For a QR code, while a wallet can answer.
     qr_code_url: str | None
-    #: The same request by scheme: ``openid4vp``, ``eudi-wallet``, ``haip``.
+    #: By scheme, ``openid4vp``, ``eudi-wallet``, ``haip``, the request for wallets that have it.
     deep_links: dict[str, str]
+    #: Its requests, in the order of their profiles.
+    offers: list[Offer]
 
 
 class Result(TypedDict):
@@ -96,6 +119,7 @@ class Session(_abi.Handle):
             told[name] = _abi.instant_or_none(told.pop(f"{name}_ms"))
         told.setdefault("qr_code_url", None)
         told.setdefault("deep_links", {})
+        told["offers"] = [Offer(**{"deep_links": {}, **offer}) for offer in told["offers"]]
         return SessionInfo(**told)
 
     def result(self, now: datetime | None = None) -> Result | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from idgate._native import ffi, lib
@@ -62,6 +63,27 @@ class Signer(_abi.Handle):
             ),
         )
         signer._function = function
+        return signer
+
+    def certified(self, chain: str | Buffer, *, now: datetime | None = None) -> Signer:
+        """The same key with a certificate: it signs requests that name you by it
+        (``x509_san_dns``, ``x509_hash`` and all of ``haip``), and no others.
+
+        ``chain``, PEM or DER: the certificate, then those that lead up from it. It is checked for
+        use at ``now``.
+        """
+        signer = Signer.__new__(Signer)
+        _abi.Handle.__init__(
+            signer,
+            _abi.make(
+                "idgate_signer *",
+                lib.idgate_signer_certified,
+                self._pointer,
+                *_abi.data(chain),
+                _abi.millis(now),
+            ),
+        )
+        signer._function = self._function
         return signer
 
     def public_key(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from idgate._native import ffi, lib
 
 from . import _abi
 from ._abi import Buffer
-from .session import Session, Transition
+from .session import Profile, Session, Transition
 from .signer import Signer
 from .trust import Trust
 
@@ -107,7 +107,13 @@ class Verifier(_abi.Handle):
         base_url: str,
         trust: Trust,
         *,
-        signer: Signer | None = None,
+        signer: Signer | Sequence[Signer] | None = None,
+        former: Sequence[Signer] = (),
+        profiles: Sequence[Profile] = ("draft",),
+        request_mode: Literal["inline", "jar"] | None = None,
+        client_id: Literal["did", "x509_san_dns", "x509_hash"] = "did",
+        response_mode: Literal["auto", "direct_post", "direct_post.jwt"] = "auto",
+        request_uri_method: Literal["post"] | None = None,
         trust_version: int = 1,
     ) -> None:
         """Trusts what ``trust`` holds now.
@@ -117,17 +123,36 @@ class Verifier(_abi.Handle):
         ``{base_url}/v1/oid4vp/request/{session_id}`` and :func:`did_document`. Wallets answer to
         ``{base_url}/v1/oid4vp/response/{session_id}``. A session keeps the profile that it was
         made in, whichever verifier takes its answer.
+
+        ``profiles``: what sessions may speak; the first is for requests that name none. Requests of
+        other offers have the offer's id in the place of the session's. ``haip`` needs a signer
+        of :meth:`Signer.certified`. ``request_mode`` is how requests of ``draft`` and ``1.0``
+        go: ``jar`` when there is a signer, unless you say ``inline``. The rest is for ``1.0``:
+        ``client_id`` of signed requests, and ``response_mode``, where ``auto`` encrypts when the
+        request is signed. With ``request_uri_method`` links say that wallets may POST for the
+        request.
+
+        Of several signers the first that fits signs; ``former`` sign for the sessions that were
+        made with them.
         """
-        self._signer = signer
-        make, signed_by = lib.idgate_verifier_new_inline, list[Any]()
-        if signer is not None:
-            make, signed_by = lib.idgate_verifier_new_jar, [signer._pointer]
+        signers = [signer] if isinstance(signer, Signer) else list(signer or [])
+        # Verifiers may sign after a signer is closed.
+        self._signers = [*signers, *former]
+        options = {
+            "profiles": list(profiles),
+            "request_mode": request_mode or ("jar" if signers else "inline"),
+            "client_id": client_id,
+            "response_mode": response_mode,
+            "request_uri_method": request_uri_method,
+        }
         super().__init__(
             _abi.make(
                 "idgate_verifier *",
-                make,
+                lib.idgate_verifier_new,
                 *_abi.data(base_url),
-                *signed_by,
+                *_abi.data(_abi.as_json(options)),
+                *_handles(signers),
+                *_handles(former),
                 trust._pointer,
                 trust_version,
             )
@@ -137,10 +162,12 @@ class Verifier(_abi.Handle):
         self,
         session: Session,
         *,
+        offer: str | None = None,
         wallet_nonce: str | None = None,
         now: datetime | None = None,
     ) -> tuple[str, Transition | None]:
-        """The Request Object, to be served as ``application/oauth-authz-req+jwt``.
+        """The Request Object, to be served as ``application/oauth-authz-req+jwt``: of the session's
+        own offer, or of the one with that id.
 
         Commit the transition, when there is one, before you answer.
 
@@ -148,9 +175,10 @@ class Verifier(_abi.Handle):
         """
         transition, jwt = ffi.new("idgate_transition *"), ffi.new("idgate_bytes *")
         _abi.call(
-            lib.idgate_session_request_object,
+            lib.idgate_offer_request_object,
             self._pointer,
             session._pointer,
+            *_abi.data(offer),
             *_abi.data(wallet_nonce),
             _abi.millis(now),
             transition,
@@ -188,20 +216,27 @@ class Verifier(_abi.Handle):
         body: Buffer,
         content_type: str | None,
         *,
+        offer: str | None = None,
         now: datetime | None = None,
     ) -> Verification:
-        """Takes a wallet's answer.
+        """Takes a wallet's answer to the session's own offer, or to the one with that id.
 
         :raises IdgateError: the answer changes nothing; ``code`` says what to answer.
         """
         return Verification(
             _abi.make(
                 "idgate_verification *",
-                lib.idgate_verification_begin,
+                lib.idgate_offer_verification_begin,
                 self._pointer,
                 session._pointer,
+                *_abi.data(offer),
                 *_abi.data(content_type),
                 *_abi.data(body),
                 _abi.millis(now),
             )
         )
+
+
+def _handles(signers: Sequence[Signer]) -> tuple[Any, int]:
+    pointers = [signer._pointer for signer in signers]
+    return ffi.new("idgate_signer *[]", pointers), len(pointers)

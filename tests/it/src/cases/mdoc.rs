@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use idgate_core::crypto::{Es256Key, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
-use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::ids::{IssuerId, OfferId, TenantId};
 use idgate_core::request::SoftwareSigner;
 use idgate_core::response::WalletResponse;
 use idgate_core::trust::{RevocationPolicy, roots_from_file};
@@ -109,14 +109,20 @@ fn record(
         "content_type": body.content_type,
         "body": base64url(&body.bytes),
         "now_ms": NOW_MS,
-        "expected": expected(verifier, session, body),
+        "expected": expected(verifier, session, None, body),
     })
 }
 
-fn expected(verifier: &Verifier, session: &Session, body: &Body) -> Value {
+/// What comes of an answer to that offer.
+pub(super) fn expected(
+    verifier: &Verifier,
+    session: &Session,
+    offer: Option<&OfferId>,
+    body: &Body,
+) -> Value {
     let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
     let mut verification =
-        match verifier.begin(session, None, response, &mut Counted::default(), NOW) {
+        match verifier.begin(session, offer, response, &mut Counted::default(), NOW) {
             Ok(verification) => verification,
             Err(error) => return json!({ "error": error.code().as_str() }),
         };

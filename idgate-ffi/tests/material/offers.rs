@@ -1,0 +1,121 @@
+//! A verifier with a certificate, and a stored session with an offer of `draft` and one of `haip`,
+//! to which the answer is.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::crypto::{Es256Key, Jwk};
+use idgate_core::entropy::{Entropy, EntropyUnavailable};
+use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::request::{Dialect, Scheme, SoftwareSigner};
+use idgate_core::verifier::DialectOptions;
+use idgate_core::{
+    PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+};
+use idgate_testkit::codec::{HashAlg, from_base64url};
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::openid4vp::{Expected, Fetched, Format, Keys, Prefix, Request};
+use idgate_testkit::samples::{self, ISSUER, VCT};
+use idgate_testkit::time::SAMPLE_NOW_MS;
+use idgate_testkit::wallet::Wallet;
+use idgate_testkit::x509::{CertificateBuilder, Identity, Name, SUBJECT_ALT_NAME, dns_names};
+use serde_json::{Value, json};
+
+use super::{BASE_URL, write_file};
+
+const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
+
+pub(super) fn write(dir: &Path) {
+    let (issuer, holder) = (samples::issuer_key(Curve::P256), samples::holder_key(Curve::P256));
+    let credential = samples::identity(&holder, SAMPLE_NOW_MS).issue(&issuer);
+    let wallet = Wallet::new(holder).with(credential);
+    let request = json!({
+        "credentials": [
+            { "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"] },
+        ],
+        "redirect_uri": "https://shop.example/back",
+    });
+    write_file(dir, "request.json", request.to_string().as_bytes());
+    let mut named = request.clone();
+    named["profiles"] = json!(["draft", "1.0"]);
+    write_file(dir, "profiles.json", named.to_string().as_bytes());
+    let entry = json!({ "issuer_id": ISSUER, "vct": [VCT] });
+    write_file(dir, "entry.json", entry.to_string().as_bytes());
+    write_file(dir, "key.json", issuer.public_jwk().to_string().as_bytes());
+    let (verifier, anchor) = verifier(dir, &issuer);
+    let session = session(&verifier, &request);
+    let haip = session.offers().nth(1).unwrap();
+    let (_, jwt) = verifier.request_object(&session, haip.id(), None, NOW).unwrap();
+    let fetched = Fetched {
+        content_type: "application/oauth-authz-req+jwt".into(),
+        jwt: jwt.as_str().into(),
+        wallet_nonce: None,
+    };
+    let link = session.link(Scheme::Haip, haip);
+    let (read, findings) =
+        Request::read(&link, Some(&fetched), &expected(anchor), &mut Keys::default());
+    assert!(findings.is_empty(), "{findings}");
+    let body = wallet.answer_1_0(&read, SAMPLE_NOW_MS).unwrap().body();
+    write_file(dir, "session", &session.to_snapshot());
+    write_file(dir, "offer", haip.id().unwrap().as_str().as_bytes());
+    write_file(dir, "content_type", body.content_type.as_bytes());
+    write_file(dir, "body", &body.bytes);
+}
+
+/// With a certificate for its key, and the root of that.
+fn verifier(dir: &Path, issuer: &SigningKey) -> (Verifier, Vec<u8>) {
+    let root = Identity::iaca(Curve::P384, SAMPLE_NOW_MS);
+    let key = SigningKey::from_seed(Curve::P256, "a certified verifier");
+    let leaf =
+        CertificateBuilder::document_signer(&root, Name::new("UT", "Shop"), &key, SAMPLE_NOW_MS)
+            .set(SUBJECT_ALT_NAME, false, dns_names(&["gateway.example"]))
+            .issue(&root, &key);
+    let scalar = from_base64url(key.private_jwk()["d"].as_str().unwrap()).unwrap();
+    write_file(dir, "scalar", &scalar);
+    write_file(dir, "chain.der", &leaf.der);
+    let key = || Es256Key::from_scalar(&scalar).unwrap();
+    let certified = SoftwareSigner::new(key(), "certified").with_certificate_chain(vec![leaf.der]);
+    let mut entry = TrustEntry::new(IssuerId::new(ISSUER));
+    entry.vct = vec![VCT.into()];
+    let jwk = Jwk::parse(issuer.public_jwk().to_string().as_bytes()).unwrap();
+    entry.keys.push(TrustedKey::new(jwk.key));
+    let trust = Arc::new(TrustSnapshot::new(1, [entry]));
+    let builder = Verifier::builder(PROVIDER).inline(BASE_URL).trust(trust);
+    let dialects = DialectOptions::new([Dialect::Draft, Dialect::Haip]);
+    let builder = builder.request_signer(Arc::new(certified)).dialects(dialects);
+    (builder.build().unwrap(), root.der)
+}
+
+fn session(verifier: &Verifier, request: &Value) -> Session {
+    let body = request.to_string();
+    let mut asked = PresentationRequest::parse(body.as_bytes(), verifier.trust(), true).unwrap();
+    asked.profiles = vec![Dialect::Draft, Dialect::Haip];
+    let tenant = TenantId::new("cli_1");
+    verifier.create_session(asked, tenant, true, &mut Mixed(0), NOW).unwrap().session
+}
+
+fn expected(anchor: Vec<u8>) -> Expected {
+    Expected {
+        prefix: Prefix::X509Hash,
+        encrypted: true,
+        formats: vec![Format::SdJwtVc],
+        haip: true,
+        transaction_data: false,
+        anchor: Some(anchor),
+        did_document: None,
+        now_ms: SAMPLE_NOW_MS,
+    }
+}
+
+/// The same on every run, and no two draws alike: each offer has its own nonce, state and key.
+struct Mixed(u64);
+
+impl Entropy for Mixed {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        self.0 += 1;
+        let bytes = HashAlg::Sha256.hash(&self.0.to_be_bytes());
+        out.iter_mut().zip(bytes.iter().cycle()).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+}
