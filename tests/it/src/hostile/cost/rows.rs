@@ -2,6 +2,7 @@
 
 mod answers;
 mod codecs;
+mod dcql;
 mod lists;
 mod mdoc;
 mod sd_jwt;
@@ -32,5 +33,6 @@ pub(super) fn table() -> Vec<Row> {
         answers::form(),
         answers::json(),
         answers::jwe(),
+        dcql::answer(),
     ]
 }
