@@ -268,8 +268,8 @@ fn need_json(need: &Need) -> Value {
 
 fn done(decision: Decision) -> idgate_step {
     let (reply, redirect_uri) = match &decision.reply {
-        WalletReply::Accepted { redirect_uri } => ("accepted", redirect_uri.as_deref()),
-        WalletReply::ErrorNoted => ("error_noted", None),
+        WalletReply::Accepted { redirect_uri, .. } => ("accepted", redirect_uri.as_deref()),
+        WalletReply::ErrorNoted { redirect_uri, .. } => ("error_noted", redirect_uri.as_deref()),
         _ => ("refused", None),
     };
     let session = &decision.transition.session;

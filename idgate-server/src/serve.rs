@@ -118,6 +118,7 @@ pub async fn start_with_limits(
     let fetcher = Arc::new(Fetcher::new(egress));
     let app = App::new(store, clock, PROVIDER, &*base_url, fetcher)
         .in_mode(config.request_mode)
+        .speaking(config.dialects.clone())
         .verifying_within(limits.verification_timeout)
         .with_webhooks(WebhookRules { allow_http, egress: Some(to_webhooks) });
     let app = Arc::new(app);

@@ -220,11 +220,10 @@ async fn answer(
         shell.decide(&id, WalletResponse::new(content_type, &body))
     });
     match decided.await {
-        Ok(Ok(WalletReply::Refused)) => refusal(ErrorCode::InvalidPresentation),
-        Ok(Ok(WalletReply::Accepted { redirect_uri: Some(uri) })) => {
-            json_answer(StatusCode::OK, &json!({ "status": "ok", "redirect_uri": uri }))
-        }
-        Ok(Ok(_)) => json_answer(StatusCode::OK, &json!({ "status": "ok" })),
+        Ok(Ok(reply)) => match reply.body() {
+            Some(body) => answer_of(StatusCode::OK, "application/json", body),
+            None => refusal(ErrorCode::InvalidPresentation),
+        },
         Ok(Err(error)) => refusal(error.code()),
         Err(_) => refusal(ErrorCode::InternalError),
     }

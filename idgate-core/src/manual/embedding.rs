@@ -15,9 +15,8 @@
 //!    stored must be erased at [`Effect::RedactClaimsAt`](crate::Effect::RedactClaimsAt).
 //! 5. **Secrets at rest.** [`Session::to_snapshot`](crate::Session::to_snapshot) has nonce, state and
 //!    the private key of an encrypted answer, the snapshot of a result has claims: seal both.
-//! 6. **The wallet's reply.** [`WalletReply`](crate::WalletReply): 200 `{"status":"ok"}`, with
-//!    `redirect_uri` where there is one; 400 `{"error":"invalid_presentation"}` when refused, the same
-//!    body for every reason. Errors of [`Verifier::begin`](crate::Verifier::begin) have their own
+//! 6. **The wallet's reply.** 200 with [`WalletReply::body`](crate::WalletReply::body), or 400
+//!    `{"error":"invalid_presentation"}` when refused, the same body for every reason. Errors of [`Verifier::begin`](crate::Verifier::begin) have their own
 //!    [`code`](crate::error::ResponseError::code); nothing is stored for them. `Cache-Control: no-store`.
 //! 7. **Paths.** Wallets post to `{base URL}/v1/oid4vp/response/{session id}` and, in the jar profile,
 //!    fetch `{base URL}/v1/oid4vp/request/{session id}`. Serve

@@ -9,8 +9,7 @@ use serde::Serialize;
 use crate::codec::form::push_pair;
 use crate::request::client_metadata::ClientMetadata;
 use crate::request::dcql::DcqlQuery;
-use crate::request::parameters::RequestParameters;
-use crate::request::request_object::SELF_ISSUED;
+use crate::request::parameters::{RequestParameters, SELF_ISSUED};
 use crate::request::verifier_info::VerifierInfo;
 use crate::time::UnixMillis;
 

@@ -5,6 +5,9 @@ use crate::request::dialect::Dialect;
 use crate::request::presentation_request::PresentationRequest;
 use crate::request::verifier_info::VerifierInfo;
 
+/// The audience of a request to a wallet that was not discovered (OpenID4VP 5.8).
+pub(super) const SELF_ISSUED: &str = "https://self-issued.me/v2";
+
 /// What an authorization request says, however it reaches the wallet.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestParameters<'r> {

@@ -13,12 +13,9 @@ use crate::crypto::{ContentEncryption, RequestSigner, SignerUnavailable};
 use crate::request::client_metadata::Jwks;
 use crate::request::dcql_request;
 use crate::request::dialect::Dialect;
-use crate::request::parameters::RequestParameters;
+use crate::request::parameters::{RequestParameters, SELF_ISSUED};
 use crate::request::presentation_definition::{Format, PresentationDefinition};
 use crate::time::UnixMillis;
-
-/// The audience of a request to a wallet that was not discovered (OpenID4VP 5.8).
-pub(crate) const SELF_ISSUED: &str = "https://self-issued.me/v2";
 
 /// A Request Object as a compact JWS, to be served as [`RequestObjectJwt::MEDIA_TYPE`].
 #[derive(Clone, Eq, PartialEq)]

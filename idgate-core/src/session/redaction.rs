@@ -1,12 +1,16 @@
 //! The result of a verification, readable for 30 seconds (specification 3).
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use serde::Deserialize;
 use zeroize::Zeroizing;
 
+use crate::crypto::ct;
 use crate::limits::CLAIMS_RETENTION_MS;
+use crate::request::Dialect;
 use crate::session::{Session, SnapshotError, Status};
 use crate::time::UnixMillis;
 
@@ -91,10 +95,33 @@ impl VerifiedResult {
     }
 }
 
+/// What verification details say of the way back.
+#[derive(Deserialize)]
+struct Named<'d> {
+    #[serde(borrow)]
+    profile: Option<Cow<'d, str>>,
+    #[serde(borrow)]
+    response_code: Option<Cow<'d, str>>,
+}
+
 impl Session {
     /// The result while it may be read: VERIFIED less than 30 seconds ago.
     pub fn result_at(&self, now: UnixMillis) -> Option<&VerifiedResult> {
         self.result.as_ref().filter(|result| self.is_verified() && now < result.redact_at())
+    }
+
+    /// The same for whoever brings `code`: where the person's browser has to come back into the
+    /// session that asked (HAIP 1.0 5.1), the code of the `redirect_uri` is the proof that it did.
+    /// Sessions that do not rely on it need none.
+    pub fn result_for(&self, code: Option<&str>, now: UnixMillis) -> Option<&VerifiedResult> {
+        let result = self.result_at(now)?;
+        let named: Named<'_> = serde_json::from_str(&result.verification_details).ok()?;
+        let haip = named.profile.as_deref() == Some(Dialect::Haip.name());
+        if !self.request.same_device.unwrap_or(haip) {
+            return Some(result);
+        }
+        let (given, expected) = code.zip(named.response_code.as_deref())?;
+        ct::eq(given.as_bytes(), expected.as_bytes()).then_some(result)
     }
 
     /// Takes the result out, for an embedder that keeps it apart from the session.
@@ -189,5 +216,42 @@ mod tests {
         let mut pending = session(Phase::Pending);
         pending.restore_result(VerifiedResult::new("{}".into(), "{}".into(), NOW));
         assert!(pending.take_result().is_none());
+    }
+
+    fn verified(details: &str, same_device: Option<bool>) -> Session {
+        let mut session = session(Phase::Verified { at: NOW });
+        session.request.same_device = same_device;
+        session.restore_result(VerifiedResult::new("{}".into(), details.into(), NOW));
+        session
+    }
+
+    #[test]
+    fn where_the_browser_must_come_back_the_result_is_for_whoever_brings_the_code() {
+        let haip = r#"{"profile":"haip","response_code":"right"}"#;
+        let v1_0 = r#"{"profile":"1.0","response_code":"right"}"#;
+        for (details, same_device) in [(haip, None), (haip, Some(true)), (v1_0, Some(true))] {
+            let session = verified(details, same_device);
+            for code in [None, Some("wrong"), Some(""), Some("right ")] {
+                assert!(session.result_for(code, NOW).is_none(), "{details} {code:?}");
+            }
+            assert!(session.result_for(Some("right"), NOW).is_some(), "{details}");
+            assert!(session.result_for(Some("right"), NOW.plus(30_000)).is_none());
+            assert_eq!(session.status_at(NOW), Status::Verified, "that is always visible");
+        }
+        let without = verified(r#"{"profile":"haip"}"#, None);
+        assert!([None, Some("")].iter().all(|code| without.result_for(*code, NOW).is_none()));
+    }
+
+    #[test]
+    fn sessions_that_do_not_rely_on_the_browser_need_no_code() {
+        let haip = r#"{"profile":"haip","response_code":"right"}"#;
+        for (details, same_device) in
+            [(haip, Some(false)), (r#"{"profile":"1.0"}"#, None), ("{}", None), ("{}", Some(false))]
+        {
+            let session = verified(details, same_device);
+            for code in [None, Some("any")] {
+                assert!(session.result_for(code, NOW).is_some(), "{details}");
+            }
+        }
     }
 }

@@ -11,12 +11,15 @@ use serde_json::value::RawValue;
 
 use super::Verification;
 use super::proof::VerifiedCredential;
-use crate::request::{CredentialRequest, TransactionData};
+use crate::request::{CredentialRequest, Dialect, TransactionData};
 use crate::time::UnixMillis;
 
 #[derive(Serialize)]
 struct Details<'d> {
     request_mode: &'static str,
+    /// Only drafts have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<&'static str>,
     verified_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_code: Option<&'d str>,
@@ -78,7 +81,7 @@ pub(super) fn render(
     verified: &[VerifiedCredential],
 ) -> String {
     let session = verification.session();
-    let request = session.request();
+    let (request, offer) = (session.request(), verification.offer());
     let credentials = asked.iter().zip(verified).map(|(asked, verified)| {
         let facts = verified.facts();
         let revocation = verified.revocation_details();
@@ -106,7 +109,8 @@ pub(super) fn render(
         }
     });
     let details = Details {
-        request_mode: verification.offer().profile().request_mode(),
+        request_mode: offer.profile().request_mode(),
+        profile: (offer.dialect() != Dialect::Draft).then(|| offer.dialect().name()),
         verified_at: verification.now.to_string(),
         response_code: verification.response_code.as_deref(),
         credentials: credentials.collect(),

@@ -18,11 +18,11 @@ use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::Handover;
 use crate::ids::{DocType, NameSpace};
-use crate::request::{CredentialFormat, CredentialRequest, RequestForm, TransactionData};
+use crate::request::{CredentialFormat, CredentialRequest, Dialect, RequestForm, TransactionData};
 use crate::response::{VpToken, assign};
 use crate::session::{EncryptionKey, VerifiedResult};
 use crate::status::{Inquiry, StatusContext};
-use crate::trust::TrustEntry;
+use crate::trust::{DeviceResponseDocuments, TrustEntry};
 
 /// Verifies one SD-JWT VC presentation outside a session, as a captured one. Every check of a
 /// session's is made, except those that concern several credentials.
@@ -218,7 +218,8 @@ impl<'s> Verification<'s> {
         )
     }
 
-    /// A MAC may be made for the key that the answer was encrypted to, and for no other.
+    /// A MAC may be made for the key that the answer was encrypted to, and for no other; outside of
+    /// drafts for none, as nothing announces it (OpenID4VP B.2.2).
     fn expected_mdoc<'e>(
         &'e self,
         credential: &'e CredentialRequest,
@@ -233,11 +234,18 @@ impl<'s> Verification<'s> {
             nonce: self.offer.nonce.expose(),
             response_uri: &self.offer.response_uri,
         };
-        let encrypted = self.offer.encryption_key.as_ref().filter(|_| self.encryption.is_some());
+        let is_draft = self.offer.dialect() == Dialect::Draft;
+        let takes_mac = is_draft && self.encryption.is_some();
+        let reader_key = self.offer.encryption_key.as_ref().filter(|_| takes_mac);
         ExpectedMdoc {
             livemode: session.livemode,
             handovers,
-            reader_key: encrypted.map(EncryptionKey::private),
+            // Drafts answer several requests in one response.
+            documents: match is_draft {
+                true => DeviceResponseDocuments::Any,
+                false => issuer.device_response_documents,
+            },
+            reader_key: reader_key.map(EncryptionKey::private),
             alg: credential.alg,
             claims: &credential.claims,
             filters: &credential.claim_filters,

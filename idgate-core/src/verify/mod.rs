@@ -11,6 +11,7 @@ mod expected;
 mod key_binding;
 mod mdoc;
 mod proof;
+mod reply;
 mod report;
 mod sd_jwt;
 mod subject_groups;
@@ -31,6 +32,7 @@ pub use self::evaluate::verify_sd_jwt_vc;
 pub use self::expected::Expected;
 pub use self::mdoc::{ExpectedMdoc, MdocRequest, verify_mdoc};
 pub use self::proof::{CredentialFacts, DisclosedClaims, HolderBinding, Trust, VerifiedCredential};
+pub use self::reply::WalletReply;
 pub use self::report::{CredentialReport, Report};
 use crate::codec::base64url;
 use crate::crypto::CryptoProvider;
@@ -39,6 +41,7 @@ pub use crate::error::{Check, CheckSet};
 use crate::error::{Reason, ResponseError};
 pub use crate::formats::mdoc::Handover;
 use crate::ids::OfferId;
+use crate::request::Dialect;
 use crate::response::{
     AnswerEncryption, DirectPost, Posted, WalletResponse, unpack, with_response_code,
 };
@@ -48,33 +51,6 @@ pub use crate::status::{
 };
 use crate::time::UnixMillis;
 use crate::trust::TrustSnapshot;
-
-/// What to answer to the wallet once the transition is committed.
-#[derive(Clone, Eq, PartialEq)]
-#[must_use = "the wallet waits for its answer"]
-#[non_exhaustive]
-pub enum WalletReply {
-    /// 200 `{"status":"ok"}`, with `redirect_uri` when the session has one.
-    Accepted {
-        /// The session's `redirect_uri` with its `response_code`.
-        redirect_uri: Option<String>,
-    },
-    /// 200 `{"status":"ok"}`: the wallet reported an error, and it is noted.
-    ErrorNoted,
-    /// 400 `invalid_presentation`, whatever the reason.
-    Refused,
-}
-
-/// Never the response code.
-impl fmt::Debug for WalletReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Accepted { .. } => "Accepted",
-            Self::ErrorNoted => "ErrorNoted",
-            Self::Refused => "Refused",
-        })
-    }
-}
 
 /// One step of a verification.
 #[derive(Debug)]
@@ -179,7 +155,12 @@ impl Verification<'_> {
             (Some(asking), _) => asking,
             (None, DirectPost::Error { error, .. }) => {
                 let input = Input::Declined(*error);
-                return self.done(self.session, input, WalletReply::ErrorNoted, Report::default());
+                let reply = WalletReply::ErrorNoted {
+                    // Drafts leave the wallet where it is.
+                    redirect_uri: self.redirect_uri().filter(|_| self.dialect() != Dialect::Draft),
+                    dialect: self.dialect(),
+                };
+                return self.done(self.session, input, reply, Report::default());
             }
             (None, DirectPost::Presentation { vp_token, submission, .. }) => {
                 let mut report = Report::default();
@@ -228,11 +209,17 @@ impl Verification<'_> {
     }
 
     fn accepted(&self) -> WalletReply {
-        let redirect_uri =
-            self.session.request.redirect_uri.as_ref().zip(self.response_code.as_ref());
-        WalletReply::Accepted {
-            redirect_uri: redirect_uri.map(|(uri, code)| with_response_code(uri, code)),
-        }
+        WalletReply::Accepted { redirect_uri: self.redirect_uri(), dialect: self.dialect() }
+    }
+
+    /// Where the wallet sends the person, with a code that is fresh whatever the outcome.
+    fn redirect_uri(&self) -> Option<String> {
+        let uri = self.session.request.redirect_uri.as_ref();
+        uri.zip(self.response_code.as_ref()).map(|(uri, code)| with_response_code(uri, code))
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.offer.dialect()
     }
 }
 

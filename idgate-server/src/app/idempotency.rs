@@ -26,7 +26,7 @@ impl App {
             return replay(earlier, &body_digest);
         }
         let transition = self.new_session(caller, body).await?;
-        let answer = render(&CreatedSession::of(&transition.session));
+        let answer = render(&CreatedSession::of(&transition.session, self.names_profiles()));
         let once = Once { key, body: body_digest, answer: answer.clone() };
         match self.store.create_session_once(caller, transition, once).await? {
             MadeOnce::Yes => Ok(answer),

@@ -4,18 +4,21 @@ use std::sync::{Arc, PoisonError};
 
 use idgate_core::crypto::Alg;
 use idgate_core::discovery::{self, PublishedKey};
+use idgate_core::ids::TenantId;
 use idgate_core::request::{RequestSigner, SignerUnavailable};
 use idgate_core::{TrustSnapshot, Verifier};
 
 use super::{App, AppError};
 use crate::config::RequestMode;
-use crate::gateway_key::{GatewayKey, GatewayKeys};
+use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, GatewayKeys};
 
 /// A verifier and the keys that it was made with.
 #[derive(Clone)]
 pub(super) struct Held {
     verifier: Arc<Verifier>,
     keys: Arc<GatewayKeys>,
+    /// `None`: drafts have no use for them.
+    certificates: Option<Arc<Certificates>>,
 }
 
 /// The gateway's identity and its keys, as they are published.
@@ -36,20 +39,44 @@ impl App {
         let trust = self.store.trust().await?;
         match self.held().filter(|held| Arc::ptr_eq(held.verifier.trust(), &trust)) {
             Some(held) => Ok(held.verifier),
-            None => self.make_verifier(trust, self.store.gateway_keys().await?),
+            None => {
+                let keys = self.store.gateway_keys().await?;
+                self.make_verifier(trust, keys, self.certificates().await?)
+            }
         }
     }
 
-    /// The same, and what it signs is signed with the key in force.
+    /// The same, and what it signs is signed with the keys and certificates in force.
     pub(super) async fn signing_verifier(&self) -> Result<Arc<Verifier>, AppError> {
         let (trust, keys) = tokio::try_join!(self.store.trust(), self.store.gateway_keys())?;
+        let certificates = self.certificates().await?;
         let fits = |held: &Held| {
-            Arc::ptr_eq(held.verifier.trust(), &trust) && Arc::ptr_eq(&held.keys, &keys)
+            Arc::ptr_eq(held.verifier.trust(), &trust)
+                && Arc::ptr_eq(&held.keys, &keys)
+                && held.certificates.as_ref().map(Arc::as_ptr)
+                    == certificates.as_ref().map(Arc::as_ptr)
         };
         match self.held().filter(fits) {
             Some(held) => Ok(held.verifier),
-            None => self.make_verifier(trust, keys),
+            None => self.make_verifier(trust, keys, certificates),
         }
+    }
+
+    /// The name of the signer with the certificate that is in force for this client, if there is one.
+    pub(super) async fn certified_signer(
+        &self,
+        client_id: &TenantId,
+    ) -> Result<Option<String>, AppError> {
+        let Some(certificates) = self.certificates().await? else { return Ok(None) };
+        let in_force = certificates.in_force(client_id.as_str(), self.now());
+        Ok(in_force.map(|certified| certified.certificate.x509_hash()))
+    }
+
+    async fn certificates(&self) -> Result<Option<Arc<Certificates>>, AppError> {
+        Ok(match self.names_profiles() {
+            true => Some(self.store.certificates().await?),
+            false => None,
+        })
     }
 
     /// What the discovery documents say.
@@ -71,6 +98,7 @@ impl App {
         &self,
         trust: Arc<TrustSnapshot>,
         keys: Arc<GatewayKeys>,
+        certificates: Option<Arc<Certificates>>,
     ) -> Result<Arc<Verifier>, AppError> {
         let did = discovery::did_web(&self.base_url)?;
         let signer =
@@ -81,10 +109,46 @@ impl App {
             RequestMode::Jar => builder.jar(&*self.base_url, signer.clone()),
         };
         // Also in inline mode: sessions made before the mode was changed live on.
-        let verifier = builder.trust(trust).request_signer(signer).build()?;
-        let held = Held { verifier: Arc::new(verifier), keys };
+        let mut builder = builder.trust(trust).request_signer(signer);
+        for certified in certificates.iter().flat_map(|certificates| &certificates.keys) {
+            builder = builder.named_signer(Arc::new(CertifiedSigner::of(certified.clone())));
+        }
+        let verifier = builder.dialects(self.dialects.options()).build()?;
+        let held = Held { verifier: Arc::new(verifier), keys, certificates };
         *self.verifier.write().unwrap_or_else(PoisonError::into_inner) = Some(held.clone());
         Ok(held.verifier)
+    }
+}
+
+/// Signs with a key that has a certificate; its name is the certificate's hash.
+#[derive(Debug)]
+struct CertifiedSigner {
+    certified: Arc<CertifiedKey>,
+    name: String,
+}
+
+impl CertifiedSigner {
+    fn of(certified: Arc<CertifiedKey>) -> Self {
+        Self { name: certified.certificate.x509_hash(), certified }
+    }
+}
+
+impl RequestSigner for CertifiedSigner {
+    fn alg(&self) -> Alg {
+        Alg::Es256
+    }
+
+    fn key_id(&self) -> &str {
+        &self.name
+    }
+
+    fn certificate_chain(&self) -> &[Vec<u8>] {
+        &self.certified.certificate.chain
+    }
+
+    fn sign(&self, signing_input: &[u8]) -> Result<Vec<u8>, SignerUnavailable> {
+        let signed = self.certified.key.sign(signing_input);
+        signed.map_err(|error| SignerUnavailable::new(error.to_string()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod api_keys;
 mod audit;
+mod handle;
 mod idempotency;
 mod identity;
 mod metrics;
@@ -20,9 +21,11 @@ use idgate_core::error::{
     ConfigError, CreateError, RequestError, RequestObjectError, ResponseError,
 };
 use idgate_core::limits::VERIFYING_LEASE_MS;
+use idgate_core::request::Dialect;
 use idgate_core::time::UnixMillis;
 
 pub use self::api_keys::ApiKeySecret;
+pub use self::handle::Handle;
 pub use self::identity::Published;
 pub use self::sessions::{CreatedSession, SessionView};
 use self::stream::Streams;
@@ -31,7 +34,7 @@ pub use self::webhooks::WebhookRules;
 use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
 use crate::clock::Clock;
-use crate::config::RequestMode;
+use crate::config::{Dialects, RequestMode};
 use crate::store::{Caller, PageError, Store, StoreError};
 use crate::work::fetch::Fetcher;
 
@@ -45,6 +48,7 @@ pub struct App {
     provider: CryptoProvider,
     base_url: String,
     request_mode: RequestMode,
+    dialects: Dialects,
     /// Asks status lists and CRLs.
     fetcher: Arc<Fetcher>,
     /// Made for the trust and the keys in force; remade when the store has others.
@@ -104,6 +108,7 @@ impl App {
             provider,
             base_url: base_url.into(),
             request_mode: RequestMode::Inline,
+            dialects: Dialects::default(),
             fetcher,
             verifier,
             webhook_rules: WebhookRules::default(),
@@ -131,6 +136,18 @@ impl App {
     pub fn in_mode(mut self, request_mode: RequestMode) -> Self {
         self.request_mode = request_mode;
         self
+    }
+
+    /// With sessions in these dialects.
+    #[must_use]
+    pub fn speaking(mut self, dialects: Dialects) -> Self {
+        self.dialects = dialects;
+        self
+    }
+
+    /// Whether anything but drafts is spoken: only then do sessions name their profile.
+    pub fn names_profiles(&self) -> bool {
+        self.dialects.enabled != [Dialect::Draft]
     }
 
     /// What the gateway keeps.

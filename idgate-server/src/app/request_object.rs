@@ -1,11 +1,10 @@
 //! The signed request that a wallet fetches (decisions 5 and 8).
 
 use idgate_core::error::RequestObjectError;
-use idgate_core::ids::SessionId;
 use idgate_core::request::RequestObjectJwt;
 use idgate_core::session::{Status, Transition};
 
-use super::{App, AppError};
+use super::{App, AppError, Handle};
 use crate::store::Committed;
 
 /// A fetch is tried again when another one came between: each can be overtaken once by a fetch that
@@ -13,18 +12,18 @@ use crate::store::Committed;
 const TRIES: usize = 3;
 
 impl App {
-    /// The Request Object of a session; CREATED becomes PENDING before it is handed out.
+    /// The Request Object of an offer; CREATED becomes PENDING before it is handed out.
     ///
     /// # Errors
     /// There is nothing to fetch, or `wallet_nonce` is too long.
     pub async fn fetch_request(
         &self,
-        id: &SessionId,
+        handle: &Handle,
         wallet_nonce: Option<&str>,
     ) -> Result<RequestObjectJwt, AppError> {
         self.check_clock()?;
         for _ in 0..TRIES {
-            let (transition, jwt) = self.sign_request(id, wallet_nonce).await?;
+            let (transition, jwt) = self.sign_request(handle, wallet_nonce).await?;
             let Some(transition) = transition else { return Ok(jwt) };
             if self.store.commit(transition, None).await? == Committed::Yes {
                 return Ok(jwt);
@@ -37,8 +36,8 @@ impl App {
     ///
     /// # Errors
     /// The session is unknown or settled.
-    pub async fn expects_fetch(&self, id: &SessionId) -> Result<(), AppError> {
-        let session = self.store.session(id).await?.ok_or(AppError::NotFound)?;
+    pub async fn expects_fetch(&self, handle: &Handle) -> Result<(), AppError> {
+        let session = self.named(handle).await?.ok_or(AppError::NotFound)?;
         match session.status_at(self.now()) {
             Status::Created | Status::Pending => Ok(()),
             _ => Err(AppError::NotFound),
@@ -49,19 +48,19 @@ impl App {
     ///
     /// # Errors
     /// As [`App::fetch_request`].
-    pub async fn peek_request(&self, id: &SessionId) -> Result<RequestObjectJwt, AppError> {
-        Ok(self.sign_request(id, None).await?.1)
+    pub async fn peek_request(&self, handle: &Handle) -> Result<RequestObjectJwt, AppError> {
+        Ok(self.sign_request(handle, None).await?.1)
     }
 
     async fn sign_request(
         &self,
-        id: &SessionId,
+        handle: &Handle,
         wallet_nonce: Option<&str>,
     ) -> Result<(Option<Transition>, RequestObjectJwt), AppError> {
-        let session = self.store.session(id).await?.ok_or(AppError::NotFound)?;
+        let session = self.named(handle).await?.ok_or(AppError::NotFound)?;
         // After the session: a key that retires has signed for no session made later.
         let verifier = self.signing_verifier().await?;
-        Ok(verifier.request_object(&session, None, wallet_nonce, self.now())?)
+        Ok(verifier.request_object(&session, handle.offer(), wallet_nonce, self.now())?)
     }
 }
 

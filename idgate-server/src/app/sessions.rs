@@ -5,6 +5,7 @@ use idgate_core::ids::SessionId;
 use idgate_core::request::{Invitation, Scheme};
 use idgate_core::session::{Session, Status, Transition};
 use idgate_core::time::UnixMillis;
+use idgate_core::verifier::NewSession;
 
 use super::{App, AppError};
 use crate::entropy::OsEntropy;
@@ -18,6 +19,8 @@ pub struct CreatedSession {
     pub invitation: Invitation,
     /// The same request behind every scheme, in the order of [`Scheme::ALL`].
     pub deep_links: Vec<(Scheme, String)>,
+    /// Whether the tenant is told which profile it is: it may have been another one.
+    pub names_profile: bool,
 }
 
 /// A session and the instant it was read at: status and result depend on both.
@@ -41,7 +44,7 @@ impl App {
         body: &[u8],
     ) -> Result<CreatedSession, AppError> {
         let transition = self.new_session(caller, body).await?;
-        let created = CreatedSession::of(&transition.session);
+        let created = CreatedSession::of(&transition.session, self.names_profiles());
         match self.store.create_session(caller, transition).await? {
             Made::Yes => Ok(created),
             Made::NoRoom => Err(AppError::TooManySessions),
@@ -55,12 +58,18 @@ impl App {
         body: &[u8],
     ) -> Result<Transition, AppError> {
         self.check_clock()?;
-        let verifier = self.verifier().await?;
-        let request = PresentationRequest::parse(body, verifier.trust(), caller.livemode)
+        let mut new = NewSession::new(caller.client_id.clone(), caller.livemode);
+        let verifier = match self.names_profiles() {
+            true => {
+                new.signer = self.certified_signer(&caller.client_id).await?;
+                self.signing_verifier().await?
+            }
+            false => self.verifier().await?,
+        };
+        let (trust, spoken) = (verifier.trust(), self.dialects.spoken(new.signer.is_some()));
+        let request = PresentationRequest::parse_for(body, trust, caller.livemode, &spoken)
             .map_err(AppError::Request)?;
-        let tenant = caller.client_id.clone();
-        let now = self.now();
-        Ok(verifier.create_session(request, tenant, caller.livemode, &mut OsEntropy, now)?)
+        Ok(verifier.create_session_as(request, new, &mut OsEntropy, self.now())?)
     }
 
     /// Reads a session of the caller.
@@ -124,10 +133,10 @@ impl App {
 }
 
 impl CreatedSession {
-    pub(super) fn of(session: &Session) -> Self {
+    pub(super) fn of(session: &Session, names_profile: bool) -> Self {
         let invitation = session.invitation();
         let link = |scheme| (scheme, invitation.deep_link(scheme));
         let deep_links = Scheme::ALL.into_iter().map(link).collect();
-        Self { invitation, deep_links }
+        Self { invitation, deep_links, names_profile }
     }
 }

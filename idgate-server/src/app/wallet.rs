@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idgate_core::error::ResponseError;
-use idgate_core::ids::SessionId;
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Transition};
 use idgate_core::verify::{Decision, Step, Verification, WalletReply};
-use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::runtime::{self, RuntimeFlavor};
 
-use super::{App, AppError};
+use super::{App, AppError, Handle};
 use crate::clock::Stopwatch;
 use crate::entropy::OsEntropy;
 use crate::limits::LARGE_ANSWER_BYTES;
@@ -23,8 +22,8 @@ impl App {
     ///
     /// # Errors
     /// The session is unknown, being verified, or settled.
-    pub async fn expects_answer(&self, id: &SessionId) -> Result<(), AppError> {
-        let session = self.store.session(id).await?;
+    pub async fn expects_answer(&self, handle: &Handle) -> Result<(), AppError> {
+        let session = self.named(handle).await?;
         let session = session.ok_or(AppError::from(ResponseError::SessionClosed))?;
         self.refuse_closed(&session)
     }
@@ -41,10 +40,10 @@ impl App {
     /// after the hold, and then the session stays or becomes as open as it was.
     pub async fn respond(
         self: &Arc<Self>,
-        id: &SessionId,
+        handle: &Handle,
         response: WalletResponse<'_>,
     ) -> Result<WalletReply, AppError> {
-        let session = self.store.session(id).await?.ok_or(ResponseError::SessionClosed)?;
+        let session = self.named(handle).await?.ok_or(ResponseError::SessionClosed)?;
         self.refuse_closed(&session)?;
         let verifier = self.verifier().await?;
         let scope = Scope::of(&session, verifier.trust().version());
@@ -52,7 +51,7 @@ impl App {
         let watch = Stopwatch::new();
         let (mut verification, first) = computing(large, || {
             let mut verification =
-                verifier.begin(&session, None, response, &mut OsEntropy, self.now())?;
+                verifier.begin(&session, handle.offer(), response, &mut OsEntropy, self.now())?;
             let first = verification.step()?;
             Ok::<_, ResponseError>((verification, first))
         })?;
@@ -127,7 +126,7 @@ impl App {
 
 /// Runs `work`, which computes only; when it is `large`, other requests leave this thread first.
 pub(super) fn computing<T>(large: bool, work: impl FnOnce() -> T) -> T {
-    match Handle::current().runtime_flavor() {
+    match runtime::Handle::current().runtime_flavor() {
         RuntimeFlavor::MultiThread if large => tokio::task::block_in_place(work),
         _ => work(),
     }

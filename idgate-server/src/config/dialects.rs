@@ -1,6 +1,8 @@
 //! Which dialects of OpenID4VP the gateway speaks, and what is left to choose in them.
 
-use idgate_core::request::Dialect;
+use idgate_core::request::{self, Dialect};
+use idgate_core::session::ClientIdForm;
+use idgate_core::verifier::{self, DialectOptions};
 use url::{Host, Url};
 
 use super::{Settings, optional, required, rules};
@@ -69,6 +71,31 @@ pub fn host_name(base_url: &str) -> Option<String> {
     match Url::parse(base_url).ok()?.host()? {
         Host::Domain(name) => Some(name.to_owned()),
         Host::Ipv4(_) | Host::Ipv6(_) => None,
+    }
+}
+
+impl Dialects {
+    /// What a client may ask for, whose requests a certificate signs or not.
+    pub fn spoken(&self, has_certificate: bool) -> request::Dialects {
+        let spoken = request::Dialects::new(self.enabled.iter().copied());
+        if has_certificate { spoken } else { spoken.without(Dialect::Haip) }
+    }
+
+    /// As a verifier takes them.
+    pub fn options(&self) -> DialectOptions {
+        let mut options = DialectOptions::new(self.enabled.iter().copied());
+        options.client_id_form = match self.client_id {
+            ClientId::Did => ClientIdForm::DecentralizedIdentifier,
+            ClientId::X509SanDns => ClientIdForm::X509SanDns,
+            ClientId::X509Hash => ClientIdForm::X509Hash,
+        };
+        options.response_mode = match self.response_mode {
+            ResponseMode::Auto => verifier::ResponseMode::Auto,
+            ResponseMode::DirectPost => verifier::ResponseMode::Plain,
+            ResponseMode::DirectPostJwt => verifier::ResponseMode::Encrypted,
+        };
+        options.announces_post = self.announces_post;
+        options
     }
 }
 

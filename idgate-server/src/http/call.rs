@@ -24,7 +24,7 @@ use super::time_limit::TimeLimit;
 use super::turns::{Kind, TooMany, Turn};
 use super::ws::Upgrade;
 use crate::api_key::ApiKey;
-use crate::app::{AppError, StatusStream};
+use crate::app::{AppError, Handle, StatusStream};
 use crate::rate_limit::{Excess, Standing};
 use crate::store::Caller;
 
@@ -182,6 +182,11 @@ impl<'a> Call<'a> {
             Err(excess) if self.trace.lists_429 => excess.into(),
             Err(_) => error.closing(),
         }
+    }
+
+    /// The session or the offer that its path names, on the routes of wallets.
+    pub(crate) fn handle(&self) -> Handle {
+        Handle::of(self.id)
     }
 
     /// The session that its path names.

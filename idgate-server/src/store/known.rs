@@ -110,6 +110,14 @@ pub(super) fn sessions(main: &Connection) -> Result<Known, StoreError> {
         let (id, client_id): (String, String) = (row.get(0)?, row.get(1)?);
         known.note(&*id, wallet_lane(&client_id));
     }
+    let mut statement = main.prepare(
+        "SELECT offers.id, client_id FROM offers JOIN sessions ON sessions.id = session_id LIMIT ?1",
+    )?;
+    let mut rows = statement.query([i64::try_from(KNOWN).unwrap_or(i64::MAX)])?;
+    while let Some(row) = rows.next()? {
+        let (id, client_id): (String, String) = (row.get(0)?, row.get(1)?);
+        known.note(&*id, wallet_lane(&client_id));
+    }
     Ok(known)
 }
 

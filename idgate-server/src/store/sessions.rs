@@ -1,7 +1,7 @@
 //! Sessions and their status events.
 
-use idgate_core::ids::SessionId;
-use idgate_core::session::{Effect, Session, Settlement, Transition};
+use idgate_core::ids::{OfferId, SessionId};
+use idgate_core::session::{Effect, Offer, Session, Settlement, Transition};
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde_json::json;
@@ -87,6 +87,12 @@ impl Prepared {
                 ":record": self.record,
                 ":events": self.events,
             })?;
+        for offer in session.offers().filter_map(Offer::id) {
+            batch
+                .main
+                .prepare_cached("INSERT INTO offers (id, session_id) VALUES (?1, ?2)")?
+                .execute((offer.as_str(), session.id().as_str()))?;
+        }
         batch.measure(Measured::created(session));
         batch.audit(session.tenant().as_str(), AuditEvent::created(session).by(key_id))?;
         // Last, because this file has no savepoint: nothing of the job can fail after it.
@@ -144,6 +150,12 @@ impl Prepared {
     fn settle(&self, batch: &mut Batch<'_>, ended: &Settlement<'_>) -> Result<(), StoreError> {
         let client_id = ended.session.tenant().as_str();
         quotas::close_session(batch.main, client_id)?;
+        if ended.session.offers().nth(1).is_some() {
+            batch
+                .main
+                .prepare_cached("DELETE FROM offers WHERE session_id = ?1")?
+                .execute([ended.session.id().as_str()])?;
+        }
         batch.audit(client_id, AuditEvent::settled(ended))?;
         if let Some(notice) = &self.notice {
             notice.insert(batch.main)?;
@@ -169,6 +181,23 @@ fn events(effects: &[Effect]) -> String {
         _ => None,
     };
     effects.iter().filter_map(event).collect()
+}
+
+/// The session that an offer belongs to, as [`read_with_key`] reads it.
+pub(super) fn read_offered(
+    reader: &Reader,
+    sealer: &Sealer,
+    id: &OfferId,
+) -> Result<Option<Session>, StoreError> {
+    let session: Option<String> = reader
+        .main
+        .prepare_cached("SELECT session_id FROM offers WHERE id = ?1")?
+        .query_row([id.as_str()], |row| row.get(0))
+        .optional()?;
+    match session {
+        Some(session) => read_with_key(reader, sealer, &SessionId::new(session)),
+        None => Ok(None),
+    }
 }
 
 /// A session, with its key while it is open.

@@ -84,6 +84,10 @@ mod mutation;
 #[cfg(test)]
 mod mutation_mdoc;
 #[cfg(test)]
+mod offer_rules;
+#[cfg(test)]
+mod offers_http;
+#[cfg(test)]
 mod operator;
 #[cfg(test)]
 mod operator_files;

@@ -73,7 +73,7 @@ fn form(directory: &Path, file: &str, when: &str) -> u8 {
     forms[0]
 }
 
-/// Whether everything that the schema changes 11 to 14 make is there (`true`), or nothing of it: one
+/// Whether everything that the schema changes 11 to 16 make is there (`true`), or nothing of it: one
 /// change cannot be seen without the others, nor without what is sealed.
 #[track_caller]
 fn is_new(directory: &Path, when: &str) -> bool {
@@ -89,6 +89,8 @@ fn is_new(directory: &Path, when: &str) -> bool {
         is("SELECT max(number) >= 12 FROM schema_migrations"),
         is("SELECT max(number) >= 13 FROM schema_migrations"),
         is("SELECT max(number) >= 14 FROM schema_migrations"),
+        is("SELECT max(number) >= 16 FROM schema_migrations"),
+        has("offers", "session_id"),
         has("trust_entries", "device_response_documents"),
         has("trust_entries", "status_max_age_days"),
         has("trust_entries", "issuing_country_unbound"),

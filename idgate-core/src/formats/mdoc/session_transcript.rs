@@ -77,3 +77,78 @@ impl fmt::Debug for Handover<'_> {
         f.write_str(self.name())
     }
 }
+
+#[cfg(all(test, feature = "rustcrypto"))]
+mod tests {
+    use alloc::format;
+    use alloc::string::String;
+
+    use super::*;
+    use crate::crypto::{Curve, PublicKey, rustcrypto::PROVIDER};
+
+    const NONCE: &str = "exc7gBkxjx1rdc9udRrveKvSsJIq80avlXeLHhGwqtA";
+    const RESPONSE_URI: &str = "https://example.com/response";
+
+    /// The key of OpenID4VP B.2.6.1; members beside the required ones do not count.
+    fn thumbprint() -> Option<[u8; 32]> {
+        let coordinate = |text| crate::codec::base64url::decode(text).ok();
+        let x = coordinate("DxiH5Q4Yx3UrukE2lWCErq8N8bqC9CHLLrAwLz5BmE0")?;
+        let y = coordinate("XtLM4-3h5o3HUH0MHVJV0kyq0iBlrBwlh8qEDMZ4-Pc")?;
+        let key = PublicKey::from_coordinates(Curve::P256, &x, &y).ok()?;
+        Some(key.thumbprint(&PROVIDER))
+    }
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn transcript(client_id: &str, jwk_thumbprint: Option<&[u8; 32]>) -> Vec<u8> {
+        let handover = Handover::OpenId4Vp { jwk_thumbprint };
+        handover.session_transcript(&PROVIDER, client_id, NONCE, RESPONSE_URI)
+    }
+
+    /// The first is the specification's; the others were made with other software.
+    #[test]
+    fn redirect_transcripts_are_those_of_openid4vp_1_0() {
+        let key = thumbprint();
+        assert_eq!(
+            key.map(|key| hex(&key)).as_deref(),
+            Some("4283ec927ae0f208daaa2d026a814f2b22dca52cf85ffa8f3f8626c6bd669047")
+        );
+        for (client_id, key, hash) in [
+            (
+                "x509_san_dns:example.com",
+                key,
+                "048bc053c00442af9b8eed494cefdd9d95240d254b046b11b68013722aad38ac",
+            ),
+            (
+                "x509_hash:Uvo3HtuIxuhC92rShpgqcT3YXwrqRxWEviRiA0OZszk",
+                key,
+                "25ad59c2d51b4aad1860654b34eda164283079341acbbba1e008f997efe2dbaf",
+            ),
+            (
+                "decentralized_identifier:did:web:example.com",
+                key,
+                "58f2dac990e57776077ea666ee1ed57d20cf313b141cc2a25a1e458c98062033",
+            ),
+            (
+                "redirect_uri:https://example.com/response",
+                None,
+                "6b44bacc570b4c6ae1b4a727be2d785115695a36ff0f803360b8656c4a681f1a",
+            ),
+        ] {
+            let before = "83f6f682714f70656e494434565048616e646f7665725820";
+            let made = transcript(client_id, key.as_ref());
+            assert_eq!(hex(&made), format!("{before}{hash}"), "{client_id}");
+        }
+    }
+
+    #[test]
+    fn the_whole_transcript_of_the_specification_has_its_hash() {
+        let made = transcript("x509_san_dns:example.com", thumbprint().as_ref());
+        assert_eq!(
+            hex(PROVIDER.hash(HashAlg::Sha256, &made).as_bytes()),
+            "5892c5070e68b42fc23d2931e581e3f668bb409814a242d520a86b1e225d28eb"
+        );
+    }
+}

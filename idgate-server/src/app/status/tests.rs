@@ -19,6 +19,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::*;
+use crate::app::Handle;
 use crate::clock::{Clock, Stopwatch, VirtualClock};
 use crate::store::SessionStore as _;
 use crate::store::temporary::TemporaryStore;
@@ -135,7 +136,7 @@ impl World {
 
 async fn post(app: &Arc<App>, open: &Open) -> Result<WalletReply, AppError> {
     let response = WalletResponse::new(Some(&open.body.content_type), &open.body.bytes);
-    app.respond(&open.id, response).await
+    app.respond(&Handle::Session(open.id.clone()), response).await
 }
 
 fn is_closed(answer: &Result<WalletReply, AppError>) -> bool {

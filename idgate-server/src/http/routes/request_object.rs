@@ -15,26 +15,26 @@ use crate::limits::MAX_FETCH_FORM_BYTES;
 
 /// `GET` and `HEAD /v1/oid4vp/request/{sessionId}`; HEAD changes nothing.
 pub(crate) async fn get(call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let (app, id) = (&call.gateway.app, call.session_id());
+    let (app, handle) = (&call.gateway.app, call.handle());
     let jwt = if call.head.method == Method::HEAD {
-        app.peek_request(&id).await?
+        app.peek_request(&handle).await?
     } else {
-        app.fetch_request(&id, None).await?
+        app.fetch_request(&handle, None).await?
     };
     Ok(answer(jwt))
 }
 
 /// `POST /v1/oid4vp/request/{sessionId}`: the same, with the wallet's nonce in it.
 pub(crate) async fn post(call: Call<'_>) -> Result<Response<Body>, HttpError> {
-    let (app, id) = (&call.gateway.app, call.session_id());
+    let (app, handle) = (&call.gateway.app, call.handle());
     if !body::has_content_type(&call.head.headers, "application/x-www-form-urlencoded") {
         let message = "Content-Type must be application/x-www-form-urlencoded";
         return Err(HttpError::invalid_request(message));
     }
-    let received = call.read_body_if(app.expects_fetch(&id), MAX_FETCH_FORM_BYTES).await?;
+    let received = call.read_body_if(app.expects_fetch(&handle), MAX_FETCH_FORM_BYTES).await?;
     let received = received.map_err(BodyError::refuse_64_kib)?;
     let wallet_nonce = wallet_nonce(&received.bytes).map_err(HttpError::invalid_request)?;
-    Ok(answer(app.fetch_request(&id, wallet_nonce.as_deref()).await?))
+    Ok(answer(app.fetch_request(&handle, wallet_nonce.as_deref()).await?))
 }
 
 /// The one `wallet_nonce` of a form; one without a value counts as left out (RFC 6749 3.1).

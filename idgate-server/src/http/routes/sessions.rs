@@ -31,8 +31,9 @@ pub(crate) async fn create(
 
 /// `GET /v1/sessions/{sessionId}`
 pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
+    let code = query::single(call.head.uri.query(), "response_code")?;
     let view = call.gateway.app.read_session(tenant.caller(), &call.session_id()).await?;
-    Ok(json::answer(StatusCode::OK, status_json(&view)))
+    Ok(json::answer(StatusCode::OK, status_json(&view, code.as_deref())))
 }
 
 /// `DELETE /v1/sessions/{sessionId}`
@@ -76,22 +77,23 @@ fn created_json(created: &CreatedSession) -> Zeroizing<Vec<u8>> {
     let invitation = &created.invitation;
     let links = created.deep_links.iter();
     let links = links.fold(Object::new(), |links, (scheme, link)| links.text(scheme.key(), link));
-    Object::new()
+    let mut object = Object::new()
         .text("session_id", invitation.session_id.as_str())
         .boolean("livemode", invitation.livemode)
-        .text("expires_at", &invitation.expires_at.to_string())
-        .text("qr_code_url", &invitation.qr_code_url)
-        .object("deep_links", links)
-        .finish()
+        .text("expires_at", &invitation.expires_at.to_string());
+    if created.names_profile {
+        object = object.text("profile", invitation.profile().name());
+    }
+    object.text("qr_code_url", &invitation.qr_code_url).object("deep_links", links).finish()
 }
 
 /// More than everything in a status but its result.
 const STATUS_ROOM: usize = 512;
 
 /// `SessionStatus` (specification 2): result and reason only while and when there is one.
-fn status_json(view: &SessionView) -> Zeroizing<Vec<u8>> {
+fn status_json(view: &SessionView, code: Option<&str>) -> Zeroizing<Vec<u8>> {
     let SessionView { session, now, .. } = view;
-    let result = session.result_at(*now);
+    let result = session.result_for(code, *now);
     let result_length = result.map_or(0, |result| {
         result.claims().len().saturating_add(result.verification_details().len())
     });

@@ -1,6 +1,6 @@
 //! Sessions, their results, and what the gateway does with them by itself.
 
-use idgate_core::ids::SessionId;
+use idgate_core::ids::{OfferId, SessionId};
 use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 
@@ -41,6 +41,9 @@ pub trait SessionStore {
 
     /// A session for the wallet routes, without its result.
     fn session(&self, id: &SessionId) -> Read<'_, Option<Session>>;
+
+    /// The same by the id of one of its offers that is not its own, while it is open.
+    fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>>;
 
     /// A session of this caller and mode, with its result while it may be read at `now`.
     fn callers_session(

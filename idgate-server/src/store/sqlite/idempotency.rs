@@ -10,6 +10,7 @@ use super::super::interface::{
 use super::super::lanes::Whose;
 use super::super::writer::Batch;
 use super::SqliteStore;
+use super::sessions::handles;
 
 impl IdempotencyStore for SqliteStore {
     fn answered(
@@ -39,7 +40,7 @@ impl IdempotencyStore for SqliteStore {
             Err(error) => return Box::pin(async move { Err(error.into()) }),
         };
         let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
-        let (owner, made_id) = (client_id.clone(), id.clone());
+        let (owner, handles) = (client_id.clone(), handles(session));
         let whose = Whose::of(transition.session.tenant());
         let inserted = self.write_session(whose, transition, None, move |prepared, batch| {
             if let Some(earlier) = find(batch.main, &client_id, &once.key, now)? {
@@ -56,7 +57,7 @@ impl IdempotencyStore for SqliteStore {
         Box::pin(async move {
             Ok(match inserted.await? {
                 Outcome::Made => {
-                    self.know(&made_id, &owner);
+                    self.know(&handles, &owner);
                     MadeOnce::Yes
                 }
                 Outcome::NoRoom => MadeOnce::NoRoom,

@@ -1,7 +1,7 @@
 //! Sessions, their results and their events.
 
-use idgate_core::ids::SessionId;
-use idgate_core::session::{Session, Transition};
+use idgate_core::ids::{OfferId, SessionId};
+use idgate_core::session::{Offer, Session, Transition};
 use idgate_core::time::UnixMillis;
 
 use super::super::changes::Watch;
@@ -19,7 +19,7 @@ use super::SqliteStore;
 impl SessionStore for SqliteStore {
     fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made> {
         let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
-        let (id, tenant) = (transition.session.id().clone(), transition.session.tenant().clone());
+        let (handles, tenant) = (handles(&transition.session), transition.session.tenant().clone());
         let write =
             self.write_session(Whose::of(&tenant), transition, None, move |prepared, batch| {
                 let made = prepared.count(batch, quotas)?;
@@ -31,7 +31,7 @@ impl SessionStore for SqliteStore {
         Box::pin(async move {
             let made = write.await?;
             if made == Made::Yes {
-                self.know(id.as_str(), tenant.as_str());
+                self.know(&handles, tenant.as_str());
             }
             Ok(made)
         })
@@ -48,19 +48,15 @@ impl SessionStore for SqliteStore {
 
     fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
         let (sought, sealer) = (id.clone(), self.sealer.clone());
-        let whose = self.known_sessions.lane(id.as_str());
-        let read = move |reader: &Reader| sessions::read_with_key(reader, &sealer, &sought);
-        let (found, id) = (self.fault.read(self.readers.read(whose, read)), id.clone());
-        Box::pin(async move {
-            let found = found.await?;
-            match &found {
-                Some(session) => {
-                    let lane = wallet_lane(session.tenant().as_str());
-                    self.known_sessions.note(id.as_str(), lane);
-                }
-                None => self.known_sessions.forget(id.as_str()),
-            }
-            Ok(found)
+        self.wallets_session(id.as_str(), move |reader| {
+            sessions::read_with_key(reader, &sealer, &sought)
+        })
+    }
+
+    fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
+        let (sought, sealer) = (id.clone(), self.sealer.clone());
+        self.wallets_session(id.as_str(), move |reader| {
+            sessions::read_offered(reader, &sealer, &sought)
         })
     }
 
@@ -167,8 +163,31 @@ impl SqliteStore {
     }
 
     /// A session that was made: its wallets are no strangers.
-    pub(super) fn know(&self, session_id: &str, client_id: &str) {
-        self.known_sessions.note(session_id, wallet_lane(client_id));
+    pub(super) fn know(&self, handles: &[String], client_id: &str) {
+        for handle in handles {
+            self.known_sessions.note(&**handle, wallet_lane(client_id));
+        }
+    }
+
+    /// Reads in the lane of whoever this handle is known to belong to.
+    fn wallets_session(
+        &self,
+        handle: &str,
+        read: impl Fn(&Reader) -> Result<Option<Session>, StoreError> + Send + 'static,
+    ) -> Read<'_, Option<Session>> {
+        let whose = self.known_sessions.lane(handle);
+        let (found, handle) = (self.fault.read(self.readers.read(whose, read)), handle.to_owned());
+        Box::pin(async move {
+            let found = found.await?;
+            match &found {
+                Some(session) => {
+                    let lane = wallet_lane(session.tenant().as_str());
+                    self.known_sessions.note(&*handle, lane);
+                }
+                None => self.known_sessions.forget(&*handle),
+            }
+            Ok(found)
+        })
     }
 
     fn commit_in(
@@ -189,4 +208,10 @@ impl SqliteStore {
             Ok(committed)
         })
     }
+}
+
+/// What wallets know a session by.
+pub(super) fn handles(session: &Session) -> Vec<String> {
+    let offers = session.offers().filter_map(Offer::id).map(|id| id.as_str().to_owned());
+    std::iter::once(session.id().as_str().to_owned()).chain(offers).collect()
 }

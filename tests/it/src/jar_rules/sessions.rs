@@ -1,6 +1,7 @@
 //! What belongs to one session only: its key, its answer, its end.
 
 use idgate_core::error::{RequestObjectError, ResponseError};
+use idgate_core::request::Dialect;
 use idgate_core::verify::WalletReply;
 use idgate_core::{ErrorCode, Session};
 use idgate_testkit::codec::base64url;
@@ -93,7 +94,7 @@ fn no_secret_is_in_the_snapshot_after_the_end() {
     };
     let scalar_of = |session: &Session| -> String {
         let json: serde_json::Value = serde_json::from_slice(&session.to_snapshot()).unwrap();
-        json["encryption_key"]["d"].as_str().unwrap().into()
+        json["offers"][0]["encryption_key"]["d"].as_str().unwrap().into()
     };
     let (mut verified, jar) = gateway.open(&["pid"]);
     let (mut failed, for_failed) = gateway.open(&["pid"]);
@@ -108,7 +109,10 @@ fn no_secret_is_in_the_snapshot_after_the_end() {
     forged.payload.insert("vp_token".into(), "forged~".into());
     gateway.refused(&mut failed, &forged.form_body());
     let error = JarAnswer::error(&for_noted, "access_denied");
-    assert_eq!(gateway.post(&mut noted, &error.form_body()), Ok(WalletReply::ErrorNoted));
+    assert_eq!(
+        gateway.post(&mut noted, &error.form_body()),
+        Ok(WalletReply::ErrorNoted { redirect_uri: None, dialect: Dialect::Draft })
+    );
     let expired = expired.expired(expired.expires_at()).unwrap().session;
 
     for (session, secret) in [verified, failed, noted, expired].iter().zip(&secrets) {

@@ -1,0 +1,98 @@
+//! What a wallet is told of its answer.
+
+use alloc::string::String;
+use core::fmt;
+
+use serde::Serialize;
+
+use crate::request::Dialect;
+
+/// What to answer to the wallet once the transition is committed.
+#[derive(Clone, Eq, PartialEq)]
+#[must_use = "the wallet waits for its answer"]
+#[non_exhaustive]
+pub enum WalletReply {
+    /// 200 with [`WalletReply::body`]: the presentation is genuine.
+    Accepted {
+        /// The session's `redirect_uri` with its `response_code`.
+        redirect_uri: Option<String>,
+        /// What the answered request spoke.
+        dialect: Dialect,
+    },
+    /// 200 with [`WalletReply::body`]: the wallet reported an error, and it is noted.
+    ErrorNoted {
+        /// The session's `redirect_uri` with a `response_code`; never in `draft`.
+        redirect_uri: Option<String>,
+        /// What the answered request spoke.
+        dialect: Dialect,
+    },
+    /// 400 `invalid_presentation`, whatever the reason.
+    Refused,
+}
+
+/// `status` is for drafts alone: OpenID4VP 1.0 has `redirect_uri` and no other member (8.2).
+#[derive(Serialize)]
+struct Body<'b> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redirect_uri: Option<&'b str>,
+}
+
+impl WalletReply {
+    /// The JSON of a 200; `None`: it was refused. It carries the response code: keep it out of logs.
+    ///
+    /// ```
+    /// # use idgate_core::{WalletReply, request::Dialect};
+    /// # fn example(redirect_uri: Option<String>) {
+    /// let drafts = WalletReply::Accepted { redirect_uri: None, dialect: Dialect::Draft };
+    /// assert_eq!(drafts.body().as_deref(), Some(r#"{"status":"ok"}"#));
+    /// let haip = WalletReply::Accepted { redirect_uri: None, dialect: Dialect::Haip };
+    /// assert_eq!(haip.body().as_deref(), Some("{}"));
+    /// assert_eq!(WalletReply::Refused.body(), None);
+    /// # }
+    /// # example(None);
+    /// ```
+    pub fn body(&self) -> Option<String> {
+        let (Self::Accepted { redirect_uri, dialect } | Self::ErrorNoted { redirect_uri, dialect }) =
+            self
+        else {
+            return None;
+        };
+        let status = (*dialect == Dialect::Draft).then_some("ok");
+        let body = Body { status, redirect_uri: redirect_uri.as_deref() };
+        Some(serde_json::to_string(&body).unwrap_or_default())
+    }
+}
+
+/// Never the response code.
+impl fmt::Debug for WalletReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Accepted { .. } => "Accepted",
+            Self::ErrorNoted { .. } => "ErrorNoted",
+            Self::Refused => "Refused",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirect_uri_is_there_only_when_the_session_has_one_and_status_only_in_draft() {
+        let uri = || Some("https://rp.example/?response_code=x".into());
+        let body = |redirect_uri, dialect| {
+            let accepted = WalletReply::Accepted { redirect_uri, dialect };
+            accepted.body().unwrap_or_default()
+        };
+        let with = r#""redirect_uri":"https://rp.example/?response_code=x"}"#;
+        assert_eq!(body(None, Dialect::Draft), r#"{"status":"ok"}"#);
+        assert_eq!(body(uri(), Dialect::Draft), [r#"{"status":"ok","#, with].concat());
+        for dialect in [Dialect::V1_0, Dialect::Haip] {
+            assert_eq!(body(None, dialect), "{}");
+            assert_eq!(body(uri(), dialect), ["{", with].concat());
+        }
+    }
+}

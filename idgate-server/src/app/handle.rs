@@ -1,0 +1,56 @@
+//! What stands in the paths of wallets: a session, or one of its offers.
+
+use idgate_core::ids::{OfferId, SessionId};
+use idgate_core::session::Session;
+
+use super::{App, AppError};
+
+/// What a wallet names.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Handle {
+    /// A session, and the offer that is its own.
+    Session(SessionId),
+    /// Another offer, by its id.
+    Offer(OfferId),
+}
+
+impl Handle {
+    /// From a segment of a path; whether there is such a thing is another question.
+    pub fn of(text: &str) -> Self {
+        match text.starts_with("off_") {
+            true => Self::Offer(OfferId::new(text)),
+            false => Self::Session(SessionId::new(text)),
+        }
+    }
+
+    /// The offer; `None`: the session's own.
+    pub fn offer(&self) -> Option<&OfferId> {
+        match self {
+            Self::Session(_) => None,
+            Self::Offer(id) => Some(id),
+        }
+    }
+}
+
+impl App {
+    /// The session that a wallet names, without its result.
+    pub(super) async fn named(&self, handle: &Handle) -> Result<Option<Session>, AppError> {
+        Ok(match handle {
+            Handle::Session(id) => self.store.session(id).await?,
+            Handle::Offer(id) => self.store.session_of_offer(id).await?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offer_is_told_from_a_session_by_its_prefix() {
+        assert_eq!(Handle::of("off_1").offer(), Some(&OfferId::new("off_1")));
+        for session in ["ses_1", "", "off", "OFF_1", "xoff_1"] {
+            assert_eq!(Handle::of(session), Handle::Session(SessionId::new(session)));
+        }
+    }
+}

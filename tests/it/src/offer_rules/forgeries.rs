@@ -1,0 +1,151 @@
+//! One part of an answer is not as a wallet makes it: the reason, or why nothing changed.
+
+use idgate_core::error::ResponseError;
+use idgate_core::verify::WalletReply;
+use idgate_testkit::openid4vp::{Answer, Forgery};
+
+use super::harness::{Gateway, NOW, WAYS, Way, asking, wallet};
+
+const SD_JWT_VC: &[(Forgery, &str)] = &[
+    (Forgery::CredentialSignature, "issuer_signature_invalid"),
+    (Forgery::KbSignature, "holder_binding_invalid"),
+    (Forgery::KbKey, "holder_binding_invalid"),
+    (Forgery::SdHash, "sd_hash_mismatch"),
+    (Forgery::Nonce, "nonce_mismatch"),
+    (Forgery::Audience, "audience_mismatch"),
+    (Forgery::AudienceWithoutPrefix, "audience_mismatch"),
+    (Forgery::AudienceOfResponseUri, "audience_mismatch"),
+    (Forgery::IatYearBack, "kb_jwt_stale"),
+    (Forgery::IatAhead, "kb_jwt_stale"),
+    (Forgery::NoProof, "holder_binding_missing"),
+];
+
+const MDOC: &[(Forgery, &str)] = &[
+    (Forgery::CredentialSignature, "issuer_signature_invalid"),
+    (Forgery::Transcript, "device_auth_invalid"),
+    (Forgery::TranscriptOfAnnexB, "device_auth_invalid"),
+    (Forgery::TranscriptThumbprint, "device_auth_invalid"),
+    (Forgery::TranscriptNonce, "device_auth_invalid"),
+    (Forgery::TranscriptClient, "device_auth_invalid"),
+    (Forgery::DeviceMac, "device_auth_invalid"),
+    (Forgery::DeviceKey, "device_auth_invalid"),
+    (Forgery::TwoDocuments, "malformed_presentation"),
+];
+
+const SUBMISSION: &[(Forgery, &str)] = &[
+    (Forgery::UnknownQueryId, "submission_mismatch"),
+    (Forgery::MissingQueryId, "submission_mismatch"),
+    (Forgery::NoQueryId, "submission_mismatch"),
+    (Forgery::SeveralPresentations, "submission_mismatch"),
+    (Forgery::NoPresentations, "submission_mismatch"),
+    (Forgery::ObjectElement, "malformed_presentation"),
+    (Forgery::NumberElement, "malformed_presentation"),
+];
+
+fn forged(
+    way: Way,
+    id: &str,
+    forgery: Forgery,
+) -> (Result<WalletReply, ResponseError>, Option<&'static str>) {
+    let mut gateway = Gateway::of(way);
+    let mut session = gateway.create(&asking(&[id]), &[]);
+    let request = gateway.read(way, &session);
+    let answer = wallet().forge_1_0(&request, forgery, NOW.0).unwrap();
+    let reply = gateway.post(&mut session, &answer.body());
+    (reply, session.reason_at(NOW).map(|reason| reason.as_str()))
+}
+
+/// By value and plain, by reference and encrypted.
+fn both() -> [Way; 2] {
+    [Way::Inline { encrypted: false }, Way::Haip]
+}
+
+#[test]
+fn a_forged_presentation_is_refused_with_its_reason() {
+    for way in both() {
+        for (id, rows) in
+            [("pid", SD_JWT_VC), ("mdl", MDOC), ("pid", SUBMISSION), ("mdl", SUBMISSION)]
+        {
+            for (forgery, reason) in rows {
+                let (reply, why) = forged(way, id, *forgery);
+                assert_eq!(reply, Ok(WalletReply::Refused), "{way:?} {id} {forgery:?}");
+                assert_eq!(why, Some(*reason), "{way:?} {id} {forgery:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bare_string_counts_as_an_array_of_one() {
+    for way in both() {
+        let (reply, _) = forged(way, "pid", Forgery::BareString);
+        assert!(matches!(reply, Ok(WalletReply::Accepted { .. })), "{way:?}: {reply:?}");
+    }
+}
+
+#[test]
+fn an_answer_in_the_shape_of_a_draft_changes_nothing() {
+    for way in both() {
+        for forgery in [Forgery::DraftString, Forgery::DraftArray] {
+            let (reply, why) = forged(way, "pid", forgery);
+            assert!(matches!(reply, Err(ResponseError::Malformed(_))), "{way:?} {forgery:?}");
+            assert_eq!(why, None);
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_is_not_the_offers_changes_nothing() {
+    for way in both() {
+        assert_eq!(forged(way, "pid", Forgery::State), (Err(ResponseError::StateMismatch), None));
+        let (reply, why) = forged(way, "pid", Forgery::NoState);
+        assert!(matches!((reply, why), (Err(ResponseError::Malformed(_)), None)), "{way:?}");
+    }
+    let (reply, why) = forged(Way::Haip, "pid", Forgery::OtherKey);
+    assert_eq!((reply, why), (Err(ResponseError::DecryptionFailed), None));
+    let (reply, why) = forged(Way::Haip, "pid", Forgery::Unencrypted);
+    assert!(matches!((reply, why), (Err(ResponseError::Malformed(_)), None)));
+}
+
+#[test]
+fn a_wallet_that_declines_is_sent_on_with_a_fresh_code() {
+    for way in WAYS {
+        for encrypted in [false, way.is_encrypted()] {
+            let mut gateway = Gateway::of(way);
+            let mut session = gateway.create(&asking(&["pid"]), &[]);
+            let request = gateway.read(way, &session);
+            let body = Answer::error(&request, "access_denied", encrypted).body();
+            let reply = gateway.post(&mut session, &body).unwrap();
+            let WalletReply::ErrorNoted { redirect_uri: Some(uri), .. } = &reply else {
+                panic!("{way:?}: {reply:?}")
+            };
+            let code = uri.strip_prefix("https://shop.example/done?response_code=").unwrap();
+            assert_eq!(code.len(), 22, "128 bits");
+            assert!(reply.body().unwrap().starts_with("{\"redirect_uri\":"));
+            let why = session.wallet_error().map(|error| error.as_str());
+            assert_eq!(why, Some("access_denied"));
+        }
+    }
+}
+
+#[test]
+fn errors_have_the_names_of_openid4vp_and_others_have_none() {
+    for (sent, kept) in [
+        ("access_denied", "access_denied"),
+        ("invalid_request", "invalid_request"),
+        ("invalid_client", "invalid_client"),
+        ("vp_formats_not_supported", "vp_formats_not_supported"),
+        ("invalid_request_uri_method", "invalid_request_uri_method"),
+        ("invalid_transaction_data", "invalid_transaction_data"),
+        ("wallet_unavailable", "wallet_unavailable"),
+        ("processing_error", "processing_error"),
+        ("Erika said no", "other"),
+    ] {
+        let mut gateway = Gateway::of(Way::Haip);
+        let mut session = gateway.create(&asking(&["pid"]), &[]);
+        let request = gateway.read(Way::Haip, &session);
+        let body = Answer::error(&request, sent, true).body();
+        gateway.settle(&mut session, None, &body);
+        assert_eq!(session.wallet_error().map(|error| error.as_str()), Some(kept), "{sent}");
+    }
+}

@@ -1,0 +1,294 @@
+//! A verifier of every dialect, and what a wallet reads of it.
+
+use std::sync::Arc;
+
+use idgate_core::crypto::{Alg, Es256Key, Jwk, aws_lc_rs};
+use idgate_core::discovery::{PublishedKey, did_document_json, did_web};
+use idgate_core::error::ResponseError;
+use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::request::{
+    Dialect, RequestObjectJwt, RequestSigner, Scheme, SignerUnavailable, SoftwareSigner,
+};
+use idgate_core::response::WalletResponse;
+use idgate_core::session::{ClientIdForm, Offer};
+use idgate_core::trust::roots_from_file;
+use idgate_core::verifier::{DialectOptions, ResponseMode};
+use idgate_core::verify::{Step, WalletReply};
+use idgate_core::{
+    PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
+};
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::openid4vp::{Expected, Fetched, Findings, Format, Keys, Prefix, Request};
+use idgate_testkit::samples;
+use idgate_testkit::time::SAMPLE_NOW_MS;
+use idgate_testkit::wallet::{Body, Wallet};
+use idgate_testkit::x509::{CertificateBuilder, Identity, Name, SUBJECT_ALT_NAME, dns_names};
+use serde_json::{Value, json};
+
+use crate::tamper::Counted;
+
+pub(super) const BASE_URL: &str = "https://gateway.example:8443";
+pub(super) const CREATED: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
+pub(super) const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS + 5_000);
+
+/// How the verifier of a test makes its requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    /// `1.0` by value, plain or encrypted.
+    Inline { encrypted: bool },
+    /// `1.0` by reference under that identifier, plain or encrypted.
+    Jar { form: ClientIdForm, encrypted: bool },
+    /// `haip`
+    Haip,
+}
+
+pub(super) const WAYS: [Way; 7] = [
+    Way::Inline { encrypted: false },
+    Way::Inline { encrypted: true },
+    Way::Jar { form: ClientIdForm::DecentralizedIdentifier, encrypted: true },
+    Way::Jar { form: ClientIdForm::DecentralizedIdentifier, encrypted: false },
+    Way::Jar { form: ClientIdForm::X509SanDns, encrypted: true },
+    Way::Jar { form: ClientIdForm::X509Hash, encrypted: true },
+    Way::Haip,
+];
+
+pub(super) struct Gateway {
+    verifier: Verifier,
+    trust: Arc<TrustSnapshot>,
+    entropy: Counted,
+    anchor: Vec<u8>,
+    keys: Keys,
+}
+
+/// A key with a certificate below a root that no request carries.
+#[derive(Debug)]
+struct Certified {
+    key: SigningKey,
+    chain: Vec<Vec<u8>>,
+}
+
+impl RequestSigner for Certified {
+    fn alg(&self) -> Alg {
+        Alg::Es256
+    }
+
+    fn key_id(&self) -> &'static str {
+        "certificate"
+    }
+
+    fn certificate_chain(&self) -> &[Vec<u8>] {
+        &self.chain
+    }
+
+    fn sign(&self, signing_input: &[u8]) -> Result<Vec<u8>, SignerUnavailable> {
+        Ok(self.key.sign(signing_input))
+    }
+}
+
+impl Way {
+    fn options(self) -> DialectOptions {
+        let mut options = match self {
+            Self::Inline { .. } | Self::Jar { .. } => {
+                DialectOptions::new([Dialect::V1_0, Dialect::Haip, Dialect::Draft])
+            }
+            Self::Haip => DialectOptions::new([Dialect::Haip, Dialect::V1_0, Dialect::Draft]),
+        };
+        options.response_mode = match self.is_encrypted() {
+            true => ResponseMode::Encrypted,
+            false => ResponseMode::Plain,
+        };
+        if let Self::Jar { form, .. } = self {
+            options.client_id_form = form;
+        }
+        options
+    }
+
+    pub(super) fn is_encrypted(self) -> bool {
+        match self {
+            Self::Inline { encrypted } | Self::Jar { encrypted, .. } => encrypted,
+            Self::Haip => true,
+        }
+    }
+
+    fn prefix(self) -> Prefix {
+        match self {
+            Self::Inline { .. } => Prefix::RedirectUri,
+            Self::Jar { form: ClientIdForm::X509SanDns, .. } => Prefix::X509SanDns,
+            Self::Jar { form: ClientIdForm::X509Hash, .. } | Self::Haip => Prefix::X509Hash,
+            Self::Jar { .. } => Prefix::DecentralizedIdentifier,
+        }
+    }
+}
+
+impl Gateway {
+    pub(super) fn of(way: Way) -> Self {
+        let (certified, anchor) = certified();
+        let did = Arc::new(SoftwareSigner::new(did_key(), key_id()));
+        let builder = Verifier::builder(aws_lc_rs::PROVIDER);
+        let builder = match way {
+            Way::Inline { .. } => builder.inline(BASE_URL),
+            Way::Jar { .. } | Way::Haip => builder.jar(BASE_URL, did),
+        };
+        let trust = trust();
+        let builder = builder.trust(trust.clone()).dialects(way.options());
+        let verifier = builder.request_signer(Arc::new(certified)).build().unwrap();
+        Self { verifier, trust, entropy: Counted::default(), anchor, keys: Keys::default() }
+    }
+
+    /// A test-mode session: the sample signer publishes no CRL.
+    pub(super) fn create(&mut self, asked: &Value, profiles: &[Dialect]) -> Session {
+        let body = asked.to_string();
+        let mut request = PresentationRequest::parse(body.as_bytes(), &self.trust, false).unwrap();
+        request.profiles = profiles.to_vec();
+        let tenant = TenantId::new("cli_1");
+        let entropy = &mut self.entropy;
+        self.verifier.create_session(request, tenant, false, entropy, CREATED).unwrap().session
+    }
+
+    /// The request of the session's own offer, of which nothing is wrong.
+    pub(super) fn read(&mut self, way: Way, session: &Session) -> Request {
+        let (request, findings) = self.inspect(way, session);
+        assert!(findings.is_empty(), "{way:?}: {findings}");
+        request
+    }
+
+    /// The same, and what is wrong.
+    pub(super) fn inspect(&mut self, way: Way, session: &Session) -> (Request, Findings) {
+        let own = session.offer(None).unwrap();
+        let fetched = own.request_uri().map(|_| {
+            let (_, jwt) = self.verifier.request_object(session, None, None, CREATED).unwrap();
+            Fetched {
+                content_type: RequestObjectJwt::MEDIA_TYPE.into(),
+                jwt: jwt.into_string(),
+                wallet_nonce: None,
+            }
+        });
+        let asked = session.request().credentials.iter();
+        let expected = Expected {
+            prefix: way.prefix(),
+            encrypted: way.is_encrypted(),
+            formats: asked
+                .map(|asked| match asked.format.name() {
+                    "mso_mdoc" => Format::Mdoc,
+                    _ => Format::SdJwtVc,
+                })
+                .collect(),
+            haip: matches!(way, Way::Haip),
+            transaction_data: false,
+            anchor: Some(self.anchor.clone()),
+            did_document: Some(did_document()),
+            now_ms: CREATED.0,
+        };
+        let link = session.invitation().qr_code_url;
+        Request::read(&link, fetched.as_ref(), &expected, &mut self.keys)
+    }
+
+    /// Posts `body` to an offer; what the wallet is told, and the session afterwards.
+    pub(super) fn post_to(
+        &mut self,
+        session: &mut Session,
+        offer: Option<&idgate_core::ids::OfferId>,
+        body: &Body,
+    ) -> Result<WalletReply, ResponseError> {
+        let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
+        let begun = self.verifier.begin(session, offer, response, &mut self.entropy, NOW);
+        match begun?.step()? {
+            Step::Done(decision) => {
+                *session = decision.transition.session;
+                Ok(decision.reply)
+            }
+            step => panic!("nothing publishes a status here: {step:?}"),
+        }
+    }
+
+    /// The same to the session's own.
+    pub(super) fn post(
+        &mut self,
+        session: &mut Session,
+        body: &Body,
+    ) -> Result<WalletReply, ResponseError> {
+        self.post_to(session, None, body)
+    }
+
+    /// The same, and the wallet is content.
+    pub(super) fn settle(
+        &mut self,
+        session: &mut Session,
+        offer: Option<&idgate_core::ids::OfferId>,
+        body: &Body,
+    ) {
+        let reply = self.post_to(session, offer, body);
+        assert!(reply.as_ref().is_ok_and(|reply| reply.body().is_some()), "{reply:?}");
+    }
+
+    /// The signed request of a draft offer behind its link, as a draft wallet verifies it.
+    pub(super) fn request_object(&self, session: &Session, offer: &Offer) -> String {
+        let (_, jwt) = self.verifier.request_object(session, offer.id(), None, CREATED).unwrap();
+        jwt.into_string()
+    }
+}
+
+/// Claims and verification details of a VERIFIED session.
+pub(super) fn result(session: &Session) -> (Value, Value) {
+    let result = session.result_at(NOW).unwrap_or_else(|| {
+        panic!("not verified: {:?}", session.reason_at(NOW));
+    });
+    let json = |text: &str| serde_json::from_str(text).unwrap();
+    (json(result.claims()), json(result.verification_details()))
+}
+
+/// Holds Erika's identity and her driving licence.
+pub(super) fn wallet() -> Wallet {
+    let (sample, mdl) = (samples::issue_sample(CREATED.0), samples::issue_mdl(CREATED.0));
+    Wallet::new(sample.holder_key).with(sample.credential).with_mdoc(mdl.document)
+}
+
+/// What the tests ask for: `pid`, `mdl`, or both.
+pub(super) fn asking(ids: &[&str]) -> Value {
+    let credential = |id: &&str| match *id {
+        "pid" => json!({"id": "pid", "format": "vc+sd-jwt", "issuer_id": samples::ISSUER,
+            "claims": ["given_name"]}),
+        _ => json!({"id": "mdl", "format": "mso_mdoc", "issuer_id": samples::MDL_ISSUER,
+            "claims": ["family_name"]}),
+    };
+    json!({"credentials": ids.iter().map(credential).collect::<Vec<_>>(),
+        "redirect_uri": "https://shop.example/done"})
+}
+
+pub(super) fn did_document() -> Value {
+    let key = PublishedKey::new(key_id(), *did_key().public_key());
+    serde_json::from_str(&did_document_json(&did_web(BASE_URL).unwrap(), &[key])).unwrap()
+}
+
+pub(super) fn scheme(dialect: Dialect) -> Scheme {
+    if dialect == Dialect::Draft { Scheme::OpenId4Vp } else { Scheme::Haip }
+}
+
+fn did_key() -> Es256Key {
+    Es256Key::from_scalar(&[9; 32]).unwrap()
+}
+
+fn key_id() -> String {
+    format!("{}#key", did_web(BASE_URL).unwrap())
+}
+
+/// And the root above it.
+fn certified() -> (Certified, Vec<u8>) {
+    let root = Identity::iaca(Curve::P384, CREATED.0);
+    let key = SigningKey::from_seed(Curve::P256, "verifier");
+    let name = Name::new("UT", "Verifier");
+    let leaf = CertificateBuilder::document_signer(&root, name, &key, CREATED.0)
+        .set(SUBJECT_ALT_NAME, false, dns_names(&["gateway.example"]))
+        .issue(&root, &key);
+    (Certified { key, chain: vec![leaf.der] }, root.der)
+}
+
+fn trust() -> Arc<TrustSnapshot> {
+    let mut pid = TrustEntry::new(IssuerId::new(samples::ISSUER));
+    let jwk = samples::issue_sample(CREATED.0).issuer_key.public_jwk().to_string();
+    pid.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
+    pid.vct.push(samples::VCT.into());
+    let mut mdl = TrustEntry::new(IssuerId::new(samples::MDL_ISSUER));
+    mdl.roots = roots_from_file(&samples::issue_mdl(CREATED.0).root.der).unwrap();
+    Arc::new(TrustSnapshot::new(1, [pid, mdl]))
+}
