@@ -96,6 +96,8 @@ mod own_faults;
 #[cfg(test)]
 mod pii;
 #[cfg(test)]
+mod profiles_http;
+#[cfg(test)]
 mod purge;
 #[cfg(test)]
 mod quotas;
