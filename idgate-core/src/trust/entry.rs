@@ -243,7 +243,7 @@ mod tests {
     const MDL: &str = "org.iso.18013.5.1.mDL";
 
     fn key(n: usize) -> SigningKey {
-        SigningKey::from_seed(Curve::P256, &format!("root {n}"))
+        SigningKey::from_seed(Curve::P256, format!("root {n}"))
     }
 
     fn builder(n: usize) -> CertificateBuilder {

@@ -43,6 +43,7 @@ pub struct VerifierCertificate {
 
 /// What a chain is measured by at import.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::exhaustive_structs)] // callers state every rule
 pub struct ImportRules<'a> {
     /// The keys that certificates were asked for.
     pub keys: &'a [PublicKey],

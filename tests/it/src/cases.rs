@@ -146,7 +146,9 @@ impl Gateway for Recorder {
         });
         if !trust.sd_jwt_roots.is_empty() {
             let roots: Vec<String> = trust.sd_jwt_roots.iter().map(|der| base64url(der)).collect();
-            entry["sd_jwt_roots"] = roots.into();
+            if let Some(members) = entry.as_object_mut() {
+                members.insert("sd_jwt_roots".into(), roots.into());
+            }
         }
         self.trust = json!([entry]);
         self.keep_session();

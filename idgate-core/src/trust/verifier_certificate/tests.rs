@@ -113,7 +113,7 @@ fn files_without_certificates_are_refused() {
 #[test]
 fn a_chain_has_at_most_10_certificates() {
     let leaf = issued(&leaf());
-    assert_eq!(import(&vec![leaf.as_slice(); 11]).unwrap_err(), Refusal::TooMany);
+    assert_eq!(import(&[leaf.as_slice(); 11]).unwrap_err(), Refusal::TooMany);
 }
 
 #[test]

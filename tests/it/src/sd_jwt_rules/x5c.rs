@@ -51,7 +51,7 @@ impl Certified {
     fn long_chain(&self, cas: usize) -> Vec<Vec<u8>> {
         let mut above = vec![self.root.clone()];
         for at in 0..cas {
-            let key = SigningKey::from_seed(Curve::P256, &format!("ca {at}"));
+            let key = SigningKey::from_seed(Curve::P256, format!("ca {at}"));
             let issuer = above.last().unwrap();
             let name = Name::new("UT", &format!("CA {at}"));
             let ca = CertificateBuilder::issuer_root(name, &key, NOW_MS).under(issuer);

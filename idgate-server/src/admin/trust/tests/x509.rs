@@ -337,7 +337,7 @@ fn check_says_what_aki_leaves_out() {
     desk.run(&["add", "road", "--jwk", &key]).unwrap();
     assert!(warnings(&mut desk).contains("may not find"));
     for n in 0..10 {
-        let key = idgate_testkit::keys::SigningKey::from_seed(Curve::P256, &format!("{n}"));
+        let key = idgate_testkit::keys::SigningKey::from_seed(Curve::P256, format!("{n}"));
         let name = idgate_testkit::x509::Name::new("UT", "Many");
         let root = idgate_testkit::x509::CertificateBuilder::issuer_root(name, &key, NOW.0);
         let root = desk.bytes("another.der", &root.sign(&key));
