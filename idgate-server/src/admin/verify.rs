@@ -1,6 +1,7 @@
-//! `idgate verify`: one captured presentation, offline. Prints the tree of checks with their
+//! `idgate verify`: one captured presentation, or the answer to a query, offline. Prints the tree of checks with their
 //! clauses, passed and failed.
 
+mod dcql;
 mod mdoc;
 mod outcome;
 mod trust;
@@ -22,11 +23,14 @@ use crate::failure::Failure;
 #[derive(Args, Clone, Debug)]
 pub struct VerifyOptions {
     /// The file that holds the presentation, as the wallet sent it in vp_token; a DeviceResponse
-    /// may also be CBOR.
+    /// may also be CBOR. With --dcql: the whole vp_token, a JSON object.
     file: PathBuf,
     /// The format of the presentation: vc+sd-jwt or mso_mdoc.
-    #[arg(long, value_name = "FORMAT")]
-    format: String,
+    #[arg(long, value_name = "FORMAT", required_unless_present = "dcql")]
+    format: Option<String>,
+    /// The dcql_query that the vp_token answers: it says formats, types and claims.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "vct", "doc_type", "apu"])]
+    dcql: Option<PathBuf>,
     /// The nonce of the request.
     #[arg(long, allow_hyphen_values = true)]
     nonce: String,
@@ -96,12 +100,14 @@ pub fn run(options: &VerifyOptions, now: UnixMillis) -> Result<Output, Failure> 
         Some(text) => UnixMillis::parse_rfc3339(text)
             .ok_or_else(|| Failure::Usage(format!("--at {text}: write 2026-11-21T12:00:00Z")))?,
     };
-    match CredentialFormat::from_name(&options.format) {
+    if let Some(query) = &options.dcql {
+        return dcql::verify(options, query, at);
+    }
+    let format = options.format.as_deref().unwrap_or_default();
+    match CredentialFormat::from_name(format) {
         Some(CredentialFormat::SdJwtVc) => sd_jwt_vc(options, at),
         Some(CredentialFormat::Mdoc) => mdoc::verify(options, at),
-        _ => {
-            Err(Failure::Usage(format!("--format {}: write vc+sd-jwt or mso_mdoc", options.format)))
-        }
+        _ => Err(Failure::Usage(format!("--format {format}: write vc+sd-jwt or mso_mdoc"))),
     }
 }
 

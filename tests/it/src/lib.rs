@@ -129,6 +129,8 @@ mod tls;
 #[cfg(test)]
 mod upgrade;
 #[cfg(test)]
+mod verify_dcql;
+#[cfg(test)]
 mod wallet_flow;
 #[cfg(test)]
 mod webhook_vectors;

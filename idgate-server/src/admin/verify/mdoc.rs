@@ -18,9 +18,7 @@ pub(super) const DEFAULT_DOC_TYPE: &str = "org.iso.18013.5.1.mDL";
 
 /// Verifies the DeviceResponse in the file.
 pub(super) fn verify(options: &VerifyOptions, at: UnixMillis) -> Result<Output, Failure> {
-    let response_uri = options.response_uri.as_deref().ok_or_else(|| {
-        Failure::Usage("mso_mdoc needs --response-uri URI: the device signed it".into())
-    })?;
+    let response_uri = response_uri(options)?;
     let issuer = trust::certificates(options)?;
     let encryption = encryption(options)?;
     let bytes = device_response(&options.file)?;
@@ -37,6 +35,13 @@ pub(super) fn verify(options: &VerifyOptions, at: UnixMillis) -> Result<Output, 
     Ok(outcome::tell(&report, &result))
 }
 
+/// Where the answer went: the device signed it.
+pub(super) fn response_uri(options: &VerifyOptions) -> Result<&str, Failure> {
+    options.response_uri.as_deref().ok_or_else(|| {
+        Failure::Usage("mso_mdoc needs --response-uri URI: the device signed it".into())
+    })
+}
+
 /// base64url as vp_token carries it, or CBOR. The first byte of a CBOR map is never ASCII.
 fn device_response(path: &Path) -> Result<Vec<u8>, Failure> {
     let file = read(path)?;
@@ -45,7 +50,7 @@ fn device_response(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// What the options say of how the answer was encrypted.
-fn encryption(options: &VerifyOptions) -> Result<CapturedEncryption, Failure> {
+pub(super) fn encryption(options: &VerifyOptions) -> Result<CapturedEncryption, Failure> {
     let mut encryption = CapturedEncryption::default();
     if let Some(path) = options.enc_key.as_deref() {
         let jwk = read(path)?;

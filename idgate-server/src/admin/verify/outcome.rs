@@ -17,6 +17,26 @@ pub(super) fn tell(report: &CredentialReport, result: &Outcome) -> Output {
     output
 }
 
+/// The same of several credentials, by their ids; verified when all of them are.
+pub(super) fn tell_all(told: &[(&str, CredentialReport, Outcome)]) -> Output {
+    let verified = told.iter().all(|(_, _, result)| result.is_ok());
+    let mut text = String::new();
+    let mut credentials = Vec::new();
+    for (id, report, result) in told {
+        let _infallible = writeln!(text, "{id}:");
+        text.push_str(&tree(report, result));
+        let mut told = object(report, result);
+        if let Some(members) = told.as_object_mut() {
+            members.insert("id".into(), (*id).into());
+        }
+        credentials.push(told);
+    }
+    let object = json!({ "verified": verified, "credentials": credentials });
+    let mut output = Output::new(object, text);
+    output.code = if verified { 0 } else { 3 };
+    output
+}
+
 fn tree(report: &CredentialReport, result: &Outcome) -> String {
     let mut text = String::new();
     let mut group = "";

@@ -1,0 +1,125 @@
+//! The answer to a DCQL query, credential by credential (OpenID4VP 8.6).
+
+mod query;
+
+use std::path::Path;
+
+use idgate_core::codec::base64url;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::limits::MAX_TTL_MS;
+use idgate_core::request::{ClaimsPath, CredentialFormat};
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::DeviceResponseDocuments;
+use idgate_core::verify::{
+    CredentialReport, Expected, ExpectedMdoc, MdocRequest, verify_mdoc, verify_sd_jwt_vc,
+};
+
+use self::query::{Asked, Query};
+use super::outcome::{self, Outcome};
+use super::{VerifyOptions, mdoc, trust};
+use crate::admin::output::Output;
+use crate::failure::Failure;
+
+/// Verifies the `vp_token` in the file against the query.
+pub(super) fn verify(
+    options: &VerifyOptions,
+    path: &Path,
+    at: UnixMillis,
+) -> Result<Output, Failure> {
+    let query = Query::read(path)?;
+    let answers = query::answers(&options.file)?;
+    let answers = match answers.and_then(|all| query.check(&all).map(|()| all)) {
+        Ok(answers) => answers,
+        Err(refusal) => return Ok(outcome::tell(&CredentialReport::default(), &Err(refusal))),
+    };
+    let mut told = Vec::new();
+    for asked in &query.credentials {
+        let answer = answers.iter().find(|(id, _)| *id == asked.id);
+        if let Some((_, presentation)) = answer {
+            let mut report = CredentialReport::default();
+            let result = match asked.format {
+                Some(CredentialFormat::Mdoc) => {
+                    device_response(options, asked, presentation, at, &mut report)?
+                }
+                _ => sd_jwt_vc(options, asked, presentation, at, &mut report)?,
+            };
+            told.push((asked.id.as_str(), report, result));
+        }
+    }
+    Ok(outcome::tell_all(&told))
+}
+
+fn sd_jwt_vc(
+    options: &VerifyOptions,
+    asked: &Asked,
+    presentation: &str,
+    at: UnixMillis,
+    report: &mut CredentialReport,
+) -> Result<Outcome, Failure> {
+    let mut issuer = trust::sd_jwt_issuer(options)?;
+    issuer.vct.clone_from(&asked.types);
+    let paths: Vec<(String, ClaimsPath)> =
+        asked.paths.iter().map(|path| (dotted(path), path.clone())).collect();
+    let claims: Vec<String> = paths.iter().map(|(name, _)| name.clone()).collect();
+    let requested_at = at.minus(MAX_TTL_MS);
+    let mut expected = Expected::new(&issuer, &options.client_id, &options.nonce, requested_at, at);
+    expected.livemode = !options.test;
+    expected.claims = &claims;
+    expected.claim_paths = &paths;
+    Ok(verify_sd_jwt_vc(&PROVIDER, presentation, &expected, report))
+}
+
+fn device_response(
+    options: &VerifyOptions,
+    asked: &Asked,
+    presentation: &str,
+    at: UnixMillis,
+    report: &mut CredentialReport,
+) -> Result<Outcome, Failure> {
+    let response_uri = mdoc::response_uri(options)?;
+    let issuer = trust::certificates(options)?;
+    let encryption = mdoc::encryption(options)?;
+    let handovers = encryption.handovers();
+    let request =
+        MdocRequest { client_id: &options.client_id, nonce: &options.nonce, response_uri };
+    let (namespace, claims) = elements(asked)?;
+    let doc_type = asked.types.first().map_or("", String::as_str);
+    let mut expected = ExpectedMdoc::new(&issuer, doc_type, &namespace, request, at);
+    expected.livemode = !options.test;
+    expected.handovers = &handovers;
+    expected.claims = &claims;
+    expected.documents = DeviceResponseDocuments::One;
+    // No request of OpenID4VP 1.0 announces device MACs, so none is good.
+    expected.reader_key = None;
+    // What is not base64url is not a DeviceResponse either: the core says so.
+    let bytes = base64url::decode(presentation).unwrap_or_default();
+    Ok(verify_mdoc(&PROVIDER, &bytes, &expected, report))
+}
+
+/// Namespace and elements that the paths of an mdoc name (OpenID4VP B.2.4).
+fn elements(asked: &Asked) -> Result<(String, Vec<String>), Failure> {
+    let mut namespace = String::new();
+    let mut claims = Vec::new();
+    for path in &asked.paths {
+        let mut parts = path.components();
+        let (Some(Some(first)), Some(Some(element)), None) =
+            (parts.next(), parts.next(), parts.next())
+        else {
+            let why = format!("{}: a path of an mdoc is its namespace and its element", asked.id);
+            return Err(Failure::Error(why));
+        };
+        if !namespace.is_empty() && namespace != first {
+            let why = format!("{}: elements of several namespaces cannot be compared", asked.id);
+            return Err(Failure::Error(why));
+        }
+        first.clone_into(&mut namespace);
+        claims.push(element.to_owned());
+    }
+    Ok((namespace, claims))
+}
+
+/// A name for what stands there.
+fn dotted(path: &ClaimsPath) -> String {
+    let parts: Vec<&str> = path.components().map(|part| part.unwrap_or("*")).collect();
+    parts.join(".")
+}

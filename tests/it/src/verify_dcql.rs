@@ -1,0 +1,194 @@
+//! `idgate verify --dcql` on the captured answer to a request of OpenID4VP 1.0.
+
+use idgate_testkit::jwe::Enc;
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::mdoc::{MDL, MDL_NAME_SPACE};
+use idgate_testkit::openid4vp::{Forgery, Query, Request};
+use idgate_testkit::request_object::ResponseKey;
+use idgate_testkit::samples::{self, VCT};
+use idgate_testkit::wallet::Wallet;
+use serde_json::{Value, json};
+
+use crate::server::{Installation, Output};
+use crate::tenant::now_ms;
+
+const OK: i32 = 0;
+const ERROR: i32 = 1;
+const USAGE: i32 = 2;
+const REFUSED: i32 = 3;
+
+const RESPONSE_URI: &str = "https://gateway.example/v1/oid4vp/response/off_1";
+const CLIENT_ID: &str = "x509_hash:Uvo3HtuIxuhC92rShpgqcT3YXwrqRxWEviRiA0OZszk";
+const NONCE: &str = "the-nonce-of-a-captured-request";
+
+/// The files beside a captured answer, and who gave it.
+struct Desk {
+    installation: Installation,
+    wallet: Wallet,
+    request: Request,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let installation = Installation::new();
+        let (issuer, holder) = (samples::issuer_key(Curve::P256), samples::holder_key(Curve::P256));
+        let mdl = samples::issue_mdl(now_ms());
+        let reader = SigningKey::from_seed(Curve::P256, "reader");
+        let query = json!({ "credentials": [
+            { "id": "pid", "format": "dc+sd-jwt", "meta": { "vct_values": [VCT] },
+                "claims": [{ "path": ["given_name"] }, { "path": ["address", "locality"] }] },
+            { "id": "mdl", "format": "mso_mdoc", "meta": { "doctype_value": MDL },
+                "claims": [{ "path": [MDL_NAME_SPACE, "family_name"] }] },
+        ] });
+        installation.file("issuer.jwk", issuer.public_jwk().to_string());
+        installation.file("root.der", &mdl.root.der);
+        installation.file("reader.jwk", reader.private_jwk().to_string());
+        installation.file("query.json", query.to_string());
+        let credential = samples::identity(&holder, now_ms()).issue(&issuer);
+        let wallet = Wallet::new(holder).with(credential).with_mdoc(mdl.document);
+        let jwk = reader.public_jwk();
+        let key = ResponseKey { jwk, kid: "1".into(), point: reader.public_sec1() };
+        let request = Request {
+            client_id: CLIENT_ID.into(),
+            response_uri: RESPONSE_URI.into(),
+            nonce: NONCE.into(),
+            query: Query::read(&query),
+            encryption: Some((key, Enc::A256Gcm)),
+            ..Request::default()
+        };
+        Self { installation, wallet, request }
+    }
+
+    fn forged(&self, forgery: Forgery) -> Value {
+        let answer = self.wallet.forge_1_0(&self.request, forgery, now_ms()).unwrap();
+        answer.parameters["vp_token"].clone()
+    }
+
+    /// Verifies what the wallet sent, as an answer to the request above.
+    fn verify(&self, vp_token: &Value, more: &[&str]) -> Output {
+        self.installation.file("vp_token.json", vp_token.to_string());
+        let arguments = [
+            "verify",
+            "vp_token.json",
+            "--nonce",
+            NONCE,
+            "--client-id",
+            CLIENT_ID,
+            "--issuer-key",
+            "issuer.jwk",
+            "--root",
+            "root.der",
+            "--test",
+        ];
+        self.installation.run(&[&arguments, more].concat())
+    }
+
+    fn asked(&self, vp_token: &Value, more: &[&str]) -> Output {
+        let asked = ["--dcql", "query.json", "--response-uri", RESPONSE_URI];
+        self.verify(vp_token, &[&asked, &["--enc-key", "reader.jwk"][..], more].concat())
+    }
+}
+
+#[test]
+fn an_answer_with_both_formats_is_verified_by_query_id() {
+    let desk = Desk::new();
+    let good = desk.forged(Forgery::None);
+    let output = desk.asked(&good, &["--json"]);
+    assert_eq!(output.code, OK, "{output:?}");
+    let told = output.json();
+    assert_eq!(told["verified"], true);
+    let credentials = told["credentials"].as_array().unwrap();
+    let ids: Vec<&Value> = credentials.iter().map(|one| &one["id"]).collect();
+    assert_eq!(ids, ["pid", "mdl"]);
+    assert_eq!(credentials[0]["credential_type"], VCT);
+    assert_eq!(credentials[1]["session_transcript"], "openid4vp-1.0");
+    let text = desk.asked(&good, &[]).stdout;
+    assert!(text.contains("pid:") && text.contains("mdl:"), "{text}");
+    assert!(!text.contains("Erika") && !text.contains(NONCE), "{text}");
+    assert_eq!(desk.asked(&desk.forged(Forgery::BareString), &[]).code, OK);
+}
+
+#[test]
+fn a_refusal_exits_with_3_and_says_why() {
+    let desk = Desk::new();
+    for (forgery, reason) in [
+        (Forgery::CredentialSignature, "issuer_signature_invalid"),
+        (Forgery::Nonce, "nonce_mismatch"),
+        (Forgery::AudienceWithoutPrefix, "audience_mismatch"),
+        (Forgery::SdHash, "sd_hash_mismatch"),
+        (Forgery::NoProof, "holder_binding_missing"),
+        (Forgery::Transcript, "device_auth_invalid"),
+        (Forgery::TranscriptThumbprint, "device_auth_invalid"),
+        (Forgery::DeviceMac, "device_auth_invalid"),
+        (Forgery::UnknownQueryId, "submission_mismatch"),
+        (Forgery::MissingQueryId, "submission_mismatch"),
+        (Forgery::NoQueryId, "submission_mismatch"),
+        (Forgery::SeveralPresentations, "submission_mismatch"),
+        (Forgery::NoPresentations, "submission_mismatch"),
+        (Forgery::ObjectElement, "malformed_presentation"),
+        (Forgery::TwoDocuments, "malformed_presentation"),
+    ] {
+        let output = desk.asked(&desk.forged(forgery), &[]);
+        assert_eq!(output.code, REFUSED, "{forgery:?}: {output:?}");
+        assert!(output.stdout.contains(reason), "{forgery:?}: {output:?}");
+        assert!(!output.stdout.contains(NONCE), "{output:?}");
+    }
+}
+
+#[test]
+fn the_query_says_what_is_asked_for() {
+    let desk = Desk::new();
+    let good = desk.forged(Forgery::None);
+    let pid = |types: Value, path: Value| {
+        json!({ "id": "pid", "format": "dc+sd-jwt", "meta": { "vct_values": types },
+            "claims": [{ "path": path }] })
+    };
+    let mdl = json!({ "id": "mdl", "format": "mso_mdoc", "meta": { "doctype_value": MDL } });
+    let sets = |options: Value| {
+        let pid = pid(json!([VCT]), json!(["given_name"]));
+        json!({ "credentials": [pid, mdl], "credential_sets": [{ "options": options }] })
+    };
+    let alone = json!({ "pid": good["pid"] });
+    for (query, vp_token, code, reason) in [
+        (
+            json!({ "credentials": [pid(json!(["x"]), json!(["given_name"])), mdl] }),
+            &good,
+            REFUSED,
+            "type_mismatch",
+        ),
+        (
+            json!({ "credentials": [pid(json!([VCT]), json!(["absent"])), mdl] }),
+            &good,
+            REFUSED,
+            "claim_missing",
+        ),
+        (sets(json!([["mdl"], ["pid"]])), &alone, OK, "verified"),
+        (sets(json!([["mdl"]])), &alone, REFUSED, "submission_mismatch"),
+    ] {
+        desk.installation.file("query.json", query.to_string());
+        let output = desk.asked(vp_token, &[]);
+        assert_eq!(output.code, code, "{reason}: {output:?}");
+        assert!(output.stdout.contains(reason), "{reason}: {output:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_used_is_not_a_refusal() {
+    let desk = Desk::new();
+    let good = desk.forged(Forgery::None);
+    assert_eq!(desk.verify(&good, &[]).code, USAGE, "neither --format nor --dcql");
+    assert_eq!(desk.asked(&good, &["--format", "mso_mdoc"]).code, USAGE);
+    assert_eq!(desk.asked(&good, &["--vct", VCT]).code, USAGE);
+    assert_eq!(desk.asked(&json!("a draft's"), &[]).code, ERROR);
+    for query in [
+        json!([]),
+        json!({ "credentials": [] }),
+        json!({ "credentials": [{ "id": "pid", "format": "vc+sd-jwt" }] }),
+        json!({ "credentials": [{ "id": "pid", "format": "dc+sd-jwt", "meta": {} }] }),
+    ] {
+        desk.installation.file("query.json", query.to_string());
+        let output = desk.asked(&good, &[]);
+        assert_eq!(output.code, ERROR, "{query}: {output:?}");
+        assert!(output.stderr.contains("query.json"), "{output:?}");
+    }
+}
