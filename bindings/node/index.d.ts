@@ -359,8 +359,10 @@ export interface Ask {
 export interface Decision {
   readonly kind: 'done';
   readonly transition: Transition;
-  /** `accepted`, `error_noted`: 200; `refused`: 400 `invalid_presentation`. */
+  /** `accepted`, `error_noted`: 200 with `body`; `refused`: 400 `invalid_presentation`. */
   readonly reply: 'accepted' | 'error_noted' | 'refused';
+  /** What the wallet is answered with, as JSON and as its profile has it; null when refused. */
+  readonly body: { status?: 'ok'; redirect_uri?: string } | null;
   readonly redirectUri: string | null;
   readonly status: 'VERIFIED' | 'FAILED';
   /** Why it is FAILED, for you and never for the wallet. */

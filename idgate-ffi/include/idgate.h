@@ -179,9 +179,10 @@ typedef struct idgate_step {
   // To commit.
   struct idgate_transition transition;
   // JSON. IDGATE_STEP_NEED: `{"needs":[{"kind":"status_list"|"crl","uri","accept"}]}`.
-  // IDGATE_STEP_DONE: `{"reply":"accepted"|"error_noted"|"refused","redirect_uri","status",
-  // "reason","wallet_error","report"}`: answer 200 to the first two, with `redirect_uri` when
-  // there is one, and 400 `invalid_presentation` to the third, whatever the reason.
+  // IDGATE_STEP_DONE: `{"reply":"accepted"|"error_noted"|"refused","body","redirect_uri","status",
+  // "reason","wallet_error","report"}`: answer 200 with `body` to the first two, and 400
+  // `invalid_presentation` to the third, whatever the reason. `body` is an object as the profile
+  // of the offer has it, with `redirect_uri` when there is one; null: it was refused.
   struct idgate_bytes json;
 } idgate_step;
 

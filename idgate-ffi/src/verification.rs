@@ -50,9 +50,10 @@ pub struct idgate_step {
     /// To commit.
     pub transition: idgate_transition,
     /// JSON. IDGATE_STEP_NEED: `{"needs":[{"kind":"status_list"|"crl","uri","accept"}]}`.
-    /// IDGATE_STEP_DONE: `{"reply":"accepted"|"error_noted"|"refused","redirect_uri","status",
-    /// "reason","wallet_error","report"}`: answer 200 to the first two, with `redirect_uri` when
-    /// there is one, and 400 `invalid_presentation` to the third, whatever the reason.
+    /// IDGATE_STEP_DONE: `{"reply":"accepted"|"error_noted"|"refused","body","redirect_uri","status",
+    /// "reason","wallet_error","report"}`: answer 200 with `body` to the first two, and 400
+    /// `invalid_presentation` to the third, whatever the reason. `body` is an object as the profile
+    /// of the offer has it, with `redirect_uri` when there is one; null: it was refused.
     pub json: idgate_bytes,
 }
 
@@ -276,6 +277,7 @@ fn done(decision: Decision) -> idgate_step {
     let settled_at = session.settled_at().unwrap_or(session.created_at());
     let json = json!({
         "reply": reply,
+        "body": decision.reply.body().and_then(|body| serde_json::from_str::<Value>(&body).ok()),
         "redirect_uri": redirect_uri,
         "status": session.status_at(settled_at).as_str(),
         "reason": session.reason_at(settled_at).map(|reason| reason.as_str()),

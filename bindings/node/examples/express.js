@@ -88,8 +88,7 @@ app.post('/v1/oid4vp/response/:id', body, async (request, response) => {
       const message = 'the presentation was refused';
       return response.status(400).json({ error: 'invalid_presentation', message });
     }
-    const redirect = decision.redirectUri ? { redirect_uri: decision.redirectUri } : {};
-    return response.json({ status: 'ok', ...redirect });
+    return response.json(decision.body);
   } catch (error) {
     if (!(error instanceof IdgateError)) throw error;
     const status = error.code === 'session_not_pending' ? 409 : 400;

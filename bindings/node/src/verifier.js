@@ -155,6 +155,7 @@ function read(step) {
     kind: 'done',
     transition: next,
     reply: told.reply,
+    body: told.body,
     redirectUri: told.redirect_uri,
     status: told.status,
     reason: told.reason,

@@ -45,6 +45,8 @@ test('a result lives for 30 seconds and survives a restart', () => {
   const verification = cases.verifierOf(one).begin(session, body, one.content_type, { now });
   const decision = verification.step();
   assert.deepEqual([decision.kind, decision.reply, decision.status], ['done', 'accepted', 'VERIFIED']);
+  // It is a draft's.
+  assert.deepEqual(decision.body, { status: 'ok' });
   const settled = decision.transition.session;
   const again = idgate.Session.restore(settled.snapshot(), settled.resultSnapshot(now));
   assert.deepEqual(again.result(now), settled.result(now));

@@ -101,7 +101,4 @@ async def answer(session_id: str, request: Request) -> JSONResponse:
     if decision.reply == "refused":
         message = "the presentation was refused"
         return JSONResponse({"error": "invalid_presentation", "message": message}, 400)
-    reply = {"status": "ok"}
-    if decision.redirect_uri:
-        reply["redirect_uri"] = decision.redirect_uri
-    return JSONResponse(reply, headers={"Cache-Control": "no-store"})
+    return JSONResponse(decision.body, headers={"Cache-Control": "no-store"})

@@ -78,6 +78,8 @@ class SessionTest(unittest.TestCase):
             decision = verification.step()
         assert isinstance(decision, idgate.Decision)
         self.assertEqual((decision.reply, decision.status), ("accepted", "VERIFIED"))
+        # It is a draft's.
+        self.assertEqual(decision.body, {"status": "ok"})
         settled = decision.transition.session
         kept = settled.result_snapshot(now)
         assert kept is not None

@@ -90,6 +90,7 @@ static void an_encrypted_answer_is_verified(const char *root, idgate_verifier *v
                                             answer.content_type.len, answer.body.ptr,
                                             answer.body.len, NOW, &verification, &err));
     IS(IDGATE_OK, idgate_verification_step(verification, &step, &err));
+    CHECK(has(step.json, "\"body\":{\"status\":\"ok\"}"));
     IS(IDGATE_OK, idgate_session_result(step.transition.session, NOW, &result, &err));
     CHECK(has(result, "Erika") && has(result, "Mustermann"));
     CHECK(has(result, "\"request_mode\":\"jar\"") && has(result, "\"device_mac\""));

@@ -135,8 +135,10 @@ static void an_answer_to_one_offer_settles_the_session(const char *root, idgate_
                       verifier, session, (char *)offer.ptr, offer.len, type, type_len,
                       answer.body.ptr, answer.body.len, NOW, &verification, &err));
     IS(IDGATE_OK, idgate_verification_step(verification, &step, &err));
+    /* Outside of drafts the wallet is told where to go, and nothing else. */
+    CHECK(has(step.json, "\"body\":{\"redirect_uri\":\"https://shop.example/back"));
     IS(IDGATE_OK, idgate_session_result(step.transition.session, NOW, &result, &err));
-    CHECK(has(result, "Erika"));
+    CHECK(has(result, "Erika") && has(result, "\"profile\":\"haip\""));
     idgate_bytes_free(result);
     IS(IDGATE_OK, idgate_session_info(step.transition.session, NOW, &info, &err));
     CHECK(has(info, "\"VERIFIED\"") && !has(info, "deep_links"));

@@ -40,10 +40,12 @@ class Decision:
     """Commit ``transition``, then answer the wallet."""
 
     transition: Transition
-    #: ``accepted`` and ``error_noted``: 200 ``{"status":"ok"}``; ``refused``: 400
+    #: ``accepted`` and ``error_noted``: 200 with ``body``; ``refused``: 400
     #: ``invalid_presentation``, whatever the reason.
     reply: Literal["accepted", "error_noted", "refused"]
-    #: To be sent with ``accepted``, when the session has one.
+    #: What the wallet is answered with, as JSON and as its profile has it; ``None`` when refused.
+    body: dict[str, str] | None
+    #: Where the wallet sends the person, when the session has that: it stands in ``body``.
     redirect_uri: str | None
     #: VERIFIED or FAILED.
     status: str
