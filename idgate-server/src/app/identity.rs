@@ -5,11 +5,11 @@ use std::sync::{Arc, PoisonError};
 use idgate_core::crypto::Alg;
 use idgate_core::discovery::{self, PublishedKey};
 use idgate_core::ids::TenantId;
-use idgate_core::request::{RequestSigner, SignerUnavailable};
+use idgate_core::request::{self, Dialect, RequestSigner, SignerUnavailable};
 use idgate_core::{TrustSnapshot, Verifier};
 
 use super::{App, AppError};
-use crate::config::RequestMode;
+use crate::config::{ClientId, RequestMode, host_name};
 use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, GatewayKeys};
 
 /// A verifier and the keys that it was made with.
@@ -62,14 +62,35 @@ impl App {
         }
     }
 
-    /// The name of the signer with the certificate that is in force for this client, if there is one.
-    pub(super) async fn certified_signer(
+    /// The key with the certificate that is in force for this client, if there is one.
+    pub(super) async fn certified_key(
         &self,
         client_id: &TenantId,
-    ) -> Result<Option<String>, AppError> {
-        let Some(certificates) = self.certificates().await? else { return Ok(None) };
-        let in_force = certificates.in_force(client_id.as_str(), self.now());
-        Ok(in_force.map(|certified| certified.certificate.x509_hash()))
+    ) -> Result<Option<Arc<CertifiedKey>>, AppError> {
+        let certificates = self.certificates().await?;
+        let in_force = certificates
+            .as_ref()
+            .and_then(|certificates| certificates.in_force(client_id.as_str(), self.now()));
+        Ok(in_force.cloned())
+    }
+
+    /// What a client may ask for whose requests are signed by this certificate, if by any.
+    pub(super) fn spoken(&self, certified: Option<&CertifiedKey>) -> request::Dialects {
+        let enabled = self.dialects.enabled.iter().copied();
+        let mut spoken = request::Dialects::new(enabled);
+        if certified.is_none() {
+            spoken = spoken.without(Dialect::Haip);
+        }
+        let names_host = |certified: &CertifiedKey| {
+            let host = host_name(&self.base_url);
+            host.is_some_and(|host| certified.certificate.names_host(&host))
+        };
+        let is_ready = match (self.request_mode, self.dialects.client_id) {
+            (RequestMode::Inline, _) | (RequestMode::Jar, ClientId::Did) => true,
+            (RequestMode::Jar, ClientId::X509Hash) => certified.is_some(),
+            (RequestMode::Jar, ClientId::X509SanDns) => certified.is_some_and(names_host),
+        };
+        if is_ready { spoken } else { spoken.without(Dialect::V1_0) }
     }
 
     async fn certificates(&self) -> Result<Option<Arc<Certificates>>, AppError> {

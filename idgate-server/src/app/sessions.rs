@@ -59,14 +59,16 @@ impl App {
     ) -> Result<Transition, AppError> {
         self.check_clock()?;
         let mut new = NewSession::new(caller.client_id.clone(), caller.livemode);
+        let mut certified = None;
         let verifier = match self.names_profiles() {
             true => {
-                new.signer = self.certified_signer(&caller.client_id).await?;
+                certified = self.certified_key(&caller.client_id).await?;
                 self.signing_verifier().await?
             }
             false => self.verifier().await?,
         };
-        let (trust, spoken) = (verifier.trust(), self.dialects.spoken(new.signer.is_some()));
+        new.signer = certified.as_ref().map(|certified| certified.certificate.x509_hash());
+        let (trust, spoken) = (verifier.trust(), self.spoken(certified.as_deref()));
         let request = PresentationRequest::parse_for(body, trust, caller.livemode, &spoken)
             .map_err(AppError::Request)?;
         Ok(verifier.create_session_as(request, new, &mut OsEntropy, self.now())?)

@@ -1,6 +1,6 @@
 //! Which dialects of OpenID4VP the gateway speaks, and what is left to choose in them.
 
-use idgate_core::request::{self, Dialect};
+use idgate_core::request::Dialect;
 use idgate_core::session::ClientIdForm;
 use idgate_core::verifier::{self, DialectOptions};
 use url::{Host, Url};
@@ -75,12 +75,6 @@ pub fn host_name(base_url: &str) -> Option<String> {
 }
 
 impl Dialects {
-    /// What a client may ask for, whose requests a certificate signs or not.
-    pub fn spoken(&self, has_certificate: bool) -> request::Dialects {
-        let spoken = request::Dialects::new(self.enabled.iter().copied());
-        if has_certificate { spoken } else { spoken.without(Dialect::Haip) }
-    }
-
     /// As a verifier takes them.
     pub fn options(&self) -> DialectOptions {
         let mut options = DialectOptions::new(self.enabled.iter().copied());

@@ -1,6 +1,8 @@
 //! Certificates of the gateway and its clients: asked for, made by a CA that is OpenSSL, imported,
 //! watched.
 
+mod signing;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,12 +16,12 @@ use crate::tenant::now_ms;
 const HOST: &str = "gateway.example";
 
 /// A CA in a directory of its own.
-pub(crate) struct Ca {
+struct Ca {
     dir: tempfile::TempDir,
 }
 
 impl Ca {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         let ca = Self { dir: tempfile::TempDir::new().unwrap() };
         ca.openssl(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -keyout ca.key -out ca.pem \
@@ -29,7 +31,7 @@ impl Ca {
     }
 
     /// The certificate for this request, and behind it the CA's.
-    pub(crate) fn chain_for(&self, csr: &str, days: u32) -> PathBuf {
+    fn chain_for(&self, csr: &str, days: u32) -> PathBuf {
         std::fs::write(self.path("csr.pem"), csr).unwrap();
         self.openssl("req -verify -noout -in csr.pem");
         self.openssl(&format!(
@@ -43,13 +45,19 @@ impl Ca {
     }
 
     /// The DER of the certificate that was made last.
-    pub(crate) fn leaf(&self) -> Vec<u8> {
+    fn leaf(&self) -> Vec<u8> {
         self.openssl("x509 -in leaf.pem -outform DER -out leaf.der");
         std::fs::read(self.path("leaf.der")).unwrap()
     }
 
+    /// The CA's own certificate, in DER.
+    fn anchor(&self) -> Vec<u8> {
+        self.openssl("x509 -in ca.pem -outform DER -out ca.der");
+        std::fs::read(self.path("ca.der")).unwrap()
+    }
+
     /// `x509_hash` of that certificate.
-    pub(crate) fn hash(&self) -> String {
+    fn hash(&self) -> String {
         base64url(&HashAlg::Sha256.hash(&self.leaf()))
     }
 
@@ -84,7 +92,7 @@ fn import(installation: &Installation, chain: &Path, rest: &[&str]) -> Value {
 }
 
 /// Asks for a certificate and puts it in force, for so many days.
-pub(crate) fn certify(installation: &Installation, ca: &Ca, days: u32, rest: &[&str]) -> Value {
+fn certify(installation: &Installation, ca: &Ca, days: u32, rest: &[&str]) -> Value {
     let csr = csr(installation, rest);
     import(installation, &ca.chain_for(csr["csr"].as_str().unwrap(), days), rest)
 }
