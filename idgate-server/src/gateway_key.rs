@@ -18,7 +18,9 @@ use idgate_core::crypto::{Curve, PublicKey};
 use idgate_core::time::UnixMillis;
 use zeroize::Zeroizing;
 
-pub use self::certified::{Certificates, CertifiedKey, RENEW_BEFORE_MS, REPLACED_SIGNS_MS};
+pub use self::certified::{
+    Certificates, CertifiedKey, RENEW_BEFORE_MS, REPLACED_SIGNS_MS, Registration,
+};
 pub use self::request::certification_request;
 
 /// Length of one coordinate on P-256.

@@ -2,6 +2,7 @@
 
 mod key;
 mod settings;
+mod verifier_info;
 
 use std::fmt::Write as _;
 
@@ -12,6 +13,7 @@ use serde_json::json;
 
 use self::key::KeyCommand;
 use self::settings::{OriginCommand, SetArgs};
+use self::verifier_info::VerifierInfoCommand;
 use crate::admin::output::{Output, check_name};
 use crate::api_key::SCOPES;
 use crate::failure::Failure;
@@ -42,6 +44,9 @@ pub enum ClientCommand {
     /// Add and remove the origins of a client's own pages
     #[command(subcommand)]
     Origin(OriginCommand),
+    /// Keep what a registrar attests of a client, for wallets
+    #[command(subcommand)]
+    VerifierInfo(VerifierInfoCommand),
     /// Stop every key of a client at once
     Revoke {
         /// Its id, as `client list` shows it
@@ -73,6 +78,7 @@ pub fn run(
         ClientCommand::Set(args) => settings::set(&args, store),
         ClientCommand::Key(command) => key::run(command, store, now),
         ClientCommand::Origin(command) => settings::origin(command, store, now),
+        ClientCommand::VerifierInfo(command) => verifier_info::run(&command, store, now),
         ClientCommand::Revoke { id } => revoke(store, &id, now),
     }
 }

@@ -5,10 +5,10 @@ use std::sync::{Arc, PoisonError};
 use idgate_core::crypto::Alg;
 use idgate_core::discovery::{self, PublishedKey};
 use idgate_core::ids::TenantId;
-use idgate_core::request::{self, Dialect, RequestSigner, SignerUnavailable};
-use idgate_core::{TrustSnapshot, Verifier};
+use idgate_core::request::{self, Dialect, RequestSigner, SignerUnavailable, VerifierInfo};
+use idgate_core::{PresentationRequest, TrustSnapshot, Verifier};
 
-use super::{App, AppError};
+use super::{App, AppError, registration};
 use crate::config::{ClientId, RequestMode, host_name};
 use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, GatewayKeys};
 
@@ -91,6 +91,23 @@ impl App {
             (RequestMode::Jar, ClientId::X509SanDns) => certified.is_some_and(names_host),
         };
         if is_ready { spoken } else { spoken.without(Dialect::V1_0) }
+    }
+
+    /// What goes to wallets about this client with `request`.
+    ///
+    /// # Errors
+    /// It is registered strictly, and for less than this.
+    pub(super) async fn attested(
+        &self,
+        request: &PresentationRequest,
+        client_id: &TenantId,
+    ) -> Result<Vec<VerifierInfo>, AppError> {
+        let Some(certificates) = self.certificates().await? else { return Ok(Vec::new()) };
+        let Some(registration) = certificates.registration(client_id.as_str()) else {
+            return Ok(Vec::new());
+        };
+        let attested = registration::attest(registration, request, &self.dialects, self.now());
+        Ok(attested.map_err(AppError::Request)?.into_iter().collect())
     }
 
     async fn certificates(&self) -> Result<Option<Arc<Certificates>>, AppError> {

@@ -6,6 +6,7 @@ mod handle;
 mod idempotency;
 mod identity;
 mod metrics;
+mod registration;
 mod request_object;
 mod sessions;
 mod status;

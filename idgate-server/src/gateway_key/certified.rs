@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use idgate_core::request::RegistrationCertificate;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::VerifierCertificate;
 
@@ -27,6 +28,17 @@ pub struct CertifiedKey {
     pub replaced_at: Option<UnixMillis>,
 }
 
+/// What a registrar attests that a client may ask for.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// The client.
+    pub client_id: String,
+    /// The registrar's certificate.
+    pub certificate: RegistrationCertificate,
+    /// Whether a session that asks for more is refused.
+    pub strict: bool,
+}
+
 /// The certificates of a gateway at one moment.
 #[derive(Debug)]
 pub struct Certificates {
@@ -34,6 +46,8 @@ pub struct Certificates {
     pub version: u64,
     /// Those that may sign, newest first.
     pub keys: Vec<Arc<CertifiedKey>>,
+    /// At most one of each client.
+    pub registrations: Vec<Registration>,
 }
 
 impl Certificates {
@@ -41,6 +55,11 @@ impl Certificates {
     /// Nothing once its dates are over: wallets would refuse it.
     pub fn in_force(&self, client_id: &str, now: UnixMillis) -> Option<&Arc<CertifiedKey>> {
         self.of(client_id).or_else(|| self.of("")).filter(|key| key.certificate.is_valid_at(now))
+    }
+
+    /// What a registrar attests of this client.
+    pub fn registration(&self, client_id: &str) -> Option<&Registration> {
+        self.registrations.iter().find(|registration| registration.client_id == client_id)
     }
 
     fn of(&self, owner: &str) -> Option<&Arc<CertifiedKey>> {
@@ -79,18 +98,22 @@ mod tests {
             certified("cli_a", 30, true),
             certified("", 30, false),
         ];
-        let certificates = Certificates { version: 1, keys };
+        let certificates = Certificates { version: 1, keys, registrations: Vec::new() };
         let found = |client| certificates.in_force(client, NOW).map(|key| key.client_id.clone());
         assert_eq!(found("cli_a").as_deref(), Some("cli_a"));
         assert_eq!(found("cli_b").as_deref(), Some(""));
-        let without = Certificates { version: 1, keys: vec![certified("cli_a", 30, true)] };
+        let without = Certificates {
+            version: 1,
+            keys: vec![certified("cli_a", 30, true)],
+            registrations: Vec::new(),
+        };
         assert!(without.in_force("cli_a", NOW).is_none() && without.in_force("", NOW).is_none());
     }
 
     #[test]
     fn an_expired_certificate_signs_for_no_new_session() {
         let keys = vec![certified("cli_a", 30, false), certified("", 60, false)];
-        let certificates = Certificates { version: 1, keys };
+        let certificates = Certificates { version: 1, keys, registrations: Vec::new() };
         let found = |days| certificates.in_force("cli_a", NOW.plus(days * DAY_MS));
         assert!(found(28).is_some());
         assert!(found(30).is_none(), "the gateway's is not put in its place");

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use idgate_core::request::RegistrationCertificate;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{VerifierCertificate, pem_or_der};
 use rusqlite::Connection;
@@ -10,7 +11,7 @@ use rusqlite::Connection;
 use super::held::Numbered;
 use super::interface::StoreError;
 use super::sql::{millis, time, unsigned};
-use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, REPLACED_SIGNS_MS};
+use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, REPLACED_SIGNS_MS, Registration};
 use crate::seal::{Place, Sealer};
 
 /// A certificate as operators see it.
@@ -67,6 +68,7 @@ pub(super) fn read(main: &Connection, sealer: &Sealer) -> Result<Certificates, S
             })
         })?
         .collect::<Result<Vec<_>, _>>()?;
+    let registrations = registrations(&moment)?;
     moment.finish()?;
     let keys = rows.into_iter().filter_map(|row| {
         let key_id = row.key_id.clone();
@@ -75,7 +77,7 @@ pub(super) fn read(main: &Connection, sealer: &Sealer) -> Result<Certificates, S
             .inspect_err(|error| tracing::error!(%error, key_id, "a certificate is left out"))
             .ok()
     });
-    Ok(Certificates { version, keys: keys.map(Arc::new).collect() })
+    Ok(Certificates { version, keys: keys.map(Arc::new).collect(), registrations })
 }
 
 /// A certificate and its key as they are stored.
@@ -120,6 +122,21 @@ pub(super) fn records(
         });
     }
     Ok(records)
+}
+
+/// What registrars attest of clients.
+pub(super) fn registrations(main: &Connection) -> Result<Vec<Registration>, StoreError> {
+    let rows = main
+        .prepare("SELECT client_id, jwt, strict FROM registrations ORDER BY client_id")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<Vec<(String, String, bool)>, _>>()?;
+    let read = |(client_id, jwt, strict): (String, String, bool)| {
+        let certificate = RegistrationCertificate::parse(&jwt);
+        let certificate = certificate
+            .inspect_err(|error| tracing::error!(%error, client_id, "a registration is left out"));
+        Some(Registration { certificate: certificate.ok()?, client_id, strict })
+    };
+    Ok(rows.into_iter().filter_map(read).collect())
 }
 
 /// A stored chain, as it stands in its column: one certificate after another.

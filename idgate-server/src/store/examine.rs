@@ -1,6 +1,7 @@
 //! What `idgate doctor` sees of a data directory. Nothing is changed: no migration, no key, no file.
 
 mod deep;
+mod over_asking;
 mod wal;
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -137,6 +138,11 @@ fn examine_main(
         found.findings.push(or_bad("clock", clock(main, now)));
         if let Ok(Some(key)) = directory::existing_key(dir, instance_key) {
             found.findings.push(or_bad("audit", audit_log(main, &key, deep)));
+            if let Ok(sealer) = Sealer::new(&key) {
+                let fault =
+                    |error: StoreError| vec![Finding::bad("registrations", error.to_string())];
+                found.findings.extend(over_asking::look(main, &sealer).unwrap_or_else(fault));
+            }
             if let Some(sealer) = deep.then(|| Sealer::new(&key).ok()).flatten() {
                 found.findings.extend(deep::look(main, &sealer, now));
             }

@@ -52,6 +52,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 14, sql: include_str!("migrations/0014_sd_jwt_roots.sql"), step: None },
     Migration { number: 15, sql: include_str!("migrations/0015_certificates.sql"), step: None },
     Migration { number: 16, sql: include_str!("migrations/0016_offers.sql"), step: None },
+    Migration { number: 17, sql: include_str!("migrations/0017_registrations.sql"), step: None },
 ];
 
 /// The main database for writing, with its schema up to date.

@@ -1,6 +1,7 @@
 //! Keys with certificates, as operators ask for, import and see them.
 
 use idgate_core::crypto::PublicKey;
+use idgate_core::request::RegistrationCertificate;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::VerifierCertificate;
 use rusqlite::{Connection, OptionalExtension as _};
@@ -118,6 +119,41 @@ impl OperatorStore {
         client_id: Option<&str>,
     ) -> Result<Vec<CertificateRecord>, StoreError> {
         records(&self.main, client_id)
+    }
+
+    /// Keeps what a registrar attests of this client, in place of what was kept before. `strict`: a
+    /// session that asks for more is refused.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn set_registration(
+        &mut self,
+        client_id: &str,
+        certificate: &RegistrationCertificate,
+        strict: bool,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let transaction = begin(&mut self.main)?;
+        transaction.execute(
+            "INSERT OR REPLACE INTO registrations (client_id, jwt, strict, added_at) \
+             VALUES (?1, ?2, ?3, ?4)",
+            (client_id, &certificate.text, strict, millis(now)),
+        )?;
+        transaction.execute("UPDATE certificates_version SET version = version + 1", [])?;
+        Ok(transaction.commit()?)
+    }
+
+    /// Forgets what a registrar attests of this client; `false`: there is nothing.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn remove_registration(&mut self, client_id: &str) -> Result<bool, StoreError> {
+        let transaction = begin(&mut self.main)?;
+        let removed =
+            transaction.execute("DELETE FROM registrations WHERE client_id = ?1", [client_id])?;
+        transaction.execute("UPDATE certificates_version SET version = version + 1", [])?;
+        transaction.commit()?;
+        Ok(removed > 0)
     }
 
     /// The keys of this client (empty: the gateway), or of all (`None`), that wait for their

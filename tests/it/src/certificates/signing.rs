@@ -10,7 +10,7 @@ use crate::http::Request;
 use crate::server::Installation;
 use crate::tenant::{Created, Gateway, Tenant, now_ms};
 
-fn started(profiles: &str, settings: &[(&str, &str)]) -> (Gateway, Tenant) {
+pub(super) fn started(profiles: &str, settings: &[(&str, &str)]) -> (Gateway, Tenant) {
     let installation = Installation::new().with("IDGATE_PROFILES", profiles);
     let set =
         |installation: Installation, (name, value): &(&str, &str)| installation.with(name, value);
@@ -19,7 +19,7 @@ fn started(profiles: &str, settings: &[(&str, &str)]) -> (Gateway, Tenant) {
     (gateway, tenant)
 }
 
-fn wish() -> Value {
+pub(super) fn wish() -> Value {
     json!({
         "credentials": [{ "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"] }],
         "redirect_uri": "https://shop.example/done",
@@ -27,7 +27,7 @@ fn wish() -> Value {
 }
 
 /// The Request Object of a session.
-fn fetch(tenant: &mut Tenant, created: &Created) -> Fetched {
+pub(super) fn fetch(tenant: &mut Tenant, created: &Created) -> Fetched {
     let path = format!("/v1/oid4vp/request/{}", created.id);
     let answer = tenant.http.send(&Request::get(path)).expect_status(200);
     Fetched {
@@ -37,11 +37,13 @@ fn fetch(tenant: &mut Tenant, created: &Created) -> Fetched {
     }
 }
 
-/// What stands in its payload.
-fn client_id(fetched: &Fetched) -> String {
+pub(super) fn payload(fetched: &Fetched) -> Value {
     let payload = fetched.jwt.split('.').nth(1).unwrap();
-    let payload: Value = serde_json::from_slice(&from_base64url(payload).unwrap()).unwrap();
-    payload["client_id"].as_str().unwrap().into()
+    serde_json::from_slice(&from_base64url(payload).unwrap()).unwrap()
+}
+
+fn client_id(fetched: &Fetched) -> String {
+    payload(fetched)["client_id"].as_str().unwrap().into()
 }
 
 fn made_by(tenant: &mut Tenant) -> (Created, String) {

@@ -1,0 +1,101 @@
+//! `idgate client verifier-info`
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use idgate_core::request::RegistrationCertificate;
+use idgate_core::time::UnixMillis;
+use serde_json::json;
+
+use super::no_such_client;
+use crate::admin::output::Output;
+use crate::failure::Failure;
+use crate::store::OperatorStore;
+
+/// Commands on what others attest of a client, for wallets.
+#[derive(Debug, Subcommand)]
+pub enum VerifierInfoCommand {
+    /// Keep a registration certificate, which goes to wallets with each request
+    Add {
+        /// The client's id
+        id: String,
+        /// The compact JWT
+        file: PathBuf,
+        /// What it is
+        #[arg(long, default_value = "registration_cert", value_parser = ["registration_cert"])]
+        format: String,
+        /// Refuse sessions that ask for more than it allows; without it they are logged
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Forget it
+    Remove {
+        /// The client's id
+        id: String,
+    },
+}
+
+/// Carries out `command`.
+///
+/// # Errors
+/// Nothing was changed; the failure says why.
+pub(super) fn run(
+    command: &VerifierInfoCommand,
+    store: &mut OperatorStore,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    match command {
+        VerifierInfoCommand::Add { id, file, strict, .. } => add(store, id, file, *strict, now),
+        VerifierInfoCommand::Remove { id } => remove(store, id),
+    }
+}
+
+fn add(
+    store: &mut OperatorStore,
+    id: &str,
+    file: &Path,
+    strict: bool,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
+    store.client_settings(id)?.ok_or_else(|| no_such_client(id))?;
+    let shown = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::Error(format!("{shown} cannot be read: {error}")))?;
+    let in_force = |owner| -> Result<_, Failure> {
+        let records = store.certificates(Some(owner))?;
+        Ok(records.into_iter().find(|record| record.replaced_at.is_none()))
+    };
+    let access = match in_force(id)? {
+        Some(own) => Some(own),
+        None => in_force("")?,
+    };
+    let party = access.and_then(|record| record.certificate.organization_identifier);
+    let certificate = RegistrationCertificate::import(&text, party.as_deref(), now)
+        .map_err(|error| Failure::Error(format!("{shown} {error}")))?;
+    store.set_registration(id, &certificate, strict, now)?;
+    let until = certificate.expires_at.map(|end| end.to_string());
+    let json = json!({
+        "client_id": id, "format": "registration_cert", "subject": certificate.subject,
+        "expires_at": until, "strict": strict,
+    });
+    let until = until.map_or_else(String::new, |until| format!(" until {until}"));
+    let text = format!("{id} is registered as {}{until}\n", certificate.subject);
+    let mut output = Output::new(json, text);
+    if party.is_none() {
+        output.warnings.push(
+            "its sub was compared with nothing: there is no access certificate with an \
+             organizationIdentifier; `idgate keys list` shows what there is"
+                .into(),
+        );
+    }
+    Ok(output)
+}
+
+fn remove(store: &mut OperatorStore, id: &str) -> Result<Output, Failure> {
+    store.client_settings(id)?.ok_or_else(|| no_such_client(id))?;
+    if !store.remove_registration(id)? {
+        return Err(Failure::NotFound(format!("{id} has no registration certificate")));
+    }
+    let json = json!({ "client_id": id, "removed": true });
+    Ok(Output::new(json, format!("{id} has no registration certificate any more\n")))
+}

@@ -1,0 +1,56 @@
+//! Which registered clients ask for more than is registered, as their stored sessions show.
+
+use idgate_core::request::Dialect;
+use rusqlite::Connection;
+
+use super::super::certificates::registrations;
+use super::super::interface::StoreError;
+use super::super::sessions::Stored;
+use super::Finding;
+use crate::gateway_key::Registration;
+use crate::seal::Sealer;
+
+const CHECK: &str = "registrations";
+/// Newest sessions of a client that are looked at.
+const LOOKED_AT: i64 = 1000;
+
+/// Looks at the sessions of clients with a registration certificate.
+pub(super) fn look(main: &Connection, sealer: &Sealer) -> Result<Vec<Finding>, StoreError> {
+    let registered = registrations(main)?;
+    registered.iter().map(|registration| about(main, sealer, registration)).collect()
+}
+
+fn about(
+    main: &Connection,
+    sealer: &Sealer,
+    registration: &Registration,
+) -> Result<Finding, StoreError> {
+    let mut statement = main.prepare(
+        "SELECT id, client_id, livemode, record FROM sessions WHERE client_id = ?1 \
+         ORDER BY created_at DESC LIMIT ?2",
+    )?;
+    let client_id = &registration.client_id;
+    let mut rows = statement.query((client_id, LOOKED_AT))?;
+    let mut seen = 0_u64;
+    while let Some(row) = rows.next()? {
+        // What does not open is found elsewhere.
+        let Ok(session) = Stored::from_row(row)?.open(sealer) else { continue };
+        if session.offers().all(|offer| offer.dialect() == Dialect::Draft) {
+            continue;
+        }
+        seen = seen.saturating_add(1);
+        let beyond = registration.certificate.exceeded_by(session.request());
+        if !beyond.is_empty() {
+            let what = format!(
+                "{client_id} asks for more than is registered, and wallets warn or refuse: {}; have \
+                 it registered, or have the client ask for less",
+                beyond.join(", ")
+            );
+            return Ok(Finding::warning(CHECK, what));
+        }
+    }
+    Ok(Finding::good(
+        CHECK,
+        format!("{client_id} asked for no more than is registered ({seen} sessions)"),
+    ))
+}
