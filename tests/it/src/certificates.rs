@@ -45,6 +45,12 @@ impl Ca {
         chain
     }
 
+    /// The DER of the CA's own certificate.
+    pub(crate) fn root(&self) -> Vec<u8> {
+        self.openssl("x509 -in ca.pem -outform DER -out ca.der");
+        std::fs::read(self.path("ca.der")).unwrap()
+    }
+
     /// The DER of the certificate that was made last.
     fn leaf(&self) -> Vec<u8> {
         self.openssl("x509 -in leaf.pem -outform DER -out leaf.der");

@@ -88,6 +88,8 @@ mod offer_rules;
 #[cfg(test)]
 mod offers_http;
 #[cfg(test)]
+mod openid4vp_1_0;
+#[cfg(test)]
 mod operator;
 #[cfg(test)]
 mod operator_files;

@@ -1,0 +1,132 @@
+//! One session for wallets of two generations: each finds a request of its own, and one answer is
+//! taken.
+
+use std::sync::Barrier;
+use std::thread;
+
+use idgate_testkit::request_object::{JarLink, JarRequest};
+use idgate_testkit::wallet::Transcript;
+
+use super::*;
+
+impl Desk {
+    /// A gateway that speaks HAIP and the draft dialect.
+    fn of_two_dialects() -> Self {
+        let installation = HAIP.installation().with("IDGATE_PROFILES", "haip,draft");
+        Self::start_on(installation, HAIP)
+    }
+
+    fn create_in_both(&mut self, formats: &[Format]) -> Created {
+        let mut body = self.body(formats);
+        body["profiles"] = json!(["haip", "draft"]);
+        body["same_device"] = false.into();
+        self.tenant.create(&body)
+    }
+
+    /// The request of HAIP, behind the links of its wallets.
+    fn new_request(&mut self, created: &Created, formats: &[Format]) -> Asked {
+        let links = &created.answer["deep_links"];
+        let after = |link: &Value| link.as_str().unwrap().split_once("://").unwrap().1.to_owned();
+        assert_eq!(after(&links["haip"]), after(&links["eudi-wallet"]));
+        assert_eq!(after(&links["haip"]), after(&json!(created.uri)));
+        let (asked, findings) = self.read(links["haip"].as_str().unwrap(), formats, None);
+        assert!(findings.is_empty(), "{findings}");
+        asked
+    }
+
+    /// The request of the draft dialect, and its answer.
+    fn old_answer(&mut self, created: &Created) -> (String, Body) {
+        let link = created.answer["deep_links"]["openid4vp"].as_str().unwrap();
+        let link = JarLink::parse(link).unwrap();
+        let jwt = self.fetch(&link.request_uri, None).jwt;
+        let document = self.did_document();
+        let jar = JarRequest::verify(&link, &jwt, &document, now_ms()).unwrap();
+        let answer = self.wallet.answer_jar(&jar, Transcript::OpenId4Vp, false, now_ms()).unwrap();
+        (jar.request.response_uri.clone(), answer.form_body())
+    }
+}
+
+#[test]
+fn a_wallet_of_each_generation_answers_through_its_own_link() {
+    let mut desk = Desk::of_two_dialects();
+    for formats in [SD_JWT_VC, MDOC, BOTH] {
+        let created = desk.create_in_both(formats);
+        let asked = desk.new_request(&created, formats);
+        let (old_uri, old_body) = desk.old_answer(&created);
+        desk.settle(&desk.answer(&asked));
+        let session = desk.tenant.read(&created.id);
+        assert_eq!(session["claims"], claims(formats));
+        assert_eq!(session["verification_details"]["profile"], "haip");
+        desk.post(&old_uri, &old_body).expect_error(409, "session_not_pending");
+
+        let created = desk.create_in_both(formats);
+        let asked = desk.new_request(&created, formats);
+        let (old_uri, old_body) = desk.old_answer(&created);
+        let reply = desk.post(&old_uri, &old_body).expect_status(200).json();
+        assert_eq!(reply["status"], "ok");
+        let session = desk.tenant.read(&created.id);
+        assert_eq!(session["claims"], claims(formats));
+        // What `draft` answers is as it always was: it names no profile.
+        assert_eq!(session["verification_details"]["profile"], Value::Null);
+        let late = desk.answer(&asked);
+        desk.post(&late.response_uri, &late.body()).expect_error(409, "session_not_pending");
+    }
+}
+
+#[test]
+fn the_answer_to_one_request_does_not_fit_the_other() {
+    let mut desk = Desk::of_two_dialects();
+    let created = desk.create_in_both(SD_JWT_VC);
+    let asked = desk.new_request(&created, SD_JWT_VC);
+    let (old_uri, old_body) = desk.old_answer(&created);
+    assert_ne!(old_uri, asked.response_uri);
+    let new = desk.answer(&asked);
+    desk.post(&old_uri, &new.body()).expect_error(400, "decryption_failed");
+    desk.post(&new.response_uri, &old_body).expect_error(400, "decryption_failed");
+    assert_eq!(desk.tenant.read(&created.id)["status"], "PENDING");
+    desk.settle(&new);
+}
+
+#[test]
+fn of_both_answers_at_once_exactly_one_settles_the_session() {
+    let mut desk = Desk::of_two_dialects();
+    let mut settled_by = Vec::new();
+    for round in 0..40 {
+        let created = desk.create_in_both(SD_JWT_VC);
+        let asked = desk.new_request(&created, SD_JWT_VC);
+        let new = desk.answer(&asked);
+        let old = desk.old_answer(&created);
+        let answers = [(new.response_uri.clone(), new.body()), old];
+        let start = Barrier::new(answers.len());
+        let statuses: Vec<u16> = thread::scope(|scope| {
+            let posting = answers.each_ref().map(|(uri, body)| {
+                let mut http = desk.gateway.http();
+                let start = &start;
+                scope.spawn(move || {
+                    start.wait();
+                    http.send(&Request::post(path(uri)).answer(body)).status
+                })
+            });
+            posting.into_iter().map(|post| post.join().unwrap()).collect()
+        });
+        let mut sorted = statuses.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [200, 409], "round {round}");
+        let session = desk.tenant.read(&created.id);
+        let profile = &session["verification_details"]["profile"];
+        let winner = if statuses[0] == 200 { json!("haip") } else { Value::Null };
+        assert_eq!((&session["status"], profile), (&json!("VERIFIED"), &winner));
+        settled_by.push(winner);
+    }
+    println!("settled by {settled_by:?}");
+}
+
+#[test]
+fn a_dialect_that_is_not_enabled_is_refused() {
+    let mut desk = Desk::start(HAIP);
+    for profiles in [json!(["draft"]), json!(["haip", "1.0"]), json!(["2.0"])] {
+        let mut body = desk.body(SD_JWT_VC);
+        body["profiles"] = profiles;
+        desk.tenant.post_session(&body).expect_error(400, "unsupported_profile");
+    }
+}
