@@ -14,6 +14,7 @@ import {
   MdocRecord,
   RecordNotFoundError,
   SdJwtVcRecord,
+  X509Module,
 } from '@credo-ts/core'
 import { agentDependencies, NodeInMemoryKeyManagementStorage, NodeKeyManagementService } from '@credo-ts/node'
 import { OpenId4VcModule } from '@credo-ts/openid4vc'
@@ -82,7 +83,8 @@ const loopbackWeb = {
 }
 
 export class Holder {
-  static async create() {
+  /** Takes verifiers below these roots (PEM), besides those of a DID. */
+  static async create(roots = []) {
     const holder = new Holder()
     const storage = new MemoryStorage()
     const keys = new NodeKeyManagementService(new NodeInMemoryKeyManagementStorage())
@@ -92,6 +94,7 @@ export class Holder {
       modules: {
         dids: new DidsModule({ resolvers: [loopbackWeb, new JwkDidResolver(), new KeyDidResolver()] }),
         openid4vc: new OpenId4VcModule(),
+        x509: new X509Module({ trustedCertificates: roots }),
         kms: new Kms.KeyManagementModule({ backends: [keys], defaultBackend: keys.backend }),
         storage: { register: (manager) => manager.registerInstance(InjectionSymbols.StorageService, storage) },
       },
@@ -122,13 +125,26 @@ export class Holder {
   async answer(uri) {
     const { holder } = this.agent.openid4vc
     const request = await holder.resolveOpenId4VpAuthorizationRequest(uri)
-    const { credentialsForRequest } = request.presentationExchange
-    const credentials = holder.selectCredentialsForPresentationExchangeRequest(credentialsForRequest)
     const { serverResponse } = await holder.acceptOpenId4VpAuthorizationRequest({
       authorizationRequestPayload: request.authorizationRequestPayload,
-      presentationExchange: { credentials },
+      ...this.choose(request),
     })
     return serverResponse
+  }
+
+  /** Whether Credo holds what the request behind a link asks for. */
+  async canAnswer(uri) {
+    const request = await this.agent.openid4vc.holder.resolveOpenId4VpAuthorizationRequest(uri)
+    return request.dcql.queryResult.can_be_satisfied
+  }
+
+  /** What Credo picks, in the query language of the request. */
+  choose({ presentationExchange, dcql }) {
+    const { holder } = this.agent.openid4vc
+    if (dcql) return { dcql: { credentials: holder.selectCredentialsForDcqlRequest(dcql.queryResult) } }
+    const { credentialsForRequest } = presentationExchange
+    const credentials = holder.selectCredentialsForPresentationExchangeRequest(credentialsForRequest)
+    return { presentationExchange: { credentials } }
   }
 
   async stop() {

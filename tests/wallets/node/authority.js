@@ -27,6 +27,33 @@ export class Authority {
   }
 }
 
+/** Makes certificates for verifiers. */
+export class AccessAuthority {
+  static async create() {
+    const keys = await generateKeys()
+    const root = await createRoot('C=UT, CN=Access', keys)
+    return Object.assign(new AccessAuthority(), { keys, root, rootPem: root.toString('pem') })
+  }
+
+  /** A certificate for this request, as PEM. */
+  async certify(csr) {
+    const request = new x509.Pkcs10CertificateRequest(csr)
+    const certificate = await x509.X509CertificateGenerator.create({
+      subject: request.subject,
+      issuer: this.root.subject,
+      publicKey: await request.publicKey.export(),
+      signingKey: this.keys.privateKey,
+      ...validFor(90),
+      signingAlgorithm: ECDSA,
+      extensions: [
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+        await x509.AuthorityKeyIdentifierExtension.create(this.keys.publicKey),
+      ],
+    })
+    return certificate.toString('pem')
+  }
+}
+
 /** A fresh P-256 key for a device, as a private JWK. */
 export async function generateDeviceKey() {
   return privateJwk(await generateKeys())

@@ -14,8 +14,11 @@ const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 30_000
 
 export class Gateway {
-  /** Provisions a tenant, trusts `issuers` and serves; `test`: all of it in test mode. */
-  static async start(issuers, { test = false, requestMode = 'inline', environment = {} } = {}) {
+  /**
+   * Provisions a tenant, trusts `issuers` and serves; `test`: all of it in test mode. `access` makes
+   * certificates for verifiers: with it the gateway has one.
+   */
+  static async start(issuers, { test = false, requestMode = 'inline', environment = {}, access } = {}) {
     const gateway = new Gateway()
     gateway.requestMode = requestMode
     gateway.environment = environment
@@ -25,6 +28,7 @@ export class Gateway {
       const client = await gateway.command('client', 'create', 'wallet-tests', ...gateway.mode)
       gateway.apiKey = client.api_key
       for (const issuer of issuers) await gateway.trust(issuer)
+      if (access) await gateway.certify(access)
       await gateway.serve()
     } catch (error) {
       await gateway.stop()
@@ -47,14 +51,23 @@ export class Gateway {
     await this.command('trust', 'add', issuerId, ...material, ...this.mode)
   }
 
+  /** Asks for a certificate, has it made, and puts it in force. */
+  async certify(access) {
+    const { csr } = await this.command('keys', 'csr')
+    const file = path.join(this.dir, 'chain.pem')
+    await writeFile(file, await access.certify(csr))
+    await this.command('keys', 'certificate', file)
+  }
+
   /** POST /v1/sessions: the invitation. */
   async createSession(request) {
     return this.tenant('POST', '/v1/sessions', 201, request)
   }
 
-  /** GET /v1/sessions/{id}: the result. */
-  async session(id) {
-    return this.tenant('GET', `/v1/sessions/${id}`, 200)
+  /** GET /v1/sessions/{id}: the result; `code` is what the browser brought back. */
+  async session(id, code) {
+    const query = code ? `?response_code=${code}` : ''
+    return this.tenant('GET', `/v1/sessions/${id}${query}`, 200)
   }
 
   async tenant(method, target, expected, body) {

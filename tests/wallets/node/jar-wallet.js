@@ -2,9 +2,10 @@
 // it against the gateway's did:web, jose encrypts the answer.
 
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, createPublicKey, randomBytes } from 'node:crypto'
 import { clientAuthenticationNone, setGlobalConfig } from '@openid4vc/oauth2'
 import { Openid4vpClient } from '@openid4vc/openid4vp'
+import { X509Certificate, X509ChainBuilder } from '@peculiar/x509'
 import * as jose from 'jose'
 import { describe } from './wallet.js'
 
@@ -20,6 +21,11 @@ const client = new Openid4vpClient({
     decryptJwe: () => assert.fail('the jar profile needs no decryption'),
     verifyJwt,
     encryptJwe,
+    getX509CertificateMetadata: (certificate) => {
+      const names = new X509Certificate(certificate).getExtension('2.5.29.17')?.names.toJSON() ?? []
+      const of = (type) => names.filter((name) => name.type === type).map(({ value }) => value)
+      return { sanDnsNames: of('dns'), sanUriNames: of('url') }
+    },
   },
 })
 
@@ -31,8 +37,17 @@ export async function resolveDidWeb(did) {
   return response.json()
 }
 
-async function verifyJwt({ method, didUrl }, { compact }) {
-  if (method !== 'did') throw new Error(`signed by ${method}, not by a did`)
+/** Whose certificates the wallet takes, in PEM. */
+let trustedRoots = []
+
+export function trustRoots(...roots) {
+  trustedRoots = roots
+}
+
+async function verifyJwt(signer, { compact }) {
+  if (signer.method === 'x5c') return verifyByCertificate(signer, compact)
+  if (signer.method !== 'did') throw new Error(`signed by ${signer.method}`)
+  const { didUrl } = signer
   const document = await resolveDidWeb(didUrl.split('#')[0])
   const found = document.verificationMethod.find(({ id }) => id === didUrl)
   if (!found || !document.authentication.includes(didUrl)) return { verified: false }
@@ -43,6 +58,21 @@ async function verifyJwt({ method, didUrl }, { compact }) {
     return { verified: false }
   }
   return { verified: true, signerJwk }
+}
+
+async function verifyByCertificate({ x5c }, compact) {
+  const leaf = new X509Certificate(x5c[0])
+  const certificates = trustedRoots.map((pem) => new X509Certificate(pem))
+  const chain = await new X509ChainBuilder({ certificates }).build(leaf)
+  const last = chain[chain.length - 1]
+  if (!certificates.some((root) => root.equal(last))) return { verified: false }
+  const key = createPublicKey({ key: Buffer.from(leaf.publicKey.rawData), format: 'der', type: 'spki' })
+  try {
+    await jose.compactVerify(compact, key)
+  } catch {
+    return { verified: false }
+  }
+  return { verified: true, signerJwk: key.export({ format: 'jwk' }) }
 }
 
 async function encryptJwe({ publicJwk, alg, enc, apu, apv }, plaintext) {
@@ -63,9 +93,14 @@ export async function fetchRequest(uri) {
 
 /** The encrypted answer, as the text of the parameter `response`. */
 export async function encryptAnswer(request, presentations, enc) {
+  return encrypt(request, describe(request, presentations), enc)
+}
+
+/** The same for any parameters. */
+export async function encrypt(request, authorizationResponsePayload, enc) {
   const { jarm } = await client.createOpenid4vpAuthorizationResponse({
     authorizationRequestPayload: request.authorizationRequestPayload,
-    authorizationResponsePayload: describe(request, presentations),
+    authorizationResponsePayload,
     jarm: {
       encryption: { nonce: jose.base64url.encode(randomBytes(16)) },
       serverMetadata: {

@@ -17,9 +17,9 @@ export function validity(shiftMs = 0) {
   return { signed, validFrom: signed, validUntil: new Date(signed.getTime() + VALID_FOR_MS) }
 }
 
-/** The transcript of an unencrypted answer: no thumbprint. */
-export async function transcript({ client_id: clientId, nonce, response_uri: responseUri }) {
-  return owf.SessionTranscript.forOid4Vp({ clientId, nonce, responseUri }, context)
+/** The transcript of an answer; with the thumbprint of the request's key when it is encrypted. */
+export async function transcript({ client_id: clientId, nonce, response_uri: responseUri }, jwkThumbprint) {
+  return owf.SessionTranscript.forOid4Vp({ clientId, nonce, responseUri, jwkThumbprint }, context)
 }
 
 const keyOf = (key) => createPublicKey({ key: publicJwk(key.jwk), format: 'jwk' })

@@ -60,9 +60,14 @@ export class Wallet {
 
 /** Posts presentations; `format` is the label of all, instead of what each descriptor names. */
 export async function postAnswer(request, presentations, format) {
+  return postPlain(request, describe(request, presentations, format))
+}
+
+/** Posts these parameters and the request's state, unencrypted. */
+export async function postPlain(request, authorizationResponsePayload) {
   const created = await client.createOpenid4vpAuthorizationResponse({
     authorizationRequestPayload: request.authorizationRequestPayload,
-    authorizationResponsePayload: describe(request, presentations, format),
+    authorizationResponsePayload,
   })
   const { response } = await client.submitOpenid4vpAuthorizationResponse({
     authorizationRequestPayload: request.authorizationRequestPayload,
