@@ -42,7 +42,7 @@ use crate::telemetry::Telemetry;
 const QUEUE: Room = Room { per_lane: 256, in_all: 1024 };
 /// Jobs in one transaction.
 const GROUP: usize = 64;
-/// From this many jobs in one transaction on, the next one waits for company: its page writes and its
+/// From this many jobs in one transaction on, the next one waits for others: its page writes and its
 /// waiting for the disk are shared by more.
 const MANY: usize = 4;
 /// After so long without a job nobody is expected.
@@ -84,11 +84,11 @@ impl Writer {
         let jobs = LeftBehind(queue.clone());
         let commits = Arc::new(AtomicU64::new(0));
         let written = Arc::new(Mutex::new(None));
-        let mut desk = Desk::new(main, claims, audit, telemetry, disk.clone());
-        (desk.commits, desk.written) = (commits.clone(), written.clone());
+        let mut writing = Writing::new(main, claims, audit, telemetry, disk.clone());
+        (writing.commits, writing.written) = (commits.clone(), written.clone());
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || desk.run(&jobs.0))
+            .spawn(move || writing.run(&jobs.0))
             .map_err(|error| StoreError::Failed(format!("cannot start a thread: {error}")))?;
         Ok(Self { queue, thread: Some(thread), commits, disk, fault, written })
     }
@@ -177,7 +177,7 @@ fn stopped() -> StoreError {
 }
 
 /// The writing thread's side.
-struct Desk {
+struct Writing {
     main: Connection,
     claims: Connection,
     audit: AuditKeys,
@@ -199,7 +199,7 @@ struct Desk {
     telemetry: Arc<Telemetry>,
 }
 
-impl Desk {
+impl Writing {
     fn new(
         main: Connection,
         claims: Connection,

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::super::files::{BUSY_TIMEOUT, truncate_log};
 use super::super::interface::StoreError;
 use super::super::{claims, session_keys};
-use super::Desk;
+use super::Writing;
 use crate::clock::Stopwatch;
 
 /// How long an erasure waits for readers that are about to finish.
@@ -16,7 +16,7 @@ const ERASE_WAIT: Duration = Duration::from_millis(10);
 /// An operator learns of a reader that is in the way for longer.
 const HELD_UP_US: u64 = 1_000_000;
 
-impl Desk {
+impl Writing {
     pub(super) fn is_erasing(&self) -> bool {
         let due = self.erase_spent && !self.spent.is_empty();
         self.erasing.claims || self.erasing.main || !self.orphaned.is_empty() || due

@@ -210,36 +210,36 @@ async fn a_client_fills_its_own_share_of_the_queue_and_no_other() {
     }
 }
 
-fn desk(dir: &tempfile::TempDir, main: Connection) -> Desk {
+fn writing(dir: &tempfile::TempDir, main: Connection) -> Writing {
     let claims = files::open_claims(dir.path()).unwrap();
     let audit = AuditKeys::new(&key()).unwrap();
     let telemetry = Arc::new(Telemetry::new().unwrap());
-    Desk::new(main, claims, audit, telemetry, Arc::new(Disk::of(dir.path())))
+    Writing::new(main, claims, audit, telemetry, Arc::new(Disk::of(dir.path())))
 }
 
 /// What becomes of a group of one, for whoever waits and for those behind it.
-fn run_one(desk: &mut Desk) -> (Result<(), StoreError>, Result<(), StoreError>) {
+fn run_one(writing: &mut Writing) -> (Result<(), StoreError>, Result<(), StoreError>) {
     let (reply, mut answer) = oneshot::channel();
-    let behind = desk.run_group(vec![Box::new(Task::new(bump, false, reply))]);
+    let behind = writing.run_group(vec![Box::new(Task::new(bump, false, reply))]);
     (answer.try_recv().unwrap(), behind)
 }
 
 #[test]
 fn what_an_earlier_group_left_open_is_rolled_back_before_the_next_begins() {
     let dir = tempfile::tempdir().unwrap();
-    let mut desk = desk(&dir, schema::open_main(dir.path(), &key()).unwrap());
-    desk.main.execute_batch("BEGIN; UPDATE trust_version SET version = 99").unwrap();
-    desk.claims.execute_batch("BEGIN; INSERT INTO results VALUES ('ses_1', 1, x'00')").unwrap();
-    let (answer, behind) = run_one(&mut desk);
+    let mut writing = writing(&dir, schema::open_main(dir.path(), &key()).unwrap());
+    writing.main.execute_batch("BEGIN; UPDATE trust_version SET version = 99").unwrap();
+    writing.claims.execute_batch("BEGIN; INSERT INTO results VALUES ('ses_1', 1, x'00')").unwrap();
+    let (answer, behind) = run_one(&mut writing);
     assert!(answer.is_ok() && behind.is_ok());
-    drop(desk);
+    drop(writing);
     assert_eq!((version(&dir), results(&dir)), (2, 0));
 }
 
 #[test]
 fn who_waits_behind_a_group_is_told_of_a_locked_database_and_of_no_other_fault() {
     let dir = tempfile::tempdir().unwrap();
-    let mut held = desk(&dir, schema::open_main(dir.path(), &key()).unwrap());
+    let mut held = writing(&dir, schema::open_main(dir.path(), &key()).unwrap());
     held.main.busy_timeout(Duration::ZERO).unwrap();
     let other = Connection::open(files::main_path(dir.path())).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -248,7 +248,7 @@ fn who_waits_behind_a_group_is_told_of_a_locked_database_and_of_no_other_fault()
     assert!(matches!(behind, Err(StoreError::Unavailable(_))));
     let garbage = dir.path().join("garbage");
     std::fs::write(&garbage, [0x2a; 8192]).unwrap();
-    let mut damaged = desk(&dir, Connection::open(garbage).unwrap());
+    let mut damaged = writing(&dir, Connection::open(garbage).unwrap());
     let (answer, behind) = run_one(&mut damaged);
     assert!(matches!(answer, Err(StoreError::Damaged(_))) && behind.is_ok());
 }

@@ -36,7 +36,7 @@ pub(super) const HOUR: u64 = 60 * MINUTE;
 const JWK: &str = r#"{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}"#;
 const HOST: &str = "127.0.0.1";
 
-pub(super) struct Desk {
+pub(super) struct Fixture {
     delivery: Delivery,
     store: Option<Arc<SqliteStore>>,
     dir: TempDir,
@@ -48,7 +48,7 @@ pub(super) struct Desk {
     pub(super) secret: SigningSecret,
 }
 
-impl Desk {
+impl Fixture {
     /// With a test-mode client that has no endpoint.
     pub(super) async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -72,16 +72,16 @@ impl Desk {
 
     /// With an endpoint at the receiver, which nobody reviewed.
     pub(super) async fn with_endpoint() -> Self {
-        let mut desk = Self::new().await;
-        let first = desk.put_endpoint(None).await;
-        assert_eq!(first.expose(), desk.provisioned.expose(), "the provisioned one is in force");
-        desk
+        let mut fixture = Self::new().await;
+        let first = fixture.put_endpoint(None).await;
+        assert_eq!(first.expose(), fixture.provisioned.expose(), "the provisioned one is in force");
+        fixture
     }
 
     pub(super) async fn approved() -> Self {
-        let mut desk = Self::with_endpoint().await;
-        desk.review(Review::Approve);
-        desk
+        let mut fixture = Self::with_endpoint().await;
+        fixture.review(Review::Approve);
+        fixture
     }
 
     pub(super) fn store(&self) -> &Arc<SqliteStore> {
