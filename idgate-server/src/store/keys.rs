@@ -10,7 +10,7 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::interface::{Caller, StoreError};
-use super::sql::{millis, time};
+use super::sql::{millis, time, unsigned};
 use crate::api_key::{ApiKey, signing_secret};
 use crate::seal::{Place, Sealer};
 
@@ -113,7 +113,7 @@ pub(super) fn clients(main: &Connection) -> Result<Vec<ClientRecord>, StoreError
             livemode: row.get(2)?,
             created_at: time(row.get(3)?),
             revoked_at: row.get::<_, Option<i64>>(4)?.map(time),
-            keys: u64::try_from(row.get::<_, i64>(5)?).unwrap_or(0),
+            keys: unsigned(row.get(5)?),
         })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)

@@ -11,6 +11,7 @@ use rusqlite::Connection;
 
 use super::interface::StoreError;
 use super::lanes::Whose;
+use super::sql::number;
 
 /// So many of the latest names are known for sure, and twice as many at most: 5 MiB. A session or a
 /// key that is forgotten waits as a stranger once, and is known again.
@@ -80,7 +81,7 @@ pub(super) fn wallet_lane(client_id: &str) -> Whose {
 /// stranger.
 pub(super) fn keys(main: &Connection) -> Result<Known, StoreError> {
     let known = Known::default();
-    let limit = i64::try_from(KNOWN).unwrap_or(i64::MAX);
+    let limit = number(KNOWN);
     let mut statement = main.prepare(
         "SELECT digest, client_id FROM api_keys WHERE revoked_at IS NULL \
          ORDER BY last_used_at DESC LIMIT ?1",
@@ -105,7 +106,7 @@ pub(super) fn sessions(main: &Connection) -> Result<Known, StoreError> {
         "SELECT id, client_id FROM sessions WHERE settled_at IS NULL \
          ORDER BY coalesce(lease_until, expires_at) DESC LIMIT ?1",
     )?;
-    let mut rows = statement.query([i64::try_from(KNOWN).unwrap_or(i64::MAX)])?;
+    let mut rows = statement.query([number(KNOWN)])?;
     while let Some(row) = rows.next()? {
         let (id, client_id): (String, String) = (row.get(0)?, row.get(1)?);
         known.note(&*id, wallet_lane(&client_id));

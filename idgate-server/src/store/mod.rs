@@ -49,14 +49,7 @@ pub use self::certificates::CertificateRecord;
 pub use self::changes::Watch;
 pub use self::directory::exposed;
 pub use self::examine::{Examination, Finding, Health, examine};
-pub use self::interface::{
-    Answered, ApiKeyPage, ApiKeyRecord, ApiKeyStore, AuditPage, AuditStore, Caller, Committed,
-    DeadLetter, DeadLetterPage, EndpointRecord, EndpointStore, EndpointWish, EventPage, EventStore,
-    HostStatus, IdempotencyStore, KeyMade, KeyRevoked, KeyRotated, KeyValue, Lane, Leased,
-    ListedEntry, Made, MadeOnce, MetricsStore, MetricsSummary, NewApiKey, Once, OutboxStore,
-    Outcomes, PageError, Read, Replay, SessionStore, SignedChains, StatusEvent, Store, StoreError,
-    Target, UnwrittenCheckpoint, Verdict, Wanted, Write,
-};
+pub use self::interface::*;
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::missing::missing;
 pub use self::operator::{

@@ -10,7 +10,7 @@ use super::interface::{Caller, Committed, Made, StoreError};
 use super::metrics::Measured;
 use super::outbox::{self, Notice};
 use super::readers::Reader;
-use super::sql::millis;
+use super::sql::{millis, number};
 use super::writer::Batch;
 use super::{claims, quotas, session_keys};
 use crate::audit::AuditEvent;
@@ -260,7 +260,7 @@ pub(super) fn due(
          ORDER BY coalesce(lease_until, expires_at) LIMIT ?2",
     )?;
     let rows = statement
-        .query_map((millis(now), count(limit)), Stored::from_row)?
+        .query_map((millis(now), number(limit)), Stored::from_row)?
         .collect::<Result<Vec<_>, _>>()?;
     Ok(rows.iter().map(|found| found.open(sealer)).collect())
 }
@@ -317,7 +317,7 @@ pub(super) fn remove_settled(
             "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions \
              WHERE settled_at < ?1 ORDER BY settled_at LIMIT ?2)",
         )?
-        .execute((millis(before), count(limit)))?)
+        .execute((millis(before), number(limit)))?)
 }
 
 /// Where the record of a session stands.
@@ -364,12 +364,4 @@ impl Stored {
     fn unreadable(&self, error: &dyn std::fmt::Display) -> StoreError {
         StoreError::Damaged(format!("session {} cannot be read: {error}", self.id))
     }
-}
-
-fn number(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
-}
-
-fn count(n: usize) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }

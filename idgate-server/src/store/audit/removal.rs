@@ -42,7 +42,7 @@ pub(in crate::store) fn old_chains(
               WHERE e.client_id = h.client_id ORDER BY e.seq LIMIT 1) < ?2 \
          ORDER BY client_id LIMIT ?3",
     )?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let limit = number(limit);
     let rows = statement.query_map((last, before.to_string(), limit), |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
@@ -102,7 +102,7 @@ pub(in crate::store) fn remove_old(
         "SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
          WHERE client_id = ?1 ORDER BY seq LIMIT ?2",
     )?;
-    let mut rows = statement.query((client_id, i64::try_from(limit).unwrap_or(i64::MAX)))?;
+    let mut rows = statement.query((client_id, number(limit)))?;
     // Times of one length in UTC: their order is that of their texts.
     let before = before.to_string();
     let (begin, mut hashes) = (walk.seq(), BTreeMap::new());

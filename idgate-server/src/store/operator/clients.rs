@@ -10,7 +10,7 @@ use super::super::audit;
 use super::super::interface::{ApiKeyRecord, KeyValue, StoreError};
 use super::super::keys::{self, ClientRecord, ClientWish, NewClient};
 use super::super::quotas::OwnQuotas;
-use super::super::sql::{begin, millis};
+use super::super::sql::{begin, millis, number};
 use super::{OperatorStore, record_if_possible};
 use crate::api_key::ApiKey;
 use crate::audit::{AuditEvent, AuditStatus, OPERATOR};
@@ -176,7 +176,6 @@ impl OperatorStore {
 
     /// Changes a client; `false`: there is none of that id.
     pub fn set_client(&mut self, id: &str, change: &ClientChange) -> Result<bool, StoreError> {
-        let number = |n: Option<u64>| n.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
         let transaction = begin(&mut self.main)?;
         let found = transaction.execute(
             "UPDATE clients SET name = coalesce(?2, name), logo = coalesce(?3, logo), \
@@ -189,9 +188,9 @@ impl OperatorStore {
                 change.logo.as_ref().map(|logo| &logo.bytes),
                 change.logo.as_ref().map(|logo| logo.media_type),
                 change.max_keys.is_some(),
-                number(change.max_keys.flatten()),
+                change.max_keys.flatten().map(number),
                 change.max_open_sessions.is_some(),
-                number(change.max_open_sessions.flatten()),
+                change.max_open_sessions.flatten().map(number),
             ),
         )?;
         transaction.commit()?;
