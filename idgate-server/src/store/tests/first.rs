@@ -44,16 +44,8 @@ fn open(dir: &Path) -> SqliteStore {
 /// The first bytes of everything sealed.
 fn forms(dir: &Path) -> Vec<u8> {
     let mut forms = Vec::new();
-    for (file, table, column) in [
-        ("idgate.db", "instance", "CASE name WHEN 'key_check' THEN sealed END"),
-        ("idgate.db", "clients", "signing_secret"),
-        ("idgate.db", "webhook_endpoints", "secret"),
-        ("idgate.db", "webhook_endpoints", "previous_secret"),
-        ("idgate.db", "gateway_keys", "sealed"),
-        ("idgate.db", "sessions", "record"),
-        ("idgate.db", "idempotent_answers", "sealed"),
-        ("claims.db", "session_keys", "sealed"),
-    ] {
+    for line in include_str!("first/sealed.txt").lines() {
+        let [file, table, column] = *line.splitn(3, ' ').collect::<Vec<_>>() else { panic!() };
         let conn = Connection::open(dir.join(file)).unwrap();
         let mut statement = conn.prepare(&format!("SELECT {column} FROM {table}")).unwrap();
         let rows = statement.query_map([], |row| row.get::<_, Option<Vec<u8>>>(0)).unwrap();
