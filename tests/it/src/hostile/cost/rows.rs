@@ -8,6 +8,7 @@ mod mdoc;
 mod sd_jwt;
 mod status;
 mod x509;
+mod x5c;
 
 use super::Row;
 
@@ -27,6 +28,7 @@ pub(super) fn table() -> Vec<Row> {
         status::cwt(),
         sd_jwt::presentation(),
         sd_jwt::key_binding(),
+        x5c::x5c(),
         mdoc::device_response(),
         mdoc::mobile_security_object(),
         mdoc::document(),

@@ -19,8 +19,8 @@ use crate::hostile::cost::{Generator, Row};
 
 /// A presentation has 512 KiB at most; a good one of about that size shall stay below.
 const FULL: usize = 480 * 1024;
-const CLIENT_ID: &str = "redirect_uri:https://gateway.example/r";
-const NONCE: &str = "n-0S6_WzA2Mj";
+pub(super) const CLIENT_ID: &str = "redirect_uri:https://gateway.example/r";
+pub(super) const NONCE: &str = "n-0S6_WzA2Mj";
 
 fn row(name: &'static str, worst: Vec<(&'static str, Generator)>) -> Row {
     let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
@@ -51,7 +51,7 @@ fn credential(size: usize) -> Issued {
 }
 
 /// The whole of it, with a proof that may be changed before it is signed.
-fn shown(credential: &Issued, change: impl FnOnce(&mut KbJwt)) -> String {
+pub(super) fn shown(credential: &Issued, change: impl FnOnce(&mut KbJwt)) -> String {
     let request = AuthorizationRequest {
         client_id: CLIENT_ID.into(),
         response_uri: String::new(),

@@ -17,9 +17,9 @@ use crate::hostile::cost::{Generator, Row};
 use crate::hostile::mdoc::Sample;
 
 /// What a stranger puts into a certificate, in about so many bytes, by name.
-type Stuffing = (&'static str, fn(CertificateBuilder, usize) -> CertificateBuilder);
+pub(super) type Stuffing = (&'static str, fn(CertificateBuilder, usize) -> CertificateBuilder);
 
-const STUFFINGS: &[Stuffing] = &[
+pub(super) const STUFFINGS: &[Stuffing] = &[
     ("extensions", |builder, size| {
         (0..size / 14).fold(builder, |mut builder, at| {
             let oid = format!("1.2.{}.{}", at / 128, at % 128);
@@ -108,7 +108,7 @@ fn rsa_key(modulus: &[u8]) -> Vec<u8> {
 }
 
 /// A certificate that names the root as its issuer, stuffed, and signed by nobody who matters.
-fn stuffed(stuffing: &Stuffing, size: usize) -> Vec<u8> {
+pub(super) fn stuffed(stuffing: &Stuffing, size: usize) -> Vec<u8> {
     let signer = Identity::iaca(Curve::P256, NOW_MS).document_signer(Curve::P256, NOW_MS);
     let stranger = SigningKey::from_seed(Curve::P256, "stranger");
     (stuffing.1)(signer.builder, size.saturating_sub(700)).sign(&stranger)
