@@ -1,5 +1,6 @@
 //! What the C programs read: trust, a stored session, a wallet's answer to it. One folder a case.
 
+#[allow(clippy::indexing_slicing)]
 mod offers;
 
 use std::fs;

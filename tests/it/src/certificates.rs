@@ -17,12 +17,12 @@ use crate::tenant::now_ms;
 const HOST: &str = "gateway.example";
 
 /// A CA in a directory of its own.
-struct Ca {
+pub(crate) struct Ca {
     dir: tempfile::TempDir,
 }
 
 impl Ca {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let ca = Self { dir: tempfile::TempDir::new().unwrap() };
         ca.openssl(
             "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -keyout ca.key -out ca.pem \
@@ -99,7 +99,7 @@ fn import(installation: &Installation, chain: &Path, rest: &[&str]) -> Value {
 }
 
 /// Asks for a certificate and puts it in force, for so many days.
-fn certify(installation: &Installation, ca: &Ca, days: u32, rest: &[&str]) -> Value {
+pub(crate) fn certify(installation: &Installation, ca: &Ca, days: u32, rest: &[&str]) -> Value {
     let csr = csr(installation, rest);
     import(installation, &ca.chain_for(csr["csr"].as_str().unwrap(), days), rest)
 }

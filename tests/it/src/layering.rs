@@ -83,14 +83,14 @@ const SERVER: Layers = &[
 const C_ABI: Layers = &[
     &["entropy", "status"],
     &["failure"],
-    &["handles", "trust_entry"],
+    &["dialects", "handles", "trust_entry"],
     &["boundary"],
     &["bytes"],
     &["error", "in_use", "report", "webhook"],
     &["signer", "trust"],
-    &["presentation", "verifier"],
+    &["certificate", "presentation", "verifier"],
     &["session"],
-    &["verification"],
+    &["request_object", "verification"],
     &["crate"],
 ];
 
