@@ -1,9 +1,9 @@
 //! idgate's verdict on one DeviceResponse.
 
 use idgate_core::crypto::aws_lc_rs;
-use idgate_core::verify::Handover;
 use idgate_core::ids::IssuerId;
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
+use idgate_core::verify::Handover;
 use idgate_core::verify::{CredentialReport, ExpectedMdoc, MdocRequest, verify_mdoc};
 use idgate_core::{Reason, TrustEntry, UnixMillis};
 use idgate_testkit::mdoc::{MDL, MDL_NAME_SPACE};
