@@ -1,9 +1,10 @@
-//! `idgate verify`: one captured presentation, or the answer to a query, offline. Prints the tree of checks with their
-//! clauses, passed and failed.
+//! `idgate verify`: one captured presentation, or the answer to a query, offline. Prints the tree of
+//! checks with their clauses, passed and failed.
 
 mod dcql;
 mod mdoc;
 mod outcome;
+mod query;
 mod trust;
 
 use std::fs;

@@ -1,7 +1,5 @@
 //! The answer to a DCQL query, credential by credential (OpenID4VP 8.6).
 
-mod query;
-
 use std::path::Path;
 
 use idgate_core::codec::base64url;
@@ -14,8 +12,8 @@ use idgate_core::verify::{
     CredentialReport, Expected, ExpectedMdoc, MdocRequest, verify_mdoc, verify_sd_jwt_vc,
 };
 
-use self::query::{Asked, Query};
 use super::outcome::{self, Outcome};
+use super::query::{self, Asked, Query};
 use super::{VerifyOptions, mdoc, trust};
 use crate::admin::output::Output;
 use crate::failure::Failure;

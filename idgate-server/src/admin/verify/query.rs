@@ -6,7 +6,7 @@ use idgate_core::codec::json::{Tape, Value};
 use idgate_core::error::{Check, Reason, VerifyError};
 use idgate_core::request::{ClaimsPath, CredentialFormat};
 
-use super::super::{read, unusable};
+use super::{read, unusable};
 use crate::failure::Failure;
 
 /// What was asked for.
