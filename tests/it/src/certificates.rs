@@ -57,12 +57,6 @@ impl Ca {
         std::fs::read(self.path("leaf.der")).unwrap()
     }
 
-    /// The CA's own certificate, in DER.
-    fn anchor(&self) -> Vec<u8> {
-        self.openssl("x509 -in ca.pem -outform DER -out ca.der");
-        std::fs::read(self.path("ca.der")).unwrap()
-    }
-
     /// `x509_hash` of that certificate.
     fn hash(&self) -> String {
         base64url(&HashAlg::Sha256.hash(&self.leaf()))

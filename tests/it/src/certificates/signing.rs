@@ -65,7 +65,7 @@ fn expect_sound(created: &Created, fetched: &Fetched, prefix: Prefix, haip: bool
         formats: vec![Format::SdJwtVc],
         haip,
         transaction_data: false,
-        anchor: Some(ca.anchor()),
+        anchor: Some(ca.root()),
         did_document: None,
         now_ms: now_ms(),
     };
