@@ -61,7 +61,7 @@ impl Offer {
         &self.client_identifier
     }
 
-    /// The [`crate::RequestSigner::key_id`] of whoever signs the request.
+    /// The [`crate::crypto::RequestSigner::key_id`] of whoever signs the request.
     pub fn signer(&self) -> Option<&str> {
         self.signer.as_deref()
     }
