@@ -144,7 +144,7 @@ class NginxTest(unittest.TestCase):
 
     def test_nginx_lets_go_before_idgate_closes(self):
         kept = re.search(r"keepalive_timeout (\d+)s;", EXAMPLE.read_text(encoding="utf-8"))
-        limits = (ROOT / "idgate-server/src/http/mod.rs").read_text(encoding="utf-8")
+        limits = (ROOT / "idgate-server/src/limits.rs").read_text(encoding="utf-8")
         closed = re.search(r"header_timeout: Duration::from_secs\((\d+)\)", limits)
         self.assertLess(int(kept[1]), int(closed[1]))
 

@@ -30,14 +30,14 @@ public final class Flow {
     System.out.println(made.getQrCodeUrl());
     new BufferedReader(new InputStreamReader(System.in)).readLine(); // the wallet has answered
 
-    var session = sessions.readSession(made.getSessionId());
+    var session = sessions.readSession(made.getSessionId(), null);
     var verifiedAt = session.getVerificationDetails().getVerifiedAt();
     if (session.getStatus() != Status.VERIFIED || !verifiedAt.isBefore(made.getExpiresAt())) {
       throw new IllegalStateException(session.getStatus().toString());
     }
     sessions.deleteSession(made.getSessionId());
     try {
-      sessions.readSession(made.getSessionId());
+      sessions.readSession(made.getSessionId(), null);
     } catch (ApiException gone) {
       Map<?, ?> claims = (Map<?, ?>) ((Map<?, ?>) session.getClaims()).get("pid");
       String code = client.getObjectMapper().readTree(gone.getResponseBody()).get("error").asText();
