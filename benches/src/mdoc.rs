@@ -73,7 +73,7 @@ fn load(name: &str, root: &str, kind: Kind) -> Result<Input, String> {
     let text = |key: &str| manifest.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let root = data::read_bytes(root)?;
     let mut issuer = TrustEntry::new(IssuerId::new(ISSUER));
-    let anchor = TrustAnchor::from_der(&root, RootOrigin::RootFile);
+    let anchor = TrustAnchor::from_der(&aws_lc_rs::PROVIDER, &root, RootOrigin::RootFile);
     issuer.roots.push(anchor.map_err(|error| error.to_string())?);
     issuer.revocation = RevocationPolicy::Off;
     let claims = ["family_name", "given_name", "birth_date", "age_over_18"];

@@ -65,7 +65,7 @@ fn make(name: &'static str, kind: Kind) -> Result<Input, String> {
     };
     let shown = grown::shown(30, 10, |credential| credential.x5c(&chain));
     let mut issuer = TrustEntry::new(IssuerId::new(samples::ISSUER));
-    let anchor = TrustAnchor::from_der(&root.der, RootOrigin::RootFile);
+    let anchor = TrustAnchor::from_der(&aws_lc_rs::PROVIDER, &root.der, RootOrigin::RootFile);
     issuer.sd_jwt_roots.push(anchor.map_err(|error| error.to_string())?);
     issuer.revocation = RevocationPolicy::Off;
     let trust = TrustSnapshot::new(1, [issuer]);

@@ -40,7 +40,7 @@ pub unsafe extern "C" fn idgate_signer_certified(
         let rules = ImportRules { keys: &[signer.public], host: None, now: UnixMillis(now_ms) };
         let imported = VerifierCertificate::import(&PROVIDER, chain, &rules);
         let certificate = imported.map_err(Failure::config)?.certificate;
-        let name = format!("x509_hash:{}", certificate.x509_hash());
+        let name = format!("x509_hash:{}", certificate.x509_hash);
         let key = Arc::clone(&signer.signer);
         let certified = Certified { name, chain: certificate.chain, key };
         let public = signer.public;

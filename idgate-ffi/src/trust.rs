@@ -254,14 +254,14 @@ impl<'a> Material<'a> {
             idgate_material::IDGATE_JWK => entry.keys.extend(self.jwks()?),
             idgate_material::IDGATE_PUBLIC_KEY => entry.keys.push(self.public_key()?),
             idgate_material::IDGATE_ROOT => {
-                let roots = roots_from_file(self.file)?;
+                let roots = roots_from_file(&PROVIDER, self.file)?;
                 entry.roots.extend(roots.into_iter().map(|root| self.mark(root)));
             }
             idgate_material::IDGATE_PINNED_SIGNER => {
                 entry.pinned_signers.extend(self.signers()?);
             }
             idgate_material::IDGATE_SD_JWT_ROOT => {
-                let roots = roots_from_file(self.file)?;
+                let roots = roots_from_file(&PROVIDER, self.file)?;
                 entry.sd_jwt_roots.extend(roots.into_iter().map(|root| self.mark(root)));
             }
             idgate_material::IDGATE_SD_JWT_SIGNER => {
@@ -273,7 +273,7 @@ impl<'a> Material<'a> {
                 return Ok(Some(list));
             }
             idgate_material::IDGATE_STATUS_ROOT => {
-                let roots = roots_from_file(self.file)?;
+                let roots = roots_from_file(&PROVIDER, self.file)?;
                 entry.status_roots.extend(roots.into_iter().map(|root| self.mark(root)));
             }
             idgate_material::IDGATE_CRL => {
@@ -297,7 +297,7 @@ impl<'a> Material<'a> {
                      made the list",
                 ));
             }
-            file => Some(roots_from_file(file)?),
+            file => Some(roots_from_file(&PROVIDER, file)?),
         };
         let cas = cas.as_deref();
         Ok(match self.kind {
@@ -311,7 +311,7 @@ impl<'a> Material<'a> {
     fn signers(&self) -> Result<Vec<PinnedSigner>, Failure> {
         let mut signers = Vec::new();
         for der in pem_or_der(self.file, "CERTIFICATE")? {
-            let signer = PinnedSigner::from_der(&der)?;
+            let signer = PinnedSigner::from_der(&PROVIDER, &der)?;
             signers.push(if self.test_only { signer.for_test_only() } else { signer });
         }
         Ok(signers)

@@ -191,7 +191,7 @@ fn check_host(base_url: &str, signers: &[Arc<dyn RequestSigner>]) -> Result<(), 
     let host = origin.split_once("://").map_or(&*origin, |(_, authority)| authority);
     let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
     for signer in signers.iter().filter(|signer| !signer.certificate_chain().is_empty()) {
-        let certificate = VerifierCertificate::from_chain(signer.certificate_chain());
+        let certificate = VerifierCertificate::from_chain(&PROVIDER, signer.certificate_chain());
         if !certificate.map_err(Failure::config)?.names_host(host) {
             let why = format!("the certificate has no dNSName {host}, which x509_san_dns needs");
             return Err(Failure::config(why));

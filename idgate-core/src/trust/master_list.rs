@@ -109,7 +109,7 @@ pub(super) fn take(
     now: UnixMillis,
 ) -> (Option<TrustAnchor>, ListedCertificate) {
     let sha256 = provider.sha256(der);
-    match TrustAnchor::from_der(der, origin) {
+    match TrustAnchor::from_der(provider, der, origin) {
         Ok(root) => {
             let entry = ListedCertificate {
                 sha256,

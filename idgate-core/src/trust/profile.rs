@@ -2,7 +2,7 @@
 //! roots and intermediates need what RFC 5280 asks of a CA. Each rule is a function that says what
 //! is wrong.
 
-#[cfg(test)]
+#[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
 #[allow(clippy::unwrap_used)]
 mod tests;
 

@@ -9,7 +9,6 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use sha2::{Digest as _, Sha256};
 use x509_parser::extensions::GeneralName;
 
 use super::anchors::TrustMaterialError;
@@ -27,6 +26,9 @@ use crate::time::UnixMillis;
 pub struct VerifierCertificate {
     /// In DER, the verifier's own first: what `x5c` carries.
     pub chain: Vec<Vec<u8>>,
+    /// What follows `x509_hash:` in the client identifier: the SHA-256 of the first certificate,
+    /// as base64url (OpenID4VP 1.0 5.9.3).
+    pub x509_hash: String,
     /// The key that it was made for.
     pub key: PublicKey,
     /// Its subject, as RFC 4514 writes names.
@@ -117,21 +119,18 @@ impl VerifierCertificate {
             chain.len() > 1 && chain.pop_if(|last| is_self_signed(provider, last)).is_some();
         check_chain(provider, &chain)?;
         check_dates(&chain, rules.now)?;
-        Ok(ImportedCertificate { certificate: Self::of(&chain)?, dropped_root })
+        Ok(ImportedCertificate { certificate: Self::of(provider, &chain)?, dropped_root })
     }
 
     /// A chain that was imported before, in DER.
     ///
     /// # Errors
     /// It cannot be read, or its first key is not on P-256. Nothing else is checked again.
-    pub fn from_chain(chain: &[Vec<u8>]) -> Result<Self, VerifierCertificateError> {
-        Self::of(&parse(chain)?)
-    }
-
-    /// What follows `x509_hash:` in the client identifier: the SHA-256 of the first certificate,
-    /// as base64url (OpenID4VP 1.0 5.9.3).
-    pub fn x509_hash(&self) -> String {
-        x509_hash(self.chain.first().map_or(&[], Vec::as_slice))
+    pub fn from_chain(
+        provider: &CryptoProvider,
+        chain: &[Vec<u8>],
+    ) -> Result<Self, VerifierCertificateError> {
+        Self::of(provider, &parse(chain)?)
     }
 
     /// Whether `host` is one of its dNSNames, so that `x509_san_dns:` may name it. A wildcard
@@ -145,12 +144,13 @@ impl VerifierCertificate {
         super::certificate::is_within(self.valid_from, self.valid_until, now)
     }
 
-    fn of(chain: &[Certificate<'_>]) -> Result<Self, VerifierCertificateError> {
+    fn of(provider: &CryptoProvider, chain: &[Certificate<'_>]) -> Result<Self, Refusal> {
         let leaf = chain.first().ok_or(Refusal::Malformed(1, "is not there"))?;
         let subject = leaf.subject().as_raw();
         let identifiers = names::attribute_texts(subject, ORGANIZATION_IDENTIFIER);
         Ok(Self {
             chain: chain.iter().map(|certificate| certificate.der().to_vec()).collect(),
+            x509_hash: x509_hash(provider, leaf.der()),
             key: p256_key(leaf)?,
             subject: names::rfc4514(subject),
             organization_identifier: identifiers.first().map(ToString::to_string),
@@ -162,8 +162,8 @@ impl VerifierCertificate {
 }
 
 /// What follows `x509_hash:` in the client identifier of whoever has this certificate, in DER.
-pub fn x509_hash(leaf: &[u8]) -> String {
-    base64url::encode(&Sha256::digest(leaf))
+pub(crate) fn x509_hash(provider: &CryptoProvider, leaf: &[u8]) -> String {
+    base64url::encode(&provider.sha256(leaf))
 }
 
 fn parse(chain: &[Vec<u8>]) -> Result<Vec<Certificate<'_>>, Refusal> {

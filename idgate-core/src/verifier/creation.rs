@@ -16,9 +16,9 @@ use crate::session::{
     ResponseEncryption, Revision, Session, Transition,
 };
 use crate::time::UnixMillis;
+use crate::trust::x509_hash;
 use crate::verifier::Verifier;
 use crate::verifier::dialects::unsupported;
-use crate::verifier::signers::x509_hash;
 
 /// Whose session it is, and what differs between tenants.
 #[derive(Clone, Debug)]
@@ -180,9 +180,10 @@ impl Verifier {
             }
             ClientIdForm::X509SanDns => ["x509_san_dns:", host(&self.base_url)].concat(),
             ClientIdForm::X509Hash => {
-                signer
-                    .and_then(|signer| x509_hash(&self.provider, signer))
-                    .ok_or_else(|| unsupported(profile.dialect, "has no certificate"))?
+                let leaf = signer.and_then(|signer| signer.certificate_chain().first());
+                let leaf =
+                    leaf.ok_or_else(|| unsupported(profile.dialect, "has no certificate"))?;
+                ["x509_hash:", &*x509_hash(&self.provider, leaf)].concat()
             }
         })
     }

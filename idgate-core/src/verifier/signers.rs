@@ -1,13 +1,10 @@
 //! Who signs which request: an offer is signed to its end by whoever signed it first, also after
 //! renewals and rotations (decisions 21).
 
-use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::codec::base64url;
-use crate::crypto::{Alg, CryptoProvider, HashAlg, RequestSigner, SignerUnavailable};
+use crate::crypto::{Alg, RequestSigner, SignerUnavailable};
 use crate::error::ConfigError;
 use crate::session::{ClientIdForm, Offer};
 
@@ -54,13 +51,6 @@ impl Signers {
     fn all(&self) -> impl Iterator<Item = &Arc<dyn RequestSigner>> {
         self.own.iter().chain(&self.named)
     }
-}
-
-/// `x509_hash:` and its value (OpenID4VP 5.9.3). `None`: the signer has no certificate.
-pub(super) fn x509_hash(provider: &CryptoProvider, signer: &dyn RequestSigner) -> Option<String> {
-    let leaf = signer.certificate_chain().first()?;
-    let hash = provider.hash(HashAlg::Sha256, leaf);
-    Some(format!("x509_hash:{}", base64url::encode(hash.as_bytes())))
 }
 
 /// Whether the certificate of the signer is the proof of the client identifier.

@@ -51,7 +51,7 @@ fn jar(dir: &Path) {
     let jwk = Jwk::parse(issuer.public_jwk().to_string().as_bytes()).unwrap();
     pid.keys.push(TrustedKey::new(jwk.key));
     let mut dmv = TrustEntry::new(IssuerId::new(MDL_ISSUER));
-    dmv.roots = roots_from_file(&mdl.root.der).unwrap();
+    dmv.roots = roots_from_file(&PROVIDER, &mdl.root.der).unwrap();
     let trust = Arc::new(TrustSnapshot::new(1, [pid, dmv]));
     let request = json!({ "credentials": [
         { "id": "pid", "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"] },
@@ -107,7 +107,7 @@ fn mdoc(dir: &Path) {
     let wallet = Wallet::new(device).with_mdoc(sample.document);
     write_file(dir, "root.der", &sample.root.der);
     let mut entry = TrustEntry::new(IssuerId::new(MDL_ISSUER));
-    entry.roots = roots_from_file(&sample.root.der).unwrap();
+    entry.roots = roots_from_file(&PROVIDER, &sample.root.der).unwrap();
     let request = json!({ "credentials": [
         { "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": ["family_name"] },
     ]});

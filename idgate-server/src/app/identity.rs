@@ -167,7 +167,7 @@ struct CertifiedSigner {
 
 impl CertifiedSigner {
     fn of(certified: Arc<CertifiedKey>) -> Self {
-        Self { name: certified.certificate.x509_hash(), certified }
+        Self { name: certified.certificate.x509_hash.clone(), certified }
     }
 }
 

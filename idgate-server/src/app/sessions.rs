@@ -67,7 +67,7 @@ impl App {
             }
             false => self.verifier().await?,
         };
-        new.signer = certified.as_ref().map(|certified| certified.certificate.x509_hash());
+        new.signer = certified.as_ref().map(|certified| certified.certificate.x509_hash.clone());
         let (trust, spoken) = (verifier.trust(), self.spoken(certified.as_deref()));
         let request = PresentationRequest::parse_for(body, trust, caller.livemode, &spoken)
             .map_err(AppError::Request)?;

@@ -1,6 +1,7 @@
 //! What the demo plays: per format an issuer, what the tenant asks for, a wallet and a forger.
 
 use idgate_core::crypto::Jwk;
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RootOrigin, TrustAnchor};
 use idgate_testkit::mdoc::Cbor;
@@ -99,7 +100,7 @@ impl Act {
                 change.keys = vec![(jwk.key, jwk.kid)];
             }
             Material::Root(der) => {
-                let root = TrustAnchor::from_der(der, RootOrigin::RootFile);
+                let root = TrustAnchor::from_der(&PROVIDER, der, RootOrigin::RootFile);
                 change.roots = vec![root.map_err(|why| why.to_string())?];
             }
         }

@@ -70,6 +70,7 @@ impl Certificates {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use idgate_core::crypto::aws_lc_rs::PROVIDER;
     use idgate_testkit::keys::{Curve, SigningKey};
     use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
 
@@ -86,7 +87,8 @@ mod tests {
         let builder = CertificateBuilder::new(name.clone(), name, &unused, NOW.0, days)
             .with(|own| own.spki = key.public().spki_der())
             .under(&root);
-        let certificate = VerifierCertificate::from_chain(&[builder.sign(&root.key)]).unwrap();
+        let certificate =
+            VerifierCertificate::from_chain(&PROVIDER, &[builder.sign(&root.key)]).unwrap();
         let replaced_at = replaced.then_some(NOW);
         Arc::new(CertifiedKey { client_id: client_id.into(), key, certificate, replaced_at })
     }

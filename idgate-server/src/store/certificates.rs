@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::request::RegistrationCertificate;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{VerifierCertificate, pem_or_der};
@@ -143,7 +144,7 @@ pub(super) fn registrations(main: &Connection) -> Result<Vec<Registration>, Stor
 pub(super) fn certificate(chain: &[u8]) -> Result<VerifierCertificate, StoreError> {
     let damaged = |why: String| StoreError::Damaged(format!("a stored certificate: {why}"));
     let chain = pem_or_der(chain, "CERTIFICATE").map_err(|error| damaged(error.0.into_owned()))?;
-    VerifierCertificate::from_chain(&chain).map_err(|error| damaged(error.to_string()))
+    VerifierCertificate::from_chain(&PROVIDER, &chain).map_err(|error| damaged(error.to_string()))
 }
 
 /// Removes certificates that were replaced so long ago that no session can name them any more, and

@@ -51,7 +51,7 @@ impl Question {
 
     /// idgate's verdict, without the profile of ISO/IEC 18013-5.
     pub fn idgate_accepts(&self) -> bool {
-        let root = |der: &Vec<u8>| TrustAnchor::from_der(der, RootOrigin::RootFile).ok();
+        let root = |der: &Vec<u8>| TrustAnchor::from_der(&PROVIDER, der, RootOrigin::RootFile).ok();
         let roots: Vec<TrustAnchor> = self.roots.iter().filter_map(root).collect();
         let (intermediates, crls) = (slices(&self.intermediates), slices(&self.crls));
         let (limit, now) =

@@ -20,7 +20,8 @@ use crate::{AUDIENCE, NONCE, RESPONSE_URI, now_secs};
 /// `root` is not a certificate.
 pub fn verdict(root: &[u8], claims: &[&str], response: &[u8]) -> Result<String, Reason> {
     let mut trust = TrustEntry::new(IssuerId::new("utopia"));
-    let anchor = TrustAnchor::from_der(root, RootOrigin::RootFile).expect("a certificate");
+    let anchor = TrustAnchor::from_der(&aws_lc_rs::PROVIDER, root, RootOrigin::RootFile)
+        .expect("a certificate");
     trust.roots.push(anchor);
     trust.revocation = RevocationPolicy::Off;
     let claims: Vec<String> = claims.iter().map(|claim| (*claim).to_owned()).collect();

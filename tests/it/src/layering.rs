@@ -94,6 +94,35 @@ const C_ABI: Layers = &[
     &["crate"],
 ];
 
+/// Implementations of what a provider does. SHA-1, which names keys and proves nothing, is not its task.
+const CRYPTOGRAPHY: [&str; 13] = [
+    "aes",
+    "aes_gcm",
+    "aws_lc_rs",
+    "bp256",
+    "bp384",
+    "cbc",
+    "ecdsa",
+    "hmac",
+    "p256",
+    "p384",
+    "p521",
+    "rsa",
+    "sha2",
+];
+
+/// The files that implement a provider, and a signer that callers may use instead of their own.
+const BACK_ENDS: [&str; 8] = [
+    "crypto::aws_lc_rs",
+    "crypto::aws_lc_rs::agreement",
+    "crypto::aws_lc_rs::content",
+    "crypto::certificate_keys",
+    "crypto::es256",
+    "crypto::rustcrypto",
+    "crypto::rustcrypto::agreement",
+    "crypto::rustcrypto::content",
+];
+
 /// Decisions 16, 20 and 25: `error`.
 const ERRORS: &str = "invalid_request, invalid_json, unknown_field, unknown_issuer, \
     unsupported_format, invalid_cursor, invalid_limit, invalid_webhook_endpoint, invalid_scopes, \
@@ -147,6 +176,31 @@ fn the_files_of_the_c_abi_import_downwards() {
 }
 
 #[test]
+fn cryptography_is_called_through_the_provider() {
+    let found: Vec<String> =
+        imports_of("idgate_core").of_crates(&CRYPTOGRAPHY).into_iter().map(String::from).collect();
+    assert_eq!(found, BACK_ENDS, "these call a crate of cryptography themselves");
+}
+
+#[test]
+fn a_crate_is_found_in_whatever_way_it_is_named() {
+    for (code, found) in [
+        ("use sha2::{Digest as _, Sha256};", true),
+        ("pub(crate) use ::sha2::Digest;", true),
+        ("use {crate::d, sha2::Digest as Other};", true),
+        ("extern crate sha2 as other;", true),
+        ("fn f<D: sha2::Digest>() {}", true),
+        ("fn f() -> [u8; 32] { ::sha2::Sha256::digest(b\"\").into() }", true),
+        ("use crate::sha2::Digest; fn f() { self::sha2::g(sha2) } // sha2::Digest", false),
+        ("#[cfg(test)]\nmod tests { use sha2::Digest; }", false),
+    ] {
+        let sources = [("a".into(), code.into()), ("crate".into(), String::new())];
+        let imports = Imports::of_sources("sample", &sources);
+        assert_eq!(imports.of_crates(&["sha2"]).contains("a"), found, "{code}");
+    }
+}
+
+#[test]
 fn no_cycle_of_files_is_larger_than_a_module_and_its_children() {
     let crates = ["idgate_core", "idgate_ffi", "idgate_server"].map(imports_of);
     let mut cycles: Vec<_> = crates.iter().flat_map(Imports::cycles).collect();
@@ -161,7 +215,7 @@ fn an_arrow_is_found_in_whatever_way_it_is_written() {
             [("a", code), ("a::own", ""), ("b", ""), ("b::c", ""), ("d", ""), ("crate", "")];
         let sources = texts.map(|(module, text)| (module.into(), text.into()));
         let imports = Imports::of_sources("sample", &sources);
-        imports.0["a"].iter().cloned().collect::<Vec<_>>().join(" ")
+        imports.own["a"].iter().cloned().collect::<Vec<_>>().join(" ")
     };
     for (code, expected) in [
         ("use crate::b::c::Thing;", "b::c"),

@@ -53,7 +53,7 @@ fn paths_are_valid_or_not_as_x509_limbo_says() {
 
 fn verdict(case: &Case) -> bool {
     let now = case.time.as_ref().map_or(NOW, |time| UnixMillis::parse_rfc3339(time).unwrap());
-    let root = |der: &Vec<u8>| TrustAnchor::from_der(der, RootOrigin::RootFile).ok();
+    let root = |der: &Vec<u8>| TrustAnchor::from_der(&PROVIDER, der, RootOrigin::RootFile).ok();
     let roots: Vec<TrustAnchor> = case.roots.iter().filter_map(root).collect();
     let intermediates: Vec<&[u8]> = case.intermediates.iter().map(Vec::as_slice).collect();
     let crls: Vec<&[u8]> = case.crls.iter().map(Vec::as_slice).collect();

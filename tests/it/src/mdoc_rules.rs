@@ -75,7 +75,9 @@ impl Case {
         let chain = [signer.der.clone()];
         let issued = IssuerSigned::mdl(&elements, &signer.key, &chain, &device, NOW);
         let mut trust = TrustEntry::new(IssuerId::new("utopia"));
-        trust.roots.push(TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap());
+        trust
+            .roots
+            .push(TrustAnchor::from_der(&PROVIDERS[0], &root.der, RootOrigin::RootFile).unwrap());
         trust.revocation = RevocationPolicy::Off;
         Self {
             signer,

@@ -301,7 +301,9 @@ fn the_crl_of_a_lists_signer_is_a_second_round_with_a_hold_that_changes_nothing(
     let root = Identity::iaca(Curve::P256, NOW.0);
     let signer = root.document_signer(Curve::P256, NOW.0);
     let mut entry = entry(ISSUER);
-    entry.status_roots.push(TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap());
+    entry.status_roots.push(
+        TrustAnchor::from_der(&aws_lc_rs::PROVIDER, &root.der, RootOrigin::RootFile).unwrap(),
+    );
     let trust = Arc::new(TrustSnapshot::new(1, [entry]));
     let verifier = Verifier::builder(aws_lc_rs::PROVIDER).inline("https://gateway.example");
     let verifier = verifier.trust(trust).build().unwrap();

@@ -4,6 +4,7 @@
 mod credentials;
 mod dialects;
 mod forms;
+#[cfg(any(feature = "aws-lc-rs", feature = "rustcrypto"))]
 mod trust;
 
 use serde_json::{Value, json};

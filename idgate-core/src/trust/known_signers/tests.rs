@@ -72,7 +72,7 @@ impl Sample {
 }
 
 fn anchor(root: &Identity) -> TrustAnchor {
-    TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap()
+    TrustAnchor::from_der(&PROVIDER, &root.der, RootOrigin::RootFile).unwrap()
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_path_over_an_intermediate_and_a_pinned_signer_are_not_kept() {
     let below = between.document_signer(Curve::P256, SAMPLE_NOW_MS).der;
     sample.meet(&[&below, &between.der]);
     let der = sample.der();
-    sample.entry.pinned_signers.push(PinnedSigner::from_der(&der).unwrap());
+    sample.entry.pinned_signers.push(PinnedSigner::from_der(&PROVIDER, &der).unwrap());
     sample.meet(&[&der]);
     assert_eq!(sample.count(), 0);
 }

@@ -7,14 +7,10 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::crypto::SignatureAlgorithm;
+use crate::crypto::tests::PROVIDER;
 
 /// 2026-11-21T00:00:00Z
 const NOW: UnixMillis = UnixMillis::from_secs(1_795_219_200);
-
-#[cfg(feature = "aws-lc-rs")]
-const PROVIDER: CryptoProvider = crate::crypto::aws_lc_rs::PROVIDER;
-#[cfg(not(feature = "aws-lc-rs"))]
-const PROVIDER: CryptoProvider = crate::crypto::rustcrypto::PROVIDER;
 
 fn list() -> Option<Vec<u8>> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/vectors");
@@ -136,7 +132,7 @@ fn without_a_ca_digest_and_signature_are_checked_with_the_certificate_inside() {
     let good = MasterList::new(&[&root], NOW.0 - 1000).sign(&signer);
     let list = unauthenticated(&good);
     assert_eq!((list.roots.len(), list.signer_is_known), (1, false));
-    let cas = [TrustAnchor::from_der(&ca.der, RootOrigin::RootFile).unwrap()];
+    let cas = [TrustAnchor::from_der(&PROVIDER, &ca.der, RootOrigin::RootFile).unwrap()];
     assert!(import_master_list(&PROVIDER, &good, Some(&cas), NOW).unwrap().signer_is_known);
 
     let refused = |file: &[u8], why: &str| {

@@ -8,6 +8,7 @@ use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
 use super::*;
+use crate::crypto::tests::PROVIDER;
 use crate::ids::{DocType, IssuerId};
 use crate::trust::{PinnedSigner, RootOrigin};
 
@@ -15,11 +16,6 @@ const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
 const LIVE: bool = true;
 const TEST: bool = false;
 const MDL: &str = "org.iso.18013.5.1.mDL";
-
-#[cfg(feature = "aws-lc-rs")]
-const PROVIDER: CryptoProvider = crate::crypto::aws_lc_rs::PROVIDER;
-#[cfg(not(feature = "aws-lc-rs"))]
-const PROVIDER: CryptoProvider = crate::crypto::rustcrypto::PROVIDER;
 
 fn root() -> Identity {
     Identity::iaca(Curve::P256, SAMPLE_NOW_MS)
@@ -37,7 +33,7 @@ fn signer(root: &Identity) -> Identity {
 }
 
 fn anchor(root: &Identity) -> TrustAnchor {
-    TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap()
+    TrustAnchor::from_der(&PROVIDER, &root.der, RootOrigin::RootFile).unwrap()
 }
 
 fn trusting(roots: &[&Identity]) -> TrustEntry {
@@ -382,7 +378,7 @@ fn pinned_signers_are_exempt_from_chain_and_profile_and_not_from_dates() {
     let builder = signer(&root).builder.without(x509::EXT_KEY_USAGE).without(x509::KEY_USAGE);
     let odd = builder.clone().sign(&root.key);
     let mut entry = trusting(&[]);
-    entry.pinned_signers = vec![PinnedSigner::from_der(&odd).unwrap()];
+    entry.pinned_signers = vec![PinnedSigner::from_der(&PROVIDER, &odd).unwrap()];
     let path = verify(&[&odd], &entry, LIVE).unwrap();
     assert!(path.pinned && path.issuer.is_none());
     assert_eq!(path.anchor_subject, "CN=Utopia document signer,C=UT");
@@ -394,7 +390,7 @@ fn pinned_signers_are_exempt_from_chain_and_profile_and_not_from_dates() {
     let late = UnixMillis(builder.not_after_ms + 1000);
     let late = authenticate_chain(&PROVIDER, &[&odd], &entry, MDL, LIVE, late);
     refused(late, Reason::CertificateExpired);
-    entry.pinned_signers = vec![PinnedSigner::from_der(&odd).unwrap().for_test_only()];
+    entry.pinned_signers = vec![PinnedSigner::from_der(&PROVIDER, &odd).unwrap().for_test_only()];
     refused(verify(&[&odd], &entry, LIVE), Reason::ChainInvalid);
     assert!(verify(&[&odd], &entry, TEST).is_ok());
 }

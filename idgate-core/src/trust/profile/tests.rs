@@ -5,6 +5,7 @@ use idgate_testkit::time::{DAY_MS, SAMPLE_NOW_MS};
 use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};
 
 use super::*;
+use crate::crypto::tests::PROVIDER;
 use crate::trust::RootOrigin;
 
 const STRICT: bool = false;
@@ -22,7 +23,7 @@ fn verdict_under(
 ) -> Result<(), Broken> {
     let signer = root.document_signer(Curve::P256, SAMPLE_NOW_MS);
     let der = change(signer.builder).sign(&root.key);
-    let anchor = TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap();
+    let anchor = TrustAnchor::from_der(&PROVIDER, &root.der, RootOrigin::RootFile).unwrap();
     let certificate = Certificate::parse(&der).unwrap();
     let ekus = [Oid::parse(x509::MDL_DOCUMENT_SIGNER).unwrap()];
     let profile = SignerProfile { ekus: &ekus, tolerant };
@@ -256,7 +257,11 @@ fn extensions_that_cannot_be_read_are_refused() {
 fn a_root_is_a_ca_that_signs_certificates() {
     let anchor = |change: &dyn Fn(CertificateBuilder) -> CertificateBuilder| {
         let root = root();
-        TrustAnchor::from_der(&change(root.builder).sign(&root.key), RootOrigin::RootFile)
+        TrustAnchor::from_der(
+            &PROVIDER,
+            &change(root.builder).sign(&root.key),
+            RootOrigin::RootFile,
+        )
     };
     assert!(anchor(&|root| root).is_ok());
     assert!(anchor(&|root| root.without(x509::BASIC_CONSTRAINTS)).is_err());

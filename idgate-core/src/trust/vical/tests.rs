@@ -3,17 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::crypto::tests::PROVIDER;
 use crate::trust::roots_from_file;
 
 /// 2025-11-19T00:00:00Z: within the VICAL's day.
 const THAT_DAY: UnixMillis = UnixMillis::from_secs(1_763_510_400);
 /// 2026-11-21T00:00:00Z
 const NOW: UnixMillis = UnixMillis::from_secs(1_795_219_200);
-
-#[cfg(feature = "aws-lc-rs")]
-const PROVIDER: CryptoProvider = crate::crypto::aws_lc_rs::PROVIDER;
-#[cfg(not(feature = "aws-lc-rs"))]
-const PROVIDER: CryptoProvider = crate::crypto::rustcrypto::PROVIDER;
 
 fn read(name: &str) -> Option<Vec<u8>> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/vectors");
@@ -30,7 +26,7 @@ fn vical() -> Option<Vec<u8>> {
 }
 
 fn ca(name: &str) -> Vec<TrustAnchor> {
-    roots_from_file(&read(name).unwrap()).unwrap()
+    roots_from_file(&PROVIDER, &read(name).unwrap()).unwrap()
 }
 
 #[test]

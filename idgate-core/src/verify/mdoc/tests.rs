@@ -89,7 +89,7 @@ fn annex_d_issuer_signature_and_digests() {
 
         let now = UnixMillis::parse_rfc3339("2021-01-01T00:00:00Z").unwrap();
         let mut issuer = TrustEntry::new(IssuerId::new("annex-d"));
-        issuer.pinned_signers.push(PinnedSigner::from_der(&ds_cert).unwrap());
+        issuer.pinned_signers.push(PinnedSigner::from_der(&PROVIDERS[0], &ds_cert).unwrap());
         let request = MdocRequest { client_id: "c", nonce: "n", response_uri: "r" };
         let expected =
             ExpectedMdoc::new(&issuer, "org.iso.18013.5.1.mDL", MDL_NAME_SPACE, request, now);
@@ -206,7 +206,9 @@ impl PerfData {
     fn load(root: &str) -> Option<Self> {
         let manifest = serde_json::from_slice(&perf("manifest.json")?).unwrap();
         let mut issuer = TrustEntry::new(IssuerId::new("perf"));
-        issuer.roots.push(TrustAnchor::from_der(&perf(root)?, RootOrigin::RootFile).unwrap());
+        issuer.roots.push(
+            TrustAnchor::from_der(&PROVIDERS[0], &perf(root)?, RootOrigin::RootFile).unwrap(),
+        );
         issuer.revocation = RevocationPolicy::Off;
         let claims = ["family_name", "given_name", "birth_date", "age_over_18"];
         Some(Self { manifest, issuer, claims: claims.map(String::from).into() })

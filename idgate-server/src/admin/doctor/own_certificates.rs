@@ -83,6 +83,7 @@ fn signs_1_0(config: &Config) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
+    use idgate_core::crypto::aws_lc_rs::PROVIDER;
     use idgate_core::trust::VerifierCertificate;
     use idgate_testkit::keys::{Curve, SigningKey};
     use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
@@ -109,7 +110,8 @@ mod tests {
         CertificateRecord {
             client_id: client_id.into(),
             key_id: "key".into(),
-            certificate: VerifierCertificate::from_chain(&[leaf.sign(&root.key)]).unwrap(),
+            certificate: VerifierCertificate::from_chain(&PROVIDER, &[leaf.sign(&root.key)])
+                .unwrap(),
             imported_at: NOW,
             replaced_at: None,
         }

@@ -67,7 +67,7 @@ pub(super) fn import(
     let in_force = certificates.iter().find(|record| record.replaced_at.is_none());
     let mut text = String::new();
     if let Some(record) = in_force {
-        let _ = writeln!(text, "x509_hash:{} is in force", record.certificate.x509_hash());
+        let _ = writeln!(text, "x509_hash:{} is in force", record.certificate.x509_hash);
         let _ = writeln!(text, "{}", line(record, now));
     }
     let json = json!({
@@ -128,14 +128,14 @@ fn state(record: &CertificateRecord, now: UnixMillis) -> String {
 }
 
 fn line(record: &CertificateRecord, now: UnixMillis) -> String {
-    let (of, hash) = (owner(&record.client_id), record.certificate.x509_hash());
+    let (of, hash) = (owner(&record.client_id), &record.certificate.x509_hash);
     format!("{of}  x509_hash:{hash}  {}  {}", record.certificate.subject, state(record, now))
 }
 
 fn row(record: &CertificateRecord, now: UnixMillis) -> Value {
     let certificate = &record.certificate;
     json!({
-        "x509_hash": certificate.x509_hash(),
+        "x509_hash": certificate.x509_hash,
         "client_id": Some(&record.client_id).filter(|id| !id.is_empty()),
         "key_id": record.key_id,
         "subject": certificate.subject,

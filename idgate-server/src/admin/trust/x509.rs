@@ -99,7 +99,8 @@ impl X509Options {
         let mut refused = Vec::new();
         for path in paths {
             let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
-            let read = read_roots(&file).map_err(|why| in_file(path, &why.to_string()))?;
+            let read =
+                read_roots(&PROVIDER, &file).map_err(|why| in_file(path, &why.to_string()))?;
             if read.roots.is_empty() || !self.skip_unusable {
                 refused.extend(read.unusable.into_iter().map(|root| Skipped::new(path, root)));
             } else {
@@ -255,12 +256,12 @@ fn signer_cas(
 
 fn roots(path: &Path) -> Result<Vec<TrustAnchor>, Failure> {
     let file = read_at_most(path, MAX_LIST_FILE_BYTES)?;
-    roots_from_file(&file).map_err(|why| in_file(path, &why.to_string()))
+    roots_from_file(&PROVIDER, &file).map_err(|why| in_file(path, &why.to_string()))
 }
 
 fn signers(paths: &[PathBuf]) -> Result<Vec<PinnedSigner>, Failure> {
     let signer = |(path, der): (&PathBuf, Vec<u8>)| {
-        PinnedSigner::from_der(&der).map_err(|why| in_file(path, &why.to_string()))
+        PinnedSigner::from_der(&PROVIDER, &der).map_err(|why| in_file(path, &why.to_string()))
     };
     blocks(paths, "CERTIFICATE")?.into_iter().map(signer).collect()
 }

@@ -53,14 +53,14 @@ pub(super) fn certificates(options: &VerifyOptions) -> Result<TrustEntry, Failur
 fn roots(options: &VerifyOptions) -> Result<Vec<TrustAnchor>, Failure> {
     let mut roots = Vec::new();
     for path in &options.root {
-        roots.extend(roots_from_file(&read(path)?).map_err(|why| unusable(path, why))?);
+        roots.extend(roots_from_file(&PROVIDER, &read(path)?).map_err(|why| unusable(path, why))?);
     }
     Ok(roots)
 }
 
 fn signers(options: &VerifyOptions) -> Result<Vec<PinnedSigner>, Failure> {
     let signer = |(path, der): (&Path, Vec<u8>)| {
-        PinnedSigner::from_der(&der).map_err(|why| unusable(path, why))
+        PinnedSigner::from_der(&PROVIDER, &der).map_err(|why| unusable(path, why))
     };
     blocks(&options.pinned_signer, "CERTIFICATE")?.into_iter().map(signer).collect()
 }

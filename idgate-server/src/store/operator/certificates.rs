@@ -87,17 +87,17 @@ impl OperatorStore {
         let keys = keys_of(&transaction, client_id)?;
         let key = keys.into_iter().find(|key| key.public == certificate.key);
         let key = key.ok_or_else(|| StoreError::Failed("the certificate's key is gone".into()))?;
-        let hash = certificate.x509_hash();
+        let hash = &certificate.x509_hash;
         transaction.execute(
             "UPDATE certificates SET replaced_at = ?2 WHERE client_id = ?1 AND replaced_at IS NULL",
             (client_id, millis(now)),
         )?;
         // One that was in force before comes back as the newest.
-        transaction.execute("DELETE FROM certificates WHERE hash = ?1", [&hash])?;
+        transaction.execute("DELETE FROM certificates WHERE hash = ?1", [hash])?;
         transaction.execute(
             "INSERT INTO certificates (hash, client_id, key_id, chain, imported_at) \
              VALUES (?1, ?2, ?3, ?4, ?5)",
-            (&hash, client_id, &key.id, certificate.chain.concat(), millis(now)),
+            (hash, client_id, &key.id, certificate.chain.concat(), millis(now)),
         )?;
         transaction.execute("UPDATE certificate_keys SET used = 1 WHERE id = ?1", [&key.id])?;
         transaction.execute("UPDATE certificates_version SET version = version + 1", [])?;

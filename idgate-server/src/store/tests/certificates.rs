@@ -1,6 +1,7 @@
 //! Keys with certificates: asked for once, bound to whom they sign for, erased when no session can
 //! name them any more.
 
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::trust::VerifierCertificate;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
@@ -21,7 +22,7 @@ fn certificate(key: &GatewayKey) -> VerifierCertificate {
     let builder = CertificateBuilder::new(name.clone(), name, &unused, NOW.0, 90)
         .with(|own| own.spki = key.public().spki_der())
         .under(&root);
-    VerifierCertificate::from_chain(&[builder.sign(&root.key)]).unwrap()
+    VerifierCertificate::from_chain(&PROVIDER, &[builder.sign(&root.key)]).unwrap()
 }
 
 fn certify(operator: &mut OperatorStore, client_id: &str, now: UnixMillis) -> VerifierCertificate {
@@ -32,7 +33,7 @@ fn certify(operator: &mut OperatorStore, client_id: &str, now: UnixMillis) -> Ve
 
 fn hashes(fixture: &Fixture) -> Vec<String> {
     let certificates = fixture.store().certificates().wait().unwrap();
-    certificates.keys.iter().map(|key| key.certificate.x509_hash()).collect()
+    certificates.keys.iter().map(|key| key.certificate.x509_hash.clone()).collect()
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn a_replaced_key_signs_for_25_hours_and_leaves_every_file() {
     let needle = &sealed[..16];
     assert!(!files_with(fixture.path(), needle).is_empty(), "the search finds what is there");
     let new = certify(&mut operator, "", NOW.plus(10));
-    let both = [new.x509_hash(), old.x509_hash()];
+    let both = [new.x509_hash, old.x509_hash];
     assert_eq!(hashes(&fixture), both);
     fixture.close();
     fixture.reopen(NOW.plus(10 + REPLACED_SIGNS_MS));
@@ -108,5 +109,5 @@ fn a_key_that_was_moved_to_another_client_is_left_out() {
         let sql = format!("UPDATE {table} SET client_id = 'cli_b' WHERE client_id = 'cli_a'");
         main.execute(&sql, []).unwrap();
     }
-    assert_eq!(hashes(&fixture), [gateways.x509_hash()]);
+    assert_eq!(hashes(&fixture), [gateways.x509_hash]);
 }

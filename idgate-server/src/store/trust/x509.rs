@@ -155,7 +155,7 @@ fn roots_of_kind(
     origin: RootOrigin,
 ) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
     let root = |stored: Stored| {
-        let mut root = TrustAnchor::from_der(&stored.der, origin)
+        let mut root = TrustAnchor::from_der(&PROVIDER, &stored.der, origin)
             .map_err(|error| unreadable(issuer_id, &error.to_string()))?;
         root.test_only = stored.test_only;
         let doc_types = stored.doc_types.as_deref().map(serde_json::from_str::<Vec<String>>);
@@ -191,7 +191,7 @@ fn signers_of_kind(
     kind: &str,
 ) -> Result<Vec<TrustCertificate<PinnedSigner>>, StoreError> {
     let signer = |stored: Stored| {
-        let mut certificate = PinnedSigner::from_der(&stored.der)
+        let mut certificate = PinnedSigner::from_der(&PROVIDER, &stored.der)
             .map_err(|error| unreadable(issuer_id, &error.to_string()))?;
         certificate.test_only = stored.test_only;
         Ok(TrustCertificate { certificate, added_at: stored.added_at })

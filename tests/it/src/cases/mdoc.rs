@@ -76,7 +76,7 @@ fn jar(transcript: Transcript, mac: bool) -> Value {
 /// In test mode, without revocation.
 fn trust(authority: &Authority) -> Arc<TrustSnapshot> {
     let mut entry = TrustEntry::new(IssuerId::new(ISSUER_ID));
-    entry.roots = roots_from_file(&authority.root.der).expect("a root");
+    entry.roots = roots_from_file(&aws_lc_rs::PROVIDER, &authority.root.der).expect("a root");
     entry.revocation = RevocationPolicy::Off;
     Arc::new(TrustSnapshot::new(1, [entry]))
 }

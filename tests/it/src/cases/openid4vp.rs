@@ -162,7 +162,7 @@ impl People {
         let key = idgate_core::crypto::Jwk::parse(jwk.to_string().as_bytes()).expect("a JWK").key;
         pid.keys.push(TrustedKey::new(key));
         let mut dmv = TrustEntry::new(IssuerId::new(MDL_ISSUER));
-        dmv.roots = roots_from_file(&mdl.root.der).expect("a root");
+        dmv.roots = roots_from_file(&aws_lc_rs::PROVIDER, &mdl.root.der).expect("a root");
         let mut entries = [pid, dmv];
         for entry in &mut entries {
             entry.revocation = RevocationPolicy::Off;

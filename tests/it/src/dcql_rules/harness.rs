@@ -61,7 +61,7 @@ impl Gateway {
         pid.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
         pid.vct.push(samples::VCT.into());
         let mut mdl = TrustEntry::new(IssuerId::new(samples::MDL_ISSUER));
-        mdl.roots = roots_from_file(&licence().sample.root.der).unwrap();
+        mdl.roots = roots_from_file(&aws_lc_rs::PROVIDER, &licence().sample.root.der).unwrap();
         let trust = Arc::new(TrustSnapshot::new(1, [pid, mdl]));
         let builder = Verifier::builder(aws_lc_rs::PROVIDER).inline("https://gateway.example");
         let builder = builder.trust(trust.clone()).dialects(DialectOptions::new([Dialect::V1_0]));

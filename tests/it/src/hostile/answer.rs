@@ -52,7 +52,8 @@ fn verifier(sample: &SampleMdl) -> Verifier {
     let mut people = TrustEntry::new(IssuerId::new(samples::ISSUER));
     people.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
     let mut road = TrustEntry::new(IssuerId::new(MDL_ISSUER));
-    road.roots.push(TrustAnchor::from_der(&sample.root.der, RootOrigin::RootFile).unwrap());
+    road.roots
+        .push(TrustAnchor::from_der(&PROVIDER, &sample.root.der, RootOrigin::RootFile).unwrap());
     let trust = Arc::new(TrustSnapshot::new(1, [people, road]));
     Verifier::builder(PROVIDER).inline("https://gateway.example").trust(trust).build().unwrap()
 }

@@ -29,7 +29,7 @@ pub(super) fn x5chain_target() -> Parts {
     let check = move |leaf: &[u8]| {
         let valid = is_valid_rfc5280_path(&PROVIDER, leaf, &[], &anchors, 0, NOW);
         assert_eq!(valid, good.iter().any(|good| good == leaf));
-        drop(roots_from_file(leaf));
+        drop(roots_from_file(&PROVIDER, leaf));
     };
     (seeds, Box::new(check))
 }
@@ -106,7 +106,7 @@ fn list_ca() -> Identity {
 }
 
 fn anchor(root: &Identity) -> TrustAnchor {
-    TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap()
+    TrustAnchor::from_der(&PROVIDER, &root.der, RootOrigin::RootFile).unwrap()
 }
 
 fn roots(list: &ImportedList) -> Vec<[u8; 32]> {

@@ -64,7 +64,9 @@ impl Sample {
         let chain = std::slice::from_ref(&signer.der);
         let issued = IssuerSigned::mdl(&elements, &signer.key, chain, &device, NOW_MS);
         let mut trust = TrustEntry::new(IssuerId::new("utopia"));
-        trust.roots.push(TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap());
+        trust
+            .roots
+            .push(TrustAnchor::from_der(&PROVIDER, &root.der, RootOrigin::RootFile).unwrap());
         trust.revocation = RevocationPolicy::Off;
         let claims = ["family_name", "birth_date"].map(str::to_owned);
         Self { trust, issued, device, claims }

@@ -28,7 +28,7 @@ pub(super) fn status_list_target() -> Parts {
     let mut trust = TrustEntry::new(IssuerId::new("utopia"));
     let jwk = Jwk::parse(key.public_jwk().to_string().as_bytes()).unwrap();
     trust.keys.push(TrustedKey::new(jwk.key));
-    trust.roots.push(TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap());
+    trust.roots.push(TrustAnchor::from_der(&PROVIDER, &root.der, RootOrigin::RootFile).unwrap());
     let list = StatusList::new(2, 16).with(5, 1);
     let jwt = StatusJwt::new(&list, URI, NOW_MS / 1000);
     let cwt = StatusCwt::new(&list, URI, NOW_MS / 1000, &[&signer.der]).sign(&signer.key);

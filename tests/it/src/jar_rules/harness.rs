@@ -42,7 +42,8 @@ fn trust() -> Arc<TrustSnapshot> {
     pid.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
     pid.vct.push(samples::VCT.into());
     let mut mdl = TrustEntry::new(IssuerId::new(samples::MDL_ISSUER));
-    mdl.roots = roots_from_file(&samples::issue_mdl(CREATED.0).root.der).unwrap();
+    mdl.roots =
+        roots_from_file(&aws_lc_rs::PROVIDER, &samples::issue_mdl(CREATED.0).root.der).unwrap();
     Arc::new(TrustSnapshot::new(1, [pid, mdl]))
 }
 

@@ -12,9 +12,14 @@ pub(super) type Module = String;
 
 const ROOT: &str = "crate";
 
-/// The files of a crate, each with those that it imports.
+/// The files of a crate.
 #[derive(Debug)]
-pub(super) struct Imports(pub(super) BTreeMap<Module, BTreeSet<Module>>);
+pub(super) struct Imports {
+    /// Each with those that it imports.
+    pub(super) own: BTreeMap<Module, BTreeSet<Module>>,
+    /// Each with how its paths to elsewhere begin, among them the names of other crates.
+    elsewhere: BTreeMap<Module, BTreeSet<Token>>,
+}
 
 impl Imports {
     /// Of the crate `name` with this folder of sources.
@@ -40,19 +45,33 @@ impl Imports {
             !of_tests.iter().any(|test| module == test || module.starts_with(&format!("{test}::")))
         });
         let known: BTreeSet<Module> = files.keys().cloned().collect();
-        let imports = |(module, code): (&Module, &Vec<Token>)| {
-            let mut found: BTreeSet<Module> =
-                paths(code).iter().filter_map(|path| resolve(path, module, name, &known)).collect();
-            found.remove(module);
-            (module.clone(), found)
-        };
-        Self(files.iter().map(imports).collect())
+        let (mut own, mut elsewhere) = (BTreeMap::new(), BTreeMap::new());
+        for (module, code) in &files {
+            let (mut inside, mut outside) = (BTreeSet::new(), BTreeSet::new());
+            for path in paths(code) {
+                match resolve(&path, module, name, &known) {
+                    Some(to) => drop(inside.insert(to)),
+                    None => outside.extend(path.into_iter().next()),
+                }
+            }
+            inside.remove(module);
+            own.insert(module.clone(), inside);
+            elsewhere.insert(module.clone(), outside);
+        }
+        Self { own, elsewhere }
+    }
+
+    /// The files that name one of these crates.
+    pub(super) fn of_crates(&self, crates: &[&str]) -> BTreeSet<&str> {
+        let names = |found: &BTreeSet<Token>| crates.iter().any(|name| found.contains(*name));
+        let users = self.elsewhere.iter().filter(|(_, found)| names(found));
+        users.map(|(module, _)| &**module).collect()
     }
 
     /// The arrows between modules of the highest level, each with a file that is at fault.
     pub(super) fn between_tops(&self) -> BTreeMap<(&str, &str), String> {
         let mut arrows = BTreeMap::new();
-        for (from, imports) in &self.0 {
+        for (from, imports) in &self.own {
             for to in imports.iter().filter(|to| top(from) != top(to)) {
                 arrows.entry((top(from), top(to))).or_insert_with(|| format!("{from} -> {to}"));
             }
@@ -61,13 +80,13 @@ impl Imports {
     }
 
     pub(super) fn tops(&self) -> BTreeSet<&str> {
-        self.0.keys().map(|module| top(module)).collect()
+        self.own.keys().map(|module| top(module)).collect()
     }
 
     /// The largest sets of files that all lead to one another.
     pub(super) fn cycles(&self) -> Vec<BTreeSet<&str>> {
         let reach: BTreeMap<&str, BTreeSet<&str>> =
-            self.0.keys().map(|from| (&**from, self.reached_from(from))).collect();
+            self.own.keys().map(|from| (&**from, self.reached_from(from))).collect();
         let mut cycles: Vec<BTreeSet<&str>> = Vec::new();
         for (from, reached) in &reach {
             if cycles.iter().any(|cycle| cycle.contains(from)) {
@@ -85,7 +104,7 @@ impl Imports {
     fn reached_from(&self, from: &str) -> BTreeSet<&str> {
         let (mut reached, mut open) = (BTreeSet::new(), vec![from]);
         while let Some(module) = open.pop() {
-            for next in self.0.get(module).into_iter().flatten() {
+            for next in self.own.get(module).into_iter().flatten() {
                 if reached.insert(&**next) {
                     open.push(next);
                 }
@@ -209,11 +228,16 @@ fn paths(code: &[Token]) -> Vec<Vec<Token>> {
                 found.push(vec!["self".into(), code[at + 1].clone()]);
                 at += 3;
             }
+            "extern" if code.get(at + 1).is_some_and(|token| token == "crate") => {
+                found.extend(code.get(at + 2).map(|name| vec![name.clone()]));
+                at += 3;
+            }
             "use" => {
                 let end = at + code[at..].iter().position(|token| token == ";").unwrap_or(1);
                 expand(&code[at + 1..end], &[], &mut found);
                 at = end + 1;
             }
+            sign if !sign.starts_with(|c: char| c.is_alphabetic() || c == '_') => at += 1,
             _ => {
                 let path = path_at(&code[at..]);
                 at += (2 * path.len()).max(2) - 1;

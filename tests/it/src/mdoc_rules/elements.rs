@@ -8,7 +8,7 @@ use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{Cbor, IssuerSigned, Item, MDL_NAME_SPACE};
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
 
-use super::{Case, NOW, accepted, refused};
+use super::{Case, NOW, PROVIDERS, accepted, refused};
 
 use Reason::{ChainInvalid, ClaimMissing, DigestMismatch, MalformedPresentation};
 
@@ -179,7 +179,8 @@ fn sign_in_state(case: &mut Case, state: &str) {
     let name = Name::new("UT", "State signer").with_state(state);
     let signer: Identity =
         CertificateBuilder::document_signer(&root, name, &key, NOW).issue(&root, &key);
-    case.trust.roots = vec![TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap()];
+    case.trust.roots =
+        vec![TrustAnchor::from_der(&PROVIDERS[0], &root.der, RootOrigin::RootFile).unwrap()];
     let issued: &mut IssuerSigned = case.issued();
     issued.key = key;
     issued.unprotected.set(33, Cbor::Bytes(signer.der));

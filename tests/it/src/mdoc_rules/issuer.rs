@@ -152,7 +152,9 @@ fn rule_5_a_signer_is_remembered_by_the_snapshot_of_its_entry_only() {
 fn rule_5_a_pinned_signer_needs_no_root() {
     let verified = accepted(|case| {
         case.trust.roots.clear();
-        case.trust.pinned_signers.push(PinnedSigner::from_der(&case.signer.der).unwrap());
+        case.trust
+            .pinned_signers
+            .push(PinnedSigner::from_der(&PROVIDERS[0], &case.signer.der).unwrap());
     });
     assert_eq!(verified.facts().trust.name(), "pinned_signer");
 }
@@ -285,7 +287,7 @@ fn roots_for_sd_jwts_never_vouch_for_mdocs() {
         case.trust.sd_jwt_roots = core::mem::take(&mut case.trust.roots);
     });
     refused(UntrustedIssuer, |case| {
-        let signer = PinnedSigner::from_der(&case.signer.der).unwrap();
+        let signer = PinnedSigner::from_der(&PROVIDERS[0], &case.signer.der).unwrap();
         case.trust.roots.clear();
         case.trust.sd_jwt_signers.push(signer);
     });

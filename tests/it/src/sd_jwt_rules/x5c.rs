@@ -65,11 +65,11 @@ impl Certified {
 }
 
 fn anchor(root: &Identity) -> TrustAnchor {
-    TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap()
+    TrustAnchor::from_der(&aws_lc_rs::PROVIDER, &root.der, RootOrigin::RootFile).unwrap()
 }
 
 fn pinned(signer: &Identity) -> PinnedSigner {
-    PinnedSigner::from_der(&signer.der).unwrap()
+    PinnedSigner::from_der(&aws_lc_rs::PROVIDER, &signer.der).unwrap()
 }
 
 #[test]

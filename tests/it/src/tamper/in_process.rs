@@ -153,7 +153,8 @@ fn entry(trust: &Trust) -> TrustEntry {
     entry.revocation = RevocationPolicy::from_name(trust.revocation).unwrap_or_default();
     entry.keys = trust.keys.iter().map(trusted_key).collect();
     let root = |der: &Vec<u8>| {
-        TrustAnchor::from_der(der, RootOrigin::RootFile).unwrap_or_else(|error| panic!("{error}"))
+        TrustAnchor::from_der(&aws_lc_rs::PROVIDER, der, RootOrigin::RootFile)
+            .unwrap_or_else(|error| panic!("{error}"))
     };
     entry.sd_jwt_roots = trust.sd_jwt_roots.iter().map(root).collect();
     entry

@@ -1,6 +1,13 @@
 //! What the trust store must hold for a request to be taken, and the bounds of long ones.
 
+use idgate_testkit::keys::Curve;
+use idgate_testkit::x509::Identity;
+
 use super::*;
+use crate::crypto::tests::PROVIDER;
+use crate::ids::IssuerId;
+use crate::request::fixtures::NOW;
+use crate::trust::{PinnedSigner, RootOrigin, TrustAnchor};
 
 #[test]
 fn an_issuer_without_entry_is_unknown() {
@@ -69,9 +76,8 @@ fn the_legacy_form_needs_default_claims() {
 
 /// The fixtures' trust with a root of the sample IACA in `issuer`, for tests only or not.
 fn trust_with_root(issuer: &str, test_only: bool) -> TrustSnapshot {
-    use idgate_testkit::{keys::Curve, x509::Identity};
-    let der = Identity::iaca(Curve::P256, crate::request::fixtures::NOW.0).der;
-    let root = crate::trust::TrustAnchor::from_der(&der, crate::trust::RootOrigin::RootFile);
+    let der = Identity::iaca(Curve::P256, NOW.0).der;
+    let root = TrustAnchor::from_der(&PROVIDER, &der, RootOrigin::RootFile);
     let root = root.unwrap();
     let mut entries: alloc::vec::Vec<_> = trust().entries().cloned().collect();
     let entry = entries.iter_mut().find(|entry| entry.issuer_id.as_str() == issuer).unwrap();
@@ -118,12 +124,11 @@ fn an_alg_that_no_key_of_the_issuer_has_is_refused() {
 /// The keys of pinned signers are known; those under a root are not.
 #[test]
 fn an_alg_that_no_pinned_signer_has_is_refused() {
-    use idgate_testkit::{keys::Curve, x509::Identity};
-    let iaca = Identity::iaca(Curve::P256, crate::request::fixtures::NOW.0);
-    let signer = crate::trust::PinnedSigner::from_der(&iaca.der).unwrap();
+    let iaca = Identity::iaca(Curve::P256, NOW.0);
+    let signer = PinnedSigner::from_der(&PROVIDER, &iaca.der).unwrap();
     let with = |root: bool, alg: &str| {
         let trust = trust_with_root("no-keys", false);
-        let mut entry = trust.entry(&crate::ids::IssuerId::new("no-keys")).unwrap().clone();
+        let mut entry = trust.entry(&IssuerId::new("no-keys")).unwrap().clone();
         entry.pinned_signers.push(signer.clone());
         if !root {
             entry.roots.clear();

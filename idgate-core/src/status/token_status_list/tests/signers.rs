@@ -4,6 +4,7 @@ use super::super::super::fixtures::{
     MDL, anchor, for_a_ca, for_usages, root_with, signer_of, signer_under, signer_with,
 };
 use super::*;
+use crate::crypto::aws_lc_rs::PROVIDER;
 use crate::ids::DocType;
 use crate::trust::{Oid, PinnedSigner, TrustEntry};
 
@@ -195,7 +196,7 @@ fn a_pinned_signer_may_sign_the_list_of_what_it_vouched_for() {
     let key = signing_key("signer");
     let mut pinned = entry();
     pinned.roots.clear();
-    pinned.pinned_signers.push(PinnedSigner::from_der(&signer(&key)).unwrap());
+    pinned.pinned_signers.push(PinnedSigner::from_der(&PROVIDER, &signer(&key)).unwrap());
     let itself = Voucher::of_mdoc(pinned.pinned_signers[0].sha256(), MDL);
     let here = context(&pinned);
     let token = cwt().sign(&key);
@@ -261,7 +262,7 @@ fn a_pinned_issuer_may_sign_the_list_of_what_it_vouched_for() {
     let der = signer(&signing_key("signer"));
     let mut pinned = sd_jwt_entry();
     pinned.sd_jwt_roots.clear();
-    pinned.sd_jwt_signers.push(PinnedSigner::from_der(&der).unwrap());
+    pinned.sd_jwt_signers.push(PinnedSigner::from_der(&PROVIDER, &der).unwrap());
     let itself = Voucher::of_sd_jwt(pinned.sd_jwt_signers[0].sha256());
     let token = jwt().with_header("x5c", x5c(&[&der])).sign(&signing_key("signer"));
     let here = context(&pinned);

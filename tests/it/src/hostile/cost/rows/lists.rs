@@ -32,7 +32,7 @@ fn listed(certificates: &[Vec<u8>]) -> MasterList {
 }
 
 pub(super) fn master_list() -> Row {
-    let cas = [TrustAnchor::from_der(&ca().der, RootOrigin::RootFile).unwrap()];
+    let cas = [TrustAnchor::from_der(&PROVIDER, &ca().der, RootOrigin::RootFile).unwrap()];
     let signer = || master_list_signer(&ca(), NOW_MS);
     let repeated = |part: fn(&[u8]) -> Option<(usize, usize)>| -> Generator {
         Box::new(move |size| {
@@ -123,7 +123,7 @@ fn certificates_of_signers(file: &[u8]) -> Option<(usize, usize)> {
 }
 
 pub(super) fn vical() -> Row {
-    let cas = [TrustAnchor::from_der(&ca().der, RootOrigin::RootFile).unwrap()];
+    let cas = [TrustAnchor::from_der(&PROVIDER, &ca().der, RootOrigin::RootFile).unwrap()];
     Row {
         name: "VICAL",
         full: FULL,

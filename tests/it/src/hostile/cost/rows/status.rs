@@ -30,7 +30,7 @@ fn row(
     let mut trust = TrustEntry::new(IssuerId::new("utopia"));
     let jwk = Jwk::parse(issuer().public_jwk().to_string().as_bytes()).unwrap();
     trust.keys.push(TrustedKey::new(jwk.key));
-    trust.roots.push(TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap());
+    trust.roots.push(TrustAnchor::from_der(&PROVIDER, &root.der, RootOrigin::RootFile).unwrap());
     let now = UnixMillis(NOW_MS);
     let good =
         move |token: &[u8]| is_good_by_status_list(&PROVIDER, token, (URI, 0), &trust, format, now);

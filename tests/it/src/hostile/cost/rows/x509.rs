@@ -119,7 +119,7 @@ fn root() -> Identity {
 }
 
 fn anchor(root: &Identity) -> TrustAnchor {
-    TrustAnchor::from_der(&root.der, RootOrigin::RootFile).unwrap()
+    TrustAnchor::from_der(&PROVIDER, &root.der, RootOrigin::RootFile).unwrap()
 }
 
 pub(super) fn certificate() -> Row {

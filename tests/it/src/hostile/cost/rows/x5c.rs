@@ -65,7 +65,9 @@ fn ten_issuers(size: usize, name: Name) -> Vec<Vec<u8>> {
 
 pub(super) fn x5c() -> Row {
     let mut issuer = TrustEntry::new(IssuerId::new(samples::ISSUER));
-    issuer.sd_jwt_roots.push(TrustAnchor::from_der(&root().der, RootOrigin::RootFile).unwrap());
+    issuer
+        .sd_jwt_roots
+        .push(TrustAnchor::from_der(&PROVIDER, &root().der, RootOrigin::RootFile).unwrap());
     let now = UnixMillis(NOW_MS);
     let verify = move |text: &[u8]| {
         let expected = Expected::new(&issuer, CLIENT_ID, NONCE, now, now);
