@@ -13,7 +13,7 @@
 //! | revocation | what is published must be asked and good; nothing published is reported | [`RevocationPolicy`](crate::trust::RevocationPolicy) |
 //! | test material | serves test sessions only | `for_test_only` marks it; `livemode` is yours to say |
 //! | claims that come back | those asked for, no others | `claims` of the request |
-//! | device MACs, the ISO/IEC TS 18013-7 transcript | in the jar profile only | fixed |
+//! | device MACs, the ISO/IEC TS 18013-7 transcript | in encrypted answers to a `draft` request only | fixed |
 //! | hashes | SHA-256, SHA-384, SHA-512 | fixed |
 //! | an empty trust snapshot | refuses every request | |
 //!

@@ -14,12 +14,14 @@
 //!    expired all the same ([`Session::status_at`](crate::Session::status_at)), but claims that were
 //!    stored must be erased at [`Effect::RedactClaimsAt`](crate::Effect::RedactClaimsAt).
 //! 5. **Secrets at rest.** [`Session::to_snapshot`](crate::Session::to_snapshot) has nonce, state and
-//!    the private key of an encrypted answer, the snapshot of a result has claims: seal both.
+//!    the private keys that answers are encrypted to, the snapshot of a result has claims: seal both.
 //! 6. **The wallet's reply.** 200 with [`WalletReply::body`](crate::WalletReply::body), or 400
 //!    `{"error":"invalid_presentation"}` when refused, the same body for every reason. Errors of [`Verifier::begin`](crate::Verifier::begin) have their own
 //!    [`code`](crate::error::ResponseError::code); nothing is stored for them. `Cache-Control: no-store`.
-//! 7. **Paths.** Wallets post to `{base URL}/v1/oid4vp/response/{session id}` and, in the jar profile,
-//!    fetch `{base URL}/v1/oid4vp/request/{session id}`. Serve
+//! 7. **Paths.** Wallets post to `{base URL}/v1/oid4vp/response/{session id}` and fetch requests by
+//!    reference from `{base URL}/v1/oid4vp/request/{session id}`. A session of several dialects has
+//!    offers with ids of their own, which stand there in the place of the session's: keep which session
+//!    an [`OfferId`](crate::ids::OfferId) belongs to. Serve
 //!    [`did_document_json`](crate::discovery::did_document_json) at
 //!    [`DID_DOCUMENT_PATH`](crate::discovery::DID_DOCUMENT_PATH). All of it over TLS.
 //! 8. **Fetching.** Answer each [`Need`](crate::Need) with a time limit, a size limit

@@ -2,22 +2,23 @@
 //!
 //! | | |
 //! |---|---|
-//! | request | OpenID4VP with `presentation_definition` (Presentation Exchange 2); inline: by value, unsigned, `redirect_uri:` client id; jar: RFC 9101 Request Objects, ES256, under a `did:web` |
-//! | answer | inline: `direct_post`; jar: `direct_post.jwt`, ECDH-ES on P-256 with A128GCM, A256GCM or A128CBC-HS256 |
+//! | request | OpenID4VP drafts with `presentation_definition` (Presentation Exchange 2); OpenID4VP 1.0 and HAIP 1.0 with DCQL |
+//! | its way | by value, unsigned, `redirect_uri:` client id; or RFC 9101 Request Objects, ES256, under a `did:web`, and outside of drafts under `x509_san_dns:` or `x509_hash:` |
+//! | answer | `direct_post`; or `direct_post.jwt`, ECDH-ES on P-256 with A128GCM or A256GCM, in drafts also A128CBC-HS256 |
 //! | SD-JWT VC | RFC 9901 with key binding, always; `typ` `dc+sd-jwt` or `vc+sd-jwt`; bare issuer keys, or `x5c` below roots of its own |
-//! | mdoc | ISO/IEC 18013-5, certificates in its Annex B profile; transcripts of OpenID4VP 1.0 B.2.6.1 and, encrypted, of ISO/IEC TS 18013-7 B.4.4 |
+//! | mdoc | ISO/IEC 18013-5, certificates in its Annex B profile; transcripts of OpenID4VP 1.0 B.2.6.1 and, encrypted and in drafts, of ISO/IEC TS 18013-7 B.4.4 |
 //! | signatures | ES256, ES384, ES512; certificates also with RSA and on brainpoolP256r1 and P384r1 |
 //! | status | Token Status List as JWT, for mdoc also as CWT; CRLs (RFC 5280) |
 //! | trust | issuer keys as JWK or SPKI; roots in PEM or DER, ICAO Master Lists, VICALs |
 //!
-//! Not spoken: DCQL, EdDSA credentials, the Digital Credentials API, OCSP.
+//! Not spoken: EdDSA credentials, the Digital Credentials API, OCSP.
 //!
 //! # Where wallets differ
 //!
 //! Each is taken, because a wallet in use sends it, and none of it weakens a check:
 //!
-//! - `vp_token` as a string or as an array; `presentation_submission` as an object or as its text; the
-//!   body as a form or as JSON.
+//! - `vp_token` as a string or as an array, or by DCQL a bare string in the place of an array of one;
+//!   `presentation_submission` as an object or as its text; the body as a form or as JSON.
 //! - A single presentation at `$` or at `$[0]`; several mdocs in one DeviceResponse, all at `$`.
 //! - The label `vc+sd-jwt` or `dc+sd-jwt` in the submission, for either `typ` of the credential.
 //! - `openid4vp://`, `eudi-openid4vp://` and `haip-vp://` links: [`Scheme`](crate::request::Scheme).
@@ -25,7 +26,9 @@
 //! # Where strictness may surprise
 //!
 //! - Base64url with padding, JSON with duplicate members, CBOR with bytes behind the end: refused.
-//! - A plain answer to a jar session, and an encrypted one to an inline session: refused.
+//! - A plain presentation where an encrypted answer is expected, and the other way round: refused.
+//! - Outside of drafts a device MAC, and several documents in one DeviceResponse unless the trust entry
+//!   takes them.
 //! - `aud` of a key binding JWT is one string and is the `client_id` exactly as sent.
 //! - A status mechanism that is not known is one that cannot be established: refused, unless the
 //!   trust entry says `off`.

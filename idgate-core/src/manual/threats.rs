@@ -7,13 +7,13 @@
 //!
 //! | somebody | is stopped by | reason |
 //! |---|---|---|
-//! | signs a credential of their own | only keys and roots of the [`TrustEntry`](crate::TrustEntry) count; keys in headers are not looked at, certificates must lead to a root | `issuer_signature_invalid`, `chain_invalid` |
+//! | signs a credential of their own | only keys and roots of the [`TrustEntry`](crate::TrustEntry) count; a key in a header is not looked at, a certificate must lead to a root of the entry's for that format | `issuer_signature_invalid`, `chain_invalid` |
 //! | chooses the algorithm (`none`, HMAC, another curve) | the trusted key decides it | `algorithm_not_allowed` |
 //! | alters, adds or moves a claim | every disclosure and item needs a digest that the issuer signed | `digest_mismatch` |
 //! | presents what somebody else holds | the holder's key is the one that the issuer named in the credential, and its proof is never optional | `holder_binding_invalid`, `holder_binding_missing`, `device_auth_invalid` |
 //! | replays, or relays to another verifier | nonce, audience and age of the proof; for mdoc the session transcript | `nonce_mismatch`, `audience_mismatch`, `kb_jwt_stale`, `device_auth_invalid` |
 //! | shows a revoked credential, or silences the source that knows | what cannot be established is refused | `credential_revoked`, `certificate_revoked`, `revocation_unknown` |
-//! | answers for less than was asked | answer and request must match one to one | `submission_mismatch`, `claim_missing` |
+//! | answers for less than was asked | answer and request must match one to one; what may be absent, a request's own sets say | `submission_mismatch`, `claim_missing` |
 //! | answers twice at once | one commit on one [`Revision`](crate::Revision); the other is [`SessionClosed`](crate::error::ResponseError::SessionClosed) | |
 //! | has the program fetch a URI of their choice | a [`Need`](crate::Need) comes from signed material only, and after every other check | |
 //! | sends what costs more than it is worth | [`limits`](crate::limits): each with its reason, all applied before the work | `limit_exceeded` |
@@ -35,8 +35,9 @@
 //! - Your database, your TLS, your clock and your random source: see [`super::embedding`].
 //! - A person who hands over a phone and its unlock code.
 //! - An issuer that attests what is not so, and a stolen issuer key that is still trusted.
-//! - In the inline profile: a request replaced before the wallet sees it. It is unsigned; a wallet
-//!   only knows where its answer goes. [`VerifierBuilder::jar`](crate::VerifierBuilder::jar) signs it.
+//! - A request by value that is replaced before the wallet sees it. It is unsigned; a wallet only knows
+//!   where its answer goes. [`VerifierBuilder::jar`](crate::VerifierBuilder::jar) signs requests, and
+//!   those of `haip` always are.
 //! - Whoever saw the QR code and asks your program for the claims: the session's id is in it. Bind
 //!   results to the browser that asked, as [`super::howto`] says.
 //! - A link shown to somebody else, who answers for themselves. Ask with a `redirect_uri`, and compare
