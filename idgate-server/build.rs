@@ -1,4 +1,5 @@
-//! Renders the interface description as JSON. Its one source is `openapi.yaml`.
+//! Renders the interface description as YAML and JSON, for gateways that speak `draft` alone and for
+//! others. Its one source is `openapi.yaml`.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -8,14 +9,37 @@ use yaml_rust2::{Yaml, YamlLoader};
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=openapi.yaml");
-    let documents = YamlLoader::load_from_str(&fs::read_to_string("openapi.yaml")?)?;
-    let [document] = documents.as_slice() else {
-        return Err("openapi.yaml must hold exactly one document".into());
-    };
-    let mut json = String::new();
-    write_value(&mut json, document)?;
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    Ok(fs::write(out.join("openapi.json"), json)?)
+    let source = fs::read_to_string("openapi.yaml")?;
+    for (name, newer) in [("draft", false), ("profiles", true)] {
+        let yaml = description(&source, newer)?;
+        let documents = YamlLoader::load_from_str(&yaml)?;
+        let [document] = documents.as_slice() else {
+            return Err("openapi.yaml must hold exactly one document".into());
+        };
+        let mut json = String::new();
+        write_value(&mut json, document)?;
+        fs::write(out.join(name).with_extension("yaml"), yaml)?;
+        fs::write(out.join(name).with_extension("json"), json)?;
+    }
+    Ok(())
+}
+
+/// The description with or without what a gateway that speaks `draft` alone does not know.
+fn description(source: &str, newer: bool) -> Result<String, String> {
+    let (mut text, mut is_newer) = (String::new(), false);
+    for line in source.lines() {
+        match (line, is_newer) {
+            ("# where more than draft is spoken", false) => is_newer = true,
+            ("# end", true) => is_newer = false,
+            ("# where more than draft is spoken", true) | ("# end", false) => {
+                return Err("openapi.yaml: a mark without its counterpart".into());
+            }
+            _ if newer || !is_newer => text.extend([line, "\n"]),
+            _ => {}
+        }
+    }
+    if is_newer { Err("openapi.yaml: a mark without its counterpart".into()) } else { Ok(text) }
 }
 
 fn write_value(json: &mut String, value: &Yaml) -> Result<(), String> {

@@ -23,8 +23,10 @@ SECONDS = 60
 class DescriptionTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # Without rate limits: a 429 says nothing about the operation it is sent to.
-        cls.gateway = Gateway([], test=True, settings={"IDGATE_RATE_LIMITS": "off"})
+        # Without rate limits: a 429 says nothing about the operation it is sent to. With a second
+        # profile, which the description of a gateway that speaks `draft` alone has less than.
+        settings = {"IDGATE_RATE_LIMITS": "off", "IDGATE_PROFILES": "draft,1.0"}
+        cls.gateway = Gateway([], test=True, settings=settings)
         cls.addClassCleanup(cls.gateway.stop)
 
     def get(self, path):
@@ -32,6 +34,16 @@ class DescriptionTest(unittest.TestCase):
             return answer.read()
 
     def test_both_forms_are_the_same_valid_document(self):
+        self.is_valid()
+
+    def test_a_gateway_of_drafts_alone_has_a_valid_document(self):
+        of_all = self.get("/api/openapi.json")
+        self.gateway = Gateway([], test=True)
+        self.addCleanup(self.gateway.stop)
+        self.assertLess(len(self.get("/api/openapi.json")), len(of_all))
+        self.is_valid()
+
+    def is_valid(self):
         document = json.loads(self.get("/api/openapi.json"))
         self.assertEqual(document, yaml.safe_load(self.get("/api/openapi.yaml")))
         self.assertEqual(document["openapi"], "3.1.0")

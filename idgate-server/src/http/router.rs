@@ -90,7 +90,8 @@ mod tests {
     }
 
     fn described() -> BTreeSet<(String, bool)> {
-        let document: serde_json::Value = serde_json::from_str(crate::openapi::JSON).unwrap();
+        let document: serde_json::Value =
+            serde_json::from_str(crate::openapi::PROFILES.json).unwrap();
         let operations = |(path, item): (&String, &serde_json::Value)| {
             let path = anonymous(path);
             let methods =

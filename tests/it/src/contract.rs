@@ -32,7 +32,7 @@ impl Contract {
     /// The description with every object closed: there, a reader must expect more members; here,
     /// one that is not described is a mistake.
     fn load() -> Self {
-        let mut document = serde_json::from_str(openapi::JSON).unwrap();
+        let mut document = serde_json::from_str(openapi::PROFILES.json).unwrap();
         close_objects(&mut document);
         Self { document }
     }
@@ -167,11 +167,31 @@ fn the_description_is_served_in_both_forms_and_may_be_kept() {
     assert_eq!(json.json()["info"]["version"], "0.1.0");
     assert_eq!(json.json()["jsonSchemaDialect"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(yaml.header("content-type"), Some("application/yaml"));
-    assert_eq!(String::from_utf8(yaml.body).unwrap(), openapi::YAML);
+    assert_eq!(String::from_utf8(yaml.body).unwrap(), openapi::DRAFT.yaml);
     for path in ["/api/openapi.json", "/api/openapi.yaml"] {
         let head = http.send(&Request::new("HEAD", path)).expect_status(200);
         assert_eq!(head.header("cache-control"), Some("max-age=300"), "{path}");
     }
+}
+
+#[test]
+fn a_gateway_describes_the_newer_fields_only_where_it_knows_them() {
+    let newer = ["claim_paths:", "profiles:", "same_device:", "credential_sets:"];
+    let described = |gateway: &Gateway| {
+        let yaml = gateway.http().send(&Request::get("/api/openapi.yaml")).expect_status(200);
+        let json = gateway.http().send(&Request::get("/api/openapi.json")).expect_status(200);
+        let json = String::from_utf8(json.body).unwrap();
+        let yaml = String::from_utf8(yaml.body).unwrap();
+        newer.map(|name| {
+            let is_in_yaml = yaml.contains(&format!("        {name}"));
+            let member = format!("\"{}\":", name.trim_end_matches(':'));
+            assert_eq!(is_in_yaml, json.contains(&member), "{name}");
+            is_in_yaml
+        })
+    };
+    assert_eq!(described(&Gateway::start()), [false; 4]);
+    let more = Installation::new().with("IDGATE_PROFILES", "draft,1.0");
+    assert_eq!(described(&Gateway::start_on(more)), [true; 4]);
 }
 
 #[test]
