@@ -27,25 +27,35 @@ pub(crate) struct StatusContext<'e> {
     pub(crate) now: UnixMillis,
 }
 
+/// By which rule a certificate was taken as a signer of status lists.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum TakenBy {
+    /// As a signer of credentials may sign their lists: for what the same root, or the pinned signer
+    /// itself, vouched for, and for nothing else.
+    Voucher,
+    /// By the rule for signers of status lists, which is the same below every root.
+    StatusSigner,
+}
+
 impl StatusContext<'_> {
-    /// Authenticates the certificate that stands first in `chain` as a signer of status lists: it
-    /// leads to the root that vouched for the credential or to one that the operator named for
-    /// status lists, or it is the pinned signer that vouched. What may sign SD-JWT VCs below a root
-    /// may sign their lists (HAIP 6.1); other certificates are for it. Whether it is revoked is a
-    /// question of its own.
+    /// Authenticates the certificate that stands first in `chain` as a signer of status lists. What
+    /// may sign SD-JWT VCs below the root that vouched may sign their lists (HAIP 6.1), and so may a
+    /// pinned signer that vouched. The lists of mdocs, and all lists below a root that the operator
+    /// named for status lists, have signers by a rule of their own. Whether it is revoked is asked
+    /// elsewhere.
     pub(super) fn authenticate_list_signer(
         &self,
         chain: &[&[u8]],
         voucher: Option<&Voucher>,
-    ) -> Result<VerifiedPath, VerifyError> {
+    ) -> Result<(VerifiedPath, TakenBy), VerifyError> {
         let is_pinned = chain.first().is_some_and(|leaf| self.is_pinned(leaf, voucher));
-        let path = match voucher.map(Voucher::format) {
+        let taken = match voucher.map(Voucher::format) {
             Some(CredentialFormat::SdJwtVc) => {
                 self.signer_of_sd_jwt_list(chain, voucher, is_pinned)
             }
             _ => self.signer_of_list(chain, voucher, is_pinned),
         };
-        path.map_err(|error| unknown(error.detail))
+        taken.map_err(|error| unknown(error.detail))
     }
 
     fn signer_of_list(
@@ -53,13 +63,14 @@ impl StatusContext<'_> {
         chain: &[&[u8]],
         voucher: Option<&Voucher>,
         is_pinned: bool,
-    ) -> Result<VerifiedPath, VerifyError> {
+    ) -> Result<(VerifiedPath, TakenBy), VerifyError> {
         let Self { provider, issuer, livemode, now, .. } = *self;
         if is_pinned {
-            return authenticate_chain(provider, chain, issuer, "", livemode, now);
+            let path = authenticate_chain(provider, chain, issuer, "", livemode, now)?;
+            return Ok((path, TakenBy::Voucher));
         }
         let roots: Vec<&TrustAnchor> = self.list_roots(voucher).collect();
-        authenticate_status_signer(provider, chain, &roots, &issuer.ekus, now)
+        self.status_signer(chain, &roots)
     }
 
     fn signer_of_sd_jwt_list(
@@ -67,20 +78,29 @@ impl StatusContext<'_> {
         chain: &[&[u8]],
         voucher: Option<&Voucher>,
         is_pinned: bool,
-    ) -> Result<VerifiedPath, VerifyError> {
+    ) -> Result<(VerifiedPath, TakenBy), VerifyError> {
         let Self { provider, issuer, livemode, now, .. } = *self;
         if is_pinned {
-            return authenticate_sd_jwt_chain(provider, chain, issuer, livemode, now);
+            let path = authenticate_sd_jwt_chain(provider, chain, issuer, livemode, now)?;
+            return Ok((path, TakenBy::Voucher));
         }
         let vouched: Vec<&TrustAnchor> = self.vouching_roots(voucher).collect();
         let path = authenticate_below(provider, chain, &vouched, MAX_CERTIFICATES, now);
         let named: Vec<&TrustAnchor> = self.named_roots(voucher).collect();
         match path {
-            Err(_) if !named.is_empty() => {
-                authenticate_status_signer(provider, chain, &named, &issuer.ekus, now)
-            }
-            path => path,
+            Err(_) if !named.is_empty() => self.status_signer(chain, &named),
+            path => Ok((path?, TakenBy::Voucher)),
         }
+    }
+
+    fn status_signer(
+        &self,
+        chain: &[&[u8]],
+        roots: &[&TrustAnchor],
+    ) -> Result<(VerifiedPath, TakenBy), VerifyError> {
+        let Self { provider, issuer, now, .. } = *self;
+        let path = authenticate_status_signer(provider, chain, roots, &issuer.ekus, now)?;
+        Ok((path, TakenBy::StatusSigner))
     }
 
     /// The roots below which lists may be signed.
@@ -126,14 +146,22 @@ impl StatusContext<'_> {
         }
     }
 
-    /// Whether a list that was signed below `anchor_sha256` counts for what `voucher` vouched for.
+    /// Whether a list that was signed below `anchor_sha256`, by whoever that rule takes, counts for
+    /// what `voucher` vouched for.
     pub(super) fn takes_lists_of(
         &self,
         anchor_sha256: &[u8; 32],
+        taken_by: TakenBy,
         voucher: Option<&Voucher>,
     ) -> bool {
-        voucher.is_some_and(|voucher| voucher.anchor_sha256 == *anchor_sha256)
-            || self.list_roots(voucher).any(|root| root.sha256() == *anchor_sha256)
+        match taken_by {
+            TakenBy::Voucher => {
+                voucher.is_some_and(|voucher| voucher.anchor_sha256 == *anchor_sha256)
+            }
+            TakenBy::StatusSigner => {
+                self.list_roots(voucher).any(|root| root.sha256() == *anchor_sha256)
+            }
+        }
     }
 }
 

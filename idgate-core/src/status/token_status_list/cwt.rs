@@ -70,7 +70,7 @@ fn verify_signature(
         .x5chain()
         .map_err(|_| unknown("the status list token has no x5chain of certificates"))?;
     let chain: Vec<&[u8]> = chain.iter().map(AsRef::as_ref).collect();
-    let path = context.authenticate_list_signer(&chain, Some(voucher))?;
+    let (path, taken_by) = context.authenticate_list_signer(&chain, Some(voucher))?;
     let key = &path.signer_key;
     if sign1.headers.alg().and_then(alg_of_label) != Some(key.alg()) {
         return Err(unknown("alg of the status list token does not fit its certificate"));
@@ -80,7 +80,7 @@ fn verify_signature(
         .provider
         .verify(key, &message, &sign1.signature)
         .map_err(|_| unknown("the certificate in x5chain did not sign the status list token"))?;
-    Ok(SignedBy::certificate(&path))
+    Ok(SignedBy::certificate(&path, taken_by))
 }
 
 /// Draft 5.2. A claim of a wrong type is never taken for an absent one.

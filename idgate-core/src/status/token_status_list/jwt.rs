@@ -88,12 +88,12 @@ fn by_certificate(
 ) -> Result<SignedBy, VerifyError> {
     let chain = x5c(header)?;
     let chain: Vec<&[u8]> = chain.iter().map(Vec::as_slice).collect();
-    let path = context.authenticate_list_signer(&chain, voucher)?;
+    let (path, taken_by) = context.authenticate_list_signer(&chain, voucher)?;
     let key = &path.signer_key;
     if key.alg() != alg || context.provider.verify(key, message, signature).is_err() {
         return Err(unknown("the certificate in x5c did not sign the status list token"));
     }
-    Ok(SignedBy::certificate(&path))
+    Ok(SignedBy::certificate(&path, taken_by))
 }
 
 /// As for the credential itself: the trusted keys decide, `kid` picks among them.

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use self::claims::Claims;
-use super::context::{SignerStatus, StatusContext, Voucher, is_fetchable, unknown};
+use super::context::{SignerStatus, StatusContext, TakenBy, Voucher, is_fetchable, unknown};
 use crate::codec::{cbor, json};
 use crate::error::{Check, Reason, VerifyError};
 use crate::ids::{CredentialFormat, IssuerId};
@@ -61,6 +61,7 @@ enum SignedBy {
 struct Certified {
     /// Of the root that it stands below, or of the pinned signer that it is.
     anchor_sha256: [u8; 32],
+    taken_by: TakenBy,
     not_before: UnixMillis,
     not_after: UnixMillis,
     status: SignerStatus,
@@ -202,14 +203,14 @@ impl VerifiedStatusList {
 
     /// Whether it says something about a credential of this trust entry now.
     pub(super) fn serves(&self, signer: ListSigner<'_>, context: &StatusContext<'_>) -> bool {
-        let is_signed_rightly = match (&self.signed_by, signer) {
-            (SignedBy::IssuerKey, ListSigner::IssuerKey) => true,
-            (SignedBy::IssuerKey, ListSigner::Certificate(_)) => false,
-            (SignedBy::Certificate(certified), ListSigner::IssuerKey) => {
-                context.takes_lists_of(&certified.anchor_sha256, None)
-            }
-            (SignedBy::Certificate(certified), ListSigner::Certificate(voucher)) => {
-                context.takes_lists_of(&certified.anchor_sha256, Some(voucher))
+        let voucher = match signer {
+            ListSigner::IssuerKey => None,
+            ListSigner::Certificate(voucher) => Some(voucher),
+        };
+        let is_signed_rightly = match &self.signed_by {
+            SignedBy::IssuerKey => voucher.is_none(),
+            SignedBy::Certificate(certified) => {
+                context.takes_lists_of(&certified.anchor_sha256, certified.taken_by, voucher)
             }
         };
         is_signed_rightly
@@ -254,9 +255,10 @@ impl ListSigner<'_> {
 }
 
 impl SignedBy {
-    fn certificate(path: &VerifiedPath) -> Self {
+    fn certificate(path: &VerifiedPath, taken_by: TakenBy) -> Self {
         Self::Certificate(Box::new(Certified {
             anchor_sha256: path.anchor_sha256,
+            taken_by,
             not_before: path.not_before,
             not_after: path.not_after,
             status: SignerStatus::of(path),

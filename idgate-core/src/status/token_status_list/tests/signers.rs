@@ -284,3 +284,33 @@ fn a_list_that_was_taken_for_one_format_does_not_serve_the_other() {
         assert!(list.serves(own, &here) && !list.serves(other, &here));
     }
 }
+
+/// Below the root that vouched, whatever may sign credentials signs lists; below a root for status
+/// lists, a signer of those does. What was asked before decides nothing.
+#[test]
+fn a_list_taken_by_the_rule_for_vouching_roots_serves_no_credential_of_another_root() {
+    let mut both = sd_jwt_entry();
+    both.status_roots.push(both.sd_jwt_roots[0].clone());
+    both.sd_jwt_roots.push(anchor(&other_root()));
+    let here = context(&both);
+    let (own, other) = (sd_jwt_voucher(), Voucher::of_sd_jwt(anchor(&other_root()).sha256()));
+    let (own, other) = (ListSigner::Certificate(&own), ListSigner::Certificate(&other));
+    let by = |der: &[u8], signer: ListSigner<'_>| {
+        let token = jwt().with_header("x5c", x5c(&[der])).sign(&signing_key("signer"));
+        VerifiedStatusList::verify(token.as_bytes(), URI, signer, &here)
+    };
+    let of_any_use = signer_with(&signing_key("signer"), &[for_usages(&["1.2.3.4"])]);
+    let list = by(&of_any_use, own).unwrap();
+    assert!(list.serves(own, &here));
+    for signer in [other, ListSigner::IssuerKey] {
+        assert!(by(&of_any_use, signer).is_err() && !list.serves(signer, &here), "{signer:?}");
+    }
+    // One that the rule for status lists takes serves whoever it would be taken for.
+    let for_status = signer(&signing_key("signer"));
+    for taken_for in [other, ListSigner::IssuerKey] {
+        let list = by(&for_status, taken_for).unwrap();
+        for signer in [own, other, ListSigner::IssuerKey] {
+            assert!(by(&for_status, signer).is_ok() && list.serves(signer, &here), "{signer:?}");
+        }
+    }
+}
