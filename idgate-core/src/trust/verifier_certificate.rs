@@ -115,11 +115,14 @@ impl VerifierCertificate {
         let mut chain = parse(&blocks)?;
         let leaf = chain.first().ok_or(Refusal::Malformed(1, "is not there"))?;
         check_leaf(provider, leaf, rules)?;
-        let dropped_root =
-            chain.len() > 1 && chain.pop_if(|last| is_self_signed(provider, last)).is_some();
-        check_chain(provider, &chain)?;
+        let root = match chain.len() {
+            1 => None,
+            _ => chain.pop_if(|last| is_self_signed(provider, last)),
+        };
+        check_chain(provider, &chain, root.as_ref())?;
         check_dates(&chain, rules.now)?;
-        Ok(ImportedCertificate { certificate: Self::of(provider, &chain)?, dropped_root })
+        let certificate = Self::of(provider, &chain)?;
+        Ok(ImportedCertificate { certificate, dropped_root: root.is_some() })
     }
 
     /// A chain that was imported before, in DER.
@@ -199,14 +202,24 @@ fn check_leaf(
     }
 }
 
-/// Each is signed by the next, which is a CA.
-fn check_chain(provider: &CryptoProvider, chain: &[Certificate<'_>]) -> Result<(), Refusal> {
+/// Each is signed by the next, which is a CA, and the last one by the root that is left out, whatever
+/// that one's extensions: old roots have none.
+fn check_chain(
+    provider: &CryptoProvider,
+    chain: &[Certificate<'_>],
+    root: Option<&Certificate<'_>>,
+) -> Result<(), Refusal> {
     for ((certificate, issuer), place) in chain.iter().zip(chain.iter().skip(1)).zip(1..) {
         if !is_ca(issuer) || !is_signed_by(provider, certificate, issuer) {
             return Err(Refusal::NotSignedByNext(place));
         }
     }
-    Ok(())
+    match (chain.last(), root) {
+        (Some(last), Some(root)) if !is_signed_by(provider, last, root) => {
+            Err(Refusal::NotSignedByNext(chain.len()))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_dates(chain: &[Certificate<'_>], now: UnixMillis) -> Result<(), Refusal> {

@@ -186,13 +186,6 @@ fn x509_san_dns_needs_the_host_among_the_names() {
 #[test]
 fn each_certificate_is_signed_by_the_next() {
     let leaf_der = issued(&leaf());
-    assert_eq!(
-        import(&[&leaf_der, &root().der]),
-        import(&[&leaf_der]).map(|mut taken| {
-            taken.dropped_root = true;
-            taken
-        })
-    );
     let stranger = Identity::iaca(keys::Curve::P384, SAMPLE_NOW_MS);
     let foreign = CertificateBuilder::intermediate(
         &stranger,
@@ -204,6 +197,21 @@ fn each_certificate_is_signed_by_the_next() {
     assert_eq!(import(&[&leaf_der, &foreign]).unwrap_err(), Refusal::NotSignedByNext(1));
     let unrelated = [&leaf_der[..], &intermediate().der, &foreign];
     assert_eq!(import(&unrelated).unwrap_err(), Refusal::NotSignedByNext(2));
+}
+
+#[test]
+fn the_root_that_is_left_out_signed_the_one_before_it() {
+    let leaf = issued(&leaf());
+    let stranger = Identity::iaca(keys::Curve::P384, SAMPLE_NOW_MS).der;
+    let key = signing_key("stranger");
+    let of_that_name = root().builder.with(|own| own.spki = key.public_spki()).self_sign(&key).der;
+    for root in [&root().der, &stranger, &of_that_name] {
+        assert_eq!(import(&[&leaf, root]).unwrap_err(), Refusal::NotSignedByNext(1));
+    }
+    for root in [&stranger, &of_that_name] {
+        let refusal = import(&[&leaf, &intermediate().der, root]).unwrap_err();
+        assert_eq!(refusal, Refusal::NotSignedByNext(2));
+    }
 }
 
 #[test]
