@@ -21,6 +21,7 @@ use x509_parser::oid_registry::{
 use x509_parser::time::ASN1Time;
 use x509_parser::x509::X509Name;
 
+use super::names;
 use crate::codec::der::{self, Reader};
 use crate::crypto::{CryptoProvider, InvalidSignature, IssuerKey, SignatureAlgorithm, UnusableKey};
 use crate::limits::MAX_CERTIFICATE_BYTES;
@@ -167,6 +168,28 @@ impl<'a> Certificate<'a> {
         let algorithm = self.signature_algorithm().ok_or(InvalidSignature)?;
         let signature = der::whole_bytes(self.signature).ok_or(InvalidSignature)?;
         issuer_key.verify(provider, algorithm, self.tbs, signature)
+    }
+
+    /// Whether issuer and subject are one name, as names are compared (RFC 5280 7.1).
+    pub(crate) fn names_itself_as_issuer(&self) -> bool {
+        self.is_named_as_issued_by(self)
+    }
+
+    /// Whether it is self-issued, and its own key signed it. That costs a check of a signature by a
+    /// key that it brings itself: ask once it leads to a root, or of one's own material.
+    pub(crate) fn is_self_signed(&self, provider: &CryptoProvider) -> bool {
+        self.is_signed_by(provider, self)
+    }
+
+    /// Whether `issuer` has the name of its issuer, and the key that signed it.
+    pub(crate) fn is_signed_by(&self, provider: &CryptoProvider, issuer: &Certificate<'_>) -> bool {
+        self.is_named_as_issued_by(issuer)
+            && issuer.key().is_ok_and(|key| self.verify(provider, &key).is_ok())
+    }
+
+    fn is_named_as_issued_by(&self, issuer: &Certificate<'_>) -> bool {
+        let named = names::canonical(self.issuer().as_raw());
+        named.is_some() && named == names::canonical(issuer.subject().as_raw())
     }
 
     /// What it is signed with, if that is accepted.

@@ -159,7 +159,8 @@ pub(crate) fn authenticate_below(
     let intermediates = parse_all(rest);
     let search = Search::new(provider, &intermediates, roots, now);
     let path = search.path(&signer, max_intermediates)?;
-    if is_self_signed(provider, &signer) {
+    // Not before there is a path: until then nobody shall choose what a signature check costs.
+    if signer.is_self_signed(provider) {
         return Err(path_error("is self-signed, and is not pinned"));
     }
     profile::check_below_root(&signer).map_err(profile_error)?;
@@ -222,12 +223,6 @@ fn split<'c, 'a>(chain: &'c [&'a [u8]]) -> Result<(&'a [u8], &'c [&'a [u8]]), Ve
 /// Those that can be read: the others cannot be part of a path.
 fn parse_all<'a>(chain: &[&'a [u8]]) -> Vec<Certificate<'a>> {
     chain.iter().filter_map(|der| Certificate::parse(der).ok()).collect()
-}
-
-/// To be asked once a path is found: until then nobody shall choose what a signature check costs.
-fn is_self_signed(provider: &CryptoProvider, certificate: &Certificate<'_>) -> bool {
-    certificate.subject().as_raw() == certificate.issuer().as_raw()
-        && certificate.key().is_ok_and(|key| certificate.verify(provider, &key).is_ok())
 }
 
 enum Anchor<'p> {

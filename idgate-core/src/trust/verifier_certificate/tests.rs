@@ -1,12 +1,14 @@
 use alloc::vec;
 
 use idgate_testkit::codec::HashAlg;
-use idgate_testkit::der::{sequence, tlv};
+use idgate_testkit::der::{bit_string, ecdsa_signature, oid, sequence, tlv};
 use idgate_testkit::keys::{self, SigningKey};
 use idgate_testkit::time::{DAY_MS, SAMPLE_NOW_MS, YEAR_MS};
 use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};
+use sha1::{Digest as _, Sha1};
 
 use super::*;
+use crate::codec::der::{self, Reader};
 use crate::crypto::tests::PROVIDER;
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
@@ -96,6 +98,33 @@ fn a_self_signed_last_certificate_is_left_out() {
     let taken = import(&[&leaf, &intermediate().der, &root]).unwrap();
     assert!(taken.dropped_root);
     assert_eq!(taken.certificate.chain, [leaf, intermediate().der]);
+}
+
+/// Nobody here verifies SHA-1; it is left out all the same, and signs the one before it.
+#[test]
+fn a_last_certificate_that_signed_itself_with_sha_1_is_left_out() {
+    let (leaf, root) = (issued(&leaf()), signed_with_sha_1(&root()));
+    assert!(Certificate::parse(&root).unwrap().signature_algorithm().is_none());
+    let taken = import(&[&leaf, &intermediate().der, &root]).unwrap();
+    assert!(taken.dropped_root);
+    assert_eq!(taken.certificate.chain, [leaf.clone(), intermediate().der]);
+    assert_eq!(import(&[&leaf, &root]).unwrap_err(), Refusal::NotSignedByNext(1));
+}
+
+/// The root's certificate, signed anew.
+fn signed_with_sha_1(root: &Identity) -> Vec<u8> {
+    let tbs = root.builder.tbs(&root.key);
+    let mut fields = Reader::within(&tbs, der::SEQUENCE).unwrap();
+    let own = x509::signature_algorithm(root.key.curve(), None);
+    let algorithm = sequence(&[&oid("1.2.840.10045.4.1")]);
+    let mut signed = Vec::new();
+    while !fields.is_empty() {
+        let field = fields.next().unwrap().raw;
+        signed.extend_from_slice(if field == own { &algorithm[..] } else { field });
+    }
+    let tbs = sequence(&[&signed]);
+    let signature = ecdsa_signature(&root.key.sign_prehashed(&Sha1::digest(&tbs)));
+    sequence(&[&tbs, &algorithm, &bit_string(&signature)])
 }
 
 #[test]

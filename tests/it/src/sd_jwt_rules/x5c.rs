@@ -1,6 +1,7 @@
 //! The issuer's key from `x5c` (HAIP 6.1.1, RFC 7515 4.1.6, RFC 5280 6).
 
 use idgate_core::trust::{PinnedSigner, RootOrigin, TrustAnchor};
+use idgate_testkit::der::PRINTABLE_STRING;
 use idgate_testkit::time::{DAY_MS, YEAR_MS};
 use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};
 
@@ -207,6 +208,23 @@ fn the_anchor_itself_is_a_self_signed_leaf() {
     refused(certified.with(&[&root.der]), Reason::ChainInvalid);
     certified.case.trust.sd_jwt_signers.push(pinned(&root));
     accepted(certified.with(&[&root.der]));
+}
+
+/// Names that are equal are not always equal bytes (RFC 5280 7.1).
+#[test]
+fn the_anchor_itself_is_self_signed_whatever_the_string_types_of_its_names() {
+    let mut certified = Certified::new();
+    let root = certified.root.builder.clone().with(|root| {
+        for (_, tag, _) in &mut root.issuer.attributes {
+            *tag = PRINTABLE_STRING;
+        }
+    });
+    let root = root.set(x509::KEY_USAGE, true, x509::key_usage(0b1000_0110));
+    assert_ne!(root.issuer.der(), root.subject.der());
+    let root = root.self_sign(&certified.root.key);
+    certified.case.trust.sd_jwt_roots = vec![anchor(&root)];
+    certified.case.issuer = root.key.clone();
+    refused(certified.with(&[&root.der]), Reason::ChainInvalid);
 }
 
 #[test]
