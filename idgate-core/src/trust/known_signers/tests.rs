@@ -24,7 +24,8 @@ struct Sample {
     root: Identity,
     entry: TrustEntry,
     livemode: bool,
-    doc_type: &'static str,
+    /// `None`: for SD-JWT VCs.
+    doc_type: Option<&'static str>,
 }
 
 impl Sample {
@@ -32,7 +33,7 @@ impl Sample {
         let root = Identity::iaca(Curve::P256, SAMPLE_NOW_MS);
         let mut entry = TrustEntry::new(IssuerId::new("utopia"));
         entry.roots.push(anchor(&root));
-        Self { known: KnownSigners::default(), root, entry, livemode: true, doc_type: MDL }
+        Self { known: KnownSigners::default(), root, entry, livemode: true, doc_type: Some(MDL) }
     }
 
     fn signer(&self, seed: &str) -> CertificateBuilder {
@@ -52,7 +53,7 @@ impl Sample {
         now: UnixMillis,
     ) -> Result<Arc<VerifiedPath>, Reason> {
         let Self { entry: issuer, doc_type, livemode, .. } = self;
-        let purpose = Purpose { issuer, doc_type: Some(doc_type), livemode: *livemode };
+        let purpose = Purpose { issuer, doc_type: *doc_type, livemode: *livemode };
         self.known.authenticate(provider, chain, purpose, now).map_err(|error| error.reason)
     }
 
@@ -107,6 +108,21 @@ fn dates_are_looked_at_each_time() {
     assert!(sample.knows(&[&der], NOW.plus(999)) && !sample.knows(&[&der], NOW.plus(1000)));
 }
 
+#[test]
+fn the_dates_of_roots_for_sd_jwts_are_looked_at_each_time() {
+    let mut sample = Sample::new();
+    sample.doc_type = None;
+    let short = sample.root.builder.clone().with(|root| root.not_after_ms = SAMPLE_NOW_MS + DAY_MS);
+    sample.root = short.self_sign(&sample.root.key);
+    sample.entry.sd_jwt_roots = [anchor(&sample.root)].into();
+    let (der, end) = (sample.der(), NOW.plus(DAY_MS + 999));
+    sample.meet(&[&der]);
+    assert!(sample.knows(&[&der], NOW) && sample.knows(&[&der], end));
+    assert!(!sample.knows(&[&der], end.plus(1)));
+    let refused = sample.authenticate(&PROVIDER, &[&der], end.plus(1)).unwrap_err();
+    assert_eq!(refused, Reason::CertificateExpired);
+}
+
 /// The search takes roots in order: one that begins or ends may change which one it finds.
 #[test]
 fn a_root_that_begins_or_ends_is_looked_at_anew() {
@@ -137,9 +153,9 @@ fn a_signer_is_known_for_its_entry_document_type_and_mode_only() {
     let der = sample.der();
     sample.entry.roots = [anchor(&sample.root).with_doc_types([DocType::new(MDL)])].into();
     sample.meet(&[&der]);
-    sample.doc_type = "org.iso.23220.photoid.1";
+    sample.doc_type = Some("org.iso.23220.photoid.1");
     assert_eq!(sample.authenticate(&PROVIDER, &[&der], NOW).unwrap_err(), Reason::UntrustedIssuer);
-    sample.doc_type = MDL;
+    sample.doc_type = Some(MDL);
     sample.livemode = false;
     assert!(!sample.knows(&[&der], NOW));
     sample.livemode = true;
@@ -233,7 +249,7 @@ fn a_signer_that_is_known_for_one_format_is_not_known_for_the_other() {
     let mut sample = Sample::new();
     sample.entry.sd_jwt_roots = sample.entry.roots.clone();
     // An mdoc of no document type is no SD-JWT VC either.
-    sample.doc_type = "";
+    sample.doc_type = Some("");
     let der = sample.der();
     let of_sd_jwt = |sample: &Sample, provider: &CryptoProvider| {
         let purpose = Purpose { issuer: &sample.entry, doc_type: None, livemode: true };
