@@ -1,5 +1,6 @@
 //! The way in: decisions in order, an incomplete verifier does not compile.
 
+mod attestation;
 mod creation;
 #[cfg(all(test, feature = "rustcrypto"))]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
@@ -14,6 +15,7 @@ mod signers;
 use alloc::string::String;
 use alloc::sync::Arc;
 
+pub use self::attestation::Attestation;
 pub use self::creation::NewSession;
 pub use self::dialects::{DialectOptions, ResponseMode};
 use self::signers::Signers;

@@ -99,6 +99,7 @@ impl App {
     /// It is registered strictly, and for less than this.
     pub(super) async fn attested(
         &self,
+        verifier: &Verifier,
         request: &PresentationRequest,
         client_id: &TenantId,
     ) -> Result<Vec<VerifierInfo>, AppError> {
@@ -106,7 +107,7 @@ impl App {
         let Some(registration) = certificates.registration(client_id.as_str()) else {
             return Ok(Vec::new());
         };
-        let attested = registration::attest(registration, request, &self.dialects, self.now());
+        let attested = registration::attest(registration, verifier, request, self.now());
         Ok(attested.map_err(AppError::Request)?.into_iter().collect())
     }
 

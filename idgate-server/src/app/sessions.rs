@@ -71,7 +71,7 @@ impl App {
         let (trust, spoken) = (verifier.trust(), self.spoken(certified.as_deref()));
         let request = PresentationRequest::parse_for(body, trust, caller.livemode, &spoken)
             .map_err(AppError::Request)?;
-        new.verifier_info = self.attested(&request, &caller.client_id).await?;
+        new.verifier_info = self.attested(&verifier, &request, &caller.client_id).await?;
         Ok(verifier.create_session_as(request, new, &mut OsEntropy, self.now())?)
     }
 

@@ -1,0 +1,157 @@
+//! What a registrar attests of who asks: whether it goes to wallets with a request, and what the
+//! request asks for beyond it (OpenID4VP 5.1).
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::error::{ErrorCode, RequestError};
+use crate::request::{PresentationRequest, RegistrationCertificate, VerifierInfo};
+use crate::session::ClientIdForm;
+use crate::time::UnixMillis;
+use crate::verifier::Verifier;
+
+/// A registration certificate beside a request.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Attestation {
+    /// What goes to wallets. `None`: none of the requests goes out under `x509_hash`, or the
+    /// certificate has expired.
+    pub verifier_info: Option<VerifierInfo>,
+    /// Whether it would go to wallets, had it not expired.
+    pub expired: bool,
+    /// What is asked for beyond it, one text each; wallets warn or refuse.
+    pub beyond: Vec<String>,
+}
+
+impl Verifier {
+    /// Compares `request` with a registration certificate, which goes to wallets only beside the
+    /// access certificate that it was issued for.
+    ///
+    /// # Errors
+    /// The request names a dialect that this verifier does not speak.
+    pub fn attest(
+        &self,
+        request: &PresentationRequest,
+        certificate: &RegistrationCertificate,
+        now: UnixMillis,
+    ) -> Result<Attestation, RequestError> {
+        let spoken = self.dialects.of(request)?;
+        let form = |dialect| self.dialects.profile(dialect, &self.draft).client_id_form;
+        if !spoken.into_iter().any(|dialect| form(dialect) == ClientIdForm::X509Hash) {
+            return Ok(Attestation::default());
+        }
+        if !certificate.is_valid_at(now) {
+            return Ok(Attestation { expired: true, ..Attestation::default() });
+        }
+        Ok(Attestation {
+            verifier_info: Some(certificate.verifier_info()),
+            expired: false,
+            beyond: certificate.exceeded_by(request),
+        })
+    }
+}
+
+impl Attestation {
+    /// Refuses what a wallet would be right to refuse.
+    ///
+    /// # Errors
+    /// `unsupported_profile`: the certificate has expired. `invalid_request`: more is asked for than
+    /// is registered.
+    pub fn strict(self) -> Result<Self, RequestError> {
+        if self.expired {
+            let rule =
+                "needs a registration certificate, which has expired; ask the operator to renew it";
+            return Err(RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule));
+        }
+        if !self.beyond.is_empty() {
+            let beyond = self.beyond.join(", ");
+            let rule = format!("asks for more than is registered: {beyond}; ask for less");
+            return Err(RequestError::new(ErrorCode::InvalidRequest, "credentials", rule));
+        }
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use alloc::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::codec::base64url;
+    use crate::request::Dialect;
+    use crate::request::fixtures::{self, NOW};
+    use crate::verifier::DialectOptions;
+
+    /// Of a shop that may ask for this claim, for a minute.
+    fn registered(claim: &str) -> RegistrationCertificate {
+        let header = json!({ "alg": "ES256", "typ": "rc-wrp+jwt" });
+        let claims = json!({
+            "sub": "VATUT-123", "exp": NOW.as_secs() + 60,
+            "credentials": [{ "format": "dc+sd-jwt", "meta": { "vct_values": ["urn:one"] },
+                "claim": [{ "path": [claim] }] }],
+        });
+        let part = |json: &serde_json::Value| base64url::encode(json.to_string().as_bytes());
+        let text = [part(&header), part(&claims), "c2ln".into()].join(".");
+        RegistrationCertificate::import(&text, None, NOW).unwrap()
+    }
+
+    fn verifier(enabled: &[Dialect], form: ClientIdForm) -> Verifier {
+        let mut options = DialectOptions::new(enabled.iter().copied());
+        options.client_id_form = form;
+        let builder = Verifier::builder(fixtures::NO_CRYPTO).inline("https://gateway.example");
+        builder.trust(Arc::new(fixtures::trust())).dialects(options).build().unwrap()
+    }
+
+    fn haip() -> Verifier {
+        verifier(&[Dialect::Haip, Dialect::Draft], ClientIdForm::X509Hash)
+    }
+
+    #[test]
+    fn what_is_registered_goes_to_wallets_under_the_hash() {
+        let (verifier, certificate) = (haip(), registered("given_name"));
+        let request = fixtures::one_credential();
+        let attested = verifier.attest(&request, &certificate, NOW).unwrap();
+        assert_eq!(attested.verifier_info, Some(certificate.verifier_info()));
+        assert!(!attested.expired && attested.beyond.is_empty());
+        assert_eq!(attested.clone().strict(), Ok(attested));
+    }
+
+    #[test]
+    fn under_another_name_nothing_goes() {
+        let certificate = registered("given_name");
+        let mut draft = fixtures::one_credential();
+        draft.profiles = alloc::vec![Dialect::Draft];
+        assert_eq!(haip().attest(&draft, &certificate, NOW), Ok(Attestation::default()));
+        // By value a request is not signed, whatever those are named by that are.
+        let by_value = verifier(&[Dialect::V1_0], ClientIdForm::X509Hash);
+        let request = fixtures::one_credential();
+        assert_eq!(by_value.attest(&request, &certificate, NOW), Ok(Attestation::default()));
+        draft.profiles = alloc::vec![Dialect::V1_0];
+        let refused = haip().attest(&draft, &certificate, NOW).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::UnsupportedProfile);
+    }
+
+    #[test]
+    fn asking_for_more_is_told_or_refused() {
+        let request = fixtures::one_credential();
+        let attested = haip().attest(&request, &registered("family_name"), NOW).unwrap();
+        assert!(attested.verifier_info.is_some());
+        assert_eq!(attested.beyond, ["given_name of urn:one"]);
+        let refused = attested.strict().unwrap_err();
+        assert_eq!((refused.code, &*refused.path), (ErrorCode::InvalidRequest, "credentials"));
+        assert!(refused.rule.contains("given_name of urn:one"));
+    }
+
+    #[test]
+    fn one_that_has_expired_is_not_sent_or_refused() {
+        let (request, later) = (fixtures::one_credential(), NOW.plus(60_000));
+        let attested = haip().attest(&request, &registered("given_name"), later).unwrap();
+        assert!(attested.expired && attested.verifier_info.is_none());
+        let refused = attested.strict().unwrap_err();
+        assert_eq!((refused.code, &*refused.path), (ErrorCode::UnsupportedProfile, "profiles"));
+    }
+}
