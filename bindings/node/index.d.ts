@@ -240,8 +240,15 @@ export class Session implements Closable {
   /** The result, to survive a restart. It holds claims: seal it, erase it after 30 s. */
   resultSnapshot(now?: Date): Buffer | null;
   info(now?: Date): SessionInfo;
-  /** Until 30 seconds after verification. */
+  /** Until 30 seconds after verification, whose browser it is for or not: see `resultFor`. */
   result(now?: Date): Result | null;
+  /**
+   * The same for whoever brings `responseCode`: what the person's browser had in the query of your
+   * `redirect_uri`, null when it had none. Where the person has to come back into the session that
+   * asked (all of `haip` but with `same_device` false in the request, and wherever that is true),
+   * there is no result for a code that is missing or another. Other sessions need none.
+   */
+  resultFor(responseCode: string | null, now?: Date): Result | null;
   /** The person followed the link: CREATED becomes PENDING. */
   followed(now?: Date): Transition | null;
   /** What the time has made of it: EXPIRED, or PENDING after a verification given up. */
@@ -282,6 +289,12 @@ export class Signer implements Closable {
    * `haip`), and no others.
    */
   certified(chain: Data, options?: { now?: Date }): Signer;
+  /**
+   * Checks a registration certificate (`rc-wrp+jwt`) for use at `now` beside the certificate of this
+   * signer, one of `certified`: the dates, and that both are of one party. Its signature is for
+   * wallets to verify.
+   */
+  checkRegistration(jwt: string, options?: { now?: Date }): Registration;
   /** The public JWK, to be published. */
   publicKey(): Json;
   close(): void;
@@ -292,6 +305,27 @@ export class Signer implements Closable {
 export function didDocument(baseUrl: string, keys: object[]): Json;
 /** The JWK Set of the same keys, to be served at `/.well-known/jwks.json`. */
 export function jwks(baseUrl: string, keys: object[]): { keys: Json[] };
+
+/** What a registration certificate says of itself. */
+export interface Registration {
+  /** The party. */
+  subject: string;
+  issuedAt: Date | null;
+  /** None: it does not say. */
+  expiresAt: Date | null;
+  /** Whether the signer's certificate has an organizationIdentifier, which is the party then. */
+  compared: boolean;
+}
+
+/** A registration certificate beside a request. */
+export interface Comparison {
+  /** Whether it goes to wallets: where a request of the session is signed under `x509_hash`. */
+  sent: boolean;
+  /** Whether it would, had it not expired. */
+  expired: boolean;
+  /** What is asked for and is not registered. Wallets warn of it, or refuse. */
+  beyond: string[];
+}
 
 export interface VerifierOptions {
   /** Of several, the first that fits signs. */
@@ -318,11 +352,27 @@ export class Verifier implements Closable {
    * reference, and answers are encrypted. `haip` needs one of `Signer.certified`.
    */
   constructor(baseUrl: string, trust: Trust, options?: VerifierOptions);
-  /** Makes a session from a CreateSessionRequest. Commit it before you show its link. */
+  /**
+   * Makes a session from a CreateSessionRequest. Commit it before you show its link. `registration`,
+   * a registration certificate, goes to wallets as `verifier_info` where `compareRegistration` says
+   * so; with `strict` a request that asks for more, or whose certificate has expired, is refused.
+   */
   createSession(
     request: Data | object,
-    options?: { tenant?: string; livemode?: boolean; now?: Date },
+    options?: {
+      tenant?: string;
+      livemode?: boolean;
+      registration?: string;
+      strict?: boolean;
+      now?: Date;
+    },
   ): Transition;
+  /** What becomes of a registration certificate with this request. */
+  compareRegistration(
+    registration: string,
+    request: Data | object,
+    options?: { livemode?: boolean; now?: Date },
+  ): Comparison;
   /** To be served as `application/oauth-authz-req+jwt`, after the transition is committed. */
   requestObject(
     session: Session,

@@ -247,6 +247,58 @@ idgate_status idgate_verify_presentation(const struct idgate_trust *trust,
                                          struct idgate_bytes *out,
                                          struct idgate_error **err_out);
 
+// Checks a registration certificate (a JWT, `rc-wrp+jwt`) for use at `now_ms` beside the
+// certificate of `signer`, one of idgate_signer_certified: the dates, and its `sub`, which is the
+// organizationIdentifier of the certificate where that has one. Its signature is for wallets to
+// verify. JSON: `subject`, `issued_at_ms`, `expires_at_ms` (null: it does not say), and `compared`:
+// whether there was an organizationIdentifier.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_registration_check(const struct idgate_signer *signer,
+                                        const char *registration,
+                                        size_t registration_len,
+                                        uint64_t now_ms,
+                                        struct idgate_bytes *out,
+                                        struct idgate_error **err_out);
+
+// What becomes of a registration certificate with this request, the same that
+// idgate_session_create takes. JSON: `sent`: whether it goes to wallets, which it does where a
+// request of the session is signed under `x509_hash`; `expired`: whether it would, had it not
+// expired; `beyond`: an array of texts, what is asked for and is not registered. Wallets warn of
+// it, or refuse.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_registration_compare(const struct idgate_verifier *verifier,
+                                          const char *registration,
+                                          size_t registration_len,
+                                          const char *request,
+                                          size_t request_len,
+                                          bool livemode,
+                                          uint64_t now_ms,
+                                          struct idgate_bytes *out,
+                                          struct idgate_error **err_out);
+
+// idgate_session_create of a party with a registration certificate, which goes to wallets as
+// `verifier_info` where idgate_registration_compare says so. `strict`: a request that asks for more
+// than is registered, or whose certificate has expired, is IDGATE_BAD_REQUEST.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_create_registered(const struct idgate_verifier *verifier,
+                                               const char *request,
+                                               size_t request_len,
+                                               const char *tenant,
+                                               size_t tenant_len,
+                                               bool livemode,
+                                               const char *registration,
+                                               size_t registration_len,
+                                               bool strict,
+                                               uint64_t now_ms,
+                                               struct idgate_transition *out,
+                                               struct idgate_error **err_out);
+
 // The Request Object of a session whose request goes by reference, to be served as
 // `application/oauth-authz-req+jwt`. A wallet may fetch it again while the session is CREATED or
 // PENDING. `wallet_nonce`: what the wallet sent, NULL when it did not. The first fetch makes the
@@ -353,7 +405,8 @@ idgate_status idgate_session_info(const struct idgate_session *session,
                                   struct idgate_error **err_out);
 
 // Claims and verification details of a VERIFIED session as JSON, until 30 seconds after
-// verification; else IDGATE_NOTHING.
+// verification; else IDGATE_NOTHING. Whose browser it is for is not asked: see
+// idgate_session_result_for.
 //
 // # Safety
 // The pointers are as the head of the header says.
@@ -361,6 +414,20 @@ idgate_status idgate_session_result(const struct idgate_session *session,
                                     uint64_t now_ms,
                                     struct idgate_bytes *out,
                                     struct idgate_error **err_out);
+
+// The same for whoever brings `response_code`: what the person's browser had in the query of your
+// `redirect_uri`, NULL when it had none. Where the person has to come back into the session that
+// asked (all of `haip` but with `same_device` false in the request, and wherever that is true), a
+// code that is missing or another is IDGATE_NOTHING; other sessions need none.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_result_for(const struct idgate_session *session,
+                                        const char *response_code,
+                                        size_t response_code_len,
+                                        uint64_t now_ms,
+                                        struct idgate_bytes *out,
+                                        struct idgate_error **err_out);
 
 // The person followed the link: CREATED becomes PENDING. IDGATE_NOTHING when nothing changes.
 //

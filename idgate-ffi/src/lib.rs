@@ -17,6 +17,7 @@ mod failure;
 mod handles;
 mod in_use;
 mod presentation;
+mod registration;
 mod report;
 mod request_object;
 mod session;
@@ -36,12 +37,15 @@ pub use self::error::{
 pub use self::failure::idgate_error;
 pub use self::in_use::idgate_in_use;
 pub use self::presentation::idgate_verify_presentation;
+pub use self::registration::{
+    idgate_registration_check, idgate_registration_compare, idgate_session_create_registered,
+};
 pub use self::request_object::{idgate_offer_request_object, idgate_session_request_object};
 pub use self::session::{
     idgate_session, idgate_session_create, idgate_session_due, idgate_session_followed,
     idgate_session_free, idgate_session_info, idgate_session_restore,
-    idgate_session_restore_result, idgate_session_result, idgate_session_result_snapshot,
-    idgate_session_snapshot, idgate_transition,
+    idgate_session_restore_result, idgate_session_result, idgate_session_result_for,
+    idgate_session_result_snapshot, idgate_session_snapshot, idgate_transition,
 };
 pub use self::signer::{
     idgate_did_document, idgate_jwks, idgate_sign, idgate_signer, idgate_signer_free,

@@ -6,13 +6,12 @@ use std::ptr;
 
 use idgate_core::ids::{OfferId, TenantId};
 use idgate_core::request::Scheme;
-use idgate_core::session::{Offer, Session, Status, Transition, VerifiedResult};
+use idgate_core::session::{Offer, Session, SnapshotError, Status, Transition, VerifiedResult};
 use idgate_core::time::UnixMillis;
-use idgate_core::{PresentationRequest, session::SnapshotError};
 use serde_json::{Value, json};
 
 use crate::boundary::{boundary, put};
-use crate::bytes::{give, idgate_bytes, input, text};
+use crate::bytes::{give, given_text, idgate_bytes, input, text};
 use crate::entropy::OsEntropy;
 use crate::failure::{Failure, idgate_error};
 use crate::handles;
@@ -86,15 +85,14 @@ pub unsafe extern "C" fn idgate_session_create(
 ) -> idgate_status {
     boundary(err_out, || {
         let verifier = handles::find::<VerifierHandle>(verifier)?;
-        let (verifier, spoken) = (&verifier.0, &verifier.1);
         // SAFETY: the caller's promise, for both.
         let (request, tenant) = unsafe {
             (input(request.cast(), request_len, "request")?, text(tenant, tenant_len, "tenant")?)
         };
-        let request = PresentationRequest::parse_for(request, verifier.trust(), livemode, spoken)?;
+        let request = verifier.request(request, livemode)?;
         put(out, || {
             let (tenant, now) = (TenantId::new(tenant), UnixMillis(now_ms));
-            let made = verifier.create_session(request, tenant, livemode, &mut OsEntropy, now)?;
+            let made = verifier.0.create_session(request, tenant, livemode, &mut OsEntropy, now)?;
             Ok(idgate_transition::give(made))
         })
     })
@@ -208,7 +206,8 @@ pub unsafe extern "C" fn idgate_session_info(
 }
 
 /// Claims and verification details of a VERIFIED session as JSON, until 30 seconds after
-/// verification; else IDGATE_NOTHING.
+/// verification; else IDGATE_NOTHING. Whose browser it is for is not asked: see
+/// idgate_session_result_for.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -223,15 +222,33 @@ pub unsafe extern "C" fn idgate_session_result(
     boundary(err_out, || {
         let session = handles::find::<SessionHandle>(session)?;
         let result = session.0.result_at(UnixMillis(now_ms)).ok_or_else(no_result)?;
-        // Both are JSON texts already.
-        let parts = [
-            r#"{"claims":"#,
-            result.claims(),
-            r#","verification_details":"#,
-            result.verification_details(),
-            "}",
-        ];
-        put(out, || Ok(give(parts.concat())))
+        put(out, || Ok(give(told(result))))
+    })
+}
+
+/// The same for whoever brings `response_code`: what the person's browser had in the query of your
+/// `redirect_uri`, NULL when it had none. Where the person has to come back into the session that
+/// asked (all of `haip` but with `same_device` false in the request, and wherever that is true), a
+/// code that is missing or another is IDGATE_NOTHING; other sessions need none.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_session_result_for(
+    session: *const idgate_session,
+    response_code: *const c_char,
+    response_code_len: usize,
+    now_ms: u64,
+    out: *mut idgate_bytes,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let session = handles::find::<SessionHandle>(session)?;
+        // SAFETY: the caller's promise.
+        let code = unsafe { given_text(response_code, response_code_len, "response_code")? };
+        let result = session.0.result_for(code, UnixMillis(now_ms)).ok_or_else(not_for_you)?;
+        put(out, || Ok(give(told(result))))
     })
 }
 
@@ -332,6 +349,18 @@ fn links(link: impl Fn(Scheme) -> String) -> Value {
 
 fn damaged(error: SnapshotError) -> Failure {
     Failure::config(error)
+}
+
+/// Both parts are JSON texts already.
+fn told(result: &VerifiedResult) -> String {
+    let (claims, details) = (result.claims(), result.verification_details());
+    [r#"{"claims":"#, claims, r#","verification_details":"#, details, "}"].concat()
+}
+
+fn not_for_you() -> Failure {
+    Failure::nothing(
+        "the session has no result, it is older than 30 seconds, or the response_code is not its",
+    )
 }
 
 fn no_result() -> Failure {

@@ -7,7 +7,7 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::request::{Dialects, RequestSigner};
 use idgate_core::session::ClientIdForm;
 use idgate_core::trust::VerifierCertificate;
-use idgate_core::{TrustSnapshot, Verifier};
+use idgate_core::{PresentationRequest, TrustSnapshot, Verifier};
 
 use crate::boundary::{boundary, put};
 use crate::bytes::{handles_of, input, text};
@@ -28,6 +28,17 @@ pub struct idgate_verifier {
 pub(crate) struct VerifierHandle(pub(crate) Arc<Verifier>, pub(crate) Dialects);
 
 handles::named!(VerifierHandle => idgate_verifier);
+
+impl VerifierHandle {
+    /// A CreateSessionRequest in JSON.
+    pub(crate) fn request(
+        &self,
+        json: &[u8],
+        livemode: bool,
+    ) -> Result<PresentationRequest, Failure> {
+        Ok(PresentationRequest::parse_for(json, self.0.trust(), livemode, &self.1)?)
+    }
+}
 
 /// A verifier that makes unsigned requests by value. Answers go to
 /// `{base_url}/v1/oid4vp/response/{session id}`; `base_url` is an https origin, or http on

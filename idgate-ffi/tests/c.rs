@@ -7,7 +7,7 @@ use std::process::Command;
 
 mod material;
 
-const PROGRAMS: [&str; 5] = ["smoke", "jar", "offers", "misuse", "threads"];
+const PROGRAMS: [&str; 6] = ["smoke", "jar", "offers", "registration", "misuse", "threads"];
 
 /// The folder that this test was built in, and the library beside it.
 fn built() -> PathBuf {
@@ -60,6 +60,11 @@ fn signed_requests_encrypted_answers_and_webhooks() {
 #[test]
 fn a_certified_verifier_makes_offers_and_an_answer_to_one_settles_the_session() {
     run_under_address_sanitizer("offers");
+}
+
+#[test]
+fn a_registration_certificate_goes_to_wallets_and_asking_for_more_is_told_or_refused() {
+    run_under_address_sanitizer("registration");
 }
 
 #[test]

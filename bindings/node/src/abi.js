@@ -99,6 +99,10 @@ const lib = {
     'session_result',
     `idgate_session *, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
   ),
+  session_result_for: define(
+    'session_result_for',
+    `idgate_session *, ${TEXT}, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
+  ),
   session_followed: define(
     'session_followed',
     `idgate_session *, uint64_t, _Out_ idgate_transition *, ${ERR}`,
@@ -124,6 +128,18 @@ const lib = {
   signer_certified: define(
     'signer_certified',
     `idgate_signer *, ${TEXT}, uint64_t, _Out_ idgate_signer **, ${ERR}`,
+  ),
+  registration_check: define(
+    'registration_check',
+    `idgate_signer *, ${TEXT}, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
+  ),
+  registration_compare: define(
+    'registration_compare',
+    `idgate_verifier *, ${TEXT}, ${TEXT}, bool, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
+  ),
+  session_create_registered: define(
+    'session_create_registered',
+    `idgate_verifier *, ${TEXT}, ${TEXT}, bool, ${TEXT}, bool, uint64_t, _Out_ idgate_transition *, ${ERR}`,
   ),
   signer_public_key: define('signer_public_key', `idgate_signer *, _Out_ idgate_bytes *, ${ERR}`),
   signer_free: define('signer_free', 'idgate_signer *'),

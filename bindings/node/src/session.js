@@ -57,10 +57,12 @@ class Session extends abi.Handle {
   }
 
   result(now) {
-    const told = abi.orNull(() =>
-      abi.makeJson('session_result', abi.pointer(this), abi.millis(now)),
-    );
-    return told && { claims: told.claims, verificationDetails: told.verification_details };
+    return result('session_result', abi.pointer(this), abi.millis(now));
+  }
+
+  resultFor(responseCode, now) {
+    const given = abi.data(responseCode);
+    return result('session_result_for', abi.pointer(this), ...given, abi.millis(now));
   }
 
   followed(now) {
@@ -76,6 +78,11 @@ class Session extends abi.Handle {
       transition(abi.makeStruct(name, abi.pointer(this), abi.millis(now))),
     );
   }
+}
+
+function result(name, ...parameters) {
+  const told = abi.orNull(() => abi.makeJson(name, ...parameters));
+  return told && { claims: told.claims, verificationDetails: told.verification_details };
 }
 
 /** A change to commit, from what the library made. */

@@ -74,6 +74,19 @@ class Signer extends abi.Handle {
     return signer;
   }
 
+  /** Checks a registration certificate for use beside the certificate of this signer. */
+  checkRegistration(jwt, given) {
+    const { now } = options('checkRegistration', ['now'], given);
+    const parameters = [abi.pointer(this), ...abi.data(jwt), abi.millis(now)];
+    const told = abi.makeJson('registration_check', ...parameters);
+    return {
+      subject: told.subject,
+      issuedAt: abi.dateOrNull(told.issued_at_ms),
+      expiresAt: abi.dateOrNull(told.expires_at_ms),
+      compared: told.compared,
+    };
+  }
+
   /** The public JWK, to be published. */
   publicKey() {
     return abi.makeJson('signer_public_key', abi.pointer(this));

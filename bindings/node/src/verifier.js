@@ -52,17 +52,29 @@ class Verifier extends abi.Handle {
   }
 
   createSession(request, given) {
-    const known = ['tenant', 'livemode', 'now'];
-    const { tenant = '', livemode = true, now } = options('createSession', known, given);
-    const made = abi.makeStruct(
-      'session_create',
+    const known = ['tenant', 'livemode', 'registration', 'strict', 'now'];
+    const chosen = options('createSession', known, given);
+    const { tenant = '', livemode = true, registration, strict = false, now } = chosen;
+    const asked = [...abi.data(abi.asJson(request)), ...abi.data(tenant), livemode];
+    const [name, registered] =
+      registration === undefined
+        ? ['session_create', []]
+        : ['session_create_registered', [...abi.data(registration), strict]];
+    const parameters = [abi.pointer(this), ...asked, ...registered, abi.millis(now)];
+    return transition(abi.makeStruct(name, ...parameters));
+  }
+
+  compareRegistration(registration, request, given) {
+    const known = ['livemode', 'now'];
+    const { livemode = true, now } = options('compareRegistration', known, given);
+    return abi.makeJson(
+      'registration_compare',
       abi.pointer(this),
+      ...abi.data(registration),
       ...abi.data(abi.asJson(request)),
-      ...abi.data(tenant),
       livemode,
       abi.millis(now),
     );
-    return transition(made);
   }
 
   requestObject(session, given) {

@@ -150,103 +150,6 @@ test('functions of signers that are gone make room for others', async () => {
   assert.equal(fetched(kept).length, 3);
 });
 
-/** A signer, a certificate for it, and a trust that knows one issuer. */
-function certified() {
-  const given = cases.certified();
-  const [now, chain] = [new Date(given.now_ms), cases.decode(given.chain)];
-  const signer = new idgate.Signer(cases.BASE_URL, cases.decode(given.key));
-  const trust = new idgate.Trust();
-  trust.addIssuer(ISSUER, { vct: ['urn:eudi:pid:1'] });
-  trust.addJwk(ISSUER, signer.publicKey());
-  return { now, chain, signer, trust };
-}
-
-function offered(verifier, now) {
-  const request = { ...REQUEST, redirect_uri: 'https://shop.example/back' };
-  const { session } = verifier.createSession(request, { now });
-  const { offers } = session.info(now);
-  assert.equal(offers.length, 1);
-  return { session, offer: offers[0] };
-}
-
-test('a certificate names the verifier and stands in its requests', () => {
-  const { now, chain, signer, trust } = certified();
-  const named = signer.certified(chain, { now });
-  const verifier = new idgate.Verifier(cases.BASE_URL, trust, {
-    signer: [signer, named],
-    profiles: ['haip', 'draft'],
-    requestUriMethod: 'post',
-  });
-  for (const one of [signer, named]) one.close();
-  const { session, offer } = offered(verifier, now);
-  assert.deepEqual([offer.id, offer.profile], [null, 'haip']);
-  assert.ok(offer.clientId.startsWith('x509_hash:'), offer.clientId);
-  const query = new URL(offer.deepLinks.haip).searchParams;
-  assert.equal(query.get('client_id'), offer.clientId);
-  assert.equal(query.get('request_uri'), offer.requestUri);
-  assert.equal(query.get('request_uri_method'), 'post');
-  const options = { offer: offer.id, walletNonce: 'w', now };
-  const parts = verifier.requestObject(session, options).jwt.split('.');
-  const [header, claims] = parts.slice(0, 2).map((part) => JSON.parse(cases.decode(part)));
-  assert.deepEqual(header.x5c, [chain.toString('base64')]);
-  assert.deepEqual([claims.client_id, claims.wallet_nonce], [offer.clientId, 'w']);
-  assert.equal(claims.response_uri, offer.responseUri);
-  const refused = { kind: 'bad_response' };
-  const unknown = { offer: 'off_1', now };
-  assert.throws(() => verifier.requestObject(session, unknown), refused);
-  assert.throws(() => verifier.begin(session, Buffer.from('vp_token=x'), null, unknown), refused);
-});
-
-test('a request names its profiles and gets an offer for each', () => {
-  const { now, chain, signer, trust } = certified();
-  const both = { ...REQUEST, profiles: ['draft', '1.0'] };
-  const verifier = new idgate.Verifier(cases.BASE_URL, trust, {
-    signer: [signer, signer.certified(chain, { now })],
-    profiles: ['1.0', 'draft'],
-  });
-  const { session } = verifier.createSession(both, { now });
-  const [own, other] = session.info(now).offers;
-  assert.deepEqual([own.profile, own.id, other.profile], ['draft', null, '1.0']);
-  assert.ok(other.responseUri.endsWith(other.id));
-  const { jwt } = verifier.requestObject(session, { offer: other.id, now });
-  assert.ok('dcql_query' in JSON.parse(cases.decode(jwt.split('.')[1])));
-  const without = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0', 'haip'] });
-  for (const profile of ['haip', 'draft']) {
-    const refused = { kind: 'bad_request', code: 'unsupported_profile' };
-    assert.throws(() => without.createSession({ ...REQUEST, profile }, { now }), refused);
-  }
-});
-
-test('OpenID4VP 1.0 goes by value without a signer', () => {
-  const { now, trust } = certified();
-  const plain = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0'] });
-  const { session, offer } = offered(plain, now);
-  assert.deepEqual([offer.profile, offer.requestUri], ['1.0', null]);
-  const query = new URL(session.info(now).qrCodeUrl).searchParams;
-  assert.ok(query.has('dcql_query'));
-  assert.equal(query.get('response_mode'), 'direct_post');
-  const options = { profiles: ['1.0'], responseMode: 'direct_post.jwt' };
-  const encrypted = offered(new idgate.Verifier(cases.BASE_URL, trust, options), now);
-  assert.ok(encrypted.offer.deepLinks.openid4vp.includes('response_mode=direct_post.jwt'));
-});
-
-test('what does not fit together is refused', () => {
-  const { now, chain, signer, trust } = certified();
-  const named = signer.certified(chain, { now });
-  const other = new idgate.Signer(cases.BASE_URL, idgate.generateSigningKey());
-  const san = { profiles: ['1.0'], clientId: 'x509_san_dns', signer: named };
-  new idgate.Verifier(cases.BASE_URL, trust, san).close();
-  for (const refused of [
-    () => other.certified(chain, { now }),
-    () => signer.certified(chain, { now: new Date(0) }),
-    () => new idgate.Verifier('https://b.example', trust, san),
-    () => new idgate.Verifier(cases.BASE_URL, trust, { requestMode: 'jar' }),
-    () => new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['2.0'] }),
-  ]) {
-    assert.throws(refused, { kind: 'config' });
-  }
-});
-
 test('notifications are believed by either signature, and not when changed or late', () => {
   const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
   const body = '{"sessionId":"ses_1"}';
@@ -285,7 +188,8 @@ test('an option that nobody knows is refused in every options object', async () 
   const now = new Date(one.now_ms);
   const trust = new idgate.Trust();
   trust.addIssuer(ISSUER);
-  const jwk = new idgate.Signer(cases.BASE_URL, Buffer.alloc(32, 7)).publicKey();
+  const signer = new idgate.Signer(cases.BASE_URL, Buffer.alloc(32, 7));
+  const jwk = signer.publicKey();
   const verifier = cases.verifierOf(one);
   const made = verifier.createSession(REQUEST, { now: NOW });
   const body = cases.decode(one.body);
@@ -304,7 +208,9 @@ test('an option that nobody knows is refused in every options object', async () 
     addMasterList: (more) => trust.addMasterList(ISSUER, Buffer.alloc(1), more),
     addVical: (more) => trust.addVical(ISSUER, Buffer.alloc(1), more),
     verify: (more) => trust.verify('x', { ...expected, ...more }),
-    certified: (more) => certified().signer.certified(certified().chain, more),
+    certified: (more) => signer.certified(Buffer.alloc(1), more),
+    checkRegistration: (more) => signer.checkRegistration('a.b.c', more),
+    compareRegistration: (more) => verifier.compareRegistration('a.b.c', REQUEST, more),
     Verifier: (more) => new idgate.Verifier(cases.BASE_URL, trust, more),
     createSession: (more) => verifier.createSession(REQUEST, { now: NOW, ...more }),
     requestObject: (more) => verifier.requestObject(made.session, { now: NOW, ...more }),

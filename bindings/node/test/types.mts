@@ -10,6 +10,8 @@ export async function shop(body: Uint8Array, stored: Uint8Array): Promise<string
   try {
     using verification = verifier.begin(Session.restore(stored), body, null);
     const decision = await verification.decide({ commit() {}, fetch: async () => null });
+    const claims: unknown = decision.transition.session.resultFor(null)?.claims;
+    if (claims) return 'verified';
     const revision: number = decision.transition.fromRevision;
     return revision > 0 ? decision.reason : url;
   } catch (error) {

@@ -70,6 +70,21 @@ static inline int has(idgate_bytes bytes, const char *part) {
     return 0;
 }
 
+/* What stands between this mark and the next quotation mark. */
+static inline const char *after(idgate_bytes bytes, const char *mark, size_t *len) {
+    size_t skip = strlen(mark);
+    for (size_t at = 0; at + skip <= bytes.len; at++) {
+        const char *from = (const char *)bytes.ptr + at + skip;
+        if (memcmp(bytes.ptr + at, mark, skip) != 0) continue;
+        const char *end = memchr(from, '"', bytes.len - at - skip);
+        CHECK(end != NULL);
+        *len = (size_t)(end - from);
+        return from;
+    }
+    CHECK(!"the mark is there");
+    return NULL;
+}
+
 static inline void transition_free(idgate_transition transition) {
     CHECK(idgate_session_free(transition.session) == IDGATE_OK);
     CHECK(idgate_bytes_free(transition.effects) == IDGATE_OK);
@@ -102,6 +117,21 @@ static inline idgate_verifier *verifier_for(const char *root, const char *issuer
        idgate_verifier_new_inline(BASE_URL, strlen(BASE_URL), trust, 1, &verifier, &err));
     IS(IDGATE_OK, idgate_trust_free(trust));
     return verifier;
+}
+
+/* Who is trusted in the case of offers. */
+static inline idgate_trust *trust_of_offers(const char *root) {
+    const char *issuer = "https://issuer.example";
+    idgate_error *err = NULL;
+    idgate_trust *trust = NULL;
+    struct file entry = load(root, "offers/entry.json"), key = load(root, "offers/key.json");
+    IS(IDGATE_OK, idgate_trust_new(&trust, &err));
+    IS(IDGATE_OK, idgate_trust_add_entry(trust, (char *)entry.ptr, entry.len, &err));
+    IS(IDGATE_OK, idgate_trust_add(trust, issuer, strlen(issuer), IDGATE_JWK, key.ptr, key.len, NULL,
+                                   0, 0, NOW, NULL, &err));
+    free(entry.ptr);
+    free(key.ptr);
+    return trust;
 }
 
 struct answer {

@@ -1,23 +1,9 @@
 /* Several profiles: a certified signer, the offers of a session, an answer to one of them. */
 #include "common.h"
 
-static const char *const ISSUER = "https://issuer.example";
 static const char *const OPTIONS =
     "{\"profiles\":[\"haip\",\"1.0\",\"draft\"],\"request_mode\":\"jar\","
     "\"client_id\":\"x509_san_dns\",\"request_uri_method\":\"post\"}";
-
-static idgate_trust *trust_of(const char *root) {
-    idgate_error *err = NULL;
-    idgate_trust *trust = NULL;
-    struct file entry = load(root, "offers/entry.json"), key = load(root, "offers/key.json");
-    IS(IDGATE_OK, idgate_trust_new(&trust, &err));
-    IS(IDGATE_OK, idgate_trust_add_entry(trust, (char *)entry.ptr, entry.len, &err));
-    IS(IDGATE_OK, idgate_trust_add(trust, ISSUER, strlen(ISSUER), IDGATE_JWK, key.ptr, key.len, NULL,
-                                   0, 0, NOW, NULL, &err));
-    free(entry.ptr);
-    free(key.ptr);
-    return trust;
-}
 
 static idgate_status make(const char *options, const idgate_signer *const *signers, size_t count,
                           idgate_trust *trust, idgate_verifier **verifier, idgate_error **err) {
@@ -108,6 +94,22 @@ static void a_request_names_profiles(const char *root, idgate_verifier *verifier
     free(request.ptr);
 }
 
+/* Where the person has to come back, the result is for whoever brings the code of the way back. */
+static void the_result_is_for_whoever_brings_the_code(const idgate_session *session, idgate_bytes told) {
+    idgate_error *err = NULL;
+    idgate_bytes result;
+    size_t len = 0;
+    const char *code = after(told, "?response_code=", &len);
+    CHECK(len == 22);
+    IS(IDGATE_NOTHING, idgate_session_result_for(session, NULL, 0, NOW, &result, &err));
+    IS(IDGATE_NOTHING, idgate_session_result_for(session, "another", 7, NOW, &result, &err));
+    IS(IDGATE_NOTHING, idgate_session_result_for(session, code, len - 1, NOW, &result, &err));
+    IS(IDGATE_NOTHING, idgate_session_result_for(session, code, len, NOW + 30000, &result, &err));
+    IS(IDGATE_OK, idgate_session_result_for(session, code, len, NOW, &result, &err));
+    CHECK(has(result, "Erika") && has(result, "\"profile\":\"haip\""));
+    idgate_bytes_free(result);
+}
+
 /* The stored session has a draft offer of its own and a haip offer with a name. */
 static void an_answer_to_one_offer_settles_the_session(const char *root, idgate_verifier *verifier) {
     idgate_error *err = NULL;
@@ -138,8 +140,9 @@ static void an_answer_to_one_offer_settles_the_session(const char *root, idgate_
     /* Outside of drafts the wallet is told where to go, and nothing else. */
     CHECK(has(step.json, "\"body\":{\"redirect_uri\":\"https://shop.example/back"));
     IS(IDGATE_OK, idgate_session_result(step.transition.session, NOW, &result, &err));
-    CHECK(has(result, "Erika") && has(result, "\"profile\":\"haip\""));
+    CHECK(has(result, "Erika"));
     idgate_bytes_free(result);
+    the_result_is_for_whoever_brings_the_code(step.transition.session, step.json);
     IS(IDGATE_OK, idgate_session_info(step.transition.session, NOW, &info, &err));
     CHECK(has(info, "\"VERIFIED\"") && !has(info, "deep_links"));
     idgate_bytes_free(info);
@@ -160,7 +163,7 @@ int main(int argc, char **argv) {
     idgate_verifier *verifier = NULL;
     CHECK(argc == 2);
     struct file scalar = load(argv[1], "offers/scalar");
-    idgate_trust *trust = trust_of(argv[1]);
+    idgate_trust *trust = trust_of_offers(argv[1]);
     IS(IDGATE_OK, idgate_signer_new(BASE_URL, strlen(BASE_URL), scalar.ptr, scalar.len, &signer,
                                     &err));
     free(scalar.ptr);

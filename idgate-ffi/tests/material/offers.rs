@@ -13,7 +13,7 @@ use idgate_core::verifier::DialectOptions;
 use idgate_core::{
     PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
-use idgate_testkit::codec::{HashAlg, from_base64url};
+use idgate_testkit::codec::{HashAlg, base64url, from_base64url};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::openid4vp::{Expected, Fetched, Format, Keys, Prefix, Request};
 use idgate_testkit::samples::{self, ISSUER, VCT};
@@ -25,6 +25,8 @@ use serde_json::{Value, json};
 use super::{BASE_URL, write_file};
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
+const ORGANIZATION_IDENTIFIER: &str = "2.5.4.97";
+const PARTY: &str = "VATUT-123";
 
 pub(super) fn write(dir: &Path) {
     let (issuer, holder) = (samples::issuer_key(Curve::P256), samples::holder_key(Curve::P256));
@@ -43,6 +45,8 @@ pub(super) fn write(dir: &Path) {
     let entry = json!({ "issuer_id": ISSUER, "vct": [VCT] });
     write_file(dir, "entry.json", entry.to_string().as_bytes());
     write_file(dir, "key.json", issuer.public_jwk().to_string().as_bytes());
+    write_file(dir, "registration.jwt", registration("given_name").as_bytes());
+    write_file(dir, "another.jwt", registration("family_name").as_bytes());
     let (verifier, anchor) = verifier(dir, &issuer);
     let session = session(&verifier, &request);
     let haip = session.offers().nth(1).unwrap();
@@ -63,14 +67,26 @@ pub(super) fn write(dir: &Path) {
     write_file(dir, "body", &body.bytes);
 }
 
+/// A registration certificate for this claim and a minute. No registrar signs it: wallets would ask.
+fn registration(claim: &str) -> String {
+    let now = SAMPLE_NOW_MS / 1000;
+    let registered = json!({
+        "format": "dc+sd-jwt", "meta": { "vct_values": [VCT] }, "claim": [{ "path": [claim] }],
+    });
+    let header = json!({ "alg": "ES256", "typ": "rc-wrp+jwt" });
+    let claims = json!({ "sub": PARTY, "iat": now, "exp": now + 60, "credentials": [registered] });
+    let part = |json: &Value| base64url(json.to_string().as_bytes());
+    [part(&header), part(&claims), base64url(&[7; 64])].join(".")
+}
+
 /// With a certificate for its key, and the root of that.
 fn verifier(dir: &Path, issuer: &SigningKey) -> (Verifier, Vec<u8>) {
     let root = Identity::iaca(Curve::P384, SAMPLE_NOW_MS);
     let key = SigningKey::from_seed(Curve::P256, "a certified verifier");
-    let leaf =
-        CertificateBuilder::document_signer(&root, Name::new("UT", "Shop"), &key, SAMPLE_NOW_MS)
-            .set(SUBJECT_ALT_NAME, false, dns_names(&["gateway.example"]))
-            .issue(&root, &key);
+    let name = Name::new("UT", "Shop").with(ORGANIZATION_IDENTIFIER, 0x0c, PARTY);
+    let leaf = CertificateBuilder::document_signer(&root, name, &key, SAMPLE_NOW_MS)
+        .set(SUBJECT_ALT_NAME, false, dns_names(&["gateway.example"]))
+        .issue(&root, &key);
     let scalar = from_base64url(key.private_jwk()["d"].as_str().unwrap()).unwrap();
     write_file(dir, "scalar", &scalar);
     write_file(dir, "chain.der", &leaf.der);

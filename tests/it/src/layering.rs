@@ -90,7 +90,7 @@ const C_ABI: Layers = &[
     &["signer", "trust"],
     &["certificate", "presentation", "verifier"],
     &["session"],
-    &["request_object", "verification"],
+    &["registration", "request_object", "verification"],
     &["crate"],
 ];
 

@@ -4,13 +4,14 @@ from . import webhook
 from ._abi import instant
 from .errors import IdgateError
 from .session import Effect, Offer, Profile, Result, Session, SessionInfo, Transition
-from .signer import Signer, did_document, generate_signing_key, jwks
+from .signer import Registration, Signer, did_document, generate_signing_key, jwks
 from .trust import Check, ListedCertificate, Presentation, Trust
-from .verifier import Ask, Decision, Need, Verification, Verifier
+from .verifier import Ask, Comparison, Decision, Need, Verification, Verifier
 
 __all__ = [
     "Ask",
     "Check",
+    "Comparison",
     "Decision",
     "Effect",
     "IdgateError",
@@ -19,6 +20,7 @@ __all__ = [
     "Offer",
     "Presentation",
     "Profile",
+    "Registration",
     "Result",
     "Session",
     "SessionInfo",

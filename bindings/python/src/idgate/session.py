@@ -123,10 +123,35 @@ class Session(_abi.Handle):
         return SessionInfo(**told)
 
     def result(self, now: datetime | None = None) -> Result | None:
-        """Claims and details of a VERIFIED session, until 30 seconds after verification."""
+        """Claims and details of a VERIFIED session, until 30 seconds after verification. Whose
+        browser they are for is not asked: see :meth:`result_for`."""
         text = self._or_none(lib.idgate_session_result, now)
         if text is None:
             return None
+        result: Result = json.loads(text)
+        return result
+
+    def result_for(
+        self, response_code: str | None, now: datetime | None = None
+    ) -> Result | None:
+        """The same for whoever brings ``response_code``: what the person's browser had in the query
+        of your ``redirect_uri``, ``None`` when it had none.
+
+        Where the person has to come back into the session that asked (all of ``haip`` but with
+        ``same_device`` false in the request, and wherever that is true), there is no result for a
+        code that is missing or another. Other sessions need none.
+        """
+        try:
+            text = _abi.make_bytes(
+                lib.idgate_session_result_for,
+                self._pointer,
+                *_abi.data(response_code),
+                _abi.millis(now),
+            )
+        except IdgateError as error:
+            if error.kind == "nothing":
+                return None
+            raise
         result: Result = json.loads(text)
         return result
 

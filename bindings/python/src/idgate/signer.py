@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +11,19 @@ from idgate._native import ffi, lib
 
 from . import _abi
 from ._abi import Buffer
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What a registration certificate says of itself."""
+
+    #: The party.
+    subject: str
+    issued_at: datetime | None
+    #: ``None``: it does not say.
+    expires_at: datetime | None
+    #: Whether the signer's certificate has an organizationIdentifier, which is the party then.
+    compared: bool
 
 
 def generate_signing_key() -> bytes:
@@ -85,6 +99,26 @@ class Signer(_abi.Handle):
         )
         signer._function = self._function
         return signer
+
+    def check_registration(self, jwt: str, *, now: datetime | None = None) -> Registration:
+        """Checks a registration certificate (``rc-wrp+jwt``) for use at ``now`` beside the
+        certificate of this signer, one of :meth:`certified`: the dates, and that both are of one
+        party. Its signature is for wallets to verify.
+
+        :raises IdgateError: it cannot be used.
+        """
+        out = ffi.new("idgate_bytes *")
+        _abi.call(
+            lib.idgate_registration_check,
+            self._pointer,
+            *_abi.data(jwt),
+            _abi.millis(now),
+            out,
+        )
+        told = _abi.take_json(out[0])
+        for name in ("issued_at", "expires_at"):
+            told[name] = _abi.instant_or_none(told.pop(f"{name}_ms"))
+        return Registration(**told)
 
     def public_key(self) -> dict[str, Any]:
         """The public JWK, to be published."""

@@ -58,6 +58,18 @@ class Decision:
     report: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """A registration certificate beside a request."""
+
+    #: Whether it goes to wallets: where a request of the session is signed under ``x509_hash``.
+    sent: bool
+    #: Whether it would, had it not expired.
+    expired: bool
+    #: What is asked for and is not registered. Wallets warn of it, or refuse.
+    beyond: list[str]
+
+
 class Verification(_abi.Handle):
     """A wallet's answer under verification."""
 
@@ -195,22 +207,50 @@ class Verifier(_abi.Handle):
         *,
         tenant: str = "",
         livemode: bool = True,
+        registration: str | None = None,
+        strict: bool = False,
         now: datetime | None = None,
     ) -> Transition:
         """Makes a session from a CreateSessionRequest. Commit it before you show its link.
 
+        ``registration``: a registration certificate, which goes to wallets as ``verifier_info``
+        where :meth:`compare_registration` says so. With ``strict`` a request that asks for more
+        than is registered, or whose certificate has expired, is refused.
+
         :raises IdgateError: the request breaks a rule; ``path`` names the field.
         """
-        made = _abi.make(
-            "idgate_transition",
-            lib.idgate_session_create,
+        asked: tuple[Any, ...] = (*_abi.data(_abi.as_json(request)), *_abi.data(tenant), livemode)
+        if registration is None:
+            create = lib.idgate_session_create
+        else:
+            create = lib.idgate_session_create_registered
+            asked = (*asked, *_abi.data(registration), strict)
+        made = _abi.make("idgate_transition", create, self._pointer, *asked, _abi.millis(now))
+        return Transition.take(made)
+
+    def compare_registration(
+        self,
+        registration: str,
+        request: Mapping[str, Any] | str | Buffer,
+        *,
+        livemode: bool = True,
+        now: datetime | None = None,
+    ) -> Comparison:
+        """What becomes of a registration certificate with this request.
+
+        :raises IdgateError: it cannot be read, or the request breaks a rule.
+        """
+        out = ffi.new("idgate_bytes *")
+        _abi.call(
+            lib.idgate_registration_compare,
             self._pointer,
+            *_abi.data(registration),
             *_abi.data(_abi.as_json(request)),
-            *_abi.data(tenant),
             livemode,
             _abi.millis(now),
+            out,
         )
-        return Transition.take(made)
+        return Comparison(**_abi.take_json(out[0]))
 
     def begin(
         self,

@@ -193,7 +193,8 @@ impl People {
 fn certificate() -> (SigningKey, Vec<u8>, Vec<u8>) {
     let root = Identity::iaca(Curve::P256, NOW_MS);
     let key = SigningKey::from_seed(Curve::P256, "a certified verifier");
-    let name = Name::new("UT", "Shop");
+    // As EU access certificates have it: the organizationIdentifier.
+    let name = Name::new("UT", "Shop").with("2.5.4.97", 0x0c, "VATUT-123");
     let leaf = CertificateBuilder::document_signer(&root, name, &key, NOW_MS)
         .set(SUBJECT_ALT_NAME, false, dns_names(&["gateway.example"]))
         .issue(&root, &key);

@@ -1,0 +1,190 @@
+'use strict';
+// Several profiles: offers, the way back of the browser, and who a verifier says that it is.
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const idgate = require('idgate');
+const cases = require('./cases.js');
+
+const ISSUER = 'https://issuer.example';
+const REQUEST = {
+  credentials: [{ format: 'vc+sd-jwt', issuer_id: ISSUER, claims: ['given_name'] }],
+};
+
+/** A signer, a certificate for it, and a trust that knows one issuer. */
+function certified() {
+  const given = cases.certified();
+  const [now, chain] = [new Date(given.now_ms), cases.decode(given.chain)];
+  const signer = new idgate.Signer(cases.BASE_URL, cases.decode(given.key));
+  const trust = new idgate.Trust();
+  trust.addIssuer(ISSUER, { vct: ['urn:eudi:pid:1'] });
+  trust.addJwk(ISSUER, signer.publicKey());
+  return { now, chain, signer, trust };
+}
+
+function offered(verifier, now) {
+  const request = { ...REQUEST, redirect_uri: 'https://shop.example/back' };
+  const { session } = verifier.createSession(request, { now });
+  const { offers } = session.info(now);
+  assert.equal(offers.length, 1);
+  return { session, offer: offers[0] };
+}
+
+test('a certificate names the verifier and stands in its requests', () => {
+  const { now, chain, signer, trust } = certified();
+  const named = signer.certified(chain, { now });
+  const verifier = new idgate.Verifier(cases.BASE_URL, trust, {
+    signer: [signer, named],
+    profiles: ['haip', 'draft'],
+    requestUriMethod: 'post',
+  });
+  for (const one of [signer, named]) one.close();
+  const { session, offer } = offered(verifier, now);
+  assert.deepEqual([offer.id, offer.profile], [null, 'haip']);
+  assert.ok(offer.clientId.startsWith('x509_hash:'), offer.clientId);
+  const query = new URL(offer.deepLinks.haip).searchParams;
+  assert.equal(query.get('client_id'), offer.clientId);
+  assert.equal(query.get('request_uri'), offer.requestUri);
+  assert.equal(query.get('request_uri_method'), 'post');
+  const options = { offer: offer.id, walletNonce: 'w', now };
+  const parts = verifier.requestObject(session, options).jwt.split('.');
+  const [header, claims] = parts.slice(0, 2).map((part) => JSON.parse(cases.decode(part)));
+  assert.deepEqual(header.x5c, [chain.toString('base64')]);
+  assert.deepEqual([claims.client_id, claims.wallet_nonce], [offer.clientId, 'w']);
+  assert.equal(claims.response_uri, offer.responseUri);
+  const refused = { kind: 'bad_response' };
+  const unknown = { offer: 'off_1', now };
+  assert.throws(() => verifier.requestObject(session, unknown), refused);
+  assert.throws(() => verifier.begin(session, Buffer.from('vp_token=x'), null, unknown), refused);
+});
+
+test('a request names its profiles and gets an offer for each', () => {
+  const { now, chain, signer, trust } = certified();
+  const both = { ...REQUEST, profiles: ['draft', '1.0'] };
+  const verifier = new idgate.Verifier(cases.BASE_URL, trust, {
+    signer: [signer, signer.certified(chain, { now })],
+    profiles: ['1.0', 'draft'],
+  });
+  const { session } = verifier.createSession(both, { now });
+  const [own, other] = session.info(now).offers;
+  assert.deepEqual([own.profile, own.id, other.profile], ['draft', null, '1.0']);
+  assert.ok(other.responseUri.endsWith(other.id));
+  const { jwt } = verifier.requestObject(session, { offer: other.id, now });
+  assert.ok('dcql_query' in JSON.parse(cases.decode(jwt.split('.')[1])));
+  const without = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0', 'haip'] });
+  for (const profile of ['haip', 'draft']) {
+    const refused = { kind: 'bad_request', code: 'unsupported_profile' };
+    assert.throws(() => without.createSession({ ...REQUEST, profile }, { now }), refused);
+  }
+});
+
+test('the result is for whoever brings the code of the way back', () => {
+  const { decision, now } = verified('haip');
+  const settled = decision.transition.session;
+  const code = new URL(decision.redirectUri).searchParams.get('response_code');
+  for (const wrong of [null, undefined, '', 'another', code.slice(1)]) {
+    assert.equal(settled.resultFor(wrong, now), null, String(wrong));
+  }
+  assert.deepEqual(settled.resultFor(code, now), settled.result(now));
+  assert.equal(settled.resultFor(code, new Date(now.getTime() + 30_000)), null);
+  const byValue = verified('1.0 by value');
+  assert.ok(byValue.decision.transition.session.resultFor(null, byValue.now).claims);
+});
+
+/** What comes of the first good case with this in its title, and when. */
+function verified(title) {
+  const good = cases.load().filter((one) => one.expected.status === 'VERIFIED');
+  const one = good.find((candidate) => candidate.title.includes(title));
+  const [session, now] = [idgate.Session.restore(cases.decode(one.session)), new Date(one.now_ms)];
+  const verifier = cases.verifierOf(one);
+  const options = { offer: one.offer, now };
+  const verification = verifier.begin(session, cases.decode(one.body), one.content_type, options);
+  return { decision: verification.step(), now };
+}
+
+/** For a minute; no registrar signs it: wallets would ask. */
+function registrationOf(claim, now) {
+  const registered = {
+    format: 'dc+sd-jwt',
+    meta: { vct_values: ['urn:eudi:pid:1'] },
+    claim: [{ path: [claim] }],
+  };
+  const iat = now.getTime() / 1000;
+  const payload = { sub: 'VATUT-123', iat, exp: iat + 60, credentials: [registered] };
+  const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return [part({ alg: 'ES256', typ: 'rc-wrp+jwt' }), part(payload), 'c2ln'].join('.');
+}
+
+test('a registration certificate goes to wallets, and asking for more is told or refused', () => {
+  const { now, chain, signer, trust } = certified();
+  const named = signer.certified(chain, { now });
+  const registration = registrationOf('given_name', now);
+  const minute = new Date(now.getTime() + 60_000);
+  assert.deepEqual(named.checkRegistration(registration, { now }), {
+    subject: 'VATUT-123',
+    issuedAt: now,
+    expiresAt: minute,
+    compared: true,
+  });
+  for (const refused of [
+    () => named.checkRegistration(registration, { now: minute }),
+    () => named.checkRegistration('a.b.c', { now }),
+    () => signer.checkRegistration(registration, { now }),
+  ]) {
+    assert.throws(refused, { kind: 'config' });
+  }
+  const options = { signer: named, profiles: ['haip', 'draft'] };
+  const verifier = new idgate.Verifier(cases.BASE_URL, trust, options);
+  const request = { ...REQUEST, redirect_uri: 'https://shop.example/back' };
+  const good = { sent: true, expired: false, beyond: [] };
+  assert.deepEqual(verifier.compareRegistration(registration, request, { now }), good);
+  const { session } = verifier.createSession(request, { registration, strict: true, now });
+  const [, claims] = verifier.requestObject(session, { now }).jwt.split('.');
+  const sent = [{ format: 'registration_cert', data: registration }];
+  assert.deepEqual(JSON.parse(cases.decode(claims)).verifier_info, sent);
+  const other = registrationOf('family_name', now);
+  const { beyond } = verifier.compareRegistration(other, request, { now });
+  assert.deepEqual(beyond, ['given_name of urn:eudi:pid:1']);
+  verifier.createSession(request, { registration: other, now });
+  const draft = { ...REQUEST, profile: 'draft' };
+  assert.equal(verifier.compareRegistration(other, draft, { now }).sent, false);
+  const expired = verifier.compareRegistration(registration, request, { now: minute });
+  assert.deepEqual([expired.sent, expired.expired], [false, true]);
+  for (const [code, given, at] of [
+    ['invalid_request', other, now],
+    ['unsupported_profile', registration, minute],
+  ]) {
+    const strict = { registration: given, strict: true, now: at };
+    assert.throws(() => verifier.createSession(request, strict), { kind: 'bad_request', code });
+  }
+});
+
+test('OpenID4VP 1.0 goes by value without a signer', () => {
+  const { now, trust } = certified();
+  const plain = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0'] });
+  const { session, offer } = offered(plain, now);
+  assert.deepEqual([offer.profile, offer.requestUri], ['1.0', null]);
+  const query = new URL(session.info(now).qrCodeUrl).searchParams;
+  assert.ok(query.has('dcql_query'));
+  assert.equal(query.get('response_mode'), 'direct_post');
+  const options = { profiles: ['1.0'], responseMode: 'direct_post.jwt' };
+  const encrypted = offered(new idgate.Verifier(cases.BASE_URL, trust, options), now);
+  assert.ok(encrypted.offer.deepLinks.openid4vp.includes('response_mode=direct_post.jwt'));
+});
+
+test('what does not fit together is refused', () => {
+  const { now, chain, signer, trust } = certified();
+  const named = signer.certified(chain, { now });
+  const other = new idgate.Signer(cases.BASE_URL, idgate.generateSigningKey());
+  const san = { profiles: ['1.0'], clientId: 'x509_san_dns', signer: named };
+  new idgate.Verifier(cases.BASE_URL, trust, san).close();
+  for (const refused of [
+    () => other.certified(chain, { now }),
+    () => signer.certified(chain, { now: new Date(0) }),
+    () => new idgate.Verifier('https://b.example', trust, san),
+    () => new idgate.Verifier(cases.BASE_URL, trust, { requestMode: 'jar' }),
+    () => new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['2.0'] }),
+  ]) {
+    assert.throws(refused, { kind: 'config' });
+  }
+});

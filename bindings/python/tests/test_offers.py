@@ -1,0 +1,198 @@
+"""Several profiles: offers, the way back of the browser, and who a verifier says that it is."""
+
+from __future__ import annotations
+
+import base64
+import json
+import unittest
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import cases
+import idgate
+
+ISSUER = "https://issuer.example"
+REQUEST = {
+    "credentials": [{"format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}]
+}
+
+
+class OfferTest(unittest.TestCase):
+    def setUp(self) -> None:
+        given = cases.certified()
+        self.now = cases.at(given["now_ms"])
+        self.signer = idgate.Signer(cases.BASE_URL, cases.decode(given["key"]))
+        self.chain = cases.decode(given["chain"])
+        self.trust = idgate.Trust()
+        self.trust.add_issuer(ISSUER, vct=["urn:eudi:pid:1"])
+        self.trust.add_jwk(ISSUER, self.signer.public_key())
+
+    def offer(self, verifier: idgate.Verifier) -> tuple[idgate.Session, idgate.Offer]:
+        request = {**REQUEST, "redirect_uri": "https://shop.example/back"}
+        session = verifier.create_session(request, now=self.now).session
+        (offer,) = session.info(self.now).offers
+        return session, offer
+
+    def test_a_certificate_names_the_verifier_and_stands_in_its_requests(self) -> None:
+        certified = self.signer.certified(self.chain, now=self.now)
+        verifier = idgate.Verifier(
+            cases.BASE_URL,
+            self.trust,
+            signer=[self.signer, certified],
+            profiles=["haip", "draft"],
+            request_uri_method="post",
+        )
+        for signer in (self.signer, certified):
+            signer.close()
+        session, offer = self.offer(verifier)
+        self.assertEqual((offer.id, offer.profile), (None, "haip"))
+        self.assertTrue(offer.client_id.startswith("x509_hash:"), offer.client_id)
+        query = parse_qs(urlsplit(offer.deep_links["haip"]).query)
+        self.assertEqual(query["client_id"], [offer.client_id])
+        self.assertEqual(query["request_uri"], [offer.request_uri])
+        self.assertEqual(query["request_uri_method"], ["post"])
+        jwt, _ = verifier.request_object(session, offer=offer.id, wallet_nonce="w", now=self.now)
+        header, claims = (json.loads(cases.decode(part)) for part in jwt.split(".")[:2])
+        self.assertEqual(header["x5c"], [base64.b64encode(self.chain).decode()])
+        self.assertEqual((claims["client_id"], claims["wallet_nonce"]), (offer.client_id, "w"))
+        self.assertEqual(claims["response_uri"], offer.response_uri)
+        for known in (verifier.request_object, self.begin(verifier)):
+            with self.assertRaises(idgate.IdgateError) as raised:
+                known(session, offer="off_1", now=self.now)
+            self.assertEqual(raised.exception.kind, "bad_response")
+
+    def test_a_request_names_its_profiles_and_gets_an_offer_for_each(self) -> None:
+        certified = self.signer.certified(self.chain, now=self.now)
+        both = {**REQUEST, "profiles": ["draft", "1.0"]}
+        verifier = idgate.Verifier(
+            cases.BASE_URL, self.trust, signer=[self.signer, certified], profiles=["1.0", "draft"]
+        )
+        session = verifier.create_session(both, now=self.now).session
+        own, other = session.info(self.now).offers
+        self.assertEqual((own.profile, own.id, other.profile), ("draft", None, "1.0"))
+        assert other.id is not None
+        self.assertTrue(other.response_uri.endswith(other.id))
+        jwt, _ = verifier.request_object(session, offer=other.id, now=self.now)
+        self.assertIn("dcql_query", json.loads(cases.decode(jwt.split(".")[1])))
+        without = idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0", "haip"])
+        for profile in ("haip", "draft"):
+            with self.assertRaises(idgate.IdgateError) as raised:
+                without.create_session({**REQUEST, "profile": profile}, now=self.now)
+            self.assertEqual(raised.exception.code, "unsupported_profile")
+
+    def begin(self, verifier: idgate.Verifier) -> Any:
+        return lambda session, **more: verifier.begin(session, b"vp_token=x", None, **more)
+
+    def test_the_result_is_for_whoever_brings_the_code_of_the_way_back(self) -> None:
+        haip, now = verified("haip")
+        assert haip.redirect_uri is not None
+        settled = haip.transition.session
+        (code,) = parse_qs(urlsplit(haip.redirect_uri).query)["response_code"]
+        for wrong in (None, "", "another", code[:-1]):
+            self.assertIsNone(settled.result_for(wrong, now), wrong)
+        self.assertEqual(settled.result_for(code, now), settled.result(now))
+        self.assertIsNone(settled.result_for(code, now + timedelta(seconds=30)))
+        by_value, now = verified("1.0 by value")
+        self.assertIsNotNone(by_value.transition.session.result_for(None, now))
+
+    def registration(self, claim: str) -> str:
+        """For a minute; no registrar signs it: wallets would ask."""
+        registered = {
+            "format": "dc+sd-jwt",
+            "meta": {"vct_values": ["urn:eudi:pid:1"]},
+            "claim": [{"path": [claim]}],
+        }
+        begin = int(self.now.timestamp())
+        payload = {"sub": "VATUT-123", "iat": begin, "exp": begin + 60, "credentials": [registered]}
+        parts = ({"alg": "ES256", "typ": "rc-wrp+jwt"}, payload)
+        encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode() for part in parts]
+        return ".".join([*(part.rstrip("=") for part in encoded), "c2ln"])
+
+    def test_a_registration_certificate_goes_to_wallets_and_asking_for_more_is_told(self) -> None:
+        certified = self.signer.certified(self.chain, now=self.now)
+        registration, later = self.registration("given_name"), self.now + timedelta(minutes=1)
+        told = certified.check_registration(registration, now=self.now)
+        self.assertEqual((told.subject, told.compared), ("VATUT-123", True))
+        self.assertEqual((told.issued_at, told.expires_at), (self.now, later))
+        for refused in (
+            lambda: certified.check_registration(registration, now=later),
+            lambda: certified.check_registration("a.b.c", now=self.now),
+            lambda: self.signer.check_registration(registration, now=self.now),
+        ):
+            with self.assertRaises(idgate.IdgateError) as raised:
+                refused()
+            self.assertEqual(raised.exception.kind, "config")
+        verifier = idgate.Verifier(
+            cases.BASE_URL, self.trust, signer=certified, profiles=["haip", "draft"]
+        )
+        request = {**REQUEST, "redirect_uri": "https://shop.example/back"}
+        compared = verifier.compare_registration(registration, request, now=self.now)
+        self.assertEqual(compared, idgate.Comparison(sent=True, expired=False, beyond=[]))
+        more: dict[str, Any] = {"registration": registration, "strict": True}
+        session = verifier.create_session(request, **more, now=self.now).session
+        jwt, _ = verifier.request_object(session, now=self.now)
+        claims = json.loads(cases.decode(jwt.split(".")[1]))
+        sent = [{"format": "registration_cert", "data": registration}]
+        self.assertEqual(claims["verifier_info"], sent)
+        other = self.registration("family_name")
+        compared = verifier.compare_registration(other, request, now=self.now)
+        self.assertEqual(compared.beyond, ["given_name of urn:eudi:pid:1"])
+        verifier.create_session(request, registration=other, now=self.now)
+        draft = {**REQUEST, "profile": "draft"}
+        self.assertFalse(verifier.compare_registration(other, draft, now=self.now).sent)
+        expired = verifier.compare_registration(registration, request, now=later)
+        self.assertEqual((expired.sent, expired.expired), (False, True))
+        for code, given, now in (
+            ("invalid_request", other, self.now),
+            ("unsupported_profile", registration, later),
+        ):
+            with self.assertRaises(idgate.IdgateError) as raised:
+                verifier.create_session(request, registration=given, strict=True, now=now)
+            self.assertEqual((raised.exception.kind, raised.exception.code), ("bad_request", code))
+
+    def test_openid4vp_1_0_goes_by_value_without_a_signer(self) -> None:
+        verifier = idgate.Verifier(cases.BASE_URL, self.trust, profiles=["1.0"])
+        session, offer = self.offer(verifier)
+        self.assertEqual((offer.profile, offer.request_uri), ("1.0", None))
+        query = parse_qs(urlsplit(session.info(self.now).qr_code_url or "").query)
+        self.assertIn("dcql_query", query)
+        self.assertEqual(query["response_mode"], ["direct_post"])
+        encrypted = idgate.Verifier(
+            cases.BASE_URL, self.trust, profiles=["1.0"], response_mode="direct_post.jwt"
+        )
+        _, offer = self.offer(encrypted)
+        self.assertIn("response_mode=direct_post.jwt", offer.deep_links["openid4vp"])
+
+    def test_what_does_not_fit_together_is_refused(self) -> None:
+        certified = self.signer.certified(self.chain, now=self.now)
+        other = idgate.Signer(cases.BASE_URL, idgate.generate_signing_key())
+        san: dict[str, Any] = {"profiles": ["1.0"], "client_id": "x509_san_dns"}
+        idgate.Verifier(cases.BASE_URL, self.trust, signer=certified, **san)
+        for refused in (
+            lambda: other.certified(self.chain, now=self.now),
+            lambda: self.signer.certified(self.chain, now=self.now - timedelta(days=9000)),
+            lambda: idgate.Verifier("https://b.example", self.trust, signer=certified, **san),
+            lambda: idgate.Verifier(cases.BASE_URL, self.trust, request_mode="jar"),
+            lambda: idgate.Verifier(cases.BASE_URL, self.trust, profiles=["2.0"]),  # type: ignore
+        ):
+            with self.assertRaises(idgate.IdgateError) as raised:
+                refused()
+            self.assertEqual(raised.exception.kind, "config")
+
+
+def verified(title: str) -> tuple[idgate.Decision, datetime]:
+    """What comes of the first good case with this in its title, and when."""
+    good = (case for case in cases.load() if case["expected"].get("status") == "VERIFIED")
+    case = next(case for case in good if title in case["title"])
+    now, session = cases.at(case["now_ms"]), idgate.Session.restore(cases.decode(case["session"]))
+    body, kind = cases.decode(case["body"]), case["content_type"]
+    verifier = cases.verifier(case)
+    with verifier.begin(session, body, kind, offer=case["offer"], now=now) as verification:
+        decision = verification.step()
+    assert isinstance(decision, idgate.Decision)
+    return decision, now
+
+
+if __name__ == "__main__":
+    unittest.main()
