@@ -99,8 +99,6 @@ impl VerifiedResult {
 #[derive(Deserialize)]
 struct Named<'d> {
     #[serde(borrow)]
-    profile: Option<Cow<'d, str>>,
-    #[serde(borrow)]
     response_code: Option<Cow<'d, str>>,
 }
 
@@ -112,14 +110,16 @@ impl Session {
 
     /// The same for whoever brings `code`: where the person's browser has to come back into the
     /// session that asked (HAIP 1.0 5.1), the code of the `redirect_uri` is the proof that it did.
-    /// Sessions that do not rely on it need none.
+    /// Sessions that do not rely on it need none. Whether one does is settled at its creation and
+    /// not by the wallet's choice of a link: one that offers `haip` does, unless the tenant said
+    /// otherwise.
     pub fn result_for(&self, code: Option<&str>, now: UnixMillis) -> Option<&VerifiedResult> {
         let result = self.result_at(now)?;
-        let named: Named<'_> = serde_json::from_str(&result.verification_details).ok()?;
-        let haip = named.profile.as_deref() == Some(Dialect::Haip.name());
-        if !self.request.same_device.unwrap_or(haip) {
+        let haip = || self.offers.iter().any(|offer| offer.dialect() == Dialect::Haip);
+        if !self.request.same_device.unwrap_or_else(haip) {
             return Some(result);
         }
+        let named: Named<'_> = serde_json::from_str(&result.verification_details).ok()?;
         let (given, expected) = code.zip(named.response_code.as_deref())?;
         ct::eq(given.as_bytes(), expected.as_bytes()).then_some(result)
     }
@@ -151,8 +151,9 @@ impl fmt::Debug for VerifiedResult {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use crate::ids::OfferId;
     use crate::request::fixtures::{self, NOW};
-    use crate::session::Phase;
+    use crate::session::{Offers, Phase};
 
     fn session(phase: Phase) -> Session {
         let mut session = fixtures::session(fixtures::one_credential());
@@ -218,39 +219,74 @@ mod tests {
         assert!(pending.take_result().is_none());
     }
 
-    fn verified(details: &str, same_device: Option<bool>) -> Session {
+    /// A session that offers these dialects, as `details` say verified.
+    fn verified(dialects: &[Dialect], details: &str, same_device: Option<bool>) -> Session {
         let mut session = session(Phase::Verified { at: NOW });
+        let own = session.offers.own().clone();
+        let offer = |(n, dialect): (usize, &Dialect)| {
+            let mut offer = own.clone();
+            offer.id = (n > 0).then(|| OfferId::new(alloc::format!("off_{n}")));
+            offer.profile.dialect = *dialect;
+            offer
+        };
+        session.offers = Offers::new(dialects.iter().enumerate().map(offer).collect()).unwrap();
         session.request.same_device = same_device;
         session.restore_result(VerifiedResult::new("{}".into(), details.into(), NOW));
         session
     }
 
+    const CODE: &str = r#"{"response_code":"right"}"#;
+
+    #[track_caller]
+    fn assert_needs_the_code(session: &Session) {
+        for code in [None, Some("wrong"), Some(""), Some("right ")] {
+            assert!(session.result_for(code, NOW).is_none(), "{code:?}");
+        }
+        assert!(session.result_for(Some("right"), NOW).is_some());
+        assert!(session.result_for(Some("right"), NOW.plus(30_000)).is_none());
+        assert_eq!(session.status_at(NOW), Status::Verified, "that is always visible");
+    }
+
     #[test]
     fn where_the_browser_must_come_back_the_result_is_for_whoever_brings_the_code() {
-        let haip = r#"{"profile":"haip","response_code":"right"}"#;
-        let v1_0 = r#"{"profile":"1.0","response_code":"right"}"#;
-        for (details, same_device) in [(haip, None), (haip, Some(true)), (v1_0, Some(true))] {
-            let session = verified(details, same_device);
-            for code in [None, Some("wrong"), Some(""), Some("right ")] {
-                assert!(session.result_for(code, NOW).is_none(), "{details} {code:?}");
-            }
-            assert!(session.result_for(Some("right"), NOW).is_some(), "{details}");
-            assert!(session.result_for(Some("right"), NOW.plus(30_000)).is_none());
-            assert_eq!(session.status_at(NOW), Status::Verified, "that is always visible");
+        for (dialect, same_device) in [
+            (Dialect::Haip, None),
+            (Dialect::Haip, Some(true)),
+            (Dialect::V1_0, Some(true)),
+            (Dialect::Draft, Some(true)),
+        ] {
+            assert_needs_the_code(&verified(&[dialect], CODE, same_device));
         }
-        let without = verified(r#"{"profile":"haip"}"#, None);
+        let without = verified(&[Dialect::Haip], "{}", None);
         assert!([None, Some("")].iter().all(|code| without.result_for(*code, NOW).is_none()));
     }
 
     #[test]
+    fn a_session_that_offers_haip_needs_the_code_whichever_offer_was_answered() {
+        let answered_in_draft = CODE;
+        let answered_in_haip = r#"{"profile":"haip","response_code":"right"}"#;
+        for dialects in [[Dialect::Haip, Dialect::Draft], [Dialect::Draft, Dialect::Haip]] {
+            for details in [answered_in_draft, answered_in_haip] {
+                let session = verified(&dialects, details, None);
+                assert_needs_the_code(&session);
+                let mut stored = Session::from_snapshot(&session.to_snapshot()).unwrap();
+                stored.restore_result(VerifiedResult::new("{}".into(), details.into(), NOW));
+                assert_needs_the_code(&stored);
+            }
+        }
+    }
+
+    #[test]
     fn sessions_that_do_not_rely_on_the_browser_need_no_code() {
-        let haip = r#"{"profile":"haip","response_code":"right"}"#;
-        for (details, same_device) in
-            [(haip, Some(false)), (r#"{"profile":"1.0"}"#, None), ("{}", None), ("{}", Some(false))]
-        {
-            let session = verified(details, same_device);
+        for (dialects, same_device) in [
+            (&[Dialect::Haip][..], Some(false)),
+            (&[Dialect::Haip, Dialect::Draft], Some(false)),
+            (&[Dialect::V1_0, Dialect::Draft], None),
+            (&[Dialect::Draft], None),
+        ] {
+            let session = verified(dialects, CODE, same_device);
             for code in [None, Some("any")] {
-                assert!(session.result_for(code, NOW).is_some(), "{details}");
+                assert!(session.result_for(code, NOW).is_some(), "{dialects:?}");
             }
         }
     }

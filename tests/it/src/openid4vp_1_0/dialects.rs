@@ -8,6 +8,7 @@ use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::wallet::Transcript;
 
 use super::*;
+use crate::tenant::members;
 
 impl Desk {
     /// A gateway that speaks HAIP and the draft dialect.
@@ -71,6 +72,25 @@ fn a_wallet_of_each_generation_answers_through_its_own_link() {
         let late = desk.answer(&asked);
         desk.post(&late.response_uri, &late.body()).expect_error(409, "session_not_pending");
     }
+}
+
+#[test]
+fn a_draft_answer_of_a_haip_session_is_read_with_the_code_too() {
+    let mut desk = Desk::of_two_dialects();
+    let mut body = desk.body(SD_JWT_VC);
+    body["profiles"] = json!(["haip", "draft"]);
+    let created = desk.tenant.create(&body);
+    let (uri, answer) = desk.old_answer(&created);
+    let reply = desk.post(&uri, &answer).expect_status(200).json();
+    for wrong in ["", "?response_code=", "?response_code=another"] {
+        let session = desk.tenant.read(&format!("{}{wrong}", created.id));
+        assert_eq!(session["status"], "VERIFIED");
+        let shown = members(&session);
+        assert!(!shown.contains(&"claims"), "{shown:?}");
+        assert!(!shown.contains(&"verification_details"), "{shown:?}");
+    }
+    let session = desk.result(&created, reply["redirect_uri"].as_str());
+    assert_eq!(session["claims"], claims(SD_JWT_VC));
 }
 
 #[test]
