@@ -82,9 +82,6 @@ pub(crate) fn inline_query(parameters: RequestParameters<'_>) -> String {
     ] {
         push_pair(&mut query, name, value);
     }
-    if !parameters.verifier_info.is_empty() {
-        push_pair(&mut query, "verifier_info", &json_text(parameters.verifier_info));
-    }
     let transaction_data = transaction_data(parameters);
     if !transaction_data.is_empty() {
         push_pair(&mut query, "transaction_data", &json_text(&transaction_data));

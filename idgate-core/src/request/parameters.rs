@@ -22,6 +22,8 @@ pub(crate) struct RequestParameters<'r> {
     pub(crate) definition_id: &'r str,
     /// What is asked for.
     pub(crate) request: &'r PresentationRequest,
+    /// Only of a request under `x509_hash`, which is never by value: wallets compare it with the
+    /// certificate.
     pub(crate) verifier_info: &'r [VerifierInfo],
 }
 

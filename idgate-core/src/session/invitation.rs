@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::request::{Invitation, RequestParameters, Scheme, inline_query, request_uri_query};
-use crate::session::{Delivery, EncryptionKey, Offer, Session};
+use crate::session::{ClientIdForm, Delivery, EncryptionKey, Offer, Session};
 
 impl Session {
     /// The request of this session behind `scheme`. Only a session that still takes an answer has
@@ -47,7 +47,10 @@ impl Session {
             encryption_key: offer.encryption_key.as_ref().map(EncryptionKey::public),
             definition_id: self.definition_id(),
             request: &self.request,
-            verifier_info: &self.verifier_info,
+            verifier_info: match offer.profile.client_id_form {
+                ClientIdForm::X509Hash => &self.verifier_info,
+                _ => &[],
+            },
         }
     }
 

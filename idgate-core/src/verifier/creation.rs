@@ -31,7 +31,8 @@ pub struct NewSession {
     /// The [`RequestSigner::key_id`] of a signer with a certificate of the tenant's own; `None`: the
     /// verifier's.
     pub signer: Option<String>,
-    /// What others attest of the tenant, for wallets; `draft` has no place for it.
+    /// What others attest of the tenant, for wallets. It goes with requests under `x509_hash` alone:
+    /// wallets compare it with the certificate.
     pub verifier_info: Vec<VerifierInfo>,
 }
 

@@ -1,6 +1,6 @@
 //! Which registered clients ask for more than is registered, as their stored sessions show.
 
-use idgate_core::request::Dialect;
+use idgate_core::session::{ClientIdForm, Offer};
 use rusqlite::Connection;
 
 use super::super::certificates::registrations;
@@ -35,7 +35,9 @@ fn about(
     while let Some(row) = rows.next()? {
         // What does not open is found elsewhere.
         let Ok(session) = Stored::from_row(row)?.open(sealer) else { continue };
-        if session.offers().all(|offer| offer.dialect() == Dialect::Draft) {
+        // Wallets see what is registered where the certificate's hash names the client.
+        let by_hash = |offer: &Offer| offer.profile().client_id_form == ClientIdForm::X509Hash;
+        if !session.offers().any(by_hash) {
             continue;
         }
         seen = seen.saturating_add(1);

@@ -82,3 +82,44 @@ fn what_is_not_a_registration_certificate_in_force_is_refused() {
         assert!(output.code == code && output.stderr.contains(says), "{output:?}");
     }
 }
+
+#[test]
+fn a_request_by_value_carries_none_and_is_not_held_to_it() {
+    let settings = [("OID4VP_REQUEST_MODE", "inline"), ("IDGATE_CLIENT_ID", "x509_hash")];
+    let ((gateway, mut tenant), ca) = (started("1.0", &settings), Ca::new());
+    let installation = &gateway.installation;
+    certify(installation, &ca, 90, &[]);
+    let id = gateway.client.client_id.as_str();
+    let file = installation.file("registration.jwt", jwt(&["family_name"], 3600));
+    let add = ["client", "verifier-info", "add", id, file.to_str().unwrap(), "--strict"];
+    assert_eq!(installation.run(&add).code, 0);
+    let created = tenant.create(&wish());
+    assert!(created.uri.contains("dcql_query="), "{}", created.uri);
+    assert!(!created.uri.contains("verifier_info"), "{}", created.uri);
+    assert!(!installation.log().contains("asks for more than is registered"));
+    let doctor = installation.run_json(&["doctor", "--json"]);
+    let checks = doctor["checks"].as_array().unwrap();
+    let found = checks.iter().find(|check| check["check"] == "registrations").unwrap();
+    assert_eq!(found["status"], "ok", "{found}");
+}
+
+#[test]
+fn only_offers_under_the_hash_carry_it() {
+    for (client_id, carried) in [("did", false), ("x509_san_dns", false), ("x509_hash", true)] {
+        let settings = [
+            ("OID4VP_REQUEST_MODE", "jar"),
+            ("IDGATE_CLIENT_ID", client_id),
+            ("IDGATE_BASE_URL", "https://gateway.example"),
+        ];
+        let ((gateway, mut tenant), ca) = (started("1.0", &settings), Ca::new());
+        let installation = &gateway.installation;
+        certify(installation, &ca, 90, &[]);
+        let id = gateway.client.client_id.as_str();
+        let file = installation.file("registration.jwt", jwt(&["given_name"], 3600));
+        let add = ["client", "verifier-info", "add", id, file.to_str().unwrap()];
+        assert_eq!(installation.run(&add).code, 0);
+        let created = tenant.create(&wish());
+        let claims = payload(&fetch(&mut tenant, &created));
+        assert_eq!(claims.get("verifier_info").is_some(), carried, "{client_id}");
+    }
+}
