@@ -11,6 +11,7 @@ use idgate_server::openapi;
 use serde_json::{Map, Value, json};
 
 use crate::http::{Request, Response};
+use crate::server::Installation;
 use crate::tenant::Gateway;
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::load);
