@@ -1,5 +1,7 @@
 //! Who may sign the status list of a credential, and for how long it counts.
 
+use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};
+
 use super::super::super::fixtures::{
     MDL, anchor, for_a_ca, for_usages, root_with, signer_of, signer_under, signer_with,
 };
@@ -237,6 +239,31 @@ fn the_list_of_a_certified_sd_jwt_is_signed_below_the_root_that_vouched() {
     let by_key = signed(jwt());
     let here = sd_jwt_entry();
     refused(verify_for(&sd_jwt_voucher(), &context(&here), by_key.as_bytes()), "not a list");
+}
+
+#[test]
+fn the_list_of_a_certified_sd_jwt_is_signed_by_no_anchor_and_by_a_key_for_signatures() {
+    let (ca, service) = (signing_key("between"), signing_key("service"));
+    let root = Identity::issuer_root(Curve::P256, NOW.0);
+    let for_both = root.builder.clone().set(x509::KEY_USAGE, true, x509::key_usage(0b1000_0110));
+    let root = for_both.self_sign(&root.key);
+    let mut entry = sd_jwt_entry();
+    entry.sd_jwt_roots = vec![anchor(&root.der)];
+    let vouched = Voucher::of_sd_jwt(entry.sd_jwt_roots[0].sha256());
+    let by = |chain: &[&[u8]], key: &SigningKey| {
+        let token = jwt().with_header("x5c", x5c(chain)).sign(key);
+        verify_for(&vouched, &context(&entry), token.as_bytes())
+    };
+    let direct = root.issuer_of_sd_jwts(&service, NOW.0);
+    assert!(by(&[&direct.der], &service).is_ok());
+    refused(by(&[&root.der], &root.key), "self-signed");
+    let agreeing = direct.builder.set(x509::KEY_USAGE, true, x509::key_usage(0b0000_1000));
+    refused(by(&[&agreeing.sign(&root.key)], &service), "digitalSignature");
+    let name = Name::new("UT", "Between");
+    let between = CertificateBuilder::issuer_root(name, &ca, NOW.0).under(&root).issue(&root, &ca);
+    let leaf = between.issuer_of_sd_jwts(&service, NOW.0);
+    assert!(by(&[&leaf.der, &between.der], &service).is_ok());
+    refused(by(&[&leaf.der], &service), "no path leads");
 }
 
 #[test]
