@@ -85,12 +85,16 @@ impl StatusContext<'_> {
             return Ok((path, TakenBy::Voucher));
         }
         let vouched: Vec<&TrustAnchor> = self.vouching_roots(voucher).collect();
-        let path = authenticate_below(provider, chain, &vouched, MAX_CERTIFICATES, now);
+        let error = match authenticate_below(provider, chain, &vouched, MAX_CERTIFICATES, now) {
+            Ok(path) => return Ok((path, TakenBy::Voucher)),
+            Err(error) => error,
+        };
         let named: Vec<&TrustAnchor> = self.named_roots(voucher).collect();
-        match path {
-            Err(_) if !named.is_empty() => self.status_signer(chain, &named),
-            path => Ok((path?, TakenBy::Voucher)),
-        }
+        // That nothing leads to the named roots either says less than what was wrong before.
+        self.status_signer(chain, &named).map_err(|of_named| match of_named.check {
+            Check::CertificatePath => error,
+            _ => of_named,
+        })
     }
 
     fn status_signer(

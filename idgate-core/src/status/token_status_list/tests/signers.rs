@@ -277,6 +277,23 @@ fn the_list_of_a_certified_sd_jwt_may_be_signed_below_a_status_root() {
     assert!(of_sd_jwt_by(&signer_under_the_other_root(), &named).is_err());
 }
 
+/// What is wrong below the root that vouched is not hidden by roots that have nothing to do with it.
+#[test]
+fn an_expired_signer_is_called_that_also_where_status_roots_are_named() {
+    let key = signing_key("signer");
+    let expired = signer_of(&key.public_spki(), ["20260101000000Z", "20261001000000Z"]);
+    let mut named = sd_jwt_entry();
+    refused(of_sd_jwt_by(&expired, &named), "outside its dates");
+    named.status_roots.push(anchor(&other_root()));
+    refused(of_sd_jwt_by(&expired, &named), "outside its dates");
+    // What is wrong below a status root is what is said of a signer below one.
+    let of_any_use = [for_usages(&["1.2.3.4"])];
+    let dates = ["20260101000000Z", "20261231235959Z"];
+    let issuer = signing_key("other root");
+    let below = signer_under(("Other", &issuer), &key.public_spki(), dates, &of_any_use);
+    refused(of_sd_jwt_by(&below, &named), "extended key usage");
+}
+
 #[test]
 fn the_list_of_a_certified_sd_jwt_is_no_cwt() {
     let entry = sd_jwt_entry();
