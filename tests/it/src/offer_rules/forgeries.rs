@@ -1,6 +1,7 @@
 //! One part of an answer is not as a wallet makes it: the reason, or why nothing changed.
 
 use idgate_core::error::ResponseError;
+use idgate_core::trust::DeviceResponseDocuments;
 use idgate_core::verify::WalletReply;
 use idgate_testkit::openid4vp::{Answer, Forgery};
 
@@ -30,7 +31,10 @@ const MDOC: &[(Forgery, &str)] = &[
     (Forgery::DeviceMac, "device_auth_invalid"),
     (Forgery::DeviceKey, "device_auth_invalid"),
     (Forgery::TwoDocuments, "malformed_presentation"),
+    (Forgery::AnotherDocument, "malformed_presentation"),
 ];
+
+const MALFORMED: &str = "malformed_presentation";
 
 const SUBMISSION: &[(Forgery, &str)] = &[
     (Forgery::UnknownQueryId, "submission_mismatch"),
@@ -42,17 +46,36 @@ const SUBMISSION: &[(Forgery, &str)] = &[
     (Forgery::NumberElement, "malformed_presentation"),
 ];
 
-fn forged(
-    way: Way,
-    id: &str,
-    forgery: Forgery,
-) -> (Result<WalletReply, ResponseError>, Option<&'static str>) {
-    let mut gateway = Gateway::of(way);
+type Outcome = (Result<WalletReply, ResponseError>, Option<&'static str>);
+
+fn forged(way: Way, id: &str, forgery: Forgery) -> Outcome {
+    forged_at(&mut Gateway::of(way), way, id, forgery)
+}
+
+fn forged_at(gateway: &mut Gateway, way: Way, id: &str, forgery: Forgery) -> Outcome {
     let mut session = gateway.create(&asking(&[id]), &[]);
     let request = gateway.read(way, &session);
     let answer = wallet().forge_1_0(&request, forgery, NOW.0).unwrap();
     let reply = gateway.post(&mut session, &answer.body());
     (reply, session.reason_at(NOW).map(|reason| reason.as_str()))
+}
+
+/// HAIP 5.3.1 demands one document of the wallet, and by default nobody else may send more either.
+#[test]
+fn an_entry_may_take_a_device_response_of_several_documents() {
+    for way in both() {
+        for (documents, forgery, expected) in [
+            (DeviceResponseDocuments::One, Forgery::None, None),
+            (DeviceResponseDocuments::One, Forgery::AnotherDocument, Some(MALFORMED)),
+            (DeviceResponseDocuments::Any, Forgery::AnotherDocument, None),
+            (DeviceResponseDocuments::Any, Forgery::TwoDocuments, Some(MALFORMED)),
+        ] {
+            let mut gateway = Gateway::taking(way, documents);
+            let (reply, why) = forged_at(&mut gateway, way, "mdl", forgery);
+            assert_eq!(why, expected, "{way:?} {documents:?} {forgery:?}");
+            assert_eq!(reply == Ok(WalletReply::Refused), why.is_some(), "{reply:?}");
+        }
+    }
 }
 
 /// By value and plain, by reference and encrypted.

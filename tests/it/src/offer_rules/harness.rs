@@ -11,7 +11,7 @@ use idgate_core::request::{
 };
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{ClientIdForm, Offer};
-use idgate_core::trust::roots_from_file;
+use idgate_core::trust::{DeviceResponseDocuments, roots_from_file};
 use idgate_core::verifier::{DialectOptions, ResponseMode};
 use idgate_core::verify::{Step, WalletReply};
 use idgate_core::{
@@ -122,6 +122,11 @@ impl Way {
 
 impl Gateway {
     pub(super) fn of(way: Way) -> Self {
+        Self::taking(way, DeviceResponseDocuments::default())
+    }
+
+    /// One that takes so many documents in a DeviceResponse.
+    pub(super) fn taking(way: Way, documents: DeviceResponseDocuments) -> Self {
         let (certified, anchor) = certified();
         let did = Arc::new(SoftwareSigner::new(did_key(), key_id()));
         let builder = Verifier::builder(aws_lc_rs::PROVIDER);
@@ -129,7 +134,7 @@ impl Gateway {
             Way::Inline { .. } => builder.inline(BASE_URL),
             Way::Jar { .. } | Way::Haip => builder.jar(BASE_URL, did),
         };
-        let trust = trust();
+        let trust = trust(documents);
         let builder = builder.trust(trust.clone()).dialects(way.options());
         let verifier = builder.request_signer(Arc::new(certified)).build().unwrap();
         Self { verifier, trust, entropy: Counted::default(), anchor, keys: Keys::default() }
@@ -283,7 +288,7 @@ fn certified() -> (Certified, Vec<u8>) {
     (Certified { key, chain: vec![leaf.der] }, root.der)
 }
 
-fn trust() -> Arc<TrustSnapshot> {
+fn trust(documents: DeviceResponseDocuments) -> Arc<TrustSnapshot> {
     let mut pid = TrustEntry::new(IssuerId::new(samples::ISSUER));
     let jwk = samples::issue_sample(CREATED.0).issuer_key.public_jwk().to_string();
     pid.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
@@ -291,5 +296,6 @@ fn trust() -> Arc<TrustSnapshot> {
     let mut mdl = TrustEntry::new(IssuerId::new(samples::MDL_ISSUER));
     mdl.roots =
         roots_from_file(&aws_lc_rs::PROVIDER, &samples::issue_mdl(CREATED.0).root.der).unwrap();
+    mdl.device_response_documents = documents;
     Arc::new(TrustSnapshot::new(1, [pid, mdl]))
 }

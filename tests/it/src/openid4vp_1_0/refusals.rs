@@ -38,6 +38,7 @@ const OF_MDOC: &[Row] = &[
     refused(Forgery::DeviceKey, "device_auth_invalid"),
     refused(Forgery::DeviceMac, "device_auth_invalid"),
     refused(Forgery::TwoDocuments, "malformed_presentation"),
+    refused(Forgery::AnotherDocument, "malformed_presentation"),
 ];
 
 const OF_EITHER: &[Row] = &[

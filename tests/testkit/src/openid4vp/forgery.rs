@@ -7,7 +7,7 @@ use super::answer::{Answer, Shown, encrypt_to};
 use super::request::Request;
 use crate::jws;
 use crate::keys::{Curve, SigningKey};
-use crate::mdoc::{DeviceProof, iso_18013_7, openid4vp};
+use crate::mdoc::{DeviceProof, Document, iso_18013_7, openid4vp};
 use crate::request_object::ResponseKey;
 use crate::time::{MINUTE_MS, YEAR_MS, numeric_date};
 
@@ -33,6 +33,8 @@ pub enum Forgery {
     DeviceMac,
     /// Two documents in one response.
     TwoDocuments,
+    /// A document of a type that nobody asked for beside the one asked for.
+    AnotherDocument,
     /// Another key than the credential's signed.
     DeviceKey,
     /// A changed signature of the holder.
@@ -116,6 +118,11 @@ impl Forgery {
                 }
                 match self {
                     Self::TwoDocuments => documents.extend(documents.first().cloned()),
+                    Self::AnotherDocument => {
+                        let doc_type = "org.example.another".into();
+                        let another = documents.first().cloned();
+                        documents.extend(another.map(|one| Document { doc_type, ..one }));
+                    }
                     Self::CredentialSignature => {
                         let signers = documents.iter_mut().map(|one| &mut one.issuer_signed.key);
                         signers.for_each(|key| *key = another_key());

@@ -189,6 +189,7 @@ const MDOC: &[Forgery] = &[
     Forgery::TranscriptClient,
     Forgery::DeviceMac,
     Forgery::TwoDocuments,
+    Forgery::AnotherDocument,
     Forgery::DeviceKey,
 ];
 
