@@ -9,7 +9,7 @@ use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::samples;
 use idgate_testkit::wallet::{KbJwt, Presentation, Wallet, present};
-use idgate_testkit::x509::{CertificateBuilder, Identity};
+use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
 use serde_json::{Value, json};
 
 use crate::server::Installation;
@@ -44,6 +44,26 @@ impl Desk {
     ) -> CredentialBuilder {
         let signer = change(self.signer.clone()).sign(&self.root.key);
         samples::identity(&holder_key(), now_ms()).x5c(&[signer])
+    }
+
+    /// The same over a CA below the root.
+    fn credential_over(
+        &self,
+        ca: &Identity,
+        change: impl FnOnce(CertificateBuilder) -> CertificateBuilder,
+    ) -> CredentialBuilder {
+        let signer = change(ca.issuer_of_sd_jwts(&issuer_key(), now_ms()).builder).sign(&ca.key);
+        samples::identity(&holder_key(), now_ms()).x5c(&[&signer, &ca.der])
+    }
+
+    /// A CA below the root, with a certificate that `change` makes of its own.
+    fn intermediate(
+        &self,
+        change: impl FnOnce(CertificateBuilder) -> CertificateBuilder,
+    ) -> Identity {
+        let key = SigningKey::from_seed(Curve::P256, "intermediate");
+        let ca = CertificateBuilder::issuer_root(Name::new("UT", "Between"), &key, now_ms());
+        change(ca.under(&self.root)).issue(&self.root, &key)
     }
 
     /// The session that a wallet answered with this credential.

@@ -3,7 +3,7 @@
 use idgate_testkit::jws;
 use idgate_testkit::status::{Crl, StatusJwt, StatusList, status_claim};
 use idgate_testkit::time::{DAY_MS, compact_utc, numeric_date};
-use idgate_testkit::x509::{CRL_DISTRIBUTION_POINTS, Name, distribution_points, key_identifier};
+use idgate_testkit::x509::{CRL_DISTRIBUTION_POINTS, distribution_points, key_identifier};
 
 use super::*;
 use crate::mdoc_http::Host;
@@ -55,6 +55,21 @@ fn the_certificates_crl_is_fetched_and_decides() {
     assert_eq!(details["revocation"], "signer_good");
     let both = json!({ "credential": "not_published", "signer": "good" });
     assert_eq!(details["revocation_details"], both);
+}
+
+#[test]
+fn below_an_intermediate_the_crl_is_the_intermediates() {
+    let mut desk = fetching();
+    let (host, ca) = (Host::start(), desk.intermediate(|ca| ca));
+    for (path, content, expected) in [
+        ("/good", crl(&ca, &[]), "VERIFIED"),
+        ("/revoked", crl(&ca, &[&SERIAL]), "certificate_revoked"),
+        ("/root", crl(&desk.root, &[]), "revocation_unknown"),
+    ] {
+        host.put(path, CRL, content);
+        let credential = desk.credential_over(&ca, at(&host.uri(path)));
+        assert_eq!(desk.outcome_of(credential), expected, "{path}");
+    }
 }
 
 #[test]
