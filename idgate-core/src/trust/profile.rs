@@ -109,11 +109,11 @@ pub(crate) fn check_status_signer(signer: &Certificate<'_>, ekus: &[Oid]) -> Res
 }
 
 /// Every extension that is acted on can be read, no critical one is unknown (RFC 5280 4.2), and
-/// none restricts paths in a way that Annex B rules out.
+/// none restricts paths: what does is not processed here, and Annex B rules it out for mdocs.
 pub(crate) fn check_extensions(certificate: &Certificate<'_>) -> Result<(), Broken> {
     for extension in certificate.extensions() {
-        if FORBIDDEN.iter().any(|oid| extension.oid.as_bytes() == *oid) {
-            return Err("has an extension that ISO/IEC 18013-5 Annex B forbids");
+        if RESTRICTING.iter().any(|oid| extension.oid.as_bytes() == *oid) {
+            return Err("has an extension that restricts paths and is not processed here");
         }
         let is_known = KNOWN.contains(&extension.oid);
         if extension.critical && !is_known {
@@ -139,7 +139,7 @@ pub(crate) fn check_below_root(certificate: &Certificate<'_>) -> Result<(), Brok
 }
 
 /// policyMappings, nameConstraints, policyConstraints, inhibitAnyPolicy, freshestCRL
-const FORBIDDEN: [&[u8]; 5] =
+const RESTRICTING: [&[u8]; 5] =
     [b"\x55\x1d\x21", b"\x55\x1d\x1e", b"\x55\x1d\x24", b"\x55\x1d\x36", b"\x55\x1d\x2e"];
 
 /// The extensions whose meaning is heeded, or that restrict nothing that is relied on here.

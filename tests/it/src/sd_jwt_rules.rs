@@ -123,12 +123,9 @@ impl Case {
 
     /// The verdict, the same on both back ends, and again once a signer is known.
     fn verify(&self, text: &str) -> Verdict {
-        let now = UnixMillis::from_secs(NOW);
         let trust = TrustSnapshot::new(1, [self.trust.clone()]);
         let entry = trust.entry(&self.trust.issuer_id).unwrap();
-        let mut expected = Expected::new(entry, AUDIENCE, NONCE, now, now);
-        expected.claims = &self.claims;
-        expected.alg = self.alg;
+        let expected = self.expected(entry);
         let verdict_of = |provider: CryptoProvider, expected: &Expected<'_>| {
             let mut report = CredentialReport::default();
             let verdict = verify_sd_jwt_vc(&provider, text, expected, &mut report);
@@ -143,6 +140,22 @@ impl Case {
             assert_eq!(first.as_ref().err(), again.as_ref().err(), "with a known signer");
         }
         first
+    }
+
+    /// What is reported of that presentation.
+    fn report(&self, text: &str) -> CredentialReport {
+        let mut report = CredentialReport::default();
+        let expected = self.expected(&self.trust);
+        verify_sd_jwt_vc(&PROVIDERS[0], text, &expected, &mut report).unwrap();
+        report
+    }
+
+    fn expected<'e>(&'e self, entry: &'e TrustEntry) -> Expected<'e> {
+        let now = UnixMillis::from_secs(NOW);
+        let mut expected = Expected::new(entry, AUDIENCE, NONCE, now, now);
+        expected.claims = &self.claims;
+        expected.alg = self.alg;
+        expected
     }
 }
 

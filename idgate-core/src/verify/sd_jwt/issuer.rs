@@ -131,7 +131,8 @@ impl Signed<'_, '_> {
         report: &mut CredentialReport,
     ) -> Result<Signer, VerifyError> {
         let path = self.authenticate(chain, expected)?;
-        for check in [Check::CertificatePath, Check::CertificateValidity] {
+        for check in [Check::CertificatePath, Check::CertificateValidity, Check::CertificateProfile]
+        {
             report.pass(check);
         }
         let alg = path.signer_key.alg();

@@ -1,5 +1,6 @@
 //! The issuer's key from `x5c` (HAIP 6.1.1, RFC 7515 4.1.6, RFC 5280 6).
 
+use idgate_core::error::Check;
 use idgate_core::trust::{PinnedSigner, RootOrigin, TrustAnchor};
 use idgate_testkit::der::PRINTABLE_STRING;
 use idgate_testkit::time::{DAY_MS, YEAR_MS};
@@ -85,6 +86,13 @@ fn the_key_of_the_first_certificate_verifies_what_leads_to_a_root() {
         assert_eq!(facts.alg.name(), curve.alg());
         assert_eq!(facts.issuer.as_deref(), Some(ISSUER));
         assert_eq!(verified.claims().get("given_name"), Some(r#""Erika""#));
+        let credential = certified.case.credential().x5c(&[&certified.signer.der]);
+        let text = certified.case.text(&credential.issue(&certified.case.issuer));
+        let report = certified.case.report(&text);
+        for check in [Check::CertificatePath, Check::CertificateValidity, Check::CertificateProfile]
+        {
+            assert!(report.passed.contains(check), "{check}");
+        }
     }
 }
 
@@ -308,6 +316,27 @@ fn the_profile_of_document_signers_is_not_asked_for() {
     let unknown = |critical| certified.changed(|own| own.set("1.2.3.4.5", critical, vec![5, 0]));
     accepted(unknown(false));
     refused(unknown(true), Reason::ChainInvalid);
+}
+
+/// They are not processed, in the issuer's certificate or above it, and so never overlooked.
+#[test]
+fn extensions_that_restrict_paths_are_refused() {
+    let certified = Certified::new();
+    let key = SigningKey::from_seed(Curve::P256, "ca");
+    let name = Name::new("UT", "CA");
+    let ca = CertificateBuilder::issuer_root(name, &key, NOW_MS).under(&certified.root);
+    let below = |ca: CertificateBuilder| {
+        let ca = ca.issue(&certified.root, &key);
+        certified.with(&[ca.issuer_of_sd_jwts(&certified.case.issuer, NOW_MS).der, ca.der])
+    };
+    accepted(below(ca.clone()));
+    for oid in ["2.5.29.33", "2.5.29.30", "2.5.29.36", "2.5.29.54", "2.5.29.46"] {
+        for critical in [false, true] {
+            let with = |builder: CertificateBuilder| builder.set(oid, critical, vec![0x30, 0]);
+            refused(certified.changed(with), Reason::ChainInvalid);
+            refused(below(with(ca.clone())), Reason::ChainInvalid);
+        }
+    }
 }
 
 #[test]
