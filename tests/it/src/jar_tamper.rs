@@ -8,7 +8,7 @@ use serde_json::Value;
 
 pub use self::rows::rows;
 pub use self::scenario::JarScenario;
-use crate::tamper::{Expected, Gateway, Outcome};
+use crate::tamper::{Gateway, Outcome, Row};
 use idgate_testkit::request_object::{JarLink, JarRequest};
 
 /// A gateway whose sessions are made in the jar profile.
@@ -21,37 +21,7 @@ pub trait JarGateway: Gateway {
 }
 
 /// One change to a good encrypted answer.
-#[derive(Clone, Copy, Debug)]
-pub struct JarRow {
-    /// What is changed.
-    pub title: &'static str,
-    /// Makes the change.
-    pub change: fn(&mut JarScenario),
-    /// What the gateway must say.
-    pub expected: Expected,
-}
-
-impl JarRow {
-    const fn verified(title: &'static str, change: fn(&mut JarScenario)) -> Self {
-        Self { title, change, expected: Expected::Verified }
-    }
-
-    const fn refused(
-        title: &'static str,
-        reason: &'static str,
-        change: fn(&mut JarScenario),
-    ) -> Self {
-        Self { title, change, expected: Expected::Refused(reason) }
-    }
-
-    const fn transport(
-        title: &'static str,
-        error: &'static str,
-        change: fn(&mut JarScenario),
-    ) -> Self {
-        Self { title, change, expected: Expected::Transport(error) }
-    }
-}
+pub type JarRow = Row<JarScenario>;
 
 /// The request of a new session, fetched and verified as a strict wallet does.
 ///

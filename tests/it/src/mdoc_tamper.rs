@@ -12,10 +12,10 @@ mod structure;
 
 pub use self::scenario::{Authority, ISSUER_ID, Scenario, mdl, mdl_request};
 
-/// What is changed, what comes of it, and the change.
-pub type Row = (&'static str, &'static str, fn(&mut Scenario));
+/// One change to a good answer.
+pub type Row = crate::tamper::Row<Scenario>;
 
-/// What comes of a change that nothing forbids.
+/// The status of a session whose answer was taken.
 pub const VERIFIED: &str = "VERIFIED";
 
 /// Every row.

@@ -11,13 +11,13 @@ pub use self::in_process::{Counted, InProcess};
 pub use self::rows::{credential_rows, parameter_rows, presentation_rows, rows};
 pub use self::scenario::{Base, Scenario};
 
-/// One change to a good presentation.
+/// One change to a good presentation, or to what a scenario `S` has around it.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct Row<S = Scenario> {
     /// What is changed.
     pub title: &'static str,
     /// Makes the change.
-    pub change: fn(&mut Scenario),
+    pub change: fn(&mut S),
     /// What the gateway must say.
     pub expected: Expected,
     /// Stands on the edge of a time window: only a clock that stands still can run it.
@@ -66,24 +66,24 @@ impl Expected {
     }
 }
 
-impl Row {
-    const fn new(title: &'static str, expected: Expected, change: fn(&mut Scenario)) -> Self {
+impl<S> Row<S> {
+    /// One that the server runs, too.
+    pub const fn new(title: &'static str, expected: Expected, change: fn(&mut S)) -> Self {
         Self { title, change, expected, needs_virtual_time: false }
     }
 
-    const fn verified(title: &'static str, change: fn(&mut Scenario)) -> Self {
+    /// A change that nothing forbids.
+    pub const fn verified(title: &'static str, change: fn(&mut S)) -> Self {
         Self::new(title, Expected::Verified, change)
     }
 
-    const fn refused(title: &'static str, reason: &'static str, change: fn(&mut Scenario)) -> Self {
+    /// A change that makes the presentation fail, with the reason.
+    pub const fn refused(title: &'static str, reason: &'static str, change: fn(&mut S)) -> Self {
         Self::new(title, Expected::Refused(reason), change)
     }
 
-    const fn transport(
-        title: &'static str,
-        error: &'static str,
-        change: fn(&mut Scenario),
-    ) -> Self {
+    /// A change that makes it no answer to the session, with the `error`.
+    pub const fn transport(title: &'static str, error: &'static str, change: fn(&mut S)) -> Self {
         Self::new(title, Expected::Transport(error), change)
     }
 
@@ -98,6 +98,7 @@ impl Row {
 mod tests {
     use std::collections::BTreeSet;
 
+    use idgate_core::crypto::{aws_lc_rs, rustcrypto};
     use idgate_core::{ErrorCode, Reason};
     use idgate_testkit::wallet::Body;
     use serde_json::json;
@@ -116,16 +117,18 @@ mod tests {
     }
 
     #[test]
-    fn every_row_gives_its_code_from_every_good_presentation() {
+    fn every_row_gives_its_code_from_every_good_presentation_on_both_back_ends() {
         let mut wrong = Vec::new();
         for (base, row) in
             Base::ALL.into_iter().flat_map(|b| rows().into_iter().map(move |r| (b, r)))
         {
             let mut scenario = Scenario::good(base, scenario::NOW_MS);
             (row.change)(&mut scenario);
-            let outcome = run(&mut InProcess::default(), &scenario);
-            if let Some(mismatch) = outcome.mismatch(row.expected) {
-                wrong.push(format!("{base:?}, {}: {mismatch}", row.title));
+            for provider in [aws_lc_rs::PROVIDER, rustcrypto::PROVIDER] {
+                let outcome = run(&mut InProcess::on(provider), &scenario);
+                if let Some(mismatch) = outcome.mismatch(row.expected) {
+                    wrong.push(format!("{}, {base:?}, {}: {mismatch}", provider.name, row.title));
+                }
             }
         }
         assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));

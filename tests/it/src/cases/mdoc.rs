@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::{Es256Key, aws_lc_rs};
+use idgate_core::crypto::{CryptoProvider, Es256Key, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
 use idgate_core::ids::{IssuerId, OfferId, TenantId};
 use idgate_core::request::SoftwareSigner;
@@ -19,7 +19,7 @@ use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::wallet::{Body, Transcript, Wallet};
 use serde_json::{Value, json};
 
-use crate::mdoc_tamper::{Authority, ISSUER_ID, Scenario, mdl_request, rows};
+use crate::mdoc_tamper::{Authority, ISSUER_ID, Row, Scenario, mdl_request, rows};
 use crate::tamper::Counted;
 use crate::tamper::scenario::NOW_MS;
 
@@ -28,7 +28,7 @@ const NOW: UnixMillis = UnixMillis(NOW_MS);
 
 /// Every row of the table, and every way to prove a device in the jar profile.
 pub(super) fn all() -> Vec<Value> {
-    let inline = rows().map(|(title, _, change)| inline(title, *change));
+    let inline = rows().map(|row| inline(aws_lc_rs::PROVIDER, false, row));
     let proofs = [
         (Transcript::OpenId4Vp, false),
         (Transcript::OpenId4Vp, true),
@@ -38,16 +38,16 @@ pub(super) fn all() -> Vec<Value> {
     inline.chain(proofs.map(|(transcript, mac)| jar(transcript, mac))).collect()
 }
 
-fn inline(title: &str, change: fn(&mut Scenario)) -> Value {
+fn inline(provider: CryptoProvider, livemode: bool, row: &Row) -> Value {
     let authority = Authority::new(NOW_MS);
-    let verifier = Verifier::builder(aws_lc_rs::PROVIDER).inline(BASE_URL).trust(trust(&authority));
+    let verifier = Verifier::builder(provider).inline(BASE_URL).trust(trust(&authority));
     let verifier = verifier.build().expect("a good configuration");
-    let session = session(&verifier);
+    let session = session(&verifier, livemode);
     let link = session.invitation().qr_code_url;
     let request = AuthorizationRequest::parse(&link).expect("a good request");
     let mut scenario = Scenario::answering(&authority, request, NOW_MS);
-    change(&mut scenario);
-    record(&format!("mdoc, {title}"), &authority, &verifier, &session, &scenario.body())
+    (row.change)(&mut scenario);
+    record(&format!("mdoc, {}", row.title), &authority, &verifier, &session, &scenario.body())
 }
 
 fn jar(transcript: Transcript, mac: bool) -> Value {
@@ -60,7 +60,7 @@ fn jar(transcript: Transcript, mac: bool) -> Value {
     let signer = Arc::new(SoftwareSigner::new(key, id));
     let builder = Verifier::builder(aws_lc_rs::PROVIDER).jar(BASE_URL, signer);
     let verifier = builder.trust(trust(&authority)).build().expect("a good configuration");
-    let session = session(&verifier);
+    let session = session(&verifier, false);
     let link = JarLink::parse(&session.invitation().qr_code_url).expect("a good link");
     let (_, jwt) = verifier.request_object(&session, None, None, NOW).expect("a Request Object");
     let request =
@@ -73,7 +73,7 @@ fn jar(transcript: Transcript, mac: bool) -> Value {
     record(&title, &authority, &verifier, &session, &answer.form_body())
 }
 
-/// In test mode, without revocation.
+/// Without revocation.
 fn trust(authority: &Authority) -> Arc<TrustSnapshot> {
     let mut entry = TrustEntry::new(IssuerId::new(ISSUER_ID));
     entry.roots = roots_from_file(&aws_lc_rs::PROVIDER, &authority.root.der).expect("a root");
@@ -81,12 +81,12 @@ fn trust(authority: &Authority) -> Arc<TrustSnapshot> {
     Arc::new(TrustSnapshot::new(1, [entry]))
 }
 
-fn session(verifier: &Verifier) -> Session {
+fn session(verifier: &Verifier, livemode: bool) -> Session {
     let request = mdl_request().to_string();
-    let request = PresentationRequest::parse(request.as_bytes(), verifier.trust(), false);
+    let request = PresentationRequest::parse(request.as_bytes(), verifier.trust(), livemode);
     let request = request.expect("a good request");
     let tenant = TenantId::new("cli_0000000000000000000000");
-    let made = verifier.create_session(request, tenant, false, &mut Counted::default(), NOW);
+    let made = verifier.create_session(request, tenant, livemode, &mut Counted::default(), NOW);
     made.expect("a session").session
 }
 
@@ -113,13 +113,19 @@ fn record(
     })
 }
 
-/// What comes of an answer to that offer.
+/// What comes of an answer to that offer, also when its signer is known.
 pub(super) fn expected(
     verifier: &Verifier,
     session: &Session,
     offer: Option<&OfferId>,
     body: &Body,
 ) -> Value {
+    let verdict = judge(verifier, session, offer, body);
+    assert_eq!(judge(verifier, session, offer, body), verdict, "with a known signer");
+    verdict
+}
+
+fn judge(verifier: &Verifier, session: &Session, offer: Option<&OfferId>, body: &Body) -> Value {
     let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
     let mut verification =
         match verifier.begin(session, offer, response, &mut Counted::default(), NOW) {
@@ -135,4 +141,33 @@ pub(super) fn expected(
         "reason": settled.reason_at(NOW).map(|reason| reason.as_str()),
         "claims": claims,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use idgate_core::crypto::rustcrypto;
+
+    use super::*;
+
+    /// Asked twice: the second time the signer is known.
+    #[test]
+    fn every_row_gives_its_code_on_both_back_ends_in_both_modes() {
+        let mut wrong = Vec::new();
+        for (provider, livemode) in [aws_lc_rs::PROVIDER, rustcrypto::PROVIDER]
+            .into_iter()
+            .flat_map(|provider| [false, true].map(|livemode| (provider, livemode)))
+        {
+            for row in rows() {
+                let case = inline(provider, livemode, row);
+                let should = (Some(row.expected.status()), row.expected.reason());
+                let expected = &case["expected"];
+                let is = (expected["status"].as_str(), expected["reason"].as_str());
+                if is != should {
+                    let (back_end, title) = (provider.name, row.title);
+                    wrong.push(format!("{back_end}, {livemode}, {title}: {should:?}, not {is:?}"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
+    }
 }

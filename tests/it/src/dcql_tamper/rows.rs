@@ -44,8 +44,8 @@ fn of_made(row: tamper::Row) -> DcqlRow {
 }
 
 fn of_envelope(row: jar_tamper::JarRow) -> DcqlRow {
-    let jar_tamper::JarRow { title, change, expected } = row;
-    DcqlRow { title, change: Change::Any(change), expected, needs_virtual_time: false }
+    let tamper::Row { title, change, expected, needs_virtual_time } = row;
+    DcqlRow { title, change: Change::Any(change), expected, needs_virtual_time }
 }
 
 fn row(title: &'static str, expected: Expected, change: fn(&mut JarScenario)) -> DcqlRow {

@@ -3,101 +3,105 @@
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{Cbor, DeviceProof, MDL_NAME_SPACE, cose_key, iso_18013_7, openid4vp};
 
-use super::{Row, Scenario, VERIFIED};
+use super::{Row, Scenario};
 
 pub(super) const ROWS: &[Row] = &[
-    ("client_id in the transcript", DEVICE, |s| {
+    Row::refused("client_id in the transcript", DEVICE, |s| {
         let r = &s.request;
         s.transcript = openid4vp(&r.response_uri, &r.nonce, None, &r.response_uri);
     }),
-    ("nonce in the transcript", DEVICE, |s| {
+    Row::refused("nonce in the transcript", DEVICE, |s| {
         let r = &s.request;
         s.transcript = openid4vp(&r.client_id, "another", None, &r.response_uri);
     }),
-    ("response_uri in the transcript", DEVICE, |s| {
+    Row::refused("response_uri in the transcript", DEVICE, |s| {
         let r = &s.request;
         s.transcript = openid4vp(&r.client_id, &r.nonce, None, "https://another.example/");
     }),
-    ("a thumbprint in the transcript", DEVICE, |s| {
+    Row::refused("a thumbprint in the transcript", DEVICE, |s| {
         let r = &s.request;
         s.transcript = openid4vp(&r.client_id, &r.nonce, Some(&[0; 32]), &r.response_uri);
     }),
-    ("the transcript of ISO/IEC TS 18013-7", DEVICE, |s| {
+    Row::refused("the transcript of ISO/IEC TS 18013-7", DEVICE, |s| {
         let r = &s.request;
         s.transcript = iso_18013_7(&r.client_id, &r.nonce, "", &r.response_uri);
     }),
-    ("an empty transcript", DEVICE, |s| s.transcript = vec![0xf6]),
-    ("the device's key", DEVICE, |s| {
+    Row::refused("an empty transcript", DEVICE, |s| s.transcript = vec![0xf6]),
+    Row::refused("the device's key", DEVICE, |s| {
         s.document.device_key = SigningKey::from_seed(Curve::P256, "thief");
     }),
-    ("the signer's key for the device's", DEVICE, |s| {
+    Row::refused("the signer's key for the device's", DEVICE, |s| {
         s.document.device_key = s.authority.signer.key.clone();
     }),
-    ("a bit of the device's signature", DEVICE, |s| {
+    Row::refused("a bit of the device's signature", DEVICE, |s| {
         signature(s, |parts| {
             if let Cbor::Bytes(signature) = &mut parts[3] {
                 signature[0] ^= 1;
             }
         });
     }),
-    ("a device signature of zeros", DEVICE, |s| {
+    Row::refused("a device signature of zeros", DEVICE, |s| {
         signature(s, |parts| parts[3] = Cbor::Bytes(vec![0; 64]));
     }),
-    ("a payload in the device's signature", DEVICE, |s| {
+    Row::refused("a payload in the device's signature", DEVICE, |s| {
         let payload = s.document.payload(&s.transcript);
         let Cbor::Array(mut parts) = s.document.device_signature(&s.transcript) else { return };
         parts[2] = Cbor::Bytes(payload);
         s.proof = DeviceProof::Given(Cbor::map([("deviceSignature", Cbor::Array(parts))]));
     }),
-    ("neither signature nor MAC", DEVICE, |s| {
+    Row::refused("neither signature nor MAC", DEVICE, |s| {
         s.proof = DeviceProof::Given(Cbor::Map(Vec::new()));
     }),
-    ("both signature and MAC", DEVICE, |s| {
+    Row::refused("both signature and MAC", DEVICE, |s| {
         let reader = s.authority.signer.key.public_sec1();
         let signature = s.document.device_signature(&s.transcript);
         let mac = s.document.device_mac(&s.transcript, &reader);
         let both = Cbor::map([("deviceSignature", signature), ("deviceMac", mac)]);
         s.proof = DeviceProof::Given(both);
     }),
-    ("a MAC in an unencrypted answer", DEVICE, |s| {
+    Row::refused("a MAC in an unencrypted answer", DEVICE, |s| {
         s.proof = DeviceProof::Mac(s.authority.signer.key.public_sec1());
     }),
-    ("alg ES384 for a P-256 device key", DEVICE, |s| {
+    Row::refused("alg ES384 for a P-256 device key", DEVICE, |s| {
         s.document.protected = Some(Cbor::Map(vec![(1.into(), (-35).into())]));
     }),
-    ("no alg of the device", DEVICE, |s| s.document.protected = Some(Cbor::Map(Vec::new()))),
-    ("alg of the device unprotected, too", DEVICE, |s| s.document.unprotected.set(1, -7)),
-    ("the kind of the device's key", DEVICE, |s| device_key(s, |key| key.set(1, 1))),
-    ("the curve of the device's key", DEVICE, |s| device_key(s, |key| key.set(-1, 8))),
-    ("a device key off its curve", DEVICE, |s| {
+    Row::refused("no alg of the device", DEVICE, |s| {
+        s.document.protected = Some(Cbor::Map(Vec::new()))
+    }),
+    Row::refused("alg of the device unprotected, too", DEVICE, |s| {
+        s.document.unprotected.set(1, -7)
+    }),
+    Row::refused("the kind of the device's key", DEVICE, |s| device_key(s, |key| key.set(1, 1))),
+    Row::refused("the curve of the device's key", DEVICE, |s| device_key(s, |key| key.set(-1, 8))),
+    Row::refused("a device key off its curve", DEVICE, |s| {
         device_key(s, |key| key.set(-2, Cbor::Bytes(vec![1; 32])));
     }),
-    ("a private device key", DEVICE, |s| {
+    Row::refused("a private device key", DEVICE, |s| {
         device_key(s, |key| key.set(-4, Cbor::Bytes(vec![1; 32])));
     }),
-    ("a device key on P-521", VERIFIED, |s| {
+    Row::verified("a device key on P-521", |s| {
         let key = SigningKey::from_seed(Curve::P521, "device");
         s.issued().mso.at("deviceKeyInfo").set("deviceKey", cose_key(&key));
         s.document.device_key = key;
     }),
-    ("an element of the device without authorisation", DEVICE, |s| {
+    Row::refused("an element of the device without authorisation", DEVICE, |s| {
         s.document.device_name_spaces = nickname();
     }),
-    ("an element of the device, authorised", VERIFIED, |s| {
+    Row::verified("an element of the device, authorised", |s| {
         s.document.device_name_spaces = nickname();
         authorize(s, "nickname");
     }),
-    ("an element of the device, another authorised", DEVICE, |s| {
+    Row::refused("an element of the device, another authorised", DEVICE, |s| {
         s.document.device_name_spaces = nickname();
         authorize(s, "another");
     }),
-    ("a requested element from the device", "claim_missing", |s| {
+    Row::refused("a requested element from the device", "claim_missing", |s| {
         s.issued().items.remove(0);
         let element = Cbor::map([("family_name", "Musterfrau".into())]);
         s.document.device_name_spaces = Cbor::map([(MDL_NAME_SPACE, element)]);
         authorize(s, "family_name");
     }),
-    ("what the device signs as a number", "malformed_presentation", |s| {
+    Row::refused("what the device signs as a number", "malformed_presentation", |s| {
         s.document.device_name_spaces = Cbor::Int(1);
     }),
 ];

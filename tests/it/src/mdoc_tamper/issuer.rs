@@ -9,13 +9,13 @@ use idgate_testkit::x509::{
     basic_constraints, ext_key_usage, key_usage, subject_key_identifier,
 };
 
-use super::{Row, Scenario, VERIFIED};
+use super::{Row, Scenario};
 
 pub(super) const ROWS: &[Row] = &[
-    ("a bit of the signature", "issuer_signature_invalid", |s| {
+    Row::refused("a bit of the signature", "issuer_signature_invalid", |s| {
         s.response = |r| issuer_auth(r, |parts| flip(&mut parts[3]));
     }),
-    ("a bit of the signed MSO", "issuer_signature_invalid", |s| {
+    Row::refused("a bit of the signed MSO", "issuer_signature_invalid", |s| {
         s.response = |r| {
             issuer_auth(r, |parts| {
                 if let Cbor::Bytes(mso) = &mut parts[2] {
@@ -25,119 +25,127 @@ pub(super) const ROWS: &[Row] = &[
             });
         };
     }),
-    ("the key that signed", "issuer_signature_invalid", |s| s.issued().key = stranger()),
-    ("a detached MSO", MALFORMED, |s| {
+    Row::refused("the key that signed", "issuer_signature_invalid", |s| {
+        s.issued().key = stranger()
+    }),
+    Row::refused("a detached MSO", MALFORMED, |s| {
         s.response = |r| issuer_auth(r, |parts| parts[2] = Cbor::Null);
     }),
-    ("a fifth part of issuerAuth", MALFORMED, |s| {
+    Row::refused("a fifth part of issuerAuth", MALFORMED, |s| {
         s.response = |r| issuer_auth(r, |parts| parts.push(Cbor::Null));
     }),
-    ("alg ES384 for a P-256 key", "algorithm_not_allowed", |s| s.issued().protected.set(1, -35)),
-    ("alg of a MAC", "algorithm_not_allowed", |s| s.issued().protected.set(1, 5)),
-    ("no alg", "algorithm_not_allowed", |s| s.issued().protected.remove(1)),
-    ("alg unprotected, too", MALFORMED, |s| s.issued().unprotected.set(1, -7)),
-    ("an unknown crit", MALFORMED, |s| {
+    Row::refused("alg ES384 for a P-256 key", "algorithm_not_allowed", |s| {
+        s.issued().protected.set(1, -35)
+    }),
+    Row::refused("alg of a MAC", "algorithm_not_allowed", |s| s.issued().protected.set(1, 5)),
+    Row::refused("no alg", "algorithm_not_allowed", |s| s.issued().protected.remove(1)),
+    Row::refused("alg unprotected, too", MALFORMED, |s| s.issued().unprotected.set(1, -7)),
+    Row::refused("an unknown crit", MALFORMED, |s| {
         s.issued().protected.set(2, Cbor::Array(vec![99.into()]));
     }),
-    ("no x5chain", MALFORMED, |s| s.issued().unprotected.remove(33)),
-    ("x5chain in the protected header", MALFORMED, |s| {
+    Row::refused("no x5chain", MALFORMED, |s| s.issued().unprotected.remove(33)),
+    Row::refused("x5chain in the protected header", MALFORMED, |s| {
         let chain = s.issued().unprotected.at(33).clone();
         s.issued().unprotected.remove(33);
         s.issued().protected.set(33, chain);
     }),
-    ("11 certificates", "limit_exceeded", |s| {
+    Row::refused("11 certificates", "limit_exceeded", |s| {
         let leaf = Cbor::Bytes(s.authority.signer.der.clone());
         s.issued().unprotected.set(33, Cbor::Array(vec![leaf; 11]));
     }),
-    ("the root before the signer", CHAIN, |s| {
+    Row::refused("the root before the signer", CHAIN, |s| {
         let chain = [&s.authority.root.der, &s.authority.signer.der];
         let chain = chain.map(|der| Cbor::Bytes(der.clone())).to_vec();
         s.issued().unprotected.set(33, Cbor::Array(chain));
     }),
-    ("the root after the signer", VERIFIED, |s| {
+    Row::verified("the root after the signer", |s| {
         let chain = [&s.authority.signer.der, &s.authority.root.der];
         let chain = chain.map(|der| Cbor::Bytes(der.clone())).to_vec();
         s.issued().unprotected.set(33, Cbor::Array(chain));
     }),
-    ("bytes that are not a certificate", CHAIN, |s| {
+    Row::refused("bytes that are not a certificate", CHAIN, |s| {
         s.issued().unprotected.set(33, Cbor::Bytes(vec![0x30, 0]));
     }),
-    ("a root of another name", CHAIN, |s| {
+    Row::refused("a root of another name", CHAIN, |s| {
         let key = stranger();
         let name = Name::new("UT", "Another IACA");
         let root = CertificateBuilder::iaca_root(name, &key, s.now_ms).self_sign(&key);
         under(s, root);
     }),
-    ("a root of the same name with another key", CHAIN, |s| {
+    Row::refused("a root of the same name with another key", CHAIN, |s| {
         let key = stranger();
         let name = s.authority.root.builder.subject.clone();
         let root = CertificateBuilder::iaca_root(name, &key, s.now_ms).self_sign(&key);
         under(s, root);
     }),
-    ("a certificate that the root did not sign", CHAIN, |s| {
+    Row::refused("a certificate that the root did not sign", CHAIN, |s| {
         let der = s.authority.signer.builder.sign(&stranger());
         s.issued().unprotected.set(33, Cbor::Bytes(der));
     }),
-    ("another extended key usage", CHAIN, |s| {
+    Row::refused("another extended key usage", CHAIN, |s| {
         s.certify(|c| c.set(EXT_KEY_USAGE, true, ext_key_usage(&["1.3.6.1.5.5.7.3.1"])));
     }),
-    ("one extended key usage more", CHAIN, |s| {
+    Row::refused("one extended key usage more", CHAIN, |s| {
         let usages = ext_key_usage(&[MDL_DOCUMENT_SIGNER, "1.3.6.1.5.5.7.3.1"]);
         s.certify(|c| c.set(EXT_KEY_USAGE, true, usages));
     }),
-    ("no extended key usage", CHAIN, |s| s.certify(|c| c.without(EXT_KEY_USAGE))),
-    ("a signer that is a CA", CHAIN, |s| {
+    Row::refused("no extended key usage", CHAIN, |s| s.certify(|c| c.without(EXT_KEY_USAGE))),
+    Row::refused("a signer that is a CA", CHAIN, |s| {
         s.certify(|c| c.set(BASIC_CONSTRAINTS, true, basic_constraints(true, Some(0))));
     }),
-    ("the key usage of a CA", CHAIN, |s| {
+    Row::refused("the key usage of a CA", CHAIN, |s| {
         s.certify(|c| c.set(KEY_USAGE, true, key_usage(0b0000_0100)));
     }),
-    ("no key usage", CHAIN, |s| s.certify(|c| c.without(KEY_USAGE))),
-    ("the subject key identifier of another key", CHAIN, |s| {
+    Row::refused("no key usage", CHAIN, |s| s.certify(|c| c.without(KEY_USAGE))),
+    Row::refused("the subject key identifier of another key", CHAIN, |s| {
         let identifier = subject_key_identifier(&stranger());
         s.certify(|c| c.set(SUBJECT_KEY_IDENTIFIER, false, identifier));
     }),
-    ("the authority key identifier of another key", CHAIN, |s| {
+    Row::refused("the authority key identifier of another key", CHAIN, |s| {
         let identifier = authority_key_identifier(&stranger());
         s.certify(|c| c.set(AUTHORITY_KEY_IDENTIFIER, false, identifier));
     }),
-    ("an unknown critical extension", CHAIN, |s| {
+    Row::refused("an unknown critical extension", CHAIN, |s| {
         s.certify(|c| c.set("1.2.3.4.5", true, vec![5, 0]));
     }),
-    ("a signer from another country", CHAIN, |s| {
+    Row::refused("a signer from another country", CHAIN, |s| {
         s.certify(|c| c.with(|c| c.subject = Name::new("XX", "Utopia document signer")));
     }),
-    ("a certificate for 460 days", CHAIN, |s| {
+    Row::refused("a certificate for 460 days", CHAIN, |s| {
         s.certify(|c| c.with(|c| c.not_after_ms = c.not_before_ms + 460 * DAY_MS));
     }),
-    ("a certificate that has expired", "certificate_expired", |s| {
+    Row::refused("a certificate that has expired", "certificate_expired", |s| {
         let end = s.now_ms - 2000;
         s.certify(|c| c.with(|c| c.not_after_ms = end));
     }),
-    ("a certificate that is not valid yet", "certificate_expired", |s| {
+    Row::refused("a certificate that is not valid yet", "certificate_expired", |s| {
         let begin = s.now_ms + DAY_MS;
         s.certify(|c| c.with(|c| c.not_before_ms = begin));
     }),
-    ("version of the MSO", MALFORMED, |s| s.issued().mso.set("version", "1.1")),
-    ("digestAlgorithm SHA-1", "algorithm_not_allowed", |s| {
+    Row::refused("version of the MSO", MALFORMED, |s| s.issued().mso.set("version", "1.1")),
+    Row::refused("digestAlgorithm SHA-1", "algorithm_not_allowed", |s| {
         s.issued().mso.set("digestAlgorithm", "SHA-1");
     }),
-    ("digestAlgorithm SHA-512 for SHA-256 digests", "digest_mismatch", |s| {
+    Row::refused("digestAlgorithm SHA-512 for SHA-256 digests", "digest_mismatch", |s| {
         s.issued().mso.set("digestAlgorithm", "SHA-512");
     }),
-    ("no deviceKeyInfo", MALFORMED, |s| s.issued().mso.remove("deviceKeyInfo")),
-    ("no validityInfo", MALFORMED, |s| s.issued().mso.remove("validityInfo")),
-    ("validFrom within the clock skew", VERIFIED, |s| s.dates(0, 50, 600)),
-    ("validFrom beyond the clock skew", "credential_not_yet_valid", |s| s.dates(0, 75, 600)),
-    ("validUntil within the clock skew", VERIFIED, |s| s.dates(-600, -600, -40)),
-    ("validUntil beyond the clock skew", "credential_expired", |s| s.dates(-600, -600, -62)),
-    ("validFrom before signed", MALFORMED, |s| s.dates(0, -1, 600)),
-    ("validUntil at validFrom", MALFORMED, |s| s.dates(0, 0, 0)),
-    ("signed before the certificate", MALFORMED, |s| s.dates(-172_800, -172_800, 600)),
-    ("validUntil as plain text", MALFORMED, |s| {
+    Row::refused("no deviceKeyInfo", MALFORMED, |s| s.issued().mso.remove("deviceKeyInfo")),
+    Row::refused("no validityInfo", MALFORMED, |s| s.issued().mso.remove("validityInfo")),
+    Row::verified("validFrom within the clock skew", |s| s.dates(0, 50, 600)),
+    Row::refused("validFrom beyond the clock skew", "credential_not_yet_valid", |s| {
+        s.dates(0, 75, 600)
+    }),
+    Row::verified("validUntil within the clock skew", |s| s.dates(-600, -600, -40)),
+    Row::refused("validUntil beyond the clock skew", "credential_expired", |s| {
+        s.dates(-600, -600, -62)
+    }),
+    Row::refused("validFrom before signed", MALFORMED, |s| s.dates(0, -1, 600)),
+    Row::refused("validUntil at validFrom", MALFORMED, |s| s.dates(0, 0, 0)),
+    Row::refused("signed before the certificate", MALFORMED, |s| s.dates(-172_800, -172_800, 600)),
+    Row::refused("validUntil as plain text", MALFORMED, |s| {
         s.issued().mso.at("validityInfo").set("validUntil", "2099-01-01T00:00:00Z");
     }),
-    ("validUntil on a day that does not exist", MALFORMED, |s| {
+    Row::refused("validUntil on a day that does not exist", MALFORMED, |s| {
         let date = Cbor::tdate("2099-02-30T00:00:00Z");
         s.issued().mso.at("validityInfo").set("validUntil", date);
     }),

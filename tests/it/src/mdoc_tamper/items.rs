@@ -2,65 +2,65 @@
 
 use idgate_testkit::mdoc::{Cbor, Item, MDL_NAME_SPACE};
 
-use super::{Row, Scenario, VERIFIED};
+use super::{Row, Scenario};
 
 pub(super) const ROWS: &[Row] = &[
-    ("a requested value", DIGEST, |s| value(s, "family_name", "Musterfrau".into())),
-    ("a value that nobody asked for", DIGEST, |s| value(s, "portrait", Cbor::Int(1))),
-    ("an age that is not reached", DIGEST, |s| value(s, "age_over_18", false.into())),
-    ("the name of an element", DIGEST, |s| {
+    Row::refused("a requested value", DIGEST, |s| value(s, "family_name", "Musterfrau".into())),
+    Row::refused("a value that nobody asked for", DIGEST, |s| value(s, "portrait", Cbor::Int(1))),
+    Row::refused("an age that is not reached", DIGEST, |s| value(s, "age_over_18", false.into())),
+    Row::refused("the name of an element", DIGEST, |s| {
         s.issued().change("birth_date", |i| i.map.set("elementIdentifier", "age_over_21"));
     }),
-    ("an unknown digestID", DIGEST, |s| {
+    Row::refused("an unknown digestID", DIGEST, |s| {
         s.issued().change("family_name", |i| i.map.set("digestID", 99));
     }),
-    ("the digestIDs of two items exchanged", DIGEST, |s| {
+    Row::refused("the digestIDs of two items exchanged", DIGEST, |s| {
         s.issued().change("family_name", |i| i.map.set("digestID", 1));
         s.issued().change("birth_date", |i| i.map.set("digestID", 0));
     }),
-    ("the random of an item", DIGEST, |s| {
+    Row::refused("the random of an item", DIGEST, |s| {
         s.issued().change("family_name", |i| i.map.set("random", Cbor::Bytes(vec![9; 32])));
     }),
-    ("an item without a digest", DIGEST, |s| {
+    Row::refused("an item without a digest", DIGEST, |s| {
         let item = Item::new(MDL_NAME_SPACE, 50, "given_name", "Erika");
         s.issued().items.push(item);
     }),
-    ("an item in another namespace", DIGEST, |s| {
+    Row::refused("an item in another namespace", DIGEST, |s| {
         s.issued().change("portrait", |i| i.name_space = "another".into());
     }),
-    ("an empty digest", DIGEST, |s| {
+    Row::refused("an empty digest", DIGEST, |s| {
         s.issued().mso.at("valueDigests").at(MDL_NAME_SPACE).set(0, Cbor::Bytes(Vec::new()));
     }),
-    ("a longer encoding of an item", DIGEST, |s| {
+    Row::refused("a longer encoding of an item", DIGEST, |s| {
         s.issued().change("family_name", longer);
     }),
-    ("a longer encoding that the issuer signed", VERIFIED, |s| {
+    Row::verified("a longer encoding that the issuer signed", |s| {
         s.issued().change("family_name", longer);
         s.digest();
     }),
-    ("the order of the items", VERIFIED, |s| s.issued().items.reverse()),
-    ("the order of an item's entries", VERIFIED, |s| {
+    Row::verified("the order of the items", |s| s.issued().items.reverse()),
+    Row::verified("the order of an item's entries", |s| {
         if let Cbor::Map(entries) = &mut s.issued().items[0].map {
             entries.rotate_left(1);
         }
         s.digest();
     }),
-    ("the order of an item's entries after signing", DIGEST, |s| {
+    Row::refused("the order of an item's entries after signing", DIGEST, |s| {
         if let Cbor::Map(entries) = &mut s.issued().items[0].map {
             entries.rotate_left(1);
         }
     }),
-    ("a random of 15 bytes", MALFORMED, |s| random(s, 15)),
-    ("a random of 16 bytes", VERIFIED, |s| random(s, 16)),
-    ("an item without random", MALFORMED, |s| {
+    Row::refused("a random of 15 bytes", MALFORMED, |s| random(s, 15)),
+    Row::verified("a random of 16 bytes", |s| random(s, 16)),
+    Row::refused("an item without random", MALFORMED, |s| {
         s.issued().change("portrait", |i| i.map.remove("random"));
         s.digest();
     }),
-    ("an item without a value", MALFORMED, |s| {
+    Row::refused("an item without a value", MALFORMED, |s| {
         s.issued().change("portrait", |i| i.map.remove("elementValue"));
         s.digest();
     }),
-    ("an entry of an item twice", MALFORMED, |s| {
+    Row::refused("an entry of an item twice", MALFORMED, |s| {
         s.issued().change("portrait", |item| {
             let mut bytes = item.map.encode();
             bytes[0] += 1;
@@ -69,39 +69,39 @@ pub(super) const ROWS: &[Row] = &[
         });
         s.digest();
     }),
-    ("a negative digestID", MALFORMED, |s| {
+    Row::refused("a negative digestID", MALFORMED, |s| {
         s.issued().change("portrait", |i| i.map.set("digestID", -1));
     }),
-    ("an item twice", MALFORMED, |s| {
+    Row::refused("an item twice", MALFORMED, |s| {
         let again = s.issued().items[0].clone();
         s.issued().items.push(again);
     }),
-    ("an element twice", MALFORMED, |s| {
+    Row::refused("an element twice", MALFORMED, |s| {
         let again = Item::new(MDL_NAME_SPACE, 50, "family_name", "Musterfrau");
         s.issued().items.push(again);
         s.digest();
     }),
-    ("a requested element left out", "claim_missing", |s| {
+    Row::refused("a requested element left out", "claim_missing", |s| {
         s.issued().items.remove(0);
     }),
-    ("a requested element in another namespace", "claim_missing", |s| {
+    Row::refused("a requested element in another namespace", "claim_missing", |s| {
         s.issued().change("family_name", |i| i.name_space = "another".into());
         s.digest();
     }),
-    ("no items at all", "claim_missing", |s| s.issued().items.clear()),
-    ("a requested value that JSON cannot have", MALFORMED, |s| {
+    Row::refused("no items at all", "claim_missing", |s| s.issued().items.clear()),
+    Row::refused("a requested value that JSON cannot have", MALFORMED, |s| {
         value(s, "family_name", Cbor::Float(f64::NAN));
         s.digest();
     }),
-    ("an issuing country that is not the signer's", "chain_invalid", |s| {
+    Row::refused("an issuing country that is not the signer's", "chain_invalid", |s| {
         value(s, "issuing_country", "DE".into());
         s.digest();
     }),
-    ("an issuing country in lower case", VERIFIED, |s| {
+    Row::verified("an issuing country in lower case", |s| {
         value(s, "issuing_country", "ut".into());
         s.digest();
     }),
-    ("an element that nobody asked for left out", VERIFIED, |s| {
+    Row::verified("an element that nobody asked for left out", |s| {
         s.issued().items.truncate(4);
     }),
 ];

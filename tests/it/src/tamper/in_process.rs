@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use idgate_core::crypto::{Es256Key, Jwk, aws_lc_rs};
+use idgate_core::crypto::{CryptoProvider, Es256Key, Jwk, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::error::ResponseError;
@@ -32,6 +32,8 @@ pub struct InProcess {
     signer: Option<Arc<SoftwareSigner>>,
     /// The dialect of requests; `None`: `draft`.
     dialect: Option<Dialect>,
+    /// Verifies and hashes; `None`: aws-lc-rs.
+    provider: Option<CryptoProvider>,
 }
 
 const BASE_URL: &str = "https://gateway.example";
@@ -39,6 +41,11 @@ const DID: &str = "did:web:gateway.example";
 
 #[allow(clippy::expect_used)] // the table runs in tests only
 impl InProcess {
+    /// Sessions in the inline profile that this provider verifies for.
+    pub fn on(provider: CryptoProvider) -> Self {
+        Self { provider: Some(provider), ..Self::default() }
+    }
+
     /// Sessions in the jar profile.
     pub fn jar() -> Self {
         let key = Es256Key::from_scalar(&[9; 32]).expect("a scalar");
@@ -88,7 +95,7 @@ impl Gateway for InProcess {
         let body = request.to_string().into_bytes();
         let request = PresentationRequest::parse(&body, &snapshot, true)
             .unwrap_or_else(|error| panic!("{error}"));
-        let builder = Verifier::builder(aws_lc_rs::PROVIDER);
+        let builder = Verifier::builder(self.provider.unwrap_or(aws_lc_rs::PROVIDER));
         let builder = match &self.signer {
             None => builder.inline(BASE_URL),
             Some(signer) => builder.jar(BASE_URL, signer.clone()),
@@ -108,9 +115,21 @@ impl Gateway for InProcess {
 
     fn post(&mut self, body: &Body, now_ms: u64) -> Option<String> {
         let (verifier, session) = self.open.as_mut().expect("open a session first");
-        let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
-        let begun = verifier.begin(session, None, response, &mut self.entropy, UnixMillis(now_ms));
-        let decision = match begun.and_then(|verification| decide(verification, now_ms)) {
+        let mut judge = || {
+            let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
+            let entropy = &mut self.entropy;
+            let begun = verifier.begin(session, None, response, entropy, UnixMillis(now_ms));
+            begun.and_then(|verification| decide(verification, now_ms))
+        };
+        let (first, again) = (judge(), judge());
+        let reason =
+            |decision: &Decision| decision.transition.session.reason_at(UnixMillis(now_ms));
+        let told = |verdict: &Result<Box<Decision>, ResponseError>| match verdict {
+            Err(error) => Err(error.code()),
+            Ok(decision) => Ok(reason(decision)),
+        };
+        assert_eq!(told(&first), told(&again), "with a known signer");
+        let decision = match first {
             Err(error) => return Some(error.code().as_str().into()),
             Ok(decision) => decision,
         };

@@ -128,7 +128,7 @@ fn errors() -> Vec<JarRow> {
         parameters.remove("presentation_submission");
         put(parameters, "error", Some("access_denied".into()));
     }
-    let noted = |title, change| JarRow { title, change, expected: Expected::ErrorNoted };
+    let noted = |title, change| JarRow::new(title, Expected::ErrorNoted, change);
     vec![
         noted("the wallet's error encrypted", |s| inside(s, error_for)),
         noted("the wallet's error unencrypted", |s| {
