@@ -1,6 +1,6 @@
-//! The rules of an mdoc presentation, one test each, named after the rule: ISO/IEC 18013-5 8.3,
-//! 9.1 and 9.3, in the order in which they are checked. Every refusal is shown with its exact code
-//! on both back ends, beside the good presentation that differs in that one thing.
+//! The rules of an mdoc presentation (ISO/IEC 18013-5 8.3, 9.1 and 9.3) that `mdoc_tamper` cannot
+//! say: about what is trusted and asked, other curves, bounds, and what a result tells. On both back
+//! ends, beside the good presentation that differs in that one thing.
 
 mod device;
 mod elements;

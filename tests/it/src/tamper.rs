@@ -175,7 +175,7 @@ mod tests {
         let rows = rows();
         let titles: BTreeSet<&str> = rows.iter().map(|row| row.title).collect();
         assert_eq!(titles.len(), rows.len());
-        assert!(rows.len() >= 200, "{} rows", rows.len());
+        assert!(rows.len() >= 400, "{} rows", rows.len());
         for row in rows {
             let known = row.expected.reason().is_none_or(|code| Reason::parse(code).is_some());
             assert!(known, "{}", row.title);

@@ -52,6 +52,9 @@ pub(super) const ROWS: &[Row] = &[
     Row::refused("neither signature nor MAC", DEVICE, |s| {
         s.proof = DeviceProof::Given(Cbor::Map(Vec::new()));
     }),
+    Row::refused("a device signature null", DEVICE, |s| {
+        s.proof = DeviceProof::Given(Cbor::map([("deviceSignature", Cbor::Null)]));
+    }),
     Row::refused("both signature and MAC", DEVICE, |s| {
         let reader = s.authority.signer.key.public_sec1();
         let signature = s.document.device_signature(&s.transcript);
@@ -65,6 +68,10 @@ pub(super) const ROWS: &[Row] = &[
     Row::refused("alg ES384 for a P-256 device key", DEVICE, |s| {
         s.document.protected = Some(Cbor::Map(vec![(1.into(), (-35).into())]));
     }),
+    Row::refused("alg ES512 for a P-256 device key", DEVICE, |s| alg(s, -36)),
+    Row::refused("alg EdDSA of the device", DEVICE, |s| alg(s, -8)),
+    Row::refused("alg of a MAC for the device's signature", DEVICE, |s| alg(s, 5)),
+    Row::refused("alg 0 of the device", DEVICE, |s| alg(s, 0)),
     Row::refused("no alg of the device", DEVICE, |s| {
         s.document.protected = Some(Cbor::Map(Vec::new()))
     }),
@@ -73,6 +80,12 @@ pub(super) const ROWS: &[Row] = &[
     }),
     Row::refused("the kind of the device's key", DEVICE, |s| device_key(s, |key| key.set(1, 1))),
     Row::refused("the curve of the device's key", DEVICE, |s| device_key(s, |key| key.set(-1, 8))),
+    Row::refused("a device key as a compressed point", DEVICE, |s| {
+        device_key(s, |key| key.set(-3, true));
+    }),
+    Row::refused("a device key cut short", DEVICE, |s| {
+        device_key(s, |key| key.set(-2, Cbor::Bytes(vec![1; 31])));
+    }),
     Row::refused("a device key off its curve", DEVICE, |s| {
         device_key(s, |key| key.set(-2, Cbor::Bytes(vec![1; 32])));
     }),
@@ -95,11 +108,25 @@ pub(super) const ROWS: &[Row] = &[
         s.document.device_name_spaces = nickname();
         authorize(s, "another");
     }),
+    Row::verified("an element of the device, its namespace authorised", |s| {
+        s.document.device_name_spaces = nickname();
+        authorize_name_space(s, MDL_NAME_SPACE);
+    }),
+    Row::refused("an element of the device, another namespace authorised", DEVICE, |s| {
+        s.document.device_name_spaces = nickname();
+        authorize_name_space(s, "another");
+    }),
     Row::refused("a requested element from the device", "claim_missing", |s| {
         s.issued().items.remove(0);
         let element = Cbor::map([("family_name", "Musterfrau".into())]);
         s.document.device_name_spaces = Cbor::map([(MDL_NAME_SPACE, element)]);
         authorize(s, "family_name");
+    }),
+    Row::refused("a namespace of the device as a number", "malformed_presentation", |s| {
+        s.document.device_name_spaces = Cbor::map([(MDL_NAME_SPACE, 1.into())]);
+    }),
+    Row::refused("a namespace of the device twice", "malformed_presentation", |s| {
+        s.document.device_name_spaces = Cbor::Raw(b"\xa2\x61a\xa0\x61a\xa0".to_vec());
     }),
     Row::refused("what the device signs as a number", "malformed_presentation", |s| {
         s.document.device_name_spaces = Cbor::Int(1);
@@ -116,6 +143,10 @@ fn signature(scenario: &mut Scenario, change: fn(&mut Vec<Cbor>)) {
     scenario.proof = DeviceProof::Given(auth);
 }
 
+fn alg(scenario: &mut Scenario, label: i64) {
+    scenario.document.protected = Some(Cbor::Map(vec![(1.into(), label.into())]));
+}
+
 fn device_key(scenario: &mut Scenario, change: fn(&mut Cbor)) {
     change(scenario.issued().mso.at("deviceKeyInfo").at("deviceKey"));
 }
@@ -127,5 +158,10 @@ fn nickname() -> Cbor {
 fn authorize(scenario: &mut Scenario, element: &str) {
     let elements = Cbor::map([(MDL_NAME_SPACE, Cbor::Array(vec![element.into()]))]);
     let authorizations = Cbor::map([("dataElements", elements)]);
+    scenario.issued().mso.at("deviceKeyInfo").set("keyAuthorizations", authorizations);
+}
+
+fn authorize_name_space(scenario: &mut Scenario, name: &str) {
+    let authorizations = Cbor::map([("nameSpaces", Cbor::Array(vec![name.into()]))]);
     scenario.issued().mso.at("deviceKeyInfo").set("keyAuthorizations", authorizations);
 }

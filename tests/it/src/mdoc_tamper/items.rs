@@ -31,6 +31,9 @@ pub(super) const ROWS: &[Row] = &[
     Row::refused("an empty digest", DIGEST, |s| {
         s.issued().mso.at("valueDigests").at(MDL_NAME_SPACE).set(0, Cbor::Bytes(Vec::new()));
     }),
+    Row::refused("a digest as text", MALFORMED, |s| {
+        s.issued().mso.at("valueDigests").at(MDL_NAME_SPACE).set(0, "digest");
+    }),
     Row::refused("a longer encoding of an item", DIGEST, |s| {
         s.issued().change("family_name", longer);
     }),
@@ -51,9 +54,14 @@ pub(super) const ROWS: &[Row] = &[
         }
     }),
     Row::refused("a random of 15 bytes", MALFORMED, |s| random(s, 15)),
+    Row::refused("an empty random", MALFORMED, |s| random(s, 0)),
     Row::verified("a random of 16 bytes", |s| random(s, 16)),
     Row::refused("an item without random", MALFORMED, |s| {
         s.issued().change("portrait", |i| i.map.remove("random"));
+        s.digest();
+    }),
+    Row::refused("an item without a name", MALFORMED, |s| {
+        s.issued().change("portrait", |i| i.map.remove("elementIdentifier"));
         s.digest();
     }),
     Row::refused("an item without a value", MALFORMED, |s| {
@@ -71,6 +79,17 @@ pub(super) const ROWS: &[Row] = &[
     }),
     Row::refused("a negative digestID", MALFORMED, |s| {
         s.issued().change("portrait", |i| i.map.set("digestID", -1));
+    }),
+    Row::refused("a digestID as text", MALFORMED, |s| {
+        s.issued().change("portrait", |i| i.map.set("digestID", "4"));
+    }),
+    Row::verified("a digestID of 32 bits", |s| {
+        s.issued().change("portrait", |i| i.map.set("digestID", 4_294_967_295));
+        s.digest();
+    }),
+    Row::verified("an element of its name in another namespace", |s| {
+        s.issued().items.push(Item::new("another", 0, "family_name", "Mustermann"));
+        s.digest();
     }),
     Row::refused("an item twice", MALFORMED, |s| {
         let again = s.issued().items[0].clone();
@@ -93,6 +112,30 @@ pub(super) const ROWS: &[Row] = &[
         value(s, "family_name", Cbor::Float(f64::NAN));
         s.digest();
     }),
+    Row::refused("a requested value undefined", MALFORMED, |s| shown(s, Cbor::Undefined)),
+    Row::refused("a requested map of numbers", MALFORMED, |s| shown(s, map_of_numbers())),
+    Row::refused("a requested number of 72 bits", MALFORMED, |s| shown(s, number_of_72_bits())),
+    Row::refused("a requested array with undefined", MALFORMED, |s| {
+        shown(s, Cbor::Array(vec![Cbor::Undefined]));
+    }),
+    Row::verified("a number that is none, not asked for", |s| hidden(s, Cbor::Float(f64::NAN))),
+    Row::verified("undefined, not asked for", |s| hidden(s, Cbor::Undefined)),
+    Row::verified("a map of numbers, not asked for", |s| hidden(s, map_of_numbers())),
+    Row::verified("a number of 72 bits, not asked for", |s| hidden(s, number_of_72_bits())),
+    Row::verified("an array with undefined, not asked for", |s| {
+        hidden(s, Cbor::Array(vec![Cbor::Undefined]));
+    }),
+    Row::refused("an empty issuing country", "chain_invalid", |s| {
+        value(s, "issuing_country", "".into());
+        s.digest();
+    }),
+    // Who does not say where a credential is from cannot say it wrongly.
+    Row::verified("no issuing country", |s| drop(s.issued().items.remove(3))),
+    Row::verified("a jurisdiction that the signer does not name", |s| {
+        let item = Item::new(MDL_NAME_SPACE, 50, "issuing_jurisdiction", "UT-A");
+        s.issued().items.push(item);
+        s.digest();
+    }),
     Row::refused("an issuing country that is not the signer's", "chain_invalid", |s| {
         value(s, "issuing_country", "DE".into());
         s.digest();
@@ -111,6 +154,26 @@ const MALFORMED: &str = "malformed_presentation";
 
 fn value(scenario: &mut Scenario, element: &str, value: Cbor) {
     scenario.issued().change(element, |item| item.map.set("elementValue", value));
+}
+
+/// Signed for an element that was asked for.
+fn shown(scenario: &mut Scenario, other: Cbor) {
+    value(scenario, "family_name", other);
+    scenario.digest();
+}
+
+/// Signed for one that was not.
+fn hidden(scenario: &mut Scenario, other: Cbor) {
+    value(scenario, "portrait", other);
+    scenario.digest();
+}
+
+fn map_of_numbers() -> Cbor {
+    Cbor::Map(vec![(1.into(), 2.into())])
+}
+
+fn number_of_72_bits() -> Cbor {
+    Cbor::Tag(2, Box::new(Cbor::Bytes(vec![1; 9])))
 }
 
 fn random(scenario: &mut Scenario, len: usize) {

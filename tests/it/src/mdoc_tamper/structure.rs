@@ -13,6 +13,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::refused("a response without its last byte", MALFORMED, |s| {
         s.bytes = |bytes| bytes.truncate(bytes.len() - 1);
     }),
+    Row::refused("one byte of the response", MALFORMED, |s| s.bytes = |bytes| bytes.truncate(1)),
     Row::refused("status twice", MALFORMED, |s| {
         s.bytes = |bytes| {
             bytes.splice(..1, *b"\xa4\x66status\x00");
@@ -23,6 +24,13 @@ pub(super) const ROWS: &[Row] = &[
             bytes[0] = 0xbf;
             bytes.push(0xff);
         };
+    }),
+    Row::refused("an item in chunks after signing", "digest_mismatch", |s| {
+        s.issued().change("family_name", |item| item.chunked = true);
+    }),
+    Row::verified("an item in chunks", |s| {
+        s.issued().change("family_name", |item| item.chunked = true);
+        s.digest();
     }),
     Row::refused("a length beyond the bytes", MALFORMED, |s| {
         s.bytes = |bytes| *bytes = b"\x9b\xff\xff\xff\xff\xff\xff\xff\xff".to_vec();
@@ -46,18 +54,41 @@ pub(super) const ROWS: &[Row] = &[
         s.encoding = |text| *text = "eyJhbGciOiJFUzI1NiJ9.e30.AAAA~".into();
     }),
     Row::verified("version 1.1", |s| s.response = |r| r.set("version", "1.1")),
+    Row::verified("version 1.10", |s| s.response = |r| r.set("version", "1.10")),
+    Row::refused("version 1", MALFORMED, |s| s.response = |r| r.set("version", "1")),
+    Row::refused("version 1.", MALFORMED, |s| s.response = |r| r.set("version", "1.")),
     Row::refused("version 2.0", MALFORMED, |s| s.response = |r| r.set("version", "2.0")),
     Row::refused("version as a number", MALFORMED, |s| s.response = |r| r.set("version", 1)),
     Row::refused("no version", MALFORMED, |s| s.response = |r| r.remove("version")),
     Row::refused("status 10", MALFORMED, |s| s.response = |r| r.set("status", 10)),
+    Row::refused("status 11", MALFORMED, |s| s.response = |r| r.set("status", 11)),
+    Row::refused("status as text", MALFORMED, |s| s.response = |r| r.set("status", "0")),
     Row::refused("no status", MALFORMED, |s| s.response = |r| r.remove("status")),
     Row::refused("no documents", "doc_type_mismatch", |s| s.response = |r| r.remove("documents")),
+    Row::refused("documents empty", "doc_type_mismatch", |s| {
+        s.response = |r| r.set("documents", Cbor::Array(Vec::new()));
+    }),
     Row::refused("documents as a number", MALFORMED, |s| s.response = |r| r.set("documents", 1)),
     Row::refused("the document twice", MALFORMED, |s| {
         s.response = |r| {
             if let Cbor::Array(documents) = r.at("documents") {
                 documents.push(documents[0].clone());
             }
+        };
+    }),
+    Row::verified("a document of another type before it", |s| {
+        s.response = |r| {
+            if let Cbor::Array(documents) = r.at("documents") {
+                let mut other = documents[0].clone();
+                other.set("docType", "another");
+                documents.insert(0, other);
+            }
+        };
+    }),
+    Row::verified("an error for another document", |s| {
+        s.response = |r| {
+            let error = Cbor::map([("another", 0.into())]);
+            r.set("documentErrors", Cbor::Array(vec![error]));
         };
     }),
     Row::refused("an error for the document", "claim_missing", |s| {

@@ -1,6 +1,6 @@
 //! Disclosures: which are presented, and what they contain (RFC 9901 4.2, 7.1).
 
-use idgate_testkit::codec::base64url;
+use idgate_testkit::codec::{base64url, from_base64url};
 use idgate_testkit::disclosure::Disclosure;
 use idgate_testkit::wallet::Presentation;
 
@@ -17,6 +17,14 @@ fn presented() -> Vec<Row> {
     vec![
         unsigned("a disclosure with another value", |s| {
             disclosures(s, |shown| replace_first(shown, r#"["c2FsdA","given_name","Max"]"#));
+        }),
+        unsigned("a disclosure spelled otherwise", |s| {
+            disclosures(s, |shown| {
+                edit_first(shown, |text| {
+                    let json_text = from_base64url(text).unwrap_or_default();
+                    *text = base64url(&[&b" "[..], &json_text].concat());
+                });
+            });
         }),
         unsigned("a disclosure that nobody attested", |s| {
             disclosures(s, |shown| {
@@ -65,6 +73,10 @@ fn attested() -> Vec<Row> {
         malformed("a member disclosure without elements", |s| given_name(s, "[]")),
         malformed("a disclosure that is an object", |s| given_name(s, r#"{"given_name":"Erika"}"#)),
         malformed("a disclosure that is a string", |s| given_name(s, r#""given_name""#)),
+        malformed("a disclosure that is a number", |s| given_name(s, "1")),
+        malformed("a disclosure with a number beyond all numbers", |s| {
+            given_name(s, r#"["c2FsdA","given_name",1e400]"#);
+        }),
         malformed("a disclosure that is not JSON", |s| given_name(s, "given_name")),
         malformed("a disclosure with something after the array", |s| {
             given_name(s, r#"["c2FsdA","given_name","Erika"]]"#);
@@ -76,12 +88,16 @@ fn attested() -> Vec<Row> {
         malformed("a salt that is null", |s| given_name(s, r#"[null,"given_name","Erika"]"#)),
         malformed("a claim name that is a number", |s| given_name(s, r#"["c2FsdA",1,"Erika"]"#)),
         malformed("the claim name _sd", |s| given_name(s, r#"["c2FsdA","_sd","Erika"]"#)),
+        malformed("the claim name _sd_alg", |s| given_name(s, r#"["c2FsdA","_sd_alg","Erika"]"#)),
         malformed("the claim name ...", |s| given_name(s, r#"["c2FsdA","...","Erika"]"#)),
         malformed("a claim name that stands in the payload", |s| {
             given_name(s, r#"["c2FsdA","age_equal_or_over",{}]"#);
         }),
         malformed("two disclosures of one claim name", |s| {
             add(s, r#"["c2FsdA","given_name","Max"]"#);
+        }),
+        malformed("two disclosures of one claim name, one of them escaped", |s| {
+            add(s, r#"["c2FsdA","given\u005fname","Max"]"#);
         }),
         malformed("a digest list in a disclosed value that is not an array", |s| {
             given_name(s, r#"["c2FsdA","given_name",{"_sd":"x"}]"#);
@@ -100,6 +116,7 @@ fn attested() -> Vec<Row> {
         Row::verified("an attested member beyond the requested ones", |s| {
             add(s, r#"["c2FsdA","nickname","Rike"]"#);
         }),
+        Row::verified("an empty salt", |s| given_name(s, r#"["","given_name","Erika"]"#)),
         Row::verified("a disclosure with white space in its JSON", |s| {
             given_name(s, "[ \"c2FsdA\" , \"given_name\" ,\n\"Erika\" ]");
         }),
@@ -135,6 +152,10 @@ fn protected_claims() -> Vec<Row> {
             let jwk = s.holder_key.public_jwk();
             s.attest(|c| c.plain("cnf", idgate_testkit::claim::Claim::object().sd("jwk", jwk)));
             s.disclose.push("cnf".into());
+        }),
+        malformed("a digest list in cnf", |s| {
+            let cnf = serde_json::json!({ "jwk": s.holder_key.public_jwk(), "_sd": ["digest"] });
+            s.inserted = Some(("cnf", cnf));
         }),
         malformed("status selectively disclosed", |s| add(s, r#"["c2FsdA","status",{}]"#)),
         malformed("vct#integrity selectively disclosed", |s| {

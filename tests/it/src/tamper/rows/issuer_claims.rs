@@ -2,7 +2,7 @@
 //! (draft-ietf-oauth-sd-jwt-vc 2.2.2).
 
 use idgate_testkit::samples::{ISSUER, VCT};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::tamper::{Row, Scenario};
 
@@ -21,9 +21,13 @@ fn iss() -> Vec<Row> {
             s.attest(|c| c.plain("iss", format!("{ISSUER}/")));
         }),
         untrusted("iss in capitals", |s| s.attest(|c| c.plain("iss", ISSUER.to_uppercase()))),
+        untrusted("iss with its scheme in capitals", |s| {
+            s.attest(|c| c.plain("iss", ISSUER.replace("https", "HTTPS")));
+        }),
         untrusted("iss empty", |s| s.attest(|c| c.plain("iss", ""))),
         malformed("iss a number", |s| s.attest(|c| c.plain("iss", 1))),
         malformed("iss an array", |s| s.attest(|c| c.plain("iss", json!([ISSUER])))),
+        malformed("iss null", |s| s.attest(|c| c.plain("iss", Value::Null))),
         Row::verified("iss absent", |s| s.attest(|c| c.without("iss"))),
     ]
 }
@@ -39,6 +43,13 @@ fn vct() -> Vec<Row> {
         malformed("vct an array", |s| s.attest(|c| c.plain("vct", json!([VCT])))),
         Row::verified("vct an alias of an accepted one", |s| {
             s.attest(|c| c.plain("vct", "urn:other").plain("aka_vcts", json!(["urn:x", VCT])));
+        }),
+        mismatch("vct and aliases of other types", |s| {
+            s.attest(|c| c.plain("vct", "urn:other").plain("aka_vcts", json!(["urn:x"])));
+        }),
+        malformed("aka_vcts empty", |s| s.attest(|c| c.plain("aka_vcts", json!([])))),
+        malformed("aka_vcts with vct itself", |s| {
+            s.attest(|c| c.plain("vct", "urn:other").plain("aka_vcts", json!(["urn:other", VCT])));
         }),
         malformed("aka_vcts a string", |s| s.attest(|c| c.plain("aka_vcts", VCT))),
         malformed("aka_vcts with a number", |s| s.attest(|c| c.plain("aka_vcts", json!([1])))),
@@ -56,6 +67,15 @@ fn times() -> Vec<Row> {
     vec![
         expired("exp over for 61 s", |s| time(s, "exp", -61)),
         Row::verified("exp over for 59 s", |s| time(s, "exp", -59)).in_virtual_time(),
+        expired("exp over for 60 s", |s| time(s, "exp", -60)),
+        expired("exp zero", |s| s.attest(|c| c.plain("exp", 0))),
+        Row::verified("exp ahead, with a fraction", |s| {
+            let value = s.seconds_from_now(1) as f64 + 0.5;
+            s.attest(|c| c.plain("exp", value));
+        }),
+        malformed("exp null", |s| s.attest(|c| c.plain("exp", Value::Null))),
+        malformed("exp an array", |s| s.attest(|c| c.plain("exp", json!([4_102_444_800_u64])))),
+        malformed("exp an object", |s| s.attest(|c| c.plain("exp", json!({})))),
         expired("exp negative", |s| s.attest(|c| c.plain("exp", -1))),
         expired("exp over, with a fraction", |s| s.attest(|c| c.plain("exp", 1.5))),
         malformed("exp a string", |s| s.attest(|c| c.plain("exp", "2099-01-01"))),
@@ -64,8 +84,21 @@ fn times() -> Vec<Row> {
         early("nbf 61 s ahead", |s| time(s, "nbf", 61)).in_virtual_time(),
         early("nbf an hour ahead", |s| time(s, "nbf", 3600)),
         Row::verified("nbf 59 s ahead", |s| time(s, "nbf", 59)),
+        Row::verified("nbf 60 s ahead", |s| time(s, "nbf", 60)),
+        Row::verified("nbf negative", |s| s.attest(|c| c.plain("nbf", -5))),
+        early("nbf beyond all dates", |s| s.attest(|c| c.plain("nbf", 1e300))),
+        malformed("nbf null", |s| s.attest(|c| c.plain("nbf", Value::Null))),
+        malformed("nbf an array", |s| s.attest(|c| c.plain("nbf", json!([1])))),
+        malformed("nbf a boolean", |s| s.attest(|c| c.plain("nbf", false))),
         malformed("nbf a string", |s| s.attest(|c| c.plain("nbf", "2020-01-01"))),
         early("iat a day ahead", |s| time(s, "iat", 86_400)),
+        early("iat 61 s ahead", |s| time(s, "iat", 61)).in_virtual_time(),
+        Row::verified("iat 60 s ahead", |s| time(s, "iat", 60)),
+        Row::verified("iat negative", |s| s.attest(|c| c.plain("iat", -5))),
+        early("iat beyond all dates", |s| s.attest(|c| c.plain("iat", 1e300))),
+        malformed("iat null", |s| s.attest(|c| c.plain("iat", Value::Null))),
+        malformed("iat an array", |s| s.attest(|c| c.plain("iat", json!([1])))),
+        malformed("iat a boolean", |s| s.attest(|c| c.plain("iat", false))),
         malformed("iat a string", |s| s.attest(|c| c.plain("iat", "2020-01-01"))),
         Row::verified("iat absent", |s| s.attest(|c| c.without("iat"))),
     ]
@@ -75,6 +108,12 @@ fn aud() -> Vec<Row> {
     vec![
         Row::refused("credential for another audience", "audience_mismatch", |s| {
             s.attest(|c| c.plain("aud", "https://other.example"));
+        }),
+        Row::refused("credential for no audience", "audience_mismatch", |s| {
+            s.attest(|c| c.plain("aud", json!([])));
+        }),
+        Row::refused("credential for a number", "malformed_presentation", |s| {
+            s.attest(|c| c.plain("aud", 1));
         }),
         Row::refused("credential for several other audiences", "audience_mismatch", |s| {
             s.attest(|c| c.plain("aud", json!(["https://a.example", "https://b.example"])));
@@ -91,6 +130,7 @@ fn status() -> Vec<Row> {
         unknown("status of an unknown mechanism", |s| {
             s.attest(|c| c.plain("status", json!({ "mechanism": {} })));
         }),
+        unknown("status null", |s| s.attest(|c| c.plain("status", Value::Null))),
         unknown("status absent where the entry requires one", |s| s.trust.revocation = "required"),
         Row::verified("status where the entry does not look", |s| {
             s.trust.revocation = "off";
@@ -135,11 +175,11 @@ fn time(scenario: &mut Scenario, claim: &str, seconds: i64) {
     scenario.attest(|c| c.plain(claim, value));
 }
 
-fn reference() -> serde_json::Value {
+fn reference() -> Value {
     json!({ "status_list": { "idx": 0, "uri": "https://status.example/1" } })
 }
 
-fn filter(scenario: &mut Scenario, filter: serde_json::Value) {
+fn filter(scenario: &mut Scenario, filter: Value) {
     if let Some(credential) = scenario.request.pointer_mut("/credentials/0") {
         credential["claim_filters"] = json!({ "given_name": filter });
     }

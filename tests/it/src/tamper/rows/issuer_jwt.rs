@@ -17,6 +17,16 @@ fn signature() -> Vec<Row> {
         row("issuer signature of zeros", |s| s.hooks.issuer_jwt = signatures::zero),
         row("issuer signature in DER", |s| s.hooks.issuer_jwt = signatures::to_der),
         row("issuer signature cut short", |s| s.hooks.issuer_jwt = signatures::truncate),
+        row("issuer signature with an r of zeros", |s| s.hooks.issuer_jwt = signatures::zero_r),
+        row("issuer signature with a byte after it", |s| s.hooks.issuer_jwt = signatures::extend),
+        row("issuer signature eight bytes longer", |s| s.hooks.issuer_jwt = signatures::lengthen),
+        row("issuer signature of 16 KiB", |s| {
+            s.hooks.issuer_jwt = |jwt| {
+                let signed = jwt.rfind('.').map_or(0, |dot| dot + 1);
+                jwt.truncate(signed);
+                jwt.push_str(&"A".repeat(21_830));
+            };
+        }),
         row("credential signed with an untrusted key under the trusted kid", |s| {
             let kid = s.issuer_key.kid().unwrap_or_default().to_owned();
             s.issuer_key = signatures::stranger(&s.issuer_key).with_kid(kid);
@@ -26,6 +36,14 @@ fn signature() -> Vec<Row> {
             s.issuer_key = signatures::stranger(&s.issuer_key).with_kid(kid);
             let jwk = s.issuer_key.public_jwk();
             s.attest(|c| c.header("jwk", jwk));
+        }),
+        row("credential signed with the key behind its jku", |s| {
+            s.issuer_key = signatures::stranger(&s.issuer_key);
+            s.attest(|c| c.header("jku", JKU));
+        }),
+        row("credential signed with the key behind its x5u", |s| {
+            s.issuer_key = signatures::stranger(&s.issuer_key);
+            s.attest(|c| c.header("x5u", JKU));
         }),
         row("credential signed by its holder", |s| {
             let kid = s.issuer_key.kid().unwrap_or_default().to_owned();
@@ -49,6 +67,16 @@ fn alg() -> Vec<Row> {
     vec![
         row("issuer alg none", |s| s.attest(|c| c.header("alg", "none"))),
         row("issuer alg HS256", |s| s.attest(|c| c.header("alg", "HS256"))),
+        row("issuer alg None", |s| s.attest(|c| c.header("alg", "None"))),
+        row("issuer alg NONE", |s| s.attest(|c| c.header("alg", "NONE"))),
+        row("issuer alg empty", |s| s.attest(|c| c.header("alg", ""))),
+        row("issuer alg RS256", |s| s.attest(|c| c.header("alg", "RS256"))),
+        row("issuer alg PS256", |s| s.attest(|c| c.header("alg", "PS256"))),
+        row("issuer alg EdDSA", |s| s.attest(|c| c.header("alg", "EdDSA"))),
+        row("issuer alg of the third curve", |s| {
+            let alg = signatures::third_alg(&s.issuer_key);
+            s.attest(|c| c.header("alg", alg));
+        }),
         row("issuer alg ES256K", |s| s.attest(|c| c.header("alg", "ES256K"))),
         row("issuer alg of another curve", |s| {
             let alg = signatures::other_alg(&s.issuer_key);
@@ -70,6 +98,23 @@ fn header() -> Vec<Row> {
         malformed("issuer typ JWT", |s| s.attest(|c| c.header("typ", "JWT"))),
         malformed("issuer typ kb+jwt", |s| s.attest(|c| c.header("typ", "kb+jwt"))),
         malformed("issuer typ a number", |s| s.attest(|c| c.header("typ", 1))),
+        malformed("issuer typ of another SD-JWT", |s| {
+            s.attest(|c| c.header("typ", "example+sd-jwt"));
+        }),
+        malformed("issuer typ empty", |s| s.attest(|c| c.header("typ", ""))),
+        malformed("issuer typ with a space after it", |s| {
+            s.attest(|c| c.header("typ", "dc+sd-jwt "));
+        }),
+        malformed("issuer typ with application/ twice", |s| {
+            s.attest(|c| c.header("typ", "application/application/dc+sd-jwt"));
+        }),
+        Row::verified("issuer typ in capitals", |s| s.attest(|c| c.header("typ", "DC+SD-JWT"))),
+        Row::verified("issuer typ application/vc+sd-jwt", |s| {
+            s.attest(|c| c.header("typ", "application/vc+sd-jwt"));
+        }),
+        Row::verified("issuer typ Application/dc+sd-jwt", |s| {
+            s.attest(|c| c.header("typ", "Application/dc+sd-jwt"));
+        }),
         Row::verified("issuer typ vc+sd-jwt", |s| s.attest(|c| c.header("typ", "vc+sd-jwt"))),
         Row::verified("issuer typ with application/ and capitals", |s| {
             s.attest(|c| c.header("typ", "application/DC+SD-JWT"));
@@ -77,6 +122,21 @@ fn header() -> Vec<Row> {
         malformed("issuer header with crit", |s| {
             s.attest(|c| c.header("crit", json!(["exp"])).header("exp", 1));
         }),
+        malformed("issuer header with a crit of b64", |s| {
+            s.attest(|c| c.header("crit", json!(["b64"])));
+        }),
+        malformed("issuer header with an empty crit", |s| {
+            s.attest(|c| c.header("crit", json!([])));
+        }),
+        malformed("issuer header with a crit as text", |s| s.attest(|c| c.header("crit", "x"))),
+        Row::verified("issuer header with the jwk of another key", |s| {
+            let jwk = signatures::stranger(&s.issuer_key).public_jwk();
+            s.attest(|c| c.header("jwk", jwk));
+        }),
+        Row::verified("issuer header with a jku", |s| s.attest(|c| c.header("jku", JKU))),
+        Row::verified("issuer header with an x5u", |s| s.attest(|c| c.header("x5u", JKU))),
+        malformed("issuer alg a number", |s| s.attest(|c| c.header("alg", 256))),
+        malformed("issuer alg null", |s| s.attest(|c| c.header("alg", Value::Null))),
         malformed("issuer alg missing", |s| {
             s.hooks.unsigned =
                 |unsigned| unsigned.header_text = Some(r#"{"typ":"dc+sd-jwt"}"#.into());
@@ -107,6 +167,15 @@ fn kid() -> Vec<Row> {
                 s.attest(|c| c.header("kid", "second"));
             },
         ),
+        Row::verified("kid that nobody knows, and two keys trusted", |s| {
+            let second = signatures::stranger(&s.issuer_key).with_kid("second");
+            s.trust.keys.insert(0, second.public_jwk());
+            s.attest(|c| c.header("kid", "unheard of"));
+        }),
+        Row::verified("kid of SQL", |s| s.attest(|c| c.header("kid", "'; --"))),
+        Row::verified("kid of a path", |s| s.attest(|c| c.header("kid", "../../etc/passwd"))),
+        Row::verified("kid of a zero byte", |s| s.attest(|c| c.header("kid", "\0"))),
+        Row::verified("kid of 64 KiB", |s| s.attest(|c| c.header("kid", "k".repeat(65_536)))),
         Row::verified("kid selects the second trusted key", |s| {
             let second = signatures::stranger(&s.issuer_key).with_kid("second");
             s.trust.keys.push(second.public_jwk());
@@ -138,11 +207,40 @@ fn encoding() -> Vec<Row> {
                 unsigned.payload_text = Some(text + "{}");
             };
         }),
+        malformed("payload with a number beyond all numbers", |s| {
+            s.hooks.unsigned = |unsigned| {
+                let text = Value::from(unsigned.payload.clone()).to_string();
+                unsigned.payload_text = Some(text.replacen('{', r#"{"big":1e400,"#, 1));
+            };
+        }),
         Row::refused("payload nested 40 deep", "limit_exceeded", |s| {
             s.attest(|c| c.plain("deep", (0..40).fold(json!(1), |inner, _| json!([inner]))));
         }),
         malformed("issuer JWT with padding", |s| s.hooks.issuer_jwt = |jwt| jwt.push('=')),
         malformed("issuer JWT with four parts", |s| s.hooks.issuer_jwt = |jwt| jwt.push_str(".AA")),
+        malformed("presentation without tildes", |s| {
+            s.hooks.token = |token| *token = token.replace('~', "");
+        }),
+        malformed("presentation with two tildes for one", |s| {
+            s.hooks.token = |token| *token = token.replacen('~', "~~", 1);
+        }),
+        malformed("presentation with a tilde before it", |s| {
+            s.hooks.token = |token| token.insert(0, '~');
+        }),
+        malformed("presentation of one tilde", |s| s.hooks.token = |token| *token = "~".into()),
+        malformed("presentation of two tildes", |s| s.hooks.token = |token| *token = "~~".into()),
+        malformed("issuer JWT without its first dot", |s| {
+            s.hooks.token = |token| *token = token.replacen('.', "", 1);
+        }),
+        malformed("issuer JWT with two dots for one", |s| {
+            s.hooks.token = |token| *token = token.replacen('.', "..", 1);
+        }),
+        malformed("issuer JWT with a dot before it", |s| {
+            s.hooks.token = |token| token.insert(0, '.');
+        }),
+        malformed("presentation with a space after it", |s| {
+            s.hooks.token = |token| token.push(' ');
+        }),
         malformed("presentation with a line feed at its end", |s| {
             s.hooks.token = |token| token.push('\n');
         }),
@@ -152,6 +250,8 @@ fn encoding() -> Vec<Row> {
         malformed("presentation a plain word", |s| s.hooks.token = |token| *token = "word".into()),
     ]
 }
+
+const JKU: &str = "https://forger.example/jwks.json";
 
 fn payload_text(unsigned: &mut Unsigned, text: &str) {
     unsigned.payload_text = Some(text.into());

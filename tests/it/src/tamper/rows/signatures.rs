@@ -8,6 +8,11 @@ pub(super) fn other_alg(key: &SigningKey) -> &'static str {
     if key.alg() == "ES384" { "ES256" } else { "ES384" }
 }
 
+/// Another one that does not fit the key.
+pub(super) fn third_alg(key: &SigningKey) -> &'static str {
+    if key.alg() == "ES512" { "ES256" } else { "ES512" }
+}
+
 /// A key of the same curve that nobody trusts.
 pub(super) fn stranger(key: &SigningKey) -> SigningKey {
     SigningKey::from_seed(key.curve(), "stranger")
@@ -24,6 +29,25 @@ pub(super) fn flip(jwt: &mut String) {
 /// r = s = 0, which naive verifiers accept for every message (CVE-2022-21449).
 pub(super) fn zero(jwt: &mut String) {
     change(jwt, |signature| vec![0; signature.len()]);
+}
+
+/// r = 0.
+pub(super) fn zero_r(jwt: &mut String) {
+    change(jwt, |mut signature| {
+        let half = signature.len() / 2;
+        signature.iter_mut().take(half).for_each(|byte| *byte = 0);
+        signature
+    });
+}
+
+/// A byte follows.
+pub(super) fn extend(jwt: &mut String) {
+    change(jwt, |signature| [signature, vec![0]].concat());
+}
+
+/// As long as DER would be, and none.
+pub(super) fn lengthen(jwt: &mut String) {
+    change(jwt, |signature| vec![0x30; signature.len() + 8]);
 }
 
 /// The last byte is missing.

@@ -57,11 +57,23 @@ fn markers() -> Vec<Row> {
     vec![
         malformed("_sd a string", |s| insert(s, "inner", json!({ "_sd": "x" }))),
         malformed("_sd an object", |s| insert(s, "inner", json!({ "_sd": {} }))),
+        malformed("_sd a number", |s| insert(s, "inner", json!({ "_sd": 1 }))),
+        malformed("_sd with null", |s| insert(s, "inner", json!({ "_sd": [null] }))),
+        malformed("_sd with an array", |s| insert(s, "inner", json!({ "_sd": [["x"]] }))),
+        malformed("_sd at the root a string", |s| {
+            payload(s, |unsigned| {
+                unsigned.disclosures.clear();
+                unsigned.payload.insert("_sd".into(), "digest".into());
+            });
+        }),
         malformed("_sd null", |s| insert(s, "inner", json!({ "_sd": null }))),
         malformed("... at the root", |s| insert(s, "...", json!("x"))),
         malformed("... as a member's value", |s| insert(s, "inner", json!({ "...": "x" }))),
         malformed("... beside another member", |s| {
             insert(s, "list", json!([{ "...": "x", "a": 1 }]))
+        }),
+        malformed("... after another member", |s| {
+            insert(s, "list", json!([{ "!": 1, "...": "x" }]));
         }),
         malformed("... a number", |s| insert(s, "list", json!([{ "...": 1 }]))),
         malformed("... an array", |s| insert(s, "list", json!([{ "...": ["x"] }]))),
@@ -77,6 +89,7 @@ fn sd_alg() -> Vec<Row> {
     vec![
         not_allowed("_sd_alg unknown", |s| insert(s, "_sd_alg", json!("md5"))),
         not_allowed("_sd_alg sha-1", |s| insert(s, "_sd_alg", json!("sha-1"))),
+        not_allowed("_sd_alg without its hyphen", |s| insert(s, "_sd_alg", json!("sha256"))),
         not_allowed("_sd_alg in capitals", |s| insert(s, "_sd_alg", json!("SHA-256"))),
         not_allowed("_sd_alg empty", |s| insert(s, "_sd_alg", json!(""))),
         malformed("_sd_alg a number", |s| insert(s, "_sd_alg", json!(256))),
