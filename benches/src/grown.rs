@@ -42,22 +42,33 @@ pub(crate) fn presentation(count: usize) -> Result<Input, String> {
     })
 }
 
+/// Presents the credentials.
+pub(crate) fn holder_key() -> SigningKey {
+    SigningKey::from_seed(Curve::P256, "bench holder")
+}
+
+/// `count` claims, all selectively disclosable, before it is signed.
+pub(crate) fn credential(count: usize) -> CredentialBuilder {
+    let credential = CredentialBuilder::new()
+        .plain("iss", samples::ISSUER)
+        .plain("vct", samples::VCT)
+        .plain("iat", PRESENTED_AT)
+        .plain("exp", PRESENTED_AT + 1_000_000)
+        .holder(&holder_key());
+    (0..count).fold(credential, |made, i| made.sd(&claim(i), format!("v{i:04}")))
+}
+
+/// The name of a claim.
+pub(crate) fn claim(i: usize) -> String {
+    format!("c{i:04}")
+}
+
 /// `count` claims, of which the first `disclosed` are disclosed, in a credential that `change` made.
 pub(crate) fn shown(
     count: usize,
     disclosed: usize,
     change: impl FnOnce(CredentialBuilder) -> CredentialBuilder,
 ) -> Shown {
-    let holder = SigningKey::from_seed(Curve::P256, "bench holder");
-    let mut credential = CredentialBuilder::new()
-        .plain("iss", samples::ISSUER)
-        .plain("vct", samples::VCT)
-        .plain("iat", PRESENTED_AT)
-        .plain("exp", PRESENTED_AT + 1_000_000)
-        .holder(&holder);
-    for i in 0..count {
-        credential = credential.sd(&format!("c{i:04}"), format!("v{i:04}"));
-    }
     let request = AuthorizationRequest {
         client_id: "redirect_uri:https://verifier.example/response".into(),
         response_uri: "https://verifier.example/response".into(),
@@ -66,13 +77,13 @@ pub(crate) fn shown(
         definition_id: "definition".into(),
         descriptors: Vec::new(),
     };
-    let issued = change(credential).issue(&issuer_key());
-    let names: Vec<String> = (0..disclosed).map(|i| format!("c{i:04}")).collect();
+    let issued = change(credential(count)).issue(&issuer_key());
+    let names: Vec<String> = (0..disclosed).map(claim).collect();
     let shown = Presentation::choosing(&issued, |disclosure| {
         let is_asked = |root| names.iter().any(|name| name == root);
         disclosure.root_claim().is_some_and(is_asked)
     });
-    let proof = KbJwt::new(&holder, &shown, &request, PRESENTED_AT * 1000).sign();
+    let proof = KbJwt::new(&holder_key(), &shown, &request, PRESENTED_AT * 1000).sign();
     let presentation = present(&shown, Some(&proof));
     Shown {
         claims: disclosed_names(&presentation),

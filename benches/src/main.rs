@@ -2,6 +2,7 @@
 //! interleaved in one run on one thread. Figures are CPU time, median of windows. `-- server`
 //! measures the gateway instead, against a floor of its own.
 
+mod answers;
 mod data;
 mod floor;
 mod floor_jar;
@@ -86,6 +87,7 @@ fn all_cases(only: &str) -> Result<Vec<measure::Case>, String> {
     let mut cases = sd_jwt::cases(only)?;
     cases.extend(x5c::cases(only)?);
     cases.extend(mdoc::cases(only)?);
+    cases.extend(answers::cases(only)?);
     cases.extend(jar::cases(only)?);
     Ok(cases)
 }
