@@ -198,12 +198,12 @@ fn build(
 
 /// Wallets compare the host with the certificate's names (OpenID4VP 5.9.3).
 fn check_host(base_url: &str, signers: &[Arc<dyn RequestSigner>]) -> Result<(), Failure> {
-    let origin = Verifier::origin(base_url)?;
-    let host = origin.split_once("://").map_or(&*origin, |(_, authority)| authority);
-    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    let Some(host) = Verifier::host_name(base_url) else {
+        return Err(Failure::config("x509_san_dns needs a base_url with a host name"));
+    };
     for signer in signers.iter().filter(|signer| !signer.certificate_chain().is_empty()) {
         let certificate = VerifierCertificate::from_chain(&PROVIDER, signer.certificate_chain());
-        if !certificate.map_err(Failure::config)?.names_host(host) {
+        if !certificate.map_err(Failure::config)?.names_host(&host) {
             let why = format!("the certificate has no dNSName {host}, which x509_san_dns needs");
             return Err(Failure::config(why));
         }

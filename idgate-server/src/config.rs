@@ -9,7 +9,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use self::dialects::{ClientId, Dialects, OwnName, ResponseMode, host_name};
+use idgate_core::Verifier;
+
+pub use self::dialects::{ClientId, Dialects, OwnName, ResponseMode};
 pub use self::rules::Cidr;
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
 use crate::seal::InstanceKey;
@@ -243,7 +245,7 @@ impl Config {
         let is_development = self.environment == Environment::Development;
         if self.request_mode == RequestMode::Inline
             || is_development
-            || host_name(&base_url).is_some()
+            || Verifier::host_name(&base_url).is_some()
         {
             return Ok(());
         }

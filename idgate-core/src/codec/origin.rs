@@ -31,6 +31,14 @@ pub(crate) fn of_base_url(base_url: &str) -> Result<String, &'static str> {
     Ok(url.origin().ascii_serialization())
 }
 
+/// The host of a URL, unless it is an address.
+pub(crate) fn host_name(url: &str) -> Option<String> {
+    match Url::parse(url).ok()?.host()? {
+        Host::Domain(name) => Some(name.into()),
+        Host::Ipv4(_) | Host::Ipv6(_) => None,
+    }
+}
+
 fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -56,6 +64,19 @@ mod tests {
             ("http://[::1]:8080", "http://[::1]:8080"),
         ] {
             assert_eq!(of_base_url(good).as_deref(), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_host_is_not_an_address() {
+        for (url, host) in [
+            ("https://Gateway.example:8443", Some("gateway.example")),
+            ("http://localhost:8080", Some("localhost")),
+            ("https://192.0.2.7", None),
+            ("https://[2001:db8::1]:8443", None),
+            ("gateway.example", None),
+        ] {
+            assert_eq!(host_name(url).as_deref(), host, "{url}");
         }
     }
 

@@ -30,7 +30,6 @@ pub use self::oid::Oid;
 #[cfg(feature = "internals")]
 pub use self::path::is_valid_rfc5280_path;
 pub use self::pem::pem_or_der;
-pub(crate) use self::verifier_certificate::x509_hash;
 pub use self::verifier_certificate::{
     ImportRules, ImportedCertificate, VerifierCertificate, VerifierCertificateError,
 };

@@ -165,7 +165,7 @@ impl VerifierCertificate {
 }
 
 /// What follows `x509_hash:` in the client identifier of whoever has this certificate, in DER.
-pub(crate) fn x509_hash(provider: &CryptoProvider, leaf: &[u8]) -> String {
+fn x509_hash(provider: &CryptoProvider, leaf: &[u8]) -> String {
     base64url::encode(&provider.sha256(leaf))
 }
 

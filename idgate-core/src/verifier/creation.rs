@@ -5,7 +5,6 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::crypto::RequestSigner;
 use crate::entropy::Entropy;
 use crate::error::{CreateError, ErrorCode, RequestError};
 use crate::ids::{ClientIdentifier, Nonce, OfferId, SessionId, State, TenantId};
@@ -16,7 +15,7 @@ use crate::session::{
     ResponseEncryption, Revision, Session, Transition,
 };
 use crate::time::UnixMillis;
-use crate::trust::x509_hash;
+use crate::trust::VerifierCertificate;
 use crate::verifier::Verifier;
 use crate::verifier::dialects::unsupported;
 
@@ -28,7 +27,7 @@ pub struct NewSession {
     pub tenant: TenantId,
     /// false: sandbox data.
     pub livemode: bool,
-    /// The [`RequestSigner::key_id`] of a signer with a certificate of the tenant's own; `None`: the
+    /// The [`crate::crypto::RequestSigner::key_id`] of a signer with a certificate of the tenant's own; `None`: the
     /// verifier's.
     pub signer: Option<String>,
     /// What others attest of the tenant, for wallets. It goes with requests under `x509_hash` alone:
@@ -64,7 +63,9 @@ impl Verifier {
     /// The same for a tenant that has a certificate or attestations of its own.
     ///
     /// # Errors
-    /// As [`Verifier::create_session`]; also when the signer that is named is not there.
+    /// As [`Verifier::create_session`]; also when the signer that is named is not there. A
+    /// certificate signs for new sessions inside its dates alone, and where `x509_san_dns` names the
+    /// verifier only if the host of its base URL is one of its dNSNames (OpenID4VP 5.9.3).
     pub fn create_session_as(
         &self,
         request: PresentationRequest,
@@ -74,7 +75,7 @@ impl Verifier {
     ) -> Result<Transition, CreateError> {
         let id = SessionId::fresh(entropy)?;
         let session = Session {
-            offers: self.offers(&request, &new, &id, entropy)?,
+            offers: self.offers(&request, &new, &id, entropy, now)?,
             tenant: new.tenant,
             livemode: new.livemode,
             verifier_info: new.verifier_info,
@@ -97,6 +98,7 @@ impl Verifier {
         new: &NewSession,
         id: &SessionId,
         entropy: &mut dyn Entropy,
+        now: UnixMillis,
     ) -> Result<Offers, CreateError> {
         let mut offers = Vec::with_capacity(1);
         for dialect in self.dialects.of(request)? {
@@ -105,7 +107,7 @@ impl Verifier {
                 true => None,
                 false => Some(OfferId::fresh(entropy)?),
             };
-            offers.push(self.offer(profile, new, id, offer_id, entropy)?);
+            offers.push(self.offer(profile, new, id, offer_id, entropy, now)?);
         }
         let rule = "names more dialects than there are";
         Offers::new(offers).ok_or_else(|| {
@@ -121,17 +123,24 @@ impl Verifier {
         session: &SessionId,
         id: Option<OfferId>,
         entropy: &mut dyn Entropy,
+        now: UnixMillis,
     ) -> Result<Offer, CreateError> {
         let handle = id.as_ref().map_or(session.as_str(), OfferId::as_str);
         let response_uri = self.endpoint("response", handle);
-        let signer = match profile.delivery {
+        let form = profile.client_id_form;
+        let known = match profile.delivery {
             Delivery::Inline => None,
-            Delivery::RequestUri => Some(self.signer(&profile, new)?),
+            Delivery::RequestUri => {
+                let name = new.signer.as_deref();
+                let found = self.signers.for_new(form, name, self.host.as_deref(), now);
+                Some(found.map_err(|lacks| unsupported(profile.dialect, lacks))?)
+            }
         };
-        let client_identifier = self.client_identifier(&profile, signer, &response_uri)?;
+        let certificate = known.and_then(|known| known.certificate.as_ref());
+        let client_identifier = self.client_identifier(form, certificate, &response_uri);
         Ok(Offer {
             client_identifier: ClientIdentifier::new(client_identifier),
-            signer: signer.map(|signer| signer.key_id().to_string()),
+            signer: known.map(|known| known.signer.key_id().to_string()),
             request_uri: match profile.delivery {
                 Delivery::Inline => None,
                 Delivery::RequestUri => Some(self.endpoint("request", handle)),
@@ -155,47 +164,25 @@ impl Verifier {
         format!("{}/v1/oid4vp/{name}/{id}", self.base_url)
     }
 
-    fn signer(
-        &self,
-        profile: &RequestProfile,
-        new: &NewSession,
-    ) -> Result<&dyn RequestSigner, RequestError> {
-        let signer = self.signers.for_new(profile.client_id_form, new.signer.as_deref());
-        signer
-            .map(|signer| &**signer)
-            .ok_or_else(|| unsupported(profile.dialect, "has no certificate"))
-    }
-
     /// OpenID4VP 5.9.3.
     fn client_identifier(
         &self,
-        profile: &RequestProfile,
-        signer: Option<&dyn RequestSigner>,
+        form: ClientIdForm,
+        certificate: Option<&VerifierCertificate>,
         response_uri: &str,
-    ) -> Result<String, RequestError> {
-        Ok(match profile.client_id_form {
+    ) -> String {
+        let hash = || certificate.map_or("", |certificate| &*certificate.x509_hash);
+        match form {
             ClientIdForm::RedirectUri => ["redirect_uri:", response_uri].concat(),
             ClientIdForm::Did => self.did.clone(),
             ClientIdForm::DecentralizedIdentifier => {
                 ["decentralized_identifier:", &*self.did].concat()
             }
-            ClientIdForm::X509SanDns => ["x509_san_dns:", host(&self.base_url)].concat(),
-            ClientIdForm::X509Hash => {
-                let leaf = signer.and_then(|signer| signer.certificate_chain().first());
-                let leaf =
-                    leaf.ok_or_else(|| unsupported(profile.dialect, "has no certificate"))?;
-                ["x509_hash:", &*x509_hash(&self.provider, leaf)].concat()
+            ClientIdForm::X509SanDns => {
+                ["x509_san_dns:", self.host.as_deref().unwrap_or_default()].concat()
             }
-        })
-    }
-}
-
-/// The host of an origin, without its port.
-fn host(origin: &str) -> &str {
-    let authority = origin.split_once("://").map_or(origin, |(_, authority)| authority);
-    match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => authority,
+            ClientIdForm::X509Hash => ["x509_hash:", hash()].concat(),
+        }
     }
 }
 

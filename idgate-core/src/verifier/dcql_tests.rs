@@ -1,112 +1,23 @@
 //! The requests of `1.0` and `haip`, member by member (OpenID4VP 5, HAIP 1.0 5).
 
+mod support;
+
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::x509::{CertificateBuilder, Name};
 use serde_json::{Value, json};
 
+use self::support::*;
 use super::*;
 use crate::codec::base64url;
-use crate::crypto::{Es256Key, HashAlg, SoftwareSigner, rustcrypto::PROVIDER};
-use crate::entropy::Entropy;
-use crate::error::{CreateError, ErrorCode};
-use crate::ids::TenantId;
-use crate::jose::{CompactJws, decode_signature};
-use crate::request::fixtures::{self, CountingEntropy, NOW};
-use crate::request::{Dialect, PresentationRequest, Scheme, VerifierInfo};
+use crate::crypto::{Es256Key, SoftwareSigner, rustcrypto::PROVIDER};
+use crate::request::fixtures::{self, NOW};
+use crate::request::{Dialect, Scheme, VerifierInfo};
 use crate::session::{ClientIdForm, Offer, Phase};
 use crate::time::UnixMillis;
-
-const ORIGIN: &str = "https://gateway.example:8443";
-const DID: &str = "did:web:gateway.example%3A8443";
-/// Not a certificate: nothing here looks into it.
-const LEAF: &[u8] = b"\xfb\xff leaf";
-const BETWEEN: &[u8] = b"between";
-
-fn did_signer(scalar: u8, name: &str) -> Arc<SoftwareSigner> {
-    let key = Es256Key::from_scalar(&[scalar; 32]).unwrap();
-    Arc::new(SoftwareSigner::new(key, alloc::format!("{DID}#{name}")))
-}
-
-fn certified(scalar: u8, name: &str, leaf: &[u8]) -> Arc<SoftwareSigner> {
-    let key = Es256Key::from_scalar(&[scalar; 32]).unwrap();
-    let chain = vec![leaf.to_vec(), BETWEEN.to_vec()];
-    Arc::new(SoftwareSigner::new(key, name).with_certificate_chain(chain))
-}
-
-fn options(enabled: &[Dialect]) -> DialectOptions {
-    DialectOptions::new(enabled.iter().copied())
-}
-
-fn inline(options: DialectOptions) -> Verifier {
-    let builder = Verifier::builder(PROVIDER).inline(ORIGIN).trust(Arc::new(fixtures::trust()));
-    builder.request_signer(certified(4, "cert", LEAF)).dialects(options).build().unwrap()
-}
-
-fn jar(options: DialectOptions) -> Verifier {
-    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
-    let builder = builder.trust(Arc::new(fixtures::trust())).dialects(options);
-    builder.request_signer(certified(4, "cert", LEAF)).build().unwrap()
-}
-
-fn asking(profiles: &[Dialect]) -> PresentationRequest {
-    let mut request = fixtures::one_credential();
-    request.profiles = profiles.to_vec();
-    request
-}
-
-fn create(verifier: &Verifier, request: PresentationRequest) -> Session {
-    create_as(verifier, request, NewSession::new(TenantId::new("cli_1"), true)).unwrap()
-}
-
-fn create_as(
-    verifier: &Verifier,
-    request: PresentationRequest,
-    new: NewSession,
-) -> Result<Session, CreateError> {
-    let mut entropy = CountingEntropy::default();
-    let made = verifier.create_session_as(request, new, &mut entropy as &mut dyn Entropy, NOW);
-    made.map(|transition| transition.session)
-}
-
-fn decoded(part: &str) -> Value {
-    serde_json::from_slice(&base64url::decode(part).unwrap()).unwrap()
-}
-
-/// Header and claims of an object that the key of `scalar` signed.
-fn fetch(
-    verifier: &Verifier,
-    session: &Session,
-    offer: &Offer,
-    wallet_nonce: Option<&str>,
-    scalar: u8,
-) -> (Value, Value) {
-    let made = verifier.request_object(session, offer.id(), wallet_nonce, NOW);
-    let (_, jwt) = made.unwrap();
-    let jws = CompactJws::split(jwt.as_str()).unwrap();
-    let key = Es256Key::from_scalar(&[scalar; 32]).unwrap();
-    let mut signature = [0; 132];
-    let signature = decode_signature(jws.signature, &mut signature).unwrap();
-    PROVIDER.verify(key.public_key(), jws.signing_input.as_bytes(), signature).unwrap();
-    (decoded(jws.header), decoded(jws.payload))
-}
-
-fn parts(link: &str) -> BTreeMap<String, String> {
-    let (_, query) = link.split_once('?').unwrap();
-    form_urlencoded::parse(query.as_bytes()).into_owned().collect()
-}
-
-fn formats() -> Value {
-    let algs = json!(["ES256", "ES384", "ES512"]);
-    json!({"dc+sd-jwt": {"sd-jwt_alg_values": algs, "kb-jwt_alg_values": algs}})
-}
-
-fn x509_hash() -> String {
-    let hash = PROVIDER.hash(HashAlg::Sha256, LEAF);
-    alloc::format!("x509_hash:{}", base64url::encode(hash.as_bytes()))
-}
 
 #[test]
 fn an_object_of_1_0_has_exactly_these_claims() {
@@ -157,7 +68,9 @@ fn haip_goes_by_reference_under_the_hash_of_the_leaf_whatever_the_mode_is() {
         assert_eq!(Some(&*link["request_uri"]), session.request_uri());
         assert_eq!(link.len(), 2);
         let (header, claims) = fetch(&verifier, &session, session.offers.own(), None, 4);
-        let x5c = [STANDARD.encode(LEAF), STANDARD.encode(BETWEEN)];
+        let signer = certified(4, "cert");
+        let x5c: Vec<_> =
+            signer.certificate_chain().iter().map(|der| STANDARD.encode(der)).collect();
         assert!(x5c[0].contains(['+', '/', '=']), "standard and padded: {x5c:?}");
         let expected = json!({"alg": "ES256", "typ": "oauth-authz-req+jwt", "x5c": x5c});
         assert_eq!(header, expected);
@@ -278,7 +191,7 @@ fn post_is_announced_only_when_the_operator_wants_it_and_never_to_draft_wallets(
 #[test]
 fn attestations_go_with_x509_hash_alone() {
     let every = [Dialect::Haip, Dialect::V1_0, Dialect::Draft];
-    let mut new = NewSession::new(TenantId::new("cli_1"), true);
+    let mut new = NewSession::new(tenant(), true);
     new.verifier_info.push(VerifierInfo::new("registration_cert", "a.b.c"));
     let attested = json!([{"format": "registration_cert", "data": "a.b.c"}]);
     for (form, signed_by) in [
@@ -369,10 +282,8 @@ fn a_dialect_that_is_not_spoken_or_lacks_its_certificate_is_refused() {
         (&jar(options(&[Dialect::Haip])), Dialect::Draft),
         (&uncertified, Dialect::Haip),
     ] {
-        let new = NewSession::new(TenantId::new("cli_1"), true);
-        let error = create_as(verifier, asking(&[dialect]), new).unwrap_err();
-        let CreateError::Request(error) = error else { panic!("{error}") };
-        assert_eq!((error.code, &*error.path), (ErrorCode::UnsupportedProfile, "profiles"));
+        let new = NewSession::new(tenant(), true);
+        unsupported(create_as(verifier, asking(&[dialect]), new));
     }
 }
 
@@ -387,7 +298,7 @@ fn a_session_is_signed_to_its_end_by_whoever_signed_it_first() {
     let before = jar(options(&[Dialect::Haip, Dialect::Draft]));
     let session = create(&before, asking(&[Dialect::Haip, Dialect::Draft]));
     let session = Session::from_snapshot(&session.to_snapshot()).unwrap();
-    let after = renewed(certified(6, "renewed", b"renewed"), certified(4, "cert", LEAF));
+    let after = renewed(certified(6, "renewed"), certified(4, "cert"));
     for (offer, scalar) in session.offers().zip([4, 3]) {
         let (_, claims) = fetch(&after, &session, offer, None, scalar);
         assert_eq!(claims["client_id"], offer.client_identifier().as_str());
@@ -398,9 +309,85 @@ fn a_session_is_signed_to_its_end_by_whoever_signed_it_first() {
     }
     assert_ne!(newer.client_identifier(), session.client_identifier());
     // A certificate that is gone has no stand-in: the client_id would not be its.
-    let without = renewed(certified(6, "renewed", b"renewed"), certified(7, "other", b"other"));
+    let without = renewed(certified(6, "renewed"), certified(7, "other"));
     let error = without.request_object(&session, None, None, NOW).unwrap_err();
     assert!(matches!(error, crate::error::RequestObjectError::Signer(_)));
+}
+
+#[test]
+fn an_expired_certificate_signs_for_no_new_session_and_on_for_old_ones() {
+    const DAY: u64 = 86_400_000;
+    // They are valid from a day before.
+    let last = NOW.plus((DAYS - 1) * DAY);
+    let verifier = jar(options(&[Dialect::Haip, Dialect::Draft]));
+    let create = |at| create_at(&verifier, asking(&[]), NewSession::new(tenant(), true), at);
+    let session = create(last).unwrap();
+    let after = last.plus(60_000);
+    verifier.request_object(&session, None, None, after).unwrap();
+    for outside in [after, UnixMillis(NOW.0 - DAY - 1000)] {
+        assert!(unsupported(create(outside)).contains("haip has no certificate in force"));
+    }
+    // Also one of a tenant's own, which nobody's stands in for.
+    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
+    let builder = builder.trust(Arc::new(fixtures::trust())).named_signer(certified(8, "theirs"));
+    let theirs = builder.dialects(options(&[Dialect::Haip])).build().unwrap();
+    let new = NewSession { signer: Some("theirs".into()), ..NewSession::new(tenant(), true) };
+    assert!(create_at(&theirs, asking(&[]), new.clone(), last).is_ok());
+    let refused = unsupported(create_at(&theirs, asking(&[]), new, after));
+    assert!(refused.contains("has no certificate in force"), "{refused}");
+}
+
+#[test]
+fn a_certificate_in_force_signs_in_the_place_of_an_expired_one() {
+    let key = Es256Key::from_scalar(&[9; 32]).unwrap();
+    let signing = SigningKey::from_seed(Curve::P256, "older");
+    let name = Name::new("UT", "older");
+    let older = CertificateBuilder::new(name.clone(), name, &signing, NOW.0, 1).sign(&signing);
+    let older = SoftwareSigner::new(key, "older").with_certificate_chain(vec![older]);
+    let builder = Verifier::builder(PROVIDER).inline(ORIGIN).trust(Arc::new(fixtures::trust()));
+    let builder = builder.request_signer(Arc::new(older)).request_signer(certified(4, "cert"));
+    let verifier = builder.dialects(options(&[Dialect::Haip])).build().unwrap();
+    let session =
+        create_at(&verifier, asking(&[]), NewSession::new(tenant(), true), NOW.plus(60_000));
+    assert_eq!(session.unwrap().offers.own().signer(), Some("cert"));
+}
+
+#[test]
+fn x509_san_dns_needs_its_host_in_the_certificate() {
+    let verifier = |origin: &str, form, hosts: &[&str]| {
+        let mut options = options(&[Dialect::V1_0]);
+        options.client_id_form = form;
+        let did = crate::discovery::did_web(origin).unwrap();
+        let key = Es256Key::from_scalar(&[3; 32]).unwrap();
+        let own = SoftwareSigner::new(key, alloc::format!("{did}#key"));
+        let builder = Verifier::builder(PROVIDER).jar(origin, Arc::new(own));
+        let builder = builder.trust(Arc::new(fixtures::trust())).dialects(options);
+        builder.request_signer(certified_for(4, "cert", hosts)).build().unwrap()
+    };
+    let create =
+        |verifier: &Verifier| create_as(verifier, asking(&[]), NewSession::new(tenant(), true));
+    let san = ClientIdForm::X509SanDns;
+    assert!(create(&verifier(ORIGIN, san, &["other.example", "Gateway.example"])).is_ok());
+    for (origin, hosts) in [
+        (ORIGIN, &["other.example"][..]),
+        (ORIGIN, &["*.example"]),
+        (ORIGIN, &["a.gateway.example"]),
+        ("https://192.0.2.7", &["192.0.2.7"]),
+        ("https://[2001:db8::1]:8443", &["[2001:db8::1]", "[2001"]),
+    ] {
+        let refused = unsupported(create(&verifier(origin, san, hosts)));
+        assert!(refused.contains("1.0 has no certificate with its host name"), "{refused}");
+        assert!(create(&verifier(origin, ClientIdForm::X509Hash, hosts)).is_ok());
+    }
+}
+
+#[test]
+fn a_certificate_that_cannot_be_read_does_not_build() {
+    let key = Es256Key::from_scalar(&[4; 32]).unwrap();
+    let signer = SoftwareSigner::new(key, "cert").with_certificate_chain(vec![b"leaf".to_vec()]);
+    let builder = Verifier::builder(PROVIDER).inline(ORIGIN).trust(Arc::new(fixtures::trust()));
+    let refused = builder.request_signer(Arc::new(signer)).build();
+    assert!(matches!(refused, Err(ConfigError::Signer(text)) if text.contains("certificate")));
 }
 
 #[test]
@@ -408,11 +395,11 @@ fn a_tenant_with_a_certificate_of_its_own_signs_with_it() {
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
     let builder = builder.trust(Arc::new(fixtures::trust()));
     let verifier = builder
-        .named_signer(certified(8, "theirs", b"theirs"))
+        .named_signer(certified(8, "theirs"))
         .dialects(options(&[Dialect::Haip, Dialect::Draft]))
         .build()
         .unwrap();
-    let mut new = NewSession::new(TenantId::new("cli_1"), true);
+    let mut new = NewSession::new(tenant(), true);
     assert!(create_as(&verifier, asking(&[]), new.clone()).is_err(), "it is nobody else's");
     new.signer = Some("theirs".into());
     let session =

@@ -14,6 +14,7 @@ mod signers;
 
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 pub use self::attestation::Attestation;
 pub use self::creation::NewSession;
@@ -37,6 +38,8 @@ use crate::verify::{Basis, Verification};
 pub struct Verifier {
     provider: CryptoProvider,
     base_url: String,
+    /// The host of it, unless that is an address.
+    host: Option<String>,
     /// How new offers of `draft` are made, and whether those of `1.0` go by value; a stored session
     /// keeps its own.
     draft: RequestProfile,
@@ -103,7 +106,10 @@ struct Identity {
     base_url: String,
     draft: RequestProfile,
     dialects: DialectOptions,
-    signers: Signers,
+    /// Its own, in the order in which they are asked.
+    own: Vec<Arc<dyn RequestSigner>>,
+    /// Those that sessions name.
+    named: Vec<Arc<dyn RequestSigner>>,
 }
 
 impl Verifier {
@@ -125,6 +131,18 @@ impl Verifier {
     /// It is not https, nor http on loopback, or more than an origin.
     pub fn origin(base_url: &str) -> Result<String, ConfigError> {
         origin::of_base_url(base_url).map_err(ConfigError::BaseUrl)
+    }
+
+    /// The name of the host in `base_url`, which `x509_san_dns` and certificates name a verifier by;
+    /// `None` where the host is an address, or there is none.
+    ///
+    /// ```
+    /// use idgate_core::Verifier;
+    /// assert_eq!(Verifier::host_name("https://Gateway.example:8443").unwrap(), "gateway.example");
+    /// assert_eq!(Verifier::host_name("https://[2001:db8::1]"), None);
+    /// ```
+    pub fn host_name(base_url: &str) -> Option<String> {
+        origin::host_name(base_url)
     }
 
     /// The trust snapshot that decides.
@@ -181,9 +199,13 @@ impl VerifierBuilder<WantsIdentity> {
         profile: RequestProfile,
         signer: Option<Arc<dyn RequestSigner>>,
     ) -> VerifierBuilder<WantsTrust> {
-        let signers = Signers { own: signer.into_iter().collect(), ..Signers::default() };
-        let dialects = DialectOptions::default();
-        let identity = Identity { base_url: base_url.into(), draft: profile, dialects, signers };
+        let identity = Identity {
+            base_url: base_url.into(),
+            draft: profile,
+            dialects: DialectOptions::default(),
+            own: signer.into_iter().collect(),
+            named: Vec::new(),
+        };
         VerifierBuilder { provider: self.provider, state: WantsTrust { identity } }
     }
 }
@@ -201,14 +223,14 @@ impl VerifierBuilder<Ready> {
     /// verifier serves with it, and of new ones that none that was given earlier can sign, as those
     /// that need a certificate.
     pub fn request_signer(mut self, signer: Arc<dyn RequestSigner>) -> Self {
-        self.state.identity.signers.own.push(signer);
+        self.state.identity.own.push(signer);
         self
     }
 
     /// A signer for sessions that name it, and no others: one that was replaced since, or one with the
     /// certificate of a single tenant (see [`NewSession::signer`]).
     pub fn named_signer(mut self, signer: Arc<dyn RequestSigner>) -> Self {
-        self.state.identity.signers.named.push(signer);
+        self.state.identity.named.push(signer);
         self
     }
 
@@ -223,12 +245,13 @@ impl VerifierBuilder<Ready> {
     /// # Errors
     /// [`ConfigError`], for the operator.
     pub fn build(self) -> Result<Verifier, ConfigError> {
-        let Identity { base_url, draft, dialects, signers } = self.state.identity;
+        let Identity { base_url, draft, dialects, own, named } = self.state.identity;
         let base_url = Verifier::origin(&base_url)?;
         let did = did_web(&base_url)?;
-        signers.check(&did)?;
         let (provider, trust) = (self.provider, self.state.trust);
-        Ok(Verifier { provider, base_url, draft, dialects, did, signers, trust })
+        let signers = Signers::new(&provider, &did, own, named)?;
+        let host = Verifier::host_name(&base_url);
+        Ok(Verifier { provider, base_url, host, draft, dialects, did, signers, trust })
     }
 }
 

@@ -4,62 +4,115 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::crypto::{Alg, RequestSigner, SignerUnavailable};
+use crate::crypto::{Alg, CryptoProvider, RequestSigner, SignerUnavailable};
 use crate::error::ConfigError;
 use crate::session::{ClientIdForm, Offer};
+use crate::time::UnixMillis;
+use crate::trust::VerifierCertificate;
 
 /// Those of a verifier.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Signers {
     /// The verifier's own: the first that fits signs what is made now.
-    pub(super) own: Vec<Arc<dyn RequestSigner>>,
+    own: Vec<Known>,
     /// For requests that name one of them.
-    pub(super) named: Vec<Arc<dyn RequestSigner>>,
+    named: Vec<Known>,
+}
+
+/// A signer, and what its certificate says.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) signer: Arc<dyn RequestSigner>,
+    /// `None`: it signs under the DID.
+    pub(super) certificate: Option<VerifierCertificate>,
 }
 
 impl Signers {
     /// Each can sign what wallets verify, under `did` or under its certificate.
-    pub(super) fn check(&self, did: &str) -> Result<(), ConfigError> {
-        self.all().try_for_each(|signer| check_signer(&**signer, did))
+    pub(super) fn new(
+        provider: &CryptoProvider,
+        did: &str,
+        own: Vec<Arc<dyn RequestSigner>>,
+        named: Vec<Arc<dyn RequestSigner>>,
+    ) -> Result<Self, ConfigError> {
+        let known = |signers: Vec<Arc<dyn RequestSigner>>| {
+            let each = signers.into_iter().map(|signer| Known::new(provider, did, signer));
+            each.collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Self { own: known(own)?, named: known(named)? })
     }
 
-    /// Who signs new requests of that form: the one that is named, for forms that a certificate is
-    /// the proof of, else the verifier's own.
+    /// Who signs new requests of that form at `now`, for a verifier at `host`: the one that is named,
+    /// for forms that a certificate is the proof of, else the verifier's own. The error says what
+    /// there is not.
     pub(super) fn for_new(
         &self,
         form: ClientIdForm,
         name: Option<&str>,
-    ) -> Option<&Arc<dyn RequestSigner>> {
-        let fits = |signer: &&Arc<dyn RequestSigner>| fits(&***signer, form);
-        match name.filter(|_| is_x509(form)) {
-            Some(name) => self.all().filter(fits).find(|signer| signer.key_id() == name),
-            None => self.own.iter().find(fits),
+        host: Option<&str>,
+        now: UnixMillis,
+    ) -> Result<&Known, &'static str> {
+        if !is_x509(form) {
+            return self.under_did().ok_or("has no signing key");
         }
+        let named = if name.is_some() { &*self.named } else { &[] };
+        let is_meant = |known: &&Known| name.is_none_or(|name| known.signer.key_id() == name);
+        let mut lacks = "has no certificate";
+        for known in self.own.iter().chain(named).filter(is_meant) {
+            match &known.certificate {
+                None => {}
+                Some(certificate) if !certificate.is_valid_at(now) => {
+                    lacks = "has no certificate in force";
+                }
+                Some(certificate)
+                    if form == ClientIdForm::X509SanDns
+                        && !host.is_some_and(|host| certificate.names_host(host)) =>
+                {
+                    lacks = "has no certificate with its host name";
+                }
+                Some(_) => return Ok(known),
+            }
+        }
+        Err(lacks)
     }
 
     /// Who signs `offer`. The DID document has every key of the verifier, so that one may stand in
-    /// for another that is gone; a certificate is the identity itself.
+    /// for another that is gone; a certificate is the identity itself, and serves its sessions to
+    /// their end.
     pub(super) fn of(&self, offer: &Offer) -> Result<&dyn RequestSigner, SignerUnavailable> {
-        let form = offer.profile.client_id_form;
-        let named = self.all().find(|signer| Some(signer.key_id()) == offer.signer());
-        let found = named.or_else(|| self.for_new(form, None).filter(|_| !is_x509(form)));
-        found.map(|signer| &**signer).ok_or_else(|| {
+        let mut all = self.own.iter().chain(&self.named);
+        let named = all.find(|known| Some(known.signer.key_id()) == offer.signer());
+        let stand_in = || self.under_did().filter(|_| !is_x509(offer.profile.client_id_form));
+        named.or_else(stand_in).map(|known| &*known.signer).ok_or_else(|| {
             SignerUnavailable::new("this verifier has none; give it the one of the jar profile")
         })
     }
 
-    fn all(&self) -> impl Iterator<Item = &Arc<dyn RequestSigner>> {
-        self.own.iter().chain(&self.named)
+    fn under_did(&self) -> Option<&Known> {
+        self.own.iter().find(|known| known.certificate.is_none())
+    }
+}
+
+impl Known {
+    fn new(
+        provider: &CryptoProvider,
+        did: &str,
+        signer: Arc<dyn RequestSigner>,
+    ) -> Result<Self, ConfigError> {
+        check_signer(&*signer, did)?;
+        let certificate = match signer.certificate_chain() {
+            [] => None,
+            chain => Some(VerifierCertificate::from_chain(provider, chain).map_err(|_| {
+                ConfigError::Signer("must have a certificate chain in DER, for a key on P-256")
+            })?),
+        };
+        Ok(Self { signer, certificate })
     }
 }
 
 /// Whether the certificate of the signer is the proof of the client identifier.
 fn is_x509(form: ClientIdForm) -> bool {
     matches!(form, ClientIdForm::X509SanDns | ClientIdForm::X509Hash)
-}
-
-fn fits(signer: &dyn RequestSigner, form: ClientIdForm) -> bool {
-    is_x509(form) != signer.certificate_chain().is_empty()
 }
 
 /// Wallets expect ES256. Without a certificate they find the key by its id in the document of `did`.

@@ -9,7 +9,7 @@ use idgate_core::request::{self, Dialect, RequestSigner, SignerUnavailable, Veri
 use idgate_core::{PresentationRequest, TrustSnapshot, Verifier};
 
 use super::{App, AppError, registration};
-use crate::config::{ClientId, RequestMode, host_name};
+use crate::config::{ClientId, RequestMode};
 use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, GatewayKeys};
 
 /// A verifier and the keys that it was made with.
@@ -81,14 +81,9 @@ impl App {
         if certified.is_none() {
             spoken = spoken.without(Dialect::Haip);
         }
-        let names_host = |certified: &CertifiedKey| {
-            let host = host_name(&self.base_url);
-            host.is_some_and(|host| certified.certificate.names_host(&host))
-        };
         let is_ready = match (self.request_mode, self.dialects.client_id) {
             (RequestMode::Inline, _) | (RequestMode::Jar, ClientId::Did) => true,
-            (RequestMode::Jar, ClientId::X509Hash) => certified.is_some(),
-            (RequestMode::Jar, ClientId::X509SanDns) => certified.is_some_and(names_host),
+            (RequestMode::Jar, ClientId::X509SanDns | ClientId::X509Hash) => certified.is_some(),
         };
         if is_ready { spoken } else { spoken.without(Dialect::V1_0) }
     }

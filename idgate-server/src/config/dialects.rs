@@ -1,9 +1,9 @@
 //! Which dialects of OpenID4VP the gateway speaks, and what is left to choose in them.
 
+use idgate_core::Verifier;
 use idgate_core::request::Dialect;
 use idgate_core::session::ClientIdForm;
 use idgate_core::verifier::{self, DialectOptions};
-use url::{Host, Url};
 
 use super::{Settings, optional, required, rules};
 
@@ -60,17 +60,9 @@ impl OwnName {
     pub fn new(settings: &Settings) -> Result<Self, String> {
         let base_url = optional(settings, "base_url", rules::base_url)?;
         Ok(Self {
-            host: base_url.as_deref().and_then(host_name),
+            host: base_url.as_deref().and_then(Verifier::host_name),
             client_id: required(settings, "client_id", client_id)?,
         })
-    }
-}
-
-/// The host of a base URL, unless it is an address.
-pub fn host_name(base_url: &str) -> Option<String> {
-    match Url::parse(base_url).ok()?.host()? {
-        Host::Domain(name) => Some(name.to_owned()),
-        Host::Ipv4(_) | Host::Ipv6(_) => None,
     }
 }
 
@@ -172,18 +164,6 @@ mod tests {
         assert_eq!(profiles("draft,1.0,haip").unwrap(), Dialect::ALL);
         for bad in ["", "1", "HAIP", "draft,", "draft haip", "haip,draft,haip"] {
             assert!(profiles(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn the_gateways_own_name_is_the_host_of_its_base_url() {
-        for (base_url, host) in [
-            ("https://gateway.example:8443", Some("gateway.example")),
-            ("http://localhost:8080", Some("localhost")),
-            ("https://192.0.2.7", None),
-            ("https://[2001:db8::1]", None),
-        ] {
-            assert_eq!(host_name(base_url).as_deref(), host, "{base_url}");
         }
     }
 

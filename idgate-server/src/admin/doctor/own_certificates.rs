@@ -1,10 +1,11 @@
 //! The gateway's certificates and those of its clients: how long they last, and whether the
 //! profiles that need one have one.
 
+use idgate_core::Verifier;
 use idgate_core::request::Dialect;
 use idgate_core::time::UnixMillis;
 
-use crate::config::{ClientId, Config, RequestMode, host_name};
+use crate::config::{ClientId, Config, RequestMode};
 use crate::gateway_key::RENEW_BEFORE_MS;
 use crate::store::{CertificateRecord, Finding};
 
@@ -70,7 +71,7 @@ fn needs_certificate(config: &Config) -> bool {
 /// The host that certificates have to name.
 fn host_in_need(config: &Config) -> Option<String> {
     let is_named = signs_1_0(config) && config.dialects.client_id == ClientId::X509SanDns;
-    host_name(&config.base_url_at(config.listen)).filter(|_| is_named)
+    Verifier::host_name(&config.base_url_at(config.listen)).filter(|_| is_named)
 }
 
 fn signs_1_0(config: &Config) -> bool {
