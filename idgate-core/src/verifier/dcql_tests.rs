@@ -390,6 +390,57 @@ fn a_certificate_that_cannot_be_read_does_not_build() {
     assert!(matches!(refused, Err(ConfigError::Signer(text)) if text.contains("certificate")));
 }
 
+fn refused(builder: VerifierBuilder<Ready>) -> &'static str {
+    match builder.build() {
+        Err(ConfigError::Signer(text)) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_form_that_cannot_be_signed_does_not_build() {
+    for form in [ClientIdForm::RedirectUri, ClientIdForm::Did] {
+        let mut options = options(&[Dialect::V1_0]);
+        options.client_id_form = form;
+        let trust = || Arc::new(fixtures::trust());
+        let jar = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key")).trust(trust());
+        let inline = Verifier::builder(PROVIDER).inline(ORIGIN).trust(trust());
+        for builder in [jar, inline] {
+            let text = refused(builder.dialects(options.clone()));
+            assert!(text.contains("client_id_form"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_dialect_under_the_did_needs_a_signer_without_a_certificate() {
+    let under = |enabled: &[Dialect], form| {
+        let mut options = options(enabled);
+        options.client_id_form = form;
+        let builder = Verifier::builder(PROVIDER).jar(ORIGIN, certified(4, "cert"));
+        builder.trust(Arc::new(fixtures::trust())).dialects(options)
+    };
+    let (did, hash) = (ClientIdForm::DecentralizedIdentifier, ClientIdForm::X509Hash);
+    for (enabled, form) in [
+        (&[][..], did),
+        (&[Dialect::Draft], did),
+        (&[Dialect::V1_0], did),
+        (&[Dialect::Haip, Dialect::Draft], hash),
+    ] {
+        let builder = under(enabled, form);
+        assert!(refused(builder.clone()).contains("of the DID is missing"), "{enabled:?}");
+        assert!(refused(builder.clone().named_signer(did_signer(3, "key"))).contains("missing"));
+        assert!(builder.request_signer(did_signer(3, "key")).build().is_ok(), "{enabled:?}");
+    }
+    for (enabled, form) in [
+        (&[Dialect::Haip][..], did),
+        (&[Dialect::V1_0], hash),
+        (&[Dialect::V1_0, Dialect::Haip], hash),
+    ] {
+        assert!(under(enabled, form).build().is_ok(), "{enabled:?}");
+    }
+}
+
 #[test]
 fn a_tenant_with_a_certificate_of_its_own_signs_with_it() {
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));

@@ -4,9 +4,10 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::error::{ErrorCode, RequestError};
+use crate::error::{ConfigError, ErrorCode, RequestError};
 use crate::request::{Dialect, PresentationRequest};
 use crate::session::{ClientIdForm, Delivery, RequestProfile, ResponseEncryption};
+use crate::verifier::signers::Signers;
 
 /// The dialects of a verifier, and what is left to choose in them. All but the list concerns `1.0`
 /// and `haip`: `draft` has no choices.
@@ -25,7 +26,7 @@ pub struct DialectOptions {
     /// What sessions may speak; the first is for requests that name none. Never empty.
     pub enabled: Vec<Dialect>,
     /// The client identifier of signed requests of `1.0`: `DecentralizedIdentifier`, `X509SanDns` or
-    /// `X509Hash`.
+    /// `X509Hash`; with another one the verifier does not build.
     pub client_id_form: ClientIdForm,
     /// How answers of `1.0` come back; those of `haip` are always encrypted.
     pub response_mode: ResponseMode,
@@ -54,6 +55,30 @@ impl DialectOptions {
             response_mode: ResponseMode::Auto,
             announces_post: false,
         }
+    }
+
+    /// That requests can be signed under these names by `signers`; those of `draft` are made as given.
+    pub(super) fn check(
+        &self,
+        draft: &RequestProfile,
+        signers: &Signers,
+    ) -> Result<(), ConfigError> {
+        if matches!(self.client_id_form, ClientIdForm::RedirectUri | ClientIdForm::Did) {
+            return Err(ConfigError::Signer(
+                "cannot sign requests of 1.0 under that client_id_form: take \
+                 DecentralizedIdentifier, X509SanDns or X509Hash",
+            ));
+        }
+        let speaks = |dialect| self.enabled.contains(&dialect);
+        let by_did = self.client_id_form == ClientIdForm::DecentralizedIdentifier;
+        let under_did =
+            self.enabled.is_empty() || speaks(Dialect::Draft) || by_did && speaks(Dialect::V1_0);
+        if draft.delivery == Delivery::RequestUri && under_did && !signers.serve_did() {
+            return Err(ConfigError::Signer(
+                "of the DID is missing: give one without a certificate",
+            ));
+        }
+        Ok(())
     }
 
     /// What the offers of `request` speak, in their order, each once.

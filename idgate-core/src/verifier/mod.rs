@@ -250,6 +250,7 @@ impl VerifierBuilder<Ready> {
         let did = did_web(&base_url)?;
         let (provider, trust) = (self.provider, self.state.trust);
         let signers = Signers::new(&provider, &did, own, named)?;
+        dialects.check(&draft, &signers)?;
         let host = Verifier::host_name(&base_url);
         Ok(Verifier { provider, base_url, host, draft, dialects, did, signers, trust })
     }

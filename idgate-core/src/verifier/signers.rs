@@ -88,6 +88,11 @@ impl Signers {
         })
     }
 
+    /// Whether one of the verifier's own signs under the DID.
+    pub(super) fn serve_did(&self) -> bool {
+        self.under_did().is_some()
+    }
+
     fn under_did(&self) -> Option<&Known> {
         self.own.iter().find(|known| known.certificate.is_none())
     }
