@@ -21,15 +21,24 @@ fn asking(transaction_data: Value) -> Value {
 
 /// Erika's answer with these members in her proof.
 fn answer(request: &Request, members: Value) -> Answer {
+    answer_each(request, &[members])
+}
+
+/// The same with a presentation for each query, and a proof of its own in each.
+fn answer_each(request: &Request, proofs: &[Value]) -> Answer {
+    let ids = request.query.credentials.iter().map(|asked| asked.id.clone());
+    let presented = ids.zip(proofs).map(|(id, members)| (id, json!([presented(request, members)])));
+    Answer::new(request, Map::from_iter(presented))
+}
+
+fn presented(request: &Request, members: &Value) -> String {
     let card = identity_card().sample;
     let presentation = Presentation::choosing(&card.credential, |_| true);
     let mut proof = KbJwt::new(&card.holder_key, &presentation, &request.parties(), NOW.0);
     for (name, value) in members.as_object().unwrap() {
         proof.set(name, value.clone());
     }
-    let text = present(&presentation, Some(&proof.sign()));
-    let id = request.query.credentials[0].id.clone();
-    Answer::new(request, Map::from_iter([(id, json!([text]))]))
+    present(&presentation, Some(&proof.sign()))
 }
 
 /// The texts of the request, each with its hash.
@@ -97,6 +106,44 @@ fn a_missing_wrong_or_further_hash_is_refused() {
         };
         let refused = gateway.refused(&mut session, &answer(&request, members));
         assert_eq!(refused, "transaction_data_mismatch", "{change}");
+    }
+}
+
+#[test]
+fn a_credential_that_was_not_named_cannot_agree() {
+    let two = |named: Value| {
+        let each = ["a", "b"].map(|id| pid(json!(["given_name"]), json!({"id": id})));
+        json!({"credentials": each, "transaction_data": [payment(json!({"credential_ids": named}))]})
+    };
+    let formats = [Format::SdJwtVc, Format::SdJwtVc];
+    for (named, in_a, in_b, good) in [
+        (json!(["a"]), false, true, false),
+        // Hashes unasked for say nothing.
+        (json!(["a"]), true, true, true),
+        (json!(["a"]), true, false, true),
+        // One of them signs, and one alone.
+        (json!(["a", "b"]), false, true, true),
+        (json!(["a", "b"]), true, true, false),
+    ] {
+        let mut gateway = Gateway::new();
+        let (mut session, request) = gateway.open(&two(named.clone()), &formats);
+        let proof = |signs: bool| match signs {
+            true => json!({"transaction_data_hashes": hashes(&request, HashAlg::Sha256)}),
+            false => json!({}),
+        };
+        let answer = answer_each(&request, &[proof(in_a), proof(in_b)]);
+        let case = format!("{named} {in_a} {in_b}");
+        if !good {
+            let reason = gateway.refused(&mut session, &answer);
+            assert_eq!(reason, "transaction_data_mismatch", "{case}");
+            continue;
+        }
+        let (_, details) = gateway.verified(&mut session, &answer);
+        for (credential, id) in details["credentials"].as_array().unwrap().iter().zip(["a", "b"]) {
+            assert_eq!(credential["id"], id);
+            let signs = if id == "a" { in_a } else { !in_a };
+            assert_eq!(credential.get("transaction_data").is_some(), signs, "{case}: {id}");
+        }
     }
 }
 
