@@ -13,7 +13,7 @@ use crate::error::{ErrorCode, RequestError};
 use crate::ids::CredentialFormat;
 use crate::limits::MAX_TRANSACTION_DATA;
 use crate::request::fields::Field;
-use crate::request::presentation_request::PresentationRequest;
+use crate::request::presentation_request::{CredentialRequest, PresentationRequest};
 use crate::request::transaction_data::{TransactionData, with_ids};
 
 /// An object of the tenant's, with what it names looked at.
@@ -76,15 +76,26 @@ pub(super) fn encode(
     request: &mut PresentationRequest,
 ) -> Result<(), RequestError> {
     for Parsed { field, credential_ids, hash_algs } in parsed {
-        let ids = signing_ids(request, &credential_ids);
-        if ids.is_empty() {
+        let at = |member: &str, rule| {
+            RequestError::new(ErrorCode::InvalidRequest, field.path_of(member), rule)
+        };
+        if signing(request, &credential_ids).next().is_none() {
             let rule = "must name an SD-JWT VC: an mdoc cannot sign transaction data";
-            return Err(RequestError::new(
-                ErrorCode::InvalidRequest,
-                field.path_of("credential_ids"),
-                rule,
-            ));
+            return Err(at("credential_ids", rule));
         }
+        if !can_always_be_signed(request, &credential_ids) {
+            let rule = "must name an SD-JWT VC in each option of a required set of credential_sets: \
+                        the wallet may choose any option";
+            return Err(at("credential_ids", rule));
+        }
+        if !shares_a_hash(request, &credential_ids, &hash_algs) {
+            let rule = "must share an algorithm with the other transaction data that only this \
+                        credential can sign; without the member it is sha-256";
+            return Err(at("transaction_data_hashes_alg", rule));
+        }
+        let ids: Vec<_> = signing(request, &credential_ids)
+            .map(|(index, _)| request.query_id(index).into_owned())
+            .collect();
         let encoded = base64url::encode(with_ids(field.value, &ids).as_bytes());
         if request.transaction_data.iter().any(|other| other.encoded == encoded) {
             return Err(field.invalid("must differ from the other transaction data"));
@@ -94,11 +105,39 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// The query ids of those among the named credentials that can sign: wallets choose one of these.
-fn signing_ids(request: &PresentationRequest, named: &[String]) -> Vec<String> {
-    let asked = request.credentials.iter().enumerate();
-    let signing = asked.filter(|(_, credential)| {
+/// Those among the named credentials that can sign, with their places: wallets choose one of these.
+fn signing<'r>(
+    request: &'r PresentationRequest,
+    named: &[String],
+) -> impl Iterator<Item = (usize, &'r CredentialRequest)> {
+    request.credentials.iter().enumerate().filter(|(_, credential)| {
         credential.format == CredentialFormat::SdJwtVc && named.contains(&credential.id)
-    });
-    signing.map(|(index, _)| request.query_id(index).into_owned()).collect()
+    })
+}
+
+/// Whether a credential that can sign comes whatever the wallet chooses.
+fn can_always_be_signed(request: &PresentationRequest, named: &[String]) -> bool {
+    let signs = |id: &String| signing(request, named).any(|(_, credential)| credential.id == *id);
+    let mut required = request.credential_sets.iter().filter(|set| set.required);
+    request.credential_sets.is_empty()
+        || required.any(|set| set.options.iter().all(|option| option.iter().any(signs)))
+}
+
+/// A proof names one hash algorithm for all that it signs (OpenID4VP B.3.3.1).
+fn shares_a_hash(request: &PresentationRequest, named: &[String], algs: &[HashAlg]) -> bool {
+    let only = |named: &[String]| {
+        let mut signing = signing(request, named);
+        let first = signing.next().map(|(index, _)| index);
+        first.filter(|_| signing.next().is_none())
+    };
+    let Some(signer) = only(named) else { return true };
+    let others = request.transaction_data.iter();
+    let others = others.filter(|other| only(&other.credential_ids) == Some(signer));
+    let fits = |algs: &[HashAlg], alg| match algs {
+        [] => alg == HashAlg::Sha256,
+        algs => algs.contains(&alg),
+    };
+    [HashAlg::Sha256, HashAlg::Sha384, HashAlg::Sha512]
+        .into_iter()
+        .any(|alg| fits(algs, alg) && others.clone().all(|other| fits(&other.hash_algs, alg)))
 }

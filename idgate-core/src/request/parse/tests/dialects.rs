@@ -326,3 +326,65 @@ fn transaction_data_has_its_shape() {
         refused(&with_data(data), &alloc::format!("transaction_data{path}"));
     }
 }
+
+#[test]
+fn transaction_data_can_be_signed_whatever_the_wallet_chooses() {
+    let asked = |sets: Value, ids: Value| {
+        let data = json!([{"type": "t", "credential_ids": ids}]);
+        let more = json!({"transaction_data": data, "credential_sets": sets, "profile": "1.0"});
+        pair(more, json!({}))
+    };
+    for (sets, ids) in [
+        (json!([{"options": [["a"], ["b"]]}]), json!(["a", "b"])),
+        (json!([{"options": [["a", "b"], ["a"]]}]), json!(["a"])),
+        (json!([{"options": [["b"], ["a"]]}, {"options": [["a"]]}]), json!(["a"])),
+    ] {
+        assert_eq!(taken(&asked(sets, ids)).transaction_data.len(), 1);
+    }
+    for (sets, ids) in [
+        (json!([{"options": [["a"], ["b"]]}]), json!(["a"])),
+        (json!([{"options": [["a", "b"], ["b"]]}]), json!(["a"])),
+        (json!([{"options": [["b"]]}, {"options": [["a"]], "required": false}]), json!(["a"])),
+        (json!([{"options": [["a"]], "required": false}, {"options": [["b"]]}]), json!(["a"])),
+    ] {
+        let text = refused(&asked(sets, ids), "transaction_data[0].credential_ids");
+        assert!(text.contains("each option"), "{text}");
+    }
+}
+
+#[test]
+fn data_of_one_signer_share_a_hash_algorithm() {
+    let data = |n: usize, ids: Value, algs: &[&str]| {
+        let mut data = json!({"type": "t", "n": n, "credential_ids": ids});
+        if !algs.is_empty() {
+            data["transaction_data_hashes_alg"] = json!(algs);
+        }
+        data
+    };
+    let of = |ids: Value, algs: &[&[&str]]| {
+        let each = algs.iter().enumerate().map(|(n, algs)| data(n, ids.clone(), algs));
+        with_data(each.collect())
+    };
+    for algs in [
+        &[&[][..], &["sha-256"]][..],
+        &[&["sha-384", "sha-512"], &["sha-512"]],
+        &[&[], &[], &["sha-512", "sha-256"]],
+    ] {
+        assert_eq!(taken(&of(json!(["b"]), algs)).transaction_data.len(), algs.len());
+    }
+    for algs in [
+        &[&[][..], &["sha-384"]][..],
+        &[&["sha-384"], &[]],
+        &[&["sha-384"], &["sha-512"]],
+        &[&["sha-256", "sha-384"], &["sha-384", "sha-512"], &["sha-256", "sha-512"]],
+    ] {
+        let last = algs.len() - 1;
+        let path = alloc::format!("transaction_data[{last}].transaction_data_hashes_alg");
+        refused(&of(json!(["b"]), algs), &path);
+    }
+    // Where there is a choice, each may sign one.
+    let chosen = &[&["sha-384"][..], &["sha-512"]];
+    assert_eq!(taken(&of(json!(["a b", "b"]), chosen)).transaction_data.len(), 2);
+    let apart = [data(0, json!(["a b"]), &["sha-384"]), data(1, json!(["b"]), &["sha-512"])];
+    assert_eq!(taken(&with_data(json!(apart))).transaction_data.len(), 2);
+}
