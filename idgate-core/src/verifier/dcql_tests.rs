@@ -246,6 +246,32 @@ fn every_offer_has_an_id_a_nonce_a_state_and_a_key_of_its_own() {
 }
 
 #[test]
+fn a_session_by_value_and_by_reference_is_pending_at_once_and_keeps_the_key_of_the_one() {
+    use Dialect::{Draft, Haip};
+    let session = |order: &[Dialect]| create(&inline(options(&[Haip, Draft])), asking(order));
+    let is_encrypted = |offer: &Offer| offer.encryption_key.is_some();
+    let mut stored = Vec::new();
+    for (order, encrypted) in [([Haip, Draft], [true, false]), ([Draft, Haip], [false, true])] {
+        let whole = session(&order);
+        assert_eq!(whole.phase(), &Phase::Pending);
+        assert_eq!(whole.offers().map(is_encrypted).collect::<Vec<_>>(), encrypted);
+        let mut apart = whole.clone();
+        let keys = apart.take_encryption_key().unwrap();
+        assert!(!apart.offers().any(is_encrypted));
+        let places: Vec<Value> = serde_json::from_slice(&keys).unwrap();
+        assert_eq!(places.iter().map(Value::is_object).collect::<Vec<_>>(), encrypted);
+        assert_eq!(places.iter().filter(|place| place.is_null()).count(), 1);
+        apart.restore_encryption_key(&keys).unwrap();
+        assert_eq!(apart.to_snapshot(), whole.to_snapshot());
+        stored.push((apart, keys));
+    }
+    let [(mut haip_first, haip_keys), (mut draft_first, draft_keys)] =
+        <[_; 2]>::try_from(stored).unwrap();
+    assert!(haip_first.restore_encryption_key(&draft_keys).is_err(), "for the other offer");
+    assert!(draft_first.restore_encryption_key(&haip_keys).is_err(), "for the other offer");
+}
+
+#[test]
 fn the_scheme_picks_the_dialect() {
     use Dialect::{Draft, Haip, V1_0};
     for (profiles, first, newer, older) in [

@@ -4,6 +4,7 @@
 use std::sync::Barrier;
 use std::thread;
 
+use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::wallet::Transcript;
 
@@ -15,6 +16,12 @@ impl Desk {
     fn of_two_dialects() -> Self {
         let installation = HAIP.installation().with("IDGATE_PROFILES", "haip,draft");
         Self::start_on(installation, HAIP)
+    }
+
+    /// The same, with drafts by value.
+    fn with_drafts_by_value() -> Self {
+        let installation = HAIP.installation().with("IDGATE_PROFILES", "haip,draft");
+        Self::start_on(installation.with("OID4VP_REQUEST_MODE", "inline"), HAIP)
     }
 
     fn create_in_both(&mut self, formats: &[Format]) -> Created {
@@ -71,6 +78,40 @@ fn a_wallet_of_each_generation_answers_through_its_own_link() {
         assert_eq!(session["verification_details"]["profile"], Value::Null);
         let late = desk.answer(&asked);
         desk.post(&late.response_uri, &late.body()).expect_error(409, "session_not_pending");
+    }
+}
+
+#[test]
+fn haip_by_reference_beside_a_draft_by_value() {
+    let mut desk = Desk::with_drafts_by_value();
+    for formats in [SD_JWT_VC, MDOC] {
+        for by_draft in [false, true] {
+            let created = desk.create_in_both(formats);
+            assert_eq!(desk.tenant.read(&created.id)["status"], "PENDING", "one is out at once");
+            let asked = desk.new_request(&created, formats);
+            let link = created.answer["deep_links"]["openid4vp"].as_str().unwrap();
+            let draft = AuthorizationRequest::parse(link).unwrap();
+            let old = desk.wallet.answer(&draft, now_ms()).unwrap().form_body();
+            let new = desk.answer(&asked);
+            assert_ne!(draft.response_uri, new.response_uri);
+            // Neither fits the other, and changes nothing.
+            desk.post(&new.response_uri, &old).expect_error(400, "invalid_response");
+            desk.post(&draft.response_uri, &new.body()).expect_error(400, "invalid_response");
+            if by_draft {
+                desk.post(&draft.response_uri, &old).expect_status(200);
+                desk.post(&new.response_uri, &new.body()).expect_error(409, "session_not_pending");
+            } else {
+                desk.settle(&new);
+                desk.post(&draft.response_uri, &old).expect_error(409, "session_not_pending");
+            }
+            let session = desk.tenant.read(&created.id);
+            assert_eq!(session["claims"], claims(formats));
+            let details = &session["verification_details"];
+            let mode = if by_draft { "inline" } else { "jar" };
+            assert_eq!(details["request_mode"], mode);
+            let profile = if by_draft { Value::Null } else { "haip".into() };
+            assert_eq!(details["profile"], profile);
+        }
     }
 }
 
