@@ -18,6 +18,7 @@ mod request_object;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests;
+mod transaction_data;
 mod verifier_info;
 
 pub use self::answer::Answer;

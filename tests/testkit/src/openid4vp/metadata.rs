@@ -42,7 +42,8 @@ pub(super) fn check(request: &Request, expected: &Expected, findings: &mut Findi
         check_keys(&metadata["jwks"], findings);
         check_encs(metadata, expected, findings);
     } else {
-        // A known wallet refuses it there.
+        // A known wallet refuses the list there, and a key that nothing is encrypted to is of no use.
+        findings.must("jwks_without_encryption", metadata.get("jwks").is_none(), "there");
         findings.must("enc_without_encryption", metadata.get(ENCS).is_none(), &metadata[ENCS]);
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::findings::Findings;
 use super::link::is_https;
 use super::request::{Expected, Prefix, Request, text_of};
-use super::verifier_info;
+use super::{transaction_data, verifier_info};
 
 /// What a request may carry; everything else is a warning.
 const KNOWN: [&str; 15] = [
@@ -49,8 +49,7 @@ pub(super) fn check(request: &Request, expected: &Expected, findings: &mut Findi
         let known = KNOWN.contains(&name) || FORBIDDEN.contains(&name);
         findings.should("unknown_parameters", known, name);
     }
-    let transaction = request.parameters.contains_key("transaction_data");
-    findings.must("transaction_data", transaction == expected.transaction_data, transaction);
+    transaction_data::check(request, expected, findings);
     if let Some(info) = request.parameters.get("verifier_info") {
         verifier_info::check(info, request, findings);
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::verifier::{Made, RESPONSE_URI};
+use crate::codec::base64url;
 use crate::keys::{Curve, SigningKey};
 use crate::openid4vp::Prefix::{self, DecentralizedIdentifier, RedirectUri, X509Hash, X509SanDns};
 use crate::openid4vp::{Format, WALLET_NONCE};
@@ -61,6 +62,7 @@ fn names_in_source() -> BTreeSet<String> {
         include_str!("../reply.rs"),
         include_str!("../request.rs"),
         include_str!("../request_object.rs"),
+        include_str!("../transaction_data.rs"),
         include_str!("../verifier_info.rs"),
     );
     let dense: String = source.split_whitespace().collect();
@@ -198,7 +200,21 @@ fn parameters() -> Vec<Row> {
         row("unknown_parameters", |m| put(m, "request_uri_method", "post")),
         row("unknown_parameters", |m| m.claims["presentation_definition"] = json!({})),
         row("unknown_parameters", |m| m.claims["expected_origins"] = json!(["https://a.example"])),
-        row("transaction_data", |m| m.claims["transaction_data"] = json!(["e30"])),
+        row("transaction_data", |m| m.claims["transaction_data"] = json!([payment(&["pid"])])),
+        row("transaction_data", |m| m.expected.transaction_data = true),
+        row("transaction_data_shape", |m| agree(m, json!([]))),
+        row("transaction_data_shape", |m| agree(m, json!({}))),
+        row("transaction_data_shape", |m| agree(m, json!([{ "type": "t" }]))),
+        row("transaction_data_shape", |m| agree(m, json!(["e30="]))),
+        row("transaction_data_shape", |m| agree(m, json!(["e30"]))),
+        row("transaction_data_shape", |m| agree(m, json!([payment(&[])]))),
+        row("transaction_data_shape", |m| {
+            agree(m, json!([payment(&["pid"]), payment(&["pid", "other"])]));
+        }),
+        row("transaction_data_shape", |m| {
+            let nameless = json!({ "type": "", "credential_ids": ["pid"] }).to_string();
+            agree(m, json!([base64url(nameless.as_bytes())]));
+        }),
     ]
 }
 
@@ -241,9 +257,14 @@ fn metadata() -> Vec<Row> {
         row("jwks_curve", |m| meta(m)["jwks"]["keys"][0]["crv"] = "P-384".into()),
         row("enc_values", |m| encs(m, json!(["A256GCM", "A128GCM", "none"]))),
         row("enc_values_haip", |m| encs(m, json!(["A256GCM"]))),
-        (X509Hash, vec!["enc_without_encryption"], |m| {
-            m.expected.encrypted = false;
-            m.claims["response_mode"] = "direct_post".into();
+        row("enc_without_encryption", |m| {
+            plain(m);
+            meta(m).as_object_mut().unwrap().remove("jwks");
+        }),
+        row("jwks_without_encryption", |m| {
+            plain(m);
+            let encs = "encrypted_response_enc_values_supported";
+            meta(m).as_object_mut().unwrap().remove(encs);
         }),
         row("key_fresh", |m| {
             assert!(m.read().1.is_empty());
@@ -324,6 +345,20 @@ fn document(made: &mut Made) -> &mut Value {
 fn info(made: &mut Made, name: &str, value: Value) {
     made.claims["verifier_info"] = json!([{ "format": "registration_cert", "data": "a.b.c" }]);
     made.claims["verifier_info"][0][name] = value;
+}
+
+fn plain(made: &mut Made) {
+    made.expected.encrypted = false;
+    made.claims["response_mode"] = "direct_post".into();
+}
+
+fn payment(ids: &[&str]) -> String {
+    base64url(json!({ "type": "payment", "credential_ids": ids }).to_string().as_bytes())
+}
+
+fn agree(made: &mut Made, data: Value) {
+    made.expected.transaction_data = true;
+    made.claims["transaction_data"] = data;
 }
 
 fn meta(made: &mut Made) -> &mut Value {
