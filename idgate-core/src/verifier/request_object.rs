@@ -9,9 +9,10 @@ use crate::time::UnixMillis;
 use crate::verifier::Verifier;
 
 impl Verifier {
-    /// The Request Object of an offer by reference: of the session's own, or of the one that is named. A wallet may fetch it again while the
-    /// session is CREATED or PENDING, and finds the same nonce and the same key in it. The first
-    /// fetch makes the session PENDING: commit the transition, if there is one, before answering.
+    /// The Request Object of an offer by reference: of the session's own, or of the one that is
+    /// named. A wallet may fetch it again while the session is CREATED or PENDING, and finds the same
+    /// nonce and the same key in it. The first fetch makes the session PENDING: commit the
+    /// transition, if there is one, before answering.
     ///
     /// `wallet_nonce` is what the wallet sent, if it did (OpenID4VP 5.10).
     ///

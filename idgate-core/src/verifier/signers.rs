@@ -84,7 +84,9 @@ impl Signers {
         let named = all.find(|known| Some(known.signer.key_id()) == offer.signer());
         let stand_in = || self.under_did().filter(|_| !is_x509(offer.profile.client_id_form));
         named.or_else(stand_in).map(|known| &*known.signer).ok_or_else(|| {
-            SignerUnavailable::new("this verifier has none; give it the one of the jar profile")
+            SignerUnavailable::new(
+                "this verifier lacks the signer that the session was made with; give it as named_signer",
+            )
         })
     }
 
