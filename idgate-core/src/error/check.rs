@@ -81,8 +81,8 @@ checks! {
     }
     "document signer" {
         IssuerAuth: "issuerAuth is a COSE_Sign1 with its certificates", "ISO/IEC 18013-5 9.1.2.4";
-        CertificatePath: "the certificates lead to a trusted root", "ISO/IEC 18013-5 9.3.3, RFC 5280 6";
-        CertificateValidity: "each certificate is within its dates", "RFC 5280 6.1.3";
+        CertificatePath: "the certificates lead to a trusted root", "ISO/IEC 18013-5 9.3.3, HAIP 1.0 6.1.1, RFC 5280 6";
+        CertificateValidity: "the signer's certificate and those above it are within their dates", "RFC 5280 6.1.3";
         CertificateProfile: "each certificate keeps the profile", "RFC 5280 4.2; for mdoc ISO/IEC 18013-5 Annex B";
         MsoAlg: "alg fits the document signer's key", "ISO/IEC 18013-5 9.1.2.4, RFC 9053 2.1";
         MsoSignature: "the document signer signed the MSO", "ISO/IEC 18013-5 9.3.1, RFC 9052 4.4";
@@ -108,7 +108,7 @@ checks! {
         SameSubject: "credentials of a group are about one person", "idgate same_subject_groups";
     }
     "status" {
-        SignerStatus: "the document signer's certificate is not revoked", "RFC 5280 6.3";
+        SignerStatus: "the signer's certificate is not revoked", "RFC 5280 6.3";
         Status: "the credential is not revoked", "draft-ietf-oauth-status-list 8.3";
     }
 }
