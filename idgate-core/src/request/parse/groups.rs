@@ -10,6 +10,7 @@ use crate::limits::MAX_GROUPS;
 use crate::request::claim_path::ClaimPath;
 use crate::request::fields::Field;
 use crate::request::parse::credential::Draft;
+use crate::request::parse::sets::parse_known_ids;
 
 /// Groups of at least two ids of this request, none twice in a group.
 pub(super) fn parse_groups(
@@ -25,17 +26,7 @@ pub(super) fn parse_groups(
 }
 
 fn parse_group(field: &Field<'_, '_>, drafts: &[Draft]) -> Result<Vec<String>, RequestError> {
-    let mut group: Vec<String> = Vec::new();
-    for element in field.elements()? {
-        let id = element.string()?;
-        if !drafts.iter().any(|draft| draft.request.id == id) {
-            return Err(element.invalid("must be the id of a credential of this request"));
-        }
-        if group.iter().any(|other| *other == id) {
-            return Err(element.invalid("must not repeat an id of its group"));
-        }
-        group.push(id.into_owned());
-    }
+    let group = parse_known_ids(field, drafts)?;
     if group.len() < 2 {
         return Err(field.invalid("must have at least 2 items"));
     }

@@ -41,31 +41,37 @@ fn parse_set(field: &Field<'_, '_>, drafts: &[Draft]) -> Result<CredentialSet, R
         None => true,
         Some(field) => field.value.as_bool().ok_or_else(|| field.invalid("must be a boolean"))?,
     };
-    let ids = |option: &Field<'_, '_>| {
-        let known = |id: &str| drafts.iter().any(|draft| draft.request.id == id);
-        parse_ids(option, known)
-    };
+    let ids = |option: &Field<'_, '_>| parse_ids(option, drafts);
     Ok(CredentialSet { options: options.iter().map(ids).collect::<Result<_, _>>()?, required })
 }
 
 /// Ids of this request, at least one, none twice.
 pub(super) fn parse_ids(
     field: &Field<'_, '_>,
-    known: impl Fn(&str) -> bool,
+    drafts: &[Draft],
+) -> Result<Vec<String>, RequestError> {
+    let ids = parse_known_ids(field, drafts)?;
+    if ids.is_empty() {
+        return Err(field.invalid("must have at least one id"));
+    }
+    Ok(ids)
+}
+
+/// Ids of this request, none twice.
+pub(super) fn parse_known_ids(
+    field: &Field<'_, '_>,
+    drafts: &[Draft],
 ) -> Result<Vec<String>, RequestError> {
     let mut ids: Vec<String> = Vec::new();
     for element in field.elements()? {
         let id = element.string()?;
-        if !known(&id) {
+        if !drafts.iter().any(|draft| draft.request.id == id) {
             return Err(element.invalid("must be the id of a credential of this request"));
         }
         if ids.iter().any(|other| *other == id) {
             return Err(element.invalid("must not repeat an id"));
         }
         ids.push(id.into_owned());
-    }
-    if ids.is_empty() {
-        return Err(field.invalid("must have at least one id"));
     }
     Ok(ids)
 }

@@ -47,8 +47,7 @@ fn parse_one<'t, 'a>(
     if kind.string()?.is_empty() {
         return Err(kind.invalid("must not be empty"));
     }
-    let known = |id: &str| drafts.iter().any(|draft| draft.request.id == id);
-    let credential_ids = parse_ids(&field.required("credential_ids")?, known)?;
+    let credential_ids = parse_ids(&field.required("credential_ids")?, drafts)?;
     let hash_algs = parse_hash_algs(&field)?;
     Ok(Parsed { field, credential_ids, hash_algs })
 }
