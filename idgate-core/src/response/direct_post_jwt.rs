@@ -4,12 +4,11 @@
 use alloc::string::String;
 use core::fmt;
 
-use crate::codec::base64url;
 use crate::crypto::{ContentEncryption, CryptoProvider, DecryptionFailed, ct};
 use crate::error::ResponseError;
 use crate::ids::Nonce;
 use crate::jose::{JweRecipient, OpenedJwe};
-use crate::request::{Dialect, key_id};
+use crate::request::Dialect;
 use crate::response::direct_post::EncryptedPost;
 use crate::response::{DirectPost, Posted};
 use crate::session::{Offer, ResponseEncryption};
@@ -75,9 +74,10 @@ fn decrypt(
     let failed = |_: DecryptionFailed| ResponseError::DecryptionFailed;
     let key = offer.encryption_key.as_ref().ok_or(DecryptionFailed).map_err(failed)?;
     let jwk_thumbprint = key.public().thumbprint(provider);
-    let (kid, enc): (_, &[_]) = match offer.dialect() {
-        Dialect::Draft => (base64url::encode(&jwk_thumbprint), &ContentEncryption::ALL),
-        Dialect::V1_0 | Dialect::Haip => (key_id(key.public()), &ContentEncryption::GCM),
+    let kid = key.kid(offer.dialect(), provider);
+    let enc: &[_] = match offer.dialect() {
+        Dialect::Draft => &ContentEncryption::ALL,
+        Dialect::V1_0 | Dialect::Haip => &ContentEncryption::GCM,
     };
     let recipient = JweRecipient { key: key.private(), kid: &kid, enc };
     let jwe = recipient.open(provider, response).map_err(failed)?;
