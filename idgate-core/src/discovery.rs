@@ -8,6 +8,7 @@ use core::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::codec::json::json_text;
 use crate::codec::{base64url, origin};
 use crate::crypto::{CryptoProvider, EcKey, PublicKey};
 use crate::error::ConfigError;
@@ -129,11 +130,6 @@ pub fn jwks_json(keys: &[PublishedKey]) -> String {
         kid: &published.id,
     });
     json_text(&Set { keys: keys.collect() })
-}
-
-/// Strings and lists of strings always have a JSON text.
-fn json_text(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use core::fmt;
 use serde::Serialize;
 
 use crate::codec::base64url;
-use crate::codec::json::{Tape, Text, Value};
+use crate::codec::json::{Tape, Text, Value, json_text};
 use crate::crypto::key::{Curve, PublicKey};
 use crate::crypto::provider::CryptoProvider;
 
@@ -121,8 +121,7 @@ impl PublicKey {
         let (x, y) = self.coordinates();
         let (x, y) = (&base64url::encode(x), &base64url::encode(y));
         let members = Members { crv: self.curve().name(), kid, kty: "EC", x, y };
-        // Strings into memory: neither the value nor the writer can fail.
-        serde_json::to_string(&members).unwrap_or_default()
+        json_text(&members)
     }
 
     /// The SHA-256 thumbprint (RFC 7638 3).

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::codec::json::json_text;
 use crate::formats::sd_jwt_vc::NEVER_DISCLOSED;
 use crate::ids::{ClaimsPath, CredentialFormat, DocType, NameSpace};
 use crate::request::claim_path::ClaimPath;
@@ -87,8 +88,7 @@ impl PresentationRequest {
     /// # }
     /// ```
     pub fn dcql_query(&self, dialect: Dialect) -> String {
-        // Strings, lists of them and what was JSON before always have a JSON text.
-        serde_json::to_string(&DcqlQuery::new(self, dialect)).unwrap_or_default()
+        json_text(&DcqlQuery::new(self, dialect))
     }
 }
 

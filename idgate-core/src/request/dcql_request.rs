@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use crate::codec::form::push_pair;
+use crate::codec::json::json_text;
 use crate::request::client_metadata::ClientMetadata;
 use crate::request::dcql::DcqlQuery;
 use crate::request::parameters::{RequestParameters, SELF_ISSUED};
@@ -92,9 +93,4 @@ pub(crate) fn inline_query(parameters: RequestParameters<'_>) -> String {
 /// The texts as they are hashed.
 fn transaction_data<'c>(parameters: RequestParameters<'c>) -> Vec<&'c str> {
     parameters.request.transaction_data.iter().map(|data| &*data.encoded).collect()
-}
-
-/// Strings, lists of them and what was JSON before always have a JSON text.
-pub(super) fn json_text(value: &(impl Serialize + ?Sized)) -> String {
-    serde_json::to_string(value).unwrap_or_default()
 }

@@ -5,7 +5,8 @@ use alloc::string::String;
 use serde::Serialize;
 
 use crate::codec::form::push_pair;
-use crate::request::dcql_request::{self, json_text};
+use crate::codec::json::json_text;
+use crate::request::dcql_request;
 use crate::request::dialect::Dialect;
 use crate::request::parameters::RequestParameters;
 use crate::request::presentation_definition::{Format, PresentationDefinition};

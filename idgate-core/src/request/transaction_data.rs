@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::base64url;
-use crate::codec::json::{Tape, Value};
+use crate::codec::json::{Tape, Value, json_text};
 use crate::crypto::HashAlg;
 
 /// One thing to agree to. The proof of one of the credentials carries its hash (OpenID4VP B.3.3).
@@ -42,8 +42,7 @@ pub(super) fn with_ids(object: Value<'_, '_>, ids: &[String]) -> String {
         text.push_str(name.source());
         text.push_str("\":");
         if name.is("credential_ids") {
-            // A list of strings always has a JSON text.
-            text.push_str(&serde_json::to_string(ids).unwrap_or_default());
+            text.push_str(&json_text(ids));
         } else {
             value.write_compact(&mut text);
         }

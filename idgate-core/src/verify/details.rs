@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::Verification;
 use super::proof::VerifiedCredential;
+use crate::codec::json::json_text;
 use crate::request::{CredentialRequest, Dialect, TransactionData};
 use crate::time::UnixMillis;
 
@@ -120,16 +121,11 @@ pub(super) fn render(
             .filter_map(|ids| Group::of(ids, asked))
             .collect(),
     };
-    serde_json::to_string(&details).unwrap_or_default()
+    json_text(&details)
 }
 
 fn as_asked(data: &TransactionData) -> Option<Box<RawValue>> {
     RawValue::from_string(data.as_asked()?).ok()
-}
-
-/// A JSON string literal.
-pub(super) fn json_string(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_default()
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -14,6 +14,7 @@ use super::sd_jwt::verify_presentation;
 use super::subject_groups::same_subject;
 use super::transaction_data::check_all_agreed;
 use super::{Verification, details};
+use crate::codec::json::json_text;
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::Handover;
@@ -287,7 +288,7 @@ impl<'s> Verification<'s> {
                     if json.len() > 1 {
                         json.push(',');
                     }
-                    json.push_str(&details::json_string(&credential.id));
+                    json.push_str(&json_text(&credential.id));
                     json.push(':');
                     json.push_str(verified.claims().as_json());
                 }

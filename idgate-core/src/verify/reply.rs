@@ -5,6 +5,7 @@ use core::fmt;
 
 use serde::Serialize;
 
+use crate::codec::json::json_text;
 use crate::request::Dialect;
 
 /// What to answer to the wallet once the transition is committed.
@@ -61,7 +62,7 @@ impl WalletReply {
         };
         let status = (*dialect == Dialect::Draft).then_some("ok");
         let body = Body { status, redirect_uri: redirect_uri.as_deref() };
-        Some(serde_json::to_string(&body).unwrap_or_default())
+        Some(json_text(&body))
     }
 }
 

@@ -43,6 +43,7 @@ use zeroize::Zeroizing;
 
 pub use self::schedule::{SCHEDULE_MS, next_attempt};
 pub use self::signature::{Attempt, InvalidWebhook, Received};
+use crate::codec::json::json_text;
 use crate::limits::MIN_WEBHOOK_SECRET_CHARS;
 
 /// What a notification says: that a session settled, and how. Never claims; the tenant reads those
@@ -67,8 +68,7 @@ impl Notification<'_> {
     /// The body: one JSON object with exactly these members, in this order. What is signed and sent
     /// is these bytes, never another rendering of them.
     pub fn to_json(&self) -> String {
-        // Texts and a number: serialising them has no way to fail.
-        serde_json::to_string(self).unwrap_or_default()
+        json_text(self)
     }
 }
 

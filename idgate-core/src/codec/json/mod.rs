@@ -1,11 +1,12 @@
 //! Strict JSON (RFC 8259) as a borrowed tree: one allocation per tape, values keep their source
 //! text. Refused: duplicate member names, nesting beyond [`MAX_DEPTH`], more than [`MAX_JSON_VALUES`]
 //! values, numbers that no double can hold (`1e400`), lone surrogates, anything after the value. It
-//! does not write JSON.
+//! does not write what it read; values of our own become JSON by `json_text`.
 
 mod number;
 mod parser;
 mod text;
+mod writer;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -14,6 +15,7 @@ use core::fmt;
 
 use self::parser::Parser;
 pub use self::text::Text;
+pub(crate) use self::writer::json_text;
 #[cfg(doc)]
 use crate::limits::MAX_DEPTH;
 use crate::limits::MAX_JSON_VALUES;
