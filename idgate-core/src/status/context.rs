@@ -10,7 +10,7 @@ use crate::ids::CredentialFormat;
 use crate::limits::MAX_CERTIFICATES;
 use crate::time::UnixMillis;
 use crate::trust::path::{
-    VerifiedPath, authenticate_below, authenticate_chain, authenticate_sd_jwt_chain,
+    Intermediate, VerifiedPath, authenticate_below, authenticate_chain, authenticate_sd_jwt_chain,
     authenticate_status_signer,
 };
 use crate::trust::{PinnedSigner, TrustAnchor, TrustEntry};
@@ -191,6 +191,8 @@ pub(crate) struct SignerStatus {
     /// DER of the certificate that issued it, and so must have signed its CRL; unknown for a
     /// pinned signer of which no root is trusted.
     pub(super) issuer: Option<Arc<[u8]>>,
+    /// The same of each CA between it and the root, of which nothing is fetched.
+    pub(super) intermediates: Vec<Self>,
 }
 
 impl SignerStatus {
@@ -200,6 +202,16 @@ impl SignerStatus {
             serial: path.leaf_serial.clone(),
             points: path.crl_distribution_points.clone(),
             issuer: path.issuer.clone(),
+            intermediates: path.intermediates.iter().map(Self::of_intermediate).collect(),
+        }
+    }
+
+    fn of_intermediate(ca: &Intermediate) -> Self {
+        Self {
+            serial: ca.serial.clone(),
+            points: ca.crl_distribution_points.clone(),
+            issuer: Some(ca.issuer.clone()),
+            intermediates: Vec::new(),
         }
     }
 }

@@ -55,6 +55,19 @@ pub(crate) struct VerifiedPath {
     pub(crate) crl_distribution_points: Vec<Vec<String>>,
     /// The certificate, in DER, that issued the signer; unknown for a pinned one without its root.
     pub(crate) issuer: Option<Arc<[u8]>>,
+    /// What leads from the signer to the root, without either; none for a pinned signer.
+    pub(crate) intermediates: Vec<Intermediate>,
+}
+
+/// An intermediate CA of a path, as a CRL of its issuer names it.
+#[derive(Clone, Debug)]
+pub(crate) struct Intermediate {
+    /// The content bytes of its serial number.
+    pub(crate) serial: Vec<u8>,
+    /// As those of the signer.
+    pub(crate) crl_distribution_points: Vec<Vec<String>>,
+    /// The certificate, in DER, that issued it.
+    pub(crate) issuer: Arc<[u8]>,
 }
 
 /// Authenticates the document signer that stands first in `chain`, an x5chain of DER certificates
@@ -251,6 +264,10 @@ fn verified(signer: &Certificate<'_>, anchor: Anchor<'_>) -> Result<VerifiedPath
     let first = |oid| names::attribute_texts(subject, oid).first().map(ToString::to_string);
     let pinned = matches!(anchor, Anchor::Pinned { .. });
     let is_below_root = matches!(&anchor, Anchor::Root(path) if path.is_direct());
+    let intermediates = match &anchor {
+        Anchor::Root(path) => path.intermediates().map(intermediate).collect(),
+        Anchor::Pinned { .. } => Vec::new(),
+    };
     let (anchor_sha256, anchor_subject, issuer) = match anchor {
         Anchor::Root(path) => {
             let (root, issuer) = (path.root, Some(path.issuer_der()));
@@ -270,9 +287,19 @@ fn verified(signer: &Certificate<'_>, anchor: Anchor<'_>) -> Result<VerifiedPath
         pinned,
         is_below_root,
         leaf_serial: signer.serial().to_vec(),
-        crl_distribution_points: signer.crl_distribution_points().iter().map(uris).collect(),
+        crl_distribution_points: crl_distribution_points(signer),
         issuer,
+        intermediates,
     })
+}
+
+fn intermediate((ca, issuer): (&Certificate<'_>, Arc<[u8]>)) -> Intermediate {
+    let crl_distribution_points = crl_distribution_points(ca);
+    Intermediate { serial: ca.serial().to_vec(), crl_distribution_points, issuer }
+}
+
+fn crl_distribution_points(certificate: &Certificate<'_>) -> Vec<Vec<String>> {
+    certificate.crl_distribution_points().iter().map(uris).collect()
 }
 
 fn uris(point: &CRLDistributionPoint<'_>) -> Vec<String> {

@@ -40,7 +40,8 @@ impl SignerStatus {
 
 impl SignerQuestion {
     /// `None`: the certificate publishes nothing. CRLs that the operator supplied for its issuer
-    /// replace the fetch, also when they are out of date.
+    /// replace the fetch, also when they are out of date. Of the CAs between it and the root nothing
+    /// else is asked.
     pub(super) fn open(
         status: SignerStatus,
         context: &StatusContext<'_>,
@@ -48,6 +49,25 @@ impl SignerQuestion {
         if context.issuer.crls.is_empty() && status.points.is_empty() {
             return Ok(None);
         }
+        for ca in &status.intermediates {
+            Self::by_supplied_crls(ca.clone(), context).map_err(of_intermediate)?;
+        }
+        let (mut question, replaced) = Self::by_supplied_crls(status, context)?;
+        if replaced {
+            return Ok(Some(question));
+        }
+        if question.status.points.is_empty() {
+            return Ok(None);
+        }
+        question.open = question.points_to_ask()?;
+        Ok(Some(question))
+    }
+
+    /// With what the operator's CRLs say, and whether one of them is of the certificate's issuer.
+    fn by_supplied_crls(
+        status: SignerStatus,
+        context: &StatusContext<'_>,
+    ) -> Result<(Self, bool), VerifyError> {
         let issuer = status.issuer().and_then(|issuer| CrlIssuer::of(context.provider, &issuer));
         let mut question =
             Self { status, issuer, open: Vec::new(), revoked: None, failed: None, good: false };
@@ -60,12 +80,8 @@ impl SignerQuestion {
         }
         if replaced {
             question.settle()?;
-        } else if question.status.points.is_empty() {
-            return Ok(None);
-        } else {
-            question.open = question.points_to_ask()?;
         }
-        Ok(Some(question))
+        Ok((question, replaced))
     }
 
     /// The distribution points that were not asked yet.
@@ -161,6 +177,15 @@ impl SignerQuestion {
             (None, false, Some(failed)) => Err(failed.clone()),
             (None, false, None) => Err(no_crl("the certificate's CRL was not asked")),
         }
+    }
+}
+
+fn of_intermediate(error: VerifyError) -> VerifyError {
+    match error.reason {
+        Reason::CertificateRevoked => {
+            VerifyError { detail: "an intermediate certificate of the path is revoked", ..error }
+        }
+        _ => error,
     }
 }
 

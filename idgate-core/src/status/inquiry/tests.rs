@@ -37,6 +37,7 @@ fn signer_with(points: &[&[&str]]) -> Published {
         serial: SERIAL.to_vec(),
         points: points.iter().map(uris).collect(),
         issuer: Some(Arc::from(root())),
+        intermediates: vec![],
     };
     Published { signer: Some(signer), ..Published::default() }
 }
@@ -494,5 +495,26 @@ fn a_list_by_the_credentials_own_signer_raises_no_question_of_its_own() {
         let token = certified_list(&signer_with_crl(), 7);
         supply_mdoc(&mut inquiry, &list_need(), Some(&token), &entry());
         assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, expected));
+    }
+}
+
+#[test]
+fn a_supplied_crl_is_asked_about_intermediates_too() {
+    let over_a_ca = || {
+        let intermediates = signer_with(&[]).signer.into_iter().collect();
+        let (serial, points, issuer) = (vec![9], vec![], None);
+        let signer = SignerStatus { serial, points, issuer, intermediates };
+        Published { signer: Some(signer), ..Published::default() }
+    };
+    let old = Crl::new(&name("Root"), KEY_IDENTIFIER, "20261119000000Z", "20261120000000Z");
+    for (entry, expected) in [
+        (entry(), None),
+        (entry_with_crl(&crl()), None),
+        (entry_with_crl(&crl().revoke(SERIAL)), Some(Reason::CertificateRevoked)),
+        (entry_with_crl(&old), Some(Reason::RevocationUnknown)),
+    ] {
+        let inquiry = open(over_a_ca(), &entry);
+        assert_eq!(inquiry.as_ref().err(), expected.as_ref());
+        assert!(inquiry.is_err() || settled(&inquiry.unwrap()) == NEITHER);
     }
 }

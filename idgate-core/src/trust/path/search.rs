@@ -45,7 +45,17 @@ impl Path<'_> {
 
     /// The certificate of whoever issued the signer.
     pub(crate) fn issuer_der(&self) -> Arc<[u8]> {
-        match self.intermediates.first() {
+        self.der_above(0)
+    }
+
+    /// Each intermediate, and the certificate of whoever issued it.
+    pub(crate) fn intermediates(&self) -> impl Iterator<Item = (&Certificate<'_>, Arc<[u8]>)> {
+        let above = (1..).map(|at| self.der_above(at));
+        self.intermediates.iter().copied().zip(above)
+    }
+
+    fn der_above(&self, at: usize) -> Arc<[u8]> {
+        match self.intermediates.get(at) {
             Some(issuer) => issuer.der().into(),
             None => self.root.shared_der(),
         }

@@ -84,6 +84,25 @@ fn a_crl_that_the_operator_gives_replaces_the_fetch() {
     assert_eq!(desk.outcome_of(revoked), "certificate_revoked");
 }
 
+/// Nothing is fetched about CAs below the root, but what the operator knows counts.
+#[test]
+fn an_operators_crl_that_lists_an_intermediate_counts() {
+    let mut desk = Desk::start();
+    let good = desk.intermediate(|ca| ca);
+    let revoked = desk.intermediate(|ca| ca.with(|own| own.serial = SERIAL.to_vec()));
+    let outcomes = |desk: &mut Desk| {
+        [&good, &revoked].map(|ca| {
+            let credential = desk.credential_over(ca, |signer| signer);
+            desk.outcome_of(credential)
+        })
+    };
+    assert_eq!(outcomes(&mut desk), ["VERIFIED", "VERIFIED"]);
+    let file = desk.gateway.installation.file("root.crl", crl(&desk.root, &[&SERIAL]));
+    let add = ["trust", "add", samples::ISSUER, "--crl", file.to_str().unwrap()];
+    assert_eq!(desk.gateway.installation.run(&add).code, 0);
+    assert_eq!(outcomes(&mut desk), ["VERIFIED", "certificate_revoked"]);
+}
+
 /// HAIP 6.1: the list brings its certificate as the credential does.
 #[test]
 fn the_status_list_is_signed_by_x5c_below_the_same_root() {
