@@ -63,13 +63,41 @@ pub(crate) struct Purpose<'p> {
     pub(crate) livemode: bool,
 }
 
-impl KnownSigners {
-    /// [`authenticate_chain`] or [`authenticate_sd_jwt_chain`], from what is known where possible. `purpose.issuer` is always that
-    /// entry of the one snapshot.
+impl Purpose<'_> {
+    /// Authenticates the signer that stands first in `chain`, from what is `known` where possible.
+    /// Then [`Self::issuer`] is always that entry of the one snapshot.
     ///
     /// # Errors
     /// As [`authenticate_chain`].
     pub(crate) fn authenticate(
+        self,
+        known: Option<&KnownSigners>,
+        provider: &CryptoProvider,
+        chain: &[&[u8]],
+        now: UnixMillis,
+    ) -> Result<Arc<VerifiedPath>, VerifyError> {
+        match known {
+            Some(known) => known.authenticate(provider, chain, self, now),
+            None => self.path(provider, chain, now).map(Arc::new),
+        }
+    }
+
+    fn path(
+        self,
+        provider: &CryptoProvider,
+        chain: &[&[u8]],
+        now: UnixMillis,
+    ) -> Result<VerifiedPath, VerifyError> {
+        let Self { issuer, doc_type, livemode } = self;
+        match doc_type {
+            Some(doc_type) => authenticate_chain(provider, chain, issuer, doc_type, livemode, now),
+            None => authenticate_sd_jwt_chain(provider, chain, issuer, livemode, now),
+        }
+    }
+}
+
+impl KnownSigners {
+    fn authenticate(
         &self,
         provider: &CryptoProvider,
         chain: &[&[u8]],
@@ -87,13 +115,10 @@ impl KnownSigners {
         if let Some(path) = key.and_then(|key| self.find(&key, now)) {
             return Ok(path);
         }
-        let Purpose { issuer, doc_type, livemode } = purpose;
-        let path = Arc::new(match doc_type {
-            Some(doc_type) => authenticate_chain(provider, chain, issuer, doc_type, livemode, now),
-            None => authenticate_sd_jwt_chain(provider, chain, issuer, livemode, now),
-        }?);
+        let path = Arc::new(purpose.path(provider, chain, now)?);
         // Over an intermediate, what the presenter sent beside the signer counts as well.
         if let Some(key) = key.filter(|_| path.is_below_root) {
+            let Purpose { issuer, doc_type, livemode } = purpose;
             let stable = match doc_type {
                 Some(_) => Stable::around(now, &path, issuer.roots_for(livemode)),
                 None => Stable::around(now, &path, issuer.sd_jwt_roots_for(livemode)),

@@ -39,7 +39,7 @@ use crate::status::{Published, PublishedStatus, SignerStatus, StatusContext, Vou
 use crate::trust::DeviceResponseDocuments;
 use crate::trust::certificate::is_within;
 use crate::trust::known_signers::Purpose;
-use crate::trust::path::{VerifiedPath, authenticate_chain};
+use crate::trust::path::VerifiedPath;
 
 /// The namespace of the mDL (ISO/IEC 18013-5 7.2.1).
 const MDL_NAME_SPACE: &str = "org.iso.18013.5.1";
@@ -219,13 +219,8 @@ fn authenticate_issuer(
     report.pass(Check::IssuerAuth);
     let chain: Vec<&[u8]> = chain.iter().map(Cow::as_ref).collect();
     let ExpectedMdoc { issuer, doc_type, livemode, now, .. } = *expected;
-    let path = match expected.known_signers() {
-        Some(known) => {
-            let purpose = Purpose { issuer, doc_type: Some(doc_type), livemode };
-            known.authenticate(provider, &chain, purpose, now)?
-        }
-        None => authenticate_chain(provider, &chain, issuer, doc_type, livemode, now)?.into(),
-    };
+    let purpose = Purpose { issuer, doc_type: Some(doc_type), livemode };
+    let path = purpose.authenticate(expected.known_signers(), provider, &chain, now)?;
     for check in [Check::CertificatePath, Check::CertificateValidity, Check::CertificateProfile] {
         report.pass(check);
     }

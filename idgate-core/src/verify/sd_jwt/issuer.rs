@@ -15,7 +15,7 @@ use crate::jose::{self, Header, X5cError};
 use crate::status::{SignerStatus, Voucher};
 use crate::trust::TrustedKey;
 use crate::trust::known_signers::Purpose;
-use crate::trust::path::{VerifiedPath, authenticate_sd_jwt_chain};
+use crate::trust::path::VerifiedPath;
 use crate::verify::expected::Expected;
 use crate::verify::proof::{IssuerAuthenticated, Trust};
 use crate::verify::report::CredentialReport;
@@ -158,14 +158,8 @@ impl Signed<'_, '_> {
     ) -> Result<Arc<VerifiedPath>, VerifyError> {
         let chain: Vec<&[u8]> = chain.iter().map(Vec::as_slice).collect();
         let Expected { issuer, livemode, now, .. } = *expected;
-        match expected.known_signers() {
-            Some(known) => {
-                let purpose = Purpose { issuer, doc_type: None, livemode };
-                known.authenticate(self.provider, &chain, purpose, now)
-            }
-            None => authenticate_sd_jwt_chain(self.provider, &chain, issuer, livemode, now)
-                .map(Arc::new),
-        }
+        let purpose = Purpose { issuer, doc_type: None, livemode };
+        purpose.authenticate(expected.known_signers(), self.provider, &chain, now)
     }
 
     fn signature<'b>(&self, buffer: &'b mut [u8; 132]) -> Result<&'b [u8], VerifyError> {
