@@ -1,6 +1,6 @@
-//! From a signer's certificate to a trusted root (ISO/IEC 18013-5 9.3.3, HAIP 6.1.1, RFC 5280 6.1). Candidates
-//! are found by name and key identifier and decided by signature; every root of a name is tried,
-//! within a budget of signature checks. What the presenter sends is never trusted by itself.
+//! From a signer's certificate to a trusted root (ISO/IEC 18013-5 9.3.3, HAIP 6.1.1, RFC 5280 6.1).
+//! Candidates are found by name and key identifier and decided by signature; every root of a name is
+//! tried, within a budget of signature checks. What the presenter sends is never trusted by itself.
 
 mod search;
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
@@ -70,7 +70,7 @@ pub(crate) struct Intermediate {
     pub(crate) issuer: Arc<[u8]>,
 }
 
-/// Authenticates the document signer that stands first in `chain`, an x5chain of DER certificates
+/// Authenticates the document signer that stands first in `chain`, the DER certificates of an x5chain
 /// (RFC 9360 2), for credentials of `doc_type`. In live mode the signer stands directly under a
 /// root; test mode takes one intermediate (decisions 7).
 ///
@@ -145,12 +145,10 @@ pub(crate) fn authenticate_status_signer(
     ekus: &[Oid],
     now: UnixMillis,
 ) -> Result<VerifiedPath, VerifyError> {
-    let (leaf, _) = split(chain)?;
     if roots.is_empty() {
         return Err(path_error("no root of the trust entry may vouch for this status list"));
     }
-    let path = authenticate_below(provider, chain, roots, 1, now)?;
-    let signer = Certificate::parse(leaf)?;
+    let (signer, path) = signer_below(provider, chain, roots, 1, now)?;
     profile::check_status_signer(&signer, ekus).map_err(profile_error)?;
     Ok(path)
 }
@@ -167,6 +165,16 @@ pub(crate) fn authenticate_below(
     max_intermediates: usize,
     now: UnixMillis,
 ) -> Result<VerifiedPath, VerifyError> {
+    signer_below(provider, chain, roots, max_intermediates, now).map(|(_, path)| path)
+}
+
+fn signer_below<'c>(
+    provider: &CryptoProvider,
+    chain: &[&'c [u8]],
+    roots: &[&TrustAnchor],
+    max_intermediates: usize,
+    now: UnixMillis,
+) -> Result<(Certificate<'c>, VerifiedPath), VerifyError> {
     let (leaf, rest) = split(chain)?;
     let signer = Certificate::parse(leaf)?;
     let intermediates = parse_all(rest);
@@ -180,7 +188,8 @@ pub(crate) fn authenticate_below(
     if signer.key_usage().is_some_and(|usage| !usage.digital_signature()) {
         return Err(profile_error("has a key usage without digitalSignature"));
     }
-    verified(&signer, Anchor::Root(&path))
+    let path = verified(&signer, Anchor::Root(&path))?;
+    Ok((signer, path))
 }
 
 /// Authenticates the signer of a list of roots: `signer` carries the extended key usage, and its
@@ -226,10 +235,10 @@ pub fn is_valid_rfc5280_path(
 
 fn split<'c, 'a>(chain: &'c [&'a [u8]]) -> Result<(&'a [u8], &'c [&'a [u8]]), VerifyError> {
     if chain.len() > MAX_CERTIFICATES {
-        let detail = "x5chain has more than 10 certificates";
+        let detail = "the chain has more than 10 certificates";
         return Err(VerifyError::new(Reason::LimitExceeded, Check::Limits, detail));
     }
-    let (leaf, rest) = chain.split_first().ok_or(path_error("x5chain is empty"))?;
+    let (leaf, rest) = chain.split_first().ok_or(path_error("the chain is empty"))?;
     Ok((leaf, rest))
 }
 
