@@ -1,6 +1,6 @@
-//! JOSE headers of signed tokens (RFC 7515 4). Keys that a header brings or points to (`jwk`,
-//! `jku`, `x5u`) are not read: the trusted key decides. `x5c` has a file of its own; it is read where
-//! a trust entry has roots for it.
+//! JOSE headers of signed tokens (RFC 7515 4). Keys that a header brings or points to (`jwk`, `jku`,
+//! `x5u`) are not read: trusted keys and roots decide. `x5c` has a file of its own; it counts by the
+//! roots and certificates of a trust entry alone.
 
 use core::fmt;
 

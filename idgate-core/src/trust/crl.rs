@@ -1,6 +1,7 @@
 //! Certificate revocation lists (RFC 5280 5) in the profile of ISO/IEC 18013-5 Annex B: complete
-//! lists of version 2, signed by the root that issued the certificate. Indirect, delta and partial
-//! lists are refused, and so is every list with a critical extension that is not known here.
+//! lists of version 2, signed by whoever issued the certificate: the root, or the last intermediate of
+//! an SD-JWT VC's chain. Indirect, delta and partial lists are refused, and so is every list with a
+//! critical extension that is not known here.
 
 mod parse;
 #[cfg(all(test, feature = "aws-lc-rs"))]
@@ -182,7 +183,7 @@ impl VerifiedCrl {
     }
 }
 
-/// ISO/IEC 18013-5 Table B.10: name and key identifier are the root's, and the root may sign CRLs.
+/// ISO/IEC 18013-5 Table B.10: name and key identifier are the issuer's, and it may sign CRLs.
 fn check_issuer(crl: &ParsedCrl<'_>, issuer: &Certificate<'_>) -> Result<(), CrlError> {
     let subject = canonical(issuer.subject().as_raw());
     if subject.is_none() || canonical(crl.issuer) != subject {
