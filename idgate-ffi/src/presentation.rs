@@ -6,7 +6,7 @@ use idgate_core::codec::base64url;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Alg, Curve};
 use idgate_core::error::VerifyError;
-use idgate_core::request::CredentialFormat;
+use idgate_core::request::{CredentialFormat, Dialect};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{TrustEntry, TrustSnapshot};
 use idgate_core::verify::{
@@ -157,7 +157,7 @@ impl Expectation {
             response_uri: &response_uri,
         };
         let encryption = self.encryption()?;
-        let handovers = encryption.handovers();
+        let handovers = encryption.handovers(Dialect::Draft);
         let issuer = trust::entry(trust)?;
         let mut expected = ExpectedMdoc::new(issuer, &doc_type, &namespace, request, now);
         expected = expected.remembering(trust);

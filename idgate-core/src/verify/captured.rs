@@ -11,15 +11,17 @@ use crate::codec::base64url;
 use crate::codec::json::{Tape, Value};
 use crate::crypto::{CryptoProvider, EcdhPrivateKey, JwkError, PublicKey};
 use crate::formats::mdoc::Handover;
+use crate::request::Dialect;
 use crate::session::{RequestProfile, TranscriptKind};
 
 /// What is known of how a captured answer was encrypted; nothing: it was not.
 ///
 /// ```
+/// use idgate_core::request::Dialect::{Draft, V1_0};
 /// use idgate_core::verify::CapturedEncryption;
-/// assert_eq!(CapturedEncryption::default().handovers().len(), 1); // that of a plain answer
+/// assert_eq!(CapturedEncryption::default().handovers(V1_0).len(), 1); // that of a plain answer
 /// let known = CapturedEncryption::default().with_apu("bm9uY2U").unwrap();
-/// assert_eq!(known.handovers().first().map(|handover| handover.name()), Some("iso18013-7"));
+/// assert_eq!(known.handovers(Draft).first().map(|handover| handover.name()), Some("iso18013-7"));
 /// assert!(CapturedEncryption::default().with_apu("not base64url").is_none());
 /// ```
 #[derive(Clone, Default)]
@@ -64,10 +66,18 @@ impl CapturedEncryption {
         self.private.as_ref()
     }
 
-    /// The handovers to try, in the order in which a session of the same kind tries them.
-    pub fn handovers(&self) -> Vec<Handover<'_>> {
-        let is_plain = self.thumbprint.is_none() && self.mdoc_generated_nonce.is_none();
-        let profile = if is_plain { RequestProfile::inline() } else { RequestProfile::jar() };
+    /// The handovers to try for an answer to a request of that dialect, in the order in which a
+    /// session of the same kind tries them. Only drafts have that of ISO/IEC TS 18013-7: where
+    /// OpenID4VP 1.0 is spoken, `apu` means nothing.
+    pub fn handovers(&self, dialect: Dialect) -> Vec<Handover<'_>> {
+        let has_key = self.thumbprint.is_some();
+        let (profile, is_plain) = match dialect {
+            Dialect::V1_0 | Dialect::Haip => (RequestProfile::haip(), !has_key),
+            Dialect::Draft if has_key || self.mdoc_generated_nonce.is_some() => {
+                (RequestProfile::jar(), false)
+            }
+            Dialect::Draft => (RequestProfile::inline(), true),
+        };
         let nonce = self.mdoc_generated_nonce.as_deref();
         handovers(&profile.transcripts, is_plain, self.thumbprint.as_ref(), nonce)
     }
@@ -124,7 +134,7 @@ mod tests {
     }
 
     fn names(known: &CapturedEncryption) -> Vec<&'static str> {
-        known.handovers().iter().map(Handover::name).collect()
+        known.handovers(Dialect::Draft).iter().map(Handover::name).collect()
     }
 
     #[test]
@@ -133,19 +143,35 @@ mod tests {
         let with_key = || nothing().with_jwk(&PROVIDER, jwk("").as_bytes()).unwrap();
         assert_eq!(names(&nothing()), ["openid4vp-1.0"]);
         assert!(matches!(
-            nothing().handovers()[..],
+            nothing().handovers(Dialect::Draft)[..],
             [Handover::OpenId4Vp { jwk_thumbprint: None }]
         ));
         assert_eq!(names(&nothing().with_apu("bm9uY2U").unwrap()), ["iso18013-7"]);
         assert_eq!(names(&with_key()), ["openid4vp-1.0"]);
         assert!(matches!(
-            with_key().handovers()[..],
+            with_key().handovers(Dialect::Draft)[..],
             [Handover::OpenId4Vp { jwk_thumbprint: Some(_) }]
         ));
         assert_eq!(
             names(&with_key().with_apu("bm9uY2U").unwrap()),
             ["openid4vp-1.0", "iso18013-7"]
         );
+    }
+
+    #[test]
+    fn outside_drafts_a_nonce_of_the_wallet_gives_no_handover() {
+        let nothing = CapturedEncryption::default;
+        let with_key = || nothing().with_jwk(&PROVIDER, jwk("").as_bytes()).unwrap();
+        for dialect in [Dialect::V1_0, Dialect::Haip] {
+            for plain in [nothing(), nothing().with_apu("bm9uY2U").unwrap()] {
+                let handovers = plain.handovers(dialect);
+                assert!(matches!(handovers[..], [Handover::OpenId4Vp { jwk_thumbprint: None }]));
+            }
+            for encrypted in [with_key(), with_key().with_apu("bm9uY2U").unwrap()] {
+                let handovers = encrypted.handovers(dialect);
+                assert!(matches!(handovers[..], [Handover::OpenId4Vp { jwk_thumbprint: Some(_) }]));
+            }
+        }
     }
 
     #[test]

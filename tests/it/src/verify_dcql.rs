@@ -136,6 +136,19 @@ fn a_refusal_exits_with_3_and_says_why() {
 }
 
 #[test]
+fn the_transcript_of_annex_b_is_refused_with_and_without_apu() {
+    let desk = Desk::new();
+    let annex_b = desk.forged(Forgery::TranscriptOfAnnexB);
+    let output = desk.asked(&annex_b, &[]);
+    assert_eq!(output.code, REFUSED, "{output:?}");
+    assert!(output.stdout.contains("device_auth_invalid"), "{output:?}");
+    // Nothing of OpenID4VP 1.0 says what `apu` would be good for.
+    let output = desk.asked(&annex_b, &["--apu", "bm9uY2U"]);
+    assert_eq!(output.code, USAGE, "{output:?}");
+    assert!(output.stderr.contains("--apu"), "{output:?}");
+}
+
+#[test]
 fn the_query_says_what_is_asked_for() {
     let desk = Desk::new();
     let good = desk.forged(Forgery::None);

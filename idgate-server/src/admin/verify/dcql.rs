@@ -5,7 +5,7 @@ use std::path::Path;
 use idgate_core::codec::base64url;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::limits::MAX_TTL_MS;
-use idgate_core::request::{ClaimsPath, CredentialFormat};
+use idgate_core::request::{ClaimsPath, CredentialFormat, Dialect};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::DeviceResponseDocuments;
 use idgate_core::verify::{
@@ -77,7 +77,7 @@ fn device_response(
     let response_uri = mdoc::response_uri(options)?;
     let issuer = trust::certificates(options)?;
     let encryption = mdoc::encryption(options)?;
-    let handovers = encryption.handovers();
+    let handovers = encryption.handovers(Dialect::V1_0);
     let request =
         MdocRequest { client_id: &options.client_id, nonce: &options.nonce, response_uri };
     let (namespace, claims) = elements(asked)?;

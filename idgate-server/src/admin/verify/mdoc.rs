@@ -4,6 +4,7 @@ use std::path::Path;
 
 use idgate_core::codec::base64url;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::request::Dialect;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{
     CapturedEncryption, CredentialReport, ExpectedMdoc, MdocRequest, verify_mdoc,
@@ -22,7 +23,7 @@ pub(super) fn verify(options: &VerifyOptions, at: UnixMillis) -> Result<Output, 
     let issuer = trust::certificates(options)?;
     let encryption = encryption(options)?;
     let bytes = device_response(&options.file)?;
-    let handovers = encryption.handovers();
+    let handovers = encryption.handovers(Dialect::Draft);
     let request =
         MdocRequest { client_id: &options.client_id, nonce: &options.nonce, response_uri };
     // No elements are asked for, so no namespace matters.
