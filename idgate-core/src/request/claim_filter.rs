@@ -4,6 +4,8 @@
 //! that it speaks about. `{"minimum": 18}` refuses the string `"19"`, where JSON Schema would
 //! ignore the keyword and let every string pass.
 
+mod dcql_values;
+
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
@@ -117,30 +119,6 @@ impl ClaimFilter {
     }
 }
 
-impl ClaimFilter {
-    /// The values that it allows, as the text of a JSON array, when it lists them and a DCQL query can
-    /// have each: strings, integers and booleans (OpenID4VP 6.3).
-    pub(super) fn values_for_wallet(&self) -> Option<String> {
-        let mut tape = Tape::default();
-        let id = tape.parse(self.source.as_bytes()).ok()?;
-        let filter = tape.value(id);
-        let allowed: Vec<Value<'_, '_>> = match filter.get("const") {
-            Some(only) => alloc::vec![only],
-            None => filter.get("enum")?.elements()?.collect(),
-        };
-        let mut text = String::new();
-        for value in allowed {
-            if !is_dcql_value(value) {
-                return None;
-            }
-            text.push(if text.is_empty() { '[' } else { ',' });
-            value.write_source(&mut text);
-        }
-        text.push(']');
-        Some(text)
-    }
-}
-
 impl fmt::Debug for ClaimFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ClaimFilter({} rules)", self.rules.len())
@@ -222,15 +200,6 @@ impl JsonType {
             Self::String => value.kind() == Kind::String,
             Self::Integer => value.as_number().is_some_and(|n| Decimal::parse(n).is_integer()),
         }
-    }
-}
-
-/// An integer is one by its spelling, which every reader takes for one.
-fn is_dcql_value(value: Value<'_, '_>) -> bool {
-    match value.kind() {
-        Kind::String | Kind::Bool => true,
-        Kind::Number => value.as_number().is_some_and(|text| !text.contains(['.', 'e', 'E'])),
-        _ => false,
     }
 }
 

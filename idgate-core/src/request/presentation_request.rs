@@ -54,6 +54,13 @@ pub struct CredentialSet {
     pub required: bool,
 }
 
+impl CredentialSet {
+    /// A set of these options.
+    pub const fn new(options: Vec<Vec<String>>, required: bool) -> Self {
+        Self { options, required }
+    }
+}
+
 impl PresentationRequest {
     /// The type of each credential asked for, as audit log and metrics name it: `vc+sd-jwt`, or
     /// `mso_mdoc:` and the document type (decisions 9).

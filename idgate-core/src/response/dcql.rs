@@ -9,7 +9,7 @@ use super::VpToken;
 use super::vp_token::Given;
 use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_PRESENTATION_BYTES;
-use crate::request::PresentationRequest;
+use crate::request::{CredentialSet, PresentationRequest};
 
 /// What came for each credential, in the order of the request; `None`: nothing, which only a request
 /// with credential sets allows.
@@ -20,17 +20,29 @@ pub(super) fn assign<'r>(
     request: &PresentationRequest,
     vp_token: &'r VpToken<'_>,
 ) -> Result<Vec<Option<&'r str>>, VerifyError> {
+    let credentials = request.credentials.iter().enumerate();
+    let asked: Vec<_> =
+        credentials.map(|(index, asked)| (request.query_id(index), asked.id.as_str())).collect();
+    assign_by_id(&asked, &request.credential_sets, vp_token)
+}
+
+/// The same for what is asked for, each by its id in the query and by that in the sets.
+pub(super) fn assign_by_id<'r>(
+    asked: &[(Cow<'_, str>, &str)],
+    sets: &[CredentialSet],
+    vp_token: &'r VpToken<'_>,
+) -> Result<Vec<Option<&'r str>>, VerifyError> {
     let VpToken::Map(answers) = vp_token else {
         return Err(mismatch("vp_token answers another query language"));
     };
-    let places = places(request, answers)?;
-    let mut presented = vec![None; request.credentials.len()];
+    let places = places(asked, answers)?;
+    let mut presented = vec![None; asked.len()];
     for (place, (_, presentations)) in places.into_iter().zip(answers) {
         if let Some(slot) = presented.get_mut(place) {
             *slot = Some(only(presentations)?);
         }
     }
-    check_sets(request, &presented)?;
+    check_sets(asked, sets, &presented)?;
     Ok(presented)
 }
 
@@ -40,11 +52,10 @@ fn mismatch(detail: &'static str) -> VerifyError {
 
 /// The credential that each answer is for.
 fn places(
-    request: &PresentationRequest,
+    asked: &[(Cow<'_, str>, &str)],
     answers: &[(Cow<'_, str>, Vec<Given<'_>>)],
 ) -> Result<Vec<usize>, VerifyError> {
-    let ids: Vec<_> = (0..request.credentials.len()).map(|index| request.query_id(index)).collect();
-    let place = |id: &str| ids.iter().position(|known| *known == id);
+    let place = |id: &str| asked.iter().position(|(known, _)| *known == id);
     answers
         .iter()
         .map(|(id, _)| place(id).ok_or(mismatch("vp_token has an id that is not in the query")))
@@ -68,24 +79,36 @@ fn only<'r>(presentations: &'r [Given<'_>]) -> Result<&'r str, VerifyError> {
 }
 
 /// Without sets every credential must be there; with them, one option of each required set. Nothing at
-/// all is never an answer: a wallet that has nothing says so by an error.
+/// all is never an answer: a wallet that has nothing says so by an error. What no set names was not
+/// asked for (OpenID4VP 6.4.2).
 fn check_sets(
-    request: &PresentationRequest,
+    asked: &[(Cow<'_, str>, &str)],
+    sets: &[CredentialSet],
     presented: &[Option<&str>],
 ) -> Result<(), VerifyError> {
     if presented.iter().all(Option::is_none) {
         return Err(mismatch("vp_token is empty"));
     }
-    if request.credential_sets.is_empty() {
+    if sets.is_empty() {
         let complete = presented.iter().all(Option::is_some);
         return complete.then_some(()).ok_or(mismatch("vp_token leaves out a credential"));
     }
-    let came = |id: &str| {
-        let mut asked = request.credentials.iter().zip(presented);
-        asked.any(|(credential, presented)| credential.id == id && presented.is_some())
+    let came: Vec<&str> = asked
+        .iter()
+        .zip(presented)
+        .filter_map(|((_, id), presented)| presented.map(|_| *id))
+        .collect();
+    let named = |id: &&str| {
+        let mut options = sets.iter().flat_map(|set| &set.options);
+        options.any(|option| option.iter().any(|other| other == id))
     };
-    let complete = |option: &Vec<_>| option.iter().all(|id: &alloc::string::String| came(id));
-    let mut required = request.credential_sets.iter().filter(|set| set.required);
+    if !came.iter().all(named) {
+        return Err(mismatch("vp_token has an id that no credential set of the query names"));
+    }
+    let complete = |option: &Vec<_>| {
+        option.iter().all(|id: &alloc::string::String| came.contains(&id.as_str()))
+    };
+    let mut required = sets.iter().filter(|set| set.required);
     let met = required.all(|set| set.options.iter().any(complete));
     met.then_some(()).ok_or(mismatch("vp_token has no whole option of a required credential set"))
 }
@@ -96,7 +119,7 @@ mod tests {
     use alloc::string::String;
 
     use super::*;
-    use crate::request::{CredentialSet, fixtures};
+    use crate::request::fixtures;
     use crate::response::{DirectPost, Posted, WalletResponse};
     use crate::session::QueryLanguage;
 
@@ -195,6 +218,13 @@ mod tests {
         assert_eq!(two("{}"), Err(MISMATCH));
         let optional = with_sets(&[(&[&["pid"], &["credential_2"]], false)]);
         assert_eq!(assigned(&optional, "{}"), Err(MISMATCH));
+    }
+
+    #[test]
+    fn what_no_set_names_was_not_asked_for() {
+        let one = with_sets(&[(&[&["pid"]], true)]);
+        assert_eq!(assigned(&one, r#"{"pid": ["a"]}"#).unwrap(), "a -");
+        assert_eq!(assigned(&one, r#"{"pid": ["a"], "credential_2": ["b"]}"#), Err(MISMATCH));
     }
 
     #[test]

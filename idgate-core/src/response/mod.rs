@@ -1,5 +1,6 @@
 //! A wallet's answer, from bytes to one presentation per requested credential.
 
+mod captured;
 mod dcql;
 mod direct_post;
 mod direct_post_jwt;
@@ -8,6 +9,7 @@ mod vp_token;
 
 use alloc::vec::Vec;
 
+pub use self::captured::CapturedAnswer;
 pub(crate) use self::direct_post::{DirectPost, Posted};
 pub(crate) use self::direct_post_jwt::{AnswerEncryption, unpack};
 pub(crate) use self::vp_token::VpToken;

@@ -42,6 +42,7 @@ use crate::error::{Reason, ResponseError};
 pub use crate::formats::mdoc::Handover;
 use crate::ids::OfferId;
 use crate::request::Dialect;
+pub use crate::response::CapturedAnswer;
 use crate::response::{
     AnswerEncryption, DirectPost, Posted, WalletResponse, unpack, with_response_code,
 };

@@ -25,6 +25,7 @@ const NONCE: &str = "the-nonce-of-a-captured-request";
 struct Desk {
     installation: Installation,
     wallet: Wallet,
+    query: Value,
     request: Request,
 }
 
@@ -56,7 +57,7 @@ impl Desk {
             encryption: Some((key, Enc::A256Gcm)),
             ..Request::default()
         };
-        Self { installation, wallet, request }
+        Self { installation, wallet, query, request }
     }
 
     fn forged(&self, forgery: Forgery) -> Value {
@@ -161,6 +162,12 @@ fn the_query_says_what_is_asked_for() {
         let pid = pid(json!([VCT]), json!(["given_name"]));
         json!({ "credentials": [pid, mdl], "credential_sets": [{ "options": options }] })
     };
+    let valued = |id: &str, values: Value| {
+        let mut query = desk.query.clone();
+        let mut asked = query["credentials"].as_array_mut().unwrap().iter_mut();
+        asked.find(|asked| asked["id"] == id).unwrap()["claims"][0]["values"] = values;
+        query
+    };
     let alone = json!({ "pid": good["pid"] });
     for (query, vp_token, code, reason) in [
         (
@@ -175,14 +182,38 @@ fn the_query_says_what_is_asked_for() {
             REFUSED,
             "claim_missing",
         ),
+        (valued("pid", json!(["Anna", "Erika"])), &good, OK, "verified"),
+        (valued("pid", json!(["Anna"])), &good, REFUSED, "claim_filter_mismatch"),
+        (valued("mdl", json!([7, "Mustermann"])), &good, OK, "verified"),
+        (valued("mdl", json!([7, true, "Muster"])), &good, REFUSED, "claim_filter_mismatch"),
         (sets(json!([["mdl"], ["pid"]])), &alone, OK, "verified"),
         (sets(json!([["mdl"]])), &alone, REFUSED, "submission_mismatch"),
+        (sets(json!([["mdl"]])), &good, REFUSED, "submission_mismatch"),
     ] {
         desk.installation.file("query.json", query.to_string());
         let output = desk.asked(vp_token, &[]);
         assert_eq!(output.code, code, "{reason}: {output:?}");
         assert!(output.stdout.contains(reason), "{reason}: {output:?}");
     }
+}
+
+#[test]
+fn paths_that_look_alike_are_both_looked_for() {
+    let desk = Desk::new();
+    let good = desk.forged(Forgery::None);
+    let asked = |paths: [Value; 2]| {
+        let mut query = desk.query.clone();
+        query["credentials"][0]["claims"] = json!([{ "path": paths[0] }, { "path": paths[1] }]);
+        desk.installation.file("query.json", query.to_string());
+        desk.asked(&good, &[])
+    };
+    let (nested, flat) = (json!(["address", "locality"]), json!(["address.locality"]));
+    for paths in [[nested.clone(), flat.clone()], [flat, nested.clone()]] {
+        let output = asked(paths);
+        assert_eq!(output.code, REFUSED, "{output:?}");
+        assert!(output.stdout.contains("claim_missing"), "{output:?}");
+    }
+    assert_eq!(asked([nested, json!(["given_name"])]).code, OK);
 }
 
 #[test]
@@ -193,11 +224,35 @@ fn what_cannot_be_used_is_not_a_refusal() {
     assert_eq!(desk.asked(&good, &["--format", "mso_mdoc"]).code, USAGE);
     assert_eq!(desk.asked(&good, &["--vct", VCT]).code, USAGE);
     assert_eq!(desk.asked(&json!("a draft's"), &[]).code, ERROR);
+    let one = |more: Value| {
+        let mut asked = desk.query["credentials"][0].clone();
+        asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "credentials": [asked, desk.query["credentials"][1]] })
+    };
+    let with_sets =
+        |sets: Value| json!({ "credentials": desk.query["credentials"], "credential_sets": sets });
     for query in [
         json!([]),
         json!({ "credentials": [] }),
         json!({ "credentials": [{ "id": "pid", "format": "vc+sd-jwt" }] }),
         json!({ "credentials": [{ "id": "pid", "format": "dc+sd-jwt", "meta": {} }] }),
+        one(json!({ "id": "mdl" })),
+        one(json!({ "multiple": true })),
+        one(json!({ "claim_sets": [["a"]] })),
+        one(json!({ "claims": [] })),
+        one(json!({ "claims": {} })),
+        one(json!({ "claims": [{ "path": ["a"] }, { "path": ["a"] }] })),
+        one(json!({ "claims": [{ "path": ["a"], "values": [] }] })),
+        one(json!({ "claims": [{ "path": ["a"], "values": "Erika" }] })),
+        one(json!({ "claims": [{ "path": ["a"], "values": [1.5] }] })),
+        one(json!({ "claims": [{ "path": ["a", null], "values": ["DE"] }] })),
+        with_sets(json!({})),
+        with_sets(json!([])),
+        with_sets(json!([{}])),
+        with_sets(json!([{ "options": [] }])),
+        with_sets(json!([{ "options": [[]] }])),
+        with_sets(json!([{ "options": [["pid"], ["passport"]] }])),
+        with_sets(json!([{ "options": [["pid"]], "required": "no" }])),
     ] {
         desk.installation.file("query.json", query.to_string());
         let output = desk.asked(&good, &[]);

@@ -5,16 +5,17 @@ use std::path::Path;
 use idgate_core::codec::base64url;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::limits::MAX_TTL_MS;
-use idgate_core::request::{ClaimsPath, CredentialFormat, Dialect};
+use idgate_core::request::{ClaimFilter, CredentialFormat, Dialect};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::DeviceResponseDocuments;
 use idgate_core::verify::{
-    CredentialReport, Expected, ExpectedMdoc, MdocRequest, verify_mdoc, verify_sd_jwt_vc,
+    CapturedAnswer, CredentialReport, Expected, ExpectedMdoc, MdocRequest, verify_mdoc,
+    verify_sd_jwt_vc,
 };
 
 use super::outcome::{self, Outcome};
-use super::query::{self, Asked, Query};
-use super::{VerifyOptions, mdoc, trust};
+use super::query::{Asked, AskedClaim, Query};
+use super::{VerifyOptions, mdoc, read_text, trust, unusable};
 use crate::admin::output::Output;
 use crate::failure::Failure;
 
@@ -25,18 +26,19 @@ pub(super) fn verify(
     at: UnixMillis,
 ) -> Result<Output, Failure> {
     let query = Query::read(path)?;
-    let answers = query::answers(&options.file)?;
-    let answers = match answers.and_then(|all| query.check(&all).map(|()| all)) {
-        Ok(answers) => answers,
+    let answer = CapturedAnswer::parse(&read_text(&options.file)?);
+    let answer = answer.map_err(|why| unusable(&options.file, why))?;
+    let ids: Vec<&str> = query.credentials.iter().map(|asked| asked.id.as_str()).collect();
+    let presented = match answer.assign(&ids, &query.sets) {
+        Ok(presented) => presented,
         Err(refusal) => return Ok(outcome::tell(&CredentialReport::default(), &Err(refusal))),
     };
     let mut told = Vec::new();
-    for asked in &query.credentials {
-        let answer = answers.iter().find(|(id, _)| *id == asked.id);
-        if let Some((_, presentation)) = answer {
+    for (asked, presentation) in query.credentials.iter().zip(presented) {
+        if let Some(presentation) = presentation {
             let mut report = CredentialReport::default();
             let result = match asked.format {
-                Some(CredentialFormat::Mdoc) => {
+                CredentialFormat::Mdoc => {
                     device_response(options, asked, presentation, at, &mut report)?
                 }
                 _ => sd_jwt_vc(options, asked, presentation, at, &mut report)?,
@@ -56,14 +58,17 @@ fn sd_jwt_vc(
 ) -> Result<Outcome, Failure> {
     let mut issuer = trust::sd_jwt_issuer(options)?;
     issuer.vct.clone_from(&asked.types);
-    let paths: Vec<(String, ClaimsPath)> =
-        asked.paths.iter().map(|path| (dotted(path), path.clone())).collect();
-    let claims: Vec<String> = paths.iter().map(|(name, _)| name.clone()).collect();
+    // Their JSON text tells apart paths that look alike.
+    let named = || asked.claims.iter().map(|claim| (claim.path.to_string(), claim));
+    let claims: Vec<String> = named().map(|(name, _)| name).collect();
+    let paths: Vec<_> = named().map(|(name, claim)| (name, claim.path.clone())).collect();
+    let filters = filters(named());
     let requested_at = at.minus(MAX_TTL_MS);
     let mut expected = Expected::new(&issuer, &options.client_id, &options.nonce, requested_at, at);
     expected.livemode = !options.test;
     expected.claims = &claims;
     expected.claim_paths = &paths;
+    expected.filters = &filters;
     Ok(verify_sd_jwt_vc(&PROVIDER, presentation, &expected, report))
 }
 
@@ -80,12 +85,15 @@ fn device_response(
     let handovers = encryption.handovers(Dialect::V1_0);
     let request =
         MdocRequest { client_id: &options.client_id, nonce: &options.nonce, response_uri };
-    let (namespace, claims) = elements(asked)?;
+    let (namespace, elements) = elements(asked)?;
+    let claims: Vec<String> = elements.iter().map(|(name, _)| name.clone()).collect();
+    let filters = filters(elements);
     let doc_type = asked.types.first().map_or("", String::as_str);
     let mut expected = ExpectedMdoc::new(&issuer, doc_type, &namespace, request, at);
     expected.livemode = !options.test;
     expected.handovers = &handovers;
     expected.claims = &claims;
+    expected.filters = &filters;
     expected.documents = DeviceResponseDocuments::One;
     // No request of OpenID4VP 1.0 announces device MACs, so none is good.
     expected.reader_key = None;
@@ -95,11 +103,11 @@ fn device_response(
 }
 
 /// Namespace and elements that the paths of an mdoc name (OpenID4VP B.2.4).
-fn elements(asked: &Asked) -> Result<(String, Vec<String>), Failure> {
+fn elements(asked: &Asked) -> Result<(String, Vec<(String, &AskedClaim)>), Failure> {
     let mut namespace = String::new();
     let mut claims = Vec::new();
-    for path in &asked.paths {
-        let mut parts = path.components();
+    for claim in &asked.claims {
+        let mut parts = claim.path.components();
         let (Some(Some(first)), Some(Some(element)), None) =
             (parts.next(), parts.next(), parts.next())
         else {
@@ -111,13 +119,14 @@ fn elements(asked: &Asked) -> Result<(String, Vec<String>), Failure> {
             return Err(Failure::Error(why));
         }
         first.clone_into(&mut namespace);
-        claims.push(element.to_owned());
+        claims.push((element.to_owned(), claim));
     }
     Ok((namespace, claims))
 }
 
-/// A name for what stands there.
-fn dotted(path: &ClaimsPath) -> String {
-    let parts: Vec<&str> = path.components().map(|part| part.unwrap_or("*")).collect();
-    parts.join(".")
+/// The conditions of claims, by the names that they are looked for under.
+fn filters<'a>(
+    named: impl IntoIterator<Item = (String, &'a AskedClaim)>,
+) -> Vec<(String, ClaimFilter)> {
+    named.into_iter().filter_map(|(name, claim)| Some((name, claim.filter.clone()?))).collect()
 }

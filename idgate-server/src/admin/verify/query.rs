@@ -1,10 +1,10 @@
-//! A DCQL query and the answer to it, from files (OpenID4VP 6, 8.1).
+//! A DCQL query from a file (OpenID4VP 6). What it asks for and this command would not look at is
+//! refused: a verdict is about the whole query.
 
 use std::path::Path;
 
 use idgate_core::codec::json::{Tape, Value};
-use idgate_core::error::{Check, Reason, VerifyError};
-use idgate_core::request::{ClaimsPath, CredentialFormat};
+use idgate_core::request::{ClaimFilter, ClaimsPath, CredentialFormat, CredentialSet};
 
 use super::{read, unusable};
 use crate::failure::Failure;
@@ -12,25 +12,31 @@ use crate::failure::Failure;
 /// What was asked for.
 #[derive(Debug)]
 pub(super) struct Query {
+    /// No two have the same id.
     pub(super) credentials: Vec<Asked>,
-    /// The options of each set that is required.
-    required: Vec<Vec<Vec<String>>>,
-    has_sets: bool,
+    /// Empty: all credentials are asked for.
+    pub(super) sets: Vec<CredentialSet>,
 }
 
 /// A credential of the query.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Asked {
     pub(super) id: String,
-    pub(super) format: Option<CredentialFormat>,
+    pub(super) format: CredentialFormat,
     /// `vct_values`, or `doctype_value` alone.
     pub(super) types: Vec<String>,
-    /// Where its claims stand.
-    pub(super) paths: Vec<ClaimsPath>,
+    /// No two have the same path.
+    pub(super) claims: Vec<AskedClaim>,
 }
 
-/// The ids that were answered, and the one presentation of each.
-pub(super) type Answers = Vec<(String, String)>;
+/// A claim of a credential.
+#[derive(Debug)]
+pub(super) struct AskedClaim {
+    /// Where it stands.
+    pub(super) path: ClaimsPath,
+    /// Its `values`.
+    pub(super) filter: Option<ClaimFilter>,
+}
 
 impl Query {
     /// From the value of `dcql_query`.
@@ -48,46 +54,42 @@ impl Query {
         if credentials.is_empty() {
             return Err("it asks for no credential".into());
         }
-        let sets = root.get("credential_sets");
-        let all = sets.and_then(Value::elements).into_iter().flatten();
-        let is_required =
-            |set: &Value<'_, '_>| set.get("required").and_then(Value::as_bool).unwrap_or(true);
-        let required = all.filter(is_required).map(options).collect::<Option<_>>();
-        let required =
-            required.ok_or("a credential set has no array \"options\" of arrays of ids")?;
-        Ok(Self { credentials, required, has_sets: sets.is_some() })
-    }
-
-    /// Refuses answers to what was not asked, and what is not answered.
-    pub(super) fn check(&self, answers: &Answers) -> Result<(), VerifyError> {
-        let came = |id: &String| answers.iter().any(|(answered, _)| answered == id);
-        let known = |id: &String| self.credentials.iter().any(|asked| asked.id == *id);
-        if !answers.iter().all(|(id, _)| known(id)) {
-            return Err(mismatch("vp_token has an id that is not in the query"));
+        if let Some(id) = repeated(credentials.iter().map(|asked| &asked.id)) {
+            return Err(format!("two credentials have the id {id}"));
         }
-        let complete = match self.has_sets {
-            false => self.credentials.iter().all(|asked| came(&asked.id)),
-            true => self.required.iter().all(|set| set.iter().any(|ids| ids.iter().all(came))),
+        let sets = match root.get("credential_sets") {
+            None => Vec::new(),
+            Some(sets) => {
+                let sets = filled(Some(sets)).ok_or("credential_sets is not an array with sets")?;
+                sets.into_iter()
+                    .map(|set| credential_set(set, &credentials))
+                    .collect::<Result<_, _>>()?
+            }
         };
-        match (answers.is_empty(), complete) {
-            (true, _) => Err(mismatch("vp_token is empty")),
-            (_, false) => Err(mismatch("vp_token leaves out a credential that is required")),
-            _ => Ok(()),
-        }
+        Ok(Self { credentials, sets })
     }
 }
 
 impl Asked {
     fn of(value: Value<'_, '_>) -> Result<Self, String> {
-        let text = |value: Option<Value<'_, '_>>| {
-            value.and_then(Value::as_str).map(|text| text.into_owned())
-        };
         let id = text(value.get("id")).ok_or("a credential has no \"id\"")?;
+        Self::with_id(&id, value).map_err(|why| format!("{id}: {why}"))
+    }
+
+    fn with_id(id: &str, value: Value<'_, '_>) -> Result<Self, String> {
         let format = match text(value.get("format")).as_deref() {
             Some("dc+sd-jwt") => CredentialFormat::SdJwtVc,
             Some("mso_mdoc") => CredentialFormat::Mdoc,
-            _ => return Err(format!("{id}: its format is not dc+sd-jwt or mso_mdoc")),
+            _ => return Err("its format is not dc+sd-jwt or mso_mdoc".into()),
         };
+        if value.get("claim_sets").is_some() {
+            return Err(
+                "claim_sets are not looked at here; drop the claims that may be absent".into()
+            );
+        }
+        if value.get("multiple").is_some_and(|multiple| multiple.as_bool() != Some(false)) {
+            return Err("multiple is not looked at here: one presentation to a query".into());
+        }
         let meta = value.get("meta");
         let types: Vec<String> = match format {
             CredentialFormat::Mdoc => {
@@ -96,53 +98,82 @@ impl Asked {
             _ => strings(meta.and_then(|meta| meta.get("vct_values"))).unwrap_or_default(),
         };
         if types.is_empty() {
-            return Err(format!("{id}: its meta names no vct_values or doctype_value"));
+            return Err("its meta names no vct_values or doctype_value".into());
         }
-        let claims = value.get("claims").and_then(Value::elements).into_iter().flatten();
-        let path = |claim: Value<'_, '_>| {
-            let mut text = String::new();
-            claim.get("path").ok_or("a claim has no \"path\"")?.write_compact(&mut text);
-            ClaimsPath::from_json(&text)
+        let claims: Vec<AskedClaim> = match value.get("claims") {
+            None => Vec::new(),
+            Some(claims) => {
+                let claims = filled(Some(claims)).ok_or("claims is not an array with claims")?;
+                claims.into_iter().map(AskedClaim::of).collect::<Result<_, _>>()?
+            }
         };
-        let paths = claims.map(path).collect::<Result<_, _>>();
-        let paths = paths.map_err(|why| format!("{id}: {why}"))?;
-        Ok(Self { id, format: Some(format), types, paths })
+        if let Some(path) = repeated(claims.iter().map(|claim| claim.path.to_string())) {
+            return Err(format!("two claims have the path {path}"));
+        }
+        Ok(Self { id: id.into(), format, types, claims })
     }
 }
 
-/// What the wallet sent as `vp_token`. The outer error is the file's, the inner one the wallet's.
-pub(super) fn answers(path: &Path) -> Result<Result<Answers, VerifyError>, Failure> {
-    let text = read(path)?;
-    let mut tape = Tape::default();
-    let id = tape.parse(&text).map_err(|error| unusable(path, error))?;
-    let members = tape.value(id).members();
-    let members = members.ok_or_else(|| unusable(path, "it is not the object of a vp_token"))?;
-    Ok(members.map(|(id, given)| Ok((id.unescape().into_owned(), only(given)?))).collect())
+impl AskedClaim {
+    fn of(claim: Value<'_, '_>) -> Result<Self, String> {
+        let path = compact(claim.get("path").ok_or("a claim has no \"path\"")?);
+        let path = ClaimsPath::from_json(&path).map_err(|why| format!("path {path} {why}"))?;
+        let filter = claim.get("values").map(|values| ClaimFilter::from_values(&compact(values)));
+        let filter = filter.transpose().map_err(|why| format!("values of {path} {why}"))?;
+        if filter.is_some() && path.selects_several() {
+            return Err(format!("values of {path} cannot be compared: it selects several"));
+        }
+        Ok(Self { path, filter })
+    }
 }
 
-/// One presentation: `multiple` is never asked for. Drafts of the text had no array around it.
-fn only(given: Value<'_, '_>) -> Result<String, VerifyError> {
-    let one = match given.elements() {
-        None => given,
-        Some(mut all) => match (all.next(), all.next()) {
-            (Some(one), None) => one,
-            _ => return Err(mismatch("an id of vp_token has no presentation, or several")),
-        },
+fn credential_set(set: Value<'_, '_>, credentials: &[Asked]) -> Result<CredentialSet, String> {
+    const RULE: &str = "a credential set has no array \"options\" of arrays of ids";
+    let options = filled(set.get("options")).ok_or(RULE)?;
+    let ids = |ids: Value<'_, '_>| strings(Some(ids)).filter(|ids| !ids.is_empty());
+    let options: Vec<Vec<String>> =
+        options.into_iter().map(ids).collect::<Option<_>>().ok_or(RULE)?;
+    let known = |id: &String| credentials.iter().any(|asked| asked.id == *id);
+    if let Some(id) = options.iter().flatten().find(|id| !known(id)) {
+        return Err(format!("a credential set names {id}, which no credential has as its id"));
+    }
+    let required = match set.get("required") {
+        None => true,
+        Some(required) => {
+            required.as_bool().ok_or("required of a credential set is not a boolean")?
+        }
     };
-    let detail = "a presentation is not a string";
-    let malformed = VerifyError::new(Reason::MalformedPresentation, Check::Submission, detail);
-    one.as_str().map(|text| text.into_owned()).ok_or(malformed)
+    Ok(CredentialSet::new(options, required))
 }
 
-fn mismatch(detail: &'static str) -> VerifyError {
-    VerifyError::new(Reason::SubmissionMismatch, Check::Submission, detail)
+/// The first that was there before.
+fn repeated<T: PartialEq>(all: impl Iterator<Item = T>) -> Option<T> {
+    let mut seen = Vec::new();
+    for one in all {
+        if seen.contains(&one) {
+            return Some(one);
+        }
+        seen.push(one);
+    }
+    None
 }
 
-fn options(set: Value<'_, '_>) -> Option<Vec<Vec<String>>> {
-    set.get("options")?.elements()?.map(|ids| strings(Some(ids))).collect()
+/// The elements of an array that has some.
+fn filled<'t, 'a>(value: Option<Value<'t, 'a>>) -> Option<Vec<Value<'t, 'a>>> {
+    let elements: Vec<_> = value?.elements()?.collect();
+    Some(elements).filter(|elements| !elements.is_empty())
+}
+
+fn compact(value: Value<'_, '_>) -> String {
+    let mut text = String::new();
+    value.write_compact(&mut text);
+    text
+}
+
+fn text(value: Option<Value<'_, '_>>) -> Option<String> {
+    value.and_then(Value::as_str).map(|text| text.into_owned())
 }
 
 fn strings(value: Option<Value<'_, '_>>) -> Option<Vec<String>> {
-    let text = |one: Value<'_, '_>| one.as_str().map(|text| text.into_owned());
-    value?.elements()?.map(text).collect()
+    value?.elements()?.map(|one| text(Some(one))).collect()
 }

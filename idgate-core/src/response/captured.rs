@@ -1,0 +1,56 @@
+//! The answer to a DCQL query as it was captured, outside a session.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::{VpToken, dcql};
+#[cfg(doc)]
+use crate::error::Reason;
+use crate::error::{ResponseError, VerifyError};
+use crate::request::CredentialSet;
+use crate::session::QueryLanguage;
+
+/// A captured `vp_token` that answers a DCQL query (OpenID4VP 8.1); nothing in it is trusted.
+///
+/// ```
+/// use idgate_core::verify::CapturedAnswer;
+/// let answer = CapturedAnswer::parse(r#"{"pid": ["eyJ…"]}"#).unwrap();
+/// assert_eq!(answer.assign(&["pid"], &[]).unwrap(), [Some("eyJ…")]);
+/// assert!(answer.assign(&["pid", "mdl"], &[]).is_err());
+/// ```
+pub struct CapturedAnswer(VpToken<'static>);
+
+impl CapturedAnswer {
+    /// From its JSON text.
+    ///
+    /// # Errors
+    /// It is not a JSON object.
+    pub fn parse(vp_token: &str) -> Result<Self, ResponseError> {
+        VpToken::from_text(Cow::Borrowed(vp_token), QueryLanguage::Dcql)
+            .map(|vp_token| Self(vp_token.into_owned()))
+    }
+
+    /// What came for each of the query's ids, in their order; `None`: nothing, which the query's
+    /// `credential_sets` allow. Without sets each must have come. It is judged like an answer to a
+    /// session (OpenID4VP 8.6).
+    ///
+    /// # Errors
+    /// [`Reason::SubmissionMismatch`], [`Reason::MalformedPresentation`] and
+    /// [`Reason::LimitExceeded`].
+    pub fn assign(
+        &self,
+        ids: &[&str],
+        sets: &[CredentialSet],
+    ) -> Result<Vec<Option<&str>>, VerifyError> {
+        let asked: Vec<_> = ids.iter().map(|id| (Cow::Borrowed(*id), *id)).collect();
+        dcql::assign_by_id(&asked, sets, &self.0)
+    }
+}
+
+/// Never the presentations.
+impl fmt::Debug for CapturedAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CapturedAnswer")
+    }
+}
