@@ -41,7 +41,7 @@ pub(super) const fn place<'a>(id: &'a str, client_id: &'a str) -> Place<'a> {
     Place { purpose: "certificate_keys", object: id, client: client_id }
 }
 
-/// Goes up with every import.
+/// Goes up with every change.
 pub(super) fn version(main: &Connection) -> Result<u64, StoreError> {
     let mut statement = main.prepare_cached("SELECT version FROM certificates_version")?;
     Ok(unsigned(statement.query_row([], |row| row.get(0))?))
@@ -148,17 +148,24 @@ pub(super) fn certificate(chain: &[u8]) -> Result<VerifierCertificate, StoreErro
 }
 
 /// Removes certificates that were replaced so long ago that no session can name them any more, and
-/// erases keys that have none left of those that they had. `false`: there was nothing.
-pub(super) fn forget(main: &Connection, now: UnixMillis) -> Result<bool, StoreError> {
+/// erases keys that have none left of those that they had. Says how many certificates those were.
+pub(super) fn forget(main: &Connection, now: UnixMillis) -> Result<usize, StoreError> {
     let before = millis(now.minus(REPLACED_SIGNS_MS));
     let removed = main.execute("DELETE FROM certificates WHERE replaced_at < ?1", [before])?;
     if removed == 0 {
-        return Ok(false);
+        return Ok(0);
     }
     main.execute(
         "DELETE FROM certificate_keys WHERE used = 1 \
          AND id NOT IN (SELECT key_id FROM certificates)",
         [],
     )?;
-    Ok(true)
+    raise_version(main)?;
+    Ok(removed)
+}
+
+/// Every running gateway reads anew.
+pub(super) fn raise_version(main: &Connection) -> Result<(), StoreError> {
+    main.execute("UPDATE certificates_version SET version = version + 1", [])?;
+    Ok(())
 }

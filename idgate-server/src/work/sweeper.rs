@@ -172,6 +172,17 @@ impl Sweeper {
         self.store.remove_ended_keys(before, BATCH).await
     }
 
+    /// Erases certificates that were replaced long ago, with their private keys, and says how many.
+    ///
+    /// # Errors
+    /// The store failed; they are still there.
+    pub async fn forget_certificates(&self) -> Result<usize, StoreError> {
+        if !self.retention.can_tell_age().await? {
+            return Ok(0);
+        }
+        self.store.forget_certificates(self.clock.now()).await
+    }
+
     /// Removes audit entries that are older than they are kept, and says how many.
     ///
     /// # Errors
@@ -195,6 +206,7 @@ impl Sweeper {
                 Duty::Remove => self.remove().await,
                 Duty::Forget => self.forget().await,
                 Duty::RemoveKeys => self.remove_keys().await,
+                Duty::ForgetCertificates => self.forget_certificates().await,
                 Duty::RemoveAudit => self.remove_audit().await,
             };
             if duty.is_batched() && matches!(outcome, Ok(count) if count >= BATCH) {
@@ -213,16 +225,18 @@ enum Duty {
     Remove,
     Forget,
     RemoveKeys,
+    ForgetCertificates,
     RemoveAudit,
 }
 
 impl Duty {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Expire,
         Self::Purge,
         Self::Remove,
         Self::Forget,
         Self::RemoveKeys,
+        Self::ForgetCertificates,
         Self::RemoveAudit,
     ];
 
@@ -234,6 +248,7 @@ impl Duty {
             Self::Remove => "sweeper_remove",
             Self::Forget => "sweeper_forget",
             Self::RemoveKeys => "sweeper_remove_keys",
+            Self::ForgetCertificates => "sweeper_forget_certificates",
             Self::RemoveAudit => "sweeper_remove_audit",
         }
     }
@@ -242,13 +257,18 @@ impl Duty {
         match self {
             Self::Expire => EXPIRY_TICK,
             Self::Purge => PURGE_TICK,
-            Self::Remove | Self::Forget | Self::RemoveKeys | Self::RemoveAudit => REMOVAL_TICK,
+            Self::Remove
+            | Self::Forget
+            | Self::RemoveKeys
+            | Self::ForgetCertificates
+            | Self::RemoveAudit => REMOVAL_TICK,
         }
     }
 
-    /// Whether one tick may leave something for the next. Results are erased all at once.
+    /// Whether one tick may leave something for the next. Results and certificates are erased all at
+    /// once.
     const fn is_batched(self) -> bool {
-        !matches!(self, Self::Purge)
+        !matches!(self, Self::Purge | Self::ForgetCertificates)
     }
 }
 

@@ -87,6 +87,10 @@ pub trait Store:
     /// nothing changed.
     fn certificates(&self) -> Read<'_, Arc<Certificates>>;
 
+    /// Erases certificates that were replaced so long ago that no session can name them, and their
+    /// private keys, from every file. Says how many certificates those were.
+    fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize>;
+
     /// Whether something can be stored: it was within the last second, or is now.
     fn probe(&self) -> Write<'_, ()>;
 }

@@ -6,7 +6,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::VerifierCertificate;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::super::certificates::{CertificateRecord, forget, place, records};
+use super::super::certificates::{CertificateRecord, forget, place, raise_version, records};
 use super::super::files::truncate_log;
 use super::super::interface::StoreError;
 use super::super::sql::{begin, millis, time};
@@ -36,7 +36,7 @@ impl OperatorStore {
         now: UnixMillis,
     ) -> Result<GatewayKey, StoreError> {
         let transaction = begin(&mut self.main)?;
-        forget(&transaction, now)?;
+        let erased = forget(&transaction, now)? > 0;
         let waiting: Option<(String, Vec<u8>)> = transaction
             .query_row(
                 "SELECT id, sealed FROM certificate_keys WHERE client_id = ?1 AND used = 0",
@@ -60,6 +60,9 @@ impl OperatorStore {
             }
         };
         transaction.commit()?;
+        if erased {
+            self.cut_log();
+        }
         Ok(key)
     }
 
@@ -100,14 +103,19 @@ impl OperatorStore {
             (hash, client_id, &key.id, certificate.chain.concat(), millis(now)),
         )?;
         transaction.execute("UPDATE certificate_keys SET used = 1 WHERE id = ?1", [&key.id])?;
-        transaction.execute("UPDATE certificates_version SET version = version + 1", [])?;
-        let erased = forget(&transaction, now)?;
+        raise_version(&transaction)?;
+        let erased = forget(&transaction, now)? > 0;
         transaction.commit()?;
         if erased {
-            // In the log as well, unless a reader is in the way: then with the next checkpoint.
-            let _later = truncate_log(&self.main);
+            self.cut_log();
         }
         Ok(())
+    }
+
+    /// What was erased leaves the log as well, unless a reader is in the way: then with the next
+    /// checkpoint.
+    pub(super) fn cut_log(&self) {
+        let _later = truncate_log(&self.main);
     }
 
     /// The certificates of this client (empty: the gateway), or of all (`None`), newest first.
@@ -139,7 +147,7 @@ impl OperatorStore {
              VALUES (?1, ?2, ?3, ?4)",
             (client_id, &certificate.text, strict, millis(now)),
         )?;
-        transaction.execute("UPDATE certificates_version SET version = version + 1", [])?;
+        raise_version(&transaction)?;
         Ok(transaction.commit()?)
     }
 
@@ -151,7 +159,7 @@ impl OperatorStore {
         let transaction = begin(&mut self.main)?;
         let removed =
             transaction.execute("DELETE FROM registrations WHERE client_id = ?1", [client_id])?;
-        transaction.execute("UPDATE certificates_version SET version = version + 1", [])?;
+        raise_version(&transaction)?;
         transaction.commit()?;
         Ok(removed > 0)
     }

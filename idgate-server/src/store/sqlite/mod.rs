@@ -105,7 +105,10 @@ impl SqliteStore {
         let mut main = schema::open_main(dir, key)?;
         directory::check_key(&main, &sealer)?;
         gateway_keys::ensure(&mut main, &sealer, now)?;
-        certificates::forget(&main, now)?;
+        if certificates::forget(&main, now)? > 0 {
+            // Unless a command is reading: then with the next checkpoint.
+            let _later = files::truncate_log(&main);
+        }
         found.keep(dir)?;
         let mut claims = files::open_claims(dir)?;
         directory::same_database(&main, &claims)?;
@@ -249,6 +252,16 @@ impl Store for SqliteStore {
         let sealer = self.sealer.clone();
         let load = move |main: &Connection| certificates::read(main, &sealer);
         self.certificates.current(&self.readers, certificates::version, load)
+    }
+
+    fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {
+        self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
+            let removed = certificates::forget(batch.main, now)?;
+            if removed > 0 {
+                batch.erase_main_soon();
+            }
+            Ok(removed)
+        })
     }
 
     fn probe(&self) -> Write<'_, ()> {

@@ -1,6 +1,8 @@
 //! Keys with certificates: asked for once, bound to whom they sign for, erased when no session can
 //! name them any more.
 
+use std::time::Duration;
+
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::trust::VerifierCertificate;
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -8,8 +10,10 @@ use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
 
 use super::erasure::files_with;
 use super::*;
+use crate::clock::VirtualClock;
 use crate::gateway_key::{GatewayKey, REPLACED_SIGNS_MS};
 use crate::store::OperatorStore;
+use crate::work::sweeper::Sweeper;
 
 fn operator(fixture: &Fixture) -> OperatorStore {
     OperatorStore::open_existing(fixture.path(), None).unwrap()
@@ -29,6 +33,14 @@ fn certify(operator: &mut OperatorStore, client_id: &str, now: UnixMillis) -> Ve
     let certificate = certificate(&operator.requested_key(client_id, now).unwrap());
     operator.import_certificate(client_id, &certificate, now).unwrap();
     certificate
+}
+
+/// The beginnings of the sealed private keys, oldest first.
+fn sealed_keys(fixture: &Fixture) -> Vec<Vec<u8>> {
+    let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
+    let mut statement = main.prepare("SELECT sealed FROM certificate_keys ORDER BY rowid").unwrap();
+    let rows = statement.query_map([], |row| row.get::<_, Vec<u8>>(0)).unwrap();
+    rows.map(|sealed| sealed.unwrap().get(..16).unwrap().to_vec()).collect()
 }
 
 fn hashes(fixture: &Fixture) -> Vec<String> {
@@ -77,11 +89,7 @@ fn a_replaced_key_signs_for_25_hours_and_leaves_every_file() {
     let mut fixture = Fixture::new();
     let mut operator = operator(&fixture);
     let old = certify(&mut operator, "", NOW);
-    let main = rusqlite::Connection::open(fixture.path().join("idgate.db")).unwrap();
-    let sql = "SELECT sealed FROM certificate_keys";
-    let sealed: Vec<u8> = main.query_row(sql, [], |row| row.get(0)).unwrap();
-    drop(main);
-    let needle = &sealed[..16];
+    let needle = &sealed_keys(&fixture).remove(0);
     assert!(!files_with(fixture.path(), needle).is_empty(), "the search finds what is there");
     let new = certify(&mut operator, "", NOW.plus(10));
     let both = [new.x509_hash, old.x509_hash];
@@ -95,6 +103,35 @@ fn a_replaced_key_signs_for_25_hours_and_leaves_every_file() {
     fixture.close();
     drop(operator);
     assert!(files_with(fixture.path(), needle).is_empty());
+}
+
+#[tokio::test]
+async fn a_running_gateway_erases_a_replaced_key_after_25_hours() {
+    let mut fixture = Fixture::new();
+    let store: Arc<dyn Store> = Arc::new(fixture.store.take().unwrap());
+    let mut operator = operator(&fixture);
+    certify(&mut operator, "", NOW);
+    let needle = sealed_keys(&fixture).remove(0);
+    let new = certify(&mut operator, "", NOW.plus(10));
+    drop(operator);
+    let clock = VirtualClock::at(NOW.plus(10 + REPLACED_SIGNS_MS));
+    let sweeper = Sweeper::new(store.clone(), Arc::new(clock.clone()));
+    assert_eq!(sweeper.forget_certificates().await.unwrap(), 0);
+    let before = store.certificates().await.unwrap();
+    assert_eq!(before.keys.len(), 2);
+    assert!(!files_with(fixture.path(), &needle).is_empty(), "the search finds what is there");
+    clock.advance(1);
+    assert_eq!(sweeper.forget_certificates().await.unwrap(), 1);
+    let after = store.certificates().await.unwrap();
+    let left: Vec<_> = after.keys.iter().map(|key| &key.certificate.x509_hash).collect();
+    assert_eq!(left, [&new.x509_hash]);
+    let erased = async {
+        while !files_with(fixture.path(), &needle).is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), erased).await.unwrap();
+    assert_eq!(sweeper.forget_certificates().await.unwrap(), 0);
 }
 
 #[test]

@@ -62,6 +62,11 @@ impl<'c> Batch<'c> {
         self.erase.claims = true;
     }
 
+    /// Asks that what this job deleted beside results leaves every file soon.
+    pub(in crate::store) fn erase_main_soon(&mut self) {
+        self.erase.main = true;
+    }
+
     /// Notes that the key of a session that this job settles must go with the next
     /// [`Batch::erase_spent_keys`].
     pub(in crate::store) fn spend_key(&mut self, session_id: &str) {
