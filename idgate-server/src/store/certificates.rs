@@ -164,6 +164,26 @@ pub(super) fn forget(main: &Connection, now: UnixMillis) -> Result<usize, StoreE
     Ok(removed)
 }
 
+/// Ends what is of a client that is revoked: its certificate is replaced by none, so that sessions
+/// that were made with it live on, and keys that wait for one go at once, with what a registrar
+/// attests of it. `false`: there was nothing.
+pub(super) fn end(main: &Connection, client_id: &str, now: UnixMillis) -> Result<bool, StoreError> {
+    let mut ended = main.execute(
+        "UPDATE certificates SET replaced_at = ?2 WHERE client_id = ?1 AND replaced_at IS NULL",
+        (client_id, millis(now)),
+    )?;
+    for sql in [
+        "DELETE FROM certificate_keys WHERE client_id = ?1 AND used = 0",
+        "DELETE FROM registrations WHERE client_id = ?1",
+    ] {
+        ended = ended.saturating_add(main.execute(sql, [client_id])?);
+    }
+    if ended > 0 {
+        raise_version(main)?;
+    }
+    Ok(ended > 0)
+}
+
 /// Every running gateway reads anew.
 pub(super) fn raise_version(main: &Connection) -> Result<(), StoreError> {
     main.execute("UPDATE certificates_version SET version = version + 1", [])?;

@@ -197,6 +197,34 @@ fn what_cannot_serve_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn of_a_revoked_client_neither_doctor_nor_metric_says_anything() {
+    let (installation, ca) = (Installation::new(), Ca::new());
+    let id = installation.create_client("shop", false).client_id;
+    certify(&installation, &ca, 20, &["--client", &id]);
+    csr(&installation, &["--client", &id]);
+    let told = || {
+        let doctor = installation.run_json(&["doctor", "--json"]);
+        let checks = doctor["checks"].as_array().unwrap().iter();
+        checks.filter(|check| check["check"] == "certificates").count()
+    };
+    assert_eq!(told(), 1);
+    let revoked = installation.run(&["client", "revoke", &id]);
+    assert_eq!(revoked.code, 0, "{revoked:?}");
+    assert_eq!(told(), 0);
+    let listed = installation.run_json(&["keys", "list", "--json"]);
+    assert_eq!(listed["certificates"][0]["in_force"], false);
+    assert_eq!(listed["requested"], Value::Array(vec![]));
+    let server = installation.serve();
+    assert!(!metrics(&installation, server.address).contains("{of=\"client\"}"));
+}
+
+fn metrics(installation: &Installation, address: std::net::SocketAddr) -> String {
+    let token = installation.run_json(&["admin-token", "create", "--json"]);
+    let request = Request::get("/metrics").bearer(token["admin_token"].as_str().unwrap());
+    String::from_utf8(Http::new(address).send(&request).expect_status(200).body).unwrap()
+}
+
+#[test]
 fn the_end_of_a_certificate_is_told_in_time() {
     let (installation, ca) = (Installation::new(), Ca::new());
     installation.create_client("shop", false);
@@ -206,11 +234,8 @@ fn the_end_of_a_certificate_is_told_in_time() {
     let found: Vec<&Value> =
         checks.iter().filter(|check| check["check"] == "certificates").collect();
     assert_eq!((found.len(), &found[0]["status"]), (1, &"warning".into()), "{doctor}");
-    let token = installation.run_json(&["admin-token", "create", "--json"]);
     let server = installation.serve();
-    let mut http = Http::new(server.address);
-    let request = Request::get("/metrics").bearer(token["admin_token"].as_str().unwrap());
-    let body = String::from_utf8(http.send(&request).expect_status(200).body).unwrap();
+    let body = metrics(&installation, server.address);
     let name = "idgate_certificate_expiry_seconds{of=\"gateway\"} ";
     let seconds = body.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     let seconds: i64 = seconds.parse().unwrap();

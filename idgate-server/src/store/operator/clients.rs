@@ -7,6 +7,7 @@ use rusqlite::OptionalExtension as _;
 
 use super::super::api_keys::{self, KeyRow};
 use super::super::audit;
+use super::super::certificates;
 use super::super::interface::{ApiKeyRecord, KeyValue, StoreError};
 use super::super::keys::{self, ClientRecord, ClientWish, NewClient};
 use super::super::quotas::OwnQuotas;
@@ -76,7 +77,8 @@ impl OperatorStore {
         keys::clients(&self.main)
     }
 
-    /// Stops every key of a client at once; `false`: there is no such client.
+    /// Stops every key of a client at once, ends its certificate and erases the keys that wait for
+    /// one, and what a registrar attests of it; `false`: there is no such client.
     ///
     /// # Errors
     /// The database failed; or the keys are stopped, as the text says then, and only their audit log
@@ -84,6 +86,7 @@ impl OperatorStore {
     pub fn revoke_client(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
         let mut transaction = begin(&mut self.main)?;
         let revoked = keys::revoke_client(&transaction, id, now)?;
+        let ended = certificates::end(&transaction, id, now)?;
         let keys = revoked.iter().flat_map(|revoked| &revoked.keys);
         let keys =
             keys.map(|key| AuditEvent::of_client(AuditStatus::ApiKeyRevoked, now).about_key(key));
@@ -92,6 +95,9 @@ impl OperatorStore {
         let events = keys.chain(client).map(|event| event.by(OPERATOR));
         let recorded = record_if_possible(&mut transaction, &self.audit, id, events)?;
         transaction.commit()?;
+        if ended {
+            self.cut_log();
+        }
         recorded.map_err(|why| {
             StoreError::Failed(format!("every key of {id} is stopped, but {why}"))
         })?;

@@ -135,6 +135,34 @@ async fn a_running_gateway_erases_a_replaced_key_after_25_hours() {
 }
 
 #[test]
+fn a_revoked_clients_certificate_ends_and_its_key_is_erased() {
+    let mut fixture = Fixture::new();
+    let mut operator = operator(&fixture);
+    let client = operator.create_client("shop", true, None, NOW).unwrap().client_id;
+    let gateways = certify(&mut operator, "", NOW);
+    let own = certify(&mut operator, &client, NOW);
+    operator.requested_key(&client, NOW).unwrap();
+    let [_, used, waits] = sealed_keys(&fixture).try_into().unwrap();
+    assert_eq!(hashes(&fixture), [own.x509_hash.clone(), gateways.x509_hash.clone()]);
+    assert!(operator.revoke_client(&client, NOW.plus(10)).unwrap());
+    // Sessions that were made with it live on.
+    let certificates = fixture.store().certificates().wait().unwrap();
+    assert_eq!(certificates.in_force(&client, NOW).unwrap().certificate, gateways);
+    assert_eq!(hashes(&fixture), [own.x509_hash, gateways.x509_hash.clone()]);
+    assert!(operator.requested_keys(Some(&client)).unwrap().is_empty());
+    assert!(operator.revoke_client(&client, NOW.plus(20)).unwrap());
+    assert_eq!(operator.certificates(Some(&client)).unwrap()[0].replaced_at, Some(NOW.plus(10)));
+    fixture.close();
+    fixture.reopen(NOW.plus(11 + REPLACED_SIGNS_MS));
+    assert_eq!(hashes(&fixture), [gateways.x509_hash]);
+    fixture.close();
+    drop(operator);
+    for needle in [used, waits] {
+        assert!(files_with(fixture.path(), &needle).is_empty());
+    }
+}
+
+#[test]
 fn a_key_that_was_moved_to_another_client_is_left_out() {
     let fixture = Fixture::new();
     let mut operator = operator(&fixture);
