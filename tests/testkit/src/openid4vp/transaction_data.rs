@@ -22,8 +22,8 @@ fn is_sound(entry: &Value, request: &Request) -> bool {
     let object: Option<Value> = object.and_then(|json| serde_json::from_slice(&json).ok());
     let Some(object) = object.filter(Value::is_object) else { return false };
     let asked = |id: &Value| request.query.credentials.iter().any(|one| *id == *one.id);
-    object["type"].as_str().is_some_and(|name| !name.is_empty())
-        && object["credential_ids"]
-            .as_array()
-            .is_some_and(|ids| !ids.is_empty() && ids.iter().all(asked))
+    let kind = object.get("type").and_then(Value::as_str);
+    let ids = object.get("credential_ids").and_then(Value::as_array);
+    kind.is_some_and(|kind| !kind.is_empty())
+        && ids.is_some_and(|ids| !ids.is_empty() && ids.iter().all(asked))
 }
