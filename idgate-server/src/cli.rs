@@ -24,7 +24,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::{
     self, Config, DataDir, OwnName, SETTINGS, Setting, Settings, environment, unknown_variables,
 };
-use crate::demo::{self, DemoOptions};
+use crate::demo::{self, DemoOptions, Said};
 use crate::serve;
 use crate::stdio;
 use crate::store::{self, OperatorStore, SqliteStore, Store, StoreOptions};
@@ -53,7 +53,11 @@ struct Common {
 enum Command {
     /// Run the gateway
     Serve,
-    /// Walk one verification with a sample issuer, tenant and wallet
+    /// Walk through verifications in each dialect, with sample issuers, tenant and wallet
+    ///
+    /// Every setting of `serve` is a flag here, too, as --listen, --base-url, --data-dir, --profiles and
+    /// --oid4vp-request-mode; `idgate help settings` lists them. Without them the demo walks 1.0, haip
+    /// and draft on loopback, and leaves nothing behind.
     Demo(DemoOptions),
     /// Verify one captured presentation offline
     Verify(Box<VerifyOptions>),
@@ -107,7 +111,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     unknown_variables(environment()).for_each(|warning| warn(&warning));
     match cli.command {
         Command::Serve => run_server(&cli.common, &flags),
-        Command::Demo(options) => demo::run(options, cli.common.json),
+        Command::Demo(options) => {
+            let said = Said { flags: &flags, file: cli.common.config.as_deref() };
+            demo::run(options, said, cli.common.json)
+        }
         Command::Verify(options) => {
             finish(verify::run(&options, SystemClock.now()), cli.common.json)
         }

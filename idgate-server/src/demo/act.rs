@@ -5,6 +5,7 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RootOrigin, TrustAnchor};
 use idgate_testkit::mdoc::Cbor;
+use idgate_testkit::openid4vp::Format;
 use idgate_testkit::samples;
 use idgate_testkit::wallet::Wallet;
 use serde_json::{Value, json};
@@ -15,6 +16,8 @@ use crate::store::TrustChange;
 pub(super) struct Act {
     pub(super) title: &'static str,
     pub(super) format: &'static str,
+    /// The same as the wallet calls it.
+    pub(super) wallet_format: Format,
     pub(super) issuer_id: &'static str,
     pub(super) trusted_by: &'static str,
     pub(super) claims: &'static [&'static str],
@@ -50,8 +53,9 @@ impl Act {
         Self {
             title: "An identity as SD-JWT VC",
             format: "vc+sd-jwt",
+            wallet_format: Format::SdJwtVc,
             issuer_id: samples::ISSUER,
-            trusted_by: "its ES256 key",
+            trusted_by: "the issuer's ES256 key",
             claims: &["given_name", "family_name", "age_equal_or_over"],
             proves: "discloses three claims, signs nonce and audience",
             forgery: "changes a disclosed name",
@@ -72,8 +76,9 @@ impl Act {
         Self {
             title: "A driving licence as mdoc",
             format: "mso_mdoc",
+            wallet_format: Format::Mdoc,
             issuer_id: samples::MDL_ISSUER,
-            trusted_by: "its X.509 root, which signed the document signer's certificate",
+            trusted_by: "the X.509 root above its document signer",
             claims: &["family_name", "age_over_18"],
             proves: "shows two elements, signs the session transcript",
             forgery: "changes an element",
@@ -84,10 +89,8 @@ impl Act {
     }
 
     /// What the tenant asks for.
-    pub(super) fn session_request(&self) -> Value {
-        json!({ "credentials": [{
-            "format": self.format, "issuer_id": self.issuer_id, "claims": self.claims,
-        }] })
+    pub(super) fn credential(&self) -> Value {
+        json!({ "format": self.format, "issuer_id": self.issuer_id, "claims": self.claims })
     }
 
     /// The issuer as the operator trusts it, for test-mode sessions.

@@ -5,8 +5,10 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1;
+use hyper::header::CONTENT_TYPE;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use idgate_testkit::wallet::Body;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
@@ -14,6 +16,7 @@ use tokio::net::TcpStream;
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
+    pub(super) content_type: String,
     bytes: Bytes,
 }
 
@@ -48,20 +51,15 @@ impl Client {
         request = request.header("authorization", format!("Bearer {}", self.api_key));
         let bytes = body.map(Value::to_string).unwrap_or_default();
         if body.is_some() {
-            request = request.header("content-type", "application/json");
+            request = request.header(CONTENT_TYPE, "application/json");
         }
         self.send(request, bytes.into_bytes()).await
     }
 
     /// As the wallet, without credentials of its own.
-    pub(super) async fn wallet(
-        &self,
-        path: &str,
-        content_type: &str,
-        body: Vec<u8>,
-    ) -> Result<Answer, String> {
-        let request = self.request("POST", path).header("content-type", content_type);
-        self.send(request, body).await
+    pub(super) async fn wallet(&self, path: &str, body: &Body) -> Result<Answer, String> {
+        let request = self.request("POST", path).header(CONTENT_TYPE, &body.content_type);
+        self.send(request, body.bytes.clone()).await
     }
 
     /// What anybody may read.
@@ -85,8 +83,10 @@ impl Client {
         tokio::spawn(connection);
         let response = sender.send_request(request).await.map_err(text)?;
         let status = response.status();
+        let content_type = response.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_owned();
         let bytes = response.into_body().collect().await.map_err(text)?.to_bytes();
-        Ok(Answer { status, bytes })
+        Ok(Answer { status, content_type, bytes })
     }
 }
 

@@ -1,21 +1,28 @@
-//! `idgate demo`: a throw-away gateway on loopback, sample issuers, a sample tenant and a sample
-//! wallet. Walks one verification per format and profile over HTTP and prints each step, shows that a
-//! forged answer is refused, then keeps serving.
+//! `idgate demo`: a gateway with sample issuers, a sample tenant and a sample wallet, thrown away
+//! afterwards unless a data directory is named. Walks one verification per dialect and format over HTTP
+//! and prints each step, shows that a forged answer is refused, then keeps serving.
 
 mod act;
+mod certificate;
 mod client;
 mod desk;
+mod holder;
+mod plan;
+mod stage;
 mod story;
+mod words;
 
 use std::fs::DirBuilder;
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
 
+use self::plan::Plan;
+pub use self::plan::Said;
+use self::stage::Stage;
 use crate::clock::{Clock, SystemClock};
 use crate::failure::Failure;
 
@@ -27,16 +34,17 @@ pub struct DemoOptions {
     pub once: bool,
 }
 
-/// Runs the demo.
-pub fn run(options: DemoOptions, json: bool) -> ExitCode {
-    match walk(options, json) {
+/// Runs the demo with the settings that were `said`.
+pub fn run(options: DemoOptions, said: Said<'_>, json: bool) -> ExitCode {
+    match walk(options, said, json) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => Failure::Error(error).report(json),
     }
 }
 
-fn walk(options: DemoOptions, json: bool) -> Result<(), String> {
-    let folder = ThrowAway::new()?;
+fn walk(options: DemoOptions, said: Said<'_>, json: bool) -> Result<(), String> {
+    let folder = Folder::new(said)?;
+    let plan = Plan::new(said, folder.path())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -48,7 +56,7 @@ fn walk(options: DemoOptions, json: bool) -> Result<(), String> {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
         tokio::select! {
-            ended = show(&folder, clock, options, json) => ended,
+            ended = show(plan, clock, options, json) => ended,
             _ = interrupt.recv() => Ok(()),
             _ = terminate.recv() => Ok(()),
         }
@@ -57,12 +65,12 @@ fn walk(options: DemoOptions, json: bool) -> Result<(), String> {
 
 /// The walk; then serves on, unless it is to be shown once.
 async fn show(
-    folder: &ThrowAway,
+    plan: Plan,
     clock: Arc<dyn Clock>,
     options: DemoOptions,
     json: bool,
 ) -> Result<(), String> {
-    let stage = story::Stage::set(&folder.0, clock).await?;
+    let stage = Stage::set(plan, clock).await?;
     let ending = stage.play(json).await?;
     if json {
         say(&ending.to_string());
@@ -82,24 +90,39 @@ fn say(line: &str) {
     let _unread = writeln!(io::stdout(), "{line}");
 }
 
-/// A data directory that goes away with the demo.
-struct ThrowAway(PathBuf);
+/// Where the demo keeps its data.
+enum Folder {
+    /// What a flag names, and what is left as it is.
+    Named(String),
+    /// One that goes away with the demo.
+    ThrowAway(String),
+}
 
-impl ThrowAway {
-    fn new() -> Result<Self, String> {
+impl Folder {
+    fn new(said: Said<'_>) -> Result<Self, String> {
+        if let Some(named) = said.flags.get("data_dir") {
+            return Ok(Self::Named(named.clone()));
+        }
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(|error| format!("no random bytes: {error}"))?;
         let name = format!("idgate-demo-{:016x}", u64::from_be_bytes(random));
         let folder = std::env::temp_dir().join(name);
         let made = DirBuilder::new().mode(0o700).create(&folder);
         made.map_err(|error| format!("{}: {error}", folder.display()))?;
-        Ok(Self(folder))
+        Ok(Self::ThrowAway(folder.to_string_lossy().into_owned()))
+    }
+
+    fn path(&self) -> &str {
+        let (Self::Named(path) | Self::ThrowAway(path)) = self;
+        path
     }
 }
 
-impl Drop for ThrowAway {
+impl Drop for Folder {
     fn drop(&mut self) {
-        // Best effort: it holds sample data under the system's temporary folder.
-        let _left_behind = std::fs::remove_dir_all(&self.0);
+        if let Self::ThrowAway(path) = self {
+            // Best effort: it holds sample data under the system's temporary folder.
+            let _left_behind = std::fs::remove_dir_all(path);
+        }
     }
 }

@@ -1,172 +1,206 @@
 //! The walk of the demo, step by step.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
-
-use qrcode::QrCode;
-use qrcode::render::unicode::Dense1x2;
-use serde_json::{Value, json};
+use idgate_core::request::Dialect;
+use idgate_testkit::wallet::Wallet;
+use serde_json::{Map, Value, json};
 
 use super::act::Act;
-use super::client::Client;
+use super::client::Answer;
 use super::desk::Desk;
+use super::holder::Answered;
 use super::say;
-use crate::clock::Clock;
-use crate::config::{Config, Environment, Quotas, RequestMode, Settings};
-use crate::serve;
-use crate::store::{OperatorStore, SqliteStore, Store, StoreOptions};
+use super::stage::Stage;
+use super::words::{INTRODUCTION, abbreviated, qr, short, text, title, verified_by};
 
-/// A gateway for each profile, a tenant and the two acts, ready to play.
-pub(super) struct Stage {
-    inline: Desk,
-    jar: Desk,
-    acts: [Act; 2],
-    clock: Arc<dyn Clock>,
+/// One verification and one forgery.
+struct Scene<'a> {
+    stage: &'a Stage,
+    desk: &'a Desk,
+    dialect: Dialect,
+    act: &'a Act,
+    /// Whether nothing is told.
+    quiet: bool,
+}
+
+/// A session that was made.
+struct Asked {
+    session_id: String,
+    link: String,
 }
 
 impl Stage {
-    /// A fresh data directory in `folder` with the sample issuers and one test-mode tenant, and two
-    /// gateways on it.
-    pub(super) async fn set(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, String> {
-        let now = clock.now();
-        let mut operator = OperatorStore::open(folder, None).map_err(explain)?;
-        let tenant = operator.create_client("demo", false, None, now).map_err(explain)?;
-        let acts = [Act::sd_jwt_vc(now), Act::mdoc(now)];
-        for act in &acts {
-            let change = act.trust()?;
-            operator.add_trust(act.issuer_id, &change, now).map_err(explain)?;
-        }
-        drop(operator);
-        let options = StoreOptions {
-            instance_key: None,
-            environment: Environment::Development,
-            quotas: Quotas::default(),
-        };
-        let store = Arc::new(SqliteStore::open(folder, options, now).map_err(explain)?);
-        let api_key = tenant.api_key.expose();
-        let desk = |mode| open_desk(mode, folder, clock.clone(), store.clone(), api_key);
-        let (inline, jar) = (desk(RequestMode::Inline).await?, desk(RequestMode::Jar).await?);
-        Ok(Self { inline, jar, acts, clock })
-    }
-
-    /// Plays one verification and one forgery per profile and format; tells it as it happens unless
-    /// `quiet`.
+    /// Plays one verification and one forgery for each dialect and format; tells it as it happens
+    /// unless `quiet`.
+    ///
+    /// # Errors
+    /// Something did not end as it should.
     pub(super) async fn play(&self, quiet: bool) -> Result<Value, String> {
-        let tell = |line: &str| {
-            if !quiet {
-                say(line);
-            }
-        };
         let mut walks = Vec::new();
-        for desk in [&self.inline, &self.jar] {
-            tell(&format!("Gateway      {}, {}", desk.gateway.base_url(), desk.profile()));
-            for act in &self.acts {
-                tell(&format!("\n{}, {}\n", act.title, desk.mode.name()));
-                walks.push(self.walk(desk, act, &tell).await?);
+        for &dialect in &self.main.config.dialects.enabled {
+            for (at, act) in self.acts.iter().enumerate() {
+                let scene = Scene { stage: self, desk: self.desk(dialect), dialect, act, quiet };
+                if walks.is_empty() {
+                    scene.tell(INTRODUCTION);
+                }
+                if at == 0 {
+                    scene.tell(&format!("{}\n{}\n", title(dialect), scene.manner()));
+                }
+                walks.push(scene.play(walks.is_empty()).await?);
             }
-            tell("");
         }
-        Ok(json!({ "base_url": self.inline.gateway.base_url(), "walks": walks }))
-    }
-
-    async fn walk(&self, desk: &Desk, act: &Act, tell: &dyn Fn(&str)) -> Result<Value, String> {
-        tell(&format!("1. Issuer    {} is trusted by {}", act.issuer_id, act.trusted_by));
-        let created = desk.create_session(&act.session_request()).await?;
-        let (id, link) = (text(&created, "session_id"), text(&created, "qr_code_url"));
-        tell(&format!("2. Tenant    POST /v1/sessions -> {id}"));
-        tell(&format!("   asks for {}", act.claims.join(", ")));
-        tell("3. Person    scans this code, which is the link\n");
-        tell(&format!("{}\n{link}\n", qr(&link)?));
-        let answer = desk.answer(&act.wallet, &link, self.clock.now().0).await?;
-        if let Some(kid) = &answer.signed_by {
-            tell("4. Wallet    GET /v1/oid4vp/request/..., which is signed by");
-            tell(&format!("   {kid} of /.well-known/did.json,"));
-            tell(&format!("   {}, encrypts its answer", act.proves));
-        } else {
-            tell(&format!("4. Wallet    reads the request, {}", act.proves));
-        }
-        let reply = desk.post(&answer).await?;
-        tell(&format!("   POST /v1/oid4vp/response/... -> {reply}"));
-        let status = desk.read(&id).await?;
-        tell(&format!("5. Tenant    GET /v1/sessions/... -> {}", text(&status, "status")));
-        tell(&format!("   claims {}", pretty(status.get("claims"))));
-        tell(&format!("   verification_details {}", pretty(status.get("verification_details"))));
-        let again = desk.post(&answer).await?;
-        tell(&format!("6. Thief     posts the same answer again -> {again}"));
-        let forged = self.forge(desk, act).await?;
-        tell(&format!("7. Forger    {} -> {}", act.forgery, text(&forged, "status")));
-        let reason = text(&forged, "reason");
-        tell(&format!("   the wallet is told only that; the tenant reads: {reason}"));
-        Ok(json!({
-            "profile": desk.mode.name(),
-            "format": act.format,
-            "qr_code_url": link,
-            "verified": status,
-            "refused": forged,
-        }))
-    }
-
-    /// A second session, answered with what the issuer did not sign.
-    async fn forge(&self, desk: &Desk, act: &Act) -> Result<Value, String> {
-        let created = desk.create_session(&act.session_request()).await?;
-        let link = text(&created, "qr_code_url");
-        let answer = desk.answer(&act.forger, &link, self.clock.now().0).await?;
-        desk.post(&answer).await?;
-        desk.read(&text(&created, "session_id")).await
+        Ok(json!({ "base_url": self.main.gateway.base_url(), "walks": walks }))
     }
 
     /// Says how to go on by hand.
     pub(super) fn invite(&self) {
         let [act, ..] = &self.acts;
+        let desk = &self.main;
+        let first = desk.config.dialects.enabled.first().copied().unwrap_or(Dialect::Draft);
         say(&format!(
-            "Still serving both. Make a session of your own (Ctrl-C ends the demo):\n\n  curl -s {}/v1/sessions \\\n    -H 'Authorization: Bearer {}' -H 'Content-Type: application/json' \\\n    -d '{}'\n",
-            self.inline.gateway.base_url(),
-            self.inline.client.api_key,
-            act.session_request(),
+            "Still serving. Make a session of your own (Ctrl-C ends the demo):\n\n  curl -s {}/v1/sessions \\\n    -H 'Authorization: Bearer {}' -H 'Content-Type: application/json' \\\n    -d '{}'\n",
+            desk.gateway.base_url(),
+            desk.client.api_key,
+            desk.session_request(act, first),
         ));
     }
+}
 
-    /// Ends it.
-    pub(super) async fn strike(self) {
-        tokio::join!(self.inline.gateway.shutdown(), self.jar.gateway.shutdown());
+impl Scene<'_> {
+    async fn play(&self, with_qr_code: bool) -> Result<Value, String> {
+        self.tell(&format!("  {}, trusted by {}", self.act.title, self.act.trusted_by));
+        let asked = self.ask().await?;
+        self.tell("  Business  POST /v1/sessions");
+        self.tell(&format!("            asks for {}", self.act.claims.join(", ")));
+        let link = &asked.link;
+        if with_qr_code {
+            self.tell(&format!("  Person    scans this code\n\n{}\n{link}\n", qr(link)?));
+        } else {
+            self.tell(&format!("  Person    opens {}", short(link)));
+        }
+        let answered = self.answer(&self.act.wallet, &asked).await?;
+        self.tell_answer(&answered);
+        let verified = self.settle(&asked, &answered).await?;
+        let again = refusal(&self.desk.post(&answered).await?);
+        self.tell(&format!("  Thief     posts the same answer again -> {again}"));
+        let refused = self.forge().await?;
+        Ok(json!({
+            "profile": self.dialect.name(),
+            "request_mode": if self.desk.is_signed(self.dialect) { "jar" } else { "inline" },
+            "format": self.act.format,
+            "qr_code_url": asked.link,
+            "request": { answered.query.0: answered.query.1 },
+            "answer": answered.parameters,
+            "verified": verified,
+            "refused": refused,
+        }))
+    }
+
+    async fn ask(&self) -> Result<Asked, String> {
+        let request = self.desk.session_request(self.act, self.dialect);
+        let created = self.desk.create_session(&request).await?;
+        Ok(Asked { session_id: text(&created, "session_id"), link: text(&created, "qr_code_url") })
+    }
+
+    async fn answer(&self, wallet: &Wallet, asked: &Asked) -> Result<Answered, String> {
+        let now_ms = self.stage.clock.now().0;
+        let format = self.act.wallet_format;
+        self.desk.answer(wallet, &asked.link, self.dialect, format, now_ms).await
+    }
+
+    /// Posts the answer, and reads what the business does.
+    async fn settle(&self, asked: &Asked, answered: &Answered) -> Result<Value, String> {
+        let reply = self.desk.post(answered).await?;
+        let said = format!("{} {}", reply.status.as_u16(), reply.text());
+        self.tell(&format!("            POST /v1/oid4vp/response/... -> {said}"));
+        let code = response_code(&reply.json());
+        let session = self.desk.read(&asked.session_id, code.as_deref()).await?;
+        let query = code.map_or("", |_| "?response_code=...");
+        let status = text(&session, "status");
+        self.tell(&format!("  Business  GET /v1/sessions/...{query} -> {status}"));
+        let claims = session.pointer("/claims/credential_1").unwrap_or(&Value::Null);
+        self.tell(&format!("            {claims}"));
+        self.tell(&format!("            verified by {}", verified_by(&session)));
+        expect(session, "VERIFIED")
+    }
+
+    /// A second session, answered with what the issuer did not sign.
+    async fn forge(&self) -> Result<Value, String> {
+        let asked = self.ask().await?;
+        let answered = self.answer(&self.act.forger, &asked).await?;
+        let told = refusal(&self.desk.post(&answered).await?);
+        self.tell(&format!("  Forger    {} -> {told}", self.act.forgery));
+        let session = self.desk.read(&asked.session_id, None).await?;
+        let (status, reason) = (text(&session, "status"), text(&session, "reason"));
+        let read = format!("learns no more; the business reads {status}, {reason}");
+        self.tell(&format!("            {read}\n"));
+        expect(session, "FAILED")
+    }
+
+    /// How request and answer travel.
+    fn manner(&self) -> String {
+        let request = match self.desk.is_signed(self.dialect) {
+            true => "a signed request",
+            false => "the link is the request",
+        };
+        let encrypted = self.desk.is_encrypted(self.dialect);
+        let answer = if encrypted { "an encrypted answer" } else { "a plain answer" };
+        format!("{request}, {answer}; gateway {}", self.desk.gateway.base_url())
+    }
+
+    fn tell_answer(&self, answered: &Answered) {
+        if self.desk.is_signed(self.dialect) {
+            let method = if self.desk.announces_post(self.dialect) { "POST" } else { "GET" };
+            let asked = format!("{method} /v1/oid4vp/request/..., a request signed by");
+            self.tell(&format!("  Wallet    {asked}"));
+            self.tell(&format!("            {}", answered.client_id));
+        } else {
+            self.tell("  Wallet    reads the link");
+        }
+        let (parameter, query) = &answered.query;
+        self.tell(&format!("            {parameter} {query}"));
+        let encrypted = self.desk.is_encrypted(self.dialect);
+        let encrypted = if encrypted { ", encrypts all of it" } else { "" };
+        self.tell(&format!("            {}{encrypted}", self.act.proves));
+        let parameters = abbreviated(&Value::Object(answered.parameters.clone()));
+        self.tell(&format!("            {parameters}"));
+    }
+
+    fn tell(&self, line: &str) {
+        if !self.quiet {
+            say(line);
+        }
     }
 }
 
-/// Loopback on a free port; nothing of the environment or of a file is looked at.
-async fn open_desk(
-    mode: RequestMode,
-    folder: &Path,
-    clock: Arc<dyn Clock>,
-    store: Arc<dyn Store>,
-    api_key: &str,
-) -> Result<Desk, String> {
-    let flags = BTreeMap::from([
-        ("data_dir".into(), folder.to_string_lossy().into_owned()),
-        ("listen".into(), "127.0.0.1:0".into()),
-        ("oid4vp_request_mode".into(), mode.name().into()),
-    ]);
-    let config = Config::new(&Settings::collect(&flags, [], None)?)?;
-    let gateway = serve::start(&config, clock, store).await?;
-    let client = Client { address: gateway.local_addr(), api_key: api_key.to_owned() };
-    Ok(Desk { mode, gateway, client })
+impl Desk {
+    /// What the tenant sends.
+    fn session_request(&self, act: &Act, dialect: Dialect) -> Value {
+        let mut body = Map::from_iter([(String::from("credentials"), json!([act.credential()]))]);
+        if self.config.dialects.enabled != [Dialect::Draft] {
+            body.insert("profile".into(), dialect.name().into());
+        }
+        if dialect == Dialect::Haip {
+            body.insert("redirect_uri".into(), "https://shop.example/done".into());
+        }
+        Value::Object(body)
+    }
 }
 
-fn explain(error: impl std::fmt::Display) -> String {
-    error.to_string()
+/// The code that the wallet's reply sends the browser back with.
+fn response_code(reply: &Value) -> Option<String> {
+    let (_, code) = reply.get("redirect_uri")?.as_str()?.split_once("response_code=")?;
+    Some(code.to_owned())
 }
 
-fn text(object: &Value, member: &str) -> String {
-    object.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
+/// Status and code of an answer that was not taken.
+fn refusal(reply: &Answer) -> String {
+    format!("{} {}", reply.status.as_u16(), text(&reply.json(), "error"))
 }
 
-fn pretty(value: Option<&Value>) -> String {
-    let text = value.and_then(|value| serde_json::to_string_pretty(value).ok());
-    text.unwrap_or_default().replace('\n', "\n   ")
-}
-
-fn qr(link: &str) -> Result<String, String> {
-    let code = QrCode::with_error_correction_level(link, qrcode::EcLevel::L);
-    let code = code.map_err(|error| format!("the link does not fit a QR code: {error}"))?;
-    Ok(code.render::<Dense1x2>().quiet_zone(true).build())
+/// The session, when it ended so.
+fn expect(session: Value, status: &str) -> Result<Value, String> {
+    if text(&session, "status") == status {
+        return Ok(session);
+    }
+    Err(format!("the session should be {status}, and is: {session}"))
 }

@@ -1,4 +1,7 @@
-//! `idgate demo`: one walk that explains itself, without anything installed.
+//! `idgate demo`: one walk that explains itself, without anything installed, in every dialect and with
+//! the settings of `serve`.
+
+mod settings;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -8,16 +11,44 @@ use serde_json::Value;
 
 use crate::server::{Installation, Output};
 
+/// `profile`, `request_mode` and `format` of each walk that ended as it should.
+fn walks(told: &Value) -> Vec<[String; 3]> {
+    let walks = told["walks"].as_array().unwrap();
+    let of = |walk: &Value| {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        assert_eq!(walk["verified"]["status"], "VERIFIED", "{walk}");
+        assert_eq!(walk["refused"]["status"], "FAILED", "{walk}");
+        assert_eq!(walk["refused"]["reason"], "digest_mismatch", "{walk}");
+        [&walk["profile"], &walk["request_mode"], &walk["format"]].map(text)
+    };
+    walks.iter().map(of).collect()
+}
+
+/// Walks of these profiles and modes, each in both formats.
+fn in_both_formats(dialects: &[[&str; 2]]) -> Vec<[String; 3]> {
+    let of = |[profile, mode]: &[&str; 2]| {
+        ["vc+sd-jwt", "mso_mdoc"].map(|format| [*profile, *mode, format].map(String::from))
+    };
+    dialects.iter().flat_map(of).collect()
+}
+
 #[test]
 fn the_demo_walks_through_a_verification_in_a_second() {
     let installation = Installation::new();
-    let mut runs = [(); 3].map(|()| {
+    let run = || {
         let begun = Instant::now();
         (installation.run(&["demo", "--once"]), begun.elapsed())
-    });
+    };
+    let (mut quickest, mut runs) = (run(), 1);
     // The quickest counts: the others waited for a disk or for other tests.
-    runs.sort_by_key(|(_, took)| *took);
-    let [(Output { code, stdout, stderr }, took), ..] = runs;
+    while quickest.1 >= Duration::from_secs(1) && runs < 10 {
+        let next = run();
+        if next.1 < quickest.1 {
+            quickest = next;
+        }
+        runs += 1;
+    }
+    let (Output { code, stdout, stderr }, took) = quickest;
     assert_eq!(code, 0, "{stderr}");
     assert!(took < Duration::from_secs(1), "{took:?}");
     for part in [
@@ -31,17 +62,49 @@ fn the_demo_walks_through_a_verification_in_a_second() {
         "device_signature",          // and how the device did
         "openid4vp-1.0",             // session_transcript
         "decided_by",                // an age that the licence does not state
+        "session_not_pending",       // the same answer once more
         "digest_mismatch",           // the forgeries
         "POST /v1/sessions",         // the steps
         "POST /v1/oid4vp/response/", //
         "GET /v1/sessions/",         //
-        "GET /v1/oid4vp/request/",   // the jar profile
+        "GET /v1/oid4vp/request/",   // where the request is signed
         "request_uri=",              //
-        "did.json",                  //
-        "encrypts",                  //
+        "encrypted answer",          //
+        "dcql_query {",              // 1.0
+        "did:web:",                  //
+        "x509_hash:",                // haip
+        "?response_code=",           //
+        "presentation_definition {", // draft
+        "presentation_submission",   //
     ] {
         assert!(stdout.contains(part), "no {part:?} in\n{stdout}");
     }
+}
+
+#[test]
+fn each_dialect_is_told_in_turn_the_newest_first_with_its_refusal() {
+    let output = Installation::new().run(&["demo", "--once"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    let acts: Vec<&str> = output.stdout.split("\n== ").skip(1).collect();
+    let told = [
+        ("(profile 1.0)", ["a signed request, an encrypted answer", "dcql_query {"]),
+        ("(profile haip)", ["a signed request, an encrypted answer", "dcql_query {"]),
+        (
+            "(profile draft)",
+            ["the link is the request, a plain answer", "presentation_definition {"],
+        ),
+    ];
+    assert_eq!(acts.len(), told.len(), "{}", output.stdout);
+    for (act, (title, parts)) in acts.iter().zip(told) {
+        assert!(act.lines().next().unwrap().contains(title), "{act}");
+        for part in parts.into_iter().chain(["400 invalid_presentation", "FAILED, digest_mismatch"])
+        {
+            assert!(act.contains(part), "no {part:?} in\n{act}");
+        }
+    }
+    // One code for a phone is enough.
+    let longest = output.stdout.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(output.stdout.lines().count() < 150 && longest < 600, "{}", output.stdout);
 }
 
 #[test]
@@ -63,23 +126,9 @@ fn the_demo_keeps_its_folder_to_itself_and_removes_it_on_sigterm() {
     let mut stdout = BufReader::new(demo.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
-    let walks = serde_json::from_str::<Value>(&line).unwrap()["walks"].take();
-    let walks: Vec<[String; 3]> = walks
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|walk| {
-            let text = |value: &Value| value.as_str().unwrap().to_owned();
-            [&walk["profile"], &walk["format"], &walk["verified"]["status"]].map(text)
-        })
-        .collect();
-    let expected = [
-        ["inline", "vc+sd-jwt", "VERIFIED"],
-        ["inline", "mso_mdoc", "VERIFIED"],
-        ["jar", "vc+sd-jwt", "VERIFIED"],
-        ["jar", "mso_mdoc", "VERIFIED"],
-    ];
-    assert_eq!(walks, expected);
+    let told: Value = serde_json::from_str(&line).unwrap();
+    let expected = in_both_formats(&[["1.0", "jar"], ["haip", "jar"], ["draft", "inline"]]);
+    assert_eq!(walks(&told), expected);
     let folders: Vec<_> =
         std::fs::read_dir(temporary.path()).unwrap().map(Result::unwrap).collect();
     assert_eq!(folders.len(), 1);

@@ -12,6 +12,7 @@ use std::fmt;
 pub use self::answer::{Answer, Body};
 pub use self::jar::{JarAnswer, Transcript};
 pub use self::kb_jwt::KbJwt;
+pub(crate) use self::mdoc::showing;
 pub use self::mdoc::{disclosing, present_mdoc, prove_mdoc};
 pub use self::presentation::{Presentation, present};
 use crate::issuer::Issued;

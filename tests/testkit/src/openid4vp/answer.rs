@@ -10,9 +10,9 @@ use crate::disclosure::{Disclosure, Segment};
 use crate::issuer::Issued;
 use crate::jwe::{Enc, Encryption};
 use crate::keys::{Curve, SigningKey};
-use crate::mdoc::{Cbor, DeviceProof, Document, device_response, openid4vp};
+use crate::mdoc::{DeviceProof, Document, device_response, openid4vp};
 use crate::request_object::ResponseKey;
-use crate::wallet::{Body, KbJwt, Presentation, Wallet, WalletError, present};
+use crate::wallet::{Body, KbJwt, Presentation, Wallet, WalletError, present, showing};
 
 /// What the wallet posts, before it is encoded: every part can be changed.
 #[derive(Clone, Debug)]
@@ -223,16 +223,14 @@ fn is_visible(value: &Value, path: &[Value]) -> bool {
 
 /// The document with these elements alone; `None`: it lacks one.
 fn show_elements(document: &Document, paths: &[Vec<Value>]) -> Option<Document> {
-    let is = |item: &crate::mdoc::Item, path: &[Value]| {
-        let texts: Vec<Cbor> = path.iter().filter_map(Value::as_str).map(Cbor::from).collect();
-        let element = item.map.clone().at("elementIdentifier").clone();
-        texts == [Cbor::from(&*item.name_space), element]
-    };
-    let items = &document.issuer_signed.items;
-    let held = |path: &Vec<Value>| items.iter().any(|item| is(item, path));
-    paths.iter().all(held).then(|| {
-        let mut shown = document.clone();
-        shown.issuer_signed.items.retain(|item| paths.iter().any(|path| is(item, path)));
-        shown
-    })
+    let elements: Option<Vec<(&str, &str)>> = paths.iter().map(|path| element(path)).collect();
+    showing(document, elements?)
+}
+
+/// Namespace and name of an element (7.2).
+fn element(path: &[Value]) -> Option<(&str, &str)> {
+    match path {
+        [Value::String(name_space), Value::String(element)] => Some((name_space, element)),
+        _ => None,
+    }
 }

@@ -7,21 +7,29 @@ use crate::request::AuthorizationRequest;
 /// The document with these elements of a namespace alone; `None` when it lacks one. Of an age that
 /// it does not state, the nearest statements are shown (ISO/IEC 18013-5 7.2.5).
 pub fn disclosing(document: &Document, name_space: &str, elements: &[String]) -> Option<Document> {
+    showing(document, elements.iter().map(|element| (name_space, element.as_str())))
+}
+
+/// The same of elements that each name their namespace.
+pub(crate) fn showing<'a>(
+    document: &Document,
+    elements: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Option<Document> {
     let mut shown = Vec::new();
-    for element in elements {
-        let mut names = vec![element.clone()];
+    for (name_space, element) in elements {
+        let mut names = vec![element.to_owned()];
         if find(document, name_space, element).is_none() {
             names = nearest_ages(document, name_space, element);
         }
         if names.is_empty() {
             return None;
         }
-        shown.extend(names);
+        shown.extend(names.into_iter().map(|name| (name_space, Cbor::from(&*name))));
     }
     let mut document = document.clone();
     document.issuer_signed.items.retain(|item| {
         let name = item.map.clone().at("elementIdentifier").clone();
-        item.name_space == name_space && shown.iter().any(|one| name == one.as_str().into())
+        shown.iter().any(|(name_space, shown)| item.name_space == *name_space && name == *shown)
     });
     Some(document)
 }

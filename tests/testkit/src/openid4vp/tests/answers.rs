@@ -141,6 +141,26 @@ fn a_wallet_answers_what_it_holds_alone() {
 }
 
 #[test]
+fn of_an_age_that_a_licence_does_not_state_the_nearest_are_shown() {
+    for (element, shown) in [
+        ("age_over_18", Some(["age_over_21", "age_over_21"])),
+        ("age_over_70", Some(["age_over_65", "age_over_65"])),
+        ("shoe_size", None),
+    ] {
+        let mut made = Made::new(Prefix::X509Hash, true);
+        let name_space = crate::mdoc::MDL_NAME_SPACE;
+        let licence = &mut made.claims["dcql_query"]["credentials"][1];
+        licence["claims"] = json!([{ "path": [name_space, element] }]);
+        let answer = wallet().answer_1_0(&made.read().0, SAMPLE_NOW_MS);
+        assert_eq!(answer.is_ok(), shown.is_some(), "{element}");
+        let Some(shown) = shown else { continue };
+        let licence = from_base64url(&token(&answer.unwrap(), "licence")).unwrap();
+        let has = |text: &str| licence.windows(text.len()).any(|part| part == text.as_bytes());
+        assert!(shown.into_iter().all(has) && !has("family_name"), "{element}");
+    }
+}
+
+#[test]
 fn every_forgery_changes_the_answer() {
     for (formats, forgeries) in [(0, SD_JWT_VC), (1, MDOC)] {
         for encrypted in [true, false] {

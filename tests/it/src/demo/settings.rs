@@ -1,0 +1,210 @@
+//! The demo with settings: where it stands, what it walks, and what it does not touch.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+
+use super::*;
+use crate::http::{Http, Request};
+use crate::tamper::scenario::Trust;
+use crate::tenant::sample_trust;
+
+fn told(installation: &Installation, flags: &[&str]) -> Value {
+    installation.run_json(&[&["demo", "--once", "--json"], flags].concat())
+}
+
+#[test]
+fn the_profiles_that_are_listed_are_walked_in_their_order() {
+    let installation = Installation::new();
+    for (profiles, dialects) in [
+        ("1.0", &[["1.0", "jar"]][..]),
+        ("haip", &[["haip", "jar"]]),
+        ("draft", &[["draft", "inline"]]),
+        ("haip,1.0", &[["haip", "jar"], ["1.0", "jar"]]),
+        ("draft,haip", &[["draft", "inline"], ["haip", "jar"]]),
+    ] {
+        let walked = walks(&told(&installation, &["--profiles", profiles]));
+        assert_eq!(walked, in_both_formats(dialects), "{profiles}");
+    }
+}
+
+#[test]
+fn one_mode_that_is_chosen_is_that_of_every_dialect_but_haip() {
+    let installation = Installation::new();
+    for mode in ["inline", "jar"] {
+        let walked = walks(&told(&installation, &["--oid4vp-request-mode", mode]));
+        let expected = in_both_formats(&[["1.0", mode], ["haip", "jar"], ["draft", mode]]);
+        assert_eq!(walked, expected);
+    }
+    let jar = told(&installation, &["--oid4vp-request-mode", "jar", "--profiles", "draft"]);
+    let client = jar["walks"][0]["qr_code_url"].as_str().unwrap();
+    assert!(client.contains("client_id=did%3Aweb%3A"), "{client}");
+}
+
+#[test]
+fn what_is_left_to_choose_in_1_0_is_chosen_in_the_demo_too() {
+    let installation = Installation::new();
+    let base_url = ["--base-url", "https://gateway.example", "--profiles", "1.0"];
+    for (flags, client, encrypted) in [
+        (&["--client-id", "did"][..], "decentralized_identifier%3A", true),
+        (&["--client-id", "x509_hash"], "x509_hash%3A", true),
+        (&["--client-id", "x509_san_dns"], "x509_san_dns%3Agateway.example", true),
+        (&["--request-uri-method", "post"], "request_uri_method=post", true),
+        (&["--response-mode", "direct_post"], "decentralized_identifier%3A", false),
+    ] {
+        let output = installation.run(&[&["demo", "--once"], &base_url[..], flags].concat());
+        assert_eq!(output.code, 0, "{output:?}");
+        let part = if encrypted { "an encrypted answer" } else { "a plain answer" };
+        assert!(output.stdout.contains(part), "{flags:?}: {}", output.stdout);
+        assert!(output.stdout.contains(client), "{flags:?}: {}", output.stdout);
+    }
+}
+
+#[test]
+fn the_settings_come_from_flags_environment_and_file() {
+    let expected = in_both_formats(&[["haip", "jar"]]);
+    let of_environment = Installation::new().with("IDGATE_PROFILES", "haip");
+    assert_eq!(walks(&told(&of_environment, &[])), expected);
+    let file = of_environment.file("idgate.toml", "profiles = \"1.0\"\n");
+    let file = ["--config", file.to_str().unwrap()];
+    assert_eq!(walks(&told(&of_environment, &file)), expected, "the environment wins");
+    let of_file = Installation::new();
+    let walked = walks(&told(&of_file, &file));
+    assert_eq!(walked, in_both_formats(&[["1.0", "jar"]]));
+}
+
+#[test]
+fn the_demo_serves_on_where_the_settings_say() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let installation = Installation::new();
+    let listen = free.to_string();
+    let mut command = installation.command(&["demo", "--json", "--listen", &listen]);
+    let mut demo = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(demo.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let told: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(told["base_url"], format!("http://{free}"));
+    assert_eq!(walks(&told).len(), 6);
+    Http::new(free).send(&Request::get("/healthz")).expect_status(200);
+    Command::new("kill").args(["-TERM", &demo.id().to_string()]).status().unwrap();
+    assert!(demo.wait().unwrap().success());
+}
+
+#[test]
+fn requests_name_the_base_url() {
+    let told = told(&Installation::new(), &["--base-url", "https://gateway.example"]);
+    assert_eq!(told["base_url"], "https://gateway.example");
+    for walk in &told["walks"].as_array().unwrap()[..4] {
+        let link = walk["qr_code_url"].as_str().unwrap();
+        assert!(link.contains("request_uri=https%3A%2F%2Fgateway.example%2Fv1"), "{link}");
+    }
+}
+
+#[test]
+fn a_data_directory_that_is_named_stays_and_serves_the_demo_again() {
+    let installation = Installation::new();
+    let folder = installation.data_dir().with_file_name("demo");
+    let flags = ["--data-dir", folder.to_str().unwrap()];
+    for _ in 0..2 {
+        assert_eq!(walks(&told(&installation, &flags)).len(), 6);
+    }
+    let issuers = installation.run_json(&[&["trust", "list", "--json"], &flags[..]].concat());
+    assert!(issuers.to_string().contains("https://issuer.example"), "{issuers}");
+    let certificates = installation.run_json(&[&["keys", "list", "--json"], &flags[..]].concat());
+    assert_eq!(certificates["certificates"][0]["in_force"], true);
+    assert!(!installation.data_dir().exists());
+}
+
+#[test]
+fn a_directory_with_clients_or_issuers_of_its_own_is_left_as_it_is() {
+    let with_client = Installation::new();
+    with_client.create_client("shop", false);
+    let with_issuer = Installation::new();
+    with_issuer.trust(&Trust { issuer_id: "https://own.example".into(), ..sample_trust() }, &[]);
+    for installation in [with_client, with_issuer] {
+        let before = contents(&installation);
+        let folder = installation.data_dir();
+        let output = installation.run(&["demo", "--once", "--data-dir", folder.to_str().unwrap()]);
+        assert_eq!(output.code, 1, "{output:?}");
+        assert!(output.stderr.contains("has clients or issuers of its own"), "{output:?}");
+        assert_eq!(contents(&installation), before);
+    }
+}
+
+/// The clients, issuers and certificates of an installation.
+fn contents(installation: &Installation) -> [Value; 3] {
+    [["client", "list"], ["trust", "list"], ["keys", "list"]]
+        .map(|[noun, verb]| installation.run_json(&[noun, verb, "--json"]))
+}
+
+#[test]
+fn tls_in_process_is_refused_with_what_to_do_instead() {
+    let installation = Installation::new();
+    let pem = installation.file("gateway.pem", "a certificate\n");
+    let pem = pem.to_str().unwrap();
+    let output = installation.run(&["demo", "--once", "--tls-cert", pem, "--tls-key", pem]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("IDGATE_TLS_CERT: the demo's tenant"), "{output:?}");
+}
+
+#[test]
+fn without_settings_the_system_chooses_the_ports() {
+    let installation = Installation::new();
+    let _taken = TcpListener::bind("127.0.0.1:8080");
+    let mut command = installation.command(&["demo", "--once", "--json"]);
+    let output = command.env_remove("IDGATE_LISTEN").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(walks(&serde_json::from_slice(&output.stdout).unwrap()).len(), 6);
+}
+
+#[test]
+fn entries_of_the_demo_do_not_get_among_the_checkpoints_of_a_gateway() {
+    let kept = tempfile::TempDir::new().unwrap();
+    let file = kept.path().join("checkpoints");
+    let file = file.to_str().unwrap();
+    let installation = Installation::new().with("IDGATE_AUDIT_CHECKPOINT_FILE", file);
+    assert_eq!(walks(&told(&installation, &[])).len(), 6);
+    assert!(!kept.path().join("checkpoints").exists());
+}
+
+#[test]
+fn wrong_settings_are_refused_as_serve_refuses_them() {
+    let installation = Installation::new();
+    for flags in [
+        &["--profiles", "2.0"][..],
+        &["--profiles", "haip,haip"],
+        &["--oid4vp-request-mode", "jwt"],
+        &["--listen", "nowhere"],
+        &["--listen", "192.0.2.1:8080"],
+        &["--base-url", "http://gateway.example"],
+        &["--client-id", "x509"],
+        &["--data-dir", ""],
+        &["--tls-cert", "no-such-file"],
+        &["--config", "no-such-file.toml"],
+    ] {
+        let demo = installation.run(&[&["demo", "--once"], flags].concat());
+        let serve = installation.run(&[&["serve"], flags].concat());
+        assert_eq!((demo.code, serve.code), (1, 1), "{flags:?}: {demo:?} {serve:?}");
+        assert_eq!(demo.stderr, serve.stderr, "{flags:?}");
+        assert_eq!(demo.stdout, "", "{flags:?}");
+    }
+    let unknown = installation.run(&["demo", "--profile", "1.0"]);
+    assert_eq!(unknown.code, 2, "{unknown:?}");
+}
+
+#[test]
+fn an_address_that_is_taken_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    let output = Installation::new().run(&["demo", "--once", "--listen", &listen]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("IDGATE_LISTEN: cannot listen on"), "{output:?}");
+}
+
+#[test]
+fn a_walk_that_cannot_go_on_ends_with_its_reason_and_code_1() {
+    let flags = ["demo", "--once", "--client-id", "x509_san_dns"];
+    // A certificate names no host where the base URL has none.
+    let output = Installation::new().run(&flags);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("unsupported_profile"), "{output:?}");
+}
