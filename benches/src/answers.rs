@@ -139,7 +139,8 @@ impl Sample {
         let response = URL_SAFE_NO_PAD.decode(&presentation).unwrap_or_default();
         let idgate = move || {
             let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
-            let step = verifier.begin(&session, None, response, &mut Same, NOW).map(|v| v.step());
+            let step =
+                verifier.begin(&session, None, response, &mut Same, NOW).map(|mut v| v.step());
             let Ok(Ok(Step::Done(decision))) = step else { unreachable!("nothing is fetched") };
             assert!(matches!(decision.reply, WalletReply::Accepted { .. }));
         };
