@@ -51,6 +51,10 @@ impl<'t, 'a> MobileSecurityObject<'t, 'a> {
         let digest_algorithm = value.get("digestAlgorithm").and_then(Value::as_text);
         let value_digests = value.get("valueDigests").filter(|map| map.entries().is_some());
         let key_info = value.get("deviceKeyInfo").ok_or(bad("deviceKeyInfo is missing"))?;
+        let key_authorizations = key_info.get("keyAuthorizations");
+        if !key_authorizations.is_none_or(are_lists_of_names) {
+            return Err(bad("keyAuthorizations does not hold lists of names"));
+        }
         let doc_type = value.get("docType").and_then(Value::as_text);
         let validity = value.get("validityInfo").ok_or(bad("validityInfo is missing"))?;
         Ok(Self {
@@ -58,7 +62,7 @@ impl<'t, 'a> MobileSecurityObject<'t, 'a> {
                 .ok_or(bad("digestAlgorithm is missing or not text"))?,
             value_digests: value_digests.ok_or(bad("valueDigests is missing or not a map"))?,
             device_key: key_info.get("deviceKey").ok_or(bad("deviceKey is missing"))?,
-            key_authorizations: key_info.get("keyAuthorizations"),
+            key_authorizations,
             doc_type: doc_type.ok_or(bad("docType of the MSO is missing or not text"))?,
             validity: ValidityInfo::read(validity)?,
             status: value.get("status"),
@@ -78,6 +82,22 @@ impl<'t, 'a> MobileSecurityObject<'t, 'a> {
         let elements = granted.get("dataElements").and_then(|all| all.get(&name_space));
         lists(granted.get("nameSpaces"), &name_space) || lists(elements, &element)
     }
+}
+
+/// What the device may sign is never taken for nothing because it cannot be read (ISO/IEC 18013-5
+/// 9.1.2.4, KeyAuthorizations).
+fn are_lists_of_names(authorizations: Value<'_, '_>) -> bool {
+    let are_names = |list: Value<'_, '_>| {
+        list.elements().is_some_and(|mut names| names.all(|name| name.as_text().is_some()))
+    };
+    let of_name_spaces = |map: Value<'_, '_>| {
+        map.entries().is_some_and(|mut entries| {
+            entries.all(|(name, list)| name.as_text().is_some() && are_names(list))
+        })
+    };
+    authorizations.entries().is_some()
+        && authorizations.get("nameSpaces").is_none_or(are_names)
+        && authorizations.get("dataElements").is_none_or(of_name_spaces)
 }
 
 impl ValidityInfo {

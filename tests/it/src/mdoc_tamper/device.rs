@@ -116,24 +116,47 @@ pub(super) const ROWS: &[Row] = &[
         s.document.device_name_spaces = nickname();
         authorize_name_space(s, "another");
     }),
+    Row::verified("keyAuthorizations of nothing", |s| grant(s, Cbor::Map(Vec::new()))),
+    Row::verified("keyAuthorizations of empty lists", |s| {
+        let (none, nothing) = (Cbor::Array(Vec::new()), Cbor::Map(Vec::new()));
+        grant(s, Cbor::map([("nameSpaces", none), ("dataElements", nothing)]));
+    }),
+    Row::refused("keyAuthorizations as a list", MALFORMED, |s| grant(s, Cbor::Array(Vec::new()))),
+    Row::refused("authorised namespaces as text", MALFORMED, |s| {
+        grant(s, Cbor::map([("nameSpaces", MDL_NAME_SPACE.into())]));
+    }),
+    Row::refused("an authorised namespace as a number", MALFORMED, |s| {
+        grant(s, Cbor::map([("nameSpaces", Cbor::Array(vec![1.into()]))]));
+    }),
+    Row::refused("authorised elements without their namespace", MALFORMED, |s| {
+        grant(s, Cbor::map([("dataElements", Cbor::Array(vec!["nickname".into()]))]));
+    }),
+    Row::refused("authorised elements as text", MALFORMED, |s| {
+        grant(s, Cbor::map([("dataElements", Cbor::map([(MDL_NAME_SPACE, "nickname".into())]))]));
+    }),
+    Row::refused("an authorised element as a number", MALFORMED, |s| {
+        let elements = Cbor::Array(vec!["nickname".into(), 1.into()]);
+        grant(s, Cbor::map([("dataElements", Cbor::map([(MDL_NAME_SPACE, elements)]))]));
+    }),
     Row::refused("a requested element from the device", "claim_missing", |s| {
         s.issued().items.remove(0);
         let element = Cbor::map([("family_name", "Musterfrau".into())]);
         s.document.device_name_spaces = Cbor::map([(MDL_NAME_SPACE, element)]);
         authorize(s, "family_name");
     }),
-    Row::refused("a namespace of the device as a number", "malformed_presentation", |s| {
+    Row::refused("a namespace of the device as a number", MALFORMED, |s| {
         s.document.device_name_spaces = Cbor::map([(MDL_NAME_SPACE, 1.into())]);
     }),
-    Row::refused("a namespace of the device twice", "malformed_presentation", |s| {
+    Row::refused("a namespace of the device twice", MALFORMED, |s| {
         s.document.device_name_spaces = Cbor::Raw(b"\xa2\x61a\xa0\x61a\xa0".to_vec());
     }),
-    Row::refused("what the device signs as a number", "malformed_presentation", |s| {
+    Row::refused("what the device signs as a number", MALFORMED, |s| {
         s.document.device_name_spaces = Cbor::Int(1);
     }),
 ];
 
 const DEVICE: &str = "device_auth_invalid";
+const MALFORMED: &str = "malformed_presentation";
 
 fn signature(scenario: &mut Scenario, change: fn(&mut Vec<Cbor>)) {
     let signature = scenario.document.device_signature(&scenario.transcript);
@@ -157,11 +180,13 @@ fn nickname() -> Cbor {
 
 fn authorize(scenario: &mut Scenario, element: &str) {
     let elements = Cbor::map([(MDL_NAME_SPACE, Cbor::Array(vec![element.into()]))]);
-    let authorizations = Cbor::map([("dataElements", elements)]);
-    scenario.issued().mso.at("deviceKeyInfo").set("keyAuthorizations", authorizations);
+    grant(scenario, Cbor::map([("dataElements", elements)]));
 }
 
 fn authorize_name_space(scenario: &mut Scenario, name: &str) {
-    let authorizations = Cbor::map([("nameSpaces", Cbor::Array(vec![name.into()]))]);
+    grant(scenario, Cbor::map([("nameSpaces", Cbor::Array(vec![name.into()]))]));
+}
+
+fn grant(scenario: &mut Scenario, authorizations: Cbor) {
     scenario.issued().mso.at("deviceKeyInfo").set("keyAuthorizations", authorizations);
 }
