@@ -86,7 +86,7 @@ mod tests {
     /// RFC 6979 A.2.5, SHA-256, message "sample".
     #[test]
     fn signs_as_rfc_6979_does() {
-        let hex = |text: &str| -> alloc::vec::Vec<u8> {
+        let hex = |text: &str| -> Vec<u8> {
             let digit = |at| u8::from_str_radix(text.get(at..at + 2).unwrap(), 16).unwrap();
             (0..text.len()).step_by(2).map(digit).collect()
         };
@@ -113,7 +113,7 @@ mod tests {
     fn the_key_is_what_the_entropy_gave() {
         let key = Es256Key::generate(&mut CountingEntropy::default()).unwrap();
         assert_eq!(*key.expose_scalar(), [1; 32]);
-        assert_eq!(alloc::format!("{key:?}"), "Es256Key");
+        assert_eq!(format!("{key:?}"), "Es256Key");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Keys that sign certificates, CRLs and lists, as certificates have them.
 
+use alloc::format;
+use alloc::string::String;
 use core::fmt;
 
 use super::curve_parameters::{CurveError, NamedCurve};
@@ -69,11 +71,11 @@ impl IssuerKey {
     }
 
     /// Its kind for people, as `RSA 4096`.
-    pub(crate) fn kind(&self) -> alloc::string::String {
+    pub(crate) fn kind(&self) -> String {
         match self {
             Self::Nist(key) => key.curve().name().into(),
             Self::Brainpool(key) => key.curve().into(),
-            Self::Rsa { key, .. } => alloc::format!("RSA {}", key.bits()),
+            Self::Rsa { key, .. } => format!("RSA {}", key.bits()),
         }
     }
 }
@@ -166,7 +168,7 @@ mod tests {
     #[test]
     fn rsa_keys_have_2048_to_8192_bits_and_a_sane_exponent() {
         for bits in [2048, 3072, 4096, 6144, 8192] {
-            assert_eq!(rsa(PKCS1, bits, &[1, 0, 1]).unwrap().kind(), alloc::format!("RSA {bits}"));
+            assert_eq!(rsa(PKCS1, bits, &[1, 0, 1]).unwrap().kind(), format!("RSA {bits}"));
         }
         for bits in [512, 1024, 2040, 8193, 16_384] {
             assert_eq!(rsa(PKCS1, bits, &[1, 0, 1]).err(), Some(BAD_RSA), "{bits}");

@@ -171,12 +171,12 @@ elBXyH9ORGBUOlZBTIk=
             assert_eq!(PublicKey::from_spki_der(der), Err(PRIVATE));
         }
         for label in ["PRIVATE KEY", "EC PRIVATE KEY", "ENCRYPTED PRIVATE KEY"] {
-            let pem = alloc::format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n");
+            let pem = format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n");
             assert_eq!(PublicKey::from_pem(&pem), Err(PRIVATE));
         }
         let relabelled = "-----BEGIN PUBLIC KEY-----\nMIGHAgEA\n-----END PUBLIC KEY-----\n";
         assert_eq!(PublicKey::from_pem(relabelled), Err(PRIVATE));
-        assert!(alloc::string::ToString::to_string(&PRIVATE).contains("-pubout"));
+        assert!(PRIVATE.to_string().contains("-pubout"));
     }
 
     #[test]

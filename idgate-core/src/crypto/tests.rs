@@ -141,7 +141,7 @@ fn refuses_r_and_s_outside_the_group() {
         let len = curve.coordinate_len();
         let mut beyond = order.to_vec();
         beyond[len - 1] += 1;
-        let (zero, most) = (alloc::vec![0; len], alloc::vec![0xff; len]);
+        let (zero, most) = (vec![0; len], vec![0xff; len]);
         let (r, s) = good.signature.split_at(len);
         for bad in [&zero[..], order, &beyond, &most] {
             for signature in [[bad, s], [r, bad], [bad, bad]] {
@@ -199,7 +199,7 @@ fn refuses_points_beside_the_curve() {
         let (x, y) = good.key.coordinates();
         let mut flipped = y.to_vec();
         flipped[len - 1] ^= 1;
-        let (zero, most) = (alloc::vec![0; len], alloc::vec![0xff; len]);
+        let (zero, most) = (vec![0; len], vec![0xff; len]);
         for (x, y) in [(x, &flipped[..]), (&zero, &zero), (&most, y), (x, &most), (y, x)] {
             let key = PublicKey::from_coordinates(curve, x, y).unwrap();
             let result = provider.verify(&key, &good.message, &good.signature);
@@ -223,13 +223,13 @@ fn a_provider_without_the_algorithm_refuses() {
 fn verifies_the_examples_of_rfc_7515() {
     const PAYLOAD: &str = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
     let a3 = (
-        alloc::format!(
+        format!(
             "eyJhbGciOiJFUzI1NiJ9.{PAYLOAD}.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q"
         ),
         r#"{"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}"#,
     );
     let a4 = (
-        alloc::string::String::from(
+        String::from(
             "eyJhbGciOiJFUzUxMiJ9.UGF5bG9hZA.AdwMgeerwtHoh-l192l60hp9wAHZFVJbLfD_UxMi70cwnZOYaRI1bKPWROc-mZZqwqT2SI-KGDKB34XO0aw_7XdtAG8GaSwFKdCAPZgoXD2YBJZCPEX3xKpRwcdOO8KpEHwJjyqOgzDO7iKvU8vcnwNrmxYbSW9ERBXukOXolLzeO_Jn",
         ),
         r#"{"kty":"EC","crv":"P-521","x":"AekpBQ8ST8a8VcfVOTNl353vSrDCLLJXmPk06wTjxrrjcBpXp5EOnYG_NjFZ6OvLFV1jSfS9tsz4qUxcWceqwQGk","y":"ADSmRA43Z1DSNx_RvcLI87cdL07l6jQyyBXMoxVg_l2Th-x3S1WDhjDly79ajL4Kkd0AZMaZmh9ubmf63e3kyMj2"}"#,
@@ -307,7 +307,7 @@ fn hashes_as_fips_180_says() {
 /// RFC 4231 4.2, 4.3 and 4.7; RFC 5869 A.1 has 42 bytes, of which these are the first 32.
 #[test]
 fn hmac_and_hkdf_are_those_of_the_rfcs() {
-    let hex = |bytes: &[u8]| bytes.iter().map(|b| alloc::format!("{b:02x}")).collect::<String>();
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     for provider in PROVIDERS {
         for (key, data, mac) in [
             (
@@ -344,7 +344,7 @@ fn ecdh_refuses_other_curves_points_beside_the_curve_and_bad_scalars() {
             let len = curve.coordinate_len();
             let point = load(curve, CURVES.iter().find(|row| row.0 == curve).unwrap().1)[0].key;
             let private = |scalar: &[u8]| EcdhPrivateKey::from_scalar(curve, scalar).unwrap();
-            let mut small = alloc::vec![0; len];
+            let mut small = vec![0; len];
             let zero = private(&small);
             small[len - 1] = 1;
             let one = private(&small);

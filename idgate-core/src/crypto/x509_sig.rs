@@ -169,15 +169,14 @@ mod tests {
 
     #[test]
     fn sha2_is_accepted_and_nothing_else_is() {
-        let ecdsa = |last: &str| identifier(&[&oid(&alloc::format!("1.2.840.10045.4.{last}"))]);
+        let ecdsa = |last: &str| identifier(&[&oid(&format!("1.2.840.10045.4.{last}"))]);
         assert_eq!(ecdsa("3.2"), Some(SignatureAlgorithm::Ecdsa(HashAlg::Sha256)));
         assert_eq!(ecdsa("3.3"), Some(SignatureAlgorithm::Ecdsa(HashAlg::Sha384)));
         assert_eq!(ecdsa("3.4"), Some(SignatureAlgorithm::Ecdsa(HashAlg::Sha512)));
         for other in ["1", "3.1", "2", "3"] {
             assert_eq!(ecdsa(other), None, "{other}");
         }
-        let rsa =
-            |last: u8| identifier(&[&oid(&alloc::format!("1.2.840.113549.1.1.{last}")), &[5, 0]]);
+        let rsa = |last: u8| identifier(&[&oid(&format!("1.2.840.113549.1.1.{last}")), &[5, 0]]);
         assert_eq!(rsa(11), Some(SignatureAlgorithm::RsaPkcs1(HashAlg::Sha256)));
         assert_eq!(rsa(12), Some(SignatureAlgorithm::RsaPkcs1(HashAlg::Sha384)));
         assert_eq!(rsa(13), Some(SignatureAlgorithm::RsaPkcs1(HashAlg::Sha512)));

@@ -1,6 +1,7 @@
 //! The one table of stable codes. Append-only; used unchanged as `error`, `reason`,
 //! `AuditEntry.error_code`, metric label and in the bindings.
 
+use alloc::borrow::Cow;
 use core::fmt;
 
 macro_rules! codes {
@@ -39,7 +40,7 @@ macro_rules! codes {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                let text = alloc::borrow::Cow::<'de, str>::deserialize(d)?;
+                let text = Cow::<'de, str>::deserialize(d)?;
                 Self::parse(&text).ok_or_else(|| serde::de::Error::custom("unknown code"))
             }
         }

@@ -147,7 +147,7 @@ mod tests {
             let text = serde_json::to_string(&["a", name]).unwrap();
             assert!(ClaimsPath::from_json(&text).is_err(), "{name}");
         }
-        let of_depth = |n: usize| ClaimsPath::try_from(alloc::vec![Some(String::from("a")); n]);
+        let of_depth = |n: usize| ClaimsPath::try_from(vec![Some(String::from("a")); n]);
         assert!(of_depth(MAX_DEPTH).is_ok());
         assert!(of_depth(MAX_DEPTH + 1).is_err());
         let longest = serde_json::to_string(&["é".repeat(MAX_CLAIM_NAME_CHARS)]).unwrap();

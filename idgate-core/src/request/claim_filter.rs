@@ -9,6 +9,7 @@ mod dcql_values;
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -211,7 +212,7 @@ fn parse_rule(
 ) -> Result<Rule, RequestError> {
     match keyword {
         "type" => parse_types(field).map(Rule::Type),
-        "const" => Ok(Rule::OneOf(alloc::vec![JsonValue::from_value(field.value)])),
+        "const" => Ok(Rule::OneOf(vec![JsonValue::from_value(field.value)])),
         "enum" => parse_enum(field).map(Rule::OneOf),
         "minimum" => field.number().map(Rule::Minimum),
         "maximum" => field.number().map(Rule::Maximum),
@@ -240,7 +241,7 @@ fn parse_types(field: &Field<'_, '_>) -> Result<Vec<JsonType>, RequestError> {
         })
     };
     if field.value.kind() != Kind::Array {
-        return one(field).map(|json_type| alloc::vec![json_type]);
+        return one(field).map(|json_type| vec![json_type]);
     }
     let types: Vec<_> = field.elements()?.iter().map(one).collect::<Result<_, _>>()?;
     if types.is_empty() { Err(field.invalid("must name at least one type")) } else { Ok(types) }

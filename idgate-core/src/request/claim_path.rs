@@ -1,6 +1,7 @@
 //! Dotted claim names from the credential root, as `address.country`.
 
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ impl ClaimPath {
 
     /// The path of a claim at the credential root.
     pub(crate) fn top_level(name: &str) -> Self {
-        Self(alloc::vec![String::from(name)])
+        Self(vec![String::from(name)])
     }
 
     /// The names, outermost first.
@@ -76,7 +77,7 @@ mod tests {
         for bad in ["", ".", "a.", ".a", "a..b", "a b", "a-b", "a[0]", "é", "a'", "a\n"] {
             assert_eq!(ClaimPath::parse(bad), None, "{bad:?}");
         }
-        let deep = |n: usize| alloc::vec!["a"; n].join(".");
+        let deep = |n: usize| vec!["a"; n].join(".");
         assert!(ClaimPath::parse(&deep(MAX_DEPTH)).is_some());
         assert_eq!(ClaimPath::parse(&deep(MAX_DEPTH + 1)), None);
     }

@@ -1,6 +1,7 @@
 //! JSON numbers by value: exact comparison beyond the 53 bits of a double, so that no two numbers
 //! of a filter and a claim are taken for equal that are not.
 
+use alloc::format;
 use alloc::string::String;
 use core::cmp::Ordering;
 
@@ -40,7 +41,7 @@ impl Decimal {
     /// One text for each number.
     pub(crate) fn canonical(&self) -> String {
         let sign = if self.negative { "-" } else { "" };
-        alloc::format!("{sign}0.{}e{}", self.digits, self.exponent)
+        format!("{sign}0.{}e{}", self.digits, self.exponent)
     }
 
     /// Whether the number has no fraction; `1.0` has none (JSON Schema 6.1.1).

@@ -69,10 +69,9 @@ mod tests {
         let parts: BTreeMap<_, _> = pairs.iter().cloned().collect();
         assert_eq!(parts.len(), pairs.len());
 
-        let response_uri =
-            alloc::format!("https://gateway.example/v1/oid4vp/response/{}", session.id());
+        let response_uri = format!("https://gateway.example/v1/oid4vp/response/{}", session.id());
         let expected = [
-            ("client_id", alloc::format!("redirect_uri:{response_uri}")),
+            ("client_id", format!("redirect_uri:{response_uri}")),
             ("nonce", session.offers.own().nonce.expose().into()),
             ("response_mode", "direct_post".into()),
             ("response_type", "vp_token".into()),

@@ -5,6 +5,7 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use serde::Serialize;
@@ -136,7 +137,7 @@ impl Field {
 }
 
 fn accepted(alg: Option<Alg>) -> Vec<Alg> {
-    alg.map_or_else(|| Alg::ALL.to_vec(), |only| alloc::vec![only])
+    alg.map_or_else(|| Alg::ALL.to_vec(), |only| vec![only])
 }
 
 /// The type, the claims, then the claims of a group that are not among them.
@@ -229,7 +230,7 @@ mod tests {
     #[test]
     fn several_types_are_an_enum_and_none_has_no_field() {
         let mut request = fixtures::one_credential().credentials.remove(0);
-        request.vct = alloc::vec!["a".into(), "b".into()];
+        request.vct = vec!["a".into(), "b".into()];
         let filter = json!({"type": "string", "enum": ["a", "b"]});
         assert_eq!(descriptor(&request)["constraints"]["fields"][0]["filter"], filter);
         request.vct.clear();
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn vct_as_a_claim_is_not_asked_for_twice() {
         let mut request = fixtures::one_credential().credentials.remove(0);
-        request.claims = alloc::vec!["vct".into()];
+        request.claims = vec!["vct".into()];
         let fields = descriptor(&request)["constraints"]["fields"].clone();
         assert_eq!(fields.as_array().unwrap().len(), 1);
     }
@@ -261,7 +262,7 @@ mod tests {
         request.vct.clear();
         request.claims = ["city", "countries"].map(String::from).into();
         let path = |text| crate::ids::ClaimsPath::from_json(text).unwrap();
-        request.claim_paths = alloc::vec![
+        request.claim_paths = vec![
             ("city".into(), path(r#"["address","locality"]"#)),
             ("countries".into(), path(r#"["nationalities",null]"#)),
         ];
@@ -275,7 +276,7 @@ mod tests {
         request.format = CredentialFormat::Mdoc;
         request.doc_type = Some(DocType::new("org.iso.18013.5.1.mDL"));
         request.namespace = Some(NameSpace::new("org.iso.18013.5.1"));
-        request.subject_claim_paths = alloc::vec![ClaimPath::top_level("birth_date")];
+        request.subject_claim_paths = vec![ClaimPath::top_level("birth_date")];
         let expected = json!({
             "id": "org.iso.18013.5.1.mDL",
             "format": {"mso_mdoc": {"alg": ["ES256", "ES384", "ES512"]}},

@@ -5,6 +5,7 @@
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests;
 
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -183,7 +184,7 @@ impl Registered {
 }
 
 fn text(value: Value<'_, '_>) -> Option<String> {
-    value.as_str().map(alloc::borrow::Cow::into_owned)
+    value.as_str().map(Cow::into_owned)
 }
 
 fn is_prefix(outer: &ClaimsPath, inner: &ClaimsPath) -> bool {

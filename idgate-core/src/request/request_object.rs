@@ -175,9 +175,7 @@ fn sign(
     const SIGNATURE_LEN: usize = 64;
     let header = Header::of(signer);
     // Strings, numbers and lists of them always have a JSON text.
-    let encoded = |json: serde_json::Result<alloc::vec::Vec<u8>>| {
-        base64url::encode(&json.unwrap_or_default())
-    };
+    let encoded = |json: serde_json::Result<Vec<u8>>| base64url::encode(&json.unwrap_or_default());
     let mut jwt = encoded(serde_json::to_vec(&header));
     jwt.push('.');
     jwt.push_str(&encoded(serde_json::to_vec(claims)));

@@ -2,6 +2,7 @@
 //! the query itself. The request as it was stored decides what must be there.
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -105,9 +106,7 @@ fn check_sets(
     if !came.iter().all(named) {
         return Err(mismatch("vp_token has an id that no credential set of the query names"));
     }
-    let complete = |option: &Vec<_>| {
-        option.iter().all(|id: &alloc::string::String| came.contains(&id.as_str()))
-    };
+    let complete = |option: &Vec<_>| option.iter().all(|id: &String| came.contains(&id.as_str()));
     let mut required = sets.iter().filter(|set| set.required);
     let met = required.all(|set| set.options.iter().any(complete));
     met.then_some(()).ok_or(mismatch("vp_token has no whole option of a required credential set"))
@@ -127,7 +126,7 @@ mod tests {
 
     /// What `vp_token` comes to, for requests `pid` and `credential_2`.
     fn assigned(request: &PresentationRequest, vp_token: &str) -> Result<String, Reason> {
-        let body = alloc::format!(r#"{{"state":"s","vp_token":{vp_token}}}"#);
+        let body = format!(r#"{{"state":"s","vp_token":{vp_token}}}"#);
         let response = WalletResponse::new(Some("application/json"), body.as_bytes());
         let posted = Posted::parse(response, QueryLanguage::Dcql).unwrap();
         let Posted::Plain(DirectPost::Presentation { vp_token, .. }) = posted else {
@@ -176,7 +175,7 @@ mod tests {
     #[test]
     fn an_unknown_id_is_refused_before_what_stands_under_it_is_looked_at() {
         for more in [r#""x": ["c"]"#, r#""PID": [{}]"#, r#""": []"#] {
-            let token = alloc::format!(r#"{{"pid": [{{}}], "credential_2": ["b"], {more}}}"#);
+            let token = format!(r#"{{"pid": [{{}}], "credential_2": ["b"], {more}}}"#);
             assert_eq!(two(&token), Err(MISMATCH), "{more}");
         }
     }
@@ -184,7 +183,7 @@ mod tests {
     #[test]
     fn several_presentations_where_one_was_asked_for_are_refused() {
         for list in [r#"["a", "b"]"#, r#"["a", "a"]"#, r#"["a", {}]"#, "[]"] {
-            let token = alloc::format!(r#"{{"pid": {list}, "credential_2": ["b"]}}"#);
+            let token = format!(r#"{{"pid": {list}, "credential_2": ["b"]}}"#);
             assert_eq!(two(&token), Err(MISMATCH), "{list}");
         }
     }
@@ -192,7 +191,7 @@ mod tests {
     #[test]
     fn a_presentation_that_is_not_a_string_is_malformed() {
         for value in ["[{}]", "[[]]", "[null]", "[1]", "{}", "null", "true"] {
-            let token = alloc::format!(r#"{{"pid": {value}, "credential_2": ["b"]}}"#);
+            let token = format!(r#"{{"pid": {value}, "credential_2": ["b"]}}"#);
             assert_eq!(two(&token), Err(Reason::MalformedPresentation), "{value}");
         }
     }
@@ -201,7 +200,7 @@ mod tests {
     fn a_presentation_over_512_kib_exceeds_the_limit() {
         let token = |n: usize| {
             let text = "a".repeat(n);
-            two(&alloc::format!(r#"{{"pid": ["{text}"], "credential_2": ["b"]}}"#))
+            two(&format!(r#"{{"pid": ["{text}"], "credential_2": ["b"]}}"#))
         };
         assert!(token(MAX_PRESENTATION_BYTES).is_ok());
         assert_eq!(token(MAX_PRESENTATION_BYTES + 1), Err(Reason::LimitExceeded));

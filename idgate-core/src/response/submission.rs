@@ -1,6 +1,7 @@
 //! `presentation_submission`: which presentation answers which credential request (Presentation
 //! Exchange 2, decisions 6). Paths are compared, never run.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::codec::json::{Kind, Tape, Value};
@@ -52,7 +53,7 @@ fn mismatch<T>(detail: &'static str) -> Result<T, VerifyError> {
 fn tokens_within_limits<'r>(vp_token: &'r VpToken<'_>) -> Result<Vec<&'r str>, VerifyError> {
     let exceeded = |detail| Err(VerifyError::new(Reason::LimitExceeded, Check::Submission, detail));
     let tokens: Vec<&str> = match vp_token {
-        VpToken::One(token) => alloc::vec![&**token],
+        VpToken::One(token) => vec![&**token],
         VpToken::Several(tokens) => tokens.iter().map(|token| &**token).collect(),
         VpToken::Map(_) => return mismatch("vp_token answers another query language"),
     };

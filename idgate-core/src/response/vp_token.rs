@@ -1,6 +1,7 @@
 //! `vp_token` in the shape that each query language gives it.
 
 use alloc::borrow::Cow;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::direct_post::{malformed, non_empty, owned, string};
@@ -92,7 +93,7 @@ fn map<'a>(value: Value<'_, 'a>) -> Result<VpToken<'a>, ResponseError> {
     };
     let presented = |value: Value<'_, 'a>| match value.elements() {
         Some(elements) => elements.map(Value::as_str).collect(),
-        None => alloc::vec![value.as_str()],
+        None => vec![value.as_str()],
     };
     Ok(VpToken::Map(members.map(|(id, value)| (id.unescape(), presented(value))).collect()))
 }

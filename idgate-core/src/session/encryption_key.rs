@@ -173,7 +173,7 @@ mod tests {
         let key = key();
         assert_eq!(key.private().expose_scalar(), [1; 32]);
         assert_eq!(PROVIDER.agreement.public_key(key.private()).as_ref(), Ok(key.public()));
-        assert_eq!(alloc::format!("{key:?}"), "EncryptionKey(***)");
+        assert_eq!(format!("{key:?}"), "EncryptionKey(***)");
     }
 
     #[test]

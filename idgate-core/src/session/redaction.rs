@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn debug_output_has_no_claims() {
-        let text = alloc::format!("{:?}", result());
+        let text = format!("{:?}", result());
         assert_eq!(text, "VerifiedResult(redact at 1970-01-01T00:00:30.005Z)");
     }
 
@@ -225,7 +225,7 @@ mod tests {
         let own = session.offers.own().clone();
         let offer = |(n, dialect): (usize, &Dialect)| {
             let mut offer = own.clone();
-            offer.id = (n > 0).then(|| OfferId::new(alloc::format!("off_{n}")));
+            offer.id = (n > 0).then(|| OfferId::new(format!("off_{n}")));
             offer.profile.dialect = *dialect;
             offer
         };

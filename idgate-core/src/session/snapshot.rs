@@ -164,14 +164,14 @@ mod tests {
         let pending = fixtures::session(fixtures::two_credentials());
         let reason = Reason::DigestMismatch;
         let later = fixtures::NOW.plus(7);
-        let mut sessions = alloc::vec![pending.clone()];
+        let mut sessions = vec![pending.clone()];
         for input in [Input::Hold, Input::Failed(reason), Input::Expired] {
             sessions.push(pending.apply(input, later).unwrap().session);
         }
         for mut session in sessions {
             session.trust_version = Some(7);
             let again = Session::from_snapshot(&session.to_snapshot()).unwrap();
-            assert_eq!(alloc::format!("{again:?}"), alloc::format!("{session:?}"));
+            assert_eq!(format!("{again:?}"), format!("{session:?}"));
             assert_eq!(again.deep_link(Scheme::Haip), session.deep_link(Scheme::Haip));
             assert_eq!(text(&again), text(&session));
         }
@@ -222,8 +222,7 @@ mod tests {
     fn another_version_is_refused() {
         let stored = text(&fixtures::session(fixtures::one_credential()));
         for version in ["0", "1", "3", "\"2\"", "null"] {
-            let other =
-                stored.replacen("\"version\":2", &alloc::format!("\"version\":{version}"), 1);
+            let other = stored.replacen("\"version\":2", &format!("\"version\":{version}"), 1);
             assert_ne!(other, stored);
             assert_eq!(Session::from_snapshot(other.as_bytes()).err(), Some(SnapshotError));
         }

@@ -107,7 +107,7 @@ mod tests {
             );
             assert_eq!(transition.session.reason_at(NOW.plus(1)), Some(reason));
             let again = Session::from_snapshot(&session.to_snapshot()).unwrap();
-            assert_eq!(alloc::format!("{again:?}"), alloc::format!("{session:?}"));
+            assert_eq!(format!("{again:?}"), format!("{session:?}"));
             assert!(session.to_snapshot().starts_with(b"{\"version\":2,"));
         }
     }
@@ -125,7 +125,7 @@ mod tests {
     fn an_unknown_version_is_refused_in_either_profile() {
         for stored in [INLINE, JAR] {
             for version in ["0", "2", "3", "4294967296", "-1", "1.0", "\"1\"", "null"] {
-                let member = alloc::format!("{{\"version\":{version},");
+                let member = format!("{{\"version\":{version},");
                 let other = stored.replacen("{\"version\":1,", &member, 1);
                 assert_ne!(other, stored);
                 assert_eq!(Session::from_snapshot(other.as_bytes()).err(), Some(SnapshotError));

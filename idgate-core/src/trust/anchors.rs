@@ -1,6 +1,7 @@
 //! X.509 trust material: roots and pinned document signers, each known by its raw DER.
 
 use alloc::borrow::Cow;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -34,7 +35,7 @@ impl From<CertificateError> for TrustMaterialError {
 
 impl From<UnusableKey> for TrustMaterialError {
     fn from(error: UnusableKey) -> Self {
-        Self(alloc::format!("has a key that {}", error.0).into())
+        Self(format!("has a key that {}", error.0).into())
     }
 }
 
@@ -347,7 +348,7 @@ pub fn roots_from_file(
     let total = roots.len().saturating_add(unusable.len());
     let each: Vec<String> = unusable.iter().map(ToString::to_string).collect();
     Err(TrustMaterialError(
-        alloc::format!(
+        format!(
             "has {} certificates of {total} that cannot be roots: {}",
             each.len(),
             each.join("; ")

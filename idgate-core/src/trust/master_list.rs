@@ -7,6 +7,7 @@ mod cms;
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]
 mod tests;
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -194,5 +195,5 @@ fn certificates_of(content: &[u8]) -> Option<Vec<&[u8]>> {
 }
 
 const fn error(why: &'static str) -> TrustMaterialError {
-    TrustMaterialError(alloc::borrow::Cow::Borrowed(why))
+    TrustMaterialError(Cow::Borrowed(why))
 }

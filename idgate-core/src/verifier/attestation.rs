@@ -124,13 +124,13 @@ mod tests {
     fn under_another_name_nothing_goes() {
         let certificate = registered("given_name");
         let mut draft = fixtures::one_credential();
-        draft.profiles = alloc::vec![Dialect::Draft];
+        draft.profiles = vec![Dialect::Draft];
         assert_eq!(haip().attest(&draft, &certificate, NOW), Ok(Attestation::default()));
         // By value a request is not signed, whatever those are named by that are.
         let by_value = verifier(&[Dialect::V1_0], ClientIdForm::X509Hash);
         let request = fixtures::one_credential();
         assert_eq!(by_value.attest(&request, &certificate, NOW), Ok(Attestation::default()));
-        draft.profiles = alloc::vec![Dialect::V1_0];
+        draft.profiles = vec![Dialect::V1_0];
         let refused = haip().attest(&draft, &certificate, NOW).unwrap_err();
         assert_eq!(refused.code, ErrorCode::UnsupportedProfile);
     }

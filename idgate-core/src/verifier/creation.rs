@@ -226,8 +226,8 @@ mod tests {
     #[test]
     fn a_request_that_no_link_carries_is_refused() {
         let body = |claims: usize| {
-            let name = |n: usize| alloc::format!("{n:0>140}");
-            let claims: alloc::vec::Vec<_> = (0..claims).map(name).collect();
+            let name = |n: usize| format!("{n:0>140}");
+            let claims: Vec<_> = (0..claims).map(name).collect();
             serde_json::json!({"credentials": [
                 {"format": "vc+sd-jwt", "issuer_id": "two", "claims": claims},
             ]})

@@ -2,7 +2,7 @@
 
 mod support;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -25,15 +25,15 @@ fn an_object_of_1_0_has_exactly_these_claims() {
     let session = create(&verifier, asking(&[]));
     let own = session.offers.own();
     let (header, claims) = fetch(&verifier, &session, own, None, 3);
-    let kid = alloc::format!("{DID}#key");
+    let kid = format!("{DID}#key");
     assert_eq!(header, json!({"alg": "ES256", "typ": "oauth-authz-req+jwt", "kid": kid}));
     let (x, y) = own.encryption_key.as_ref().unwrap().public().coordinates();
     let query: Value = serde_json::from_str(&session.request().dcql_query(Dialect::V1_0)).unwrap();
     let expected = json!({
-        "client_id": alloc::format!("decentralized_identifier:{DID}"),
+        "client_id": format!("decentralized_identifier:{DID}"),
         "response_type": "vp_token",
         "response_mode": "direct_post.jwt",
-        "response_uri": alloc::format!("{ORIGIN}/v1/oid4vp/response/{}", session.id()),
+        "response_uri": format!("{ORIGIN}/v1/oid4vp/response/{}", session.id()),
         "nonce": own.nonce.expose(),
         "state": own.state.expose(),
         "aud": "https://self-issued.me/v2",
@@ -82,11 +82,7 @@ fn haip_goes_by_reference_under_the_hash_of_the_leaf_whatever_the_mode_is() {
 #[test]
 fn every_form_of_client_id_is_the_same_in_link_and_object() {
     for (form, client_id, scalar) in [
-        (
-            ClientIdForm::DecentralizedIdentifier,
-            alloc::format!("decentralized_identifier:{DID}"),
-            3,
-        ),
+        (ClientIdForm::DecentralizedIdentifier, format!("decentralized_identifier:{DID}"), 3),
         (ClientIdForm::X509SanDns, "x509_san_dns:gateway.example".into(), 4),
         (ClientIdForm::X509Hash, x509_hash(), 4),
     ] {
@@ -121,9 +117,9 @@ fn by_value_the_request_is_plain_or_encrypted_as_the_operator_wants_it() {
             query,
             serde_json::from_str::<Value>(&session.request().dcql_query(Dialect::V1_0)).unwrap()
         );
-        let response_uri = alloc::format!("{ORIGIN}/v1/oid4vp/response/{}", session.id());
+        let response_uri = format!("{ORIGIN}/v1/oid4vp/response/{}", session.id());
         let expected = [
-            ("client_id", alloc::format!("redirect_uri:{response_uri}")),
+            ("client_id", format!("redirect_uri:{response_uri}")),
             ("nonce", own.nonce.expose().into()),
             ("response_mode", response_mode.into()),
             ("response_type", "vp_token".into()),
@@ -224,13 +220,13 @@ fn every_offer_has_an_id_a_nonce_a_state_and_a_key_of_its_own() {
         create(&verifier, asking(&[Dialect::Haip, Dialect::V1_0, Dialect::Haip, Dialect::Draft]));
     let spoken: Vec<_> = session.offers().map(Offer::dialect).collect();
     assert_eq!(spoken, every, "each once, in the order of the tenant");
-    let mut seen = alloc::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for offer in session.offers() {
         let handle = offer.id().map_or(session.id().as_str(), |id| id.as_str());
         assert_eq!(handle.len(), 26);
         assert!(offer.id().is_none() || handle.starts_with("off_"));
-        assert_eq!(offer.response_uri(), alloc::format!("{ORIGIN}/v1/oid4vp/response/{handle}"));
-        let request_uri = alloc::format!("{ORIGIN}/v1/oid4vp/request/{handle}");
+        assert_eq!(offer.response_uri(), format!("{ORIGIN}/v1/oid4vp/response/{handle}"));
+        let request_uri = format!("{ORIGIN}/v1/oid4vp/request/{handle}");
         assert_eq!(offer.request_uri(), Some(&*request_uri));
         let key = offer.encryption_key.as_ref().unwrap().private().expose_scalar();
         for secret in [handle, offer.nonce.expose(), offer.state.expose()] {
@@ -385,7 +381,7 @@ fn x509_san_dns_needs_its_host_in_the_certificate() {
         options.client_id_form = form;
         let did = crate::discovery::did_web(origin).unwrap();
         let key = Es256Key::from_scalar(&[3; 32]).unwrap();
-        let own = SoftwareSigner::new(key, alloc::format!("{did}#key"));
+        let own = SoftwareSigner::new(key, format!("{did}#key"));
         let builder = Verifier::builder(PROVIDER).jar(origin, Arc::new(own));
         let builder = builder.trust(Arc::new(fixtures::trust())).dialects(options);
         builder.request_signer(certified_for(4, "cert", hosts)).build().unwrap()

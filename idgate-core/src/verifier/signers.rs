@@ -154,7 +154,7 @@ mod tests {
             self.1
         }
 
-        fn sign(&self, _: &[u8]) -> Result<alloc::vec::Vec<u8>, crate::crypto::SignerUnavailable> {
+        fn sign(&self, _: &[u8]) -> Result<Vec<u8>, crate::crypto::SignerUnavailable> {
             Err(crate::crypto::SignerUnavailable::new("the HSM does not answer"))
         }
     }

@@ -130,7 +130,7 @@ mod tests {
     fn jwk(more: &str) -> String {
         let key = Es256Key::from_scalar(&[7; 32]).unwrap();
         let text = key.public_key().to_jwk_json(None);
-        alloc::format!("{}{more}}}", text.strip_suffix('}').unwrap())
+        format!("{}{more}}}", text.strip_suffix('}').unwrap())
     }
 
     fn names(known: &CapturedEncryption) -> Vec<&'static str> {
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_private_half_is_read_whatever_the_jwk_says_of_its_use() {
         let d = base64url::encode(&[7; 32]);
-        let text = jwk(&alloc::format!(r#","use":"enc","alg":"ECDH-ES","d":"{d}""#));
+        let text = jwk(&format!(r#","use":"enc","alg":"ECDH-ES","d":"{d}""#));
         let known = CapturedEncryption::default().with_jwk(&PROVIDER, text.as_bytes()).unwrap();
         assert_eq!(known.reader_key().unwrap().expose_scalar(), [7; 32]);
         for (bad, why) in [

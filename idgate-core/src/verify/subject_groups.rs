@@ -1,5 +1,6 @@
 //! Credentials about the same person: equal values, position by position (decisions 4).
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -35,7 +36,7 @@ fn write_normal(value: Value<'_, '_>, out: &mut String) -> bool {
         Kind::String => {
             let text = value.as_str().unwrap_or_default();
             let folded = fold(iso_date(&text).unwrap_or(&text));
-            push(out, &alloc::format!("{folded:?}")) && !folded.is_empty()
+            push(out, &format!("{folded:?}")) && !folded.is_empty()
         }
         Kind::Array => {
             let mut elements = value.elements().into_iter().flatten().peekable();
@@ -53,7 +54,7 @@ fn write_normal(value: Value<'_, '_>, out: &mut String) -> bool {
             members.sort_by(|(a, _), (b, _)| a.cmp(b));
             out.push('{');
             for (name, value) in &members {
-                push(out, &alloc::format!("{name:?}:"));
+                push(out, &format!("{name:?}:"));
                 write_normal(*value, out);
                 out.push(',');
             }
@@ -82,7 +83,7 @@ fn iso_date(text: &str) -> Option<&str> {
     let midnight = if rest.is_empty() { "T00:00:00Z" } else { rest };
     // Days repeat every 400 years: any year is as good as one after 1970.
     let year: u64 = date.get(..4)?.parse().ok()?;
-    let moved = alloc::format!("{}{}{midnight}", 2000 + year % 400, date.get(4..)?);
+    let moved = format!("{}{}{midnight}", 2000 + year % 400, date.get(4..)?);
     UnixMillis::parse_rfc3339(&moved).map(|_| date)
 }
 
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     fn same(a: &str, b: &str) -> bool {
-        same_subject(&[&alloc::vec![normalise(a)], &alloc::vec![normalise(b)]])
+        same_subject(&[&vec![normalise(a)], &vec![normalise(b)]])
     }
 
     #[test]
@@ -115,7 +116,7 @@ mod tests {
     fn a_missing_value_matches_nothing() {
         assert!(!same("null", "null"));
         assert!(!same(r#""""#, r#"" ""#));
-        assert!(!same_subject(&[&alloc::vec![None], &alloc::vec![None]]));
+        assert!(!same_subject(&[&vec![None], &vec![None]]));
         assert!(!same_subject(&[&Vec::new(), &Vec::new()]));
         assert!(!same("{}", "{}"));
         assert!(!same("[]", "[]"));

@@ -67,7 +67,7 @@ fn process(provider: &CryptoProvider, text: &str, keys: &Json) -> Json {
         bind_holder(provider, &parsed, &tape, &payload, HashAlg::Sha256, &expected, &mut report)
             .unwrap();
     }
-    let mut out = alloc::string::String::new();
+    let mut out = String::new();
     payload.write_all(&mut out);
     serde_json::from_str(&out).unwrap()
 }

@@ -101,7 +101,7 @@ mod tests {
             let (whole, fraction) = OVERFLOW.split_at(at);
             format!("{whole}.{fraction}e{}", OVERFLOW.len() - at)
         };
-        let mut numbers = alloc::vec![
+        let mut numbers = vec![
             String::from(OVERFLOW),
             format!("{OVERFLOW}.0"),
             format!("{below}.99999999999999999999"),

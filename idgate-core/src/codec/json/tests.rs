@@ -40,8 +40,8 @@ fn refuses_duplicate_names() {
     assert_eq!(parse(r#"{"a":1,"a":2}"#).err(), Some(JsonError::DuplicateName));
     assert_eq!(parse(r#"{"a":1,"\u0061":2}"#).err(), Some(JsonError::DuplicateName));
     let many = |last: &str| {
-        let members: String = (0..50).map(|i| alloc::format!("\"k{i}\":0,")).collect();
-        alloc::format!("{{{members}\"{last}\":0}}")
+        let members: String = (0..50).map(|i| format!("\"k{i}\":0,")).collect();
+        format!("{{{members}\"{last}\":0}}")
     };
     assert_eq!(parse(&many("k7")).err(), Some(JsonError::DuplicateName));
     assert!(parse(&many("k50")).is_ok());
@@ -59,7 +59,7 @@ fn refuses_depth_beyond_the_limit() {
 /// What a stranger's text takes of memory is bounded by this, and not by its length.
 #[test]
 fn a_tape_holds_at_most_32768_values() {
-    let ones = |count: usize| alloc::format!("[1{}]", ",1".repeat(count - 1));
+    let ones = |count: usize| format!("[1{}]", ",1".repeat(count - 1));
     assert!(parse(&ones(MAX_JSON_VALUES - 1)).is_ok());
     assert_eq!(parse(&ones(MAX_JSON_VALUES)).err(), Some(JsonError::TooMany));
     assert_eq!(parse(&ones(1024 * 1024)).err(), Some(JsonError::TooMany));
@@ -72,9 +72,9 @@ fn a_tape_holds_at_most_32768_values() {
 #[test]
 fn a_text_has_at_most_16_kib_of_names_with_escapes() {
     let names = |count: usize| {
-        let name = |at| alloc::format!("\"\\u0061{}{at:02}\":0,", "a".repeat(1016));
+        let name = |at| format!("\"\\u0061{}{at:02}\":0,", "a".repeat(1016));
         let members: String = (0..count).map(name).collect();
-        alloc::format!("{{{members}\"b\":\"\\u0061\"}}")
+        format!("{{{members}\"b\":\"\\u0061\"}}")
     };
     assert!(parse(&names(16)).is_ok());
     assert_eq!(parse(&names(17)).err(), Some(JsonError::TooMany));

@@ -1,6 +1,7 @@
 //! Filters as `values` of a DCQL query (OpenID4VP 6.3).
 
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{ClaimFilter, Rule};
@@ -33,7 +34,7 @@ impl ClaimFilter {
         tape.value(id).write_compact(&mut source);
         source.push('}');
         let one_of = values.into_iter().map(JsonValue::from_value).collect();
-        Ok(Self { source, rules: alloc::vec![Rule::OneOf(one_of)] })
+        Ok(Self { source, rules: vec![Rule::OneOf(one_of)] })
     }
 
     /// The values that it allows, as the text of a JSON array, when it lists them and a DCQL query can
@@ -43,7 +44,7 @@ impl ClaimFilter {
         let id = tape.parse(self.source.as_bytes()).ok()?;
         let filter = tape.value(id);
         let allowed: Vec<Value<'_, '_>> = match filter.get("const") {
-            Some(only) => alloc::vec![only],
+            Some(only) => vec![only],
             None => filter.get("enum")?.elements()?.collect(),
         };
         let mut text = String::new();

@@ -70,7 +70,7 @@ fn claims_that_cannot_be_hidden_are_left_out_of_the_query() {
     let request = one_with(|asked| {
         asked.claims = plain.map(String::from).into();
         asked.claims.extend(["integrity".into(), "key".into(), "iat".into(), "sub".into()]);
-        asked.claim_paths = alloc::vec![
+        asked.claim_paths = vec![
             ("integrity".into(), path(r#"["vct#integrity"]"#)),
             ("key".into(), path(r#"["cnf","jwk"]"#)),
         ];
@@ -89,7 +89,7 @@ fn a_query_for_nothing_but_what_cannot_be_hidden_has_no_claims() {
 fn a_claim_is_asked_for_where_it_stands() {
     let request = one_with(|asked| {
         asked.claims = ["city", "given_name", "countries"].map(String::from).into();
-        asked.claim_paths = alloc::vec![
+        asked.claim_paths = vec![
             ("city".into(), path(r#"["address","locality"]"#)),
             ("countries".into(), path(r#"["nationalities",null]"#)),
         ];
@@ -105,7 +105,7 @@ fn a_claim_is_asked_for_where_it_stands() {
 fn no_path_is_asked_for_twice() {
     let request = one_with(|asked| {
         asked.claims = ["given_name", "first_name", "city"].map(String::from).into();
-        asked.claim_paths = alloc::vec![
+        asked.claim_paths = vec![
             ("first_name".into(), path(r#"["given_name"]"#)),
             ("city".into(), path(r#"["address","locality"]"#)),
         ];
@@ -122,7 +122,7 @@ fn no_path_is_asked_for_twice() {
 
 /// `values` of a claim `a` with this filter, in this dialect.
 fn values_of(filter: &str, path: Option<ClaimsPath>, dialect: Dialect) -> Value {
-    let body = alloc::format!(
+    let body = format!(
         r#"{{"credentials": [{{"format": "vc+sd-jwt", "issuer_id": "two", "claims": ["a"],
             "claim_filters": {{"a": {filter}}}}}]}}"#
     );
@@ -162,7 +162,7 @@ fn a_filter_on_a_list_is_not_one_on_its_elements() {
 
 #[test]
 fn authorities_are_named_when_the_trust_entry_says_so() {
-    let request = one_with(|asked| asked.aki = alloc::vec!["VPojg6BMKODZMHkiYcgMSIHSwAs".into()]);
+    let request = one_with(|asked| asked.aki = vec!["VPojg6BMKODZMHkiYcgMSIHSwAs".into()]);
     let expected = json!([{"type": "aki", "values": ["VPojg6BMKODZMHkiYcgMSIHSwAs"]}]);
     assert_eq!(query(&request)["credentials"][0]["trusted_authorities"], expected);
 }
@@ -175,10 +175,8 @@ fn ids_that_a_query_cannot_have_are_replaced_also_in_the_sets() {
         options: options.iter().map(|ids| ids.iter().map(|id| (*id).into()).collect()).collect(),
         required,
     };
-    request.credential_sets = alloc::vec![
-        set(&[&["p d"], &["credential_2", "p d"]], true),
-        set(&[&["credential_2"]], false),
-    ];
+    request.credential_sets =
+        vec![set(&[&["p d"], &["credential_2", "p d"]], true), set(&[&["credential_2"]], false)];
     let query = query(&request);
     assert_eq!(query["credentials"][0]["id"], "credential_1");
     let expected = json!([

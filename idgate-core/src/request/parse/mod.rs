@@ -11,6 +11,7 @@ mod sets;
 mod transaction_data;
 
 use alloc::string::{String, ToString};
+use alloc::vec;
 use alloc::vec::Vec;
 
 use self::credential::Draft;
@@ -64,7 +65,7 @@ impl PresentationRequest {
         let root = Field::new(tape.value(root), "");
         let form = choose_form(&root, dialects)?;
         let mut drafts = match form {
-            RequestForm::Legacy => alloc::vec![credential::parse_legacy(&root)?],
+            RequestForm::Legacy => vec![credential::parse_legacy(&root)?],
             RequestForm::Custom => parse_credentials(&root, dialects)?,
         };
         let ttl_ms = parse_ttl(&root)?;

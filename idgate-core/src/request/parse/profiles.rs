@@ -3,6 +3,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::error::{ErrorCode, RequestError};
@@ -24,7 +25,7 @@ impl Profiles {
             (Some(_), Some(field)) => {
                 return Err(field.invalid("excludes profile; send one of them"));
             }
-            (Some(field), None) => (alloc::vec![named(&field, dialects)?], field.path),
+            (Some(field), None) => (vec![named(&field, dialects)?], field.path),
             (None, Some(field)) => (list(&field, dialects)?, field.path),
             (None, None) => (Vec::new(), String::from("profile")),
         };

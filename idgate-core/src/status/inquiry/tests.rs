@@ -397,7 +397,7 @@ fn an_authentic_crl_answers_for_its_issuer_until_next_update() {
 
 #[test]
 fn one_answer_asks_for_at_most_20_sources_and_for_equal_ones_once() {
-    let uris: Vec<String> = (0..21).map(|n| alloc::format!("https://crl.example/{n}")).collect();
+    let uris: Vec<String> = (0..21).map(|n| format!("https://crl.example/{n}")).collect();
     let with = |count: usize| {
         let points: Vec<Vec<&str>> = uris[..count].iter().map(|uri| vec![uri.as_str()]).collect();
         let points: Vec<&[&str]> = points.iter().map(Vec::as_slice).collect();

@@ -103,8 +103,7 @@ mod tests {
 
     #[test]
     fn a_certificate_has_at_most_16_kib() {
-        let padded =
-            |bytes| root().builder.set("1.2.3.4", false, tlv(4, &[&alloc::vec![0; bytes]]));
+        let padded = |bytes| root().builder.set("1.2.3.4", false, tlv(4, &[&vec![0; bytes]]));
         let overhead = padded(0x1000).sign(&root().key).len() - 0x1000;
         // ECDSA signatures differ in length by a few bytes.
         assert_eq!(parse(&padded(16 * 1024 - overhead - 8)), Ok(()));

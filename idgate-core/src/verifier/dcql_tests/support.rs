@@ -31,7 +31,7 @@ pub(super) fn tenant() -> TenantId {
 
 pub(super) fn did_signer(scalar: u8, name: &str) -> Arc<SoftwareSigner> {
     let key = Es256Key::from_scalar(&[scalar; 32]).unwrap();
-    Arc::new(SoftwareSigner::new(key, alloc::format!("{DID}#{name}")))
+    Arc::new(SoftwareSigner::new(key, format!("{DID}#{name}")))
 }
 
 pub(super) fn issuing_ca() -> Identity {
@@ -149,5 +149,5 @@ pub(super) fn formats() -> Value {
 pub(super) fn x509_hash() -> String {
     let chain = certified(4, "cert").certificate_chain().to_vec();
     let certificate = VerifierCertificate::from_chain(&PROVIDER, &chain).unwrap();
-    alloc::format!("x509_hash:{}", certificate.x509_hash)
+    format!("x509_hash:{}", certificate.x509_hash)
 }

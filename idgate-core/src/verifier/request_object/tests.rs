@@ -50,7 +50,7 @@ fn the_object_has_exactly_the_claims_of_the_profile() {
     let id = session.id();
     let expected = json!({
         "client_id": DID,
-        "response_uri": alloc::format!("https://gateway.example:8443/v1/oid4vp/response/{id}"),
+        "response_uri": format!("https://gateway.example:8443/v1/oid4vp/response/{id}"),
         "response_type": "vp_token",
         "response_mode": "direct_post.jwt",
         "nonce": session.offers.own().nonce.expose(),
@@ -84,7 +84,7 @@ fn the_link_has_client_id_and_request_uri_and_nothing_else() {
         let parts: BTreeMap<_, _> = form_urlencoded::parse(query.as_bytes()).collect();
         assert_eq!((parts.len(), query.matches('=').count()), (2, 2));
         assert_eq!(parts["client_id"], DID);
-        let request_uri = alloc::format!("https://gateway.example:8443/v1/oid4vp/request/{id}");
+        let request_uri = format!("https://gateway.example:8443/v1/oid4vp/request/{id}");
         assert_eq!(parts["request_uri"], request_uri);
         assert_eq!(session.request_uri(), Some(&*request_uri));
         assert!(query.starts_with("client_id=did%3Aweb%3Agateway.example%253A8443&"), "{query}");
@@ -191,9 +191,9 @@ fn a_signer_that_fails_or_gives_another_signature_gives_no_object() {
         fn key_id(&self) -> &str {
             "did:web:gateway.example%3A8443#hsm"
         }
-        fn sign(&self, _: &[u8]) -> Result<alloc::vec::Vec<u8>, SignerUnavailable> {
+        fn sign(&self, _: &[u8]) -> Result<Vec<u8>, SignerUnavailable> {
             let len = self.0.ok_or(SignerUnavailable::new("the HSM does not answer"))?;
-            Ok(alloc::vec![1; len])
+            Ok(vec![1; len])
         }
     }
     let session = fixtures::jar_session(fixtures::one_credential());
@@ -209,7 +209,7 @@ fn a_signer_that_fails_or_gives_another_signature_gives_no_object() {
 #[test]
 fn the_object_is_kept_out_of_debug_texts() {
     let jwt = fetch(&fixtures::jar_session(fixtures::one_credential()), LATER).1;
-    let text = alloc::format!("{jwt:?}");
+    let text = format!("{jwt:?}");
     assert!(text.starts_with("RequestObjectJwt(") && !text.contains("ey"), "{text}");
     assert_eq!(jwt.clone().into_string(), jwt.as_str());
 }

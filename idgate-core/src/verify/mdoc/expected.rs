@@ -137,7 +137,7 @@ mod tests {
             handovers: &handovers,
             ..ExpectedMdoc::new(&issuer, "mDL", "ns", request, UnixMillis(1))
         };
-        let text = alloc::format!("{expected:?}");
+        let text = format!("{expected:?}");
         assert!(text.contains("utopia") && text.contains("iso18013-7"), "{text}");
         assert!(!text.contains("nonce"), "{text}");
     }

@@ -43,7 +43,7 @@ fn claims_match_their_pattern() {
 
 #[test]
 fn at_most_100_claims_are_taken_and_repeated_ones_count_once() {
-    let names = |n: usize| (0..n).map(|i| alloc::format!("c{i}")).collect::<Vec<_>>();
+    let names = |n: usize| (0..n).map(|i| format!("c{i}")).collect::<Vec<_>>();
     let mut claims = names(100);
     claims.extend(names(100));
     assert_eq!(first(sd_jwt(json!({"claims": claims}))).claims, names(100));
@@ -72,10 +72,7 @@ fn alg_is_one_of_three() {
 #[test]
 fn namespace_and_doc_type_are_refused_for_sd_jwt() {
     for name in ["namespace", "doc_type"] {
-        invalid(
-            &sd_jwt(json!({name: "org.iso.18013.5.1"})),
-            &alloc::format!("credentials[0].{name}"),
-        );
+        invalid(&sd_jwt(json!({name: "org.iso.18013.5.1"})), &format!("credentials[0].{name}"));
     }
 }
 
@@ -124,10 +121,10 @@ fn subject_claim_paths_are_dotted_names() {
     invalid(&sd_jwt(json!({"subject_claim_paths": vec!["a"; 101]})), path);
     for bad in [json!(""), json!("a..b"), json!("$.a"), json!("a[0]"), json!(1)] {
         let body = sd_jwt(json!({"subject_claim_paths": ["a.b", bad]}));
-        invalid(&body, &alloc::format!("{path}[1]"));
+        invalid(&body, &format!("{path}[1]"));
     }
     let body = mdoc(json!({"subject_claim_paths": ["a", "a.b"]}));
-    invalid(&body, &alloc::format!("{path}[1]"));
+    invalid(&body, &format!("{path}[1]"));
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn claim_paths_are_taken_by_claim() {
 
 #[test]
 fn claim_paths_have_their_shape() {
-    let path = |name: &str| alloc::format!("credentials[0].claim_paths{name}");
+    let path = |name: &str| format!("credentials[0].claim_paths{name}");
     refused(&with_paths(json!([])), &path(""));
     refused(&with_paths(json!({"c": ["x"]})), &path(".c"));
     for bad in [json!("x"), json!([]), json!([null]), json!(["_sd"]), json!([""]), json!([true])] {
@@ -182,7 +182,7 @@ fn the_operators_paths_serve_requests_of_the_newer_dialects() {
         body["profile"] = json!(profile);
         let request = parse_with(&body, &trust, &Dialects::new(ALL)).unwrap();
         let paths = request.credentials[0].claim_paths.iter();
-        paths.map(|(name, path)| alloc::format!("{name} {path}")).collect::<Vec<_>>()
+        paths.map(|(name, path)| format!("{name} {path}")).collect::<Vec<_>>()
     };
     assert_eq!(paths("1.0"), [r#"b ["tenant"]"#, r#"a ["operator","a"]"#]);
     assert_eq!(paths("draft"), [r#"b ["tenant"]"#]);
@@ -222,7 +222,7 @@ fn credential_sets_are_taken() {
 
 #[test]
 fn credential_sets_have_their_shape() {
-    let at = |rest: &str| alloc::format!("credential_sets{rest}");
+    let at = |rest: &str| format!("credential_sets{rest}");
     let both = json!({"options": [["a"], ["b"]]});
     for (sets, path) in [
         (json!({}), ""),
@@ -323,7 +323,7 @@ fn transaction_data_has_its_shape() {
         ),
         (json!([good, good]), "[1]"),
     ] {
-        refused(&with_data(data), &alloc::format!("transaction_data{path}"));
+        refused(&with_data(data), &format!("transaction_data{path}"));
     }
 }
 
@@ -379,7 +379,7 @@ fn data_of_one_signer_share_a_hash_algorithm() {
         &[&["sha-256", "sha-384"], &["sha-384", "sha-512"], &["sha-256", "sha-512"]],
     ] {
         let last = algs.len() - 1;
-        let path = alloc::format!("transaction_data[{last}].transaction_data_hashes_alg");
+        let path = format!("transaction_data[{last}].transaction_data_hashes_alg");
         refused(&of(json!(["b"]), algs), &path);
     }
     // Where there is a choice, each may sign one.

@@ -57,7 +57,7 @@ fn a_body_that_is_no_strict_json_is_invalid_json() {
         let error = parse(body, true).unwrap_err();
         assert_eq!((error.code.as_str(), error.path.as_str()), ("invalid_json", ""), "{body}");
     }
-    let deep = alloc::format!("{{\"credentials\":{}{}}}", "[".repeat(40), "]".repeat(40));
+    let deep = format!("{{\"credentials\":{}{}}}", "[".repeat(40), "]".repeat(40));
     assert_eq!(parse(&deep, true).unwrap_err().code, ErrorCode::InvalidJson);
     let bytes = PresentationRequest::parse(b"{\"issuer_id\":\"\xff\"}", &trust(), true);
     assert_eq!(bytes.unwrap_err().code, ErrorCode::InvalidJson);
@@ -77,8 +77,7 @@ fn a_repeated_member_is_invalid_json() {
 
 #[test]
 fn a_body_over_64_kib_is_refused() {
-    let body =
-        |n: usize| alloc::format!("{{\"issuer_id\":\"https://one.example\"{}}}", " ".repeat(n));
+    let body = |n: usize| format!("{{\"issuer_id\":\"https://one.example\"{}}}", " ".repeat(n));
     let around = body(0).len();
     assert!(parse(&body(MAX_CREATE_BYTES - around), true).is_ok());
     let error = parse(&body(MAX_CREATE_BYTES - around + 1), true).unwrap_err();
@@ -132,10 +131,10 @@ fn null_is_a_value_of_the_wrong_type() {
     for name in
         ["format", "issuer_id", "claims", "id", "alg", "subject_claim_paths", "claim_filters"]
     {
-        invalid(&sd_jwt(json!({name: null})), &alloc::format!("credentials[0].{name}"));
+        invalid(&sd_jwt(json!({name: null})), &format!("credentials[0].{name}"));
     }
     for name in ["namespace", "doc_type"] {
-        invalid(&mdoc(json!({name: null})), &alloc::format!("credentials[0].{name}"));
+        invalid(&mdoc(json!({name: null})), &format!("credentials[0].{name}"));
     }
 }
 
@@ -144,7 +143,7 @@ fn required_fields_are_required() {
     for name in ["format", "issuer_id", "claims"] {
         let mut body = sd_jwt(json!({}));
         body["credentials"][0].as_object_mut().unwrap().remove(name);
-        let text = invalid(&body, &alloc::format!("credentials[0].{name}"));
+        let text = invalid(&body, &format!("credentials[0].{name}"));
         assert!(text.ends_with("is required"));
     }
 }

@@ -42,7 +42,7 @@ fn an_mdoc_needs_an_issuer_and_every_rule_is_checked_before() {
     for (name, bad) in
         [("namespace", "a'b"), ("namespace", ""), ("doc_type", "a\\b"), ("doc_type", "a\n")]
     {
-        invalid(&mdoc(json!({name: bad})), &alloc::format!("credentials[0].{name}"));
+        invalid(&mdoc(json!({name: bad})), &format!("credentials[0].{name}"));
     }
 }
 
@@ -79,10 +79,10 @@ fn trust_with_root(issuer: &str, test_only: bool) -> TrustSnapshot {
     let der = Identity::iaca(Curve::P256, NOW.0).der;
     let root = TrustAnchor::from_der(&PROVIDER, &der, RootOrigin::RootFile);
     let root = root.unwrap();
-    let mut entries: alloc::vec::Vec<_> = trust().entries().cloned().collect();
+    let mut entries: Vec<_> = trust().entries().cloned().collect();
     let entry = entries.iter_mut().find(|entry| entry.issuer_id.as_str() == issuer).unwrap();
-    entry.roots = alloc::vec![if test_only { root.for_test_only() } else { root }];
-    entry.default_claims = alloc::vec!["family_name".into()];
+    entry.roots = vec![if test_only { root.for_test_only() } else { root }];
+    entry.default_claims = vec!["family_name".into()];
     TrustSnapshot::new(8, entries)
 }
 
@@ -96,9 +96,8 @@ fn an_mdoc_is_served_by_a_root_of_the_mode() {
     let for_tests = trust_with_root("no-keys", true);
     assert!(parse(&for_tests, false).is_ok());
     assert_eq!(parse(&for_tests, true).unwrap_err(), ErrorCode::UnknownIssuer);
-    let mut elsewhere =
-        trust_with_root("no-keys", false).entries().cloned().collect::<alloc::vec::Vec<_>>();
-    elsewhere.iter_mut().for_each(|entry| entry.countries = alloc::vec!["DE".into()]);
+    let mut elsewhere = trust_with_root("no-keys", false).entries().cloned().collect::<Vec<_>>();
+    elsewhere.iter_mut().for_each(|entry| entry.countries = vec!["DE".into()]);
     let elsewhere = TrustSnapshot::new(9, elsewhere);
     assert_eq!(parse(&elsewhere, true).unwrap_err(), ErrorCode::UnknownIssuer);
 }
@@ -146,11 +145,10 @@ fn an_alg_that_no_pinned_signer_has_is_refused() {
 fn names_that_the_format_keeps_are_no_claims() {
     for name in ["_sd", "_sd_alg", "..."] {
         invalid(&sd_jwt(json!({"claims": ["given_name", name]})), "credentials[0].claims[1]");
-        let paths =
-            json!({"subject_claim_paths": ["given_name", alloc::format!("address.{name}")]});
+        let paths = json!({"subject_claim_paths": ["given_name", format!("address.{name}")]});
         invalid(&sd_jwt(paths), "credentials[0].subject_claim_paths[1]");
-        let mut entries: alloc::vec::Vec<_> = trust().entries().cloned().collect();
-        entries.iter_mut().for_each(|entry| entry.default_claims = alloc::vec![name.into()]);
+        let mut entries: Vec<_> = trust().entries().cloned().collect();
+        entries.iter_mut().for_each(|entry| entry.default_claims = vec![name.into()]);
         let body = json!({"issuer_id": "two"}).to_string();
         let trust = TrustSnapshot::new(9, entries);
         let error = PresentationRequest::parse(body.as_bytes(), &trust, true).unwrap_err();
