@@ -1,5 +1,5 @@
-//! The gateway's own keys: one signs, the ones before it stay published for a while. Others sign by
-//! certificates that were made for them.
+//! The gateway's own keys: one signs, the ones before it sign on for sessions that were made with them.
+//! Others sign by certificates that were made for them.
 
 mod certified;
 mod request;
@@ -42,21 +42,23 @@ pub struct PublishedKey {
     pub public: PublicKey,
 }
 
-/// A key that signs no more.
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// A key that signs for no new session.
+#[derive(Clone, Debug)]
 pub struct RetiredKey {
     /// The key.
     pub key: PublishedKey,
-    /// When the last session ends that it may have signed for.
+    /// What signs for the sessions that were made with it; `None`: they are over.
+    pub signer: Option<Arc<GatewayKey>>,
+    /// When the last of these sessions ends.
     pub published_until: UnixMillis,
 }
 
 /// The keys of a gateway at one moment.
 #[derive(Debug)]
 pub struct GatewayKeys {
-    /// Goes up with every rotation.
-    pub version: u32,
-    /// What signs.
+    /// Goes up with every rotation, and when a retired key is wiped.
+    pub number: u64,
+    /// What signs for new sessions.
     pub active: Arc<GatewayKey>,
     /// What signed before, newest first.
     pub retired: Vec<RetiredKey>,
@@ -209,9 +211,10 @@ mod tests {
         let id = old.id().to_owned();
         let retired = RetiredKey {
             key: PublishedKey { id: id.clone(), public: *old.public() },
+            signer: None,
             published_until: UnixMillis(1000),
         };
-        let keys = GatewayKeys { version: 2, active: active.clone(), retired: vec![retired] };
+        let keys = GatewayKeys { number: 2, active: active.clone(), retired: vec![retired] };
         let ids = |now| keys.published(UnixMillis(now)).into_iter().map(|key| key.id);
         assert!(ids(999).eq([active.id().to_owned(), id.clone()]));
         assert!(ids(1000).eq([active.id().to_owned()]));

@@ -23,7 +23,7 @@ pub enum KeysCommand {
         #[arg(long, value_name = "ID")]
         client: Option<String>,
     },
-    /// Make a new signing key; the old one stays published while sessions made with it live
+    /// Make a new signing key; the old one signs on for sessions that were made with it
     Rotate,
     /// Print a request for a certificate, for a CA to sign
     Csr {
@@ -98,7 +98,7 @@ fn rotate(store: &mut OperatorStore, now: UnixMillis) -> Result<Output, Failure>
         let _ = writeln!(text, "{} signs from now on", new.id);
     }
     if let Some(old) = old {
-        let _ = writeln!(text, "{} signs no more; {}", old.id, state(old, now));
+        let _ = writeln!(text, "{} {}", old.id, state(old, now));
     }
     let json = json!({
         "key": new.map(|key| row(key, now)),
@@ -114,8 +114,11 @@ fn is_published(key: &GatewayKeyRecord, now: UnixMillis) -> bool {
 fn state(key: &GatewayKeyRecord, now: UnixMillis) -> String {
     match key.published_until {
         None => "signs".into(),
-        Some(until) if until > now => format!("published until {until}"),
-        Some(until) => format!("no longer published since {until}"),
+        Some(until) if until > now && key.can_sign => {
+            format!("signs for sessions that were made with it, published until {until}")
+        }
+        Some(until) if until > now => format!("signs no more, published until {until}"),
+        Some(until) => format!("signs no more, no longer published since {until}"),
     }
 }
 
@@ -126,6 +129,7 @@ fn row(key: &GatewayKeyRecord, now: UnixMillis) -> Value {
         "retired_at": key.retired_at.map(|at| at.to_string()),
         "published_until": key.published_until.map(|at| at.to_string()),
         "signs": key.retired_at.is_none(),
+        "signs_for_open_sessions": key.can_sign,
         "published": is_published(key, now),
     })
 }
@@ -152,6 +156,7 @@ mod tests {
         let keys = listed.json["keys"].as_array().unwrap();
         assert_eq!((&keys[0]["id"], &keys[0]["signs"]), (&second["key"]["id"], &json!(true)));
         assert_eq!((&keys[1]["signs"], &keys[1]["published"]), (&json!(false), &json!(false)));
+        assert_eq!(keys[1]["signs_for_open_sessions"], json!(false));
         assert_eq!(listed.text.lines().count(), 2);
     }
 }

@@ -144,6 +144,10 @@ impl App {
         };
         // Also in inline mode: sessions made before the mode was changed live on.
         let mut builder = builder.trust(trust).request_signer(signer);
+        for retired in &keys.retired {
+            let Some(key) = retired.signer.clone() else { continue };
+            builder = builder.named_signer(Arc::new(Signer { kid: kid(&did, key.id()), key }));
+        }
         for certified in certificates.iter().flat_map(|certificates| &certificates.keys) {
             builder = builder.named_signer(Arc::new(CertifiedSigner::of(certified.clone())));
         }

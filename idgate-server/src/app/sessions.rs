@@ -8,6 +8,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::verifier::NewSession;
 
 use super::{App, AppError};
+use crate::config::RequestMode;
 use crate::entropy::OsEntropy;
 use crate::store::{Caller, Committed, Made};
 
@@ -60,11 +61,12 @@ impl App {
         self.check_clock()?;
         let mut new = NewSession::new(caller.client_id.clone(), caller.livemode);
         let mut certified = None;
-        let verifier = match self.names_profiles() {
-            true => {
-                certified = self.certified_key(&caller.client_id).await?;
-                self.signing_verifier().await?
-            }
+        if self.names_profiles() {
+            certified = self.certified_key(&caller.client_id).await?;
+        }
+        // A session names who signs for it, to its end.
+        let verifier = match self.names_profiles() || self.request_mode == RequestMode::Jar {
+            true => self.signing_verifier().await?,
             false => self.verifier().await?,
         };
         new.signer = certified.as_ref().map(|certified| certified.certificate.x509_hash.clone());

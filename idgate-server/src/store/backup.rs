@@ -2,8 +2,8 @@
 //!
 //! What was open when it was made is left out: it may have been settled since, and a restored copy
 //! must neither open it again nor tell a tenant that it expired. With it, and with the answers under
-//! idempotency keys, go all nonces, states and session keys; results are in another file and never
-//! copied.
+//! idempotency keys, go all nonces, states and session keys, and retired signing keys, which sign for
+//! open sessions only; results are in another file and never copied.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
@@ -126,6 +126,9 @@ fn leave_out_open_sessions(draft: &Path) -> Result<u32, StoreError> {
     copy.execute("DELETE FROM sessions WHERE settled_at IS NULL", [])?;
     if copy.table_exists(None, "idempotent_answers")? {
         copy.execute("DELETE FROM idempotent_answers", [])?;
+    }
+    if copy.table_exists(None, "gateway_keys")? {
+        copy.execute("UPDATE gateway_keys SET sealed = NULL WHERE retired_at IS NOT NULL", [])?;
     }
     let state: String = copy.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if state != "ok" {

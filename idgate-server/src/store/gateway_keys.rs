@@ -1,4 +1,5 @@
-//! The gateway's signing keys. The private half is sealed, and is wiped when its key retires.
+//! The gateway's signing keys. The private half is sealed. A key that retires signs on for the sessions
+//! that were made with it, and its private half is wiped behind the last of them.
 
 use std::sync::Arc;
 
@@ -7,13 +8,13 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::held::Numbered;
 use super::interface::StoreError;
-use super::sql::{begin, millis, time};
+use super::sql::{begin, millis, time, unsigned};
 use crate::gateway_key::{GatewayKey, GatewayKeys, PublishedKey, RetiredKey};
 use crate::seal::{Place, Sealer};
 
 impl Numbered for GatewayKeys {
     fn number(&self) -> u64 {
-        self.version.into()
+        self.number
     }
 }
 
@@ -29,43 +30,60 @@ pub(super) fn ensure(
     now: UnixMillis,
 ) -> Result<(), StoreError> {
     let transaction = begin(main)?;
-    if version(&transaction)? == 0 {
+    if number(&transaction)? == 0 {
         insert(&transaction, sealer, now)?;
     }
     Ok(transaction.commit()?)
 }
 
-/// The number of the newest key; 0: there is none.
-pub(super) fn version(main: &Connection) -> Result<u64, StoreError> {
-    let newest: Option<u32> = main
-        .prepare_cached("SELECT max(version) FROM gateway_keys")?
-        .query_row([], |row| row.get(0))?;
-    Ok(newest.map_or(0, u64::from))
+/// Goes up with every key that is made and with every private half that is wiped; 0: there is no key.
+pub(super) fn number(main: &Connection) -> Result<u64, StoreError> {
+    let mut statement = main.prepare_cached(
+        "SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys",
+    )?;
+    Ok(unsigned(statement.query_row([], |row| row.get(0))?))
 }
 
 pub(super) fn read(main: &Connection, sealer: &Sealer) -> Result<GatewayKeys, StoreError> {
-    // One statement, so that a rotation in between does not show.
+    // One moment, so that a rotation in between does not show.
+    let moment = main.unchecked_transaction()?;
+    let number = number(&moment)?;
+    let (active, retired) = read_all(&moment, sealer)?;
+    moment.finish()?;
+    let active = active
+        .ok_or_else(|| StoreError::Failed("there is no signing key; restart the server".into()))?;
+    Ok(GatewayKeys { number, active, retired })
+}
+
+/// The key that signs for new sessions, and those before it, newest first.
+fn read_all(
+    main: &Connection,
+    sealer: &Sealer,
+) -> Result<(Option<Arc<GatewayKey>>, Vec<RetiredKey>), StoreError> {
     let mut statement = main.prepare(
-        "SELECT version, id, sec1, sealed, published_until FROM gateway_keys ORDER BY version DESC",
+        "SELECT id, sec1, sealed, published_until FROM gateway_keys ORDER BY version DESC",
     )?;
     let mut rows = statement.query([])?;
     let (mut active, mut retired) = (None, Vec::new());
     while let Some(row) = rows.next()? {
-        let id: String = row.get(1)?;
-        match (row.get::<_, Option<Vec<u8>>>(3)?, row.get::<_, Option<i64>>(4)?) {
-            (Some(sealed), _) => {
-                let pkcs8 = sealer.open(place(&id), &sealed)?;
-                active = Some((row.get(0)?, Arc::new(GatewayKey::from_pkcs8(&pkcs8)?)));
-            }
-            (None, until) => retired.push(RetiredKey {
-                key: PublishedKey::new(id, &row.get::<_, Vec<u8>>(2)?)?,
-                published_until: time(until.unwrap_or(0)),
+        let id: String = row.get(0)?;
+        let sealed: Option<Vec<u8>> = row.get(2)?;
+        let signer = sealed.map(|sealed| open(sealer, &id, &sealed)).transpose()?;
+        match row.get::<_, Option<i64>>(3)? {
+            None => active = signer,
+            Some(until) => retired.push(RetiredKey {
+                key: PublishedKey::new(id, &row.get::<_, Vec<u8>>(1)?)?,
+                signer,
+                published_until: time(until),
             }),
         }
     }
-    let (version, active) = active
-        .ok_or_else(|| StoreError::Failed("there is no signing key; restart the server".into()))?;
-    Ok(GatewayKeys { version, active, retired })
+    Ok((active, retired))
+}
+
+fn open(sealer: &Sealer, id: &str, sealed: &[u8]) -> Result<Arc<GatewayKey>, StoreError> {
+    let pkcs8 = sealer.open(place(id), sealed)?;
+    Ok(Arc::new(GatewayKey::from_pkcs8(&pkcs8)?))
 }
 
 pub(super) fn insert(
@@ -83,8 +101,7 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// A request for a session is signed after the session was read, so the key that retires has
-/// signed for no session that is made later.
+/// The key that signs retires: it is for the sessions that are open now, and no others.
 pub(super) fn retire(main: &Connection, now: UnixMillis) -> Result<(), StoreError> {
     let last_expiry: Option<i64> = main
         .query_row("SELECT max(expires_at) FROM sessions WHERE settled_at IS NULL", [], |row| {
@@ -93,9 +110,19 @@ pub(super) fn retire(main: &Connection, now: UnixMillis) -> Result<(), StoreErro
         .optional()?
         .flatten();
     main.execute(
-        "UPDATE gateway_keys SET sealed = NULL, retired_at = ?1, published_until = max(?1, ?2) \
-         WHERE sealed IS NOT NULL",
+        "UPDATE gateway_keys SET retired_at = ?1, published_until = max(?1, ?2) \
+         WHERE retired_at IS NULL",
         (millis(now), last_expiry.unwrap_or(0)),
     )?;
+    wipe(main, now)?;
     Ok(())
+}
+
+/// Wipes the private halves of retired keys whose last session is over, and says how many.
+pub(super) fn wipe(main: &Connection, now: UnixMillis) -> Result<usize, StoreError> {
+    let wiped = main.execute(
+        "UPDATE gateway_keys SET sealed = NULL WHERE sealed IS NOT NULL AND published_until <= ?1",
+        [millis(now)],
+    )?;
+    Ok(wiped)
 }

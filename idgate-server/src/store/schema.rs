@@ -53,6 +53,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 15, sql: include_str!("migrations/0015_certificates.sql"), step: None },
     Migration { number: 16, sql: include_str!("migrations/0016_offers.sql"), step: None },
     Migration { number: 17, sql: include_str!("migrations/0017_registrations.sql"), step: None },
+    Migration { number: 18, sql: include_str!("migrations/0018_keys_kept.sql"), step: None },
 ];
 
 /// The main database for writing, with its schema up to date.

@@ -183,6 +183,14 @@ impl Sweeper {
         self.store.forget_certificates(self.clock.now()).await
     }
 
+    /// Erases the private halves of retired signing keys whose last session is over, and says how many.
+    ///
+    /// # Errors
+    /// The store failed; they are still there.
+    pub async fn erase_signers(&self) -> Result<usize, StoreError> {
+        self.store.erase_signers(self.clock.now()).await
+    }
+
     /// Removes audit entries that are older than they are kept, and says how many.
     ///
     /// # Errors
@@ -207,6 +215,7 @@ impl Sweeper {
                 Duty::Forget => self.forget().await,
                 Duty::RemoveKeys => self.remove_keys().await,
                 Duty::ForgetCertificates => self.forget_certificates().await,
+                Duty::EraseSigners => self.erase_signers().await,
                 Duty::RemoveAudit => self.remove_audit().await,
             };
             if duty.is_batched() && matches!(outcome, Ok(count) if count >= BATCH) {
@@ -226,17 +235,19 @@ enum Duty {
     Forget,
     RemoveKeys,
     ForgetCertificates,
+    EraseSigners,
     RemoveAudit,
 }
 
 impl Duty {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Expire,
         Self::Purge,
         Self::Remove,
         Self::Forget,
         Self::RemoveKeys,
         Self::ForgetCertificates,
+        Self::EraseSigners,
         Self::RemoveAudit,
     ];
 
@@ -249,6 +260,7 @@ impl Duty {
             Self::Forget => "sweeper_forget",
             Self::RemoveKeys => "sweeper_remove_keys",
             Self::ForgetCertificates => "sweeper_forget_certificates",
+            Self::EraseSigners => "sweeper_erase_signers",
             Self::RemoveAudit => "sweeper_remove_audit",
         }
     }
@@ -261,14 +273,15 @@ impl Duty {
             | Self::Forget
             | Self::RemoveKeys
             | Self::ForgetCertificates
+            | Self::EraseSigners
             | Self::RemoveAudit => REMOVAL_TICK,
         }
     }
 
-    /// Whether one tick may leave something for the next. Results and certificates are erased all at
-    /// once.
+    /// Whether one tick may leave something for the next. Results, certificates and keys are erased
+    /// all at once.
     const fn is_batched(self) -> bool {
-        !matches!(self, Self::Purge | Self::ForgetCertificates)
+        !matches!(self, Self::Purge | Self::ForgetCertificates | Self::EraseSigners)
     }
 }
 

@@ -122,6 +122,7 @@ macro_rules! conforms {
                 an_entry_without_material_is_not_made
                 the_first_start_makes_a_key_and_later_ones_keep_it
                 a_rotation_is_in_force_at_once_and_the_old_key_outlives_its_sessions
+                a_retired_key_signs_on_for_open_sessions_and_is_erased_behind_them
                 a_key_that_signed_for_no_open_session_is_published_no_longer
             }
             outbox {

@@ -35,7 +35,7 @@ pub(super) async fn the_first_start_makes_a_key_and_later_ones_keep_it<B: Backen
     fixture.close();
     fixture.reopen(NOW);
     let again = fixture.store().gateway_keys().wait().unwrap();
-    assert_eq!((again.active.id(), again.version), (first.active.id(), 1));
+    assert_eq!((again.active.id(), again.number), (first.active.id(), 1));
     assert!(again.retired.is_empty());
 }
 
@@ -56,6 +56,30 @@ pub(super) async fn a_rotation_is_in_force_at_once_and_the_old_key_outlives_its_
     let [new, retired] = &operator.gateway_keys().unwrap()[..] else { panic!("two keys") };
     assert_eq!((&*new.id, new.retired_at), (keys.active.id(), None));
     assert_eq!(retired.published_until, Some(session.expires_at()));
+}
+
+pub(super) async fn a_retired_key_signs_on_for_open_sessions_and_is_erased_behind_them<
+    B: Backend,
+>() {
+    let mut fixture = Fixture::<B>::new();
+    let old = fixture.store().gateway_keys().wait().unwrap();
+    let session = fixture.session(&fixture.live).await;
+    let mut operator = fixture.operator();
+    operator.rotate_gateway_key(NOW.plus(10)).unwrap();
+    fixture.close();
+    fixture.reopen(NOW.plus(20));
+    let signer = || {
+        let keys = fixture.store().gateway_keys().wait().unwrap();
+        keys.retired[0].signer.as_ref().map(|key| key.id().to_owned())
+    };
+    assert_eq!(signer().as_deref(), Some(old.active.id()));
+    let last = session.expires_at();
+    assert_eq!(fixture.store().erase_signers(last.minus(1)).await.unwrap(), 0);
+    assert!(signer().is_some() && operator.gateway_keys().unwrap()[1].can_sign);
+    assert_eq!(fixture.store().erase_signers(last).await.unwrap(), 1);
+    assert!(signer().is_none() && !operator.gateway_keys().unwrap()[1].can_sign);
+    assert_eq!(fixture.store().erase_signers(last.plus(1)).await.unwrap(), 0);
+    assert!(fixture.store().gateway_keys().wait().unwrap().find(old.active.id()).is_some());
 }
 
 pub(super) async fn a_key_that_signed_for_no_open_session_is_published_no_longer<B: Backend>() {

@@ -91,6 +91,10 @@ pub trait Store:
     /// private keys, from every file. Says how many certificates those were.
     fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize>;
 
+    /// Erases the private halves of retired signing keys whose last session is over at `now`, and says
+    /// how many there were.
+    fn erase_signers(&self, now: UnixMillis) -> Write<'_, usize>;
+
     /// Whether something can be stored: it was within the last second, or is now.
     fn probe(&self) -> Write<'_, ()>;
 }

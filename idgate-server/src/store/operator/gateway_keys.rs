@@ -15,15 +15,17 @@ pub struct GatewayKeyRecord {
     pub id: String,
     /// When it was made.
     pub created_at: UnixMillis,
-    /// When it stopped signing; `None`: it signs.
+    /// When another one took its place; `None`: it signs for new sessions.
     pub retired_at: Option<UnixMillis>,
+    /// Whether its private half is there: retired, it signs for sessions that were made with it.
+    pub can_sign: bool,
     /// When it leaves the discovery documents.
     pub published_until: Option<UnixMillis>,
 }
 
 impl OperatorStore {
-    /// Makes a new signing key. The one before it stays published until the last session that is
-    /// open now has expired; its private half is wiped.
+    /// Makes a new signing key. The one before it signs on for the sessions that are open now, and is
+    /// published until the last of them has expired; then its private half is wiped.
     pub fn rotate_gateway_key(&mut self, now: UnixMillis) -> Result<(), StoreError> {
         let transaction = begin(&mut self.main)?;
         retire(&transaction, now)?;
@@ -37,7 +39,7 @@ impl OperatorStore {
     /// All signing keys, newest first.
     pub fn gateway_keys(&self) -> Result<Vec<GatewayKeyRecord>, StoreError> {
         let mut statement = self.main.prepare(
-            "SELECT id, created_at, retired_at, published_until FROM gateway_keys \
+            "SELECT id, created_at, retired_at, published_until, sealed IS NOT NULL FROM gateway_keys \
              ORDER BY version DESC",
         )?;
         let rows = statement.query_map([], |row| {
@@ -46,6 +48,7 @@ impl OperatorStore {
                 created_at: time(row.get(1)?),
                 retired_at: row.get::<_, Option<i64>>(2)?.map(time),
                 published_until: row.get::<_, Option<i64>>(3)?.map(time),
+                can_sign: row.get(4)?,
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)

@@ -245,7 +245,7 @@ impl Store for SqliteStore {
     fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>> {
         let sealer = self.sealer.clone();
         let load = move |main: &Connection| gateway_keys::read(main, &sealer);
-        self.gateway_keys.current(&self.readers, gateway_keys::version, load)
+        self.gateway_keys.current(&self.readers, gateway_keys::number, load)
     }
 
     fn certificates(&self) -> Read<'_, Arc<Certificates>> {
@@ -261,6 +261,16 @@ impl Store for SqliteStore {
                 batch.erase_main_soon();
             }
             Ok(removed)
+        })
+    }
+
+    fn erase_signers(&self, now: UnixMillis) -> Write<'_, usize> {
+        self.writer.submit_erasing(Whose::GATEWAY, move |batch| {
+            let wiped = gateway_keys::wipe(batch.main, now)?;
+            if wiped > 0 {
+                batch.erase_main_soon();
+            }
+            Ok(wiped)
         })
     }
 

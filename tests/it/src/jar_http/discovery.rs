@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Desk, did_document, text};
 use crate::http::{Http, Request};
-use crate::server::Installation;
+use crate::server::{Installation, eventually};
 use crate::tenant::Gateway;
 
 #[test]
@@ -63,13 +63,15 @@ fn anybody_may_read_and_keep_the_documents_for_five_minutes() {
 }
 
 #[test]
-fn a_rotation_is_in_force_at_once_and_earlier_requests_still_verify() {
+fn a_rotation_is_in_force_for_new_sessions_and_open_ones_keep_their_key() {
     let mut desk = Desk::jar();
     let created = desk.create();
     let before = text(&desk.get(&created).expect_status(200));
     let rotated = desk.gateway.installation.run_json(&["keys", "rotate", "--json"]);
-    let after = text(&desk.get(&created).expect_status(200));
-    let [old, new] = [&before, &after].map(|jwt| kid(jwt));
+    let fresh = desk.create();
+    let [after, newer] = [&created, &fresh].map(|of| text(&desk.get(of).expect_status(200)));
+    let [old, new] = [&before, &newer].map(|jwt| kid(jwt));
+    assert_eq!(kid(&after), old);
     assert_ne!(old, new);
     assert!(new.ends_with(&format!("#{}", rotated["key"]["id"].as_str().unwrap())));
     assert!(old.ends_with(&format!("#{}", rotated["retired"]["id"].as_str().unwrap())));
@@ -77,16 +79,47 @@ fn a_rotation_is_in_force_at_once_and_earlier_requests_still_verify() {
     let kids: Vec<&Value> =
         published["keys"].as_array().unwrap().iter().map(|jwk| &jwk["kid"]).collect();
     assert_eq!(kids, [&new, &old]);
-    for jwt in [before, after] {
-        let jar = desk.verify(&created, &jwt);
+    for (created, jwt) in [(&created, before), (&created, after), (&fresh, newer)] {
+        let jar = desk.verify(created, &jwt);
         assert_eq!(jar.header["kid"], kid(&jwt));
     }
     // The wallet that fetched before the rotation answers after it.
     let jar = desk.fetch(&created);
     let answer = desk.answer(&jar).form_body();
     desk.tenant.post_answer(&created.id, &answer).expect_status(200);
-    let fresh = desk.create();
-    assert_eq!(desk.fetch(&fresh).header["kid"], new);
+}
+
+#[test]
+fn a_retired_key_signs_over_restarts_and_is_wiped_behind_its_last_session() {
+    // One address for both starts: it is the `did:web`.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let mut desk = Desk::start(Installation::new().with("IDGATE_LISTEN", &address), "jar");
+    let created = desk.create();
+    let old = desk.fetch(&created).header["kid"].clone();
+    desk.gateway.installation.run_json(&["keys", "rotate", "--json"]);
+    let mut desk = desk.restart(true, "jar");
+    assert_eq!(desk.fetch(&created).header["kid"], old);
+    let retired = |desk: &Desk| {
+        let listed = desk.gateway.installation.run_json(&["keys", "list", "--json"]);
+        listed["keys"][1].clone()
+    };
+    assert_eq!(retired(&desk)["signs_for_open_sessions"], true);
+    let shown = desk.gateway.installation.run(&["keys", "list"]).stdout;
+    assert!(shown.contains("signs for sessions that were made with it"), "{shown}");
+    // As if its last session were over.
+    let database = desk.gateway.installation.data_dir().join("idgate.db");
+    let Gateway { server, installation, client } = desk.gateway;
+    server.kill();
+    let main = rusqlite::Connection::open(database).unwrap();
+    main.execute_batch("UPDATE gateway_keys SET published_until = 1 WHERE retired_at IS NOT NULL")
+        .unwrap();
+    drop(main);
+    let server = installation.serve();
+    desk.gateway = Gateway { server, installation, client };
+    eventually("the key is wiped", || retired(&desk)["signs_for_open_sessions"] == false);
+    assert_eq!(retired(&desk)["published"], false);
 }
 
 #[test]
