@@ -6,6 +6,7 @@ use idgate_core::crypto::Alg;
 use idgate_core::discovery::{self, PublishedKey};
 use idgate_core::ids::TenantId;
 use idgate_core::request::{self, Dialect, RequestSigner, SignerUnavailable, VerifierInfo};
+use idgate_core::session::Session;
 use idgate_core::{PresentationRequest, TrustSnapshot, Verifier};
 
 use super::{App, AppError, registration};
@@ -48,8 +49,24 @@ impl App {
 
     /// The same, and what it signs is signed with the keys and certificates in force.
     pub(super) async fn signing_verifier(&self) -> Result<Arc<Verifier>, AppError> {
+        self.verifier_with(self.certificates().await?).await
+    }
+
+    /// The one that signs for `session`, to its end: also in a profile that is enabled no more.
+    pub(super) async fn verifier_for(&self, session: &Session) -> Result<Arc<Verifier>, AppError> {
+        let is_newer = session.offers().any(|offer| offer.dialect() != Dialect::Draft);
+        let certificates = match is_newer {
+            true => Some(self.store.certificates().await?),
+            false => self.certificates().await?,
+        };
+        self.verifier_with(certificates).await
+    }
+
+    async fn verifier_with(
+        &self,
+        certificates: Option<Arc<Certificates>>,
+    ) -> Result<Arc<Verifier>, AppError> {
         let (trust, keys) = tokio::try_join!(self.store.trust(), self.store.gateway_keys())?;
-        let certificates = self.certificates().await?;
         let fits = |held: &Held| {
             Arc::ptr_eq(held.verifier.trust(), &trust)
                 && Arc::ptr_eq(&held.keys, &keys)

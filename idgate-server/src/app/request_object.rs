@@ -58,8 +58,8 @@ impl App {
         wallet_nonce: Option<&str>,
     ) -> Result<(Option<Transition>, RequestObjectJwt), AppError> {
         let session = self.named(handle).await?.ok_or(AppError::NotFound)?;
-        // After the session: a key that retires has signed for no session made later.
-        let verifier = self.signing_verifier().await?;
+        // After the session, so that who signs for it is among the signers.
+        let verifier = self.verifier_for(&session).await?;
         Ok(verifier.request_object(&session, handle.offer(), wallet_nonce, self.now())?)
     }
 }

@@ -7,6 +7,7 @@ mod errors;
 mod modules;
 mod refusals;
 mod same_device;
+mod switched_off;
 mod tamper;
 
 use idgate_testkit::codec::base64url;

@@ -1,0 +1,61 @@
+//! A profile that is switched off: the sessions that were made in it are served to their end, and no
+//! others are made.
+
+use super::*;
+
+impl Desk {
+    /// The same gateway, which speaks `draft` alone from now on.
+    fn with_draft_alone(self) -> Self {
+        let Self { gateway, mut tenant, wallet, variant, anchor, keys } = self;
+        let Gateway { server, client, installation } = gateway;
+        server.kill();
+        let installation = installation.with("IDGATE_PROFILES", "draft");
+        let gateway = Gateway { server: installation.serve(), client, installation };
+        tenant.http = gateway.http();
+        Self { gateway, tenant, wallet, variant, anchor, keys }
+    }
+}
+
+#[test]
+fn open_sessions_of_a_profile_that_is_switched_off_are_served_to_their_end() {
+    for variant in [
+        HAIP,
+        v1(Prefix::X509SanDns, true),
+        v1(Prefix::DecentralizedIdentifier, true),
+        v1(Prefix::RedirectUri, false),
+    ] {
+        let mut desk = Desk::start(variant);
+        let (open, declined) = (desk.create(BOTH), desk.create(SD_JWT_VC));
+        let mut desk = desk.with_draft_alone();
+        let mut newer = desk.body(SD_JWT_VC);
+        newer["profile"] = variant.profile.into();
+        desk.tenant.post_session(&newer).expect_error(400, "unknown_field");
+        let asked = desk.request(&open, BOTH);
+        let redirect_uri = desk.settle(&desk.answer(&asked));
+        let session = desk.result(&open, redirect_uri.as_deref());
+        assert_eq!(session["claims"], claims(BOTH), "{variant:?}: {session}");
+        assert_eq!(session["verification_details"]["profile"], variant.profile);
+        let asked = desk.request(&declined, SD_JWT_VC);
+        let refusal = Answer::error(&asked, "access_denied", variant.encrypted);
+        desk.post(&refusal.response_uri, &refusal.body()).expect_status(200);
+        assert_eq!(desk.tenant.read(&declined.id)["wallet_error"], "access_denied");
+        let draft = desk.tenant.create(&desk.body(SD_JWT_VC));
+        assert_eq!(draft.answer["profile"], Value::Null);
+    }
+}
+
+#[test]
+fn both_requests_of_an_open_session_are_served_with_draft_alone() {
+    let installation = HAIP.installation().with("IDGATE_PROFILES", "haip,draft");
+    let mut desk = Desk::start_on(installation, HAIP);
+    let mut body = desk.body(SD_JWT_VC);
+    body["profiles"] = json!(["haip", "draft"]);
+    let created = desk.tenant.create(&body);
+    let mut desk = desk.with_draft_alone();
+    let older = created.answer["deep_links"]["openid4vp"].as_str().unwrap();
+    let older = idgate_testkit::request_object::JarLink::parse(older).unwrap();
+    desk.tenant.http.send(&Request::get(path(&older.request_uri))).expect_status(200);
+    let asked = desk.request(&created, SD_JWT_VC);
+    desk.settle(&desk.answer(&asked));
+    desk.tenant.http.send(&Request::get(path(&older.request_uri))).expect_error(404, "not_found");
+}
