@@ -33,6 +33,15 @@ impl Handle {
 }
 
 impl App {
+    /// The session that an offer is of, while that is open.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn session_of(&self, offer: &OfferId) -> Result<Option<SessionId>, AppError> {
+        let session = self.store.session_of_offer(offer).await?;
+        Ok(session.map(|session| session.id().clone()))
+    }
+
     /// The session that a wallet names, without its result.
     pub(super) async fn named(&self, handle: &Handle) -> Result<Option<Session>, AppError> {
         Ok(match handle {

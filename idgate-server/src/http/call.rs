@@ -165,10 +165,16 @@ impl<'a> Call<'a> {
         self.slot.know(None);
     }
 
-    /// Charges a request of a wallet.
-    pub(crate) fn limit_wallet(&self, rate: &WalletRate) -> Result<(), HttpError> {
-        let (id, now) = (self.session_id(), self.gateway.app.now());
-        Ok(self.gateway.rates.charge_wallet(rate, &id, self.peer, now)?)
+    /// Charges a request of a wallet to its peer and its session.
+    pub(crate) async fn limit_wallet(&self, rate: &WalletRate) -> Result<(), HttpError> {
+        let (app, rates) = (&self.gateway.app, &self.gateway.rates);
+        rates.charge_wallet(rate, self.id, self.peer, app.now())?;
+        if let Handle::Offer(offer) = self.handle()
+            && let Some(session) = app.session_of(&offer).await?
+        {
+            rates.charge_offer(rate, &session, app.now())?;
+        }
+        Ok(())
     }
 
     /// What a failed authentication is answered: beyond its peer's limit a 429, or the 401 and the

@@ -101,19 +101,30 @@ impl Rates {
         self.limiter.as_ref().map(|limiter| limiter.standing(policy, &party, now))
     }
 
-    /// Charges a request of a wallet: to both, or, when it is one too many for either, to none. So
+    /// Charges a request of a wallet, which names a session or an offer: to both, or, when it is one too many for either, to none. So
     /// a peer that hammers one session does not use up what others behind its address need, and a
     /// stranger that is held back cannot use up what a session's wallet needs.
     pub(crate) fn charge_wallet(
         &self,
         rate: &WalletRate,
-        id: &SessionId,
+        handle: &str,
         peer: IpAddr,
         now: UnixMillis,
     ) -> Result<(), Excess> {
         let mut charges: Vec<_> = peer_charges(rate.peer, peer).collect();
-        charges.push((rate.session, Party::Session(id.as_str())));
+        charges.push((rate.session, Party::Session(handle)));
         self.charge(&charges, now)
+    }
+
+    /// Charges the session of an offer, which was charged under its own id before it was looked up:
+    /// all offers of a session count together.
+    pub(crate) fn charge_offer(
+        &self,
+        rate: &WalletRate,
+        session: &SessionId,
+        now: UnixMillis,
+    ) -> Result<(), Excess> {
+        self.charge(&[(rate.session, Party::Session(session.as_str()))], now)
     }
 
     /// Charges a failed authentication.

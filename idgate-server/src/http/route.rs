@@ -77,7 +77,7 @@ impl Route {
             }
             Door::Stream(scope, handler) => handler(call, scope).await,
             Door::Wallet(rate, handler) => {
-                call.limit_wallet(rate)?;
+                call.limit_wallet(rate).await?;
                 handler(call).await
             }
             Door::Admin(handler) | Door::Public(handler) | Door::Probe(handler) => {

@@ -10,7 +10,11 @@ use crate::tenant::{
 };
 
 fn gateway(profiles: &str) -> Gateway {
-    let installation = Installation::new().with("IDGATE_PROFILES", profiles);
+    gateway_with(profiles, "IDGATE_RATE_LIMITS", "off")
+}
+
+fn gateway_with(profiles: &str, setting: &str, value: &str) -> Gateway {
+    let installation = Installation::new().with("IDGATE_PROFILES", profiles).with(setting, value);
     Gateway::trusting(installation, &sample_trust())
 }
 
@@ -122,4 +126,34 @@ fn one_session_serves_old_and_new_wallets_and_one_answer_settles_it() {
         let profile = session["verification_details"].get("profile");
         assert_eq!(profile, (!answers_draft).then_some(&json!("1.0")));
     }
+}
+
+#[test]
+fn the_answers_to_all_requests_of_a_session_count_together() {
+    let gateway = gateway_with("1.0,draft", "IDGATE_RATE_LIMITS", "on");
+    let mut tenant = gateway.tenant();
+    let mut request = request_for(&["given_name"]);
+    request["profiles"] = json!(["1.0", "draft"]);
+    let created = tenant.create(&request);
+    let link = created.answer["deep_links"]["openid4vp"].as_str().unwrap();
+    let older = sample_wallet().answer_uri(link, now_ms()).unwrap();
+    let offer = older.response_uri.rsplit('/').next().unwrap();
+    let nonsense = Answer::error(&read(&created), "access_denied", false);
+    let mut body = nonsense.body();
+    body.content_type = "text/plain".into();
+    for n in 0..6 {
+        let handle = if n % 2 == 0 { offer } else { &created.id };
+        let refused = tenant.http.send(&answer_request(handle, &body));
+        assert_ne!(refused.status, 429, "{n}: {refused:?}");
+    }
+    for handle in [offer, &created.id] {
+        let limited = tenant.http.send(&answer_request(handle, &body));
+        let policy = limited.header("ratelimit-policy");
+        assert_eq!(policy, Some("\"response-session\";q=6;w=60"), "{handle}");
+        limited.expect_error(429, "rate_limited");
+    }
+    // Another session has its own.
+    let other = tenant.create(&request);
+    let answer = sample_wallet().answer_1_0(&read(&other), now_ms()).unwrap();
+    tenant.post_answer(&other.id, &answer.body()).expect_status(200);
 }
