@@ -57,7 +57,8 @@ impl fmt::Display for Dialect {
 pub struct Dialects {
     /// Never empty.
     enabled: Vec<Dialect>,
-    unready: Vec<Dialect>,
+    /// What cannot be used now, and why.
+    unready: Vec<(Dialect, &'static str)>,
 }
 
 impl Dialects {
@@ -73,7 +74,15 @@ impl Dialects {
     /// Of an enabled one: it cannot be used now, as without its certificate.
     #[must_use]
     pub fn without(mut self, dialect: Dialect) -> Self {
-        self.unready.push(dialect);
+        self.unready.push((dialect, "the gateway has no certificate for it"));
+        self
+    }
+
+    /// The same of one whose certificate has expired: wallets would refuse it.
+    #[must_use]
+    pub fn with_expired(mut self, dialect: Dialect) -> Self {
+        self.unready
+            .push((dialect, "the certificate for it has expired; ask the operator to renew it"));
         self
     }
 
@@ -84,7 +93,12 @@ impl Dialects {
 
     /// Whether it is enabled and can be used now.
     pub fn is_ready(&self, dialect: Dialect) -> bool {
-        self.enabled.contains(&dialect) && !self.unready.contains(&dialect)
+        self.enabled.contains(&dialect) && self.why_unready(dialect).is_none()
+    }
+
+    /// Why one cannot be used now.
+    pub(crate) fn why_unready(&self, dialect: Dialect) -> Option<&'static str> {
+        self.unready.iter().find(|(unready, _)| *unready == dialect).map(|(_, why)| *why)
     }
 
     /// Whether no dialect but the oldest is enabled: then a request has the oldest fields alone.

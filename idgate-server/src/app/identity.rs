@@ -22,6 +22,15 @@ pub(super) struct Held {
     certificates: Option<Arc<Certificates>>,
 }
 
+/// What signs for a client's new sessions where they need a certificate.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Certified {
+    /// `None`: nothing does.
+    pub(super) in_force: Option<Arc<CertifiedKey>>,
+    /// Whether something would, had it not expired.
+    has_expired: bool,
+}
+
 /// The gateway's identity and its keys, as they are published.
 #[derive(Clone, Debug)]
 pub struct Published {
@@ -79,30 +88,35 @@ impl App {
         }
     }
 
-    /// The key with the certificate that is in force for this client, if there is one.
-    pub(super) async fn certified_key(
-        &self,
-        client_id: &TenantId,
-    ) -> Result<Option<Arc<CertifiedKey>>, AppError> {
-        let certificates = self.certificates().await?;
-        let in_force = certificates
-            .as_ref()
-            .and_then(|certificates| certificates.in_force(client_id.as_str(), self.now()));
-        Ok(in_force.cloned())
+    /// What this client's requests are signed by where a certificate is the proof of who asks.
+    pub(super) async fn certified(&self, client_id: &TenantId) -> Result<Certified, AppError> {
+        let Some(certificates) = self.certificates().await? else {
+            return Ok(Certified::default());
+        };
+        let (client_id, now) = (client_id.as_str(), self.now());
+        Ok(Certified {
+            in_force: certificates.in_force(client_id, now).cloned(),
+            has_expired: certificates.has_expired(client_id, now),
+        })
     }
 
-    /// What a client may ask for whose requests are signed by this certificate, if by any.
-    pub(super) fn spoken(&self, certified: Option<&CertifiedKey>) -> request::Dialects {
+    /// What a client may ask for whose requests are signed by that.
+    pub(super) fn spoken(&self, certified: &Certified) -> request::Dialects {
+        let Certified { in_force, has_expired } = certified;
         let enabled = self.dialects.enabled.iter().copied();
+        let without = |spoken: request::Dialects, dialect| match has_expired {
+            true => spoken.with_expired(dialect),
+            false => spoken.without(dialect),
+        };
         let mut spoken = request::Dialects::new(enabled);
-        if certified.is_none() {
-            spoken = spoken.without(Dialect::Haip);
+        if in_force.is_none() {
+            spoken = without(spoken, Dialect::Haip);
         }
         let is_ready = match (self.request_mode, self.dialects.client_id) {
             (RequestMode::Inline, _) | (RequestMode::Jar, ClientId::Did) => true,
-            (RequestMode::Jar, ClientId::X509SanDns | ClientId::X509Hash) => certified.is_some(),
+            (RequestMode::Jar, ClientId::X509SanDns | ClientId::X509Hash) => in_force.is_some(),
         };
-        if is_ready { spoken } else { spoken.without(Dialect::V1_0) }
+        if is_ready { spoken } else { without(spoken, Dialect::V1_0) }
     }
 
     /// What goes to wallets about this client with `request`.

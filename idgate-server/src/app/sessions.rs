@@ -60,17 +60,14 @@ impl App {
     ) -> Result<Transition, AppError> {
         self.check_clock()?;
         let mut new = NewSession::new(caller.client_id.clone(), caller.livemode);
-        let mut certified = None;
-        if self.names_profiles() {
-            certified = self.certified_key(&caller.client_id).await?;
-        }
+        let certified = self.certified(&caller.client_id).await?;
         // A session names who signs for it, to its end.
         let verifier = match self.names_profiles() || self.request_mode == RequestMode::Jar {
             true => self.signing_verifier().await?,
             false => self.verifier().await?,
         };
-        new.signer = certified.as_ref().map(|certified| certified.certificate.x509_hash.clone());
-        let (trust, spoken) = (verifier.trust(), self.spoken(certified.as_deref()));
+        new.signer = certified.in_force.as_ref().map(|key| key.certificate.x509_hash.clone());
+        let (trust, spoken) = (verifier.trust(), self.spoken(&certified));
         let request = PresentationRequest::parse_for(body, trust, caller.livemode, &spoken)
             .map_err(AppError::Request)?;
         new.verifier_info = self.attested(&verifier, &request, &caller.client_id).await?;

@@ -57,6 +57,12 @@ impl Certificates {
         self.of(client_id).or_else(|| self.of("")).filter(|key| key.certificate.is_valid_at(now))
     }
 
+    /// Whether there would be something to sign with for this client, had it not expired.
+    pub fn has_expired(&self, client_id: &str, now: UnixMillis) -> bool {
+        let own = self.of(client_id).or_else(|| self.of(""));
+        own.is_some() && self.in_force(client_id, now).is_none()
+    }
+
     /// What a registrar attests of this client.
     pub fn registration(&self, client_id: &str) -> Option<&Registration> {
         self.registrations.iter().find(|registration| registration.client_id == client_id)
@@ -117,7 +123,9 @@ mod tests {
         let keys = vec![certified("cli_a", 30, false), certified("", 60, false)];
         let certificates = Certificates { version: 1, keys, registrations: Vec::new() };
         let found = |days| certificates.in_force("cli_a", NOW.plus(days * DAY_MS));
-        assert!(found(28).is_some());
+        assert!(found(28).is_some() && !certificates.has_expired("cli_a", NOW));
+        let expired = |client, days| certificates.has_expired(client, NOW.plus(days * DAY_MS));
+        assert!(expired("cli_a", 30) && !expired("cli_b", 30) && expired("cli_b", 60));
         assert!(found(30).is_none(), "the gateway's is not put in its place");
     }
 }

@@ -1,6 +1,7 @@
 //! Certificates of the gateway and its clients: asked for, made by a CA that is OpenSSL, imported,
 //! watched.
 
+mod expiry;
 mod registration;
 mod signing;
 

@@ -33,9 +33,10 @@ impl Profiles {
             [] => dialects.enabled().iter().copied().take(1).collect(),
             listed => listed.to_vec(),
         };
-        if let Some(missing) = spoken.iter().find(|dialect| !dialects.is_ready(**dialect)) {
-            let rule =
-                format!("{missing} cannot be used now: the gateway has no certificate for it");
+        let missing =
+            spoken.iter().find_map(|dialect| Some((dialect, dialects.why_unready(*dialect)?)));
+        if let Some((missing, why)) = missing {
+            let rule = format!("{missing} cannot be used now: {why}");
             return Err(RequestError::new(ErrorCode::UnsupportedProfile, path, rule));
         }
         Ok(Self { listed, spoken })

@@ -1,0 +1,85 @@
+//! A certificate that ends while the gateway runs: nothing new is made with it, and what is open is
+//! served.
+
+use std::path::PathBuf;
+
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+
+use super::signing::{fetch, started, wish};
+use super::*;
+use crate::server::eventually;
+use crate::tenant::Gateway;
+
+/// Long enough to be imported and used.
+const VALID_MS: u64 = 5_000;
+
+/// A certificate of a CA for the key of this request, which is over in a moment.
+fn short_lived(ca: &Ca, csr: &str) -> PathBuf {
+    std::fs::write(ca.path("csr.pem"), csr).unwrap();
+    ca.openssl("req -in csr.pem -noout -pubkey -out public.pem");
+    ca.openssl("pkey -pubin -in public.pem -outform DER -out public.der");
+    let spki = std::fs::read(ca.path("public.der")).unwrap();
+    let now = now_ms();
+    let root = Identity::iaca(Curve::P256, now);
+    let (name, unused) = (Name::new("UT", "shop"), SigningKey::from_seed(Curve::P256, "unused"));
+    let builder = CertificateBuilder::new(name.clone(), name, &unused, now, 1).under(&root);
+    let builder = builder.with(|own| {
+        own.spki = spki;
+        own.not_after_ms = now + VALID_MS;
+    });
+    std::fs::write(ca.path("leaf.der"), builder.sign(&root.key)).unwrap();
+    ca.path("leaf.der")
+}
+
+fn certificates_of(doctor: &Value) -> Vec<&Value> {
+    let checks = doctor["checks"].as_array().unwrap();
+    checks.iter().filter(|check| check["check"] == "certificates").collect()
+}
+
+#[test]
+fn the_log_says_at_the_start_that_a_certificate_has_expired() {
+    let ((gateway, mut tenant), ca) = (started("haip", &[]), Ca::new());
+    let Gateway { server, installation, .. } = gateway;
+    let asked = csr(&installation, &[]);
+    import(&installation, &short_lived(&ca, asked["csr"].as_str().unwrap()), &[]);
+    eventually("the certificate expires", || tenant.post_session(&wish()).status == 400);
+    assert!(!installation.log().contains("a certificate has expired"));
+    server.kill();
+    let _server = installation.serve();
+    eventually("the log says so", || installation.log().contains("a certificate has expired"));
+}
+
+#[test]
+fn an_expired_certificate_makes_no_session_and_everything_says_so() {
+    let ((gateway, mut tenant), ca) = (started("haip,draft", &[]), Ca::new());
+    let installation = &gateway.installation;
+    let asked = csr(installation, &[]);
+    import(installation, &short_lived(&ca, asked["csr"].as_str().unwrap()), &[]);
+    let open = tenant.create(&wish());
+    eventually("the certificate expires", || tenant.post_session(&wish()).status == 400);
+    let refused = tenant.post_session(&wish());
+    assert!(refused.message().contains("has expired"), "{refused:?}");
+    refused.expect_error(400, "unsupported_profile");
+    // A profile that needs none goes on, and what is open is signed to its end.
+    let mut draft = wish();
+    draft["profile"] = "draft".into();
+    tenant.create(&draft);
+    fetch(&mut tenant, &open);
+    let doctor = installation.run(&["doctor", "--json"]);
+    let report = doctor.json();
+    let found = certificates_of(&report);
+    assert_eq!((found.len(), &found[0]["status"]), (1, &"failed".into()), "{report}");
+    assert!(found[0]["message"].as_str().unwrap().contains("expired"), "{report}");
+    let token = installation.run_json(&["admin-token", "create", "--json"]);
+    let request = Request::get("/metrics").bearer(token["admin_token"].as_str().unwrap());
+    let body = String::from_utf8(tenant.http.send(&request).expect_status(200).body).unwrap();
+    let name = "idgate_certificate_expiry_seconds{of=\"gateway\"} ";
+    let seconds = body.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    assert!(seconds.parse::<i64>().unwrap() <= 0, "{seconds}");
+    let listed = installation.run(&["keys", "list"]).stdout;
+    assert!(listed.contains("expired at"), "{listed}");
+    // A renewal ends it.
+    certify(installation, &ca, 90, &[]);
+    tenant.create(&wish());
+}
