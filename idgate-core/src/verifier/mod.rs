@@ -27,6 +27,7 @@ use crate::discovery::did_web;
 use crate::entropy::Entropy;
 use crate::error::{ConfigError, ResponseError};
 use crate::ids::OfferId;
+use crate::request::Dialect;
 use crate::response::WalletResponse;
 use crate::session::{RequestProfile, Session};
 use crate::time::UnixMillis;
@@ -171,7 +172,8 @@ impl Verifier {
         entropy: &mut dyn Entropy,
         now: UnixMillis,
     ) -> Result<Verification<'s>, ResponseError> {
-        let basis = Basis { provider: &self.provider, trust: &self.trust };
+        let names_profiles = self.dialects.enabled.iter().any(|it| *it != Dialect::Draft);
+        let basis = Basis { provider: &self.provider, trust: &self.trust, names_profiles };
         Verification::begin(basis, session, offer, response, entropy, now)
     }
 }

@@ -18,7 +18,7 @@ use crate::time::UnixMillis;
 #[derive(Serialize)]
 struct Details<'d> {
     request_mode: &'static str,
-    /// Only drafts have none.
+    /// There where the verifier or the tenant knows of more than `draft`.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'static str>,
     verified_at: String,
@@ -111,7 +111,7 @@ pub(super) fn render(
     });
     let details = Details {
         request_mode: offer.profile().request_mode(),
-        profile: (offer.dialect() != Dialect::Draft).then(|| offer.dialect().name()),
+        profile: names_profile(verification).then(|| offer.dialect().name()),
         verified_at: verification.now.to_string(),
         response_code: verification.response_code.as_deref(),
         credentials: credentials.collect(),
@@ -122,6 +122,13 @@ pub(super) fn render(
             .collect(),
     };
     json_text(&details)
+}
+
+/// Drafts are as they always were where nothing else is spoken.
+fn names_profile(verification: &Verification<'_>) -> bool {
+    verification.offer().dialect() != Dialect::Draft
+        || verification.basis.names_profiles
+        || !verification.session().request().profiles.is_empty()
 }
 
 fn as_asked(data: &TransactionData) -> Option<Box<RawValue>> {

@@ -2,6 +2,7 @@
 //! try them: every client identifier, both response modes, both formats. No request may give a suite
 //! anything to find fault with, and every wrong answer is refused for its own reason.
 
+mod agreement;
 mod dialects;
 mod errors;
 mod modules;

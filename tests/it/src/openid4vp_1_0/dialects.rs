@@ -74,8 +74,7 @@ fn a_wallet_of_each_generation_answers_through_its_own_link() {
         assert_eq!(reply["status"], "ok");
         let session = desk.tenant.read(&created.id);
         assert_eq!(session["claims"], claims(formats));
-        // What `draft` answers is as it always was: it names no profile.
-        assert_eq!(session["verification_details"]["profile"], Value::Null);
+        assert_eq!(session["verification_details"]["profile"], "draft");
         let late = desk.answer(&asked);
         desk.post(&late.response_uri, &late.body()).expect_error(409, "session_not_pending");
     }
@@ -175,7 +174,7 @@ fn of_both_answers_at_once_exactly_one_settles_the_session() {
         assert_eq!(sorted, [200, 409], "round {round}");
         let session = desk.tenant.read(&created.id);
         let profile = &session["verification_details"]["profile"];
-        let winner = if statuses[0] == 200 { json!("haip") } else { Value::Null };
+        let winner = if statuses[0] == 200 { json!("haip") } else { json!("draft") };
         assert_eq!((&session["status"], profile), (&json!("VERIFIED"), &winner));
         settled_by.push(winner);
     }
