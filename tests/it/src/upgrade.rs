@@ -65,7 +65,7 @@ fn form(directory: &Path, file: &str, when: &str) -> u8 {
     forms[0]
 }
 
-/// Whether everything that the schema changes 11 to 16 make is there (`true`), or nothing of it: one
+/// Whether everything that the schema changes 11 to 18 make is there (`true`), or nothing of it: one
 /// change cannot be seen without the others, nor without what is sealed.
 #[track_caller]
 fn is_new(directory: &Path, when: &str) -> bool {
@@ -81,7 +81,18 @@ fn is_new(directory: &Path, when: &str) -> bool {
         is("SELECT max(number) >= 12 FROM schema_migrations"),
         is("SELECT max(number) >= 13 FROM schema_migrations"),
         is("SELECT max(number) >= 14 FROM schema_migrations"),
+        is("SELECT max(number) >= 15 FROM schema_migrations"),
         is("SELECT max(number) >= 16 FROM schema_migrations"),
+        is("SELECT max(number) >= 17 FROM schema_migrations"),
+        is("SELECT max(number) >= 18 FROM schema_migrations"),
+        has("certificate_keys", "sealed"),
+        has("certificates", "chain"),
+        has("certificates_version", "version"),
+        has("registrations", "jwt"),
+        is("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'certificates_in_force')"),
+        is("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'offers_of_session')"),
+        is("SELECT sql LIKE '%sealed IS NOT NULL OR retired_at IS NOT NULL%' FROM sqlite_schema \
+            WHERE name = 'gateway_keys'"),
         has("offers", "session_id"),
         has("trust_entries", "device_response_documents"),
         has("trust_entries", "status_max_age_days"),

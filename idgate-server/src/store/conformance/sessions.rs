@@ -1,5 +1,7 @@
 //! Sessions: each change applies once, to its owner's session alone.
 
+use idgate_core::session::Transition;
+
 use super::*;
 use crate::clock::VirtualClock;
 use crate::work::sweeper::Sweeper;
@@ -154,4 +156,36 @@ pub(super) async fn of_many_made_at_once_a_client_has_as_many_open_as_it_may<B: 
     for room in [Made::Yes, Made::Yes, Made::NoRoom] {
         assert_eq!(make().1.await.unwrap(), room);
     }
+}
+
+pub(super) async fn what_a_process_that_ended_was_verifying_is_abandoned<B: Backend>() {
+    let mut fixture = Fixture::<B>::new();
+    let (held, open) = (fixture.session(&fixture.live).await, fixture.session(&fixture.test).await);
+    fixture.verified(&fixture.live, NOW, "{}").await;
+    let hold = hold(&held, NOW.plus(60_000));
+    assert_eq!(fixture.store().commit(hold, None).await.unwrap(), Committed::Yes);
+    fixture.close();
+    fixture.reopen(NOW.plus(1));
+    let store = fixture.store();
+    let abandoned = store.abandoned_sessions().await.unwrap();
+    let [Ok(found)] = &abandoned[..] else { panic!("{abandoned:?}") };
+    assert_eq!((found.id(), found.status_at(NOW)), (held.id(), Status::Verifying));
+    let released = found.released(NOW.plus(1)).unwrap();
+    assert_eq!(store.commit_own(released).await.unwrap(), Committed::Yes);
+    assert!(store.abandoned_sessions().await.unwrap().is_empty());
+    for session in [&held, &open] {
+        let stored = store.session(session.id()).await.unwrap().unwrap();
+        assert_eq!(stored.status_at(NOW), Status::Pending);
+    }
+}
+
+/// A transition of `session` to VERIFYING, as an answer makes it whose status is asked for.
+fn hold(session: &Session, lease_until: UnixMillis) -> Transition {
+    let mut transition = session.expired(session.expires_at()).unwrap();
+    let mut record: serde_json::Value = serde_json::from_slice(&session.to_snapshot()).unwrap();
+    record["phase"] = serde_json::json!({"phase": "verifying", "lease_until": lease_until});
+    record["revision"] = transition.session.revision().0.into();
+    transition.session = Session::from_snapshot(record.to_string().as_bytes()).unwrap();
+    transition.effects.clear();
+    transition
 }
