@@ -257,7 +257,10 @@ fuzzing() {
 mutants() {
     cargo mutants --version || cargo install --locked cargo-mutants --root target/tools || return
     PATH=$root/target/tools/bin:$PATH cargo mutants --package idgate-core --output target \
-        --file 'idgate-core/src/verify/**' --file 'idgate-core/src/formats/**' -- --release
+        --file 'idgate-core/src/verify/**' --file 'idgate-core/src/formats/**' \
+        --file 'idgate-core/src/request/**' --file 'idgate-core/src/response/dcql.rs' \
+        --file 'idgate-core/src/jose/x5c.rs' --file 'idgate-core/src/trust/verifier_certificate.rs' \
+        -- --release
 }
 
 step 'tools' toolchain || true
@@ -357,7 +360,7 @@ if [ "$long" = yes ]; then
     else
         skip 'fuzzing' 'no nightly compiler (rustup toolchain install nightly)'
     fi
-    step 'mutants of verify/ and formats/' mutants || true
+    step 'mutants of verify/, formats/, request/ and what reads certificates' mutants || true
 fi
 
 echo "logs: target/test-logs/   time: ${SECONDS} s"

@@ -2,6 +2,7 @@
 
 mod answers;
 mod codecs;
+mod creation;
 mod dcql;
 mod lists;
 mod mdoc;
@@ -36,5 +37,6 @@ pub(super) fn table() -> Vec<Row> {
         answers::json(),
         answers::jwe(),
         dcql::answer(),
+        creation::body(),
     ]
 }
