@@ -174,3 +174,23 @@ fn a_captured_presentation_is_verified_by_a_root() {
     assert_eq!(verify(&["--root", "other.der"]).code, 3);
     assert_eq!(verify(&[]).code, 2);
 }
+
+/// Unlike a document signer, which has a root to go by: it is the issuer, as a bare key is.
+#[test]
+fn a_pinned_issuer_serves_live_sessions_in_every_environment_as_a_key_does() {
+    for environment in ["development", "staging", "production"] {
+        let root = Identity::issuer_root(Curve::P256, now_ms());
+        let signer = root.issuer_of_sd_jwts(&issuer_key(), now_ms());
+        let installation = Installation::new().with("IDGATE_ENVIRONMENT", environment);
+        let file = installation.file("signer.der", &signer.der);
+        let file = file.to_str().unwrap();
+        let add = ["trust", "add", samples::ISSUER, "--sd-jwt-signer", file, "--vct", samples::VCT];
+        assert_eq!(installation.run(&add).code, 0);
+        let client = installation.create_client("shop", false);
+        let gateway = Gateway { server: installation.serve(), client, installation };
+        let tenant = gateway.tenant();
+        let mut desk = Desk { gateway, tenant, root, signer: signer.builder };
+        let credential = desk.credential(|signer| signer);
+        assert_eq!(desk.outcome_of(credential), "VERIFIED", "{environment}");
+    }
+}
