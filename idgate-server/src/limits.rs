@@ -153,6 +153,10 @@ pub(crate) const LOGGED_PEERS: usize = 16 * 1024;
 pub(crate) const LOGGED_OTHERS: usize = 4096;
 /// Sums that the log tells apart between two summaries.
 pub(crate) const MAX_LOGGED_SUMS: usize = 32;
+/// Names chosen by a tenant in one line of the log.
+pub(crate) const MAX_LOGGED_NAMES: usize = 5;
+/// Of each of these names.
+pub(crate) const MAX_LOGGED_NAME_CHARS: usize = 64;
 /// Bytes of the log that wait to be written: seconds of a busy gateway, and nothing to its memory.
 pub(crate) const MAX_WAITING_LOG_BYTES: usize = 1024 * 1024;
 

@@ -181,7 +181,7 @@ impl Telemetry {
             certificate_expiry: gauges(
                 r,
                 "idgate_certificate_expiry_seconds",
-                "Until the gateway's own certificate expires, or the first of a client's; negative once it has",
+                "Until the gateway's own certificate expires, or the first of a client's, or of their registrations; negative once it has",
                 &["of"],
             )?,
             connections: gauges(
@@ -308,8 +308,8 @@ impl Telemetry {
         }
     }
 
-    /// For how many seconds the gateway's own certificate (`gateway`), or the first of its clients'
-    /// (`client`), is still good.
+    /// For how many seconds the gateway's own certificate (`gateway`), the first of its clients'
+    /// (`client`), or the first of their registration certificates (`registration`), is still good.
     pub fn certified(&self, of: &'static str, expires_in: Option<i64>) {
         match expires_in {
             Some(seconds) => self.certificate_expiry.with_label_values(&[of]).set(seconds),

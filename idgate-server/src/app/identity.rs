@@ -5,11 +5,11 @@ use std::sync::{Arc, PoisonError};
 use idgate_core::crypto::Alg;
 use idgate_core::discovery::{self, PublishedKey};
 use idgate_core::ids::TenantId;
-use idgate_core::request::{self, Dialect, RequestSigner, SignerUnavailable, VerifierInfo};
+use idgate_core::request::{self, Dialect, RequestSigner, SignerUnavailable};
 use idgate_core::session::Session;
-use idgate_core::{PresentationRequest, TrustSnapshot, Verifier};
+use idgate_core::{TrustSnapshot, Verifier};
 
-use super::{App, AppError, registration};
+use super::{App, AppError};
 use crate::config::{ClientId, RequestMode};
 use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, GatewayKeys};
 
@@ -119,25 +119,8 @@ impl App {
         if is_ready { spoken } else { without(spoken, Dialect::V1_0) }
     }
 
-    /// What goes to wallets about this client with `request`.
-    ///
-    /// # Errors
-    /// It is registered strictly, and for less than this.
-    pub(super) async fn attested(
-        &self,
-        verifier: &Verifier,
-        request: &PresentationRequest,
-        client_id: &TenantId,
-    ) -> Result<Vec<VerifierInfo>, AppError> {
-        let Some(certificates) = self.certificates().await? else { return Ok(Vec::new()) };
-        let Some(registration) = certificates.registration(client_id.as_str()) else {
-            return Ok(Vec::new());
-        };
-        let attested = registration::attest(registration, verifier, request, self.now());
-        Ok(attested.map_err(AppError::Request)?.into_iter().collect())
-    }
-
-    async fn certificates(&self) -> Result<Option<Arc<Certificates>>, AppError> {
+    /// The certificates of the gateway and its clients; `None`: drafts have no use for them.
+    pub(super) async fn certificates(&self) -> Result<Option<Arc<Certificates>>, AppError> {
         Ok(match self.names_profiles() {
             true => Some(self.store.certificates().await?),
             false => None,

@@ -37,6 +37,9 @@ impl App {
             let first = ends.map(|key| key.certificate.valid_until).min();
             telemetry.certified(of, first.map(|end| seconds_until(end, now)));
         }
+        let registered = certificates.registrations.iter();
+        let first = registered.filter_map(|one| one.certificate.expires_at).min();
+        telemetry.certified("registration", first.map(|end| seconds_until(end, now)));
         telemetry.text().map_err(|error| AppError::Fault(error.to_string()))
     }
 

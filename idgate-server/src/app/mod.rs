@@ -55,6 +55,8 @@ pub struct App {
     /// Made for the trust and the keys in force; remade when the store has others.
     verifier: RwLock<Option<identity::Held>>,
     streams: Arc<Streams>,
+    /// What the log was told of registration certificates.
+    notices: registration::Notices,
     webhook_rules: WebhookRules,
     /// For a verification until its verdict is handed to the store.
     verification_time: Duration,
@@ -114,6 +116,7 @@ impl App {
             verifier,
             webhook_rules: WebhookRules::default(),
             streams: Arc::default(),
+            notices: registration::Notices::default(),
             verification_time: VERIFICATION_TIME,
         }
     }

@@ -2,33 +2,101 @@
 //! for beyond it is told before a wallet does.
 
 use idgate_core::Verifier;
-use idgate_core::error::RequestError;
+use idgate_core::error::{ErrorCode, RequestError};
+use idgate_core::ids::TenantId;
 use idgate_core::request::{PresentationRequest, VerifierInfo};
 use idgate_core::time::UnixMillis;
 
-use crate::gateway_key::Registration;
+use super::{App, AppError};
+use crate::gateway_key::{CertifiedKey, Registration};
+use crate::limits::{LOGGED_OTHERS, MAX_LOGGED_NAME_CHARS, MAX_LOGGED_NAMES};
+use crate::rate_limit::{Policy, RateLimiter};
 
-/// What goes with the requests of a session of `registration`'s client; nothing where none of them
-/// is signed by an access certificate under its hash.
-///
-/// # Errors
-/// `unsupported_profile`: the registration certificate is strict, and it has expired.
-/// `invalid_request`: it is strict, and the request asks for more.
-pub(super) fn attest(
-    registration: &Registration,
-    verifier: &Verifier,
-    request: &PresentationRequest,
-    now: UnixMillis,
-) -> Result<Option<VerifierInfo>, RequestError> {
-    let Registration { client_id, certificate, strict } = registration;
-    let attested = verifier.attest(request, certificate, now)?;
-    if attested.expired {
-        tracing::warn!(client_id, "a registration certificate has expired and is not sent");
+/// Each thing is told of a client once in five minutes.
+const NOTICE: Policy = Policy { name: "registration", burst: 1, window_secs: 300 };
+
+/// What was told of whom.
+pub(super) struct Notices(RateLimiter);
+
+impl Default for Notices {
+    fn default() -> Self {
+        Self(RateLimiter::remembering(LOGGED_OTHERS))
     }
-    if !attested.beyond.is_empty() {
-        let beyond = attested.beyond.join(", ");
-        tracing::warn!(client_id, beyond, "a request asks for more than is registered");
+}
+
+impl App {
+    /// What goes to wallets about this client with `request`, which is signed by `certified`.
+    ///
+    /// # Errors
+    /// `unsupported_profile`: it is registered strictly, and the registration certificate has
+    /// expired, or is of another party than the certificate that signs. `invalid_request`: it is
+    /// registered strictly, and for less than this.
+    pub(super) async fn attested(
+        &self,
+        verifier: &Verifier,
+        request: &PresentationRequest,
+        client_id: &TenantId,
+        certified: Option<&CertifiedKey>,
+    ) -> Result<Vec<VerifierInfo>, AppError> {
+        let Some(certificates) = self.certificates().await? else { return Ok(Vec::new()) };
+        let Some(registration) = certificates.registration(client_id.as_str()) else {
+            return Ok(Vec::new());
+        };
+        let attested = self.attest(verifier, request, registration, certified);
+        Ok(attested.map_err(AppError::Request)?.into_iter().collect())
     }
-    let attested = if *strict { attested.strict()? } else { attested };
-    Ok(attested.verifier_info)
+
+    fn attest(
+        &self,
+        verifier: &Verifier,
+        request: &PresentationRequest,
+        registration: &Registration,
+        certified: Option<&CertifiedKey>,
+    ) -> Result<Option<VerifierInfo>, RequestError> {
+        let (Registration { client_id, certificate, strict }, now) = (registration, self.now());
+        let attested = verifier.attest(request, certificate, now)?;
+        let is_other = certified.is_some_and(|key| registration.is_of_another(&key.certificate));
+        if is_other && attested.verifier_info.is_some() {
+            if self.notices.admit(client_id, "party", now) {
+                tracing::warn!(
+                    client_id,
+                    "a registration certificate is of another party than the certificate that signs, \
+                     and is not sent"
+                );
+            }
+            return if *strict { Err(of_another_party()) } else { Ok(None) };
+        }
+        if attested.expired && self.notices.admit(client_id, "end", now) {
+            tracing::warn!(client_id, "a registration certificate has expired and is not sent");
+        }
+        if !attested.beyond.is_empty() && self.notices.admit(client_id, "beyond", now) {
+            let beyond = shortened(&attested.beyond);
+            tracing::warn!(client_id, beyond, "a request asks for more than is registered");
+        }
+        let attested = if *strict { attested.strict()? } else { attested };
+        Ok(attested.verifier_info)
+    }
+}
+
+impl Notices {
+    fn admit(&self, client_id: &str, about: &str, now: UnixMillis) -> bool {
+        self.0.charge(&[(NOTICE, (client_id, about))], now).is_ok()
+    }
+}
+
+fn of_another_party() -> RequestError {
+    let rule = "needs a registration certificate of the party that signs, and there is one of another; \
+                ask the operator to renew it";
+    RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule)
+}
+
+/// A tenant chooses the names, and how many there are.
+fn shortened(names: &[String]) -> String {
+    let cut = |name: &String| name.chars().take(MAX_LOGGED_NAME_CHARS).collect::<String>();
+    let shown: Vec<String> = names.iter().take(MAX_LOGGED_NAMES).map(cut).collect();
+    let shown = shown.join(", ");
+    match names.len().saturating_sub(MAX_LOGGED_NAMES) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }

@@ -70,7 +70,9 @@ impl App {
         let (trust, spoken) = (verifier.trust(), self.spoken(&certified));
         let request = PresentationRequest::parse_for(body, trust, caller.livemode, &spoken)
             .map_err(AppError::Request)?;
-        new.verifier_info = self.attested(&verifier, &request, &caller.client_id).await?;
+        new.verifier_info = self
+            .attested(&verifier, &request, &caller.client_id, certified.in_force.as_deref())
+            .await?;
         Ok(verifier.create_session_as(request, new, &mut OsEntropy, self.now())?)
     }
 

@@ -39,6 +39,15 @@ pub struct Registration {
     pub strict: bool,
 }
 
+impl Registration {
+    /// Whether it is of another party than this certificate, where that names one: wallets refuse the
+    /// two together.
+    pub fn is_of_another(&self, certificate: &VerifierCertificate) -> bool {
+        let party = certificate.organization_identifier.as_ref();
+        party.is_some_and(|party| *party != self.certificate.subject)
+    }
+}
+
 /// The certificates of a gateway at one moment.
 #[derive(Debug)]
 pub struct Certificates {

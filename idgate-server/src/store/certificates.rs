@@ -30,6 +30,16 @@ pub struct CertificateRecord {
     pub replaced_at: Option<UnixMillis>,
 }
 
+impl CertificateRecord {
+    /// What signs for this client: its own certificate in force, or else the gateway's.
+    pub fn signing_for<'r>(records: &'r [Self], client_id: &str) -> Option<&'r Self> {
+        let of = |owner: &str| {
+            records.iter().find(|one| one.client_id == owner && one.replaced_at.is_none())
+        };
+        of(client_id).or_else(|| of(""))
+    }
+}
+
 impl Numbered for Certificates {
     fn number(&self) -> u64 {
         self.version

@@ -2,6 +2,7 @@
 
 mod deep;
 mod over_asking;
+mod registered;
 mod wal;
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -147,6 +148,8 @@ fn examine_main(
                 found.findings.extend(deep::look(main, &sealer, now));
             }
         }
+        let fault = |error: StoreError| vec![Finding::bad("registrations", error.to_string())];
+        found.findings.extend(registered::look(main, now).unwrap_or_else(fault));
         found.trust = trust::records(main).ok();
         match certificates::records(main, None) {
             Ok(records) => found.certificates = Some(records),

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use crate::clock::Clock;
-use crate::gateway_key::{CertifiedKey, RENEW_BEFORE_MS};
+use crate::gateway_key::{CertifiedKey, RENEW_BEFORE_MS, Registration};
 use crate::store::Store;
 
 const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -42,7 +42,10 @@ impl CertificateWatch {
     async fn look(&self) {
         let now = self.clock.now();
         match self.store.certificates().await {
-            Ok(certificates) => certificates.keys.iter().for_each(|key| tell(key, now)),
+            Ok(certificates) => {
+                certificates.keys.iter().for_each(|key| tell(key, now));
+                certificates.registrations.iter().for_each(|one| tell_registration(one, now));
+            }
             Err(error) => tracing::error!(%error, "the certificates cannot be read"),
         }
     }
@@ -63,6 +66,17 @@ fn tell(key: &CertifiedKey, now: UnixMillis) {
             "a certificate has expired, and sessions that need it are refused; renew it with \
              `idgate keys csr`"
         );
+    }
+}
+
+fn tell_registration(registration: &Registration, now: UnixMillis) {
+    let whose = &registration.client_id;
+    let end = registration.certificate.expires_at;
+    let Some(until) = end.filter(|until| until.since(now) < RENEW_BEFORE_MS) else { return };
+    if registration.certificate.is_valid_at(now) {
+        tracing::warn!(%until, whose, "a registration certificate ends soon; renew it");
+    } else {
+        tracing::error!(%until, whose, "a registration certificate has expired and is not sent");
     }
 }
 

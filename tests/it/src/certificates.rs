@@ -12,7 +12,7 @@ use idgate_testkit::codec::{HashAlg, base64url};
 use serde_json::Value;
 
 use crate::http::{Http, Request};
-use crate::server::Installation;
+use crate::server::{Installation, Output};
 use crate::tenant::now_ms;
 
 const HOST: &str = "gateway.example";
@@ -34,11 +34,20 @@ impl Ca {
 
     /// The certificate for this request, and behind it the CA's.
     fn chain_for(&self, csr: &str, days: u32) -> PathBuf {
+        self.chain(csr, days, "")
+    }
+
+    /// The same for a party with this organizationIdentifier.
+    fn chain_of(&self, party: &str, csr: &str) -> PathBuf {
+        self.chain(csr, 90, &format!("-subj /C=UT/CN=party/organizationIdentifier={party}"))
+    }
+
+    fn chain(&self, csr: &str, days: u32, more: &str) -> PathBuf {
         std::fs::write(self.path("csr.pem"), csr).unwrap();
         self.openssl("req -verify -noout -in csr.pem");
         self.openssl(&format!(
             "x509 -req -in csr.pem -CA ca.pem -CAkey ca.key -days {days} -copy_extensions copy \
-             -out leaf.pem"
+             -out leaf.pem {more}"
         ));
         let read = |name| std::fs::read_to_string(self.path(name)).unwrap();
         let chain = self.path("chain.pem");
@@ -97,6 +106,21 @@ fn import(installation: &Installation, chain: &Path, rest: &[&str]) -> Value {
 pub(crate) fn certify(installation: &Installation, ca: &Ca, days: u32, rest: &[&str]) -> Value {
     let csr = csr(installation, rest);
     import(installation, &ca.chain_for(csr["csr"].as_str().unwrap(), days), rest)
+}
+
+/// The same of a party with this organizationIdentifier; the command's output.
+pub(crate) fn certify_party(
+    installation: &Installation,
+    ca: &Ca,
+    party: &str,
+    rest: &[&str],
+) -> Output {
+    let csr = csr(installation, rest);
+    let chain = ca.chain_of(party, csr["csr"].as_str().unwrap());
+    let output =
+        installation.run(&[&["keys", "certificate", chain.to_str().unwrap()], rest].concat());
+    assert_eq!(output.code, 0, "{output:?}");
+    output
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::no_such_client;
 use crate::admin::output::Output;
 use crate::failure::Failure;
-use crate::store::OperatorStore;
+use crate::store::{CertificateRecord, OperatorStore};
 
 /// Commands on what others attest of a client, for wallets.
 #[derive(Debug, Subcommand)]
@@ -61,16 +61,10 @@ fn add(
     let shown = file.display();
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::Error(format!("{shown} cannot be read: {error}")))?;
-    let in_force = |owner| -> Result<_, Failure> {
-        let records = store.certificates(Some(owner))?;
-        Ok(records.into_iter().find(|record| record.replaced_at.is_none()))
-    };
-    let access = match in_force(id)? {
-        Some(own) => Some(own),
-        None => in_force("")?,
-    };
-    let party = access.and_then(|record| record.certificate.organization_identifier);
-    let certificate = RegistrationCertificate::import(&text, party.as_deref(), now)
+    let records = store.certificates(None)?;
+    let access = CertificateRecord::signing_for(&records, id);
+    let party = access.and_then(|record| record.certificate.organization_identifier.as_deref());
+    let certificate = RegistrationCertificate::import(&text, party, now)
         .map_err(|error| Failure::Error(format!("{shown} {error}")))?;
     store.set_registration(id, &certificate, strict, now)?;
     let until = certificate.expires_at.map(|end| end.to_string());

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::admin::output::Output;
 use crate::config::{ClientId, OwnName};
 use crate::failure::Failure;
-use crate::gateway_key::certification_request;
+use crate::gateway_key::{Registration, certification_request};
 use crate::store::{CertificateRecord, OperatorStore, RequestedKey};
 
 /// Prints a request for a certificate for the gateway, or for this client.
@@ -70,6 +70,7 @@ pub(super) fn import(
         let _ = writeln!(text, "x509_hash:{} is in force", record.certificate.x509_hash);
         let _ = writeln!(text, "{}", line(record, now));
     }
+    let others = registered_for_others(store, owner)?;
     let json = json!({
         "certificate": in_force.map(|record| row(record, now)),
         "dropped_root": imported.dropped_root,
@@ -82,7 +83,28 @@ pub(super) fn import(
                 .into(),
         );
     }
+    output.warnings.extend(others);
     Ok(output)
+}
+
+/// Warns of the registration certificates that this owner's certificate does not go with.
+fn registered_for_others(store: &OperatorStore, owner: &str) -> Result<Vec<String>, Failure> {
+    let records = store.certificates(None)?;
+    let warning = |registration: Registration| {
+        let client_id = &registration.client_id;
+        let signing = CertificateRecord::signing_for(&records, client_id)?;
+        let is_other =
+            signing.client_id == owner && registration.is_of_another(&signing.certificate);
+        is_other.then(|| {
+            format!(
+                "the registration certificate of {client_id} is that of {}, not of the party in \
+                 this certificate, and is not sent any more; `idgate client verifier-info add` \
+                 replaces it",
+                registration.certificate.subject
+            )
+        })
+    };
+    Ok(store.registrations()?.into_iter().filter_map(warning).collect())
 }
 
 /// The certificates and the keys that wait for one, of the gateway and of all clients, or of one.

@@ -6,12 +6,14 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::VerifierCertificate;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::super::certificates::{CertificateRecord, forget, place, raise_version, records};
+use super::super::certificates::{
+    CertificateRecord, forget, place, raise_version, records, registrations,
+};
 use super::super::files::truncate_log;
 use super::super::interface::StoreError;
 use super::super::sql::{begin, millis, time};
 use super::OperatorStore;
-use crate::gateway_key::{GatewayKey, PublishedKey};
+use crate::gateway_key::{GatewayKey, PublishedKey, Registration};
 
 /// A key that waits for its certificate.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -127,6 +129,14 @@ impl OperatorStore {
         client_id: Option<&str>,
     ) -> Result<Vec<CertificateRecord>, StoreError> {
         records(&self.main, client_id)
+    }
+
+    /// What registrars attest of clients.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn registrations(&self) -> Result<Vec<Registration>, StoreError> {
+        registrations(&self.main)
     }
 
     /// Keeps what a registrar attests of this client, in place of what was kept before. `strict`: a

@@ -3,9 +3,12 @@
 use idgate_testkit::codec::base64url;
 use serde_json::{Value, json};
 
+use std::time::{Duration, Instant};
+
 use super::signing::{fetch, payload, started, wish};
-use super::{Ca, certify};
-use crate::tenant::now_ms;
+use super::{Ca, certify, certify_party, metrics};
+use crate::server::{Installation, Output};
+use crate::tenant::{Gateway, Tenant, now_ms};
 
 /// As a registrar issues it; `exp` in seconds from now.
 fn jwt(claims: &[&str], exp: i64) -> String {
@@ -19,6 +22,144 @@ fn jwt(claims: &[&str], exp: i64) -> String {
     let header = json!({ "alg": "ES256", "typ": "rc-wrp+jwt" });
     let part = |json: &Value| base64url(json.to_string().as_bytes());
     [part(&header), part(&payload), base64url(&[7; 64])].join(".")
+}
+
+fn add(installation: &Installation, id: &str, jwt: &str, more: &[&str]) -> Output {
+    let file = installation.file("registration.jwt", jwt);
+    let add = ["client", "verifier-info", "add", id, file.to_str().unwrap()];
+    installation.run(&[&add[..], more].concat())
+}
+
+/// Whether a new session's request carries a registration certificate.
+fn is_sent(tenant: &mut Tenant) -> bool {
+    let created = tenant.create(&wish());
+    payload(&fetch(tenant, &created)).get("verifier_info").is_some()
+}
+
+/// What doctor says of registration certificates: status and message.
+fn told(installation: &Installation) -> Vec<(String, String)> {
+    let doctor: Value =
+        serde_json::from_str(&installation.run(&["doctor", "--json"]).stdout).unwrap();
+    let checks = doctor["checks"].as_array().unwrap().iter();
+    let text = |check: &Value, member: &str| check[member].as_str().unwrap().to_owned();
+    checks
+        .filter(|check| check["check"] == "registrations")
+        .map(|check| (text(check, "status"), text(check, "message")))
+        .collect()
+}
+
+#[track_caller]
+fn until(mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it never held");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn one_of_another_party_than_the_certificate_is_not_sent() {
+    let ((gateway, mut tenant), ca) = (started("haip", &[]), Ca::new());
+    let installation = &gateway.installation;
+    let id = gateway.client.client_id.as_str();
+    certify_party(installation, &ca, "VATUT-123", &[]);
+    let text = jwt(&["given_name"], 3600);
+    assert_eq!(add(installation, id, &text, &[]).code, 0);
+    assert!(is_sent(&mut tenant));
+    let renewed = certify_party(installation, &ca, "VATUT-999", &[]);
+    assert!(renewed.stderr.contains(id) && renewed.stderr.contains("VATUT-123"), "{renewed:?}");
+    assert!(!is_sent(&mut tenant));
+    assert!(installation.log().contains("is of another party"));
+    let told = told(installation);
+    assert!(told.iter().any(|(status, what)| status == "failed" && what.contains("VATUT-123")));
+    // What is added now is compared at once.
+    assert_eq!(add(installation, id, &text, &["--strict"]).code, 1);
+    let back = certify_party(installation, &ca, "VATUT-123", &[]);
+    assert!(!back.stderr.contains("VATUT-123"), "{back:?}");
+    assert!(is_sent(&mut tenant));
+    assert_eq!(add(installation, id, &text, &["--strict"]).code, 0);
+    certify_party(installation, &ca, "VATUT-999", &[]);
+    let refused = tenant.post_session(&wish()).expect_error(400, "unsupported_profile");
+    assert!(refused.message().contains("of another"), "{}", refused.message());
+}
+
+#[test]
+fn it_is_of_the_party_of_the_clients_certificate_or_else_of_the_gateways() {
+    let ((gateway, mut tenant), ca) = (started("haip", &[]), Ca::new());
+    let installation = &gateway.installation;
+    let id = gateway.client.client_id.as_str();
+    certify_party(installation, &ca, "VATUT-1", &[]);
+    let text = jwt(&["given_name"], 3600);
+    let refused = add(installation, id, &text, &[]);
+    assert!(refused.code == 1 && refused.stderr.contains("another party"), "{refused:?}");
+    certify_party(installation, &ca, "VATUT-123", &["--client", id]);
+    assert_eq!(add(installation, id, &text, &[]).code, 0);
+    // The gateway's does not sign for this client.
+    let gateways = certify_party(installation, &ca, "VATUT-2", &[]);
+    assert!(!gateways.stderr.contains(id), "{gateways:?}");
+    assert!(is_sent(&mut tenant));
+    certify_party(installation, &ca, "VATUT-3", &["--client", id]);
+    assert!(!is_sent(&mut tenant));
+}
+
+#[test]
+fn an_expired_one_is_not_sent_and_if_strict_refuses() {
+    let ((gateway, mut tenant), ca) = (started("haip", &[]), Ca::new());
+    let installation = &gateway.installation;
+    let id = gateway.client.client_id.as_str();
+    certify(installation, &ca, 90, &[]);
+    assert_eq!(add(installation, id, &jwt(&["given_name"], 8), &[]).code, 0);
+    until(|| !is_sent(&mut tenant));
+    assert!(installation.log().contains("has expired and is not sent"));
+    assert!(
+        told(installation)
+            .iter()
+            .any(|(status, what)| { status == "failed" && what.contains("expired at") })
+    );
+    assert_eq!(add(installation, id, &jwt(&["given_name"], 8), &["--strict"]).code, 0);
+    until(|| tenant.post_session(&wish()).status != 201);
+    tenant.post_session(&wish()).expect_error(400, "unsupported_profile");
+}
+
+#[test]
+fn its_end_is_told_in_doctor_log_and_metric() {
+    let ((gateway, _), ca) = (started("haip", &[]), Ca::new());
+    let installation = &gateway.installation;
+    certify(installation, &ca, 90, &[]);
+    let id = gateway.client.client_id.as_str();
+    assert_eq!(add(installation, id, &jwt(&["given_name"], 20 * 86_400), &[]).code, 0);
+    let told = told(installation);
+    assert!(told.iter().any(|(status, what)| status == "warning" && what.contains("ends on")));
+    let body = metrics(installation, gateway.server.address);
+    let name = "idgate_certificate_expiry_seconds{of=\"registration\"} ";
+    let seconds: i64 =
+        body.lines().find_map(|line| line.strip_prefix(name)).unwrap().parse().unwrap();
+    assert!((19 * 86_400..=20 * 86_400).contains(&seconds), "{seconds}");
+    let Gateway { server, installation, .. } = gateway;
+    drop(server);
+    let _server = installation.serve();
+    until(|| installation.log().contains("a registration certificate ends soon"));
+}
+
+#[test]
+fn a_long_list_of_what_is_beyond_is_told_short() {
+    let ((gateway, mut tenant), ca) = (started("haip", &[]), Ca::new());
+    let installation = &gateway.installation;
+    certify(installation, &ca, 90, &[]);
+    let id = gateway.client.client_id.as_str();
+    assert_eq!(add(installation, id, &jwt(&["family_name"], 3600), &[]).code, 0);
+    let mut asked = wish();
+    let names: Vec<String> = (0..20).map(|n| format!("n{n}_{}", "x".repeat(200))).collect();
+    asked["credentials"][0]["claims"] = json!(names);
+    for _ in 0..3 {
+        tenant.create(&asked);
+    }
+    let log = installation.log();
+    let lines: Vec<&str> =
+        log.lines().filter(|line| line.contains("asks for more than is registered")).collect();
+    let [line] = lines[..] else { panic!("{lines:?}") };
+    assert!(line.contains("n4_") && !line.contains("n5_"), "{line}");
+    assert!(line.contains("and 15 more") && !line.contains(&"x".repeat(65)), "{line}");
 }
 
 #[test]
