@@ -245,8 +245,8 @@ export class Session implements Closable {
   /**
    * The same for whoever brings `responseCode`: what the person's browser had in the query of your
    * `redirect_uri`, null when it had none. Where the person has to come back into the session that
-   * asked (all of `haip` but with `same_device` false in the request, and wherever that is true),
-   * there is no result for a code that is missing or another. Other sessions need none.
+   * asked (every session that offers `haip` but with `same_device` false in the request, and wherever
+   * that is true), there is no result for a code that is missing or another. Other sessions need none.
    */
   resultFor(responseCode: string | null, now?: Date): Result | null;
   /** The person followed the link: CREATED becomes PENDING. */

@@ -417,8 +417,9 @@ idgate_status idgate_session_result(const struct idgate_session *session,
 
 // The same for whoever brings `response_code`: what the person's browser had in the query of your
 // `redirect_uri`, NULL when it had none. Where the person has to come back into the session that
-// asked (all of `haip` but with `same_device` false in the request, and wherever that is true), a
-// code that is missing or another is IDGATE_NOTHING; other sessions need none.
+// asked (of every session that offers `haip` but with `same_device` false in the request, and
+// wherever that is true), a code that is missing or another is IDGATE_NOTHING; other sessions need
+// none.
 //
 // # Safety
 // The pointers are as the head of the header says.

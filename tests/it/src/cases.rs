@@ -3,20 +3,34 @@
 
 mod mdoc;
 mod openid4vp;
+mod openid4vp_mdoc;
+mod transactions;
+mod ways;
 
 use idgate_testkit::codec::base64url;
 use idgate_testkit::jwe::Enc;
 use idgate_testkit::wallet::Body;
 use serde_json::{Value, json};
 
+use crate::dcql_tamper;
 use crate::jar_tamper::{self, JarGateway, JarScenario};
 use crate::tamper::scenario::{NOW_MS, Trust};
 use crate::tamper::{self, Base, Gateway, InProcess, Outcome, Scenario};
 
 /// Every case.
 pub fn all() -> Vec<Value> {
-    [sd_jwt_vc(), jar(), mdoc(), openid4vp()].concat()
+    TABLES.iter().flat_map(|(_, cases)| cases()).collect()
 }
+
+/// The cases of each file, and its name.
+pub const TABLES: [(&str, fn() -> Vec<Value>); 6] = [
+    ("sd_jwt_vc", sd_jwt_vc),
+    ("jar", jar),
+    ("mdoc", mdoc),
+    ("openid4vp", openid4vp),
+    ("openid4vp_mdoc", openid4vp_mdoc::all),
+    ("openid4vp_sd_jwt_vc", openid4vp_sd_jwt_vc),
+];
 
 /// The inline profile: every good presentation, and every row of the tamper table on the first of them.
 pub fn sd_jwt_vc() -> Vec<Value> {
@@ -54,9 +68,24 @@ pub fn mdoc() -> Vec<Value> {
     mdoc::all()
 }
 
-/// OpenID4VP 1.0: good answers in each way to ask, and every forgery.
+/// OpenID4VP 1.0: good answers in each way to ask, every forgery, and what a holder agrees to.
 pub fn openid4vp() -> Vec<Value> {
-    openid4vp::all()
+    [openid4vp::all(), transactions::all()].concat()
+}
+
+/// OpenID4VP 1.0: every row of its tamper table, plain and encrypted.
+pub fn openid4vp_sd_jwt_vc() -> Vec<Value> {
+    let ways = [("plain", false), ("encrypted", true)].into_iter();
+    ways.flat_map(|(way, encrypted)| {
+        dcql_tamper::rows(encrypted).into_iter().map(move |row| {
+            let mut scenario = dcql_tamper::good(NOW_MS);
+            row.change(&mut scenario);
+            record(&format!("1.0, {way}, {}", row.title), InProcess::v1_0(encrypted), |gateway| {
+                dcql_tamper::run(gateway, &scenario, encrypted)
+            })
+        })
+    })
+    .collect()
 }
 
 /// Larger ones are not committed.
@@ -169,24 +198,24 @@ impl Gateway for Recorder {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::sync::LazyLock;
 
     use super::*;
 
+    /// The cases of each file.
+    static MADE: LazyLock<Vec<(&str, Vec<Value>)>> =
+        LazyLock::new(|| TABLES.map(|(name, cases)| (name, cases())).into());
+
     #[test]
     fn the_committed_cases_are_the_ones_of_the_tables() {
-        for (name, cases) in [
-            ("sd_jwt_vc", sd_jwt_vc()),
-            ("jar", jar()),
-            ("mdoc", mdoc()),
-            ("openid4vp", openid4vp()),
-        ] {
-            is_committed(&format!("{name}.json"), &one_for_each_outcome(&cases).into());
+        for (name, cases) in &*MADE {
+            is_committed(&format!("{name}.json"), &one_for_each_outcome(cases).into());
         }
     }
 
     #[test]
     fn the_committed_certificate_is_the_one_of_the_cases() {
-        is_committed("verifier/certified.json", &openid4vp::certified());
+        is_committed("verifier/certified.json", &ways::certified());
     }
 
     fn is_committed(name: &str, made: &Value) {
@@ -209,10 +238,10 @@ mod tests {
         let test = std::env::current_exe().unwrap();
         let folder = test.ancestors().nth(3).unwrap().join("cases");
         std::fs::create_dir_all(folder.join("verifier")).unwrap();
-        let certified = openid4vp::certified().to_string();
+        let certified = ways::certified().to_string();
         std::fs::write(folder.join("verifier/certified.json"), certified).unwrap();
-        let cases = all();
-        assert!(cases.len() >= 320, "{} cases", cases.len());
+        let cases: Vec<&Value> = MADE.iter().flat_map(|(_, cases)| cases).collect();
+        assert!(cases.len() >= 1500, "{} cases", cases.len());
         let text = serde_json::to_vec(&cases).unwrap();
         std::fs::write(folder.join("all.json"), text).unwrap();
     }

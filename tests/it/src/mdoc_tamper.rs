@@ -9,6 +9,7 @@ mod issuer;
 mod items;
 pub mod scenario;
 mod structure;
+pub mod v1_0;
 
 pub use self::scenario::{Authority, ISSUER_ID, Scenario, mdl, mdl_request};
 

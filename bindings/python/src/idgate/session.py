@@ -137,9 +137,9 @@ class Session(_abi.Handle):
         """The same for whoever brings ``response_code``: what the person's browser had in the query
         of your ``redirect_uri``, ``None`` when it had none.
 
-        Where the person has to come back into the session that asked (all of ``haip`` but with
-        ``same_device`` false in the request, and wherever that is true), there is no result for a
-        code that is missing or another. Other sessions need none.
+        Where the person has to come back into the session that asked (every session that offers
+        ``haip`` but with ``same_device`` false in the request, and wherever that is true), there is
+        no result for a code that is missing or another. Other sessions need none.
         """
         try:
             text = _abi.make_bytes(

@@ -92,6 +92,25 @@ fn a_chain_is_taken_with_what_it_says() {
     assert!(import(&[&leaf]).is_ok(), "the CA above may be the wallets' own");
 }
 
+/// OpenID4VP 1.0 5.9.3: what follows `x509_hash:` for the document signer of ISO/IEC 18013-5 Annex D,
+/// which is read where `IDGATE_VECTORS` points, or beside the repository.
+#[test]
+fn the_hash_of_annex_ds_certificate_is_the_known_one() {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/vectors");
+    let vectors = std::env::var("IDGATE_VECTORS").unwrap_or_else(|_| beside.into());
+    let file = std::path::Path::new(&vectors).join("iso18013-annex-d/vectors.json");
+    let Ok(text) = std::fs::read(&file) else {
+        std::eprintln!("skipped: no iso18013-annex-d under IDGATE_VECTORS");
+        return;
+    };
+    let vectors: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let hex = vectors["ISO_18013_5_ANNEX_D_DS_CERT"].as_str().unwrap();
+    let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+    let leaf: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
+    let certificate = VerifierCertificate::from_chain(&PROVIDER, &[leaf]).unwrap();
+    assert_eq!(certificate.x509_hash, "t5eY67wMr7QGaDtgp1rXjfc1vDU14xFR2w4t_Eu5jTs");
+}
+
 #[test]
 fn a_self_signed_last_certificate_is_left_out() {
     let (leaf, root) = (issued(&leaf()), root().der);

@@ -73,12 +73,22 @@ fn jar(transcript: Transcript, mac: bool) -> Value {
     record(&title, &authority, &verifier, &session, &answer.form_body())
 }
 
-/// Without revocation.
 fn trust(authority: &Authority) -> Arc<TrustSnapshot> {
+    Arc::new(TrustSnapshot::new(1, [entry(authority)]))
+}
+
+/// Without revocation.
+pub(super) fn entry(authority: &Authority) -> TrustEntry {
     let mut entry = TrustEntry::new(IssuerId::new(ISSUER_ID));
     entry.roots = roots_from_file(&aws_lc_rs::PROVIDER, &authority.root.der).expect("a root");
     entry.revocation = RevocationPolicy::Off;
-    Arc::new(TrustSnapshot::new(1, [entry]))
+    entry
+}
+
+/// The same as JSON.
+pub(super) fn entries(authority: &Authority) -> Value {
+    let roots = [base64url(&authority.root.der)];
+    json!([{ "issuer_id": ISSUER_ID, "revocation": "off", "roots": roots }])
 }
 
 fn session(verifier: &Verifier, livemode: bool) -> Session {
@@ -99,11 +109,7 @@ fn record(
 ) -> Value {
     json!({
         "title": title,
-        "trust": [{
-            "issuer_id": ISSUER_ID,
-            "revocation": "off",
-            "roots": [base64url(&authority.root.der)],
-        }],
+        "trust": entries(authority),
         "livemode": false,
         "session": base64url(&session.to_snapshot()),
         "content_type": body.content_type,

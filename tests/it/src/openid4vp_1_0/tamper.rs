@@ -1,9 +1,11 @@
-//! The tamper table of 1.0 over HTTP: status, `error` and the session that each row leaves.
+//! The tamper tables of 1.0 over HTTP: status, `error` and the session that each row leaves.
 
 use std::thread;
 
 use super::*;
 use crate::dcql_tamper::{good, rows, run};
+use crate::mdoc_tamper::{Authority, ISSUER_ID, Row, mdl, v1_0};
+use crate::tamper::Outcome;
 use crate::tamper_http::{OverHttp, expected_status};
 
 #[test]
@@ -34,4 +36,47 @@ fn mismatches(encrypted: bool) -> Vec<String> {
         }
     }
     wrong
+}
+
+#[test]
+fn every_row_of_mdoc_gives_its_status_code_and_session_over_http() {
+    let wrong: Vec<String> = thread::scope(|scope| {
+        let lanes = [v1(Prefix::RedirectUri, false), HAIP];
+        let lanes = lanes.map(|variant| scope.spawn(move || mismatches_of_mdoc(variant)));
+        lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn mismatches_of_mdoc(variant: Variant) -> Vec<String> {
+    let (installation, authority) = (variant.installation(), Authority::new(now_ms()));
+    let root = installation.file("authority.der", &authority.root.der);
+    let add = ["trust", "add", ISSUER_ID, "--root", root.to_str().unwrap(), "--revocation", "off"];
+    let added = installation.run(&add);
+    assert_eq!(added.code, 0, "{added:?}");
+    let mut desk = Desk::start_on(installation, variant);
+    let wrong = |row: &Row| {
+        let outcome = outcome_of_mdoc(&mut desk, &authority, row);
+        let mismatch = outcome.mismatch(row.expected)?;
+        Some(format!("{variant:?}, {}: {mismatch}", row.title))
+    };
+    v1_0::rows().filter_map(wrong).collect()
+}
+
+fn outcome_of_mdoc(desk: &mut Desk, authority: &Authority, row: &Row) -> Outcome {
+    let mut body = desk.body(&[]);
+    body["credentials"] = json!([mdl(&["family_name", "age_over_18"])]);
+    let created = desk.tenant.create(&body);
+    let asked = desk.request(&created, MDOC);
+    let answer = v1_0::answer(authority, &asked, row.change, now_ms());
+    let reply = desk.post(&asked.response_uri, &answer);
+    assert_eq!(reply.status, expected_status(row.expected), "{}", row.title);
+    let session = desk.tenant.read(&created.id);
+    let text = |member: &str| session[member].as_str().map(String::from);
+    Outcome {
+        error: (reply.status != 200).then(|| reply.error()),
+        status: text("status").unwrap_or_default(),
+        reason: text("reason"),
+        claims: session.get("claims").cloned(),
+    }
 }

@@ -102,11 +102,19 @@ impl Wallet {
                 let fitting = |one: &&Document| query.types.contains(&one.doc_type);
                 let mut documents = self.documents().iter().filter(fitting);
                 let document = documents.find_map(|one| show_elements(one, &query.paths))?;
-                let transcript = transcript(request);
+                let transcript = request.transcript();
                 let proof = DeviceProof::Signature;
                 Some(Shown::Mdoc { documents: vec![document], transcript, proof })
             }
         }
+    }
+}
+
+impl Request {
+    /// The encoded SessionTranscript of its answer (B.2.6.1).
+    pub fn transcript(&self) -> Vec<u8> {
+        let thumbprint = self.encryption.as_ref().map(|(key, _)| key.thumbprint());
+        openid4vp(&self.client_id, &self.nonce, thumbprint.as_deref(), &self.response_uri)
     }
 }
 
@@ -167,13 +175,6 @@ pub(super) fn encrypt_to(key: &ResponseKey, enc: Enc, nonce: &str) -> Encryption
     let of = |what: &str| HashAlg::Sha256.hash(format!("{what} {nonce}").as_bytes());
     let ephemeral = SigningKey::from_seed(Curve::P256, of("ephemeral"));
     Encryption::new(&key.point, &key.kid, enc, &ephemeral).with_party_info(&of("apu"), &of("apv"))
-}
-
-/// The encoded SessionTranscript of an answer (B.2.6.1).
-pub(super) fn transcript(request: &Request) -> Vec<u8> {
-    let thumbprint = request.encryption.as_ref().map(|(key, _)| key.thumbprint());
-    let (client_id, nonce) = (&request.client_id, &request.nonce);
-    openid4vp(client_id, nonce, thumbprint.as_deref(), &request.response_uri)
 }
 
 fn is_of_type(credential: &Issued, query: &CredentialQuery) -> bool {

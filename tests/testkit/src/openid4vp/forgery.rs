@@ -11,8 +11,7 @@ use crate::mdoc::{DeviceProof, Document, iso_18013_7, openid4vp};
 use crate::request_object::ResponseKey;
 use crate::time::{MINUTE_MS, YEAR_MS, numeric_date};
 
-/// What is wrong with an answer. The ones from [`Self::Transcript`] to [`Self::DeviceKey`] need an
-/// mdoc, those from [`Self::KbSignature`] to [`Self::IatAhead`] an SD-JWT VC.
+/// What is wrong with an answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Forgery {
     /// Nothing.
@@ -88,6 +87,52 @@ pub enum Forgery {
 }
 
 impl Forgery {
+    /// What can be wrong with an SD-JWT VC alone.
+    pub const SD_JWT_VC: &[Self] = &[
+        Self::KbSignature,
+        Self::KbKey,
+        Self::SdHash,
+        Self::Nonce,
+        Self::Audience,
+        Self::AudienceWithoutPrefix,
+        Self::AudienceOfResponseUri,
+        Self::IatYearBack,
+        Self::IatAhead,
+        Self::NoProof,
+    ];
+
+    /// What can be wrong with an mdoc alone.
+    pub const MDOC: &[Self] = &[
+        Self::Transcript,
+        Self::TranscriptOfAnnexB,
+        Self::TranscriptThumbprint,
+        Self::TranscriptNonce,
+        Self::TranscriptClient,
+        Self::DeviceMac,
+        Self::TwoDocuments,
+        Self::AnotherDocument,
+        Self::DeviceKey,
+    ];
+
+    /// What can be wrong with an answer of either format.
+    pub const EVERY: &[Self] = &[
+        Self::CredentialSignature,
+        Self::UnknownQueryId,
+        Self::MissingQueryId,
+        Self::NoQueryId,
+        Self::SeveralPresentations,
+        Self::NoPresentations,
+        Self::BareString,
+        Self::ObjectElement,
+        Self::NumberElement,
+        Self::DraftString,
+        Self::DraftArray,
+        Self::State,
+        Self::NoState,
+        Self::OtherKey,
+        Self::Unencrypted,
+    ];
+
     pub(super) fn change_presentation(self, shown: &mut Shown, request: &Request, now_ms: u64) {
         match shown {
             Shown::SdJwtVc { presentation, kb_jwt } => {

@@ -7,7 +7,6 @@ use crate::codec::from_base64url;
 use crate::jwe::Enc;
 use crate::jws;
 use crate::mdoc::openid4vp;
-use crate::openid4vp::answer::transcript;
 use crate::openid4vp::{Answer, Forgery, Format, Prefix, Request};
 use crate::samples;
 use crate::time::SAMPLE_NOW_MS;
@@ -89,12 +88,12 @@ fn the_transcripts_are_those_of_the_specification() {
         request.response_uri = "https://example.com/response".into();
         assert_eq!(request.nonce, nonce);
         let start = "83f6f682714f70656e494434565048616e646f7665725820";
-        let hex: String = transcript(&request).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex: String = request.transcript().iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, format!("{start}{hash}"), "{client_id}");
     }
     let (request, _) = Made::new(Prefix::X509Hash, false).read();
     let (client_id, uri) = (&request.client_id, &request.response_uri);
-    assert_eq!(transcript(&request), openid4vp(client_id, nonce, None, uri));
+    assert_eq!(request.transcript(), openid4vp(client_id, nonce, None, uri));
 }
 
 #[test]
@@ -162,14 +161,14 @@ fn of_an_age_that_a_licence_does_not_state_the_nearest_are_shown() {
 
 #[test]
 fn every_forgery_changes_the_answer() {
-    for (formats, forgeries) in [(0, SD_JWT_VC), (1, MDOC)] {
+    for (formats, forgeries) in [(0, Forgery::SD_JWT_VC), (1, Forgery::MDOC)] {
         for encrypted in [true, false] {
             let mut made = Made::new(Prefix::X509Hash, encrypted);
             let credential = made.claims["dcql_query"]["credentials"][formats].clone();
             made.claims["dcql_query"]["credentials"] = json!([credential]);
             let (request, _) = made.read();
             let good = answered(&request, Forgery::None);
-            for forgery in [forgeries, EVERY].concat() {
+            for forgery in [forgeries, Forgery::EVERY].concat() {
                 let forged = answered(&request, forgery);
                 let of_envelope = matches!(forgery, Forgery::OtherKey | Forgery::Unencrypted);
                 let changed = forged.body() != good.body();
@@ -187,46 +186,3 @@ fn an_error_is_plain_or_encrypted() {
     assert_eq!(plain.parameters["error"], Value::from("access_denied"));
     assert!(Answer::error(&request, "access_denied", true).jwe().is_some());
 }
-
-const SD_JWT_VC: &[Forgery] = &[
-    Forgery::KbSignature,
-    Forgery::KbKey,
-    Forgery::SdHash,
-    Forgery::Nonce,
-    Forgery::Audience,
-    Forgery::AudienceWithoutPrefix,
-    Forgery::AudienceOfResponseUri,
-    Forgery::IatYearBack,
-    Forgery::IatAhead,
-    Forgery::NoProof,
-];
-
-const MDOC: &[Forgery] = &[
-    Forgery::Transcript,
-    Forgery::TranscriptOfAnnexB,
-    Forgery::TranscriptThumbprint,
-    Forgery::TranscriptNonce,
-    Forgery::TranscriptClient,
-    Forgery::DeviceMac,
-    Forgery::TwoDocuments,
-    Forgery::AnotherDocument,
-    Forgery::DeviceKey,
-];
-
-const EVERY: &[Forgery] = &[
-    Forgery::CredentialSignature,
-    Forgery::UnknownQueryId,
-    Forgery::MissingQueryId,
-    Forgery::NoQueryId,
-    Forgery::SeveralPresentations,
-    Forgery::NoPresentations,
-    Forgery::BareString,
-    Forgery::ObjectElement,
-    Forgery::NumberElement,
-    Forgery::DraftString,
-    Forgery::DraftArray,
-    Forgery::State,
-    Forgery::NoState,
-    Forgery::OtherKey,
-    Forgery::Unencrypted,
-];

@@ -1,0 +1,189 @@
+//! The ways in which OpenID4VP 1.0 and HAIP are asked for, and requests of each.
+
+// The table runs in tests only.
+#![allow(clippy::expect_used)]
+
+use std::sync::Arc;
+
+use idgate_core::crypto::{Es256Key, aws_lc_rs};
+use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
+use idgate_core::ids::TenantId;
+use idgate_core::request::{Dialect, Dialects, RequestSigner, Scheme, SoftwareSigner};
+use idgate_core::session::Offer;
+use idgate_core::verifier::DialectOptions;
+use idgate_core::{PresentationRequest, Session, TrustEntry, TrustSnapshot, UnixMillis, Verifier};
+use idgate_testkit::codec::{base64url, from_base64url};
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::openid4vp::{Expected, Fetched, Keys, Prefix, Request};
+use idgate_testkit::wallet::Body;
+use idgate_testkit::x509::{CertificateBuilder, Identity, Name, SUBJECT_ALT_NAME, dns_names};
+use serde_json::{Value, json};
+
+use super::mdoc::expected;
+use crate::tamper::Counted;
+use crate::tamper::scenario::NOW_MS;
+
+const BASE_URL: &str = "https://gateway.example";
+const NOW: UnixMillis = UnixMillis(NOW_MS);
+
+/// A way to ask.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    pub(super) name: &'static str,
+    pub(super) profiles: &'static [Dialect],
+    pub(super) by_reference: bool,
+    /// Of the last of `profiles`, which is the one that is answered.
+    pub(super) prefix: Prefix,
+}
+
+pub(super) const BY_VALUE: Way = Way {
+    name: "1.0 by value",
+    profiles: &[Dialect::V1_0],
+    by_reference: false,
+    prefix: Prefix::RedirectUri,
+};
+pub(super) const BY_REFERENCE: Way = Way {
+    name: "1.0 by reference",
+    profiles: &[Dialect::V1_0],
+    by_reference: true,
+    prefix: Prefix::DecentralizedIdentifier,
+};
+pub(super) const HAIP: Way =
+    Way { name: "haip", profiles: &[Dialect::Haip], by_reference: true, prefix: Prefix::X509Hash };
+/// The session's own offer is the draft's.
+pub(super) const OFFERED: Way =
+    Way { name: "haip beside draft", profiles: &[Dialect::Draft, Dialect::Haip], ..HAIP };
+
+/// One session that is asked for in a way, and whoever answers it.
+pub(super) struct Asked {
+    verifier: Verifier,
+    session: Session,
+    way: Way,
+    anchor: Vec<u8>,
+}
+
+/// The verifier's key and certificate, for tests that make requests under it.
+#[cfg(test)]
+pub(super) fn certified() -> Value {
+    let (key, chain, _) = certificate();
+    json!({ "key": key.private_jwk()["d"], "chain": base64url(&chain), "now_ms": NOW_MS })
+}
+
+impl Asked {
+    /// Asks whoever trusts `entries`, in test mode; `body` is the tenant's, but for its profiles.
+    pub(super) fn new(entries: &[TrustEntry], way: Way, mut body: Value) -> Self {
+        let (verifier, anchor) = verifier(entries, way);
+        if let Some(members) = body.as_object_mut() {
+            members.insert("profiles".into(), json!(way.profiles));
+        }
+        let body = body.to_string();
+        let spoken = Dialects::new(way.profiles.iter().copied());
+        let request =
+            PresentationRequest::parse_for(body.as_bytes(), verifier.trust(), false, &spoken);
+        let request = request.expect("a good request");
+        let tenant = TenantId::new("cli_0000000000000000000000");
+        let made = verifier.create_session(request, tenant, false, &mut Counted::default(), NOW);
+        let session = made.expect("a session").session;
+        Self { verifier, session, way, anchor }
+    }
+
+    /// The request of the last offer, as the wallet has it.
+    pub(super) fn request(&self) -> Request {
+        let offer = self.offer();
+        let fetched = self.way.by_reference.then(|| {
+            let fetched = self.verifier.request_object(&self.session, offer.id(), None, NOW);
+            let (_, jwt) = fetched.expect("a Request Object");
+            Fetched {
+                content_type: "application/oauth-authz-req+jwt".into(),
+                jwt: jwt.as_str().into(),
+                wallet_nonce: None,
+            }
+        });
+        let expected = Expected {
+            prefix: self.way.prefix,
+            encrypted: self.way.by_reference,
+            formats: Vec::new(),
+            haip: self.way.prefix == Prefix::X509Hash,
+            transaction_data: false,
+            anchor: Some(self.anchor.clone()),
+            did_document: serde_json::from_str(&did_document()).ok(),
+            now_ms: NOW_MS,
+        };
+        // What a suite finds is the subject of other tests.
+        let (request, _) = Request::read(
+            &self.session.link(Scheme::OpenId4Vp, offer),
+            fetched.as_ref(),
+            &expected,
+            &mut Keys::default(),
+        );
+        request
+    }
+
+    /// What went in and what comes out of this answer to the last offer.
+    pub(super) fn record(&self, title: &str, trust: &Value, body: &Body) -> Value {
+        let offer = self.offer().id();
+        json!({
+            "title": title,
+            "trust": trust,
+            "livemode": false,
+            "session": base64url(&self.session.to_snapshot()),
+            "offer": offer.map(|id| id.as_str()),
+            "content_type": body.content_type,
+            "body": base64url(&body.bytes),
+            "now_ms": NOW_MS,
+            "expected": expected(&self.verifier, &self.session, offer, body),
+        })
+    }
+
+    fn offer(&self) -> &Offer {
+        self.session.offers().last().expect("one at least")
+    }
+}
+
+/// One that asks that way, and what its certificate leads up to.
+fn verifier(entries: &[TrustEntry], way: Way) -> (Verifier, Vec<u8>) {
+    let (key, chain, anchor) = certificate();
+    let key = es256(&key);
+    let did = did_signer(key.clone());
+    let certified = SoftwareSigner::new(key, "certified").with_certificate_chain(vec![chain]);
+    let trust = Arc::new(TrustSnapshot::new(1, entries.iter().cloned()));
+    let builder = Verifier::builder(aws_lc_rs::PROVIDER);
+    let builder = match way.by_reference {
+        true => builder.jar(BASE_URL, Arc::new(did)),
+        false => builder.inline(BASE_URL),
+    };
+    let builder = builder.trust(trust).request_signer(Arc::new(certified));
+    let dialects = DialectOptions::new(way.profiles.iter().copied());
+    (builder.dialects(dialects).build().expect("a good configuration"), anchor)
+}
+
+/// A key, a certificate for it, and the root of that.
+fn certificate() -> (SigningKey, Vec<u8>, Vec<u8>) {
+    let root = Identity::iaca(Curve::P256, NOW_MS);
+    let key = SigningKey::from_seed(Curve::P256, "a certified verifier");
+    // As EU access certificates have it: the organizationIdentifier.
+    let name = Name::new("UT", "Shop").with("2.5.4.97", 0x0c, "VATUT-123");
+    let leaf = CertificateBuilder::document_signer(&root, name, &key, NOW_MS)
+        .set(SUBJECT_ALT_NAME, false, dns_names(&["gateway.example"]))
+        .issue(&root, &key);
+    (key, leaf.der, root.der)
+}
+
+fn es256(key: &SigningKey) -> Es256Key {
+    let jwk = key.private_jwk();
+    let scalar = jwk.get("d").and_then(Value::as_str).and_then(from_base64url).expect("a scalar");
+    Es256Key::from_scalar(&scalar).expect("a scalar of P-256")
+}
+
+fn did_document() -> String {
+    let (key, ..) = certificate();
+    let signer = did_signer(es256(&key));
+    let published = PublishedKey::new(signer.key_id(), *signer.public_key());
+    did_document_json(&did_web(BASE_URL).expect("an origin"), &[published])
+}
+
+fn did_signer(key: Es256Key) -> SoftwareSigner {
+    let did = did_web(BASE_URL).expect("an origin");
+    let id = key_id(&aws_lc_rs::PROVIDER, &did, key.public_key());
+    SoftwareSigner::new(key, id)
+}
