@@ -102,8 +102,11 @@ fn device_response(
     Ok(verify_mdoc(&PROVIDER, &bytes, &expected, report))
 }
 
+/// A namespace, and the names of elements in it with what was asked of each.
+type Elements<'a> = (String, Vec<(String, &'a AskedClaim)>);
+
 /// Namespace and elements that the paths of an mdoc name (OpenID4VP B.2.4).
-fn elements(asked: &Asked) -> Result<(String, Vec<(String, &AskedClaim)>), Failure> {
+fn elements(asked: &Asked) -> Result<Elements<'_>, Failure> {
     let mut namespace = String::new();
     let mut claims = Vec::new();
     for claim in &asked.claims {
