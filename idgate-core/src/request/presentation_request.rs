@@ -62,6 +62,14 @@ impl CredentialSet {
 }
 
 impl PresentationRequest {
+    /// The member of the tenant's body that says what is asked for, as refusals name it.
+    pub(crate) const fn path(&self) -> &'static str {
+        match self.form {
+            RequestForm::Legacy => "issuer_id",
+            RequestForm::Custom => "credentials",
+        }
+    }
+
     /// The type of each credential asked for, as audit log and metrics name it: `vc+sd-jwt`, or
     /// `mso_mdoc:` and the document type (decisions 9).
     pub fn credential_types(&self) -> Vec<String> {

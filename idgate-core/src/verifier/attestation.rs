@@ -22,6 +22,8 @@ pub struct Attestation {
     pub expired: bool,
     /// What is asked for beyond it, one text each; wallets warn or refuse.
     pub beyond: Vec<String>,
+    /// The member of the tenant's body that says what is asked for.
+    path: &'static str,
 }
 
 impl Verifier {
@@ -48,6 +50,7 @@ impl Verifier {
             verifier_info: Some(certificate.verifier_info()),
             expired: false,
             beyond: certificate.exceeded_by(request),
+            path: request.path(),
         })
     }
 }
@@ -67,7 +70,7 @@ impl Attestation {
         if !self.beyond.is_empty() {
             let beyond = self.beyond.join(", ");
             let rule = format!("asks for more than is registered: {beyond}; ask for less");
-            return Err(RequestError::new(ErrorCode::InvalidRequest, "credentials", rule));
+            return Err(RequestError::new(ErrorCode::InvalidRequest, self.path, rule));
         }
         Ok(self)
     }
@@ -82,8 +85,8 @@ mod tests {
 
     use super::*;
     use crate::codec::base64url;
-    use crate::request::Dialect;
     use crate::request::fixtures::{self, NOW};
+    use crate::request::{Dialect, RequestForm};
     use crate::verifier::DialectOptions;
 
     /// Of a shop that may ask for this claim, for a minute.
@@ -144,6 +147,10 @@ mod tests {
         let refused = attested.strict().unwrap_err();
         assert_eq!((refused.code, &*refused.path), (ErrorCode::InvalidRequest, "credentials"));
         assert!(refused.rule.contains("given_name of urn:one"));
+        let mut legacy = request;
+        legacy.form = RequestForm::Legacy;
+        let attested = haip().attest(&legacy, &registered("family_name"), NOW).unwrap();
+        assert_eq!(attested.strict().unwrap_err().path, "issuer_id");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::entropy::Entropy;
 use crate::error::{CreateError, ErrorCode, RequestError};
 use crate::ids::{ClientIdentifier, Nonce, OfferId, SessionId, State, TenantId};
 use crate::limits::MAX_QR_CODE_URL_BYTES;
-use crate::request::{Dialect, PresentationRequest, RequestForm, Scheme, VerifierInfo};
+use crate::request::{Dialect, PresentationRequest, Scheme, VerifierInfo};
 use crate::session::{
     ClientIdForm, Delivery, EncryptionKey, Offer, Offers, Phase, RequestProfile,
     ResponseEncryption, Revision, Session, Transition,
@@ -192,12 +192,8 @@ fn check_links(session: &Session) -> Result<(), RequestError> {
     if session.offers().all(fits) {
         return Ok(());
     }
-    let path = match session.request.form {
-        RequestForm::Legacy => "issuer_id",
-        RequestForm::Custom => "credentials",
-    };
     let rule = "asks for more than a link of 16 KiB can carry; ask for fewer claims or types";
-    Err(RequestError::new(ErrorCode::InvalidRequest, path, rule))
+    Err(RequestError::new(ErrorCode::InvalidRequest, session.request.path(), rule))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod backup;
 pub mod client;
 pub mod dead_letters;
 pub mod doctor;
+mod files;
 pub mod keys;
 mod output;
 pub mod settings;

@@ -193,11 +193,13 @@ fn what_cannot_serve_is_refused_and_changes_nothing() {
     let chain = ca.chain_for(csr(&installation, &[])["csr"].as_str().unwrap(), 90);
     let chain = chain.to_str().unwrap();
     let nothing = installation.file("nothing.pem", "no certificate\n");
+    let large = installation.file("large.pem", vec![b'-'; (1 << 20) + 1]);
     let nobody = "cli_0000000000000000000000";
     for (arguments, code, says) in [
         (&["keys", "certificate", "no-such-file"][..], 1, "cannot be read"),
         (&["keys", "certificate", nothing.to_str().unwrap()], 1, "neither PEM nor DER"),
         (&["keys", "certificate", ca.path("ca.pem").to_str().unwrap()], 1, "not for a key of ours"),
+        (&["keys", "certificate", large.to_str().unwrap()], 1, "larger than 1 MiB"),
         (&["keys", "certificate", chain, "--client", nobody], 4, nobody),
         (&["keys", "csr", "--client", nobody], 4, nobody),
         (&["keys", "list", "--client", nobody], 4, nobody),
@@ -247,6 +249,14 @@ fn metrics(installation: &Installation, address: std::net::SocketAddr) -> String
     let token = installation.run_json(&["admin-token", "create", "--json"]);
     let request = Request::get("/metrics").bearer(token["admin_token"].as_str().unwrap());
     String::from_utf8(Http::new(address).send(&request).expect_status(200).body).unwrap()
+}
+
+#[test]
+fn x509_san_dns_without_a_host_is_told_at_import() {
+    let installation = Installation::new().with("IDGATE_CLIENT_ID", "x509_san_dns");
+    installation.create_client("shop", false);
+    let output = certify_party(&installation, &Ca::new(), "VATUT-1", &[]);
+    assert!(output.stderr.contains("IDGATE_BASE_URL"), "{output:?}");
 }
 
 #[test]

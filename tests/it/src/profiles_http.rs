@@ -33,6 +33,17 @@ fn with_draft_alone_no_newer_field_is_known() {
 }
 
 #[test]
+fn a_gateway_of_drafts_knows_no_response_code() {
+    let twice = |gateway: &Gateway| {
+        let mut tenant = gateway.tenant();
+        let id = tenant.create(&request_for(&["given_name"])).id;
+        tenant.get(&format!("{id}?response_code=a&response_code=b"))
+    };
+    twice(&Gateway::start()).expect_status(200);
+    twice(&gateway("draft,1.0")).expect_error(400, "invalid_request");
+}
+
+#[test]
 fn what_a_newer_field_must_not_say_is_refused_by_name() {
     let gateway = gateway("1.0,draft");
     let mut tenant = gateway.tenant();

@@ -8,8 +8,10 @@ use idgate_core::time::UnixMillis;
 use serde_json::json;
 
 use super::no_such_client;
+use crate::admin::files::{in_file, read_at_most};
 use crate::admin::output::Output;
 use crate::failure::Failure;
+use crate::limits::MAX_KEY_FILE_BYTES;
 use crate::store::{CertificateRecord, OperatorStore};
 
 /// Commands on what others attest of a client, for wallets.
@@ -59,8 +61,8 @@ fn add(
 ) -> Result<Output, Failure> {
     store.client_settings(id)?.ok_or_else(|| no_such_client(id))?;
     let shown = file.display();
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::Error(format!("{shown} cannot be read: {error}")))?;
+    let text = String::from_utf8(read_at_most(file, MAX_KEY_FILE_BYTES)?)
+        .map_err(|_| in_file(file, "is not text"))?;
     let records = store.certificates(None)?;
     let access = CertificateRecord::signing_for(&records, id);
     let party = access.and_then(|record| record.certificate.organization_identifier.as_deref());

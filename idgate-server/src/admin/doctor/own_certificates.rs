@@ -30,18 +30,29 @@ pub(super) fn judge(
                     with `idgate keys csr`";
         found.push(Finding::warning(CHECK, what));
     }
-    if let Some(host) = config.and_then(host_in_need) {
-        let nameless = in_force.iter().filter(|record| !record.certificate.names_host(&host));
-        found.extend(nameless.map(|record| {
-            let whose = whose(record);
-            let what = format!(
-                "that of {whose} has no dNSName {host}, which x509_san_dns names it by; have it \
-                 issued anew, or change IDGATE_CLIENT_ID"
-            );
-            Finding::warning(CHECK, what)
-        }));
+    if let Some(config) = config.filter(|config| goes_by_name(config)) {
+        found.extend(about_names(&in_force, config));
     }
     found
+}
+
+/// Whether the host that wallets are told stands in the certificates.
+fn about_names(in_force: &[&CertificateRecord], config: &Config) -> Vec<Finding> {
+    let Some(host) = Verifier::host_name(&config.base_url_at(config.listen)) else {
+        let what = "x509_san_dns goes by a host, and IDGATE_BASE_URL names none; set it to where \
+                    wallets reach the gateway";
+        return vec![Finding::warning(CHECK, what)];
+    };
+    let nameless = in_force.iter().filter(|record| !record.certificate.names_host(&host));
+    let finding = |record: &&CertificateRecord| {
+        let whose = whose(record);
+        let what = format!(
+            "that of {whose} has no dNSName {host}, which x509_san_dns names it by; have it issued \
+             anew, or change IDGATE_CLIENT_ID"
+        );
+        Finding::warning(CHECK, what)
+    };
+    nameless.map(finding).collect()
 }
 
 fn about(record: &CertificateRecord, now: UnixMillis) -> Finding {
@@ -68,10 +79,9 @@ fn needs_certificate(config: &Config) -> bool {
         || signs_1_0(config) && config.dialects.client_id != ClientId::Did
 }
 
-/// The host that certificates have to name.
-fn host_in_need(config: &Config) -> Option<String> {
-    let is_named = signs_1_0(config) && config.dialects.client_id == ClientId::X509SanDns;
-    Verifier::host_name(&config.base_url_at(config.listen)).filter(|_| is_named)
+/// Whether certificates have to name the host.
+fn goes_by_name(config: &Config) -> bool {
+    signs_1_0(config) && config.dialects.client_id == ClientId::X509SanDns
 }
 
 fn signs_1_0(config: &Config) -> bool {
@@ -154,5 +164,16 @@ mod tests {
             ("base_url", "https://gateway.example"),
         ]);
         assert_eq!(healths(&[record("", 60)], Some(&by_name)), [Health::Good, Health::Warning]);
+    }
+
+    #[test]
+    fn a_host_that_is_not_there_is_told() {
+        let by_name = config(&[
+            ("profiles", "1.0"),
+            ("oid4vp_request_mode", "jar"),
+            ("client_id", "x509_san_dns"),
+        ]);
+        let found = judge(&[record("", 60)], Some(&by_name), NOW);
+        assert!(found[1].health == Health::Warning && found[1].message.contains("IDGATE_BASE_URL"));
     }
 }

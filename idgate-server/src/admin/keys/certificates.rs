@@ -8,10 +8,12 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ImportRules, VerifierCertificate};
 use serde_json::{Value, json};
 
+use crate::admin::files::read_at_most;
 use crate::admin::output::Output;
 use crate::config::{ClientId, OwnName};
 use crate::failure::Failure;
 use crate::gateway_key::{Registration, certification_request};
+use crate::limits::MAX_KEY_FILE_BYTES;
 use crate::store::{CertificateRecord, OperatorStore, RequestedKey};
 
 /// Prints a request for a certificate for the gateway, or for this client.
@@ -49,8 +51,7 @@ pub(super) fn import(
     client.map(|id| client_name(store, id)).transpose()?;
     let owner = client.unwrap_or_default();
     let shown = file.display();
-    let bytes = std::fs::read(file)
-        .map_err(|error| Failure::Error(format!("{shown} cannot be read: {error}")))?;
+    let bytes = read_at_most(file, MAX_KEY_FILE_BYTES)?;
     let keys = store.certificate_keys(owner)?;
     let asked =
         if client.is_some() { "`idgate keys csr --client ID`" } else { "`idgate keys csr`" };
@@ -84,6 +85,13 @@ pub(super) fn import(
         );
     }
     output.warnings.extend(others);
+    if own.host.is_none() && own.client_id == ClientId::X509SanDns {
+        output.warnings.push(
+            "no host was looked for in it, since IDGATE_BASE_URL names none, and x509_san_dns needs \
+             one; set IDGATE_BASE_URL to where wallets reach the gateway"
+                .into(),
+        );
+    }
     Ok(output)
 }
 

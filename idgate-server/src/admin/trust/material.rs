@@ -6,6 +6,7 @@ use idgate_core::codec::json::Tape;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Jwk, PublicKey};
 
+use crate::admin::files::{in_file, read_at_most};
 use crate::failure::Failure;
 use crate::limits::MAX_KEY_FILE_BYTES;
 
@@ -62,17 +63,4 @@ fn on_curve(key: PublicKey) -> Result<PublicKey, String> {
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     read_at_most(path, MAX_KEY_FILE_BYTES)
-}
-
-/// The file, when it has at most `limit` bytes.
-pub(super) fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
-    let cannot = |error: std::io::Error| in_file(path, &format!("cannot be read: {error}"));
-    if std::fs::metadata(path).map_err(cannot)?.len() > limit {
-        return Err(in_file(path, &format!("is larger than {} MiB", limit >> 20)));
-    }
-    std::fs::read(path).map_err(cannot)
-}
-
-pub(super) fn in_file(path: &Path, why: &str) -> Failure {
-    Failure::Error(format!("{}: {why}", path.display()))
 }

@@ -13,8 +13,8 @@ use idgate_core::trust::{
 };
 use serde_json::{Value, json};
 
-use super::material::{in_file, read_at_most};
 use super::show::{digest, hex};
+use crate::admin::files::{in_file, read_at_most};
 use crate::failure::Failure;
 use crate::limits::MAX_LIST_FILE_BYTES;
 use crate::store::{NewCrl, NewList, TrustChange, TrustRecord};

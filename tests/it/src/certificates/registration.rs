@@ -212,10 +212,12 @@ fn what_is_not_a_registration_certificate_in_force_is_refused() {
     let expired = installation.file("expired.jwt", jwt(&["given_name"], -1));
     let other = installation.file("other.jwt", "no.jwt");
     let good = installation.file("good.jwt", jwt(&["given_name"], 3600));
+    let large = installation.file("large.jwt", vec![b'.'; (1 << 20) + 1]);
     let nobody = "cli_0000000000000000000000";
     for (id, file, code, says) in [
         (id, &expired, 1, "has expired"),
         (id, &other, 1, "is not a compact JWT"),
+        (id, &large, 1, "larger than 1 MiB"),
         (nobody, &good, 4, nobody),
     ] {
         let add = ["client", "verifier-info", "add", id, file.to_str().unwrap()];
