@@ -11,13 +11,8 @@ use zeroize::Zeroizing;
 
 use crate::boundary::boundary;
 use crate::failure::Failure;
+use crate::limits::{MAX_HANDLES, MAX_INPUT};
 use crate::status::idgate_status;
-
-/// Far beyond any list, and far below what a wrong length usually says.
-const MAX_INPUT: usize = 64 * 1024 * 1024;
-
-/// More signers than any verifier has.
-const MAX_HANDLES: usize = 256;
 
 /// Bytes that the caller owns: free them with idgate_bytes_free. `ptr` is NULL when `len` is 0.
 #[repr(C)]

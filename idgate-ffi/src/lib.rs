@@ -16,6 +16,7 @@ mod error;
 mod failure;
 mod handles;
 mod in_use;
+mod limits;
 mod presentation;
 mod registration;
 mod report;

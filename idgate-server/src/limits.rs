@@ -6,6 +6,16 @@ use std::time::Duration;
 /// For bodies in flight, unless a setting says otherwise.
 pub(crate) const BODY_MEMORY: usize = 256 * 1024 * 1024;
 
+/// A body that fits into what is read with its head.
+pub(crate) const BODY_AT_HAND_BYTES: u64 = 16 * 1024;
+/// For the rest of such a body to arrive.
+pub(crate) const BODY_AT_HAND_WAIT: Duration = Duration::from_millis(20);
+/// How long a request too many waits for its refusal when its client fills all its places: with
+/// those that follow it makes at most 256 refusals a second.
+pub(crate) const REFUSAL_PAUSE: Duration = Duration::from_millis(250);
+/// A writer that takes longer is not ready for sessions.
+pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// What a peer may cost, as one gateway is given it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

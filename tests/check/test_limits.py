@@ -6,17 +6,36 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CAP = re.compile(r"const ((?:MAX|MIN)_[A-Z0-9_]+): [^=]+ = \(?[0-9]")
+TIME = re.compile(r"const ([A-Z0-9_]+): (?:std::time::)?Duration =")
+# What the server does to itself, not what a peer costs: the reason stands beside each.
+OWN_TIMES = {
+    "gateway.rs": {"SUMMARY_EVERY"},
+    "listener.rs": {"PAUSE_AFTER_FAILURE", "LAST_HANDSHAKES", "LAST_REQUESTS"},
+}
+FOR_TESTS = "#[cfg(test)]"
+
+
+def sources(folder):
+    """The files of the product, each with its code but for the tests at its end."""
+    for path in sorted((ROOT / folder).rglob("*.rs")):
+        if path.name != "limits.rs" and "tests" not in path.stem and "tests" not in path.parts:
+            yield path, path.read_text(encoding="utf-8")
 
 
 class LimitsTest(unittest.TestCase):
     def test_caps_stand_in_limits_rs_only(self):
-        for crate in ("idgate-core", "idgate-server"):
-            for path in (ROOT / crate / "src").rglob("*.rs"):
-                if path.name == "limits.rs" or "tests" in path.stem or "tests" in path.parts:
-                    continue
-                for name in CAP.findall(path.read_text(encoding="utf-8")):
+        for crate in ("idgate-core", "idgate-server", "idgate-ffi"):
+            for path, code in sources(f"{crate}/src"):
+                for name in CAP.findall(code):
                     with self.subTest(file=str(path.relative_to(ROOT))):
                         self.fail(f"{name}: move it to {crate}/src/limits.rs")
+
+    def test_times_of_peers_stand_in_limits_rs_only(self):
+        found = {}
+        for path, code in sources("idgate-server/src/http"):
+            if names := set(TIME.findall(code.partition(FOR_TESTS)[0])):
+                found[path.name] = names
+        self.assertEqual(found, OWN_TIMES, "move it to idgate-server/src/limits.rs")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::body::{Body as _, Incoming};
 use hyper::http::request::Parts;
@@ -25,16 +24,9 @@ use super::turns::{Kind, TooMany, Turn};
 use super::ws::Upgrade;
 use crate::api_key::ApiKey;
 use crate::app::{AppError, Handle, StatusStream};
+use crate::limits::{BODY_AT_HAND_BYTES, BODY_AT_HAND_WAIT, REFUSAL_PAUSE};
 use crate::rate_limit::{Excess, Standing};
 use crate::store::Caller;
-
-/// A body that fits into what is read with its head.
-const AT_HAND: u64 = 16 * 1024;
-/// For the rest of such a body to arrive.
-const A_MOMENT: Duration = Duration::from_millis(20);
-/// How long a request too many waits for its refusal when its client fills all its places: with
-/// those that follow it makes at most 256 refusals a second.
-const PAUSE: Duration = Duration::from_millis(250);
 
 /// A request on its way through the checks of its route.
 pub(crate) struct Call<'a> {
@@ -123,7 +115,7 @@ impl<'a> Call<'a> {
     /// it a little, so that refusing it costs others nothing.
     async fn refuse_excess(&self, excess: Excess) -> HttpError {
         if self.trace.turn.as_ref().is_some_and(Turn::was_the_last) {
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(REFUSAL_PAUSE).await;
         }
         excess.into()
     }
@@ -219,7 +211,7 @@ impl<'a> Call<'a> {
         let payer = self.payer();
         let bounds = Bounds { bytes: limit, time: limits.body_timeout, memory, payer, verifying };
         let mut reading = pin!(body::read(self.body, bounds));
-        let received = match tokio::time::timeout(A_MOMENT, reading.as_mut()).await {
+        let received = match tokio::time::timeout(BODY_AT_HAND_WAIT, reading.as_mut()).await {
             Ok(received) => received?,
             Err(_slow) => self.gateway.turns.not_held(&mut self.trace.turn, reading).await??,
         };
@@ -236,14 +228,15 @@ impl Call<'_> {
         check: impl Future<Output = Result<(), AppError>>,
         limit: usize,
     ) -> Result<Result<Received, BodyError>, HttpError> {
-        let at_hand = self.body.size_hint().exact().is_some_and(|length| length <= AT_HAND);
+        let at_hand =
+            self.body.size_hint().exact().is_some_and(|length| length <= BODY_AT_HAND_BYTES);
         let refused = |error: AppError| HttpError::from(error).closing();
         if !at_hand {
             check.await.map_err(refused)?;
             return Ok(self.read_body(limit).await);
         }
         let mut reading = pin!(self.read_body(limit));
-        if let Ok(received) = tokio::time::timeout(A_MOMENT, reading.as_mut()).await {
+        if let Ok(received) = tokio::time::timeout(BODY_AT_HAND_WAIT, reading.as_mut()).await {
             return Ok(received);
         }
         check.await.map_err(refused)?;

@@ -81,7 +81,7 @@ const SERVER: Layers = &[
 
 /// The files of the C ABI.
 const C_ABI: Layers = &[
-    &["entropy", "status"],
+    &["entropy", "limits", "status"],
     &["failure"],
     &["dialects", "handles", "trust_entry"],
     &["boundary"],

@@ -1,15 +1,11 @@
 //! Liveness and readiness, as booleans per check.
 
-use std::time::Duration;
-
 use hyper::{Response, StatusCode};
 
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
-
-/// A writer that takes longer is not ready for sessions.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+use crate::limits::PROBE_TIMEOUT;
 
 /// `GET /healthz`: the process answers. Nothing else is asked.
 pub(crate) async fn alive(_: Call<'_>) -> Result<Response<Body>, HttpError> {
