@@ -22,8 +22,11 @@ pub fn all() -> Vec<Value> {
     TABLES.iter().flat_map(|(_, cases)| cases()).collect()
 }
 
-/// The cases of each file, and its name.
-pub const TABLES: [(&str, fn() -> Vec<Value>); 6] = [
+/// A file of cases: its name, and what makes them.
+pub type Table = (&'static str, fn() -> Vec<Value>);
+
+/// Every file.
+pub const TABLES: [Table; 6] = [
     ("sd_jwt_vc", sd_jwt_vc),
     ("jar", jar),
     ("mdoc", mdoc),

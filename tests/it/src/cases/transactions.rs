@@ -15,7 +15,7 @@ use super::ways::{Asked, BY_VALUE, HAIP};
 use crate::tamper::scenario::NOW_MS;
 
 /// What is changed, what comes of it, and what the holder signs for the hashes of the request.
-type Row = (&'static str, &'static str, fn(&[String]) -> Value);
+type Row = (&'static str, &'static str, fn(&[String; 2]) -> Value);
 
 const ROWS: &[Row] = &[
     ("good hashes", "VERIFIED", |good| json!({ HASHES: good })),
@@ -26,11 +26,11 @@ const ROWS: &[Row] = &[
     ),
     ("no hashes", MISMATCH, |_| json!({})),
     ("hashes null", MISMATCH, |_| json!({ HASHES: null })),
-    ("hashes as text", MISMATCH, |good| json!({ HASHES: good[0] })),
-    ("no hash of the second", MISMATCH, |good| json!({ HASHES: good[..1] })),
-    ("another hash", MISMATCH, |good| json!({ HASHES: [good[0], other()] })),
-    ("one hash twice", MISMATCH, |good| json!({ HASHES: [good[0], good[0]] })),
-    ("a further hash", MISMATCH, |good| json!({ HASHES: [good[0], good[1], other()] })),
+    ("hashes as text", MISMATCH, |[first, _]| json!({ HASHES: first })),
+    ("no hash of the second", MISMATCH, |[first, _]| json!({ HASHES: [first] })),
+    ("another hash", MISMATCH, |[first, _]| json!({ HASHES: [first, &other()] })),
+    ("one hash twice", MISMATCH, |[first, _]| json!({ HASHES: [first, first] })),
+    ("a further hash", MISMATCH, |[first, second]| json!({ HASHES: [first, second, &other()] })),
     (
         "another algorithm",
         MISMATCH,
@@ -77,7 +77,7 @@ fn issuer() -> (TrustEntry, Value) {
 }
 
 /// Erika's answer, with these members in her proof.
-fn answer(request: &Request, members: fn(&[String]) -> Value) -> Answer {
+fn answer(request: &Request, members: fn(&[String; 2]) -> Value) -> Answer {
     let sample = samples::issue_sample(NOW_MS);
     let presentation = Presentation::choosing(&sample.credential, |_| true);
     let mut proof = KbJwt::new(&sample.holder_key, &presentation, &request.parties(), NOW_MS);
@@ -89,10 +89,11 @@ fn answer(request: &Request, members: fn(&[String]) -> Value) -> Answer {
 }
 
 /// Of the texts of the request, as they came.
-fn hashes(request: &Request) -> Vec<String> {
+fn hashes(request: &Request) -> [String; 2] {
     let texts = request.parameters.get("transaction_data").and_then(Value::as_array);
     let texts = texts.into_iter().flatten().filter_map(Value::as_str);
-    texts.map(|text| base64url(&HashAlg::Sha256.hash(text.as_bytes()))).collect()
+    let hashes = texts.map(|text| base64url(&HashAlg::Sha256.hash(text.as_bytes())));
+    hashes.collect::<Vec<_>>().try_into().expect("two texts")
 }
 
 fn other() -> String {
