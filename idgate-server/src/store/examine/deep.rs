@@ -103,37 +103,26 @@ fn everything_opens(main: &Connection, sealer: &Sealer) -> Result<Finding, Store
 fn sessions_are_there(main: &Connection, now: UnixMillis) -> Result<Finding, StoreError> {
     let moment = main.unchecked_transaction()?;
     let since = millis(now.minus(SURELY_KEPT_MS));
-    let lost = ids(
-        &moment,
-        &format!(
-            "{LAST} SELECT last.id FROM last LEFT JOIN sessions AS s ON s.id = last.id \
-             WHERE s.id IS NULL AND last.id NOT IN (SELECT session_id FROM left_out) \
-             AND (last.status = 'CREATED' OR (last.status <> 'DELETED' AND last.at > ?1))"
-        ),
-        since,
+    let found = |select: &str| ids(&moment, &format!("{LAST} {select}"), since);
+    let lost = found(
+        "SELECT last.id FROM last LEFT JOIN sessions AS s ON s.id = last.id \
+         WHERE s.id IS NULL AND last.id NOT IN (SELECT session_id FROM left_out) \
+         AND (last.status = 'CREATED' OR (last.status <> 'DELETED' AND last.at > ?1))",
     )?;
     // A chain may begin later than its sessions: what is older than its first entry is not in it.
-    let foreign = ids(
-        &moment,
-        &format!(
-            "{LAST} SELECT s.id FROM sessions AS s \
-             LEFT JOIN last ON last.id = s.id AND last.client_id = s.client_id \
-             WHERE ?1 IS NOT NULL AND (last.status = 'DELETED' OR (last.id IS NULL \
-             AND s.created_at >= coalesce((SELECT unixepoch(fields ->> 'occurred_at') * 1000 \
-             FROM audit_entries AS e WHERE e.client_id = s.client_id AND json_valid(fields) \
-             ORDER BY seq LIMIT 1), 0)))"
-        ),
-        since,
+    let foreign = found(
+        "SELECT s.id FROM sessions AS s \
+         LEFT JOIN last ON last.id = s.id AND last.client_id = s.client_id \
+         WHERE ?1 IS NOT NULL AND (last.status = 'DELETED' OR (last.id IS NULL \
+         AND s.created_at >= coalesce((SELECT unixepoch(fields ->> 'occurred_at') * 1000 \
+         FROM audit_entries AS e WHERE e.client_id = s.client_id AND json_valid(fields) \
+         ORDER BY seq LIMIT 1), 0)))",
     )?;
-    let changed = ids(
-        &moment,
-        &format!(
-            "{LAST} SELECT s.id FROM sessions AS s \
-             JOIN last ON last.id = s.id AND last.client_id = s.client_id \
-             WHERE ?1 IS NOT NULL AND last.status <> 'DELETED' \
-             AND iif(last.status = 'CREATED', s.settled_at IS NOT NULL, s.status <> last.status)"
-        ),
-        since,
+    let changed = found(
+        "SELECT s.id FROM sessions AS s \
+         JOIN last ON last.id = s.id AND last.client_id = s.client_id \
+         WHERE ?1 IS NOT NULL AND last.status <> 'DELETED' \
+         AND iif(last.status = 'CREATED', s.settled_at IS NOT NULL, s.status <> last.status)",
     )?;
     let count: i64 = moment.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))?;
     moment.finish()?;
