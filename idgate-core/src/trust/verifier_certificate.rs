@@ -2,7 +2,12 @@
 //! what must hold of it before it is put to use (OpenID4VP 1.0 5.9.3, HAIP 1.0 5).
 
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+#[allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods, // reads test data
+)]
 mod tests;
 
 use alloc::string::{String, ToString};
