@@ -44,7 +44,7 @@ fn either_offer_is_answered_and_the_result_names_it() {
     let id = offer(&session, Dialect::Draft).id().cloned();
     let reply = gateway.post_to(&mut session, id.as_ref(), &draft).unwrap();
     assert!(reply.body().unwrap().starts_with(r#"{"status":"ok","redirect_uri":"#));
-    assert!(result(&session).1.get("profile").is_none());
+    assert_eq!(result(&session).1["profile"], "draft");
 }
 
 #[test]

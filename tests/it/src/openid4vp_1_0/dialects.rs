@@ -108,7 +108,7 @@ fn haip_by_reference_beside_a_draft_by_value() {
             let details = &session["verification_details"];
             let mode = if by_draft { "inline" } else { "jar" };
             assert_eq!(details["request_mode"], mode);
-            let profile = if by_draft { Value::Null } else { "haip".into() };
+            let profile = if by_draft { "draft" } else { "haip" };
             assert_eq!(details["profile"], profile);
         }
     }
