@@ -40,7 +40,7 @@ pub fn import_vical(
     let id = envelope.parse(file).map_err(|_| error("is not CBOR"))?;
     let sign1 = Sign1::read(envelope.value(id)).map_err(|_| error("is not a COSE_Sign1"))?;
     let payload = sign1.payload.as_deref().ok_or(error("is a VICAL without content"))?;
-    let mut tape = Tape::holding(MAX_LIST_NODES);
+    let mut tape = Tape::for_list(payload.len(), MAX_LIST_NODES);
     let id = tape.parse(payload).map_err(|_| error("has a content that is not CBOR"))?;
     let vical = tape.value(id);
     let date = instant(vical, "date").ok_or(error("is not a VICAL: it has no date"))?;

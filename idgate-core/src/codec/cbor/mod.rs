@@ -144,9 +144,10 @@ impl<'a> Tape<'a> {
         }
     }
 
-    /// An empty tape that holds `max_nodes` at most.
-    pub(crate) const fn holding(max_nodes: usize) -> Self {
-        Self { nodes: Vec::new(), max_nodes }
+    /// An empty tape for a long document of `bytes`; it holds `max_nodes` at most. An item takes a byte,
+    /// so there is room for all of them: a tape that grew would be moved again and again.
+    pub(crate) fn for_list(bytes: usize, max_nodes: usize) -> Self {
+        Self { nodes: Vec::with_capacity(bytes.min(max_nodes)), max_nodes }
     }
 
     /// Forgets every document, but not the room for them.
@@ -175,7 +176,7 @@ impl<'a> Tape<'a> {
 
 impl Default for Tape<'_> {
     fn default() -> Self {
-        Self::holding(MAX_CBOR_ITEMS)
+        Self { nodes: Vec::new(), max_nodes: MAX_CBOR_ITEMS }
     }
 }
 
