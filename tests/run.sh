@@ -155,6 +155,13 @@ python_wallet() {
         cd tests/wallets/python && IDGATE_BIN=$idgate "$venv/bin/python" -m unittest -v
 }
 
+jvm_wallet() {
+    local venv=$root/target/venv-wallets
+    python3 -m venv "$venv" &&
+        "$venv/bin/pip" install --quiet --requirement tests/wallets/python/requirements.txt &&
+        cd tests/wallets/jvm && IDGATE_BIN=$idgate "$venv/bin/python" -m unittest -v
+}
+
 # Debian's Chromium, where this may install it; `why_no_browser` says what is in the way.
 find_browser() {
     local name
@@ -306,6 +313,12 @@ if [ "$built" = yes ]; then
     step 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' node_wallet || true
     step 'wallet: Credo (Node)' credo_wallet || true
     step 'wallets: sd-jwt, pymdoccbor (Python)' python_wallet || true
+    why_no_jvm=$(python3 tests/wallets/jvm/jdk.py)
+    if [ -z "$why_no_jvm" ]; then
+        step 'wallet: Multipaz (JVM)' jvm_wallet || true
+    else
+        skip 'wallet: Multipaz (JVM)' "$why_no_jvm"
+    fi
     step 'interface description: OpenAPI, schemathesis' interface_description || true
     step 'generated clients: Python, TypeScript, Go, Java' generated_clients || true
     if find_nginx; then
@@ -323,6 +336,7 @@ else
     skip 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' 'the build failed'
     skip 'wallet: Credo (Node)' 'the build failed'
     skip 'wallets: sd-jwt, pymdoccbor (Python)' 'the build failed'
+    skip 'wallet: Multipaz (JVM)' 'the build failed'
     skip 'interface description: OpenAPI, schemathesis' 'the build failed'
     skip 'generated clients: Python, TypeScript, Go, Java' 'the build failed'
     skip 'nginx in front, as the example has it' 'the build failed'

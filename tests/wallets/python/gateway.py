@@ -21,9 +21,9 @@ REQUEST_TIMEOUT_SECONDS = 30
 
 class Gateway:
     """Provisions a tenant, trusts issuers and serves; `test`: all of it in test mode; `settings`:
-    `IDGATE_…` beside its own."""
+    `IDGATE_…` beside its own; `access` makes certificates for verifiers: with it the gateway has one."""
 
-    def __init__(self, issuers, test=False, settings=None):
+    def __init__(self, issuers, test=False, settings=None, access=None):
         self.dir = tempfile.mkdtemp(prefix="idgate-wallets-")
         self.settings = settings or {}
         self.process = None
@@ -33,6 +33,8 @@ class Gateway:
             self.api_key = client["api_key"]
             for issuer in issuers:
                 self.trust(issuer)
+            if access:
+                access.certify_gateway(self)
             self.url = self._serve()
         except BaseException:
             self.stop()
@@ -45,11 +47,14 @@ class Gateway:
         return json.loads(done.stdout)
 
     def trust(self, issuer):
-        """Trusts an issuer by its root certificate, or by its bare key."""
+        """Trusts an issuer by its root certificate, of mdocs or of SD-JWT VCs, or by its bare key."""
         path = pathlib.Path(self.dir, "issuer")
         if root_pem := getattr(issuer, "root_pem", None):
             path.write_text(root_pem, encoding="utf-8")
             material = ("--root", str(path))
+        elif sd_jwt_root_pem := getattr(issuer, "sd_jwt_root_pem", None):
+            path.write_text(sd_jwt_root_pem, encoding="utf-8")
+            material = ("--sd-jwt-root", str(path), "--vct", issuer.vct)
         else:
             path.write_text(issuer.key.export_public(), encoding="utf-8")
             material = ("--jwk", str(path), "--vct", issuer.vct)
@@ -59,9 +64,10 @@ class Gateway:
         """POST /v1/sessions: the invitation."""
         return self._tenant("/v1/sessions", 201, request)
 
-    def session(self, session_id):
-        """GET /v1/sessions/{id}: the result."""
-        return self._tenant(f"/v1/sessions/{session_id}", 200)
+    def session(self, session_id, code=None):
+        """GET /v1/sessions/{id}: the result; `code` is what the browser brought back."""
+        query = f"?response_code={code}" if code else ""
+        return self._tenant(f"/v1/sessions/{session_id}{query}", 200)
 
     def stop(self):
         """Ends the server as an operator would, and removes its data."""

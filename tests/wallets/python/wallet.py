@@ -30,9 +30,13 @@ class Issuer:
             wallet.key,
             sign_alg=self.alg,
             add_decoy_claims=decoys,
-            extra_header_parameters={"typ": self.typ},
+            extra_header_parameters=self.header(),
         )
         return issuer.sd_jwt_issuance
+
+    def header(self):
+        """What the header of a credential has beside `alg`."""
+        return {"typ": self.typ}
 
 
 class Wallet:
