@@ -133,7 +133,7 @@ test('a registration certificate goes to wallets, and asking for more is told or
   ]) {
     assert.throws(refused, { kind: 'config' });
   }
-  const options = { signer: named, profiles: ['haip', 'draft'] };
+  const options = { signer: [signer, named], profiles: ['haip', 'draft'] };
   const verifier = new idgate.Verifier(cases.BASE_URL, trust, options);
   const request = { ...REQUEST, redirect_uri: 'https://shop.example/back' };
   const good = { sent: true, expired: false, beyond: [] };

@@ -124,7 +124,10 @@ class OfferTest(unittest.TestCase):
                 refused()
             self.assertEqual(raised.exception.kind, "config")
         verifier = idgate.Verifier(
-            cases.BASE_URL, self.trust, signer=certified, profiles=["haip", "draft"]
+            cases.BASE_URL,
+            self.trust,
+            signer=[self.signer, certified],
+            profiles=["haip", "draft"],
         )
         request = {**REQUEST, "redirect_uri": "https://shop.example/back"}
         compared = verifier.compare_registration(registration, request, now=self.now)
