@@ -31,7 +31,7 @@ struct Contract {
 
 impl Contract {
     /// The description with every object closed: there, a reader must expect more members; here,
-    /// one that is not described is a mistake.
+    /// one that is not described is a mistake, but where `x-open` says that there are some.
     fn load() -> Self {
         let mut document = serde_json::from_str(openapi::PROFILES.json).unwrap();
         close_objects(&mut document);
@@ -131,7 +131,9 @@ impl Contract {
 fn close_objects(value: &mut Value) {
     match value {
         Value::Object(members) => {
-            if members.contains_key("properties") && !members.contains_key("additionalProperties") {
+            let is_open =
+                ["additionalProperties", "x-open"].iter().any(|key| members.contains_key(*key));
+            if members.contains_key("properties") && !is_open {
                 members.insert("additionalProperties".into(), false.into());
             }
             members.values_mut().for_each(close_objects);
