@@ -2,7 +2,6 @@
 //! interleaved in one run on one thread. Figures are CPU time, median of windows. `-- server`
 //! measures the gateway instead, against a floor of its own.
 
-mod answers;
 mod data;
 mod floor;
 mod floor_jar;
@@ -87,7 +86,6 @@ fn all_cases(only: &str) -> Result<Vec<measure::Case>, String> {
     let mut cases = sd_jwt::cases(only)?;
     cases.extend(x5c::cases(only)?);
     cases.extend(mdoc::cases(only)?);
-    cases.extend(answers::cases(only)?);
     cases.extend(jar::cases(only)?);
     Ok(cases)
 }

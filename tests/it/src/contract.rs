@@ -132,7 +132,7 @@ fn close_objects(value: &mut Value) {
     match value {
         Value::Object(members) => {
             let is_open =
-                ["additionalProperties", "x-open"].iter().any(|key| members.contains_key(*key));
+                members.remove("x-open").is_some() || members.contains_key("additionalProperties");
             if members.contains_key("properties") && !is_open {
                 members.insert("additionalProperties".into(), false.into());
             }
