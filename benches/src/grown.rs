@@ -28,10 +28,15 @@ pub(crate) fn issuer_key() -> SigningKey {
 
 /// `count` claims, all selectively disclosable, all disclosed.
 pub(crate) fn presentation(count: usize) -> Result<Input, String> {
-    let Shown { presentation, claims, nonce, audience } = shown(count, count, |same| same);
+    presentation_of(count, count)
+}
+
+/// `count` claims, all selectively disclosable, of which the first `disclosed` are disclosed.
+pub(crate) fn presentation_of(count: usize, disclosed: usize) -> Result<Input, String> {
+    let Shown { presentation, claims, nonce, audience } = shown(count, disclosed, |same| same);
     let jwk = issuer_key().public_jwk().to_string();
     Ok(Input {
-        name: format!("sd_jwt_es256_{count}of{count}"),
+        name: format!("sd_jwt_es256_{disclosed}of{count}"),
         claims,
         presentation,
         issuer_key: Jwk::parse(jwk.as_bytes()).map_err(|error| error.to_string())?.key,

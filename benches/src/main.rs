@@ -10,6 +10,7 @@ mod grown;
 mod jar;
 mod mdoc;
 mod measure;
+mod openid4vp_1_0;
 mod sd_jwt;
 mod server;
 mod x5c;
@@ -86,6 +87,7 @@ fn all_cases(only: &str) -> Result<Vec<measure::Case>, String> {
     let mut cases = sd_jwt::cases(only)?;
     cases.extend(x5c::cases(only)?);
     cases.extend(mdoc::cases(only)?);
+    cases.extend(openid4vp_1_0::cases(only)?);
     cases.extend(jar::cases(only)?);
     Ok(cases)
 }
