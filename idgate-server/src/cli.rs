@@ -27,7 +27,7 @@ use crate::config::{
 use crate::demo::{self, DemoOptions, Said};
 use crate::serve;
 use crate::stdio;
-use crate::store::{self, OperatorStore, SqliteStore, Store, StoreOptions};
+use crate::store::{self, OperatorStore, SqliteOperator, SqliteStore, Store, StoreOptions};
 
 /// The verifier side of OpenID4VP as a gateway.
 #[derive(Parser)]
@@ -205,32 +205,32 @@ fn run_command(
     match command {
         Command::Client(command) => {
             let mut store = open_directory(&settings, command.creates())?;
-            client::run(command, &mut store, now)
+            client::run(command, &mut *store, now)
         }
         Command::AdminToken(command) => {
             let mut store = open_directory(&settings, command.creates())?;
-            admin_token::run(command, &mut store, now)
+            admin_token::run(command, &mut *store, now)
         }
         Command::Trust(command) => {
             let mut store = open_directory(&settings, command.creates())?;
-            trust::run(command, &mut store, now)
+            trust::run(command, &mut *store, now)
         }
         Command::Keys(command) => {
             let mut store = open_directory(&settings, false)?;
-            keys::run(&command, &mut store, &OwnName::new(&settings)?, now)
+            keys::run(&command, &mut *store, &OwnName::new(&settings)?, now)
         }
         Command::Audit(command) => {
             let mut store = open_directory(&settings, false)?;
             let file = config::audit_checkpoint_file(&settings)?;
-            audit::run(command, &mut store, file.as_deref(), now)
+            audit::run(command, &mut *store, file.as_deref(), now)
         }
         Command::WebhookHost(command) => {
             let mut store = open_directory(&settings, command.creates())?;
-            webhook_host::run(&command, &mut store, now)
+            webhook_host::run(&command, &mut *store, now)
         }
         Command::DeadLetters(command) => {
             let mut store = open_directory(&settings, false)?;
-            dead_letters::run(&command, &mut store, now)
+            dead_letters::run(&command, &mut *store, now)
         }
         Command::Backup(options) => backup::run(&options, &DataDir::new(&settings)?.path),
         Command::Doctor(options) => Ok(doctor::run(&options, &settings, now)),
@@ -245,11 +245,11 @@ fn run_command(
 /// The data directory, which only a command that `creates` something makes: with a settings file, only
 /// where somebody named it. A gateway that was started otherwise has another one, and would refuse the
 /// keys of this.
-fn open_directory(settings: &Settings, creates: bool) -> Result<OperatorStore, Failure> {
+fn open_directory(settings: &Settings, creates: bool) -> Result<Box<OperatorStore>, Failure> {
     let DataDir { path, instance_key } = DataDir::new(settings)?;
     store::exposed(&path).iter().for_each(|warning| warn(warning));
     if !creates || path.is_dir() {
-        return Ok(OperatorStore::open_existing(&path, instance_key.as_ref())?);
+        return Ok(Box::new(SqliteOperator::open_existing(&path, instance_key.as_ref())?));
     }
     if let (Some(file), false) = (settings.file(), settings.names("data_dir")) {
         return Err(Failure::Error(format!(
@@ -260,13 +260,13 @@ fn open_directory(settings: &Settings, creates: bool) -> Result<OperatorStore, F
             path.display()
         )));
     }
-    let store = OperatorStore::open(&path, instance_key.as_ref())?;
+    let store = SqliteOperator::open(&path, instance_key.as_ref())?;
     let whole = path.canonicalize().unwrap_or(path);
     warn(&format!(
         "{} is a new data directory; a gateway that uses another one does not know what is in it",
         whole.display()
     ));
-    Ok(store)
+    Ok(Box::new(store))
 }
 
 /// Prints the outcome and gives its exit code. With `--json`, stdout has one object either way.

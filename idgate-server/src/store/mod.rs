@@ -1,5 +1,6 @@
 //! What the gateway keeps. [`Store`] is what a running gateway asks for, and [`SqliteStore`] gives it;
-//! [`OperatorStore`] is the operator's side of the same data directory.
+//! [`Operator`] is what operators do beside it, and [`SqliteOperator`] gives that on the same data
+//! directory.
 
 mod api_keys;
 mod audit;
@@ -24,7 +25,6 @@ mod known;
 mod lanes;
 mod metrics;
 mod missing;
-mod operator;
 mod outbox;
 mod probe;
 mod quotas;
@@ -52,12 +52,8 @@ pub use self::examine::{Examination, Finding, Health, examine};
 pub use self::interface::*;
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::missing::missing;
-pub use self::operator::{
-    AdminTokenRecord, ClientChange, ClientSettings, ExportError, GatewayKeyRecord, HostRecord,
-    Logo, OperatorStore, RequestedKey, Review,
-};
 pub use self::quotas::OwnQuotas;
-pub use self::sqlite::{SqliteStore, StoreOptions};
+pub use self::sqlite::{SqliteOperator, SqliteStore, StoreOptions};
 pub use self::trust::{
     NewCrl, NewList, RemovedMaterial, TrustCertificate, TrustChange, TrustCrl, TrustKey, TrustList,
     TrustRecord,

@@ -12,7 +12,10 @@ use tempfile::TempDir;
 use super::fault::Mood;
 use super::sessions::Stored;
 use super::wait::Wait as _;
-use super::{Caller, NewClient, OperatorStore, SqliteStore, Store, StoreOptions, TrustChange};
+use super::{
+    AdminTokenOperator as _, Caller, ClientOperator as _, NewClient, SqliteOperator, SqliteStore,
+    Store, StoreOptions, TrustChange, TrustOperator as _,
+};
 use crate::api_key::ApiKey;
 use crate::config::{Environment, Quotas};
 
@@ -32,7 +35,7 @@ pub(crate) struct TemporaryStore {
 impl Default for TemporaryStore {
     fn default() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
+        let mut operator = SqliteOperator::open(dir.path(), None).unwrap();
         let live = operator.create_client("live", true, None, LONG_AGO).unwrap();
         let test = operator.create_client("test", false, None, LONG_AGO).unwrap();
         let options = StoreOptions {
@@ -113,8 +116,8 @@ impl TemporaryStore {
         rows.map(|row| row.unwrap().open(&self.sqlite.sealer).unwrap()).collect()
     }
 
-    fn operator(&self) -> OperatorStore {
-        OperatorStore::open(self.dir.path(), None).unwrap()
+    fn operator(&self) -> SqliteOperator {
+        SqliteOperator::open(self.dir.path(), None).unwrap()
     }
 }
 

@@ -47,7 +47,7 @@ impl<B: Backend> Fixture<B> {
         self.store.as_ref().unwrap()
     }
 
-    pub(in crate::store) fn operator(&self) -> OperatorStore {
+    pub(in crate::store) fn operator(&self) -> Box<OperatorStore> {
         self.backend.operator()
     }
 

@@ -43,7 +43,7 @@ pub(super) trait Backend {
     fn open(&self, now: UnixMillis) -> Self::Store;
 
     /// The operator, in another process.
-    fn operator(&self) -> OperatorStore;
+    fn operator(&self) -> Box<OperatorStore>;
 
     /// From now on the store behaves so.
     fn set_mood(store: &Self::Store, mood: Mood);

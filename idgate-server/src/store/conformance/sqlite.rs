@@ -33,8 +33,8 @@ impl Backend for SqliteDirectory {
         SqliteStore::open(self.path(), options, now).unwrap()
     }
 
-    fn operator(&self) -> OperatorStore {
-        OperatorStore::open(self.path(), None).unwrap()
+    fn operator(&self) -> Box<OperatorStore> {
+        Box::new(SqliteOperator::open(self.path(), None).unwrap())
     }
 
     fn set_mood(store: &SqliteStore, mood: Mood) {

@@ -8,6 +8,7 @@ mod audit;
 mod endpoints;
 mod idempotency;
 mod metrics;
+mod operator;
 mod outbox;
 mod sessions;
 
@@ -22,6 +23,7 @@ use idgate_core::trust::TrustSnapshot;
 use rusqlite::Connection;
 use tokio::sync::Notify;
 
+pub use self::operator::SqliteOperator;
 use super::changes::Changes;
 use super::cursor::List;
 use super::directory::{self, DirectoryKey};

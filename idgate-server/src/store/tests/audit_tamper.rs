@@ -17,7 +17,7 @@ const LENGTH: u64 = 200;
 /// A data directory with one chain.
 struct Chain {
     dir: TempDir,
-    operator: OperatorStore,
+    operator: SqliteOperator,
     client_id: String,
 }
 
@@ -25,7 +25,7 @@ impl Chain {
     /// With `length` entries, all of them signed for.
     fn of(length: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
+        let mut operator = SqliteOperator::open(dir.path(), None).unwrap();
         operator.main.execute_batch("PRAGMA synchronous = OFF").unwrap();
         let client_id = operator.create_client("client", true, None, NOW).unwrap().client_id;
         let mut chain = Self { dir, operator, client_id };

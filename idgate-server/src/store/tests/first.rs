@@ -83,7 +83,7 @@ async fn what_the_first_version_sealed_is_sealed_anew_and_says_the_same() {
     assert_eq!(to.secret.expose(), "whsec_P1hH8Gn/t7UtgSNZ8HmzIfrt8usjBT7vWbW8TiLcYxk=");
     let previous = to.previous.unwrap();
     assert_eq!(previous.expose(), "whsec_WWK8Y4qPhU+tBrxzLUrlKMSkJIeibMguHSfMCNveMHc=");
-    let report = OperatorStore::open(dir.path(), None).unwrap().verify_audit(None, &[]).unwrap();
+    let report = SqliteOperator::open(dir.path(), None).unwrap().verify_audit(None, &[]).unwrap();
     assert!(report.breaches.is_empty(), "{report:?}");
     // And again: nothing is left to do.
     drop(store);
@@ -95,7 +95,7 @@ fn an_upgrade_with_another_key_changes_nothing() {
     let dir = directory();
     let other = InstanceKey::generate().unwrap();
     let before = forms(dir.path());
-    assert!(OperatorStore::open(dir.path(), Some(&other)).is_err());
+    assert!(SqliteOperator::open(dir.path(), Some(&other)).is_err());
     assert_eq!(forms(dir.path()), before);
     open(dir.path());
 }

@@ -88,13 +88,13 @@ async fn events_and_dead_letters_are_as_they_were() {
 async fn no_command_changes_the_schema_under_a_running_server() {
     let (fixture, _) = first_version().await;
     let serving = directory::lock(fixture.path()).unwrap();
-    let Err(StoreError::Failed(text)) = OperatorStore::open(fixture.path(), None) else {
+    let Err(StoreError::Failed(text)) = SqliteOperator::open(fixture.path(), None) else {
         panic!("opened");
     };
     assert!(text.contains("another server runs"), "{text}");
     assert!(!fixture.path().join("idgate.db.before-3").exists());
     drop(serving);
-    OperatorStore::open(fixture.path(), None).unwrap();
+    SqliteOperator::open(fixture.path(), None).unwrap();
 }
 
 #[tokio::test]

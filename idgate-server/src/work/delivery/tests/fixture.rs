@@ -1,6 +1,7 @@
 //! A data directory with a client, a receiver on loopback, and the deliverer between them.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
@@ -23,8 +24,8 @@ use crate::entropy::OsEntropy;
 use crate::store::wait::Wait as _;
 use crate::store::{
     Caller, DeadLetter, DeadLetterPage, EndpointRecord, EndpointStore, EndpointWish, Made,
-    OperatorStore, OutboxStore, PageError, Replay, Review, SessionStore, SqliteStore, Store,
-    StoreOptions, TrustChange,
+    OperatorStore, OutboxStore, PageError, Replay, Review, SessionStore, SqliteOperator,
+    SqliteStore, Store, StoreOptions, TrustChange,
 };
 use crate::work::delivery::Delivery;
 use crate::work::egress::Egress;
@@ -52,7 +53,7 @@ impl Fixture {
     /// With a test-mode client that has no endpoint.
     pub(super) async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mut operator = OperatorStore::open(dir.path(), None).unwrap();
+        let mut operator = operator(dir.path());
         let change = TrustChange {
             claims: Some(vec!["given_name".into()]),
             keys: vec![(idgate_core::crypto::Jwk::parse(JWK.as_bytes()).unwrap().key, None)],
@@ -88,8 +89,8 @@ impl Fixture {
         self.store.as_ref().unwrap()
     }
 
-    pub(super) fn operator(&self) -> OperatorStore {
-        OperatorStore::open(self.dir.path(), None).unwrap()
+    pub(super) fn operator(&self) -> Box<OperatorStore> {
+        operator(self.dir.path())
     }
 
     pub(super) fn now(&self) -> UnixMillis {
@@ -401,4 +402,8 @@ async fn exchange(mut stream: TcpStream, seen: &Seen) {
     let answer = seen.answer.lock().unwrap().clone();
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
+}
+
+fn operator(dir: &Path) -> Box<OperatorStore> {
+    Box::new(SqliteOperator::open(dir, None).unwrap())
 }

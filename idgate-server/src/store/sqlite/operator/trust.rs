@@ -2,17 +2,15 @@
 
 use idgate_core::time::UnixMillis;
 
-use super::super::audit;
-use super::super::interface::StoreError;
-use super::super::sql::begin;
-use super::super::trust::{self, RemovedMaterial, TrustChange, TrustRecord};
-use super::{OperatorStore, record_if_possible};
+use super::{SqliteOperator, record_if_possible};
 use crate::audit::{AuditEvent, OPERATOR_CHAIN};
+use crate::store::audit;
+use crate::store::interface::{StoreError, TrustOperator};
+use crate::store::sql::begin;
+use crate::store::trust::{self, RemovedMaterial, TrustChange, TrustRecord};
 
-impl OperatorStore {
-    /// Adds material to a trust entry and replaces named attributes; the entry as it then is.
-    /// `None`: it would stay without any material, so nothing was stored.
-    pub fn add_trust(
+impl TrustOperator for SqliteOperator {
+    fn add_trust(
         &mut self,
         issuer_id: &str,
         change: &TrustChange,
@@ -29,22 +27,15 @@ impl OperatorStore {
         Ok(record)
     }
 
-    /// All trust entries by name.
-    pub fn trust_entries(&self) -> Result<Vec<TrustRecord>, StoreError> {
+    fn trust_entries(&self) -> Result<Vec<TrustRecord>, StoreError> {
         trust::records(&self.main)
     }
 
-    /// The trust entry of that name.
-    pub fn trust_entry(&self, issuer_id: &str) -> Result<Option<TrustRecord>, StoreError> {
+    fn trust_entry(&self, issuer_id: &str) -> Result<Option<TrustRecord>, StoreError> {
         trust::find(&self.main, issuer_id)
     }
 
-    /// Removes a trust entry with its material; `false`: there is none.
-    ///
-    /// # Errors
-    /// The database failed; or the entry is removed, as the text says then, and only the audit log
-    /// was altered: that must not keep anything trusted.
-    pub fn remove_trust(&mut self, issuer_id: &str, now: UnixMillis) -> Result<bool, StoreError> {
+    fn remove_trust(&mut self, issuer_id: &str, now: UnixMillis) -> Result<bool, StoreError> {
         let mut transaction = begin(&mut self.main)?;
         let found = trust::remove(&transaction, issuer_id)?;
         let events = found.then(|| AuditEvent::trust_changed(issuer_id, now)).into_iter();
@@ -54,9 +45,7 @@ impl OperatorStore {
         Ok(found)
     }
 
-    /// Removes the material of a trust entry that has this hash, and says what it was. Empty: there
-    /// is none. `None`: there is no such entry.
-    pub fn remove_trust_material(
+    fn remove_trust_material(
         &mut self,
         issuer_id: &str,
         sha256: &[u8; 32],

@@ -1,46 +1,20 @@
 //! The audit log: verified here, and exported as one JSON object for whoever verifies it elsewhere.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use idgate_core::time::UnixMillis;
 
-use super::super::audit::{AuditReport, Auditor, Chain, checkpoints, exported};
-use super::super::interface::StoreError;
-use super::super::sql::begin;
-use super::OperatorStore;
+use super::SqliteOperator;
 use crate::audit::SignedCheckpoint;
+use crate::store::audit::{AuditReport, Auditor, Chain, checkpoints, exported};
+use crate::store::interface::{AuditOperator, ExportError, StoreError};
+use crate::store::sql::begin;
 
 /// Chains signed in one transaction.
 const BATCH: usize = 256;
 
-/// Why an export is not complete.
-#[derive(Debug)]
-pub enum ExportError {
-    /// The store failed.
-    Store(StoreError),
-    /// What was exported could not be written.
-    Output(io::Error),
-}
-
-impl From<StoreError> for ExportError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<io::Error> for ExportError {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
-    }
-}
-
-impl OperatorStore {
-    /// Walks the chains, or the one of `client`, and compares their heads and checkpoints; besides,
-    /// `elsewhere`: checkpoints that were kept outside the data directory.
-    ///
-    /// # Errors
-    /// The database failed; what is wrong with the log is in the report.
-    pub fn verify_audit(
+impl AuditOperator for SqliteOperator {
+    fn verify_audit(
         &self,
         client: Option<&str>,
         elsewhere: &[SignedCheckpoint],
@@ -48,12 +22,7 @@ impl OperatorStore {
         self.auditor().verify(client, elsewhere, u64::MAX)
     }
 
-    /// Signs a checkpoint for every chain that has entries without one, so that an export says
-    /// itself where each chain ends.
-    ///
-    /// # Errors
-    /// A chain was altered, or the database failed.
-    pub fn sign_audit(&mut self, now: UnixMillis) -> Result<(), StoreError> {
+    fn sign_audit(&mut self, now: UnixMillis) -> Result<(), StoreError> {
         loop {
             let transaction = begin(&mut self.main)?;
             let all = UnixMillis(u64::MAX);
@@ -65,12 +34,7 @@ impl OperatorStore {
         }
     }
 
-    /// Writes `{"entries":[…],"checkpoints":[…]}` of all chains, or of the one of `client`, oldest
-    /// first. `false`: that client has no chain, and nothing was written.
-    ///
-    /// # Errors
-    /// The store or the output failed.
-    pub fn export_audit(
+    fn export_audit(
         &mut self,
         client: Option<&str>,
         out: &mut dyn Write,
@@ -100,7 +64,9 @@ impl OperatorStore {
         out.flush()?;
         Ok(true)
     }
+}
 
+impl SqliteOperator {
     fn export_chain(
         &self,
         chain: &Chain,

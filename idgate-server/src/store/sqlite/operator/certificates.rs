@@ -6,33 +6,17 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::VerifierCertificate;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::super::certificates::{
+use super::SqliteOperator;
+use crate::gateway_key::{GatewayKey, PublishedKey, Registration};
+use crate::store::certificates::{
     CertificateRecord, forget, place, raise_version, records, registrations,
 };
-use super::super::files::truncate_log;
-use super::super::interface::StoreError;
-use super::super::sql::{begin, millis, time};
-use super::OperatorStore;
-use crate::gateway_key::{GatewayKey, PublishedKey, Registration};
+use crate::store::files::truncate_log;
+use crate::store::interface::{CertificateOperator, RequestedKey, StoreError};
+use crate::store::sql::{begin, millis, time};
 
-/// A key that waits for its certificate.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct RequestedKey {
-    /// The client that it is for; empty: the gateway.
-    pub client_id: String,
-    /// Its RFC 7638 thumbprint.
-    pub key_id: String,
-    /// When it was made.
-    pub created_at: UnixMillis,
-}
-
-impl OperatorStore {
-    /// The key of this client (empty: the gateway) to ask a certificate for: the one that waits for
-    /// its certificate already, or a fresh one. What was replaced long ago is erased.
-    ///
-    /// # Errors
-    /// The database failed, or there is no randomness.
-    pub fn requested_key(
+impl CertificateOperator for SqliteOperator {
+    fn requested_key(
         &mut self,
         client_id: &str,
         now: UnixMillis,
@@ -68,21 +52,11 @@ impl OperatorStore {
         Ok(key)
     }
 
-    /// The keys of this client (empty: the gateway) that a certificate may be for.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub fn certificate_keys(&self, client_id: &str) -> Result<Vec<PublicKey>, StoreError> {
+    fn certificate_keys(&self, client_id: &str) -> Result<Vec<PublicKey>, StoreError> {
         keys_of(&self.main, client_id)?.into_iter().map(|key| Ok(key.public)).collect()
     }
 
-    /// Puts a certificate in force for this client (empty: the gateway), whose key is one of
-    /// [`OperatorStore::certificate_keys`]. The one before it signs on for sessions that were made
-    /// with it.
-    ///
-    /// # Errors
-    /// The database failed, or the certificate is for another key.
-    pub fn import_certificate(
+    fn import_certificate(
         &mut self,
         client_id: &str,
         certificate: &VerifierCertificate,
@@ -114,37 +88,15 @@ impl OperatorStore {
         Ok(())
     }
 
-    /// What was erased leaves the log as well, unless a reader is in the way: then with the next
-    /// checkpoint.
-    pub(super) fn cut_log(&self) {
-        let _later = truncate_log(&self.main);
-    }
-
-    /// The certificates of this client (empty: the gateway), or of all (`None`), newest first.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub fn certificates(
-        &self,
-        client_id: Option<&str>,
-    ) -> Result<Vec<CertificateRecord>, StoreError> {
+    fn certificates(&self, client_id: Option<&str>) -> Result<Vec<CertificateRecord>, StoreError> {
         records(&self.main, client_id)
     }
 
-    /// What registrars attest of clients.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub fn registrations(&self) -> Result<Vec<Registration>, StoreError> {
+    fn registrations(&self) -> Result<Vec<Registration>, StoreError> {
         registrations(&self.main)
     }
 
-    /// Keeps what a registrar attests of this client, in place of what was kept before. `strict`: a
-    /// session that asks for more is refused.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub fn set_registration(
+    fn set_registration(
         &mut self,
         client_id: &str,
         certificate: &RegistrationCertificate,
@@ -161,11 +113,7 @@ impl OperatorStore {
         Ok(transaction.commit()?)
     }
 
-    /// Forgets what a registrar attests of this client; `false`: there is nothing.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub fn remove_registration(&mut self, client_id: &str) -> Result<bool, StoreError> {
+    fn remove_registration(&mut self, client_id: &str) -> Result<bool, StoreError> {
         let transaction = begin(&mut self.main)?;
         let removed =
             transaction.execute("DELETE FROM registrations WHERE client_id = ?1", [client_id])?;
@@ -174,12 +122,7 @@ impl OperatorStore {
         Ok(removed > 0)
     }
 
-    /// The keys of this client (empty: the gateway), or of all (`None`), that wait for their
-    /// certificate.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub fn requested_keys(&self, client_id: Option<&str>) -> Result<Vec<RequestedKey>, StoreError> {
+    fn requested_keys(&self, client_id: Option<&str>) -> Result<Vec<RequestedKey>, StoreError> {
         let mut statement = self.main.prepare(
             "SELECT client_id, id, created_at FROM certificate_keys \
              WHERE used = 0 AND (?1 IS NULL OR client_id = ?1) ORDER BY created_at DESC, id",
@@ -192,6 +135,14 @@ impl OperatorStore {
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+impl SqliteOperator {
+    /// What was erased leaves the log as well, unless a reader is in the way: then with the next
+    /// checkpoint.
+    pub(super) fn cut_log(&self) {
+        let _later = truncate_log(&self.main);
     }
 }
 

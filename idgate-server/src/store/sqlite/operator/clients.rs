@@ -5,56 +5,22 @@ use idgate_core::ids::random_id;
 use idgate_core::time::UnixMillis;
 use rusqlite::OptionalExtension as _;
 
-use super::super::api_keys::{self, KeyRow};
-use super::super::audit;
-use super::super::certificates;
-use super::super::interface::{ApiKeyRecord, KeyValue, StoreError};
-use super::super::keys::{self, ClientRecord, ClientWish, NewClient};
-use super::super::quotas::OwnQuotas;
-use super::super::sql::{begin, millis, number};
-use super::{OperatorStore, record_if_possible};
+use super::{SqliteOperator, record_if_possible};
 use crate::api_key::ApiKey;
 use crate::audit::{AuditEvent, AuditStatus, OPERATOR};
 use crate::entropy::OsEntropy;
+use crate::store::api_keys::{self, KeyRow};
+use crate::store::audit;
+use crate::store::certificates;
+use crate::store::interface::{
+    ApiKeyRecord, ClientChange, ClientOperator, ClientSettings, KeyValue, StoreError,
+};
+use crate::store::keys::{self, ClientRecord, ClientWish, NewClient};
+use crate::store::quotas::OwnQuotas;
+use crate::store::sql::{begin, millis, number};
 
-/// A picture that is shown to people.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Logo {
-    /// Its media type.
-    pub media_type: &'static str,
-    /// The file.
-    pub bytes: Vec<u8>,
-}
-
-/// What is to be changed of a client; `None`: stays.
-#[derive(Clone, Debug, Default)]
-pub struct ClientChange {
-    /// What it is called.
-    pub name: Option<String>,
-    /// Its logo.
-    pub logo: Option<Logo>,
-    /// How many live keys it may have; `Some(None)`: the usual number.
-    pub max_keys: Option<Option<u64>>,
-    /// How many open sessions it may have; `Some(None)`: the usual number.
-    pub max_open_sessions: Option<Option<u64>>,
-}
-
-/// What the operator set for a client.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ClientSettings {
-    /// What it is called.
-    pub name: String,
-    /// The media type of its logo.
-    pub logo_type: Option<String>,
-    /// Its own quotas.
-    pub quotas: OwnQuotas,
-    /// The origins of its own pages, in alphabetical order.
-    pub origins: Vec<String>,
-}
-
-impl OperatorStore {
-    /// Makes a client with one key. `scopes`: `None` means all.
-    pub fn create_client(
+impl ClientOperator for SqliteOperator {
+    fn create_client(
         &mut self,
         name: &str,
         livemode: bool,
@@ -72,18 +38,11 @@ impl OperatorStore {
         Ok(client)
     }
 
-    /// All clients, newest first.
-    pub fn clients(&self) -> Result<Vec<ClientRecord>, StoreError> {
+    fn clients(&self) -> Result<Vec<ClientRecord>, StoreError> {
         keys::clients(&self.main)
     }
 
-    /// Stops every key of a client at once, ends its certificate and erases the keys that wait for
-    /// one, and what a registrar attests of it; `false`: there is no such client.
-    ///
-    /// # Errors
-    /// The database failed; or the keys are stopped, as the text says then, and only their audit log
-    /// was altered, so that nothing can be added to it: that must not keep a key alive.
-    pub fn revoke_client(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
+    fn revoke_client(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
         let mut transaction = begin(&mut self.main)?;
         let revoked = keys::revoke_client(&transaction, id, now)?;
         let ended = certificates::end(&transaction, id, now)?;
@@ -104,9 +63,7 @@ impl OperatorStore {
         Ok(revoked.is_some())
     }
 
-    /// Makes one more key of a client, however many it has. `scopes`: `None` means all. `None`:
-    /// there is no such client, or it is revoked.
-    pub fn create_key(
+    fn create_key(
         &mut self,
         client_id: &str,
         name: Option<&str>,
@@ -141,18 +98,11 @@ impl OperatorStore {
         Ok(Some((record, key)))
     }
 
-    /// All keys of a client, newest first; `None`: there is no such client.
-    pub fn client_keys(&self, client_id: &str) -> Result<Option<Vec<ApiKeyRecord>>, StoreError> {
+    fn client_keys(&self, client_id: &str) -> Result<Option<Vec<ApiKeyRecord>>, StoreError> {
         api_keys::of_client(&self.main, client_id)
     }
 
-    /// Stops a key at once, of this client if one is named; `false`: there is none. Doing it again
-    /// changes nothing.
-    ///
-    /// # Errors
-    /// The database failed; or the key is stopped, as the text says then, and only the audit log
-    /// was altered: that must not keep a key alive.
-    pub fn revoke_key(
+    fn revoke_key(
         &mut self,
         client_id: Option<&str>,
         id: &str,
@@ -180,8 +130,7 @@ impl OperatorStore {
         Ok(true)
     }
 
-    /// Changes a client; `false`: there is none of that id.
-    pub fn set_client(&mut self, id: &str, change: &ClientChange) -> Result<bool, StoreError> {
+    fn set_client(&mut self, id: &str, change: &ClientChange) -> Result<bool, StoreError> {
         let transaction = begin(&mut self.main)?;
         let found = transaction.execute(
             "UPDATE clients SET name = coalesce(?2, name), logo = coalesce(?3, logo), \
@@ -203,8 +152,7 @@ impl OperatorStore {
         Ok(found > 0)
     }
 
-    /// What was set for a client; `None`: there is none of that id.
-    pub fn client_settings(&self, id: &str) -> Result<Option<ClientSettings>, StoreError> {
+    fn client_settings(&self, id: &str) -> Result<Option<ClientSettings>, StoreError> {
         let found: Option<(String, Option<String>)> = self
             .main
             .prepare("SELECT name, logo_type FROM clients WHERE id = ?1")?
@@ -220,8 +168,7 @@ impl OperatorStore {
         Ok(Some(ClientSettings { name, logo_type, quotas, origins }))
     }
 
-    /// Adds an origin of a client's own pages; `false`: it has it already. The client must exist.
-    pub fn add_origin(
+    fn add_origin(
         &mut self,
         client_id: &str,
         origin: &str,
@@ -235,8 +182,7 @@ impl OperatorStore {
         Ok(added > 0)
     }
 
-    /// Removes it; `false`: the client does not have it.
-    pub fn remove_origin(&mut self, client_id: &str, origin: &str) -> Result<bool, StoreError> {
+    fn remove_origin(&mut self, client_id: &str, origin: &str) -> Result<bool, StoreError> {
         let removed = self.main.execute(
             "DELETE FROM client_origins WHERE client_id = ?1 AND origin = ?2",
             (client_id, origin),

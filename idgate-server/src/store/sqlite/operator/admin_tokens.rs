@@ -3,28 +3,14 @@
 use idgate_core::ids::random_id;
 use idgate_core::time::UnixMillis;
 
-use super::super::interface::StoreError;
-use super::super::sql::{begin, millis, time};
-use super::OperatorStore;
+use super::SqliteOperator;
 use crate::admin_token::AdminToken;
 use crate::entropy::OsEntropy;
+use crate::store::interface::{AdminTokenOperator, AdminTokenRecord, StoreError};
+use crate::store::sql::{begin, millis, time};
 
-/// An admin token as operators see it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct AdminTokenRecord {
-    /// `adt_…`
-    pub id: String,
-    /// The operator's name for it.
-    pub name: Option<String>,
-    /// When it was made.
-    pub created_at: UnixMillis,
-    /// When it stopped.
-    pub revoked_at: Option<UnixMillis>,
-}
-
-impl OperatorStore {
-    /// Makes a token: its id, and the only moment at which it is readable.
-    pub fn create_admin_token(
+impl AdminTokenOperator for SqliteOperator {
+    fn create_admin_token(
         &mut self,
         name: Option<&str>,
         now: UnixMillis,
@@ -39,8 +25,7 @@ impl OperatorStore {
         Ok((id, token))
     }
 
-    /// All tokens, newest first.
-    pub fn admin_tokens(&self) -> Result<Vec<AdminTokenRecord>, StoreError> {
+    fn admin_tokens(&self) -> Result<Vec<AdminTokenRecord>, StoreError> {
         let mut statement = self.main.prepare(
             "SELECT id, name, created_at, revoked_at FROM admin_tokens \
              ORDER BY created_at DESC, rowid DESC",
@@ -56,8 +41,7 @@ impl OperatorStore {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Stops a token at once; `false`: there is none of that id. Doing it again changes nothing.
-    pub fn revoke_admin_token(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
+    fn revoke_admin_token(&mut self, id: &str, now: UnixMillis) -> Result<bool, StoreError> {
         let transaction = begin(&mut self.main)?;
         let found = transaction.execute(
             "UPDATE admin_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",

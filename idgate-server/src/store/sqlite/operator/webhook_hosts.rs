@@ -4,38 +4,13 @@
 use idgate_core::time::UnixMillis;
 use rusqlite::OptionalExtension as _;
 
-use super::super::interface::{HostStatus, StoreError};
-use super::super::outbox;
-use super::super::sql::{begin, millis, time};
-use super::OperatorStore;
+use super::SqliteOperator;
+use crate::store::interface::{HostRecord, HostStatus, Review, StoreError, WebhookHostOperator};
+use crate::store::outbox;
+use crate::store::sql::{begin, millis, time};
 
-/// A host that operators reviewed, or that some client named.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct HostRecord {
-    /// As endpoints have it: lower case, punycode.
-    pub host: String,
-    /// The verdict.
-    pub status: HostStatus,
-    /// Why, when it is rejected.
-    pub note: Option<String>,
-    /// When it was last reviewed.
-    pub reviewed_at: Option<UnixMillis>,
-    /// Clients whose endpoint is there, live and test.
-    pub clients: Vec<String>,
-}
-
-/// A verdict to store.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Review<'a> {
-    /// Notify it.
-    Approve,
-    /// Do not, because of this.
-    Reject(&'a str),
-}
-
-impl OperatorStore {
-    /// All hosts by name.
-    pub fn webhook_hosts(&self) -> Result<Vec<HostRecord>, StoreError> {
+impl WebhookHostOperator for SqliteOperator {
+    fn webhook_hosts(&self) -> Result<Vec<HostRecord>, StoreError> {
         let mut statement = self.main.prepare(
             "SELECT n.host, h.status, h.note, h.reviewed_at, \
              (SELECT json_group_array(client_id) FROM webhook_endpoints WHERE host = n.host) \
@@ -54,9 +29,7 @@ impl OperatorStore {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Stores a verdict on `host`. A rejection makes dead letters of what waits for it; says how
-    /// many.
-    pub fn review_webhook_host(
+    fn review_webhook_host(
         &mut self,
         host: &str,
         review: Review<'_>,
@@ -80,8 +53,7 @@ impl OperatorStore {
         Ok(given_up)
     }
 
-    /// The verdict on the host of a client's endpoint; `None`: it has none.
-    pub fn webhook_host_of(&self, client_id: &str) -> Result<Option<HostStatus>, StoreError> {
+    fn webhook_host_of(&self, client_id: &str) -> Result<Option<HostStatus>, StoreError> {
         let found: Option<Option<String>> = self
             .main
             .query_row(

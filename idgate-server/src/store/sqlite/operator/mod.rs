@@ -14,27 +14,21 @@ use std::path::Path;
 
 use rusqlite::{Connection, Transaction};
 
-pub use self::admin_tokens::AdminTokenRecord;
-pub use self::audit::ExportError;
-pub use self::certificates::RequestedKey;
-pub use self::clients::{ClientChange, ClientSettings, Logo};
-pub use self::gateway_keys::GatewayKeyRecord;
-pub use self::webhook_hosts::{HostRecord, Review};
-use super::directory::{self, DirectoryKey};
-use super::interface::StoreError;
-use super::{audit as log, schema};
 use crate::audit::{AuditEvent, AuditKeys};
 use crate::seal::{InstanceKey, Sealer};
+use crate::store::directory::{self, DirectoryKey};
+use crate::store::interface::{Operator, StoreError};
+use crate::store::{audit as log, schema};
 
-/// Clients and trust of one data directory.
+/// The operator's side of one data directory.
 #[derive(Debug)]
-pub struct OperatorStore {
-    pub(super) main: Connection,
+pub struct SqliteOperator {
+    pub(in crate::store) main: Connection,
     sealer: Sealer,
-    pub(super) audit: AuditKeys,
+    pub(in crate::store) audit: AuditKeys,
 }
 
-impl OperatorStore {
+impl SqliteOperator {
     /// Opens the data directory, which is made when there is none. `instance_key`: `None` means
     /// the one in the directory.
     ///
@@ -48,7 +42,7 @@ impl OperatorStore {
     /// Opens the data directory if there is one.
     ///
     /// # Errors
-    /// As [`OperatorStore::open`], and when there is none.
+    /// As [`SqliteOperator::open`], and when there is none.
     pub fn open_existing(
         dir: &Path,
         instance_key: Option<&InstanceKey>,
@@ -71,6 +65,8 @@ impl OperatorStore {
         Ok(Self { main, sealer, audit })
     }
 }
+
+impl Operator for SqliteOperator {}
 
 /// Records what is done in any case. What stops must not go on because its audit log was altered:
 /// then the outcome is the reason why nothing is recorded.

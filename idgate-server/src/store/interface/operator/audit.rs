@@ -1,0 +1,62 @@
+//! The audit log: verified here, and exported as one JSON object for whoever verifies it elsewhere.
+
+use std::io::{self, Write};
+
+use idgate_core::time::UnixMillis;
+
+use crate::audit::SignedCheckpoint;
+use crate::store::audit::AuditReport;
+use crate::store::interface::StoreError;
+
+/// What the operator does with the audit log.
+pub trait AuditOperator {
+    /// Walks the chains, or the one of `client`, and compares their heads and checkpoints; besides,
+    /// `elsewhere`: checkpoints that were kept outside the data directory.
+    ///
+    /// # Errors
+    /// The database failed; what is wrong with the log is in the report.
+    fn verify_audit(
+        &self,
+        client: Option<&str>,
+        elsewhere: &[SignedCheckpoint],
+    ) -> Result<AuditReport, StoreError>;
+
+    /// Signs a checkpoint for every chain that has entries without one, so that an export says
+    /// itself where each chain ends.
+    ///
+    /// # Errors
+    /// A chain was altered, or the database failed.
+    fn sign_audit(&mut self, now: UnixMillis) -> Result<(), StoreError>;
+
+    /// Writes `{"entries":[…],"checkpoints":[…]}` of all chains, or of the one of `client`, oldest
+    /// first. `false`: that client has no chain, and nothing was written.
+    ///
+    /// # Errors
+    /// The store or the output failed.
+    fn export_audit(
+        &mut self,
+        client: Option<&str>,
+        out: &mut dyn Write,
+    ) -> Result<bool, ExportError>;
+}
+
+/// Why an export is not complete.
+#[derive(Debug)]
+pub enum ExportError {
+    /// The store failed.
+    Store(StoreError),
+    /// What was exported could not be written.
+    Output(io::Error),
+}
+
+impl From<StoreError> for ExportError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<io::Error> for ExportError {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}

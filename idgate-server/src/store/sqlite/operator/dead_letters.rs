@@ -1,0 +1,25 @@
+//! Notifications that were given up, whosever they are.
+
+use idgate_core::time::UnixMillis;
+
+use super::SqliteOperator;
+use crate::store::interface::{DeadLetter, DeadLetterOperator, Replay, StoreError};
+use crate::store::outbox::dead_letters::{all, replay};
+use crate::store::sql::begin;
+
+impl DeadLetterOperator for SqliteOperator {
+    fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
+        all(&self.main)
+    }
+
+    fn replay_dead_letter(
+        &mut self,
+        id: &str,
+        now: UnixMillis,
+    ) -> Result<Option<Replay>, StoreError> {
+        let transaction = begin(&mut self.main)?;
+        let replayed = replay(&transaction, id, None, now)?;
+        transaction.commit()?;
+        Ok(replayed)
+    }
+}
