@@ -36,7 +36,7 @@ pub const MAX_ESCAPED_NAME_BYTES: usize = 16 * 1024;
 pub const MAX_CBOR_ITEMS: usize = 8 * 1024;
 /// The same for a VICAL that the operator imports, where a certificate takes about 35.
 pub const MAX_LIST_NODES: usize = 512 * 1024;
-/// Requests that one session holds; there are three dialects.
+/// Requests that one session holds: there are three dialects, and browsers.
 pub const MAX_OFFERS: usize = 4;
 /// Credentials in one session request (specification 8).
 pub const MAX_CREDENTIALS: usize = 10;
@@ -48,6 +48,10 @@ pub const MAX_CLAIMS: usize = 100;
 pub const MAX_CREDENTIAL_ID_CHARS: usize = 128;
 /// Characters of a member name of the caller's that an error repeats: enough to find it again.
 pub const MAX_SHOWN_NAME_CHARS: usize = 64;
+/// Origins of pages in one session request: an answer may be verified once for each.
+pub const MAX_DC_API_ORIGINS: usize = 5;
+/// Length of such an origin: the longest host name, a scheme and a port.
+pub const MAX_ORIGIN_BYTES: usize = 300;
 /// Length of `redirect_uri` in characters: what browsers reliably follow.
 pub const MAX_REDIRECT_URI_CHARS: usize = 2000;
 /// Length of a claim filter's `pattern` in characters; bounds the compiled automaton.

@@ -4,6 +4,9 @@ use alloc::string::String;
 
 use url::{Host, Url};
 
+use crate::codec::base64url;
+use crate::limits::MAX_ORIGIN_BYTES;
+
 /// A base URL is an origin: every link is the origin and a path. Plain http is for loopback, where
 /// nobody listens in.
 pub(crate) fn of_base_url(base_url: &str) -> Result<String, &'static str> {
@@ -37,6 +40,28 @@ pub(crate) fn host_name(url: &str) -> Option<String> {
         Host::Domain(name) => Some(name.into()),
         Host::Ipv4(_) | Host::Ipv6(_) => None,
     }
+}
+
+/// Says what is wrong with the origin of a page, as of an application: it is compared as plain text, so
+/// it must be written as browsers and wallets write it (OpenID4VP A.2).
+pub(crate) fn check_page(text: &str) -> Result<(), &'static str> {
+    /// SHA-256 of the certificate that signs the application.
+    const HASH_LEN: usize = 32;
+    if text.len() > MAX_ORIGIN_BYTES {
+        return Err("must have at most 300 characters");
+    }
+    if let Some(hash) = text.strip_prefix("android:apk-key-hash:") {
+        let good = base64url::decode(hash).is_ok_and(|hash| hash.len() == HASH_LEN);
+        let rule =
+            "must have the SHA-256 of a certificate in base64url after android:apk-key-hash:";
+        return good.then_some(()).ok_or(rule);
+    }
+    if of_base_url(text)? != text {
+        return Err(
+            "must be written as browsers do: in lower case, names in ASCII, no default port",
+        );
+    }
+    Ok(())
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -77,6 +102,32 @@ mod tests {
             ("gateway.example", None),
         ] {
             assert_eq!(host_name(url).as_deref(), host, "{url}");
+        }
+    }
+
+    #[test]
+    fn pages_have_their_origin_as_browsers_write_it() {
+        let app = format!("android:apk-key-hash:{}", "A".repeat(43));
+        for good in
+            ["https://shop.example", "https://shop.example:8443", "http://localhost:3000", &app]
+        {
+            assert_eq!(check_page(good), Ok(()), "{good}");
+        }
+        let long = format!("https://{}.example", "a".repeat(300));
+        for (bad, why) in [
+            ("https://shop.example/", "no trailing slash"),
+            ("https://shop.example/buy", "no path"),
+            ("https://Shop.example", "as browsers do"),
+            ("https://shop.example:443", "as browsers do"),
+            ("https://b\u{fc}cher.example", "as browsers do"),
+            ("http://shop.example", "must be https"),
+            ("origin:https://shop.example", "must be https"),
+            ("null", "absolute"),
+            ("android:apk-key-hash:AAAA", "SHA-256"),
+            ("android:apk-key-hash:", "SHA-256"),
+            (&long, "300 characters"),
+        ] {
+            assert!(check_page(bad).is_err_and(|text| text.contains(why)), "{bad}");
         }
     }
 

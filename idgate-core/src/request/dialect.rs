@@ -59,6 +59,8 @@ pub struct Dialects {
     enabled: Vec<Dialect>,
     /// What cannot be used now, and why.
     unready: Vec<(Dialect, &'static str)>,
+    /// Whether requests go to browsers, too.
+    dc_api: bool,
 }
 
 impl Dialects {
@@ -68,7 +70,7 @@ impl Dialects {
         if enabled.is_empty() {
             enabled.push(Dialect::Draft);
         }
-        Self { enabled, unready: Vec::new() }
+        Self { enabled, unready: Vec::new(), dc_api: false }
     }
 
     /// Of an enabled one: it cannot be used now, as without its certificate.
@@ -86,6 +88,14 @@ impl Dialects {
         self
     }
 
+    /// The same where a request may also go to the browser of a page, in any dialect but `draft`: then
+    /// `dc_api` is known.
+    #[must_use]
+    pub fn with_dc_api(mut self) -> Self {
+        self.dc_api = true;
+        self
+    }
+
     /// What is enabled, the first for requests that name none.
     pub fn enabled(&self) -> &[Dialect] {
         &self.enabled
@@ -99,6 +109,11 @@ impl Dialects {
     /// Why one cannot be used now.
     pub(crate) fn why_unready(&self, dialect: Dialect) -> Option<&'static str> {
         self.unready.iter().find(|(unready, _)| *unready == dialect).map(|(_, why)| *why)
+    }
+
+    /// Whether requests may go to browsers.
+    pub(crate) fn has_dc_api(&self) -> bool {
+        self.dc_api && !self.is_draft_alone()
     }
 
     /// Whether no dialect but the oldest is enabled: then a request has the oldest fields alone.

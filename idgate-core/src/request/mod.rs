@@ -3,6 +3,7 @@
 mod claim_filter;
 mod claim_path;
 mod client_metadata;
+mod dc_api;
 pub(crate) mod dcql;
 mod dcql_request;
 mod decimal;
@@ -12,6 +13,7 @@ mod fields;
 pub(crate) mod fixtures;
 mod inline;
 mod json_value;
+mod jws;
 mod links;
 mod parameters;
 mod parse;
@@ -26,6 +28,8 @@ mod verifier_info;
 pub use self::claim_filter::ClaimFilter;
 pub use self::claim_path::ClaimPath;
 pub(crate) use self::client_metadata::key_id;
+pub use self::dc_api::DcApiRequests;
+pub(crate) use self::dc_api::{DcApiParameters, SigningIdentity};
 pub(crate) use self::decimal::Decimal;
 pub use self::dialect::{Dialect, Dialects};
 pub(crate) use self::inline::inline_query;
@@ -33,7 +37,7 @@ pub(crate) use self::links::request_uri_query;
 pub use self::links::{Invitation, Scheme};
 pub(crate) use self::parameters::RequestParameters;
 pub use self::presentation_request::{
-    CredentialRequest, CredentialSet, PresentationRequest, RequestForm,
+    CredentialRequest, CredentialSet, DcApiPages, PresentationRequest, RequestForm,
 };
 pub(crate) use self::redirect_uri::with_response_code;
 pub use self::registration_certificate::{RegistrationCertificate, RegistrationError};

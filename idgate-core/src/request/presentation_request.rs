@@ -42,6 +42,24 @@ pub struct PresentationRequest {
     /// What the holder is asked to agree to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transaction_data: Vec<TransactionData>,
+    /// The pages that may pass the request to their browser; `None`: it goes by links alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dc_api: Option<DcApiPages>,
+}
+
+/// The pages that ask through their browser (Digital Credentials API).
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct DcApiPages {
+    /// Their origins as browsers write them, at least one, at most [`crate::limits::MAX_DC_API_ORIGINS`].
+    pub origins: Vec<String>,
+}
+
+impl DcApiPages {
+    /// Pages of these origins.
+    pub const fn new(origins: Vec<String>) -> Self {
+        Self { origins }
+    }
 }
 
 /// One of the combinations that a request accepts (OpenID4VP 6.2), by the tenant's ids.
@@ -204,9 +222,15 @@ mod tests {
     #[test]
     fn a_request_without_the_newer_fields_is_stored_without_them() {
         let stored = serde_json::to_string(&fixtures::two_credentials()).unwrap();
-        for name in
-            ["profiles", "credential_sets", "same_device", "transaction_data", "claim_paths", "aki"]
-        {
+        for name in [
+            "profiles",
+            "credential_sets",
+            "same_device",
+            "transaction_data",
+            "dc_api",
+            "claim_paths",
+            "aki",
+        ] {
             assert!(!stored.contains(&format!("\"{name}\":")), "{name}");
         }
         let again: PresentationRequest = serde_json::from_str(&stored).unwrap();

@@ -1,18 +1,15 @@
 //! The signed authorization request (RFC 9101, OpenID4VP 5.8, decisions 5).
 
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-use crate::codec::base64url;
 use crate::crypto::{ContentEncryption, RequestSigner, SignerUnavailable};
 use crate::request::client_metadata::Jwks;
 use crate::request::dcql_request;
 use crate::request::dialect::Dialect;
+use crate::request::jws;
 use crate::request::parameters::{RequestParameters, SELF_ISSUED};
 use crate::request::presentation_definition::{Format, PresentationDefinition};
 use crate::time::UnixMillis;
@@ -64,8 +61,8 @@ impl RequestObject<'_> {
         signer: &dyn RequestSigner,
     ) -> Result<RequestObjectJwt, SignerUnavailable> {
         match self.parameters.dialect {
-            Dialect::Draft => sign(signer, &Claims::of(self)),
-            Dialect::V1_0 | Dialect::Haip => sign(
+            Dialect::Draft => jws::compact(signer, &Claims::of(self)),
+            Dialect::V1_0 | Dialect::Haip => jws::compact(
                 signer,
                 &dcql_request::Claims::new(
                     self.parameters,
@@ -75,6 +72,7 @@ impl RequestObject<'_> {
                 ),
             ),
         }
+        .map(RequestObjectJwt)
     }
 }
 
@@ -117,29 +115,6 @@ impl<'r> Claims<'r> {
 }
 
 #[derive(Serialize)]
-struct Header<'k> {
-    alg: &'static str,
-    typ: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kid: Option<&'k str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    x5c: Vec<String>,
-}
-
-impl<'k> Header<'k> {
-    /// The key by its name, or by its certificate (RFC 7515 4.1.6: not base64url, and padded).
-    fn of(signer: &'k dyn RequestSigner) -> Self {
-        let chain = signer.certificate_chain();
-        Self {
-            alg: signer.alg().name(),
-            typ: "oauth-authz-req+jwt",
-            kid: chain.is_empty().then(|| signer.key_id()),
-            x5c: chain.iter().map(|certificate| STANDARD.encode(certificate)).collect(),
-        }
-    }
-}
-
-#[derive(Serialize)]
 struct Claims<'c> {
     client_id: &'c str,
     response_uri: &'c str,
@@ -165,26 +140,4 @@ struct ClientMetadata {
     authorization_encrypted_response_alg: &'static str,
     authorization_encrypted_response_enc: &'static str,
     encrypted_response_enc_values_supported: [&'static str; 3],
-}
-
-fn sign(
-    signer: &dyn RequestSigner,
-    claims: &impl Serialize,
-) -> Result<RequestObjectJwt, SignerUnavailable> {
-    /// r‖s on P-256
-    const SIGNATURE_LEN: usize = 64;
-    let header = Header::of(signer);
-    // Strings, numbers and lists of them always have a JSON text.
-    let encoded = |json: serde_json::Result<Vec<u8>>| base64url::encode(&json.unwrap_or_default());
-    let mut jwt = encoded(serde_json::to_vec(&header));
-    jwt.push('.');
-    jwt.push_str(&encoded(serde_json::to_vec(claims)));
-    let signature = signer.sign(jwt.as_bytes())?;
-    if signature.len() != SIGNATURE_LEN {
-        let why = "the signer gave no raw signature of 64 bytes";
-        return Err(SignerUnavailable::new(why));
-    }
-    jwt.push('.');
-    jwt.push_str(&base64url::encode(&signature));
-    Ok(RequestObjectJwt(jwt))
 }

@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
     use crate::request::fixtures;
-    use crate::response::{DirectPost, Posted, WalletResponse};
+    use crate::response::{Answer, Posted, WalletResponse};
     use crate::session::QueryLanguage;
 
     const MISMATCH: Reason = Reason::SubmissionMismatch;
@@ -129,7 +129,8 @@ mod tests {
         let body = format!(r#"{{"state":"s","vp_token":{vp_token}}}"#);
         let response = WalletResponse::new(Some("application/json"), body.as_bytes());
         let posted = Posted::parse(response, QueryLanguage::Dcql).unwrap();
-        let Posted::Plain(DirectPost::Presentation { vp_token, .. }) = posted else {
+        let Posted::Plain(posted) = posted else { unreachable!("it is plain") };
+        let Answer::Presentation { vp_token, .. } = posted.answer else {
             unreachable!("it is a presentation")
         };
         let presented = assign(request, &vp_token).map_err(|error| error.reason)?;

@@ -29,26 +29,38 @@ pub(crate) struct EncryptedPost<'a> {
     pub(crate) state: Option<Cow<'a, str>>,
 }
 
-/// A well-formed answer.
-pub(crate) enum DirectPost<'a> {
-    /// `vp_token`, `state` and, under Presentation Exchange, `presentation_submission`.
+/// A well-formed answer, and the `state` that says to what.
+pub(crate) struct DirectPost<'a> {
+    pub(crate) state: Cow<'a, str>,
+    pub(crate) answer: Answer<'a>,
+}
+
+/// What a wallet answers, whichever way it comes.
+pub(crate) enum Answer<'a> {
+    /// `vp_token` and, under Presentation Exchange, `presentation_submission`.
     Presentation {
-        state: Cow<'a, str>,
         vp_token: VpToken<'a>,
         /// JSON text of an object; `None`: `vp_token` says itself what answers what.
         submission: Option<String>,
     },
-    /// `error` and `state`: the wallet could not or would not present anything.
-    Error { state: Cow<'a, str>, error: WalletError },
+    /// `error`: the wallet could not or would not present anything.
+    Error(WalletError),
 }
 
 /// Never the tokens themselves.
-impl fmt::Debug for DirectPost<'_> {
+impl fmt::Debug for Answer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Presentation { .. } => "Presentation",
-            Self::Error { .. } => "Error",
+            Self::Error(_) => "Error",
         })
+    }
+}
+
+/// Never the state either.
+impl fmt::Debug for DirectPost<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.answer.fmt(f)
     }
 }
 
@@ -75,13 +87,17 @@ impl DirectPost<'_> {
     }
 
     fn into_owned(self) -> DirectPost<'static> {
+        DirectPost { state: owned(self.state), answer: self.answer.into_owned() }
+    }
+}
+
+impl Answer<'_> {
+    pub(super) fn into_owned(self) -> Answer<'static> {
         match self {
-            Self::Presentation { state, vp_token, submission } => DirectPost::Presentation {
-                state: owned(state),
-                vp_token: vp_token.into_owned(),
-                submission,
-            },
-            Self::Error { state, error } => DirectPost::Error { state: owned(state), error },
+            Self::Presentation { vp_token, submission } => {
+                Answer::Presentation { vp_token: vp_token.into_owned(), submission }
+            }
+            Self::Error(error) => Answer::Error(error),
         }
     }
 }
@@ -109,6 +125,10 @@ impl<'a> Posted<'a> {
                 "Content-Type must be application/x-www-form-urlencoded or application/json",
             )),
         }
+    }
+
+    fn plain(state: Cow<'a, str>, answer: Answer<'a>) -> Self {
+        Self::Plain(DirectPost { state, answer })
     }
 }
 
@@ -218,15 +238,14 @@ fn parse_form(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseE
         Kept::Error { error, state } => {
             non_empty(&error, "error is empty")?;
             non_empty(&state, "state is empty")?;
-            let error = WalletError::of(&error);
-            Ok(Posted::Plain(DirectPost::Error { state, error }))
+            Ok(Posted::plain(state, Answer::Error(WalletError::of(&error))))
         }
         Kept::Presentation { vp_token, presentation_submission, state } => {
             non_empty(&state, "state is empty")?;
             let vp_token = VpToken::from_text(vp_token, query)?;
             let submission =
                 presentation_submission.map(|text| submission_from_text(&text)).transpose()?;
-            Ok(Posted::Plain(DirectPost::Presentation { state, vp_token, submission }))
+            Ok(Posted::plain(state, Answer::Presentation { vp_token, submission }))
         }
         Kept::Encrypted { response, state } => {
             non_empty(&response, "response is empty")?;
@@ -240,17 +259,7 @@ fn parse_form(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseE
 
 fn parse_json(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseError> {
     let mut tape = Tape::holding(MAX_ANSWER_VALUES);
-    let root = tape.parse(body).map_err(|error| {
-        ResponseError::Malformed(match error {
-            JsonError::DuplicateName => "the body names a JSON member twice",
-            JsonError::TooDeep => "the body nests JSON deeper than 32",
-            JsonError::TooMany => {
-                "the body has more than 4096 JSON values, or 16 KiB of names with escapes"
-            }
-            JsonError::NumberRange => "the body has a number outside the range of a double",
-            _ => "the body is not valid JSON",
-        })
-    })?;
+    let root = tape.parse(body).map_err(not_json)?;
     let Some(members) = tape.value(root).members() else {
         return malformed("the body must be a JSON object");
     };
@@ -269,14 +278,13 @@ fn parse_json(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseE
         Kept::Error { error, state } => {
             let error = string(error, "error must be a string")?;
             non_empty(&error, "error is empty")?;
-            let error = WalletError::of(&error);
-            Ok(Posted::Plain(DirectPost::Error { state: state_of(state)?, error }))
+            Ok(Posted::plain(state_of(state)?, Answer::Error(WalletError::of(&error))))
         }
         Kept::Presentation { vp_token, presentation_submission, state } => {
             let state = state_of(state)?;
             let vp_token = VpToken::from_json(vp_token, query)?;
             let submission = presentation_submission.map(submission_from_json).transpose()?;
-            Ok(Posted::Plain(DirectPost::Presentation { state, vp_token, submission }))
+            Ok(Posted::plain(state, Answer::Presentation { vp_token, submission }))
         }
         Kept::Encrypted { response, state } => {
             let response = string(response, "response must be a string")?;
@@ -285,6 +293,19 @@ fn parse_json(body: &[u8], query: QueryLanguage) -> Result<Posted<'_>, ResponseE
             Ok(Posted::Encrypted(EncryptedPost { response, state }))
         }
     }
+}
+
+/// What is wrong with a body of JSON.
+pub(super) fn not_json(error: JsonError) -> ResponseError {
+    ResponseError::Malformed(match error {
+        JsonError::DuplicateName => "the body names a JSON member twice",
+        JsonError::TooDeep => "the body nests JSON deeper than 32",
+        JsonError::TooMany => {
+            "the body has more than 4096 JSON values, or 16 KiB of names with escapes"
+        }
+        JsonError::NumberRange => "the body has a number outside the range of a double",
+        _ => "the body is not valid JSON",
+    })
 }
 
 pub(super) fn string<'a>(

@@ -1,16 +1,20 @@
 //! From a body to the answer in it, as the offer's stored profile says: plain, or encrypted to the
-//! offer's key (OpenID4VP 8.3, decisions 6). What is refused here leaves the session unchanged.
+//! offer's key (OpenID4VP 8.3, A.4, decisions 6). What is refused here leaves the session unchanged.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
+
+use zeroize::Zeroizing;
 
 use crate::crypto::{ContentEncryption, CryptoProvider, DecryptionFailed, ct};
 use crate::error::ResponseError;
 use crate::ids::Nonce;
 use crate::jose::{JweRecipient, OpenedJwe};
 use crate::request::Dialect;
+use crate::response::dc_api::{self, DcApiAnswer, Given};
 use crate::response::direct_post::EncryptedPost;
-use crate::response::{DirectPost, Posted};
+use crate::response::{Answer, DirectPost, Posted};
 use crate::session::{Offer, ResponseEncryption};
 
 /// What the encryption of an answer says about the transcripts that it may have.
@@ -28,6 +32,9 @@ impl fmt::Debug for AnswerEncryption {
     }
 }
 
+const NOT_ENCRYPTED: &str = "response is for encrypted answers; this session expects vp_token";
+const ENCRYPTED: &str = "vp_token must be encrypted; this session expects response";
+
 /// The answer in `posted`, with the offer's `state` in it. An offer with encryption takes plain
 /// errors, as of a wallet that cannot encrypt, and no plain presentation.
 ///
@@ -38,39 +45,65 @@ pub(crate) fn unpack<'p>(
     provider: &CryptoProvider,
     offer: &Offer,
     posted: Posted<'p>,
-) -> Result<(DirectPost<'p>, Option<AnswerEncryption>), ResponseError> {
-    let (answer, encryption, outer_state) = match (offer.profile.response, posted) {
-        (ResponseEncryption::Plain, Posted::Plain(answer))
-        | (ResponseEncryption::EcdhEs, Posted::Plain(answer @ DirectPost::Error { .. })) => {
-            (answer, None, None)
-        }
+) -> Result<(Answer<'p>, Option<AnswerEncryption>), ResponseError> {
+    let (posted, encryption, outer_state) = match (offer.profile.response, posted) {
+        (ResponseEncryption::Plain, Posted::Plain(posted))
+        | (
+            ResponseEncryption::EcdhEs,
+            Posted::Plain(posted @ DirectPost { answer: Answer::Error(_), .. }),
+        ) => (posted, None, None),
         (ResponseEncryption::EcdhEs, Posted::Encrypted(EncryptedPost { response, state })) => {
-            let (answer, encryption) = decrypt(provider, offer, &response)?;
-            (answer, Some(encryption), state)
+            let (payload, encryption) = decrypt(provider, offer, &response)?;
+            let posted = DirectPost::from_payload(&payload, offer.profile.query)?;
+            (posted, Some(encryption), state)
         }
         (ResponseEncryption::Plain, Posted::Encrypted(_)) => {
-            let what = "response is for encrypted answers; this session expects vp_token";
-            return Err(ResponseError::Malformed(what));
+            return Err(ResponseError::Malformed(NOT_ENCRYPTED));
         }
-        (ResponseEncryption::EcdhEs, Posted::Plain(DirectPost::Presentation { .. })) => {
-            let what = "vp_token must be encrypted; this session expects response";
-            return Err(ResponseError::Malformed(what));
+        (ResponseEncryption::EcdhEs, Posted::Plain(_)) => {
+            return Err(ResponseError::Malformed(ENCRYPTED));
         }
     };
-    let (DirectPost::Presentation { state, .. } | DirectPost::Error { state, .. }) = &answer;
     let outer_matches = outer_state.is_none_or(|outer| offer.state.matches(&outer));
-    if offer.state.matches(state) && outer_matches {
-        Ok((answer, encryption))
+    if offer.state.matches(&posted.state) && outer_matches {
+        Ok((posted.answer, encryption))
     } else {
         Err(ResponseError::StateMismatch)
     }
 }
 
+/// The answer that came through a browser. It has no `state`: the page's own session says what it
+/// answers.
+///
+/// # Errors
+/// The offer expects another kind of answer, it does not decrypt, or the plaintext is not well-formed.
+pub(crate) fn unpack_dc_api(
+    provider: &CryptoProvider,
+    offer: &Offer,
+    answer: DcApiAnswer<'_>,
+) -> Result<(Answer<'static>, Option<AnswerEncryption>), ResponseError> {
+    match (offer.profile.response, answer.given) {
+        (ResponseEncryption::Plain, Given::Plain(answer))
+        | (ResponseEncryption::EcdhEs, Given::Plain(answer @ Answer::Error(_))) => {
+            Ok((answer, None))
+        }
+        (ResponseEncryption::EcdhEs, Given::Encrypted(response)) => {
+            let (payload, encryption) = decrypt(provider, offer, &response)?;
+            Ok((dc_api::from_payload(&payload)?, Some(encryption)))
+        }
+        (ResponseEncryption::Plain, Given::Encrypted(_)) => {
+            Err(ResponseError::Malformed(NOT_ENCRYPTED))
+        }
+        (ResponseEncryption::EcdhEs, Given::Plain(_)) => Err(ResponseError::Malformed(ENCRYPTED)),
+    }
+}
+
+/// The plaintext.
 fn decrypt(
     provider: &CryptoProvider,
     offer: &Offer,
     response: &str,
-) -> Result<(DirectPost<'static>, AnswerEncryption), ResponseError> {
+) -> Result<(Zeroizing<Vec<u8>>, AnswerEncryption), ResponseError> {
     let failed = |_: DecryptionFailed| ResponseError::DecryptionFailed;
     let key = offer.encryption_key.as_ref().ok_or(DecryptionFailed).map_err(failed)?;
     let jwk_thumbprint = key.public().thumbprint(provider);
@@ -80,16 +113,19 @@ fn decrypt(
         Dialect::V1_0 | Dialect::Haip => &ContentEncryption::GCM,
     };
     let recipient = JweRecipient { key: key.private(), kid: &kid, enc };
-    let jwe = recipient.open(provider, response).map_err(failed)?;
-    let answer = DirectPost::from_payload(&jwe.payload, offer.profile.query)?;
-    let mdoc_generated_nonce = mdoc_generated_nonce(jwe, &offer.nonce);
-    Ok((answer, AnswerEncryption { jwk_thumbprint, mdoc_generated_nonce }))
+    let OpenedJwe { payload, apu, apv } = recipient.open(provider, response).map_err(failed)?;
+    let mdoc_generated_nonce = mdoc_generated_nonce(apu, apv, &offer.nonce);
+    Ok((payload, AnswerEncryption { jwk_thumbprint, mdoc_generated_nonce }))
 }
 
 /// Text in `apu`; `apv`, when the wallet sends it, is the request's nonce (ISO/IEC TS 18013-7
 /// B.4.3.3.2). OpenID4VP gives them no meaning: other values leave its own transcript to try.
-fn mdoc_generated_nonce(jwe: OpenedJwe, nonce: &Nonce) -> Option<String> {
-    let is_ours = jwe.apv.is_none_or(|apv| ct::eq(&apv, nonce.expose().as_bytes()));
-    let text = String::from_utf8(jwe.apu?).ok()?;
+fn mdoc_generated_nonce(
+    apu: Option<Vec<u8>>,
+    apv: Option<Vec<u8>>,
+    nonce: &Nonce,
+) -> Option<String> {
+    let is_ours = apv.is_none_or(|apv| ct::eq(&apv, nonce.expose().as_bytes()));
+    let text = String::from_utf8(apu?).ok()?;
     (is_ours && !text.is_empty()).then_some(text)
 }

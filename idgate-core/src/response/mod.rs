@@ -1,6 +1,7 @@
 //! A wallet's answer, from bytes to one presentation per requested credential.
 
 mod captured;
+mod dc_api;
 mod dcql;
 mod direct_post;
 mod direct_post_jwt;
@@ -10,8 +11,9 @@ mod vp_token;
 use alloc::vec::Vec;
 
 pub use self::captured::CapturedAnswer;
-pub(crate) use self::direct_post::{DirectPost, Posted};
-pub(crate) use self::direct_post_jwt::{AnswerEncryption, unpack};
+pub(crate) use self::dc_api::DcApiAnswer;
+pub(crate) use self::direct_post::{Answer, DirectPost, Posted};
+pub(crate) use self::direct_post_jwt::{AnswerEncryption, unpack, unpack_dc_api};
 pub(crate) use self::vp_token::VpToken;
 #[cfg(doc)]
 use crate::error::Reason;

@@ -10,12 +10,12 @@ impl Session {
     /// The request of this session behind `scheme`. Only a session that still takes an answer has
     /// one: a settled session has no nonce and no state any more.
     pub fn deep_link(&self, scheme: Scheme) -> String {
-        let dialects: Vec<_> = self.offers.iter().map(Offer::dialect).collect();
-        let chosen = self.offers.iter().nth(scheme.choice(&dialects));
+        let dialects: Vec<_> = self.offers.linked().map(Offer::dialect).collect();
+        let chosen = self.offers.linked().nth(scheme.choice(&dialects));
         self.link(scheme, chosen.unwrap_or(self.offers.own()))
     }
 
-    /// The request of `offer`, one of this session's, behind `scheme`.
+    /// The request of `offer`, one of this session's that a link carries, behind `scheme`.
     pub fn link(&self, scheme: Scheme, offer: &Offer) -> String {
         [scheme.prefix(), &self.query(offer)].concat()
     }
@@ -28,6 +28,7 @@ impl Session {
                 offer.request_uri.as_deref().unwrap_or_default(),
                 offer.announces_post,
             ),
+            Delivery::Browser => String::new(),
         }
     }
 
@@ -61,7 +62,7 @@ impl Session {
             self.id.clone(),
             self.livemode,
             self.expires_at,
-            self.offers.iter().map(offered).collect(),
+            self.offers.linked().map(offered).collect(),
         )
     }
 }

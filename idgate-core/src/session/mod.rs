@@ -1,6 +1,7 @@
 //! A session is plain data. Only `transition.rs` changes its phase; the embedder commits each
 //! [`Transition`] with a compare-and-set on [`Revision`] and carries out the effects afterwards.
 
+mod browser;
 mod effect;
 mod encryption_key;
 mod invitation;
@@ -17,6 +18,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::browser::DcApiProtocol;
+pub(crate) use self::browser::{BrowserOffer, Identity, audience_of};
 pub use self::effect::Effect;
 pub(crate) use self::encryption_key::EncryptionKey;
 pub use self::offer::Offer;
@@ -156,15 +159,21 @@ impl Session {
         self.livemode
     }
 
-    /// Its requests, in the order in which the tenant listed their dialects.
+    /// Its requests, in the order in which the tenant listed their dialects, and last the one for
+    /// browsers.
     pub fn offers(&self) -> impl Iterator<Item = &Offer> {
         self.offers.iter()
     }
 
     /// The offer of that id; without one the session's own, which is the first. `None`: it has no
-    /// such offer.
+    /// such offer that a link carries.
     pub fn offer(&self, id: Option<&OfferId>) -> Option<&Offer> {
         self.offers.find(id)
+    }
+
+    /// The offer that pages pass to their browsers.
+    pub fn browser_offer(&self) -> Option<&Offer> {
+        self.offers.browser().map(|(offer, _)| offer)
     }
 
     /// How the request of its first offer is made and the answer read.

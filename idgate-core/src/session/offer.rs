@@ -10,7 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::ids::{ClientIdentifier, Nonce, OfferId, State};
 use crate::limits::MAX_OFFERS;
 use crate::request::Dialect;
-use crate::session::{EncryptionKey, RequestProfile, ResponseEncryption};
+use crate::session::{
+    BrowserOffer, DcApiProtocol, Delivery, EncryptionKey, RequestProfile, ResponseEncryption,
+};
 
 /// One request of a session.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -38,6 +40,9 @@ pub struct Offer {
     /// Whether the link says `request_uri_method=post` (OpenID4VP 5.10).
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub(crate) announces_post: bool,
+    /// There when it goes to the browser of a page, and then no link carries it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) browser: Option<BrowserOffer>,
 }
 
 impl Offer {
@@ -56,17 +61,19 @@ impl Offer {
         &self.profile
     }
 
-    /// The audience that a holder's proof must name.
+    /// The audience that a holder's proof must name; where it goes to a browser that of the first of
+    /// [`Offer::origins`].
     pub fn client_identifier(&self) -> &ClientIdentifier {
         &self.client_identifier
     }
 
-    /// The [`crate::crypto::RequestSigner::key_id`] of whoever signs the request.
+    /// The [`crate::crypto::RequestSigner::key_id`] of whoever signs the request, when it goes by
+    /// reference.
     pub fn signer(&self) -> Option<&str> {
         self.signer.as_deref()
     }
 
-    /// Where the wallet posts its answer.
+    /// Where the wallet posts its answer; empty where it goes back through a browser.
     pub fn response_uri(&self) -> &str {
         &self.response_uri
     }
@@ -74,6 +81,21 @@ impl Offer {
     /// Where the wallet fetches the Request Object, when the request goes by reference.
     pub fn request_uri(&self) -> Option<&str> {
         self.request_uri.as_deref()
+    }
+
+    /// Where the pages may be from that pass it to their browser; empty: it goes by a link.
+    pub fn origins(&self) -> &[String] {
+        self.browser.as_ref().map_or(&[], |browser| &browser.origins)
+    }
+
+    /// What such a page passes on, in that order.
+    pub fn protocols(&self) -> &[DcApiProtocol] {
+        self.browser.as_ref().map_or(&[], |browser| &browser.protocols)
+    }
+
+    /// Whether a wallet follows a link to it.
+    pub fn is_linked(&self) -> bool {
+        self.profile.delivery != Delivery::Browser
     }
 
     /// Nothing can be answered any more.
@@ -106,12 +128,15 @@ impl Offers {
         Self { own, others: Vec::new() }
     }
 
-    /// `None`: there is none or there are too many, or not exactly the first one goes without an id.
+    /// `None`: there is none or there are too many, or not exactly the first one goes without an id,
+    /// or it is not one behind a link, or more than one goes to a browser.
     pub(crate) fn new(offers: Vec<Offer>) -> Option<Self> {
         let mut offers = offers.into_iter();
-        let own = offers.next().filter(|own| own.id.is_none())?;
+        let own = offers.next().filter(|own| own.id.is_none() && own.is_linked())?;
         let others: Vec<_> = offers.collect();
-        let fits = others.len() < MAX_OFFERS && others.iter().all(|offer| offer.id.is_some());
+        let browsers = others.iter().filter(|offer| !offer.is_linked()).count();
+        let named = others.iter().all(|offer| offer.id.is_some());
+        let fits = others.len() < MAX_OFFERS && browsers <= 1 && named;
         fits.then_some(Self { own, others })
     }
 
@@ -123,13 +148,23 @@ impl Offers {
         core::iter::once(&self.own).chain(&self.others)
     }
 
+    /// Those behind links.
+    pub(crate) fn linked(&self) -> impl Iterator<Item = &Offer> {
+        self.iter().filter(|offer| offer.is_linked())
+    }
+
+    /// The one for browsers.
+    pub(crate) fn browser(&self) -> Option<(&Offer, &BrowserOffer)> {
+        self.iter().find_map(|offer| Some((offer, offer.browser.as_ref()?)))
+    }
+
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Offer> {
         core::iter::once(&mut self.own).chain(&mut self.others)
     }
 
-    /// The offer of that id; without one the session's own.
+    /// The offer behind links that has that id; without one the session's own.
     pub(crate) fn find(&self, id: Option<&OfferId>) -> Option<&Offer> {
-        self.iter().find(|offer| offer.id() == id)
+        self.linked().find(|offer| offer.id() == id)
     }
 }
 

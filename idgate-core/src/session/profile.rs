@@ -76,11 +76,24 @@ impl RequestProfile {
         Self { dialect: Dialect::Haip, ..v1_0 }
     }
 
+    /// To a page's browser, encrypted or not: whoever signs it, the transcript is the same
+    /// (OpenID4VP A, B.2.6.2).
+    pub fn browser(dialect: Dialect, response: ResponseEncryption) -> Self {
+        Self {
+            dialect,
+            client_id_form: ClientIdForm::Origin,
+            delivery: Delivery::Browser,
+            transcripts: vec![TranscriptKind::OpenId4Vp1DcApi],
+            ..Self::v1_0_inline(response)
+        }
+    }
+
     /// `request_mode` in `verification_details`.
     pub(crate) const fn request_mode(&self) -> &'static str {
         match self.delivery {
             Delivery::Inline => "inline",
             Delivery::RequestUri => "jar",
+            Delivery::Browser => "dc_api",
         }
     }
 }
@@ -111,6 +124,9 @@ pub enum ClientIdForm {
     X509SanDns,
     /// `x509_hash:` and the hash of the signer's certificate (OpenID4VP 5.9.3)
     X509Hash,
+    /// `origin:` and the origin of the page that the browser's request comes from: no request says it,
+    /// the browser does (OpenID4VP A.4)
+    Origin,
 }
 
 /// How a request reaches the wallet.
@@ -122,6 +138,8 @@ pub enum Delivery {
     Inline,
     /// As a Request Object behind `request_uri`.
     RequestUri,
+    /// By a page to its browser (OpenID4VP A, W3C Digital Credentials API).
+    Browser,
 }
 
 /// How an answer comes back.
@@ -129,9 +147,9 @@ pub enum Delivery {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResponseEncryption {
-    /// `direct_post`
+    /// `direct_post`, `dc_api`
     Plain,
-    /// `direct_post.jwt`: a JWE by ECDH-ES to a key of the offer
+    /// `direct_post.jwt`, `dc_api.jwt`: a JWE by ECDH-ES to a key of the offer
     EcdhEs,
 }
 
@@ -145,6 +163,9 @@ pub enum TranscriptKind {
     /// The handover of ISO/IEC TS 18013-7, B.4.4; it needs an encrypted answer.
     #[serde(rename = "iso18013-7")]
     Iso180137,
+    /// The handover of OpenID4VP 1.0, B.2.6.2: of an answer through a browser.
+    #[serde(rename = "openid4vp-1.0-dc-api")]
+    OpenId4Vp1DcApi,
 }
 
 const fn draft() -> Dialect {

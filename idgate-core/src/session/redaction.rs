@@ -100,6 +100,9 @@ impl VerifiedResult {
 struct Named<'d> {
     #[serde(borrow)]
     response_code: Option<Cow<'d, str>>,
+    /// There when the answer came through a browser.
+    #[serde(borrow)]
+    origin: Option<Cow<'d, str>>,
 }
 
 impl Session {
@@ -112,7 +115,7 @@ impl Session {
     /// session that asked (HAIP 1.0 5.1), the code of the `redirect_uri` is the proof that it did.
     /// Sessions that do not rely on it need none. Whether one does is settled at its creation and
     /// not by the wallet's choice of a link: one that offers `haip` does, unless the tenant said
-    /// otherwise.
+    /// otherwise. An answer through the browser of a page needs none: it is bound to the page's origin.
     pub fn result_for(&self, code: Option<&str>, now: UnixMillis) -> Option<&VerifiedResult> {
         let result = self.result_at(now)?;
         let haip = || self.offers.iter().any(|offer| offer.dialect() == Dialect::Haip);
@@ -120,6 +123,9 @@ impl Session {
             return Some(result);
         }
         let named: Named<'_> = serde_json::from_str(&result.verification_details).ok()?;
+        if named.origin.is_some() {
+            return Some(result);
+        }
         let (given, expected) = code.zip(named.response_code.as_deref())?;
         ct::eq(given.as_bytes(), expected.as_bytes()).then_some(result)
     }

@@ -211,13 +211,13 @@ impl Session {
     }
 
     /// The first transition of a session that was just made, in phase CREATED. A request by value
-    /// is in the tenant's hands at once, so the session is PENDING in the same commit; one by
-    /// reference alone waits for the wallet that fetches it.
+    /// or to a browser is in the tenant's hands at once, so the session is PENDING in the same commit;
+    /// one by reference alone waits for the wallet that fetches it.
     pub(crate) fn open(mut self) -> Transition {
         let from = self.revision;
         let mut effects = Vec::with_capacity(3);
         effects.push(publish(Status::Created, None, None, self.created_at));
-        if self.offers.iter().any(|offer| offer.profile.delivery == Delivery::Inline) {
+        if self.offers.iter().any(|offer| offer.profile.delivery != Delivery::RequestUri) {
             self.phase = Phase::Pending;
             effects.push(publish(Status::Pending, None, None, self.created_at));
         }

@@ -40,6 +40,7 @@ struct Snapshot {
 pub(super) fn session(bytes: &[u8]) -> Option<Session> {
     let snapshot: Snapshot = serde_json::from_slice(bytes).ok()?;
     let offer = Offer {
+        browser: None,
         id: None,
         profile: snapshot.profile,
         client_identifier: snapshot.client_identifier,

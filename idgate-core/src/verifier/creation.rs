@@ -109,6 +109,10 @@ impl Verifier {
             };
             offers.push(self.offer(profile, new, id, offer_id, entropy, now)?);
         }
+        if let Some(pages) = &request.dc_api {
+            let spoken = offers.iter().map(Offer::dialect).find(|it| *it != Dialect::Draft);
+            offers.push(self.browser_offer(pages, spoken, new, entropy, now)?);
+        }
         let rule = "names more dialects than there are";
         Offers::new(offers).ok_or_else(|| {
             RequestError::new(ErrorCode::UnsupportedProfile, "profiles", rule).into()
@@ -129,7 +133,7 @@ impl Verifier {
         let response_uri = self.endpoint("response", handle);
         let form = profile.client_id_form;
         let known = match profile.delivery {
-            Delivery::Inline => None,
+            Delivery::Inline | Delivery::Browser => None,
             Delivery::RequestUri => {
                 let name = new.signer.as_deref();
                 let found = self.signers.for_new(form, name, self.host.as_deref(), now);
@@ -142,16 +146,14 @@ impl Verifier {
             client_identifier: ClientIdentifier::new(client_identifier),
             signer: known.map(|known| known.signer.key_id().to_string()),
             request_uri: match profile.delivery {
-                Delivery::Inline => None,
+                Delivery::Inline | Delivery::Browser => None,
                 Delivery::RequestUri => Some(self.endpoint("request", handle)),
             },
             announces_post: self.dialects.announces_post
                 && profile.dialect != Dialect::Draft
                 && profile.delivery == Delivery::RequestUri,
-            encryption_key: match profile.response {
-                ResponseEncryption::Plain => None,
-                ResponseEncryption::EcdhEs => Some(EncryptionKey::fresh(&self.provider, entropy)?),
-            },
+            encryption_key: self.encryption_key(&profile, entropy)?,
+            browser: None,
             id,
             profile,
             response_uri,
@@ -160,12 +162,24 @@ impl Verifier {
         })
     }
 
+    /// What answers are to be encrypted to.
+    pub(super) fn encryption_key(
+        &self,
+        profile: &RequestProfile,
+        entropy: &mut dyn Entropy,
+    ) -> Result<Option<EncryptionKey>, CreateError> {
+        Ok(match profile.response {
+            ResponseEncryption::Plain => None,
+            ResponseEncryption::EcdhEs => Some(EncryptionKey::fresh(&self.provider, entropy)?),
+        })
+    }
+
     fn endpoint(&self, name: &str, id: impl fmt::Display) -> String {
         format!("{}/v1/oid4vp/{name}/{id}", self.base_url)
     }
 
     /// OpenID4VP 5.9.3.
-    fn client_identifier(
+    pub(super) fn client_identifier(
         &self,
         form: ClientIdForm,
         certificate: Option<&VerifierCertificate>,
@@ -182,6 +196,8 @@ impl Verifier {
                 ["x509_san_dns:", self.host.as_deref().unwrap_or_default()].concat()
             }
             ClientIdForm::X509Hash => ["x509_hash:", hash()].concat(),
+            // The browser says it.
+            ClientIdForm::Origin => String::new(),
         }
     }
 }
@@ -189,7 +205,7 @@ impl Verifier {
 /// A request by value travels in a link, which is of no use when it is too long to follow.
 fn check_links(session: &Session) -> Result<(), RequestError> {
     let fits = |offer| session.link(Scheme::OpenId4Vp, offer).len() <= MAX_QR_CODE_URL_BYTES;
-    if session.offers().all(fits) {
+    if session.offers.linked().all(fits) {
         return Ok(());
     }
     let rule = "asks for more than a link of 16 KiB can carry; ask for fewer claims or types";

@@ -1,6 +1,6 @@
 //! The requests of `1.0` and `haip`, member by member (OpenID4VP 5, HAIP 1.0 5).
 
-mod support;
+pub(super) mod support;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 

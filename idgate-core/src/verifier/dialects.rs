@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::error::{ConfigError, ErrorCode, RequestError};
 use crate::request::{Dialect, PresentationRequest};
-use crate::session::{ClientIdForm, Delivery, RequestProfile, ResponseEncryption};
+use crate::session::{ClientIdForm, DcApiProtocol, Delivery, RequestProfile, ResponseEncryption};
 use crate::verifier::signers::Signers;
 
 /// The dialects of a verifier, and what is left to choose in them. All but the list concerns `1.0`
@@ -32,6 +32,37 @@ pub struct DialectOptions {
     pub response_mode: ResponseMode,
     /// Whether links tell wallets that they may POST for the request (OpenID4VP 5.10).
     pub announces_post: bool,
+    /// What pages may pass to their browser, in any dialect but `draft`.
+    pub dc_api: DcApi,
+}
+
+/// What pages may pass to their browser (OpenID4VP A.3). Browsers and wallets take the first that they
+/// know: each way of asking has the simpler ones behind it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum DcApi {
+    /// Nothing: requests go by links.
+    #[default]
+    Off,
+    /// `openid4vp-v1-unsigned`
+    Unsigned,
+    /// `openid4vp-v1-signed`, then what is unsigned.
+    Signed,
+    /// `openid4vp-v1-multisigned`, then what is signed once, then what is unsigned.
+    Multisigned,
+}
+
+impl DcApi {
+    /// What is offered, in that order.
+    pub const fn protocols(self) -> &'static [DcApiProtocol] {
+        use DcApiProtocol::{Multisigned, Signed, Unsigned};
+        match self {
+            Self::Off => &[],
+            Self::Unsigned => &[Unsigned],
+            Self::Signed => &[Signed, Unsigned],
+            Self::Multisigned => &[Multisigned, Signed, Unsigned],
+        }
+    }
 }
 
 /// How answers of `1.0` come back (OpenID4VP 8.2, 8.3.1).
@@ -54,6 +85,7 @@ impl DialectOptions {
             client_id_form: ClientIdForm::DecentralizedIdentifier,
             response_mode: ResponseMode::Auto,
             announces_post: false,
+            dc_api: DcApi::Off,
         }
     }
 
@@ -63,7 +95,8 @@ impl DialectOptions {
         draft: &RequestProfile,
         signers: &Signers,
     ) -> Result<(), ConfigError> {
-        if matches!(self.client_id_form, ClientIdForm::RedirectUri | ClientIdForm::Did) {
+        use ClientIdForm::{Did, Origin, RedirectUri};
+        if matches!(self.client_id_form, RedirectUri | Did | Origin) {
             return Err(ConfigError::Signer(
                 "cannot sign requests of 1.0 under that client_id_form: take \
                  DecentralizedIdentifier, X509SanDns or X509Hash",
@@ -100,7 +133,7 @@ impl DialectOptions {
     pub(super) fn profile(&self, dialect: Dialect, draft: &RequestProfile) -> RequestProfile {
         match (dialect, draft.delivery) {
             (Dialect::Draft, _) => draft.clone(),
-            (Dialect::V1_0, Delivery::Inline) => {
+            (Dialect::V1_0, Delivery::Inline | Delivery::Browser) => {
                 RequestProfile::v1_0_inline(self.encryption(ResponseEncryption::Plain))
             }
             (Dialect::V1_0, Delivery::RequestUri) => {
@@ -108,6 +141,31 @@ impl DialectOptions {
                 RequestProfile::v1_0_jar(self.client_id_form, response)
             }
             (Dialect::Haip, _) => RequestProfile::haip(),
+        }
+    }
+
+    /// How an offer to browsers is made.
+    pub(super) fn browser_profile(&self, dialect: Dialect) -> RequestProfile {
+        let response = match dialect {
+            Dialect::Haip => ResponseEncryption::EcdhEs,
+            Dialect::Draft | Dialect::V1_0 => self.encryption(ResponseEncryption::EcdhEs),
+        };
+        RequestProfile::browser(dialect, response)
+    }
+
+    /// The names to sign an offer to browsers under, the one to sign alone under first. `haip` knows one.
+    pub(super) fn browser_forms(&self, dialect: Dialect) -> Vec<ClientIdForm> {
+        use ClientIdForm::{DecentralizedIdentifier, X509Hash, X509SanDns};
+        match (dialect, self.dc_api) {
+            (_, DcApi::Off | DcApi::Unsigned) => Vec::new(),
+            (Dialect::Haip, _) => vec![X509Hash],
+            (_, DcApi::Signed) => vec![self.client_id_form],
+            (_, DcApi::Multisigned) => {
+                let mut forms = vec![self.client_id_form];
+                let others = [X509Hash, X509SanDns, DecentralizedIdentifier].into_iter();
+                forms.extend(others.filter(|form| *form != self.client_id_form));
+                forms
+            }
         }
     }
 

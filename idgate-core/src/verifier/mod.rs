@@ -2,6 +2,10 @@
 
 mod attestation;
 mod creation;
+mod dc_api;
+#[cfg(all(test, feature = "rustcrypto"))]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+mod dc_api_tests;
 #[cfg(all(test, feature = "rustcrypto"))]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 mod dcql_tests;
@@ -18,7 +22,7 @@ use alloc::vec::Vec;
 
 pub use self::attestation::Attestation;
 pub use self::creation::NewSession;
-pub use self::dialects::{DialectOptions, ResponseMode};
+pub use self::dialects::{DcApi, DialectOptions, ResponseMode};
 use self::signers::Signers;
 
 use crate::codec::origin;
@@ -172,9 +176,12 @@ impl Verifier {
         entropy: &mut dyn Entropy,
         now: UnixMillis,
     ) -> Result<Verification<'s>, ResponseError> {
+        Verification::begin(self.basis(), session, offer, response, entropy, now)
+    }
+
+    fn basis(&self) -> Basis<'_> {
         let names_profiles = self.dialects.enabled.iter().any(|it| *it != Dialect::Draft);
-        let basis = Basis { provider: &self.provider, trust: &self.trust, names_profiles };
-        Verification::begin(basis, session, offer, response, entropy, now)
+        Basis { provider: &self.provider, trust: &self.trust, names_profiles }
     }
 }
 

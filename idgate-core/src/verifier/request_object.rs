@@ -44,7 +44,8 @@ impl Verifier {
             draft_kid: offer.encryption_key.as_ref().filter(|_| is_draft).map(kid),
             wallet_nonce,
         };
-        let signer = self.signers.of(offer).map_err(RequestObjectError::Signer)?;
+        let form = offer.profile.client_id_form;
+        let signer = self.signers.of(form, offer.signer()).map_err(RequestObjectError::Signer)?;
         let jwt = object.sign(signer).map_err(RequestObjectError::Signer)?;
         Ok((session.followed(now), jwt))
     }

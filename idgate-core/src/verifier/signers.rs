@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::crypto::{Alg, CryptoProvider, RequestSigner, SignerUnavailable};
 use crate::error::ConfigError;
-use crate::session::{ClientIdForm, Offer};
+use crate::session::ClientIdForm;
 use crate::time::UnixMillis;
 use crate::trust::VerifierCertificate;
 
@@ -76,13 +76,17 @@ impl Signers {
         Err(lacks)
     }
 
-    /// Who signs `offer`. The DID document has every key of the verifier, so that one may stand in
+    /// Who signs what `signer` signed first, under a name of that form. The DID document has every key of the verifier, so that one may stand in
     /// for another that is gone; a certificate is the identity itself, and serves its sessions to
     /// their end.
-    pub(super) fn of(&self, offer: &Offer) -> Result<&dyn RequestSigner, SignerUnavailable> {
+    pub(super) fn of(
+        &self,
+        form: ClientIdForm,
+        signer: Option<&str>,
+    ) -> Result<&dyn RequestSigner, SignerUnavailable> {
         let mut all = self.own.iter().chain(&self.named);
-        let named = all.find(|known| Some(known.signer.key_id()) == offer.signer());
-        let stand_in = || self.under_did().filter(|_| !is_x509(offer.profile.client_id_form));
+        let named = all.find(|known| Some(known.signer.key_id()) == signer);
+        let stand_in = || self.under_did().filter(|_| !is_x509(form));
         named.or_else(stand_in).map(|known| &*known.signer).ok_or_else(|| {
             SignerUnavailable::new(
                 "this verifier lacks the signer that the session was made with; give it as named_signer",

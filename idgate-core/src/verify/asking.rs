@@ -23,6 +23,8 @@ pub(super) struct Presented<'s> {
     pub(super) asked: Vec<&'s CredentialRequest>,
     pub(super) awaiting: Vec<AwaitingStatus>,
     pub(super) inquiries: Vec<Inquiry>,
+    /// The origin of the page whose browser brought the answer.
+    pub(super) origin: Option<&'s str>,
 }
 
 /// Credentials that are good but for their status.

@@ -78,8 +78,17 @@ impl CapturedEncryption {
             }
             Dialect::Draft => (RequestProfile::inline(), true),
         };
-        let nonce = self.mdoc_generated_nonce.as_deref();
-        handovers(&profile.transcripts, is_plain, self.thumbprint.as_ref(), nonce)
+        let encryption = KnownEncryption {
+            is_plain,
+            thumbprint: self.thumbprint.as_ref(),
+            mdoc_generated_nonce: self.mdoc_generated_nonce.as_deref(),
+        };
+        handovers(&profile.transcripts, encryption, None)
+    }
+
+    /// The handover of an answer that came through the browser of a page from `origin`.
+    pub fn handover_of_origin<'h>(&'h self, origin: &'h str) -> Handover<'h> {
+        Handover::OpenId4VpDcApi { origin, jwk_thumbprint: self.thumbprint.as_ref() }
     }
 }
 
@@ -90,13 +99,23 @@ impl fmt::Debug for CapturedEncryption {
     }
 }
 
-/// Those of `kinds`, in their order, for which the answer brings what they need.
+/// What is known of the encryption of an answer.
+#[derive(Clone, Copy)]
+pub(super) struct KnownEncryption<'h> {
+    pub(super) is_plain: bool,
+    /// Of the key that it was encrypted to.
+    pub(super) thumbprint: Option<&'h [u8; 32]>,
+    pub(super) mdoc_generated_nonce: Option<&'h str>,
+}
+
+/// Those of `kinds`, in their order, for which the answer brings what they need: through a browser the
+/// origin of the page.
 pub(super) fn handovers<'h>(
     kinds: &[TranscriptKind],
-    is_plain: bool,
-    thumbprint: Option<&'h [u8; 32]>,
-    mdoc_generated_nonce: Option<&'h str>,
+    encryption: KnownEncryption<'h>,
+    origin: Option<&'h str>,
 ) -> Vec<Handover<'h>> {
+    let KnownEncryption { is_plain, thumbprint, mdoc_generated_nonce } = encryption;
     let handover = |kind: &TranscriptKind| match kind {
         TranscriptKind::OpenId4Vp1 if is_plain => {
             Some(Handover::OpenId4Vp { jwk_thumbprint: None })
@@ -106,6 +125,12 @@ pub(super) fn handovers<'h>(
         }
         TranscriptKind::Iso180137 => {
             Some(Handover::Iso180137 { mdoc_generated_nonce: mdoc_generated_nonce? })
+        }
+        TranscriptKind::OpenId4Vp1DcApi if is_plain => {
+            Some(Handover::OpenId4VpDcApi { origin: origin?, jwk_thumbprint: None })
+        }
+        TranscriptKind::OpenId4Vp1DcApi => {
+            Some(Handover::OpenId4VpDcApi { origin: origin?, jwk_thumbprint: Some(thumbprint?) })
         }
     };
     kinds.iter().filter_map(handover).collect()

@@ -21,6 +21,9 @@ struct Details<'d> {
     /// There where the verifier or the tenant knows of more than `draft`.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'static str>,
+    /// Of the page whose browser brought the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<&'d str>,
     verified_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_code: Option<&'d str>,
@@ -80,6 +83,7 @@ pub(super) fn render(
     verification: &Verification<'_>,
     asked: &[&CredentialRequest],
     verified: &[VerifiedCredential],
+    origin: Option<&str>,
 ) -> String {
     let session = verification.session();
     let (request, offer) = (session.request(), verification.offer());
@@ -112,6 +116,7 @@ pub(super) fn render(
     let details = Details {
         request_mode: offer.profile().request_mode(),
         profile: names_profile(verification).then(|| offer.dialect().name()),
+        origin,
         verified_at: verification.now.to_string(),
         response_code: verification.response_code.as_deref(),
         credentials: credentials.collect(),

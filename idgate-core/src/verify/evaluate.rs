@@ -1,10 +1,11 @@
 //! From a well-formed answer to a result or one reason (architecture: the only place that decides).
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::asking::{Asking, Presented};
-use super::captured::handovers;
+use super::captured::{KnownEncryption, handovers};
 use super::conclude::{conclude, settle};
 use super::expected::Expected;
 use super::mdoc::{self, ExpectedMdoc, MdocRequest};
@@ -21,7 +22,7 @@ use crate::formats::mdoc::Handover;
 use crate::ids::{DocType, NameSpace};
 use crate::request::{CredentialFormat, CredentialRequest, Dialect, RequestForm, TransactionData};
 use crate::response::{VpToken, assign};
-use crate::session::{EncryptionKey, VerifiedResult};
+use crate::session::{EncryptionKey, Offer, VerifiedResult, audience_of};
 use crate::status::{Inquiry, StatusContext};
 use crate::trust::{DeviceResponseDocuments, TrustEntry};
 
@@ -80,7 +81,7 @@ impl<'s> Verification<'s> {
 
     /// The result, once every question has its answer.
     pub(super) fn conclude(&self, asking: &mut Asking<'_>) -> Result<VerifiedResult, Reason> {
-        let Presented { asked, awaiting, inquiries } = &mut asking.presented;
+        let Presented { asked, awaiting, inquiries, origin } = &mut asking.presented;
         let mut verified = Vec::with_capacity(awaiting.len());
         let awaiting = core::mem::take(awaiting);
         let report = &mut asking.report;
@@ -92,7 +93,7 @@ impl<'s> Verification<'s> {
                 error.reason
             })?);
         }
-        let details = details::render(self, asked, &verified);
+        let details = details::render(self, asked, &verified, *origin);
         Ok(VerifiedResult::new(self.claims(asked, &verified), details, self.now))
     }
 
@@ -105,16 +106,48 @@ impl<'s> Verification<'s> {
         let request = &self.session.request;
         let definition_id = self.session.definition_id();
         let presentations = assign(request, definition_id, vp_token, submission)?;
+        let party = Party::of_link(self.offer);
+        let Some(browser) = &self.offer.browser else {
+            return self.verify_for(&party, &presentations, report);
+        };
+        // Every origin is the tenant's own: it does not matter which of its pages asked, as long as it
+        // was the same for the whole answer.
+        let mut first = None;
+        for origin in &browser.origins {
+            let mut made = Report::default();
+            let result = self.verify_for(&Party::of_page(origin), &presentations, &mut made);
+            let (refused, made) = match result {
+                Err(error) if may_be_of_another_origin(&error) => (error, made),
+                settled => {
+                    *report = made;
+                    return settled;
+                }
+            };
+            first.get_or_insert((refused, made));
+        }
+        let (refused, made) = first.unwrap_or((withdrawn(), Report::default()));
+        *report = made;
+        Err(refused)
+    }
+
+    /// Every presentation, as one that is meant for `party`.
+    fn verify_for(
+        &self,
+        party: &Party<'s>,
+        presentations: &[Option<&str>],
+        report: &mut Report,
+    ) -> Result<Presented<'s>, VerifyError> {
+        let request = &self.session.request;
         let (mut asked, mut awaiting) = (Vec::new(), Vec::new());
         for (credential, text) in request.credentials.iter().zip(presentations) {
             let Some(text) = text else { continue };
-            awaiting.push(self.verify_one(credential, text, report)?);
+            awaiting.push(self.verify_one(credential, text, party, report)?);
             asked.push(credential);
         }
         self.check_groups(&asked, &awaiting)?;
         let agreed = awaiting.iter().flat_map(|awaiting| &awaiting.facts.transaction_data);
         check_all_agreed(&request.transaction_data, agreed)?;
-        Ok(Presented { asked, awaiting, inquiries: Vec::new() })
+        Ok(Presented { asked, awaiting, inquiries: Vec::new(), origin: party.origin })
     }
 
     /// Only now that everything else is good: what is to be asked about each credential.
@@ -143,6 +176,7 @@ impl<'s> Verification<'s> {
         &self,
         credential: &CredentialRequest,
         text: &str,
+        party: &Party<'_>,
         report: &mut Report,
     ) -> Result<AwaitingStatus, VerifyError> {
         let mut made = CredentialReport { id: credential.id.clone(), ..Default::default() };
@@ -151,11 +185,11 @@ impl<'s> Verification<'s> {
             let provider = self.basis.provider;
             match credential.format {
                 CredentialFormat::SdJwtVc => {
-                    let expected = self.expected(credential, issuer);
+                    let expected = self.expected(credential, issuer, party);
                     verify_presentation(provider, text, &expected, &mut made)
                 }
                 CredentialFormat::Mdoc => {
-                    let handovers = self.handovers();
+                    let handovers = self.handovers(party);
                     let expected = self.expected_mdoc(credential, issuer, &handovers);
                     mdoc::verify_text(provider, text, &expected, &mut made)
                 }
@@ -177,6 +211,7 @@ impl<'s> Verification<'s> {
         &'e self,
         credential: &'e CredentialRequest,
         issuer: &'e TrustEntry,
+        party: &'e Party<'_>,
     ) -> Expected<'e> {
         let session = self.session;
         Expected {
@@ -190,7 +225,7 @@ impl<'s> Verification<'s> {
             vct: &credential.vct,
             ..Expected::new(
                 issuer,
-                self.offer.client_identifier.as_str(),
+                &party.audience,
                 self.offer.nonce.expose(),
                 session.created_at,
                 self.now,
@@ -209,14 +244,15 @@ impl<'s> Verification<'s> {
     }
 
     /// Those of the offer's profile, in its order, for which the answer brings what they need.
-    fn handovers(&self) -> Vec<Handover<'_>> {
+    fn handovers<'h>(&'h self, party: &Party<'h>) -> Vec<Handover<'h>> {
         let encryption = self.encryption.as_ref();
-        handovers(
-            &self.offer.profile.transcripts,
-            encryption.is_none(),
-            encryption.map(|encryption| &encryption.jwk_thumbprint),
-            encryption.and_then(|encryption| encryption.mdoc_generated_nonce.as_deref()),
-        )
+        let known = KnownEncryption {
+            is_plain: encryption.is_none(),
+            thumbprint: encryption.map(|encryption| &encryption.jwk_thumbprint),
+            mdoc_generated_nonce: encryption
+                .and_then(|encryption| encryption.mdoc_generated_nonce.as_deref()),
+        };
+        handovers(&self.offer.profile.transcripts, known, party.origin)
     }
 
     /// A MAC may be made for the key that the answer was encrypted to, and for no other; outside of
@@ -309,6 +345,28 @@ impl<'s> Verification<'s> {
     pub(super) fn provider(&self) -> &CryptoProvider {
         self.basis.provider
     }
+}
+
+/// Whom an answer must be meant for.
+struct Party<'s> {
+    audience: Cow<'s, str>,
+    /// Of the page, where a browser brought the answer.
+    origin: Option<&'s str>,
+}
+
+impl<'s> Party<'s> {
+    fn of_link(offer: &'s Offer) -> Self {
+        Self { audience: Cow::Borrowed(offer.client_identifier.as_str()), origin: None }
+    }
+
+    fn of_page(origin: &'s str) -> Self {
+        Self { audience: Cow::Owned(audience_of(origin)), origin: Some(origin) }
+    }
+}
+
+/// Whether an answer that was refused so may be meant for another page.
+fn may_be_of_another_origin(error: &VerifyError) -> bool {
+    matches!(error.check, Check::Audience | Check::CredentialAudience | Check::SessionTranscript)
 }
 
 /// A failure that concerns no single credential is the whole answer's.

@@ -44,7 +44,8 @@ use crate::ids::OfferId;
 use crate::request::Dialect;
 pub use crate::response::CapturedAnswer;
 use crate::response::{
-    AnswerEncryption, DirectPost, Posted, WalletResponse, unpack, with_response_code,
+    Answer, AnswerEncryption, DcApiAnswer, Posted, WalletResponse, unpack, unpack_dc_api,
+    with_response_code,
 };
 use crate::session::{Input, Offer, Session, Transition, VerifiedResult};
 pub use crate::status::{
@@ -102,7 +103,7 @@ pub struct Verification<'s> {
     session: &'s Session,
     /// What it answers.
     offer: &'s Offer,
-    answer: DirectPost<'s>,
+    answer: Answer<'s>,
     /// `None`: it came unencrypted.
     encryption: Option<AnswerEncryption>,
     /// 128 fresh bits when the session has a `redirect_uri`.
@@ -146,6 +147,33 @@ impl<'s> Verification<'s> {
         let asking = None;
         Ok(Self { basis, session, offer, answer, encryption, response_code, now, asking })
     }
+
+    /// Takes an answer that a page got from its browser. It needs no code to lead back to the page:
+    /// it came from there.
+    ///
+    /// # Errors
+    /// The answer is not well-formed, answers what was not offered or does not decrypt, or the session
+    /// is closed.
+    pub(crate) fn begin_dc_api(
+        basis: Basis<'s>,
+        session: &'s Session,
+        body: &[u8],
+        now: UnixMillis,
+    ) -> Result<Self, ResponseError> {
+        let posted = DcApiAnswer::parse(body)?;
+        let offered = session.offers.browser().filter(|(_, browser)| {
+            browser.protocols.iter().any(|protocol| protocol.name() == posted.protocol)
+        });
+        let (offer, _) = offered.ok_or(ResponseError::Malformed(
+            "protocol is not one that this session offers to browsers",
+        ))?;
+        if !session.accepts_response(now) {
+            return Err(ResponseError::SessionClosed);
+        }
+        let (answer, encryption) = unpack_dc_api(basis.provider, offer, posted)?;
+        let (response_code, asking) = (None, None);
+        Ok(Self { basis, session, offer, answer, encryption, response_code, now, asking })
+    }
 }
 
 impl Verification<'_> {
@@ -156,7 +184,7 @@ impl Verification<'_> {
     pub fn step(&mut self) -> Result<Step, ResponseError> {
         let mut asking = match (self.asking.take(), &self.answer) {
             (Some(asking), _) => asking,
-            (None, DirectPost::Error { error, .. }) => {
+            (None, Answer::Error(error)) => {
                 let input = Input::Declined(*error);
                 let reply = WalletReply::ErrorNoted {
                     // Drafts leave the wallet where it is.
@@ -165,7 +193,7 @@ impl Verification<'_> {
                 };
                 return self.done(self.session, input, reply, Report::default());
             }
-            (None, DirectPost::Presentation { vp_token, submission, .. }) => {
+            (None, Answer::Presentation { vp_token, submission }) => {
                 let mut report = Report::default();
                 match self.evaluate(vp_token, submission.as_deref(), &mut report) {
                     Ok(presented) => Asking::new(presented, report),

@@ -2,6 +2,7 @@
 //! as a conformance suite does: every client identifier, every way back, forgeries one at a time, and
 //! sessions with several offers.
 
+mod browsers;
 mod forgeries;
 mod harness;
 mod requests;

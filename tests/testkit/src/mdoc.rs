@@ -10,7 +10,7 @@ pub use self::cbor::Cbor;
 pub(crate) use self::holder::hmac;
 pub use self::holder::{DeviceProof, Document, device_response};
 pub use self::issuer::{IssuerSigned, Item, cose_key, cose_label, rfc3339, sign1};
-pub use self::transcript::{iso_18013_7, openid4vp};
+pub use self::transcript::{iso_18013_7, openid4vp, openid4vp_dc_api};
 
 /// The document type of an mDL.
 pub const MDL: &str = "org.iso.18013.5.1.mDL";

@@ -6,6 +6,7 @@
 
 mod answer;
 mod certificate;
+mod dc_api;
 mod findings;
 mod forgery;
 mod link;

@@ -7,8 +7,8 @@ use core::fmt;
 use crate::codec::cbor::Writer;
 use crate::crypto::{CryptoProvider, HashAlg};
 
-/// What the device bound its answer to. Both forms cover `client_id`, `nonce` and `response_uri`,
-/// so that trying one after the other is safe.
+/// What the device bound its answer to. The forms of answers to a link cover `client_id`, `nonce` and
+/// `response_uri`, so that trying one after the other is safe.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Handover<'e> {
@@ -23,6 +23,13 @@ pub enum Handover<'e> {
         /// The decoded `apu` of the response.
         mdoc_generated_nonce: &'e str,
     },
+    /// OpenID4VP 1.0 B.2.6.2, of an answer through the browser of a page. It covers no `client_id`.
+    OpenId4VpDcApi {
+        /// The origin of the page, as browsers write it.
+        origin: &'e str,
+        /// As of [`Handover::OpenId4Vp`].
+        jwk_thumbprint: Option<&'e [u8; 32]>,
+    },
 }
 
 impl Handover<'_> {
@@ -31,6 +38,7 @@ impl Handover<'_> {
         match self {
             Self::OpenId4Vp { .. } => "openid4vp-1.0",
             Self::Iso180137 { .. } => "iso18013-7",
+            Self::OpenId4VpDcApi { .. } => "openid4vp-1.0-dc-api",
         }
     }
 
@@ -48,12 +56,15 @@ impl Handover<'_> {
             Self::OpenId4Vp { jwk_thumbprint } => {
                 let len = client_id.len() + nonce.len() + response_uri.len();
                 let info = Writer::with_capacity(48 + len).array(4).text(client_id).text(nonce);
-                let info = match jwk_thumbprint {
-                    Some(thumbprint) => info.bytes(*thumbprint),
-                    None => info.null(),
-                };
-                let info = sha256(info.text(response_uri).finish());
+                let info = with_thumbprint(info, *jwk_thumbprint).text(response_uri);
+                let info = sha256(info.finish());
                 transcript.array(2).text("OpenID4VPHandover").bytes(info.as_bytes()).finish()
+            }
+            Self::OpenId4VpDcApi { origin, jwk_thumbprint } => {
+                let len = origin.len() + nonce.len();
+                let info = Writer::with_capacity(48 + len).array(3).text(origin).text(nonce);
+                let info = sha256(with_thumbprint(info, *jwk_thumbprint).finish());
+                transcript.array(2).text("OpenID4VPDCAPIHandover").bytes(info.as_bytes()).finish()
             }
             Self::Iso180137 { mdoc_generated_nonce } => {
                 let hash = |text: &str| {
@@ -68,6 +79,13 @@ impl Handover<'_> {
                     .finish()
             }
         }
+    }
+}
+
+fn with_thumbprint(info: Writer, jwk_thumbprint: Option<&[u8; 32]>) -> Writer {
+    match jwk_thumbprint {
+        Some(thumbprint) => info.bytes(thumbprint),
+        None => info.null(),
     }
 }
 
@@ -141,6 +159,39 @@ mod tests {
             let made = transcript(client_id, key.as_ref());
             assert_eq!(hex(&made), format!("{before}{hash}"), "{client_id}");
         }
+    }
+
+    /// The encrypted one is the specification's; the plain one was made with other software.
+    #[test]
+    fn browser_transcripts_are_those_of_openid4vp_1_0() {
+        let key = thumbprint();
+        for (key, hash) in [
+            (key, "fbece366f4212f9762c74cfdbf83b8c69e371d5d68cea09cb4c48ca6daab761a"),
+            (None, "3563b629e28bf0a736c6ba6faacb60a9cd3074e51416a04565031d8690638c43"),
+        ] {
+            let handover = Handover::OpenId4VpDcApi {
+                origin: "https://example.com",
+                jwk_thumbprint: key.as_ref(),
+            };
+            // Neither name nor address of the verifier is in it.
+            for client_id in ["", "x509_san_dns:example.com"] {
+                let made = handover.session_transcript(&PROVIDER, client_id, NONCE, RESPONSE_URI);
+                let before = "83f6f682764f70656e4944345650444341504948616e646f7665725820";
+                assert_eq!(hex(&made), format!("{before}{hash}"));
+            }
+        }
+    }
+
+    #[test]
+    fn the_whole_browser_transcript_of_the_specification_has_its_hash() {
+        let key = thumbprint();
+        let (origin, jwk_thumbprint) = ("https://example.com", key.as_ref());
+        let handover = Handover::OpenId4VpDcApi { origin, jwk_thumbprint };
+        let made = handover.session_transcript(&PROVIDER, "", NONCE, "");
+        assert_eq!(
+            hex(PROVIDER.hash(HashAlg::Sha256, &made).as_bytes()),
+            "5acdcd6a96ab754aae6186b7148b3b6d49034498728e4da3d059ec5cef82247b"
+        );
     }
 
     #[test]

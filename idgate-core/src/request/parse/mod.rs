@@ -4,6 +4,7 @@
 
 mod claim_paths;
 mod credential;
+mod dc_api;
 mod groups;
 mod profiles;
 mod resolve;
@@ -75,6 +76,7 @@ impl PresentationRequest {
         let profiles = Profiles::parse(&root, dialects)?;
         let same_device = profiles::parse_same_device(&root, &profiles)?;
         let credential_sets = sets::parse_sets(&root, &drafts, &profiles)?;
+        let dc_api = dc_api::parse_dc_api(&root, &profiles)?;
         let data = transaction_data::parse_transaction_data(&root, &drafts, &profiles)?;
         if form == RequestForm::Legacy {
             drafts.iter_mut().try_for_each(|draft| resolve::legacy_claims(draft, trust))?;
@@ -89,6 +91,7 @@ impl PresentationRequest {
             credential_sets,
             same_device,
             transaction_data: Vec::new(),
+            dc_api,
         };
         transaction_data::encode(data, &mut request)?;
         Ok(request)
@@ -98,8 +101,9 @@ impl PresentationRequest {
 /// The form is chosen by the presence of `issuer_id` or `credentials` (decisions 4).
 fn choose_form(root: &Field<'_, '_>, dialects: &Dialects) -> Result<RequestForm, RequestError> {
     let newer = !dialects.is_draft_alone();
+    let dc_api: &[&str] = if dialects.has_dc_api() { &["dc_api"] } else { &[] };
     let with = |fields: &[&'static str], more: &[&'static str]| {
-        [fields, if newer { more } else { &[] }].concat()
+        [fields, if newer { more } else { &[] }, dc_api].concat()
     };
     root.refuse_unknown(&with(&ALL_FIELDS, &NEWER_CUSTOM_FIELDS))?;
     match (root.has("issuer_id"), root.has("credentials")) {

@@ -26,16 +26,17 @@ fn post_to<'a>(
 
 /// State, tokens, whether they came as an array, and submission.
 fn presentation(content_type: &str, body: &str) -> (String, Vec<String>, bool, String) {
-    match post(content_type, body).unwrap() {
-        DirectPost::Presentation { state, vp_token: VpToken::One(token), submission } => {
+    let DirectPost { state, answer } = post(content_type, body).unwrap();
+    match answer {
+        Answer::Presentation { vp_token: VpToken::One(token), submission } => {
             (state.into_owned(), vec![token.into_owned()], false, submission.unwrap())
         }
-        DirectPost::Presentation { state, vp_token: VpToken::Several(tokens), submission } => {
+        Answer::Presentation { vp_token: VpToken::Several(tokens), submission } => {
             let tokens = tokens.into_iter().map(Cow::into_owned).collect();
             (state.into_owned(), tokens, true, submission.unwrap())
         }
-        DirectPost::Presentation { .. } => panic!("an answer to another query"),
-        DirectPost::Error { .. } => panic!("an error"),
+        Answer::Presentation { .. } => panic!("an answer to another query"),
+        Answer::Error(_) => panic!("an error"),
     }
 }
 
@@ -139,9 +140,8 @@ fn an_error_answer_needs_its_state() {
         (FORM, "error=access_denied&error_description=no+thanks&state=s"),
         (JSON, r#"{"error":"access_denied","state":"s"}"#),
     ] {
-        assert!(
-            matches!(post(content_type, body), Ok(DirectPost::Error { state, .. }) if state == "s")
-        );
+        let noted = post(content_type, body).unwrap();
+        assert!(noted.state == "s" && matches!(noted.answer, Answer::Error(_)));
     }
     refused(FORM, "error=access_denied", "state is missing");
     refused(JSON, r#"{"error":"access_denied"}"#, "state is missing");
@@ -202,7 +202,7 @@ fn a_null_response_is_an_absent_one() {
     let answer = r#""vp_token":"a","presentation_submission":{},"state":"s","response":null"#;
     assert!(post(JSON, &format!("{{{answer}}}")).is_ok());
     let error = post(JSON, r#"{"response":null,"error":"access_denied","state":"s"}"#);
-    assert!(matches!(error, Ok(DirectPost::Error { .. })));
+    assert!(matches!(error.unwrap().answer, Answer::Error(_)));
     refused(JSON, r#"{"response":null,"error":null,"state":"s"}"#, "vp_token is missing");
 }
 
@@ -210,9 +210,9 @@ fn a_null_response_is_an_absent_one() {
 fn a_payload_is_an_answer_and_holds_no_further_one() {
     let payload = br#"{"vp_token":"a~","presentation_submission":{},"state":"s","exp":1}"#;
     let answer = DirectPost::from_payload(payload, PE).unwrap();
-    assert!(matches!(answer, DirectPost::Presentation { .. }));
+    assert!(matches!(answer.answer, Answer::Presentation { .. }));
     let error = DirectPost::from_payload(br#"{"error":"access_denied","state":"s"}"#, PE).unwrap();
-    assert!(matches!(error, DirectPost::Error { .. }));
+    assert!(matches!(error.answer, Answer::Error(_)));
     for bad in ["", "[]", "vp_token=a", r#"{"response":"a.b.c.d.e"}"#, r#"{"a":1,"a":1}"#] {
         let refused = DirectPost::from_payload(bad.as_bytes(), PE);
         assert!(matches!(refused, Err(ResponseError::Malformed(_))), "{bad}");
@@ -319,7 +319,7 @@ fn depth_is_limited_everywhere() {
 /// `vp_token` of an answer to a DCQL query: `id: text, …`, `?` for what is not a string.
 fn map(content_type: &str, body: &str) -> String {
     let answer = post_to(QueryLanguage::Dcql, content_type, body).unwrap();
-    let DirectPost::Presentation { vp_token: VpToken::Map(map), submission: None, .. } = answer
+    let Answer::Presentation { vp_token: VpToken::Map(map), submission: None } = answer.answer
     else {
         panic!("an answer to another query")
     };
@@ -343,8 +343,8 @@ fn an_answer_to_dcql_is_an_object_in_json_and_in_a_form() {
     let json = format!(r#"{{"state":"s","vp_token":{token},"poa":{{}},"exp":1}}"#);
     assert_eq!(map(JSON, &json), expected);
     assert_eq!(map(FORM, &encoded(token, "{}")), expected);
-    let payload = DirectPost::from_payload(json.as_bytes(), QueryLanguage::Dcql);
-    assert!(matches!(payload, Ok(DirectPost::Presentation { vp_token: VpToken::Map(_), .. })));
+    let payload = DirectPost::from_payload(json.as_bytes(), QueryLanguage::Dcql).unwrap().answer;
+    assert!(matches!(payload, Answer::Presentation { vp_token: VpToken::Map(_), .. }));
     assert_eq!(map(JSON, r#"{"state":"s","vp_token":{}}"#), "");
 }
 

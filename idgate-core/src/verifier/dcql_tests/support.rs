@@ -20,21 +20,21 @@ use crate::time::UnixMillis;
 use crate::trust::VerifierCertificate;
 use crate::verifier::{DialectOptions, NewSession, Verifier};
 
-pub(super) const ORIGIN: &str = "https://gateway.example:8443";
-pub(super) const DID: &str = "did:web:gateway.example%3A8443";
+pub(in crate::verifier) const ORIGIN: &str = "https://gateway.example:8443";
+pub(in crate::verifier) const DID: &str = "did:web:gateway.example%3A8443";
 /// For how long the certificates here are valid.
-pub(super) const DAYS: u64 = 30;
+pub(in crate::verifier) const DAYS: u64 = 30;
 
-pub(super) fn tenant() -> TenantId {
+pub(in crate::verifier) fn tenant() -> TenantId {
     TenantId::new("cli_1")
 }
 
-pub(super) fn did_signer(scalar: u8, name: &str) -> Arc<SoftwareSigner> {
+pub(in crate::verifier) fn did_signer(scalar: u8, name: &str) -> Arc<SoftwareSigner> {
     let key = Es256Key::from_scalar(&[scalar; 32]).unwrap();
     Arc::new(SoftwareSigner::new(key, format!("{DID}#{name}")))
 }
 
-pub(super) fn issuing_ca() -> Identity {
+pub(in crate::verifier) fn issuing_ca() -> Identity {
     let key = SigningKey::from_seed(Curve::P256, "between");
     let name = Name::new("UT", "Utopia access CA 1");
     let root = Identity::iaca(Curve::P256, NOW.0);
@@ -42,7 +42,7 @@ pub(super) fn issuing_ca() -> Identity {
 }
 
 /// The certificate of `name`, with these dNSNames.
-pub(super) fn leaf(name: &str, hosts: &[&str]) -> Vec<u8> {
+pub(in crate::verifier) fn leaf(name: &str, hosts: &[&str]) -> Vec<u8> {
     let (key, ca) = (SigningKey::from_seed(Curve::P256, name), issuing_ca());
     let subject = Name::new("UT", name);
     CertificateBuilder::new(subject.clone(), subject, &key, NOW.0, DAYS)
@@ -52,42 +52,46 @@ pub(super) fn leaf(name: &str, hosts: &[&str]) -> Vec<u8> {
         .der
 }
 
-pub(super) fn certified(scalar: u8, name: &str) -> Arc<SoftwareSigner> {
+pub(in crate::verifier) fn certified(scalar: u8, name: &str) -> Arc<SoftwareSigner> {
     certified_for(scalar, name, &["other.example", "gateway.example"])
 }
 
-pub(super) fn certified_for(scalar: u8, name: &str, hosts: &[&str]) -> Arc<SoftwareSigner> {
+pub(in crate::verifier) fn certified_for(
+    scalar: u8,
+    name: &str,
+    hosts: &[&str],
+) -> Arc<SoftwareSigner> {
     let key = Es256Key::from_scalar(&[scalar; 32]).unwrap();
     let chain = vec![leaf(name, hosts), issuing_ca().der];
     Arc::new(SoftwareSigner::new(key, name).with_certificate_chain(chain))
 }
 
-pub(super) fn options(enabled: &[Dialect]) -> DialectOptions {
+pub(in crate::verifier) fn options(enabled: &[Dialect]) -> DialectOptions {
     DialectOptions::new(enabled.iter().copied())
 }
 
-pub(super) fn inline(options: DialectOptions) -> Verifier {
+pub(in crate::verifier) fn inline(options: DialectOptions) -> Verifier {
     let builder = Verifier::builder(PROVIDER).inline(ORIGIN).trust(Arc::new(fixtures::trust()));
     builder.request_signer(certified(4, "cert")).dialects(options).build().unwrap()
 }
 
-pub(super) fn jar(options: DialectOptions) -> Verifier {
+pub(in crate::verifier) fn jar(options: DialectOptions) -> Verifier {
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
     let builder = builder.trust(Arc::new(fixtures::trust())).dialects(options);
     builder.request_signer(certified(4, "cert")).build().unwrap()
 }
 
-pub(super) fn asking(profiles: &[Dialect]) -> PresentationRequest {
+pub(in crate::verifier) fn asking(profiles: &[Dialect]) -> PresentationRequest {
     let mut request = fixtures::one_credential();
     request.profiles = profiles.to_vec();
     request
 }
 
-pub(super) fn create(verifier: &Verifier, request: PresentationRequest) -> Session {
+pub(in crate::verifier) fn create(verifier: &Verifier, request: PresentationRequest) -> Session {
     create_as(verifier, request, NewSession::new(tenant(), true)).unwrap()
 }
 
-pub(super) fn create_as(
+pub(in crate::verifier) fn create_as(
     verifier: &Verifier,
     request: PresentationRequest,
     new: NewSession,
@@ -95,7 +99,7 @@ pub(super) fn create_as(
     create_at(verifier, request, new, NOW)
 }
 
-pub(super) fn create_at(
+pub(in crate::verifier) fn create_at(
     verifier: &Verifier,
     request: PresentationRequest,
     new: NewSession,
@@ -108,18 +112,18 @@ pub(super) fn create_at(
 
 /// What the refusal of `made` says; it is of a dialect that cannot be used.
 #[track_caller]
-pub(super) fn unsupported(made: Result<Session, CreateError>) -> String {
+pub(in crate::verifier) fn unsupported(made: Result<Session, CreateError>) -> String {
     let CreateError::Request(error) = made.unwrap_err() else { panic!("another error") };
     assert_eq!((error.code, &*error.path), (ErrorCode::UnsupportedProfile, "profiles"));
     error.rule.to_string()
 }
 
-pub(super) fn decoded(part: &str) -> Value {
+pub(in crate::verifier) fn decoded(part: &str) -> Value {
     serde_json::from_slice(&base64url::decode(part).unwrap()).unwrap()
 }
 
 /// Header and claims of an object that the key of `scalar` signed.
-pub(super) fn fetch(
+pub(in crate::verifier) fn fetch(
     verifier: &Verifier,
     session: &Session,
     offer: &Offer,
@@ -136,17 +140,17 @@ pub(super) fn fetch(
     (decoded(jws.header), decoded(jws.payload))
 }
 
-pub(super) fn parts(link: &str) -> BTreeMap<String, String> {
+pub(in crate::verifier) fn parts(link: &str) -> BTreeMap<String, String> {
     let (_, query) = link.split_once('?').unwrap();
     form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
-pub(super) fn formats() -> Value {
+pub(in crate::verifier) fn formats() -> Value {
     let algs = json!(["ES256", "ES384", "ES512"]);
     json!({"dc+sd-jwt": {"sd-jwt_alg_values": algs, "kb-jwt_alg_values": algs}})
 }
 
-pub(super) fn x509_hash() -> String {
+pub(in crate::verifier) fn x509_hash() -> String {
     let chain = certified(4, "cert").certificate_chain().to_vec();
     let certificate = VerifierCertificate::from_chain(&PROVIDER, &chain).unwrap();
     format!("x509_hash:{}", certificate.x509_hash)

@@ -7,7 +7,7 @@ use idgate_testkit::openid4vp::{Answer, Forgery};
 
 use super::harness::{Gateway, NOW, WAYS, Way, asking, wallet};
 
-const SD_JWT_VC: &[(Forgery, &str)] = &[
+pub(super) const SD_JWT_VC: &[(Forgery, &str)] = &[
     (Forgery::CredentialSignature, "issuer_signature_invalid"),
     (Forgery::KbSignature, "holder_binding_invalid"),
     (Forgery::KbKey, "holder_binding_invalid"),
@@ -21,7 +21,7 @@ const SD_JWT_VC: &[(Forgery, &str)] = &[
     (Forgery::NoProof, "holder_binding_missing"),
 ];
 
-const MDOC: &[(Forgery, &str)] = &[
+pub(super) const MDOC: &[(Forgery, &str)] = &[
     (Forgery::CredentialSignature, "issuer_signature_invalid"),
     (Forgery::Transcript, "device_auth_invalid"),
     (Forgery::TranscriptOfAnnexB, "device_auth_invalid"),
@@ -36,7 +36,7 @@ const MDOC: &[(Forgery, &str)] = &[
 
 const MALFORMED: &str = "malformed_presentation";
 
-const SUBMISSION: &[(Forgery, &str)] = &[
+pub(super) const SUBMISSION: &[(Forgery, &str)] = &[
     (Forgery::UnknownQueryId, "submission_mismatch"),
     (Forgery::MissingQueryId, "submission_mismatch"),
     (Forgery::NoQueryId, "submission_mismatch"),

@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use idgate_core::crypto::{Alg, Es256Key, Jwk, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web};
-use idgate_core::error::ResponseError;
+use idgate_core::error::{RequestObjectError, ResponseError};
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::{
-    Dialect, RequestObjectJwt, RequestSigner, Scheme, SignerUnavailable, SoftwareSigner,
+    DcApiPages, DcApiRequests, Dialect, RequestObjectJwt, RequestSigner, Scheme, SignerUnavailable,
+    SoftwareSigner,
 };
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{ClientIdForm, Offer};
 use idgate_core::trust::{DeviceResponseDocuments, roots_from_file};
-use idgate_core::verifier::{DialectOptions, ResponseMode};
-use idgate_core::verify::{Step, WalletReply};
+use idgate_core::verifier::{DcApi, DialectOptions, ResponseMode};
+use idgate_core::verify::{Step, Verification, WalletReply};
 use idgate_core::{
     PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
@@ -127,6 +128,15 @@ impl Gateway {
 
     /// One that takes so many documents in a DeviceResponse.
     pub(super) fn taking(way: Way, documents: DeviceResponseDocuments) -> Self {
+        Self::made(way, documents, DcApi::Off)
+    }
+
+    /// One whose requests go to browsers, too.
+    pub(super) fn for_browsers(way: Way, dc_api: DcApi) -> Self {
+        Self::made(way, DeviceResponseDocuments::default(), dc_api)
+    }
+
+    fn made(way: Way, documents: DeviceResponseDocuments, dc_api: DcApi) -> Self {
         let (certified, anchor) = certified();
         let did = Arc::new(SoftwareSigner::new(did_key(), key_id()));
         let builder = Verifier::builder(aws_lc_rs::PROVIDER);
@@ -135,16 +145,30 @@ impl Gateway {
             Way::Jar { .. } | Way::Haip => builder.jar(BASE_URL, did),
         };
         let trust = trust(documents);
-        let builder = builder.trust(trust.clone()).dialects(way.options());
+        let mut options = way.options();
+        options.dc_api = dc_api;
+        let builder = builder.trust(trust.clone()).dialects(options);
         let verifier = builder.request_signer(Arc::new(certified)).build().unwrap();
         Self { verifier, trust, entropy: Counted::default(), anchor, keys: Keys::default() }
     }
 
     /// A test-mode session: the sample signer publishes no CRL.
     pub(super) fn create(&mut self, asked: &Value, profiles: &[Dialect]) -> Session {
+        self.create_for(asked, profiles, &[])
+    }
+
+    /// The same with pages from there, which pass the request to their browser.
+    pub(super) fn create_for(
+        &mut self,
+        asked: &Value,
+        profiles: &[Dialect],
+        origins: &[&str],
+    ) -> Session {
         let body = asked.to_string();
         let mut request = PresentationRequest::parse(body.as_bytes(), &self.trust, false).unwrap();
         request.profiles = profiles.to_vec();
+        let origins: Vec<_> = origins.iter().map(|origin| String::from(*origin)).collect();
+        request.dc_api = (!origins.is_empty()).then(|| DcApiPages::new(origins));
         let tenant = TenantId::new("cli_1");
         let entropy = &mut self.entropy;
         self.verifier.create_session(request, tenant, false, entropy, CREATED).unwrap().session
@@ -197,13 +221,40 @@ impl Gateway {
     ) -> Result<WalletReply, ResponseError> {
         let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
         let begun = self.verifier.begin(session, offer, response, &mut self.entropy, NOW);
-        match begun?.step()? {
-            Step::Done(decision) => {
-                *session = decision.transition.session;
-                Ok(decision.reply)
-            }
-            step => panic!("nothing publishes a status here: {step:?}"),
-        }
+        let (settled, reply) = finished(begun?)?;
+        *session = settled;
+        Ok(reply)
+    }
+
+    /// Takes what a page got from its browser.
+    pub(super) fn relay(
+        &self,
+        session: &mut Session,
+        answer: &str,
+    ) -> Result<WalletReply, ResponseError> {
+        let begun = self.verifier.begin_dc_api(session, answer.as_bytes(), NOW);
+        let (settled, reply) = finished(begun?)?;
+        *session = settled;
+        Ok(reply)
+    }
+
+    /// The same, if there is anything to pass on.
+    pub(super) fn passed_on_or_not(
+        &self,
+        session: &Session,
+    ) -> Result<DcApiRequests, RequestObjectError> {
+        self.verifier.dc_api_requests(session, NOW)
+    }
+
+    /// What a page from `origin` passes to its browser: each request with its protocol.
+    pub(super) fn passed_on(&self, session: &Session, origin: &str) -> Vec<(String, Request)> {
+        let requests = self.verifier.dc_api_requests(session, CREATED).unwrap();
+        let read = |(protocol, data): (&str, &str)| {
+            let data = serde_json::from_str(data).unwrap();
+            let request = Request::of_browser(protocol, &data, origin).unwrap();
+            (protocol.to_owned(), request)
+        };
+        requests.iter().map(read).collect()
     }
 
     /// The same to the session's own.
@@ -230,6 +281,13 @@ impl Gateway {
     pub(super) fn request_object(&self, session: &Session, offer: &Offer) -> String {
         let (_, jwt) = self.verifier.request_object(session, offer.id(), None, CREATED).unwrap();
         jwt.into_string()
+    }
+}
+
+fn finished(mut begun: Verification<'_>) -> Result<(Session, WalletReply), ResponseError> {
+    match begun.step()? {
+        Step::Done(decision) => Ok((decision.transition.session, decision.reply)),
+        step => panic!("nothing publishes a status here: {step:?}"),
     }
 }
 

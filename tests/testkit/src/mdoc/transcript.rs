@@ -23,6 +23,13 @@ pub fn openid4vp(
     transcript(vec!["OpenID4VPHandover".into(), sha256(&info)])
 }
 
+/// OpenID4VP 1.0 B.2.6.2: through the browser of a page from `origin`.
+pub fn openid4vp_dc_api(origin: &str, nonce: &str, jwk_thumbprint: Option<&[u8]>) -> Vec<u8> {
+    let thumbprint = jwk_thumbprint.map_or(Cbor::Null, |bytes| Cbor::Bytes(bytes.to_vec()));
+    let info = Cbor::Array(vec![origin.into(), nonce.into(), thumbprint]);
+    transcript(vec!["OpenID4VPDCAPIHandover".into(), sha256(&info)])
+}
+
 /// ISO/IEC TS 18013-7 B.4.4.
 pub fn iso_18013_7(
     client_id: &str,

@@ -10,7 +10,7 @@ use crate::disclosure::{Disclosure, Segment};
 use crate::issuer::Issued;
 use crate::jwe::{Enc, Encryption};
 use crate::keys::{Curve, SigningKey};
-use crate::mdoc::{DeviceProof, Document, device_response, openid4vp};
+use crate::mdoc::{DeviceProof, Document, device_response, openid4vp, openid4vp_dc_api};
 use crate::request_object::ResponseKey;
 use crate::wallet::{Body, KbJwt, Presentation, Wallet, WalletError, present, showing};
 
@@ -111,10 +111,23 @@ impl Wallet {
 }
 
 impl Request {
-    /// The encoded SessionTranscript of its answer (B.2.6.1).
+    /// The encoded SessionTranscript of its answer (B.2.6).
     pub fn transcript(&self) -> Vec<u8> {
         let thumbprint = self.encryption.as_ref().map(|(key, _)| key.thumbprint());
-        openid4vp(&self.client_id, &self.nonce, thumbprint.as_deref(), &self.response_uri)
+        self.transcript_with(&self.client_id, &self.nonce, thumbprint.as_deref())
+    }
+
+    /// The same for another client or origin, nonce and key.
+    pub(super) fn transcript_with(
+        &self,
+        client_id: &str,
+        nonce: &str,
+        thumbprint: Option<&[u8]>,
+    ) -> Vec<u8> {
+        match &self.origin {
+            Some(origin) => openid4vp_dc_api(origin, nonce, thumbprint),
+            None => openid4vp(client_id, nonce, thumbprint, &self.response_uri),
+        }
     }
 }
 

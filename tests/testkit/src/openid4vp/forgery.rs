@@ -26,7 +26,7 @@ pub enum Forgery {
     TranscriptThumbprint,
     /// It signed one for another nonce.
     TranscriptNonce,
-    /// It signed one for the client without its prefix.
+    /// It signed one for the client without its prefix; through a browser, the one of links.
     TranscriptClient,
     /// It made a MAC instead.
     DeviceMac,
@@ -253,17 +253,22 @@ impl Forgery {
         let response_uri = &*request.response_uri;
         match self {
             Self::Transcript => {
-                Some(openid4vp(client_id, nonce, own.as_deref(), "https://another.example/r"))
+                let other = Request {
+                    response_uri: "https://another.example/r".into(),
+                    origin: request.origin.as_ref().map(|_| "https://another.example".into()),
+                    ..request.clone()
+                };
+                Some(other.transcript())
             }
             Self::TranscriptOfAnnexB => {
                 Some(iso_18013_7(client_id, nonce, "the wallet's nonce", response_uri))
             }
             Self::TranscriptThumbprint => {
                 let other = if own.is_some() { None } else { Some(&[7; 32][..]) };
-                Some(openid4vp(client_id, nonce, other, response_uri))
+                Some(request.transcript_with(client_id, nonce, other))
             }
             Self::TranscriptNonce => {
-                Some(openid4vp(client_id, &another(nonce), own.as_deref(), response_uri))
+                Some(request.transcript_with(client_id, &another(nonce), own.as_deref()))
             }
             Self::TranscriptClient => {
                 let (_, client) = client_id.split_once(':').unwrap_or_default();

@@ -79,6 +79,8 @@ pub struct Request {
     pub state: Option<String>,
     /// What is asked for.
     pub query: Query,
+    /// Of the page whose browser it came through; `None`: it came behind a link.
+    pub origin: Option<String>,
     /// What the answer is encrypted to, and how: the first key and the first `enc` of the request.
     pub encryption: Option<(ResponseKey, Enc)>,
 }
@@ -154,7 +156,14 @@ impl Request {
         }
     }
 
-    fn of(client_id: String, header: Value, parameters: Map<String, Value>) -> Self {
+    /// The same, through the browser of a page from there.
+    #[must_use]
+    pub fn from_origin(mut self, origin: &str) -> Self {
+        self.origin = Some(origin.into());
+        self
+    }
+
+    pub(super) fn of(client_id: String, header: Value, parameters: Map<String, Value>) -> Self {
         let text = |name: &str| parameters.get(name).and_then(Value::as_str).map(String::from);
         let mut read = Self {
             header,
@@ -163,10 +172,11 @@ impl Request {
             nonce: text("nonce").unwrap_or_default(),
             state: text("state"),
             query: Query::read(parameters.get("dcql_query").unwrap_or(&Value::Null)),
+            origin: None,
             encryption: None,
             parameters,
         };
-        if text_of(&read, "response_mode") == "direct_post.jwt" {
+        if ["direct_post.jwt", "dc_api.jwt"].contains(&text_of(&read, "response_mode")) {
             read.encryption = metadata::encryption(&read);
         }
         read

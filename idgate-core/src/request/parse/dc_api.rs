@@ -1,0 +1,39 @@
+//! `dc_api`: the pages that may pass the request to their browser (OpenID4VP A.2).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::profiles::Profiles;
+use crate::codec::origin;
+use crate::error::RequestError;
+use crate::limits::MAX_DC_API_ORIGINS;
+use crate::request::fields::Field;
+use crate::request::presentation_request::DcApiPages;
+
+const FIELDS: [&str; 1] = ["origins"];
+
+/// Origins are compared as plain strings by browsers and wallets, and so must be written as they do.
+pub(super) fn parse_dc_api(
+    root: &Field<'_, '_>,
+    profiles: &Profiles,
+) -> Result<Option<DcApiPages>, RequestError> {
+    let Some(field) = root.member("dc_api") else { return Ok(None) };
+    if !profiles.speak_dcql() {
+        return Err(field.invalid("cannot be asked for in the profile draft; add 1.0 or haip"));
+    }
+    field.refuse_unknown(&FIELDS)?;
+    let field = field.required("origins")?;
+    let mut origins: Vec<String> = Vec::new();
+    for element in field.elements()? {
+        let origin = element.string()?;
+        origin::check_page(&origin).map_err(|why| element.invalid(why))?;
+        if origins.iter().any(|other| *other == origin) {
+            return Err(element.invalid("must not repeat an origin"));
+        }
+        origins.push(origin.into_owned());
+    }
+    if origins.is_empty() || origins.len() > MAX_DC_API_ORIGINS {
+        return Err(field.invalid("must have 1 to 5 origins"));
+    }
+    Ok(Some(DcApiPages::new(origins)))
+}

@@ -1,0 +1,157 @@
+//! Requests that pages pass to their browser, and the answers that they get (OpenID4VP A, W3C Digital
+//! Credentials API).
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::entropy::Entropy;
+use crate::error::{CreateError, ErrorCode, RequestError, RequestObjectError, ResponseError};
+use crate::ids::{ClientIdentifier, Nonce, OfferId, State};
+use crate::request::{
+    DcApiPages, DcApiParameters, DcApiRequests, Dialect, SigningIdentity, VerifierInfo,
+};
+use crate::session::{
+    BrowserOffer, ClientIdForm, DcApiProtocol, EncryptionKey, Identity, Offer, Session, audience_of,
+};
+use crate::time::UnixMillis;
+use crate::verifier::dialects::unsupported;
+use crate::verifier::{DcApi, NewSession, Verifier};
+use crate::verify::Verification;
+
+impl Verifier {
+    /// What a page passes to its browser, for a session that was made with
+    /// [`PresentationRequest::dc_api`](crate::PresentationRequest::dc_api). They are one offer: they
+    /// share nonce and key, and one answer to any of them settles the session.
+    ///
+    /// # Errors
+    /// The session has none, or takes no answer any more; or a key cannot sign now.
+    pub fn dc_api_requests(
+        &self,
+        session: &Session,
+        now: UnixMillis,
+    ) -> Result<DcApiRequests, RequestObjectError> {
+        let open = session.accepts_response(now);
+        let offered = session.offers.browser().filter(|(offer, _)| open && !offer.lacks_key());
+        let (offer, browser) = offered.ok_or(RequestObjectError::NotFetchable)?;
+        let parameters = DcApiParameters {
+            nonce: offer.nonce.expose(),
+            encryption_key: offer.encryption_key.as_ref().map(EncryptionKey::public),
+            request: &session.request,
+            origins: &browser.origins,
+            issued_at: now,
+            expires_at: session.expires_at,
+        };
+        let identities = self.signing(session, browser)?;
+        let mut requests = Vec::with_capacity(browser.protocols.len());
+        for protocol in &browser.protocols {
+            let data = match (protocol, identities.first()) {
+                (DcApiProtocol::Unsigned, _) => Ok(parameters.unsigned()),
+                (DcApiProtocol::Signed, Some(first)) => parameters.signed(first),
+                (DcApiProtocol::Multisigned, Some(_)) => parameters.multisigned(&identities),
+                (_, None) => return Err(RequestObjectError::NotFetchable),
+            };
+            requests.push((protocol.name(), data.map_err(RequestObjectError::Signer)?));
+        }
+        Ok(DcApiRequests::new(requests))
+    }
+
+    /// Takes what a page got from its browser: the JSON text of `DigitalCredential.toJSON()`, which is
+    /// an object with `protocol` and `data`. It is good for a page from one of the session's origins,
+    /// which `verification_details` name; nothing in `answer` is believed about it. Errors change
+    /// nothing: there is nothing to store.
+    ///
+    /// # Errors
+    /// The session is closed, or the answer is not well-formed, answers what was not offered or does
+    /// not decrypt.
+    pub fn begin_dc_api<'s>(
+        &'s self,
+        session: &'s Session,
+        answer: &[u8],
+        now: UnixMillis,
+    ) -> Result<Verification<'s>, ResponseError> {
+        Verification::begin_dc_api(self.basis(), session, answer, now)
+    }
+
+    /// The request to browsers, in the dialect that links of the session speak first.
+    pub(super) fn browser_offer(
+        &self,
+        pages: &DcApiPages,
+        spoken: Option<Dialect>,
+        new: &NewSession,
+        entropy: &mut dyn Entropy,
+        now: UnixMillis,
+    ) -> Result<Offer, CreateError> {
+        let refused = |rule| RequestError::new(ErrorCode::UnsupportedProfile, "dc_api", rule);
+        if self.dialects.dc_api == DcApi::Off {
+            return Err(refused("is not enabled at this gateway; ask the operator for it").into());
+        }
+        let dialect = spoken.ok_or(refused("needs the profile 1.0 or haip"))?;
+        let profile = self.dialects.browser_profile(dialect);
+        let audience = pages.origins.first().map(|origin| audience_of(origin));
+        Ok(Offer {
+            id: Some(OfferId::fresh(entropy)?),
+            client_identifier: ClientIdentifier::new(audience.unwrap_or_default()),
+            signer: None,
+            response_uri: String::new(),
+            request_uri: None,
+            encryption_key: self.encryption_key(&profile, entropy)?,
+            nonce: Nonce::fresh(entropy)?,
+            state: State::new(""),
+            announces_post: false,
+            browser: Some(BrowserOffer {
+                origins: pages.origins.clone(),
+                protocols: self.dialects.dc_api.protocols().to_vec(),
+                identities: self.identities(dialect, new, now)?,
+            }),
+            profile,
+        })
+    }
+
+    /// Who can sign now. The first name must have someone to sign under it: what is signed once is
+    /// signed under that; further names are as good as they are many.
+    fn identities(
+        &self,
+        dialect: Dialect,
+        new: &NewSession,
+        now: UnixMillis,
+    ) -> Result<Vec<Identity>, RequestError> {
+        let mut identities = Vec::new();
+        for form in self.dialects.browser_forms(dialect) {
+            let name = new.signer.as_deref();
+            match self.signers.for_new(form, name, self.host.as_deref(), now) {
+                Ok(known) => {
+                    let certificate = known.certificate.as_ref();
+                    let client_identifier = self.client_identifier(form, certificate, "");
+                    identities.push(Identity {
+                        client_identifier: ClientIdentifier::new(client_identifier),
+                        form,
+                        signer: known.signer.key_id().to_string(),
+                    });
+                }
+                Err(lacks) if identities.is_empty() => return Err(unsupported(dialect, lacks)),
+                Err(_) => {}
+            }
+        }
+        Ok(identities)
+    }
+
+    fn signing<'s>(
+        &'s self,
+        session: &'s Session,
+        browser: &'s BrowserOffer,
+    ) -> Result<Vec<SigningIdentity<'s>>, RequestObjectError> {
+        let signing = |identity: &'s Identity| {
+            let verifier_info: &[VerifierInfo] = match identity.form {
+                ClientIdForm::X509Hash => &session.verifier_info,
+                _ => &[],
+            };
+            Ok(SigningIdentity {
+                client_id: identity.client_identifier.as_str(),
+                signer: self.signers.of(identity.form, Some(&identity.signer))?,
+                verifier_info,
+            })
+        };
+        let signing = browser.identities.iter().map(signing).collect::<Result<_, _>>();
+        signing.map_err(RequestObjectError::Signer)
+    }
+}

@@ -1,0 +1,300 @@
+//! Requests that a page passes to its browser (OpenID4VP A): what is asked, who may answer, and from
+//! where.
+
+use idgate_core::Session;
+use idgate_core::error::{Reason, RequestObjectError, ResponseError, WalletError};
+use idgate_core::request::Dialect;
+use idgate_core::session::{ClientIdForm, Phase};
+use idgate_core::verifier::DcApi;
+use idgate_core::verify::WalletReply;
+use idgate_testkit::openid4vp::{Answer, Forgery, Request};
+use idgate_testkit::wallet::Body;
+use serde_json::{Value, json};
+
+use super::forgeries::{MDOC, SD_JWT_VC, SUBMISSION};
+use super::harness::{Gateway, NOW, Way, asking, result, wallet};
+
+const SHOP: &str = "https://shop.example";
+const OTHER: &str = "https://other.example";
+const DID: ClientIdForm = ClientIdForm::DecentralizedIdentifier;
+const PLAIN: Way = Way::Jar { form: DID, encrypted: false };
+/// By name and by certificate, plain and encrypted.
+const WAYS: [Way; 4] =
+    [PLAIN, Way::Jar { form: DID, encrypted: true }, Way::Inline { encrypted: true }, Way::Haip];
+
+/// A session for the page of the shop, and the first request that it passes on.
+fn asked(way: Way, ids: &[&str]) -> (Gateway, Session, String, Request) {
+    let mut gateway = Gateway::for_browsers(way, DcApi::Unsigned);
+    let session = gateway.create_for(&asking(ids), &[], &[SHOP]);
+    let (protocol, request) = gateway.passed_on(&session, SHOP).remove(0);
+    (gateway, session, protocol, request)
+}
+
+fn answered(request: &Request, protocol: &str, forgery: Forgery) -> String {
+    wallet().forge_1_0(request, forgery, NOW.0).unwrap().credential(protocol).to_string()
+}
+
+fn reason(session: &Session) -> Option<&'static str> {
+    session.reason_at(NOW).map(Reason::as_str)
+}
+
+#[test]
+fn every_protocol_leads_to_the_claims() {
+    for way in WAYS {
+        for dc_api in [DcApi::Unsigned, DcApi::Signed, DcApi::Multisigned] {
+            // A verifier by value has nobody who signs under a DID.
+            if matches!(way, Way::Inline { .. }) && dc_api != DcApi::Unsigned {
+                continue;
+            }
+            let mut gateway = Gateway::for_browsers(way, dc_api);
+            for nth in 0..dc_api.protocols().len() {
+                let mut session = gateway.create_for(&asking(&["pid", "mdl"]), &[], &[SHOP]);
+                assert_eq!(session.phase(), &Phase::Pending);
+                let stored = Session::from_snapshot(&session.to_snapshot()).unwrap();
+                let (protocol, request) = gateway.passed_on(&stored, SHOP).swap_remove(nth);
+                assert_eq!(protocol, dc_api.protocols()[nth].name());
+                let reply =
+                    gateway.relay(&mut session, &answered(&request, &protocol, Forgery::None));
+                assert!(reply.is_ok_and(|reply| reply.body().as_deref() == Some("{}")));
+                let (claims, details) = result(&session);
+                assert_eq!(claims["pid"]["given_name"], "Erika", "{way:?} {protocol}");
+                assert_eq!(claims["mdl"]["family_name"], "Mustermann", "{way:?} {protocol}");
+                assert_eq!(
+                    (&details["request_mode"], &details["origin"]),
+                    (&"dc_api".into(), &SHOP.into())
+                );
+                assert_eq!(details["credentials"][1]["session_transcript"], "openid4vp-1.0-dc-api");
+                assert_eq!(details.get("response_code"), None);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_forged_presentation_is_refused_with_its_reason() {
+    for way in [PLAIN, Way::Haip] {
+        for (id, rows) in
+            [("pid", SD_JWT_VC), ("mdl", MDOC), ("pid", SUBMISSION), ("mdl", SUBMISSION)]
+        {
+            for (forgery, expected) in rows {
+                let (gateway, mut session, protocol, request) = asked(way, &[id]);
+                let reply = gateway.relay(&mut session, &answered(&request, &protocol, *forgery));
+                assert_eq!(reply, Ok(WalletReply::Refused), "{way:?} {id} {forgery:?}");
+                assert_eq!(reason(&session), Some(*expected), "{way:?} {id} {forgery:?}");
+            }
+        }
+    }
+}
+
+/// Wallets got this wrong for a long time (OpenID4VP A.4).
+#[test]
+fn the_audience_is_the_prefix_and_the_origin_and_nothing_else() {
+    for audience in [
+        "https://shop.example",
+        "origin:https://shop.example/",
+        "origin:https://SHOP.example",
+        "origin:https://shop.example:443",
+        "origin:https://other.example",
+        "web-origin:https://shop.example",
+        "origin:",
+        "redirect_uri:https://shop.example",
+        "x509_hash:t5eY67wMr7QGaDtgp1rXjfc1vDU14xFR2w4t_Eu5jTs",
+    ] {
+        let (gateway, mut session, protocol, mut request) = asked(Way::Haip, &["pid"]);
+        request.client_id = audience.into();
+        let _refused = gateway.relay(&mut session, &answered(&request, &protocol, Forgery::None));
+        assert_eq!(reason(&session), Some("audience_mismatch"), "{audience}");
+    }
+}
+
+#[test]
+fn a_page_from_elsewhere_gets_nothing() {
+    for (id, expected) in [("pid", "audience_mismatch"), ("mdl", "device_auth_invalid")] {
+        for elsewhere in [OTHER, "https://shop.example.evil.example", "https://shop.example:8443"] {
+            let (gateway, mut session, protocol, _) = asked(Way::Haip, &[id]);
+            let (_, copied) = gateway.passed_on(&session, elsewhere).remove(0);
+            let _refused =
+                gateway.relay(&mut session, &answered(&copied, &protocol, Forgery::None));
+            assert_eq!(reason(&session), Some(expected), "{elsewhere}");
+        }
+    }
+}
+
+#[test]
+fn of_several_origins_the_one_that_fits_is_reported() {
+    for way in [PLAIN, Way::Haip] {
+        for origin in [SHOP, OTHER] {
+            let mut gateway = Gateway::for_browsers(way, DcApi::Unsigned);
+            let mut session = gateway.create_for(&asking(&["pid", "mdl"]), &[], &[SHOP, OTHER]);
+            let (protocol, request) = gateway.passed_on(&session, origin).remove(0);
+            let answer = answered(&request, &protocol, Forgery::None);
+            assert!(gateway.relay(&mut session, &answer).is_ok());
+            assert_eq!(result(&session).1["origin"], origin);
+        }
+        // What is wrong with an answer is said of the page that it is meant for.
+        let mut gateway = Gateway::for_browsers(way, DcApi::Unsigned);
+        let mut session = gateway.create_for(&asking(&["pid"]), &[], &[SHOP, OTHER]);
+        let (protocol, request) = gateway.passed_on(&session, OTHER).remove(0);
+        let _refused = gateway.relay(&mut session, &answered(&request, &protocol, Forgery::Nonce));
+        assert_eq!(reason(&session), Some("nonce_mismatch"));
+    }
+}
+
+#[test]
+fn one_answer_is_of_one_page() {
+    let mut gateway = Gateway::for_browsers(PLAIN, DcApi::Unsigned);
+    let mut session = gateway.create_for(&asking(&["pid", "mdl"]), &[], &[SHOP, OTHER]);
+    let [one, other] = [SHOP, OTHER].map(|origin| {
+        let (protocol, request) = gateway.passed_on(&session, origin).remove(0);
+        wallet().answer_1_0(&request, NOW.0).unwrap().credential(&protocol)
+    });
+    let mut mixed: Value = one;
+    mixed["data"]["vp_token"]["mdl"] = other["data"]["vp_token"]["mdl"].clone();
+    let _refused = gateway.relay(&mut session, &mixed.to_string());
+    assert_eq!(reason(&session), Some("device_auth_invalid"));
+}
+
+#[test]
+fn what_is_not_an_answer_to_the_request_changes_nothing() {
+    let malformed = |way: Way, change: &dyn Fn(&Answer, &str) -> String| {
+        let (gateway, mut session, protocol, request) = asked(way, &["pid"]);
+        let answer = wallet().answer_1_0(&request, NOW.0).unwrap();
+        let refused = gateway.relay(&mut session, &change(&answer, &protocol));
+        assert_eq!(session.phase(), &Phase::Pending);
+        refused.unwrap_err()
+    };
+    let is_malformed = |error: &ResponseError| matches!(error, ResponseError::Malformed(_));
+    for protocol in
+        ["openid4vp-v1-signed", "openid4vp-v1-multisigned", "openid4vp", "org-iso-mdoc", ""]
+    {
+        let refused = malformed(Way::Haip, &|answer, _| answer.credential(protocol).to_string());
+        assert!(is_malformed(&refused) && refused.to_string().contains("protocol"), "{protocol}");
+    }
+    let unencrypted = |answer: &Answer, protocol: &str| {
+        let data = Value::from(answer.parameters.clone());
+        json!({"protocol": protocol, "data": data}).to_string()
+    };
+    assert!(is_malformed(&malformed(Way::Haip, &unencrypted)));
+    let encrypted = |_: &Answer, protocol: &str| {
+        json!({"protocol": protocol, "data": {"response": "a.b.c.d.e"}}).to_string()
+    };
+    assert!(is_malformed(&malformed(PLAIN, &encrypted)));
+    assert_eq!(malformed(Way::Haip, &encrypted), ResponseError::DecryptionFailed);
+    for forgery in [Forgery::DraftString, Forgery::DraftArray] {
+        for way in [PLAIN, Way::Haip] {
+            let (gateway, mut session, protocol, request) = asked(way, &["pid"]);
+            let refused = gateway.relay(&mut session, &answered(&request, &protocol, forgery));
+            assert!(refused.is_err_and(|error| is_malformed(&error)), "{forgery:?}");
+            assert_eq!(session.phase(), &Phase::Pending);
+        }
+    }
+    let (gateway, mut session, protocol, request) = asked(Way::Haip, &["pid"]);
+    let refused = gateway.relay(&mut session, &answered(&request, &protocol, Forgery::OtherKey));
+    assert_eq!(refused, Err(ResponseError::DecryptionFailed));
+}
+
+/// The session of the page says what is answered: a `state` beside it says nothing.
+#[test]
+fn a_state_is_neither_asked_for_nor_looked_at() {
+    for way in [PLAIN, Way::Haip] {
+        let (gateway, mut session, protocol, request) = asked(way, &["pid"]);
+        assert_eq!(request.state, None);
+        let mut answer = wallet().answer_1_0(&request, NOW.0).unwrap();
+        answer.parameters.insert("state".into(), "of nobody".into());
+        let reply = gateway.relay(&mut session, &answer.credential(&protocol).to_string());
+        assert!(matches!(reply, Ok(WalletReply::Accepted { .. })), "{reply:?}");
+    }
+}
+
+#[test]
+fn an_error_of_the_wallet_settles_the_session() {
+    for (way, encrypted) in [(PLAIN, false), (Way::Haip, false), (Way::Haip, true)] {
+        let (gateway, mut session, protocol, request) = asked(way, &["pid"]);
+        let answer = Answer::error(&request, "access_denied", encrypted);
+        let reply = gateway.relay(&mut session, &answer.credential(&protocol).to_string());
+        let noted = matches!(reply, Ok(WalletReply::ErrorNoted { redirect_uri: None, .. }));
+        assert!(noted, "{reply:?}");
+        let declined = Phase::Failed {
+            at: NOW,
+            reason: Reason::WalletError,
+            wallet_error: Some(WalletError::AccessDenied),
+        };
+        assert_eq!(session.phase(), &declined);
+    }
+}
+
+#[test]
+fn a_browser_and_a_link_are_two_ways_to_one_answer() {
+    let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Signed);
+    let session = gateway.create_for(&asking(&["pid"]), &[], &[SHOP]);
+    assert_eq!(session.offers().count(), 2);
+    let behind_link = gateway.read(Way::Haip, &session);
+    let (protocol, request) = gateway.passed_on(&session, SHOP).remove(0);
+    assert_ne!(behind_link.nonce, request.nonce);
+    let by_link = wallet().answer_1_0(&behind_link, NOW.0).unwrap();
+    let by_page = answered(&request, &protocol, Forgery::None);
+
+    let mut settled = session.clone();
+    gateway.settle(&mut settled, None, &by_link.body());
+    assert_eq!(gateway.relay(&mut settled, &by_page), Err(ResponseError::SessionClosed));
+    let mut settled = session.clone();
+    assert!(gateway.relay(&mut settled, &by_page).is_ok());
+    assert_eq!(gateway.post(&mut settled, &by_link.body()), Err(ResponseError::SessionClosed));
+
+    // Neither answers the other's request.
+    let mut crossed = session.clone();
+    let link_by_page = by_link.credential(&protocol).to_string();
+    assert_eq!(gateway.relay(&mut crossed, &link_by_page), Err(ResponseError::DecryptionFailed));
+    let mut crossed = session.clone();
+    let page: Value = serde_json::from_str(&by_page).unwrap();
+    let page = Body::form(page["data"].as_object().unwrap());
+    assert_eq!(gateway.post(&mut crossed, &page), Err(ResponseError::DecryptionFailed));
+}
+
+/// What goes to a browser is signed and answered there alone.
+#[test]
+fn the_offer_to_browsers_is_behind_no_link() {
+    let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
+    let mut session = gateway.create_for(&asking(&["pid"]), &[], &[SHOP]);
+    let offer = session.browser_offer().unwrap().clone();
+    assert!(session.offer(offer.id()).is_none() && !offer.is_linked());
+    assert_eq!(offer.origins(), [SHOP]);
+    let (_, request) = gateway.passed_on(&session, SHOP).remove(0);
+    let body = wallet().answer_1_0(&request, NOW.0).unwrap().body();
+    let refused = gateway.post_to(&mut session, offer.id(), &body);
+    assert_eq!(refused, Err(ResponseError::SessionClosed));
+}
+
+/// The code of `redirect_uri` brings a person back from a link; whoever has the page is there.
+#[test]
+fn an_answer_through_a_browser_needs_no_code_to_be_read() {
+    let (gateway, mut session, protocol, request) = asked(Way::Haip, &["pid"]);
+    assert!(gateway.relay(&mut session, &answered(&request, &protocol, Forgery::None)).is_ok());
+    assert!(session.result_for(None, NOW).is_some());
+    let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
+    let mut session = gateway.create_for(&asking(&["pid"]), &[], &[SHOP]);
+    let request = gateway.read(Way::Haip, &session);
+    let body = wallet().answer_1_0(&request, NOW.0).unwrap().body();
+    gateway.settle(&mut session, None, &body);
+    assert!(session.result_for(None, NOW).is_none(), "a link has not brought anybody back yet");
+}
+
+#[test]
+fn without_pages_nothing_goes_to_a_browser() {
+    let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Multisigned);
+    let mut session = gateway.create(&asking(&["pid"]), &[Dialect::Haip]);
+    assert!(session.browser_offer().is_none());
+    let requests = gateway.passed_on_or_not(&session);
+    assert_eq!(requests.unwrap_err(), RequestObjectError::NotFetchable);
+    let answer = r#"{"protocol":"openid4vp-v1-signed","data":{"error":"access_denied"}}"#;
+    assert!(matches!(gateway.relay(&mut session, answer), Err(ResponseError::Malformed(_))));
+}
+
+#[test]
+fn a_settled_session_asks_no_browser_any_more() {
+    let (gateway, mut session, protocol, request) = asked(Way::Haip, &["pid"]);
+    let answer = answered(&request, &protocol, Forgery::None);
+    assert!(gateway.relay(&mut session, &answer).is_ok());
+    assert_eq!(gateway.passed_on_or_not(&session).unwrap_err(), RequestObjectError::NotFetchable);
+    assert_eq!(gateway.relay(&mut session, &answer), Err(ResponseError::SessionClosed));
+}
