@@ -66,6 +66,41 @@
 //! until its [`fresh_until`](crate::verify::VerifiedSource::fresh_until), and offer it to
 //! [`Verification::reuse`](crate::Verification::reuse) before you fetch.
 //!
+//! # Ask through the browser of a page
+//!
+//! A page of yours can ask its browser for credentials (W3C Digital Credentials API, OpenID4VP A). Say
+//! in the request which pages may, pass them what [`Verifier::dc_api_requests`] gives, and bring back
+//! what the browser gave, from the page to your server and from there to
+//! [`Verifier::begin_dc_api`]. What follows is as above.
+//!
+//! [`Verifier::dc_api_requests`]: crate::Verifier::dc_api_requests
+//! [`Verifier::begin_dc_api`]: crate::Verifier::begin_dc_api
+//!
+//! ```
+//! use idgate_core::request::{DcApiPages, Dialect};
+//! use idgate_core::verifier::{DcApi, DialectOptions};
+//! use idgate_core::{PresentationRequest, Session, UnixMillis, Verifier};
+//!
+//! fn options() -> DialectOptions {
+//!     let mut options = DialectOptions::new([Dialect::V1_0]);
+//!     options.dc_api = DcApi::Signed; // signed, and unsigned for wallets that know no signature
+//!     options
+//! }
+//!
+//! fn for_the_shop(request: &mut PresentationRequest) {
+//!     request.dc_api = Some(DcApiPages::new(vec!["https://shop.example".into()]));
+//! }
+//!
+//! /// For `navigator.credentials.get({digital: …})`.
+//! fn digital(verifier: &Verifier, session: &Session, now: UnixMillis) -> Option<String> {
+//!     Some(verifier.dc_api_requests(session, now).ok()?.to_json())
+//! }
+//! ```
+//!
+//! The session has links all the same, for browsers that know nothing of it: whichever is answered first
+//! settles it. Which of your pages asked stands in `verification_details` as `origin`; it is what the
+//! holder signed, and nothing that the answer says of itself.
+//!
 //! # Keep a session in your own database
 //!
 //! A row is the id, the revision and the sealed snapshot; the id is authenticated with it, so that

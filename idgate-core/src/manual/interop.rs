@@ -3,15 +3,15 @@
 //! | | |
 //! |---|---|
 //! | request | OpenID4VP drafts with `presentation_definition` (Presentation Exchange 2); OpenID4VP 1.0 and HAIP 1.0 with DCQL |
-//! | its way | by value, unsigned, `redirect_uri:` client id; or RFC 9101 Request Objects, ES256, under a `did:web`, and outside of drafts under `x509_san_dns:` or `x509_hash:` |
-//! | answer | `direct_post`; or `direct_post.jwt`, ECDH-ES on P-256 with A128GCM or A256GCM, in drafts also A128CBC-HS256 |
+//! | its way | behind a link by value, unsigned, `redirect_uri:` client id; or RFC 9101 Request Objects, ES256, under a `did:web`, and outside of drafts under `x509_san_dns:` or `x509_hash:`; or from a page to its browser, `openid4vp-v1-unsigned`, `-signed` and `-multisigned` |
+//! | answer | `direct_post`, `dc_api`; or `direct_post.jwt`, `dc_api.jwt`, ECDH-ES on P-256 with A128GCM or A256GCM, in drafts also A128CBC-HS256 |
 //! | SD-JWT VC | RFC 9901 with key binding, always; `typ` `dc+sd-jwt` or `vc+sd-jwt`; bare issuer keys, or `x5c` below roots of its own |
-//! | mdoc | ISO/IEC 18013-5, certificates in its Annex B profile; transcripts of OpenID4VP 1.0 B.2.6.1 and, encrypted and in drafts, of ISO/IEC TS 18013-7 B.4.4 |
+//! | mdoc | ISO/IEC 18013-5, certificates in its Annex B profile; transcripts of OpenID4VP 1.0 B.2.6 and, encrypted and in drafts, of ISO/IEC TS 18013-7 B.4.4 |
 //! | signatures | ES256, ES384, ES512; certificates also with RSA and on brainpoolP256r1 and P384r1 |
 //! | status | Token Status List as JWT, for mdoc also as CWT; CRLs (RFC 5280) |
 //! | trust | issuer keys as JWK or SPKI; roots in PEM or DER, ICAO Master Lists, VICALs |
 //!
-//! Not spoken: EdDSA credentials, the Digital Credentials API, OCSP.
+//! Not spoken: EdDSA credentials, `org-iso-mdoc` requests to browsers (ISO/IEC TS 18013-7 Annex C), OCSP.
 //!
 //! # Where wallets differ
 //!
@@ -29,6 +29,7 @@
 //! - A plain presentation where an encrypted answer is expected, and the other way round: refused.
 //! - Outside of drafts a device MAC, and several documents in one DeviceResponse unless the trust entry
 //!   takes them.
-//! - `aud` of a key binding JWT is one string and is the `client_id` exactly as sent.
+//! - `aud` of a key binding JWT is one string and is the `client_id` exactly as sent; through a
+//!   browser it is `origin:` and the page's origin, whether the request was signed or not.
 //! - A status mechanism that is not known is one that cannot be established: refused, unless the
 //!   trust entry says `off`.
