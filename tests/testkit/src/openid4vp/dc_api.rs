@@ -19,7 +19,7 @@ impl Request {
             }
             "openid4vp-v1-multisigned" => {
                 let request = &data["request"];
-                let first = request["signatures"][0]["protected"].as_str()?;
+                let first = request.pointer("/signatures/0/protected")?.as_str()?;
                 (decoded(first)?.into(), decoded(request["payload"].as_str()?)?)
             }
             _ => return None,
