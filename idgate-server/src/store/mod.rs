@@ -25,6 +25,7 @@ mod known;
 mod lanes;
 mod metrics;
 mod missing;
+mod operator;
 mod outbox;
 mod probe;
 mod quotas;
@@ -52,6 +53,7 @@ pub use self::examine::{Examination, Finding, Health, examine};
 pub use self::interface::*;
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::missing::missing;
+pub use self::operator::*;
 pub use self::quotas::OwnQuotas;
 pub use self::sqlite::{SqliteOperator, SqliteStore, StoreOptions};
 pub use self::trust::{

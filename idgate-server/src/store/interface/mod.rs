@@ -8,7 +8,6 @@ mod error;
 mod events;
 mod idempotency;
 mod metrics;
-mod operator;
 mod outbox;
 mod sessions;
 
@@ -29,12 +28,6 @@ pub use self::error::{PageError, StoreError};
 pub use self::events::{EventPage, EventStore, StatusEvent};
 pub use self::idempotency::{Answered, IdempotencyStore, MadeOnce, Once};
 pub use self::metrics::{MetricsStore, MetricsSummary, Outcomes};
-pub use self::operator::{
-    AdminTokenOperator, AdminTokenRecord, AuditOperator, CertificateOperator, ClientChange,
-    ClientOperator, ClientSettings, DeadLetterOperator, ExportError, GatewayKeyOperator,
-    GatewayKeyRecord, HostRecord, Logo, Operator, OperatorStore, RequestedKey, Review,
-    TrustOperator, WebhookHostOperator,
-};
 pub use self::outbox::{
     DeadLetter, DeadLetterPage, Lane, Leased, OutboxStore, Replay, Target, Verdict, Wanted,
 };

@@ -6,7 +6,8 @@ use idgate_core::time::UnixMillis;
 use super::SqliteOperator;
 use crate::admin_token::AdminToken;
 use crate::entropy::OsEntropy;
-use crate::store::interface::{AdminTokenOperator, AdminTokenRecord, StoreError};
+use crate::store::interface::StoreError;
+use crate::store::operator::{AdminTokenOperator, AdminTokenRecord};
 use crate::store::sql::{begin, millis, time};
 
 impl AdminTokenOperator for SqliteOperator {

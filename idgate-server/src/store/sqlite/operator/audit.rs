@@ -7,7 +7,8 @@ use idgate_core::time::UnixMillis;
 use super::SqliteOperator;
 use crate::audit::SignedCheckpoint;
 use crate::store::audit::{AuditReport, Auditor, Chain, checkpoints, exported};
-use crate::store::interface::{AuditOperator, ExportError, StoreError};
+use crate::store::interface::StoreError;
+use crate::store::operator::{AuditOperator, ExportError};
 use crate::store::sql::begin;
 
 /// Chains signed in one transaction.

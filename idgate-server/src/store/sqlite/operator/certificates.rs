@@ -12,7 +12,8 @@ use crate::store::certificates::{
     CertificateRecord, forget, place, raise_version, records, registrations,
 };
 use crate::store::files::truncate_log;
-use crate::store::interface::{CertificateOperator, RequestedKey, StoreError};
+use crate::store::interface::StoreError;
+use crate::store::operator::{CertificateOperator, RequestedKey};
 use crate::store::sql::{begin, millis, time};
 
 impl CertificateOperator for SqliteOperator {

@@ -12,10 +12,9 @@ use crate::entropy::OsEntropy;
 use crate::store::api_keys::{self, KeyRow};
 use crate::store::audit;
 use crate::store::certificates;
-use crate::store::interface::{
-    ApiKeyRecord, ClientChange, ClientOperator, ClientSettings, KeyValue, StoreError,
-};
+use crate::store::interface::{ApiKeyRecord, KeyValue, StoreError};
 use crate::store::keys::{self, ClientRecord, ClientWish, NewClient};
+use crate::store::operator::{ClientChange, ClientOperator, ClientSettings};
 use crate::store::quotas::OwnQuotas;
 use crate::store::sql::{begin, millis, number};
 

@@ -3,7 +3,8 @@
 use idgate_core::time::UnixMillis;
 
 use super::SqliteOperator;
-use crate::store::interface::{DeadLetter, DeadLetterOperator, Replay, StoreError};
+use crate::store::interface::{DeadLetter, Replay, StoreError};
+use crate::store::operator::DeadLetterOperator;
 use crate::store::outbox::dead_letters::{all, replay};
 use crate::store::sql::begin;
 

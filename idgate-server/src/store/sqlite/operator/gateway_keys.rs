@@ -5,7 +5,8 @@ use idgate_core::time::UnixMillis;
 use super::SqliteOperator;
 use crate::store::files::truncate_log;
 use crate::store::gateway_keys::{insert, retire};
-use crate::store::interface::{GatewayKeyOperator, GatewayKeyRecord, StoreError};
+use crate::store::interface::StoreError;
+use crate::store::operator::{GatewayKeyOperator, GatewayKeyRecord};
 use crate::store::sql::{begin, time};
 
 impl GatewayKeyOperator for SqliteOperator {

@@ -17,7 +17,8 @@ use rusqlite::{Connection, Transaction};
 use crate::audit::{AuditEvent, AuditKeys};
 use crate::seal::{InstanceKey, Sealer};
 use crate::store::directory::{self, DirectoryKey};
-use crate::store::interface::{Operator, StoreError};
+use crate::store::interface::StoreError;
+use crate::store::operator::Operator;
 use crate::store::{audit as log, schema};
 
 /// The operator's side of one data directory.

@@ -5,7 +5,8 @@ use idgate_core::time::UnixMillis;
 use super::{SqliteOperator, record_if_possible};
 use crate::audit::{AuditEvent, OPERATOR_CHAIN};
 use crate::store::audit;
-use crate::store::interface::{StoreError, TrustOperator};
+use crate::store::interface::StoreError;
+use crate::store::operator::TrustOperator;
 use crate::store::sql::begin;
 use crate::store::trust::{self, RemovedMaterial, TrustChange, TrustRecord};
 

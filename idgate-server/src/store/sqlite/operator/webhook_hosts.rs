@@ -5,7 +5,8 @@ use idgate_core::time::UnixMillis;
 use rusqlite::OptionalExtension as _;
 
 use super::SqliteOperator;
-use crate::store::interface::{HostRecord, HostStatus, Review, StoreError, WebhookHostOperator};
+use crate::store::interface::{HostStatus, StoreError};
+use crate::store::operator::{HostRecord, Review, WebhookHostOperator};
 use crate::store::outbox;
 use crate::store::sql::{begin, millis, time};
 
