@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use idgate_core::Verifier;
+use idgate_core::verifier::DcApi;
 
 pub use self::dialects::{ClientId, Dialects, OwnName, ResponseMode};
 pub use self::rules::Cidr;
@@ -194,6 +195,7 @@ impl Config {
                 announces_post: optional(settings, "request_uri_method", dialects::method)?
                     .is_some(),
                 response_mode: required(settings, "response_mode", dialects::response_mode)?,
+                dc_api: required(settings, "dc_api", dialects::dc_api)?,
             },
             environment: required(settings, "environment", environment_name)?,
             instance_key,
@@ -216,6 +218,7 @@ impl Config {
         config.check_listener()?;
         config.check_base_url()?;
         config.check_identity()?;
+        config.check_browsers()?;
         Ok(config)
     }
 
@@ -253,6 +256,13 @@ impl Config {
             "IDGATE_BASE_URL: {base_url} has an IP address for a host, and a did:web needs a name; \
              set it to https://gateway.example, or OID4VP_REQUEST_MODE=inline"
         ))
+    }
+
+    fn check_browsers(&self) -> Result<(), String> {
+        if self.dialects.dc_api == DcApi::Off || self.dialects.are_newer() {
+            return Ok(());
+        }
+        Err("IDGATE_DC_API: browsers are asked in 1.0 and haip; enable one of them in IDGATE_PROFILES".into())
     }
 
     fn check_listener(&self) -> Result<(), String> {

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use crate::app::{App, AppError, WebhookRules};
 use crate::clock::{Clock, WatchedClock};
-use crate::config::Config;
+use crate::config::{Config, Environment};
 use crate::descriptors;
 use crate::failure::Failure;
 use crate::http::{Gateway, HttpLimits, Tls, listener, stop};
@@ -119,6 +119,7 @@ pub async fn start_with_limits(
     let app = App::new(store, clock, PROVIDER, &*base_url, fetcher)
         .in_mode(config.request_mode)
         .speaking(config.dialects.clone())
+        .for_pages_of_any_origin(config.environment == Environment::Development)
         .verifying_within(limits.verification_timeout)
         .with_webhooks(WebhookRules { allow_http, egress: Some(to_webhooks) });
     let app = Arc::new(app);

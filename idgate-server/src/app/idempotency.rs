@@ -25,8 +25,8 @@ impl App {
         if let Some(earlier) = self.store.answered(caller, &key, self.now()).await? {
             return replay(earlier, &body_digest);
         }
-        let transition = self.new_session(caller, body).await?;
-        let answer = render(&CreatedSession::of(&transition.session, self.names_profiles()));
+        let (transition, created) = self.new_session(caller, body).await?;
+        let answer = render(&created);
         let once = Once { key, body: body_digest, answer: answer.clone() };
         match self.store.create_session_once(caller, transition, once).await? {
             MadeOnce::Yes => Ok(answer),

@@ -109,6 +109,9 @@ impl App {
             false => spoken.without(dialect),
         };
         let mut spoken = request::Dialects::new(enabled);
+        if self.asks_browsers() {
+            spoken = spoken.with_dc_api();
+        }
         if in_force.is_none() {
             spoken = without(spoken, Dialect::Haip);
         }

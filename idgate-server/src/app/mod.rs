@@ -2,6 +2,7 @@
 
 mod api_keys;
 mod audit;
+mod browsers;
 mod handle;
 mod idempotency;
 mod identity;
@@ -22,10 +23,10 @@ use idgate_core::error::{
     ConfigError, CreateError, RequestError, RequestObjectError, ResponseError,
 };
 use idgate_core::limits::VERIFYING_LEASE_MS;
-use idgate_core::request::Dialect;
 use idgate_core::time::UnixMillis;
 
 pub use self::api_keys::ApiKeySecret;
+pub use self::browsers::Relayed;
 pub use self::handle::Handle;
 pub use self::identity::Published;
 pub use self::sessions::{CreatedSession, SessionView};
@@ -50,6 +51,8 @@ pub struct App {
     base_url: String,
     request_mode: RequestMode,
     dialects: Dialects,
+    /// Whether pages may be from anywhere, as in development.
+    any_origin: bool,
     /// Asks status lists and CRLs.
     fetcher: Arc<Fetcher>,
     /// Made for the trust and the keys in force; remade when the store has others.
@@ -112,6 +115,7 @@ impl App {
             base_url: base_url.into(),
             request_mode: RequestMode::Inline,
             dialects: Dialects::default(),
+            any_origin: false,
             fetcher,
             verifier,
             webhook_rules: WebhookRules::default(),
@@ -149,9 +153,16 @@ impl App {
         self
     }
 
+    /// With pages that may be from anywhere: for development.
+    #[must_use]
+    pub fn for_pages_of_any_origin(mut self, any: bool) -> Self {
+        self.any_origin = any;
+        self
+    }
+
     /// Whether anything but drafts is spoken: only then do sessions name their profile.
     pub fn names_profiles(&self) -> bool {
-        self.dialects.enabled != [Dialect::Draft]
+        self.dialects.are_newer()
     }
 
     /// What the gateway keeps.

@@ -2,7 +2,7 @@
 
 use idgate_core::PresentationRequest;
 use idgate_core::ids::SessionId;
-use idgate_core::request::{Invitation, Scheme};
+use idgate_core::request::{DcApiRequests, Invitation, Scheme};
 use idgate_core::session::{Session, Status, Transition};
 use idgate_core::time::UnixMillis;
 use idgate_core::verifier::NewSession;
@@ -22,6 +22,8 @@ pub struct CreatedSession {
     pub deep_links: Vec<(Scheme, String)>,
     /// Whether the tenant is told which profile it is: it may have been another one.
     pub names_profile: bool,
+    /// What its pages pass to their browser.
+    pub dc_api: Option<DcApiRequests>,
 }
 
 /// A session and the instant it was read at: status and result depend on both.
@@ -44,20 +46,19 @@ impl App {
         caller: &Caller,
         body: &[u8],
     ) -> Result<CreatedSession, AppError> {
-        let transition = self.new_session(caller, body).await?;
-        let created = CreatedSession::of(&transition.session, self.names_profiles());
+        let (transition, created) = self.new_session(caller, body).await?;
         match self.store.create_session(caller, transition).await? {
             Made::Yes => Ok(created),
             Made::NoRoom => Err(AppError::TooManySessions),
         }
     }
 
-    /// A new session from a creation body, not yet stored.
+    /// A new session from a creation body, not yet stored, and what its tenant is told.
     pub(super) async fn new_session(
         &self,
         caller: &Caller,
         body: &[u8],
-    ) -> Result<Transition, AppError> {
+    ) -> Result<(Transition, CreatedSession), AppError> {
         self.check_clock()?;
         let mut new = NewSession::new(caller.client_id.clone(), caller.livemode);
         let certified = self.certified(&caller.client_id).await?;
@@ -70,10 +71,15 @@ impl App {
         let (trust, spoken) = (verifier.trust(), self.spoken(&certified));
         let request = PresentationRequest::parse_for(body, trust, caller.livemode, &spoken)
             .map_err(AppError::Request)?;
+        self.check_pages(caller, &request).await?;
         new.verifier_info = self
             .attested(&verifier, &request, &caller.client_id, certified.in_force.as_deref())
             .await?;
-        Ok(verifier.create_session_as(request, new, &mut OsEntropy, self.now())?)
+        let now = self.now();
+        let transition = verifier.create_session_as(request, new, &mut OsEntropy, now)?;
+        let mut created = CreatedSession::of(&transition.session, self.names_profiles());
+        created.dc_api = Self::passed_on(&verifier, &transition.session, now)?;
+        Ok((transition, created))
     }
 
     /// Reads a session of the caller.
@@ -137,10 +143,10 @@ impl App {
 }
 
 impl CreatedSession {
-    pub(super) fn of(session: &Session, names_profile: bool) -> Self {
+    fn of(session: &Session, names_profile: bool) -> Self {
         let invitation = session.invitation();
         let link = |scheme| (scheme, invitation.deep_link(scheme));
         let deep_links = Scheme::ALL.into_iter().map(link).collect();
-        Self { invitation, deep_links, names_profile }
+        Self { invitation, deep_links, names_profile, dc_api: None }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use idgate_core::Verifier;
 use idgate_core::error::ResponseError;
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Transition};
@@ -46,12 +47,23 @@ impl App {
         let session = self.named(handle).await?.ok_or(ResponseError::SessionClosed)?;
         self.refuse_closed(&session)?;
         let verifier = self.verifier().await?;
-        let scope = Scope::of(&session, verifier.trust().version());
-        let large = response.body.len() > LARGE_ANSWER_BYTES;
+        let begin =
+            || verifier.begin(&session, handle.offer(), response, &mut OsEntropy, self.now());
+        self.evaluate(&session, &verifier, response.body.len(), begin).await
+    }
+
+    /// Begins a verification and stores what it came to.
+    pub(super) async fn evaluate<'v>(
+        self: &Arc<Self>,
+        session: &'v Session,
+        verifier: &'v Verifier,
+        bytes: usize,
+        begin: impl FnOnce() -> Result<Verification<'v>, ResponseError>,
+    ) -> Result<WalletReply, AppError> {
+        let scope = Scope::of(session, verifier.trust().version());
         let watch = Stopwatch::new();
-        let (mut verification, first) = computing(large, || {
-            let mut verification =
-                verifier.begin(&session, handle.offer(), response, &mut OsEntropy, self.now())?;
+        let (mut verification, first) = computing(bytes > LARGE_ANSWER_BYTES, || {
+            let mut verification = begin()?;
             let first = verification.step()?;
             Ok::<_, ResponseError>((verification, first))
         })?;
@@ -85,7 +97,7 @@ impl App {
         self.settle(decision, watch.elapsed_us()).await
     }
 
-    fn refuse_closed(&self, session: &Session) -> Result<(), AppError> {
+    pub(super) fn refuse_closed(&self, session: &Session) -> Result<(), AppError> {
         // Whether it is over is a matter of the time.
         self.check_clock()?;
         if session.accepts_response(self.now()) {

@@ -3,7 +3,7 @@
 use idgate_core::Verifier;
 use idgate_core::request::Dialect;
 use idgate_core::session::ClientIdForm;
-use idgate_core::verifier::{self, DialectOptions};
+use idgate_core::verifier::{self, DcApi, DialectOptions};
 
 use super::{Settings, optional, required, rules};
 
@@ -18,6 +18,8 @@ pub struct Dialects {
     pub announces_post: bool,
     /// How answers of `1.0` come back.
     pub response_mode: ResponseMode,
+    /// What pages may pass to their browser.
+    pub dc_api: DcApi,
 }
 
 /// How the gateway calls itself in signed requests of `1.0` (OpenID4VP 1.0 5.9.3).
@@ -67,6 +69,11 @@ impl OwnName {
 }
 
 impl Dialects {
+    /// Whether anything but drafts is spoken.
+    pub fn are_newer(&self) -> bool {
+        self.enabled != [Dialect::Draft]
+    }
+
     /// As a verifier takes them.
     pub fn options(&self) -> DialectOptions {
         let mut options = DialectOptions::new(self.enabled.iter().copied());
@@ -81,6 +88,7 @@ impl Dialects {
             ResponseMode::DirectPostJwt => verifier::ResponseMode::Encrypted,
         };
         options.announces_post = self.announces_post;
+        options.dc_api = self.dc_api;
         options
     }
 }
@@ -92,6 +100,7 @@ impl Default for Dialects {
             client_id: ClientId::Did,
             announces_post: false,
             response_mode: ResponseMode::Auto,
+            dc_api: DcApi::Off,
         }
     }
 }
@@ -152,6 +161,16 @@ pub(super) fn response_mode(text: &str) -> Result<ResponseMode, String> {
     found.ok_or_else(|| "must be auto, direct_post or direct_post.jwt".into())
 }
 
+pub(super) fn dc_api(text: &str) -> Result<DcApi, String> {
+    match text {
+        "off" => Ok(DcApi::Off),
+        "unsigned" => Ok(DcApi::Unsigned),
+        "signed" => Ok(DcApi::Signed),
+        "multisigned" => Ok(DcApi::Multisigned),
+        _ => Err("must be off, unsigned, signed or multisigned".into()),
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -175,6 +194,10 @@ mod tests {
         for mode in ResponseMode::ALL {
             assert_eq!(response_mode(mode.name()), Ok(mode));
         }
+        for (name, mode) in [("off", DcApi::Off), ("multisigned", DcApi::Multisigned)] {
+            assert_eq!(dc_api(name), Ok(mode));
+        }
+        assert!(dc_api("on").is_err() && dc_api("Signed").is_err());
         assert_eq!(method("post"), Ok(()));
         assert!(method("POST").is_err() && method("get").is_err());
     }

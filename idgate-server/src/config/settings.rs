@@ -98,6 +98,12 @@ pub static SETTINGS: &[Setting] = &[
         "Answers of 1.0: auto (encrypted where the request is signed), direct_post or direct_post.jwt",
     ),
     setting(
+        "IDGATE_DC_API",
+        "dc_api",
+        Some("off"),
+        "Requests to browsers, of 1.0 and haip: off, unsigned, signed or multisigned",
+    ),
+    setting(
         "IDGATE_ENVIRONMENT",
         "environment",
         Some("development"),

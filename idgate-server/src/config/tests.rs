@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use idgate_core::request::Dialect;
+use idgate_core::verifier::DcApi;
 
 use super::*;
 
@@ -188,12 +189,14 @@ fn dialects_are_draft_alone_unless_listed() {
         ("IDGATE_CLIENT_ID", "x509_san_dns"),
         ("IDGATE_REQUEST_URI_METHOD", "post"),
         ("IDGATE_RESPONSE_MODE", "direct_post.jwt"),
+        ("IDGATE_DC_API", "multisigned"),
     ]);
     let expected = Dialects {
         enabled: vec![Dialect::Haip, Dialect::Draft],
         client_id: ClientId::X509SanDns,
         announces_post: true,
         response_mode: ResponseMode::DirectPostJwt,
+        dc_api: DcApi::Multisigned,
     };
     assert_eq!(chosen.unwrap().dialects, expected);
     let file = from_file("profiles = ['1.0', 'draft']\nclient_id = 'x509_hash'\n").unwrap();
@@ -217,6 +220,8 @@ fn malformed_values_are_refused_by_name() {
         ("IDGATE_CLIENT_ID", "redirect_uri"),
         ("IDGATE_REQUEST_URI_METHOD", "POST"),
         ("IDGATE_RESPONSE_MODE", "query"),
+        ("IDGATE_DC_API", "yes"),
+        ("IDGATE_DC_API", "unsigned"),
         ("IDGATE_ENVIRONMENT", "prod"),
         ("IDGATE_INSTANCE_KEY", "AAAA"),
         ("IDGATE_RATE_LIMITS", "true"),

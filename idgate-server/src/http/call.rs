@@ -169,6 +169,12 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
+    /// Charges an answer that a tenant relays to its session, with those of wallets.
+    pub(crate) fn limit_relay(&self, rate: &WalletRate) -> Result<(), HttpError> {
+        let (session, now) = (self.session_id(), self.gateway.app.now());
+        Ok(self.gateway.rates.charge_offer(rate, &session, now)?)
+    }
+
     /// What a failed authentication is answered: beyond its peer's limit a 429, or the 401 and the
     /// end of the connection where a 429 is not in the interface.
     pub(crate) fn refuse_authentication(&self, error: HttpError) -> HttpError {

@@ -11,6 +11,7 @@ use super::call::Call;
 use super::error::HttpError;
 use super::json::Body;
 use super::rates::{TenantRate, WalletRate};
+use crate::app::App;
 
 /// One method of one path.
 pub(crate) struct Route {
@@ -25,6 +26,8 @@ pub(crate) struct Route {
 pub(crate) enum Door {
     /// A tenant whose key has the scope. Without a rate it is not limited.
     Tenant(Scope, Option<&'static TenantRate>, ForTenant),
+    /// The same where pages ask through their browser; elsewhere there is no such path.
+    Relay(Scope, &'static TenantRate, ForTenant),
     /// The same for a stream: its key may come as a subprotocol, so the handler asks for it.
     Stream(Scope, fn(Call<'_>, Scope) -> Answer<'_>),
     /// A wallet. `{id}` is its session.
@@ -47,12 +50,17 @@ pub(crate) type ForTenant = fn(Call<'_>, Authorized) -> Answer<'_>;
 impl Route {
     /// Whether the interface has a 429 for it (specification 4, decisions 25).
     pub(crate) const fn lists_429(&self) -> bool {
-        matches!(self.door, Door::Tenant(_, Some(_), _) | Door::Wallet(..))
+        matches!(self.door, Door::Tenant(_, Some(_), _) | Door::Relay(..) | Door::Wallet(..))
     }
 
     /// Whether it is for wallets and whoever else has no key.
     pub(crate) const fn is_for_strangers(&self) -> bool {
         matches!(self.door, Door::Public(_) | Door::Wallet(..))
+    }
+
+    /// Whether this gateway has it.
+    pub(crate) fn is_there(&self, app: &App) -> bool {
+        !matches!(self.door, Door::Relay(..)) || app.asks_browsers()
     }
 
     pub(crate) fn takes(&self, method: &str) -> bool {
@@ -73,6 +81,10 @@ impl Route {
         match self.door {
             Door::Tenant(scope, rate, handler) => {
                 let tenant = call.authorize(scope, rate).await?;
+                handler(call, tenant).await
+            }
+            Door::Relay(scope, rate, handler) => {
+                let tenant = call.authorize(scope, Some(rate)).await?;
                 handler(call, tenant).await
             }
             Door::Stream(scope, handler) => handler(call, scope).await,

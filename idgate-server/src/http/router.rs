@@ -40,7 +40,10 @@ impl Router {
 /// Path 404, method 405; the rest of the order is the route's (decisions 17).
 pub(crate) async fn dispatch(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let head = call.head;
-    let (rows, id) = ROUTER.find(head.uri.path()).ok_or_else(HttpError::no_such_path)?;
+    let app = &call.gateway.app;
+    let found = ROUTER.find(head.uri.path());
+    let found = found.filter(|(rows, _)| rows.iter().any(|row| row.is_there(app)));
+    let (rows, id) = found.ok_or_else(HttpError::no_such_path)?;
     call.id = id;
     call.trace.route = rows.first().map(|row| row.template);
     call.trace.lists_429 = rows.iter().any(Route::lists_429);

@@ -225,3 +225,11 @@ pub(super) fn touch(main: &Connection, key_id: &str, now: UnixMillis) -> Result<
     .execute((key_id, millis(now)))?;
     Ok(())
 }
+
+/// The origins of a client's own pages, in alphabetical order.
+pub(super) fn origins(main: &Connection, client_id: &str) -> Result<Vec<String>, StoreError> {
+    let mut found = main
+        .prepare_cached("SELECT origin FROM client_origins WHERE client_id = ?1 ORDER BY origin")?;
+    let origins = found.query_map([client_id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(origins)
+}

@@ -34,7 +34,9 @@ struct Cast {
 
 impl Cast {
     fn gather() -> Self {
-        let installation = Installation::new();
+        let installation = Installation::new()
+            .with("IDGATE_PROFILES", "draft,1.0")
+            .with("IDGATE_DC_API", "unsigned");
         let stranger = installation.create_client("stranger", true).api_key;
         let live = installation.create_client("live", false).api_key;
         let gone = installation.create_client("gone", true);

@@ -38,6 +38,8 @@ mod crash;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod dc_api_http;
+#[cfg(test)]
 mod dcql_rules;
 pub mod dcql_tamper;
 #[cfg(test)]

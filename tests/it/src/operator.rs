@@ -202,6 +202,8 @@ fn settings_that_do_not_exist_or_cannot_be_are_errors() {
         ("IDGATE_CLIENT_ID", "x509"),
         ("IDGATE_REQUEST_URI_METHOD", "POST"),
         ("IDGATE_RESPONSE_MODE", "fragment"),
+        ("IDGATE_DC_API", "on"),
+        ("IDGATE_DC_API", "signed"), // with draft alone
     ] {
         let installation = Installation::new().with(variable, value);
         for command in [&["config", "check"][..], &["serve"]] {

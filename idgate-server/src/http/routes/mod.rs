@@ -3,6 +3,7 @@
 
 pub(crate) mod api_keys;
 pub(crate) mod audit;
+pub(crate) mod dc_api;
 pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod openapi;

@@ -89,14 +89,18 @@ fn created_json(created: &CreatedSession) -> Zeroizing<Vec<u8>> {
     if created.names_profile {
         object = object.text("profile", invitation.profile().name());
     }
-    object.text("qr_code_url", &invitation.qr_code_url).object("deep_links", links).finish()
+    object = object.text("qr_code_url", &invitation.qr_code_url).object("deep_links", links);
+    if let Some(requests) = &created.dc_api {
+        object = object.raw("dc_api", &requests.to_json());
+    }
+    object.finish()
 }
 
 /// More than everything in a status but its result.
 const STATUS_ROOM: usize = 512;
 
 /// `SessionStatus` (specification 2): result and reason only while and when there is one.
-fn status_json(view: &SessionView, code: Option<&str>) -> Zeroizing<Vec<u8>> {
+pub(super) fn status_json(view: &SessionView, code: Option<&str>) -> Zeroizing<Vec<u8>> {
     let SessionView { session, now, .. } = view;
     let result = session.result_for(code, *now);
     let result_length = result.map_or(0, |result| {

@@ -4,14 +4,14 @@
 use idgate_core::discovery;
 
 use super::{
-    api_keys, audit, health, metrics, openapi, request_object, sessions, stream, wallet, webhooks,
-    well_known,
+    api_keys, audit, dc_api, health, metrics, openapi, request_object, sessions, stream, wallet,
+    webhooks, well_known,
 };
 use crate::http::auth::Scope::{ApiKeysManage, AuditRead, SessionCreate, SessionRead};
 use crate::http::rates::{
-    API_KEYS, CREATE, DELETE, READ, REQUEST_OBJECT, RESPONSE, WEBHOOK_ENDPOINT,
+    API_KEYS, CREATE, DC_API, DELETE, READ, REQUEST_OBJECT, RESPONSE, WEBHOOK_ENDPOINT,
 };
-use crate::http::route::Door::{Admin, Probe, Public, Stream, Tenant, Wallet};
+use crate::http::route::Door::{Admin, Probe, Public, Relay, Stream, Tenant, Wallet};
 use crate::http::route::{Door, Route};
 
 /// A handler as the table holds it; after `tenant` one that takes the proof of who calls.
@@ -30,6 +30,7 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/v1/sessions/{id}", Tenant(SessionRead, Some(&READ), to!(tenant sessions::read))),
     delete("/v1/sessions/{id}", Tenant(SessionCreate, Some(&DELETE), to!(tenant sessions::delete))),
     get("/v1/sessions/{id}/open", Public(to!(sessions::open))),
+    post("/v1/sessions/{id}/dc-api", Relay(SessionCreate, &DC_API, to!(tenant dc_api::relay))),
     get(
         "/v1/sessions/{id}/ws",
         Stream(SessionRead, |call, scope| Box::pin(stream::open(call, scope))),

@@ -40,11 +40,11 @@ fn reply(reply: &WalletReply) -> Result<Response<Body>, HttpError> {
 }
 
 /// The same whatever the reason: the endpoint is not an oracle.
-fn refused() -> HttpError {
+pub(super) fn refused() -> HttpError {
     HttpError::new(ErrorCode::InvalidPresentation, "the presentation was refused")
 }
 
-fn refuse_body(error: BodyError) -> HttpError {
+pub(super) fn refuse_body(error: BodyError) -> HttpError {
     let invalid = |message| HttpError::new(ErrorCode::InvalidResponse, message);
     let error = match error {
         BodyError::TooLarge => {

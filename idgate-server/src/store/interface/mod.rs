@@ -77,6 +77,9 @@ pub trait Store:
     /// cached.
     fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>>;
 
+    /// The origins of a client's own pages, in alphabetical order: one indexed read, nothing cached.
+    fn origins(&self, client_id: &TenantId) -> Read<'_, Vec<String>>;
+
     /// The trust snapshot in force; the same `Arc` while nothing changed.
     fn trust(&self) -> Read<'_, Arc<TrustSnapshot>>;
 

@@ -238,6 +238,12 @@ impl Store for SqliteStore {
         })
     }
 
+    fn origins(&self, client_id: &TenantId) -> Read<'_, Vec<String>> {
+        let sought = client_id.clone();
+        let read = move |reader: &Reader| keys::origins(&reader.main, sought.as_str());
+        self.fault.read(self.readers.read(Whose::of(client_id), read))
+    }
+
     fn trust(&self) -> Read<'_, Arc<TrustSnapshot>> {
         let pinned_live = self.pinned_live;
         let load = move |main: &Connection| trust::snapshot(main, pinned_live);

@@ -41,6 +41,8 @@ pub(crate) fn table() -> Vec<Endpoint> {
         tenant("POST", "/v1/sessions", "session:create", 201).with(session_request),
         tenant("GET", "/v1/sessions/{id}", "session:read", 200).of(session),
         tenant("DELETE", "/v1/sessions/{id}", "session:create", 204).of(session),
+        // The session has no request for browsers.
+        tenant("POST", "/v1/sessions/{id}/dc-api", "session:create", 400).of(session).with(relayed),
         tenant("GET", "/v1/sessions/{id}/ws", "session:read", 101).of(session).by(WEB_SOCKET),
         public("GET", "/v1/sessions/{id}/open", 302).of(session),
         // Sessions of the inline profile have no Request Object.
@@ -133,6 +135,10 @@ const WEB_SOCKET: &[(&str, &str)] = &[
     ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
     ("Sec-WebSocket-Protocol", "svc-id-v1"),
 ];
+
+fn relayed() -> Value {
+    json!({ "protocol": "openid4vp-v1-unsigned", "data": { "error": "access_denied" } })
+}
 
 fn session_request() -> Value {
     request_for(&["given_name"])

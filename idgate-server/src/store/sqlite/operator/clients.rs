@@ -158,11 +158,7 @@ impl ClientOperator for SqliteOperator {
             .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         let Some((name, logo_type)) = found else { return Ok(None) };
-        let origins = self
-            .main
-            .prepare("SELECT origin FROM client_origins WHERE client_id = ?1 ORDER BY origin")?
-            .query_map([id], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
+        let origins = keys::origins(&self.main, id)?;
         let quotas = OwnQuotas::of(&self.main, id)?;
         Ok(Some(ClientSettings { name, logo_type, quotas, origins }))
     }

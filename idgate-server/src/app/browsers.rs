@@ -1,0 +1,94 @@
+//! Requests that pages pass to their browser: where the pages may be from, what they pass on, and what
+//! their server relays.
+
+use std::sync::Arc;
+
+use idgate_core::error::{ErrorCode, RequestError, ResponseError};
+use idgate_core::ids::SessionId;
+use idgate_core::request::{DcApiRequests, PresentationRequest};
+use idgate_core::session::Session;
+use idgate_core::verifier::DcApi;
+use idgate_core::verify::WalletReply;
+use idgate_core::{UnixMillis, Verifier};
+
+use super::{App, AppError, SessionView};
+use crate::store::Caller;
+
+/// What became of a relayed answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Relayed {
+    /// It settled the session, which is so now.
+    Settled(SessionView),
+    /// It was evaluated and refused.
+    Refused,
+}
+
+impl App {
+    /// Whether pages pass requests to their browser here.
+    pub fn asks_browsers(&self) -> bool {
+        self.names_profiles() && self.dialects.dc_api != DcApi::Off
+    }
+
+    /// Refuses pages from where the client has none.
+    pub(super) async fn check_pages(
+        &self,
+        caller: &Caller,
+        request: &PresentationRequest,
+    ) -> Result<(), AppError> {
+        let Some(pages) = request.dc_api.as_ref().filter(|_| !self.any_origin) else {
+            return Ok(());
+        };
+        let own = self.store.origins(&caller.client_id).await?;
+        match pages.origins.iter().position(|origin| !own.contains(origin)) {
+            None => Ok(()),
+            Some(at) => {
+                let path = format!("dc_api.origins[{at}]");
+                let rule = "is not an origin of this client; ask the operator for \
+                            `idgate client origin add`";
+                Err(AppError::Request(RequestError::new(ErrorCode::InvalidRequest, path, rule)))
+            }
+        }
+    }
+
+    /// What a page passes on, of a session that is made for pages.
+    pub(super) fn passed_on(
+        verifier: &Verifier,
+        session: &Session,
+        now: UnixMillis,
+    ) -> Result<Option<DcApiRequests>, AppError> {
+        match session.browser_offer() {
+            None => Ok(None),
+            Some(_) => Ok(Some(verifier.dc_api_requests(session, now)?)),
+        }
+    }
+
+    /// Whether an answer may be read for this session of the caller, before anything is.
+    ///
+    /// # Errors
+    /// It is unknown, being verified, or settled.
+    pub async fn expects_relay(&self, caller: &Caller, id: &SessionId) -> Result<(), AppError> {
+        self.refuse_closed(&self.read_session(caller, id).await?.session)
+    }
+
+    /// Verifies what a page of the caller's got from its browser, and stores what it came to. To be run
+    /// to its end, as [`App::respond`].
+    ///
+    /// # Errors
+    /// As [`App::respond`], but that an unknown session is not found.
+    pub async fn relay(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &SessionId,
+        answer: &[u8],
+    ) -> Result<Relayed, AppError> {
+        self.expects_relay(caller, id).await?;
+        let session = self.store.session(id).await?.ok_or(ResponseError::SessionClosed)?;
+        let verifier = self.verifier().await?;
+        let begin = || verifier.begin_dc_api(&session, answer, self.now());
+        match self.evaluate(&session, &verifier, answer.len(), begin).await? {
+            WalletReply::Refused => Ok(Relayed::Refused),
+            _ => Ok(Relayed::Settled(self.read_session(caller, id).await?)),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What a page got from its browser, relayed by the tenant's server (decisions 27, OpenID4VP A.4): only
+//! who made the session can answer it so.
+
+use hyper::{Response, StatusCode};
+use idgate_core::limits::MAX_RESPONSE_BYTES;
+
+use super::{sessions, wallet};
+use crate::app::Relayed;
+use crate::http::auth::Authorized;
+use crate::http::body::{self, Received};
+use crate::http::call::Call;
+use crate::http::error::HttpError;
+use crate::http::json::{self, Body};
+use crate::http::rates::RESPONSE;
+
+/// `POST /v1/sessions/{sessionId}/dc-api`
+pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
+    if !body::has_content_type(&call.head.headers, "application/json") {
+        return Err(HttpError::invalid_request("Content-Type must be application/json"));
+    }
+    let (app, id, limit) = (call.gateway.app.clone(), call.session_id(), call.limit);
+    let caller = tenant.caller().clone();
+    // Nothing is read, and no memory taken, for a session that takes no answer; and nobody uses up what
+    // another client's session has.
+    let expected = app.expects_relay(&caller, &id).await;
+    expected.map_err(|error| HttpError::from(error).closing())?;
+    call.limit_relay(&RESPONSE)?;
+    let received = call.read_body(MAX_RESPONSE_BYTES).await.map_err(wallet::refuse_body)?;
+    let work = async move {
+        let Received { bytes, held: _until_settled } = received;
+        app.relay(&caller, &id, &bytes).await
+    };
+    // A task of its own, as for wallets.
+    limit.lift();
+    match tokio::spawn(work).await {
+        Ok(relayed) => match relayed? {
+            Relayed::Settled(view) => {
+                Ok(json::answer(StatusCode::OK, sessions::status_json(&view, None)))
+            }
+            Relayed::Refused => Err(wallet::refused()),
+        },
+        Err(_panic) => Err(HttpError::internal("panic")),
+    }
+}
