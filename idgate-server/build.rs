@@ -1,5 +1,5 @@
-//! Renders the interface description as YAML and JSON, for gateways that speak `draft` alone and for
-//! others. Its one source is `openapi.yaml`.
+//! Renders the interface description as YAML and JSON, for gateways that speak `draft` alone, for those
+//! that speak more, and for those that also ask browsers. Its one source is `openapi.yaml`.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -11,8 +11,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=openapi.yaml");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let source = fs::read_to_string("openapi.yaml")?;
-    for (name, newer) in [("draft", false), ("profiles", true)] {
-        let yaml = description(&source, newer)?;
+    for (name, kept) in
+        [("draft", &[UNASKED][..]), ("profiles", &[NEWER, UNASKED]), ("browsers", &[NEWER, ASKED])]
+    {
+        let yaml = description(&source, kept)?;
         let documents = YamlLoader::load_from_str(&yaml)?;
         let [document] = documents.as_slice() else {
             return Err("openapi.yaml must hold exactly one document".into());
@@ -25,21 +27,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The description with or without what a gateway that speaks `draft` alone does not know.
-fn description(source: &str, newer: bool) -> Result<String, String> {
-    let (mut text, mut is_newer) = (String::new(), false);
+/// What begins a part of `openapi.yaml` that is for some gateways alone; `# end` ends it.
+const NEWER: &str = "# where more than draft is spoken";
+const ASKED: &str = "# where browsers are asked";
+const UNASKED: &str = "# where browsers are not asked";
+
+/// The description with the parts under these marks, and without the others.
+fn description(source: &str, kept: &[&str]) -> Result<String, String> {
+    let (mut text, mut part) = (String::new(), None);
     for line in source.lines() {
-        match (line, is_newer) {
-            ("# where more than draft is spoken", false) => is_newer = true,
-            ("# end", true) => is_newer = false,
-            ("# where more than draft is spoken", true) | ("# end", false) => {
+        match (line, part) {
+            (NEWER | ASKED | UNASKED, None) => part = Some(line),
+            ("# end", Some(_)) => part = None,
+            (NEWER | ASKED | UNASKED, Some(_)) | ("# end", None) => {
                 return Err("openapi.yaml: a mark without its counterpart".into());
             }
-            _ if newer || !is_newer => text.extend([line, "\n"]),
-            _ => {}
+            (_, Some(mark)) if !kept.contains(&mark) => {}
+            _ => text.extend([line, "\n"]),
         }
     }
-    if is_newer { Err("openapi.yaml: a mark without its counterpart".into()) } else { Ok(text) }
+    if part.is_some() {
+        Err("openapi.yaml: a mark without its counterpart".into())
+    } else {
+        Ok(text)
+    }
 }
 
 fn write_value(json: &mut String, value: &Yaml) -> Result<(), String> {

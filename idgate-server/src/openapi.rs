@@ -15,8 +15,14 @@ pub const DRAFT: Description = Description {
     json: include_str!(concat!(env!("OUT_DIR"), "/draft.json")),
 };
 
-/// Of every other.
+/// Of one that speaks more, and asks no browsers.
 pub const PROFILES: Description = Description {
     yaml: include_str!(concat!(env!("OUT_DIR"), "/profiles.yaml")),
     json: include_str!(concat!(env!("OUT_DIR"), "/profiles.json")),
+};
+
+/// Of one whose pages ask through their browser: it has everything.
+pub const BROWSERS: Description = Description {
+    yaml: include_str!(concat!(env!("OUT_DIR"), "/browsers.yaml")),
+    json: include_str!(concat!(env!("OUT_DIR"), "/browsers.json")),
 };

@@ -24,8 +24,10 @@ class DescriptionTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         # Without rate limits: a 429 says nothing about the operation it is sent to. With a second
-        # profile, which the description of a gateway that speaks `draft` alone has less than.
-        settings = {"IDGATE_RATE_LIMITS": "off", "IDGATE_PROFILES": "draft,1.0"}
+        # profile and with browsers, which the description of a gateway that speaks `draft` alone has less
+        # than.
+        settings = {"IDGATE_RATE_LIMITS": "off", "IDGATE_PROFILES": "draft,1.0",
+                    "IDGATE_DC_API": "unsigned"}
         cls.gateway = Gateway([], test=True, settings=settings)
         cls.addClassCleanup(cls.gateway.stop)
 

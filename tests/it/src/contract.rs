@@ -33,7 +33,7 @@ impl Contract {
     /// The description with every object closed: there, a reader must expect more members; here,
     /// one that is not described is a mistake, but where `x-open` says that there are some.
     fn load() -> Self {
-        let mut document = serde_json::from_str(openapi::PROFILES.json).unwrap();
+        let mut document = serde_json::from_str(openapi::BROWSERS.json).unwrap();
         close_objects(&mut document);
         Self { document }
     }
@@ -179,7 +179,7 @@ fn the_description_is_served_in_both_forms_and_may_be_kept() {
 
 #[test]
 fn a_gateway_describes_the_newer_fields_only_where_it_knows_them() {
-    let newer = ["claim_paths:", "profiles:", "same_device:", "credential_sets:"];
+    let newer = ["claim_paths:", "profiles:", "same_device:", "credential_sets:", "dc_api:"];
     let described = |gateway: &Gateway| {
         let yaml = gateway.http().send(&Request::get("/api/openapi.yaml")).expect_status(200);
         let json = gateway.http().send(&Request::get("/api/openapi.json")).expect_status(200);
@@ -192,9 +192,12 @@ fn a_gateway_describes_the_newer_fields_only_where_it_knows_them() {
             is_in_yaml
         })
     };
-    assert_eq!(described(&Gateway::start()), [false; 4]);
-    let more = Installation::new().with("IDGATE_PROFILES", "draft,1.0");
-    assert_eq!(described(&Gateway::start_on(more)), [true; 4]);
+    assert_eq!(described(&Gateway::start()), [false; 5]);
+    let more = || Installation::new().with("IDGATE_PROFILES", "draft,1.0");
+    assert_eq!(described(&Gateway::start_on(more())), [true, true, true, true, false]);
+    let browsers = more().with("IDGATE_DC_API", "unsigned");
+    assert_eq!(described(&Gateway::start_on(browsers)), [true; 5]);
+    assert!(!openapi::PROFILES.yaml.contains("dc-api") && !openapi::DRAFT.yaml.contains("dc-api"));
 }
 
 #[test]

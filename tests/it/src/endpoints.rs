@@ -137,7 +137,7 @@ fn every_route_has_a_row_and_every_row_a_route() {
 
 #[test]
 fn the_interface_description_asks_for_the_same_credentials() {
-    let document: Value = serde_json::from_str(openapi::PROFILES.json).unwrap();
+    let document: Value = serde_json::from_str(openapi::BROWSERS.json).unwrap();
     let anonymous = |path: &str| {
         let segments = path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part });
         segments.collect::<Vec<_>>().join("/")

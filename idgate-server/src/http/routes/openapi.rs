@@ -22,7 +22,12 @@ pub(crate) async fn yaml(call: Call<'_>) -> Result<Response<Body>, HttpError> {
 
 /// A gateway describes what it takes itself.
 fn description(call: &Call<'_>) -> Description {
-    if call.gateway.app.names_profiles() { openapi::PROFILES } else { openapi::DRAFT }
+    let app = &call.gateway.app;
+    match app.names_profiles() {
+        _ if app.asks_browsers() => openapi::BROWSERS,
+        true => openapi::PROFILES,
+        false => openapi::DRAFT,
+    }
 }
 
 fn answer(content_type: &'static str, text: &'static str) -> Response<Body> {
