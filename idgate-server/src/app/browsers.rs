@@ -14,16 +14,6 @@ use idgate_core::{UnixMillis, Verifier};
 use super::{App, AppError, SessionView};
 use crate::store::Caller;
 
-/// What became of a relayed answer.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Relayed {
-    /// It settled the session, which is so now.
-    Settled(SessionView),
-    /// It was evaluated and refused.
-    Refused,
-}
-
 impl App {
     /// Whether pages pass requests to their browser here.
     pub fn asks_browsers(&self) -> bool {
@@ -71,8 +61,9 @@ impl App {
         self.refuse_closed(&self.read_session(caller, id).await?.session)
     }
 
-    /// Verifies what a page of the caller's got from its browser, and stores what it came to. To be run
-    /// to its end, as [`App::respond`].
+    /// Verifies what a page of the caller's got from its browser, and stores what it came to: the session
+    /// as it is then, or `None` when what was presented is refused. To be run to its end, as
+    /// [`App::respond`].
     ///
     /// # Errors
     /// As [`App::respond`], but that an unknown session is not found.
@@ -81,14 +72,14 @@ impl App {
         caller: &Caller,
         id: &SessionId,
         answer: &[u8],
-    ) -> Result<Relayed, AppError> {
+    ) -> Result<Option<SessionView>, AppError> {
         self.expects_relay(caller, id).await?;
         let session = self.store.session(id).await?.ok_or(ResponseError::SessionClosed)?;
         let verifier = self.verifier().await?;
         let begin = || verifier.begin_dc_api(&session, answer, self.now());
         match self.evaluate(&session, &verifier, answer.len(), begin).await? {
-            WalletReply::Refused => Ok(Relayed::Refused),
-            _ => Ok(Relayed::Settled(self.read_session(caller, id).await?)),
+            WalletReply::Refused => Ok(None),
+            _ => self.read_session(caller, id).await.map(Some),
         }
     }
 }

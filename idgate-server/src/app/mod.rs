@@ -26,7 +26,6 @@ use idgate_core::limits::VERIFYING_LEASE_MS;
 use idgate_core::time::UnixMillis;
 
 pub use self::api_keys::ApiKeySecret;
-pub use self::browsers::Relayed;
 pub use self::handle::Handle;
 pub use self::identity::Published;
 pub use self::sessions::{CreatedSession, SessionView};

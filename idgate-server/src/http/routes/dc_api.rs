@@ -5,7 +5,6 @@ use hyper::{Response, StatusCode};
 use idgate_core::limits::MAX_RESPONSE_BYTES;
 
 use super::{sessions, wallet};
-use crate::app::Relayed;
 use crate::http::auth::Authorized;
 use crate::http::body::{self, Received};
 use crate::http::call::Call;
@@ -34,10 +33,8 @@ pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response
     limit.lift();
     match tokio::spawn(work).await {
         Ok(relayed) => match relayed? {
-            Relayed::Settled(view) => {
-                Ok(json::answer(StatusCode::OK, sessions::status_json(&view, None)))
-            }
-            Relayed::Refused => Err(wallet::refused()),
+            Some(view) => Ok(json::answer(StatusCode::OK, sessions::status_json(&view, None))),
+            None => Err(wallet::refused()),
         },
         Err(_panic) => Err(HttpError::internal("panic")),
     }
