@@ -262,7 +262,9 @@ impl Config {
         if self.dialects.dc_api == DcApi::Off || self.dialects.are_newer() {
             return Ok(());
         }
-        Err("IDGATE_DC_API: browsers are asked in 1.0 and haip; enable one of them in IDGATE_PROFILES".into())
+        Err("IDGATE_DC_API: browsers are asked in 1.0 and haip; enable one of them in IDGATE_PROFILES, \
+             or unset it"
+            .into())
     }
 
     fn check_listener(&self) -> Result<(), String> {

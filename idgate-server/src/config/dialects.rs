@@ -194,7 +194,12 @@ mod tests {
         for mode in ResponseMode::ALL {
             assert_eq!(response_mode(mode.name()), Ok(mode));
         }
-        for (name, mode) in [("off", DcApi::Off), ("multisigned", DcApi::Multisigned)] {
+        for (name, mode) in [
+            ("off", DcApi::Off),
+            ("unsigned", DcApi::Unsigned),
+            ("signed", DcApi::Signed),
+            ("multisigned", DcApi::Multisigned),
+        ] {
             assert_eq!(dc_api(name), Ok(mode));
         }
         assert!(dc_api("on").is_err() && dc_api("Signed").is_err());
