@@ -10,7 +10,7 @@ use idgate_server::openapi;
 use serde_json::{Value, json};
 
 use self::table::{Access, Endpoint, table};
-use crate::http::{Http, Request, connect, read_response};
+use crate::http::{Http, Request, Response, connect, read_response};
 use crate::server::{Installation, eventually};
 use crate::tenant::{Gateway, Tenant, now_ms};
 
@@ -288,20 +288,36 @@ fn checks_come_in_their_order_on_every_tenant_route() {
 #[test]
 fn a_body_over_64_kib_is_400_without_being_read() {
     let cast = Cast::gather();
-    for row in table() {
+    for row in table().iter().filter(|row| !row.takes_an_answer()) {
         let (Access::Tenant(scope), Some(_)) = (row.access, row.body) else { continue };
-        let head = format!(
-            "{} {} HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer {}\r\n\
-             Content-Type: application/json\r\nContent-Length: 65537\r\n\r\n",
-            row.method, row.path, cast.only[scope]
-        );
-        // Nothing of the body is ever sent.
-        let mut stream = connect(cast.gateway.server.address).unwrap();
-        stream.write_all(head.as_bytes()).unwrap();
-        let answer = read_response(&mut BufReader::new(&stream), row.method).unwrap();
-        assert_eq!(answer.header("connection"), Some("close"));
+        let answer = announce(&cast, row, row.path, &cast.only[scope], 65_537);
         answer.expect_error(400, "invalid_request");
     }
     let mut http = Http::new(cast.gateway.server.address);
     http.send(&Request::get("/healthz")).expect_status(200);
+}
+
+#[test]
+fn a_relayed_answer_over_1_mib_is_413_without_being_read() {
+    let cast = Cast::gather();
+    for row in table().iter().filter(|row| row.takes_an_answer()) {
+        let Access::Tenant(scope) = row.access else { continue };
+        let path = row.path.replace("{id}", &cast.own_object(row));
+        let answer = announce(&cast, row, &path, &cast.only[scope], 1_048_577);
+        answer.expect_error(413, "payload_too_large");
+    }
+}
+
+/// Sends a head that announces so long a body, and nothing of the body.
+fn announce(cast: &Cast, row: &Endpoint, path: &str, key: &str, length: usize) -> Response {
+    let head = format!(
+        "{} {path} HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n",
+        row.method
+    );
+    let mut stream = connect(cast.gateway.server.address).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    let answer = read_response(&mut BufReader::new(&stream), row.method).unwrap();
+    assert_eq!(answer.header("connection"), Some("close"));
+    answer
 }

@@ -24,12 +24,14 @@ async fn until_limited(edge: &Edge, method: &str, path: &str, headers: &str) -> 
 
 #[tokio::test]
 async fn tenants_have_their_bursts_by_mode_and_client() {
-    let edge = Edge::start().await;
+    let browsers = [("profiles", "draft,1.0"), ("dc_api", "unsigned")];
+    let edge = Edge::with(HttpLimits::default(), &browsers).await;
     let (live, test) = (edge.store.bearer(None), edge.store.test_bearer());
     for (method, path, live_burst, test_burst) in [
         ("POST", "/v1/sessions", 100, 25),
         ("GET", "/v1/sessions/ses_1", 200, 50),
         ("DELETE", "/v1/sessions/ses_1", 100, 100),
+        ("POST", "/v1/sessions/ses_1/dc-api", 100, 100),
         ("GET", "/v1/api-keys", 20, 20),
         ("GET", "/v1/webhook-endpoint", 20, 20),
     ] {

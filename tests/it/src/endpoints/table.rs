@@ -114,6 +114,11 @@ impl Endpoint {
         self.path.contains("{id}")
     }
 
+    /// Whether its body is an answer of a wallet, which may be larger than what a tenant writes.
+    pub(crate) fn takes_an_answer(&self) -> bool {
+        self.path.ends_with("/dc-api")
+    }
+
     /// A request that is right in everything but who sends it.
     pub(crate) fn request(&self, id: &str) -> Request {
         let request = Request::new(self.method, self.path.replace("{id}", id));
