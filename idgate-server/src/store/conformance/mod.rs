@@ -120,6 +120,7 @@ macro_rules! conforms {
             operator {
                 a_change_of_trust_is_seen_at_the_next_read
                 an_entry_without_material_is_not_made
+                the_origins_of_a_client_are_its_own_and_seen_at_the_next_read
                 the_first_start_makes_a_key_and_later_ones_keep_it
                 a_rotation_is_in_force_at_once_and_the_old_key_outlives_its_sessions
                 a_retired_key_signs_on_for_open_sessions_and_is_erased_behind_them

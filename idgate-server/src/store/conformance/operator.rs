@@ -28,6 +28,21 @@ pub(super) async fn an_entry_without_material_is_not_made<B: Backend>() {
     assert!(operator.trust_entry("other").unwrap().is_none());
 }
 
+pub(super) async fn the_origins_of_a_client_are_its_own_and_seen_at_the_next_read<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let (client, other) = (&fixture.live.client_id, &fixture.other_client().client_id);
+    let origins = |of| fixture.store().origins(of).wait().unwrap();
+    assert!(origins(client).is_empty());
+    for origin in ["https://shop.example", "https://a.example"] {
+        assert!(fixture.operator().add_origin(client.as_str(), origin, NOW).unwrap());
+    }
+    assert_eq!(origins(client), ["https://a.example", "https://shop.example"]);
+    assert!(origins(other).is_empty());
+    let mut operator = fixture.operator();
+    assert!(operator.remove_origin(client.as_str(), "https://a.example").unwrap());
+    assert_eq!(origins(client), ["https://shop.example"]);
+}
+
 pub(super) async fn the_first_start_makes_a_key_and_later_ones_keep_it<B: Backend>() {
     let mut fixture = Fixture::<B>::new();
     let first = fixture.store().gateway_keys().wait().unwrap();
