@@ -3,6 +3,7 @@
 //! anything to find fault with, and every wrong answer is refused for its own reason.
 
 mod agreement;
+mod browsers;
 mod dialects;
 mod errors;
 mod modules;
