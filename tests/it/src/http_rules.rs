@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::endpoints::table::table;
 use crate::http::{Request, Response, connect, exchange, read_response, read_to_close};
-use crate::server::eventually;
+use crate::server::{Installation, eventually};
 use crate::tenant::{Gateway, Tenant, form, request_for, sample_wallet};
 
 const MIB: usize = 1024 * 1024;
@@ -18,7 +18,8 @@ const UNKNOWN: &str = "ses_0000000000000000000000";
 
 #[test]
 fn another_method_is_405_and_told_which_there_are() {
-    let gateway = Gateway::start();
+    let installation = Installation::new().with("IDGATE_PROFILES", "draft,1.0");
+    let gateway = Gateway::start_on(installation.with("IDGATE_DC_API", "unsigned"));
     let mut http = gateway.http();
     let mut methods_of: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for row in table() {
