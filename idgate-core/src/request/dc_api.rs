@@ -84,8 +84,8 @@ impl Serialize for Each<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct DcApiParameters<'r> {
     pub(crate) nonce: &'r str,
-    /// What the answer is to be encrypted to; `None`: it comes plain.
-    pub(crate) encryption_key: Option<&'r PublicKey>,
+    /// What the answer is to be encrypted to.
+    pub(crate) encryption_key: &'r PublicKey,
     /// What is asked for.
     pub(crate) request: &'r PresentationRequest,
     /// Where the page may be from.
@@ -186,16 +186,13 @@ impl<'r> DcApiParameters<'r> {
             client_id: None,
             expected_origins: None,
             response_type: "vp_token",
-            response_mode: match self.encryption_key {
-                None => "dc_api",
-                Some(_) => "dc_api.jwt",
-            },
+            response_mode: "dc_api.jwt",
             nonce: self.nonce,
             aud: None,
             iat: None,
             exp: None,
             dcql_query: DcqlQuery::new(self.request, WITHOUT_VALUES),
-            client_metadata: ClientMetadata::new(self.request, self.encryption_key),
+            client_metadata: ClientMetadata::new(self.request, Some(self.encryption_key)),
             verifier_info: &[],
             transaction_data: data.map(|data| &*data.encoded).collect(),
         }

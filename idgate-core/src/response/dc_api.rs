@@ -19,12 +19,11 @@ pub(crate) struct DcApiAnswer<'a> {
     pub(crate) given: Given,
 }
 
-/// What a wallet gave to the browser.
+/// What a wallet gave to the browser. Only an error may come plain, as of a wallet that cannot encrypt.
 pub(crate) enum Given {
-    /// The answer itself.
-    Plain(Answer<'static>),
     /// The answer as a JWE.
     Encrypted(String),
+    Error(WalletError),
 }
 
 impl<'a> DcApiAnswer<'a> {
@@ -54,16 +53,25 @@ impl<'a> DcApiAnswer<'a> {
     }
 }
 
-/// Reads the plaintext of an encrypted answer: a JSON object with the same members.
+/// Reads the plaintext of an encrypted answer: a JSON object with `vp_token` or `error`.
 ///
 /// # Errors
 /// [`ResponseError::Malformed`].
 pub(super) fn from_payload(payload: &[u8]) -> Result<Answer<'static>, ResponseError> {
     let mut tape = Tape::holding(MAX_ANSWER_VALUES);
     let root = tape.parse(payload).map_err(not_json)?;
-    match given(tape.value(root))? {
-        Given::Plain(answer) => Ok(answer),
-        Given::Encrypted(_) => malformed("the encrypted answer holds another response"),
+    let payload = tape.value(root);
+    if payload.kind() != Kind::Object {
+        return malformed("the encrypted answer must be a JSON object");
+    }
+    match (payload.get("vp_token"), member(payload, "error")) {
+        (Some(vp_token), None) => {
+            let vp_token = VpToken::from_json(vp_token, QueryLanguage::Dcql)?.into_owned();
+            Ok(Answer::Presentation { vp_token, submission: None })
+        }
+        (None, Some(error)) => Ok(Answer::Error(wallet_error(error)?)),
+        (None, None) => malformed("the encrypted answer has neither vp_token nor error"),
+        (Some(_), Some(_)) => malformed("vp_token and error exclude each other"),
     }
 }
 
@@ -76,31 +84,36 @@ fn given_as_text(text: &str) -> Result<Given, ResponseError> {
     }
 }
 
-/// One of `vp_token`, `response` and `error`; unknown members are ignored (RFC 6749 3.1).
+/// `response` or `error`; unknown members are ignored (RFC 6749 3.1), but not a presentation that
+/// anybody on its way could have read.
 fn given(data: Value<'_, '_>) -> Result<Given, ResponseError> {
     if data.kind() != Kind::Object {
         return malformed("data must be a JSON object");
     }
-    // Serialisers write absent members as null.
-    let member = |name| data.get(name).filter(|value| value.kind() != Kind::Null);
-    match (data.get("vp_token"), member("response"), member("error")) {
-        (Some(vp_token), None, None) => {
-            let vp_token = VpToken::from_json(vp_token, QueryLanguage::Dcql)?.into_owned();
-            Ok(Given::Plain(Answer::Presentation { vp_token, submission: None }))
-        }
-        (None, Some(response), None) => {
+    if member(data, "vp_token").is_some() {
+        return malformed("vp_token must be encrypted; data expects response");
+    }
+    match (member(data, "response"), member(data, "error")) {
+        (Some(response), None) => {
             let response = string(response, "response must be a string")?;
             non_empty(&response, "response is empty")?;
             Ok(Given::Encrypted(response.into_owned()))
         }
-        (None, None, Some(error)) => {
-            let error = string(error, "error must be a string")?;
-            non_empty(&error, "error is empty")?;
-            Ok(Given::Plain(Answer::Error(WalletError::of(&error))))
-        }
-        (None, None, None) => malformed("data has none of vp_token, response and error"),
-        _ => malformed("vp_token, response and error exclude each other"),
+        (None, Some(error)) => Ok(Given::Error(wallet_error(error)?)),
+        (None, None) => malformed("data has neither response nor error"),
+        (Some(_), Some(_)) => malformed("response and error exclude each other"),
     }
+}
+
+fn wallet_error(error: Value<'_, '_>) -> Result<WalletError, ResponseError> {
+    let error = string(error, "error must be a string")?;
+    non_empty(&error, "error is empty")?;
+    Ok(WalletError::of(&error))
+}
+
+/// A member that is there: serialisers write absent ones as null.
+fn member<'v, 'a>(object: Value<'v, 'a>, name: &str) -> Option<Value<'v, 'a>> {
+    object.get(name).filter(|value| value.kind() != Kind::Null)
 }
 
 #[cfg(test)]
@@ -132,13 +145,12 @@ mod tests {
             assert_eq!(answer.protocol, "p");
             assert!(matches!(answer.given, Given::Encrypted(jwe) if jwe == expected), "{given}");
         }
-        let with_more =
-            r#"{"id":"","type":"digital","protocol":"p","data":{"vp_token":{"a":["b"]}}}"#;
+        let with_more = r#"{"id":"","type":"digital","protocol":"p","data":{"response":"j"}}"#;
         let answer = DcApiAnswer::parse(with_more.as_bytes()).unwrap();
-        assert!(matches!(answer.given, Given::Plain(Answer::Presentation { .. })));
+        assert!(matches!(answer.given, Given::Encrypted(jwe) if jwe == "j"));
         let body = data(r#"{"error":"access_denied"}"#);
         let declined = DcApiAnswer::parse(body.as_bytes()).unwrap().given;
-        assert!(matches!(declined, Given::Plain(Answer::Error(WalletError::AccessDenied))));
+        assert!(matches!(declined, Given::Error(WalletError::AccessDenied)));
     }
 
     #[test]
@@ -157,15 +169,9 @@ mod tests {
 
     #[test]
     fn data_is_one_kind_of_answer() {
-        refused(&data("{}"), "none of vp_token");
-        refused(&data(r#"{"response":null,"error":null}"#), "none of vp_token");
-        for two in [
-            r#"{"response":"j","error":"access_denied"}"#,
-            r#"{"response":"j","vp_token":{}}"#,
-            r#"{"vp_token":{},"error":"access_denied"}"#,
-        ] {
-            refused(&data(two), "exclude each other");
-        }
+        refused(&data("{}"), "neither response nor error");
+        refused(&data(r#"{"response":null,"error":null}"#), "neither response nor error");
+        refused(&data(r#"{"response":"j","error":"access_denied"}"#), "exclude each other");
         refused(&data(r#"{"response":7}"#), "response must be a string");
         refused(&data(r#"{"response":""}"#), "response is empty");
         refused(&data(r#"{"error":{}}"#), "error must be a string");
@@ -173,9 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_other_query_language_is_refused() {
-        for vp_token in [r#""a~b~""#, r#"["a~b~"]"#, "null"] {
-            refused(&data(&format!(r#"{{"vp_token":{vp_token}}}"#)), "vp_token must be an object");
+    fn a_presentation_is_never_plain() {
+        for plain in [
+            r#"{"vp_token":{"a":["b"]}}"#,
+            r#"{"vp_token":{},"response":"j"}"#,
+            r#"{"vp_token":"a~b~","error":"access_denied"}"#,
+            r#""{\"vp_token\":{}}""#,
+        ] {
+            refused(&data(plain), "vp_token must be encrypted");
         }
     }
 
@@ -186,12 +197,21 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_holds_no_further_response() {
-        assert!(from_payload(br#"{"vp_token":{},"state":"of nobody"}"#).is_ok());
+    fn a_payload_is_a_presentation_or_an_error() {
+        let presented = from_payload(br#"{"vp_token":{},"error":null,"state":"of nobody"}"#);
+        assert!(matches!(presented, Ok(Answer::Presentation { .. })));
+        let declined = from_payload(br#"{"error":"access_denied"}"#);
+        assert!(matches!(declined, Ok(Answer::Error(WalletError::AccessDenied))));
         for (bad, rule) in [
-            (r#"{"response":"a.b.c.d.e"}"#, "another response"),
             ("vp_token", "not valid JSON"),
-            ("{}", "none of vp_token"),
+            ("[]", "must be a JSON object"),
+            ("{}", "neither vp_token nor error"),
+            (r#"{"response":"a.b.c.d.e"}"#, "neither vp_token nor error"),
+            (r#"{"vp_token":{},"error":"access_denied"}"#, "exclude each other"),
+            (r#"{"vp_token":"a~b~"}"#, "vp_token must be an object"),
+            (r#"{"vp_token":["a~b~"]}"#, "vp_token must be an object"),
+            (r#"{"vp_token":null}"#, "vp_token must be an object"),
+            (r#"{"error":""}"#, "error is empty"),
         ] {
             let refused = from_payload(bad.as_bytes());
             assert!(matches!(refused, Err(ResponseError::Malformed(text)) if text.contains(rule)));

@@ -32,9 +32,6 @@ impl fmt::Debug for AnswerEncryption {
     }
 }
 
-const NOT_ENCRYPTED: &str = "response is for encrypted answers; this session expects vp_token";
-const ENCRYPTED: &str = "vp_token must be encrypted; this session expects response";
-
 /// The answer in `posted`, with the offer's `state` in it. An offer with encryption takes plain
 /// errors, as of a wallet that cannot encrypt, and no plain presentation.
 ///
@@ -58,10 +55,14 @@ pub(crate) fn unpack<'p>(
             (posted, Some(encryption), state)
         }
         (ResponseEncryption::Plain, Posted::Encrypted(_)) => {
-            return Err(ResponseError::Malformed(NOT_ENCRYPTED));
+            return Err(ResponseError::Malformed(
+                "response is for encrypted answers; this session expects vp_token",
+            ));
         }
         (ResponseEncryption::EcdhEs, Posted::Plain(_)) => {
-            return Err(ResponseError::Malformed(ENCRYPTED));
+            return Err(ResponseError::Malformed(
+                "vp_token must be encrypted; this session expects response",
+            ));
         }
     };
     let outer_matches = outer_state.is_none_or(|outer| offer.state.matches(&outer));
@@ -76,25 +77,18 @@ pub(crate) fn unpack<'p>(
 /// answers.
 ///
 /// # Errors
-/// The offer expects another kind of answer, it does not decrypt, or the plaintext is not well-formed.
+/// It does not decrypt, or the plaintext is not well-formed.
 pub(crate) fn unpack_dc_api(
     provider: &CryptoProvider,
     offer: &Offer,
     answer: DcApiAnswer<'_>,
 ) -> Result<(Answer<'static>, Option<AnswerEncryption>), ResponseError> {
-    match (offer.profile.response, answer.given) {
-        (ResponseEncryption::Plain, Given::Plain(answer))
-        | (ResponseEncryption::EcdhEs, Given::Plain(answer @ Answer::Error(_))) => {
-            Ok((answer, None))
-        }
-        (ResponseEncryption::EcdhEs, Given::Encrypted(response)) => {
+    match answer.given {
+        Given::Error(error) => Ok((Answer::Error(error), None)),
+        Given::Encrypted(response) => {
             let (payload, encryption) = decrypt(provider, offer, &response)?;
             Ok((dc_api::from_payload(&payload)?, Some(encryption)))
         }
-        (ResponseEncryption::Plain, Given::Encrypted(_)) => {
-            Err(ResponseError::Malformed(NOT_ENCRYPTED))
-        }
-        (ResponseEncryption::EcdhEs, Given::Plain(_)) => Err(ResponseError::Malformed(ENCRYPTED)),
     }
 }
 

@@ -76,15 +76,15 @@ impl RequestProfile {
         Self { dialect: Dialect::Haip, ..v1_0 }
     }
 
-    /// To a page's browser, encrypted or not: whoever signs it, the transcript is the same
-    /// (OpenID4VP A, B.2.6.2).
-    pub fn browser(dialect: Dialect, response: ResponseEncryption) -> Self {
+    /// To a page's browser, encrypted: the page and its server see the answer before the verifier does.
+    /// Whoever signs it, the transcript is the same (OpenID4VP A, B.2.6.2).
+    pub fn browser(dialect: Dialect) -> Self {
         Self {
             dialect,
             client_id_form: ClientIdForm::Origin,
             delivery: Delivery::Browser,
             transcripts: vec![TranscriptKind::OpenId4Vp1DcApi],
-            ..Self::v1_0_inline(response)
+            ..Self::v1_0_inline(ResponseEncryption::EcdhEs)
         }
     }
 
@@ -147,7 +147,7 @@ pub enum Delivery {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResponseEncryption {
-    /// `direct_post`, `dc_api`
+    /// `direct_post`
     Plain,
     /// `direct_post.jwt`, `dc_api.jwt`: a JWE by ECDH-ES to a key of the offer
     EcdhEs,

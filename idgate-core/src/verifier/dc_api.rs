@@ -11,7 +11,8 @@ use crate::request::{
     DcApiPages, DcApiParameters, DcApiRequests, Dialect, SigningIdentity, VerifierInfo,
 };
 use crate::session::{
-    BrowserOffer, ClientIdForm, DcApiProtocol, EncryptionKey, Identity, Offer, Session, audience_of,
+    BrowserOffer, ClientIdForm, DcApiProtocol, Identity, Offer, RequestProfile, Session,
+    audience_of,
 };
 use crate::time::UnixMillis;
 use crate::verifier::dialects::unsupported;
@@ -31,11 +32,14 @@ impl Verifier {
         now: UnixMillis,
     ) -> Result<DcApiRequests, RequestObjectError> {
         let open = session.accepts_response(now);
-        let offered = session.offers.browser().filter(|(offer, _)| open && !offer.lacks_key());
-        let (offer, browser) = offered.ok_or(RequestObjectError::NotFetchable)?;
+        let offered =
+            session.offers.browser().filter(|_| open).and_then(|(offer, browser)| {
+                Some((offer, browser, offer.encryption_key.as_ref()?))
+            });
+        let (offer, browser, key) = offered.ok_or(RequestObjectError::NotFetchable)?;
         let parameters = DcApiParameters {
             nonce: offer.nonce.expose(),
-            encryption_key: offer.encryption_key.as_ref().map(EncryptionKey::public),
+            encryption_key: key.public(),
             request: &session.request,
             origins: &browser.origins,
             issued_at: now,
@@ -86,7 +90,7 @@ impl Verifier {
             return Err(refused("is not enabled at this gateway; ask the operator for it").into());
         }
         let dialect = spoken.ok_or(refused("needs the profile 1.0 or haip"))?;
-        let profile = self.dialects.browser_profile(dialect);
+        let profile = RequestProfile::browser(dialect);
         let audience = pages.origins.first().map(|origin| audience_of(origin));
         Ok(Offer {
             id: Some(OfferId::fresh(entropy)?),

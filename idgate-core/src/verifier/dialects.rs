@@ -28,7 +28,7 @@ pub struct DialectOptions {
     /// The client identifier of signed requests of `1.0`: `DecentralizedIdentifier`, `X509SanDns` or
     /// `X509Hash`; with another one the verifier does not build.
     pub client_id_form: ClientIdForm,
-    /// How answers of `1.0` come back; those of `haip` are always encrypted.
+    /// How answers of `1.0` come back; those of `haip` and those through browsers are always encrypted.
     pub response_mode: ResponseMode,
     /// Whether links tell wallets that they may POST for the request (OpenID4VP 5.10).
     pub announces_post: bool,
@@ -142,15 +142,6 @@ impl DialectOptions {
             }
             (Dialect::Haip, _) => RequestProfile::haip(),
         }
-    }
-
-    /// How an offer to browsers is made.
-    pub(super) fn browser_profile(&self, dialect: Dialect) -> RequestProfile {
-        let response = match dialect {
-            Dialect::Haip => ResponseEncryption::EcdhEs,
-            Dialect::Draft | Dialect::V1_0 => self.encryption(ResponseEncryption::EcdhEs),
-        };
-        RequestProfile::browser(dialect, response)
     }
 
     /// The names to sign an offer to browsers under, the one to sign alone under first. `haip` knows one.

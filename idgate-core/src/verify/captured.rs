@@ -126,9 +126,6 @@ pub(super) fn handovers<'h>(
         TranscriptKind::Iso180137 => {
             Some(Handover::Iso180137 { mdoc_generated_nonce: mdoc_generated_nonce? })
         }
-        TranscriptKind::OpenId4Vp1DcApi if is_plain => {
-            Some(Handover::OpenId4VpDcApi { origin: origin?, jwk_thumbprint: None })
-        }
         TranscriptKind::OpenId4Vp1DcApi => {
             Some(Handover::OpenId4VpDcApi { origin: origin?, jwk_thumbprint: Some(thumbprint?) })
         }
