@@ -47,7 +47,7 @@ use crate::response::{
     Answer, AnswerEncryption, DcApiAnswer, Posted, WalletResponse, unpack, unpack_dc_api,
     with_response_code,
 };
-use crate::session::{Input, Offer, Session, Transition, VerifiedResult};
+use crate::session::{DcApiProtocol, Input, Offer, Session, Transition, VerifiedResult};
 pub use crate::status::{
     Need, Revocation, RevocationDetails, RevocationOutcome, Supplied, VerifiedSource,
 };
@@ -162,7 +162,8 @@ impl<'s> Verification<'s> {
     ) -> Result<Self, ResponseError> {
         let posted = DcApiAnswer::parse(body)?;
         let offered = session.offers.browser().filter(|(_, browser)| {
-            browser.protocols.iter().any(|protocol| protocol.name() == posted.protocol)
+            DcApiProtocol::from_name(&posted.protocol)
+                .is_some_and(|protocol| browser.protocols.contains(&protocol))
         });
         let (offer, _) = offered.ok_or(ResponseError::Malformed(
             "protocol is not one that this session offers to browsers",
