@@ -13,16 +13,11 @@ use crate::codec::json::json_text;
 use crate::crypto::{PublicKey, RequestSigner, SignerUnavailable};
 use crate::request::client_metadata::ClientMetadata;
 use crate::request::dcql::DcqlQuery;
-use crate::request::dialect::Dialect;
 use crate::request::jws;
 use crate::request::parameters::SELF_ISSUED;
 use crate::request::presentation_request::PresentationRequest;
 use crate::request::verifier_info::VerifierInfo;
 use crate::time::UnixMillis;
-
-/// A refusal of a wallet reveals the value that was asked for, and a page would see it at once: values
-/// are left out, whatever the dialect (OpenID4VP 15.9.2).
-const WITHOUT_VALUES: Dialect = Dialect::Haip;
 
 /// What a page passes to `navigator.credentials.get` as `digital`: an object with `requests`, each a
 /// protocol and its data. It carries the nonce: keep it out of logs.
@@ -191,7 +186,8 @@ impl<'r> DcApiParameters<'r> {
             aud: None,
             iat: None,
             exp: None,
-            dcql_query: DcqlQuery::new(self.request, WITHOUT_VALUES),
+            // The page would see at once that a wallet refuses.
+            dcql_query: DcqlQuery::without_values(self.request),
             client_metadata: ClientMetadata::new(self.request, Some(self.encryption_key)),
             verifier_info: &[],
             transaction_data: data.map(|data| &*data.encoded).collect(),

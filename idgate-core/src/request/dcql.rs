@@ -93,13 +93,24 @@ impl PresentationRequest {
 }
 
 impl<'r> DcqlQuery<'r> {
-    /// What `request` asks for, in a request of that dialect.
+    /// What `request` asks for, behind a link, in that dialect: with the values that filters allow where
+    /// it is without high assurance.
     pub(crate) fn new(request: &'r PresentationRequest, dialect: Dialect) -> Self {
+        Self::naming_values(request, dialect == Dialect::V1_0)
+    }
+
+    /// The same without values in any dialect: a refusal of a wallet reveals the value that was asked
+    /// for (OpenID4VP 15.9.2). What came is judged here in any case.
+    pub(crate) fn without_values(request: &'r PresentationRequest) -> Self {
+        Self::naming_values(request, false)
+    }
+
+    fn naming_values(request: &'r PresentationRequest, values: bool) -> Self {
         let credentials = request.credentials.iter().enumerate();
         let sets = request.credential_sets.iter();
         Self {
             credentials: credentials
-                .map(|(index, asked)| CredentialQuery::new(request.query_id(index), asked, dialect))
+                .map(|(index, asked)| CredentialQuery::new(request.query_id(index), asked, values))
                 .collect(),
             credential_sets: sets.map(|set| SetQuery::new(set, request)).collect(),
         }
@@ -130,12 +141,12 @@ impl DcqlQuery<'_> {
 }
 
 impl<'r> CredentialQuery<'r> {
-    fn new(id: Cow<'r, str>, asked: &'r CredentialRequest, dialect: Dialect) -> Self {
+    fn new(id: Cow<'r, str>, asked: &'r CredentialRequest, values: bool) -> Self {
         let (format, meta, claims) = match asked.format {
             CredentialFormat::SdJwtVc => (
                 "dc+sd-jwt",
                 Meta::SdJwtVc { vct_values: &asked.vct },
-                sd_jwt_claims(asked, dialect),
+                sd_jwt_claims(asked, values),
             ),
             CredentialFormat::Mdoc => {
                 let doctype_value = asked.doc_type.as_ref().map_or("", DocType::as_str);
@@ -159,12 +170,12 @@ impl<'r> SetQuery<'r> {
     }
 }
 
-/// The claims, then the claims of a group that are not among them.
-fn sd_jwt_claims(asked: &CredentialRequest, dialect: Dialect) -> Vec<ClaimQuery<'_>> {
+/// The claims, with their values or without, then the claims of a group that are not among them.
+fn sd_jwt_claims(asked: &CredentialRequest, values: bool) -> Vec<ClaimQuery<'_>> {
     let mut claims = Vec::with_capacity(asked.claims.len().saturating_add(4));
     for claim in &asked.claims {
         let path = asked.path_of_claim(claim);
-        let values = values(asked, claim, &path, dialect);
+        let values = if values { values_of(asked, claim, &path) } else { None };
         push_unrepeated(&mut claims, ClaimQuery { path, values, intent_to_retain: None });
     }
     for path in &asked.subject_claim_paths {
@@ -183,15 +194,9 @@ fn push_unrepeated<'r>(claims: &mut Vec<ClaimQuery<'r>>, claim: ClaimQuery<'r>) 
     }
 }
 
-/// The values that a filter allows. A refusal of a wallet reveals the value, so that they are for the
-/// dialect without high assurance only (OpenID4VP 15.9.2); what came is judged here in any case.
-fn values(
-    asked: &CredentialRequest,
-    claim: &str,
-    path: &ClaimsPath,
-    dialect: Dialect,
-) -> Option<Box<RawValue>> {
-    if dialect != Dialect::V1_0 || path.selects_several() {
+/// The values that a filter allows.
+fn values_of(asked: &CredentialRequest, claim: &str, path: &ClaimsPath) -> Option<Box<RawValue>> {
+    if path.selects_several() {
         return None;
     }
     let (_, filter) = asked.claim_filters.iter().find(|(name, _)| name == claim)?;

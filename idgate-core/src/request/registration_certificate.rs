@@ -16,7 +16,6 @@ use crate::codec::json::{Tape, Value};
 use crate::ids::ClaimsPath;
 use crate::jose::{CompactJws, typ_is};
 use crate::request::dcql::DcqlQuery;
-use crate::request::dialect::Dialect;
 use crate::request::presentation_request::PresentationRequest;
 use crate::request::verifier_info::VerifierInfo;
 use crate::time::UnixMillis;
@@ -141,7 +140,7 @@ impl RegistrationCertificate {
     /// claims of those that are. A registered claim covers what is inside of it.
     pub fn exceeded_by(&self, request: &PresentationRequest) -> Vec<String> {
         let mut beyond = Vec::new();
-        for asked in DcqlQuery::new(request, Dialect::Haip).asked() {
+        for asked in DcqlQuery::without_values(request).asked() {
             for ty in asked.types {
                 let registered = || {
                     self.credentials.iter().filter(|own| {

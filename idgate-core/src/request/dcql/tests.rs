@@ -153,6 +153,18 @@ fn listed_values_go_to_wallets_of_1_0_alone() {
 }
 
 #[test]
+fn a_query_without_values_is_the_same_in_all_else() {
+    let request = fixtures::request(json!({"credentials": [
+        {"format": "vc+sd-jwt", "issuer_id": "two", "claims": ["a", "b"],
+         "claim_filters": {"a": {"const": "DE"}}},
+    ]}));
+    let mut with = query(&request);
+    let filtered = with["credentials"][0]["claims"][0].as_object_mut().unwrap();
+    assert_eq!(filtered.remove("values"), Some(json!(["DE"])));
+    assert_eq!(serde_json::to_value(DcqlQuery::without_values(&request)).unwrap(), with);
+}
+
+#[test]
 fn a_filter_on_a_list_is_not_one_on_its_elements() {
     let (filter, element) = (r#"{"const": "DE"}"#, path(r#"["a",null]"#));
     assert_eq!(values_of(filter, Some(element), Dialect::V1_0), json!(null));
