@@ -76,9 +76,9 @@ impl Signers {
         Err(lacks)
     }
 
-    /// Who signs what `signer` signed first, under a name of that form. The DID document has every key of the verifier, so that one may stand in
-    /// for another that is gone; a certificate is the identity itself, and serves its sessions to
-    /// their end.
+    /// Who signs an offer under a name of that form to its end: `signer`, who signed it first. The DID
+    /// document lists every key of the verifier, so that another of them may stand in for one that is
+    /// gone. Nobody stands in for a certificate: it is the identity itself.
     pub(super) fn of(
         &self,
         form: ClientIdForm,
