@@ -169,12 +169,6 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Charges an answer that a tenant relays to its session, with those of wallets.
-    pub(crate) fn limit_relay(&self, rate: &WalletRate) -> Result<(), HttpError> {
-        let (session, now) = (self.session_id(), self.gateway.app.now());
-        Ok(self.gateway.rates.charge_offer(rate, &session, now)?)
-    }
-
     /// What a failed authentication is answered: beyond its peer's limit a 429, or the 401 and the
     /// end of the connection where a 429 is not in the interface.
     pub(crate) fn refuse_authentication(&self, error: HttpError) -> HttpError {
@@ -234,19 +228,49 @@ impl Call<'_> {
         check: impl Future<Output = Result<(), AppError>>,
         limit: usize,
     ) -> Result<Result<Received, BodyError>, HttpError> {
+        let (received, _checked_again) = self.read_body_or_check(check, limit).await?;
+        Ok(received)
+    }
+
+    /// The same where nothing checks again: before the body is read or behind it, `check` is made once.
+    pub(crate) async fn read_body_and<E>(
+        self,
+        check: impl Future<Output = Result<(), E>>,
+        limit: usize,
+    ) -> Result<Result<Received, BodyError>, HttpError>
+    where
+        HttpError: From<E>,
+    {
+        let (received, unchecked) = self.read_body_or_check(check, limit).await?;
+        if let (Ok(_), Some(check)) = (&received, unchecked) {
+            check.await?;
+        }
+        Ok(received)
+    }
+
+    /// The body, and `check` if that is still to be made.
+    async fn read_body_or_check<C, E>(
+        self,
+        check: C,
+        limit: usize,
+    ) -> Result<(Result<Received, BodyError>, Option<C>), HttpError>
+    where
+        C: Future<Output = Result<(), E>>,
+        HttpError: From<E>,
+    {
         let at_hand =
             self.body.size_hint().exact().is_some_and(|length| length <= BODY_AT_HAND_BYTES);
-        let refused = |error: AppError| HttpError::from(error).closing();
+        let refused = |error: E| HttpError::from(error).closing();
         if !at_hand {
             check.await.map_err(refused)?;
-            return Ok(self.read_body(limit).await);
+            return Ok((self.read_body(limit).await, None));
         }
         let mut reading = pin!(self.read_body(limit));
         if let Ok(received) = tokio::time::timeout(BODY_AT_HAND_WAIT, reading.as_mut()).await {
-            return Ok(received);
+            return Ok((received, Some(check)));
         }
         check.await.map_err(refused)?;
-        Ok(reading.await)
+        Ok((reading.await, None))
     }
 
     /// Whose memory a body takes.

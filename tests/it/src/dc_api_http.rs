@@ -160,6 +160,31 @@ fn only_who_made_the_session_relays_to_it_and_only_so_much() {
 }
 
 #[test]
+fn an_answer_that_is_refused_unread_ends_its_connection_only_when_it_is_large() {
+    let gateway = gateway("unsigned");
+    let mut tenant = gateway.tenant();
+    let (open, closed) = (tenant.create(&for_the_shop()), tenant.create(&for_the_shop()));
+    let answer = answered(&closed, Forgery::None);
+    relay(&mut tenant, &closed, &answer).expect_status(200);
+    let unknown = Created { id: "ses_unknown".into(), ..closed.clone() };
+    let before = tenant.http.connects();
+    for _ in 0..2 {
+        relay(&mut tenant, &unknown, &answer).expect_error(404, "not_found");
+        relay(&mut tenant, &closed, &answer).expect_error(409, "session_not_pending");
+        relay(&mut tenant, &open, &json!({})).expect_error(400, "invalid_response");
+    }
+    assert_eq!(tenant.http.connects(), before);
+    let large = json!({ "protocol": "x".repeat(64 * 1024), "data": {} });
+    for (session, status, code) in
+        [(&unknown, 404, "not_found"), (&closed, 409, "session_not_pending")]
+    {
+        let refused = relay(&mut tenant, session, &large);
+        assert_eq!(refused.header("connection"), Some("close"));
+        refused.expect_error(status, code);
+    }
+}
+
+#[test]
 fn pages_are_from_origins_that_the_operator_gave_to_the_client() {
     let installation = installation("unsigned").with("IDGATE_ENVIRONMENT", "staging");
     let gateway = Gateway::trusting(installation, &sample_trust());

@@ -18,13 +18,15 @@ pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response
         return Err(HttpError::invalid_request("Content-Type must be application/json"));
     }
     let (app, id, limit) = (call.gateway.app.clone(), call.session_id(), call.limit);
-    let caller = tenant.caller().clone();
-    // Nothing is read, and no memory taken, for a session that takes no answer; and nobody uses up what
-    // another client's session has.
-    let expected = app.expects_relay(&caller, &id).await;
-    expected.map_err(|error| HttpError::from(error).closing())?;
-    call.limit_relay(&RESPONSE)?;
-    let received = call.read_body(MAX_RESPONSE_BYTES).await.map_err(wallet::refuse_body)?;
+    let (caller, rates) = (tenant.caller().clone(), &call.gateway.rates);
+    // Nothing much is read, and no memory taken, for a session that takes no answer; and nobody uses up
+    // what another client's session has.
+    let admission = async {
+        app.expects_relay(&caller, &id).await?;
+        Ok::<_, HttpError>(rates.charge_offer(&RESPONSE, &id, app.now())?)
+    };
+    let received = call.read_body_and(admission, MAX_RESPONSE_BYTES).await?;
+    let received = received.map_err(wallet::refuse_body)?;
     let work = async move {
         let Received { bytes, held: _until_settled } = received;
         app.relay(&caller, &id, &bytes).await
