@@ -1,4 +1,4 @@
-//! The web origin of a base URL (RFC 6454 6.2).
+//! The web origin of a base URL, and of a page (RFC 6454 6.2).
 
 use alloc::string::String;
 
@@ -42,9 +42,8 @@ pub(crate) fn host_name(url: &str) -> Option<String> {
     }
 }
 
-/// Says what is wrong with the origin of a page, as of an application: it is compared as plain text, so
-/// it must be written as browsers and wallets write it (OpenID4VP A.2).
-pub(crate) fn check_page(text: &str) -> Result<(), &'static str> {
+/// The origin of a page, or of an application, as browsers and wallets write it (OpenID4VP A.2).
+pub(crate) fn of_page(text: &str) -> Result<String, &'static str> {
     /// SHA-256 of the certificate that signs the application.
     const HASH_LEN: usize = 32;
     if text.len() > MAX_ORIGIN_BYTES {
@@ -54,14 +53,9 @@ pub(crate) fn check_page(text: &str) -> Result<(), &'static str> {
         let good = base64url::decode(hash).is_ok_and(|hash| hash.len() == HASH_LEN);
         let rule =
             "must have the SHA-256 of a certificate in base64url after android:apk-key-hash:";
-        return good.then_some(()).ok_or(rule);
+        return good.then(|| text.into()).ok_or(rule);
     }
-    if of_base_url(text)? != text {
-        return Err(
-            "must be written as browsers do: in lower case, names in ASCII, no default port",
-        );
-    }
-    Ok(())
+    of_base_url(text.strip_suffix('/').unwrap_or(text))
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -108,26 +102,37 @@ mod tests {
     #[test]
     fn pages_have_their_origin_as_browsers_write_it() {
         let app = format!("android:apk-key-hash:{}", "A".repeat(43));
-        for good in
-            ["https://shop.example", "https://shop.example:8443", "http://localhost:3000", &app]
-        {
-            assert_eq!(check_page(good), Ok(()), "{good}");
+        for (good, expected) in [
+            ("https://shop.example", "https://shop.example"),
+            ("https://Shop.Example:443/", "https://shop.example"),
+            ("https://shop.example:8443", "https://shop.example:8443"),
+            ("https://b\u{fc}cher.example", "https://xn--bcher-kva.example"),
+            ("https://192.0.2.7", "https://192.0.2.7"),
+            ("https://shop.localhost", "https://shop.localhost"),
+            ("http://localhost:3000", "http://localhost:3000"),
+            ("http://127.0.0.1:3000", "http://127.0.0.1:3000"),
+            ("http://[::1]:3000", "http://[::1]:3000"),
+            (&app, &app),
+        ] {
+            assert_eq!(of_page(good).as_deref(), Ok(expected), "{good}");
         }
         let long = format!("https://{}.example", "a".repeat(300));
         for (bad, why) in [
-            ("https://shop.example/", "no trailing slash"),
+            ("https://shop.example//", "no path"),
             ("https://shop.example/buy", "no path"),
-            ("https://Shop.example", "as browsers do"),
-            ("https://shop.example:443", "as browsers do"),
-            ("https://b\u{fc}cher.example", "as browsers do"),
+            ("https://shop.example?x", "no path"),
+            ("https://me@shop.example", "user information"),
             ("http://shop.example", "must be https"),
+            ("http://shop.localhost", "must be https"),
             ("origin:https://shop.example", "must be https"),
             ("null", "absolute"),
+            ("", "absolute"),
+            ("/", "absolute"),
             ("android:apk-key-hash:AAAA", "SHA-256"),
             ("android:apk-key-hash:", "SHA-256"),
             (&long, "300 characters"),
         ] {
-            assert!(check_page(bad).is_err_and(|text| text.contains(why)), "{bad}");
+            assert!(of_page(bad).is_err_and(|text| text.contains(why)), "{bad}");
         }
     }
 

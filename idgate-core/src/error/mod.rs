@@ -19,6 +19,8 @@ use crate::entropy::EntropyUnavailable;
 pub enum ConfigError {
     /// The gateway's base URL cannot be used; the text says why.
     BaseUrl(&'static str),
+    /// It is not the origin of a page; the text says why.
+    PageOrigin(&'static str),
     /// Trust material that cannot be used; the text says why.
     TrustMaterial(Cow<'static, str>),
     /// The provider lacks something that verification needs.
@@ -31,6 +33,7 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BaseUrl(why) => write!(f, "the base URL {why}"),
+            Self::PageOrigin(why) => write!(f, "the origin of a page {why}"),
             Self::TrustMaterial(why) => write!(f, "the trust material {why}"),
             Self::Provider(why) => write!(f, "the crypto provider {why}"),
             Self::Signer(why) => write!(f, "the signer of Request Objects {why}"),

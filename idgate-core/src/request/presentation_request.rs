@@ -7,8 +7,9 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::base64url;
+use crate::codec::{base64url, origin};
 use crate::crypto::Alg;
+use crate::error::ConfigError;
 use crate::ids::{ClaimsPath, CredentialFormat, DocType, IssuerId, NameSpace};
 use crate::request::claim_filter::ClaimFilter;
 use crate::request::claim_path::ClaimPath;
@@ -59,6 +60,23 @@ impl DcApiPages {
     /// Pages of these origins.
     pub const fn new(origins: Vec<String>) -> Self {
         Self { origins }
+    }
+
+    /// The origin that is meant by `text`, as browsers and wallets write it, who compare it as plain text
+    /// (OpenID4VP A.2): https, or http on loopback; or `android:apk-key-hash:` and the hash of the
+    /// certificate that signs an application. What a shell stores, so that requests can name it: those
+    /// must have it exactly so.
+    ///
+    /// ```
+    /// use idgate_core::request::DcApiPages;
+    /// assert_eq!(DcApiPages::origin("https://Shop.example:443/").unwrap(), "https://shop.example");
+    /// assert!(DcApiPages::origin("https://shop.example/buy").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// It is neither, or more than an origin.
+    pub fn origin(text: &str) -> Result<String, ConfigError> {
+        origin::of_page(text).map_err(ConfigError::PageOrigin)
     }
 }
 

@@ -191,12 +191,20 @@ fn pages_are_from_origins_that_the_operator_gave_to_the_client() {
     let mut tenant = gateway.tenant();
     let refused = tenant.post_session(&for_the_shop());
     refused.expect_error(400, "invalid_request");
-    let arguments = ["client", "origin", "add", &gateway.client.client_id, SHOP];
-    assert_eq!(gateway.installation.run(&arguments).code, 0);
-    tenant.create(&for_the_shop());
-    let mut both = for_the_shop();
-    both["dc_api"]["origins"] = json!([SHOP, "https://other.example"]);
-    tenant.post_session(&both).expect_error(400, "invalid_request");
+    let application = format!("android:apk-key-hash:{}", "A".repeat(43));
+    for origin in [SHOP, &application] {
+        let arguments = ["client", "origin", "add", &gateway.client.client_id, origin];
+        assert_eq!(gateway.installation.run(&arguments).code, 0, "{origin}");
+    }
+    let mut asked = for_the_shop();
+    for own in [json!([SHOP]), json!([application]), json!([SHOP, application])] {
+        asked["dc_api"]["origins"] = own;
+        tenant.create(&asked);
+    }
+    for other in [json!([SHOP, "https://other.example"]), json!(["https://SHOP.example/"])] {
+        asked["dc_api"]["origins"] = other;
+        tenant.post_session(&asked).expect_error(400, "invalid_request");
+    }
 }
 
 #[test]

@@ -26,7 +26,12 @@ pub(super) fn parse_dc_api(
     let mut origins: Vec<String> = Vec::new();
     for element in field.elements()? {
         let origin = element.string()?;
-        origin::check_page(&origin).map_err(|why| element.invalid(why))?;
+        if origin::of_page(&origin).map_err(|why| element.invalid(why))? != origin {
+            return Err(element.invalid(
+                "must be written as browsers do: in lower case, names in ASCII, no default port, no \
+                 slash at the end",
+            ));
+        }
         if origins.iter().any(|other| *other == origin) {
             return Err(element.invalid("must not repeat an origin"));
         }

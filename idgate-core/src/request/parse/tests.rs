@@ -2,6 +2,7 @@
 //! rule of specification 2 and 8 and of decisions 4.
 
 mod credentials;
+mod dc_api;
 mod dialects;
 mod forms;
 #[cfg(any(feature = "aws-lc-rs", feature = "rustcrypto"))]

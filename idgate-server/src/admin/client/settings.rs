@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use idgate_core::request::DcApiPages;
 use idgate_core::time::UnixMillis;
 use serde_json::json;
-use url::{Host, Url};
 
 use super::no_such_client;
 use crate::admin::output::{Output, check_name};
@@ -36,7 +36,8 @@ pub enum OriginCommand {
     Add {
         /// The client, as `client list` shows it
         id: String,
-        /// Scheme, host and, if it is not the usual one, port
+        /// Scheme, host and, if it is not the usual one, port; of an Android application
+        /// android:apk-key-hash: and its certificate's hash
         origin: String,
     },
     /// Remove an origin
@@ -162,28 +163,11 @@ fn logo(path: &Path) -> Result<Logo, Failure> {
     Ok(Logo { media_type, bytes })
 }
 
-/// An origin as browsers write it (RFC 6454 6.2): https, or http on this machine.
+/// As pages of the client will name it.
 fn parse_origin(text: &str) -> Result<String, Failure> {
-    let wrong = |why: &str| {
-        Failure::Usage(format!("{text} is not an origin: {why}; write it as https://shop.example"))
-    };
-    let url = Url::parse(text).map_err(|_| wrong("it is not a URL"))?;
-    let here = match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    };
-    match url.scheme() {
-        "https" => {}
-        "http" if here => {}
-        _ => return Err(wrong("it must begin with https://")),
-    }
-    let bare = matches!(url.path(), "" | "/") && url.query().is_none() && url.fragment().is_none();
-    if !bare || !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("it has more than scheme, host and port"));
-    }
-    Ok(url.origin().ascii_serialization())
+    DcApiPages::origin(text).map_err(|error| {
+        Failure::Usage(format!("{text}: {error}; write it as https://shop.example"))
+    })
 }
 
 #[cfg(test)]
@@ -194,7 +178,9 @@ mod tests {
 
     #[test]
     fn an_origin_is_stored_as_browsers_write_it() {
+        let app = format!("android:apk-key-hash:{}", "A".repeat(43));
         for (text, origin) in [
+            (&*app, &*app),
             ("https://Shop.Example", "https://shop.example"),
             ("https://shop.example:443/", "https://shop.example"),
             ("https://shop.example:8443", "https://shop.example:8443"),
@@ -207,6 +193,8 @@ mod tests {
         for bad in [
             "shop.example",
             "http://shop.example",
+            "http://shop.localhost",
+            "android:apk-key-hash:AAAA",
             "https://shop.example/page",
             "https://shop.example?x",
             "https://shop.example#x",
