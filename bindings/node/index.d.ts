@@ -202,6 +202,26 @@ export interface Offer {
   deepLinks: Record<string, string>;
 }
 
+/** A protocol of the Digital Credentials API. */
+export type Protocol =
+  | 'openid4vp-v1-unsigned'
+  | 'openid4vp-v1-signed'
+  | 'openid4vp-v1-multisigned';
+
+/** What a page passes to its browser: `Verifier.dcApiRequests` gives it. */
+export interface BrowserOffer {
+  profile: Profile;
+  /** Where the page may be from. */
+  origins: string[];
+  /** What it passes on, in that order. */
+  protocols: Protocol[];
+}
+
+/** What a page passes to `navigator.credentials.get` as `digital`. */
+export interface DcApiRequests {
+  requests: { protocol: Protocol; data: Record<string, unknown> }[];
+}
+
 export interface SessionInfo {
   sessionId: string;
   tenant: string;
@@ -220,8 +240,10 @@ export interface SessionInfo {
   qrCodeUrl: string | null;
   /** By scheme, `openid4vp`, `eudi-wallet`, `haip`, the request for wallets that have it. */
   deepLinks: Record<string, string>;
-  /** Its requests, in the order of their profiles. */
+  /** Its requests behind links, in the order of their profiles. */
   offers: Offer[];
+  /** Its request to browsers, when it was made with `dc_api`. */
+  dcApi: BrowserOffer | null;
 }
 
 /** What a VERIFIED session came to. */
@@ -342,6 +364,12 @@ export interface VerifierOptions {
   responseMode?: 'auto' | 'direct_post' | 'direct_post.jwt';
   /** Links say that wallets may POST for the request. */
   requestUriMethod?: 'post';
+  /**
+   * What pages pass to their browser, in all profiles but `draft`; none: `off`. `signed` has the
+   * unsigned request behind it, `multisigned` both; they are signed under `clientId`, in `haip` under
+   * `x509_hash`, and multi-signed in `1.0` under each that somebody can sign.
+   */
+  dcApi?: 'off' | 'unsigned' | 'signed' | 'multisigned';
   trustVersion?: number;
 }
 
@@ -385,6 +413,18 @@ export class Verifier implements Closable {
     contentType: string | null,
     options?: { offer?: string | null; now?: Date },
   ): Verification;
+  /**
+   * What a page passes to `navigator.credentials.get` as `digital`, of a session whose request had
+   * `dc_api`, as `{ origins: ['https://shop.example'] }`: name origins of your own, whose pages may
+   * ask. Throws a `bad_response` when the session has none or takes no answer any more.
+   */
+  dcApiRequests(session: Session, options?: { now?: Date }): DcApiRequests;
+  /**
+   * Takes what the page got: the credential, an object with `protocol` and `data`. It is good for a
+   * page from one of the session's origins, and `verificationDetails` say from which; nothing in it is
+   * believed about that. Throws a `bad_response` when it changes nothing.
+   */
+  beginDcApi(session: Session, answer: Data | object, options?: { now?: Date }): Verification;
   close(): void;
   [Symbol.dispose](): void;
 }

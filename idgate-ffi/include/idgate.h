@@ -208,6 +208,21 @@ idgate_status idgate_signer_certified(const struct idgate_signer *signer,
                                       struct idgate_signer **out,
                                       struct idgate_error **err_out);
 
+// What a page passes to `navigator.credentials.get` as `digital`, as JSON:
+// `{"requests":[{"protocol","data"}]}`, of a session whose request had `dc_api`, as
+// `{"dc_api":{"origins":["https://shop.example"]}}`: name origins of your own, whose pages may ask.
+// It carries the nonce: keep it out of logs. What the page gets goes to
+// idgate_dc_api_verification_begin; one answer settles the session, through a browser or by a link.
+// IDGATE_BAD_RESPONSE: there is nothing to pass on, or the session takes no answer any more.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_dc_api_requests(const struct idgate_verifier *verifier,
+                                     const struct idgate_session *session,
+                                     uint64_t now_ms,
+                                     struct idgate_bytes *out,
+                                     struct idgate_error **err_out);
+
 // The stable code of an error, as `nonce_mismatch`: the same that the gateway uses.
 idgate_status idgate_error_code(const struct idgate_error *error, struct idgate_bytes *out);
 
@@ -392,10 +407,12 @@ idgate_status idgate_session_restore_result(const struct idgate_session *session
 // What can be said of a session at this time, as JSON: `session_id`, `tenant`, `livemode`,
 // `status`, `reason`, `wallet_error` (of a session that is FAILED with that reason: a name of
 // OpenID4VP 8.5 or `other`), `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`,
-// `offers`, and while a wallet can answer `qr_code_url` and `deep_links`.
-// `offers`: the requests of the session, one for each profile that it speaks, each with `id` (null:
-// the session's own), `profile` ("draft", "1.0", "haip"), `client_id`, `response_uri`,
+// `offers`, `dc_api`, and while a wallet can answer `qr_code_url` and `deep_links`.
+// `offers`: the requests behind links, one for each profile that the session speaks, each with `id`
+// (null: the session's own), `profile` ("draft", "1.0", "haip"), `client_id`, `response_uri`,
 // `request_uri` (null: by value) and, while a wallet can answer, `deep_links` of its own.
+// `dc_api`: what a page passes to its browser, by `profile`, `origins` and `protocols` (null: the
+// session has nothing for browsers); idgate_dc_api_requests gives it.
 //
 // # Safety
 // The pointers are as the head of the header says.
@@ -601,6 +618,21 @@ idgate_status idgate_offer_verification_begin(const struct idgate_verifier *veri
                                               struct idgate_verification **out,
                                               struct idgate_error **err_out);
 
+// The same for what a page got from its browser: `answer` is the JSON text of the credential, an
+// object with `protocol` and `data`, as your page sent it to you. It is good for a page from one of
+// the origins that the request named, and `verification_details` say which; nothing in it is believed
+// about that. Nobody waits for the `body` of the decision: tell the page what you like.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_dc_api_verification_begin(const struct idgate_verifier *verifier,
+                                               const struct idgate_session *session,
+                                               const uint8_t *answer,
+                                               size_t answer_len,
+                                               uint64_t now_ms,
+                                               struct idgate_verification **out,
+                                               struct idgate_error **err_out);
+
 // Goes as far as possible without the world.
 //
 // # Safety
@@ -659,7 +691,10 @@ idgate_status idgate_verifier_new_jar(const char *base_url,
 // requests ("did", which is the default, "x509_san_dns", "x509_hash") and `response_mode` ("auto",
 // which is the default and encrypts where the request is signed, "direct_post",
 // "direct_post.jwt"); `request_uri_method` ("post": links say that wallets may POST for the
-// request). `signers`: who signs what is made now, the first that fits; requests under the DID need
+// request); `dc_api`, what pages pass to their browser in all but "draft" ("off", which is the
+// default, "unsigned", "signed", then unsigned, "multisigned", then those): signed under
+// `client_id`, in "haip" under `x509_hash`, and multi-signed in "1.0" under each that somebody can
+// sign. `signers`: who signs what is made now, the first that fits; requests under the DID need
 // one without a certificate, those under a certificate one of idgate_signer_certified. `former`: who
 // signs for sessions that were made with them, and for no others.
 //

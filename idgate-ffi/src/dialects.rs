@@ -2,7 +2,7 @@
 
 use idgate_core::request::{Dialect, Dialects};
 use idgate_core::session::ClientIdForm;
-use idgate_core::verifier::{DialectOptions, ResponseMode};
+use idgate_core::verifier::{DcApi, DialectOptions, ResponseMode};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -17,6 +17,7 @@ pub(crate) struct Options {
     client_id: ClientId,
     response_mode: Answers,
     request_uri_method: Option<Method>,
+    dc_api: Browsers,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
@@ -53,6 +54,16 @@ enum Method {
     Post,
 }
 
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Browsers {
+    #[default]
+    Off,
+    Unsigned,
+    Signed,
+    Multisigned,
+}
+
 impl Options {
     /// The options that this text names; without text the defaults.
     pub(crate) fn parse(json: &[u8]) -> Result<Self, Failure> {
@@ -62,8 +73,13 @@ impl Options {
         if !json.trim_ascii_start().starts_with(b"{") {
             return Err(Failure::config("the options are not a JSON object"));
         }
-        serde_json::from_slice(json)
-            .map_err(|error| Failure::unreadable(IDGATE_CONFIG, "the options", &error))
+        let options: Self = serde_json::from_slice(json)
+            .map_err(|error| Failure::unreadable(IDGATE_CONFIG, "the options", &error))?;
+        let drafts_alone = options.profiles.iter().all(|dialect| *dialect == Dialect::Draft);
+        if drafts_alone && options.dc_api != Browsers::Off {
+            return Err(Failure::config("dc_api needs the profile 1.0 or haip"));
+        }
+        Ok(options)
     }
 
     /// What the core is told of them.
@@ -83,12 +99,21 @@ impl Options {
             Answers::DirectPostJwt => ResponseMode::Encrypted,
         };
         options.announces_post = self.request_uri_method.is_some();
+        options.dc_api = match self.dc_api {
+            Browsers::Off => DcApi::Off,
+            Browsers::Unsigned => DcApi::Unsigned,
+            Browsers::Signed => DcApi::Signed,
+            Browsers::Multisigned => DcApi::Multisigned,
+        };
         options
     }
 
     /// What requests may ask for: without a certificate, nothing that is named by one.
     pub(crate) fn spoken(&self, certified: bool) -> Dialects {
-        let spoken = Dialects::new(self.profiles.iter().copied());
+        let mut spoken = Dialects::new(self.profiles.iter().copied());
+        if self.dc_api != Browsers::Off {
+            spoken = spoken.with_dc_api();
+        }
         if certified {
             return spoken;
         }
@@ -112,9 +137,10 @@ mod tests {
             assert_eq!(options.request_mode, RequestMode::Inline);
             assert_eq!(options.dialects().enabled, [Dialect::Draft]);
             assert!(!options.dialects().announces_post);
+            assert_eq!(options.dialects().dc_api, DcApi::Off);
         }
         let all = br#"{"profiles":["haip","1.0"],"request_mode":"jar","client_id":"x509_san_dns",
-            "response_mode":"direct_post","request_uri_method":"post"}"#;
+            "response_mode":"direct_post","request_uri_method":"post","dc_api":"signed"}"#;
         let options = Options::parse(all).unwrap();
         let dialects = options.dialects();
         assert_eq!(options.request_mode, RequestMode::Jar);
@@ -122,6 +148,7 @@ mod tests {
         assert_eq!(dialects.client_id_form, ClientIdForm::X509SanDns);
         assert_eq!(dialects.response_mode, ResponseMode::Plain);
         assert!(dialects.announces_post);
+        assert_eq!(dialects.dc_api, DcApi::Signed);
     }
 
     #[test]
@@ -150,6 +177,9 @@ mod tests {
             r#"{"client_id":"redirect_uri"}"#,
             r#"{"response_mode":"dc_api"}"#,
             r#"{"request_uri_method":"POST"}"#,
+            r#"{"profiles":["1.0"],"dc_api":"on"}"#,
+            r#"{"profiles":["draft"],"dc_api":"unsigned"}"#,
+            r#"{"dc_api":"unsigned"}"#,
             r#"{} x"#,
         ] {
             assert_eq!(Options::parse(bad.as_bytes()).unwrap_err().status, IDGATE_CONFIG, "{bad}");

@@ -10,6 +10,7 @@
 mod boundary;
 mod bytes;
 mod certificate;
+mod dc_api;
 mod dialects;
 mod entropy;
 mod error;
@@ -32,6 +33,7 @@ mod webhook;
 
 pub use self::bytes::{idgate_bytes, idgate_bytes_free};
 pub use self::certificate::idgate_signer_certified;
+pub use self::dc_api::idgate_dc_api_requests;
 pub use self::error::{
     idgate_error_code, idgate_error_free, idgate_error_message, idgate_error_path,
 };
@@ -59,9 +61,9 @@ pub use self::trust::{
     idgate_trust_add_entry, idgate_trust_free, idgate_trust_new,
 };
 pub use self::verification::{
-    idgate_offer_verification_begin, idgate_step, idgate_step_kind, idgate_verification,
-    idgate_verification_begin, idgate_verification_free, idgate_verification_step,
-    idgate_verification_supply,
+    idgate_dc_api_verification_begin, idgate_offer_verification_begin, idgate_step,
+    idgate_step_kind, idgate_verification, idgate_verification_begin, idgate_verification_free,
+    idgate_verification_step, idgate_verification_supply,
 };
 pub use self::verifier::{
     idgate_verifier, idgate_verifier_free, idgate_verifier_new, idgate_verifier_new_inline,

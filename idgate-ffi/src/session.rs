@@ -184,10 +184,12 @@ pub unsafe extern "C" fn idgate_session_restore_result(
 /// What can be said of a session at this time, as JSON: `session_id`, `tenant`, `livemode`,
 /// `status`, `reason`, `wallet_error` (of a session that is FAILED with that reason: a name of
 /// OpenID4VP 8.5 or `other`), `revision`, `created_at_ms`, `expires_at_ms`, `settled_at_ms`,
-/// `offers`, and while a wallet can answer `qr_code_url` and `deep_links`.
-/// `offers`: the requests of the session, one for each profile that it speaks, each with `id` (null:
-/// the session's own), `profile` ("draft", "1.0", "haip"), `client_id`, `response_uri`,
+/// `offers`, `dc_api`, and while a wallet can answer `qr_code_url` and `deep_links`.
+/// `offers`: the requests behind links, one for each profile that the session speaks, each with `id`
+/// (null: the session's own), `profile` ("draft", "1.0", "haip"), `client_id`, `response_uri`,
 /// `request_uri` (null: by value) and, while a wallet can answer, `deep_links` of its own.
+/// `dc_api`: what a page passes to its browser, by `profile`, `origins` and `protocols` (null: the
+/// session has nothing for browsers); idgate_dc_api_requests gives it.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -316,9 +318,11 @@ fn info(session: &Session, now: UnixMillis) -> Value {
         "settled_at_ms": session.settled_at().map(|at| at.0),
     });
     let answerable = matches!(status, Status::Created | Status::Pending);
-    let offers = session.offers().map(|offer| offered(session, offer, answerable)).collect();
+    let linked = session.offers().filter(|offer| offer.is_linked());
+    let offers = linked.map(|offer| offered(session, offer, answerable)).collect();
     if let Some(members) = info.as_object_mut() {
         members.insert("offers".into(), Value::Array(offers));
+        members.insert("dc_api".into(), session.browser_offer().map(passed_on).into());
         if answerable {
             members.insert("qr_code_url".into(), session.invitation().qr_code_url.into());
             members.insert("deep_links".into(), links(|scheme| session.deep_link(scheme)));
@@ -339,6 +343,15 @@ fn offered(session: &Session, offer: &Offer, answerable: bool) -> Value {
         members.insert("deep_links".into(), links(|scheme| session.link(scheme, offer)));
     }
     told
+}
+
+/// What goes to browsers.
+fn passed_on(offer: &Offer) -> Value {
+    json!({
+        "profile": offer.dialect().name(),
+        "origins": offer.origins(),
+        "protocols": offer.protocols().iter().map(|one| one.name()).collect::<Vec<_>>(),
+    })
 }
 
 /// A link for each scheme, by its name.

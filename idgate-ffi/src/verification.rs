@@ -60,11 +60,17 @@ pub struct idgate_step {
 struct Inputs {
     verifier: Arc<VerifierHandle>,
     session: Arc<SessionHandle>,
-    /// `None`: the session's own.
-    offer: Option<OfferId>,
-    content_type: Option<String>,
+    way: Way,
     /// Claims may be in it.
     body: Zeroizing<Vec<u8>>,
+}
+
+/// How an answer came.
+enum Way {
+    /// A wallet posted it to an offer; `None`: to the session's own.
+    Posted { offer: Option<OfferId>, content_type: Option<String> },
+    /// A page got it from its browser.
+    Browser,
 }
 
 self_cell!(
@@ -154,11 +160,40 @@ pub unsafe extern "C" fn idgate_offer_verification_begin(
             )
         };
         let (offer, content_type) = (offer.map(OfferId::new), content_type.map(str::to_owned));
+        let way = Way::Posted { offer, content_type };
         let body = Zeroizing::new(body.to_vec());
-        let inputs = Inputs { verifier, session, offer, content_type, body };
-        let running = Running::try_new(inputs, |inputs| begin(inputs, UnixMillis(now_ms)))?;
-        let state = State { running, needs: Vec::new(), done: false };
-        put(out, || Ok(handles::make(VerificationHandle(Mutex::new(state)))))
+        let started = start(Inputs { verifier, session, way, body }, UnixMillis(now_ms))?;
+        put(out, || Ok(handles::make(started)))
+    })
+}
+
+/// The same for what a page got from its browser: `answer` is the JSON text of the credential, an
+/// object with `protocol` and `data`, as your page sent it to you. It is good for a page from one of
+/// the origins that the request named, and `verification_details` say which; nothing in it is believed
+/// about that. Nobody waits for the `body` of the decision: tell the page what you like.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_dc_api_verification_begin(
+    verifier: *const idgate_verifier,
+    session: *const idgate_session,
+    answer: *const u8,
+    answer_len: usize,
+    now_ms: u64,
+    out: *mut *mut idgate_verification,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let verifier = handles::find::<VerifierHandle>(verifier)?;
+        let session = handles::find::<SessionHandle>(session)?;
+        // SAFETY: the caller's promise.
+        let answer = unsafe { input(answer, answer_len, "answer")? };
+        let body = Zeroizing::new(answer.to_vec());
+        let inputs = Inputs { verifier, session, way: Way::Browser, body };
+        let started = start(inputs, UnixMillis(now_ms))?;
+        put(out, || Ok(handles::make(started)))
     })
 }
 
@@ -213,10 +248,20 @@ pub extern "C" fn idgate_verification_free(
     boundary(ptr::null_mut(), || handles::free::<VerificationHandle>(verification))
 }
 
+fn start(inputs: Inputs, now: UnixMillis) -> Result<VerificationHandle, Failure> {
+    let running = Running::try_new(inputs, |inputs| begin(inputs, now))?;
+    Ok(VerificationHandle(Mutex::new(State { running, needs: Vec::new(), done: false })))
+}
+
 fn begin(inputs: &Inputs, now: UnixMillis) -> Result<Verification<'_>, Failure> {
-    let response = WalletResponse::new(inputs.content_type.as_deref(), &inputs.body);
-    let (session, offer) = (&inputs.session.0, inputs.offer.as_ref());
-    Ok(inputs.verifier.0.begin(session, offer, response, &mut OsEntropy, now)?)
+    let (verifier, session, body) = (&inputs.verifier.0, &inputs.session.0, &inputs.body);
+    match &inputs.way {
+        Way::Posted { offer, content_type } => {
+            let response = WalletResponse::new(content_type.as_deref(), body);
+            Ok(verifier.begin(session, offer.as_ref(), response, &mut OsEntropy, now)?)
+        }
+        Way::Browser => Ok(verifier.begin_dc_api(session, body, now)?),
+    }
 }
 
 impl VerificationHandle {

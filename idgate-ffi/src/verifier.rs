@@ -102,7 +102,10 @@ pub unsafe extern "C" fn idgate_verifier_new_jar(
 /// requests ("did", which is the default, "x509_san_dns", "x509_hash") and `response_mode` ("auto",
 /// which is the default and encrypts where the request is signed, "direct_post",
 /// "direct_post.jwt"); `request_uri_method` ("post": links say that wallets may POST for the
-/// request). `signers`: who signs what is made now, the first that fits; requests under the DID need
+/// request); `dc_api`, what pages pass to their browser in all but "draft" ("off", which is the
+/// default, "unsigned", "signed", then unsigned, "multisigned", then those): signed under
+/// `client_id`, in "haip" under `x509_hash`, and multi-signed in "1.0" under each that somebody can
+/// sign. `signers`: who signs what is made now, the first that fits; requests under the DID need
 /// one without a certificate, those under a certificate one of idgate_signer_certified. `former`: who
 /// signs for sessions that were made with them, and for no others.
 ///

@@ -7,7 +7,8 @@ use std::process::Command;
 
 mod material;
 
-const PROGRAMS: [&str; 6] = ["smoke", "jar", "offers", "registration", "misuse", "threads"];
+const PROGRAMS: [&str; 7] =
+    ["smoke", "jar", "offers", "browser", "registration", "misuse", "threads"];
 
 /// The folder that this test was built in, and the library beside it.
 fn built() -> PathBuf {
@@ -60,6 +61,11 @@ fn signed_requests_encrypted_answers_and_webhooks() {
 #[test]
 fn a_certified_verifier_makes_offers_and_an_answer_to_one_settles_the_session() {
     run_under_address_sanitizer("offers");
+}
+
+#[test]
+fn a_page_asks_its_browser_and_what_it_brings_back_settles_the_session() {
+    run_under_address_sanitizer("browser");
 }
 
 #[test]

@@ -30,40 +30,63 @@ fn every_case_gives_its_outcome() {
 
 fn outcome(case: &Value) -> Value {
     let verifier = verifier(case["trust"].as_array().unwrap());
-    let offer = case["offer"].as_str();
     let session = bytes(&case["session"]);
-    let body = bytes(&case["body"]);
-    let content_type = case["content_type"].as_str().unwrap();
     let now = case["now_ms"].as_u64().unwrap();
-    let (mut restored, mut verification) = (ptr::null_mut(), ptr::null_mut());
-    let mut error = ptr::null_mut();
+    let mut restored = ptr::null_mut();
     // SAFETY: every pointer is to a live value of its length.
-    let begun = unsafe {
+    let status = unsafe {
         let (data, len) = (session.as_ptr(), session.len());
-        let status = idgate_session_restore(data, len, &mut restored, ptr::null_mut());
-        assert_eq!(status, IDGATE_OK);
-        idgate_offer_verification_begin(
-            verifier,
-            restored,
-            offer.map_or(ptr::null(), |offer| offer.as_ptr().cast()),
-            offer.map_or(0, str::len),
-            content_type.as_ptr().cast(),
-            content_type.len(),
-            body.as_ptr(),
-            body.len(),
-            now,
-            &mut verification,
-            &mut error,
-        )
+        idgate_session_restore(data, len, &mut restored, ptr::null_mut())
     };
-    let outcome = match begun {
-        IDGATE_OK => decide(verification, now),
-        IDGATE_BAD_RESPONSE => json!({ "error": code_of(error) }),
-        other => panic!("{}: {other:?}", case["title"]),
+    assert_eq!(status, IDGATE_OK);
+    let outcome = match begin(case, verifier, restored, now) {
+        Ok(verification) => decide(verification, now),
+        Err((IDGATE_BAD_RESPONSE, error)) => json!({ "error": code_of(error) }),
+        Err((other, _)) => panic!("{}: {other:?}", case["title"]),
     };
     assert_eq!(idgate_session_free(restored), IDGATE_OK);
     assert_eq!(idgate_verifier_free(verifier), IDGATE_OK);
     outcome
+}
+
+type Begun = Result<*mut idgate_verification, (idgate_status, *mut idgate_error)>;
+
+/// Through a browser, or posted to an offer.
+fn begin(
+    case: &Value,
+    verifier: *const idgate_verifier,
+    session: *const idgate_session,
+    now: u64,
+) -> Begun {
+    let body = bytes(&case["body"]);
+    let offer = case["offer"].as_str();
+    let (mut begun, mut error) = (ptr::null_mut(), ptr::null_mut());
+    let (data, len) = (body.as_ptr(), body.len());
+    // SAFETY: every pointer is to a live value of its length.
+    let status = unsafe {
+        match case["content_type"].as_str() {
+            None => {
+                assert_eq!(case["dc_api"], true);
+                idgate_dc_api_verification_begin(
+                    verifier, session, data, len, now, &mut begun, &mut error,
+                )
+            }
+            Some(content_type) => idgate_offer_verification_begin(
+                verifier,
+                session,
+                offer.map_or(ptr::null(), |offer| offer.as_ptr().cast()),
+                offer.map_or(0, str::len),
+                content_type.as_ptr().cast(),
+                content_type.len(),
+                data,
+                len,
+                now,
+                &mut begun,
+                &mut error,
+            ),
+        }
+    };
+    if status == IDGATE_OK { Ok(begun) } else { Err((status, error)) }
 }
 
 fn decide(verification: *mut idgate_verification, now: u64) -> Value {

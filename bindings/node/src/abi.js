@@ -84,6 +84,14 @@ const lib = {
     'offer_request_object',
     `idgate_verifier *, idgate_session *, ${TEXT}, ${TEXT}, uint64_t, _Out_ idgate_transition *, _Out_ idgate_bytes *, ${ERR}`,
   ),
+  dc_api_requests: define(
+    'dc_api_requests',
+    `idgate_verifier *, idgate_session *, uint64_t, _Out_ idgate_bytes *, ${ERR}`,
+  ),
+  dc_api_verification_begin: define(
+    'dc_api_verification_begin',
+    `idgate_verifier *, idgate_session *, ${TEXT}, uint64_t, _Out_ idgate_verification **, ${ERR}`,
+  ),
   session_snapshot: define('session_snapshot', `idgate_session *, _Out_ idgate_bytes *, ${ERR}`),
   session_restore: define('session_restore', `${TEXT}, _Out_ idgate_session **, ${ERR}`),
   session_result_snapshot: define(

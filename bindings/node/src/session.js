@@ -53,6 +53,7 @@ class Session extends abi.Handle {
         requestUri: offer.request_uri,
         deepLinks: offer.deep_links ?? {},
       })),
+      dcApi: told.dc_api,
     };
   }
 

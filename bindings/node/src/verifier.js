@@ -14,6 +14,7 @@ const KNOWN = [
   'clientId',
   'responseMode',
   'requestUriMethod',
+  'dcApi',
   'trustVersion',
 ];
 
@@ -25,6 +26,7 @@ function dialects(choices, signed) {
     client_id: choices.clientId,
     response_mode: choices.responseMode,
     request_uri_method: choices.requestUriMethod,
+    dc_api: choices.dcApi,
   };
 }
 
@@ -107,6 +109,25 @@ class Verifier extends abi.Handle {
         ...abi.data(offer),
         ...abi.data(contentType),
         ...abi.data(body),
+        abi.millis(now),
+      ),
+    );
+  }
+
+  dcApiRequests(session, given) {
+    const { now } = options('dcApiRequests', ['now'], given);
+    const parameters = [abi.pointer(this), abi.pointer(session), abi.millis(now)];
+    return abi.makeJson('dc_api_requests', ...parameters);
+  }
+
+  beginDcApi(session, answer, given) {
+    const { now } = options('beginDcApi', ['now'], given);
+    return new Verification(
+      abi.make(
+        'dc_api_verification_begin',
+        abi.pointer(this),
+        abi.pointer(session),
+        ...abi.data(abi.asJson(answer)),
         abi.millis(now),
       ),
     );

@@ -38,7 +38,10 @@ function verifierOf(test) {
 
 function begin(test) {
   const session = Session.restore(decode(test.session));
-  const options = { offer: test.offer, now: new Date(test.now_ms) };
+  const now = new Date(test.now_ms);
+  // Through a browser, or posted to an offer.
+  if (test.dc_api) return verifierOf(test).beginDcApi(session, decode(test.body), { now });
+  const options = { offer: test.offer, now };
   return verifierOf(test).begin(session, decode(test.body), test.content_type, options);
 }
 

@@ -20,6 +20,16 @@ export async function shop(body: Uint8Array, stored: Uint8Array): Promise<string
   }
 }
 
+export function page(verifier: Verifier, session: Session, answer: string): boolean {
+  const { requests } = verifier.dcApiRequests(session);
+  const protocol: string | undefined = requests[0]?.protocol;
+  const origins: string[] | undefined = session.info().dcApi?.origins;
+  using verification = verifier.beginDcApi(session, answer);
+  return verification.step().kind === 'done' && protocol !== undefined && origins !== undefined;
+}
+
+// @ts-expect-error: there is no such way to ask
+new Verifier('https://shop.example', new Trust(), { dcApi: 'on' });
 // @ts-expect-error: a nonce is not optional
 new Trust().verify('', { format: 'vc+sd-jwt', issuerId: '', clientId: '' });
 // @ts-expect-error: sessions are made by a verifier or restored

@@ -51,15 +51,21 @@ def verifier(case: dict[str, Any]) -> idgate.Verifier:
         return idgate.Verifier(BASE_URL, trust)
 
 
+def begin(case: dict[str, Any], session: idgate.Session, now: datetime) -> idgate.Verification:
+    """Through a browser, or posted to an offer."""
+    body = decode(case["body"])
+    if case.get("dc_api"):
+        return verifier(case).begin_dc_api(session, body, now=now)
+    offer, content_type = case.get("offer"), case["content_type"]
+    return verifier(case).begin(session, body, content_type, offer=offer, now=now)
+
+
 def outcome(case: dict[str, Any]) -> dict[str, Any]:
     """What comes of a case."""
     now = at(case["now_ms"])
     session = idgate.Session.restore(decode(case["session"]))
-    body, content_type = decode(case["body"]), case["content_type"]
     try:
-        verification = verifier(case).begin(
-            session, body, content_type, offer=case.get("offer"), now=now
-        )
+        verification = begin(case, session, now)
     except idgate.IdgateError as error:
         assert error.kind == "bad_response", error
         return {"error": error.code}

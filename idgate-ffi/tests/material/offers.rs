@@ -1,5 +1,5 @@
 //! A verifier with a certificate, and a stored session with an offer of `draft` and one of `haip`,
-//! to which the answer is.
+//! to which the answer is; and one for a page, which brings back what its browser gave it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Es256Key, Jwk};
 use idgate_core::entropy::{Entropy, EntropyUnavailable};
 use idgate_core::ids::{IssuerId, TenantId};
-use idgate_core::request::{Dialect, Scheme, SoftwareSigner};
-use idgate_core::verifier::DialectOptions;
+use idgate_core::request::{DcApiPages, Dialect, Scheme, SoftwareSigner};
+use idgate_core::verifier::{DcApi, DialectOptions};
 use idgate_core::{
     PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
@@ -27,6 +27,7 @@ use super::{BASE_URL, write_file};
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
 const ORGANIZATION_IDENTIFIER: &str = "2.5.4.97";
 const PARTY: &str = "VATUT-123";
+const SHOP: &str = "https://shop.example";
 
 pub(super) fn write(dir: &Path) {
     let (issuer, holder) = (samples::issuer_key(Curve::P256), samples::holder_key(Curve::P256));
@@ -48,7 +49,8 @@ pub(super) fn write(dir: &Path) {
     write_file(dir, "registration.jwt", registration("given_name").as_bytes());
     write_file(dir, "another.jwt", registration("family_name").as_bytes());
     let (verifier, anchor) = verifier(dir, &issuer);
-    let session = session(&verifier, &request);
+    page(dir, &verifier, &wallet, &request);
+    let session = session(&verifier, &request, &[]);
     let haip = session.offers().nth(1).unwrap();
     let (_, jwt) = verifier.request_object(&session, haip.id(), None, NOW).unwrap();
     let fetched = Fetched {
@@ -65,6 +67,23 @@ pub(super) fn write(dir: &Path) {
     write_file(dir, "offer", haip.id().unwrap().as_str().as_bytes());
     write_file(dir, "content_type", body.content_type.as_bytes());
     write_file(dir, "body", &body.bytes);
+}
+
+/// A session that a page's browser is asked for, too, and what the page gets from it.
+fn page(dir: &Path, verifier: &Verifier, wallet: &Wallet, request: &Value) {
+    let mut with_page = request.clone();
+    with_page["dc_api"] = json!({ "origins": [SHOP] });
+    write_file(dir, "page.json", with_page.to_string().as_bytes());
+    let session = session(verifier, request, &[SHOP]);
+    let requests = verifier.dc_api_requests(&session, NOW).unwrap();
+    let (protocol, data) = requests.iter().next().unwrap();
+    let data = serde_json::from_str(data).unwrap();
+    for (name, origin) in [("credential.json", SHOP), ("copied.json", "https://other.example")] {
+        let read = Request::of_browser(protocol, &data, origin).unwrap();
+        let answer = wallet.answer_1_0(&read, SAMPLE_NOW_MS).unwrap();
+        write_file(dir, name, answer.credential(protocol).to_string().as_bytes());
+    }
+    write_file(dir, "page_session", &session.to_snapshot());
 }
 
 /// A registration certificate for this claim and a minute. No registrar signs it: wallets would ask.
@@ -98,15 +117,18 @@ fn verifier(dir: &Path, issuer: &SigningKey) -> (Verifier, Vec<u8>) {
     entry.keys.push(TrustedKey::new(jwk.key));
     let trust = Arc::new(TrustSnapshot::new(1, [entry]));
     let builder = Verifier::builder(PROVIDER).inline(BASE_URL).trust(trust);
-    let dialects = DialectOptions::new([Dialect::Draft, Dialect::Haip]);
+    let mut dialects = DialectOptions::new([Dialect::Draft, Dialect::Haip]);
+    dialects.dc_api = DcApi::Multisigned;
     let builder = builder.request_signer(Arc::new(certified)).dialects(dialects);
     (builder.build().unwrap(), root.der)
 }
 
-fn session(verifier: &Verifier, request: &Value) -> Session {
+fn session(verifier: &Verifier, request: &Value, origins: &[&str]) -> Session {
     let body = request.to_string();
     let mut asked = PresentationRequest::parse(body.as_bytes(), verifier.trust(), true).unwrap();
     asked.profiles = vec![Dialect::Draft, Dialect::Haip];
+    let origins: Vec<_> = origins.iter().map(|origin| String::from(*origin)).collect();
+    asked.dc_api = (!origins.is_empty()).then(|| DcApiPages::new(origins));
     let tenant = TenantId::new("cli_1");
     verifier.create_session(asked, tenant, true, &mut Mixed(0), NOW).unwrap().session
 }

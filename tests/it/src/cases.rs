@@ -3,8 +3,11 @@
 
 mod mdoc;
 mod openid4vp;
+mod openid4vp_dc_api;
 mod openid4vp_mdoc;
+mod page;
 mod transactions;
+mod verdict;
 mod ways;
 
 use idgate_testkit::codec::base64url;
@@ -26,11 +29,12 @@ pub fn all() -> Vec<Value> {
 pub type Table = (&'static str, fn() -> Vec<Value>);
 
 /// Every file.
-pub const TABLES: [Table; 6] = [
+pub const TABLES: [Table; 7] = [
     ("sd_jwt_vc", sd_jwt_vc),
     ("jar", jar),
     ("mdoc", mdoc),
     ("openid4vp", openid4vp),
+    ("openid4vp_dc_api", openid4vp_dc_api::all),
     ("openid4vp_mdoc", openid4vp_mdoc::all),
     ("openid4vp_sd_jwt_vc", openid4vp_sd_jwt_vc),
 ];
@@ -127,6 +131,23 @@ fn record(title: &str, library: InProcess, run: impl FnOnce(&mut Recorder) -> Ou
     })
 }
 
+/// The entry of an issuer of SD-JWT VCs.
+fn trusted(trust: &Trust) -> Value {
+    let mut entry = json!({
+        "issuer_id": trust.issuer_id,
+        "vct": trust.vct,
+        "revocation": trust.revocation,
+        "jwks": trust.keys,
+    });
+    if !trust.sd_jwt_roots.is_empty() {
+        let roots: Vec<String> = trust.sd_jwt_roots.iter().map(|der| base64url(der)).collect();
+        if let Some(members) = entry.as_object_mut() {
+            members.insert("sd_jwt_roots".into(), roots.into());
+        }
+    }
+    entry
+}
+
 fn expected(outcome: &Outcome) -> Value {
     match &outcome.error {
         Some(error) if error != "invalid_presentation" => json!({ "error": error }),
@@ -170,19 +191,7 @@ impl Recorder {
 impl Gateway for Recorder {
     fn open(&mut self, trust: &Trust, request: &Value, now_ms: u64) -> String {
         let uri = self.library.open(trust, request, now_ms);
-        let mut entry = json!({
-            "issuer_id": trust.issuer_id,
-            "vct": trust.vct,
-            "revocation": trust.revocation,
-            "jwks": trust.keys,
-        });
-        if !trust.sd_jwt_roots.is_empty() {
-            let roots: Vec<String> = trust.sd_jwt_roots.iter().map(|der| base64url(der)).collect();
-            if let Some(members) = entry.as_object_mut() {
-                members.insert("sd_jwt_roots".into(), roots.into());
-            }
-        }
-        self.trust = json!([entry]);
+        self.trust = json!([trusted(trust)]);
         self.keep_session();
         uri
     }

@@ -11,7 +11,7 @@ use idgate_testkit::openid4vp::{
 use idgate_testkit::wallet::Body;
 use serde_json::{Map, Value, json};
 
-pub use self::rows::rows;
+pub use self::rows::{presentation_rows, rows};
 use crate::jar_tamper::{JarGateway, JarScenario};
 use crate::tamper::{Expected, Outcome, Scenario};
 
@@ -87,16 +87,21 @@ fn open(gateway: &mut dyn JarGateway, scenario: &JarScenario, encrypted: bool) -
     request
 }
 
-/// The wallet's answer, with the changes of the scenario.
-pub fn answer(scenario: &JarScenario, request: &Request) -> Body {
+/// What the wallet presents, with the changes of the scenario, and nothing around it.
+pub fn presented(scenario: &JarScenario, request: &Request) -> Answer {
     let made = &scenario.made;
     let ids = request.query.credentials.iter().map(|credential| credential.id.clone());
     let presented = |id| (id, json!([made.token(&request.parties())]));
-    let answer = Answer::new(request, ids.map(presented).collect());
-    let mut payload = answer.parameters;
-    (made.hooks.parameters)(&mut payload);
-    (scenario.hooks.payload)(&mut payload);
-    let Some(mut encryption) = answer.encryption else {
+    let mut answer = Answer::new(request, ids.map(presented).collect());
+    (made.hooks.parameters)(&mut answer.parameters);
+    (scenario.hooks.payload)(&mut answer.parameters);
+    answer
+}
+
+/// The wallet's answer, with the changes of the scenario.
+pub fn answer(scenario: &JarScenario, request: &Request) -> Body {
+    let Answer { parameters: payload, encryption, .. } = presented(scenario, request);
+    let Some(mut encryption) = encryption else {
         return plain(scenario, &payload);
     };
     encryption.set("enc", scenario.enc.name());

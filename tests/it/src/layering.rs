@@ -90,7 +90,7 @@ const C_ABI: Layers = &[
     &["signer", "trust"],
     &["certificate", "presentation", "verifier"],
     &["session"],
-    &["registration", "request_object", "verification"],
+    &["dc_api", "registration", "request_object", "verification"],
     &["crate"],
 ];
 

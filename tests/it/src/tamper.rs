@@ -8,6 +8,7 @@ pub mod scenario;
 
 pub use self::gateway::{Gateway, Outcome, run};
 pub use self::in_process::{Counted, InProcess};
+pub(crate) use self::in_process::{decide, entry};
 pub use self::rows::{credential_rows, parameter_rows, presentation_rows, rows};
 pub use self::scenario::{Base, Scenario};
 

@@ -3,15 +3,37 @@
 from . import webhook
 from ._abi import instant
 from .errors import IdgateError
-from .session import Effect, Offer, Profile, Result, Session, SessionInfo, Transition
+from .session import (
+    BrowserOffer,
+    Effect,
+    Offer,
+    Profile,
+    Protocol,
+    Result,
+    Session,
+    SessionInfo,
+    Transition,
+)
 from .signer import Registration, Signer, did_document, generate_signing_key, jwks
 from .trust import Check, ListedCertificate, Presentation, Trust
-from .verifier import Ask, Comparison, Decision, Need, Verification, Verifier
+from .verifier import (
+    Ask,
+    Comparison,
+    DcApiRequest,
+    DcApiRequests,
+    Decision,
+    Need,
+    Verification,
+    Verifier,
+)
 
 __all__ = [
     "Ask",
+    "BrowserOffer",
     "Check",
     "Comparison",
+    "DcApiRequest",
+    "DcApiRequests",
     "Decision",
     "Effect",
     "IdgateError",
@@ -20,6 +42,7 @@ __all__ = [
     "Offer",
     "Presentation",
     "Profile",
+    "Protocol",
     "Registration",
     "Result",
     "Session",

@@ -17,6 +17,11 @@ from .errors import IdgateError
 #: What a request speaks: ``draft``, OpenID4VP 1.0, or that within HAIP 1.0.
 Profile = Literal["draft", "1.0", "haip"]
 
+#: A protocol of the Digital Credentials API.
+Protocol = Literal[
+    "openid4vp-v1-unsigned", "openid4vp-v1-signed", "openid4vp-v1-multisigned"
+]
+
 
 @dataclass(frozen=True)
 class Offer:
@@ -33,6 +38,17 @@ class Offer:
     request_uri: str | None
     #: This request by scheme, while a wallet can answer.
     deep_links: dict[str, str]
+
+
+@dataclass(frozen=True)
+class BrowserOffer:
+    """What a page passes to its browser: ``Verifier.dc_api_requests`` gives it."""
+
+    profile: Profile
+    #: Where the page may be from.
+    origins: list[str]
+    #: What it passes on, in that order.
+    protocols: list[Protocol]
 
 
 @dataclass(frozen=True)
@@ -58,8 +74,10 @@ class SessionInfo:
     qr_code_url: str | None
     #: By scheme, ``openid4vp``, ``eudi-wallet``, ``haip``, the request for wallets that have it.
     deep_links: dict[str, str]
-    #: Its requests, in the order of their profiles.
+    #: Its requests behind links, in the order of their profiles.
     offers: list[Offer]
+    #: Its request to browsers, when it was made with ``dc_api``.
+    dc_api: BrowserOffer | None
 
 
 class Result(TypedDict):
@@ -120,6 +138,7 @@ class Session(_abi.Handle):
         told.setdefault("qr_code_url", None)
         told.setdefault("deep_links", {})
         told["offers"] = [Offer(**{"deep_links": {}, **offer}) for offer in told["offers"]]
+        told["dc_api"] = told["dc_api"] and BrowserOffer(**told["dc_api"])
         return SessionInfo(**told)
 
     def result(self, now: datetime | None = None) -> Result | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from idgate._native import ffi, lib
 
 from . import _abi
 from ._abi import Buffer
-from .session import Profile, Session, Transition
+from .session import Profile, Protocol, Session, Transition
 from .signer import Signer
 from .trust import Trust
 
@@ -68,6 +68,19 @@ class Comparison:
     expired: bool
     #: What is asked for and is not registered. Wallets warn of it, or refuse.
     beyond: list[str]
+
+
+class DcApiRequest(TypedDict):
+    """One request to a browser."""
+
+    protocol: Protocol
+    data: dict[str, Any]
+
+
+class DcApiRequests(TypedDict):
+    """What a page passes to ``navigator.credentials.get`` as ``digital``."""
+
+    requests: list[DcApiRequest]
 
 
 class Verification(_abi.Handle):
@@ -128,6 +141,7 @@ class Verifier(_abi.Handle):
         client_id: Literal["did", "x509_san_dns", "x509_hash"] = "did",
         response_mode: Literal["auto", "direct_post", "direct_post.jwt"] = "auto",
         request_uri_method: Literal["post"] | None = None,
+        dc_api: Literal["off", "unsigned", "signed", "multisigned"] = "off",
         trust_version: int = 1,
     ) -> None:
         """Trusts what ``trust`` holds now.
@@ -146,6 +160,11 @@ class Verifier(_abi.Handle):
         request is signed. With ``request_uri_method`` links say that wallets may POST for the
         request.
 
+        ``dc_api``: what pages pass to their browser, in all profiles but ``draft``. ``signed`` has
+        the unsigned request behind it, ``multisigned`` both; they are signed under ``client_id``,
+        in ``haip`` under ``x509_hash``, and multi-signed in ``1.0`` under each that somebody can
+        sign. Sessions are made with ``dc_api`` then: see :meth:`dc_api_requests`.
+
         Of several signers the first that fits signs; ``former`` sign for the sessions that were
         made with them.
         """
@@ -158,6 +177,7 @@ class Verifier(_abi.Handle):
             "client_id": client_id,
             "response_mode": response_mode,
             "request_uri_method": request_uri_method,
+            "dc_api": dc_api,
         }
         super().__init__(
             _abi.make(
@@ -274,6 +294,50 @@ class Verifier(_abi.Handle):
                 *_abi.data(offer),
                 *_abi.data(content_type),
                 *_abi.data(body),
+                _abi.millis(now),
+            )
+        )
+
+    def dc_api_requests(self, session: Session, *, now: datetime | None = None) -> DcApiRequests:
+        """What a page passes to ``navigator.credentials.get`` as ``digital``, of a session whose
+        request had ``dc_api``, as ``{"origins": ["https://shop.example"]}``: name origins of your
+        own, whose pages may ask.
+
+        :raises IdgateError: the session was made without it, or takes no answer any more.
+        """
+        out = ffi.new("idgate_bytes *")
+        _abi.call(
+            lib.idgate_dc_api_requests,
+            self._pointer,
+            session._pointer,
+            _abi.millis(now),
+            out,
+        )
+        requests: DcApiRequests = _abi.take_json(out[0])
+        return requests
+
+    def begin_dc_api(
+        self,
+        session: Session,
+        answer: Mapping[str, Any] | str | Buffer,
+        *,
+        now: datetime | None = None,
+    ) -> Verification:
+        """Takes what the page got: the credential, an object with ``protocol`` and ``data``.
+
+        It is good for a page from one of the session's origins, and ``verification_details`` say
+        from which; nothing in it is believed about that. No wallet waits for the ``body`` of the
+        decision: tell the page what you like.
+
+        :raises IdgateError: the answer changes nothing; ``code`` says why.
+        """
+        return Verification(
+            _abi.make(
+                "idgate_verification *",
+                lib.idgate_dc_api_verification_begin,
+                self._pointer,
+                session._pointer,
+                *_abi.data(_abi.as_json(answer)),
                 _abi.millis(now),
             )
         )

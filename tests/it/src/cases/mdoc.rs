@@ -1,17 +1,15 @@
 //! mdoc: the tamper table in the inline profile, and good answers in the jar profile.
 
 // The table runs in tests only.
-#![allow(clippy::expect_used, clippy::panic)]
+#![allow(clippy::expect_used)]
 
 use std::sync::Arc;
 
 use idgate_core::crypto::{CryptoProvider, Es256Key, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
-use idgate_core::ids::{IssuerId, OfferId, TenantId};
+use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::SoftwareSigner;
-use idgate_core::response::WalletResponse;
 use idgate_core::trust::{RevocationPolicy, roots_from_file};
-use idgate_core::verify::Step;
 use idgate_core::{PresentationRequest, Session, TrustEntry, TrustSnapshot, UnixMillis, Verifier};
 use idgate_testkit::codec::base64url;
 use idgate_testkit::request::AuthorizationRequest;
@@ -19,6 +17,7 @@ use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::wallet::{Body, Transcript, Wallet};
 use serde_json::{Value, json};
 
+use super::verdict;
 use crate::mdoc_tamper::{Authority, ISSUER_ID, Row, Scenario, mdl_request, rows};
 use crate::tamper::Counted;
 use crate::tamper::scenario::NOW_MS;
@@ -115,37 +114,7 @@ fn record(
         "content_type": body.content_type,
         "body": base64url(&body.bytes),
         "now_ms": NOW_MS,
-        "expected": expected(verifier, session, None, body),
-    })
-}
-
-/// What comes of an answer to that offer, also when its signer is known.
-pub(super) fn expected(
-    verifier: &Verifier,
-    session: &Session,
-    offer: Option<&OfferId>,
-    body: &Body,
-) -> Value {
-    let verdict = judge(verifier, session, offer, body);
-    assert_eq!(judge(verifier, session, offer, body), verdict, "with a known signer");
-    verdict
-}
-
-fn judge(verifier: &Verifier, session: &Session, offer: Option<&OfferId>, body: &Body) -> Value {
-    let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
-    let mut verification =
-        match verifier.begin(session, offer, response, &mut Counted::default(), NOW) {
-            Ok(verification) => verification,
-            Err(error) => return json!({ "error": error.code().as_str() }),
-        };
-    let Ok(Step::Done(decision)) = verification.step() else { panic!("nothing is to be fetched") };
-    let settled = decision.transition.session;
-    let claims = settled.result_at(NOW).map(|result| result.claims().to_owned());
-    let claims: Option<Value> = claims.and_then(|claims| serde_json::from_str(&claims).ok());
-    json!({
-        "status": settled.status_at(NOW).as_str(),
-        "reason": settled.reason_at(NOW).map(|reason| reason.as_str()),
-        "claims": claims,
+        "expected": verdict::of_posted(verifier, session, None, body),
     })
 }
 

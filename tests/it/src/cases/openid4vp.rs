@@ -44,7 +44,7 @@ fn record(title: &str, way: Way, asked: &[&str], forgery: Forgery) -> Value {
 }
 
 /// The credentials of these ids.
-fn asking(ids: &[&str]) -> Value {
+pub(super) fn asking(ids: &[&str]) -> Value {
     let all = [
         json!({ "id": "pid", "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"] }),
         json!({ "id": "mdl", "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": ["family_name"] }),
@@ -55,14 +55,14 @@ fn asking(ids: &[&str]) -> Value {
 }
 
 /// The issuers, as core and as JSON, and who holds their credentials.
-struct People {
-    wallet: Wallet,
-    trust: Value,
-    entries: [TrustEntry; 2],
+pub(super) struct People {
+    pub(super) wallet: Wallet,
+    pub(super) trust: Value,
+    pub(super) entries: [TrustEntry; 2],
 }
 
 impl People {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let (issuer, holder) = (samples::issuer_key(Curve::P256), samples::holder_key(Curve::P256));
         let credential = samples::identity(&holder, NOW_MS).issue(&issuer);
         let mdl = samples::issue_mdl(NOW_MS);

@@ -10,7 +10,7 @@ use idgate_core::discovery::{PublishedKey, did_document_json, did_web, key_id};
 use idgate_core::ids::TenantId;
 use idgate_core::request::{Dialect, Dialects, RequestSigner, Scheme, SoftwareSigner};
 use idgate_core::session::Offer;
-use idgate_core::verifier::DialectOptions;
+use idgate_core::verifier::{DcApi, DialectOptions};
 use idgate_core::{PresentationRequest, Session, TrustEntry, TrustSnapshot, UnixMillis, Verifier};
 use idgate_testkit::codec::{base64url, from_base64url};
 use idgate_testkit::keys::{Curve, SigningKey};
@@ -19,7 +19,7 @@ use idgate_testkit::wallet::Body;
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name, SUBJECT_ALT_NAME, dns_names};
 use serde_json::{Value, json};
 
-use super::mdoc::expected;
+use super::verdict;
 use crate::tamper::Counted;
 use crate::tamper::scenario::NOW_MS;
 
@@ -72,7 +72,7 @@ pub(super) fn certified() -> Value {
 impl Asked {
     /// Asks whoever trusts `entries`, in test mode; `body` is the tenant's, but for its profiles.
     pub(super) fn new(entries: &[TrustEntry], way: Way, mut body: Value) -> Self {
-        let (verifier, anchor) = verifier(entries, way);
+        let (verifier, anchor) = verifier(entries, way, DcApi::Off);
         if let Some(members) = body.as_object_mut() {
             members.insert("profiles".into(), json!(way.profiles));
         }
@@ -131,7 +131,7 @@ impl Asked {
             "content_type": body.content_type,
             "body": base64url(&body.bytes),
             "now_ms": NOW_MS,
-            "expected": expected(&self.verifier, &self.session, offer, body),
+            "expected": verdict::of_posted(&self.verifier, &self.session, offer, body),
         })
     }
 
@@ -141,7 +141,7 @@ impl Asked {
 }
 
 /// One that asks that way, and what its certificate leads up to.
-fn verifier(entries: &[TrustEntry], way: Way) -> (Verifier, Vec<u8>) {
+pub(super) fn verifier(entries: &[TrustEntry], way: Way, dc_api: DcApi) -> (Verifier, Vec<u8>) {
     let (key, chain, anchor) = certificate();
     let key = es256(&key);
     let did = did_signer(key.clone());
@@ -153,7 +153,8 @@ fn verifier(entries: &[TrustEntry], way: Way) -> (Verifier, Vec<u8>) {
         false => builder.inline(BASE_URL),
     };
     let builder = builder.trust(trust).request_signer(Arc::new(certified));
-    let dialects = DialectOptions::new(way.profiles.iter().copied());
+    let mut dialects = DialectOptions::new(way.profiles.iter().copied());
+    dialects.dc_api = dc_api;
     (builder.dialects(dialects).build().expect("a good configuration"), anchor)
 }
 

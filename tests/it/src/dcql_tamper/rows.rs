@@ -21,6 +21,17 @@ const OF_DRAFT_ALONE: [&str; 10] = [
     "encrypted with A128CBC-HS256",
 ];
 
+/// It cuts off `redirect_uri:` alone.
+const OF_REDIRECT_URI: &str = "KB aud without its prefix";
+
+/// The rows that change what is presented, whatever way it goes.
+pub fn presentation_rows() -> Vec<DcqlRow> {
+    let mut rows: Vec<DcqlRow> = tamper::credential_rows().into_iter().map(of_made).collect();
+    rows.retain(|row| !OF_DRAFT_ALONE.contains(&row.title) && row.title != OF_REDIRECT_URI);
+    rows.extend(maps());
+    rows
+}
+
 /// Every row, for plain or for encrypted answers.
 pub fn rows(encrypted: bool) -> Vec<DcqlRow> {
     let mut rows: Vec<DcqlRow> = tamper::credential_rows().into_iter().map(of_made).collect();
@@ -31,8 +42,7 @@ pub fn rows(encrypted: bool) -> Vec<DcqlRow> {
     rows.retain(|row| !OF_DRAFT_ALONE.contains(&row.title));
     rows.extend(maps());
     if encrypted {
-        // It cuts off `redirect_uri:` alone.
-        rows.retain(|row| row.title != "KB aud without its prefix");
+        rows.retain(|row| row.title != OF_REDIRECT_URI);
         rows.extend(envelopes());
     }
     rows

@@ -7,19 +7,29 @@ use serde_json::{Map, json};
 
 use super::{Authority, Row, Scenario};
 
-/// The answer to `request`, changed as a row says. What the device proves covers the key that the answer
-/// is encrypted to.
+/// The body of [`presented`].
 pub fn answer(
     authority: &Authority,
     request: &Request,
     change: fn(&mut Scenario),
     now_ms: u64,
 ) -> Body {
+    presented(authority, request, change, now_ms).body()
+}
+
+/// The answer to `request`, changed as a row says. What the device proves covers the key that the answer
+/// is encrypted to.
+pub fn presented(
+    authority: &Authority,
+    request: &Request,
+    change: fn(&mut Scenario),
+    now_ms: u64,
+) -> Answer {
     let mut scenario = Scenario::answering(authority, request.parties(), now_ms);
     scenario.transcript = request.transcript();
     change(&mut scenario);
     let id = request.query.credentials[0].id.clone();
-    Answer::new(request, Map::from_iter([(id, json!([scenario.text()]))])).body()
+    Answer::new(request, Map::from_iter([(id, json!([scenario.text()]))]))
 }
 
 /// The rows of `draft` that mean the same here, and those of 1.0 alone.

@@ -151,7 +151,10 @@ impl Gateway for InProcess {
 
 /// No status source can be reached.
 #[allow(clippy::panic)] // the table runs in tests only
-fn decide(mut verification: Verification<'_>, now_ms: u64) -> Result<Box<Decision>, ResponseError> {
+pub(crate) fn decide(
+    mut verification: Verification<'_>,
+    now_ms: u64,
+) -> Result<Box<Decision>, ResponseError> {
     loop {
         match verification.step()? {
             Step::Done(decision) => return Ok(decision),
@@ -165,8 +168,9 @@ fn decide(mut verification: Verification<'_>, now_ms: u64) -> Result<Box<Decisio
     }
 }
 
+/// What is trusted in a scenario.
 #[allow(clippy::panic)] // the table runs in tests only
-fn entry(trust: &Trust) -> TrustEntry {
+pub(crate) fn entry(trust: &Trust) -> TrustEntry {
     let mut entry = TrustEntry::new(IssuerId::new(&trust.issuer_id));
     entry.vct = trust.vct.clone();
     entry.revocation = RevocationPolicy::from_name(trust.revocation).unwrap_or_default();

@@ -1,0 +1,99 @@
+'use strict';
+// Pages that ask their browser: what they pass on, and what they bring back.
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const idgate = require('idgate');
+const cases = require('./cases.js');
+
+const ISSUER = 'https://issuer.example';
+const SHOP = 'https://shop.example';
+const REQUEST = {
+  credentials: [{ format: 'vc+sd-jwt', issuer_id: ISSUER, claims: ['given_name'] }],
+  redirect_uri: 'https://shop.example/back',
+};
+const PAGE = { ...REQUEST, dc_api: { origins: [SHOP] } };
+
+/** A verifier with a certificate, and when that is good. */
+function certified(options) {
+  const given = cases.certified();
+  const now = new Date(given.now_ms);
+  const key = new idgate.Signer(cases.BASE_URL, cases.decode(given.key));
+  const trust = new idgate.Trust();
+  trust.addIssuer(ISSUER, { vct: ['urn:eudi:pid:1'] });
+  trust.addJwk(ISSUER, key.publicKey());
+  const signer = [key, key.certified(cases.decode(given.chain), { now })];
+  return { now, verifier: new idgate.Verifier(cases.BASE_URL, trust, { signer, ...options }) };
+}
+
+test('a page passes on what the verifier signs', () => {
+  const names = ['openid4vp-v1-multisigned', 'openid4vp-v1-signed', 'openid4vp-v1-unsigned'];
+  ['multisigned', 'signed', 'unsigned'].forEach((dcApi, first) => {
+    const protocols = names.slice(first);
+    const { now, verifier } = certified({ profiles: ['haip'], dcApi });
+    const { session } = verifier.createSession(PAGE, { now });
+    const info = session.info(now);
+    assert.deepEqual(info.dcApi, { profile: 'haip', origins: [SHOP], protocols });
+    assert.equal(info.offers.length, 1);
+    const { requests } = verifier.dcApiRequests(session, { now });
+    assert.deepEqual(requests.map((one) => one.protocol), protocols);
+    const { data } = requests.at(-1);
+    assert.equal(data.response_mode, 'dc_api.jwt');
+    for (const signed of requests.slice(0, -1)) {
+      const { request } = signed.data;
+      const payload = request.payload ?? request.split('.')[1];
+      const claims = JSON.parse(cases.decode(payload));
+      assert.equal(claims.nonce, data.nonce);
+      assert.deepEqual(claims.expected_origins, [SHOP]);
+    }
+  });
+});
+
+test('what a page brings back is the result', async () => {
+  const verified = cases.load().filter((one) => one.expected.status === 'VERIFIED' && one.dc_api);
+  const one = verified.find((candidate) => candidate.title.includes('openid4vp-v1-unsigned'));
+  const [session, now] = [idgate.Session.restore(cases.decode(one.session)), new Date(one.now_ms)];
+  const [verifier, answer] = [cases.verifierOf(one), JSON.parse(cases.decode(one.body))];
+  const { requests } = verifier.dcApiRequests(session, { now });
+  assert.ok(requests.some((asked) => asked.protocol === answer.protocol));
+  // As JSON or as a value.
+  for (const given of [JSON.stringify(answer), Buffer.from(JSON.stringify(answer))]) {
+    assert.equal(verifier.beginDcApi(session, given, { now }).step().status, 'VERIFIED');
+  }
+  const decision = await verifier
+    .beginDcApi(session, answer, { now })
+    .decide({ commit: () => {}, fetch: () => null });
+  assert.deepEqual([decision.status, decision.redirectUri], ['VERIFIED', null]);
+  const settled = decision.transition.session;
+  const { claims, verificationDetails } = settled.resultFor(null, now);
+  assert.deepEqual(claims, one.expected.claims);
+  assert.equal(verificationDetails.origin, SHOP);
+  const closed = { kind: 'bad_response', code: 'session_not_pending' };
+  assert.throws(() => verifier.beginDcApi(settled, answer, { now }), closed);
+  assert.throws(() => verifier.dcApiRequests(settled, { now }), { kind: 'bad_response' });
+});
+
+test('what is not an answer changes nothing', () => {
+  const { now, verifier } = certified({ profiles: ['1.0'], dcApi: 'unsigned' });
+  const { session } = verifier.createSession(PAGE, { now });
+  const protocol = 'openid4vp-v1-unsigned';
+  for (const [code, answer] of [
+    ['invalid_response', {}],
+    ['invalid_response', 'not JSON'],
+    ['invalid_response', { protocol: 'openid4vp-v1-signed', data: { response: 'j' } }],
+    ['decryption_failed', { protocol, data: { response: 'a.b.c.d.e' } }],
+  ]) {
+    const refused = { kind: 'bad_response', code };
+    assert.throws(() => verifier.beginDcApi(session, answer, { now }), refused);
+  }
+});
+
+test('without the option there is nothing of it', () => {
+  const { now, verifier } = certified({ profiles: ['haip'] });
+  const unknown = { kind: 'bad_request', code: 'unknown_field' };
+  assert.throws(() => verifier.createSession(PAGE, { now }), unknown);
+  const { session } = verifier.createSession(REQUEST, { now });
+  assert.equal(session.info(now).dcApi, null);
+  assert.throws(() => verifier.dcApiRequests(session, { now }), { kind: 'bad_response' });
+  assert.throws(() => certified({ dcApi: 'unsigned' }), { kind: 'config' });
+});

@@ -1,0 +1,113 @@
+"""Pages that ask their browser: what they pass on, and what they bring back."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from typing import Any
+
+import cases
+import idgate
+
+ISSUER = "https://issuer.example"
+SHOP = "https://shop.example"
+REQUEST = {
+    "credentials": [{"format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}],
+    "redirect_uri": "https://shop.example/back",
+}
+PAGE = {**REQUEST, "dc_api": {"origins": [SHOP]}}
+
+
+def good(protocol: str) -> dict[str, Any]:
+    """The first case of that protocol that is verified."""
+    verified = (case for case in cases.load() if case["expected"].get("status") == "VERIFIED")
+    return next(case for case in verified if case.get("dc_api") and protocol in case["title"])
+
+
+class BrowserTest(unittest.TestCase):
+    def setUp(self) -> None:
+        given = cases.certified()
+        self.now = cases.at(given["now_ms"])
+        self.signer = idgate.Signer(cases.BASE_URL, cases.decode(given["key"]))
+        self.certified = self.signer.certified(cases.decode(given["chain"]), now=self.now)
+        self.trust = idgate.Trust()
+        self.trust.add_issuer(ISSUER, vct=["urn:eudi:pid:1"])
+        self.trust.add_jwk(ISSUER, self.signer.public_key())
+
+    def verifier(self, **options: Any) -> idgate.Verifier:
+        signers = [self.signer, self.certified]
+        return idgate.Verifier(cases.BASE_URL, self.trust, signer=signers, **options)
+
+    def test_a_page_passes_on_what_the_verifier_signs(self) -> None:
+        names = ["openid4vp-v1-multisigned", "openid4vp-v1-signed", "openid4vp-v1-unsigned"]
+        for ways, protocols in (("multisigned", names), ("signed", names[1:]), ("unsigned", names[2:])):
+            verifier = self.verifier(profiles=["haip"], dc_api=ways)
+            session = verifier.create_session(PAGE, now=self.now).session
+            info = session.info(self.now)
+            self.assertEqual(info.dc_api, idgate.BrowserOffer("haip", [SHOP], protocols))
+            self.assertEqual(len(info.offers), 1)
+            requests = verifier.dc_api_requests(session, now=self.now)["requests"]
+            self.assertEqual([one["protocol"] for one in requests], protocols)
+            data = requests[-1]["data"]
+            self.assertEqual(data["response_mode"], "dc_api.jwt")
+            for signed in requests[:-1]:
+                request = signed["data"]["request"]
+                text = request["payload"] if isinstance(request, dict) else request.split(".")[1]
+                claims = json.loads(cases.decode(text))
+                self.assertEqual(claims["nonce"], data["nonce"])
+                self.assertEqual(claims["expected_origins"], [SHOP])
+
+    def test_what_a_page_brings_back_is_the_result(self) -> None:
+        case = good("openid4vp-v1-unsigned")
+        now, session = cases.at(case["now_ms"]), idgate.Session.restore(cases.decode(case["session"]))
+        verifier, answer = cases.verifier(case), json.loads(cases.decode(case["body"]))
+        asked = verifier.dc_api_requests(session, now=now)["requests"]
+        self.assertIn(answer["protocol"], [one["protocol"] for one in asked])
+        # As JSON or as a value.
+        for given in (answer, json.dumps(answer), json.dumps(answer).encode()):
+            decision = verifier.begin_dc_api(session, given, now=now).step()
+            assert isinstance(decision, idgate.Decision)
+            self.assertEqual((decision.status, decision.redirect_uri), ("VERIFIED", None))
+        settled = decision.transition.session
+        result = settled.result_for(None, now)
+        assert result is not None
+        self.assertEqual(result["claims"], case["expected"]["claims"])
+        self.assertEqual(result["verification_details"]["origin"], SHOP)
+        with self.assertRaises(idgate.IdgateError) as raised:
+            verifier.begin_dc_api(settled, answer, now=now)
+        self.assertEqual(raised.exception.code, "session_not_pending")
+        with self.assertRaises(idgate.IdgateError) as raised:
+            verifier.dc_api_requests(settled, now=now)
+        self.assertEqual(raised.exception.kind, "bad_response")
+
+    def test_what_is_not_an_answer_changes_nothing(self) -> None:
+        verifier = self.verifier(profiles=["1.0"], dc_api="unsigned")
+        session = verifier.create_session(PAGE, now=self.now).session
+        protocol = "openid4vp-v1-unsigned"
+        for code, answer in (
+            ("invalid_response", {}),
+            ("invalid_response", "not JSON"),
+            ("invalid_response", {"protocol": "openid4vp-v1-signed", "data": {"response": "j"}}),
+            ("decryption_failed", {"protocol": protocol, "data": {"response": "a.b.c.d.e"}}),
+        ):
+            with self.assertRaises(idgate.IdgateError) as raised:
+                verifier.begin_dc_api(session, answer, now=self.now)
+            self.assertEqual((raised.exception.kind, raised.exception.code), ("bad_response", code))
+
+    def test_without_the_option_there_is_nothing_of_it(self) -> None:
+        verifier = self.verifier(profiles=["haip"])
+        with self.assertRaises(idgate.IdgateError) as raised:
+            verifier.create_session(PAGE, now=self.now)
+        self.assertEqual(raised.exception.code, "unknown_field")
+        session = verifier.create_session(REQUEST, now=self.now).session
+        self.assertIsNone(session.info(self.now).dc_api)
+        with self.assertRaises(idgate.IdgateError) as raised:
+            verifier.dc_api_requests(session, now=self.now)
+        self.assertEqual(raised.exception.kind, "bad_response")
+        with self.assertRaises(idgate.IdgateError) as raised:
+            self.verifier(dc_api="unsigned")
+        self.assertEqual(raised.exception.kind, "config")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,86 @@
+//! A session whose request goes to the browser of a page, and what the page brings back.
+
+// The table runs in tests only.
+#![allow(clippy::expect_used)]
+
+use idgate_core::ids::TenantId;
+use idgate_core::request::Dialects;
+use idgate_core::session::DcApiProtocol;
+use idgate_core::verifier::DcApi;
+use idgate_core::{PresentationRequest, Session, TrustEntry, UnixMillis, Verifier};
+use idgate_testkit::codec::base64url;
+use idgate_testkit::openid4vp::Request;
+use serde_json::{Value, json};
+
+use super::verdict;
+use super::ways::{self, Way};
+use crate::tamper::Counted;
+use crate::tamper::scenario::NOW_MS;
+
+/// Where the page is from.
+pub(super) const SHOP: &str = "https://shop.example";
+/// Where it may be from, too.
+pub(super) const OTHER: &str = "https://other.example";
+
+/// How a session for pages is made.
+#[derive(Clone, Copy)]
+pub(super) struct Made {
+    pub(super) way: Way,
+    pub(super) dc_api: DcApi,
+    pub(super) livemode: bool,
+    pub(super) created_ms: u64,
+}
+
+/// The session, and whose it is.
+pub(super) struct Page {
+    verifier: Verifier,
+    session: Session,
+    livemode: bool,
+}
+
+impl Page {
+    /// Asks for what is in the tenant's `body`, whoever trusts `entries`.
+    pub(super) fn new(entries: &[TrustEntry], made: Made, mut body: Value) -> Self {
+        let Made { way, dc_api, livemode, created_ms } = made;
+        let (verifier, _) = ways::verifier(entries, way, dc_api);
+        if let Some(members) = body.as_object_mut() {
+            members.insert("profiles".into(), json!(way.profiles));
+            members.insert("dc_api".into(), json!({ "origins": [SHOP, OTHER] }));
+            members.insert("redirect_uri".into(), "https://shop.example/back".into());
+        }
+        let body = body.to_string();
+        let spoken = Dialects::new(way.profiles.iter().copied()).with_dc_api();
+        let request =
+            PresentationRequest::parse_for(body.as_bytes(), verifier.trust(), livemode, &spoken);
+        let request = request.expect("a good request");
+        let tenant = TenantId::new("cli_0000000000000000000000");
+        let (entropy, created) = (&mut Counted::default(), UnixMillis(created_ms));
+        let session = verifier.create_session(request, tenant, livemode, entropy, created);
+        let session = session.expect("a session").session;
+        Self { verifier, session, livemode }
+    }
+
+    /// The request of that protocol as a wallet has it, which a page from `origin` passed on.
+    pub(super) fn passed_on(&self, protocol: DcApiProtocol, origin: &str) -> Request {
+        let requests = self.verifier.dc_api_requests(&self.session, UnixMillis(NOW_MS));
+        let requests = requests.expect("an open session");
+        let mut fitting = requests.iter().filter(|(name, _)| *name == protocol.name());
+        let (name, data) = fitting.next().expect("the protocol is offered");
+        let data = serde_json::from_str(data).expect("JSON");
+        Request::of_browser(name, &data, origin).expect("a request of that form")
+    }
+
+    /// What went in and what comes out of this answer.
+    pub(super) fn record(&self, title: &str, trust: &Value, answer: &str) -> Value {
+        json!({
+            "title": title,
+            "trust": trust,
+            "livemode": self.livemode,
+            "session": base64url(&self.session.to_snapshot()),
+            "dc_api": true,
+            "body": base64url(answer.as_bytes()),
+            "now_ms": NOW_MS,
+            "expected": verdict::of_relayed(&self.verifier, &self.session, answer),
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! What comes of an answer, as a case has it.
+
+use idgate_core::error::ResponseError;
+use idgate_core::ids::OfferId;
+use idgate_core::response::WalletResponse;
+use idgate_core::verify::Verification;
+use idgate_core::{Session, UnixMillis, Verifier};
+use idgate_testkit::wallet::Body;
+use serde_json::{Value, json};
+
+use crate::tamper::scenario::NOW_MS;
+use crate::tamper::{Counted, decide};
+
+const NOW: UnixMillis = UnixMillis(NOW_MS);
+
+/// Of one that a wallet posted to that offer.
+pub(super) fn of_posted(
+    verifier: &Verifier,
+    session: &Session,
+    offer: Option<&OfferId>,
+    body: &Body,
+) -> Value {
+    twice(|| {
+        let response = WalletResponse::new(Some(&body.content_type), &body.bytes);
+        verifier.begin(session, offer, response, &mut Counted::default(), NOW)
+    })
+}
+
+/// Of one that a page got from its browser.
+pub(super) fn of_relayed(verifier: &Verifier, session: &Session, answer: &str) -> Value {
+    twice(|| verifier.begin_dc_api(session, answer.as_bytes(), NOW))
+}
+
+/// The second time its signer is known.
+fn twice<'v>(begin: impl Fn() -> Result<Verification<'v>, ResponseError>) -> Value {
+    let verdict = judge(begin());
+    assert_eq!(judge(begin()), verdict, "with a known signer");
+    verdict
+}
+
+fn judge(begun: Result<Verification<'_>, ResponseError>) -> Value {
+    let decision = match begun.and_then(|verification| decide(verification, NOW_MS)) {
+        Ok(decision) => decision,
+        Err(error) => return json!({ "error": error.code().as_str() }),
+    };
+    let settled = decision.transition.session;
+    let claims = settled.result_at(NOW).map(|result| result.claims().to_owned());
+    let claims: Option<Value> = claims.and_then(|claims| serde_json::from_str(&claims).ok());
+    json!({
+        "status": settled.status_at(NOW).as_str(),
+        "reason": settled.reason_at(NOW).map(|reason| reason.as_str()),
+        "claims": claims,
+    })
+}
