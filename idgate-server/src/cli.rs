@@ -338,6 +338,8 @@ mod tests {
     /// One in 64 of our own nonces begins with it.
     #[test]
     fn a_value_that_begins_with_a_hyphen_is_taken() {
+        let page = "idgate verify f --format mso_mdoc --nonce n --origin";
+        assert!(parse(words(page).into_iter().chain([OsString::from("-A")])).is_ok());
         let good = "idgate verify f --format mso_mdoc --nonce n --client-id c";
         for option in
             ["--nonce", "--client-id", "--response-uri", "--apu", "--doc-type", "--iss", "--vct"]

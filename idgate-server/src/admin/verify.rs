@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::limits::MAX_TTL_MS;
-use idgate_core::request::CredentialFormat;
+use idgate_core::request::{CredentialFormat, DcApiPages};
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
 
@@ -36,8 +36,22 @@ pub struct VerifyOptions {
     #[arg(long, allow_hyphen_values = true)]
     nonce: String,
     /// The client_id of the request, exactly as sent.
-    #[arg(long, value_name = "CLIENT_ID", allow_hyphen_values = true)]
-    client_id: String,
+    #[arg(
+        long,
+        value_name = "CLIENT_ID",
+        allow_hyphen_values = true,
+        required_unless_present = "origin"
+    )]
+    client_id: Option<String>,
+    /// The answer came through the browser of a page (dc_api.jwt): the origin of the page, as
+    /// https://shop.example.
+    #[arg(
+        long,
+        value_name = "ORIGIN",
+        allow_hyphen_values = true,
+        conflicts_with_all = ["client_id", "response_uri", "apu"]
+    )]
+    origin: Option<String>,
     /// mso_mdoc: the response_uri of the request, exactly as sent.
     #[arg(long, value_name = "URI", allow_hyphen_values = true)]
     response_uri: Option<String>,
@@ -91,6 +105,26 @@ pub struct VerifyOptions {
     test: bool,
 }
 
+impl VerifyOptions {
+    /// Whom the holder's proof must be for: the client, or the page that asked (OpenID4VP A.4).
+    fn audience(&self) -> String {
+        match &self.origin {
+            Some(origin) => format!("origin:{origin}"),
+            None => self.client_id.clone().unwrap_or_default(),
+        }
+    }
+
+    /// The same with the origin as browsers write it.
+    fn with_origin(&self) -> Result<Self, Failure> {
+        let mut options = self.clone();
+        if let Some(origin) = &mut options.origin {
+            let page = DcApiPages::origin(origin);
+            *origin = page.map_err(|why| Failure::Usage(format!("--origin {origin}: {why}")))?;
+        }
+        Ok(options)
+    }
+}
+
 /// Verifies the file. A refusal is an answer, not an error.
 ///
 /// # Errors
@@ -101,6 +135,7 @@ pub fn run(options: &VerifyOptions, now: UnixMillis) -> Result<Output, Failure> 
         Some(text) => UnixMillis::parse_rfc3339(text)
             .ok_or_else(|| Failure::Usage(format!("--at {text}: write 2026-11-21T12:00:00Z")))?,
     };
+    let options = &options.with_origin()?;
     if let Some(query) = &options.dcql {
         return dcql::verify(options, query, at);
     }
@@ -117,7 +152,8 @@ fn sd_jwt_vc(options: &VerifyOptions, at: UnixMillis) -> Result<Output, Failure>
     let text = read_text(&options.file)?;
     // No session lives longer than a day, so no good proof is older.
     let requested_at = at.minus(MAX_TTL_MS);
-    let mut expected = Expected::new(&issuer, &options.client_id, &options.nonce, requested_at, at);
+    let audience = options.audience();
+    let mut expected = Expected::new(&issuer, &audience, &options.nonce, requested_at, at);
     expected.livemode = !options.test;
     let mut report = CredentialReport::default();
     let result = verify_sd_jwt_vc(&PROVIDER, text.trim(), &expected, &mut report);

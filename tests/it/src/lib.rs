@@ -133,6 +133,8 @@ mod tls;
 #[cfg(test)]
 mod upgrade;
 #[cfg(test)]
+mod verify_dc_api;
+#[cfg(test)]
 mod verify_dcql;
 #[cfg(test)]
 mod wallet_flow;

@@ -64,7 +64,8 @@ fn sd_jwt_vc(
     let paths: Vec<_> = named().map(|(name, claim)| (name, claim.path.clone())).collect();
     let filters = filters(named());
     let requested_at = at.minus(MAX_TTL_MS);
-    let mut expected = Expected::new(&issuer, &options.client_id, &options.nonce, requested_at, at);
+    let audience = options.audience();
+    let mut expected = Expected::new(&issuer, &audience, &options.nonce, requested_at, at);
     expected.livemode = !options.test;
     expected.claims = &claims;
     expected.claim_paths = &paths;
@@ -82,9 +83,9 @@ fn device_response(
     let response_uri = mdoc::response_uri(options)?;
     let issuer = trust::certificates(options)?;
     let encryption = mdoc::encryption(options)?;
-    let handovers = encryption.handovers(Dialect::V1_0);
-    let request =
-        MdocRequest { client_id: &options.client_id, nonce: &options.nonce, response_uri };
+    let handovers = mdoc::handovers(options, &encryption, Dialect::V1_0);
+    let audience = options.audience();
+    let request = MdocRequest { client_id: &audience, nonce: &options.nonce, response_uri };
     let (namespace, elements) = elements(asked)?;
     let claims: Vec<String> = elements.iter().map(|(name, _)| name.clone()).collect();
     let filters = filters(elements);

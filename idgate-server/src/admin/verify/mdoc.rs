@@ -7,7 +7,7 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::request::Dialect;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{
-    CapturedEncryption, CredentialReport, ExpectedMdoc, MdocRequest, verify_mdoc,
+    CapturedEncryption, CredentialReport, ExpectedMdoc, Handover, MdocRequest, verify_mdoc,
 };
 
 use super::{VerifyOptions, outcome, read, trust, unusable};
@@ -23,24 +23,42 @@ pub(super) fn verify(options: &VerifyOptions, at: UnixMillis) -> Result<Output, 
     let issuer = trust::certificates(options)?;
     let encryption = encryption(options)?;
     let bytes = device_response(&options.file)?;
-    let handovers = encryption.handovers(Dialect::Draft);
-    let request =
-        MdocRequest { client_id: &options.client_id, nonce: &options.nonce, response_uri };
+    let handovers = handovers(options, &encryption, Dialect::Draft);
+    let audience = options.audience();
+    let request = MdocRequest { client_id: &audience, nonce: &options.nonce, response_uri };
     // No elements are asked for, so no namespace matters.
     let mut expected = ExpectedMdoc::new(&issuer, &options.doc_type, "", request, at);
     expected.livemode = !options.test;
     expected.handovers = &handovers;
-    expected.reader_key = encryption.reader_key();
+    // No request to a browser announces device MACs, so none is good.
+    expected.reader_key = encryption.reader_key().filter(|_| options.origin.is_none());
     let mut report = CredentialReport::default();
     let result = verify_mdoc(&PROVIDER, &bytes, &expected, &mut report);
     Ok(outcome::tell(&report, &result))
 }
 
-/// Where the answer went: the device signed it.
+/// Where the answer went: the device signed it. Through a browser it went back to the page.
 pub(super) fn response_uri(options: &VerifyOptions) -> Result<&str, Failure> {
-    options.response_uri.as_deref().ok_or_else(|| {
-        Failure::Usage("mso_mdoc needs --response-uri URI: the device signed it".into())
-    })
+    match (&options.response_uri, &options.origin) {
+        (Some(response_uri), _) => Ok(response_uri),
+        (None, Some(_)) => Ok(""),
+        (None, None) => {
+            let why = "mso_mdoc needs --response-uri URI, or --origin ORIGIN: the device signed it";
+            Err(Failure::Usage(why.into()))
+        }
+    }
+}
+
+/// The handovers to try.
+pub(super) fn handovers<'h>(
+    options: &'h VerifyOptions,
+    encryption: &'h CapturedEncryption,
+    dialect: Dialect,
+) -> Vec<Handover<'h>> {
+    match &options.origin {
+        Some(origin) => vec![encryption.handover_of_origin(origin)],
+        None => encryption.handovers(dialect),
+    }
 }
 
 /// base64url as vp_token carries it, or CBOR. The first byte of a CBOR map is never ASCII.
