@@ -83,7 +83,7 @@ impl CapturedEncryption {
             thumbprint: self.thumbprint.as_ref(),
             mdoc_generated_nonce: self.mdoc_generated_nonce.as_deref(),
         };
-        handovers(&profile.transcripts, encryption, None)
+        handovers(&profile.transcripts, encryption, &[])
     }
 
     /// The handover of an answer that came through the browser of a page from `origin`.
@@ -108,29 +108,36 @@ pub(super) struct KnownEncryption<'h> {
     pub(super) mdoc_generated_nonce: Option<&'h str>,
 }
 
-/// Those of `kinds`, in their order, for which the answer brings what they need: through a browser the
-/// origin of the page.
+/// Those of `kinds`, in their order, for which the answer brings what they need: through a browser one
+/// for each origin that the page may be from.
 pub(super) fn handovers<'h>(
     kinds: &[TranscriptKind],
     encryption: KnownEncryption<'h>,
-    origin: Option<&'h str>,
+    origins: &'h [String],
 ) -> Vec<Handover<'h>> {
     let KnownEncryption { is_plain, thumbprint, mdoc_generated_nonce } = encryption;
-    let handover = |kind: &TranscriptKind| match kind {
-        TranscriptKind::OpenId4Vp1 if is_plain => {
-            Some(Handover::OpenId4Vp { jwk_thumbprint: None })
+    let mut handovers = Vec::new();
+    for kind in kinds {
+        match (kind, thumbprint) {
+            (TranscriptKind::OpenId4Vp1, _) if is_plain => {
+                handovers.push(Handover::OpenId4Vp { jwk_thumbprint: None });
+            }
+            (TranscriptKind::OpenId4Vp1, Some(_)) => {
+                handovers.push(Handover::OpenId4Vp { jwk_thumbprint: thumbprint });
+            }
+            (TranscriptKind::Iso180137, _) => {
+                let handover = |nonce| Handover::Iso180137 { mdoc_generated_nonce: nonce };
+                handovers.extend(mdoc_generated_nonce.map(handover));
+            }
+            (TranscriptKind::OpenId4Vp1DcApi, Some(_)) => {
+                let handover =
+                    |origin| Handover::OpenId4VpDcApi { origin, jwk_thumbprint: thumbprint };
+                handovers.extend(origins.iter().map(String::as_str).map(handover));
+            }
+            (TranscriptKind::OpenId4Vp1 | TranscriptKind::OpenId4Vp1DcApi, None) => {}
         }
-        TranscriptKind::OpenId4Vp1 => {
-            Some(Handover::OpenId4Vp { jwk_thumbprint: Some(thumbprint?) })
-        }
-        TranscriptKind::Iso180137 => {
-            Some(Handover::Iso180137 { mdoc_generated_nonce: mdoc_generated_nonce? })
-        }
-        TranscriptKind::OpenId4Vp1DcApi => {
-            Some(Handover::OpenId4VpDcApi { origin: origin?, jwk_thumbprint: Some(thumbprint?) })
-        }
-    };
-    kinds.iter().filter_map(handover).collect()
+    }
+    handovers
 }
 
 fn private_key(public: &PublicKey, scalar: Value<'_, '_>) -> Result<EcdhPrivateKey, JwkError> {

@@ -8,6 +8,7 @@ use super::asking::{Asking, Presented};
 use super::captured::{KnownEncryption, handovers};
 use super::conclude::{conclude, settle};
 use super::expected::Expected;
+use super::key_binding::claimed_audience;
 use super::mdoc::{self, ExpectedMdoc, MdocRequest};
 use super::proof::{AwaitingStatus, VerifiedCredential};
 use super::report::{CredentialReport, Report};
@@ -106,48 +107,27 @@ impl<'s> Verification<'s> {
         let request = &self.session.request;
         let definition_id = self.session.definition_id();
         let presentations = assign(request, definition_id, vp_token, submission)?;
-        let party = Party::of_link(self.offer);
-        let Some(browser) = &self.offer.browser else {
-            return self.verify_for(&party, &presentations, report);
-        };
-        // Every origin is the tenant's own: it does not matter which of its pages asked, as long as it
-        // was the same for the whole answer.
-        let mut first = None;
-        for origin in &browser.origins {
-            let mut made = Report::default();
-            let result = self.verify_for(&Party::of_page(origin), &presentations, &mut made);
-            let (refused, made) = match result {
-                Err(error) if may_be_of_another_origin(&error) => (error, made),
-                settled => {
-                    *report = made;
-                    return settled;
-                }
-            };
-            first.get_or_insert((refused, made));
+        let presented = request.credentials.iter().zip(presentations);
+        let presented: Vec<_> =
+            presented.filter_map(|(asked, text)| Some((asked, text?))).collect();
+        let mut party = Party::of(self.offer);
+        let is_sd_jwt = |asked: &CredentialRequest| asked.format == CredentialFormat::SdJwtVc;
+        if let Some((_, text)) = presented.iter().find(|(asked, _)| is_sd_jwt(asked)) {
+            party.be_named_by(text);
         }
-        let (refused, made) = first.unwrap_or((withdrawn(), Report::default()));
-        *report = made;
-        Err(refused)
-    }
-
-    /// Every presentation, as one that is meant for `party`.
-    fn verify_for(
-        &self,
-        party: &Party<'s>,
-        presentations: &[Option<&str>],
-        report: &mut Report,
-    ) -> Result<Presented<'s>, VerifyError> {
-        let request = &self.session.request;
         let (mut asked, mut awaiting) = (Vec::new(), Vec::new());
-        for (credential, text) in request.credentials.iter().zip(presentations) {
-            let Some(text) = text else { continue };
-            awaiting.push(self.verify_one(credential, text, party, report)?);
+        for (credential, text) in presented {
+            let verified = self.verify_one(credential, text, &party, report)?;
+            if let Some(origin) = &verified.origin {
+                party.be_of(origin);
+            }
+            awaiting.push(verified);
             asked.push(credential);
         }
         self.check_groups(&asked, &awaiting)?;
         let agreed = awaiting.iter().flat_map(|awaiting| &awaiting.facts.transaction_data);
         check_all_agreed(&request.transaction_data, agreed)?;
-        Ok(Presented { asked, awaiting, inquiries: Vec::new(), origin: party.origin })
+        Ok(Presented { asked, awaiting, inquiries: Vec::new(), origin: party.origin() })
     }
 
     /// Only now that everything else is good: what is to be asked about each credential.
@@ -252,7 +232,7 @@ impl<'s> Verification<'s> {
             mdoc_generated_nonce: encryption
                 .and_then(|encryption| encryption.mdoc_generated_nonce.as_deref()),
         };
-        handovers(&self.offer.profile.transcripts, known, party.origin)
+        handovers(&self.offer.profile.transcripts, known, party.origins)
     }
 
     /// A MAC may be made for the key that the answer was encrypted to, and for no other; outside of
@@ -347,26 +327,47 @@ impl<'s> Verification<'s> {
     }
 }
 
-/// Whom an answer must be meant for.
+/// Whom an answer must be meant for. Through a browser it is a page from one of several origins, which
+/// are all the tenant's own: it does not matter which, as long as it is the same for the whole answer.
 struct Party<'s> {
+    /// Where several origins are left, that of the first.
     audience: Cow<'s, str>,
-    /// Of the page, where a browser brought the answer.
-    origin: Option<&'s str>,
+    /// Where the page may be from; none: the answer came from a link.
+    origins: &'s [String],
 }
 
 impl<'s> Party<'s> {
-    fn of_link(offer: &'s Offer) -> Self {
-        Self { audience: Cow::Borrowed(offer.client_identifier.as_str()), origin: None }
+    fn of(offer: &'s Offer) -> Self {
+        let audience = Cow::Borrowed(offer.client_identifier.as_str());
+        Self { audience, origins: offer.origins() }
     }
 
-    fn of_page(origin: &'s str) -> Self {
-        Self { audience: Cow::Owned(audience_of(origin)), origin: Some(origin) }
+    /// A page from the origin that the holder's proof is for, as far as it is one of them, so that one
+    /// verification shows whether that is true. If it is not one of them, none will do.
+    fn be_named_by(&mut self, presentation: &str) {
+        if let [first, _, ..] = self.origins {
+            let named = claimed_audience(presentation);
+            let is_named = |origin: &&String| Some(audience_of(origin)) == named;
+            let origin = self.origins.iter().find(is_named).unwrap_or(first);
+            self.be_of(origin);
+        }
     }
-}
 
-/// Whether an answer that was refused so may be meant for another page.
-fn may_be_of_another_origin(error: &VerifyError) -> bool {
-    matches!(error.check, Check::Audience | Check::CredentialAudience | Check::SessionTranscript)
+    /// A page from that one of its origins and no other.
+    fn be_of(&mut self, origin: &str) {
+        if let Some(known) = self.origins.iter().find(|known| *known == origin) {
+            self.audience = Cow::Owned(audience_of(known));
+            self.origins = core::slice::from_ref(known);
+        }
+    }
+
+    /// Where the page is from that brought the answer, once that is known.
+    fn origin(&self) -> Option<&'s str> {
+        match self.origins {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
 }
 
 /// A failure that concerns no single credential is the whole answer's.

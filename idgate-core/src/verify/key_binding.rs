@@ -1,6 +1,7 @@
 //! The holder's proof: a JWT by the credential's own key over our nonce, our audience and exactly
 //! this presentation (RFC 9901 4.3, 7.3). One function per member.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::expected::Expected;
@@ -13,7 +14,7 @@ use crate::crypto::{CryptoProvider, HashAlg, PublicKey, ct};
 use crate::error::{Check, Reason, VerifyError};
 use crate::formats::sd_jwt_vc::{KEY_BINDING_TYPE, ParsedSdJwt, ProcessedPayload};
 use crate::jose::{self, Header};
-use crate::limits::CLOCK_SKEW_MS;
+use crate::limits::{CLOCK_SKEW_MS, MAX_PRESENTATION_BYTES};
 use crate::request::TransactionData;
 use crate::time::UnixMillis;
 
@@ -63,6 +64,18 @@ pub(super) fn bind_holder(
         report.pass(Check::TransactionData);
     }
     Ok((HolderBound::assertion(), agreed))
+}
+
+/// Whom the holder's proof says that it is for. Nothing of it is verified.
+pub(super) fn claimed_audience(presentation: &str) -> Option<String> {
+    let (_, proof) = presentation.rsplit_once('~')?;
+    if presentation.len() > MAX_PRESENTATION_BYTES {
+        return None;
+    }
+    let payload = base64url::decode(proof.split('.').nth(1)?).ok()?;
+    let mut tape = Tape::default();
+    let root = tape.parse(&payload).ok()?;
+    Some(tape.value(root).get("aud")?.as_str()?.into_owned())
 }
 
 fn invalid(check: Check, detail: &'static str) -> VerifyError {

@@ -123,11 +123,12 @@ fn verify_document(
             voucher: Some(Voucher::of_mdoc(path.anchor_sha256, expected.doc_type)),
         },
         claims: disclosed.claims,
+        origin: device.handover.origin().map(Into::into),
         facts: CredentialFacts {
             credential_type: mso.doc_type.into_owned(),
             alg: path.signer_key.alg(),
             holder_binding: device.binding,
-            session_transcript: Some(device.session_transcript),
+            session_transcript: Some(device.handover.name()),
             decided_by: disclosed.decided_by,
             valid_from: Some(mso.validity.valid_from),
             valid_until: Some(mso.validity.valid_until),

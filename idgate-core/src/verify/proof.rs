@@ -218,6 +218,8 @@ pub(crate) struct AwaitingStatus {
     pub(super) subject: Vec<Option<String>>,
     pub(super) facts: CredentialFacts,
     pub(super) published: Published,
+    /// Of the page whose browser brought it, where only the proof could tell.
+    pub(super) origin: Option<String>,
     pub(super) proofs: (IssuerAuthenticated, DisclosuresBound, WithinValidity, HolderBound),
 }
 

@@ -70,6 +70,7 @@ pub(crate) fn verify_presentation(
             voucher,
         },
         claims,
+        origin: None,
         proofs: (issuer, disclosures, validity, holder),
     })
 }

@@ -3,6 +3,7 @@
 //! sessions with several offers.
 
 mod browsers;
+mod counting;
 mod forgeries;
 mod harness;
 mod requests;

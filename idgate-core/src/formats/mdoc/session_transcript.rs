@@ -42,6 +42,14 @@ impl Handover<'_> {
         }
     }
 
+    /// The origin of the page whose browser brought the answer.
+    pub(crate) const fn origin(&self) -> Option<&str> {
+        match self {
+            Self::OpenId4VpDcApi { origin, .. } => Some(origin),
+            Self::OpenId4Vp { .. } | Self::Iso180137 { .. } => None,
+        }
+    }
+
     /// The encoded SessionTranscript.
     pub fn session_transcript(
         &self,

@@ -7,27 +7,28 @@ use crate::cose;
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::{
-    DeviceAuth, DeviceAuthentication, DeviceSigned, Document, MobileSecurityObject, not_cbor,
+    DeviceAuth, DeviceAuthentication, DeviceSigned, Document, Handover, MobileSecurityObject,
+    not_cbor,
 };
 use crate::verify::proof::{HolderBinding, HolderBound};
 use crate::verify::report::CredentialReport;
 
 /// A device that is bound to our request.
-pub(super) struct AuthenticatedDevice {
+pub(super) struct AuthenticatedDevice<'e> {
     pub(super) binding: HolderBinding,
-    /// The name of the handover that matched.
-    pub(super) session_transcript: &'static str,
+    /// The one that matched.
+    pub(super) handover: &'e Handover<'e>,
     pub(super) proof: HolderBound,
 }
 
 /// Rules 11 and 12.
-pub(super) fn authenticate(
+pub(super) fn authenticate<'e>(
     provider: &CryptoProvider,
     document: &Document<'_, '_>,
     mso: &MobileSecurityObject<'_, '_>,
-    expected: &ExpectedMdoc<'_>,
+    expected: &ExpectedMdoc<'e>,
     report: &mut CredentialReport,
-) -> Result<AuthenticatedDevice, VerifyError> {
+) -> Result<AuthenticatedDevice<'e>, VerifyError> {
     let device_key =
         cose::public_key(mso.device_key).map_err(|error| invalid(Check::DeviceKey, error.0))?;
     report.pass(Check::DeviceKey);
@@ -51,11 +52,11 @@ pub(super) fn authenticate(
         device_key: &device_key,
         reader_key: expected.reader_key,
     };
-    let session_transcript = matching_handover(provider, &authentication, &proof, expected)?;
+    let handover = matching_handover(provider, &authentication, &proof, expected)?;
     report.pass(Check::SessionTranscript);
     check_authorizations(document, mso)?;
     report.pass(Check::KeyAuthorizations);
-    Ok(AuthenticatedDevice { binding, session_transcript, proof: HolderBound::assertion() })
+    Ok(AuthenticatedDevice { binding, handover, proof: HolderBound::assertion() })
 }
 
 fn invalid(check: Check, detail: &'static str) -> VerifyError {
@@ -63,27 +64,26 @@ fn invalid(check: Check, detail: &'static str) -> VerifyError {
 }
 
 /// Each handover binds the whole request: it does not matter which one a wallet chose.
-fn matching_handover(
+fn matching_handover<'e>(
     provider: &CryptoProvider,
     authentication: &DeviceAuthentication<'_>,
     proof: &DeviceAuth<'_, '_>,
-    expected: &ExpectedMdoc<'_>,
-) -> Result<&'static str, VerifyError> {
+    expected: &ExpectedMdoc<'e>,
+) -> Result<&'e Handover<'e>, VerifyError> {
     let request = &expected.request;
     if request.nonce.is_empty() {
         return Err(invalid(Check::SessionTranscript, "the request has no nonce"));
     }
-    let matches = |handover: &&crate::formats::mdoc::Handover<'_>| {
+    let matches = |handover: &&Handover<'_>| {
         let (client_id, nonce) = (request.client_id, request.nonce);
         let transcript =
             handover.session_transcript(provider, client_id, nonce, request.response_uri);
         authentication.verify(provider, proof, &transcript)
     };
-    let handover = expected.handovers.iter().find(matches).ok_or(invalid(
+    expected.handovers.iter().find(matches).ok_or(invalid(
         Check::SessionTranscript,
         "the device's key did not authenticate this request",
-    ))?;
-    Ok(handover.name())
+    ))
 }
 
 /// Rule 12: what the device signs itself must be allowed by the issuer; none of it is reported.

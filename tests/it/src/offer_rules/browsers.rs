@@ -11,6 +11,7 @@ use idgate_testkit::openid4vp::{Answer, Forgery, Request};
 use idgate_testkit::wallet::Body;
 use serde_json::{Value, json};
 
+use super::counting::verified_in;
 use super::forgeries::{MDOC, SD_JWT_VC, SUBMISSION};
 use super::harness::{Gateway, NOW, Way, asking, result, wallet};
 
@@ -153,6 +154,31 @@ fn of_several_origins_the_one_that_fits_is_reported() {
         let (protocol, request) = gateway.passed_on(&session, OTHER).remove(0);
         let _refused = gateway.relay(&mut session, &answered(&request, &protocol, Forgery::Nonce));
         assert_eq!(reason(&session), Some("nonce_mismatch"));
+    }
+}
+
+/// A proof of an SD-JWT VC names its page; that of an mdoc is tried for each, and nothing else is.
+#[test]
+fn several_origins_cost_a_device_signature_each_and_nothing_else() {
+    let many: Vec<_> = (1..5).map(|n| format!("https://shop{n}.example")).collect();
+    let many: Vec<_> = [SHOP].into_iter().chain(many.iter().map(String::as_str)).collect();
+    let cost = |ids: &[&str], origins: &[&str], from: &str| {
+        let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
+        let mut session = gateway.create_for(&asking(ids), &[], origins);
+        let (protocol, request) = gateway.passed_on(&session, from).remove(0);
+        let answer = answered(&request, &protocol, Forgery::None);
+        let cost = verified_in(|| drop(gateway.relay(&mut session, &answer)));
+        (cost, session.result_at(NOW).is_some())
+    };
+    for ids in [&["pid"][..], &["mdl"], &["pid", "mdl"], &["mdl", "pid"]] {
+        let (one, _) = cost(ids, &[SHOP], SHOP);
+        assert!(one >= 2, "{ids:?}");
+        for (at, origin) in many.iter().enumerate() {
+            let more = if ids.contains(&"pid") { 0 } else { at };
+            assert_eq!(cost(ids, &many, origin), (one + more, true), "{ids:?} {origin}");
+        }
+        let (elsewhere, is_verified) = cost(ids, &many, OTHER);
+        assert!(!is_verified && elsewhere <= one + 4, "{ids:?}: {elsewhere}");
     }
 }
 
