@@ -20,6 +20,16 @@ impl App {
         self.names_profiles() && self.dialects.dc_api != DcApi::Off
     }
 
+    /// Whether pages were given requests of that session: a gateway that asks no browsers any more serves
+    /// those to their end.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn asked_browsers(&self, id: &SessionId) -> Result<bool, AppError> {
+        let session = self.store.session(id).await?;
+        Ok(session.is_some_and(|session| session.browser_offer().is_some()))
+    }
+
     /// Refuses pages from where the client has none.
     pub(super) async fn check_pages(
         &self,

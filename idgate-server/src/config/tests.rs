@@ -205,6 +205,20 @@ fn dialects_are_draft_alone_unless_listed() {
 }
 
 #[test]
+fn browsers_are_not_asked_in_drafts_alone() {
+    for way in ["unsigned", "signed", "multisigned"] {
+        let error = from_env(&[("IDGATE_DC_API", way)]).unwrap_err();
+        assert!(error.starts_with("IDGATE_DC_API: "), "{error}");
+        for advice in ["1.0 and haip", "enable one of them in IDGATE_PROFILES", "unset it"] {
+            assert!(error.contains(advice), "{error}");
+        }
+        let profiles = ("IDGATE_PROFILES", "draft,1.0");
+        assert!(from_env(&[("IDGATE_DC_API", way), profiles]).is_ok());
+    }
+    assert!(from_env(&[("IDGATE_DC_API", "off")]).is_ok());
+}
+
+#[test]
 fn malformed_values_are_refused_by_name() {
     for (name, value) in [
         ("IDGATE_DATA_DIR", ""),

@@ -26,7 +26,8 @@ pub(crate) struct Route {
 pub(crate) enum Door {
     /// A tenant whose key has the scope. Without a rate it is not limited.
     Tenant(Scope, Option<&'static TenantRate>, ForTenant),
-    /// The same where pages ask through their browser; elsewhere there is no such path.
+    /// The same where pages ask through their browser; elsewhere there is no such path, but for sessions
+    /// from before.
     Relay(Scope, &'static TenantRate, ForTenant),
     /// The same for a stream: its key may come as a subprotocol, so the handler asks for it.
     Stream(Scope, fn(Call<'_>, Scope) -> Answer<'_>),
@@ -58,7 +59,7 @@ impl Route {
         matches!(self.door, Door::Public(_) | Door::Wallet(..))
     }
 
-    /// Whether this gateway has it.
+    /// Whether this gateway has it, whichever session it is about.
     pub(crate) fn is_there(&self, app: &App) -> bool {
         !matches!(self.door, Door::Relay(..)) || app.asks_browsers()
     }

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use hyper::{Method, Response};
 
+use super::auth::api_key;
 use super::call::Call;
 use super::error::HttpError;
 use super::json::Body;
@@ -40,11 +41,12 @@ impl Router {
 /// Path 404, method 405; the rest of the order is the route's (decisions 17).
 pub(crate) async fn dispatch(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let head = call.head;
-    let app = &call.gateway.app;
-    let found = ROUTER.find(head.uri.path());
-    let found = found.filter(|(rows, _)| rows.iter().any(|row| row.is_there(app)));
-    let (rows, id) = found.ok_or_else(HttpError::no_such_path)?;
+    let (rows, id) = ROUTER.find(head.uri.path()).ok_or_else(HttpError::no_such_path)?;
     call.id = id;
+    let app = &call.gateway.app;
+    if !rows.iter().any(|row| row.is_there(app)) && !is_relay_to_older_session(&call).await? {
+        return Err(HttpError::no_such_path());
+    }
     call.trace.route = rows.first().map(|row| row.template);
     call.trace.lists_429 = rows.iter().any(Route::lists_429);
     if rows.iter().any(Route::is_for_strangers) && call.slot.is_on_probation() {
@@ -58,6 +60,13 @@ pub(crate) async fn dispatch(mut call: Call<'_>) -> Result<Response<Body>, HttpE
             Err(HttpError::method_not_allowed(methods.join(", ")))
         }
     }
+}
+
+/// Whether the path is there for the session that it names, though the gateway asks no browsers any more.
+/// Nothing is looked up for who has no key.
+async fn is_relay_to_older_session(call: &Call<'_>) -> Result<bool, HttpError> {
+    let may_relay = call.head.method == Method::POST && api_key(&call.head.headers).is_some();
+    Ok(may_relay && call.gateway.app.asked_browsers(&call.session_id()).await?)
 }
 
 /// Method and path template of every route; HEAD goes with GET.

@@ -1,15 +1,23 @@
-//! A profile that is switched off: the sessions that were made in it are served to their end, and no
-//! others are made.
+//! What is switched off, a profile or browsers: the sessions that were made before are served to their
+//! end, and no others are made.
 
 use super::*;
 
 impl Desk {
     /// The same gateway, which speaks `draft` alone from now on.
     fn with_draft_alone(self) -> Self {
+        self.with(&[("IDGATE_PROFILES", "draft")])
+    }
+
+    /// The same gateway with these settings from now on.
+    fn with(self, settings: &[(&str, &str)]) -> Self {
         let Self { gateway, mut tenant, wallet, variant, anchor, keys } = self;
         let Gateway { server, client, installation } = gateway;
         server.kill();
-        let installation = installation.with("IDGATE_PROFILES", "draft");
+        let changed = |installation: Installation, (name, value): &(&str, &str)| {
+            installation.with(name, value)
+        };
+        let installation = settings.iter().fold(installation, changed);
         let gateway = Gateway { server: installation.serve(), client, installation };
         tenant.http = gateway.http();
         Self { gateway, tenant, wallet, variant, anchor, keys }
@@ -58,4 +66,34 @@ fn both_requests_of_an_open_session_are_served_with_draft_alone() {
     let asked = desk.request(&created, SD_JWT_VC);
     desk.settle(&desk.answer(&asked));
     desk.tenant.http.send(&Request::get(path(&older.request_uri))).expect_error(404, "not_found");
+}
+
+#[test]
+fn open_sessions_of_pages_are_answered_to_their_end_where_browsers_are_asked_no_more() {
+    let off = ("IDGATE_DC_API", "off");
+    for settings in [&[off][..], &[off, ("IDGATE_PROFILES", "draft")]] {
+        let installation = HAIP.installation().with("IDGATE_DC_API", "signed");
+        let mut desk = Desk::start_on(installation, HAIP);
+        let mut body = desk.body(BOTH);
+        body["dc_api"] = json!({ "origins": ["https://shop.example"] });
+        let (open, of_link) = (desk.tenant.create(&body), desk.create(BOTH));
+        let request = &open.answer["dc_api"]["requests"][0];
+        let protocol = request["protocol"].as_str().unwrap();
+        let asked = Asked::of_browser(protocol, &request["data"], "https://shop.example").unwrap();
+        let credential = desk.answer(&asked).credential(protocol);
+        let mut desk = desk.with(settings);
+        desk.tenant.post_session(&body).expect_error(400, "unknown_field");
+        let relay = |id: &str| Request::post(format!("/v1/sessions/{id}/dc-api")).json(&credential);
+        let key = desk.tenant.api_key.clone();
+        desk.tenant.http.send(&relay(&open.id)).expect_error(404, "not_found");
+        for other in [&*of_link.id, "ses_unknown"] {
+            desk.tenant.http.send(&relay(other).bearer(&key)).expect_error(404, "not_found");
+        }
+        let session =
+            desk.tenant.http.send(&relay(&open.id).bearer(&key)).expect_status(200).json();
+        assert_eq!(session["claims"], claims(BOTH), "{settings:?}: {session}");
+        assert_eq!(session["verification_details"]["request_mode"], "dc_api");
+        let again = desk.tenant.http.send(&relay(&open.id).bearer(&key));
+        again.expect_error(409, "session_not_pending");
+    }
 }
