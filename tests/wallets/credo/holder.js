@@ -132,6 +132,18 @@ export class Holder {
     return serverResponse
   }
 
+  /** Answers what a page from `origin` passes to its browser: what the page gets. */
+  async answerPage({ protocol, data }, origin) {
+    const { holder } = this.agent.openid4vc
+    const request = await holder.resolveOpenId4VpAuthorizationRequest(data, { origin })
+    const { authorizationResponse } = await holder.acceptOpenId4VpAuthorizationRequest({
+      authorizationRequestPayload: request.authorizationRequestPayload,
+      origin,
+      ...this.choose(request),
+    })
+    return { protocol, data: authorizationResponse }
+  }
+
   /** Whether Credo holds what the request behind a link asks for. */
   async canAnswer(uri) {
     const request = await this.agent.openid4vc.holder.resolveOpenId4VpAuthorizationRequest(uri)

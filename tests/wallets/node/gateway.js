@@ -16,9 +16,12 @@ const STOP_TIMEOUT_MS = 30_000
 export class Gateway {
   /**
    * Provisions a tenant, trusts `issuers` and serves; `test`: all of it in test mode. `access` makes
-   * certificates for verifiers: with it the gateway has one.
+   * certificates for verifiers: with it the gateway has one. `origins`: where the tenant's pages are from.
    */
-  static async start(issuers, { test = false, requestMode = 'inline', environment = {}, access } = {}) {
+  static async start(
+    issuers,
+    { test = false, requestMode = 'inline', environment = {}, access, origins = [] } = {}
+  ) {
     const gateway = new Gateway()
     gateway.requestMode = requestMode
     gateway.environment = environment
@@ -27,6 +30,7 @@ export class Gateway {
     try {
       const client = await gateway.command('client', 'create', 'wallet-tests', ...gateway.mode)
       gateway.apiKey = client.api_key
+      for (const origin of origins) await gateway.command('client', 'origin', 'add', client.client_id, origin)
       for (const issuer of issuers) await gateway.trust(issuer)
       if (access) await gateway.certify(access)
       await gateway.serve()
@@ -68,6 +72,14 @@ export class Gateway {
   async session(id, code) {
     const query = code ? `?response_code=${code}` : ''
     return this.tenant('GET', `/v1/sessions/${id}${query}`, 200)
+  }
+
+  /** POST /v1/sessions/{id}/dc-api: what the page's browser gave, as the tenant relays it. */
+  async relay(id, credential) {
+    const headers = { authorization: `Bearer ${this.apiKey}`, 'content-type': 'application/json' }
+    const options = { method: 'POST', headers, body: JSON.stringify(credential) }
+    const response = await fetch(`${this.url}/v1/sessions/${id}/dc-api`, options)
+    return { status: response.status, body: await response.json() }
   }
 
   async tenant(method, target, expected, body) {

@@ -91,16 +91,23 @@ export async function fetchRequest(uri) {
   return client.resolveOpenId4vpAuthorizationRequest({ authorizationRequestPayload: parsed.params })
 }
 
+/** The request that a page from `origin` passes to its browser, checked as the library checks it. */
+export async function browserRequest(data, origin) {
+  const parsed = client.parseOpenid4vpAuthorizationRequest({ authorizationRequest: data })
+  return client.resolveOpenId4vpAuthorizationRequest({ authorizationRequestPayload: parsed.params, origin })
+}
+
 /** The encrypted answer, as the text of the parameter `response`. */
 export async function encryptAnswer(request, presentations, enc) {
   return encrypt(request, describe(request, presentations), enc)
 }
 
-/** The same for any parameters. */
-export async function encrypt(request, authorizationResponsePayload, enc) {
+/** The same for any parameters; `origin`: of the page that asked. */
+export async function encrypt(request, authorizationResponsePayload, enc, origin) {
   const { jarm } = await client.createOpenid4vpAuthorizationResponse({
     authorizationRequestPayload: request.authorizationRequestPayload,
     authorizationResponsePayload,
+    origin,
     jarm: {
       encryption: { nonce: jose.base64url.encode(randomBytes(16)) },
       serverMetadata: {

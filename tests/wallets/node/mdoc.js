@@ -22,6 +22,11 @@ export async function transcript({ client_id: clientId, nonce, response_uri: res
   return owf.SessionTranscript.forOid4Vp({ clientId, nonce, responseUri, jwkThumbprint }, context)
 }
 
+/** The same of an answer through the browser of a page from `origin` (B.2.6.2). */
+export async function browserTranscript({ origin, nonce }, jwkThumbprint) {
+  return owf.SessionTranscript.forOid4VpDcApi({ origin, nonce, jwkThumbprint }, context)
+}
+
 const keyOf = (key) => createPublicKey({ key: publicJwk(key.jwk), format: 'jwk' })
 
 /** What @owf/mdoc leaves to its user. */
