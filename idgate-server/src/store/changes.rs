@@ -46,6 +46,11 @@ impl Changes {
         }
     }
 
+    /// The sessions that are watched at this moment.
+    pub(super) fn watched(&self) -> Vec<String> {
+        self.sessions().keys().cloned().collect()
+    }
+
     fn sessions(&self) -> MutexGuard<'_, HashMap<String, Watched>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -141,7 +141,11 @@ pub(super) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<u
     Ok(removed)
 }
 
-fn open(sealer: &Sealer, session: &Session, sealed: &[u8]) -> Result<VerifiedResult, StoreError> {
+pub(super) fn open(
+    sealer: &Sealer,
+    session: &Session,
+    sealed: &[u8],
+) -> Result<VerifiedResult, StoreError> {
     let bytes = open_padded(sealer, place(session), sealed)?;
     VerifiedResult::from_snapshot(&bytes)
         .map_err(|_| StoreError::Failed("a stored result cannot be read".into()))

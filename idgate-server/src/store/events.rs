@@ -42,6 +42,30 @@ pub(super) fn page(
     Ok(page)
 }
 
+/// The events in the column `events`, in order.
+///
+/// # Errors
+/// It was changed outside idgate.
+pub(super) fn parse(column: &str) -> Result<Vec<StatusEvent>, StoreError> {
+    type Event = (String, Option<String>, i64, Option<String>);
+    let damaged = |_| StoreError::Damaged("the events of a session cannot be read".into());
+    let mut events = Vec::new();
+    let text = format!("[{}]", column.trim_end_matches(','));
+    for (value, seq) in
+        serde_json::from_str::<Vec<serde_json::Value>>(&text).map_err(damaged)?.into_iter().zip(1..)
+    {
+        let (status, reason, at, wallet_error) = match value.as_array().map(Vec::len) {
+            Some(3) => {
+                let (status, reason, at) = serde_json::from_value(value).map_err(damaged)?;
+                (status, reason, at, None)
+            }
+            _ => serde_json::from_value::<Event>(value).map_err(damaged)?,
+        };
+        events.push(StatusEvent { seq, status, reason, wallet_error, occurred_at: time(at) });
+    }
+    Ok(events)
+}
+
 /// The event of a row; none when the session has no more of them.
 fn event(row: &Row<'_>) -> rusqlite::Result<Option<StatusEvent>> {
     let Some(seq) = row.get::<_, Option<i64>>(2)? else { return Ok(None) };

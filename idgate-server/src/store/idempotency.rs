@@ -9,7 +9,7 @@ use super::sql::{millis, number};
 use crate::seal::{Place, Sealer};
 
 /// How long a key is remembered (decisions 4).
-const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
+pub(super) const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Where the answer to the making of a session stands.
 pub(super) const fn place<'a>(session_id: &'a str, client_id: &'a str) -> Place<'a> {
@@ -18,9 +18,9 @@ pub(super) const fn place<'a>(session_id: &'a str, client_id: &'a str) -> Place<
 
 /// A row that may still be used.
 pub(super) struct Found {
-    session_id: String,
-    body: [u8; 32],
-    sealed: Vec<u8>,
+    pub(super) session_id: String,
+    pub(super) body: [u8; 32],
+    pub(super) sealed: Vec<u8>,
 }
 
 impl Found {

@@ -27,6 +27,8 @@ mod metrics;
 mod missing;
 mod operator;
 mod outbox;
+mod postgres;
+mod prepared;
 mod probe;
 mod quotas;
 mod readers;
@@ -54,6 +56,7 @@ pub use self::interface::*;
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::missing::missing;
 pub use self::operator::*;
+pub use self::postgres::{Address, PostgresOptions, PostgresStore};
 pub use self::quotas::OwnQuotas;
 pub use self::sqlite::{SqliteOperator, SqliteStore, StoreOptions};
 pub use self::trust::{

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::audit::Head;
 use super::interface::StoreError;
-use super::sessions::{self, Stored};
+use super::prepared::{self, Stored};
 use super::{claims, directory, gateway_keys, idempotency, keys, webhook_endpoints};
 use crate::audit::AuditKeys;
 use crate::seal::first::FirstSealer;
@@ -87,7 +87,7 @@ pub(super) fn main(main: &Connection, key: &InstanceKey) -> Result<(), StoreErro
             select: "SELECT id, client_id, record FROM sessions WHERE id > ?1 ORDER BY id LIMIT ?2",
             update: "UPDATE sessions SET record = ?2 WHERE id = ?1",
             table: "sessions",
-            place: sessions::place_of,
+            place: prepared::place_of,
         };
         reseal(main, &records, |id, client_id, sealed| {
             let record = old.open(records.table, id, sealed)?;
@@ -138,7 +138,7 @@ pub(super) fn claims(
             "UPDATE session_keys SET sealed = ?2 WHERE session_id = ?1",
         ),
     ] {
-        let rows = Rows { select, update, table, place: sessions::place_of };
+        let rows = Rows { select, update, table, place: prepared::place_of };
         reseal(&transaction, &rows, |id, _, sealed| {
             let client = owner(main, &new, id)?.ok_or(Unsealable)?;
             let place = Place { purpose: table, object: id, client: &client };

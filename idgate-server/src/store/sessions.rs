@@ -1,57 +1,24 @@
 //! Sessions and their status events.
 
 use idgate_core::ids::{OfferId, SessionId};
-use idgate_core::session::{Effect, Offer, Session, Settlement, Transition};
+use idgate_core::session::{Offer, Session, Settlement};
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde_json::json;
 
 use super::interface::{Caller, Committed, Made, StoreError};
 use super::metrics::Measured;
-use super::outbox::{self, Notice};
+use super::outbox;
+use super::prepared::{Prepared, Stored, has_key};
 use super::readers::Reader;
 use super::sql::{millis, number};
 use super::writer::Batch;
 use super::{claims, quotas, session_keys};
 use crate::audit::AuditEvent;
 use crate::config::Quotas;
-use crate::seal::{Place, Sealer};
-
-/// A transition in the form that is stored; made outside the writing thread.
-pub(super) struct Prepared {
-    session: Session,
-    from: u64,
-    events: String,
-    record: Vec<u8>,
-    processing_us: Option<u64>,
-    result: Option<(UnixMillis, Vec<u8>)>,
-    /// When it settles.
-    notice: Option<Notice>,
-    /// The sealed key of the session, when it was just made and has one.
-    key: Option<Vec<u8>>,
-}
+use crate::seal::Sealer;
 
 impl Prepared {
-    pub(super) fn new(
-        sealer: &Sealer,
-        transition: Transition,
-        processing_us: Option<u64>,
-    ) -> Result<Self, StoreError> {
-        let mut session = transition.session;
-        let result = session.take_result();
-        let result = match result {
-            Some(result) => Some((result.redact_at(), claims::seal(sealer, &session, &result)?)),
-            None => None,
-        };
-        // Stored once, with the new session; no transition changes it.
-        let key = session.take_encryption_key().filter(|_| transition.from.0 == 0);
-        let key = key.map(|key| session_keys::seal(sealer, &session, &key)).transpose()?;
-        let record = sealer.seal(place(&session), &session.to_snapshot())?;
-        let (from, events) = (transition.from.0, events(&transition.effects));
-        let notice = session.settlement().as_ref().map(Notice::of);
-        Ok(Self { session, from, events, record, processing_us, result, key, notice })
-    }
-
     /// Counts a new session among those that its client may have.
     pub(super) fn count(&self, batch: &Batch<'_>, quotas: Quotas) -> Result<Made, StoreError> {
         let (client_id, livemode) = (self.session.tenant().as_str(), self.session.livemode());
@@ -165,24 +132,6 @@ impl Prepared {
     }
 }
 
-/// What is added to the column `events`.
-fn events(effects: &[Effect]) -> String {
-    let event = |effect: &Effect| match effect {
-        Effect::PublishStatus { status, reason, wallet_error, occurred_at } => {
-            let reason = reason.map(|reason| reason.as_str());
-            let event = match wallet_error {
-                None => json!([status.as_str(), reason, millis(*occurred_at)]),
-                Some(error) => {
-                    json!([status.as_str(), reason, millis(*occurred_at), error.as_str()])
-                }
-            };
-            Some(event.to_string() + ",")
-        }
-        _ => None,
-    };
-    effects.iter().filter_map(event).collect()
-}
-
 /// The session that an offer belongs to, as [`read_with_key`] reads it.
 pub(super) fn read_offered(
     reader: &Reader,
@@ -218,10 +167,6 @@ pub(super) fn read_with_key(
         .restore_encryption_key(&key)
         .map_err(|error| StoreError::Failed(format!("the key of session {id}: {error}")))?;
     Ok(Some(session))
-}
-
-fn has_key(session: &Session) -> bool {
-    session.takes_encrypted_answers()
 }
 
 fn read(main: &Connection, sealer: &Sealer, id: &SessionId) -> Result<Option<Session>, StoreError> {
@@ -320,48 +265,10 @@ pub(super) fn remove_settled(
         .execute((millis(before), number(limit)))?)
 }
 
-/// Where the record of a session stands.
-fn place(session: &Session) -> Place<'_> {
-    place_of(session.id().as_str(), session.tenant().as_str())
-}
-
-pub(super) const fn place_of<'a>(session_id: &'a str, client_id: &'a str) -> Place<'a> {
-    Place { purpose: "sessions", object: session_id, client: client_id }
-}
-
-/// What of a row says whose session it is.
-pub(super) struct Stored {
-    pub(super) id: String,
-    pub(super) client_id: String,
-    pub(super) livemode: bool,
-    pub(super) record: Vec<u8>,
-}
-
 impl Stored {
     /// From the columns `id`, `client_id`, `livemode` and `record`.
     pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let (id, client_id) = (row.get(0)?, row.get(1)?);
         Ok(Self { id, client_id, livemode: row.get(2)?, record: row.get(3)? })
-    }
-
-    /// The session, if the record is the one of this row: not another session's, client's or mode's.
-    pub(super) fn open(&self, sealer: &Sealer) -> Result<Session, StoreError> {
-        let record = sealer.open(place_of(&self.id, &self.client_id), &self.record);
-        let record = record.map_err(|error| self.unreadable(&error))?;
-        self.parse(&record)
-    }
-
-    /// The session that an opened record describes, if it is the one of this row.
-    pub(super) fn parse(&self, record: &[u8]) -> Result<Session, StoreError> {
-        let session = Session::from_snapshot(record).map_err(|error| self.unreadable(&error))?;
-        let same = session.id().as_str() == self.id
-            && session.tenant().as_str() == self.client_id
-            && session.livemode() == self.livemode;
-        same.then_some(session)
-            .ok_or_else(|| self.unreadable(&"its row was changed outside idgate"))
-    }
-
-    fn unreadable(&self, error: &dyn std::fmt::Display) -> StoreError {
-        StoreError::Damaged(format!("session {} cannot be read: {error}", self.id))
     }
 }

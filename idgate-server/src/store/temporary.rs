@@ -10,7 +10,7 @@ use idgate_core::time::UnixMillis;
 use tempfile::TempDir;
 
 use super::fault::Mood;
-use super::sessions::Stored;
+use super::prepared::Stored;
 use super::wait::Wait as _;
 use super::{
     AdminTokenOperator as _, Caller, ClientOperator as _, NewClient, SqliteOperator, SqliteStore,

@@ -5,7 +5,7 @@ use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
 use super::super::interface::StoreError;
-use super::super::sessions::Stored;
+use super::super::prepared::Stored;
 use super::super::sql::millis;
 use super::super::{certificates, gateway_keys, keys, webhook_endpoints};
 use super::{Finding, or_bad};

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use super::super::certificates::registrations;
 use super::super::interface::StoreError;
-use super::super::sessions::Stored;
+use super::super::prepared::Stored;
 use super::Finding;
 use crate::gateway_key::Registration;
 use crate::seal::Sealer;

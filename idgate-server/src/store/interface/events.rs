@@ -18,7 +18,8 @@ pub trait EventStore {
         limit: usize,
     ) -> Read<'_, Option<EventPage>>;
 
-    /// Tells of changes of a session from now on: after each commit of this process, not of others.
+    /// Tells of changes of a session from now on: after each commit of this process, and soon after
+    /// those of other gateways that share the store.
     fn watch(&self, id: &SessionId) -> Watch;
 }
 

@@ -12,19 +12,19 @@ use super::interface::StoreError;
 use super::sql::millis;
 
 /// Why a notification was given up without an attempt.
-const HOST_REJECTED: &str = "host_rejected";
+pub(super) const HOST_REJECTED: &str = "host_rejected";
 /// The same, after the longest wait for a review.
-const HOST_NOT_APPROVED: &str = "host_not_approved";
+pub(super) const HOST_NOT_APPROVED: &str = "host_not_approved";
 /// The client has no endpoint, or is revoked.
-const ENDPOINT_MISSING: &str = "endpoint_missing";
+pub(super) const ENDPOINT_MISSING: &str = "endpoint_missing";
 
 /// The notification of a session that just settled, ready to be stored.
 pub(super) struct Notice {
-    id: String,
-    session_id: String,
-    client_id: String,
-    body: String,
-    settled_at: UnixMillis,
+    pub(super) id: String,
+    pub(super) session_id: String,
+    pub(super) client_id: String,
+    pub(super) body: String,
+    pub(super) settled_at: UnixMillis,
 }
 
 impl Notice {

@@ -10,8 +10,9 @@ use super::super::interface::{
 };
 use super::super::known::wallet_lane;
 use super::super::lanes::Whose;
+use super::super::prepared::Prepared;
 use super::super::readers::Reader;
-use super::super::sessions::{self, Prepared};
+use super::super::sessions;
 use super::super::writer::Batch;
 use super::super::{claims, claims_file, events};
 use super::SqliteStore;

@@ -1,0 +1,154 @@
+//! Where the database is: `IDGATE_DATABASE_URL`.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use url::Url;
+
+/// How long a connection may take to be made: a refusal is known at once.
+const CONNECT: Duration = Duration::from_millis(1500);
+/// A peer that acknowledges nothing for so long is gone.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
+/// How the server bounds what it does for us, and what it keeps when we are gone.
+const SERVER_SETTINGS: &str = "-c statement_timeout=10s -c lock_timeout=5s \
+     -c idle_in_transaction_session_timeout=15s -c client_min_messages=warning \
+     -c default_transaction_isolation=read\\ committed";
+
+/// A database that can be connected to.
+#[derive(Clone)]
+pub struct Address {
+    pub(super) config: Config,
+    /// `None`: those of the system.
+    pub(super) roots_file: Option<PathBuf>,
+    pub(super) is_encrypted: bool,
+}
+
+impl Address {
+    /// Reads a `postgres://` address. `sslmode` may be `verify-full`, which it is anyway, or `disable`
+    /// where nobody else is on the way: a socket or a loopback address.
+    ///
+    /// # Errors
+    /// The text says what is wrong, without the password.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut url = Url::parse(text).map_err(|error| format!("is not a URL: {error}"))?;
+        if !matches!(url.scheme(), "postgres" | "postgresql") {
+            return Err("must begin with postgres://".into());
+        }
+        let (mut mode, mut roots_file, mut others) = (None, None, Vec::new());
+        for (name, value) in url.query_pairs() {
+            match &*name {
+                "sslmode" => mode = Some(value.into_owned()),
+                "sslrootcert" => roots_file = Some(PathBuf::from(value.into_owned())),
+                _ => others.push((name.into_owned(), value.into_owned())),
+            }
+        }
+        url.set_query(None);
+        if !others.is_empty() {
+            url.query_pairs_mut().extend_pairs(&others);
+        }
+        let mut config: Config =
+            url.as_str().parse().map_err(|_| "is not an address of PostgreSQL".to_owned())?;
+        if config.get_dbname().is_none() {
+            return Err("names no database: postgres://user@host/DATABASE".into());
+        }
+        if config.get_hosts().is_empty() {
+            return Err("names no host: postgres://user@HOST/database".into());
+        }
+        let is_local = config.get_hosts().iter().all(is_local);
+        let is_encrypted = match mode.as_deref() {
+            None => !is_local,
+            Some("verify-full") => true,
+            Some("disable") if is_local => false,
+            Some("disable") => {
+                return Err("sslmode=disable is for a socket or a loopback address only".into());
+            }
+            Some(_) => return Err("sslmode must be verify-full or disable".into()),
+        };
+        config
+            .ssl_mode(if is_encrypted { SslMode::Require } else { SslMode::Disable })
+            .application_name("idgate")
+            .target_session_attrs(TargetSessionAttrs::ReadWrite)
+            .connect_timeout(CONNECT)
+            .keepalives(true)
+            .keepalives_idle(UNACKNOWLEDGED)
+            .tcp_user_timeout(UNACKNOWLEDGED);
+        let options = match config.get_options() {
+            Some(own) => format!("{SERVER_SETTINGS} {own}"),
+            None => SERVER_SETTINGS.to_owned(),
+        };
+        config.options(options);
+        Ok(Self { config, roots_file, is_encrypted })
+    }
+}
+
+/// Without the password.
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Hosts and database: enough to recognise it, and nothing secret.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for host in self.config.get_hosts() {
+            match host {
+                Host::Tcp(name) => write!(f, "{name} ")?,
+                Host::Unix(path) => write!(f, "{} ", path.display())?,
+            }
+        }
+        write!(f, "database {}", self.config.get_dbname().unwrap_or_default())
+    }
+}
+
+fn is_local(host: &Host) -> bool {
+    match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remote_database_is_verified_in_full_and_nothing_turns_that_off() {
+        let remote = "postgres://idgate:secret@db.example/idgate";
+        assert!(Address::parse(remote).unwrap().is_encrypted);
+        assert!(Address::parse(&format!("{remote}?sslmode=verify-full")).unwrap().is_encrypted);
+        for mode in ["disable", "prefer", "require", "allow", "verify-ca", ""] {
+            assert!(Address::parse(&format!("{remote}?sslmode={mode}")).is_err(), "{mode}");
+        }
+    }
+
+    #[test]
+    fn a_socket_or_loopback_needs_no_tls() {
+        for local in [
+            "postgres://idgate@localhost/idgate",
+            "postgres://idgate@127.0.0.1:5433/idgate?sslmode=disable",
+            "postgresql://idgate@%2Frun%2Fpostgresql/idgate",
+            "postgres:///idgate?host=/run/postgresql&user=idgate",
+        ] {
+            assert!(!Address::parse(local).unwrap().is_encrypted, "{local}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_an_address_is_refused_and_the_password_stays_unsaid() {
+        for wrong in ["", "sqlite:x", "postgres://u:hunter2@h", "postgres:///x?port=y", "x://h/d"] {
+            let error = Address::parse(wrong).unwrap_err();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+        let address = Address::parse("postgres://u:hunter2@localhost/d").unwrap();
+        assert!(!format!("{address:?} {address}").contains("hunter2"));
+        assert_eq!(address.to_string(), "localhost database d");
+    }
+}

@@ -1,0 +1,199 @@
+//! The results of the last 30 seconds, sealed, in a ring of unlogged tables by the half second in which
+//! they are due. Only TRUNCATE takes bytes out of a table, so a result leaves with all of its slot, and
+//! no slot is truncated that holds one that is not due.
+//!
+//! When a result is due is decided by the database's clock, which is one for all nodes: 30 seconds after
+//! the settlement was written. Nothing is read after it.
+
+use idgate_core::session::{Session, VerifiedResult};
+use idgate_core::time::UnixMillis;
+
+use super::super::claims::{FARTHEST_MS, open};
+use super::super::sql::{number, unsigned};
+use super::Shared;
+use super::error::{Done, Failure};
+use super::pool::Tx;
+use super::sql::{execute, row, rows};
+use crate::store::interface::StoreError;
+
+/// How many slots the ring has: 48 seconds. A TRUNCATE that is held up for longer than the last 18 of
+/// them keeps later results of its slot from being erased in time, too.
+pub(super) const SLOTS: i64 = 96;
+/// How long a slot is.
+pub(super) const SLOT_MS: i64 = 500;
+/// Slots that may hold what is not due yet.
+const AHEAD: i64 = 64;
+
+/// Which clock says when results are due.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum ClaimsClock {
+    /// The database's.
+    Databases,
+    /// That of whoever calls, where a test moves it.
+    #[cfg(test)]
+    Callers,
+}
+
+impl ClaimsClock {
+    /// What stands for the database's clock in a statement, if it is not that clock.
+    pub(super) fn at(self, callers: UnixMillis) -> Option<i64> {
+        match self {
+            Self::Databases => {
+                let _not_asked = callers;
+                None
+            }
+            #[cfg(test)]
+            Self::Callers => Some(super::super::sql::millis(callers)),
+        }
+    }
+}
+
+/// Stores a sealed result in the slot of its time.
+pub(super) async fn insert(
+    tx: &Tx<'_>,
+    slot: i16,
+    (session_id, erase_at): (&str, i64),
+    sealed: &[u8],
+) -> Done<()> {
+    let sql = format!(
+        "INSERT INTO {} (session_id, erase_at, sealed) VALUES ($1, $2, $3)",
+        table(slot.into())
+    );
+    execute(tx, &sql, &[&session_id, &erase_at, &sealed]).await?;
+    Ok(())
+}
+
+/// Takes the result of a session away from readers; its bytes leave with its slot.
+pub(super) async fn remove(tx: &Tx<'_>, slot: i16, session_id: &str) -> Done<()> {
+    let sql = format!("DELETE FROM {} WHERE session_id = $1", table(slot.into()));
+    execute(tx, &sql, &[&session_id]).await?;
+    Ok(())
+}
+
+/// The result of a session while it may be read.
+pub(super) async fn read(
+    shared: &Shared,
+    session: &Session,
+    slot: i16,
+    now: UnixMillis,
+) -> Done<Option<VerifiedResult>> {
+    let client = shared.pool.client().await?;
+    let sql = format!(
+        "SELECT sealed FROM {}, (SELECT coalesce($2::bigint, clock_ms()) AS now) AS clock \
+         WHERE session_id = $1 AND erase_at > now AND erase_at <= now + $3",
+        table(slot.into())
+    );
+    let (id, at) = (session.id().as_str(), shared.claims_clock.at(now));
+    let found = row(&client, &sql, &[&id, &at, &number(FARTHEST_MS)]).await?;
+    let Some(found) = found else { return Ok(None) };
+    let sealed: &[u8] = found.try_get(0)?;
+    Ok(Some(open(&shared.sealer, session, sealed)?))
+}
+
+/// Erases the results that are due; says how many there were. What a reader of the table holds up is
+/// erased by a later call.
+pub(super) async fn erase_due(shared: &Shared, now: UnixMillis) -> Done<usize> {
+    erase(shared, now, |behind| (0..SLOTS - AHEAD).contains(&behind)).await
+}
+
+/// The same wherever they are: also those that a clock which was set, or a long pause, left behind.
+pub(super) async fn erase_all_due(shared: &Shared, now: UnixMillis) -> Done<usize> {
+    erase(shared, now, |_| true).await
+}
+
+/// How many results there are, and how long the one that should have gone first is overdue, in
+/// milliseconds.
+pub(super) async fn stored(shared: &Shared, now: UnixMillis) -> Done<(u64, u64)> {
+    let (now, slots) = filled(shared, now).await?;
+    let client = shared.pool.client().await?;
+    let (mut count, mut lag) = (0_u64, 0_i64);
+    for slot in slots {
+        let sql = format!("SELECT count(*), min(erase_at) FROM {}", table(slot));
+        let Some(found) = row(&client, &sql, &[]).await? else { continue };
+        count = count.saturating_add(unsigned(found.try_get(0)?));
+        if let Some(first) = found.try_get::<_, Option<i64>>(1)? {
+            lag = lag.max(now.saturating_sub(first));
+        }
+    }
+    Ok((count, unsigned(lag)))
+}
+
+async fn erase(
+    shared: &Shared,
+    now: UnixMillis,
+    is_looked_at: impl Fn(i64) -> bool + Send,
+) -> Done<usize> {
+    let (now, slots) = filled(shared, now).await?;
+    let mut erased = 0_usize;
+    for slot in slots {
+        let behind = now.div_euclid(SLOT_MS).saturating_sub(slot).rem_euclid(SLOTS);
+        if !is_looked_at(behind) {
+            continue;
+        }
+        match truncate(shared, slot, now).await {
+            Ok(rows) => erased = erased.saturating_add(rows),
+            Err(Failure::Store(StoreError::Unavailable(why))) => tracing::warn!(
+                why,
+                slot,
+                "results that are due stay until a reader of their table ends: nothing may hold a \
+                 transaction open on the tables claims_*"
+            ),
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(erased)
+}
+
+/// The time, and the slots that are not empty.
+async fn filled(shared: &Shared, now: UnixMillis) -> Done<(i64, Vec<i64>)> {
+    let client = shared.pool.client().await?;
+    // Files have a size as soon as there is a row, whether or not it is committed.
+    let found = rows(
+        &client,
+        "SELECT coalesce($1::bigint, clock_ms()), slot FROM (SELECT NULL::bigint AS slot UNION ALL \
+         SELECT slot FROM generate_series(0::bigint, $2::bigint) AS slot WHERE pg_relation_size( \
+         ('claims_' || lpad(slot::text, 2, '0'))::regclass) > 0) AS filled",
+        &[&shared.claims_clock.at(now), &(SLOTS - 1)],
+    )
+    .await?;
+    let (mut time, mut slots) = (0, Vec::new());
+    for row in found {
+        time = row.try_get(0)?;
+        slots.extend(row.try_get::<_, Option<i64>>(1)?);
+    }
+    Ok((time, slots))
+}
+
+/// Empties a slot if everything in it is due; says how many results it had.
+async fn truncate(shared: &Shared, slot: i64, now: i64) -> Done<usize> {
+    let table = table(slot);
+    let count = format!(
+        "SELECT count(*), count(*) FILTER (WHERE erase_at > $1 AND erase_at <= $2) FROM {table}"
+    );
+    let latest = now.saturating_add(number(FARTHEST_MS));
+    let mut client = shared.pool.client().await?;
+    // Whoever reads is not in the way yet.
+    let counted = row(&client, &count, &[&now, &latest]).await?;
+    let stays = counted.map(|row| row.try_get::<_, i64>(1)).transpose()?;
+    if stays.is_some_and(|stays| stays > 0) {
+        return Ok(0);
+    }
+    let tx = client.transaction().await?;
+    tx.batch_execute(&format!(
+        "SET LOCAL lock_timeout = '200ms'; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"
+    ))
+    .await?;
+    let counted = row(&tx, &count, &[&now, &latest]).await?;
+    let Some(counted) = counted else { return Ok(0) };
+    let (all, stays): (i64, i64) = (counted.try_get(0)?, counted.try_get(1)?);
+    if stays > 0 {
+        return Ok(0);
+    }
+    tx.batch_execute(&format!("TRUNCATE {table}")).await?;
+    tx.commit().await?;
+    Ok(usize::try_from(all).unwrap_or(usize::MAX))
+}
+
+fn table(slot: i64) -> String {
+    format!("claims_{slot:02}")
+}

@@ -1,0 +1,144 @@
+//! What a failure of PostgreSQL means.
+
+use std::fmt::Write as _;
+
+use tokio_postgres::error::SqlState;
+
+use super::super::interface::StoreError;
+use crate::gateway_key::KeyUnusable;
+use crate::seal::{NotSealed, Unsealable};
+
+/// What comes of a statement or of a transaction.
+pub(in crate::store) type Done<T> = Result<T, Failure>;
+
+/// Why a transaction did not do what it should.
+#[derive(Debug)]
+pub(in crate::store) enum Failure {
+    /// Another one was in its way: nothing was changed, and it can be tried again.
+    Again(String),
+    /// The connection broke during COMMIT: nobody knows yet.
+    InDoubt(String),
+    /// There is nothing to try again.
+    Store(StoreError),
+}
+
+impl Failure {
+    /// The database failed in a way that the operator must know of.
+    pub(in crate::store) fn failed(text: impl Into<String>) -> Self {
+        Self::Store(StoreError::Failed(text.into()))
+    }
+}
+
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Store(error) => error,
+            Failure::Again(text) | Failure::InDoubt(text) => Self::Unavailable(text),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<NotSealed> for Failure {
+    fn from(error: NotSealed) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl From<Unsealable> for Failure {
+    fn from(error: Unsealable) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl From<KeyUnusable> for Failure {
+    fn from(error: KeyUnusable) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let text = describe(&error);
+        match error.code() {
+            Some(code) => of_code(code, text),
+            None if is_of_connection(&error) => Self::Store(StoreError::Unavailable(text)),
+            None => Self::failed(text),
+        }
+    }
+}
+
+fn of_code(code: &SqlState, text: String) -> Failure {
+    match *code {
+        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => {
+            Failure::Again(text)
+        }
+        SqlState::DISK_FULL => Failure::Store(StoreError::Full),
+        SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => {
+            Failure::Store(StoreError::Damaged(text))
+        }
+        _ if is_passing(code) => Failure::Store(StoreError::Unavailable(text)),
+        _ => Failure::failed(text),
+    }
+}
+
+/// Whether the server, and not what is asked of it, is in the way.
+fn is_passing(code: &SqlState) -> bool {
+    // Connections, what was cancelled, resources, shutdowns, faults of the system, and a server that
+    // only reads: another one has taken its place.
+    let classes = ["08", "53", "57", "58"];
+    let passing = [SqlState::LOCK_NOT_AVAILABLE, SqlState::READ_ONLY_SQL_TRANSACTION];
+    classes.iter().any(|class| code.code().starts_with(class)) || passing.contains(code)
+}
+
+/// Whether the way to the server failed.
+fn is_of_connection(error: &tokio_postgres::Error) -> bool {
+    use std::error::Error as _;
+    error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
+}
+
+/// The server's own words without its details, which may quote what is stored.
+fn describe(error: &tokio_postgres::Error) -> String {
+    use std::error::Error as _;
+    let mut text = "PostgreSQL: ".to_owned();
+    if let Some(of_server) = error.as_db_error() {
+        let _ = write!(text, "{} ({})", of_server.message(), of_server.code().code());
+    } else {
+        let _ = write!(text, "{error}");
+        if let Some(source) = error.source() {
+            let _ = write!(text, ": {source}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_says_whether_it_passes() {
+        let of = |code: &str| StoreError::from(of_code(&SqlState::from_code(code), String::new()));
+        for code in ["08006", "53300", "57P01", "57P03", "57014", "55P03", "25006", "58030"] {
+            assert!(matches!(of(code), StoreError::Unavailable(_)), "{code}");
+        }
+        assert!(matches!(of("53100"), StoreError::Full));
+        assert!(matches!(of("XX001"), StoreError::Damaged(_)));
+        for code in ["42P01", "23505", "28P01", "22001"] {
+            assert!(matches!(of(code), StoreError::Failed(_)), "{code}");
+        }
+    }
+
+    #[test]
+    fn what_only_met_another_transaction_is_tried_again() {
+        for code in ["40001", "40P01"] {
+            let failure = of_code(&SqlState::from_code(code), String::new());
+            assert!(matches!(failure, Failure::Again(_)), "{code}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What was answered under an `Idempotency-Key`. Of several requests under one key, on whichever nodes,
+//! the first to store its answer makes the session; the others wait for its commit and find the answer.
+
+use idgate_core::session::Transition;
+use idgate_core::time::UnixMillis;
+
+use super::super::idempotency::{Found, KEPT_MS, place};
+use super::super::interface::{
+    Answered, Caller, IdempotencyStore, Made, MadeOnce, Once, Read, Write,
+};
+use super::super::lanes::Whose;
+use super::super::prepared::Prepared;
+use super::super::sql::{millis, number};
+use super::error::{Done, Failure};
+use super::pool::{Boxed, Tx};
+use super::sessions::{Outcome, count, insert_new, make};
+use super::sql::{execute, row};
+use super::{PostgresStore, Shared};
+
+impl IdempotencyStore for PostgresStore {
+    fn answered(
+        &self,
+        caller: &Caller,
+        key: &[u8; 32],
+        now: UnixMillis,
+    ) -> Read<'_, Option<Answered>> {
+        let (client_id, key) = (caller.client_id.clone(), *key);
+        self.read(move |shared| async move {
+            let client = shared.pool.client().await?;
+            let found = find(&client, client_id.as_str(), &key, now).await?;
+            let open = |found: Found| found.open(&shared.sealer, client_id.as_str());
+            Ok(found.map(open).transpose()?)
+        })
+    }
+
+    fn create_session_once(
+        &self,
+        caller: &Caller,
+        transition: Transition,
+        once: Once,
+    ) -> Write<'_, MadeOnce> {
+        let (id, owner) = (transition.session.id().clone(), transition.session.tenant().clone());
+        let sealed = match self.shared.sealer.seal(place(id.as_str(), owner.as_str()), &once.answer)
+        {
+            Ok(sealed) => sealed,
+            Err(error) => return Box::pin(async move { Err(error.into()) }),
+        };
+        let (whose, key_id) = (Whose::of(&owner), caller.key_id.clone());
+        self.write_session(whose, transition, None, move |shared, prepared| async move {
+            let asked = Asked { prepared, key_id, once, sealed };
+            match create(&shared, &asked).await? {
+                Outcomes::Made => Ok(MadeOnce::Yes),
+                Outcomes::NoRoom => Ok(MadeOnce::NoRoom),
+                Outcomes::Earlier(found) => {
+                    Ok(MadeOnce::Earlier(found.open(&shared.sealer, owner.as_str())?))
+                }
+            }
+        })
+    }
+
+    fn forget_answers(&self, now: UnixMillis, limit: usize) -> Write<'_, usize> {
+        self.write(Whose::GATEWAY, move |shared| async move {
+            let client = shared.pool.client().await?;
+            let forgotten = execute(
+                &client,
+                "DELETE FROM idempotent_answers WHERE (client_id, key) IN ( \
+                 SELECT client_id, key FROM idempotent_answers WHERE created_at <= $1 LIMIT $2 \
+                 FOR UPDATE SKIP LOCKED)",
+                &[&millis(now.minus(KEPT_MS)), &number(limit)],
+            )
+            .await?;
+            Ok(usize::try_from(forgotten).unwrap_or(usize::MAX))
+        })
+    }
+}
+
+/// A session that is asked for under a key.
+struct Asked {
+    prepared: Prepared,
+    key_id: String,
+    once: Once,
+    /// The answer.
+    sealed: Vec<u8>,
+}
+
+/// What came of it, while an earlier answer is still sealed.
+enum Outcomes {
+    Made,
+    NoRoom,
+    Earlier(Found),
+}
+
+impl Outcome for Outcomes {
+    fn is_made(&self) -> bool {
+        matches!(self, Self::Made)
+    }
+
+    fn made() -> Self {
+        Self::Made
+    }
+}
+
+async fn create(shared: &Shared, asked: &Asked) -> Done<Outcomes> {
+    let with = (shared, asked);
+    let work = || -> Boxed<'_, Outcomes> {
+        let create = shared
+            .pool
+            .transact(&with, |(shared, asked), tx| Box::pin(create_in(shared, asked, tx)));
+        Box::pin(create)
+    };
+    make(shared, &asked.prepared, &work).await
+}
+
+async fn create_in(shared: &Shared, asked: &Asked, tx: &Tx<'_>) -> Done<Outcomes> {
+    let Asked { prepared, key_id, once, sealed } = asked;
+    let (session, now) = (&prepared.session, prepared.session.created_at());
+    let client_id = session.tenant().as_str();
+    let (key, body) = (once.key.as_slice(), once.body.as_slice());
+    let is_first = execute(
+        tx,
+        "INSERT INTO idempotent_answers AS a \
+         (client_id, key, body, session_id, created_at, sealed) VALUES ($1, $2, $3, $4, $5, $6) \
+         ON CONFLICT (client_id, key) DO UPDATE SET body = excluded.body, \
+         session_id = excluded.session_id, created_at = excluded.created_at, \
+         sealed = excluded.sealed WHERE a.created_at <= $7",
+        &[
+            &client_id,
+            &key,
+            &body,
+            &session.id().as_str(),
+            &millis(now),
+            sealed,
+            &millis(now.minus(KEPT_MS)),
+        ],
+    )
+    .await?;
+    if is_first == 0 {
+        // Whoever came first has committed; deleted with its session at this very moment, the key is
+        // free again.
+        let earlier = find(tx, client_id, &once.key, now).await?;
+        return earlier.map(Outcomes::Earlier).ok_or_else(|| Failure::Again("a free key".into()));
+    }
+    if count(shared, tx, prepared).await? == Made::NoRoom {
+        let sql = "DELETE FROM idempotent_answers WHERE client_id = $1 AND key = $2";
+        execute(tx, sql, &[&client_id, &key]).await?;
+        return Ok(Outcomes::NoRoom);
+    }
+    insert_new(shared, tx, prepared, key_id).await?;
+    Ok(Outcomes::Made)
+}
+
+/// What was answered to this client under `key`, unless it is too old.
+async fn find(
+    on: &impl deadpool_postgres::GenericClient,
+    client_id: &str,
+    key: &[u8; 32],
+    now: UnixMillis,
+) -> Done<Option<Found>> {
+    let found = row(
+        on,
+        "SELECT session_id, body, sealed FROM idempotent_answers \
+         WHERE client_id = $1 AND key = $2 AND created_at > $3",
+        &[&client_id, &key.as_slice(), &millis(now.minus(KEPT_MS))],
+    )
+    .await?;
+    let Some(found) = found else { return Ok(None) };
+    let body = <[u8; 32]>::try_from(found.try_get::<_, &[u8]>(1)?);
+    let body = body.map_err(|_| Failure::failed("a stored digest has another length"))?;
+    Ok(Some(Found { session_id: found.try_get(0)?, body, sealed: found.try_get(2)? }))
+}

@@ -1,0 +1,286 @@
+//! The store in PostgreSQL: any number of gateways share one database.
+//!
+//! Each use case is one statement or one transaction (`pool.rs`); nothing is locked for all. Times that
+//! nodes compare are the database's (`clock_ms()`): when results are due, leases, heartbeats. Times that
+//! callers give are what the product shows, and what one node alone decides by: `created_at`,
+//! `expires_at`, `settled_at`, how old an audit entry is.
+
+mod address;
+mod api_keys;
+mod audit;
+mod claims;
+mod endpoints;
+mod error;
+mod events;
+mod held;
+mod idempotency;
+mod instance;
+mod listen;
+mod metrics;
+mod nodes;
+mod operator;
+mod origins;
+mod outbox;
+mod pool;
+mod probe;
+mod schema;
+mod sessions;
+mod sql;
+mod threads;
+mod tls;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use idgate_core::ids::TenantId;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::TrustSnapshot;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+pub use self::address::Address;
+use self::claims::ClaimsClock;
+use self::error::Done;
+use self::pool::Pool;
+use self::threads::Threads;
+use super::changes::Changes;
+use super::fault::Fault;
+use super::interface::{Caller, Read, Store, StoreError, Write};
+use super::lanes::Whose;
+use super::uses::Uses;
+use crate::audit::AuditKeys;
+use crate::config::{Environment, Quotas};
+use crate::gateway_key::{Certificates, GatewayKeys};
+use crate::seal::{InstanceKey, Sealer};
+use crate::telemetry::Telemetry;
+
+/// How long a use case may take: a database that does not answer is not waited for any longer.
+const ANSWER: Duration = Duration::from_secs(14);
+
+/// How a gateway opens its store.
+#[derive(Clone, Copy, Debug)]
+pub struct PostgresOptions<'a> {
+    /// Where the database is.
+    pub address: &'a Address,
+    /// The same on all nodes; the database never has it.
+    pub instance_key: &'a InstanceKey,
+    /// Pinned signers serve live sessions in development only.
+    pub environment: Environment,
+    /// What a client may have at a time.
+    pub quotas: Quotas,
+    /// Whether an older schema is brought up to date.
+    pub migrates: bool,
+}
+
+/// The store of one gateway, which may be one of several.
+pub struct PostgresStore {
+    shared: Arc<Shared>,
+    pub(super) fault: Fault,
+    /// Dropped last.
+    threads: Threads,
+}
+
+/// What the use cases work with.
+struct Shared {
+    pool: Pool,
+    sealer: Arc<Sealer>,
+    audit: AuditKeys,
+    /// By which nodes know one another: made anew with each start.
+    node: String,
+    pinned_live: bool,
+    quotas: Quotas,
+    telemetry: Arc<Telemetry>,
+    changes: Arc<Changes>,
+    /// Rings when a session has settled.
+    outbox_bell: Arc<Notify>,
+    uses: Uses,
+    held: held::All,
+    probe: probe::Latest,
+    news: listen::News,
+    claims_clock: ClaimsClock,
+}
+
+impl PostgresStore {
+    /// Connects to a database that may be in use by other nodes. Results that are due are gone before
+    /// anything can be read.
+    ///
+    /// # Errors
+    /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
+    /// says what to do.
+    pub fn open(options: PostgresOptions<'_>, now: UnixMillis) -> Result<Self, StoreError> {
+        Self::open_with(options, ClaimsClock::Databases, now)
+    }
+
+    /// The same where a test moves the clock that says when results are due.
+    #[cfg(test)]
+    pub(super) fn open_at(
+        options: PostgresOptions<'_>,
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        Self::open_with(options, ClaimsClock::Callers, now)
+    }
+
+    fn open_with(
+        options: PostgresOptions<'_>,
+        claims_clock: ClaimsClock,
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        let cores = available_parallelism().map_or(1, usize::from);
+        let threads = Threads::start(cores)?;
+        let telemetry = Telemetry::new().map(Arc::new);
+        let telemetry = telemetry.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let (news, to_tell) = listen::News::new();
+        let shared = Arc::new(Shared {
+            pool: Pool::new(options.address, (4 * cores).clamp(8, 32))?,
+            sealer: Arc::new(Sealer::new(options.instance_key)?),
+            audit: AuditKeys::new(options.instance_key)?,
+            node: nodes::name()?,
+            pinned_live: options.environment == Environment::Development,
+            quotas: options.quotas,
+            telemetry,
+            changes: Arc::default(),
+            outbox_bell: Arc::default(),
+            uses: Uses::default(),
+            held: held::All::default(),
+            probe: probe::Latest::default(),
+            news,
+            claims_clock,
+        });
+        let (opened, migrates) = (shared.clone(), options.migrates);
+        threads.wait(async move { Ok(opened.begin(migrates, now).await?) })?;
+        threads.spawn(nodes::beat(shared.clone()));
+        threads.spawn(listen::run(shared.clone(), options.address.clone(), to_tell));
+        Ok(Self { shared, fault: Fault::default(), threads })
+    }
+
+    /// Reads. When nobody waits for it any more, it is broken off.
+    fn read<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+        &self,
+        work: impl FnOnce(Arc<Shared>) -> F,
+    ) -> Read<'static, T> {
+        let reading = Reading(self.spawn(work(self.shared.clone())));
+        Box::pin(async move {
+            let mut reading = reading;
+            (&mut reading.0).await.unwrap_or_else(|_| Err(panicked()))
+        })
+    }
+
+    /// Writes, whether or not anybody waits for it.
+    fn write<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+        &self,
+        whose: Whose,
+        work: impl FnOnce(Arc<Shared>) -> F,
+    ) -> Write<'static, T> {
+        self.fault.write(whose, || {
+            let writing = self.spawn(work(self.shared.clone()));
+            Box::pin(async move { writing.await.unwrap_or_else(|_| Err(panicked())) })
+        })
+    }
+
+    fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Done<T>> + Send + 'static,
+    ) -> JoinHandle<Result<T, StoreError>> {
+        self.threads.spawn(async move {
+            match tokio::time::timeout(ANSWER, work).await {
+                Ok(done) => done.map_err(StoreError::from),
+                Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
+            }
+        })
+    }
+}
+
+/// A read that ends with whoever waits for it.
+struct Reading<T>(JoinHandle<T>);
+
+impl<T> Drop for Reading<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn panicked() -> StoreError {
+    StoreError::Failed("the store panicked".into())
+}
+
+impl Shared {
+    /// What comes before the first request.
+    async fn begin(&self, migrates: bool, now: UnixMillis) -> Done<()> {
+        schema::prepare(&self.pool, migrates).await?;
+        instance::check_key(&self.pool, &self.sealer).await?;
+        claims::erase_all_due(self, now).await?;
+        audit::begin(self).await?;
+        held::begin(self, now).await?;
+        nodes::join(self).await
+    }
+
+    /// What comes after the last one.
+    async fn end(&self) -> Done<()> {
+        api_keys::store_uses(self, self.uses.unstored()).await?;
+        nodes::leave(self).await
+    }
+}
+
+/// What is known about the use of keys is stored, and the other nodes know that this one is gone.
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        let shared = self.shared.clone();
+        let ended = self.threads.wait(async move {
+            let ended = tokio::time::timeout(Duration::from_secs(2), shared.end()).await;
+            ended.map_or(Ok(()), |ended| Ok(ended?))
+        });
+        if let Err(error) = ended {
+            tracing::warn!(cause = %error, "the database was left without a word");
+        }
+    }
+}
+
+impl Store for PostgresStore {
+    fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
+        let digest = *digest;
+        self.read(move |shared| async move { api_keys::authenticate(&shared, &digest, now).await })
+    }
+
+    fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
+        let digest = *digest;
+        self.read(move |shared| async move { held::admin(&shared, &digest).await })
+    }
+
+    fn origins(&self, client_id: &TenantId) -> Read<'_, Vec<String>> {
+        let client_id = client_id.clone();
+        self.read(move |shared| async move {
+            origins::of_client(&shared.pool.client().await?, client_id.as_str()).await
+        })
+    }
+
+    fn trust(&self) -> Read<'_, Arc<TrustSnapshot>> {
+        self.read(move |shared| async move { held::trust(&shared).await })
+    }
+
+    fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>> {
+        self.read(move |shared| async move { held::gateway_keys(&shared).await })
+    }
+
+    fn certificates(&self) -> Read<'_, Arc<Certificates>> {
+        self.read(move |shared| async move { held::certificates(&shared).await })
+    }
+
+    fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {
+        self.write(Whose::GATEWAY, move |shared| async move {
+            held::forget_certificates(&shared, now).await
+        })
+    }
+
+    fn erase_signers(&self, now: UnixMillis) -> Write<'_, usize> {
+        self.write(
+            Whose::GATEWAY,
+            move |shared| async move { held::erase_signers(&shared, now).await },
+        )
+    }
+
+    fn probe(&self) -> Write<'_, ()> {
+        self.write(Whose::GATEWAY, |shared| async move { probe::ask(&shared).await })
+    }
+}

@@ -1,0 +1,64 @@
+//! The nodes that share the database: each says every second that it is there. Times are the database's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use idgate_core::entropy::Entropy as _;
+
+use super::super::interface::StoreError;
+use super::Shared;
+use super::error::Done;
+use super::sql::execute;
+use crate::audit::hex;
+use crate::entropy::OsEntropy;
+
+/// How often a node says that it is there.
+const BEAT: Duration = Duration::from_secs(1);
+/// A node that said nothing for so long is gone.
+pub(super) const GONE_MS: i64 = 5_000;
+
+/// A name that no node had before.
+pub(super) fn name() -> Result<String, StoreError> {
+    let mut bytes = [0; 8];
+    let drawn = OsEntropy.fill(&mut bytes);
+    drawn.map_err(|_| StoreError::Unavailable("the system has no randomness".into()))?;
+    Ok(hex(&bytes))
+}
+
+/// Says that this node is there, and forgets those that are gone for an hour.
+pub(super) async fn join(shared: &Shared) -> Done<()> {
+    say(shared).await?;
+    let client = shared.pool.client().await?;
+    execute(&client, "DELETE FROM nodes WHERE beat_at < clock_ms() - 3600000", &[]).await?;
+    Ok(())
+}
+
+async fn say(shared: &Shared) -> Done<()> {
+    let client = shared.pool.client().await?;
+    execute(
+        &client,
+        "INSERT INTO nodes (id, version, started_at, beat_at) \
+         VALUES ($1, $2, clock_ms(), clock_ms()) \
+         ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at",
+        &[&shared.node, &env!("CARGO_PKG_VERSION")],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Says that this node is gone.
+pub(super) async fn leave(shared: &Shared) -> Done<()> {
+    let client = shared.pool.client().await?;
+    execute(&client, "DELETE FROM nodes WHERE id = $1", &[&shared.node]).await?;
+    Ok(())
+}
+
+/// Goes on saying so. A database that is away hears it again when it is back.
+pub(super) async fn beat(shared: Arc<Shared>) {
+    loop {
+        tokio::time::sleep(BEAT).await;
+        if let Err(error) = say(&shared).await {
+            tracing::debug!(cause = ?error, "no heartbeat");
+        }
+    }
+}

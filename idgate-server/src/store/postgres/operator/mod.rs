@@ -1,0 +1,1 @@
+//! The operator's side of the database: each call is one transaction, beside the gateways that run.

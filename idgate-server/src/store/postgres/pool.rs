@@ -1,0 +1,114 @@
+//! Connections, and what is done on them: one statement, or one transaction that is tried again when
+//! another one was in its way.
+//!
+//! Locks are taken in this order, so that no two transactions wait for one another: at most one session
+//! row, then the head of a chain, then what a client's sessions share (their number, notifications),
+//! then sums. Who takes several chains takes them in the order of their names.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use deadpool_postgres::{
+    Client, Manager, ManagerConfig, PoolError, RecyclingMethod, Runtime, TimeoutType, Timeouts,
+    Transaction,
+};
+use tokio_postgres::NoTls;
+
+use super::super::interface::StoreError;
+use super::address::Address;
+use super::error::{Done, Failure};
+use super::tls;
+
+/// How often a transaction is tried.
+const TRIES: usize = 3;
+/// How long a request waits for a connection before load is shed.
+const TURN: Duration = Duration::from_secs(3);
+/// How long making a connection may take, TLS and authentication included.
+const MAKING: Duration = Duration::from_millis(1900);
+
+/// A transaction that is open.
+pub(in crate::store) type Tx<'c> = Transaction<'c>;
+
+/// What a transaction does.
+pub(in crate::store) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Done<T>> + Send + 'a>>;
+
+/// The connections of one process.
+#[derive(Clone)]
+pub(in crate::store) struct Pool(deadpool_postgres::Pool);
+
+impl Pool {
+    /// At most `size` connections to the database, made when they are needed.
+    ///
+    /// # Errors
+    /// TLS cannot be set up; the text says what to do.
+    pub(in crate::store) fn new(address: &Address, size: usize) -> Result<Self, StoreError> {
+        let settings = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = if address.is_encrypted {
+            let tls = tls::connector(address.roots_file.as_deref()).map_err(StoreError::Failed)?;
+            Manager::from_config(address.config.clone(), tls, settings)
+        } else {
+            Manager::from_config(address.config.clone(), NoTls, settings)
+        };
+        let timeouts = Timeouts { wait: Some(TURN), create: Some(MAKING), recycle: Some(MAKING) };
+        let pool = deadpool_postgres::Pool::builder(manager)
+            .max_size(size)
+            .timeouts(timeouts)
+            .runtime(Runtime::Tokio1)
+            .build();
+        let pool = pool.map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Self(pool))
+    }
+
+    /// A connection, when it is this request's turn.
+    pub(in crate::store) async fn client(&self) -> Done<Client> {
+        self.0.get().await.map_err(|error| match error {
+            PoolError::Timeout(TimeoutType::Wait) => Failure::Store(StoreError::Busy),
+            PoolError::Backend(error) => error.into(),
+            error => Failure::Store(StoreError::Unavailable(format!("PostgreSQL: {error}"))),
+        })
+    }
+
+    /// How many connections there are, and how many requests wait for one.
+    pub(in crate::store) fn load(&self) -> (usize, usize) {
+        let status = self.0.status();
+        (status.size, status.waiting)
+    }
+
+    /// Runs `work` in a transaction, and commits. It is tried again, from its beginning, when
+    /// another one was in its way.
+    pub(in crate::store) async fn transact<E: Sync + ?Sized, T>(
+        &self,
+        with: &E,
+        work: impl for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync,
+    ) -> Done<T> {
+        let mut tried = 0;
+        loop {
+            tried += 1;
+            match self.try_once(with, &work).await {
+                Err(Failure::Again(_)) if tried < TRIES => {}
+                done => return done,
+            }
+        }
+    }
+
+    async fn try_once<E: Sync + ?Sized, T>(
+        &self,
+        with: &E,
+        work: &(impl for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync),
+    ) -> Done<T> {
+        let mut client = self.client().await?;
+        let tx = client.transaction().await?;
+        let done = work(with, &tx).await?;
+        commit(tx).await?;
+        Ok(done)
+    }
+}
+
+async fn commit(tx: Tx<'_>) -> Done<()> {
+    tx.commit().await.map_err(|error| match Failure::from(error) {
+        // The server may have committed before the answer was lost.
+        Failure::Store(StoreError::Unavailable(text)) => Failure::InDoubt(text),
+        failure => failure,
+    })
+}

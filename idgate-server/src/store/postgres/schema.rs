@@ -1,0 +1,129 @@
+//! Bringing the schema up to date. A node works with a schema that is one step newer than its own, so
+//! that nodes of two versions run side by side during an upgrade.
+
+use super::super::interface::StoreError;
+use super::error::{Done, Failure};
+use super::pool::{Pool, Tx};
+use super::sql::rows;
+use crate::audit::hex;
+
+/// A numbered change. Applied ones never change; new ones are appended, and leave what the version
+/// before needs.
+struct Migration {
+    number: i64,
+    sql: &'static str,
+}
+
+const MIGRATIONS: &[Migration] =
+    &[Migration { number: 1, sql: include_str!("migrations/0001_initial.sql") }];
+
+/// Of all nodes and commands one changes the schema at a time.
+const LOCK: i64 = 0x6964_6761_7465;
+
+/// How the schema of the database stands to the one of this program.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::store) enum Schema {
+    /// The same, or one step newer.
+    Fits,
+    /// It has to be brought up to date first. 0: there is none yet.
+    Older(i64),
+}
+
+/// Brings the schema up to date if `migrates`.
+///
+/// # Errors
+/// It is older, or newer than this program can work with; the text says what to do.
+pub(super) async fn prepare(pool: &Pool, migrates: bool) -> Done<()> {
+    if migrates {
+        return migrate(pool).await.map(drop);
+    }
+    match of(pool).await? {
+        Schema::Fits => Ok(()),
+        Schema::Older(found) => Err(Failure::failed(format!(
+            "the database has schema {found}, this program needs {}; run `idgate migrate`, or start \
+             with --migrate",
+            wanted()
+        ))),
+    }
+}
+
+/// Applies what is missing, all of it or nothing; says from which number to which.
+///
+/// # Errors
+/// The schema is newer than this program can work with, or a change of it is another one.
+pub(in crate::store) async fn migrate(pool: &Pool) -> Done<(i64, i64)> {
+    pool.transact(&(), |(), tx| {
+        Box::pin(async move {
+            tx.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+            // 60 s: what a change of the schema takes on a full database.
+            tx.batch_execute("SET LOCAL statement_timeout = '60s'").await?;
+            tx.batch_execute(
+                "CREATE TABLE IF NOT EXISTS schema_migrations (
+                     number bigint PRIMARY KEY, checksum text NOT NULL
+                 )",
+            )
+            .await?;
+            let found = check_applied(tx).await?;
+            for migration in MIGRATIONS.iter().filter(|migration| migration.number > found) {
+                tx.batch_execute(migration.sql).await?;
+                tx.execute(
+                    "INSERT INTO schema_migrations (number, checksum) VALUES ($1, $2)",
+                    &[&migration.number, &checksum(migration.sql)],
+                )
+                .await?;
+            }
+            Ok((found, wanted()))
+        })
+    })
+    .await
+}
+
+/// How the schema stands; nothing is changed.
+///
+/// # Errors
+/// It is newer than this program can work with, or a change of it is another one.
+pub(in crate::store) async fn of(pool: &Pool) -> Done<Schema> {
+    let mut client = pool.client().await?;
+    let tx = client.build_transaction().read_only(true).start().await?;
+    let exists: bool = tx
+        .query_one("SELECT to_regclass('schema_migrations') IS NOT NULL", &[])
+        .await?
+        .try_get(0)?;
+    let found = if exists { check_applied(&tx).await? } else { 0 };
+    Ok(if found < wanted() { Schema::Older(found) } else { Schema::Fits })
+}
+
+/// The number of the schema that this program works with.
+pub(in crate::store) fn wanted() -> i64 {
+    MIGRATIONS.iter().map(|migration| migration.number).max().unwrap_or(0)
+}
+
+/// The number of the last applied change, once all that are known are unchanged.
+async fn check_applied(tx: &Tx<'_>) -> Done<i64> {
+    let mut last = 0;
+    for row in
+        rows(tx, "SELECT number, checksum FROM schema_migrations ORDER BY number", &[]).await?
+    {
+        let (number, stored): (i64, String) = (row.try_get(0)?, row.try_get(1)?);
+        let known = MIGRATIONS.iter().find(|migration| migration.number == number);
+        if known.is_some_and(|known| checksum(known.sql) != stored) {
+            return Err(Failure::failed(format!(
+                "schema change {number} of the database is not the one of this program; \
+                 use the version of idgate that made it, or restore a backup"
+            )));
+        }
+        last = number;
+    }
+    if last > wanted().saturating_add(1) {
+        return Err(Failure::Store(StoreError::Failed(format!(
+            "the database has schema {last}, which is newer than this program can work with ({}); \
+             use the version of idgate that made it, or a later one",
+            wanted()
+        ))));
+    }
+    Ok(last)
+}
+
+fn checksum(sql: &str) -> String {
+    hex(aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, sql.as_bytes()).as_ref())
+}

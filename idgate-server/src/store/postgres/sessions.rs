@@ -1,0 +1,126 @@
+//! Sessions, their results and their events.
+
+mod change;
+mod read;
+
+use idgate_core::ids::{OfferId, SessionId};
+use idgate_core::session::{Session, Transition};
+use idgate_core::time::UnixMillis;
+
+use super::super::interface::{Caller, Committed, Made, Read, SessionStore, StoreError, Write};
+use super::super::lanes::Whose;
+use super::super::prepared::Prepared;
+use super::{PostgresStore, claims};
+
+pub(super) use self::change::{Outcome, count, insert_new, make};
+
+impl SessionStore for PostgresStore {
+    fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made> {
+        let (whose, key_id) = (Whose::of(&caller.client_id), caller.key_id.clone());
+        self.write_session(whose, transition, None, move |shared, prepared| async move {
+            change::create(&shared, &prepared, &key_id).await
+        })
+    }
+
+    fn commit(&self, transition: Transition, processing_us: Option<u64>) -> Write<'_, Committed> {
+        let whose = Whose::of(transition.session.tenant());
+        self.commit_in(whose, transition, processing_us)
+    }
+
+    fn commit_own(&self, transition: Transition) -> Write<'_, Committed> {
+        self.commit_in(Whose::GATEWAY, transition, None)
+    }
+
+    fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
+        let id = id.as_str().to_owned();
+        self.fault.read(self.read(move |shared| async move { read::with_key(&shared, &id).await }))
+    }
+
+    fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
+        let id = id.as_str().to_owned();
+        self.fault.read(self.read(move |shared| async move { read::offered(&shared, &id).await }))
+    }
+
+    fn callers_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        now: UnixMillis,
+    ) -> Read<'_, Option<Session>> {
+        let (caller, id) = (caller.clone(), id.as_str().to_owned());
+        self.fault.read(
+            self.read(move |shared| async move { read::callers(&shared, &caller, &id, now).await }),
+        )
+    }
+
+    fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool> {
+        let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.clone());
+        self.write(whose, move |shared| async move {
+            let deleted = change::delete(&shared, &caller, &id, now).await?;
+            shared.tell(&id);
+            Ok(deleted)
+        })
+    }
+
+    fn due_sessions(
+        &self,
+        now: UnixMillis,
+        limit: usize,
+    ) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        self.fault
+            .read(self.read(move |shared| async move { read::due(&shared, now, limit).await }))
+    }
+
+    fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {
+        self.write(
+            Whose::GATEWAY,
+            move |shared| async move { claims::erase_due(&shared, now).await },
+        )
+    }
+
+    fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
+        self.write(Whose::GATEWAY, move |shared| async move {
+            change::remove_settled(&shared, before, limit).await
+        })
+    }
+
+    fn abandoned_sessions(&self) -> Read<'_, Vec<Result<Session, StoreError>>> {
+        self.read(|shared| async move { read::abandoned(&shared).await })
+    }
+}
+
+impl PostgresStore {
+    /// Seals on the thread of whoever asks, then writes.
+    pub(super) fn write_session<T, F>(
+        &self,
+        whose: Whose,
+        transition: Transition,
+        processing_us: Option<u64>,
+        write: impl FnOnce(std::sync::Arc<super::Shared>, Prepared) -> F,
+    ) -> Write<'_, T>
+    where
+        T: Send + 'static,
+        F: Future<Output = super::Done<T>> + Send + 'static,
+    {
+        match Prepared::new(&self.shared.sealer, transition, processing_us) {
+            Ok(prepared) => self.write(whose, |shared| write(shared, prepared)),
+            Err(error) => Box::pin(async { Err(error) }),
+        }
+    }
+
+    fn commit_in(
+        &self,
+        whose: Whose,
+        transition: Transition,
+        processing_us: Option<u64>,
+    ) -> Write<'_, Committed> {
+        self.write_session(whose, transition, processing_us, |shared, prepared| async move {
+            let committed = change::update(&shared, &prepared).await?;
+            shared.tell(prepared.session.id());
+            if prepared.notice.is_some() {
+                shared.outbox_bell.notify_one();
+            }
+            Ok(committed)
+        })
+    }
+}

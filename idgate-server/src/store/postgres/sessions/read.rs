@@ -1,0 +1,124 @@
+//! Reading sessions: each in one statement, but for a result, which is in a table of its own.
+
+use idgate_core::session::Session;
+use idgate_core::time::UnixMillis;
+use tokio_postgres::Row;
+
+use super::super::super::claims::open_padded;
+use super::super::super::interface::{Caller, StoreError};
+use super::super::super::prepared::{Stored, has_key};
+use super::super::super::session_keys;
+use super::super::super::sql::{millis, number};
+use super::super::error::{Done, Failure};
+use super::super::sql::{row, rows};
+use super::super::{Shared, claims, nodes};
+
+/// A session, with its key while it is open.
+pub(super) async fn with_key(shared: &Shared, id: &str) -> Done<Option<Session>> {
+    let client = shared.pool.client().await?;
+    let found = row(
+        &client,
+        "SELECT s.id, s.client_id, s.livemode, s.record, k.sealed FROM sessions AS s \
+         LEFT JOIN session_keys AS k ON k.session_id = s.id WHERE s.id = $1",
+        &[&id],
+    )
+    .await?;
+    found.map(|row| unlocked(shared, &row)).transpose()
+}
+
+/// The session that an offer belongs to, as [`with_key`] reads it.
+pub(super) async fn offered(shared: &Shared, id: &str) -> Done<Option<Session>> {
+    let client = shared.pool.client().await?;
+    let found = row(
+        &client,
+        "SELECT s.id, s.client_id, s.livemode, s.record, k.sealed FROM offers AS o \
+         JOIN sessions AS s ON s.id = o.session_id \
+         LEFT JOIN session_keys AS k ON k.session_id = s.id WHERE o.id = $1",
+        &[&id],
+    )
+    .await?;
+    found.map(|row| unlocked(shared, &row)).transpose()
+}
+
+/// A caller's session, with its result while it may be read.
+pub(super) async fn callers(
+    shared: &Shared,
+    caller: &Caller,
+    id: &str,
+    now: UnixMillis,
+) -> Done<Option<Session>> {
+    let client = shared.pool.client().await?;
+    let found = row(
+        &client,
+        "SELECT id, client_id, livemode, record, claims_slot FROM sessions \
+         WHERE id = $1 AND client_id = $2 AND livemode = $3",
+        &[&id, &caller.client_id.as_str(), &caller.livemode],
+    )
+    .await?;
+    drop(client);
+    let Some(found) = found else { return Ok(None) };
+    let mut session = stored(&found)?.open(&shared.sealer)?;
+    if session.settled_at().is_some()
+        && let Some(slot) = found.try_get::<_, Option<i16>>(4)?
+        && let Some(result) = claims::read(shared, &session, slot, now).await?
+    {
+        session.restore_result(result);
+    }
+    Ok(Some(session))
+}
+
+pub(super) async fn due(
+    shared: &Shared,
+    now: UnixMillis,
+    limit: usize,
+) -> Done<Vec<Result<Session, StoreError>>> {
+    let client = shared.pool.client().await?;
+    let found = rows(
+        &client,
+        "SELECT id, client_id, livemode, record FROM sessions WHERE settled_at IS NULL \
+         AND coalesce(lease_until, expires_at) <= $1 \
+         ORDER BY coalesce(lease_until, expires_at) LIMIT $2",
+        &[&millis(now), &number(limit)],
+    )
+    .await?;
+    each(shared, &found)
+}
+
+/// Sessions that a node is verifying that is gone.
+pub(super) async fn abandoned(shared: &Shared) -> Done<Vec<Result<Session, StoreError>>> {
+    let client = shared.pool.client().await?;
+    let found = rows(
+        &client,
+        "SELECT id, client_id, livemode, record FROM sessions AS s \
+         WHERE settled_at IS NULL AND lease_until IS NOT NULL AND NOT EXISTS ( \
+             SELECT FROM nodes WHERE nodes.id = s.node_id AND beat_at > clock_ms() - $1)",
+        &[&nodes::GONE_MS],
+    )
+    .await?;
+    each(shared, &found)
+}
+
+fn each(shared: &Shared, found: &[Row]) -> Done<Vec<Result<Session, StoreError>>> {
+    found.iter().map(|row| Ok(stored(row)?.open(&shared.sealer))).collect()
+}
+
+/// From the columns `id`, `client_id`, `livemode`, `record` and the sealed key, if there is one.
+fn unlocked(shared: &Shared, row: &Row) -> Done<Session> {
+    let mut session = stored(row)?.open(&shared.sealer)?;
+    if !has_key(&session) || session.settled_at().is_some() {
+        return Ok(session);
+    }
+    let Some(sealed) = row.try_get::<_, Option<&[u8]>>(4)? else { return Ok(session) };
+    let key = open_padded(&shared.sealer, session_keys::place(&session), sealed)?;
+    let restored = session.restore_encryption_key(&key);
+    restored.map_err(|error| {
+        Failure::failed(format!("the key of session {}: {error}", session.id()))
+    })?;
+    Ok(session)
+}
+
+/// From the columns `id`, `client_id`, `livemode` and `record`.
+fn stored(row: &Row) -> Done<Stored> {
+    let (id, client_id) = (row.try_get(0)?, row.try_get(1)?);
+    Ok(Stored { id, client_id, livemode: row.try_get(2)?, record: row.try_get(3)? })
+}

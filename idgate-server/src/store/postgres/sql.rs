@@ -1,0 +1,40 @@
+//! Statements, prepared once per connection.
+
+use deadpool_postgres::GenericClient;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::error::Done;
+
+/// What stands for the parameters of a statement.
+pub(in crate::store) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// All rows.
+pub(in crate::store) async fn rows(
+    on: &impl GenericClient,
+    sql: &str,
+    parameters: Parameters<'_>,
+) -> Done<Vec<Row>> {
+    let statement = on.prepare_cached(sql).await?;
+    Ok(on.query(&statement, parameters).await?)
+}
+
+/// The one row that there may be.
+pub(in crate::store) async fn row(
+    on: &impl GenericClient,
+    sql: &str,
+    parameters: Parameters<'_>,
+) -> Done<Option<Row>> {
+    let statement = on.prepare_cached(sql).await?;
+    Ok(on.query_opt(&statement, parameters).await?)
+}
+
+/// How many rows were changed.
+pub(in crate::store) async fn execute(
+    on: &impl GenericClient,
+    sql: &str,
+    parameters: Parameters<'_>,
+) -> Done<u64> {
+    let statement = on.prepare_cached(sql).await?;
+    Ok(on.execute(&statement, parameters).await?)
+}

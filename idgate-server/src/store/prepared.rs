@@ -1,0 +1,110 @@
+//! Sessions in the form that is stored, whatever stores them.
+
+use idgate_core::session::{Effect, Session, Transition};
+use idgate_core::time::UnixMillis;
+use serde_json::json;
+
+use super::interface::StoreError;
+use super::outbox::Notice;
+use super::sql::millis;
+use super::{claims, session_keys};
+use crate::seal::{Place, Sealer};
+
+/// A transition in the form that is stored; made outside the writing thread.
+pub(super) struct Prepared {
+    pub(super) session: Session,
+    pub(super) from: u64,
+    pub(super) events: String,
+    pub(super) record: Vec<u8>,
+    pub(super) processing_us: Option<u64>,
+    pub(super) result: Option<(UnixMillis, Vec<u8>)>,
+    /// When it settles.
+    pub(super) notice: Option<Notice>,
+    /// The sealed key of the session, when it was just made and has one.
+    pub(super) key: Option<Vec<u8>>,
+}
+
+impl Prepared {
+    pub(super) fn new(
+        sealer: &Sealer,
+        transition: Transition,
+        processing_us: Option<u64>,
+    ) -> Result<Self, StoreError> {
+        let mut session = transition.session;
+        let result = session.take_result();
+        let result = match result {
+            Some(result) => Some((result.redact_at(), claims::seal(sealer, &session, &result)?)),
+            None => None,
+        };
+        // Stored once, with the new session; no transition changes it.
+        let key = session.take_encryption_key().filter(|_| transition.from.0 == 0);
+        let key = key.map(|key| session_keys::seal(sealer, &session, &key)).transpose()?;
+        let record = sealer.seal(place(&session), &session.to_snapshot())?;
+        let (from, events) = (transition.from.0, events(&transition.effects));
+        let notice = session.settlement().as_ref().map(Notice::of);
+        Ok(Self { session, from, events, record, processing_us, result, key, notice })
+    }
+}
+
+/// Whether answers to the session are encrypted to a key of its own.
+pub(super) fn has_key(session: &Session) -> bool {
+    session.takes_encrypted_answers()
+}
+
+/// What is added to the column `events`.
+fn events(effects: &[Effect]) -> String {
+    let event = |effect: &Effect| match effect {
+        Effect::PublishStatus { status, reason, wallet_error, occurred_at } => {
+            let reason = reason.map(|reason| reason.as_str());
+            let event = match wallet_error {
+                None => json!([status.as_str(), reason, millis(*occurred_at)]),
+                Some(error) => {
+                    json!([status.as_str(), reason, millis(*occurred_at), error.as_str()])
+                }
+            };
+            Some(event.to_string() + ",")
+        }
+        _ => None,
+    };
+    effects.iter().filter_map(event).collect()
+}
+
+/// Where the record of a session stands.
+fn place(session: &Session) -> Place<'_> {
+    place_of(session.id().as_str(), session.tenant().as_str())
+}
+
+pub(super) const fn place_of<'a>(session_id: &'a str, client_id: &'a str) -> Place<'a> {
+    Place { purpose: "sessions", object: session_id, client: client_id }
+}
+
+/// What of a row says whose session it is.
+pub(super) struct Stored {
+    pub(super) id: String,
+    pub(super) client_id: String,
+    pub(super) livemode: bool,
+    pub(super) record: Vec<u8>,
+}
+
+impl Stored {
+    /// The session, if the record is the one of this row: not another session's, client's or mode's.
+    pub(super) fn open(&self, sealer: &Sealer) -> Result<Session, StoreError> {
+        let record = sealer.open(place_of(&self.id, &self.client_id), &self.record);
+        let record = record.map_err(|error| self.unreadable(&error))?;
+        self.parse(&record)
+    }
+
+    /// The session that an opened record describes, if it is the one of this row.
+    pub(super) fn parse(&self, record: &[u8]) -> Result<Session, StoreError> {
+        let session = Session::from_snapshot(record).map_err(|error| self.unreadable(&error))?;
+        let same = session.id().as_str() == self.id
+            && session.tenant().as_str() == self.client_id
+            && session.livemode() == self.livemode;
+        same.then_some(session)
+            .ok_or_else(|| self.unreadable(&"its row was changed outside idgate"))
+    }
+
+    fn unreadable(&self, error: &dyn std::fmt::Display) -> StoreError {
+        StoreError::Damaged(format!("session {} cannot be read: {error}", self.id))
+    }
+}
