@@ -85,6 +85,11 @@ impl<'a> ChainWalk<'a> {
         Self { client_id, seq, hash }
     }
 
+    /// Whose chain it is.
+    pub fn client_id(&self) -> &'a str {
+        self.client_id
+    }
+
     /// The last entry that was passed; 0: none.
     pub fn seq(&self) -> u64 {
         self.seq

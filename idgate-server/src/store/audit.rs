@@ -2,23 +2,28 @@
 //! order in which changes are committed, whichever process makes them.
 
 pub(super) mod checkpoints;
-mod head;
+mod export;
+pub(super) mod head;
+mod heads;
 pub(super) mod page;
+pub(super) mod proof;
 pub(super) mod removal;
-mod verify;
+pub(super) mod report;
+mod rows;
 
 use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-pub(super) use self::head::{Head, total};
-pub use self::verify::AuditReport;
-pub(super) use self::verify::{Auditor, Chain, exported};
+pub(super) use self::head::Head;
+pub(super) use self::heads::total;
+pub use self::report::AuditReport;
+pub(super) use self::rows::Rows;
 use super::interface::{SignedChains, StoreError};
 use crate::audit::{AuditEvent, AuditKeys};
 
 /// Entries of a chain that one checkpoint leaves uncovered at most.
-const CHECKPOINT_EVERY: u64 = 1000;
+pub(super) const CHECKPOINT_EVERY: u64 = 1000;
 
 /// Appends `event` to the chain of `client_id`. To be called inside a write transaction (IMMEDIATE),
 /// in which the change itself is made, too.
@@ -89,7 +94,7 @@ impl<'c> Chains<'c> {
             head.write(self.main, self.keys)?;
         }
         match self.total.take() {
-            Some(total) => head::write_total(self.main, self.keys, total),
+            Some(total) => heads::write_total(self.main, self.keys, total),
             None => Ok(()),
         }
     }
@@ -114,7 +119,7 @@ impl SignedChains {
     }
 }
 
-fn altered(whose: &str) -> String {
+pub(super) fn altered(whose: &str) -> String {
     format!(
         "the audit log of {whose} was altered outside idgate, so nothing can be added to it; \
          `idgate audit verify` says where, and a backup has it as it was"

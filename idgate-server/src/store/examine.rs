@@ -11,7 +11,8 @@ use std::path::Path;
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::audit::Auditor;
+use super::audit::Rows;
+use super::audit::report::Auditor;
 use super::certificates::{self, CertificateRecord};
 use super::claims::FARTHEST_MS;
 use super::directory;
@@ -244,7 +245,7 @@ fn audit_log(main: &Connection, key: &InstanceKey, deep: bool) -> Result<Finding
     let keys = AuditKeys::new(key)?;
     let clients: i64 = main.query_row("SELECT count(*) FROM clients", [], |row| row.get(0))?;
     let each = LOOKED_AT.checked_div(u64::try_from(clients).unwrap_or(0)).unwrap_or(1).max(1);
-    let auditor = Auditor { main, keys: &keys };
+    let auditor = Auditor { log: &Rows { main, keys: &keys }, keys: &keys };
     let report = auditor.verify(None, &[], if deep { u64::MAX } else { each })?;
     let Some(first) = report.breaches.first() else {
         let what = format!("{} chains, {} entries looked at", report.chains, report.entries);

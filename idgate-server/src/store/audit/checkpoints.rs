@@ -1,14 +1,13 @@
 //! Checkpoints: signed when due, and written to a file elsewhere after their commit.
 
-use std::collections::BTreeMap;
-
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::super::interface::{SignedChains, StoreError, UnwrittenCheckpoint};
-use super::super::sql::{millis, number, unsigned};
-use super::Head;
-use crate::audit::{AuditKeys, Checkpoint, Hash, SignedCheckpoint, SignedRemoval, hex};
+use super::super::sql::{millis, number, one_more, unsigned};
+use super::proof::{Footing, Old};
+use super::{Head, heads};
+use crate::audit::AuditKeys;
 
 /// Signs a checkpoint for each chain, `limit` at most, that has had entries without one since
 /// `before` or longer. An altered chain holds up none of the others.
@@ -25,7 +24,7 @@ pub(in crate::store) fn sign_due(
             "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
              FROM audit_heads WHERE open_since <= ?1 ORDER BY open_since LIMIT ?2",
         )?
-        .query_map((millis(before), limit), |row| Head::from_row(keys, row))?
+        .query_map((millis(before), limit), |row| heads::from_row(keys, row))?
         .collect::<Result<Vec<_>, _>>()?;
     let mut chains = SignedChains::default();
     for (mut head, genuine) in due {
@@ -40,102 +39,54 @@ pub(in crate::store) fn sign_due(
     Ok(chains)
 }
 
-/// Whether the last checkpoint of a chain and the entries that it and the head stand for are stored as
-/// they were: what was altered under a signature must not get another one.
+/// Whether what a chain's head stands on is stored as it was.
 pub(super) fn is_last_intact(main: &Connection, head: &Head) -> Result<bool, StoreError> {
-    let has = |seq: u64, hash: &str| {
-        let stored: Option<Vec<u8>> = main
+    let client_id = &*head.client_id;
+    let footing = Footing {
+        at_head: entry_hash(main, client_id, head.seq)?,
+        at_checkpoint: entry_hash(main, client_id, head.checkpoint_seq)?,
+        checkpoint: main
             .prepare_cached(
-                "SELECT entry_hash FROM audit_entries WHERE client_id = ?1 AND seq = ?2",
+                "SELECT signed FROM audit_checkpoints WHERE client_id = ?1 AND seq = ?2",
             )?
-            .query_row((&head.client_id, number(seq)), |row| row.get(0))
-            .optional()?;
-        Ok::<_, StoreError>(match stored {
-            Some(stored) => hex(&stored) == hash,
-            None => is_removed(main, &head.client_id, seq)?,
-        })
+            .query_row((client_id, number(head.checkpoint_seq)), |row| row.get(0))
+            .optional()?,
+        removal: super::removal::record(main, client_id)?,
     };
-    if head.seq > 0 && !has(head.seq, &hex(&head.entry_hash))? {
-        return Ok(false);
-    }
-    if head.checkpoint_seq == 0 {
-        return Ok(true);
-    }
-    let last: Option<String> = main
-        .prepare_cached("SELECT signed FROM audit_checkpoints WHERE client_id = ?1 AND seq = ?2")?
-        .query_row((&head.client_id, number(head.checkpoint_seq)), |row| row.get(0))
-        .optional()?;
-    let last = last.and_then(|text| serde_json::from_str::<SignedCheckpoint>(&text).ok());
-    match last {
-        Some(last) if last.checkpoint().hash() == head.checkpoint_hash => {
-            has(head.checkpoint_seq, &last.head_hash)
-        }
-        _ => Ok(false),
-    }
+    Ok(footing.bears(head))
 }
 
-/// Whether an entry that is not there was removed when it was old; whether the record is genuine is
-/// looked at by those who follow it.
-fn is_removed(main: &Connection, client_id: &str, seq: u64) -> Result<bool, StoreError> {
-    let record = super::removal::record(main, client_id)?;
-    let record = record.and_then(|text| serde_json::from_str::<SignedRemoval>(&text).ok());
-    Ok(record.is_some_and(|record| record.last_seq >= seq))
+fn entry_hash(main: &Connection, client_id: &str, seq: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    Ok(main
+        .prepare_cached("SELECT entry_hash FROM audit_entries WHERE client_id = ?1 AND seq = ?2")?
+        .query_row((client_id, number(seq)), |row| row.get(0))
+        .optional()?)
 }
 
-/// A checkpoint that the instance signed for this chain after the one with the hash `previous`.
-pub(super) fn genuine(
-    text: &str,
-    keys: &AuditKeys,
-    client_id: &str,
-    previous: &Hash,
-) -> Option<SignedCheckpoint> {
-    let signed = serde_json::from_str::<SignedCheckpoint>(text).ok()?;
-    let is_next = signed.client_id == client_id
-        && signed.previous_checkpoint_hash == hex(previous)
-        && signed.is_signed_by(keys);
-    is_next.then_some(signed)
-}
-
-/// Whether entries after `begin`, with these hashes, are what the checkpoints of them say, of which
-/// none is missing: each names the one before it, and the head the last.
+/// Whether what is to be removed is what the checkpoints of it say.
 pub(super) fn confirm(
     main: &Connection,
     keys: &AuditKeys,
     head: &Head,
-    begin: u64,
-    hashes: &BTreeMap<u64, Hash>,
+    old: &Old<'_>,
 ) -> Result<bool, StoreError> {
     let client_id = &*head.client_id;
-    let end = hashes.keys().next_back().copied().unwrap_or(begin);
-    let before: Option<String> = main
+    let earlier: Option<String> = main
         .prepare_cached(
             "SELECT signed FROM audit_checkpoints WHERE client_id = ?1 AND seq <= ?2 \
              ORDER BY seq DESC LIMIT 1",
         )?
-        .query_row((client_id, number(begin)), |row| row.get(0))
+        .query_row((client_id, number(old.begin)), |row| row.get(0))
         .optional()?;
-    let before = before.map(|text| serde_json::from_str::<SignedCheckpoint>(&text));
-    let (mut last, mut previous) = match before {
-        None => (0, Checkpoint::genesis(client_id)),
-        Some(Ok(before)) => (before.seq, before.checkpoint().hash()),
-        Some(Err(_)) => return Ok(false),
-    };
-    let mut statement = main.prepare_cached(
-        "SELECT signed FROM audit_checkpoints WHERE client_id = ?1 AND seq > ?2 ORDER BY seq",
-    )?;
-    let mut rows = statement.query((client_id, number(begin)))?;
-    while let Some(row) = rows.next()? {
-        let text: String = row.get(0)?;
-        let Some(signed) = genuine(&text, keys, client_id, &previous) else { return Ok(false) };
-        if signed.seq > end {
-            return Ok(true);
-        }
-        if hashes.get(&signed.seq).is_none_or(|hash| hex(hash) != signed.head_hash) {
-            return Ok(false);
-        }
-        (last, previous) = (signed.seq, signed.checkpoint().hash());
-    }
-    Ok((head.checkpoint_seq, head.checkpoint_hash) == (last, previous))
+    // An entry has at most one.
+    let later = main
+        .prepare_cached(
+            "SELECT signed FROM audit_checkpoints WHERE client_id = ?1 AND seq > ?2 \
+             ORDER BY seq LIMIT ?3",
+        )?
+        .query_map((client_id, number(old.begin), one_more(old.len())), |row| row.get(0))?
+        .collect::<Result<Vec<String>, _>>()?;
+    Ok(old.is_confirmed(keys, head, earlier.as_deref(), &later))
 }
 
 /// At most `limit` checkpoints that are in no file yet.

@@ -1,11 +1,9 @@
-//! Where chains end, and how many entries they have together: both MACed, so that nobody else moves
-//! them.
+//! Where a chain ends, and how many entries all chains have together: both MACed, so that nobody else
+//! moves them. What is stored of it and in what is the stores' matter.
 
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::super::interface::StoreError;
-use super::super::sql::{millis, number, time, unsigned};
 use super::altered;
 use crate::audit::{AuditEvent, AuditKeys, Checkpoint, Hash, entry_hash, genesis};
 
@@ -16,83 +14,28 @@ pub(in crate::store) struct Head {
     /// 0: there is no entry yet.
     pub(in crate::store) seq: u64,
     pub(in crate::store) entry_hash: Hash,
+    /// 0: there is no checkpoint yet.
     pub(in crate::store) checkpoint_seq: u64,
     pub(in crate::store) checkpoint_hash: Hash,
-    open_since: Option<UnixMillis>,
+    /// Since when there are entries after the checkpoint.
+    pub(in crate::store) open_since: Option<UnixMillis>,
 }
 
+/// An entry that was added to a chain, to be stored under the head's number.
+#[derive(Clone, Debug)]
+pub(in crate::store) struct Added {
+    pub(in crate::store) seq: u64,
+    pub(in crate::store) fields: String,
+    pub(in crate::store) prev_hash: Hash,
+    pub(in crate::store) entry_hash: Hash,
+}
+
+/// A head as it is stored, and whether the instance wrote it.
+pub(in crate::store) type Found = (Head, bool);
+
 impl Head {
-    /// A row of all columns in their order, and whether the instance wrote it.
-    pub(in crate::store) fn from_row(
-        keys: &AuditKeys,
-        row: &Row<'_>,
-    ) -> rusqlite::Result<(Self, bool)> {
-        // A hash of another length is none of ours: the MAC will not match.
-        let hash = |column| {
-            Ok::<Hash, rusqlite::Error>(
-                row.get::<_, Vec<u8>>(column)?.try_into().unwrap_or_default(),
-            )
-        };
-        let head = Self {
-            client_id: row.get(0)?,
-            seq: unsigned(row.get(1)?),
-            entry_hash: hash(2)?,
-            checkpoint_seq: unsigned(row.get(3)?),
-            checkpoint_hash: hash(4)?,
-            open_since: row.get::<_, Option<i64>>(5)?.map(time),
-        };
-        let genuine = keys.is_mac(&head.message(), row.get_ref(6)?.as_blob().unwrap_or_default());
-        Ok((head, genuine))
-    }
-
-    pub(super) fn read(
-        main: &Connection,
-        keys: &AuditKeys,
-        client_id: &str,
-    ) -> Result<Self, StoreError> {
-        let found = main
-            .prepare_cached(
-                "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, \
-                 mac FROM audit_heads WHERE client_id = ?1",
-            )?
-            .query_row([client_id], |row| Self::from_row(keys, row))
-            .optional()?;
-        match found {
-            None => Ok(Self::before_the_first(client_id)),
-            Some((head, true)) => Ok(head),
-            Some((_, false)) => Err(StoreError::Failed(altered(client_id))),
-        }
-    }
-
-    /// Gives a head to every client that has none, and writes down how many entries there are when
-    /// that was never done: from here on none of it may be missing.
-    pub(in crate::store) fn begin_all(
-        main: &Connection,
-        keys: &AuditKeys,
-    ) -> Result<(), StoreError> {
-        let without = main
-            .prepare(
-                "SELECT id FROM clients WHERE id NOT IN (SELECT client_id FROM audit_heads) \
-                 AND id NOT IN (SELECT client_id FROM audit_entries)",
-            )?
-            .query_map([], |row| row.get::<_, String>(0))?
-            .collect::<Result<Vec<_>, _>>()?;
-        for client_id in &without {
-            Self::before_the_first(client_id).write(main, keys)?;
-        }
-        let (has_total, has_heads): (bool, bool) = main.query_row(
-            "SELECT EXISTS (SELECT 1 FROM audit_total), \
-             EXISTS (SELECT 1 FROM audit_heads WHERE seq > 0)",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
-        if !has_total && !has_heads {
-            write_total(main, keys, 0)?;
-        }
-        Ok(())
-    }
-
-    fn before_the_first(client_id: &str) -> Self {
+    /// Of a client without entries.
+    pub(in crate::store) fn before_the_first(client_id: &str) -> Self {
         Self {
             client_id: client_id.to_owned(),
             seq: 0,
@@ -103,65 +46,57 @@ impl Head {
         }
     }
 
-    /// Adds an entry; the head itself is written later.
-    pub(super) fn append(
-        &mut self,
-        main: &Connection,
-        event: AuditEvent,
-    ) -> Result<(), StoreError> {
-        let (now, seq) = (event.occurred_at(), self.seq.saturating_add(1));
-        let fields = event.into_entry(&self.client_id, seq).canonical();
-        let hash = entry_hash(&self.entry_hash, &fields);
-        main.prepare_cached(
-            "INSERT INTO audit_entries (client_id, seq, fields, prev_hash, entry_hash) \
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute((&self.client_id, number(seq), &fields, self.entry_hash, hash))?;
-        (self.seq, self.entry_hash) = (seq, hash);
-        self.open_since = self.open_since.or(Some(now));
-        Ok(())
+    /// It with whether `mac`, which is stored with it, is the instance's.
+    pub(in crate::store) fn checked(self, keys: &AuditKeys, mac: &[u8]) -> Found {
+        let genuine = keys.is_mac(&self.message(), mac);
+        (self, genuine)
     }
 
-    /// Signs where the chain ends now.
-    pub(super) fn checkpoint(
-        &mut self,
-        main: &Connection,
-        keys: &AuditKeys,
-        now: UnixMillis,
-    ) -> Result<(), StoreError> {
+    /// What is found of `client_id` to be appended to.
+    ///
+    /// # Errors
+    /// The instance did not write it.
+    pub(in crate::store) fn genuine(
+        found: Option<Found>,
+        client_id: &str,
+    ) -> Result<Self, StoreError> {
+        match found {
+            None => Ok(Self::before_the_first(client_id)),
+            Some((head, true)) => Ok(head),
+            Some((_, false)) => Err(StoreError::Failed(altered(client_id))),
+        }
+    }
+
+    /// What is stored with it.
+    pub(in crate::store) fn mac(&self, keys: &AuditKeys) -> Vec<u8> {
+        keys.mac(&self.message())
+    }
+
+    /// Adds an entry; the head itself is stored later.
+    pub(in crate::store) fn add(&mut self, event: AuditEvent) -> Added {
+        let (now, seq, prev_hash) =
+            (event.occurred_at(), self.seq.saturating_add(1), self.entry_hash);
+        let fields = event.into_entry(&self.client_id, seq).canonical();
+        let hash = entry_hash(&prev_hash, &fields);
+        (self.seq, self.entry_hash) = (seq, hash);
+        self.open_since = self.open_since.or(Some(now));
+        Added { seq, fields, prev_hash, entry_hash: hash }
+    }
+
+    /// Signs where the chain ends now: the checkpoint of the entry `seq`, one line of JSON.
+    pub(in crate::store) fn sign(&mut self, keys: &AuditKeys, now: UnixMillis) -> String {
         let previous = &self.checkpoint_hash;
         let checkpoint =
             Checkpoint::new(&self.client_id, self.seq, &self.entry_hash, previous, now);
         let hash = checkpoint.hash();
-        main.prepare_cached(
-            "INSERT INTO audit_checkpoints (client_id, seq, signed) VALUES (?1, ?2, ?3)",
-        )?
-        .execute((&self.client_id, number(self.seq), checkpoint.sign(keys).to_line()))?;
         (self.checkpoint_seq, self.checkpoint_hash, self.open_since) = (self.seq, hash, None);
-        Ok(())
-    }
-
-    pub(super) fn write(&self, main: &Connection, keys: &AuditKeys) -> Result<(), StoreError> {
-        main.prepare_cached(
-            "INSERT OR REPLACE INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, \
-             checkpoint_hash, open_since, mac) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute((
-            &self.client_id,
-            number(self.seq),
-            self.entry_hash,
-            number(self.checkpoint_seq),
-            self.checkpoint_hash,
-            self.open_since.map(millis),
-            keys.mac(&self.message()),
-        ))?;
-        Ok(())
+        checkpoint.sign(keys).to_line()
     }
 
     /// What is MACed. The lengths of all members after the client are fixed, so that no two heads
     /// are alike.
     fn message(&self) -> Vec<u8> {
-        let open_since = self.open_since.map_or(-1, millis);
+        let open_since = self.open_since.map_or(-1, |at| i64::try_from(at.0).unwrap_or(i64::MAX));
         [
             b"head\n",
             self.client_id.as_bytes(),
@@ -176,34 +111,7 @@ impl Head {
     }
 }
 
-/// How many entries all chains have together; `None`: the number is not one that the instance
-/// wrote. A chain that vanished with its head, or that was set back with it, is missing here.
-pub(in crate::store) fn total(
-    main: &Connection,
-    keys: &AuditKeys,
-) -> Result<Option<u64>, StoreError> {
-    let found: Option<(i64, Vec<u8>)> = main
-        .prepare_cached("SELECT entries, mac FROM audit_total WHERE id = 1")?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    // It is there from the beginning.
-    let Some((entries, mac)) = found else { return Ok(None) };
-    let entries = unsigned(entries);
-    Ok(keys.is_mac(&total_message(entries), &mac).then_some(entries))
-}
-
-pub(super) fn write_total(
-    main: &Connection,
-    keys: &AuditKeys,
-    entries: u64,
-) -> Result<(), StoreError> {
-    main.prepare_cached(
-        "INSERT OR REPLACE INTO audit_total (id, entries, mac) VALUES (1, ?1, ?2)",
-    )?
-    .execute((number(entries), keys.mac(&total_message(entries))))?;
-    Ok(())
-}
-
-fn total_message(entries: u64) -> Vec<u8> {
+/// What is MACed of the number of all entries.
+pub(in crate::store) fn total_message(entries: u64) -> Vec<u8> {
     [&b"total\n"[..], &entries.to_be_bytes()].concat()
 }

@@ -1,11 +1,12 @@
 //! A client's own chain, newest entry first.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use super::super::interface::{ListedEntry, StoreError};
-use super::super::sql::{number, unsigned};
+use super::super::sql::number;
+use super::proof::{EntryRow, end_of, list};
 use super::removal;
-use crate::audit::{AuditKeys, StoredEntry, hex};
+use crate::audit::AuditKeys;
 
 /// At most `limit` entries older than `before`, and the position of the last if there are more.
 pub(in crate::store) fn read(
@@ -24,28 +25,28 @@ pub(in crate::store) fn read(
             "SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
              WHERE client_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3",
         )?
-        .query_map((client_id, before, more), |row| {
-            Ok(Found {
-                seq: row.get(0)?,
-                fields: row.get(1)?,
-                prev_hash: row.get(2)?,
-                entry_hash: row.get(3)?,
-            })
-        })?
+        .query_map((client_id, before, more), row)?
         .collect::<Result<Vec<_>, _>>()?;
-    let predecessors = rows.iter().skip(1).map(Some).chain(std::iter::once(None));
     // What the oldest follows may have been removed.
-    let removed = if rows.len() > limit { None } else { removal::record(&moment, client_id)? };
-    let removed = removed.and_then(|record| removal::end_of(keys, client_id, &record));
-    let removed = removed.as_ref().map(|(seq, hash)| (*seq, &hash[..]));
-    let listed = rows.iter().zip(predecessors).map(|(row, before)| {
-        let before = before.map(|row| (unsigned(row.seq), &*row.entry_hash));
-        row.listed(client_id, before.or(removed))
-    });
-    let mut entries: Vec<ListedEntry> = listed.take(limit).collect();
+    let removed = removal::record(&moment, client_id)?;
+    let removed = removed.and_then(|record| end_of(keys, client_id, &record));
+    let mut entries = list(client_id, &rows, removed.as_ref(), limit);
     hide_open_sessions(&moment, &mut entries)?;
     let last = if rows.len() > limit { limit.checked_sub(1) } else { None };
     Ok((entries, last.and_then(|last| rows.get(last)).map(|row| row.seq)))
+}
+
+/// A row of `seq`, `fields` and both hashes.
+pub(super) fn row(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
+    let bytes = |column| {
+        Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_blob().unwrap_or_default().to_vec())
+    };
+    Ok(EntryRow {
+        seq: row.get(0)?,
+        fields: row.get_ref(1)?.as_str().unwrap_or_default().to_owned(),
+        prev_hash: bytes(2)?,
+        entry_hash: bytes(3)?,
+    })
 }
 
 /// Whoever knows the id of an open session can open it and answer it: an id is a capability. It
@@ -61,29 +62,4 @@ fn hide_open_sessions(main: &Connection, entries: &mut [ListedEntry]) -> Result<
         }
     }
     Ok(())
-}
-
-struct Found {
-    seq: i64,
-    fields: String,
-    prev_hash: Vec<u8>,
-    entry_hash: Vec<u8>,
-}
-
-impl Found {
-    /// `predecessor`: its number and hash.
-    fn listed(&self, client_id: &str, predecessor: Option<(u64, &[u8])>) -> ListedEntry {
-        let stored = StoredEntry {
-            seq: unsigned(self.seq),
-            fields: &self.fields,
-            prev_hash: &self.prev_hash,
-            entry_hash: &self.entry_hash,
-        };
-        ListedEntry {
-            entry: serde_json::from_str(&self.fields).ok(),
-            prev_hash: hex(&self.prev_hash),
-            entry_hash: hex(&self.entry_hash),
-            chain_intact: stored.is_intact(client_id, predecessor),
-        }
-    }
 }

@@ -2,16 +2,16 @@
 //! chain, entry by entry verified first, against each other and against the checkpoints that were
 //! signed of them, behind a signed record of where it ended.
 
-use std::collections::BTreeMap;
-
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::super::interface::StoreError;
-use super::super::sql::{number, unsigned};
+use super::super::sql::number;
 use super::checkpoints::confirm;
+use super::page::row;
+use super::proof::Old;
 use super::{Head, altered};
-use crate::audit::{AuditKeys, ChainWalk, Hash, Removal, SignedRemoval, StoredEntry};
+use crate::audit::AuditKeys;
 
 /// Where it stands when the clock was last set; plain, as the database's own id is.
 const HELD: &str = "removals_held_since";
@@ -22,11 +22,6 @@ pub(super) fn record(main: &Connection, client_id: &str) -> Result<Option<String
         .prepare_cached("SELECT signed FROM audit_removals WHERE client_id = ?1")?
         .query_row([client_id], |row| row.get(0))
         .optional()?)
-}
-
-/// Where a record says that the removed part ended; `None`: this instance did not sign it.
-pub(super) fn end_of(keys: &AuditKeys, client_id: &str, record: &str) -> Option<(u64, Hash)> {
-    serde_json::from_str::<SignedRemoval>(record).ok()?.end(keys, client_id)
 }
 
 /// Chains, at most `limit`, whose first entry is from before `before`, by name from `last` on.
@@ -87,64 +82,34 @@ pub(in crate::store) fn remove_old(
     now: UnixMillis,
 ) -> Result<usize, StoreError> {
     let head = Head::read(main, keys, client_id)?;
-    let removed = match record(main, client_id)? {
-        Some(record) => {
-            let end = end_of(keys, client_id, &record);
-            Some(end.ok_or_else(|| StoreError::Failed(altered(client_id)))?)
-        }
-        None => None,
-    };
-    let mut walk = match removed {
-        Some((seq, hash)) => ChainWalk::after(client_id, seq, hash),
-        None => ChainWalk::new(client_id),
-    };
-    let mut statement = main.prepare_cached(
-        "SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
-         WHERE client_id = ?1 ORDER BY seq LIMIT ?2",
-    )?;
-    let mut rows = statement.query((client_id, number(limit)))?;
-    // Times of one length in UTC: their order is that of their texts.
-    let before = before.to_string();
-    let (begin, mut hashes) = (walk.seq(), BTreeMap::new());
-    while let Some(row) = rows.next()? {
-        let entry = StoredEntry {
-            seq: unsigned(row.get(0)?),
-            fields: row.get_ref(1)?.as_str().unwrap_or_default(),
-            prev_hash: row.get_ref(2)?.as_blob().unwrap_or_default(),
-            entry_hash: row.get_ref(3)?.as_blob().unwrap_or_default(),
-        };
-        let intact = serde_json::from_str::<crate::audit::AuditEntry>(entry.fields).ok();
-        if intact.as_ref().is_some_and(|entry| entry.occurred_at >= before) {
-            break;
-        }
-        walk.step(&entry).map_err(|_| StoreError::Failed(altered(client_id)))?;
-        hashes.insert(walk.seq(), *walk.hash());
-    }
-    drop(rows);
-    if hashes.is_empty() {
+    let removed = record(main, client_id)?;
+    let rows = main
+        .prepare_cached(
+            "SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
+             WHERE client_id = ?1 ORDER BY seq LIMIT ?2",
+        )?
+        .query_map((client_id, number(limit)), row)?
+        .collect::<Result<Vec<_>, _>>()?;
+    let old = Old::of(keys, client_id, removed.as_deref(), &rows, before)?;
+    if old.len() == 0 {
         return Ok(0);
     }
-    if !is_followed(main, &head, &walk)? || !confirm(main, keys, &head, begin, &hashes)? {
+    if !is_followed(main, &head, &old)? || !confirm(main, keys, &head, &old)? {
         return Err(StoreError::Failed(altered(client_id)));
     }
-    let signed = Removal::new(client_id, walk.seq(), walk.hash(), now).sign(keys).to_line();
     main.prepare_cached("DELETE FROM audit_entries WHERE client_id = ?1 AND seq <= ?2")?
-        .execute((client_id, number(walk.seq())))?;
+        .execute((client_id, number(old.end())))?;
     main.prepare_cached(
         "INSERT OR REPLACE INTO audit_removals (client_id, signed) VALUES (?1, ?2)",
     )?
-    .execute((client_id, signed))?;
-    Ok(hashes.len())
+    .execute((client_id, old.record(keys, now)))?;
+    Ok(old.len())
 }
 
-/// Whether the chain goes on, or ends, where the walk ended.
-fn is_followed(main: &Connection, head: &Head, walk: &ChainWalk<'_>) -> Result<bool, StoreError> {
+fn is_followed(main: &Connection, head: &Head, old: &Old<'_>) -> Result<bool, StoreError> {
     let next: Option<Vec<u8>> = main
         .prepare_cached("SELECT prev_hash FROM audit_entries WHERE client_id = ?1 AND seq = ?2")?
-        .query_row((&head.client_id, number(walk.seq().saturating_add(1))), |row| row.get(0))
+        .query_row((&head.client_id, number(old.end().saturating_add(1))), |row| row.get(0))
         .optional()?;
-    Ok(match next {
-        Some(previous) => previous == walk.hash(),
-        None => (head.seq, &head.entry_hash) == (walk.seq(), walk.hash()),
-    })
+    Ok(old.is_followed(head, next.as_deref()))
 }

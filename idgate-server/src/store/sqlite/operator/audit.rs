@@ -6,7 +6,8 @@ use idgate_core::time::UnixMillis;
 
 use super::SqliteOperator;
 use crate::audit::SignedCheckpoint;
-use crate::store::audit::{AuditReport, Auditor, Chain, checkpoints, exported};
+use crate::store::audit::report::Auditor;
+use crate::store::audit::{AuditReport, Rows, checkpoints};
 use crate::store::interface::StoreError;
 use crate::store::operator::{AuditOperator, ExportError};
 use crate::store::sql::begin;
@@ -20,7 +21,7 @@ impl AuditOperator for SqliteOperator {
         client: Option<&str>,
         elsewhere: &[SignedCheckpoint],
     ) -> Result<AuditReport, StoreError> {
-        self.auditor().verify(client, elsewhere, u64::MAX)
+        Auditor { log: &self.log(), keys: &self.audit }.verify(client, elsewhere, u64::MAX)
     }
 
     fn sign_audit(&mut self, now: UnixMillis) -> Result<(), StoreError> {
@@ -40,51 +41,13 @@ impl AuditOperator for SqliteOperator {
         client: Option<&str>,
         out: &mut dyn Write,
     ) -> Result<bool, ExportError> {
-        let chains = self.auditor().chains(client)?.chains;
-        if client.is_some() && chains.is_empty() {
-            return Ok(false);
-        }
-        out.write_all(b"{\"entries\":[")?;
-        let mut separator = "\n";
-        for chain in chains.values() {
-            self.export_chain(chain, out, &mut separator)?;
-        }
-        out.write_all(b"\n],\"checkpoints\":[")?;
-        let mut separator = "\n";
-        for checkpoint in chains.values().flat_map(|chain| &chain.checkpoints) {
-            write!(out, "{separator}{checkpoint}")?;
-            separator = ",\n";
-        }
-        out.write_all(b"\n],\"removals\":[")?;
-        let mut separator = "\n";
-        for removal in chains.values().filter_map(|chain| chain.removal.as_ref()) {
-            write!(out, "{separator}{removal}")?;
-            separator = ",\n";
-        }
-        out.write_all(b"\n]}\n")?;
-        out.flush()?;
-        Ok(true)
+        Auditor { log: &self.log(), keys: &self.audit }.export(client, out)
     }
 }
 
 impl SqliteOperator {
-    fn export_chain(
-        &self,
-        chain: &Chain,
-        out: &mut dyn Write,
-        separator: &mut &'static str,
-    ) -> Result<(), ExportError> {
-        let mut written = Ok(());
-        self.auditor().each_entry(&chain.client_id, (0, chain.last), |entry| {
-            written = write!(out, "{separator}{}", exported(&chain.client_id, entry));
-            *separator = ",\n";
-            Ok(written.is_ok())
-        })?;
-        Ok(written?)
-    }
-
-    /// Reads the log of this directory.
-    fn auditor(&self) -> Auditor<'_> {
-        Auditor { main: &self.main, keys: &self.audit }
+    /// The log of this directory.
+    fn log(&self) -> Rows<'_> {
+        Rows { main: &self.main, keys: &self.audit }
     }
 }

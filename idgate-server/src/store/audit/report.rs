@@ -1,21 +1,17 @@
-//! Verifying every chain of a data directory, beside a running server: the heads are read at one
-//! moment, and the entries up to them in pages, so that no read keeps an old state of the file.
+//! Verifying every chain, beside a running server: the heads are read at one moment, and the entries
+//! up to them in pages, so that no read keeps an old state of the database.
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension as _};
-
 use super::super::interface::StoreError;
-use super::super::sql::{number, unsigned};
-use super::checkpoints::genuine;
-use super::{Head, removal, total};
+use super::head::Found;
+use super::proof::{EntryRow, end_of, genuine};
 use crate::audit::{
-    AuditEntry, AuditKeys, Breach, ChainWalk, Checkpoint, Damage, Hash, SignedCheckpoint,
-    StoredEntry, hex,
+    AuditKeys, Breach, ChainWalk, Checkpoint, Damage, Hash, SignedCheckpoint, StoredEntry, hex,
 };
 
 /// Entries read at a time.
-const PAGE: u64 = 1000;
+const PAGE: usize = 1000;
 
 /// The first entry that is not as it was, and why.
 type Place = (u64, Damage);
@@ -39,28 +35,46 @@ pub struct AuditReport {
 }
 
 /// The log at one moment.
+#[derive(Debug, Default)]
 pub(in crate::store) struct Moment {
     pub(in crate::store) chains: BTreeMap<String, Chain>,
     /// How many entries there should be; `None`: the number is missing, or not the instance's.
-    total: Option<u64>,
-    without_chain: Vec<String>,
+    pub(in crate::store) total: Option<u64>,
+    /// Clients without a head, entries, checkpoints and removals.
+    pub(in crate::store) without_chain: Vec<String>,
 }
 
 /// One chain at one moment.
+#[derive(Debug, Default)]
 pub(in crate::store) struct Chain {
     pub(in crate::store) client_id: String,
     /// And whether the instance wrote it.
-    head: Option<(Head, bool)>,
+    pub(in crate::store) head: Option<Found>,
     /// The last stored entry.
     pub(in crate::store) last: u64,
+    /// In order.
     pub(in crate::store) checkpoints: Vec<String>,
     /// The record of what was removed.
     pub(in crate::store) removal: Option<String>,
 }
 
-/// Reads the log of one database.
+/// The log as it is stored.
+pub(in crate::store) trait Log {
+    /// All of it, or what there is of `client`, but for the entries.
+    fn moment(&self, client: Option<&str>) -> Result<Moment, StoreError>;
+
+    /// At most `limit` entries from the first to the second of `bounds`, both included, in order.
+    fn entries(
+        &self,
+        client_id: &str,
+        bounds: (i64, u64),
+        limit: usize,
+    ) -> Result<Vec<EntryRow>, StoreError>;
+}
+
+/// Reads a log that is verified with these keys.
 pub(in crate::store) struct Auditor<'c> {
-    pub(in crate::store) main: &'c Connection,
+    pub(in crate::store) log: &'c dyn Log,
     pub(in crate::store) keys: &'c AuditKeys,
 }
 
@@ -73,7 +87,7 @@ impl Auditor<'_> {
         elsewhere: &[SignedCheckpoint],
         entries: u64,
     ) -> Result<AuditReport, StoreError> {
-        let Moment { mut chains, total: recorded, without_chain } = self.chains(client)?;
+        let Moment { mut chains, total: recorded, without_chain } = self.log.moment(client)?;
         let mut report = AuditReport::default();
         let ours = |id: &str| client.is_none_or(|client| client == id);
         let kept: Vec<&SignedCheckpoint> =
@@ -107,51 +121,6 @@ impl Auditor<'_> {
         Ok(report)
     }
 
-    /// Every chain as it is at this moment.
-    pub(in crate::store) fn chains(&self, client: Option<&str>) -> Result<Moment, StoreError> {
-        let moment = self.main.unchecked_transaction()?;
-        let mut chains = BTreeMap::new();
-        let named = match client {
-            Some(client) => vec![client.to_owned()],
-            None => chain_names(&moment)?,
-        };
-        for client_id in named {
-            let head = moment
-                .prepare_cached("SELECT * FROM audit_heads WHERE client_id = ?1")?
-                .query_row([&client_id], |row| Head::from_row(self.keys, row))
-                .optional()?;
-            let last: Option<i64> = moment
-                .prepare_cached("SELECT max(seq) FROM audit_entries WHERE client_id = ?1")?
-                .query_row([&client_id], |row| row.get(0))?;
-            let checkpoints = moment
-                .prepare_cached(
-                    "SELECT signed FROM audit_checkpoints WHERE client_id = ?1 ORDER BY seq",
-                )?
-                .query_map([&client_id], |row| row.get(0))?
-                .collect::<Result<Vec<String>, _>>()?;
-            let removal = removal::record(&moment, &client_id)?;
-            if head.is_some() || last.is_some() || !checkpoints.is_empty() || removal.is_some() {
-                let last = unsigned(last.unwrap_or(0));
-                let chain =
-                    Chain { client_id: client_id.clone(), head, last, checkpoints, removal };
-                chains.insert(client_id, chain);
-            }
-        }
-        let without_chain = moment
-            .prepare_cached(
-                "SELECT id FROM clients WHERE (?1 IS NULL OR id = ?1) \
-                 AND id NOT IN (SELECT client_id FROM audit_heads)",
-            )?
-            .query_map([client], |row| row.get(0))?
-            .collect::<Result<Vec<String>, _>>()?;
-        // One with entries and no head is found where its chain ends.
-        let without_chain =
-            without_chain.into_iter().filter(|id| !chains.contains_key(id)).collect();
-        let total = total(&moment, self.keys)?;
-        moment.finish()?;
-        Ok(Moment { chains, total, without_chain })
-    }
-
     /// Hands the entries of a chain up to `last` to `take`, in order, until it says stop.
     pub(in crate::store) fn each_entry(
         &self,
@@ -160,34 +129,19 @@ impl Auditor<'_> {
         mut take: impl FnMut(&StoredEntry<'_>) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
         // From 0 on everything, whatever its number says.
-        let mut next = if first == 0 { i64::MIN } else { number(first) };
-        let mut going = true;
-        while going {
-            let mut statement = self.main.prepare_cached(
-                "SELECT seq, fields, prev_hash, entry_hash FROM audit_entries \
-                 WHERE client_id = ?1 AND seq >= ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4",
-            )?;
-            let bounds = (client_id, next, number(last), number(PAGE));
-            let mut rows = statement.query(bounds)?;
-            let mut seen = 0;
-            while let Some(row) = rows.next()? {
-                let seq: i64 = row.get(0)?;
-                next = seq.saturating_add(1);
-                seen += 1;
-                // A text that is not UTF-8 is none of ours: its hash will not match.
-                let entry = StoredEntry {
-                    seq: unsigned(seq),
-                    fields: row.get_ref(1)?.as_str().unwrap_or_default(),
-                    prev_hash: row.get_ref(2)?.as_blob().unwrap_or_default(),
-                    entry_hash: row.get_ref(3)?.as_blob().unwrap_or_default(),
-                };
-                if !take(&entry)? {
+        let mut next = if first == 0 { i64::MIN } else { signed(first) };
+        loop {
+            let rows = self.log.entries(client_id, (next, last), PAGE)?;
+            for row in &rows {
+                if !take(&row.stored())? {
                     return Ok(());
                 }
             }
-            going = seen == PAGE;
+            match rows.last() {
+                Some(last) if rows.len() == PAGE => next = last.seq.saturating_add(1),
+                _ => return Ok(()),
+            }
         }
-        Ok(())
     }
 
     /// The first place where a chain is not as it was.
@@ -202,7 +156,7 @@ impl Auditor<'_> {
         report.checkpoints = report.checkpoints.saturating_add(count(stated.len()));
         let removed = match &chain.removal {
             None => None,
-            Some(record) => match removal::end_of(self.keys, &chain.client_id, record) {
+            Some(record) => match end_of(self.keys, &chain.client_id, record) {
                 None => return Ok(Some((1, Damage::RemovalMismatch))),
                 end => end,
             },
@@ -246,14 +200,8 @@ impl Auditor<'_> {
 
     /// The hash that is stored with the entry `seq`: a shortened walk believes this one.
     fn hash_of(&self, client_id: &str, seq: u64) -> Result<Option<Hash>, StoreError> {
-        let found: Option<Vec<u8>> = self
-            .main
-            .prepare_cached(
-                "SELECT entry_hash FROM audit_entries WHERE client_id = ?1 AND seq = ?2",
-            )?
-            .query_row((client_id, number(seq)), |row| row.get(0))
-            .optional()?;
-        Ok(found.and_then(|hash| hash.try_into().ok()))
+        let found = self.log.entries(client_id, (signed(seq), seq), 1)?;
+        Ok(found.into_iter().next().and_then(|row| row.entry_hash.try_into().ok()))
     }
 
     /// What the checkpoints of a chain say, and the first of them that is not genuine.
@@ -292,13 +240,7 @@ impl Auditor<'_> {
 
 impl Chain {
     fn none(client_id: &str) -> Self {
-        Self {
-            client_id: client_id.to_owned(),
-            head: None,
-            last: 0,
-            checkpoints: Vec::new(),
-            removal: None,
-        }
+        Self { client_id: client_id.to_owned(), ..Self::default() }
     }
 
     /// Whether the walk ended where the head says.
@@ -313,38 +255,10 @@ impl Chain {
     }
 }
 
-/// The names of all chains: of heads, entries and checkpoints, since each may have been removed.
-fn chain_names(main: &Connection) -> Result<Vec<String>, StoreError> {
-    let mut statement = main.prepare(
-        "WITH RECURSIVE
-           e (id) AS (SELECT min(client_id) FROM audit_entries UNION ALL
-             SELECT (SELECT min(client_id) FROM audit_entries WHERE client_id > e.id) FROM e
-             WHERE e.id IS NOT NULL),
-           c (id) AS (SELECT min(client_id) FROM audit_checkpoints UNION ALL
-             SELECT (SELECT min(client_id) FROM audit_checkpoints WHERE client_id > c.id) FROM c
-             WHERE c.id IS NOT NULL)
-         SELECT client_id FROM audit_heads UNION SELECT id FROM e WHERE id IS NOT NULL
-         UNION SELECT id FROM c WHERE id IS NOT NULL
-         UNION SELECT client_id FROM audit_removals",
-    )?;
-    let names = statement.query_map([], |row| row.get(0))?;
-    Ok(names.collect::<Result<_, _>>()?)
-}
-
 fn count(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }
 
-/// An entry as an export shows it: its fields and both hashes.
-pub(in crate::store) fn exported(client_id: &str, entry: &StoredEntry<'_>) -> serde_json::Value {
-    // What cannot be read any more keeps its place and its hashes, and is found by them.
-    let fields = serde_json::from_str::<AuditEntry>(entry.fields).ok();
-    let mut shown = fields
-        .and_then(|fields| serde_json::to_value(fields).ok())
-        .unwrap_or_else(|| serde_json::json!({ "client_id": client_id, "seq": entry.seq }));
-    if let Some(members) = shown.as_object_mut() {
-        members.insert("prev_hash".into(), hex(entry.prev_hash).into());
-        members.insert("entry_hash".into(), hex(entry.entry_hash).into());
-    }
-    shown
+fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
 }
