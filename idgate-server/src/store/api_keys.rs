@@ -1,6 +1,7 @@
 //! Keys as rows. The order of a list is that in which they were made.
 
 mod change;
+pub(super) mod power;
 
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, Row};
@@ -10,7 +11,7 @@ use super::interface::{ApiKeyRecord, Caller, StoreError};
 use super::sql::{millis, number, one_more, page_of, time};
 
 /// What a list in one piece has at most, unless more keys live.
-const LISTED: usize = 200;
+pub(super) const LISTED: usize = 200;
 
 pub(super) const COLUMNS: &str =
     "id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, expires_at, last_used_at";
@@ -102,12 +103,9 @@ pub(super) fn remove_ended(
 /// A row of [`COLUMNS`].
 pub(super) fn record(row: &Row<'_>) -> Result<ApiKeyRecord, StoreError> {
     let id: String = row.get(0)?;
-    let scopes: Option<String> = row.get(2)?;
-    let scopes = scopes.map(|scopes| serde_json::from_str(&scopes)).transpose();
-    let unreadable = |_| StoreError::Failed(format!("the scopes of {id} cannot be read"));
     Ok(ApiKeyRecord {
         name: row.get(1)?,
-        scopes: scopes.map_err(unreadable)?,
+        scopes: power::scopes(&id, row.get(2)?)?,
         revoked: row.get(3)?,
         livemode: row.get(4)?,
         created_at: time(row.get(5)?),

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use serde_json::json;
 use zeroize::Zeroizing;
 
+use super::api_keys::power::scopes as scopes_of;
 use super::interface::{Caller, StoreError};
 use super::sql::{millis, time, unsigned};
 use crate::api_key::{ApiKey, signing_secret};
@@ -177,10 +178,7 @@ pub(super) fn authenticate(
         })
         .optional()?;
     let Some((mut caller, scopes, last_used)) = row else { return Ok(None) };
-    caller.scopes =
-        scopes.map(|scopes| serde_json::from_str(&scopes)).transpose().map_err(|_| {
-            StoreError::Failed(format!("the scopes of {} cannot be read", caller.key_id))
-        })?;
+    caller.scopes = scopes_of(&caller.key_id, scopes)?;
     Ok(Some((caller, last_used)))
 }
 

@@ -14,7 +14,7 @@ use crate::audit::{AuditEvent, AuditStatus};
 use crate::seal::{Place, Sealer};
 
 /// How long a replaced secret signs beside the new one (decisions 11).
-const OVERLAP_MS: u64 = 24 * 60 * 60 * 1000;
+pub(super) const OVERLAP_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Where one client's notifications go now.
 pub(super) struct Destination {
@@ -82,10 +82,9 @@ pub(super) fn put(
         return Ok(None);
     }
     let current = destination(main, sealer, client_id, now)?.map(|it| it.secret);
-    let secret = match (&wish.secret, &current) {
-        (Some(brought), _) => brought.clone(),
-        (None, Some(_)) => wish.fresh.clone(),
-        (None, None) => provisioned(main, sealer, client_id)?,
+    let secret = match wish.secret_after(current.as_ref()) {
+        Some(secret) => secret,
+        None => provisioned(main, sealer, client_id)?,
     };
     let replaces = current.is_some_and(|current| current.expose() != secret.expose());
     let sealed = sealer.seal(place(client_id), secret.expose().as_bytes())?;
@@ -137,12 +136,27 @@ fn provisioned(
     open(sealer, keys::secret_place(client_id), &sealed)
 }
 
+impl EndpointWish {
+    /// The secret that is in force after `current`; `None`: the one that the client was made with.
+    pub(super) fn secret_after(&self, current: Option<&SigningSecret>) -> Option<SigningSecret> {
+        match (&self.secret, current) {
+            (Some(brought), _) => Some(brought.clone()),
+            (None, Some(_)) => Some(self.fresh.clone()),
+            (None, None) => None,
+        }
+    }
+}
+
 /// Where the secrets of a client's endpoint stand.
 pub(super) const fn place(client_id: &str) -> Place<'_> {
     Place { purpose: "webhook_endpoints", object: client_id, client: client_id }
 }
 
-fn open(sealer: &Sealer, place: Place<'_>, sealed: &[u8]) -> Result<SigningSecret, StoreError> {
+pub(super) fn open(
+    sealer: &Sealer,
+    place: Place<'_>,
+    sealed: &[u8],
+) -> Result<SigningSecret, StoreError> {
     let client_id = place.client;
     let damaged = || StoreError::Damaged(format!("the signing secret of {client_id} is damaged"));
     let plain = sealer.open(place, sealed).map_err(|_| damaged())?;

@@ -1,7 +1,4 @@
-//! Making, rotating and revoking keys. The caller was authenticated before the transaction, so that
-//! what its own key may do is looked at again inside: a key that was rotated or revoked in between
-//! must not leave another behind, and none makes or takes over one that can do more than itself
-//! (decisions 25).
+//! Making, rotating and revoking keys as rows.
 
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _, named_params};
@@ -13,17 +10,10 @@ use super::super::interface::{
 use super::super::keys;
 use super::super::sql::millis;
 use super::super::writer::Batch;
+use super::power::{self, Power};
 use super::{COLUMNS, record};
-use crate::api_key::SCOPES;
-use crate::audit::{AuditEvent, AuditStatus};
+use crate::audit::AuditStatus;
 use crate::config::Quotas;
-
-/// What a key may do, and for how long.
-struct Power {
-    /// `None`: all.
-    scopes: Option<Vec<String>>,
-    expires_at: Option<UnixMillis>,
-}
 
 impl Power {
     /// Of the caller's own key; `None`: it is not in force any more.
@@ -33,21 +23,7 @@ impl Power {
         now: UnixMillis,
     ) -> Result<Option<Self>, StoreError> {
         let own = keys::in_force(main, caller, now)?;
-        Ok(own.map(|own| Self { scopes: caller.scopes.clone(), expires_at: own.expires_at }))
-    }
-
-    fn has_scopes(&self, wanted: Option<&[String]>) -> bool {
-        let has = |scope: &str| {
-            self.scopes.as_ref().is_none_or(|scopes| scopes.iter().any(|own| own == scope))
-        };
-        match wanted {
-            Some(wanted) => wanted.iter().all(|scope| has(scope)),
-            None => SCOPES.iter().all(|scope| has(scope)),
-        }
-    }
-
-    fn lasts(&self, expires_at: Option<UnixMillis>) -> bool {
-        self.expires_at.is_none_or(|own| expires_at.is_some_and(|at| at <= own))
+        Ok(own.map(|own| Self::of(caller, own.expires_at)))
     }
 }
 
@@ -68,10 +44,7 @@ pub(in crate::store) fn insert(
         return Ok(KeyMade::TooMany);
     }
     insert_row(batch.main, &KeyRow { client_id, record, value: &key.value })?;
-    let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, record.created_at)
-        .about_key(&record.id)
-        .with_scopes(record.scopes.as_deref());
-    batch.audit(client_id, event.by(&caller.key_id))?;
+    batch.audit(client_id, power::created(caller, record))?;
     Ok(KeyMade::Yes)
 }
 
@@ -155,11 +128,8 @@ pub(in crate::store) fn rotate(
         .optional()?
         .transpose()?;
     let Some(key) = found else { return Ok(KeyRotated::NotFound) };
-    if key.id != caller.key_id && !own.has_scopes(key.scopes.as_deref()) {
-        return Ok(KeyRotated::BeyondScopes);
-    }
-    if key.id != caller.key_id && !own.lasts(key.expires_at) {
-        return Ok(KeyRotated::OutlivesCaller);
+    if let Some(refused) = own.refuses_to_rotate(caller, &key) {
+        return Ok(refused);
     }
     batch
         .main
@@ -176,6 +146,5 @@ fn record_change(
     key_id: &str,
     now: UnixMillis,
 ) -> Result<(), StoreError> {
-    let event = AuditEvent::of_client(status, now).about_key(key_id).by(&caller.key_id);
-    batch.audit(caller.client_id.as_str(), event)
+    batch.audit(caller.client_id.as_str(), power::changed(caller, status, key_id, now))
 }

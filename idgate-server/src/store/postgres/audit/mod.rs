@@ -1,86 +1,144 @@
-//! The audit log: one chain per client, its head locked by whoever appends.
+//! The audit log: one chain per client, appended to in the transaction that makes the change. Whoever
+//! appends holds the row of the chain's head, so that a chain has one end whichever nodes write to it,
+//! and no two chains wait for one another.
+//!
+//! How many entries all chains have together is kept in [`SLICES`] rows by the chain's name: one row
+//! would be a lock that everybody waits for. `occurred_at` and `open_since` are the callers' times.
+
+mod checkpoints;
+mod heads;
+pub(super) mod log;
+mod page;
+mod removal;
 
 use idgate_core::time::UnixMillis;
 
+pub(in crate::store) use self::checkpoints::sign_due;
+pub(super) use self::heads::begin;
+use super::super::audit::CHECKPOINT_EVERY;
+use super::super::audit::altered;
+use super::super::cursor::List;
 use super::super::interface::{
-    AuditPage, AuditStore, Caller, PageError, Read, SignedChains, UnwrittenCheckpoint, Write,
+    AuditPage, AuditStore, Caller, PageError, Read, SignedChains, StoreError, UnwrittenCheckpoint,
+    Write,
 };
+use super::super::lanes::Whose;
+use super::PostgresStore;
 use super::error::{Done, Failure};
 use super::pool::Tx;
-use super::{PostgresStore, Shared};
 use crate::audit::{AuditEvent, AuditKeys};
 
-/// What has to be there before the first entry.
-pub(super) async fn begin(_shared: &Shared) -> Done<()> {
-    Ok(())
-}
+const LIST: List = List("cursor audit-log");
+
+/// Rows that the number of all entries is spread over.
+const SLICES: i64 = 64;
 
 /// Appends `event` to the chain of `client_id`, whose head stays locked until the transaction ends.
+///
+/// # Errors
+/// The database failed, or the chain's head or the number of entries is not what the instance wrote:
+/// then nothing more can be recorded for this client, so nothing more is done for it.
 pub(in crate::store) async fn append(
-    _tx: &Tx<'_>,
-    _keys: &AuditKeys,
-    _client_id: &str,
-    _event: AuditEvent,
+    tx: &Tx<'_>,
+    keys: &AuditKeys,
+    client_id: &str,
+    event: AuditEvent,
 ) -> Done<()> {
-    Ok(())
+    let mut head = heads::lock(tx, keys, client_id).await?;
+    let now = event.occurred_at();
+    heads::insert_entry(tx, client_id, &head.add(event)).await?;
+    // What was altered is not signed for; whoever signs what is due says so.
+    if head.seq.saturating_sub(head.checkpoint_seq) >= CHECKPOINT_EVERY
+        && checkpoints::is_last_intact(tx, &head).await?
+    {
+        checkpoints::sign(tx, keys, &mut head, now).await?;
+    }
+    heads::write(tx, keys, &head).await?;
+    heads::count_one(tx, keys, client_id).await
+}
+
+/// Keeps everybody else from appending to the chain of `client_id` until the transaction ends, so that
+/// what is recorded there is known to be as it is.
+///
+/// # Errors
+/// The database failed, or the chain's head is not what the instance wrote.
+pub(in crate::store) async fn hold(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<()> {
+    heads::lock(tx, keys, client_id).await.map(drop)
+}
+
+fn is_altered(client_id: &str) -> Failure {
+    Failure::Store(StoreError::Failed(altered(client_id)))
 }
 
 impl AuditStore for PostgresStore {
     fn audit_page(
         &self,
-        _caller: &Caller,
-        _cursor: Option<&str>,
-        _limit: usize,
-        _now: UnixMillis,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+        now: UnixMillis,
     ) -> Read<'_, AuditPage, PageError> {
-        Box::pin(async { Err(PageError::Cursor) })
+        let chain = caller.client_id.as_str().to_owned();
+        let before = LIST.start(&self.shared.sealer, &chain, cursor, now);
+        Box::pin(async move {
+            let (before, of_page) = (before?, chain.clone());
+            let read = self.read(move |shared| async move {
+                page::read(&shared, &of_page, before, limit).await
+            });
+            let (entries, more) = read.await?;
+            let cursor = |last| LIST.cursor(&self.shared.sealer, &chain, last, now);
+            Ok(AuditPage { entries, next_cursor: more.map(cursor).transpose()? })
+        })
     }
 
-    fn old_chains(
-        &self,
-        _last: String,
-        _before: UnixMillis,
-        _limit: usize,
-    ) -> Read<'_, Vec<String>> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+    fn old_chains(&self, last: String, before: UnixMillis, limit: usize) -> Read<'_, Vec<String>> {
+        self.read(
+            move |shared| async move { removal::old_chains(&shared, &last, before, limit).await },
+        )
     }
 
     fn newest_audit_entry(&self) -> Read<'_, Option<UnixMillis>> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+        self.read(|shared| async move { removal::newest(&shared).await })
     }
 
-    fn hold_removals(&self, _since: UnixMillis) -> Write<'_, ()> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+    fn hold_removals(&self, since: UnixMillis) -> Write<'_, ()> {
+        self.write(Whose::GATEWAY, move |shared| async move { removal::hold(&shared, since).await })
     }
 
     fn removals_held_since(&self) -> Read<'_, Option<UnixMillis>> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+        self.read(|shared| async move { removal::held_since(&shared).await })
     }
 
     fn remove_old_entries(
         &self,
-        _client_id: String,
-        _before: UnixMillis,
-        _limit: usize,
-        _now: UnixMillis,
+        client_id: String,
+        before: UnixMillis,
+        limit: usize,
+        now: UnixMillis,
     ) -> Write<'_, usize> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+        self.write(Whose::GATEWAY, move |shared| async move {
+            removal::remove_old(&shared, &client_id, before, limit, now).await
+        })
     }
 
     fn sign_checkpoints(
         &self,
-        _before: UnixMillis,
-        _limit: usize,
-        _now: UnixMillis,
+        before: UnixMillis,
+        limit: usize,
+        now: UnixMillis,
     ) -> Write<'_, SignedChains> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+        self.write(Whose::GATEWAY, move |shared| async move {
+            sign_due(&shared.pool, &shared.audit, before, limit, now).await
+        })
     }
 
-    fn unwritten_checkpoints(&self, _limit: usize) -> Read<'_, Vec<UnwrittenCheckpoint>> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+    fn unwritten_checkpoints(&self, limit: usize) -> Read<'_, Vec<UnwrittenCheckpoint>> {
+        self.read(move |shared| async move { checkpoints::unwritten(&shared, limit).await })
     }
 
-    fn checkpoints_written(&self, _written: Vec<UnwrittenCheckpoint>) -> Write<'_, ()> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+    fn checkpoints_written(&self, written: Vec<UnwrittenCheckpoint>) -> Write<'_, ()> {
+        self.write(Whose::GATEWAY, move |shared| async move {
+            checkpoints::mark_written(&shared, &written).await
+        })
     }
 }

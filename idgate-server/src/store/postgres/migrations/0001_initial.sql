@@ -184,9 +184,9 @@ CREATE TABLE audit_heads (
 
 CREATE INDEX audit_heads_open ON audit_heads (open_since) WHERE open_since IS NOT NULL;
 
--- How many entries all chains have together.
-CREATE TABLE audit_total (
-    id      integer PRIMARY KEY CHECK (id = 1),
+-- How many entries all chains have together, in rows by the chain: one row would be everybody's lock.
+CREATE TABLE audit_totals (
+    slice   bigint PRIMARY KEY,
     entries bigint NOT NULL,
     mac     bytea NOT NULL
 ) WITH (fillfactor = 50);
@@ -350,10 +350,9 @@ CREATE TABLE webhook_deliveries (
     queued_at     bigint NOT NULL,
     held          boolean NOT NULL,           -- waited for the review of its host
     attempts      bigint NOT NULL DEFAULT 0,  -- failed ones
-    due_at        bigint,  -- the next attempt, or the end of the lease; NULL: there is none
-    lease_until   bigint,  -- somebody is at it until then
+    due_at        bigint,  -- by the database's clock: the next attempt, or the end of the lease
+    lease_until   bigint,  -- by the database's clock: somebody is at it until then
     node_id       text,    -- who, while it is leased
-    lease_ends    bigint,  -- the end of the lease by the database's clock
     error_message text,
     failed_at     bigint,  -- a dead letter since its last attempt
     failure_seq   bigint   -- the order of dead letters
@@ -372,8 +371,8 @@ CREATE INDEX webhook_dead_letters_by_id ON webhook_deliveries (id) WHERE failed_
 CREATE INDEX webhook_dead_letters_by_time ON webhook_deliveries (failed_at)
     WHERE failed_at IS NOT NULL;
 
--- Live-mode sessions that settled, summed up by the hour (hours since 1970). `shard` is the node that
--- counted, so that nodes do not wait for one another.
+-- Live-mode sessions that settled, summed up by the hour (hours since 1970). There are as many shards as
+-- were written at the same time, so that nobody waits for anybody.
 CREATE TABLE metrics_hours (
     hour       bigint NOT NULL,
     shard      text NOT NULL,

@@ -1,26 +1,64 @@
-//! Notifications that wait to be sent.
+//! Notifications that wait to be sent: written with the settlement of the session, leased by one node at
+//! a time.
+//!
+//! When a notification is due and when a lease ends is decided by the database's clock: callers say for
+//! how long, in times of their own of which only the difference counts. `queued_at` and `failed_at` are
+//! the callers' times.
+
+mod dead_letters;
+mod queue;
 
 use std::sync::Arc;
 
 use idgate_core::time::UnixMillis;
 use tokio::sync::Notify;
 
+use super::super::cursor::List;
 use super::super::interface::{
     Caller, DeadLetterPage, Lane, Leased, OutboxStore, PageError, Read, Replay, Verdict, Wanted,
     Write,
 };
-use super::super::outbox::Notice;
-use super::PostgresStore;
-use super::error::{Done, Failure};
+use super::super::lanes::Whose;
+use super::super::outbox::{HOST_REJECTED, Notice};
+use super::super::sql::millis;
+use super::error::Done;
 use super::pool::Tx;
+use super::sql::execute;
+use super::{PostgresStore, Shared};
+
+const LIST: List = List("cursor webhook-failures");
 
 /// Queues a notification if its client has an endpoint. A host that is rejected makes it a dead letter.
-pub(super) async fn insert(_tx: &Tx<'_>, _notice: &Notice) -> Done<()> {
+pub(super) async fn insert(shared: &Shared, tx: &Tx<'_>, notice: &Notice) -> Done<()> {
+    execute(
+        tx,
+        "INSERT INTO webhook_deliveries (id, session_id, client_id, livemode, body, queued_at, \
+         held, due_at, failed_at, failure_seq, error_message) \
+         SELECT $1::text, $2::text, e.client_id, e.livemode, $4::text, $5::bigint, h.status IS NULL, \
+         CASE WHEN h.status = 'REJECTED' THEN NULL ELSE coalesce($6::bigint, clock_ms()) END, \
+         CASE WHEN h.status = 'REJECTED' THEN $5::bigint END, \
+         CASE WHEN h.status = 'REJECTED' THEN nextval('webhook_failures') END, \
+         CASE WHEN h.status = 'REJECTED' THEN $7::text END \
+         FROM webhook_endpoints AS e JOIN clients AS c ON c.id = e.client_id \
+         LEFT JOIN webhook_hosts AS h ON h.host = e.host \
+         WHERE e.client_id = $3 AND c.revoked_at IS NULL",
+        &[
+            &notice.id,
+            &notice.session_id,
+            &notice.client_id,
+            &notice.body,
+            &millis(notice.settled_at),
+            &shared.claims_clock.at(notice.settled_at),
+            &HOST_REJECTED,
+        ],
+    )
+    .await?;
     Ok(())
 }
 
 /// Removes what a deleted session would still say.
-pub(super) async fn remove_of_session(_tx: &Tx<'_>, _session_id: &str) -> Done<()> {
+pub(super) async fn remove_of_session(tx: &Tx<'_>, session_id: &str) -> Done<()> {
+    execute(tx, "DELETE FROM webhook_deliveries WHERE session_id = $1", &[&session_id]).await?;
     Ok(())
 }
 
@@ -29,62 +67,89 @@ impl OutboxStore for PostgresStore {
         self.shared.outbox_bell.clone()
     }
 
-    fn release_leases(&self, _now: UnixMillis) -> Write<'_, usize> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+    fn release_leases(&self, now: UnixMillis) -> Write<'_, usize> {
+        self.write(Whose::GATEWAY, move |shared| async move { queue::release(&shared, now).await })
     }
 
-    fn due_lanes(&self, _now: UnixMillis) -> Read<'_, Vec<Lane>> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+    fn due_lanes(&self, now: UnixMillis) -> Read<'_, Vec<Lane>> {
+        self.read(move |shared| async move { queue::due_lanes(&shared, now).await })
     }
 
     fn lease(
         &self,
-        _wanted: Vec<Wanted>,
-        _now: UnixMillis,
-        _lease_until: UnixMillis,
+        wanted: Vec<Wanted>,
+        now: UnixMillis,
+        lease_until: UnixMillis,
     ) -> Write<'_, Vec<Leased>> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+        self.write(Whose::GATEWAY, move |shared| async move {
+            queue::lease(&shared, wanted, now, lease_until).await
+        })
     }
 
     fn end_lease(
         &self,
-        _seq: i64,
-        _lease_until: UnixMillis,
-        _verdict: Verdict,
-        _now: UnixMillis,
+        seq: i64,
+        lease_until: UnixMillis,
+        verdict: Verdict,
+        now: UnixMillis,
     ) -> Write<'_, bool> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+        self.write(Whose::GATEWAY, move |shared| async move {
+            queue::end(&shared, (seq, millis(lease_until)), &verdict, now).await
+        })
     }
 
     fn give_up_unreviewed(
         &self,
-        _before: UnixMillis,
-        _limit: usize,
-        _now: UnixMillis,
+        before: UnixMillis,
+        limit: usize,
+        now: UnixMillis,
     ) -> Write<'_, usize> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+        self.write(Whose::GATEWAY, move |shared| async move {
+            dead_letters::give_up_unreviewed(&shared, before, limit, now).await
+        })
     }
 
-    fn remove_dead_letters(&self, _before: UnixMillis, _limit: usize) -> Write<'_, usize> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+    fn remove_dead_letters(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
+        self.write(Whose::GATEWAY, move |shared| async move {
+            dead_letters::remove(&shared, before, limit).await
+        })
     }
 
     fn dead_letters(
         &self,
-        _caller: &Caller,
-        _cursor: Option<&str>,
-        _limit: usize,
-        _now: UnixMillis,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+        now: UnixMillis,
     ) -> Read<'_, DeadLetterPage, PageError> {
-        Box::pin(async { Err(PageError::Cursor) })
+        let caller = caller.clone();
+        let before = LIST.start(&self.shared.sealer, caller.client_id.as_str(), cursor, now);
+        Box::pin(async move {
+            let (before, of_page) = (before?, caller.clone());
+            let read = self.read(move |shared| async move {
+                dead_letters::page(&shared, &of_page, before, limit).await
+            });
+            let (letters, more) = read.await?;
+            let whose = caller.client_id.as_str();
+            let cursor = |last| LIST.cursor(&self.shared.sealer, whose, last, now);
+            Ok(DeadLetterPage { letters, next_cursor: more.map(cursor).transpose()? })
+        })
     }
 
     fn replay_dead_letter(
         &self,
-        _caller: &Caller,
-        _id: &str,
-        _now: UnixMillis,
+        caller: &Caller,
+        id: &str,
+        now: UnixMillis,
     ) -> Write<'_, Option<Replay>> {
-        self.read(|_| async { Err(Failure::failed("to be written")) })
+        let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.to_owned());
+        self.write(whose, move |shared| async move {
+            let of = Some((caller.client_id.as_str(), caller.livemode));
+            let at = shared.claims_clock.at(now);
+            let client = shared.pool.client().await?;
+            let replayed = dead_letters::replay(&client, &id, of, at).await?;
+            shared.outbox_bell.notify_one();
+            Ok(replayed)
+        })
     }
 }

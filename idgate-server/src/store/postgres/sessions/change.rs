@@ -275,7 +275,7 @@ async fn settle(
     close_session(tx, client_id).await?;
     audit::append(tx, &shared.audit, client_id, AuditEvent::settled(ended)).await?;
     if let Some(notice) = &prepared.notice {
-        outbox::insert(tx, notice).await?;
+        outbox::insert(shared, tx, notice).await?;
     }
     metrics::record(shared, tx, &Measured::settled(ended, prepared.processing_us)).await
 }

@@ -1,0 +1,202 @@
+//! Heads and the number of all entries as rows.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use deadpool_postgres::GenericClient;
+use tokio_postgres::Row;
+
+use super::super::super::audit::Head;
+use super::super::super::audit::head::{Added, Found};
+use super::super::super::sql::{millis, number, time, unsigned};
+use super::super::Shared;
+use super::super::error::{Done, Failure};
+use super::super::pool::Tx;
+use super::super::sql::{execute, row, rows};
+use super::{SLICES, is_altered};
+use crate::audit::AuditKeys;
+
+/// The columns of [`from_row`].
+pub(super) const COLUMNS: &str =
+    "client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac";
+
+/// A row of [`COLUMNS`].
+pub(super) fn from_row(keys: &AuditKeys, row: &Row) -> Done<Found> {
+    // A hash of another length is none of ours: the MAC will not match.
+    let hash = |column| {
+        Ok::<_, Failure>(row.try_get::<_, Vec<u8>>(column)?.try_into().unwrap_or_default())
+    };
+    let head = Head {
+        client_id: row.try_get(0)?,
+        seq: unsigned(row.try_get(1)?),
+        entry_hash: hash(2)?,
+        checkpoint_seq: unsigned(row.try_get(3)?),
+        checkpoint_hash: hash(4)?,
+        open_since: row.try_get::<_, Option<i64>>(5)?.map(time),
+    };
+    Ok(head.checked(keys, row.try_get(6)?))
+}
+
+/// The end of a chain, which nobody else moves before this transaction ends.
+pub(super) async fn lock(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<Head> {
+    if let Some(found) = find(tx, keys, client_id).await? {
+        return Ok(Head::genuine(Some(found), client_id)?);
+    }
+    // Of all that find none, one makes it, and the others wait for that one.
+    insert(tx, keys, &Head::before_the_first(client_id)).await?;
+    let found = find(tx, keys, client_id).await?;
+    Ok(Head::genuine(found, client_id)?)
+}
+
+async fn find(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<Option<Found>> {
+    let found = row(
+        tx,
+        "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
+         FROM audit_heads WHERE client_id = $1 FOR UPDATE",
+        &[&client_id],
+    )
+    .await?;
+    found.map(|found| from_row(keys, &found)).transpose()
+}
+
+async fn insert(tx: &Tx<'_>, keys: &AuditKeys, head: &Head) -> Done<()> {
+    execute(
+        tx,
+        "INSERT INTO audit_heads (client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, \
+         open_since, mac) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+        &[
+            &head.client_id,
+            &number(head.seq),
+            &&head.entry_hash[..],
+            &number(head.checkpoint_seq),
+            &&head.checkpoint_hash[..],
+            &head.open_since.map(millis),
+            &head.mac(keys),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn write(tx: &Tx<'_>, keys: &AuditKeys, head: &Head) -> Done<()> {
+    execute(
+        tx,
+        "UPDATE audit_heads SET seq = $2, entry_hash = $3, checkpoint_seq = $4, \
+         checkpoint_hash = $5, open_since = $6, mac = $7 WHERE client_id = $1",
+        &[
+            &head.client_id,
+            &number(head.seq),
+            &&head.entry_hash[..],
+            &number(head.checkpoint_seq),
+            &&head.checkpoint_hash[..],
+            &head.open_since.map(millis),
+            &head.mac(keys),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn insert_entry(tx: &Tx<'_>, client_id: &str, added: &Added) -> Done<()> {
+    execute(
+        tx,
+        "INSERT INTO audit_entries (client_id, seq, fields, prev_hash, entry_hash) \
+         VALUES ($1, $2, $3, $4, $5)",
+        &[
+            &client_id,
+            &number(added.seq),
+            &added.fields,
+            &&added.prev_hash[..],
+            &&added.entry_hash[..],
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Gives a head to every client that has none, and writes down how many entries there are when that
+/// was never done: from here on none of it may be missing.
+pub(in crate::store::postgres) async fn begin(shared: &Shared) -> Done<()> {
+    let begun = shared.pool.transact(&shared.audit, |keys, tx| Box::pin(begin_all(tx, keys)));
+    begun.await
+}
+
+async fn begin_all(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
+    let without = rows(
+        tx,
+        "SELECT id FROM clients WHERE id NOT IN (SELECT client_id FROM audit_heads) \
+         AND id NOT IN (SELECT client_id FROM audit_entries) ORDER BY id",
+        &[],
+    )
+    .await?;
+    for client in without {
+        insert(tx, keys, &Head::before_the_first(client.try_get(0)?)).await?;
+    }
+    let has_begun = row(
+        tx,
+        "SELECT 1 FROM audit_totals UNION ALL SELECT 1 FROM audit_heads WHERE seq > 0 LIMIT 1",
+        &[],
+    )
+    .await?;
+    if has_begun.is_none() {
+        for slice in 0..SLICES {
+            execute(
+                tx,
+                "INSERT INTO audit_totals (slice, entries, mac) VALUES ($1, 0, $2) \
+                 ON CONFLICT DO NOTHING",
+                &[&slice, &keys.mac(&message(slice, 0))],
+            )
+            .await?;
+        }
+    }
+    Ok(())
+}
+
+/// Counts one more entry of the chain of `client_id`.
+pub(super) async fn count_one(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<()> {
+    let slice = slice_of(client_id);
+    let found = row(
+        tx,
+        "SELECT slice, entries, mac FROM audit_totals WHERE slice = $1 FOR UPDATE",
+        &[&slice],
+    )
+    .await?;
+    let entries = found.map(|found| counted(keys, &found)).transpose()?.flatten();
+    // It is there from the beginning.
+    let entries = entries.ok_or_else(|| is_altered("any client"))?.saturating_add(1);
+    execute(
+        tx,
+        "UPDATE audit_totals SET entries = $2, mac = $3 WHERE slice = $1",
+        &[&slice, &number(entries), &keys.mac(&message(slice, entries))],
+    )
+    .await?;
+    Ok(())
+}
+
+/// How many entries all chains have together; `None`: a part of the number is missing, or is not one
+/// that the instance wrote.
+pub(super) async fn total(on: &impl GenericClient, keys: &AuditKeys) -> Done<Option<u64>> {
+    let found = rows(on, "SELECT slice, entries, mac FROM audit_totals", &[]).await?;
+    if number(found.len()) != SLICES {
+        return Ok(None);
+    }
+    let mut sum = 0_u64;
+    for slice in &found {
+        let Some(entries) = counted(keys, slice)? else { return Ok(None) };
+        sum = sum.saturating_add(entries);
+    }
+    Ok(Some(sum))
+}
+
+fn counted(keys: &AuditKeys, row: &Row) -> Done<Option<u64>> {
+    let (slice, entries): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    let entries = unsigned(entries);
+    Ok(keys.is_mac(&message(slice, entries), row.try_get(2)?).then_some(entries))
+}
+
+fn slice_of(client_id: &str) -> i64 {
+    let first = digest(&SHA256, client_id.as_bytes()).as_ref().first().copied().unwrap_or(0);
+    i64::from(first).checked_rem(SLICES).unwrap_or(0)
+}
+
+fn message(slice: i64, entries: u64) -> Vec<u8> {
+    [&b"total\n"[..], &slice.to_be_bytes(), b"\n", &entries.to_be_bytes()].concat()
+}
