@@ -44,7 +44,7 @@ pub use self::address::Address;
 use self::claims::ClaimsClock;
 use self::error::Done;
 use self::pool::Pool;
-use self::threads::Threads;
+pub(super) use self::threads::Threads;
 use super::changes::Changes;
 use super::fault::Fault;
 use super::interface::{Caller, Read, Store, StoreError, Write};
@@ -190,6 +190,15 @@ impl PostgresStore {
             }
         })
     }
+}
+
+/// Brings the schema of a database up to date; says from which number to which.
+///
+/// # Errors
+/// It cannot be reached, or its schema is newer than this program can work with.
+pub(super) fn migrate_at(threads: &Threads, address: &Address) -> Result<(i64, i64), StoreError> {
+    let pool = Pool::new(address, 1)?;
+    threads.wait(async move { Ok(schema::migrate(&pool).await?) })
 }
 
 /// A read that ends with whoever waits for it.
