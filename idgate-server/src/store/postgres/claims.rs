@@ -5,10 +5,13 @@
 //! When a result is due is decided by the database's clock, which is one for all nodes: 30 seconds after
 //! the settlement was written. Nothing is read after it.
 
+use std::ops::Range;
+
 use idgate_core::session::{Session, VerifiedResult};
 use idgate_core::time::UnixMillis;
+use zeroize::Zeroizing;
 
-use super::super::claims::{FARTHEST_MS, open};
+use super::super::claims::{FARTHEST_MS, open_padded, place};
 use super::super::sql::{number, unsigned};
 use super::Shared;
 use super::error::{Done, Failure};
@@ -21,6 +24,8 @@ use crate::store::interface::StoreError;
 pub(super) const SLOTS: i64 = 96;
 /// How long a slot is.
 pub(super) const SLOT_MS: i64 = 500;
+/// Where a stored result says when it was verified.
+const AT: Range<usize> = 1..9;
 /// Slots that may hold what is not due yet.
 const AHEAD: i64 = 64;
 
@@ -79,15 +84,27 @@ pub(super) async fn read(
 ) -> Done<Option<VerifiedResult>> {
     let client = shared.pool.client().await?;
     let sql = format!(
-        "SELECT sealed FROM {}, (SELECT coalesce($2::bigint, clock_ms()) AS now) AS clock \
+        "SELECT sealed, erase_at - now FROM {}, (SELECT coalesce($2::bigint, clock_ms()) AS now) AS clock \
          WHERE session_id = $1 AND erase_at > now AND erase_at <= now + $3",
         table(slot.into())
     );
     let (id, at) = (session.id().as_str(), shared.claims_clock.at(now));
     let found = row(&client, &sql, &[&id, &at, &number(FARTHEST_MS)]).await?;
     let Some(found) = found else { return Ok(None) };
-    let sealed: &[u8] = found.try_get(0)?;
-    Ok(Some(open(&shared.sealer, session, sealed)?))
+    let (sealed, left): (&[u8], i64) = (found.try_get(0)?, found.try_get(1)?);
+    let bytes = open_padded(&shared.sealer, place(session), sealed)?;
+    Ok(Some(result(bytes, now.plus(unsigned(left)))?))
+}
+
+/// The result, redacted at `redact_at`: when this node's clock says what the database's will say then.
+/// Who stored it may have had another one.
+fn result(mut bytes: Zeroizing<Vec<u8>>, redact_at: UnixMillis) -> Done<VerifiedResult> {
+    let unreadable = || Failure::failed("a stored result cannot be read");
+    let stored = VerifiedResult::from_snapshot(&bytes).map_err(|_| unreadable())?;
+    let lifetime = stored.redact_at().since(stored.verified_at());
+    let verified_at = redact_at.minus(lifetime).0.to_be_bytes();
+    bytes.get_mut(AT).ok_or_else(unreadable)?.copy_from_slice(&verified_at);
+    VerifiedResult::from_snapshot(&bytes).map_err(|_| unreadable())
 }
 
 /// Erases the results that are due; says how many there were. What a reader of the table holds up is
