@@ -12,6 +12,10 @@ use crate::config::RequestMode;
 use crate::entropy::OsEntropy;
 use crate::store::{Caller, Committed, Made};
 
+/// How long after a verification the store is asked whether it lost the result: twice its 30 seconds,
+/// because it counts by another clock.
+const LOSS_SHOWN_MS: u64 = 60_000;
+
 /// A stored new session, as its tenant is told about it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -32,6 +36,8 @@ pub struct CreatedSession {
 pub struct SessionView {
     /// The session, with its result while that may be read.
     pub session: Session,
+    /// Whether its result is gone before its time.
+    pub claims_lost: bool,
     /// When it was read.
     pub now: UnixMillis,
 }
@@ -94,7 +100,11 @@ impl App {
         let now = self.now();
         let session = self.store.callers_session(caller, id, now).await?;
         let session = session.ok_or(AppError::NotFound)?;
-        Ok(SessionView { session, now })
+        let is_missing = session.status_at(now) == Status::Verified
+            && session.result_at(now).is_none()
+            && session.settled_at().is_some_and(|at| now.since(at) < LOSS_SHOWN_MS);
+        let claims_lost = is_missing && self.store.has_lost_claims(caller, id).await?;
+        Ok(SessionView { session, claims_lost, now })
     }
 
     /// Removes a session of the caller and everything stored about it but its audit entries.

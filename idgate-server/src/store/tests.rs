@@ -9,6 +9,7 @@ mod erasure;
 mod first;
 mod gateway_keys;
 mod metrics;
+mod postgres;
 mod session_keys;
 mod strangers;
 mod upgrade;

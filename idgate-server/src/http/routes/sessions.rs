@@ -116,6 +116,9 @@ pub(super) fn status_json(view: &SessionView, code: Option<&str>) -> Zeroizing<V
             .raw("claims", result.claims())
             .raw("verification_details", result.verification_details());
     }
+    if view.claims_lost {
+        object = object.boolean("claims_lost", true);
+    }
     if let Some(reason) = session.reason_at(*now) {
         object = object.text("reason", reason.as_str());
     }

@@ -29,9 +29,10 @@ struct Cluster {
 
 /// Waits for the end of whoever started it, which closes its input.
 const GUARD: &str = r#"
-"$1/initdb" -D "$2/data" -U idgate -A trust -E UTF8 --locale=C --no-sync >"$2/initdb.log" 2>&1 || exit 1
+"$1/initdb" -D "$2/data" -U idgate -A trust -E UTF8 --locale=C --no-sync \
+    --wal-segsize=1 >"$2/initdb.log" 2>&1 || exit 1
 "$1/pg_ctl" -D "$2/data" -w -l "$2/log" -o "-k $2 -c listen_addresses='' -c fsync=off \
-    -c max_connections=300 -c shared_buffers=64MB -c max_prepared_transactions=0" start >/dev/null 2>&1 || exit 1
+    -c max_connections=300 -c shared_buffers=64MB -c max_wal_size=32MB" start >/dev/null 2>&1 || exit 1
 echo ready
 read -r _
 "$1/pg_ctl" -D "$2/data" -m immediate stop >/dev/null 2>&1
@@ -81,16 +82,22 @@ impl Cluster {
     fn run(&self, database: &str, sql: &str) {
         let (dir, database, sql) = (self.dir.clone(), database.to_owned(), sql.to_owned());
         let ran = self.threads.wait(async move {
-            let mut config = tokio_postgres::Config::new();
-            config.host_path(dir).user("idgate").dbname(&database);
-            let (client, connection) = config.connect(NoTls).await.unwrap();
-            let connection = tokio::spawn(connection);
-            let ran = client.batch_execute(&sql).await;
-            drop(client);
-            connection.await.unwrap().unwrap();
+            let ran = connect(dir, &database).await.batch_execute(&sql).await;
             ran.map_err(|error| StoreError::Failed(format!("{sql}: {error:?}")))
         });
         ran.unwrap();
+    }
+
+    fn ask(&self, database: &str, sql: &str) -> String {
+        let (dir, database, sql) = (self.dir.clone(), database.to_owned(), sql.to_owned());
+        let asked = self.threads.wait(async move {
+            let answer = connect(dir, &database).await.simple_query(&sql).await.unwrap();
+            Ok(answer.iter().find_map(|message| match message {
+                tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            }))
+        });
+        asked.unwrap().unwrap()
     }
 }
 
@@ -105,11 +112,31 @@ fn tools() -> Option<PathBuf> {
     folders.chain(on_path).map(PathBuf::from).find(|folder| folder.join("initdb").exists())
 }
 
+async fn connect(dir: PathBuf, database: &str) -> tokio_postgres::Client {
+    let mut config = tokio_postgres::Config::new();
+    config.host_path(dir).user("idgate").dbname(database);
+    let (client, connection) = config.connect(NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+fn options<'o>(
+    address: &'o Address,
+    instance_key: &'o InstanceKey,
+    migrates: bool,
+) -> PostgresOptions<'o> {
+    let (environment, quotas) = (Environment::Development, Quotas::default());
+    PostgresOptions { address, instance_key, environment, quotas, migrates }
+}
+
+/// Holds a transaction open.
+pub(in crate::store) struct Held(#[allow(dead_code)] tokio_postgres::Client);
+
 /// A database.
 pub(in crate::store) struct PostgresDatabase {
     cluster: &'static Cluster,
     name: String,
-    key: InstanceKey,
+    pub(in crate::store) key: InstanceKey,
 }
 
 impl PostgresDatabase {
@@ -117,8 +144,43 @@ impl PostgresDatabase {
         self.cluster.address(&self.name)
     }
 
-    fn run(&self, sql: &str) {
+    /// A gateway with this key, by the virtual clock.
+    pub(in crate::store) fn open_with(
+        &self,
+        key: &InstanceKey,
+        migrates: bool,
+    ) -> Result<PostgresStore, StoreError> {
+        PostgresStore::open_at(options(&self.address(), key, migrates), NOW)
+    }
+
+    /// A gateway whose results are due by the database's clock, as all are but those of tests.
+    pub(in crate::store) fn open_by_its_clock(&self) -> PostgresStore {
+        PostgresStore::open(options(&self.address(), &self.key, false), NOW).unwrap()
+    }
+
+    pub(in crate::store) fn run(&self, sql: &str) {
         self.cluster.run(&self.name, sql);
+    }
+
+    /// The first column of the first row.
+    pub(in crate::store) fn ask(&self, sql: &str) -> String {
+        self.cluster.ask(&self.name, sql)
+    }
+
+    /// Somebody who reads and does not end, until it is dropped.
+    pub(in crate::store) fn hold(&self, sql: &str) -> Held {
+        let (dir, name, sql) = (self.cluster.dir.clone(), self.name.clone(), sql.to_owned());
+        let held = self.cluster.threads.wait(async move {
+            let client = connect(dir, &name).await;
+            client.batch_execute(&format!("BEGIN; {sql}")).await.unwrap();
+            Ok(client)
+        });
+        Held(held.unwrap())
+    }
+
+    /// Whether these bytes are in the write-ahead log.
+    pub(in crate::store) fn logs(&self, needle: &[u8]) -> bool {
+        holds(&self.cluster.dir.join("data/pg_wal"), needle)
     }
 }
 
@@ -147,15 +209,7 @@ impl Backend for PostgresDatabase {
     }
 
     fn open(&self, now: UnixMillis) -> PostgresStore {
-        let address = self.address();
-        let options = PostgresOptions {
-            address: &address,
-            instance_key: &self.key,
-            environment: Environment::Development,
-            quotas: Quotas::default(),
-            migrates: false,
-        };
-        PostgresStore::open_at(options, now).unwrap()
+        PostgresStore::open_at(options(&self.address(), &self.key, false), now).unwrap()
     }
 
     fn operator(&self) -> Box<OperatorStore> {
@@ -176,7 +230,9 @@ impl Backend for PostgresDatabase {
 
     fn holds(&self, needle: &[u8]) -> bool {
         self.run("CHECKPOINT");
-        holds(&self.cluster.dir.join("data"), needle)
+        let database = self.ask("SELECT pg_relation_filepath('sessions')");
+        let database = self.cluster.dir.join("data").join(database);
+        holds(database.parent().unwrap(), needle) || self.logs(needle)
     }
 }
 
@@ -200,84 +256,4 @@ fn contains(bytes: &[u8], needle: &[u8]) -> bool {
     starts.into_iter().any(|(at, _)| bytes[at..].starts_with(needle))
 }
 
-#[tokio::test]
-async fn trial() {
-    use super::super::temporary::TemporaryStore;
-    use idgate_core::crypto::aws_lc_rs::PROVIDER;
-    use idgate_core::{PresentationRequest, Verifier};
-    let sqlite = TemporaryStore::default();
-    let db = PostgresDatabase::new();
-    let caller = sqlite.caller();
-    db.run(&format!("INSERT INTO clients (id, name, livemode, signing_secret, created_at) VALUES ('{}', 'x', true, '', 0)", caller.client_id.as_str()));
-    let store = db.open(NOW);
-    let trust = sqlite.trust().wait().unwrap();
-    let new = |now| {
-        let request =
-            PresentationRequest::parse(br#"{"issuer_id":"issuer"}"#, &trust, true).unwrap();
-        let verifier = Verifier::builder(PROVIDER)
-            .inline("http://localhost")
-            .trust(trust.clone())
-            .build()
-            .unwrap();
-        verifier
-            .create_session(request, caller.client_id.clone(), true, &mut OsEntropy, now)
-            .unwrap()
-    };
-    let made = new(NOW);
-    let session = made.session.clone();
-    assert_eq!(store.create_session(&caller, made).await.unwrap(), Made::Yes);
-    let mut watch = store.watch(session.id());
-    let commits: Vec<_> = (0..64)
-        .map(|n| store.commit(verify(&session, NOW.plus(n), "{\"a\":\"SENTINEL\"}"), None))
-        .collect();
-    let mut yes = 0;
-    for commit in commits {
-        yes += usize::from(commit.await.unwrap() == Committed::Yes);
-    }
-    assert_eq!(yes, 1);
-    watch.changed().await;
-    assert_eq!(store.gauges(NOW).wait().unwrap().claims_rows, 1);
-    let read = |now| store.callers_session(&caller, session.id(), now).wait().unwrap().unwrap();
-    assert!(read(NOW.plus(5)).result_at(NOW.plus(5)).is_some());
-    assert!(read(NOW.plus(31000)).result_at(NOW).is_none());
-    assert!(db.holds(session.id().as_str().as_bytes()) && !db.holds(b"SENTINEL"));
-    assert_eq!(store.purge_results(NOW.plus(31_000)).wait().unwrap(), 1);
-    assert_eq!(store.gauges(NOW).wait().unwrap().claims_rows, 0);
-    let page = store.events(&caller, session.id(), 0, 10).wait().unwrap().unwrap();
-    assert!(page.settled && page.events.len() == 2, "{page:?}");
-    assert!(store.delete_session(&caller, session.id(), NOW).await.unwrap());
-    assert!(!store.delete_session(&caller, session.id(), NOW).await.unwrap());
-    let once =
-        |n: u8| Once { key: [1; 32], body: [7; 32], answer: zeroize::Zeroizing::new(vec![n]) };
-    let made: Vec<_> =
-        (0..16).map(|n| store.create_session_once(&caller, new(NOW), once(n))).collect();
-    let mut first = 0;
-    for made in made {
-        match made.await.unwrap() {
-            MadeOnce::Yes => first += 1,
-            MadeOnce::Earlier(_) => {}
-            MadeOnce::NoRoom => panic!(),
-        }
-    }
-    assert_eq!(first, 1);
-    let due = store.due_sessions(NOW.plus(86_400_000), 10).wait().unwrap();
-    assert_eq!(due.len(), 1);
-    assert!(store.probe().await.is_ok());
-    // Another node.
-    let other = db.open(NOW);
-    let made = new(NOW);
-    let session = made.session.clone();
-    let mut watch = other.watch(session.id());
-    assert_eq!(store.create_session(&caller, made).await.unwrap(), Made::Yes);
-    tokio::time::timeout(std::time::Duration::from_millis(900), watch.changed())
-        .await
-        .unwrap_or(());
-    let before = std::time::Instant::now();
-    assert_eq!(
-        store.commit(session.expired(session.expires_at()).unwrap(), None).await.unwrap(),
-        Committed::Yes
-    );
-    watch.changed().await;
-    eprintln!("told after {:?}", before.elapsed());
-    assert_eq!(store.remove_settled(NOW.plus(86_400_000), 10).await.unwrap(), 1);
-}
+conforms!(PostgresDatabase);

@@ -180,7 +180,7 @@ pub(super) async fn what_a_process_that_ended_was_verifying_is_abandoned<B: Back
 }
 
 /// A transition of `session` to VERIFYING, as an answer makes it whose status is asked for.
-fn hold(session: &Session, lease_until: UnixMillis) -> Transition {
+pub(in crate::store) fn hold(session: &Session, lease_until: UnixMillis) -> Transition {
     let mut transition = session.expired(session.expires_at()).unwrap();
     let mut record: serde_json::Value = serde_json::from_slice(&session.to_snapshot()).unwrap();
     record["phase"] = serde_json::json!({"phase": "verifying", "lease_until": lease_until});

@@ -53,6 +53,12 @@ pub trait SessionStore {
         now: UnixMillis,
     ) -> Read<'_, Option<Session>>;
 
+    /// Whether the result of a session of this caller is gone although its time is not over: the
+    /// database that had it crashed. A store that keeps results as it keeps everything loses none.
+    fn has_lost_claims(&self, _caller: &Caller, _id: &SessionId) -> Read<'_, bool> {
+        Box::pin(async { Ok(false) })
+    }
+
     /// Removes a session of this caller and everything stored about it but its audit entries;
     /// resolves when no file holds its row or its claims any more, unless another program reads
     /// them: then the files are emptied as soon as it ends, and nobody waits for it. `false`: there

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use deadpool_postgres::GenericClient;
 use idgate_core::session::{Session, VerifiedResult};
 use idgate_core::time::UnixMillis;
 use zeroize::Zeroizing;
@@ -105,6 +106,12 @@ fn result(mut bytes: Zeroizing<Vec<u8>>, redact_at: UnixMillis) -> Done<Verified
     let verified_at = redact_at.minus(lifetime).0.to_be_bytes();
     bytes.get_mut(AT).ok_or_else(unreadable)?.copy_from_slice(&verified_at);
     VerifiedResult::from_snapshot(&bytes).map_err(|_| unreadable())
+}
+
+/// Whether there is a result of this session, whether or not it may be read.
+pub(super) async fn has(on: &impl GenericClient, slot: i16, session_id: &str) -> Done<bool> {
+    let sql = format!("SELECT FROM {} WHERE session_id = $1", table(slot.into()));
+    Ok(row(on, &sql, &[&session_id]).await?.is_some())
 }
 
 /// Erases the results that are due; says how many there were. What a reader of the table holds up is

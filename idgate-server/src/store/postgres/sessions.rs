@@ -53,6 +53,11 @@ impl SessionStore for PostgresStore {
         )
     }
 
+    fn has_lost_claims(&self, caller: &Caller, id: &SessionId) -> Read<'_, bool> {
+        let (caller, id) = (caller.clone(), id.as_str().to_owned());
+        self.read(move |shared| async move { read::has_lost_claims(&shared, &caller, &id).await })
+    }
+
     fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool> {
         let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.clone());
         self.write(whose, move |shared| async move {

@@ -67,6 +67,20 @@ pub(super) async fn callers(
     Ok(Some(session))
 }
 
+/// Whether the result of a caller's session is gone before its time.
+pub(super) async fn has_lost_claims(shared: &Shared, caller: &Caller, id: &str) -> Done<bool> {
+    let client = shared.pool.client().await?;
+    let found = row(
+        &client,
+        "SELECT claims_slot FROM sessions WHERE id = $1 AND client_id = $2 AND livemode = $3 \
+         AND claims_until > clock_ms()",
+        &[&id, &caller.client_id.as_str(), &caller.livemode],
+    )
+    .await?;
+    let Some(found) = found else { return Ok(false) };
+    Ok(!claims::has(&client, found.try_get(0)?, id).await?)
+}
+
 pub(super) async fn due(
     shared: &Shared,
     now: UnixMillis,
