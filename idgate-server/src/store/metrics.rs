@@ -6,7 +6,7 @@ mod record;
 use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
-pub(super) use self::record::{Measured, record};
+pub(super) use self::record::{KEPT_HOURS, Measured, OTHER_TYPES, record};
 use super::interface::{MetricsSummary, Outcomes, StoreError};
 use super::sql::{number, unsigned};
 use crate::sketch::Sketch;

@@ -12,9 +12,9 @@ use crate::limits::MAX_COUNTED_TYPES;
 use crate::sketch::Sketch;
 
 /// More hours than any window has, the running one included.
-const KEPT_HOURS: i64 = 722;
+pub(in crate::store) const KEPT_HOURS: i64 = 722;
 /// What further types are counted as.
-const OTHER_TYPES: &str = "other";
+pub(in crate::store) const OTHER_TYPES: &str = "other";
 
 /// A session as it is counted.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ impl Measured {
         }
     }
 
-    fn outcome(&self) -> Outcomes {
+    pub(in crate::store) fn outcome(&self) -> Outcomes {
         let one = |status| u64::from(self.status == status);
         Outcomes {
             verified: one(Status::Verified),

@@ -1,32 +1,224 @@
-//! What operators measure.
+//! What operators measure: sums by the hour, of which there are as many rows as were written at the same
+//! time. Whoever counts takes a row that nobody else holds, or makes one, so that no settlement waits for
+//! another's, on this node or elsewhere. Hours are those of the settlements: the callers' time.
 
 use std::sync::Arc;
 
 use idgate_core::time::UnixMillis;
+use tokio_postgres::{IsolationLevel, Row};
 
-use super::super::interface::{MetricsStore, MetricsSummary, Read};
-use super::super::metrics::Measured;
+use super::super::interface::{MetricsStore, MetricsSummary, Outcomes, Read};
+use super::super::metrics::{KEPT_HOURS, Measured, OTHER_TYPES, hour_of};
+use super::super::sql::{number, time, unsigned};
 use super::error::{Done, Failure};
 use super::pool::Tx;
+use super::sql::{execute, row, rows};
 use super::{PostgresStore, Shared, claims};
+use crate::limits::MAX_COUNTED_TYPES;
+use crate::sketch::Sketch;
 use crate::telemetry::{Gauges, Telemetry};
 
-/// Adds a settled session to the sums of its hour, those of this node. When they are out of order, the
-/// session is not held up by it.
-pub(super) async fn record(_shared: &Shared, _tx: &Tx<'_>, _measured: &Measured) -> Done<()> {
+/// The sums that one transaction adds to.
+struct Sums {
+    shard: String,
+    latency: Sketch,
+    processing: Sketch,
+}
+
+/// Adds a settled session to the sums of its hour. When they are out of order, the session is not held
+/// up by it.
+pub(super) async fn record(tx: &Tx<'_>, measured: &Measured) -> Done<()> {
+    if !measured.livemode || !measured.status.is_settled() {
+        return Ok(());
+    }
+    let hour = measured.hour;
+    let mut sums = match take(tx, hour).await? {
+        Some(sums) => sums,
+        None => make(tx, hour).await?,
+    };
+    measured.latency_ms.into_iter().for_each(|ms| sums.latency.add(ms));
+    measured.processing_us.into_iter().for_each(|us| sums.processing.add(us));
+    let Outcomes { verified, failed, expired } = measured.outcome();
+    let [verified, failed, expired] = [number(verified), number(failed), number(expired)];
+    execute(
+        tx,
+        "UPDATE metrics_hours SET verified = verified + $3, failed = failed + $4, \
+         expired = expired + $5, latency = $6, processing = $7 WHERE hour = $1 AND shard = $2",
+        &[
+            &hour,
+            &sums.shard,
+            &verified,
+            &failed,
+            &expired,
+            &sums.latency.to_bytes(),
+            &sums.processing.to_bytes(),
+        ],
+    )
+    .await?;
+    for name in &measured.types {
+        execute(
+            tx,
+            "INSERT INTO metrics_types AS t SELECT $1::bigint, $2::text, CASE WHEN \
+                 EXISTS (SELECT FROM metrics_types WHERE hour = $1 AND credential_type = $3) OR \
+                 (SELECT count(DISTINCT credential_type) FROM metrics_types WHERE hour = $1) < $7 \
+                 THEN $3::text ELSE $8::text END, $4::bigint, $5::bigint, $6::bigint \
+             ON CONFLICT (hour, shard, credential_type) DO UPDATE SET \
+             verified = t.verified + excluded.verified, failed = t.failed + excluded.failed, \
+             expired = t.expired + excluded.expired",
+            &[
+                &hour,
+                &sums.shard,
+                name,
+                &verified,
+                &failed,
+                &expired,
+                &number(MAX_COUNTED_TYPES),
+                &OTHER_TYPES,
+            ],
+        )
+        .await?;
+    }
+    if let Some(code) = measured.error_code {
+        execute(
+            tx,
+            "INSERT INTO metrics_errors AS e VALUES ($1, $2, $3, 1) \
+             ON CONFLICT (hour, shard, error_code) DO UPDATE SET sessions = e.sessions + 1",
+            &[&hour, &sums.shard, &code],
+        )
+        .await?;
+    }
     Ok(())
 }
 
+/// Sums that nobody else adds to before this transaction ends; what cannot be read is left alone.
+async fn take(tx: &Tx<'_>, hour: i64) -> Done<Option<Sums>> {
+    let found = row(
+        tx,
+        "SELECT shard, latency, processing FROM metrics_hours WHERE hour = $1 \
+         ORDER BY shard LIMIT 1 FOR UPDATE SKIP LOCKED",
+        &[&hour],
+    )
+    .await?;
+    let Some(found) = found else { return Ok(None) };
+    let (latency, processing) = (sketch(&found, 1), sketch(&found, 2));
+    let shard = found.try_get(0)?;
+    let readable = latency.and_then(|latency| Ok((latency, processing?)));
+    Ok(readable.ok().map(|(latency, processing)| Sums { shard, latency, processing }))
+}
+
+async fn make(tx: &Tx<'_>, hour: i64) -> Done<Sums> {
+    let (latency, processing) = (Sketch::default(), Sketch::default());
+    let made = row(
+        tx,
+        "INSERT INTO metrics_hours VALUES ($1, gen_random_uuid()::text, 0, 0, 0, $2, $3) \
+         RETURNING shard",
+        &[&hour, &latency.to_bytes(), &processing.to_bytes()],
+    )
+    .await?;
+    let made = made.ok_or_else(|| Failure::failed("sums are not stored"))?;
+    // Hours that no window reaches any more.
+    let before = hour.saturating_sub(KEPT_HOURS);
+    for table in ["metrics_hours", "metrics_types", "metrics_errors"] {
+        let sql = format!(
+            "DELETE FROM {table} WHERE ctid IN ( \
+             SELECT ctid FROM {table} WHERE hour < $1 FOR UPDATE SKIP LOCKED)"
+        );
+        execute(tx, &sql, &[&before]).await?;
+    }
+    Ok(Sums { shard: made.try_get(0)?, latency, processing })
+}
+
+async fn summary(shared: &Shared, first: i64, last: i64) -> Done<MetricsSummary> {
+    // One moment for all three tables.
+    let mut client = shared.pool.client().await?;
+    let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+    let moment = moment.read_only(true).start().await?;
+    let mut summary = MetricsSummary::default();
+    let hours = rows(
+        &moment,
+        "SELECT verified, failed, expired, latency, processing FROM metrics_hours \
+         WHERE hour BETWEEN $1 AND $2",
+        &[&first, &last],
+    )
+    .await?;
+    for row in &hours {
+        summary.outcomes.add(&outcomes(row, 0)?);
+        summary.latency.merge(&sketch(row, 3)?);
+        summary.processing.merge(&sketch(row, 4)?);
+    }
+    let types = rows(
+        &moment,
+        "SELECT credential_type, sum(verified)::bigint, sum(failed)::bigint, \
+         sum(expired)::bigint FROM metrics_types WHERE hour BETWEEN $1 AND $2 \
+         GROUP BY credential_type",
+        &[&first, &last],
+    )
+    .await?;
+    for row in &types {
+        summary.by_credential_type.insert(row.try_get(0)?, outcomes(row, 1)?);
+    }
+    let errors = rows(
+        &moment,
+        "SELECT error_code, sum(sessions)::bigint FROM metrics_errors \
+         WHERE hour BETWEEN $1 AND $2 GROUP BY error_code",
+        &[&first, &last],
+    )
+    .await?;
+    for row in &errors {
+        summary.by_error_code.insert(row.try_get(0)?, unsigned(row.try_get(1)?));
+    }
+    Ok(summary)
+}
+
+/// Three columns from `at` on.
+fn outcomes(row: &Row, at: usize) -> Done<Outcomes> {
+    let count = |more: usize| Ok::<_, Failure>(unsigned(row.try_get(at.saturating_add(more))?));
+    Ok(Outcomes { verified: count(0)?, failed: count(1)?, expired: count(2)? })
+}
+
+fn sketch(row: &Row, at: usize) -> Done<Sketch> {
+    let bytes: &[u8] = row.try_get(at)?;
+    Sketch::from_bytes(bytes)
+        .ok_or_else(|| Failure::failed("a stored latency sketch cannot be read"))
+}
+
+async fn gauges(shared: &Shared, now: UnixMillis) -> Done<Gauges> {
+    let (claims_rows, purge_lag_ms) = claims::stored(shared, now).await?;
+    let client = shared.pool.client().await?;
+    let found = row(
+        &client,
+        "SELECT (SELECT min(open_since) FROM audit_heads WHERE open_since IS NOT NULL), \
+         (SELECT min(queued_at) FROM webhook_deliveries WHERE failed_at IS NULL), \
+         (SELECT count(*) FROM webhook_deliveries WHERE failed_at IS NULL), \
+         (SELECT count(*) FROM webhook_deliveries WHERE failed_at IS NOT NULL)",
+        &[],
+    )
+    .await?;
+    let found = found.ok_or_else(|| Failure::failed("the database does not count"))?;
+    let since = |column: usize| {
+        let at: Option<i64> = found.try_get(column)?;
+        Ok::<_, Failure>(at.map_or(0, |at| now.since(time(at))))
+    };
+    Ok(Gauges {
+        claims_rows,
+        purge_lag_ms,
+        audit_open_ms: since(0)?,
+        webhook_oldest_ms: since(1)?,
+        webhook_queue: unsigned(found.try_get(2)?),
+        dead_letters: unsigned(found.try_get(3)?),
+        ..Gauges::default()
+    })
+}
+
 impl MetricsStore for PostgresStore {
-    fn metrics_summary(&self, _window_hours: u64, _now: UnixMillis) -> Read<'_, MetricsSummary> {
-        self.fault.sum(self.read(|_| async { Err(Failure::failed("to be written")) }))
+    fn metrics_summary(&self, window_hours: u64, now: UnixMillis) -> Read<'_, MetricsSummary> {
+        let last = hour_of(now);
+        let first = last.saturating_sub(number(window_hours));
+        self.fault.sum(self.read(move |shared| async move { summary(&shared, first, last).await }))
     }
 
     fn gauges(&self, now: UnixMillis) -> Read<'_, Gauges> {
-        self.read(move |shared| async move {
-            let (claims_rows, purge_lag_ms) = claims::stored(&shared, now).await?;
-            Ok(Gauges { claims_rows, purge_lag_ms, ..Gauges::default() })
-        })
+        self.read(move |shared| async move { gauges(&shared, now).await })
     }
 
     fn telemetry(&self) -> &Arc<Telemetry> {

@@ -277,7 +277,7 @@ async fn settle(
     if let Some(notice) = &prepared.notice {
         outbox::insert(shared, tx, notice).await?;
     }
-    metrics::record(shared, tx, &Measured::settled(ended, prepared.processing_us)).await
+    metrics::record(tx, &Measured::settled(ended, prepared.processing_us)).await
 }
 
 /// Removes a caller's session with its events, its result and its notification.
