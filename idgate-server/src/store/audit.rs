@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
+pub use self::export::ExportError;
 pub(super) use self::head::Head;
 pub(super) use self::heads::total;
 pub use self::report::AuditReport;

@@ -57,8 +57,7 @@ pub(super) fn version(main: &Connection) -> Result<u64, StoreError> {
     Ok(unsigned(statement.query_row([], |row| row.get(0))?))
 }
 
-/// All certificates that may still sign, newest first. One that cannot be opened is left out, and the
-/// log says so: it must not be in the way of the others.
+/// All certificates that may still sign, newest first.
 pub(super) fn read(main: &Connection, sealer: &Sealer) -> Result<Certificates, StoreError> {
     // One moment, so that an import in between does not show.
     let moment = main.unchecked_transaction()?;
@@ -81,6 +80,12 @@ pub(super) fn read(main: &Connection, sealer: &Sealer) -> Result<Certificates, S
         .collect::<Result<Vec<_>, _>>()?;
     let registrations = registrations(&moment)?;
     moment.finish()?;
+    Ok(Certificates { version, keys: open(rows, sealer), registrations })
+}
+
+/// The keys in these rows. One that cannot be opened is left out, and the log says so: it must not be
+/// in the way of the others.
+pub(super) fn open(rows: Vec<Row>, sealer: &Sealer) -> Vec<Arc<CertifiedKey>> {
     let keys = rows.into_iter().filter_map(|row| {
         let key_id = row.key_id.clone();
         let opened = row.open(sealer);
@@ -88,16 +93,16 @@ pub(super) fn read(main: &Connection, sealer: &Sealer) -> Result<Certificates, S
             .inspect_err(|error| tracing::error!(%error, key_id, "a certificate is left out"))
             .ok()
     });
-    Ok(Certificates { version, keys: keys.map(Arc::new).collect(), registrations })
+    keys.map(Arc::new).collect()
 }
 
 /// A certificate and its key as they are stored.
-struct Row {
-    client_id: String,
-    key_id: String,
-    sealed: Vec<u8>,
-    chain: Vec<u8>,
-    replaced_at: Option<UnixMillis>,
+pub(super) struct Row {
+    pub(super) client_id: String,
+    pub(super) key_id: String,
+    pub(super) sealed: Vec<u8>,
+    pub(super) chain: Vec<u8>,
+    pub(super) replaced_at: Option<UnixMillis>,
 }
 
 impl Row {
@@ -141,13 +146,18 @@ pub(super) fn registrations(main: &Connection) -> Result<Vec<Registration>, Stor
         .prepare("SELECT client_id, jwt, strict FROM registrations ORDER BY client_id")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<Vec<(String, String, bool)>, _>>()?;
+    Ok(parse(rows))
+}
+
+/// From client, text and strictness. One that cannot be read is left out, and the log says so.
+pub(super) fn parse(rows: Vec<(String, String, bool)>) -> Vec<Registration> {
     let read = |(client_id, jwt, strict): (String, String, bool)| {
         let certificate = RegistrationCertificate::parse(&jwt);
         let certificate = certificate
             .inspect_err(|error| tracing::error!(%error, client_id, "a registration is left out"));
         Some(Registration { certificate: certificate.ok()?, client_id, strict })
     };
-    Ok(rows.into_iter().filter_map(read).collect())
+    rows.into_iter().filter_map(read).collect()
 }
 
 /// A stored chain, as it stands in its column: one certificate after another.

@@ -48,37 +48,57 @@ pub(super) fn read(main: &Connection, sealer: &Sealer) -> Result<GatewayKeys, St
     // One moment, so that a rotation in between does not show.
     let moment = main.unchecked_transaction()?;
     let number = number(&moment)?;
-    let (active, retired) = read_all(&moment, sealer)?;
+    let stored = stored(&moment)?;
     moment.finish()?;
+    assemble(number, stored, sealer)
+}
+
+/// A key as it is stored.
+pub(super) struct StoredKey {
+    pub(super) id: String,
+    pub(super) sec1: Vec<u8>,
+    /// `None`: it signs for nobody any more.
+    pub(super) sealed: Option<Vec<u8>>,
+    /// `None`: it signs for new sessions.
+    pub(super) published_until: Option<UnixMillis>,
+}
+
+/// The key that signs for new sessions, and those before it. `stored`: newest first.
+pub(super) fn assemble(
+    number: u64,
+    stored: Vec<StoredKey>,
+    sealer: &Sealer,
+) -> Result<GatewayKeys, StoreError> {
+    let (mut active, mut retired) = (None, Vec::new());
+    for StoredKey { id, sec1, sealed, published_until } in stored {
+        let signer = sealed.map(|sealed| open(sealer, &id, &sealed)).transpose()?;
+        match published_until {
+            None => active = signer,
+            Some(published_until) => {
+                let key = PublishedKey::new(id, &sec1)?;
+                retired.push(RetiredKey { key, signer, published_until });
+            }
+        }
+    }
     let active = active
         .ok_or_else(|| StoreError::Failed("there is no signing key; restart the server".into()))?;
     Ok(GatewayKeys { number, active, retired })
 }
 
-/// The key that signs for new sessions, and those before it, newest first.
-fn read_all(
-    main: &Connection,
-    sealer: &Sealer,
-) -> Result<(Option<Arc<GatewayKey>>, Vec<RetiredKey>), StoreError> {
+/// Newest first.
+fn stored(main: &Connection) -> Result<Vec<StoredKey>, StoreError> {
     let mut statement = main.prepare(
         "SELECT id, sec1, sealed, published_until FROM gateway_keys ORDER BY version DESC",
     )?;
-    let mut rows = statement.query([])?;
-    let (mut active, mut retired) = (None, Vec::new());
-    while let Some(row) = rows.next()? {
-        let id: String = row.get(0)?;
-        let sealed: Option<Vec<u8>> = row.get(2)?;
-        let signer = sealed.map(|sealed| open(sealer, &id, &sealed)).transpose()?;
-        match row.get::<_, Option<i64>>(3)? {
-            None => active = signer,
-            Some(until) => retired.push(RetiredKey {
-                key: PublishedKey::new(id, &row.get::<_, Vec<u8>>(1)?)?,
-                signer,
-                published_until: time(until),
-            }),
-        }
-    }
-    Ok((active, retired))
+    let rows = statement.query_map([], |row| {
+        Ok(StoredKey {
+            id: row.get(0)?,
+            sec1: row.get(1)?,
+            sealed: row.get(2)?,
+            published_until: row.get::<_, Option<i64>>(3)?.map(time),
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 fn open(sealer: &Sealer, id: &str, sealed: &[u8]) -> Result<Arc<GatewayKey>, StoreError> {

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use idgate_core::entropy::Entropy;
-use idgate_core::ids::{TenantId, random_id};
+use idgate_core::ids::TenantId;
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::api_keys::power::scopes as scopes_of;
+use super::fresh;
 use super::interface::{Caller, StoreError};
 use super::sql::{millis, time, unsigned};
-use crate::api_key::{ApiKey, signing_secret};
+use crate::api_key::ApiKey;
 use crate::seal::{Place, Sealer};
 
 /// A client as operators see it.
@@ -64,35 +64,28 @@ pub(super) fn create_client(
     main: &Connection,
     sealer: &Sealer,
     wish: &ClientWish<'_>,
-    entropy: &mut dyn Entropy,
     now: UnixMillis,
 ) -> Result<NewClient, StoreError> {
-    let exhausted = |error| StoreError::Failed(format!("{error}"));
-    let livemode = wish.livemode;
-    let client_id = random_id("cli_", entropy).map_err(exhausted)?;
-    let key_id = random_id("key_", entropy).map_err(exhausted)?;
-    let api_key = ApiKey::generate(livemode, entropy).map_err(exhausted)?;
-    let signing_secret = signing_secret(entropy).map_err(exhausted)?;
-    let sealed = sealer.seal(secret_place(&client_id), signing_secret.as_bytes())?;
+    let (client, sealed) = fresh::client(wish.livemode, sealer)?;
     main.execute(
         "INSERT INTO clients (id, name, livemode, signing_secret, created_at) \
          VALUES (?1, ?2, ?3, ?4, ?5)",
-        (&client_id, wish.name, livemode, sealed, millis(now)),
+        (&client.client_id, wish.name, client.livemode, sealed, millis(now)),
     )?;
     main.execute(
         "INSERT INTO api_keys (id, client_id, digest, hint, scopes, livemode, created_at) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         (
-            &key_id,
-            &client_id,
-            api_key.digest(),
-            api_key.hint(),
+            &client.key_id,
+            &client.client_id,
+            client.api_key.digest(),
+            client.api_key.hint(),
             wish.scopes.map(|scopes| json!(scopes).to_string()),
-            livemode,
+            client.livemode,
             millis(now),
         ),
     )?;
-    Ok(NewClient { client_id, livemode, key_id, api_key, signing_secret })
+    Ok(client)
 }
 
 /// Where the secret stands that a client was made with.

@@ -16,6 +16,7 @@ mod events;
 mod examine;
 mod fault;
 mod files;
+mod fresh;
 mod gateway_keys;
 mod held;
 mod idempotency;
@@ -46,7 +47,7 @@ mod uses;
 mod webhook_endpoints;
 mod writer;
 
-pub use self::audit::AuditReport;
+pub use self::audit::{AuditReport, ExportError};
 pub use self::backup::{Backup, back_up};
 pub use self::certificates::CertificateRecord;
 pub use self::changes::Watch;
@@ -56,7 +57,7 @@ pub use self::interface::*;
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::missing::missing;
 pub use self::operator::*;
-pub use self::postgres::{Address, PostgresOptions, PostgresStore};
+pub use self::postgres::{Address, PostgresOperator, PostgresOptions, PostgresStore, migrate};
 pub use self::quotas::OwnQuotas;
 pub use self::sqlite::{SqliteOperator, SqliteStore, StoreOptions};
 pub use self::trust::{

@@ -1,6 +1,8 @@
 //! The trust store: entries, their material, and the number that tells a change.
 
+mod material;
 mod removal;
+mod rows;
 mod x509;
 
 use idgate_core::crypto::PublicKey;
@@ -15,10 +17,11 @@ use serde_json::json;
 
 pub use self::removal::RemovedMaterial;
 pub(super) use self::removal::remove_material;
+pub(super) use self::rows::EntryRow;
+pub(super) use self::x509::{CRL, MaterialRow, NewMaterial};
 pub use self::x509::{NewCrl, NewList, TrustCertificate, TrustCrl, TrustList};
 use super::held::Numbered;
 use super::interface::StoreError;
-use super::sql::{millis, time};
 
 /// A key of a trust entry.
 #[derive(Clone, Debug)]
@@ -226,15 +229,7 @@ pub(super) fn add(
             change.claim_paths.as_ref().map(|paths| json!(paths).to_string()),
         ),
     )?;
-    for (key, kid) in &change.keys {
-        main.execute(
-            "INSERT INTO trust_materials (issuer_id, kind, der, kid, test_only, added_at) \
-             VALUES (?1, 'key', ?2, ?3, ?4, ?5) ON CONFLICT (issuer_id, kind, der) DO UPDATE \
-             SET kid = coalesce(excluded.kid, kid), test_only = excluded.test_only",
-            (issuer_id, key.spki_der(), kid, change.test_only, millis(now)),
-        )?;
-    }
-    x509::add(main, issuer_id, change, now)?;
+    material::add(main, issuer_id, change, now)?;
     bump(main)
 }
 
@@ -276,12 +271,21 @@ pub(super) fn version(main: &Connection) -> Result<u64, StoreError> {
 pub(super) fn snapshot(main: &Connection, pinned_live: bool) -> Result<TrustSnapshot, StoreError> {
     let moment = main.unchecked_transaction()?;
     let version = version(&moment)?;
-    let mut entries: Vec<TrustEntry> = records(&moment)?.iter().map(TrustRecord::entry).collect();
+    Ok(snapshot_of(version, &records(&moment)?, pinned_live))
+}
+
+/// These entries under their number.
+pub(super) fn snapshot_of(
+    version: u64,
+    records: &[TrustRecord],
+    pinned_live: bool,
+) -> TrustSnapshot {
+    let mut entries: Vec<TrustEntry> = records.iter().map(TrustRecord::entry).collect();
     if !pinned_live {
         let signers = entries.iter_mut().flat_map(|entry| &mut entry.pinned_signers);
         signers.for_each(|signer| signer.test_only = true);
     }
-    Ok(TrustSnapshot::new(version, entries))
+    TrustSnapshot::new(version, entries)
 }
 
 impl Numbered for TrustSnapshot {
@@ -299,23 +303,8 @@ const SELECT: &str = "SELECT issuer_id, iss, vct, doc_types, namespaces, claims,
                       revocation, ekus, status_max_age_days, issuing_country_unbound, aki, \
                       device_response_documents, claim_paths FROM trust_entries";
 
-/// The columns of [`SELECT`].
-struct Columns {
-    issuer_id: String,
-    iss: Option<String>,
-    lists: [String; 4],
-    country: Option<String>,
-    revocation: String,
-    ekus: Option<String>,
-    status_max_age_days: Option<u32>,
-    issuing_country_unbound: bool,
-    aki: bool,
-    device_response_documents: String,
-    claim_paths: Option<String>,
-}
-
-fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
-    Ok(Columns {
+fn columns(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
+    Ok(EntryRow {
         issuer_id: row.get(0)?,
         iss: row.get(1)?,
         lists: [row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?],
@@ -330,60 +319,10 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
     })
 }
 
-fn record(main: &Connection, columns: Columns) -> Result<TrustRecord, StoreError> {
-    let Columns { issuer_id, iss, lists, country, revocation, ekus, .. } = columns;
-    let damaged = || StoreError::Failed(format!("trust entry {issuer_id} cannot be read"));
-    let list = |text: &str| serde_json::from_str::<Vec<String>>(text).map_err(|_| damaged());
-    let [vct, doc_types, namespaces, claims] = &lists;
-    let eku = |text: &String| Oid::parse(text).ok_or_else(damaged);
-    let ekus =
-        ekus.map(|text| list(&text)?.iter().map(eku).collect::<Result<_, _>>()).transpose()?;
-    let roots = x509::roots(main, &issuer_id)?;
-    let status_roots = x509::status_roots(main, &issuer_id)?;
-    let sd_jwt_roots = x509::sd_jwt_roots(main, &issuer_id)?;
-    let claim_paths = columns.claim_paths.as_deref().map(serde_json::from_str);
-    let documents = DeviceResponseDocuments::from_name(&columns.device_response_documents);
-    Ok(TrustRecord {
-        iss,
-        vct: list(vct)?,
-        doc_types: list(doc_types)?,
-        namespaces: list(namespaces)?,
-        claims: list(claims)?,
-        country,
-        revocation: RevocationPolicy::from_name(&revocation).ok_or_else(damaged)?,
-        status_max_age_days: columns.status_max_age_days,
-        issuing_country_unbound: columns.issuing_country_unbound,
-        ekus,
-        keys: keys(main, &issuer_id)?,
-        pinned_signers: x509::pinned_signers(main, &issuer_id)?,
-        crls: x509::crls(main, &issuer_id, roots.iter().chain(&sd_jwt_roots).chain(&status_roots))?,
-        sd_jwt_signers: x509::sd_jwt_signers(main, &issuer_id)?,
-        sd_jwt_roots,
-        claim_paths: claim_paths.transpose().map_err(|_| damaged())?.unwrap_or_default(),
-        aki: columns.aki,
-        device_response_documents: documents.ok_or_else(damaged)?,
-        lists: x509::lists(main, &issuer_id)?,
-        status_roots,
-        roots,
-        issuer_id,
-    })
-}
-
-fn keys(main: &Connection, issuer_id: &str) -> Result<Vec<TrustKey>, StoreError> {
-    let mut statement = main.prepare_cached(
-        "SELECT der, kid, test_only, added_at FROM trust_materials \
-         WHERE issuer_id = ?1 AND kind = 'key' ORDER BY id",
-    )?;
-    let mut rows = statement.query([issuer_id])?;
-    let mut keys = Vec::new();
-    while let Some(row) = rows.next()? {
-        let key = PublicKey::from_spki_der(&row.get::<_, Vec<u8>>(0)?).map_err(|error| {
-            StoreError::Failed(format!("a key of trust entry {issuer_id}: {error}"))
-        })?;
-        let (kid, test_only) = (row.get(1)?, row.get(2)?);
-        keys.push(TrustKey { key, kid, test_only, added_at: time(row.get(3)?) });
-    }
-    Ok(keys)
+fn record(main: &Connection, entry: EntryRow) -> Result<TrustRecord, StoreError> {
+    let materials = material::of(main, &entry.issuer_id)?;
+    let lists = material::lists(main, &entry.issuer_id)?;
+    TrustRecord::assemble(entry, &materials, lists)
 }
 
 fn trusted_key(key: &TrustKey) -> TrustedKey {

@@ -1,10 +1,31 @@
 //! The audit log as one JSON object, for whoever verifies it elsewhere.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use super::super::interface::ExportError;
 use super::report::{Auditor, Chain};
 use crate::audit::{AuditEntry, StoredEntry, hex};
+use crate::store::interface::StoreError;
+
+/// Why an export is not complete.
+#[derive(Debug)]
+pub enum ExportError {
+    /// The store failed.
+    Store(StoreError),
+    /// What was exported could not be written.
+    Output(io::Error),
+}
+
+impl From<StoreError> for ExportError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<io::Error> for ExportError {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
 
 impl Auditor<'_> {
     /// Writes `{"entries":[…],"checkpoints":[…],"removals":[…]}` of all chains, or of the one of

@@ -213,7 +213,7 @@ impl Backend for PostgresDatabase {
     }
 
     fn operator(&self) -> Box<OperatorStore> {
-        panic!("to be written")
+        Box::new(PostgresOperator::open(&self.address(), &self.key).unwrap())
     }
 
     fn set_mood(store: &PostgresStore, mood: Mood) {

@@ -1,11 +1,11 @@
 //! The audit log: verified here, and exported as one JSON object for whoever verifies it elsewhere.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use idgate_core::time::UnixMillis;
 
 use crate::audit::SignedCheckpoint;
-use crate::store::audit::AuditReport;
+use crate::store::audit::{AuditReport, ExportError};
 use crate::store::interface::StoreError;
 
 /// What the operator does with the audit log.
@@ -38,25 +38,4 @@ pub trait AuditOperator {
         client: Option<&str>,
         out: &mut dyn Write,
     ) -> Result<bool, ExportError>;
-}
-
-/// Why an export is not complete.
-#[derive(Debug)]
-pub enum ExportError {
-    /// The store failed.
-    Store(StoreError),
-    /// What was exported could not be written.
-    Output(io::Error),
-}
-
-impl From<StoreError> for ExportError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<io::Error> for ExportError {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
-    }
 }

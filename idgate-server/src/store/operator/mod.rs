@@ -11,7 +11,7 @@ mod trust;
 mod webhook_hosts;
 
 pub use self::admin_tokens::{AdminTokenOperator, AdminTokenRecord};
-pub use self::audit::{AuditOperator, ExportError};
+pub use self::audit::AuditOperator;
 pub use self::certificates::{CertificateOperator, RequestedKey};
 pub use self::clients::{ClientChange, ClientOperator, ClientSettings, Logo};
 pub use self::dead_letters::DeadLetterOperator;

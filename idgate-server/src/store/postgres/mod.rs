@@ -8,10 +8,12 @@
 mod address;
 mod api_keys;
 mod audit;
+mod certificates;
 mod claims;
 mod endpoints;
 mod error;
 mod events;
+mod gateway_keys;
 mod held;
 mod idempotency;
 mod instance;
@@ -28,6 +30,7 @@ mod sessions;
 mod sql;
 mod threads;
 mod tls;
+mod trust;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -43,6 +46,7 @@ use tokio::task::JoinHandle;
 pub use self::address::Address;
 use self::claims::ClaimsClock;
 use self::error::Done;
+pub use self::operator::PostgresOperator;
 use self::pool::Pool;
 pub(super) use self::threads::Threads;
 use super::changes::Changes;
@@ -196,6 +200,10 @@ impl PostgresStore {
 ///
 /// # Errors
 /// It cannot be reached, or its schema is newer than this program can work with.
+pub fn migrate(address: &Address) -> Result<(i64, i64), StoreError> {
+    migrate_at(&Threads::start(1)?, address)
+}
+
 pub(super) fn migrate_at(threads: &Threads, address: &Address) -> Result<(i64, i64), StoreError> {
     let pool = Pool::new(address, 1)?;
     threads.wait(async move { Ok(schema::migrate(&pool).await?) })

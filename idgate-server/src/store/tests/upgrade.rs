@@ -1,7 +1,6 @@
 //! A directory that the first version made, opened by this one.
 
 use super::*;
-use crate::entropy::OsEntropy;
 use crate::seal::Sealer;
 use crate::seal::first::FirstSealer;
 use crate::store::files::main_path;
@@ -27,7 +26,7 @@ async fn first_version() -> (Fixture, Session) {
     let check = old.seal("instance", "key_check", b"idgate");
     main.execute("INSERT INTO instance VALUES ('key_check', ?1)", [check]).unwrap();
     let wish = keys::ClientWish { name: "old", livemode: true, scopes: None };
-    let client = keys::create_client(&main, &new, &wish, &mut OsEntropy, NOW).unwrap();
+    let client = keys::create_client(&main, &new, &wish, NOW).unwrap();
     // The session's client, and its secret as it was sealed then.
     let client_id = fixture.live.client_id.as_str();
     let secret = old.seal("clients", client_id, client.signing_secret.as_bytes());

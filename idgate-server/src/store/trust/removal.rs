@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::super::interface::StoreError;
-use super::{bump, find, x509};
+use super::{CRL, bump, find, material, x509};
 
 /// What was removed from an entry.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -48,7 +48,7 @@ fn remove_lists(
     sha256: &[u8; 32],
 ) -> Result<Vec<RemovedMaterial>, StoreError> {
     let mut removed = Vec::new();
-    for list in x509::lists(main, issuer_id)? {
+    for list in material::lists(main, issuer_id)? {
         if list.sha256.as_deref() != Some(sha256) {
             continue;
         }
@@ -71,7 +71,7 @@ fn remove_orphaned_crls(
         record.crls.iter().filter(|crl| crl.verified.is_err()).map(|crl| crl.sha256).collect();
     let mut removed = Vec::new();
     for (id, kind, sha256) in materials(main, issuer_id)? {
-        if kind == x509::CRL && orphaned.contains(&sha256) {
+        if kind == CRL && orphaned.contains(&sha256) {
             delete(main, id)?;
             removed.push(RemovedMaterial { kind, sha256, roots: 0 });
         }

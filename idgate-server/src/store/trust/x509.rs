@@ -5,16 +5,15 @@ use idgate_core::ids::DocType;
 use idgate_core::status::VerifiedCrl;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ImportedList, PinnedSigner, RootOrigin, TrustAnchor};
-use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde_json::json;
 
 use super::super::interface::StoreError;
-use super::super::sql::{millis, time};
-use super::TrustChange;
+use super::{TrustChange, TrustRecord};
 
+pub(super) const KEY: &str = "key";
 const PINNED_SIGNER: &str = "pinned_signer";
-pub(super) const CRL: &str = "crl";
-pub(super) const STATUS_ROOT: &str = "status_root";
+pub(in crate::store) const CRL: &str = "crl";
+const STATUS_ROOT: &str = "status_root";
 const SD_JWT_ROOT: &str = "sd_jwt_root";
 const SD_JWT_SIGNER: &str = "sd_jwt_signer";
 const ROOTS: [RootOrigin; 3] = [RootOrigin::RootFile, RootOrigin::MasterList, RootOrigin::Vical];
@@ -80,250 +79,92 @@ pub struct TrustList {
     pub added_at: UnixMillis,
 }
 
-/// Adds the X.509 material of `change`.
-pub(super) fn add(
-    main: &Connection,
-    issuer_id: &str,
-    change: &TrustChange,
-    now: UnixMillis,
-) -> Result<(), StoreError> {
-    let insert = Insert { main, issuer_id, test_only: change.test_only, now };
-    for root in &change.roots {
-        insert.root(root, RootOrigin::RootFile)?;
-    }
-    for signer in &change.pinned_signers {
-        insert.material(PINNED_SIGNER, signer.der(), &[])?;
-    }
-    for root in &change.sd_jwt_roots {
-        insert.material(SD_JWT_ROOT, root.der(), &[])?;
-    }
-    for signer in &change.sd_jwt_signers {
-        insert.material(SD_JWT_SIGNER, signer.der(), &[])?;
-    }
-    for root in &change.status_roots {
-        insert.material(STATUS_ROOT, root.der(), &root.doc_types)?;
-    }
-    for list in &change.lists {
-        insert.list(list)?;
-    }
-    if change.crls.is_empty() {
-        return Ok(());
-    }
-    let (roots, status_roots) = (roots(main, issuer_id)?, status_roots(main, issuer_id)?);
-    let sd_jwt_roots = sd_jwt_roots(main, issuer_id)?;
-    let roots = anchors(roots.iter().chain(&sd_jwt_roots).chain(&status_roots));
-    for NewCrl { der, file } in &change.crls {
-        VerifiedCrl::from_der(&PROVIDER, der, &roots)
-            .map_err(|error| StoreError::Failed(format!("{file}: {error}")))?;
-        insert.material(CRL, der, &[])?;
-    }
-    Ok(())
+/// Material that is to be stored.
+pub(in crate::store) struct NewMaterial {
+    pub(in crate::store) kind: &'static str,
+    pub(in crate::store) der: Vec<u8>,
+    pub(in crate::store) kid: Option<String>,
+    /// A JSON array; `None`: any.
+    pub(in crate::store) doc_types: Option<String>,
 }
 
-/// The roots of an entry.
-pub(super) fn roots(
-    main: &Connection,
-    issuer_id: &str,
-) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
-    let mut roots = Vec::new();
-    for origin in ROOTS {
-        roots.extend(roots_of_kind(main, issuer_id, origin.name(), origin)?);
-    }
-    Ok(roots)
-}
-
-/// The roots of an entry for the signers of status lists.
-pub(super) fn status_roots(
-    main: &Connection,
-    issuer_id: &str,
-) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
-    roots_of_kind(main, issuer_id, STATUS_ROOT, RootOrigin::RootFile)
-}
-
-/// The roots of an entry's SD-JWT VC issuers.
-pub(super) fn sd_jwt_roots(
-    main: &Connection,
-    issuer_id: &str,
-) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
-    roots_of_kind(main, issuer_id, SD_JWT_ROOT, RootOrigin::RootFile)
-}
-
-fn roots_of_kind(
-    main: &Connection,
-    issuer_id: &str,
-    kind: &str,
-    origin: RootOrigin,
-) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
-    let root = |stored: Stored| {
-        let mut root = TrustAnchor::from_der(&PROVIDER, &stored.der, origin)
-            .map_err(|error| unreadable(issuer_id, &error.to_string()))?;
-        root.test_only = stored.test_only;
-        let doc_types = stored.doc_types.as_deref().map(serde_json::from_str::<Vec<String>>);
-        let doc_types = doc_types
-            .transpose()
-            .map_err(|_| unreadable(issuer_id, "has damaged document types"))?
-            .unwrap_or_default();
-        let certificate = root.with_doc_types(doc_types.iter().map(DocType::new));
-        Ok(TrustCertificate { certificate, added_at: stored.added_at })
-    };
-    stored(main, issuer_id, kind)?.into_iter().map(root).collect()
-}
-
-/// The pinned document signers of an entry.
-pub(super) fn pinned_signers(
-    main: &Connection,
-    issuer_id: &str,
-) -> Result<Vec<TrustCertificate<PinnedSigner>>, StoreError> {
-    signers_of_kind(main, issuer_id, PINNED_SIGNER)
-}
-
-/// The pinned SD-JWT VC issuers of an entry.
-pub(super) fn sd_jwt_signers(
-    main: &Connection,
-    issuer_id: &str,
-) -> Result<Vec<TrustCertificate<PinnedSigner>>, StoreError> {
-    signers_of_kind(main, issuer_id, SD_JWT_SIGNER)
-}
-
-fn signers_of_kind(
-    main: &Connection,
-    issuer_id: &str,
-    kind: &str,
-) -> Result<Vec<TrustCertificate<PinnedSigner>>, StoreError> {
-    let signer = |stored: Stored| {
-        let mut certificate = PinnedSigner::from_der(&PROVIDER, &stored.der)
-            .map_err(|error| unreadable(issuer_id, &error.to_string()))?;
-        certificate.test_only = stored.test_only;
-        Ok(TrustCertificate { certificate, added_at: stored.added_at })
-    };
-    stored(main, issuer_id, kind)?.into_iter().map(signer).collect()
-}
-
-/// The CRLs of an entry, verified against its `roots`, the newest first.
-pub(super) fn crls<'r>(
-    main: &Connection,
-    issuer_id: &str,
-    roots: impl Iterator<Item = &'r TrustCertificate<TrustAnchor>>,
-) -> Result<Vec<TrustCrl>, StoreError> {
-    let stored = stored(main, issuer_id, CRL)?;
-    if stored.is_empty() {
-        return Ok(Vec::new());
-    }
-    let roots = anchors(roots);
-    let verify = |stored: Stored| TrustCrl {
-        verified: VerifiedCrl::from_der(&PROVIDER, &stored.der, &roots)
-            .map_err(|error| error.to_string()),
-        sha256: sha256(&stored.der),
-        added_at: stored.added_at,
-    };
-    let mut crls: Vec<TrustCrl> = stored.into_iter().map(verify).collect();
-    crls.sort_by_key(|crl| {
-        std::cmp::Reverse(crl.verified.as_ref().map_or(UnixMillis(0), VerifiedCrl::this_update))
-    });
-    Ok(crls)
-}
-
-/// The lists of an entry.
-pub(super) fn lists(main: &Connection, issuer_id: &str) -> Result<Vec<TrustList>, StoreError> {
-    let mut statement = main.prepare_cached(
-        "SELECT kind, issued_at, next_update, certificates, skipped, test_only, added_at, sha256 \
-         FROM trust_lists WHERE issuer_id = ?1 ORDER BY kind",
-    )?;
-    let list = |row: &Row<'_>| {
-        let count = |column| -> rusqlite::Result<u64> {
-            Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
-        };
-        Ok(TrustList {
-            kind: row.get(0)?,
-            issued_at: row.get::<_, Option<i64>>(1)?.map(time),
-            next_update: row.get::<_, Option<i64>>(2)?.map(time),
-            certificates: count(3)?,
-            skipped: count(4)?,
-            test_only: row.get(5)?,
-            added_at: time(row.get(6)?),
-            sha256: row.get(7)?,
-        })
-    };
-    Ok(statement.query_map([issuer_id], list)?.collect::<Result<_, _>>()?)
-}
-
-/// Where material goes, and for whom.
-struct Insert<'a> {
-    main: &'a Connection,
-    issuer_id: &'a str,
-    test_only: bool,
-    now: UnixMillis,
-}
-
-impl Insert<'_> {
-    fn root(&self, root: &TrustAnchor, origin: RootOrigin) -> Result<(), StoreError> {
-        self.material(origin.name(), root.der(), &root.doc_types)
-    }
-
-    fn material(&self, kind: &str, der: &[u8], doc_types: &[DocType]) -> Result<(), StoreError> {
+impl NewMaterial {
+    fn new(kind: &'static str, der: &[u8], doc_types: &[DocType]) -> Self {
         let names: Vec<&str> = doc_types.iter().map(DocType::as_str).collect();
         let doc_types = (!names.is_empty()).then(|| json!(names).to_string());
-        self.main
-            .prepare_cached(
-                "INSERT INTO trust_materials (issuer_id, kind, der, test_only, added_at, doc_types) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (issuer_id, kind, der) DO UPDATE \
-                 SET test_only = excluded.test_only, doc_types = excluded.doc_types",
-            )?
-            .execute((self.issuer_id, kind, der, self.test_only, millis(self.now), doc_types))?;
-        Ok(())
+        Self { kind, der: der.to_vec(), kid: None, doc_types }
     }
 
-    /// What the former list of this kind brought goes in the same transaction.
-    fn list(&self, new: &NewList) -> Result<(), StoreError> {
-        let kind = new.origin.name();
-        self.refuse_a_step_back(kind, new.list.signed_at)?;
-        self.main.execute(
-            "DELETE FROM trust_materials WHERE issuer_id = ?1 AND kind = ?2",
-            (self.issuer_id, kind),
-        )?;
-        for root in &new.list.roots {
-            self.root(root, new.origin)?;
+    fn root(root: &TrustAnchor, origin: RootOrigin) -> Self {
+        Self::new(origin.name(), root.der(), &root.doc_types)
+    }
+}
+
+impl TrustChange {
+    /// The material of it, in order, besides that of lists and CRLs.
+    pub(in crate::store) fn materials(&self) -> Vec<NewMaterial> {
+        let keys = self.keys.iter().map(|(key, kid)| NewMaterial {
+            kid: kid.clone(),
+            ..NewMaterial::new(KEY, &key.spki_der(), &[])
+        });
+        let roots = self.roots.iter().map(|root| NewMaterial::root(root, RootOrigin::RootFile));
+        let signers = self.pinned_signers.iter();
+        let signers = signers.map(|signer| NewMaterial::new(PINNED_SIGNER, signer.der(), &[]));
+        let sd_jwt_roots = self.sd_jwt_roots.iter();
+        let sd_jwt_roots = sd_jwt_roots.map(|root| NewMaterial::new(SD_JWT_ROOT, root.der(), &[]));
+        let sd_jwt_signers = self.sd_jwt_signers.iter();
+        let sd_jwt_signers =
+            sd_jwt_signers.map(|signer| NewMaterial::new(SD_JWT_SIGNER, signer.der(), &[]));
+        let status_roots = self.status_roots.iter();
+        let status_roots =
+            status_roots.map(|root| NewMaterial::new(STATUS_ROOT, root.der(), &root.doc_types));
+        keys.chain(roots)
+            .chain(signers)
+            .chain(sd_jwt_roots)
+            .chain(sd_jwt_signers)
+            .chain(status_roots)
+            .collect()
+    }
+}
+
+impl NewList {
+    /// Its roots.
+    pub(in crate::store) fn materials(&self) -> impl Iterator<Item = NewMaterial> {
+        self.list.roots.iter().map(|root| NewMaterial::root(root, self.origin))
+    }
+
+    /// What is kept of it.
+    pub(in crate::store) fn record(&self, test_only: bool, now: UnixMillis) -> TrustList {
+        let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+        let skipped = self.list.certificates.iter().filter(|listed| !is_usable(listed)).count();
+        TrustList {
+            kind: self.origin.name().to_owned(),
+            sha256: Some(self.sha256.to_vec()),
+            issued_at: self.list.signed_at,
+            next_update: self.list.next_update,
+            certificates: count(self.list.certificates.len()),
+            skipped: count(skipped),
+            test_only,
+            added_at: now,
         }
-        let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-        let certificates = new.list.certificates.len();
-        let skipped = new.list.certificates.iter().filter(|listed| !is_usable(listed)).count();
-        self.main.execute(
-            "INSERT OR REPLACE INTO trust_lists (issuer_id, kind, issued_at, next_update, \
-             certificates, skipped, test_only, added_at, sha256) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            (
-                self.issuer_id,
-                kind,
-                new.list.signed_at.map(millis),
-                new.list.next_update.map(millis),
-                count(certificates),
-                count(skipped),
-                self.test_only,
-                millis(self.now),
-                new.sha256,
-            ),
-        )?;
-        Ok(())
     }
 
-    /// Refuses a list that is older than the one in force, or that was not authenticated while
-    /// that one was. A list for tests never stands in the way of a real one.
-    fn refuse_a_step_back(&self, kind: &str, at: Option<UnixMillis>) -> Result<(), StoreError> {
-        let former: Option<(Option<i64>, bool)> = self
-            .main
-            .query_row(
-                "SELECT issued_at, test_only FROM trust_lists WHERE issuer_id = ?1 AND kind = ?2",
-                (self.issuer_id, kind),
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-            .optional()?;
+    /// Refuses a list that is older than the `former` one of its kind (when that was issued, and
+    /// whether it is for tests), or that was not authenticated while that one was. A list for tests
+    /// never stands in the way of a real one.
+    pub(in crate::store) fn refuse_a_step_back(
+        &self,
+        issuer_id: &str,
+        former: (Option<UnixMillis>, bool),
+        test_only: bool,
+    ) -> Result<(), StoreError> {
         let why = match former {
-            Some((_, false)) if self.test_only => "would replace a live one by one for tests",
-            Some((_, true)) if !self.test_only => return Ok(()),
-            Some((issued_at, _)) if at.map(millis) < issued_at => "is older than the one in force",
+            (_, false) if test_only => "would replace a live one by one for tests",
+            (_, true) if !test_only => return Ok(()),
+            (issued_at, _) if self.list.signed_at < issued_at => "is older than the one in force",
             _ => return Ok(()),
         };
-        let issuer_id = self.issuer_id;
+        let kind = self.origin.name();
         Err(StoreError::Failed(format!(
             "this {kind} of {issuer_id} {why}; to go back, `idgate trust remove {issuer_id} --sha256 HEX` \
              the list in force first, by the hash that `idgate trust show` prints"
@@ -331,32 +172,143 @@ impl Insert<'_> {
     }
 }
 
-fn is_usable(listed: &idgate_core::trust::ListedCertificate) -> bool {
-    listed.outcome == idgate_core::trust::ListOutcome::Usable
+impl TrustRecord {
+    /// These CRLs, each of which must be of a root of the entry.
+    pub(in crate::store) fn checked_crls(
+        &self,
+        crls: &[NewCrl],
+    ) -> Result<Vec<NewMaterial>, StoreError> {
+        let roots = self.roots.iter().chain(&self.sd_jwt_roots).chain(&self.status_roots);
+        let roots = anchors(roots);
+        let check = |crl: &NewCrl| {
+            VerifiedCrl::from_der(&PROVIDER, &crl.der, &roots)
+                .map_err(|error| StoreError::Failed(format!("{}: {error}", crl.file)))?;
+            Ok(NewMaterial::new(CRL, &crl.der, &[]))
+        };
+        crls.iter().map(check).collect()
+    }
 }
 
 /// A row of material.
-struct Stored {
-    der: Vec<u8>,
-    test_only: bool,
-    added_at: UnixMillis,
-    doc_types: Option<String>,
+pub(in crate::store) struct MaterialRow {
+    pub(in crate::store) kind: String,
+    pub(in crate::store) der: Vec<u8>,
+    pub(in crate::store) kid: Option<String>,
+    pub(in crate::store) test_only: bool,
+    pub(in crate::store) added_at: UnixMillis,
+    pub(in crate::store) doc_types: Option<String>,
 }
 
-fn stored(main: &Connection, issuer_id: &str, kind: &str) -> Result<Vec<Stored>, StoreError> {
-    let mut statement = main.prepare_cached(
-        "SELECT der, test_only, added_at, doc_types FROM trust_materials \
-         WHERE issuer_id = ?1 AND kind = ?2 ORDER BY id",
-    )?;
-    let row = |row: &Row<'_>| {
-        Ok(Stored {
-            der: row.get(0)?,
-            test_only: row.get(1)?,
-            added_at: time(row.get(2)?),
-            doc_types: row.get(3)?,
-        })
+/// The rows of one entry, oldest first.
+#[derive(Clone, Copy)]
+pub(super) struct Materials<'r> {
+    pub(super) issuer_id: &'r str,
+    pub(super) rows: &'r [MaterialRow],
+}
+
+impl<'r> Materials<'r> {
+    pub(super) fn of_kind(self, kind: &str) -> impl Iterator<Item = &'r MaterialRow> {
+        self.rows.iter().filter(move |row| row.kind == kind)
+    }
+}
+
+/// The roots of an entry.
+pub(super) fn roots(
+    materials: Materials<'_>,
+) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
+    let mut roots = Vec::new();
+    for origin in ROOTS {
+        roots.extend(roots_of_kind(materials, origin.name(), origin)?);
+    }
+    Ok(roots)
+}
+
+/// The roots of an entry for the signers of status lists.
+pub(super) fn status_roots(
+    materials: Materials<'_>,
+) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
+    roots_of_kind(materials, STATUS_ROOT, RootOrigin::RootFile)
+}
+
+/// The roots of an entry's SD-JWT VC issuers.
+pub(super) fn sd_jwt_roots(
+    materials: Materials<'_>,
+) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
+    roots_of_kind(materials, SD_JWT_ROOT, RootOrigin::RootFile)
+}
+
+fn roots_of_kind(
+    materials: Materials<'_>,
+    kind: &str,
+    origin: RootOrigin,
+) -> Result<Vec<TrustCertificate<TrustAnchor>>, StoreError> {
+    let root = |stored: &MaterialRow| {
+        let mut root = TrustAnchor::from_der(&PROVIDER, &stored.der, origin)
+            .map_err(|error| unreadable(materials.issuer_id, &error.to_string()))?;
+        root.test_only = stored.test_only;
+        let doc_types = stored.doc_types.as_deref().map(serde_json::from_str::<Vec<String>>);
+        let doc_types = doc_types
+            .transpose()
+            .map_err(|_| unreadable(materials.issuer_id, "has damaged document types"))?
+            .unwrap_or_default();
+        let certificate = root.with_doc_types(doc_types.iter().map(DocType::new));
+        Ok(TrustCertificate { certificate, added_at: stored.added_at })
     };
-    Ok(statement.query_map((issuer_id, kind), row)?.collect::<Result<_, _>>()?)
+    materials.of_kind(kind).map(root).collect()
+}
+
+/// The pinned document signers of an entry.
+pub(super) fn pinned_signers(
+    materials: Materials<'_>,
+) -> Result<Vec<TrustCertificate<PinnedSigner>>, StoreError> {
+    signers_of_kind(materials, PINNED_SIGNER)
+}
+
+/// The pinned SD-JWT VC issuers of an entry.
+pub(super) fn sd_jwt_signers(
+    materials: Materials<'_>,
+) -> Result<Vec<TrustCertificate<PinnedSigner>>, StoreError> {
+    signers_of_kind(materials, SD_JWT_SIGNER)
+}
+
+fn signers_of_kind(
+    materials: Materials<'_>,
+    kind: &str,
+) -> Result<Vec<TrustCertificate<PinnedSigner>>, StoreError> {
+    let signer = |stored: &MaterialRow| {
+        let mut certificate = PinnedSigner::from_der(&PROVIDER, &stored.der)
+            .map_err(|error| unreadable(materials.issuer_id, &error.to_string()))?;
+        certificate.test_only = stored.test_only;
+        Ok(TrustCertificate { certificate, added_at: stored.added_at })
+    };
+    materials.of_kind(kind).map(signer).collect()
+}
+
+/// The CRLs of an entry, verified against its `roots`, the newest first.
+pub(super) fn crls<'r>(
+    materials: Materials<'_>,
+    roots: impl Iterator<Item = &'r TrustCertificate<TrustAnchor>>,
+) -> Vec<TrustCrl> {
+    let mut stored = materials.of_kind(CRL).peekable();
+    if stored.peek().is_none() {
+        return Vec::new();
+    }
+    let roots = anchors(roots);
+    let verify = |stored: &MaterialRow| TrustCrl {
+        verified: VerifiedCrl::from_der(&PROVIDER, &stored.der, &roots)
+            .map_err(|error| error.to_string()),
+        sha256: sha256(&stored.der),
+        added_at: stored.added_at,
+    };
+    let mut crls: Vec<TrustCrl> = stored.map(verify).collect();
+    crls.sort_by_key(|crl| {
+        std::cmp::Reverse(crl.verified.as_ref().map_or(UnixMillis(0), VerifiedCrl::this_update))
+    });
+    crls
+}
+
+fn is_usable(listed: &idgate_core::trust::ListedCertificate) -> bool {
+    listed.outcome == idgate_core::trust::ListOutcome::Usable
 }
 
 fn anchors<'r>(roots: impl Iterator<Item = &'r TrustCertificate<TrustAnchor>>) -> Vec<TrustAnchor> {

@@ -28,7 +28,7 @@ pub(in crate::store) struct DatabaseLog<'c, W> {
 /// Runs a future to its end, for whoever is not asynchronous.
 pub(in crate::store) trait Waits {
     /// What it comes to.
-    fn wait<T>(&self, work: impl Future<Output = Done<T>>) -> Result<T, StoreError>;
+    fn wait<T: Send>(&self, work: impl Future<Output = Done<T>> + Send) -> Result<T, StoreError>;
 }
 
 impl<W: Waits> Log for DatabaseLog<'_, W> {

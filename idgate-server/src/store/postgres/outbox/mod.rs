@@ -5,7 +5,7 @@
 //! how long, in times of their own of which only the difference counts. `queued_at` and `failed_at` are
 //! the callers' times.
 
-mod dead_letters;
+pub(super) mod dead_letters;
 mod queue;
 
 use std::sync::Arc;

@@ -1,11 +1,10 @@
 //! Admin tokens: made, listed and revoked.
 
-use idgate_core::ids::random_id;
 use idgate_core::time::UnixMillis;
 
 use super::SqliteOperator;
 use crate::admin_token::AdminToken;
-use crate::entropy::OsEntropy;
+use crate::store::fresh;
 use crate::store::interface::StoreError;
 use crate::store::operator::{AdminTokenOperator, AdminTokenRecord};
 use crate::store::sql::{begin, millis, time};
@@ -16,9 +15,7 @@ impl AdminTokenOperator for SqliteOperator {
         name: Option<&str>,
         now: UnixMillis,
     ) -> Result<(String, AdminToken), StoreError> {
-        let exhausted = |error| StoreError::Failed(format!("{error}"));
-        let id = random_id("adt_", &mut OsEntropy).map_err(exhausted)?;
-        let token = AdminToken::generate(&mut OsEntropy).map_err(exhausted)?;
+        let (id, token) = fresh::admin_token()?;
         self.main.execute(
             "INSERT INTO admin_tokens (id, name, digest, created_at) VALUES (?1, ?2, ?3, ?4)",
             (&id, name, token.digest(), millis(now)),

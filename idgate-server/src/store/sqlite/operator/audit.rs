@@ -7,9 +7,9 @@ use idgate_core::time::UnixMillis;
 use super::SqliteOperator;
 use crate::audit::SignedCheckpoint;
 use crate::store::audit::report::Auditor;
-use crate::store::audit::{AuditReport, Rows, checkpoints};
+use crate::store::audit::{AuditReport, ExportError, Rows, checkpoints};
 use crate::store::interface::StoreError;
-use crate::store::operator::{AuditOperator, ExportError};
+use crate::store::operator::AuditOperator;
 use crate::store::sql::begin;
 
 /// Chains signed in one transaction.

@@ -1,17 +1,16 @@
 //! What the operator does with one client: its keys, its quotas, how it is shown to people, and the
 //! origins that its own pages have.
 
-use idgate_core::ids::random_id;
 use idgate_core::time::UnixMillis;
 use rusqlite::OptionalExtension as _;
 
 use super::{SqliteOperator, record_if_possible};
 use crate::api_key::ApiKey;
 use crate::audit::{AuditEvent, AuditStatus, OPERATOR};
-use crate::entropy::OsEntropy;
 use crate::store::api_keys::{self, KeyRow};
 use crate::store::audit;
 use crate::store::certificates;
+use crate::store::fresh;
 use crate::store::interface::{ApiKeyRecord, KeyValue, StoreError};
 use crate::store::keys::{self, ClientRecord, ClientWish, NewClient};
 use crate::store::operator::{ClientChange, ClientOperator, ClientSettings};
@@ -28,7 +27,7 @@ impl ClientOperator for SqliteOperator {
     ) -> Result<NewClient, StoreError> {
         let transaction = begin(&mut self.main)?;
         let wish = ClientWish { name, livemode, scopes };
-        let client = keys::create_client(&transaction, &self.sealer, &wish, &mut OsEntropy, now)?;
+        let client = keys::create_client(&transaction, &self.sealer, &wish, now)?;
         let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, now)
             .about_key(&client.key_id)
             .with_scopes(scopes);
@@ -69,24 +68,13 @@ impl ClientOperator for SqliteOperator {
         scopes: Option<&[String]>,
         now: UnixMillis,
     ) -> Result<Option<(ApiKeyRecord, ApiKey)>, StoreError> {
-        let exhausted = |error| StoreError::Failed(format!("{error}"));
         let transaction = begin(&mut self.main)?;
         let livemode: Option<bool> = transaction
             .prepare("SELECT livemode FROM clients WHERE id = ?1 AND revoked_at IS NULL")?
             .query_row([client_id], |row| row.get(0))
             .optional()?;
         let Some(livemode) = livemode else { return Ok(None) };
-        let key = ApiKey::generate(livemode, &mut OsEntropy).map_err(exhausted)?;
-        let record = ApiKeyRecord {
-            id: random_id("key_", &mut OsEntropy).map_err(exhausted)?,
-            name: name.map(str::to_owned),
-            scopes: scopes.map(<[String]>::to_vec),
-            revoked: false,
-            livemode,
-            created_at: now,
-            expires_at: None,
-            last_used_at: None,
-        };
+        let (record, key) = fresh::api_key(livemode, name, scopes, now)?;
         let value = &KeyValue::of(&key);
         api_keys::insert_row(&transaction, &KeyRow { client_id, record: &record, value })?;
         let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, now)

@@ -1,0 +1,81 @@
+//! An entry from its rows, wherever they are stored.
+
+use idgate_core::crypto::PublicKey;
+use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy};
+
+use super::super::interface::StoreError;
+use super::x509::{self, KEY, MaterialRow, Materials, TrustList};
+use super::{TrustKey, TrustRecord};
+
+/// A row of an entry.
+pub(in crate::store) struct EntryRow {
+    pub(in crate::store) issuer_id: String,
+    pub(in crate::store) iss: Option<String>,
+    pub(in crate::store) lists: [String; 4],
+    pub(in crate::store) country: Option<String>,
+    pub(in crate::store) revocation: String,
+    pub(in crate::store) ekus: Option<String>,
+    pub(in crate::store) status_max_age_days: Option<u32>,
+    pub(in crate::store) issuing_country_unbound: bool,
+    pub(in crate::store) aki: bool,
+    pub(in crate::store) device_response_documents: String,
+    pub(in crate::store) claim_paths: Option<String>,
+}
+
+impl TrustRecord {
+    /// From the row of the entry, its material, oldest first, and its lists.
+    pub(in crate::store) fn assemble(
+        entry: EntryRow,
+        materials: &[MaterialRow],
+        lists: Vec<TrustList>,
+    ) -> Result<Self, StoreError> {
+        let EntryRow { issuer_id, iss, lists: texts, country, revocation, ekus, .. } = entry;
+        let damaged = || StoreError::Failed(format!("trust entry {issuer_id} cannot be read"));
+        let list = |text: &str| serde_json::from_str::<Vec<String>>(text).map_err(|_| damaged());
+        let [vct, doc_types, namespaces, claims] = &texts;
+        let eku = |text: &String| Oid::parse(text).ok_or_else(damaged);
+        let ekus =
+            ekus.map(|text| list(&text)?.iter().map(eku).collect::<Result<_, _>>()).transpose()?;
+        let materials = Materials { issuer_id: &issuer_id, rows: materials };
+        let roots = x509::roots(materials)?;
+        let status_roots = x509::status_roots(materials)?;
+        let sd_jwt_roots = x509::sd_jwt_roots(materials)?;
+        let claim_paths = entry.claim_paths.as_deref().map(serde_json::from_str);
+        let documents = DeviceResponseDocuments::from_name(&entry.device_response_documents);
+        Ok(Self {
+            iss,
+            vct: list(vct)?,
+            doc_types: list(doc_types)?,
+            namespaces: list(namespaces)?,
+            claims: list(claims)?,
+            country,
+            revocation: RevocationPolicy::from_name(&revocation).ok_or_else(damaged)?,
+            status_max_age_days: entry.status_max_age_days,
+            issuing_country_unbound: entry.issuing_country_unbound,
+            ekus,
+            keys: keys(materials)?,
+            pinned_signers: x509::pinned_signers(materials)?,
+            crls: x509::crls(materials, roots.iter().chain(&sd_jwt_roots).chain(&status_roots)),
+            sd_jwt_signers: x509::sd_jwt_signers(materials)?,
+            sd_jwt_roots,
+            claim_paths: claim_paths.transpose().map_err(|_| damaged())?.unwrap_or_default(),
+            aki: entry.aki,
+            device_response_documents: documents.ok_or_else(damaged)?,
+            lists,
+            status_roots,
+            roots,
+            issuer_id,
+        })
+    }
+}
+
+fn keys(materials: Materials<'_>) -> Result<Vec<TrustKey>, StoreError> {
+    let key = |row: &MaterialRow| {
+        let key = PublicKey::from_spki_der(&row.der).map_err(|error| {
+            StoreError::Failed(format!("a key of trust entry {}: {error}", materials.issuer_id))
+        })?;
+        let (kid, test_only) = (row.kid.clone(), row.test_only);
+        Ok(TrustKey { key, kid, test_only, added_at: row.added_at })
+    };
+    materials.of_kind(KEY).map(key).collect()
+}
