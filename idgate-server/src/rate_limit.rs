@@ -101,6 +101,20 @@ impl Policy {
         Self { burst: self.burst.saturating_mul(parties), ..self }
     }
 
+    /// The part of each of so many gateways that share it.
+    pub(crate) fn among(self, nodes: u64) -> Self {
+        let Self { name, burst, window_secs } = self;
+        match burst.checked_div(nodes.max(1)).unwrap_or(burst) {
+            // One request has to pass, and the others take as long as they do together.
+            0 => {
+                let window = window_secs.saturating_mul(nodes);
+                let window_secs = window.div_ceil(burst.max(1));
+                Self { name, burst: 1, window_secs }
+            }
+            burst => Self { name, burst, window_secs },
+        }
+    }
+
     /// When a party that used it until `full_at` is full again, as seen at `now`; in microseconds.
     fn full_at(self, full_at: Option<u64>, now: u64) -> u64 {
         let latest = now.saturating_add(self.window_secs.saturating_mul(1_000_000));
@@ -258,5 +272,19 @@ mod tests {
         drop(used);
         assert_eq!(burst(&limiter, ANSWER, 9_950, NOW), 5);
         assert_eq!(burst(&limiter, ANSWER, 0, NOW), 6, "forgotten");
+    }
+
+    #[test]
+    fn gateways_that_share_a_limit_grant_no_more_than_it_together() {
+        for nodes in 1..=150 {
+            let all = Policy { name: "shared", burst: 100, window_secs: 5 };
+            let part = all.among(nodes);
+            assert!(part.burst >= 1, "{nodes}");
+            // Per second, of all together: part.burst * nodes / part.window_secs.
+            assert!(part.burst * nodes * 5 <= 100 * part.window_secs, "{nodes}: {part:?}");
+            assert!(nodes > 100 || part.burst * nodes <= 100, "{nodes}");
+        }
+        let alone = Policy { name: "alone", burst: 7, window_secs: 60 };
+        assert_eq!((alone.among(1), alone.among(0)), (alone, alone));
     }
 }

@@ -44,6 +44,7 @@ impl Gateway {
         let connections = Connections::new(limits.connections, limits.connections_per_peer);
         let verifying = Arc::new(Semaphore::new(limits.large_responses));
         let memory = BodyMemory::new(BODY_MEMORY, limits.memory_wait);
+        let rates = Rates::new(true, app.store().clone());
         Self {
             app,
             limits,
@@ -53,7 +54,7 @@ impl Gateway {
             memory,
             verifying,
             tls: None,
-            rates: Rates::new(true),
+            rates,
             noise: Noise::new(),
             supervisor: None,
             turns: Turns::default(),
@@ -63,7 +64,7 @@ impl Gateway {
     /// Limits rates, or does not; without this it does.
     #[must_use]
     pub fn with_rate_limits(mut self, on: bool) -> Self {
-        self.rates = Rates::new(on);
+        self.rates = Rates::new(on, self.app.store().clone());
         self
     }
 

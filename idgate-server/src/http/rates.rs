@@ -3,13 +3,14 @@
 //! closed. Every answer to a tenant on a limited row says what is left.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use idgate_core::ids::SessionId;
 use idgate_core::time::UnixMillis;
 
 use super::peer::{self, Network};
 use crate::rate_limit::{Excess, Policy, RateLimiter, Standing};
-use crate::store::Caller;
+use crate::store::{Caller, Store};
 
 /// Limits of a tenant's requests, per client.
 pub(crate) struct TenantRate {
@@ -67,15 +68,17 @@ fn peer_charges<'a>(policy: Policy, address: IpAddr) -> impl Iterator<Item = (Po
     })
 }
 
-/// The limits of one gateway.
+/// The limits of one gateway. Where several share a store, each grants its part of what clients and
+/// peers may do at all of them together.
 pub(crate) struct Rates {
     /// `None`: they are off.
     limiter: Option<RateLimiter>,
+    store: Arc<dyn Store>,
 }
 
 impl Rates {
-    pub(crate) fn new(on: bool) -> Self {
-        Self { limiter: on.then(RateLimiter::new) }
+    pub(crate) fn new(on: bool, store: Arc<dyn Store>) -> Self {
+        Self { limiter: on.then(RateLimiter::new), store }
     }
 
     /// Charges a request of a tenant, and says what is left to it; `None`: there are no limits.
@@ -86,7 +89,7 @@ impl Rates {
         now: UnixMillis,
     ) -> Result<Option<Standing>, Excess> {
         let Some(limiter) = &self.limiter else { return Ok(None) };
-        let (policy, party) = of_tenant(rate, caller);
+        let (policy, party) = self.of_tenant(rate, caller);
         limiter.charge(&[(policy, &party)], now)?;
         Ok(Some(limiter.standing(policy, &party, now)))
     }
@@ -98,7 +101,7 @@ impl Rates {
         caller: &Caller,
         now: UnixMillis,
     ) -> Option<Standing> {
-        let (policy, party) = of_tenant(rate, caller);
+        let (policy, party) = self.of_tenant(rate, caller);
         self.limiter.as_ref().map(|limiter| limiter.standing(policy, &party, now))
     }
 
@@ -112,7 +115,7 @@ impl Rates {
         peer: IpAddr,
         now: UnixMillis,
     ) -> Result<(), Excess> {
-        let mut charges: Vec<_> = peer_charges(rate.peer, peer).collect();
+        let mut charges: Vec<_> = peer_charges(self.part(rate.peer), peer).collect();
         charges.push((rate.session, Party::Session(handle)));
         self.charge(&charges, now)
     }
@@ -130,11 +133,22 @@ impl Rates {
 
     /// Charges a failed authentication.
     pub(crate) fn charge_failure(&self, peer: IpAddr, now: UnixMillis) -> Result<(), Excess> {
-        self.charge(&peer_charges(FAILED_AUTHENTICATION, peer).collect::<Vec<_>>(), now)
+        let policy = self.part(FAILED_AUTHENTICATION);
+        self.charge(&peer_charges(policy, peer).collect::<Vec<_>>(), now)
     }
 
     fn charge(&self, charges: &[(Policy, Party<'_>)], now: UnixMillis) -> Result<(), Excess> {
         self.limiter.as_ref().map_or(Ok(()), |limiter| limiter.charge(charges, now))
+    }
+
+    fn of_tenant<'a>(&self, rate: &TenantRate, caller: &'a Caller) -> (Policy, Party<'a>) {
+        let policy = if caller.livemode { rate.live } else { rate.test };
+        (self.part(policy), Party::Client(caller.client_id.as_str()))
+    }
+
+    /// What this gateway grants of it.
+    fn part(&self, policy: Policy) -> Policy {
+        policy.among(self.store.nodes())
     }
 }
 
@@ -147,9 +161,4 @@ pub(crate) fn remaining(policy: Policy, left: u64, seconds: u64) -> String {
 pub(crate) fn policy_field(policy: Policy) -> String {
     let Policy { name, burst, window_secs } = policy;
     format!("\"{name}\";q={burst};w={window_secs}")
-}
-
-fn of_tenant<'a>(rate: &TenantRate, caller: &'a Caller) -> (Policy, Party<'a>) {
-    let policy = if caller.livemode { rate.live } else { rate.test };
-    (policy, Party::Client(caller.client_id.as_str()))
 }

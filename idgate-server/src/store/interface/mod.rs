@@ -98,6 +98,11 @@ pub trait Store:
     /// how many there were.
     fn erase_signers(&self, now: UnixMillis) -> Write<'_, usize>;
 
+    /// How many gateways share the store, this one among them, as far as it knew a second ago.
+    fn nodes(&self) -> u64 {
+        1
+    }
+
     /// Whether something can be stored: it was within the last second, or is now.
     fn probe(&self) -> Write<'_, ()>;
 }

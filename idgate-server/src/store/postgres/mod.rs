@@ -93,6 +93,8 @@ struct Shared {
     audit: AuditKeys,
     /// By which nodes know one another: made anew with each start.
     node: String,
+    /// How many nodes there are.
+    live: nodes::Live,
     pinned_live: bool,
     quotas: Quotas,
     telemetry: Arc<Telemetry>,
@@ -141,6 +143,7 @@ impl PostgresStore {
             sealer: Arc::new(Sealer::new(options.instance_key)?),
             audit: AuditKeys::new(options.instance_key)?,
             node: nodes::name()?,
+            live: nodes::Live::default(),
             pinned_live: options.environment == Environment::Development,
             quotas: options.quotas,
             telemetry,
@@ -295,6 +298,10 @@ impl Store for PostgresStore {
             Whose::GATEWAY,
             move |shared| async move { held::erase_signers(&shared, now).await },
         )
+    }
+
+    fn nodes(&self) -> u64 {
+        self.shared.live.count()
     }
 
     fn probe(&self) -> Write<'_, ()> {

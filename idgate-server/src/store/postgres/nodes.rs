@@ -1,14 +1,16 @@
 //! The nodes that share the database: each says every second that it is there. Times are the database's.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use idgate_core::entropy::Entropy as _;
 
 use super::super::interface::StoreError;
+use super::super::sql::unsigned;
 use super::Shared;
 use super::error::Done;
-use super::sql::execute;
+use super::sql::{execute, row};
 use crate::audit::hex;
 use crate::entropy::OsEntropy;
 
@@ -25,24 +27,44 @@ pub(super) fn name() -> Result<String, StoreError> {
     Ok(hex(&bytes))
 }
 
-/// Says that this node is there, and forgets those that are gone for an hour.
+/// How many nodes there are, this one among them, as of its last heartbeat.
+#[derive(Default)]
+pub(super) struct Live(AtomicU64);
+
+impl Live {
+    pub(super) fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed).max(1)
+    }
+}
+
+/// Says that this node is there, and forgets those that are gone for an hour. Where there are others,
+/// this one waits until they know: each grants its part of every limit, by the number that it knows.
 pub(super) async fn join(shared: &Shared) -> Done<()> {
     say(shared).await?;
     let client = shared.pool.client().await?;
     execute(&client, "DELETE FROM nodes WHERE beat_at < clock_ms() - 3600000", &[]).await?;
+    drop(client);
+    if shared.live.count() > 1 {
+        tokio::time::sleep(BEAT).await;
+        say(shared).await?;
+    }
     Ok(())
 }
 
 async fn say(shared: &Shared) -> Done<()> {
     let client = shared.pool.client().await?;
-    execute(
+    let found = row(
         &client,
-        "INSERT INTO nodes (id, version, started_at, beat_at) \
-         VALUES ($1, $2, clock_ms(), clock_ms()) \
-         ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at",
-        &[&shared.node, &env!("CARGO_PKG_VERSION")],
+        "WITH beat AS (INSERT INTO nodes (id, version, started_at, beat_at) \
+             VALUES ($1, $2, clock_ms(), clock_ms()) \
+             ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at) \
+         SELECT 1 + count(*) FROM nodes WHERE id <> $1 AND beat_at > clock_ms() - $3",
+        &[&shared.node, &env!("CARGO_PKG_VERSION"), &GONE_MS],
     )
     .await?;
+    if let Some(found) = found {
+        shared.live.0.store(unsigned(found.try_get(0)?), Ordering::Relaxed);
+    }
     Ok(())
 }
 
