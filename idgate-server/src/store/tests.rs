@@ -3,6 +3,7 @@
 mod audit;
 mod audit_retention;
 mod audit_tamper;
+mod away;
 mod certificates;
 mod damage;
 mod erasure;
@@ -10,6 +11,7 @@ mod first;
 mod gateway_keys;
 mod metrics;
 mod postgres;
+mod proxy;
 mod session_keys;
 mod strangers;
 mod upgrade;

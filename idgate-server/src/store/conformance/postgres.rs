@@ -153,6 +153,18 @@ impl PostgresDatabase {
         PostgresStore::open_at(options(&self.address(), key, migrates), NOW)
     }
 
+    /// A gateway, by the virtual clock, whose database is at that port of this machine.
+    pub(in crate::store) fn open_through(&self, port: u16) -> PostgresStore {
+        let address = format!("postgres://idgate@127.0.0.1:{port}/{}", self.name);
+        let address = Address::parse(&address).unwrap();
+        PostgresStore::open_at(options(&address, &self.key, false), NOW).unwrap()
+    }
+
+    /// Where its server listens.
+    pub(in crate::store) fn socket(&self) -> PathBuf {
+        self.cluster.dir.join(".s.PGSQL.5432")
+    }
+
     /// A gateway whose results are due by the database's clock, as all are but those of tests.
     pub(in crate::store) fn open_by_its_clock(&self) -> PostgresStore {
         PostgresStore::open(options(&self.address(), &self.key, false), NOW).unwrap()

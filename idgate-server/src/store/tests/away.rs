@@ -1,0 +1,207 @@
+//! What a gateway does when its database is away, and when others are at it.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use idgate_core::webhook::SigningSecret;
+
+use super::super::conformance::{Backend, Fixture, NOW, PostgresDatabase, verify};
+use super::super::wait::Wait as _;
+use super::super::*;
+use super::proxy::Proxy;
+use crate::api_key::{ApiKey, signing_secret};
+use crate::entropy::OsEntropy;
+
+type Nodes = Fixture<PostgresDatabase>;
+
+const HOST: &str = "hooks.example";
+/// When a session of [`NOW`] expires.
+const THEN: UnixMillis = NOW.plus(300_000);
+
+/// A store whose database is behind a proxy.
+fn behind(proxy: impl FnOnce(&PostgresDatabase) -> Proxy) -> Option<(Nodes, Proxy)> {
+    if !PostgresDatabase::is_there() {
+        return None;
+    }
+    let mut fixture = Nodes::new();
+    let proxy = proxy(&fixture.backend);
+    fixture.close();
+    fixture.store = Some(fixture.backend.open_through(proxy.port));
+    Some((fixture, proxy))
+}
+
+fn proxy(database: &PostgresDatabase) -> Proxy {
+    Proxy::to(&database.socket())
+}
+
+/// Fails unless it comes true in that time.
+async fn within(time: Duration, what: &str, is_true: impl AsyncFn() -> bool) {
+    let begun = Instant::now();
+    while !is_true().await {
+        assert!(begun.elapsed() < time, "{what} takes longer than {time:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_is_cut_off_is_told_within_2_seconds_and_used_again_within_2() {
+    let Some((fixture, proxy)) = behind(proxy) else { return };
+    let two = Duration::from_secs(2);
+    let session = fixture.session(&fixture.live).await;
+    let (store, new) = (fixture.store(), fixture.new_session(&fixture.live, NOW));
+    proxy.cut();
+    within(two, "not being ready", async || store.probe().await.is_err()).await;
+    let begun = Instant::now();
+    let unavailable = |error| matches!(error, StoreError::Unavailable(_));
+    assert!(unavailable(store.session(session.id()).await.unwrap_err()));
+    assert!(unavailable(store.commit(verify(&session, NOW, "{}"), None).await.unwrap_err()));
+    let made = store.create_session(&fixture.live, new.clone()).await;
+    assert!(unavailable(made.unwrap_err()));
+    assert!(begun.elapsed() < two, "{:?}", begun.elapsed());
+    proxy.pass();
+    within(two, "being ready", async || store.probe().await.is_ok()).await;
+    let same = store.session(session.id()).await.unwrap().unwrap();
+    assert_eq!(same.revision(), session.revision(), "the session stays");
+    assert_eq!(store.create_session(&fixture.live, new).await.unwrap(), Made::Yes);
+}
+
+#[tokio::test]
+async fn a_frozen_database_is_told_within_15_seconds() {
+    let Some((fixture, proxy)) = behind(proxy) else { return };
+    let session = fixture.session(&fixture.live).await;
+    proxy.freeze();
+    let begun = Instant::now();
+    let read = fixture.store().session(session.id()).await;
+    assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
+    assert!(begun.elapsed() < Duration::from_secs(15));
+    let begun = Instant::now();
+    assert!(fixture.store().probe().await.is_err());
+    assert!(begun.elapsed() < Duration::from_secs(2), "who asks for readiness is told at once");
+    proxy.pass();
+    let two = Duration::from_secs(2);
+    within(two, "being ready", async || fixture.store().probe().await.is_ok()).await;
+}
+
+#[tokio::test]
+async fn what_became_of_a_commit_whose_answer_is_lost_is_looked_up() {
+    let Some((fixture, proxy)) = behind(proxy) else { return };
+    let (store, live) = (fixture.store(), &fixture.live);
+    let made = fixture.new_session(live, NOW);
+    let session = made.session.clone();
+    proxy.lose_the_next_commit();
+    assert_eq!(store.create_session(live, made).await.unwrap(), Made::Yes);
+    assert!(proxy.has_lost_it());
+    proxy.lose_the_next_commit();
+    let verified = || verify(&session, NOW, "{}");
+    assert_eq!(store.commit(verified(), None).await.unwrap(), Committed::Yes);
+    assert!(proxy.has_lost_it());
+    assert_eq!(store.commit(verified(), None).await.unwrap(), Committed::LostRace);
+    proxy.lose_the_next_commit();
+    let key = ApiKey::generate(true, &mut OsEntropy).unwrap();
+    let record = ApiKeyRecord {
+        id: "key_new".into(),
+        name: None,
+        scopes: None,
+        revoked: false,
+        livemode: true,
+        created_at: NOW,
+        expires_at: None,
+        last_used_at: None,
+    };
+    let new = NewApiKey { record, value: KeyValue::of(&key) };
+    assert_eq!(store.create_api_key(live, new).await.unwrap(), KeyMade::Yes);
+    assert!(proxy.has_lost_it());
+    assert!(store.authenticate(&key.digest(), NOW).await.unwrap().is_some());
+    proxy.lose_the_next_commit();
+    let revoked = store.revoke_api_key(live, "key_new", NOW).await;
+    assert_eq!(revoked.unwrap(), KeyRevoked::Yes);
+    let report = fixture.operator().verify_audit(Some(live.client_id.as_str()), &[]).unwrap();
+    // The first key; a session made and settled; a key made and revoked: each once.
+    assert_eq!((report.entries, report.breaches.len()), (5, 0), "{report:?}");
+}
+
+#[tokio::test]
+async fn nodes_know_how_many_they_are() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    assert_eq!(fixture.store().nodes(), 1);
+    let other = fixture.backend.open(NOW);
+    assert_eq!(other.nodes(), 2, "before it serves");
+    assert_eq!(fixture.store().nodes(), 2, "those before it know, too");
+    drop(other);
+    let time = Duration::from_secs(3);
+    within(time, "knowing of an end", async || fixture.store().nodes() == 1).await;
+}
+
+/// Notifications of so many sessions of the live client.
+async fn queue(fixture: &Nodes, count: usize) {
+    for _ in 0..count {
+        let session = fixture.session(&fixture.live).await;
+        let expired = session.expired(THEN).unwrap();
+        assert_eq!(fixture.store().commit_own(expired).await.unwrap(), Committed::Yes);
+    }
+}
+
+async fn endpoint(fixture: &Nodes) {
+    let fresh = SigningSecret::new(&**signing_secret(&mut OsEntropy).unwrap()).unwrap();
+    let (url, host) = (format!("https://{HOST}/"), HOST.to_owned());
+    let wish = EndpointWish { url, host, secret: None, fresh };
+    let put = fixture.store().put_webhook_endpoint(&fixture.live, wish, THEN).await;
+    assert!(put.unwrap().is_some());
+}
+
+fn lease<'a>(store: &'a PostgresStore, live: &Caller, count: usize) -> Write<'a, Vec<Leased>> {
+    let wanted = Wanted { client_id: live.client_id.as_str().to_owned(), count };
+    store.lease(vec![wanted], THEN, THEN.plus(60_000))
+}
+
+#[tokio::test]
+async fn each_notification_is_leased_by_one_node_and_ended_by_that_one() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    endpoint(&fixture).await;
+    fixture.operator().review_webhook_host(HOST, Review::Approve, THEN).unwrap();
+    queue(&fixture, 20).await;
+    let other = fixture.backend.open(NOW);
+    let (here, there) =
+        tokio::join!(lease(fixture.store(), &fixture.live, 10), lease(&other, &fixture.live, 15));
+    let (here, there) = (here.unwrap(), there.unwrap());
+    let ids: BTreeSet<&str> = here.iter().chain(&there).map(|leased| &*leased.id).collect();
+    assert_eq!((ids.len(), here.len() + there.len()), (20, 20));
+    assert_eq!(other.release_leases(THEN).await.unwrap(), 0, "whoever leased them is there");
+    for leased in &here {
+        let (seq, until) = (leased.seq, leased.lease_until);
+        assert!(!other.end_lease(seq, until, Verdict::Delivered, THEN).await.unwrap());
+        let ended = fixture.store().end_lease(seq, until, Verdict::Delivered, THEN);
+        assert!(ended.await.unwrap());
+    }
+    drop(other);
+    assert_eq!(fixture.store().release_leases(THEN).await.unwrap(), there.len());
+}
+
+#[tokio::test]
+async fn what_was_held_goes_one_by_one_whichever_nodes_send_it() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    endpoint(&fixture).await;
+    queue(&fixture, 3).await;
+    fixture.operator().review_webhook_host(HOST, Review::Approve, THEN).unwrap();
+    let other = fixture.backend.open(NOW);
+    let mut last = 0;
+    for _ in 0..3 {
+        let first = lease(fixture.store(), &fixture.live, 8).wait().unwrap();
+        assert_eq!(first.len(), 1);
+        assert!(lease(&other, &fixture.live, 8).wait().unwrap().is_empty());
+        assert!(first[0].seq > last);
+        last = first[0].seq;
+        let ended =
+            fixture.store().end_lease(first[0].seq, first[0].lease_until, Verdict::Delivered, THEN);
+        assert!(ended.await.unwrap());
+    }
+}
