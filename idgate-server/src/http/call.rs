@@ -161,11 +161,15 @@ impl<'a> Call<'a> {
     pub(crate) async fn limit_wallet(&self, rate: &WalletRate) -> Result<(), HttpError> {
         let (app, rates) = (&self.gateway.app, &self.gateway.rates);
         rates.charge_wallet(rate, self.id, self.peer, app.now())?;
-        if let Handle::Offer(offer) = self.handle()
-            && let Some(session) = app.session_of(&offer).await?
-        {
-            rates.charge_offer(rate, &session, app.now())?;
-        }
+        let session = match self.handle() {
+            Handle::Session(session) => session,
+            Handle::Offer(offer) => {
+                let Some(session) = app.session_of(&offer).await? else { return Ok(()) };
+                rates.charge_offer(rate, &session, app.now())?;
+                session
+            }
+        };
+        rates.charge_shared(rate, &session).await.map_err(AppError::from)??;
         Ok(())
     }
 

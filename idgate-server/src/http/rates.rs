@@ -10,7 +10,7 @@ use idgate_core::time::UnixMillis;
 
 use super::peer::{self, Network};
 use crate::rate_limit::{Excess, Policy, RateLimiter, Standing};
-use crate::store::{Caller, Store};
+use crate::store::{Caller, SessionRate, Store, StoreError};
 
 /// Limits of a tenant's requests, per client.
 pub(crate) struct TenantRate {
@@ -129,6 +129,24 @@ impl Rates {
         now: UnixMillis,
     ) -> Result<(), Excess> {
         self.charge(&[(rate.session, Party::Session(session.as_str()))], now)
+    }
+
+    /// Charges a session that there is where all gateways count that share the store.
+    pub(crate) async fn charge_shared(
+        &self,
+        rate: &WalletRate,
+        session: &SessionId,
+    ) -> Result<Result<(), Excess>, StoreError> {
+        if self.limiter.is_none() {
+            return Ok(Ok(()));
+        }
+        let Policy { name, burst, window_secs } = rate.session;
+        let window_ms = window_secs.saturating_mul(1000);
+        let charged = self.store.charge_session(session, SessionRate { name, burst, window_ms });
+        Ok(match charged.await? {
+            None => Ok(()),
+            Some(wait_ms) => Err(Excess { policy: rate.session, wait_ms }),
+        })
     }
 
     /// Charges a failed authentication.

@@ -5,6 +5,7 @@ use hyper::{Response, StatusCode};
 use idgate_core::limits::MAX_RESPONSE_BYTES;
 
 use super::{sessions, wallet};
+use crate::app::AppError;
 use crate::http::auth::Authorized;
 use crate::http::body::{self, Received};
 use crate::http::call::Call;
@@ -23,7 +24,9 @@ pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response
     // what another client's session has.
     let admission = async {
         app.expects_relay(&caller, &id).await?;
-        Ok::<_, HttpError>(rates.charge_offer(&RESPONSE, &id, app.now())?)
+        rates.charge_offer(&RESPONSE, &id, app.now())?;
+        rates.charge_shared(&RESPONSE, &id).await.map_err(AppError::from)??;
+        Ok::<_, HttpError>(())
     };
     let received = call.read_body_and(admission, MAX_RESPONSE_BYTES).await?;
     let received = received.map_err(wallet::refuse_body)?;

@@ -15,7 +15,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use idgate_core::ids::TenantId;
+use idgate_core::ids::{SessionId, TenantId};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 
@@ -54,6 +54,17 @@ pub struct Caller {
     pub livemode: bool,
     /// `None`: all scopes.
     pub scopes: Option<Vec<String>>,
+}
+
+/// What one session may have: `burst` requests at once, and as many again in `window_ms`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct SessionRate {
+    /// Rates of different names do not know each other.
+    pub name: &'static str,
+    /// Not 0.
+    pub burst: u64,
+    /// Milliseconds.
+    pub window_ms: u64,
 }
 
 /// The use cases of a running gateway.
@@ -101,6 +112,13 @@ pub trait Store:
     /// How many gateways share the store, this one among them, as far as it knew a second ago.
     fn nodes(&self) -> u64 {
         1
+    }
+
+    /// Charges a request of a wallet to its session where several gateways have to count together;
+    /// when it is one too many, says how many milliseconds it is too early. A gateway that is alone
+    /// counts by itself.
+    fn charge_session(&self, _id: &SessionId, _rate: SessionRate) -> Write<'_, Option<u64>> {
+        Box::pin(async { Ok(None) })
     }
 
     /// Whether something can be stored: it was within the last second, or is now.

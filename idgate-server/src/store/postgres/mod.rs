@@ -25,6 +25,7 @@ mod origins;
 mod outbox;
 mod pool;
 mod probe;
+mod rates;
 mod schema;
 mod sessions;
 mod sql;
@@ -37,7 +38,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use idgate_core::ids::TenantId;
+use idgate_core::ids::{SessionId, TenantId};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 use tokio::sync::Notify;
@@ -51,7 +52,7 @@ use self::pool::Pool;
 pub(super) use self::threads::Threads;
 use super::changes::Changes;
 use super::fault::Fault;
-use super::interface::{Caller, Read, Store, StoreError, Write};
+use super::interface::{Caller, Read, SessionRate, Store, StoreError, Write};
 use super::lanes::Whose;
 use super::uses::Uses;
 use crate::audit::AuditKeys;
@@ -302,6 +303,14 @@ impl Store for PostgresStore {
 
     fn nodes(&self) -> u64 {
         self.shared.live.count()
+    }
+
+    fn charge_session(&self, id: &SessionId, rate: SessionRate) -> Write<'_, Option<u64>> {
+        if self.nodes() == 1 {
+            return Box::pin(async { Ok(None) });
+        }
+        let (whose, id) = (Whose::of(id.as_str()), id.as_str().to_owned());
+        self.write(whose, move |shared| async move { rates::charge(&shared, &id, rate).await })
     }
 
     fn probe(&self) -> Write<'_, ()> {

@@ -10,7 +10,7 @@ use idgate_core::time::UnixMillis;
 use super::super::interface::{Caller, Committed, Made, Read, SessionStore, StoreError, Write};
 use super::super::lanes::Whose;
 use super::super::prepared::Prepared;
-use super::{PostgresStore, claims};
+use super::{PostgresStore, claims, rates};
 
 pub(super) use self::change::{Outcome, count, insert_new, make};
 
@@ -85,6 +85,7 @@ impl SessionStore for PostgresStore {
 
     fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
         self.write(Whose::GATEWAY, move |shared| async move {
+            rates::forget(&shared).await?;
             change::remove_settled(&shared, before, limit).await
         })
     }

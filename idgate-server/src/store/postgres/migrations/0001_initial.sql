@@ -66,6 +66,14 @@ CREATE TABLE nodes (
     beat_at    bigint NOT NULL
 );
 
+-- When sessions will have all of their limits again, by the database's clock.
+CREATE UNLOGGED TABLE session_rates (
+    session_id text COLLATE "C" NOT NULL,
+    name       text NOT NULL,
+    full_at    bigint NOT NULL,
+    PRIMARY KEY (session_id, name)
+) WITH (fillfactor = 50);
+
 -- Who does what only one node shall do at a time. `lease_until` is the database's clock.
 CREATE TABLE leases (
     name        text PRIMARY KEY,
