@@ -232,7 +232,7 @@ impl Shared {
         schema::prepare(&self.pool, migrates).await?;
         instance::check_key(&self.pool, &self.sealer).await?;
         claims::erase_all_due(self, now).await?;
-        audit::begin(self).await?;
+        audit::begin(&self.pool, &self.audit).await?;
         held::begin(self, now).await?;
         nodes::join(self).await
     }

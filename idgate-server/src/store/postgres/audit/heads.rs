@@ -7,9 +7,8 @@ use tokio_postgres::Row;
 use super::super::super::audit::Head;
 use super::super::super::audit::head::{Added, Found};
 use super::super::super::sql::{millis, number, time, unsigned};
-use super::super::Shared;
 use super::super::error::{Done, Failure};
-use super::super::pool::Tx;
+use super::super::pool::{Pool, Tx};
 use super::super::sql::{execute, row, rows};
 use super::{SLICES, is_altered};
 use crate::audit::AuditKeys;
@@ -114,9 +113,8 @@ pub(super) async fn insert_entry(tx: &Tx<'_>, client_id: &str, added: &Added) ->
 
 /// Gives a head to every client that has none, and writes down how many entries there are when that
 /// was never done: from here on none of it may be missing.
-pub(in crate::store::postgres) async fn begin(shared: &Shared) -> Done<()> {
-    let begun = shared.pool.transact(&shared.audit, |keys, tx| Box::pin(begin_all(tx, keys)));
-    begun.await
+pub(in crate::store::postgres) async fn begin(pool: &Pool, keys: &AuditKeys) -> Done<()> {
+    pool.transact(keys, |keys, tx| Box::pin(begin_all(tx, keys))).await
 }
 
 async fn begin_all(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {

@@ -52,7 +52,8 @@ impl PostgresOperator {
         let desk = &operator.desk;
         operator.run(async {
             schema::prepare(&desk.pool, false).await?;
-            instance::check_key(&desk.pool, &desk.sealer).await
+            instance::check_key(&desk.pool, &desk.sealer).await?;
+            log::begin(&desk.pool, &desk.audit).await
         })?;
         Ok(operator)
     }
