@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use idgate_core::entropy::Entropy as _;
+use tokio::sync::Mutex;
 
 use super::super::interface::StoreError;
 use super::super::sql::unsigned;
@@ -29,11 +30,16 @@ pub(super) fn name() -> Result<String, StoreError> {
 
 /// How many nodes there are, this one among them, as of its last heartbeat.
 #[derive(Default)]
-pub(super) struct Live(AtomicU64);
+pub(super) struct Live {
+    count: AtomicU64,
+    /// Whether this one has left. Held while it says that it is there, so that no heartbeat comes after
+    /// its last word.
+    has_left: Mutex<bool>,
+}
 
 impl Live {
     pub(super) fn count(&self) -> u64 {
-        self.0.load(Ordering::Relaxed).max(1)
+        self.count.load(Ordering::Relaxed).max(1)
     }
 }
 
@@ -52,6 +58,10 @@ pub(super) async fn join(shared: &Shared) -> Done<()> {
 }
 
 async fn say(shared: &Shared) -> Done<()> {
+    let has_left = shared.live.has_left.lock().await;
+    if *has_left {
+        return Ok(());
+    }
     let client = shared.pool.client().await?;
     let found = row(
         &client,
@@ -63,13 +73,14 @@ async fn say(shared: &Shared) -> Done<()> {
     )
     .await?;
     if let Some(found) = found {
-        shared.live.0.store(unsigned(found.try_get(0)?), Ordering::Relaxed);
+        shared.live.count.store(unsigned(found.try_get(0)?), Ordering::Relaxed);
     }
     Ok(())
 }
 
 /// Says that this node is gone.
 pub(super) async fn leave(shared: &Shared) -> Done<()> {
+    *shared.live.has_left.lock().await = true;
     let client = shared.pool.client().await?;
     execute(&client, "DELETE FROM nodes WHERE id = $1", &[&shared.node]).await?;
     Ok(())
