@@ -17,6 +17,7 @@ mod gateway_keys;
 mod held;
 mod idempotency;
 mod instance;
+mod leases;
 mod listen;
 mod metrics;
 mod nodes;
@@ -240,6 +241,7 @@ impl Shared {
     /// What comes after the last one.
     async fn end(&self) -> Done<()> {
         api_keys::store_uses(self, self.uses.unstored()).await?;
+        leases::leave(self).await?;
         nodes::leave(self).await
     }
 }

@@ -17,6 +17,8 @@ use crate::entropy::OsEntropy;
 
 /// How often a node says that it is there.
 const BEAT: Duration = Duration::from_secs(1);
+/// After so long all others know of a new one.
+const KNOWN: Duration = Duration::from_millis(1500);
 /// A node that said nothing for so long is gone.
 pub(super) const GONE_MS: i64 = 5_000;
 
@@ -51,7 +53,7 @@ pub(super) async fn join(shared: &Shared) -> Done<()> {
     execute(&client, "DELETE FROM nodes WHERE beat_at < clock_ms() - 3600000", &[]).await?;
     drop(client);
     if shared.live.count() > 1 {
-        tokio::time::sleep(BEAT).await;
+        tokio::time::sleep(KNOWN).await;
         say(shared).await?;
     }
     Ok(())

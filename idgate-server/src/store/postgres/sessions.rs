@@ -10,7 +10,7 @@ use idgate_core::time::UnixMillis;
 use super::super::interface::{Caller, Committed, Made, Read, SessionStore, StoreError, Write};
 use super::super::lanes::Whose;
 use super::super::prepared::Prepared;
-use super::{PostgresStore, claims, rates};
+use super::{PostgresStore, claims, leases, rates};
 
 pub(super) use self::change::{Outcome, count, insert_new, make};
 
@@ -72,8 +72,12 @@ impl SessionStore for PostgresStore {
         now: UnixMillis,
         limit: usize,
     ) -> Read<'_, Vec<Result<Session, StoreError>>> {
-        self.fault
-            .read(self.read(move |shared| async move { read::due(&shared, now, limit).await }))
+        self.fault.read(self.read(move |shared| async move {
+            if !leases::hold(&shared, "expiry").await? {
+                return Ok(Vec::new());
+            }
+            read::due(&shared, now, limit).await
+        }))
     }
 
     fn purge_results(&self, now: UnixMillis) -> Write<'_, usize> {

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use idgate_core::ids::SessionId;
+use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 
 use super::super::conformance::{Backend, Fixture, NOW, PostgresDatabase, verify};
@@ -133,6 +135,48 @@ async fn nodes_know_how_many_they_are() {
     drop(other);
     let time = Duration::from_secs(3);
     within(time, "knowing of an end", async || fixture.store().nodes() == 1).await;
+}
+
+#[tokio::test]
+async fn what_a_session_may_is_counted_over_all_nodes() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    let session = fixture.session(&fixture.live).await;
+    let rate = SessionRate { name: "answers", burst: 6, window_ms: 60_000 };
+    let alone = fixture.store().charge_session(session.id(), rate);
+    assert_eq!(alone.await.unwrap(), None);
+    let other = fixture.backend.open(NOW);
+    for n in 0..6 {
+        let node = if n % 2 == 0 { fixture.store() } else { &other };
+        assert_eq!(node.charge_session(session.id(), rate).await.unwrap(), None, "{n}");
+    }
+    for node in [fixture.store(), &other] {
+        let wait = node.charge_session(session.id(), rate).await.unwrap().unwrap();
+        assert!((1..=10_000).contains(&wait), "{wait}");
+    }
+    let requests = SessionRate { name: "requests", ..rate };
+    assert_eq!(other.charge_session(session.id(), requests).await.unwrap(), None);
+    let none = SessionId::new("ses_none");
+    assert_eq!(other.charge_session(&none, rate).await.unwrap(), None, "counts for nobody");
+}
+
+#[tokio::test]
+async fn one_node_expires_sessions_and_another_when_that_one_ends() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    fixture.session(&fixture.live).await;
+    let other = fixture.backend.open(NOW);
+    assert_eq!(other.due_sessions(THEN, 9).await.unwrap().len(), 1);
+    for _ in 0..3 {
+        assert!(fixture.store().due_sessions(THEN, 9).await.unwrap().is_empty());
+        assert_eq!(other.due_sessions(THEN, 9).await.unwrap().len(), 1);
+    }
+    drop(other);
+    assert_eq!(fixture.store().due_sessions(THEN, 9).await.unwrap().len(), 1);
 }
 
 /// Notifications of so many sessions of the live client.

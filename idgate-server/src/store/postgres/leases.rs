@@ -1,0 +1,42 @@
+//! Who of several nodes does what one at a time is enough for. Whoever has the lease renews it; another
+//! one takes it when it ends, by the database's clock, or when its owner leaves. Nothing goes wrong when
+//! two nodes do the same: it is work for nothing.
+
+use super::Shared;
+use super::error::Done;
+use super::sql::{execute, row};
+
+/// How long a lease is: so late another node goes on.
+const LEASE_MS: i64 = 2_000;
+
+/// Whether this node is to do it now.
+pub(super) async fn hold(shared: &Shared, name: &str) -> Done<bool> {
+    if shared.live.count() == 1 {
+        return Ok(true);
+    }
+    let client = shared.pool.client().await?;
+    let sql = "SELECT node_id = $2, lease_until - clock_ms() FROM leases WHERE name = $1";
+    if let Some(found) = row(&client, sql, &[&name, &shared.node]).await? {
+        let (is_ours, left): (bool, i64) = (found.try_get(0)?, found.try_get(1)?);
+        if left > if is_ours { LEASE_MS / 2 } else { 0 } {
+            return Ok(is_ours);
+        }
+    }
+    let taken = execute(
+        &client,
+        "INSERT INTO leases AS l (name, node_id, lease_until) VALUES ($1, $2, clock_ms() + $3) \
+         ON CONFLICT (name) DO UPDATE \
+         SET node_id = excluded.node_id, lease_until = excluded.lease_until \
+         WHERE l.node_id = excluded.node_id OR l.lease_until <= clock_ms()",
+        &[&name, &shared.node, &LEASE_MS],
+    )
+    .await?;
+    Ok(taken > 0)
+}
+
+/// Gives away what this node has.
+pub(super) async fn leave(shared: &Shared) -> Done<()> {
+    let client = shared.pool.client().await?;
+    execute(&client, "DELETE FROM leases WHERE node_id = $1", &[&shared.node]).await?;
+    Ok(())
+}
