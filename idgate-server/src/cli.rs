@@ -16,6 +16,7 @@ use crate::admin::client::{self, ClientCommand};
 use crate::admin::dead_letters::{self, DeadLettersCommand};
 use crate::admin::doctor::{self, DoctorOptions};
 use crate::admin::keys::{self, KeysCommand};
+use crate::admin::migrate;
 use crate::admin::trust::{self, TrustCommand};
 use crate::admin::verify::{self, VerifyOptions};
 use crate::admin::webhook_host::{self, WebhookHostCommand};
@@ -27,7 +28,10 @@ use crate::config::{
 use crate::demo::{self, DemoOptions, Said};
 use crate::serve;
 use crate::stdio;
-use crate::store::{self, OperatorStore, SqliteOperator, SqliteStore, Store, StoreOptions};
+use crate::store::{
+    self, OperatorStore, PostgresOperator, PostgresOptions, PostgresStore, SqliteOperator,
+    SqliteStore, Store, StoreOptions,
+};
 
 /// The verifier side of OpenID4VP as a gateway.
 #[derive(Parser)]
@@ -52,7 +56,13 @@ struct Common {
 #[derive(Subcommand)]
 enum Command {
     /// Run the gateway
-    Serve,
+    Serve {
+        /// Bring the schema of the PostgreSQL database up to date first
+        #[arg(long)]
+        migrate: bool,
+    },
+    /// Bring the schema of the PostgreSQL database up to date
+    Migrate,
     /// Walk through verifications in each dialect, with sample issuers, tenant and wallet
     ///
     /// Every setting of `serve` is a flag here, too, as --listen, --base-url, --data-dir, --profiles and
@@ -110,7 +120,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     unknown_variables(environment()).for_each(|warning| warn(&warning));
     match cli.command {
-        Command::Serve => run_server(&cli.common, &flags),
+        Command::Serve { migrate } => run_server(&cli.common, &flags, migrate),
         Command::Demo(options) => {
             let said = Said { flags: &flags, file: cli.common.config.as_deref() };
             demo::run(options, said, cli.common.json)
@@ -168,18 +178,29 @@ fn given(matches: &ArgMatches, setting: &Setting) -> Option<(String, String)> {
     Some((id, text))
 }
 
-fn run_server(common: &Common, flags: &BTreeMap<String, String>) -> ExitCode {
+fn run_server(common: &Common, flags: &BTreeMap<String, String>, migrates: bool) -> ExitCode {
     let settings = Settings::collect(flags, environment(), common.config.as_deref());
     match settings.and_then(|settings| Config::new(&settings)) {
         Ok(config) => {
-            store::exposed(&config.data_dir).iter().for_each(|warning| warn(warning));
-            serve::run(&config, common.json, open_store)
+            if config.database.is_none() {
+                store::exposed(&config.data_dir).iter().for_each(|warning| warn(warning));
+            }
+            serve::run(&config, common.json, |config, clock| open_store(config, clock, migrates))
         }
         Err(error) => Failure::Error(error).report(common.json),
     }
 }
 
-fn open_store(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn Store>, Failure> {
+fn open_store(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    migrates: bool,
+) -> Result<Arc<dyn Store>, Failure> {
+    if let (Some(address), Some(instance_key)) = (&config.database, &config.instance_key) {
+        let (environment, quotas) = (config.environment, config.quotas);
+        let options = PostgresOptions { address, instance_key, environment, quotas, migrates };
+        return Ok(Arc::new(PostgresStore::open(options, clock.now())?));
+    }
     let options = StoreOptions {
         instance_key: config.instance_key.as_ref(),
         environment: config.environment,
@@ -204,49 +225,53 @@ fn run_command(
     let now = SystemClock.now();
     match command {
         Command::Client(command) => {
-            let mut store = open_directory(&settings, command.creates())?;
+            let mut store = open_operator(&settings, command.creates())?;
             client::run(command, &mut *store, now)
         }
         Command::AdminToken(command) => {
-            let mut store = open_directory(&settings, command.creates())?;
+            let mut store = open_operator(&settings, command.creates())?;
             admin_token::run(command, &mut *store, now)
         }
         Command::Trust(command) => {
-            let mut store = open_directory(&settings, command.creates())?;
+            let mut store = open_operator(&settings, command.creates())?;
             trust::run(command, &mut *store, now)
         }
         Command::Keys(command) => {
-            let mut store = open_directory(&settings, false)?;
+            let mut store = open_operator(&settings, false)?;
             keys::run(&command, &mut *store, &OwnName::new(&settings)?, now)
         }
         Command::Audit(command) => {
-            let mut store = open_directory(&settings, false)?;
+            let mut store = open_operator(&settings, false)?;
             let file = config::audit_checkpoint_file(&settings)?;
             audit::run(command, &mut *store, file.as_deref(), now)
         }
         Command::WebhookHost(command) => {
-            let mut store = open_directory(&settings, command.creates())?;
+            let mut store = open_operator(&settings, command.creates())?;
             webhook_host::run(&command, &mut *store, now)
         }
         Command::DeadLetters(command) => {
-            let mut store = open_directory(&settings, false)?;
+            let mut store = open_operator(&settings, false)?;
             dead_letters::run(&command, &mut *store, now)
         }
-        Command::Backup(options) => backup::run(&options, &DataDir::new(&settings)?.path),
+        Command::Backup(options) => backup::run(&options, &DataDir::new(&settings)?),
+        Command::Migrate => migrate::run(&DataDir::new(&settings)?),
         Command::Doctor(options) => Ok(doctor::run(&options, &settings, now)),
         Command::Config(ConfigCommand::Check) => {
             Ok(settings::check(&settings, &Config::new(&settings)?))
         }
         // These speak for themselves and were started before.
-        Command::Serve | Command::Demo(_) | Command::Verify(_) => Ok(Output::default()),
+        Command::Serve { .. } | Command::Demo(_) | Command::Verify(_) => Ok(Output::default()),
     }
 }
 
-/// The data directory, which only a command that `creates` something makes: with a settings file, only
+/// The database, or else the data directory, which only a command that `creates` something makes: with a settings file, only
 /// where somebody named it. A gateway that was started otherwise has another one, and would refuse the
 /// keys of this.
-fn open_directory(settings: &Settings, creates: bool) -> Result<Box<OperatorStore>, Failure> {
-    let DataDir { path, instance_key } = DataDir::new(settings)?;
+fn open_operator(settings: &Settings, creates: bool) -> Result<Box<OperatorStore>, Failure> {
+    let DataDir { path, database, instance_key } = DataDir::new(settings)?;
+    if let (Some(address), Some(key)) = (&database, &instance_key) {
+        return Ok(Box::new(PostgresOperator::open(address, key)?));
+    }
     store::exposed(&path).iter().for_each(|warning| warn(warning));
     if !creates || path.is_dir() {
         return Ok(Box::new(SqliteOperator::open_existing(&path, instance_key.as_ref())?));

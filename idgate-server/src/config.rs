@@ -1,5 +1,6 @@
 //! The gateway's settings: typed, checked once, secrets wrapped.
 
+mod address;
 mod dialects;
 mod rules;
 mod settings;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use idgate_core::Verifier;
 use idgate_core::verifier::DcApi;
 
+pub use self::address::Address;
 pub use self::dialects::{ClientId, Dialects, OwnName, ResponseMode};
 pub use self::rules::Cidr;
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
@@ -81,6 +83,8 @@ pub struct TlsFiles {
 pub struct Config {
     /// Databases and instance key.
     pub data_dir: PathBuf,
+    /// The database that several gateways share; `None`: those in the data directory.
+    pub database: Option<Address>,
     /// Where to listen; port 0 lets the system choose.
     pub listen: SocketAddr,
     /// Where wallets reach the gateway; `None`: see [`Config::base_url_at`].
@@ -130,6 +134,8 @@ pub struct Config {
 pub struct DataDir {
     /// Databases and instance key.
     pub path: PathBuf,
+    /// The database that is used in its place; then there is an instance key.
+    pub database: Option<Address>,
     /// The key that seals; `None`: the one in the data directory.
     pub instance_key: Option<InstanceKey>,
 }
@@ -152,15 +158,23 @@ impl Default for Quotas {
 }
 
 impl DataDir {
-    /// Checks these two of `settings`.
+    /// Checks these three of `settings`.
     ///
     /// # Errors
     /// What is wrong, where it stands and what to do.
     pub fn new(settings: &Settings) -> Result<Self, String> {
-        Ok(Self {
+        let dir = Self {
             path: required(settings, "data_dir", non_empty)?.into(),
+            database: optional(settings, "database_url", Address::parse)?,
             instance_key: optional(settings, "instance_key", instance_key)?,
-        })
+        };
+        if dir.database.is_some() && dir.instance_key.is_none() {
+            return Err("IDGATE_INSTANCE_KEY: is not set, and IDGATE_DATABASE_URL is: the key that \
+                        seals what a database holds is the same on all nodes, and none of them makes \
+                        it; make one with `openssl rand -base64 32` and keep a copy of it"
+                .into());
+        }
+        Ok(dir)
     }
 }
 
@@ -178,10 +192,11 @@ impl Config {
     /// # Errors
     /// What is wrong, where it stands and what to do.
     pub fn new(settings: &Settings) -> Result<Self, String> {
-        let DataDir { path: data_dir, instance_key } = DataDir::new(settings)?;
+        let DataDir { path: data_dir, database, instance_key } = DataDir::new(settings)?;
         let behind_tls_proxy = required(settings, "behind_tls_proxy", rules::yes_no)?;
         let config = Self {
             data_dir,
+            database,
             listen: required(settings, "listen", rules::listen)?,
             base_url: optional(settings, "base_url", rules::base_url)?,
             behind_tls_proxy,

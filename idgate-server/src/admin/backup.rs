@@ -1,11 +1,12 @@
 //! `idgate backup`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
 
 use crate::admin::output::Output;
+use crate::config::DataDir;
 use crate::failure::Failure;
 use crate::store;
 
@@ -16,12 +17,21 @@ pub struct BackupOptions {
     pub file: PathBuf,
 }
 
-/// Backs up the data directory `dir`.
+/// Backs up the data directory.
 ///
 /// # Errors
-/// What is in the way.
-pub fn run(options: &BackupOptions, dir: &Path) -> Result<Output, Failure> {
-    let made = store::back_up(dir, &options.file)?;
+/// What is in the way, or what to use in its place for a database.
+pub fn run(options: &BackupOptions, dir: &DataDir) -> Result<Output, Failure> {
+    if dir.database.is_some() {
+        return Err(Failure::Error(
+            "IDGATE_DATABASE_URL names a PostgreSQL, which has its own tools: `pg_dump \
+             --no-unlogged-table-data`, or a base backup. Without that option pg_dump takes sealed \
+             results along, which must not be in a backup, and it holds up their erasure. Keep the \
+             instance key as well, in another place."
+                .into(),
+        ));
+    }
+    let made = store::back_up(&dir.path, &options.file)?;
     let file = options.file.display().to_string();
     let text = format!(
         "{file}: {} bytes, schema {}, SHA-256 {}\n\

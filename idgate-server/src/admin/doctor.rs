@@ -131,7 +131,10 @@ fn about_directory(
     now: UnixMillis,
     deep: bool,
 ) -> Vec<Finding> {
-    let found = store::examine(&dir.path, dir.instance_key.as_ref(), now, deep);
+    let found = match (&dir.database, &dir.instance_key) {
+        (Some(address), Some(key)) => store::examine_database(address, key, deep),
+        _ => store::examine(&dir.path, dir.instance_key.as_ref(), now, deep),
+    };
     let mut findings = found.findings;
     if let Some(records) = &found.certificates {
         findings.extend(own_certificates::judge(records, config, now));

@@ -1,4 +1,5 @@
-//! Operator commands. Each works on the data directory, beside a running server or without one.
+//! Operator commands. Each works on the data directory or the database, beside a running server or
+//! without one.
 
 pub mod admin_token;
 pub mod audit;
@@ -8,6 +9,7 @@ pub mod dead_letters;
 pub mod doctor;
 mod files;
 pub mod keys;
+pub mod migrate;
 mod output;
 pub mod settings;
 pub mod trust;

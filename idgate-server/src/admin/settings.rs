@@ -49,7 +49,9 @@ pub fn check(settings: &Settings, config: &Config) -> Output {
         rows.push(json!({ "name": setting.variable, "value": shown, "origin": origin }));
     }
     let mut output = Output::new(json!({ "settings": rows }), text);
-    output.warnings = store::exposed(&config.data_dir);
+    if config.database.is_none() {
+        output.warnings = store::exposed(&config.data_dir);
+    }
     output
 }
 
@@ -76,6 +78,6 @@ mod tests {
         assert!(output.text.contains("IDGATE_LOG = debug  (environment variable IDGATE_LOG)"));
         assert!(output.text.contains("IDGATE_BASE_URL = http://127.0.0.1:8080  (default)"));
         assert_eq!(output.json["settings"].as_array().unwrap().len(), SETTINGS.len());
-        assert_eq!(output.json["settings"][1]["value"], "127.0.0.1:8080");
+        assert_eq!(output.json["settings"][2]["value"], "127.0.0.1:8080");
     }
 }

@@ -46,6 +46,13 @@ pub static SETTINGS: &[Setting] = &[
         Some("./idgate-data"),
         "Directory of the databases and the instance key",
     ),
+    Setting {
+        variable: "IDGATE_DATABASE_URL",
+        key: "database_url",
+        default: None,
+        secret: true,
+        help: "PostgreSQL that several gateways share, as postgres://user@host/database [default: the data directory]",
+    },
     setting(
         "IDGATE_LISTEN",
         "listen",

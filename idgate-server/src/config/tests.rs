@@ -253,3 +253,19 @@ fn malformed_values_are_refused_by_name() {
         assert!(error.starts_with(name), "{name}: {error}");
     }
 }
+
+#[test]
+fn a_database_wants_the_instance_key_of_all_nodes_and_its_password_stays_unsaid() {
+    let url = ("IDGATE_DATABASE_URL", "postgres://idgate:hunter2@localhost/idgate");
+    let error = from_env(&[url]).unwrap_err();
+    assert!(error.starts_with("IDGATE_INSTANCE_KEY: is not set"), "{error}");
+    let config = from_env(&[url, ("IDGATE_INSTANCE_KEY", KEY)]).unwrap();
+    assert!(config.database.is_some() && !format!("{config:?}").contains("hunter2"));
+    for wrong in ["mysql://hunter2@localhost/d", "postgres://u:hunter2@db/d?sslmode=disable"] {
+        let error = from_env(&[("IDGATE_DATABASE_URL", wrong), ("IDGATE_INSTANCE_KEY", KEY)]);
+        let error = error.unwrap_err();
+        assert!(error.starts_with("IDGATE_DATABASE_URL: "), "{error}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+    assert!(from_env(&[]).unwrap().database.is_none());
+}

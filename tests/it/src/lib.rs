@@ -100,6 +100,8 @@ mod own_faults;
 #[cfg(test)]
 mod pii;
 #[cfg(test)]
+mod postgres;
+#[cfg(test)]
 mod profiles_http;
 #[cfg(test)]
 mod purge;

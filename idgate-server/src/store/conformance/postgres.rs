@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_postgres::NoTls;
 
 use super::*;
-use crate::config::{Environment, Quotas};
+use crate::config::{Address, Environment, Quotas};
 use crate::seal::InstanceKey;
 use crate::store::postgres::{Threads, migrate_at};
 

@@ -2,7 +2,7 @@
 //! on a connection of its own, so that no commit waits for it. It may be lost: what counts is that
 //! every session that somebody watches is looked at each second.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use tokio_postgres::{AsyncMessage, NoTls, Socket};
 
 use super::super::interface::StoreError;
 use super::Shared;
-use super::address::Address;
 use super::error::{Done, Failure};
 use super::sql::{execute, rows};
 use super::tls;
+use crate::config::Address;
 
 /// How often what is watched is looked at, and how soon a lost connection is made again.
 const LOOK: Duration = Duration::from_secs(1);
@@ -126,7 +126,8 @@ async fn look(shared: &Shared) {
     loop {
         tokio::time::sleep(LOOK).await;
         let watched = shared.changes.watched();
-        known.retain(|id, _| watched.contains(id));
+        let still: HashSet<&str> = watched.iter().map(String::as_str).collect();
+        known.retain(|id, _| still.contains(&**id));
         if watched.is_empty() {
             continue;
         }

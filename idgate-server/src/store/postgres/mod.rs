@@ -5,7 +5,6 @@
 //! callers give are what the product shows, and what one node alone decides by: `created_at`,
 //! `expires_at`, `settled_at`, how old an audit entry is.
 
-mod address;
 mod api_keys;
 mod audit;
 mod certificates;
@@ -45,7 +44,6 @@ use idgate_core::trust::TrustSnapshot;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-pub use self::address::Address;
 use self::claims::ClaimsClock;
 use self::error::Done;
 pub use self::operator::PostgresOperator;
@@ -57,7 +55,7 @@ use super::interface::{Caller, Read, SessionRate, Store, StoreError, Write};
 use super::lanes::Whose;
 use super::uses::Uses;
 use crate::audit::AuditKeys;
-use crate::config::{Environment, Quotas};
+use crate::config::{Address, Environment, Quotas};
 use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::seal::{InstanceKey, Sealer};
 use crate::telemetry::Telemetry;

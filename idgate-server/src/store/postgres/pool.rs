@@ -16,9 +16,9 @@ use deadpool_postgres::{
 use tokio_postgres::NoTls;
 
 use super::super::interface::StoreError;
-use super::address::Address;
 use super::error::{Done, Failure};
 use super::tls;
+use crate::config::Address;
 
 /// How often a transaction is tried.
 const TRIES: usize = 3;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::super::conformance::{Backend, Fixture, NOW, PostgresDatabase, verify};
 use super::super::*;
 use crate::clock::{Clock as _, SystemClock};
+use crate::config::Address;
 use crate::seal::InstanceKey;
 
 type Nodes = Fixture<PostgresDatabase>;

@@ -15,11 +15,11 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::address::Address;
 use super::error::{Done, Failure};
 use super::pool::{Pool, Tx};
 use super::{audit as log, instance, schema};
 use crate::audit::{AuditEvent, AuditKeys};
+use crate::config::Address;
 use crate::seal::{InstanceKey, Sealer};
 use crate::store::interface::StoreError;
 use crate::store::operator::Operator;

@@ -21,10 +21,10 @@ const SERVER_SETTINGS: &str = "-c statement_timeout=10s -c lock_timeout=5s \
 /// A database that can be connected to.
 #[derive(Clone)]
 pub struct Address {
-    pub(super) config: Config,
+    pub(crate) config: Config,
     /// `None`: those of the system.
-    pub(super) roots_file: Option<PathBuf>,
-    pub(super) is_encrypted: bool,
+    pub(crate) roots_file: Option<PathBuf>,
+    pub(crate) is_encrypted: bool,
 }
 
 impl Address {
@@ -38,18 +38,20 @@ impl Address {
         if !matches!(url.scheme(), "postgres" | "postgresql") {
             return Err("must begin with postgres://".into());
         }
-        let (mut mode, mut roots_file, mut others) = (None, None, Vec::new());
+        let (mut mode, mut roots_file) = (None, None);
         for (name, value) in url.query_pairs() {
             match &*name {
                 "sslmode" => mode = Some(value.into_owned()),
                 "sslrootcert" => roots_file = Some(PathBuf::from(value.into_owned())),
-                _ => others.push((name.into_owned(), value.into_owned())),
+                _ => {}
             }
         }
-        url.set_query(None);
-        if !others.is_empty() {
-            url.query_pairs_mut().extend_pairs(&others);
-        }
+        // What is not ours stays as it is written.
+        let is_ours =
+            |part: &&str| part.starts_with("sslmode=") || part.starts_with("sslrootcert=");
+        let others = url.query().unwrap_or_default().split('&').filter(|part| !is_ours(part));
+        let others = others.collect::<Vec<_>>().join("&");
+        url.set_query(Some(&*others).filter(|others| !others.is_empty()));
         let mut config: Config =
             url.as_str().parse().map_err(|_| "is not an address of PostgreSQL".to_owned())?;
         if config.get_dbname().is_none() {
@@ -58,7 +60,9 @@ impl Address {
         if config.get_hosts().is_empty() {
             return Err("names no host: postgres://user@HOST/database".into());
         }
-        let is_local = config.get_hosts().iter().all(is_local);
+        // `hostaddr` is where a host of another name is looked for.
+        let is_local = config.get_hosts().iter().all(is_local)
+            && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
         let is_encrypted = match mode.as_deref() {
             None => !is_local,
             Some("verify-full") => true,
@@ -139,6 +143,21 @@ mod tests {
         ] {
             assert!(!Address::parse(local).unwrap().is_encrypted, "{local}");
         }
+    }
+
+    #[test]
+    fn a_loopback_name_with_an_address_elsewhere_is_remote() {
+        let elsewhere = "postgres://u@localhost/d?hostaddr=192.0.2.1";
+        assert!(Address::parse(elsewhere).unwrap().is_encrypted);
+        assert!(Address::parse(&format!("{elsewhere}&sslmode=disable")).is_err());
+    }
+
+    #[test]
+    fn what_else_an_address_says_counts() {
+        let address = "postgres://u@h/d?options=-c%20search_path%3Dx&sslmode=verify-full";
+        let address = Address::parse(&format!("{address}&sslrootcert=/ca.pem")).unwrap();
+        assert!(address.config.get_options().unwrap().ends_with("-c search_path=x"));
+        assert_eq!(address.roots_file.unwrap().to_str(), Some("/ca.pem"));
     }
 
     #[test]

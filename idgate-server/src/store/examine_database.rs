@@ -1,0 +1,46 @@
+//! What `idgate doctor` sees of a database that several gateways share.
+
+use super::examine::{Examination, Finding};
+use super::postgres::PostgresOperator;
+use crate::config::Address;
+use crate::seal::InstanceKey;
+use crate::store::interface::StoreError;
+use crate::store::operator::{AuditOperator as _, CertificateOperator as _};
+use crate::store::operator::{ClientOperator as _, TrustOperator as _};
+
+const CHECK: &str = "database";
+/// Before anybody makes a dump of it.
+const DUMPS: &str = "dump it with `pg_dump --no-unlogged-table-data` only: sealed results must not be \
+                     in a backup";
+
+/// Looks at a database. `deep`: walks the whole audit log.
+pub fn examine_database(address: &Address, key: &InstanceKey, deep: bool) -> Examination {
+    let mut examination = Examination::default();
+    let found = PostgresOperator::open(address, key);
+    let looked = found.and_then(|operator| look(&operator, address, deep, &mut examination));
+    if let Err(error) = looked {
+        examination.findings.push(Finding::bad(CHECK, error.to_string()));
+    }
+    examination
+}
+
+fn look(
+    operator: &PostgresOperator,
+    address: &Address,
+    deep: bool,
+    examination: &mut Examination,
+) -> Result<(), StoreError> {
+    let clients = operator.clients()?.len();
+    let good = format!("{address} has {clients} clients and the schema of this program; {DUMPS}");
+    examination.findings.push(Finding::good(CHECK, good));
+    examination.trust = Some(operator.trust_entries()?);
+    examination.certificates = Some(operator.certificates(None)?);
+    if deep {
+        let report = operator.verify_audit(None, &[])?;
+        examination.findings.push(match report.breaches.first() {
+            None => Finding::good("audit", format!("{} entries are intact", report.entries)),
+            Some(_) => Finding::bad("audit", "was altered; `idgate audit verify` says where"),
+        });
+    }
+    Ok(())
+}

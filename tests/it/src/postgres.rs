@@ -1,0 +1,73 @@
+//! Several gateways on one PostgreSQL, through the real binary. Where there is no PostgreSQL, the tests
+//! say so and show nothing.
+
+mod cluster;
+
+use serde_json::json;
+
+use self::cluster::Cluster;
+use crate::http::Http;
+use crate::server::Installation;
+use crate::tenant::{Gateway, Tenant, request_for, sample_trust, sample_wallet};
+
+const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+const OTHER_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+
+/// Settings of a node on this database.
+fn node(url: &str) -> Installation {
+    Installation::new().with("IDGATE_DATABASE_URL", url).with("IDGATE_INSTANCE_KEY", KEY)
+}
+
+#[test]
+fn what_one_node_verified_another_one_shows_and_a_revocation_counts_on_both() {
+    let Some(cluster) = Cluster::start() else { return };
+    let installation = node(&cluster.url());
+    let migrated = installation.run_json(&["migrate", "--json"]);
+    assert_eq!(migrated["from"], 0, "{migrated}");
+    let gateway = Gateway::trusting(installation, &sample_trust());
+    let second = gateway.installation.serve();
+    let mut tenant = gateway.tenant();
+    let mut elsewhere =
+        Tenant { http: Http::new(second.address), api_key: gateway.client.api_key.clone() };
+    let created = tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+    let (here, there) = (tenant.read(&created.id), elsewhere.read(&created.id));
+    assert_eq!(here["status"], "VERIFIED", "{here}");
+    assert_eq!(here["claims"], there["claims"]);
+    assert_eq!(there["status"], "VERIFIED");
+    let installation = &gateway.installation;
+    let intact = installation.run_json(&["audit", "verify", "--json"]);
+    assert_eq!(intact["intact"], true, "{intact}");
+    installation.run_json(&["client", "revoke", &gateway.client.client_id, "--json"]);
+    for tenant in [&mut tenant, &mut elsewhere] {
+        tenant.get(&created.id).expect_status(401);
+    }
+    assert!(!installation.data_dir().exists(), "nothing is kept beside the database");
+}
+
+#[test]
+fn a_node_makes_neither_a_schema_nor_a_key_and_takes_no_other_key() {
+    let Some(cluster) = Cluster::start() else { return };
+    let url = cluster.url();
+    let keyless = Installation::new().with("IDGATE_DATABASE_URL", &url).run(&["serve"]);
+    assert_eq!(keyless.code, 1, "{keyless:?}");
+    assert!(keyless.stderr.contains("openssl rand -base64 32"), "{keyless:?}");
+    let installation = node(&url);
+    for command in [["client", "list"].as_slice(), &["serve"]] {
+        let older = installation.run(command);
+        assert_eq!(older.code, 1, "{older:?}");
+        assert!(older.stderr.contains("idgate migrate"), "{older:?}");
+    }
+    drop(installation.serve_by(installation.command(&["serve", "--migrate"])));
+    assert_eq!(installation.run_json(&["client", "list", "--json"]), json!({ "clients": [] }));
+    let other = Installation::new()
+        .with("IDGATE_DATABASE_URL", &url)
+        .with("IDGATE_INSTANCE_KEY", OTHER_KEY)
+        .run(&["client", "list"]);
+    assert_eq!(other.code, 1, "{other:?}");
+    assert!(other.stderr.contains("the same on all nodes"), "{other:?}");
+    let backup = installation.run(&["backup", "copy.db"]);
+    assert_eq!(backup.code, 1, "{backup:?}");
+    assert!(backup.stderr.contains("--no-unlogged-table-data"), "{backup:?}");
+    let doctor = installation.run_json(&["doctor", "--json"]);
+    assert_eq!(doctor["ok"], true, "{doctor}");
+}
