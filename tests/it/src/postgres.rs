@@ -1,7 +1,10 @@
 //! Several gateways on one PostgreSQL, through the real binary. Where there is no PostgreSQL, the tests
 //! say so and show nothing.
 
+mod away;
 mod cluster;
+#[path = "../../../idgate-server/src/store/tests/proxy.rs"]
+mod proxy;
 
 use serde_json::json;
 

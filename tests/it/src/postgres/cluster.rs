@@ -48,6 +48,11 @@ impl Cluster {
         Some(Self { dir, guard })
     }
 
+    /// Where it listens.
+    pub(super) fn socket(&self) -> PathBuf {
+        self.dir.join(".s.PGSQL.5432")
+    }
+
     /// Where the database is.
     pub(super) fn url(&self) -> String {
         let host = self.dir.to_str().unwrap().replace('/', "%2F");

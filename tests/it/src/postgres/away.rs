@@ -1,0 +1,102 @@
+//! A database that is away, as tenants, wallets and whoever asks for readiness see it.
+
+use std::time::{Duration, Instant};
+
+use super::cluster::Cluster;
+use super::node;
+use super::proxy::Proxy;
+use crate::http::{Http, Request, Response};
+use crate::server::Installation;
+use crate::tenant::{Created, Gateway, Tenant, form, request_for, sample_trust, sample_wallet};
+
+/// A gateway whose database is behind a proxy.
+struct Far {
+    gateway: Gateway,
+    proxy: Proxy,
+    _cluster: Cluster,
+}
+
+impl Far {
+    fn start() -> Option<Self> {
+        let cluster = Cluster::start()?;
+        let proxy = Proxy::to(&cluster.socket());
+        let url = format!("postgres://idgate@127.0.0.1:{}/idgate", proxy.port);
+        let installation: Installation = node(&url);
+        installation.run_json(&["migrate", "--json"]);
+        let gateway = Gateway::trusting(installation, &sample_trust());
+        Some(Self { gateway, proxy, _cluster: cluster })
+    }
+
+    fn ready(&self) -> u16 {
+        Http::new(self.gateway.server.address).send(&Request::get("/readyz")).status
+    }
+
+    /// Fails unless readiness is answered so within two seconds.
+    fn expect_ready(&self, status: u16) {
+        let begun = Instant::now();
+        while self.ready() != status {
+            assert!(begun.elapsed() < Duration::from_secs(2), "not {status} within 2 s");
+        }
+    }
+}
+
+fn expect_later(response: Response) {
+    let response = response.expect_status(503);
+    assert!(response.header("retry-after").is_some(), "{response:?}");
+}
+
+fn answer(tenant: &mut Tenant, created: &Created) -> Response {
+    tenant.post_answer(&created.id, &form(&sample_wallet(), created))
+}
+
+#[test]
+fn a_cut_off_database_is_503_within_2_seconds_and_the_session_stays() {
+    let Some(far) = Far::start() else { return };
+    let mut tenant = far.gateway.tenant();
+    let request = request_for(&["given_name"]);
+    let created = tenant.create(&request);
+    far.expect_ready(200);
+    far.proxy.cut();
+    far.expect_ready(503);
+    let begun = Instant::now();
+    expect_later(tenant.post_session(&request));
+    expect_later(tenant.get(&created.id));
+    expect_later(answer(&mut tenant, &created));
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    far.proxy.pass();
+    far.expect_ready(200);
+    assert_eq!(tenant.read(&created.id)["status"], "PENDING");
+    answer(&mut tenant, &created).expect_status(200);
+    assert_eq!(tenant.read(&created.id)["status"], "VERIFIED");
+}
+
+#[test]
+fn a_commit_whose_answer_was_lost_is_answered_as_it_ended() {
+    let Some(far) = Far::start() else { return };
+    let mut tenant = far.gateway.tenant();
+    far.proxy.lose_the_next_commit();
+    let created = tenant.create(&request_for(&["given_name"]));
+    assert!(far.proxy.has_lost_it());
+    far.proxy.lose_the_next_commit();
+    answer(&mut tenant, &created).expect_status(200);
+    assert!(far.proxy.has_lost_it());
+    let session = tenant.read(&created.id);
+    assert_eq!(session["status"], "VERIFIED", "{session}");
+    let intact = far.gateway.installation.run_json(&["audit", "verify", "--json"]);
+    assert_eq!(intact["intact"], true, "{intact}");
+}
+
+#[test]
+fn a_frozen_database_is_503_within_15_seconds() {
+    let Some(far) = Far::start() else { return };
+    let mut tenant = far.gateway.tenant();
+    let created = tenant.create(&request_for(&["given_name"]));
+    far.proxy.freeze();
+    let begun = Instant::now();
+    expect_later(tenant.get(&created.id));
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    far.expect_ready(503);
+    far.proxy.pass();
+    far.expect_ready(200);
+    assert_eq!(tenant.read(&created.id)["status"], "PENDING");
+}
