@@ -6,6 +6,7 @@
 //! the settlement was written. Nothing is read after it.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use deadpool_postgres::GenericClient;
 use idgate_core::session::{Session, VerifiedResult};
@@ -29,6 +30,30 @@ pub(super) const SLOT_MS: i64 = 500;
 const AT: Range<usize> = 1..9;
 /// Slots that may hold what is not due yet.
 const AHEAD: i64 = 64;
+/// How often those are looked at, too: what a clock that was set, a long pause or a reader left behind
+/// does not wait for its slot's next turn.
+const LOOK_MS: i64 = 5_000;
+
+/// When all slots were looked at, by the clock that says when results are due.
+pub(super) struct Looked(AtomicI64);
+
+impl Default for Looked {
+    fn default() -> Self {
+        Self(AtomicI64::new(i64::MIN))
+    }
+}
+
+impl Looked {
+    /// Whether it is time to do so again; then it counts as done.
+    fn is_due(&self, now: i64) -> bool {
+        let last = self.0.load(Ordering::Relaxed);
+        let is_due = !(last..last.saturating_add(LOOK_MS)).contains(&now);
+        if is_due {
+            self.0.store(now, Ordering::Relaxed);
+        }
+        is_due
+    }
+}
 
 /// Which clock says when results are due.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -117,12 +142,26 @@ pub(super) async fn has(on: &impl GenericClient, slot: i16, session_id: &str) ->
 /// Erases the results that are due; says how many there were. What a reader of the table holds up is
 /// erased by a later call.
 pub(super) async fn erase_due(shared: &Shared, now: UnixMillis) -> Done<usize> {
-    erase(shared, now, |behind| (0..SLOTS - AHEAD).contains(&behind)).await
-}
-
-/// The same wherever they are: also those that a clock which was set, or a long pause, left behind.
-pub(super) async fn erase_all_due(shared: &Shared, now: UnixMillis) -> Done<usize> {
-    erase(shared, now, |_| true).await
+    let (now, slots) = filled(shared, now).await?;
+    let looks_at_all = shared.claims_looked.is_due(now);
+    let mut erased = 0_usize;
+    for slot in slots {
+        let behind = now.div_euclid(SLOT_MS).saturating_sub(slot).rem_euclid(SLOTS);
+        if !looks_at_all && !(0..SLOTS - AHEAD).contains(&behind) {
+            continue;
+        }
+        match truncate(shared, slot, now).await {
+            Ok(rows) => erased = erased.saturating_add(rows),
+            Err(Failure::Store(StoreError::Unavailable(why))) => tracing::warn!(
+                why,
+                slot,
+                "results that are due stay until a reader of their table ends: nothing may hold a \
+                 transaction open on the tables claims_*"
+            ),
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(erased)
 }
 
 /// How many results there are, and how long the one that should have gone first is overdue, in
@@ -140,32 +179,6 @@ pub(super) async fn stored(shared: &Shared, now: UnixMillis) -> Done<(u64, u64)>
         }
     }
     Ok((count, unsigned(lag)))
-}
-
-async fn erase(
-    shared: &Shared,
-    now: UnixMillis,
-    is_looked_at: impl Fn(i64) -> bool + Send,
-) -> Done<usize> {
-    let (now, slots) = filled(shared, now).await?;
-    let mut erased = 0_usize;
-    for slot in slots {
-        let behind = now.div_euclid(SLOT_MS).saturating_sub(slot).rem_euclid(SLOTS);
-        if !is_looked_at(behind) {
-            continue;
-        }
-        match truncate(shared, slot, now).await {
-            Ok(rows) => erased = erased.saturating_add(rows),
-            Err(Failure::Store(StoreError::Unavailable(why))) => tracing::warn!(
-                why,
-                slot,
-                "results that are due stay until a reader of their table ends: nothing may hold a \
-                 transaction open on the tables claims_*"
-            ),
-            Err(failure) => return Err(failure),
-        }
-    }
-    Ok(erased)
 }
 
 /// The time, and the slots that are not empty.

@@ -106,6 +106,7 @@ struct Shared {
     probe: probe::Latest,
     news: listen::News,
     claims_clock: ClaimsClock,
+    claims_looked: claims::Looked,
 }
 
 impl PostgresStore {
@@ -154,6 +155,7 @@ impl PostgresStore {
             probe: probe::Latest::default(),
             news,
             claims_clock,
+            claims_looked: claims::Looked::default(),
         });
         let (opened, migrates) = (shared.clone(), options.migrates);
         threads.wait(async move { Ok(opened.begin(migrates, now).await?) })?;
@@ -230,7 +232,7 @@ impl Shared {
     async fn begin(&self, migrates: bool, now: UnixMillis) -> Done<()> {
         schema::prepare(&self.pool, migrates).await?;
         instance::check_key(&self.pool, &self.sealer).await?;
-        claims::erase_all_due(self, now).await?;
+        claims::erase_due(self, now).await?;
         audit::begin(&self.pool, &self.audit).await?;
         held::begin(self, now).await?;
         nodes::join(self).await

@@ -105,6 +105,28 @@ async fn a_reader_of_claims_holds_up_an_erasure_until_it_ends() {
 }
 
 #[tokio::test]
+async fn what_a_reader_held_up_for_long_is_erased_soon_after_it_ends() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    let session = fixture.verified(&fixture.live, NOW, "{}").await;
+    let id = session.id().as_str();
+    let slot = format!("SELECT claims_slot FROM sessions WHERE id = '{id}'");
+    let slot: i16 = fixture.backend.ask(&slot).parse().unwrap();
+    let reader = fixture.backend.hold(&format!("SELECT FROM claims_{slot:02}"));
+    let purged = async |now| fixture.store().purge_results(now).await.unwrap();
+    assert_eq!(purged(NOW.plus(30_000)).await, 0);
+    drop(reader);
+    // By now the slot stands where later results go.
+    let (begun, mut later) = (Instant::now(), NOW.plus(50_000));
+    while purged(later).await == 0 {
+        later = later.plus(5_000);
+        assert!(begun.elapsed() < Duration::from_secs(10));
+    }
+}
+
+#[tokio::test]
 async fn a_change_on_one_node_is_told_on_another() {
     if !PostgresDatabase::is_there() {
         return;
