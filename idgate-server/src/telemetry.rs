@@ -44,9 +44,21 @@ pub struct Telemetry {
     trust_expiry: IntGaugeVec,
     certificate_expiry: IntGaugeVec,
     log_dropped: IntCounter,
+    pool: IntGaugeVec,
     connections: IntGaugeVec,
     connections_refused: IntCounterVec,
     connections_displaced: IntCounterVec,
+}
+
+/// The connections to a database that is not in this process.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct PoolLoad {
+    /// In use.
+    pub busy: usize,
+    /// Not in use.
+    pub idle: usize,
+    /// Requests that wait for one.
+    pub waiting: usize,
 }
 
 /// Sizes and ages, for alerts.
@@ -155,6 +167,12 @@ impl Telemetry {
             )?,
             disk_full: gauge(r, "idgate_disk_full", "1: nothing is stored but what erases")?,
             wal_bytes: gauge(r, "idgate_wal_bytes", "Size of the write-ahead logs")?,
+            pool: gauges(
+                r,
+                "idgate_database_connections",
+                "Connections to PostgreSQL, and requests that wait for one",
+                &["state"],
+            )?,
             audit_checkpoint: gauge(
                 r,
                 "idgate_audit_last_checkpoint_seconds",
@@ -297,6 +315,15 @@ impl Telemetry {
         self.audit_checkpoint.set(whole_seconds(gauges.audit_open_ms));
     }
 
+    /// How the connections to PostgreSQL are used.
+    pub fn pool(&self, load: PoolLoad) {
+        let PoolLoad { busy, idle, waiting } = load;
+        for (state, count) in [("busy", busy), ("idle", idle), ("waiting", waiting)] {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            self.pool.with_label_values(&[state]).set(count);
+        }
+    }
+
     /// How many things of a kind are trusted, and for how many seconds the first of them still is.
     pub fn trusted(&self, kind: &'static str, count: usize, expires_in: Option<i64>) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
@@ -387,6 +414,7 @@ mod tests {
         telemetry.commit(2000, 9);
         telemetry.trusted("root", 3, Some(-5));
         telemetry.certified("gateway", Some(86_400));
+        telemetry.pool(PoolLoad { busy: 2, idle: 1, waiting: 0 });
         let text = telemetry.text().unwrap();
         for line in [
             r#"idgate_http_requests_total{method="POST",route="/v1/sessions",status="201"} 1"#,
@@ -400,6 +428,8 @@ mod tests {
             "idgate_db_commit_seconds_sum 0.002",
             r#"idgate_trust_expiry_seconds{kind="root"} -5"#,
             r#"idgate_certificate_expiry_seconds{of="gateway"} 86400"#,
+            r#"idgate_database_connections{state="busy"} 2"#,
+            r#"idgate_database_connections{state="waiting"} 0"#,
             "idgate_build_info{version=",
         ] {
             assert!(text.contains(line), "{line}\n{text}");

@@ -183,6 +183,8 @@ fn sketch(row: &Row, at: usize) -> Done<Sketch> {
 }
 
 async fn gauges(shared: &Shared, now: UnixMillis) -> Done<Gauges> {
+    // Before this asks for one itself.
+    shared.telemetry.pool(shared.pool.load());
     let (claims_rows, purge_lag_ms) = claims::stored(shared, now).await?;
     let client = shared.pool.client().await?;
     let found = row(

@@ -139,8 +139,9 @@ impl PostgresStore {
         let telemetry = Telemetry::new().map(Arc::new);
         let telemetry = telemetry.map_err(|error| StoreError::Failed(error.to_string()))?;
         let (news, to_tell) = listen::News::new();
+        let size = (4 * cores).clamp(8, 32);
         let shared = Arc::new(Shared {
-            pool: Pool::new(options.address, (4 * cores).clamp(8, 32))?,
+            pool: Pool::new(options.address, size)?.counted(telemetry.clone()),
             sealer: Arc::new(Sealer::new(options.instance_key)?),
             audit: AuditKeys::new(options.instance_key)?,
             node: nodes::name()?,

@@ -7,6 +7,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{
@@ -18,7 +19,9 @@ use tokio_postgres::NoTls;
 use super::super::interface::StoreError;
 use super::error::{Done, Failure};
 use super::tls;
+use crate::clock::Stopwatch;
 use crate::config::Address;
+use crate::telemetry::{PoolLoad, Telemetry};
 
 /// How often a transaction is tried.
 const TRIES: usize = 3;
@@ -35,7 +38,11 @@ pub(in crate::store) type Boxed<'a, T> = Pin<Box<dyn Future<Output = Done<T>> + 
 
 /// The connections of one process.
 #[derive(Clone)]
-pub(in crate::store) struct Pool(deadpool_postgres::Pool);
+pub(in crate::store) struct Pool {
+    connections: deadpool_postgres::Pool,
+    /// Who is told how long commits take.
+    telemetry: Option<Arc<Telemetry>>,
+}
 
 impl Pool {
     /// At most `size` connections to the database, made when they are needed.
@@ -56,23 +63,30 @@ impl Pool {
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
             .build();
-        let pool = pool.map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self(pool))
+        let connections = pool.map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Self { connections, telemetry: None })
+    }
+
+    /// The same, and what it commits is counted.
+    pub(in crate::store) fn counted(mut self, telemetry: Arc<Telemetry>) -> Self {
+        self.telemetry = Some(telemetry);
+        self
     }
 
     /// A connection, when it is this request's turn.
     pub(in crate::store) async fn client(&self) -> Done<Client> {
-        self.0.get().await.map_err(|error| match error {
+        self.connections.get().await.map_err(|error| match error {
             PoolError::Timeout(TimeoutType::Wait) => Failure::Store(StoreError::Busy),
             PoolError::Backend(error) => error.into(),
             error => Failure::Store(StoreError::Unavailable(format!("PostgreSQL: {error}"))),
         })
     }
 
-    /// How many connections there are, and how many requests wait for one.
-    pub(in crate::store) fn load(&self) -> (usize, usize) {
-        let status = self.0.status();
-        (status.size, status.waiting)
+    /// How many connections are in use, how many are not, and how many requests wait for one.
+    pub(in crate::store) fn load(&self) -> PoolLoad {
+        let status = self.connections.status();
+        let (idle, waiting) = (status.available, status.waiting);
+        PoolLoad { busy: status.size.saturating_sub(idle), idle, waiting }
     }
 
     /// Runs `work` in a transaction, and commits. It is tried again, from its beginning, when
@@ -100,7 +114,11 @@ impl Pool {
         let mut client = self.client().await?;
         let tx = client.transaction().await?;
         let done = work(with, &tx).await?;
+        let begun = Stopwatch::new();
         commit(tx).await?;
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.commit(begun.elapsed_us(), 1);
+        }
         Ok(done)
     }
 }
