@@ -14,7 +14,7 @@ pub(super) async fn hold(shared: &Shared, name: &str) -> Done<bool> {
     if shared.live.count() == 1 {
         return Ok(true);
     }
-    let client = shared.pool.client().await?;
+    let client = shared.aside.client().await?;
     let sql = "SELECT node_id = $2, lease_until - clock_ms() FROM leases WHERE name = $1";
     if let Some(found) = row(&client, sql, &[&name, &shared.node]).await? {
         let (is_ours, left): (bool, i64) = (found.try_get(0)?, found.try_get(1)?);
@@ -36,7 +36,7 @@ pub(super) async fn hold(shared: &Shared, name: &str) -> Done<bool> {
 
 /// Gives away what this node has.
 pub(super) async fn leave(shared: &Shared) -> Done<()> {
-    let client = shared.pool.client().await?;
+    let client = shared.aside.client().await?;
     execute(&client, "DELETE FROM leases WHERE node_id = $1", &[&shared.node]).await?;
     Ok(())
 }

@@ -61,7 +61,7 @@ async fn tell(shared: &Shared, mut told: Receiver<String>) {
 }
 
 async fn notify(shared: &Shared, text: &str) -> Done<()> {
-    let client = shared.pool.client().await?;
+    let client = shared.aside.client().await?;
     execute(&client, "SELECT pg_notify($1, $2)", &[&CHANNEL, &text]).await?;
     Ok(())
 }
@@ -138,7 +138,7 @@ async fn look(shared: &Shared) {
 }
 
 async fn look_once(shared: &Shared, watched: &[String], known: &mut Known) -> Done<()> {
-    let client = shared.pool.client().await?;
+    let client = shared.aside.client().await?;
     let sql = "SELECT id, revision FROM sessions WHERE id = ANY($1)";
     let mut revisions = HashMap::new();
     for row in rows(&client, sql, &[&watched]).await? {

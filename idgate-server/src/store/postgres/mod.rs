@@ -63,6 +63,9 @@ use crate::telemetry::Telemetry;
 /// How long a use case may take: a database that does not answer is not waited for any longer.
 const ANSWER: Duration = Duration::from_secs(14);
 
+/// Connections that requests never have.
+const ASIDE: usize = 2;
+
 /// How a gateway opens its store.
 #[derive(Clone, Copy, Debug)]
 pub struct PostgresOptions<'a> {
@@ -88,7 +91,10 @@ pub struct PostgresStore {
 
 /// What the use cases work with.
 struct Shared {
+    /// For requests and the gateway's own work.
     pool: Pool,
+    /// For what must not wait behind those: heartbeats, leases, word of changes.
+    aside: Pool,
     sealer: Arc<Sealer>,
     audit: AuditKeys,
     /// By which nodes know one another: made anew with each start.
@@ -142,6 +148,7 @@ impl PostgresStore {
         let size = (4 * cores).clamp(8, 32);
         let shared = Arc::new(Shared {
             pool: Pool::new(options.address, size)?.counted(telemetry.clone()),
+            aside: Pool::new(options.address, ASIDE)?,
             sealer: Arc::new(Sealer::new(options.instance_key)?),
             audit: AuditKeys::new(options.instance_key)?,
             node: nodes::name()?,

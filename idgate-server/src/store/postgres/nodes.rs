@@ -49,7 +49,7 @@ impl Live {
 /// this one waits until they know: each grants its part of every limit, by the number that it knows.
 pub(super) async fn join(shared: &Shared) -> Done<()> {
     say(shared).await?;
-    let client = shared.pool.client().await?;
+    let client = shared.aside.client().await?;
     execute(&client, "DELETE FROM nodes WHERE beat_at < clock_ms() - 3600000", &[]).await?;
     drop(client);
     if shared.live.count() > 1 {
@@ -64,7 +64,7 @@ async fn say(shared: &Shared) -> Done<()> {
     if *has_left {
         return Ok(());
     }
-    let client = shared.pool.client().await?;
+    let client = shared.aside.client().await?;
     let found = row(
         &client,
         "WITH beat AS (INSERT INTO nodes (id, version, started_at, beat_at) \
@@ -83,7 +83,7 @@ async fn say(shared: &Shared) -> Done<()> {
 /// Says that this node is gone.
 pub(super) async fn leave(shared: &Shared) -> Done<()> {
     *shared.live.has_left.lock().await = true;
-    let client = shared.pool.client().await?;
+    let client = shared.aside.client().await?;
     execute(&client, "DELETE FROM nodes WHERE id = $1", &[&shared.node]).await?;
     Ok(())
 }
