@@ -138,7 +138,10 @@ async fn create_in(shared: &Shared, asked: &Asked, tx: &Tx<'_>) -> Done<Outcomes
         // Whoever came first has committed; deleted with its session at this very moment, the key is
         // free again.
         let earlier = find(tx, client_id, &once.key, now).await?;
-        return earlier.map(Outcomes::Earlier).ok_or_else(|| Failure::Again("a free key".into()));
+        let earlier = earlier.ok_or_else(|| Failure::Again("a free key".into()))?;
+        // A try before this one was committed, though nobody said so.
+        let is_own = earlier.session_id == session.id().as_str();
+        return Ok(if is_own { Outcomes::Made } else { Outcomes::Earlier(earlier) });
     }
     if count(shared, tx, prepared).await? == Made::NoRoom {
         let sql = "DELETE FROM idempotent_answers WHERE client_id = $1 AND key = $2";
