@@ -7,6 +7,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_lc_rs::digest::{SHA256, digest};
 use idgate_core::ids::SessionId;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_postgres::tls::MakeTlsConnect;
@@ -17,14 +18,17 @@ use super::Shared;
 use super::error::{Done, Failure};
 use super::sql::{execute, rows};
 use super::tls;
+use crate::audit::hex;
 use crate::config::Address;
 
 /// How often what is watched is looked at, and how soon a lost connection is made again.
 const LOOK: Duration = Duration::from_secs(1);
-/// Ids that wait to be told; more are found by looking.
+/// Changes that wait to be told; more are found by looking.
 const WAITING: usize = 4096;
-/// Ids in one notification, which may have 8000 bytes.
+/// Changes in one notification, which may have 8000 bytes.
 const AT_ONCE: usize = 100;
+/// Bytes that stand for a session: two that share them are looked at for nothing.
+const WORD: usize = 16;
 const CHANNEL: &str = "idgate_sessions";
 
 /// Where changes of this node are told.
@@ -40,7 +44,7 @@ impl News {
     /// Tells other nodes that a session changed, if there is room.
     pub(super) fn tell(&self, id: &str) {
         // What is not told is found by looking.
-        let _ = self.0.try_send(id.to_owned());
+        let _ = self.0.try_send(word(id));
     }
 }
 
@@ -50,13 +54,13 @@ pub(super) async fn run(shared: Arc<Shared>, address: Address, told: Receiver<St
 }
 
 async fn tell(shared: &Shared, mut told: Receiver<String>) {
-    let mut ids = Vec::new();
-    while told.recv_many(&mut ids, AT_ONCE).await > 0 {
-        let text = format!("{} {}", shared.node, ids.join(" "));
+    let mut words = Vec::new();
+    while told.recv_many(&mut words, AT_ONCE).await > 0 {
+        let text = format!("{} {}", shared.node, words.join(" "));
         if let Err(error) = notify(shared, &text).await {
             tracing::debug!(cause = ?error, "other nodes are not told of changes");
         }
-        ids.clear();
+        words.clear();
     }
 }
 
@@ -112,10 +116,23 @@ impl Shared {
     fn hear(&self, text: &str) {
         let mut words = text.split(' ');
         // Its own changes were told when they were made.
-        if words.next() != Some(&self.node) {
-            words.for_each(|id| self.changes.publish(&SessionId::new(id)));
+        if words.next() == Some(&self.node) {
+            return;
+        }
+        let words: HashSet<&str> = words.collect();
+        for id in self.changes.watched() {
+            if words.contains(&*word(&id)) {
+                self.changes.publish(&SessionId::new(id));
+            }
         }
     }
+}
+
+/// What stands for a session in a notification, which every role of the database may hear: whoever knows
+/// the id of an open session can answer it.
+fn word(id: &str) -> String {
+    let digest = digest(&SHA256, id.as_bytes());
+    hex(digest.as_ref().get(..WORD).unwrap_or_default())
 }
 
 /// The revision that a watched session had, and how often it was looked at.
@@ -155,4 +172,17 @@ async fn look_once(shared: &Shared, watched: &[String], known: &mut Known) -> Do
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notification_names_no_session() {
+        let (one, other) = (word("ses_one"), word("ses_other"));
+        assert_eq!(one, word("ses_one"));
+        assert_ne!(one, other);
+        assert!(one.len() == 2 * WORD && !one.contains("ses_one"));
+    }
 }
