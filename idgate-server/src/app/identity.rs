@@ -16,10 +16,10 @@ use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, GatewayKeys};
 /// A verifier and the keys that it was made with.
 #[derive(Clone)]
 pub(super) struct Held {
-    verifier: Arc<Verifier>,
+    pub(super) verifier: Arc<Verifier>,
     keys: Arc<GatewayKeys>,
     /// `None`: drafts have no use for them.
-    certificates: Option<Arc<Certificates>>,
+    pub(super) certificates: Option<Arc<Certificates>>,
 }
 
 /// What signs for a client's new sessions where they need a certificate.
@@ -51,31 +51,32 @@ impl App {
             Some(held) => Ok(held.verifier),
             None => {
                 let keys = self.store.gateway_keys().await?;
-                self.make_verifier(trust, keys, self.certificates().await?)
+                Ok(self.make_verifier(trust, keys, self.certificates().await?)?.verifier)
             }
         }
     }
 
     /// The same, and what it signs is signed with the keys and certificates in force.
-    pub(super) async fn signing_verifier(&self) -> Result<Arc<Verifier>, AppError> {
-        self.verifier_with(self.certificates().await?).await
+    pub(super) async fn signing(&self) -> Result<Held, AppError> {
+        self.in_force(self.names_profiles()).await
     }
 
     /// The one that signs for `session`, to its end: also in a profile that is enabled no more.
     pub(super) async fn verifier_for(&self, session: &Session) -> Result<Arc<Verifier>, AppError> {
         let is_newer = session.offers().any(|offer| offer.dialect() != Dialect::Draft);
-        let certificates = match is_newer {
-            true => Some(self.store.certificates().await?),
-            false => self.certificates().await?,
-        };
-        self.verifier_with(certificates).await
+        Ok(self.in_force(is_newer || self.names_profiles()).await?.verifier)
     }
 
-    async fn verifier_with(
-        &self,
-        certificates: Option<Arc<Certificates>>,
-    ) -> Result<Arc<Verifier>, AppError> {
-        let (trust, keys) = tokio::try_join!(self.store.trust(), self.store.gateway_keys())?;
+    /// All is asked for together, so that a store may look for changes once.
+    async fn in_force(&self, with_certificates: bool) -> Result<Held, AppError> {
+        let certificates = async {
+            match with_certificates {
+                true => self.store.certificates().await.map(Some),
+                false => Ok(None),
+            }
+        };
+        let (trust, keys) = (self.store.trust(), self.store.gateway_keys());
+        let (trust, keys, certificates) = tokio::try_join!(trust, keys, certificates)?;
         let fits = |held: &Held| {
             Arc::ptr_eq(held.verifier.trust(), &trust)
                 && Arc::ptr_eq(&held.keys, &keys)
@@ -83,21 +84,23 @@ impl App {
                     == certificates.as_ref().map(Arc::as_ptr)
         };
         match self.held().filter(fits) {
-            Some(held) => Ok(held.verifier),
+            Some(held) => Ok(held),
             None => self.make_verifier(trust, keys, certificates),
         }
     }
 
     /// What this client's requests are signed by where a certificate is the proof of who asks.
-    pub(super) async fn certified(&self, client_id: &TenantId) -> Result<Certified, AppError> {
-        let Some(certificates) = self.certificates().await? else {
-            return Ok(Certified::default());
-        };
+    pub(super) fn certified(
+        &self,
+        certificates: Option<&Certificates>,
+        client_id: &TenantId,
+    ) -> Certified {
+        let Some(certificates) = certificates else { return Certified::default() };
         let (client_id, now) = (client_id.as_str(), self.now());
-        Ok(Certified {
+        Certified {
             in_force: certificates.in_force(client_id, now).cloned(),
             has_expired: certificates.has_expired(client_id, now),
-        })
+        }
     }
 
     /// What a client may ask for whose requests are signed by that.
@@ -123,7 +126,7 @@ impl App {
     }
 
     /// The certificates of the gateway and its clients; `None`: drafts have no use for them.
-    pub(super) async fn certificates(&self) -> Result<Option<Arc<Certificates>>, AppError> {
+    async fn certificates(&self) -> Result<Option<Arc<Certificates>>, AppError> {
         Ok(match self.names_profiles() {
             true => Some(self.store.certificates().await?),
             false => None,
@@ -150,7 +153,7 @@ impl App {
         trust: Arc<TrustSnapshot>,
         keys: Arc<GatewayKeys>,
         certificates: Option<Arc<Certificates>>,
-    ) -> Result<Arc<Verifier>, AppError> {
+    ) -> Result<Held, AppError> {
         let did = discovery::did_web(&self.base_url)?;
         let signer =
             Arc::new(Signer { kid: kid(&did, keys.active.id()), key: keys.active.clone() });
@@ -171,7 +174,7 @@ impl App {
         let verifier = builder.dialects(self.dialects.options()).build()?;
         let held = Held { verifier: Arc::new(verifier), keys, certificates };
         *self.verifier.write().unwrap_or_else(PoisonError::into_inner) = Some(held.clone());
-        Ok(held.verifier)
+        Ok(held)
     }
 }
 

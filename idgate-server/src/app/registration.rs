@@ -3,7 +3,6 @@
 
 use idgate_core::Verifier;
 use idgate_core::error::{ErrorCode, RequestError};
-use idgate_core::ids::TenantId;
 use idgate_core::request::{PresentationRequest, VerifierInfo};
 use idgate_core::time::UnixMillis;
 
@@ -25,23 +24,20 @@ impl Default for Notices {
 }
 
 impl App {
-    /// What goes to wallets about this client with `request`, which is signed by `certified`.
+    /// What goes to wallets with `request` about a client that is registered; it is signed by
+    /// `certified`.
     ///
     /// # Errors
     /// `unsupported_profile`: it is registered strictly, and the registration certificate has
     /// expired, or is of another party than the certificate that signs. `invalid_request`: it is
     /// registered strictly, and for less than this.
-    pub(super) async fn attested(
+    pub(super) fn attested(
         &self,
         verifier: &Verifier,
         request: &PresentationRequest,
-        client_id: &TenantId,
+        registration: &Registration,
         certified: Option<&CertifiedKey>,
     ) -> Result<Vec<VerifierInfo>, AppError> {
-        let Some(certificates) = self.certificates().await? else { return Ok(Vec::new()) };
-        let Some(registration) = certificates.registration(client_id.as_str()) else {
-            return Ok(Vec::new());
-        };
         let attested = self.attest(verifier, request, registration, certified);
         Ok(attested.map_err(AppError::Request)?.into_iter().collect())
     }

@@ -67,20 +67,27 @@ impl App {
     ) -> Result<(Transition, CreatedSession), AppError> {
         self.check_clock()?;
         let mut new = NewSession::new(caller.client_id.clone(), caller.livemode);
-        let certified = self.certified(&caller.client_id).await?;
         // A session names who signs for it, to its end.
-        let verifier = match self.names_profiles() || self.request_mode == RequestMode::Jar {
-            true => self.signing_verifier().await?,
-            false => self.verifier().await?,
-        };
+        let (verifier, certificates) =
+            match self.names_profiles() || self.request_mode == RequestMode::Jar {
+                true => {
+                    let signing = self.signing().await?;
+                    (signing.verifier, signing.certificates)
+                }
+                false => (self.verifier().await?, None),
+            };
+        let certificates = certificates.as_deref();
+        let certified = self.certified(certificates, &caller.client_id);
+        let client_id = caller.client_id.as_str();
         new.signer = certified.in_force.as_ref().map(|key| key.certificate.x509_hash.clone());
         let (trust, spoken) = (verifier.trust(), self.spoken(&certified));
         let request = PresentationRequest::parse_for(body, trust, caller.livemode, &spoken)
             .map_err(AppError::Request)?;
         self.check_pages(caller, &request).await?;
-        new.verifier_info = self
-            .attested(&verifier, &request, &caller.client_id, certified.in_force.as_deref())
-            .await?;
+        if let Some(registration) = certificates.and_then(|all| all.registration(client_id)) {
+            let signs = certified.in_force.as_deref();
+            new.verifier_info = self.attested(&verifier, &request, registration, signs)?;
+        }
         let now = self.now();
         let transition = verifier.create_session_as(request, new, &mut OsEntropy, now)?;
         let mut created = CreatedSession::of(&transition.session, self.names_profiles());

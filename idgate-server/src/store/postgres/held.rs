@@ -1,25 +1,59 @@
 //! What is read rarely and used by every request: trust, keys, certificates. Each has a number in the
-//! database that grows with every change; it is asked for each time, so that a change is in force on
-//! every node with its next read, and what belongs to it is read again only when it is another.
+//! database that grows with every change. The numbers are asked for each time, so that a change is in
+//! force on every node with its next read, by all who ask at the same time in one statement; what belongs
+//! to a number is read again only when it is another.
 
+use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
+use deadpool_postgres::Client;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
+use tokio::sync::{Mutex, oneshot};
 use tokio_postgres::IsolationLevel;
 
-use super::error::Done;
+use super::error::{Done, Failure};
+use super::pool::Tx;
 use super::sql::row;
-use super::{Shared, certificates, gateway_keys, trust};
+use super::{PostgresStore, Shared, certificates, gateway_keys, panicked, trust};
 use crate::gateway_key::{Certificates, GatewayKeys};
-use crate::store::held::Latest;
+use crate::store::held::{Latest, Numbered};
+use crate::store::interface::{Read, StoreError};
+use crate::store::sql::unsigned;
+use crate::store::together::Together;
 
-/// The latest of each.
+/// How long the numbers may take.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// The latest of each, and who waits to know whether it still is.
 #[derive(Default)]
 pub(super) struct All {
-    trust: Latest<TrustSnapshot>,
-    gateway_keys: Latest<GatewayKeys>,
-    certificates: Latest<Certificates>,
+    numbers: Together<Numbers>,
+    trust: Kept<TrustSnapshot>,
+    gateway_keys: Kept<GatewayKeys>,
+    certificates: Kept<Certificates>,
+}
+
+/// The latest of one.
+struct Kept<T> {
+    latest: Latest<T>,
+    /// Whoever reads it again does so for all.
+    reading: Mutex<()>,
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self { latest: Latest::default(), reading: Mutex::default() }
+    }
+}
+
+/// The numbers in the database at one moment.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    trust: u64,
+    gateway_keys: u64,
+    certificates: u64,
 }
 
 /// What has to be there before the first request: a key that signs.
@@ -35,40 +69,16 @@ pub(super) async fn admin(shared: &Shared, digest: &[u8; 32]) -> Done<Option<Str
     Ok(found.map(|row| row.try_get(0)).transpose()?)
 }
 
-pub(super) async fn trust(shared: &Shared) -> Done<Arc<TrustSnapshot>> {
-    let mut client = shared.pool.client().await?;
-    let number = trust::version(&client).await?;
-    if let Some(held) = shared.held.trust.at_least(number) {
-        return Ok(held);
-    }
-    let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
-    let moment = moment.read_only(true).start().await?;
-    let snapshot = trust::snapshot(&moment, shared.pinned_live).await?;
-    Ok(shared.held.trust.keep(snapshot))
+pub(super) fn trust(store: &PostgresStore) -> Read<'_, Arc<TrustSnapshot>> {
+    store.latest(|all| &all.trust, |numbers| numbers.trust, read_trust)
 }
 
-pub(super) async fn gateway_keys(shared: &Shared) -> Done<Arc<GatewayKeys>> {
-    let mut client = shared.pool.client().await?;
-    let number = gateway_keys::number(&client).await?;
-    if let Some(held) = shared.held.gateway_keys.at_least(number) {
-        return Ok(held);
-    }
-    let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
-    let moment = moment.read_only(true).start().await?;
-    let keys = gateway_keys::read(&moment, &shared.sealer).await?;
-    Ok(shared.held.gateway_keys.keep(keys))
+pub(super) fn gateway_keys(store: &PostgresStore) -> Read<'_, Arc<GatewayKeys>> {
+    store.latest(|all| &all.gateway_keys, |numbers| numbers.gateway_keys, read_gateway_keys)
 }
 
-pub(super) async fn certificates(shared: &Shared) -> Done<Arc<Certificates>> {
-    let mut client = shared.pool.client().await?;
-    let number = certificates::version(&client).await?;
-    if let Some(held) = shared.held.certificates.at_least(number) {
-        return Ok(held);
-    }
-    let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
-    let moment = moment.read_only(true).start().await?;
-    let certificates = certificates::read(&moment, &shared.sealer).await?;
-    Ok(shared.held.certificates.keep(certificates))
+pub(super) fn certificates(store: &PostgresStore) -> Read<'_, Arc<Certificates>> {
+    store.latest(|all| &all.certificates, |numbers| numbers.certificates, read_certificates)
 }
 
 /// Says how many certificates were removed.
@@ -80,4 +90,99 @@ pub(super) async fn forget_certificates(shared: &Shared, now: UnixMillis) -> Don
 pub(super) async fn erase_signers(shared: &Shared, now: UnixMillis) -> Done<usize> {
     let wiped = gateway_keys::wipe(&shared.pool.client().await?, now).await?;
     Ok(usize::try_from(wiped).unwrap_or(usize::MAX))
+}
+
+impl PostgresStore {
+    /// What is held of one of them, once it is known to be the latest, or what `read` reads.
+    fn latest<T, F>(
+        &self,
+        of: fn(&All) -> &Kept<T>,
+        number: fn(Numbers) -> u64,
+        read: fn(Arc<Shared>) -> F,
+    ) -> Read<'_, Arc<T>>
+    where
+        T: Numbered + Send + Sync + 'static,
+        F: Future<Output = Done<T>> + Send + 'static,
+    {
+        let asked = self.numbers();
+        Box::pin(async move {
+            let number = number(asked.await.unwrap_or_else(|_| Err(panicked()))?);
+            if let Some(held) = of(&self.shared.held).latest.at_least(number) {
+                return Ok(held);
+            }
+            let reading = self.read(move |shared| async move {
+                let kept = of(&shared.held);
+                let _reading = kept.reading.lock().await;
+                match kept.latest.at_least(number) {
+                    Some(held) => Ok(held),
+                    None => Ok(kept.latest.keep(read(shared.clone()).await?)),
+                }
+            });
+            reading.await
+        })
+    }
+
+    /// Asks for the numbers, with all who ask before the statement begins.
+    fn numbers(&self) -> oneshot::Receiver<Result<Numbers, StoreError>> {
+        let (asker, asked) = oneshot::channel();
+        if self.shared.held.numbers.join(asker) {
+            drop(self.threads.spawn(answer(self.shared.clone())));
+        }
+        asked
+    }
+}
+
+async fn answer(shared: Arc<Shared>) {
+    let client = shared.pool.client().await;
+    // Whoever asks from here on may know of a later change.
+    let askers = shared.held.numbers.leave();
+    if askers.iter().all(oneshot::Sender::is_closed) {
+        return;
+    }
+    let asking = async { ask(&client?).await };
+    let outcome = match tokio::time::timeout(ANSWER, asking).await {
+        Ok(outcome) => outcome.map_err(StoreError::from),
+        Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
+    };
+    for asker in askers {
+        // Who no longer waits does not need to know.
+        let _ = asker.send(outcome.clone());
+    }
+}
+
+/// Trust and certificates count their changes; for keys see [`gateway_keys::number`].
+async fn ask(client: &Client) -> Done<Numbers> {
+    let found = row(
+        client,
+        "SELECT (SELECT version FROM trust_version), (SELECT version FROM certificates_version), \
+         (SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys)",
+        &[],
+    )
+    .await?;
+    let found = found.ok_or_else(|| Failure::failed("the database does not count"))?;
+    let number = |column: usize| {
+        Ok::<_, Failure>(found.try_get::<_, Option<i64>>(column)?.map_or(0, unsigned))
+    };
+    Ok(Numbers { trust: number(0)?, certificates: number(1)?, gateway_keys: number(2)? })
+}
+
+async fn read_trust(shared: Arc<Shared>) -> Done<TrustSnapshot> {
+    let mut client = shared.pool.client().await?;
+    trust::snapshot(&moment(&mut client).await?, shared.pinned_live).await
+}
+
+async fn read_gateway_keys(shared: Arc<Shared>) -> Done<GatewayKeys> {
+    let mut client = shared.pool.client().await?;
+    gateway_keys::read(&moment(&mut client).await?, &shared.sealer).await
+}
+
+async fn read_certificates(shared: Arc<Shared>) -> Done<Certificates> {
+    let mut client = shared.pool.client().await?;
+    certificates::read(&moment(&mut client).await?, &shared.sealer).await
+}
+
+/// All that is read there is of one moment.
+async fn moment(client: &mut Client) -> Done<Tx<'_>> {
+    let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+    Ok(moment.read_only(true).start().await?)
 }

@@ -287,15 +287,15 @@ impl Store for PostgresStore {
     }
 
     fn trust(&self) -> Read<'_, Arc<TrustSnapshot>> {
-        self.read(move |shared| async move { held::trust(&shared).await })
+        held::trust(self)
     }
 
     fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>> {
-        self.read(move |shared| async move { held::gateway_keys(&shared).await })
+        held::gateway_keys(self)
     }
 
     fn certificates(&self) -> Read<'_, Arc<Certificates>> {
-        self.read(move |shared| async move { held::certificates(&shared).await })
+        held::certificates(self)
     }
 
     fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {
