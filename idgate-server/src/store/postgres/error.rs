@@ -75,9 +75,10 @@ impl From<tokio_postgres::Error> for Failure {
 
 fn of_code(code: &SqlState, text: String) -> Failure {
     match *code {
-        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => {
-            Failure::Again(text)
-        }
+        // The last: a statement that was sent together with this one failed, and nobody says how.
+        SqlState::T_R_SERIALIZATION_FAILURE
+        | SqlState::T_R_DEADLOCK_DETECTED
+        | SqlState::IN_FAILED_SQL_TRANSACTION => Failure::Again(text),
         SqlState::DISK_FULL => Failure::Store(StoreError::Full),
         SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => {
             Failure::Store(StoreError::Damaged(text))
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_only_met_another_transaction_is_tried_again() {
-        for code in ["40001", "40P01"] {
+        for code in ["40001", "40P01", "25P02"] {
             let failure = of_code(&SqlState::from_code(code), String::new());
             assert!(matches!(failure, Failure::Again(_)), "{code}");
         }

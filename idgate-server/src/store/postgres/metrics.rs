@@ -19,42 +19,56 @@ use crate::sketch::Sketch;
 use crate::telemetry::{Gauges, Telemetry};
 
 /// The sums that one transaction adds to.
-struct Sums {
+pub(super) struct Sums {
     shard: String,
     latency: Sketch,
     processing: Sketch,
 }
 
-/// Adds a settled session to the sums of its hour. When they are out of order, the session is not held
-/// up by it.
-pub(super) async fn record(tx: &Tx<'_>, measured: &Measured) -> Done<()> {
+/// The sums that a session which was settled now is added to; `None`: it is not counted.
+pub(super) async fn take(tx: &Tx<'_>, measured: &Measured) -> Done<Option<Sums>> {
     if !measured.livemode || !measured.status.is_settled() {
-        return Ok(());
+        return Ok(None);
     }
-    let hour = measured.hour;
-    let mut sums = match take(tx, hour).await? {
-        Some(sums) => sums,
-        None => make(tx, hour).await?,
-    };
+    match free(tx, measured.hour).await? {
+        Some(sums) => Ok(Some(sums)),
+        None => Ok(Some(make(tx, measured.hour).await?)),
+    }
+}
+
+/// Adds a settled session to the sums of its hour.
+pub(super) async fn add(tx: &Tx<'_>, sums: Option<Sums>, measured: &Measured) -> Done<()> {
+    let Some(mut sums) = sums else { return Ok(()) };
     measured.latency_ms.into_iter().for_each(|ms| sums.latency.add(ms));
     measured.processing_us.into_iter().for_each(|us| sums.processing.add(us));
+    let (hours, types) = (add_to_hour(tx, &sums, measured), add_to_types(tx, &sums, measured));
+    let errors = add_to_errors(tx, &sums, measured);
+    let (hours, types, errors) = tokio::join!(hours, types, errors);
+    hours.and(types).and(errors)
+}
+
+async fn add_to_hour(tx: &Tx<'_>, sums: &Sums, measured: &Measured) -> Done<()> {
     let Outcomes { verified, failed, expired } = measured.outcome();
-    let [verified, failed, expired] = [number(verified), number(failed), number(expired)];
     execute(
         tx,
         "UPDATE metrics_hours SET verified = verified + $3, failed = failed + $4, \
          expired = expired + $5, latency = $6, processing = $7 WHERE hour = $1 AND shard = $2",
         &[
-            &hour,
+            &measured.hour,
             &sums.shard,
-            &verified,
-            &failed,
-            &expired,
+            &number(verified),
+            &number(failed),
+            &number(expired),
             &sums.latency.to_bytes(),
             &sums.processing.to_bytes(),
         ],
     )
     .await?;
+    Ok(())
+}
+
+async fn add_to_types(tx: &Tx<'_>, sums: &Sums, measured: &Measured) -> Done<()> {
+    let Outcomes { verified, failed, expired } = measured.outcome();
     for name in &measured.types {
         execute(
             tx,
@@ -66,32 +80,35 @@ pub(super) async fn record(tx: &Tx<'_>, measured: &Measured) -> Done<()> {
              verified = t.verified + excluded.verified, failed = t.failed + excluded.failed, \
              expired = t.expired + excluded.expired",
             &[
-                &hour,
+                &measured.hour,
                 &sums.shard,
                 name,
-                &verified,
-                &failed,
-                &expired,
+                &number(verified),
+                &number(failed),
+                &number(expired),
                 &number(MAX_COUNTED_TYPES),
                 &OTHER_TYPES,
             ],
         )
         .await?;
     }
-    if let Some(code) = measured.error_code {
-        execute(
-            tx,
-            "INSERT INTO metrics_errors AS e VALUES ($1, $2, $3, 1) \
-             ON CONFLICT (hour, shard, error_code) DO UPDATE SET sessions = e.sessions + 1",
-            &[&hour, &sums.shard, &code],
-        )
-        .await?;
-    }
+    Ok(())
+}
+
+async fn add_to_errors(tx: &Tx<'_>, sums: &Sums, measured: &Measured) -> Done<()> {
+    let Some(code) = measured.error_code else { return Ok(()) };
+    execute(
+        tx,
+        "INSERT INTO metrics_errors AS e VALUES ($1, $2, $3, 1) \
+         ON CONFLICT (hour, shard, error_code) DO UPDATE SET sessions = e.sessions + 1",
+        &[&measured.hour, &sums.shard, &code],
+    )
+    .await?;
     Ok(())
 }
 
 /// Sums that nobody else adds to before this transaction ends; what cannot be read is left alone.
-async fn take(tx: &Tx<'_>, hour: i64) -> Done<Option<Sums>> {
+async fn free(tx: &Tx<'_>, hour: i64) -> Done<Option<Sums>> {
     let found = row(
         tx,
         "SELECT shard, latency, processing FROM metrics_hours WHERE hour = $1 \

@@ -2,8 +2,8 @@
 //! another one was in its way.
 //!
 //! Locks are taken in this order, so that no two transactions wait for one another: at most one session
-//! row, then the head of a chain, then what a client's sessions share (their number, notifications),
-//! then sums. Who takes several chains takes them in the order of their names.
+//! row, then how many sessions the client has open, then the head of a chain and its part of the number of
+//! entries, then notifications. Who takes several chains takes them in the order of their names.
 
 use std::future::Future;
 use std::pin::Pin;

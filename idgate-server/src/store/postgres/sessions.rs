@@ -2,6 +2,7 @@
 
 mod change;
 mod read;
+mod settle;
 
 use idgate_core::ids::{OfferId, SessionId};
 use idgate_core::session::{Session, Transition};

@@ -38,3 +38,12 @@ pub(in crate::store) async fn execute(
     let statement = on.prepare_cached(sql).await?;
     Ok(on.execute(&statement, parameters).await?)
 }
+
+/// Prepares statements that wait for locks and are sent without waiting for one another's answers: only
+/// what is prepared goes in the order in which it is asked for.
+pub(in crate::store) async fn prepare(on: &impl GenericClient, statements: &[&str]) -> Done<()> {
+    for sql in statements {
+        on.prepare_cached(sql).await?;
+    }
+    Ok(())
+}

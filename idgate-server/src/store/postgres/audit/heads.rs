@@ -17,6 +17,21 @@ use crate::audit::AuditKeys;
 pub(super) const COLUMNS: &str =
     "client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac";
 
+/// Locks the end of a chain.
+const LOCK: &str = "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
+     FROM audit_heads WHERE client_id = $1 FOR UPDATE";
+/// Locks a part of the number of all entries.
+const LOCK_SLICE: &str = "SELECT slice, entries, mac FROM audit_totals WHERE slice = $1 FOR UPDATE";
+/// In the order in which they are locked.
+pub(in crate::store::postgres) const LOCKS: [&str; 2] = [LOCK, LOCK_SLICE];
+
+/// A part of the number of all entries, which nobody else moves before the transaction ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slice {
+    number: i64,
+    entries: u64,
+}
+
 /// A row of [`COLUMNS`].
 pub(super) fn from_row(keys: &AuditKeys, row: &Row) -> Done<Found> {
     // A hash of another length is none of ours: the MAC will not match.
@@ -46,13 +61,7 @@ pub(super) async fn lock(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done
 }
 
 async fn find(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<Option<Found>> {
-    let found = row(
-        tx,
-        "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
-         FROM audit_heads WHERE client_id = $1 FOR UPDATE",
-        &[&client_id],
-    )
-    .await?;
+    let found = row(tx, LOCK, &[&client_id]).await?;
     found.map(|found| from_row(keys, &found)).transpose()
 }
 
@@ -148,22 +157,22 @@ async fn begin_all(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
     Ok(())
 }
 
-/// Counts one more entry of the chain of `client_id`.
-pub(super) async fn count_one(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<()> {
-    let slice = slice_of(client_id);
-    let found = row(
-        tx,
-        "SELECT slice, entries, mac FROM audit_totals WHERE slice = $1 FOR UPDATE",
-        &[&slice],
-    )
-    .await?;
+/// The part of the number of all entries that those of `client_id` count to.
+pub(super) async fn lock_slice(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<Slice> {
+    let number = slice_of(client_id);
+    let found = row(tx, LOCK_SLICE, &[&number]).await?;
     let entries = found.map(|found| counted(keys, &found)).transpose()?.flatten();
     // It is there from the beginning.
-    let entries = entries.ok_or_else(|| is_altered("any client"))?.saturating_add(1);
+    Ok(Slice { number, entries: entries.ok_or_else(|| is_altered("any client"))? })
+}
+
+/// Counts one more entry.
+pub(super) async fn count_one(tx: &Tx<'_>, keys: &AuditKeys, slice: Slice) -> Done<()> {
+    let (number_of, entries) = (slice.number, slice.entries.saturating_add(1));
     execute(
         tx,
         "UPDATE audit_totals SET entries = $2, mac = $3 WHERE slice = $1",
-        &[&slice, &number(entries), &keys.mac(&message(slice, entries))],
+        &[&number_of, &number(entries), &keys.mac(&message(number_of, entries))],
     )
     .await?;
     Ok(())

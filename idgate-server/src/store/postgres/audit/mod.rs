@@ -14,9 +14,8 @@ mod removal;
 use idgate_core::time::UnixMillis;
 
 pub(in crate::store) use self::checkpoints::sign_due;
-pub(super) use self::heads::begin;
-use super::super::audit::CHECKPOINT_EVERY;
-use super::super::audit::altered;
+pub(super) use self::heads::{LOCKS, begin};
+use super::super::audit::{CHECKPOINT_EVERY, Head, altered};
 use super::super::cursor::List;
 use super::super::interface::{
     AuditPage, AuditStore, Caller, PageError, Read, SignedChains, StoreError, UnwrittenCheckpoint,
@@ -26,6 +25,7 @@ use super::super::lanes::Whose;
 use super::PostgresStore;
 use super::error::{Done, Failure};
 use super::pool::Tx;
+use super::sql::prepare;
 use crate::audit::{AuditEvent, AuditKeys};
 
 const LIST: List = List("cursor audit-log");
@@ -33,28 +33,61 @@ const LIST: List = List("cursor audit-log");
 /// Rows that the number of all entries is spread over.
 const SLICES: i64 = 64;
 
-/// Appends `event` to the chain of `client_id`, whose head stays locked until the transaction ends.
+/// Where a chain ends, locked until the transaction ends.
+pub(super) struct End {
+    head: Head,
+    slice: heads::Slice,
+}
+
+/// Locks the end of the chain of `client_id`.
 ///
 /// # Errors
 /// The database failed, or the chain's head or the number of entries is not what the instance wrote:
 /// then nothing more can be recorded for this client, so nothing more is done for it.
+pub(super) async fn lock(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done<End> {
+    prepare(tx, &LOCKS).await?;
+    let head = heads::lock(tx, keys, client_id);
+    let (head, slice) = tokio::join!(head, heads::lock_slice(tx, keys, client_id));
+    Ok(End { head: head?, slice: slice? })
+}
+
+impl End {
+    /// Appends `event`; once.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(super) async fn append(self, tx: &Tx<'_>, keys: &AuditKeys, event: AuditEvent) -> Done<()> {
+        let Self { mut head, slice } = self;
+        let (now, added) = (event.occurred_at(), head.add(event));
+        let client_id = head.client_id.clone();
+        if head.seq.saturating_sub(head.checkpoint_seq) < CHECKPOINT_EVERY {
+            let entry = heads::insert_entry(tx, &client_id, &added);
+            let (moved, counted) =
+                (heads::write(tx, keys, &head), heads::count_one(tx, keys, slice));
+            let (entry, moved, counted) = tokio::join!(entry, moved, counted);
+            return entry.and(moved).and(counted);
+        }
+        heads::insert_entry(tx, &client_id, &added).await?;
+        // What was altered is not signed for; whoever signs what is due says so.
+        if checkpoints::is_last_intact(tx, &head).await? {
+            checkpoints::sign(tx, keys, &mut head, now).await?;
+        }
+        heads::write(tx, keys, &head).await?;
+        heads::count_one(tx, keys, slice).await
+    }
+}
+
+/// Appends `event` to the chain of `client_id`, whose head stays locked until the transaction ends.
+///
+/// # Errors
+/// As [`lock`].
 pub(in crate::store) async fn append(
     tx: &Tx<'_>,
     keys: &AuditKeys,
     client_id: &str,
     event: AuditEvent,
 ) -> Done<()> {
-    let mut head = heads::lock(tx, keys, client_id).await?;
-    let now = event.occurred_at();
-    heads::insert_entry(tx, client_id, &head.add(event)).await?;
-    // What was altered is not signed for; whoever signs what is due says so.
-    if head.seq.saturating_sub(head.checkpoint_seq) >= CHECKPOINT_EVERY
-        && checkpoints::is_last_intact(tx, &head).await?
-    {
-        checkpoints::sign(tx, keys, &mut head, now).await?;
-    }
-    heads::write(tx, keys, &head).await?;
-    heads::count_one(tx, keys, client_id).await
+    lock(tx, keys, client_id).await?.append(tx, keys, event).await
 }
 
 /// Keeps everybody else from appending to the chain of `client_id` until the transaction ends, so that

@@ -1,7 +1,7 @@
 //! Changing sessions: each change with all that follows from it in one transaction.
 
 use idgate_core::ids::SessionId;
-use idgate_core::session::{Offer, Settlement};
+use idgate_core::session::Offer;
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
@@ -12,7 +12,8 @@ use super::super::super::sql::{millis, number};
 use super::super::error::{Done, Failure};
 use super::super::pool::{Boxed, Tx};
 use super::super::sql::{execute, row};
-use super::super::{Shared, audit, claims, metrics, outbox};
+use super::super::{Shared, audit, claims, outbox};
+use super::settle::{close_session, settle};
 use crate::audit::AuditEvent;
 
 /// How long a result may be read after its settlement was written.
@@ -162,13 +163,6 @@ pub(in crate::store::postgres) async fn count(
     Ok(if counted > 0 { Made::Yes } else { Made::NoRoom })
 }
 
-/// Counts one open session less.
-pub(in crate::store::postgres) async fn close_session(tx: &Tx<'_>, client_id: &str) -> Done<()> {
-    let sql = "UPDATE open_sessions SET count = greatest(count - 1, 0) WHERE client_id = $1";
-    execute(tx, sql, &[&client_id]).await?;
-    Ok(())
-}
-
 /// Stores a new session that the key `key_id` asked for, once it is counted.
 pub(in crate::store::postgres) async fn insert_new(
     shared: &Shared,
@@ -177,7 +171,19 @@ pub(in crate::store::postgres) async fn insert_new(
     key_id: &str,
 ) -> Done<()> {
     let session = &prepared.session;
-    let (id, client_id) = (session.id().as_str(), session.tenant().as_str());
+    let client_id = session.tenant().as_str();
+    let inserted = insert_row(tx, prepared);
+    let (inserted, end) = tokio::join!(inserted, audit::lock(tx, &shared.audit, client_id));
+    inserted?;
+    let event = AuditEvent::created(session).by(key_id);
+    let (named, locked) = (insert_offers(tx, prepared), insert_key(tx, prepared));
+    let recorded = end?.append(tx, &shared.audit, event);
+    let (named, locked, recorded) = tokio::join!(named, locked, recorded);
+    named.and(locked).and(recorded)
+}
+
+async fn insert_row(tx: &Tx<'_>, prepared: &Prepared) -> Done<()> {
+    let session = &prepared.session;
     let credentials = &session.request().credentials;
     let formats: Vec<_> = credentials.iter().map(|credential| credential.format.name()).collect();
     let issuers: Vec<_> = credentials.iter().map(|c| c.issuer_id.as_str()).collect();
@@ -186,8 +192,8 @@ pub(in crate::store::postgres) async fn insert_new(
         "INSERT INTO sessions (id, client_id, livemode, status, revision, created_at, expires_at, \
          formats, issuer_ids, record, events) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         &[
-            &id,
-            &client_id,
+            &session.id().as_str(),
+            &session.tenant().as_str(),
             &session.livemode(),
             &session.phase().status().as_str(),
             &number(session.revision().0),
@@ -200,15 +206,24 @@ pub(in crate::store::postgres) async fn insert_new(
         ],
     )
     .await?;
-    for offer in session.offers().filter_map(Offer::id) {
+    Ok(())
+}
+
+async fn insert_offers(tx: &Tx<'_>, prepared: &Prepared) -> Done<()> {
+    let id = prepared.session.id().as_str();
+    for offer in prepared.session.offers().filter_map(Offer::id) {
         let sql = "INSERT INTO offers (id, session_id) VALUES ($1, $2)";
         execute(tx, sql, &[&offer.as_str(), &id]).await?;
     }
+    Ok(())
+}
+
+async fn insert_key(tx: &Tx<'_>, prepared: &Prepared) -> Done<()> {
     if let Some(sealed) = &prepared.key {
         let sql = "INSERT INTO session_keys (session_id, sealed) VALUES ($1, $2)";
-        execute(tx, sql, &[&id, sealed]).await?;
+        execute(tx, sql, &[&prepared.session.id().as_str(), sealed]).await?;
     }
-    audit::append(tx, &shared.audit, client_id, AuditEvent::created(session).by(key_id)).await
+    Ok(())
 }
 
 async fn change(shared: &Shared, prepared: &Prepared, tx: &Tx<'_>) -> Done<Committed> {
@@ -248,36 +263,14 @@ async fn change(shared: &Shared, prepared: &Prepared, tx: &Tx<'_>) -> Done<Commi
     )
     .await?;
     let Some(changed) = changed else { return Ok(Committed::LostRace) };
-    if let Some((_, sealed)) = result {
-        let at = (session.id().as_str(), changed.try_get(1)?);
-        claims::insert(tx, changed.try_get(0)?, at, sealed).await?;
-    }
+    let result = match result {
+        Some((_, sealed)) => Some((changed.try_get(0)?, changed.try_get(1)?, sealed.as_slice())),
+        None => None,
+    };
     if let Some(ended) = ended {
-        settle(shared, prepared, tx, ended).await?;
+        settle(shared, prepared, tx, (ended, result)).await?;
     }
     Ok(Committed::Yes)
-}
-
-/// What follows from a settlement.
-async fn settle(
-    shared: &Shared,
-    prepared: &Prepared,
-    tx: &Tx<'_>,
-    ended: &Settlement<'_>,
-) -> Done<()> {
-    let (id, client_id) = (ended.session.id().as_str(), ended.session.tenant().as_str());
-    if ended.session.offers().nth(1).is_some() {
-        execute(tx, "DELETE FROM offers WHERE session_id = $1", &[&id]).await?;
-    }
-    if ended.spends_key() {
-        execute(tx, "DELETE FROM session_keys WHERE session_id = $1", &[&id]).await?;
-    }
-    close_session(tx, client_id).await?;
-    audit::append(tx, &shared.audit, client_id, AuditEvent::settled(ended)).await?;
-    if let Some(notice) = &prepared.notice {
-        outbox::insert(shared, tx, notice).await?;
-    }
-    metrics::record(tx, &Measured::settled(ended, prepared.processing_us)).await
 }
 
 /// Removes a caller's session with its events, its result and its notification.
