@@ -32,6 +32,7 @@ mod sql;
 mod threads;
 mod tls;
 mod trust;
+mod turns;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -95,6 +96,7 @@ struct Shared {
     pool: Pool,
     /// For what must not wait behind those: heartbeats, leases, word of changes.
     aside: Pool,
+    turns: Arc<turns::Turns>,
     sealer: Arc<Sealer>,
     audit: AuditKeys,
     /// By which nodes know one another: made anew with each start.
@@ -149,6 +151,7 @@ impl PostgresStore {
         let shared = Arc::new(Shared {
             pool: Pool::new(options.address, size)?.counted(telemetry.clone()),
             aside: Pool::new(options.address, ASIDE)?,
+            turns: turns::Turns::of(size),
             sealer: Arc::new(Sealer::new(options.instance_key)?),
             audit: AuditKeys::new(options.instance_key)?,
             node: nodes::name()?,
@@ -191,7 +194,11 @@ impl PostgresStore {
         work: impl FnOnce(Arc<Shared>) -> F,
     ) -> Write<'static, T> {
         self.fault.write(whose, || {
-            let writing = self.spawn(work(self.shared.clone()));
+            let (turns, work) = (self.shared.turns.clone(), work(self.shared.clone()));
+            let writing = self.spawn(async move {
+                let _turn = turns.take(whose).await?;
+                work.await
+            });
             Box::pin(async move { writing.await.unwrap_or_else(|_| Err(panicked())) })
         })
     }
