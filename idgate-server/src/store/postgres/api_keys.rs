@@ -16,10 +16,12 @@ use super::super::interface::{
 };
 use super::super::lanes::Whose;
 use super::super::sql::{millis, number, one_more, page_of, time};
+use super::audit;
 use super::error::{Done, Failure};
+use super::gateway::PostgresStore;
 use super::pool::Tx;
+use super::shared::Shared;
 use super::sql::{execute, row, rows};
-use super::{PostgresStore, Shared, audit};
 use crate::audit::AuditStatus;
 
 const LIST: List = List("cursor api-keys");

@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 
 use super::super::claims::{FARTHEST_MS, open_padded, place};
 use super::super::sql::{number, unsigned};
-use super::Shared;
 use super::error::{Done, Failure};
 use super::pool::Tx;
+use super::shared::Shared;
 use super::sql::{execute, row, rows};
 use crate::store::interface::StoreError;
 

@@ -13,9 +13,11 @@ use super::super::lanes::Whose;
 use super::super::sql::{millis, time};
 use super::super::webhook_endpoints::{Destination, OVERLAP_MS, open, place};
 use super::error::{Done, Failure};
+use super::gateway::PostgresStore;
 use super::pool::Tx;
+use super::shared::Shared;
 use super::sql::{execute, row};
-use super::{PostgresStore, Shared, api_keys, audit};
+use super::{api_keys, audit};
 use crate::audit::{AuditEvent, AuditStatus};
 use crate::seal::Sealer;
 

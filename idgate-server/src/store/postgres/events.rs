@@ -7,8 +7,9 @@ use super::super::changes::Watch;
 use super::super::events::parse;
 use super::super::interface::{Caller, EventPage, EventStore, Read};
 use super::error::Done;
+use super::gateway::PostgresStore;
+use super::shared::Shared;
 use super::sql::row;
-use super::{PostgresStore, Shared};
 
 impl EventStore for PostgresStore {
     fn events(

@@ -3,7 +3,6 @@
 //! force on every node with its next read, by all who ask at the same time in one statement; what belongs
 //! to a number is read again only when it is another.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,11 +14,12 @@ use tokio_postgres::IsolationLevel;
 
 use super::error::{Done, Failure};
 use super::pool::Tx;
+use super::shared::Shared;
 use super::sql::row;
-use super::{PostgresStore, Shared, certificates, gateway_keys, panicked, trust};
+use super::{certificates, gateway_keys, trust};
 use crate::gateway_key::{Certificates, GatewayKeys};
-use crate::store::held::{Latest, Numbered};
-use crate::store::interface::{Read, StoreError};
+use crate::store::held::Latest;
+use crate::store::interface::StoreError;
 use crate::store::sql::unsigned;
 use crate::store::together::Together;
 
@@ -29,17 +29,17 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// The latest of each, and who waits to know whether it still is.
 #[derive(Default)]
 pub(super) struct All {
-    numbers: Together<Numbers>,
-    trust: Kept<TrustSnapshot>,
-    gateway_keys: Kept<GatewayKeys>,
-    certificates: Kept<Certificates>,
+    pub(super) numbers: Together<Numbers>,
+    pub(super) trust: Kept<TrustSnapshot>,
+    pub(super) gateway_keys: Kept<GatewayKeys>,
+    pub(super) certificates: Kept<Certificates>,
 }
 
 /// The latest of one.
-struct Kept<T> {
-    latest: Latest<T>,
+pub(super) struct Kept<T> {
+    pub(super) latest: Latest<T>,
     /// Whoever reads it again does so for all.
-    reading: Mutex<()>,
+    pub(super) reading: Mutex<()>,
 }
 
 impl<T> Default for Kept<T> {
@@ -50,10 +50,10 @@ impl<T> Default for Kept<T> {
 
 /// The numbers in the database at one moment.
 #[derive(Clone, Copy, Debug)]
-struct Numbers {
-    trust: u64,
-    gateway_keys: u64,
-    certificates: u64,
+pub(super) struct Numbers {
+    pub(super) trust: u64,
+    pub(super) gateway_keys: u64,
+    pub(super) certificates: u64,
 }
 
 /// What has to be there before the first request: a key that signs.
@@ -69,18 +69,6 @@ pub(super) async fn admin(shared: &Shared, digest: &[u8; 32]) -> Done<Option<Str
     Ok(found.map(|row| row.try_get(0)).transpose()?)
 }
 
-pub(super) fn trust(store: &PostgresStore) -> Read<'_, Arc<TrustSnapshot>> {
-    store.latest(|all| &all.trust, |numbers| numbers.trust, read_trust)
-}
-
-pub(super) fn gateway_keys(store: &PostgresStore) -> Read<'_, Arc<GatewayKeys>> {
-    store.latest(|all| &all.gateway_keys, |numbers| numbers.gateway_keys, read_gateway_keys)
-}
-
-pub(super) fn certificates(store: &PostgresStore) -> Read<'_, Arc<Certificates>> {
-    store.latest(|all| &all.certificates, |numbers| numbers.certificates, read_certificates)
-}
-
 /// Says how many certificates were removed.
 pub(super) async fn forget_certificates(shared: &Shared, now: UnixMillis) -> Done<usize> {
     shared.pool.transact(&now, |now, tx| Box::pin(certificates::forget(tx, *now))).await
@@ -92,47 +80,8 @@ pub(super) async fn erase_signers(shared: &Shared, now: UnixMillis) -> Done<usiz
     Ok(usize::try_from(wiped).unwrap_or(usize::MAX))
 }
 
-impl PostgresStore {
-    /// What is held of one of them, once it is known to be the latest, or what `read` reads.
-    fn latest<T, F>(
-        &self,
-        of: fn(&All) -> &Kept<T>,
-        number: fn(Numbers) -> u64,
-        read: fn(Arc<Shared>) -> F,
-    ) -> Read<'_, Arc<T>>
-    where
-        T: Numbered + Send + Sync + 'static,
-        F: Future<Output = Done<T>> + Send + 'static,
-    {
-        let asked = self.numbers();
-        Box::pin(async move {
-            let number = number(asked.await.unwrap_or_else(|_| Err(panicked()))?);
-            if let Some(held) = of(&self.shared.held).latest.at_least(number) {
-                return Ok(held);
-            }
-            let reading = self.read(move |shared| async move {
-                let kept = of(&shared.held);
-                let _reading = kept.reading.lock().await;
-                match kept.latest.at_least(number) {
-                    Some(held) => Ok(held),
-                    None => Ok(kept.latest.keep(read(shared.clone()).await?)),
-                }
-            });
-            reading.await
-        })
-    }
-
-    /// Asks for the numbers, with all who ask before the statement begins.
-    fn numbers(&self) -> oneshot::Receiver<Result<Numbers, StoreError>> {
-        let (asker, asked) = oneshot::channel();
-        if self.shared.held.numbers.join(asker) {
-            drop(self.threads.spawn(answer(self.shared.clone())));
-        }
-        asked
-    }
-}
-
-async fn answer(shared: Arc<Shared>) {
+/// Tells all who wait.
+pub(super) async fn answer(shared: Arc<Shared>) {
     let client = shared.pool.client().await;
     // Whoever asks from here on may know of a later change.
     let askers = shared.held.numbers.leave();
@@ -166,17 +115,17 @@ async fn ask(client: &Client) -> Done<Numbers> {
     Ok(Numbers { trust: number(0)?, certificates: number(1)?, gateway_keys: number(2)? })
 }
 
-async fn read_trust(shared: Arc<Shared>) -> Done<TrustSnapshot> {
+pub(super) async fn read_trust(shared: Arc<Shared>) -> Done<TrustSnapshot> {
     let mut client = shared.pool.client().await?;
     trust::snapshot(&moment(&mut client).await?, shared.pinned_live).await
 }
 
-async fn read_gateway_keys(shared: Arc<Shared>) -> Done<GatewayKeys> {
+pub(super) async fn read_gateway_keys(shared: Arc<Shared>) -> Done<GatewayKeys> {
     let mut client = shared.pool.client().await?;
     gateway_keys::read(&moment(&mut client).await?, &shared.sealer).await
 }
 
-async fn read_certificates(shared: Arc<Shared>) -> Done<Certificates> {
+pub(super) async fn read_certificates(shared: Arc<Shared>) -> Done<Certificates> {
     let mut client = shared.pool.client().await?;
     certificates::read(&moment(&mut client).await?, &shared.sealer).await
 }

@@ -12,10 +12,11 @@ use super::super::lanes::Whose;
 use super::super::prepared::Prepared;
 use super::super::sql::{millis, number};
 use super::error::{Done, Failure};
+use super::gateway::PostgresStore;
 use super::pool::{Boxed, Tx};
 use super::sessions::{Outcome, count, insert_new, make};
+use super::shared::Shared;
 use super::sql::{execute, row};
-use super::{PostgresStore, Shared};
 
 impl IdempotencyStore for PostgresStore {
     fn answered(

@@ -2,8 +2,8 @@
 //! one takes it when it ends, by the database's clock, or when its owner leaves. Nothing goes wrong when
 //! two nodes do the same: it is work for nothing.
 
-use super::Shared;
 use super::error::Done;
+use super::shared::Shared;
 use super::sql::{execute, row};
 
 /// How long a lease is: so late another node goes on.

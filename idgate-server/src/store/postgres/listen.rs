@@ -14,8 +14,8 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, NoTls, Socket};
 
 use super::super::interface::StoreError;
-use super::Shared;
 use super::error::{Done, Failure};
+use super::shared::Shared;
 use super::sql::{execute, rows};
 use super::tls;
 use crate::audit::hex;

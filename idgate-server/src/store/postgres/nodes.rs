@@ -9,8 +9,8 @@ use tokio::sync::Mutex;
 
 use super::super::interface::StoreError;
 use super::super::sql::unsigned;
-use super::Shared;
 use super::error::Done;
+use super::shared::Shared;
 use super::sql::{execute, row};
 use crate::audit::hex;
 use crate::entropy::OsEntropy;

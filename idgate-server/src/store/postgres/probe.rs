@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use super::super::interface::StoreError;
-use super::Shared;
 use super::error::{Done, Failure};
+use super::shared::Shared;
 use super::sql::execute;
 use crate::clock::Stopwatch;
 

@@ -4,8 +4,8 @@
 
 use super::super::interface::SessionRate;
 use super::super::sql::{number, unsigned};
-use super::Shared;
 use super::error::Done;
+use super::shared::Shared;
 use super::sql::{execute, row};
 
 /// Charges one request to a session that there is; when it is one too many, says how many milliseconds it

@@ -4,6 +4,8 @@ mod change;
 mod read;
 mod settle;
 
+use std::sync::Arc;
+
 use idgate_core::ids::{OfferId, SessionId};
 use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
@@ -11,7 +13,10 @@ use idgate_core::time::UnixMillis;
 use super::super::interface::{Caller, Committed, Made, Read, SessionStore, StoreError, Write};
 use super::super::lanes::Whose;
 use super::super::prepared::Prepared;
-use super::{PostgresStore, claims, leases, rates};
+use super::error::Done;
+use super::gateway::PostgresStore;
+use super::shared::Shared;
+use super::{claims, leases, rates};
 
 pub(super) use self::change::{Outcome, count, insert_new, make};
 
@@ -107,11 +112,11 @@ impl PostgresStore {
         whose: Whose,
         transition: Transition,
         processing_us: Option<u64>,
-        write: impl FnOnce(std::sync::Arc<super::Shared>, Prepared) -> F,
+        write: impl FnOnce(Arc<Shared>, Prepared) -> F,
     ) -> Write<'_, T>
     where
         T: Send + 'static,
-        F: Future<Output = super::Done<T>> + Send + 'static,
+        F: Future<Output = Done<T>> + Send + 'static,
     {
         match Prepared::new(&self.shared.sealer, transition, processing_us) {
             Ok(prepared) => self.write(whose, |shared| write(shared, prepared)),

@@ -7,9 +7,9 @@ use super::super::super::audit::Head;
 use super::super::super::audit::proof::{Footing, Old};
 use super::super::super::interface::{SignedChains, UnwrittenCheckpoint};
 use super::super::super::sql::{millis, number, one_more, unsigned};
-use super::super::Shared;
 use super::super::error::Done;
 use super::super::pool::{Pool, Tx};
+use super::super::shared::Shared;
 use super::super::sql::{execute, row, rows};
 use super::{heads, removal};
 use crate::audit::AuditKeys;
@@ -117,7 +117,10 @@ pub(super) async fn confirm(
 }
 
 /// At most `limit` checkpoints that are in no file yet.
-pub(super) async fn unwritten(shared: &Shared, limit: usize) -> Done<Vec<UnwrittenCheckpoint>> {
+pub(in crate::store::postgres) async fn unwritten(
+    shared: &Shared,
+    limit: usize,
+) -> Done<Vec<UnwrittenCheckpoint>> {
     let client = shared.pool.client().await?;
     let found = rows(
         &client,
@@ -134,7 +137,10 @@ pub(super) async fn unwritten(shared: &Shared, limit: usize) -> Done<Vec<Unwritt
 }
 
 /// Notes that the file has these.
-pub(super) async fn mark_written(shared: &Shared, written: &[UnwrittenCheckpoint]) -> Done<()> {
+pub(in crate::store::postgres) async fn mark_written(
+    shared: &Shared,
+    written: &[UnwrittenCheckpoint],
+) -> Done<()> {
     let client = shared.pool.client().await?;
     let names: Vec<&str> = written.iter().map(|checkpoint| &*checkpoint.client_id).collect();
     let seqs: Vec<i64> = written.iter().map(|checkpoint| number(checkpoint.seq)).collect();

@@ -7,13 +7,13 @@ use tokio_postgres::{IsolationLevel, Row};
 use super::super::super::audit::proof::{EntryRow, end_of, list};
 use super::super::super::interface::ListedEntry;
 use super::super::super::sql::one_more;
-use super::super::Shared;
 use super::super::error::Done;
 use super::super::pool::Tx;
+use super::super::shared::Shared;
 use super::super::sql::{row, rows};
 
 /// At most `limit` entries older than `before`, and the position of the last if there are more.
-pub(super) async fn read(
+pub(in crate::store::postgres) async fn read(
     shared: &Shared,
     client_id: &str,
     before: i64,

@@ -7,9 +7,9 @@ use idgate_core::time::UnixMillis;
 use super::super::super::audit::Head;
 use super::super::super::audit::proof::Old;
 use super::super::super::sql::number;
-use super::super::Shared;
 use super::super::error::Done;
 use super::super::pool::Tx;
+use super::super::shared::Shared;
 use super::super::sql::{execute, row, rows};
 use super::checkpoints::confirm;
 use super::page::entry;
@@ -20,7 +20,7 @@ use crate::audit::AuditKeys;
 const HELD: &str = "removals_held_since";
 
 /// Chains, at most `limit`, whose first entry is from before `before`, by name from `last` on.
-pub(super) async fn old_chains(
+pub(in crate::store::postgres) async fn old_chains(
     shared: &Shared,
     last: &str,
     before: UnixMillis,
@@ -40,7 +40,7 @@ pub(super) async fn old_chains(
 }
 
 /// When the latest entry of all chains was made.
-pub(super) async fn newest(shared: &Shared) -> Done<Option<UnixMillis>> {
+pub(in crate::store::postgres) async fn newest(shared: &Shared) -> Done<Option<UnixMillis>> {
     let client = shared.pool.client().await?;
     let newest = row(
         &client,
@@ -54,7 +54,7 @@ pub(super) async fn newest(shared: &Shared) -> Done<Option<UnixMillis>> {
 }
 
 /// Notes that ages cannot be trusted.
-pub(super) async fn hold(shared: &Shared, since: UnixMillis) -> Done<()> {
+pub(in crate::store::postgres) async fn hold(shared: &Shared, since: UnixMillis) -> Done<()> {
     let client = shared.pool.client().await?;
     execute(
         &client,
@@ -67,7 +67,7 @@ pub(super) async fn hold(shared: &Shared, since: UnixMillis) -> Done<()> {
 }
 
 /// Since when they cannot.
-pub(super) async fn held_since(shared: &Shared) -> Done<Option<UnixMillis>> {
+pub(in crate::store::postgres) async fn held_since(shared: &Shared) -> Done<Option<UnixMillis>> {
     let client = shared.pool.client().await?;
     let since = row(&client, "SELECT sealed FROM instance WHERE name = $1", &[&HELD]).await?;
     let since: Option<Vec<u8>> = since.map(|row| row.try_get(0)).transpose()?;
@@ -78,7 +78,7 @@ pub(super) async fn held_since(shared: &Shared) -> Done<Option<UnixMillis>> {
 
 /// Removes at most `limit` entries of a chain from before `before`, and says how many. A chain that
 /// was altered stays as it is: what was done to it must not go with its age.
-pub(super) async fn remove_old(
+pub(in crate::store::postgres) async fn remove_old(
     shared: &Shared,
     client_id: &str,
     before: UnixMillis,

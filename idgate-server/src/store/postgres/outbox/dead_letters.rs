@@ -7,8 +7,8 @@ use tokio_postgres::Row;
 use super::super::super::interface::{Caller, DeadLetter, HostStatus, Replay};
 use super::super::super::outbox::HOST_NOT_APPROVED;
 use super::super::super::sql::{millis, number, one_more, page_of, time};
-use super::super::Shared;
 use super::super::error::Done;
+use super::super::shared::Shared;
 use super::super::sql::{execute, row, rows};
 
 const COLUMNS: &str =

@@ -22,9 +22,10 @@ use super::super::lanes::Whose;
 use super::super::outbox::{HOST_REJECTED, Notice};
 use super::super::sql::millis;
 use super::error::Done;
+use super::gateway::PostgresStore;
 use super::pool::Tx;
+use super::shared::Shared;
 use super::sql::execute;
-use super::{PostgresStore, Shared};
 
 const LIST: List = List("cursor webhook-failures");
 

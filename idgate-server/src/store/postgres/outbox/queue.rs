@@ -10,8 +10,9 @@ use super::super::super::outbox::{ENDPOINT_MISSING, HOST_REJECTED};
 use super::super::super::sql::{millis, number, time};
 use super::super::error::Done;
 use super::super::pool::Tx;
+use super::super::shared::Shared;
 use super::super::sql::{execute, row, rows};
-use super::super::{Shared, endpoints, nodes};
+use super::super::{endpoints, nodes};
 use super::dead_letters::{self, Among};
 
 /// What may be done with a client's notifications.

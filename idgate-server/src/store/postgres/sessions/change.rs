@@ -11,8 +11,9 @@ use super::super::super::prepared::Prepared;
 use super::super::super::sql::{millis, number};
 use super::super::error::{Done, Failure};
 use super::super::pool::{Boxed, Tx};
+use super::super::shared::Shared;
 use super::super::sql::{execute, row};
-use super::super::{Shared, audit, claims, outbox};
+use super::super::{audit, claims, outbox};
 use super::settle::{close_session, settle};
 use crate::audit::AuditEvent;
 

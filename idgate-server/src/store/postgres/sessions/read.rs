@@ -10,8 +10,9 @@ use super::super::super::prepared::{Stored, has_key};
 use super::super::super::session_keys;
 use super::super::super::sql::{millis, number};
 use super::super::error::{Done, Failure};
+use super::super::shared::Shared;
 use super::super::sql::{row, rows};
-use super::super::{Shared, claims, nodes};
+use super::super::{claims, nodes};
 
 /// A session, with its key while it is open.
 pub(super) async fn with_key(shared: &Shared, id: &str) -> Done<Option<Session>> {

@@ -6,8 +6,9 @@ use super::super::super::metrics::Measured;
 use super::super::super::prepared::Prepared;
 use super::super::error::Done;
 use super::super::pool::Tx;
+use super::super::shared::Shared;
 use super::super::sql::{execute, prepare};
-use super::super::{Shared, audit, claims, metrics, outbox};
+use super::super::{audit, claims, metrics, outbox};
 use crate::audit::AuditEvent;
 
 const CLOSE: &str = "UPDATE open_sessions SET count = greatest(count - 1, 0) WHERE client_id = $1";

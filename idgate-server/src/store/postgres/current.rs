@@ -1,0 +1,67 @@
+//! Trust, keys and certificates as they are now: what is held, once its number is known to be the latest.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use idgate_core::trust::TrustSnapshot;
+use tokio::sync::oneshot;
+
+use super::error::Done;
+use super::gateway::{PostgresStore, panicked};
+use super::held::{self, All, Kept, Numbers};
+use super::shared::Shared;
+use crate::gateway_key::{Certificates, GatewayKeys};
+use crate::store::held::Numbered;
+use crate::store::interface::{Read, StoreError};
+
+pub(super) fn trust(store: &PostgresStore) -> Read<'_, Arc<TrustSnapshot>> {
+    store.latest(|all| &all.trust, |numbers| numbers.trust, held::read_trust)
+}
+
+pub(super) fn gateway_keys(store: &PostgresStore) -> Read<'_, Arc<GatewayKeys>> {
+    store.latest(|all| &all.gateway_keys, |numbers| numbers.gateway_keys, held::read_gateway_keys)
+}
+
+pub(super) fn certificates(store: &PostgresStore) -> Read<'_, Arc<Certificates>> {
+    store.latest(|all| &all.certificates, |numbers| numbers.certificates, held::read_certificates)
+}
+
+impl PostgresStore {
+    /// What is held of one of them, once it is known to be the latest, or what `read` reads.
+    fn latest<T, F>(
+        &self,
+        of: fn(&All) -> &Kept<T>,
+        number: fn(Numbers) -> u64,
+        read: fn(Arc<Shared>) -> F,
+    ) -> Read<'_, Arc<T>>
+    where
+        T: Numbered + Send + Sync + 'static,
+        F: Future<Output = Done<T>> + Send + 'static,
+    {
+        let asked = self.numbers();
+        Box::pin(async move {
+            let number = number(asked.await.unwrap_or_else(|_| Err(panicked()))?);
+            if let Some(held) = of(&self.shared.held).latest.at_least(number) {
+                return Ok(held);
+            }
+            let reading = self.read(move |shared| async move {
+                let kept = of(&shared.held);
+                let _reading = kept.reading.lock().await;
+                match kept.latest.at_least(number) {
+                    Some(held) => Ok(held),
+                    None => Ok(kept.latest.keep(read(shared.clone()).await?)),
+                }
+            });
+            reading.await
+        })
+    }
+
+    /// Asks for the numbers, with all who ask before the statement begins.
+    fn numbers(&self) -> oneshot::Receiver<Result<Numbers, StoreError>> {
+        let (asker, asked) = oneshot::channel();
+        if self.shared.held.numbers.join(asker) {
+            drop(self.threads.spawn(held::answer(self.shared.clone())));
+        }
+        asked
+    }
+}

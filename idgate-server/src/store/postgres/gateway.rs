@@ -1,0 +1,280 @@
+//! A gateway's store: opened, asked and closed.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use idgate_core::ids::{SessionId, TenantId};
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::TrustSnapshot;
+use tokio::task::JoinHandle;
+
+use super::super::fault::Fault;
+use super::super::interface::{Caller, Read, SessionRate, Store, StoreError, Write};
+use super::super::lanes::Whose;
+use super::super::uses::Uses;
+use super::claims::ClaimsClock;
+use super::error::Done;
+use super::pool::Pool;
+use super::shared::Shared;
+use super::threads::Threads;
+use super::{
+    api_keys, audit, claims, current, held, instance, leases, listen, nodes, origins, probe, rates,
+    schema, turns,
+};
+use crate::audit::AuditKeys;
+use crate::config::{Address, Environment, Quotas};
+use crate::gateway_key::{Certificates, GatewayKeys};
+use crate::seal::{InstanceKey, Sealer};
+use crate::telemetry::Telemetry;
+
+/// How long a use case may take: a database that does not answer is not waited for any longer.
+const ANSWER: Duration = Duration::from_secs(14);
+
+/// Connections that requests never have.
+const ASIDE: usize = 2;
+
+/// How a gateway opens its store.
+#[derive(Clone, Copy, Debug)]
+pub struct PostgresOptions<'a> {
+    /// Where the database is.
+    pub address: &'a Address,
+    /// The same on all nodes; the database never has it.
+    pub instance_key: &'a InstanceKey,
+    /// Pinned signers serve live sessions in development only.
+    pub environment: Environment,
+    /// What a client may have at a time.
+    pub quotas: Quotas,
+    /// Whether an older schema is brought up to date.
+    pub migrates: bool,
+}
+
+/// The store of one gateway, which may be one of several.
+pub struct PostgresStore {
+    pub(super) shared: Arc<Shared>,
+    pub(in crate::store) fault: Fault,
+    /// Dropped last.
+    pub(super) threads: Threads,
+}
+
+impl PostgresStore {
+    /// Connects to a database that may be in use by other nodes. Results that are due are gone before
+    /// anything can be read.
+    ///
+    /// # Errors
+    /// It cannot be reached or used, its schema is another one, or the key is not its key; the text
+    /// says what to do.
+    pub fn open(options: PostgresOptions<'_>, now: UnixMillis) -> Result<Self, StoreError> {
+        Self::open_with(options, ClaimsClock::Databases, now)
+    }
+
+    /// The same where a test moves the clock that says when results are due.
+    #[cfg(test)]
+    pub(in crate::store) fn open_at(
+        options: PostgresOptions<'_>,
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        Self::open_with(options, ClaimsClock::Callers, now)
+    }
+
+    fn open_with(
+        options: PostgresOptions<'_>,
+        claims_clock: ClaimsClock,
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        let cores = available_parallelism().map_or(1, usize::from);
+        let threads = Threads::start(cores)?;
+        let telemetry = Telemetry::new().map(Arc::new);
+        let telemetry = telemetry.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let (news, to_tell) = listen::News::new();
+        let size = (4 * cores).clamp(8, 32);
+        let shared = Arc::new(Shared {
+            pool: Pool::new(options.address, size)?.counted(telemetry.clone()),
+            aside: Pool::new(options.address, ASIDE)?,
+            turns: turns::Turns::of(size),
+            sealer: Arc::new(Sealer::new(options.instance_key)?),
+            audit: AuditKeys::new(options.instance_key)?,
+            node: nodes::name()?,
+            live: nodes::Live::default(),
+            pinned_live: options.environment == Environment::Development,
+            quotas: options.quotas,
+            telemetry,
+            changes: Arc::default(),
+            outbox_bell: Arc::default(),
+            uses: Uses::default(),
+            held: held::All::default(),
+            probe: probe::Latest::default(),
+            news,
+            claims_clock,
+            claims_looked: claims::Looked::default(),
+        });
+        let (opened, migrates) = (shared.clone(), options.migrates);
+        threads.wait(async move { Ok(opened.begin(migrates, now).await?) })?;
+        threads.spawn(nodes::beat(shared.clone()));
+        threads.spawn(listen::run(shared.clone(), options.address.clone(), to_tell));
+        Ok(Self { shared, fault: Fault::default(), threads })
+    }
+
+    /// Reads. When nobody waits for it any more, it is broken off.
+    pub(super) fn read<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+        &self,
+        work: impl FnOnce(Arc<Shared>) -> F,
+    ) -> Read<'static, T> {
+        let reading = Reading(self.spawn(work(self.shared.clone())));
+        Box::pin(async move {
+            let mut reading = reading;
+            (&mut reading.0).await.unwrap_or_else(|_| Err(panicked()))
+        })
+    }
+
+    /// Writes, whether or not anybody waits for it.
+    pub(super) fn write<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+        &self,
+        whose: Whose,
+        work: impl FnOnce(Arc<Shared>) -> F,
+    ) -> Write<'static, T> {
+        self.fault.write(whose, || {
+            let (turns, work) = (self.shared.turns.clone(), work(self.shared.clone()));
+            let writing = self.spawn(async move {
+                let _turn = turns.take(whose).await?;
+                work.await
+            });
+            Box::pin(async move { writing.await.unwrap_or_else(|_| Err(panicked())) })
+        })
+    }
+
+    fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Done<T>> + Send + 'static,
+    ) -> JoinHandle<Result<T, StoreError>> {
+        self.threads.spawn(async move {
+            match tokio::time::timeout(ANSWER, work).await {
+                Ok(done) => done.map_err(StoreError::from),
+                Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
+            }
+        })
+    }
+}
+
+/// Brings the schema of a database up to date; says from which number to which.
+///
+/// # Errors
+/// It cannot be reached, or its schema is newer than this program can work with.
+pub fn migrate(address: &Address) -> Result<(i64, i64), StoreError> {
+    migrate_at(&Threads::start(1)?, address)
+}
+
+pub(in crate::store) fn migrate_at(
+    threads: &Threads,
+    address: &Address,
+) -> Result<(i64, i64), StoreError> {
+    let pool = Pool::new(address, 1)?;
+    threads.wait(async move { Ok(schema::migrate(&pool).await?) })
+}
+
+/// A read that ends with whoever waits for it.
+struct Reading<T>(JoinHandle<T>);
+
+impl<T> Drop for Reading<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+pub(super) fn panicked() -> StoreError {
+    StoreError::Failed("the store panicked".into())
+}
+
+impl Shared {
+    /// What comes before the first request.
+    async fn begin(&self, migrates: bool, now: UnixMillis) -> Done<()> {
+        schema::prepare(&self.pool, migrates).await?;
+        instance::check_key(&self.pool, &self.sealer).await?;
+        claims::erase_due(self, now).await?;
+        audit::begin(&self.pool, &self.audit).await?;
+        held::begin(self, now).await?;
+        nodes::join(self).await
+    }
+
+    /// What comes after the last one.
+    async fn end(&self) -> Done<()> {
+        api_keys::store_uses(self, self.uses.unstored()).await?;
+        leases::leave(self).await?;
+        nodes::leave(self).await
+    }
+}
+
+/// What is known about the use of keys is stored, and the other nodes know that this one is gone.
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        let shared = self.shared.clone();
+        let ended = self.threads.wait(async move {
+            let ended = tokio::time::timeout(Duration::from_secs(2), shared.end()).await;
+            ended.map_or(Ok(()), |ended| Ok(ended?))
+        });
+        if let Err(error) = ended {
+            tracing::warn!(cause = %error, "the database was left without a word");
+        }
+    }
+}
+
+impl Store for PostgresStore {
+    fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
+        let digest = *digest;
+        self.read(move |shared| async move { api_keys::authenticate(&shared, &digest, now).await })
+    }
+
+    fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
+        let digest = *digest;
+        self.read(move |shared| async move { held::admin(&shared, &digest).await })
+    }
+
+    fn origins(&self, client_id: &TenantId) -> Read<'_, Vec<String>> {
+        let client_id = client_id.clone();
+        self.read(move |shared| async move {
+            origins::of_client(&shared.pool.client().await?, client_id.as_str()).await
+        })
+    }
+
+    fn trust(&self) -> Read<'_, Arc<TrustSnapshot>> {
+        current::trust(self)
+    }
+
+    fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>> {
+        current::gateway_keys(self)
+    }
+
+    fn certificates(&self) -> Read<'_, Arc<Certificates>> {
+        current::certificates(self)
+    }
+
+    fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {
+        self.write(Whose::GATEWAY, move |shared| async move {
+            held::forget_certificates(&shared, now).await
+        })
+    }
+
+    fn erase_signers(&self, now: UnixMillis) -> Write<'_, usize> {
+        self.write(
+            Whose::GATEWAY,
+            move |shared| async move { held::erase_signers(&shared, now).await },
+        )
+    }
+
+    fn nodes(&self) -> u64 {
+        self.shared.live.count()
+    }
+
+    fn charge_session(&self, id: &SessionId, rate: SessionRate) -> Write<'_, Option<u64>> {
+        if self.nodes() == 1 {
+            return Box::pin(async { Ok(None) });
+        }
+        let (whose, id) = (Whose::of(id.as_str()), id.as_str().to_owned());
+        self.write(whose, move |shared| async move { rates::charge(&shared, &id, rate).await })
+    }
+
+    fn probe(&self) -> Write<'_, ()> {
+        self.write(Whose::GATEWAY, |shared| async move { probe::ask(&shared).await })
+    }
+}
