@@ -201,7 +201,7 @@ impl<'c> Old<'c> {
         later: &[String],
     ) -> bool {
         let client_id = &*head.client_id;
-        let earlier = earlier.map(|text| serde_json::from_str::<SignedCheckpoint>(text));
+        let earlier = earlier.map(serde_json::from_str::<SignedCheckpoint>);
         let (mut last, mut previous) = match earlier {
             None => (0, Checkpoint::genesis(client_id)),
             Some(Ok(earlier)) => (earlier.seq, earlier.checkpoint().hash()),
