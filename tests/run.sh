@@ -6,7 +6,7 @@
 #                         fuzzing of each parser for a minute where a nightly compiler is present
 #
 # Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/, and by apt-get,
-# where this runs as root, nginx, Chromium and the headers of OpenSSL, which one peer links.
+# where this runs as root, PostgreSQL, nginx, Chromium and the headers of OpenSSL, which one peer links.
 # Third-party test data: IDGATE_VECTORS, default ../shared/vectors; what needs it is skipped
 # without it. Logs: target/test-logs/. Ends with 0 only if no step failed.
 set -euo pipefail
@@ -177,6 +177,21 @@ find_browser() {
     CHROMIUM=$(command -v chromium)
 }
 
+# Debian's PostgreSQL, where this may install it, without starting a server (RUNLEVEL).
+find_postgresql() {
+    has_postgresql && return
+    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
+    { timeout 120 apt-get update && RUNLEVEL=1 timeout 300 apt-get install -y \
+        --no-install-recommends postgresql; } >"$logs/postgresql.log" 2>&1 </dev/null || return 1
+    has_postgresql
+}
+
+# Where the tests look for it.
+has_postgresql() {
+    compgen -G '/usr/lib/postgresql/1[5-9]/bin/initdb' >/dev/null ||
+        command -v initdb >/dev/null || [ -x "$(pg_config --bindir 2>/dev/null)/initdb" ]
+}
+
 # Debian's nginx, where this may install it.
 find_nginx() {
     command -v nginx >/dev/null && return
@@ -287,6 +302,9 @@ fi
 if [ "$built" = yes ]; then
     [ -d "$IDGATE_VECTORS" ] ||
         skip 'third-party test data' "no directory $IDGATE_VECTORS (set IDGATE_VECTORS)"
+    # Its tests are among the Rust tests: the conformance of the store, and gateways that share it.
+    find_postgresql ||
+        skip 'PostgreSQL' 'not installed; root can install postgresql'
     step 'Rust tests' cargo test --release --workspace --locked --no-fail-fast || true
     step 'demo, start to end' "$idgate" demo --once || true
 else
