@@ -29,6 +29,9 @@ async fn no_line_holds_what_a_peer_sent() {
         .json()
         .with_writer(move || writer.clone())
         .finish();
+    // Where there is one subscriber alone, what the thread of another test is the first to log is taken
+    // for something that nobody listens to.
+    let _other = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new());
     let guard = tracing::subscriber::set_default(subscriber);
     let edge = Edge::start().await;
     let bearer = edge.store.bearer(None);
