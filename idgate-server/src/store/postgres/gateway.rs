@@ -16,6 +16,7 @@ use super::super::lanes::Whose;
 use super::super::uses::Uses;
 use super::claims::ClaimsClock;
 use super::error::Done;
+use super::order::Place;
 use super::pool::Pool;
 use super::shared::Shared;
 use super::threads::Threads;
@@ -93,6 +94,7 @@ impl PostgresStore {
             pool: Pool::new(options.address, size)?.counted(telemetry.clone()),
             aside: Pool::new(options.address, ASIDE)?,
             turns: turns::Turns::of(size),
+            deletions: Arc::default(),
             sealer: Arc::new(Sealer::new(options.instance_key)?),
             audit: AuditKeys::new(options.instance_key)?,
             node: nodes::name()?,
@@ -134,9 +136,22 @@ impl PostgresStore {
         whose: Whose,
         work: impl FnOnce(Arc<Shared>) -> F,
     ) -> Write<'static, T> {
+        self.write_at(None, whose, work)
+    }
+
+    /// The same when those before it in a row have written.
+    pub(super) fn write_at<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
+        &self,
+        place: Option<Place>,
+        whose: Whose,
+        work: impl FnOnce(Arc<Shared>) -> F,
+    ) -> Write<'static, T> {
         self.fault.write(whose, || {
             let (turns, work) = (self.shared.turns.clone(), work(self.shared.clone()));
             let writing = self.spawn(async move {
+                if let Some(place) = &place {
+                    place.come().await;
+                }
                 let _turn = turns.take(whose).await?;
                 work.await
             });

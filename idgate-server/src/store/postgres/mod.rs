@@ -24,6 +24,7 @@ mod listen;
 mod metrics;
 mod nodes;
 mod operator;
+mod order;
 mod origins;
 mod outbox;
 mod pool;

@@ -66,7 +66,8 @@ impl SessionStore for PostgresStore {
 
     fn delete_session(&self, caller: &Caller, id: &SessionId, now: UnixMillis) -> Write<'_, bool> {
         let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.clone());
-        self.write(whose, move |shared| async move {
+        let place = self.shared.deletions.next(&id);
+        self.write_at(Some(place), whose, move |shared| async move {
             let deleted = change::delete(&shared, &caller, &id, now).await?;
             shared.tell(&id);
             Ok(deleted)

@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 
 use super::claims::{self, ClaimsClock};
 use super::pool::Pool;
-use super::{held, listen, nodes, probe, turns};
+use super::{held, listen, nodes, order, probe, turns};
 use crate::audit::AuditKeys;
 use crate::config::Quotas;
 use crate::seal::Sealer;
@@ -21,6 +21,7 @@ pub(super) struct Shared {
     /// For what must not wait behind those: heartbeats, leases, word of changes.
     pub(super) aside: Pool,
     pub(super) turns: Arc<turns::Turns>,
+    pub(super) deletions: Arc<order::Order>,
     pub(super) sealer: Arc<Sealer>,
     pub(super) audit: AuditKeys,
     /// By which nodes know one another: made anew with each start.
