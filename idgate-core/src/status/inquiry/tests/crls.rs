@@ -1,0 +1,108 @@
+//! What the CRLs of a signer come to.
+
+use super::*;
+
+#[test]
+fn the_crl_answers_for_the_signers_serial_number() {
+    for (crl, expected) in [
+        (crl(), SIGNER),
+        (crl().revoke(&[0x11]), SIGNER),
+        (crl().revoke(SERIAL), Err(Reason::CertificateRevoked)),
+    ] {
+        let mut inquiry = open(signer_with(&[&[CRL_URI]]), &entry()).unwrap();
+        assert!(inquiry.covers_signer());
+        let source = supply(&mut inquiry, &crl_need(CRL_URI), Some(&signed(&crl))).unwrap();
+        assert_eq!(source.need(), crl_need(CRL_URI));
+        assert_eq!(settled(&inquiry), expected);
+    }
+}
+
+#[test]
+fn an_unavailable_or_useless_crl_is_unknown() {
+    let expired = Crl { next_update: crl().next_update, ..crl() };
+    let expired = Crl { next_update: Some(expired.this_update.clone()), ..expired };
+    let forged = crl().sign(&signing_key("other"));
+    let old = signed(&expired);
+    for what in [None, Some(&b"garbage"[..]), Some(b""), Some(&forged), Some(&old)] {
+        let mut inquiry = open(signer_with(&[&[CRL_URI]]), &entry()).unwrap();
+        supply(&mut inquiry, &crl_need(CRL_URI), what);
+        assert_eq!(settled(&inquiry), Err(Reason::RevocationUnknown));
+    }
+}
+
+#[test]
+fn every_distribution_point_is_asked_once() {
+    let points: &[&[&str]] = &[&["ldap://dir.example/", CRL_URI], &[OTHER_CRL_URI], &[CRL_URI]];
+    let inquiry = open(signer_with(points), &entry()).unwrap();
+    assert_eq!(inquiry.needs().collect::<Vec<_>>(), [crl_need(CRL_URI), crl_need(OTHER_CRL_URI)]);
+}
+
+#[test]
+fn one_list_that_revokes_outweighs_all_and_one_good_list_suffices() {
+    let (good, bad) = (signed(&crl()), signed(&crl().revoke(SERIAL)));
+    for (first, second, expected) in [
+        (Some(&good), Some(&bad), Err(Reason::CertificateRevoked)),
+        (Some(&bad), Some(&good), Err(Reason::CertificateRevoked)),
+        (None, Some(&bad), Err(Reason::CertificateRevoked)),
+        (None, Some(&good), SIGNER),
+        (Some(&good), None, SIGNER),
+        (None, None, Err(Reason::RevocationUnknown)),
+    ] {
+        let mut inquiry = open(signer_with(&[&[CRL_URI], &[OTHER_CRL_URI]]), &entry()).unwrap();
+        supply(&mut inquiry, &crl_need(CRL_URI), first.map(Vec::as_slice));
+        let early = settled(&inquiry).unwrap_err();
+        assert!(matches!(early, Reason::RevocationUnknown | Reason::CertificateRevoked));
+        supply(&mut inquiry, &crl_need(OTHER_CRL_URI), second.map(Vec::as_slice));
+        assert_eq!(settled(&inquiry), expected);
+    }
+}
+
+#[test]
+fn distribution_points_that_cannot_be_asked_are_unknown() {
+    let points: [&[&[&str]]; 3] = [&[&["ldap://dir.example/"]], &[&[]], &[&[CRL_URI], &[]]];
+    for points in points {
+        let refused = open(signer_with(points), &entry()).unwrap_err();
+        assert_eq!(refused, Reason::RevocationUnknown, "{points:?}");
+    }
+    let mut orphan = signer_with(&[&[CRL_URI]]);
+    if let Some(signer) = &mut orphan.signer {
+        signer.issuer = None;
+    }
+    assert_eq!(open(orphan, &entry()).unwrap_err(), Reason::RevocationUnknown);
+}
+
+#[test]
+fn an_operators_crl_replaces_the_fetch() {
+    let good = entry_with_crl(&crl());
+    for points in [&[][..], &[&[CRL_URI][..]][..], &[&[][..]][..]] {
+        let inquiry = open(signer_with(points), &good).unwrap();
+        assert_eq!((inquiry.needs().count(), settled(&inquiry)), (0, SIGNER));
+        let revoking = entry_with_crl(&crl().revoke(SERIAL));
+        let refused = open(signer_with(points), &revoking).unwrap_err();
+        assert_eq!(refused, Reason::CertificateRevoked);
+    }
+}
+
+#[test]
+fn an_operators_crl_out_of_date_is_unknown_and_not_replaced_by_a_fetch() {
+    let mut old = crl();
+    old.next_update = Some(old.this_update.clone());
+    let refused = open(signer_with(&[&[CRL_URI]]), &entry_with_crl(&old)).unwrap_err();
+    assert_eq!(refused, Reason::RevocationUnknown);
+    // A current one beside it decides.
+    let mut both = entry_with_crl(&old);
+    both.crls.extend(entry_with_crl(&crl()).crls);
+    assert_eq!(settled(&open(signer_with(&[]), &both).unwrap()), SIGNER);
+}
+
+#[test]
+fn an_operators_crl_of_another_root_replaces_nothing() {
+    let key = signing_key("other");
+    let mut entry = entry();
+    entry.roots.push(anchor(&root_with("Other", &key, [1, 0x06])));
+    let der = Crl { issuer: name("Other"), ..crl() }.revoke(SERIAL).sign(&key);
+    entry.crls.push(VerifiedCrl::from_der(&PROVIDER, &der, &entry.roots).unwrap());
+    let inquiry = open(signer_with(&[&[CRL_URI]]), &entry).unwrap();
+    assert_eq!(inquiry.needs().count(), 1);
+    assert_eq!(settled(&open(signer_with(&[]), &entry).unwrap()), NEITHER);
+}
