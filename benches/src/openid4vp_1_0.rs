@@ -6,12 +6,8 @@ use idgate_core::crypto::{CryptoProvider, aws_lc_rs, rustcrypto};
 use idgate_core::ids::IssuerId;
 use idgate_core::request::ClaimsPath;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{
-    RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot, TrustedKey,
-};
-use idgate_core::verify::{
-    CredentialReport, Expected, ExpectedMdoc, Handover, MdocRequest, verify_mdoc, verify_sd_jwt_vc,
-};
+use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor, TrustEntry, TrustSnapshot};
+use idgate_core::verify::{CredentialReport, ExpectedMdoc, Handover, MdocRequest, verify_mdoc};
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::mdoc::{
     Cbor, DeviceProof, Document, IssuerSigned, MDL, MDL_NAME_SPACE, device_response, openid4vp,
@@ -20,8 +16,9 @@ use idgate_testkit::samples;
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
 
 use crate::data::Input;
-use crate::floor::{self, Backend};
+use crate::floor::Backend;
 use crate::measure::Case;
+use crate::sd_jwt::{self, Asked};
 use crate::{floor_mdoc, grown};
 
 const SD_JWT: &str = "1_0_sd_jwt_es256_10of30";
@@ -43,7 +40,7 @@ pub(crate) fn cases(only: &str) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
     for (provider, backend) in backends {
         if SD_JWT.contains(only) {
-            cases.push(sd_jwt(provider, backend)?);
+            cases.push(by_path(provider, backend)?);
         }
         if MDOC.contains(only) {
             cases.push(mdoc(provider)?);
@@ -52,30 +49,15 @@ pub(crate) fn cases(only: &str) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-fn sd_jwt(provider: CryptoProvider, backend: Backend) -> Result<Case, String> {
+fn by_path(provider: CryptoProvider, backend: Backend) -> Result<Case, String> {
     let input: &'static Input = Box::leak(Box::new(grown::presentation_of(30, 10)?));
     let paths = input.claims.iter().map(|name| {
         let path = ClaimsPath::from_json(&format!("[\"{name}\"]"));
         path.map(|path| (name.clone(), path)).map_err(|error| error.to_string())
     });
     let paths = paths.collect::<Result<Vec<_>, _>>()?;
-    let mut issuer = TrustEntry::new(IssuerId::new(&*input.iss));
-    issuer.keys.push(TrustedKey::new(input.issuer_key));
-    let vct = [samples::VCT.to_owned()];
-    let idgate = move || {
-        let mut expected = Expected::new(&issuer, &input.audience, &input.nonce, NOW, NOW);
-        (expected.claims, expected.claim_paths) = (&input.claims, &paths);
-        expected.requested_at = UnixMillis::from_secs(input.presented_at);
-        expected.vct = &vct;
-        let mut report = CredentialReport::default();
-        let verified = verify_sd_jwt_vc(&provider, &input.presentation, &expected, &mut report);
-        assert!(verified.is_ok_and(|v| v.claims().names().count() == input.claims.len()));
-    };
-    let floor = move || {
-        let key = input.issuer_key.sec1();
-        assert!(floor::verify(backend, &input.presentation, key, &input.nonce, &input.audience));
-    };
-    Ok(case(SD_JWT, &provider, idgate, floor))
+    let asked = Asked { paths, vct: vec![samples::VCT.to_owned()] };
+    Ok(sd_jwt::case(SD_JWT, input, asked, provider, backend))
 }
 
 fn mdoc(provider: CryptoProvider) -> Result<Case, String> {

@@ -2,6 +2,7 @@
 
 use idgate_core::crypto::{CryptoProvider, aws_lc_rs, rustcrypto};
 use idgate_core::ids::IssuerId;
+use idgate_core::request::ClaimsPath;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{TrustEntry, TrustedKey};
 use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
@@ -35,19 +36,36 @@ pub(crate) fn cases(only: &str) -> Result<Vec<Case>, String> {
         for (provider, backend) in
             [(aws_lc_rs::PROVIDER, Backend::AwsLcRs), (rustcrypto::PROVIDER, Backend::RustCrypto)]
         {
-            cases.push(case(input, provider, backend));
+            cases.push(case(&input.name, input, Asked::default(), provider, backend));
         }
     }
     Ok(cases)
 }
 
-fn case(input: &'static Input, provider: CryptoProvider, backend: Backend) -> Case {
+/// What a request says beside the names of claims.
+#[derive(Default)]
+pub(crate) struct Asked {
+    /// Where claims stand that are not members of the payload by their name.
+    pub(crate) paths: Vec<(String, ClaimsPath)>,
+    /// The types that are taken; none: any.
+    pub(crate) vct: Vec<String>,
+}
+
+/// One presentation, which gives all the claims that are asked for.
+pub(crate) fn case(
+    name: &str,
+    input: &'static Input,
+    asked: Asked,
+    provider: CryptoProvider,
+    backend: Backend,
+) -> Case {
     let mut issuer = TrustEntry::new(IssuerId::new(&*input.iss));
     issuer.keys.push(TrustedKey::new(input.issuer_key));
     let now = UnixMillis::from_secs(input.presented_at);
     let idgate = move || {
         let mut expected = Expected::new(&issuer, &input.audience, &input.nonce, now, now);
-        expected.claims = &input.claims;
+        (expected.claims, expected.claim_paths) = (&input.claims, &asked.paths);
+        expected.vct = &asked.vct;
         let mut report = CredentialReport::default();
         let verified = verify_sd_jwt_vc(&provider, &input.presentation, &expected, &mut report);
         assert!(verified.is_ok_and(|v| v.claims().names().count() == input.claims.len()));
@@ -57,7 +75,7 @@ fn case(input: &'static Input, provider: CryptoProvider, backend: Backend) -> Ca
         assert!(floor::verify(backend, &input.presentation, key, &input.nonce, &input.audience));
     };
     Case {
-        name: input.name.clone(),
+        name: name.into(),
         backend: provider.name,
         idgate: Box::new(idgate),
         floor: Box::new(floor),
