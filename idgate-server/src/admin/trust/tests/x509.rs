@@ -137,9 +137,7 @@ fn a_list_without_signer_ca_is_for_tests_only() {
     let mut desk = Desk::new();
     let add = ["add", "road", "--master-list", &list];
     assert_eq!(desk.run_at(TODAY, &add).unwrap_err().code(), 2);
-    let started = crate::clock::Stopwatch::new();
     let added = desk.run_at(TODAY, &[&add[..], &["--test"]].concat()).unwrap();
-    assert!(started.elapsed_us() < 1_000_000, "{} us", started.elapsed_us());
     let import = &added.json["imports"][0];
     assert_eq!((&import["total"], &import["expired"]), (&json!(520), &json!(142)));
     assert_eq!(import["signer"], "unknown");
