@@ -177,6 +177,16 @@ find_browser() {
     CHROMIUM=$(command -v chromium)
 }
 
+# What cannot be started here is held against the schemas of its kind.
+deployment_schemas() {
+    local venv=$root/target/venv-deploy
+    python3 -m venv "$venv" &&
+        "$venv/bin/pip" install --quiet --requirement tests/deploy/requirements.txt &&
+        "$venv/bin/check-jsonschema" --builtin-schema vendor.compose-spec \
+            examples/deploy/compose-postgres.yml &&
+        "$venv/bin/kubernetes-validate" --strict examples/deploy/kubernetes.yml
+}
+
 # Debian's PostgreSQL, where this may install it, without starting a server (RUNLEVEL).
 find_postgresql() {
     has_postgresql && return
@@ -313,6 +323,7 @@ else
 fi
 
 step 'webhook receivers (Python, Node)' webhook_receivers || true
+step 'schemas of the deployment files' deployment_schemas || true
 step 'core with each back end alone, and none' core_alone || true
 if has_wasm; then
     step 'core for wasm32-unknown-unknown' core_for_wasm || true

@@ -88,6 +88,21 @@ class DeployTest(unittest.TestCase):
         self.assertEqual(users, ["65532:65532"])
         self.assertLess(words.index("USER"), words.index("ENTRYPOINT"))
 
+    def test_gateways_have_the_time_that_a_stop_takes(self):
+        compose, kubernetes = code("compose-postgres.yml"), code("kubernetes.yml")
+        grace = re.search(r"stop_grace_period: (\d+)s", compose)
+        self.assertGreater(int(grace[1]), 5 + 25)
+        grace = re.search(r"terminationGracePeriodSeconds: (\d+)", kubernetes)
+        drain = re.search(r'IDGATE_DRAIN_DELAY: "(\d+)"', kubernetes)
+        self.assertGreater(int(grace[1]), int(drain[1]) + 25)
+
+    # tests/deploy holds both files against the schemas of their kinds.
+    def test_gateways_in_containers_have_the_key_and_the_address_from_files(self):
+        for name in ["compose-postgres.yml", "kubernetes.yml"]:
+            with self.subTest(name=name):
+                self.assertNotRegex(code(name), r"IDGATE_(INSTANCE_KEY|DATABASE_URL):")
+                self.assertRegex(code(name), r"IDGATE_INSTANCE_KEY_FILE: /run/secrets/")
+
     def test_the_proxy_configuration_is_balanced(self):
         lines = [line.strip() for line in code("nginx.conf").splitlines()]
         depth = 0
