@@ -34,7 +34,7 @@ before(async () => {
   const issued = await owfMdoc.issue(authority, deviceKey.publicJwk, elements)
   await holder.storeMdoc(issued.encodedForOid4Vci, deviceKey)
   for (const profile of ['1.0', 'haip']) {
-    const environment = { IDGATE_PROFILES: profile, IDGATE_DC_API: 'signed' }
+    const environment = { IDGATE_PROFILES: profile, IDGATE_DC_API: 'multisigned' }
     const options = { test: true, requestMode: 'jar', environment, access, origins: [SHOP] }
     gateways[profile] = await Gateway.start([issuer, authority], options)
   }
@@ -79,6 +79,11 @@ for (const profile of ['1.0', 'haip']) {
       })
     }
   }
+
+  test(`${profile}: Credo does not read a multi-signed request`, async () => {
+    const { request } = await passedOn(profile, 'openid4vp-v1-multisigned', ['pid'])
+    await assert.rejects(holder.answerPage(request, SHOP))
+  })
 
   test(`${profile}: a page from elsewhere gets nothing`, async () => {
     for (const [asked, reason] of [['pid', 'audience_mismatch'], ['licence', 'device_auth_invalid']]) {

@@ -154,4 +154,9 @@ for (const profile of ['1.0', 'haip']) {
     const expected = profile === 'haip' ? ['x509_hash'] : ['decentralized_identifier', 'x509_hash']
     assert.deepEqual(names, expected)
   })
+
+  test(`${profile}: @openid4vc does not read a multi-signed request`, async () => {
+    const { requests } = await passedOn(profile, 'pid')
+    await assert.rejects(browserRequest(requests['openid4vp-v1-multisigned'], SHOP))
+  })
 }
