@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // runs in tests only
 
 mod answer;
+mod browser;
 mod certificates;
 #[cfg(all(test, target_os = "linux"))]
 mod cost;
@@ -31,7 +32,7 @@ type Parts = (Vec<Vec<u8>>, Check);
 
 impl Target {
     /// The name of each.
-    pub const NAMES: [&str; 8] = [
+    pub const NAMES: [&str; 9] = [
         "device_response",
         "mso",
         "x5chain",
@@ -40,6 +41,7 @@ impl Target {
         "vical",
         "status_list",
         "whole_response",
+        "browser_answer",
     ];
 
     /// By its name.
@@ -53,6 +55,7 @@ impl Target {
             "vical" => certificates::vical_target(),
             "status_list" => status::status_list_target(),
             "whole_response" => answer::whole_response_target(),
+            "browser_answer" => browser::browser_answer_target(),
             _ => return None,
         };
         let name = Self::NAMES.into_iter().find(|own| *own == name)?;

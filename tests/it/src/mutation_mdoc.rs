@@ -72,3 +72,8 @@ fn status_list() {
 fn whole_response() {
     hammer("whole_response", 0x57e9, &[]);
 }
+
+#[test]
+fn browser_answer() {
+    hammer("browser_answer", 0xdca, &[]);
+}

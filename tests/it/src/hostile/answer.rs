@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::{NOW_MS, Parts};
 
-const MDL_ISSUER: &str = "utopia";
+pub(super) const MDL_ISSUER: &str = "utopia";
 
 /// Whatever is still verified gives the tenant the same claims.
 pub(super) fn whole_response_target() -> Parts {
@@ -48,14 +48,20 @@ pub(super) fn whole_response_target() -> Parts {
 }
 
 fn verifier(sample: &SampleMdl) -> Verifier {
+    let trust = Arc::new(trust(sample));
+    Verifier::builder(PROVIDER).inline("https://gateway.example").trust(trust).build().unwrap()
+}
+
+/// The issuers of both.
+pub(super) fn trust(sample: &SampleMdl) -> TrustSnapshot {
     let jwk = samples::issuer_key(Curve::P256).public_jwk().to_string();
     let mut people = TrustEntry::new(IssuerId::new(samples::ISSUER));
     people.keys.push(TrustedKey::new(Jwk::parse(jwk.as_bytes()).unwrap().key));
+    people.vct.push(samples::VCT.into());
     let mut road = TrustEntry::new(IssuerId::new(MDL_ISSUER));
     road.roots
         .push(TrustAnchor::from_der(&PROVIDER, &sample.root.der, RootOrigin::RootFile).unwrap());
-    let trust = Arc::new(TrustSnapshot::new(1, [people, road]));
-    Verifier::builder(PROVIDER).inline("https://gateway.example").trust(trust).build().unwrap()
+    TrustSnapshot::new(1, [people, road])
 }
 
 /// In test mode, which the sample licence needs.
@@ -101,7 +107,7 @@ fn verified_claims(
 
 /// The same bytes on every run.
 #[derive(Default)]
-struct Counted(u8);
+pub(super) struct Counted(u8);
 
 impl Entropy for Counted {
     fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
@@ -131,26 +137,31 @@ impl Desk {
 
     /// A good answer whose presentations have about so many bytes, half of them each.
     pub(super) fn answer(&self, bytes: usize) -> idgate_testkit::wallet::Answer {
-        use idgate_testkit::codec::{HashAlg, base64url};
-        use idgate_testkit::mdoc::{Cbor, Item, MDL_NAME_SPACE};
-        let half = (bytes / 2).saturating_sub(4000);
-        let holder = samples::holder_key(Curve::P256);
-        let portrait = base64url(&vec![7; half / 16 * 9]);
-        let identity = samples::identity(&holder, NOW_MS).sd("picture", portrait);
-        let mut document = issue_mdl(NOW_MS).document;
-        let portrait = Cbor::Bytes(vec![7; half / 4 * 3]);
-        let issued = &mut document.issuer_signed;
-        issued.items.retain(|item| *item.map.clone().at("elementIdentifier") != "portrait".into());
-        issued.items.push(Item::new(MDL_NAME_SPACE, 9999, "portrait", portrait));
-        issued.digest(HashAlg::Sha256);
-        let issuer = samples::issuer_key(Curve::P256);
-        let wallet = Wallet::new(holder).with(identity.issue(&issuer)).with_mdoc(document);
         let uri = self.session.invitation().qr_code_url;
-        wallet.answer_uri(&uri, NOW_MS).unwrap()
+        large_wallet(bytes).answer_uri(&uri, NOW_MS).unwrap()
     }
 
     /// What becomes of an answer: the claims, when it is verified.
     pub(super) fn claims(&self, response: WalletResponse<'_>) -> Option<String> {
         verified_claims(&self.verifier, &self.session, response)
     }
+}
+
+/// A wallet whose presentations have about so many bytes together, half of them each, in a picture.
+#[cfg(test)]
+pub(super) fn large_wallet(bytes: usize) -> Wallet {
+    use idgate_testkit::codec::{HashAlg, base64url};
+    use idgate_testkit::mdoc::{Cbor, Item, MDL_NAME_SPACE};
+    let half = (bytes / 2).saturating_sub(4000);
+    let holder = samples::holder_key(Curve::P256);
+    let portrait = base64url(&vec![7; half / 16 * 9]);
+    let identity = samples::identity(&holder, NOW_MS).sd("picture", portrait);
+    let mut document = issue_mdl(NOW_MS).document;
+    let portrait = Cbor::Bytes(vec![7; half / 4 * 3]);
+    let issued = &mut document.issuer_signed;
+    issued.items.retain(|item| *item.map.clone().at("elementIdentifier") != "portrait".into());
+    issued.items.push(Item::new(MDL_NAME_SPACE, 9999, "portrait", portrait));
+    issued.digest(HashAlg::Sha256);
+    let issuer = samples::issuer_key(Curve::P256);
+    Wallet::new(holder).with(identity.issue(&issuer)).with_mdoc(document)
 }

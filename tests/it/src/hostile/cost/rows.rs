@@ -1,6 +1,7 @@
 //! The parsers, one row each.
 
 mod answers;
+mod browsers;
 mod codecs;
 mod creation;
 mod dcql;
@@ -37,6 +38,10 @@ pub(super) fn table() -> Vec<Row> {
         answers::json(),
         answers::jwe(),
         dcql::answer(),
+        browsers::envelope(),
+        browsers::payload(),
+        browsers::origins(),
+        browsers::mdoc(),
         creation::body(),
     ]
 }

@@ -1,0 +1,115 @@
+//! What a page got from its browser, as its server relays it: an envelope, and in it an answer that is
+//! encrypted.
+
+use std::sync::Arc;
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::ids::TenantId;
+use idgate_core::request::{DcApiPages, Dialect};
+use idgate_core::verifier::{DcApi, DialectOptions};
+use idgate_core::verify::Step;
+use idgate_core::{PresentationRequest, Session, UnixMillis, Verifier};
+use idgate_testkit::keys::Curve;
+use idgate_testkit::openid4vp::{Answer, Request};
+use idgate_testkit::samples::{self, issue_mdl};
+use idgate_testkit::wallet::Wallet;
+use serde_json::{Value, json};
+
+use super::answer::{Counted, MDL_ISSUER, trust};
+use super::{NOW_MS, Parts};
+
+/// Where the pages of a session may be from.
+pub(super) const ORIGINS: [&str; 5] = [
+    "https://shop.example",
+    "https://shop.example:8443",
+    "https://till.shop.example",
+    "https://desk.shop.example",
+    "https://app.shop.example",
+];
+
+/// Whatever is still verified gives the tenant the same claims: of changes to the envelope, and to what
+/// is encrypted in it.
+pub(super) fn browser_answer_target() -> Parts {
+    let page = Page::asking(&["given_name", "family_name"], &["family_name", "age_over_18"]);
+    let holder = samples::holder_key(Curve::P256);
+    let identity = samples::identity(&holder, NOW_MS).issue(&samples::issuer_key(Curve::P256));
+    let wallet = Wallet::new(holder).with(identity).with_mdoc(issue_mdl(NOW_MS).document);
+    let request = page.passed_on(ORIGINS[4]);
+    let answer = wallet.answer_1_0(&request, NOW_MS).unwrap();
+    let data = json!({ "response": answer.jwe().unwrap() });
+    let text = json!({ "protocol": PROTOCOL, "data": data.to_string() });
+    let object = json!({ "protocol": PROTOCOL, "data": data });
+    let payload = Value::from(answer.parameters.clone()).to_string();
+    let expected = page.claims(object.to_string().as_bytes());
+    assert!(expected.is_some());
+    let seeds = [object.to_string(), text.to_string(), payload].map(String::into_bytes);
+    let check = move |bytes: &[u8]| {
+        for body in [bytes, &sealed(&answer, bytes)] {
+            let claims = page.claims(body);
+            assert!(claims.is_none() || claims == expected);
+        }
+    };
+    (seeds.to_vec(), Box::new(check))
+}
+
+/// What its page passes on, and says that it got an answer to.
+pub(super) const PROTOCOL: &str = "openid4vp-v1-unsigned";
+
+/// What a page brings back that has this plaintext, encrypted as `answer` is.
+pub(super) fn sealed(answer: &Answer, plaintext: &[u8]) -> Vec<u8> {
+    let jwe = answer.encryption.as_ref().unwrap().encrypt(plaintext).unwrap().join(".");
+    json!({ "protocol": PROTOCOL, "data": { "response": jwe } }).to_string().into_bytes()
+}
+
+/// A session for the pages of a tenant.
+#[derive(Clone)]
+pub(super) struct Page {
+    verifier: Verifier,
+    session: Session,
+}
+
+impl Page {
+    /// Of a tenant that asks for these claims, in test mode, which the sample licence needs; for none of
+    /// a credential: not for that.
+    pub(super) fn asking(pid: &[&str], mdl: &[&str]) -> Self {
+        let trust = Arc::new(trust(&issue_mdl(NOW_MS)));
+        let mut options = DialectOptions::new([Dialect::V1_0]);
+        options.dc_api = DcApi::Unsigned;
+        let builder = Verifier::builder(PROVIDER).inline("https://gateway.example");
+        let verifier = builder.trust(trust.clone()).dialects(options).build().unwrap();
+        let mut credentials = json!([
+            { "id": "pid", "format": "vc+sd-jwt", "issuer_id": samples::ISSUER, "claims": pid },
+            { "id": "mdl", "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": mdl },
+        ]);
+        credentials.as_array_mut().unwrap().retain(|one| one["claims"] != json!([]));
+        let body = json!({ "credentials": credentials }).to_string();
+        let mut request = PresentationRequest::parse(body.as_bytes(), &trust, false).unwrap();
+        request.dc_api = Some(DcApiPages::new(ORIGINS.map(String::from).to_vec()));
+        let (tenant, now) = (TenantId::new("cli_1"), UnixMillis(NOW_MS));
+        let entropy = &mut Counted::default();
+        let made = verifier.create_session(request, tenant, false, entropy, now).unwrap();
+        Self { verifier, session: made.session }
+    }
+
+    /// What a page from there asks.
+    pub(super) fn passed_on(&self, origin: &str) -> Request {
+        let now = UnixMillis(NOW_MS);
+        let requests = self.verifier.dc_api_requests(&self.session, now).unwrap();
+        let (protocol, data) = requests.iter().next().unwrap();
+        assert_eq!(protocol, PROTOCOL);
+        Request::of_browser(protocol, &serde_json::from_str(data).unwrap(), origin).unwrap()
+    }
+
+    /// What becomes of an answer: the claims, when it is verified.
+    pub(super) fn claims(&self, body: &[u8]) -> Option<String> {
+        let now = UnixMillis(NOW_MS);
+        let mut verification = self.verifier.begin_dc_api(&self.session, body, now).ok()?;
+        match verification.step().ok()? {
+            Step::Done(decision) => {
+                decision.transition.session.result_at(now).map(|result| result.claims().to_owned())
+            }
+            // Nothing in it publishes a status.
+            step => panic!("{step:?}"),
+        }
+    }
+}
