@@ -202,6 +202,11 @@ has_postgresql() {
         command -v initdb >/dev/null || [ -x "$(pg_config --bindir 2>/dev/null)/initdb" ]
 }
 
+# on_postgresql TEST…: behaviour tests with everything in a database.
+on_postgresql() {
+    IDGATE_TEST_STORE=postgres cargo test --release --locked -p idgate-it --lib -- "$@"
+}
+
 # Debian's nginx, where this may install it.
 find_nginx() {
     command -v nginx >/dev/null && return
@@ -312,10 +317,15 @@ fi
 if [ "$built" = yes ]; then
     [ -d "$IDGATE_VECTORS" ] ||
         skip 'third-party test data' "no directory $IDGATE_VECTORS (set IDGATE_VECTORS)"
-    # Its tests are among the Rust tests: the conformance of the store, and gateways that share it.
-    find_postgresql ||
-        skip 'PostgreSQL' 'not installed; root can install postgresql'
+    # Also among the Rust tests: the conformance of the store, and gateways that share it.
+    find_postgresql && postgresql=yes || postgresql=no
     step 'Rust tests' cargo test --release --workspace --locked --no-fail-fast || true
+    if [ "$postgresql" = yes ]; then
+        step 'HTTP on PostgreSQL' on_postgresql wallet_flow:: offers_http:: http_rules:: \
+            idempotency:: dc_api_http:: race:: || true
+    else
+        skip 'PostgreSQL' 'not installed; root can install postgresql'
+    fi
     step 'demo, start to end' "$idgate" demo --once || true
 else
     skip 'Rust tests' 'the build failed'
@@ -390,6 +400,9 @@ if [ "$long" = yes ]; then
         skip 'C ABI under valgrind' 'valgrind is not installed'
     fi
     step 'debug-profile tests' cargo test --workspace --locked || true
+    [ "${postgresql:-no}" = no ] ||
+        step 'more HTTP on PostgreSQL' on_postgresql webhooks:: session_end:: profiles_http:: \
+            api_keys:: auth:: quotas:: x5c_http:: endpoints:: contract:: rate_limits:: || true
     if command -v rustup >/dev/null; then
         step "minimum Rust version, $minimum_rust" minimum_version || true
     else

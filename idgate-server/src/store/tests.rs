@@ -5,6 +5,7 @@ mod audit_retention;
 mod audit_tamper;
 mod away;
 mod certificates;
+pub(super) mod cluster;
 mod damage;
 mod erasure;
 mod first;

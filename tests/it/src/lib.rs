@@ -124,6 +124,8 @@ mod spec_cases;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]
+mod stores;
+#[cfg(test)]
 mod strangers;
 pub mod tamper;
 #[cfg(test)]

@@ -2,29 +2,24 @@
 //! say so and show nothing.
 
 mod away;
-mod cluster;
+#[path = "../../../idgate-server/src/store/tests/cluster.rs"]
+pub(crate) mod cluster;
 #[path = "../../../idgate-server/src/store/tests/proxy.rs"]
 mod proxy;
 
 use serde_json::json;
 
-use self::cluster::Cluster;
 use crate::http::Http;
 use crate::server::Installation;
+use crate::stores;
 use crate::tenant::{Gateway, Tenant, request_for, sample_trust, sample_wallet};
 
-const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 const OTHER_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
-
-/// Settings of a node on this database.
-fn node(url: &str) -> Installation {
-    Installation::new().with("IDGATE_DATABASE_URL", url).with("IDGATE_INSTANCE_KEY", KEY)
-}
 
 #[test]
 fn what_one_node_verified_another_one_shows_and_a_revocation_counts_on_both() {
-    let Some(cluster) = Cluster::start() else { return };
-    let installation = node(&cluster.url());
+    let Some(database) = stores::empty() else { return };
+    let installation = Installation::on(&database);
     let migrated = installation.run_json(&["migrate", "--json"]);
     assert_eq!(migrated["from"], 0, "{migrated}");
     let gateway = Gateway::trusting(installation, &sample_trust());
@@ -44,17 +39,16 @@ fn what_one_node_verified_another_one_shows_and_a_revocation_counts_on_both() {
     for tenant in [&mut tenant, &mut elsewhere] {
         tenant.get(&created.id).expect_status(401);
     }
-    assert!(!installation.data_dir().exists(), "nothing is kept beside the database");
+    assert!(!installation.unused_data_dir().exists(), "nothing is kept beside the database");
 }
 
 #[test]
 fn a_node_makes_neither_a_schema_nor_a_key_and_takes_no_other_key() {
-    let Some(cluster) = Cluster::start() else { return };
-    let url = cluster.url();
-    let keyless = Installation::new().with("IDGATE_DATABASE_URL", &url).run(&["serve"]);
+    let Some(database) = stores::empty() else { return };
+    let keyless = Installation::on(&database).with("IDGATE_INSTANCE_KEY", "").run(&["serve"]);
     assert_eq!(keyless.code, 1, "{keyless:?}");
     assert!(keyless.stderr.contains("openssl rand -base64 32"), "{keyless:?}");
-    let installation = node(&url);
+    let installation = Installation::on(&database);
     for command in [["client", "list"].as_slice(), &["serve"]] {
         let older = installation.run(command);
         assert_eq!(older.code, 1, "{older:?}");
@@ -62,10 +56,8 @@ fn a_node_makes_neither_a_schema_nor_a_key_and_takes_no_other_key() {
     }
     drop(installation.serve_by(installation.command(&["serve", "--migrate"])));
     assert_eq!(installation.run_json(&["client", "list", "--json"]), json!({ "clients": [] }));
-    let other = Installation::new()
-        .with("IDGATE_DATABASE_URL", &url)
-        .with("IDGATE_INSTANCE_KEY", OTHER_KEY)
-        .run(&["client", "list"]);
+    let other = Installation::on(&database).with("IDGATE_INSTANCE_KEY", OTHER_KEY);
+    let other = other.run(&["client", "list"]);
     assert_eq!(other.code, 1, "{other:?}");
     assert!(other.stderr.contains("the same on all nodes"), "{other:?}");
     let backup = installation.run(&["backup", "copy.db"]);

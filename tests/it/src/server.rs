@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::stores;
 use crate::tamper::scenario::Trust;
 
 /// A start slower than this has failed.
@@ -67,7 +68,13 @@ pub(crate) struct Server {
 
 impl Installation {
     pub(crate) fn new() -> Self {
-        Self { root: TempDir::new().unwrap(), environment: Vec::new() }
+        Self { root: TempDir::new().unwrap(), environment: stores::settings() }
+    }
+
+    /// One of the gateways that share this database.
+    pub(crate) fn on(database: &str) -> Self {
+        let installation = Self { root: TempDir::new().unwrap(), environment: Vec::new() };
+        installation.with("IDGATE_DATABASE_URL", database).with("IDGATE_INSTANCE_KEY", stores::KEY)
     }
 
     /// With an environment variable for every command.
@@ -76,7 +83,16 @@ impl Installation {
         self
     }
 
+    /// Where it keeps what it keeps.
+    #[track_caller]
     pub(crate) fn data_dir(&self) -> PathBuf {
+        let has_database = self.environment.iter().any(|(name, _)| name == "IDGATE_DATABASE_URL");
+        assert!(!has_database, "everything is in a database: see `stores::ABOUT_FILES`");
+        self.unused_data_dir()
+    }
+
+    /// Where it would keep what it keeps if it had no database.
+    pub(crate) fn unused_data_dir(&self) -> PathBuf {
         self.root.path().join("data")
     }
 
@@ -179,7 +195,7 @@ impl Installation {
         command
             .args(arguments)
             .current_dir(self.root.path())
-            .env("IDGATE_DATA_DIR", self.data_dir())
+            .env("IDGATE_DATA_DIR", self.unused_data_dir())
             .env("IDGATE_LISTEN", "127.0.0.1:0")
             // One tenant does in a second what others do in a day; who is about limits says so.
             .env("IDGATE_RATE_LIMITS", "off")

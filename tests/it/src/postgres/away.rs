@@ -2,29 +2,28 @@
 
 use std::time::{Duration, Instant};
 
-use super::cluster::Cluster;
-use super::node;
+use super::cluster::SOCKET;
 use super::proxy::Proxy;
 use crate::http::{Http, Request, Response};
 use crate::server::Installation;
+use crate::stores;
 use crate::tenant::{Created, Gateway, Tenant, form, request_for, sample_trust, sample_wallet};
 
 /// A gateway whose database is behind a proxy.
 struct Far {
     gateway: Gateway,
     proxy: Proxy,
-    _cluster: Cluster,
 }
 
 impl Far {
     fn start() -> Option<Self> {
-        let cluster = Cluster::start()?;
-        let proxy = Proxy::to(&cluster.socket());
-        let url = format!("postgres://idgate@127.0.0.1:{}/idgate", proxy.port);
-        let installation: Installation = node(&url);
-        installation.run_json(&["migrate", "--json"]);
+        let (cluster, database) = (stores::cluster()?, stores::migrated()?);
+        let proxy = Proxy::to(&cluster.dir().join(SOCKET));
+        let (_, name) = database.rsplit_once('/')?;
+        let url = format!("postgres://idgate@127.0.0.1:{}/{name}", proxy.port);
+        let installation = Installation::on(&url);
         let gateway = Gateway::trusting(installation, &sample_trust());
-        Some(Self { gateway, proxy, _cluster: cluster })
+        Some(Self { gateway, proxy })
     }
 
     fn ready(&self) -> u16 {

@@ -1,33 +1,38 @@
-//! A PostgreSQL of a test's own, from the packages of the machine, on a socket in a temporary folder.
+//! A PostgreSQL of a test process's own, from the packages of the machine, on a socket in a temporary
+//! folder: for the tests of the store, and for those of the program.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::chown;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+/// Where it listens, in its folder.
+pub(crate) const SOCKET: &str = ".s.PGSQL.5432";
 /// `nobody`: PostgreSQL does not run as root.
 const ORDINARY: u32 = 65_534;
 
 /// Waits for the end of whoever started it, which closes its input.
 const GUARD: &str = r#"
-"$1/initdb" -D "$2/data" -U idgate -A trust -E UTF8 --locale=C --no-sync >"$2/initdb.log" 2>&1 || exit 1
-"$1/pg_ctl" -D "$2/data" -w -l "$2/log" -o "-k $2 -c listen_addresses='' -c fsync=off" start >/dev/null 2>&1 || exit 1
-"$1/createdb" -h "$2" -U idgate idgate || exit 1
+"$1/initdb" -D "$2/data" -U idgate -A trust -E UTF8 --locale=C --no-sync \
+    --wal-segsize=1 >"$2/initdb.log" 2>&1 || exit 1
+"$1/pg_ctl" -D "$2/data" -w -l "$2/log" -o "-k $2 -c listen_addresses='' -c fsync=off \
+    -c max_connections=300 -c shared_buffers=64MB -c max_wal_size=32MB" start >/dev/null 2>&1 || exit 1
 echo ready
 read -r _
 "$1/pg_ctl" -D "$2/data" -m immediate stop >/dev/null 2>&1
 rm -rf "$2"
 "#;
 
-/// A server with an empty database. Dropping it ends it.
-pub(super) struct Cluster {
+/// A server, which ends with this or with the process.
+pub(crate) struct Cluster {
     dir: PathBuf,
+    tools: PathBuf,
     guard: Child,
 }
 
 impl Cluster {
     /// `None`: this machine has no PostgreSQL.
-    pub(super) fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let Some(tools) = tools() else {
             eprintln!("skipped: this machine has no PostgreSQL (initdb was not found)");
             return None;
@@ -39,24 +44,31 @@ impl Cluster {
             command = Command::new("setpriv");
             command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "sh"]);
         }
-        command.args(["-c", GUARD, "guard"]).arg(tools).arg(&dir).current_dir("/");
+        command.args(["-c", GUARD, "guard"]).arg(&tools).arg(&dir).current_dir("/");
         let mut guard = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut said = String::new();
         BufReader::new(guard.stdout.take().unwrap()).read_line(&mut said).unwrap();
         let log = std::fs::read_to_string(dir.join("log")).unwrap_or_default();
         assert_eq!(said, "ready\n", "{log}");
-        Some(Self { dir, guard })
+        Some(Self { dir, tools, guard })
     }
 
-    /// Where it listens.
-    pub(super) fn socket(&self) -> PathBuf {
-        self.dir.join(".s.PGSQL.5432")
+    /// Where its socket and its files are.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
     }
 
-    /// Where the database is.
-    pub(super) fn url(&self) -> String {
+    /// Where a database of it is.
+    pub(crate) fn url(&self, database: &str) -> String {
         let host = self.dir.to_str().unwrap().replace('/', "%2F");
-        format!("postgres://idgate@{host}/idgate")
+        format!("postgres://idgate@{host}/{database}")
+    }
+
+    /// Makes a database as `template` is.
+    pub(crate) fn create(&self, database: &str, template: &str) {
+        let mut command = Command::new(self.tools.join("createdb"));
+        command.arg("-h").arg(&self.dir).args(["-U", "idgate", "--strategy=file_copy", "-T"]);
+        assert!(command.args([template, database]).status().unwrap().success());
     }
 }
 

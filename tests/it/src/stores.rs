@@ -1,0 +1,105 @@
+//! Where the gateways of the tests keep what they keep: in a data directory of their own, or, with
+//! `IDGATE_TEST_STORE=postgres`, in a database of their own.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::postgres::cluster::Cluster;
+use crate::server::Installation;
+
+/// What these tests are about is in a data directory: they use one whatever the store.
+const ABOUT_FILES: &[&str] = &[
+    "api_keys::a_change_of_a_key_is_in_the_audit_log",
+    "api_keys::no_key_that_was_ever_made",
+    "at_start::",
+    "audit::operator::",
+    "auth::no_secret_stands_in_plain",
+    "bad_requests::bad_creations",
+    "certificates::what_cannot_serve",
+    "clock_steps::",
+    "crash::",
+    "damage::",
+    "fairness::",
+    "full_disk::",
+    "idempotency::",
+    "jar_http::discovery::",
+    "jar_http::request_object::fetches_at_once",
+    "jar_http::session_key::",
+    "late_keys::",
+    "limbo::",
+    "logs::a_fault_has_its_line",
+    "mdoc_http::purge::",
+    "metrics::",
+    "operator::",
+    "operator_files::",
+    "own_faults::",
+    "postgres::",
+    "purge::",
+    "race::of_64_valid_answers",
+    "session_end::a_session_says",
+    "strangers::readiness",
+    "upgrade::",
+    "webhooks::endpoint::an_endpoint",
+    "webhooks::names::",
+    "ws::load::",
+];
+
+/// The same on all nodes.
+pub(crate) const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+/// A database with the schema, after which others are made.
+const MIGRATED: &str = "migrated";
+
+/// The server of this process.
+static CLUSTER: LazyLock<Option<Cluster>> = LazyLock::new(Cluster::start);
+static DATABASES: AtomicUsize = AtomicUsize::new(0);
+
+/// Settings of a store for a new installation, where the tests are to use another one than files.
+pub(crate) fn settings() -> Vec<(String, String)> {
+    match std::env::var("IDGATE_TEST_STORE").as_deref() {
+        Ok("postgres") if !is_about_files() => {}
+        Ok("postgres" | "sqlite") | Err(_) => return Vec::new(),
+        Ok(other) => panic!("IDGATE_TEST_STORE is sqlite or postgres, not {other:?}"),
+    }
+    let url = migrated().expect("IDGATE_TEST_STORE=postgres wants PostgreSQL on this machine");
+    let settings = [("IDGATE_DATABASE_URL", url.as_str()), ("IDGATE_INSTANCE_KEY", KEY)];
+    settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
+
+/// By the name of the test, which is that of its thread.
+fn is_about_files() -> bool {
+    let current = thread::current();
+    let test = current.name().filter(|name| *name != "main");
+    let test = test.expect("IDGATE_TEST_STORE=postgres wants a thread for each test");
+    ABOUT_FILES.iter().any(|about| test.starts_with(about))
+}
+
+/// The server; `None`: this machine has none.
+pub(crate) fn cluster() -> Option<&'static Cluster> {
+    CLUSTER.as_ref()
+}
+
+/// A new database without anything.
+pub(crate) fn empty() -> Option<String> {
+    cluster().map(|cluster| made_after(cluster, "template1"))
+}
+
+/// A new database with the schema.
+pub(crate) fn migrated() -> Option<String> {
+    static READY: LazyLock<()> = LazyLock::new(|| {
+        let cluster = cluster().unwrap();
+        cluster.create(MIGRATED, "template1");
+        let url = cluster.url(MIGRATED);
+        let installation = Installation::on(&url);
+        installation.run_json(&["migrate", "--json"]);
+    });
+    let cluster = cluster()?;
+    LazyLock::force(&READY);
+    Some(made_after(cluster, MIGRATED))
+}
+
+fn made_after(cluster: &Cluster, template: &str) -> String {
+    let name = format!("gateway_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
+    cluster.create(&name, template);
+    cluster.url(&name)
+}
