@@ -402,7 +402,8 @@ if [ "$long" = yes ]; then
     step 'debug-profile tests' cargo test --workspace --locked || true
     [ "${postgresql:-no}" = no ] ||
         step 'more HTTP on PostgreSQL' on_postgresql webhooks:: session_end:: profiles_http:: \
-            api_keys:: auth:: quotas:: x5c_http:: endpoints:: contract:: rate_limits:: || true
+            api_keys:: auth:: quotas:: x5c_http:: certificates:: endpoints:: \
+            contract:: rate_limits:: || true
     if command -v rustup >/dev/null; then
         step "minimum Rust version, $minimum_rust" minimum_version || true
     else

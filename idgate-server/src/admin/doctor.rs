@@ -132,7 +132,7 @@ fn about_directory(
     deep: bool,
 ) -> Vec<Finding> {
     let found = match (&dir.database, &dir.instance_key) {
-        (Some(address), Some(key)) => store::examine_database(address, key, deep),
+        (Some(address), Some(key)) => store::examine_database(address, key, now, deep),
         _ => store::examine(&dir.path, dir.instance_key.as_ref(), now, deep),
     };
     let mut findings = found.findings;

@@ -1,8 +1,8 @@
 //! What `idgate doctor` sees of a data directory. Nothing is changed: no migration, no key, no file.
 
 mod deep;
-mod over_asking;
-mod registered;
+pub(super) mod over_asking;
+pub(super) mod registered;
 mod wal;
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

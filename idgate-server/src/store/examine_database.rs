@@ -1,6 +1,8 @@
 //! What `idgate doctor` sees of a database that several gateways share.
 
-use super::examine::{Examination, Finding};
+use idgate_core::time::UnixMillis;
+
+use super::examine::{Examination, Finding, over_asking, registered};
 use super::postgres::PostgresOperator;
 use crate::config::Address;
 use crate::seal::InstanceKey;
@@ -14,10 +16,15 @@ const DUMPS: &str = "dump it with `pg_dump --no-unlogged-table-data` only: seale
                      in a backup";
 
 /// Looks at a database. `deep`: walks the whole audit log.
-pub fn examine_database(address: &Address, key: &InstanceKey, deep: bool) -> Examination {
+pub fn examine_database(
+    address: &Address,
+    key: &InstanceKey,
+    now: UnixMillis,
+    deep: bool,
+) -> Examination {
     let mut examination = Examination::default();
     let found = PostgresOperator::open(address, key);
-    let looked = found.and_then(|operator| look(&operator, address, deep, &mut examination));
+    let looked = found.and_then(|operator| look(&operator, address, (now, deep), &mut examination));
     if let Err(error) = looked {
         examination.findings.push(Finding::bad(CHECK, error.to_string()));
     }
@@ -27,14 +34,23 @@ pub fn examine_database(address: &Address, key: &InstanceKey, deep: bool) -> Exa
 fn look(
     operator: &PostgresOperator,
     address: &Address,
-    deep: bool,
+    (now, deep): (UnixMillis, bool),
     examination: &mut Examination,
 ) -> Result<(), StoreError> {
     let clients = operator.clients()?.len();
     let good = format!("{address} has {clients} clients and the schema of this program; {DUMPS}");
     examination.findings.push(Finding::good(CHECK, good));
     examination.trust = Some(operator.trust_entries()?);
-    examination.certificates = Some(operator.certificates(None)?);
+    let certificates = operator.certificates(None)?;
+    let registrations = operator.registrations()?;
+    for registration in &registrations {
+        let newest = operator.newest_sessions(&registration.client_id, over_asking::LOOKED_AT)?;
+        let newest = newest.into_iter().map(Ok);
+        let asked = over_asking::judge(operator.sealer(), registration, newest)?;
+        examination.findings.push(asked);
+    }
+    examination.findings.extend(registered::judge(&certificates, &registrations, now));
+    examination.certificates = Some(certificates);
     if deep {
         let report = operator.verify_audit(None, &[])?;
         examination.findings.push(match report.breaches.first() {

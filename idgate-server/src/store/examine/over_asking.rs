@@ -12,7 +12,7 @@ use crate::seal::Sealer;
 
 const CHECK: &str = "registrations";
 /// Newest sessions of a client that are looked at.
-const LOOKED_AT: i64 = 1000;
+pub(in crate::store) const LOOKED_AT: i64 = 1000;
 
 /// Looks at the sessions of clients with a registration certificate.
 pub(super) fn look(main: &Connection, sealer: &Sealer) -> Result<Vec<Finding>, StoreError> {
@@ -29,12 +29,24 @@ fn about(
         "SELECT id, client_id, livemode, record FROM sessions WHERE client_id = ?1 \
          ORDER BY created_at DESC LIMIT ?2",
     )?;
+    let rows = statement.query_map((&registration.client_id, LOOKED_AT), Stored::from_row)?;
+    judge(sealer, registration, rows.map(|row| Ok(row?)))
+}
+
+/// Compares what a client asked for with what is registered of it.
+///
+/// # Errors
+/// The first of reading its sessions.
+pub(in crate::store) fn judge(
+    sealer: &Sealer,
+    registration: &Registration,
+    sessions: impl Iterator<Item = Result<Stored, StoreError>>,
+) -> Result<Finding, StoreError> {
     let client_id = &registration.client_id;
-    let mut rows = statement.query((client_id, LOOKED_AT))?;
     let mut seen = 0_u64;
-    while let Some(row) = rows.next()? {
+    for stored in sessions {
         // What does not open is found elsewhere.
-        let Ok(session) = Stored::from_row(row)?.open(sealer) else { continue };
+        let Ok(session) = stored?.open(sealer) else { continue };
         // Wallets see what is registered where the certificate's hash names the client.
         let by_hash = |offer: &Offer| offer.profile().client_id_form == ClientIdForm::X509Hash;
         if !session.offers().any(by_hash) {

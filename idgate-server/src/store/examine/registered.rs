@@ -12,11 +12,19 @@ const CHECK: &str = "registrations";
 
 /// Looks at the registration certificates of all clients.
 pub(super) fn look(main: &Connection, now: UnixMillis) -> Result<Vec<Finding>, StoreError> {
-    let (records, registrations) = (records(main, None)?, registrations(main)?);
+    Ok(judge(&records(main, None)?, &registrations(main)?, now))
+}
+
+/// What is wrong with them, or will be.
+pub(in crate::store) fn judge(
+    records: &[CertificateRecord],
+    registrations: &[Registration],
+    now: UnixMillis,
+) -> Vec<Finding> {
     let about = |registration: &Registration| {
-        [party(registration, &records), end(registration, now)].into_iter().flatten()
+        [party(registration, records), end(registration, now)].into_iter().flatten()
     };
-    Ok(registrations.iter().flat_map(about).collect::<Vec<_>>())
+    registrations.iter().flat_map(about).collect()
 }
 
 fn party(registration: &Registration, records: &[CertificateRecord]) -> Option<Finding> {

@@ -1,0 +1,37 @@
+//! Sessions as `idgate doctor` looks at them.
+
+use super::super::sql::rows;
+use super::PostgresOperator;
+use crate::seal::Sealer;
+use crate::store::interface::StoreError;
+use crate::store::prepared::Stored;
+
+impl PostgresOperator {
+    /// What opens them.
+    pub(in crate::store) fn sealer(&self) -> &Sealer {
+        &self.desk.sealer
+    }
+
+    /// The newest sessions of a client, at most `limit`.
+    pub(in crate::store) fn newest_sessions(
+        &self,
+        client_id: &str,
+        limit: i64,
+    ) -> Result<Vec<Stored>, StoreError> {
+        self.run(async {
+            let client = self.desk.pool.client().await?;
+            let sql = "SELECT id, client_id, livemode, record FROM sessions WHERE client_id = $1 \
+                       ORDER BY created_at DESC LIMIT $2";
+            let mut newest = Vec::new();
+            for row in rows(&client, sql, &[&client_id, &limit]).await? {
+                newest.push(Stored {
+                    id: row.try_get(0)?,
+                    client_id: row.try_get(1)?,
+                    livemode: row.try_get(2)?,
+                    record: row.try_get(3)?,
+                });
+            }
+            Ok(newest)
+        })
+    }
+}
