@@ -202,9 +202,10 @@ has_postgresql() {
         command -v initdb >/dev/null || [ -x "$(pg_config --bindir 2>/dev/null)/initdb" ]
 }
 
-# on_postgresql TEST…: behaviour tests with everything in a database.
+# on_postgresql TEST…: behaviour tests with everything in a database. Of the whole workspace, so that
+# its crates keep the features that they were built with.
 on_postgresql() {
-    IDGATE_TEST_STORE=postgres cargo test --release --locked -p idgate-it --lib -- "$@"
+    IDGATE_TEST_STORE=postgres cargo test --release --locked --workspace --lib -- "$@"
 }
 
 # Debian's nginx, where this may install it.
