@@ -98,16 +98,12 @@ impl Auditor<'_> {
         }
         let heads = chains.values().filter_map(|chain| chain.head.as_ref());
         let sum = heads.fold(0_u64, |sum, (head, _)| sum.saturating_add(head.seq));
-        for chain in chains.values() {
-            let of_chain = kept.iter().copied().filter(|c| c.client_id == chain.client_id);
-            let first = chain.last.saturating_sub(entries);
-            let damage = self.verify_chain(chain, of_chain, first, &mut report)?;
-            report.chains = report.chains.saturating_add(1);
-            report.breaches.extend(damage.map(|(seq, damage)| Breach {
-                client_id: Some(chain.client_id.clone()),
-                seq,
-                damage,
-            }));
+        for (client_id, chain) in chains {
+            let of_chain = kept.iter().copied().filter(|c| c.client_id == client_id);
+            let (walked, damage) = self.verify_settled(chain, &of_chain, entries)?;
+            report.add(&walked);
+            let breach = |(seq, damage)| Breach { client_id: Some(client_id), seq, damage };
+            report.breaches.extend(damage.map(breach));
         }
         report.breaches.extend(without_chain.into_iter().map(|client_id| Breach {
             client_id: Some(client_id),
@@ -119,6 +115,28 @@ impl Auditor<'_> {
             report.breaches.push(Breach { client_id: None, seq: sum, damage });
         }
         Ok(report)
+    }
+
+    /// Walks a chain. Entries that grew old may leave while it is walked: then it is walked as it is
+    /// after that.
+    fn verify_settled<'k>(
+        &self,
+        mut chain: Chain,
+        kept: &(impl Iterator<Item = &'k SignedCheckpoint> + Clone),
+        entries: u64,
+    ) -> Result<(AuditReport, Option<Place>), StoreError> {
+        loop {
+            let mut walked = AuditReport { chains: 1, ..AuditReport::default() };
+            let first = chain.last.saturating_sub(entries);
+            let damage = self.verify_chain(&chain, kept.clone(), first, &mut walked)?;
+            if damage.is_none() {
+                return Ok((walked, damage));
+            }
+            match self.log.moment(Some(&chain.client_id))?.chains.remove(&chain.client_id) {
+                Some(later) if later.removal != chain.removal => chain = later,
+                _ => return Ok((walked, damage)),
+            }
+        }
     }
 
     /// Hands the entries of a chain up to `last` to `take`, in order, until it says stop.
@@ -235,6 +253,16 @@ impl Auditor<'_> {
             }
         }
         (stated, damage)
+    }
+}
+
+impl AuditReport {
+    /// Counts a chain that was walked.
+    fn add(&mut self, walked: &Self) {
+        self.chains = self.chains.saturating_add(walked.chains);
+        self.entries = self.entries.saturating_add(walked.entries);
+        self.removed = self.removed.saturating_add(walked.removed);
+        self.checkpoints = self.checkpoints.saturating_add(walked.checkpoints);
     }
 }
 

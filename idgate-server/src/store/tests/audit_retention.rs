@@ -1,14 +1,19 @@
 //! What is old is removed, what was altered is not, and a clock that was set removes nothing.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use rusqlite::Connection;
 
 use super::*;
-use crate::audit::{entry_hash, genesis};
+use crate::audit::{AuditKeys, entry_hash, genesis};
 use crate::clock::{Clock, VirtualClock};
 use crate::store::AuditStore as _;
+use crate::store::audit::Rows;
+use crate::store::audit::proof::EntryRow;
+use crate::store::audit::report::{Auditor, Log, Moment};
 use crate::store::conformance::retention::{chain, count, remove};
+use crate::store::directory::DirectoryKey;
 use crate::work::sweeper::Sweeper;
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
@@ -67,6 +72,48 @@ async fn a_beginning_that_was_rewritten_is_not_removed() {
         assert!(matches!(refused, Err(StoreError::Failed(_))), "{how}: {refused:?}");
         assert_eq!(count(&fixture), 7, "{how}");
     }
+}
+
+/// A log whose oldest entries leave it in the middle of a walk, so many times.
+struct Shrinking<'f> {
+    rows: Rows<'f>,
+    fixture: &'f Fixture,
+    times: Cell<usize>,
+}
+
+impl Log for Shrinking<'_> {
+    fn moment(&self, client: Option<&str>) -> Result<Moment, StoreError> {
+        self.rows.moment(client)
+    }
+
+    fn entries(
+        &self,
+        client_id: &str,
+        bounds: (i64, u64),
+        limit: usize,
+    ) -> Result<Vec<EntryRow>, StoreError> {
+        if client_id == self.fixture.live.client_id.as_str() && self.times.get() > 0 {
+            self.times.set(self.times.get() - 1);
+            assert_eq!(remove(self.fixture, 2).wait().unwrap(), 2);
+        }
+        self.rows.entries(client_id, bounds, limit)
+    }
+}
+
+#[test]
+fn what_is_removed_while_its_chain_is_walked_is_not_missing() {
+    let fixture = chain().wait();
+    let key = DirectoryKey::find(fixture.path(), None).unwrap().key;
+    let (main, keys) = (main(&fixture), AuditKeys::new(&key).unwrap());
+    let rows = Rows { main: &main, keys: &keys };
+    let log = Shrinking { rows, fixture: &fixture, times: Cell::new(2) };
+    let verify = || Auditor { log: &log, keys: &keys }.verify(None, &[], u64::MAX).unwrap();
+    let report = verify();
+    assert!(report.breaches.is_empty(), "{report:?}");
+    assert_eq!(report.removed, 4);
+    // Without a record of it, it is.
+    main.execute("DELETE FROM audit_removals", []).unwrap();
+    assert_eq!(verify().breaches.len(), 1);
 }
 
 #[tokio::test]
