@@ -44,7 +44,7 @@ pub struct VerifyOptions {
     )]
     client_id: Option<String>,
     /// The answer came through the browser of a page (dc_api.jwt): the origin of the page, as
-    /// https://shop.example.
+    /// `https://shop.example`.
     #[arg(
         long,
         value_name = "ORIGIN",
