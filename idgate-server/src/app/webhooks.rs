@@ -10,7 +10,7 @@ use url::Url;
 use super::{App, AppError};
 use crate::api_key::signing_secret;
 use crate::entropy::OsEntropy;
-use crate::store::{Caller, DeadLetterPage, EndpointRecord, EndpointWish, Replay};
+use crate::store::{Caller, DeadLetterPage, EndpointRecord, EndpointWish, Removed, Replay};
 use crate::work::egress::Egress;
 use crate::work::webhook_url::WebhookUrl;
 
@@ -43,14 +43,24 @@ impl App {
     ) -> Result<(EndpointRecord, SigningSecret), AppError> {
         let Wish { url, secret } = Wish::parse(body).map_err(AppError::Request)?;
         self.check_webhook_url(caller, &url).await.map_err(|rule| invalid("url", rule))?;
-        let exhausted = |error| AppError::Unavailable(format!("{error}"));
-        let fresh = signing_secret(&mut OsEntropy).map_err(exhausted)?;
-        let fresh =
-            SigningSecret::new(&**fresh).map_err(|error| AppError::Fault(error.to_string()))?;
+        let fresh = fresh_secret()?;
         let (host, url) = (url.host().to_owned(), url.url().to_string());
         let wish = EndpointWish { url, host, secret, fresh };
         let put = self.store.put_webhook_endpoint(caller, wish, self.now()).await?;
         put.ok_or(AppError::KeyGone)
+    }
+
+    /// Removes the caller's endpoint: what waits for it is given up, and nothing new is queued.
+    ///
+    /// # Errors
+    /// It has none, or the key was rotated, revoked or expired meanwhile.
+    pub async fn remove_webhook_endpoint(&self, caller: &Caller) -> Result<(), AppError> {
+        let removed = self.store.remove_webhook_endpoint(caller, fresh_secret()?, self.now());
+        match removed.await? {
+            Removed::Yes => Ok(()),
+            Removed::NoEndpoint => Err(AppError::NotFound),
+            Removed::KeyGone => Err(AppError::KeyGone),
+        }
     }
 
     /// At most `limit` deliveries of the caller that were given up, newest first, from `cursor` on.
@@ -95,6 +105,12 @@ impl App {
             _ => Err(rule),
         }
     }
+}
+
+fn fresh_secret() -> Result<SigningSecret, AppError> {
+    let fresh = signing_secret(&mut OsEntropy);
+    let fresh = fresh.map_err(|error| AppError::Unavailable(error.to_string()))?;
+    SigningSecret::new(&**fresh).map_err(|error| AppError::Fault(error.to_string()))
 }
 
 fn invalid(path: &'static str, rule: impl Into<String>) -> AppError {

@@ -27,6 +27,8 @@ pub enum AuditStatus {
     ApiKeyRevoked,
     /// The webhook endpoint was set.
     WebhookEndpointSet,
+    /// The webhook endpoint was removed.
+    WebhookEndpointRemoved,
     /// The client was revoked, with all its keys.
     ClientRevoked,
     /// What the gateway trusts was changed: in the operator's chain.
@@ -56,6 +58,7 @@ impl AuditStatus {
             Self::ApiKeyRotated => "API_KEY_ROTATED",
             Self::ApiKeyRevoked => "API_KEY_REVOKED",
             Self::WebhookEndpointSet => "WEBHOOK_ENDPOINT_SET",
+            Self::WebhookEndpointRemoved => "WEBHOOK_ENDPOINT_REMOVED",
             Self::ClientRevoked => "CLIENT_REVOKED",
             Self::TrustChanged => "TRUST_CHANGED",
         }

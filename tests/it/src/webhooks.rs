@@ -5,6 +5,7 @@ mod endpoint;
 mod hostile;
 mod names;
 mod receiver;
+mod removal;
 mod review;
 mod secrets;
 

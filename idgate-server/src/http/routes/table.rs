@@ -57,6 +57,10 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/webhook-endpoint",
         Tenant(ApiKeysManage, Some(&WEBHOOK_ENDPOINT), to!(tenant webhooks::put)),
     ),
+    delete(
+        "/v1/webhook-endpoint",
+        Tenant(ApiKeysManage, Some(&WEBHOOK_ENDPOINT), to!(tenant webhooks::remove)),
+    ),
     get("/v1/webhooks/failures", Tenant(AuditRead, None, to!(tenant webhooks::failures))),
     post(
         "/v1/webhooks/failures/{id}/retry",

@@ -29,6 +29,16 @@ pub(crate) async fn put(call: Call<'_>, tenant: Authorized) -> Result<Response<B
     Ok(json::answer(StatusCode::OK, body))
 }
 
+/// `DELETE /v1/webhook-endpoint`
+pub(crate) async fn remove(
+    call: Call<'_>,
+    tenant: Authorized,
+) -> Result<Response<Body>, HttpError> {
+    let removed = call.gateway.app.remove_webhook_endpoint(tenant.caller()).await;
+    removed.map_err(|error| absent(error, "this client has no webhook endpoint"))?;
+    Ok(json::no_content())
+}
+
 /// `GET /v1/webhooks/failures`
 pub(crate) async fn failures(
     call: Call<'_>,

@@ -136,6 +136,7 @@ macro_rules! conforms {
             }
             outbox {
                 an_endpoint_is_its_clients_and_its_secret_stays_until_it_is_replaced
+                a_removed_endpoint_gives_up_what_waits_for_it_and_its_secret_comes_not_back
                 a_settlement_is_due_once_its_host_is_approved_and_gone_when_delivered
                 of_many_leases_at_once_each_notification_is_in_one
                 a_lease_that_was_lost_ends_nothing

@@ -22,6 +22,11 @@ impl<B: Backend> Fixture<B> {
         self.store().put_webhook_endpoint(&self.live, wish, THEN).await.unwrap().unwrap()
     }
 
+    async fn remove(&self, caller: &Caller) -> Removed {
+        let fresh = SigningSecret::new(&**signing_secret(&mut OsEntropy).unwrap()).unwrap();
+        self.store().remove_webhook_endpoint(caller, fresh, THEN).await.unwrap()
+    }
+
     /// With an endpoint of the live client whose host is approved.
     async fn with_endpoint() -> Self {
         let fixture = Self::new();
@@ -97,6 +102,48 @@ pub(super) async fn an_endpoint_is_its_clients_and_its_secret_stays_until_it_is_
     assert_ne!(fresh.expose(), provisioned.expose());
     let both = (fresh.expose().to_owned(), Some(provisioned.expose().to_owned()));
     assert_eq!(secrets().await, both);
+}
+
+pub(super) async fn a_removed_endpoint_gives_up_what_waits_for_it_and_its_secret_comes_not_back<
+    B: Backend,
+>() {
+    let fixture = Fixture::<B>::new();
+    assert_eq!(fixture.remove(&fixture.live).await, Removed::NoEndpoint);
+    let (_, provisioned) = fixture.put(None).await;
+    let held = fixture.settled().await;
+    assert_eq!(fixture.remove(&fixture.test).await, Removed::NoEndpoint);
+    assert_eq!(fixture.remove(&fixture.live).await, Removed::Yes);
+    assert_eq!(fixture.remove(&fixture.live).await, Removed::NoEndpoint);
+    assert_eq!(fixture.store().webhook_endpoint(&fixture.live).await.unwrap(), None);
+    let letters = fixture.dead_letters();
+    let what = |it: &DeadLetter| (it.session_id.clone(), it.error_message.clone());
+    let missing = Some("endpoint_missing".to_owned());
+    let expected = [(held.id().as_str().to_owned(), missing.clone())];
+    assert_eq!(letters.iter().map(what).collect::<Vec<_>>(), expected);
+    fixture.settled().await;
+    assert!(!fixture.is_due(UnixMillis(u64::MAX)), "without an endpoint nothing waits");
+    let (_, fresh) = fixture.put(None).await;
+    assert_ne!(fresh.expose(), provisioned.expose());
+    fixture.review(Review::Approve);
+    let (retrying, under_way) = (fixture.settled().await, fixture.settled().await);
+    let [first, second] = fixture.lease(9, THEN).await.unwrap().try_into().unwrap();
+    assert!(fixture.end(&first, failed(Some(THEN.plus(5000)))).await);
+    let replayed = fixture.store().replay_dead_letter(&fixture.live, &letters[0].id, THEN).await;
+    assert!(replayed.unwrap().unwrap().is_sent);
+    assert_eq!(fixture.remove(&fixture.live).await, Removed::Yes);
+    let given_up: Vec<_> = fixture.dead_letters().into_iter().map(|it| it.session_id).collect();
+    assert_eq!(given_up, [retrying.id().as_str(), held.id().as_str()]);
+    // The attempt under way ends as it will, and is the last one.
+    assert!(fixture.end(&second, failed(Some(THEN.plus(5000)))).await);
+    assert!(fixture.lease(9, THEN).await.unwrap().is_empty());
+    assert!(!fixture.is_due(UnixMillis(u64::MAX)));
+    let last = fixture.dead_letters().remove(0);
+    assert_eq!((&*last.session_id, last.attempts), (under_way.id().as_str(), 1));
+    assert_eq!(last.error_message, missing);
+    fixture.put(None).await;
+    fixture.operator().revoke_client(fixture.live.client_id.as_str(), THEN).unwrap();
+    assert_eq!(fixture.remove(&fixture.live).await, Removed::KeyGone);
+    assert!(fixture.store().webhook_endpoint(&fixture.live).await.unwrap().is_some());
 }
 
 pub(super) async fn a_settlement_is_due_once_its_host_is_approved_and_gone_when_delivered<

@@ -20,6 +20,27 @@ pub trait EndpointStore {
         wish: EndpointWish,
         now: UnixMillis,
     ) -> Write<'_, Option<(EndpointRecord, SigningSecret)>>;
+
+    /// Removes the caller's endpoint with its secrets, and records it. What waits to be sent to it
+    /// becomes a dead letter. `fresh` is put in force by whoever next names an endpoint without a
+    /// secret: the removed one signs nothing any more.
+    fn remove_webhook_endpoint(
+        &self,
+        caller: &Caller,
+        fresh: SigningSecret,
+        now: UnixMillis,
+    ) -> Write<'_, Removed>;
+}
+
+/// What came of a removal.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Removed {
+    /// It is gone.
+    Yes,
+    /// There is none.
+    NoEndpoint,
+    /// The caller's key is not in force any more; nothing changed.
+    KeyGone,
 }
 
 /// An endpoint as its client sees it.

@@ -23,7 +23,7 @@ pub use self::api_keys::{
     ApiKeyPage, ApiKeyRecord, ApiKeyStore, KeyMade, KeyRevoked, KeyRotated, KeyValue, NewApiKey,
 };
 pub use self::audit::{AuditPage, AuditStore, ListedEntry, SignedChains, UnwrittenCheckpoint};
-pub use self::endpoints::{EndpointRecord, EndpointStore, EndpointWish, HostStatus};
+pub use self::endpoints::{EndpointRecord, EndpointStore, EndpointWish, HostStatus, Removed};
 pub use self::error::{PageError, StoreError};
 pub use self::events::{EventPage, EventStore, StatusEvent};
 pub use self::idempotency::{Answered, IdempotencyStore, MadeOnce, Once};

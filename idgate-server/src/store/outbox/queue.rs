@@ -72,11 +72,7 @@ pub(in crate::store) fn lease(
                 lease_lane(main, sealer, (client_id, *count), now, lease_until, &mut leased)?;
             }
             Standing::Hold => forget_replays(main, client_id, now)?,
-            Standing::GiveUp(why) => {
-                forget_replays(main, client_id, now)?;
-                let statement = format!("{GIVE_UP} AND client_id = ?3");
-                main.prepare_cached(&statement)?.execute((millis(now), why, client_id))?;
-            }
+            Standing::GiveUp(why) => give_up_client(main, client_id, why, now)?,
         }
     }
     Ok(leased)
@@ -98,11 +94,13 @@ pub(in crate::store) fn end(
             .prepare_cached(
                 "UPDATE webhook_deliveries SET lease_until = NULL, attempts = attempts + 1, \
                  error_message = ?3, due_at = iif(EXISTS (SELECT 1 FROM webhook_endpoints AS e \
-                 JOIN webhook_hosts AS h ON h.host = e.host AND h.status = 'REJECTED' \
-                 WHERE e.client_id = webhook_deliveries.client_id), ?5, ?4) \
+                 LEFT JOIN webhook_hosts AS h ON h.host = e.host \
+                 WHERE e.client_id = webhook_deliveries.client_id \
+                 AND h.status IS NOT 'REJECTED'), ?4, ?5) \
                  WHERE seq = ?1 AND lease_until = ?2",
             )?
-            // What was rejected meanwhile is given up in the next round, not when it is due.
+            // What was rejected or removed meanwhile is given up in the next round, not when it
+            // is due.
             .execute((lease.0, lease.1, error, millis(*again_at), millis(now)))?,
         Verdict::Failed { error, again_at: None } => main
             .prepare_cached(
@@ -114,6 +112,19 @@ pub(in crate::store) fn end(
             .execute((lease.0, lease.1, error, millis(now)))?,
     };
     Ok(changed > 0)
+}
+
+/// Makes dead letters of what waits to be sent to a client. An attempt under way ends as it will.
+pub(in crate::store) fn give_up_client(
+    main: &Connection,
+    client_id: &str,
+    why: &str,
+    now: UnixMillis,
+) -> Result<(), StoreError> {
+    forget_replays(main, client_id, now)?;
+    let statement = format!("{GIVE_UP} AND client_id = ?3");
+    main.prepare_cached(&statement)?.execute((millis(now), why, client_id))?;
+    Ok(())
 }
 
 pub(in crate::store) fn give_up_unreviewed(

@@ -6,14 +6,16 @@ use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 
 use super::super::interface::{
-    Caller, EndpointRecord, EndpointStore, EndpointWish, HostStatus, Read, Write,
+    Caller, EndpointRecord, EndpointStore, EndpointWish, HostStatus, Read, Removed, Write,
 };
 use super::super::keys::secret_place;
 use super::super::lanes::Whose;
+use super::super::outbox::ENDPOINT_MISSING;
 use super::super::sql::{millis, time};
 use super::super::webhook_endpoints::{Destination, OVERLAP_MS, open, place};
 use super::error::{Done, Failure};
 use super::gateway::PostgresStore;
+use super::outbox::queue;
 use super::pool::Tx;
 use super::shared::Shared;
 use super::sql::{execute, row};
@@ -111,6 +113,32 @@ async fn put(
     Ok(Some((record, secret)))
 }
 
+async fn remove(
+    shared: &Shared,
+    tx: &Tx<'_>,
+    caller: &Caller,
+    fresh: &SigningSecret,
+    now: UnixMillis,
+) -> Done<Removed> {
+    let client_id = caller.client_id.as_str();
+    audit::hold(tx, &shared.audit, client_id).await?;
+    if api_keys::in_force(tx, caller, now).await?.is_none() {
+        return Ok(Removed::KeyGone);
+    }
+    let sql = "DELETE FROM webhook_endpoints WHERE client_id = $1 AND livemode = $2";
+    if execute(tx, sql, &[&client_id, &caller.livemode]).await? == 0 {
+        return Ok(Removed::NoEndpoint);
+    }
+    let sealed = shared.sealer.seal(secret_place(client_id), fresh.expose().as_bytes())?;
+    let sql = "UPDATE clients SET signing_secret = $2 WHERE id = $1";
+    execute(tx, sql, &[&client_id, &sealed]).await?;
+    let times = (now, shared.claims_clock.at(now));
+    queue::give_up_client(tx, client_id, ENDPOINT_MISSING, times).await?;
+    let event = AuditEvent::of_client(AuditStatus::WebhookEndpointRemoved, now);
+    audit::append(tx, &shared.audit, client_id, event.by(&caller.key_id)).await?;
+    Ok(Removed::Yes)
+}
+
 /// Notes that a client's queued notifications now wait for a review, if they do.
 async fn hold_if_pending(tx: &Tx<'_>, client_id: &str) -> Done<()> {
     execute(
@@ -151,6 +179,24 @@ impl EndpointStore for PostgresStore {
                 .pool
                 .transact(&with, move |&(shared, caller, wish), tx| {
                     Box::pin(put(shared, tx, caller, wish, now))
+                })
+                .await
+        })
+    }
+
+    fn remove_webhook_endpoint(
+        &self,
+        caller: &Caller,
+        fresh: SigningSecret,
+        now: UnixMillis,
+    ) -> Write<'_, Removed> {
+        let (whose, caller) = (Whose::of(&caller.client_id), caller.clone());
+        self.write(whose, move |shared| async move {
+            let with = (&*shared, &caller, &fresh);
+            shared
+                .pool
+                .transact(&with, move |&(shared, caller, fresh), tx| {
+                    Box::pin(remove(shared, tx, caller, fresh, now))
                 })
                 .await
         })

@@ -3,9 +3,11 @@
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 
-use super::super::interface::{Caller, EndpointRecord, EndpointStore, EndpointWish, Read, Write};
+use super::super::interface::{
+    Caller, EndpointRecord, EndpointStore, EndpointWish, Read, Removed, Write,
+};
 use super::super::lanes::Whose;
-use super::super::webhook_endpoints::{put, read};
+use super::super::webhook_endpoints::{put, read, remove};
 use super::SqliteStore;
 
 impl EndpointStore for SqliteStore {
@@ -23,5 +25,16 @@ impl EndpointStore for SqliteStore {
         let (whose, caller, sealer) =
             (Whose::of(&caller.client_id), caller.clone(), self.sealer.clone());
         self.writer.submit_for(whose, move |batch| put(batch, &sealer, &caller, &wish, now))
+    }
+
+    fn remove_webhook_endpoint(
+        &self,
+        caller: &Caller,
+        fresh: SigningSecret,
+        now: UnixMillis,
+    ) -> Write<'_, Removed> {
+        let (whose, caller, sealer) =
+            (Whose::of(&caller.client_id), caller.clone(), self.sealer.clone());
+        self.writer.submit_for(whose, move |batch| remove(batch, &sealer, &caller, &fresh, now))
     }
 }

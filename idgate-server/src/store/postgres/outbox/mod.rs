@@ -6,7 +6,7 @@
 //! the callers' times.
 
 pub(super) mod dead_letters;
-mod queue;
+pub(super) mod queue;
 
 use std::sync::Arc;
 

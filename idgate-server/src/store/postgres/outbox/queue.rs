@@ -123,14 +123,14 @@ pub(super) async fn end(
                  WHERE seq = $1 AND lease_until = $2 AND node_id = $3";
             execute(&client, sql, &[&seq, &lease_until, &shared.node]).await?
         }
-        // What was rejected meanwhile is given up in the next round, not when it is due.
+        // What was rejected or removed meanwhile is given up in the next round, not when it is due.
         Verdict::Failed { error, again_at: Some(again_at) } => {
             let sql = "UPDATE webhook_deliveries AS d SET lease_until = NULL, node_id = NULL, \
                  attempts = attempts + 1, error_message = $4, \
                  due_at = coalesce($5::bigint, clock_ms()) + CASE WHEN EXISTS ( \
-                     SELECT FROM webhook_endpoints AS e JOIN webhook_hosts AS h \
-                     ON h.host = e.host AND h.status = 'REJECTED' \
-                     WHERE e.client_id = d.client_id) THEN 0 ELSE $6::bigint END \
+                     SELECT FROM webhook_endpoints AS e LEFT JOIN webhook_hosts AS h \
+                     ON h.host = e.host WHERE e.client_id = d.client_id \
+                     AND h.status IS DISTINCT FROM 'REJECTED') THEN $6::bigint ELSE 0 END \
                  WHERE seq = $1 AND lease_until = $2 AND node_id = $3";
             let (clock, wait) = (shared.claims_clock.at(now), number(again_at.since(now)));
             let lease: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
@@ -150,6 +150,19 @@ pub(super) async fn end(
     Ok(changed > 0)
 }
 
+/// Makes dead letters of what waits to be sent to a client. An attempt under way ends as it will. `clock`:
+/// what stands for the database's.
+pub(in crate::store::postgres) async fn give_up_client(
+    tx: &Tx<'_>,
+    client_id: &str,
+    why: &str,
+    (now, clock): (UnixMillis, Option<i64>),
+) -> Done<()> {
+    forget_replays(tx, client_id, clock).await?;
+    dead_letters::give_up(tx, why, (now, clock), Among::Client(client_id)).await?;
+    Ok(())
+}
+
 /// What may be sent of one client is leased; what may not is held or given up.
 async fn lease_lane(
     shared: &Shared,
@@ -162,10 +175,7 @@ async fn lease_lane(
         Standing::Send => {}
         Standing::Hold => return forget_replays(tx, client_id, times.clock).await,
         Standing::GiveUp(why) => {
-            forget_replays(tx, client_id, times.clock).await?;
-            let among = Among::Client(client_id);
-            dead_letters::give_up(tx, why, (times.now, times.clock), among).await?;
-            return Ok(());
+            return give_up_client(tx, client_id, why, (times.now, times.clock)).await;
         }
     }
     let to = endpoints::destination(tx, &shared.sealer, client_id, times.now).await?;
