@@ -30,12 +30,17 @@ pub enum WebhookHostCommand {
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         note: String,
     },
+    /// Forget the verdict on a host: what waits for it is held until the next one
+    Reset {
+        /// The host, as `list` shows it; no port, no path
+        host: String,
+    },
 }
 
 impl WebhookHostCommand {
     /// Whether it may be the first on a data directory.
     pub const fn creates(&self) -> bool {
-        !matches!(self, Self::List)
+        matches!(self, Self::Approve { .. } | Self::Reject { .. })
     }
 }
 
@@ -55,6 +60,7 @@ pub fn run(
             check_name("--note", note, MAX_REVIEW_NOTE_CHARS)?;
             review(store, host, Review::Reject(note), now)
         }
+        WebhookHostCommand::Reset { host } => review(store, host, Review::Reset, now),
     }
 }
 
@@ -97,6 +103,7 @@ fn review(
     let (status, note) = match review {
         Review::Approve => (HostStatus::Approved, None),
         Review::Reject(note) => (HostStatus::Rejected, Some(note)),
+        Review::Reset => (HostStatus::Pending, None),
     };
     let mut text = format!("{host} is {status}\n");
     if given_up > 0 {
@@ -134,6 +141,12 @@ mod tests {
         let listed = run(&WebhookHostCommand::List, &mut *store, NOW).unwrap().json;
         assert_eq!(listed["hosts"][0]["host_status"], "APPROVED");
         assert_eq!(listed["hosts"][0]["host_review_note"], serde_json::Value::Null);
+        let reset = WebhookHostCommand::Reset { host: "bücher.example".into() };
+        for _ in 0..2 {
+            assert_eq!(run(&reset, &mut *store, NOW).unwrap().json["host_status"], "PENDING");
+        }
+        let listed = run(&WebhookHostCommand::List, &mut *store, NOW).unwrap().json;
+        assert_eq!(listed["hosts"], serde_json::json!([]));
     }
 
     #[test]
@@ -142,6 +155,8 @@ mod tests {
         for host in ["", "https://shop.example", "shop.example:443", "shop.example/x"] {
             let approve = WebhookHostCommand::Approve { host: host.into() };
             assert_eq!(run(&approve, &mut *store, NOW).unwrap_err().code(), 2, "{host}");
+            let reset = WebhookHostCommand::Reset { host: host.into() };
+            assert_eq!(run(&reset, &mut *store, NOW).unwrap_err().code(), 2, "{host}");
         }
         for note in ["", " ", "two\nlines", &"x".repeat(501)] {
             let reject =

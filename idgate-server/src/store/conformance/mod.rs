@@ -143,6 +143,7 @@ macro_rules! conforms {
                 what_failed_is_due_again_later_and_is_a_dead_letter_at_last
                 a_dead_letter_is_retried_once_and_only_by_its_client
                 a_rejection_and_a_long_wait_give_up_what_is_held
+                a_verdict_that_is_forgotten_holds_what_waits
                 the_next_start_takes_over_what_was_leased
                 dead_letters_come_in_pages_and_go_in_time
             }

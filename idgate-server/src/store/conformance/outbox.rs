@@ -267,6 +267,24 @@ pub(super) async fn a_rejection_and_a_long_wait_give_up_what_is_held<B: Backend>
     assert!(!retried.unwrap().is_sent && !fixture.is_due(THEN));
 }
 
+pub(super) async fn a_verdict_that_is_forgotten_holds_what_waits<B: Backend>() {
+    let fixture = Fixture::<B>::with_endpoint().await;
+    let session = fixture.settled().await;
+    assert_eq!(fixture.review(Review::Reset), 0);
+    let record = fixture.store().webhook_endpoint(&fixture.live).await.unwrap().unwrap();
+    assert_eq!(record.host_status, HostStatus::Pending);
+    assert!(!fixture.is_due(THEN) && fixture.lease(9, THEN).await.unwrap().is_empty());
+    assert!(fixture.dead_letters().is_empty());
+    fixture.review(Review::Approve);
+    let lanes = fixture.store().due_lanes(THEN).await.unwrap();
+    assert!(lanes[0].held, "it goes in order");
+    assert!(fixture.lease_one(THEN).await.body.contains(session.id().as_str()));
+    fixture.review(Review::Reject("no"));
+    assert_eq!(fixture.review(Review::Reset), 0);
+    let record = fixture.store().webhook_endpoint(&fixture.live).await.unwrap().unwrap();
+    assert_eq!((record.host_status, record.host_review_note), (HostStatus::Pending, None));
+}
+
 pub(super) async fn the_next_start_takes_over_what_was_leased<B: Backend>() {
     let mut fixture = Fixture::<B>::with_endpoint().await;
     fixture.settled().await;

@@ -45,4 +45,6 @@ pub enum Review<'a> {
     Approve,
     /// Do not, because of this.
     Reject(&'a str),
+    /// Forget what was thought of it: it waits for a review again.
+    Reset,
 }

@@ -75,6 +75,31 @@ fn a_rejected_host_is_never_notified() {
 }
 
 #[test]
+fn a_verdict_that_is_forgotten_holds_what_waits_until_the_next() {
+    let receiver = Receiver::start();
+    let (gateway, _) = notifying(&receiver);
+    let mut tenant = gateway.tenant();
+    let reset = ["webhook-host", "reset", "127.0.0.1", "--json"];
+    let expected = json!({
+        "host": "127.0.0.1", "host_status": "PENDING", "host_review_note": null, "given_up": 0
+    });
+    assert_eq!(gateway.installation.run_json(&reset), expected);
+    assert_eq!(endpoint(&mut tenant).json()["host_status"], "PENDING");
+    settle(&mut tenant);
+    thread::sleep(LONG_ENOUGH);
+    assert!(receiver.all().is_empty() && failures(&mut tenant).is_empty());
+    approve(&gateway, "127.0.0.1");
+    receiver.wait_for(1);
+    // A rejection is taken back in the same way; and what is no host is a mistake of usage.
+    let reject = ["webhook-host", "reject", "127.0.0.1", "--note", "not yours"];
+    assert_eq!(gateway.installation.run(&reject).code, 0);
+    assert_eq!(gateway.installation.run_json(&reset), expected);
+    let read = endpoint(&mut tenant).json();
+    assert_eq!((&read["host_status"], &read["host_review_note"]), (&json!("PENDING"), &Value::Null));
+    assert_eq!(gateway.installation.run(&["webhook-host", "reset", "a/b"]).code, 2);
+}
+
+#[test]
 fn a_verdict_is_for_exactly_that_host() {
     let gateway = Gateway::start();
     let mut tenant = gateway.tenant();

@@ -6,6 +6,7 @@ use tokio_postgres::Row;
 
 use super::super::error::Done;
 use super::super::outbox::dead_letters::{Among, give_up};
+use super::super::pool::Tx;
 use super::super::sql::{execute, row, rows};
 use super::PostgresOperator;
 use crate::store::interface::{HostStatus, StoreError};
@@ -34,12 +35,14 @@ impl WebhookHostOperator for PostgresOperator {
         now: UnixMillis,
     ) -> Result<usize, StoreError> {
         let verdict = match review {
-            Review::Approve => (HostStatus::Approved, None),
-            Review::Reject(note) => (HostStatus::Rejected, Some(note)),
+            Review::Approve => Some((HostStatus::Approved, None)),
+            Review::Reject(note) => Some((HostStatus::Rejected, Some(note))),
+            Review::Reset => None,
         };
         let env = (host, verdict, now);
-        self.run(self.desk.pool.transact(&env, |&(host, (status, note), now), tx| {
+        self.run(self.desk.pool.transact(&env, |&(host, verdict, now), tx| {
             Box::pin(async move {
+                let Some((status, note)) = verdict else { return hold_host(tx, host).await };
                 execute(
                     tx,
                     "INSERT INTO webhook_hosts (host, status, note, reviewed_at) \
@@ -68,6 +71,19 @@ impl WebhookHostOperator for PostgresOperator {
             Ok(Some(HostStatus::of(found.try_get(0)?)))
         })
     }
+}
+
+/// Forgets the verdict on a host: what waits for it is held until there is another. Nothing is given up.
+async fn hold_host(tx: &Tx<'_>, host: &str) -> Done<usize> {
+    execute(tx, "DELETE FROM webhook_hosts WHERE host = $1", &[&host]).await?;
+    execute(
+        tx,
+        "UPDATE webhook_deliveries SET held = true WHERE failed_at IS NULL \
+         AND client_id IN (SELECT client_id FROM webhook_endpoints WHERE host = $1)",
+        &[&host],
+    )
+    .await?;
+    Ok(0)
 }
 
 fn record(row: &Row) -> Done<HostRecord> {

@@ -37,18 +37,22 @@ impl WebhookHostOperator for SqliteOperator {
         now: UnixMillis,
     ) -> Result<usize, StoreError> {
         let transaction = begin(&mut self.main)?;
-        let (status, note) = match review {
-            Review::Approve => (HostStatus::Approved, None),
-            Review::Reject(note) => (HostStatus::Rejected, Some(note)),
+        let verdict = match review {
+            Review::Approve => Some((HostStatus::Approved, None)),
+            Review::Reject(note) => Some((HostStatus::Rejected, Some(note))),
+            Review::Reset => None,
         };
-        transaction.execute(
-            "INSERT OR REPLACE INTO webhook_hosts (host, status, note, reviewed_at) \
-             VALUES (?1, ?2, ?3, ?4)",
-            (host, status.as_str(), note, millis(now)),
-        )?;
-        let given_up = match status {
-            HostStatus::Rejected => outbox::give_up_host(&transaction, host, now)?,
-            _ => 0,
+        match verdict {
+            Some((status, note)) => transaction.execute(
+                "INSERT OR REPLACE INTO webhook_hosts (host, status, note, reviewed_at) \
+                 VALUES (?1, ?2, ?3, ?4)",
+                (host, status.as_str(), note, millis(now)),
+            )?,
+            None => outbox::hold_host(&transaction, host)?,
+        };
+        let given_up = match review {
+            Review::Reject(_) => outbox::give_up_host(&transaction, host, now)?,
+            Review::Approve | Review::Reset => 0,
         };
         transaction.commit()?;
         Ok(given_up)
