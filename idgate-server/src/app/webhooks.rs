@@ -10,7 +10,9 @@ use url::Url;
 use super::{App, AppError};
 use crate::api_key::signing_secret;
 use crate::entropy::OsEntropy;
-use crate::store::{Caller, DeadLetterPage, EndpointRecord, EndpointWish, Removed, Replay};
+use crate::store::{
+    Caller, DeadLetterPage, EndpointRecord, EndpointWish, PendingPage, Removed, Replay,
+};
 use crate::work::egress::Egress;
 use crate::work::webhook_url::WebhookUrl;
 
@@ -74,6 +76,19 @@ impl App {
         limit: usize,
     ) -> Result<DeadLetterPage, AppError> {
         Ok(self.store.dead_letters(caller, cursor, limit, self.now()).await?)
+    }
+
+    /// At most `limit` deliveries of the caller that wait to be made, newest first, from `cursor` on.
+    ///
+    /// # Errors
+    /// The cursor was not given for this list, or is too old.
+    pub async fn pending_webhooks(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<PendingPage, AppError> {
+        Ok(self.store.pending_notifications(caller, cursor, limit, self.now()).await?)
     }
 
     /// Asks for one more attempt.

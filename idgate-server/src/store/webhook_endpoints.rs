@@ -6,9 +6,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::interface::{
-    Caller, EndpointRecord, EndpointWish, HostStatus, Removed, StoreError,
-};
+use super::interface::{Caller, EndpointRecord, EndpointWish, HostStatus, Removed, StoreError};
 use super::keys;
 use super::outbox::{ENDPOINT_MISSING, queue};
 use super::sql::{millis, time};

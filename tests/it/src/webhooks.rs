@@ -4,6 +4,7 @@ mod crashes;
 mod endpoint;
 mod hostile;
 mod names;
+mod pending;
 mod receiver;
 mod removal;
 mod review;

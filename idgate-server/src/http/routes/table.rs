@@ -61,6 +61,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/webhook-endpoint",
         Tenant(ApiKeysManage, Some(&WEBHOOK_ENDPOINT), to!(tenant webhooks::remove)),
     ),
+    get("/v1/webhooks/pending", Tenant(AuditRead, None, to!(tenant webhooks::pending))),
     get("/v1/webhooks/failures", Tenant(AuditRead, None, to!(tenant webhooks::failures))),
     post(
         "/v1/webhooks/failures/{id}/retry",

@@ -9,7 +9,7 @@ use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
 use crate::http::{json_body, paging};
-use crate::store::{DeadLetter, EndpointRecord, HostStatus};
+use crate::store::{DeadLetter, EndpointRecord, HostStatus, Pending};
 
 /// `GET /v1/webhook-endpoint`
 pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
@@ -54,6 +54,21 @@ pub(crate) async fn failures(
     Ok(json::answer(StatusCode::OK, body.finish()))
 }
 
+/// `GET /v1/webhooks/pending`
+pub(crate) async fn pending(
+    call: Call<'_>,
+    tenant: Authorized,
+) -> Result<Response<Body>, HttpError> {
+    let page = paging::page(call.head.uri.query())?;
+    let app = &call.gateway.app;
+    let page = app.pending_webhooks(tenant.caller(), page.cursor.as_deref(), page.limit).await?;
+    let body = Object::new()
+        .array("pending", page.notifications.iter().map(pending_json))
+        .boolean("has_more", page.next_cursor.is_some())
+        .text_or_null("next_cursor", page.next_cursor.as_deref());
+    Ok(json::answer(StatusCode::OK, body.finish()))
+}
+
 /// `POST /v1/webhooks/failures/{failureId}/retry`: answers before the attempt.
 pub(crate) async fn retry(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
     let replay = call.gateway.app.retry_webhook(tenant.caller(), call.id).await;
@@ -91,6 +106,20 @@ fn endpoint_json(endpoint: &EndpointRecord, secret: Option<&str>) -> Zeroizing<V
         Some(secret) => object.text("signing_secret", secret).finish(),
         None => object.finish(),
     }
+}
+
+/// `WebhookPending`
+fn pending_json(pending: &Pending) -> Zeroizing<Vec<u8>> {
+    let object = Object::new()
+        .text("id", &pending.id)
+        .text("session_id", &pending.session_id)
+        .text("status", &pending.status)
+        .raw("attempts", &pending.attempts.to_string());
+    match pending.next_attempt_at {
+        Some(at) => object.text("next_attempt_at", &at.to_string()),
+        None => object.boolean("held", true),
+    }
+    .finish()
 }
 
 /// `WebhookFailure`

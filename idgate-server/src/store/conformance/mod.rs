@@ -145,6 +145,7 @@ macro_rules! conforms {
                 a_rejection_and_a_long_wait_give_up_what_is_held
                 a_verdict_that_is_forgotten_holds_what_waits
                 the_next_start_takes_over_what_was_leased
+                what_waits_comes_in_pages_and_says_when_it_is_tried_next
                 dead_letters_come_in_pages_and_go_in_time
             }
             retention {

@@ -298,6 +298,42 @@ pub(super) async fn the_next_start_takes_over_what_was_leased<B: Backend>() {
     assert!(fixture.end(&held, Verdict::Delivered).await);
 }
 
+pub(super) async fn what_waits_comes_in_pages_and_says_when_it_is_tried_next<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    fixture.put(None).await;
+    let (first, second) = (fixture.settled().await, fixture.settled().await);
+    let store = fixture.store();
+    let page = async |caller: &Caller, cursor: Option<&str>, limit| {
+        store.pending_notifications(caller, cursor, limit, THEN).await.unwrap()
+    };
+    let newest = page(&fixture.live, None, 1).await;
+    let Pending { session_id, status, attempts, next_attempt_at, .. } = &newest.notifications[0];
+    assert_eq!((&**session_id, &**status, *attempts), (second.id().as_str(), "EXPIRED", 0));
+    assert_eq!(*next_attempt_at, None, "it is held");
+    let cursor = newest.next_cursor.unwrap();
+    let others = store.pending_notifications(&fixture.test, Some(&cursor), 1, THEN).await;
+    assert!(matches!(others, Err(PageError::Cursor)));
+    let failures = store.dead_letters(&fixture.live, Some(&cursor), 1, THEN).await;
+    assert!(matches!(failures, Err(PageError::Cursor)), "a cursor is for its own list");
+    let last = page(&fixture.live, Some(&cursor), 1).await;
+    assert_eq!(last.notifications[0].session_id, first.id().as_str());
+    assert!(last.next_cursor.is_none());
+    assert!(page(&fixture.test, None, 9).await.notifications.is_empty());
+    fixture.review(Review::Approve);
+    let due = page(&fixture.live, None, 9).await.notifications;
+    assert!(due.iter().all(|it| it.next_attempt_at == Some(THEN)), "{due:?}");
+    let leased = fixture.lease(1, THEN).await.unwrap().remove(0);
+    let under_way = page(&fixture.live, None, 9).await.notifications;
+    assert!(under_way.iter().all(|it| it.next_attempt_at == Some(THEN)), "{under_way:?}");
+    assert!(fixture.end(&leased, failed(Some(THEN.plus(5000)))).await);
+    let again = page(&fixture.live, None, 9).await.notifications;
+    let again = again.iter().find(|it| it.id == leased.id).unwrap();
+    assert_eq!((again.attempts, again.next_attempt_at), (1, Some(THEN.plus(5000))));
+    let other = fixture.lease(1, THEN).await.unwrap().remove(0);
+    assert!(fixture.end(&other, failed(None)).await);
+    assert_eq!(page(&fixture.live, None, 9).await.notifications.len(), 1, "no dead letters");
+}
+
 pub(super) async fn dead_letters_come_in_pages_and_go_in_time<B: Backend>() {
     let fixture = Fixture::<B>::new();
     fixture.put(None).await;

@@ -29,7 +29,8 @@ pub use self::events::{EventPage, EventStore, StatusEvent};
 pub use self::idempotency::{Answered, IdempotencyStore, MadeOnce, Once};
 pub use self::metrics::{MetricsStore, MetricsSummary, Outcomes};
 pub use self::outbox::{
-    DeadLetter, DeadLetterPage, Lane, Leased, OutboxStore, Replay, Target, Verdict, Wanted,
+    DeadLetter, DeadLetterPage, Lane, Leased, OutboxStore, Pending, PendingPage, Replay, Target,
+    Verdict, Wanted,
 };
 pub use self::sessions::{Committed, Made, SessionStore};
 use crate::gateway_key::{Certificates, GatewayKeys};

@@ -69,6 +69,16 @@ pub trait OutboxStore {
         now: UnixMillis,
     ) -> Read<'_, DeadLetterPage, PageError>;
 
+    /// At most `limit` notifications of this caller and mode that wait to be sent, newest first, from
+    /// `cursor` on.
+    fn pending_notifications(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Read<'_, PendingPage, PageError>;
+
     /// Asks for one attempt to deliver a dead letter of this caller; `None`: there is none of that
     /// id.
     fn replay_dead_letter(
@@ -171,6 +181,31 @@ pub struct DeadLetter {
 pub struct DeadLetterPage {
     /// Newest first.
     pub letters: Vec<DeadLetter>,
+    /// Where the next page begins; `None`: this was the last.
+    pub next_cursor: Option<String>,
+}
+
+/// A notification that waits to be sent.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Pending {
+    /// `whf_…`; the `webhook-id` of its attempts, too.
+    pub id: String,
+    /// The session that settled.
+    pub session_id: String,
+    /// How the session ended, as the body says it.
+    pub status: String,
+    /// How often it failed.
+    pub attempts: u32,
+    /// When it is tried next; `None`: held until its host is reviewed. One that is being tried has
+    /// the time of the question.
+    pub next_attempt_at: Option<UnixMillis>,
+}
+
+/// Part of a list.
+#[derive(Clone, Debug, Default)]
+pub struct PendingPage {
+    /// Newest first.
+    pub notifications: Vec<Pending>,
     /// Where the next page begins; `None`: this was the last.
     pub next_cursor: Option<String>,
 }

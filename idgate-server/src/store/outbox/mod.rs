@@ -1,6 +1,7 @@
 //! Notifications as rows: written in the transaction that settles the session.
 
 pub(super) mod dead_letters;
+pub(super) mod pending;
 pub(super) mod queue;
 
 use idgate_core::session::Settlement;
@@ -87,8 +88,7 @@ pub(super) fn give_up_host(
 
 /// Forgets the verdict on a host: what waits for it is held until there is another.
 pub(super) fn hold_host(main: &Connection, host: &str) -> Result<usize, StoreError> {
-    let forgotten =
-        main.execute("DELETE FROM webhook_hosts WHERE host = ?1", [host])?;
+    let forgotten = main.execute("DELETE FROM webhook_hosts WHERE host = ?1", [host])?;
     main.execute(
         "UPDATE webhook_deliveries SET held = 1 WHERE failed_at IS NULL \
          AND client_id IN (SELECT client_id FROM webhook_endpoints WHERE host = ?1)",

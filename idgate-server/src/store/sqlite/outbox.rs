@@ -8,14 +8,15 @@ use tokio::sync::Notify;
 
 use super::super::cursor::List;
 use super::super::interface::{
-    Caller, DeadLetterPage, Lane, Leased, OutboxStore, PageError, Read, Replay, Verdict, Wanted,
-    Write,
+    Caller, DeadLetterPage, Lane, Leased, OutboxStore, PageError, PendingPage, Read, Replay,
+    Verdict, Wanted, Write,
 };
 use super::super::lanes::Whose;
-use super::super::outbox::{dead_letters, queue};
+use super::super::outbox::{dead_letters, pending, queue};
 use super::SqliteStore;
 
 const LIST: List = List("cursor webhook-failures");
+const PENDING: List = List("cursor webhook-pending");
 
 impl OutboxStore for SqliteStore {
     fn outbox_bell(&self) -> Arc<Notify> {
@@ -78,6 +79,23 @@ impl OutboxStore for SqliteStore {
         Box::pin(async move {
             let (letters, next_cursor) = page.await?;
             Ok(DeadLetterPage { letters, next_cursor })
+        })
+    }
+
+    fn pending_notifications(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Read<'_, PendingPage, PageError> {
+        let of_caller = caller.clone();
+        let read =
+            move |main: &Connection, before| pending::page(main, &of_caller, before, limit, now);
+        let page = self.page(PENDING, &caller.client_id, (cursor, now), read);
+        Box::pin(async move {
+            let (notifications, next_cursor) = page.await?;
+            Ok(PendingPage { notifications, next_cursor })
         })
     }
 

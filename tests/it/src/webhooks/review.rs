@@ -95,7 +95,10 @@ fn a_verdict_that_is_forgotten_holds_what_waits_until_the_next() {
     assert_eq!(gateway.installation.run(&reject).code, 0);
     assert_eq!(gateway.installation.run_json(&reset), expected);
     let read = endpoint(&mut tenant).json();
-    assert_eq!((&read["host_status"], &read["host_review_note"]), (&json!("PENDING"), &Value::Null));
+    assert_eq!(
+        (&read["host_status"], &read["host_review_note"]),
+        (&json!("PENDING"), &Value::Null)
+    );
     assert_eq!(gateway.installation.run(&["webhook-host", "reset", "a/b"]).code, 2);
 }
 

@@ -6,6 +6,7 @@
 //! the callers' times.
 
 pub(super) mod dead_letters;
+mod pending;
 pub(super) mod queue;
 
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use tokio::sync::Notify;
 
 use super::super::cursor::List;
 use super::super::interface::{
-    Caller, DeadLetterPage, Lane, Leased, OutboxStore, PageError, Read, Replay, Verdict, Wanted,
-    Write,
+    Caller, DeadLetterPage, Lane, Leased, OutboxStore, PageError, PendingPage, Read, Replay,
+    Verdict, Wanted, Write,
 };
 use super::super::lanes::Whose;
 use super::super::outbox::{HOST_REJECTED, Notice};
@@ -28,6 +29,7 @@ use super::shared::Shared;
 use super::sql::execute;
 
 const LIST: List = List("cursor webhook-failures");
+const PENDING: List = List("cursor webhook-pending");
 
 /// Queues a notification if its client has an endpoint. A host that is rejected makes it a dead letter.
 pub(super) async fn insert(shared: &Shared, tx: &Tx<'_>, notice: &Notice) -> Done<()> {
@@ -134,6 +136,27 @@ impl OutboxStore for PostgresStore {
             let whose = caller.client_id.as_str();
             let cursor = |last| LIST.cursor(&self.shared.sealer, whose, last, now);
             Ok(DeadLetterPage { letters, next_cursor: more.map(cursor).transpose()? })
+        })
+    }
+
+    fn pending_notifications(
+        &self,
+        caller: &Caller,
+        cursor: Option<&str>,
+        limit: usize,
+        now: UnixMillis,
+    ) -> Read<'_, PendingPage, PageError> {
+        let caller = caller.clone();
+        let before = PENDING.start(&self.shared.sealer, caller.client_id.as_str(), cursor, now);
+        Box::pin(async move {
+            let (before, of_page) = (before?, caller.clone());
+            let read = self.read(move |shared| async move {
+                pending::page(&shared, &of_page, before, limit, now).await
+            });
+            let (notifications, more) = read.await?;
+            let whose = caller.client_id.as_str();
+            let cursor = |last| PENDING.cursor(&self.shared.sealer, whose, last, now);
+            Ok(PendingPage { notifications, next_cursor: more.map(cursor).transpose()? })
         })
     }
 
