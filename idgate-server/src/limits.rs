@@ -203,7 +203,11 @@ pub(crate) const MAX_DNS_NAME_BYTES: usize = 253;
 pub(crate) const MAX_DNS_LABEL_BYTES: usize = 63;
 /// For one exchange with a receiver, from the name to the end of the answer.
 pub(crate) const WEBHOOK_TIME: Duration = Duration::from_secs(15);
-/// A third of that.
+/// For the exchange of a test, whose sender waits for its outcome: less than a request has.
+pub(crate) const WEBHOOK_TEST_TIME: Duration = Duration::from_secs(10);
+/// Tests at a time, over all clients: people ask for them.
+pub(crate) const WEBHOOK_TESTS: usize = 32;
+/// A third of what an exchange has.
 pub(crate) const WEBHOOK_CONNECT_TIME: Duration = Duration::from_secs(5);
 /// Exchanges at a time: at 64 KiB each, 16 MiB.
 pub(crate) const WEBHOOK_PLACES: usize = 256;

@@ -24,6 +24,7 @@ use idgate_core::error::{
 };
 use idgate_core::limits::VERIFYING_LEASE_MS;
 use idgate_core::time::UnixMillis;
+use tokio::sync::Semaphore;
 
 pub use self::api_keys::ApiKeySecret;
 pub use self::handle::Handle;
@@ -31,11 +32,12 @@ pub use self::identity::Published;
 pub use self::sessions::{CreatedSession, SessionView};
 use self::stream::Streams;
 pub use self::stream::{StatusStream, StreamEnd};
-pub use self::webhooks::WebhookRules;
+pub use self::webhooks::{Tested, WebhookRules};
 use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
 use crate::clock::Clock;
 use crate::config::{Dialects, RequestMode};
+use crate::limits::WEBHOOK_TESTS;
 use crate::store::{Caller, PageError, Store, StoreError};
 use crate::work::fetch::Fetcher;
 
@@ -60,6 +62,8 @@ pub struct App {
     /// What the log was told of registration certificates.
     notices: registration::Notices,
     webhook_rules: WebhookRules,
+    /// The places for tests of webhooks.
+    webhook_tests: Semaphore,
     /// For a verification until its verdict is handed to the store.
     verification_time: Duration,
 }
@@ -118,6 +122,7 @@ impl App {
             fetcher,
             verifier,
             webhook_rules: WebhookRules::default(),
+            webhook_tests: Semaphore::new(WEBHOOK_TESTS),
             streams: Arc::default(),
             notices: registration::Notices::default(),
             verification_time: VERIFICATION_TIME,

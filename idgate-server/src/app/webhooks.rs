@@ -4,16 +4,20 @@ use std::sync::Arc;
 
 use idgate_core::codec::json::Tape;
 use idgate_core::error::{ErrorCode, RequestError};
+use idgate_core::ids::random_id;
 use idgate_core::webhook::SigningSecret;
 use url::Url;
 
 use super::{App, AppError};
 use crate::api_key::signing_secret;
+use crate::clock::Stopwatch;
 use crate::entropy::OsEntropy;
+use crate::limits::WEBHOOK_TEST_TIME;
 use crate::store::{
-    Caller, DeadLetterPage, EndpointRecord, EndpointWish, PendingPage, Removed, Replay,
+    Caller, DeadLetterPage, EndpointRecord, EndpointWish, HostStatus, PendingPage, Removed, Replay,
 };
-use crate::work::egress::Egress;
+use crate::work::delivery::{Courier, Message};
+use crate::work::egress::{Answer, Egress, EgressError};
 use crate::work::webhook_url::WebhookUrl;
 
 /// What the operator allows besides https to public hosts.
@@ -23,6 +27,19 @@ pub struct WebhookRules {
     pub allow_http: bool,
     /// The way out, which knows the ranges that are allowed; `None`: there are none.
     pub egress: Option<Arc<Egress>>,
+}
+
+/// What came of a test delivery.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Tested {
+    /// Its `webhook-id`.
+    pub id: String,
+    /// What the receiver answered, if it did.
+    pub status: Option<u16>,
+    /// Why it was not delivered, in the words of failed deliveries; `None`: it was.
+    pub error: Option<String>,
+    /// How long it took, in milliseconds.
+    pub latency_ms: u64,
 }
 
 impl App {
@@ -50,6 +67,40 @@ impl App {
         let wish = EndpointWish { url, host, secret, fresh };
         let put = self.store.put_webhook_endpoint(caller, wish, self.now()).await?;
         put.ok_or(AppError::KeyGone)
+    }
+
+    /// Makes one delivery to the caller's endpoint that says nothing but that it is a test; what came
+    /// of it. Nothing is stored.
+    ///
+    /// # Errors
+    /// It has no endpoint, or one whose host is not approved; or too many are tested at the moment.
+    pub async fn test_webhook(&self, caller: &Caller) -> Result<Tested, AppError> {
+        let found = self.store.webhook_target(caller, self.now()).await?;
+        let (target, host) = found.ok_or(AppError::NotFound)?;
+        if host != HostStatus::Approved {
+            let rule =
+                format!("leads to a host that is {host}; its operator must approve it first");
+            return Err(invalid("url", rule));
+        }
+        let WebhookRules { allow_http, egress } = &self.webhook_rules;
+        let no_way = || AppError::Unavailable("webhooks have no way out".into());
+        let egress = egress.clone().ok_or_else(no_way)?;
+        let _place = self.webhook_tests.try_acquire().map_err(|_| AppError::Busy)?;
+        let id = random_id("whf_", &mut OsEntropy);
+        let id = id.map_err(|error| AppError::Unavailable(error.to_string()))?;
+        let message = Message { id: &id, at: self.now(), number: 1, body: r#"{"type":"test"}"# };
+        let courier = Courier::new(self.provider, egress, *allow_http);
+        let watch = Stopwatch::new();
+        let outcome = courier.carry(&target, message, WEBHOOK_TEST_TIME).await;
+        let latency_ms = watch.elapsed_us() / 1000;
+        let (status, error) = match outcome {
+            Ok(Answer { status: status @ 200..=299, .. }) => (Some(status), None),
+            Ok(Answer { status, .. }) => {
+                (Some(status), Some(EgressError::Status(status).to_string()))
+            }
+            Err(error) => (None, Some(error)),
+        };
+        Ok(Tested { id, status, error, latency_ms })
     }
 
     /// Removes the caller's endpoint: what waits for it is given up, and nothing new is queued.

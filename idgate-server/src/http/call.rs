@@ -209,6 +209,16 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
+    /// What `work` comes to that waits for somebody else: the client's place among the requests under
+    /// way is free for others until then.
+    pub(crate) async fn not_held<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, HttpError> {
+        let done = self.gateway.turns.not_held(&mut self.trace.turn, work).await;
+        done.map_err(|refused| self.refuse_too_many(refused))
+    }
+
     /// Reads the body, once every check before it passed.
     pub(crate) async fn read_body(self, limit: usize) -> Result<Received, BodyError> {
         let Gateway { limits, memory, verifying, .. } = self.gateway;

@@ -40,6 +40,8 @@ pub(crate) const DC_API: TenantRate = both(policy("dc-api", 100, 4));
 /// Keys are made by people and at deployments: nobody needs many a second.
 pub(crate) const API_KEYS: TenantRate = both(policy("api-keys", 20, 4));
 pub(crate) const WEBHOOK_ENDPOINT: TenantRate = both(policy("webhook-endpoint", 20, 4));
+/// Each is an exchange with somebody else.
+pub(crate) const WEBHOOK_TEST: TenantRate = both(policy("webhook-test", 1, 1));
 const FAILED_AUTHENTICATION: Policy = policy("failed-authentication", 30, 30);
 
 const fn policy(name: &'static str, burst: u64, window_secs: u64) -> Policy {

@@ -6,7 +6,9 @@ use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::interface::{Caller, EndpointRecord, EndpointWish, HostStatus, Removed, StoreError};
+use super::interface::{
+    Caller, EndpointRecord, EndpointWish, HostStatus, Removed, StoreError, Target,
+};
 use super::keys;
 use super::outbox::{ENDPOINT_MISSING, queue};
 use super::sql::{millis, time};
@@ -23,6 +25,13 @@ pub(super) struct Destination {
     pub(super) livemode: bool,
     pub(super) secret: SigningSecret,
     pub(super) previous: Option<SigningSecret>,
+}
+
+impl Destination {
+    pub(super) fn into_target(self) -> Target {
+        let Self { url, livemode, secret, previous } = self;
+        Target { url, livemode, secret, previous }
+    }
 }
 
 /// Where to send at `now`; `None`: the client has no endpoint.
@@ -69,6 +78,18 @@ pub(super) fn read(
             })
         })
         .optional()?)
+}
+
+/// Where to send at `now`, and what operators think of the host.
+pub(super) fn target(
+    main: &Connection,
+    sealer: &Sealer,
+    caller: &Caller,
+    now: UnixMillis,
+) -> Result<Option<(Target, HostStatus)>, StoreError> {
+    let Some(record) = read(main, caller)? else { return Ok(None) };
+    let found = destination(main, sealer, caller.client_id.as_str(), now)?;
+    Ok(found.map(|to| (to.into_target(), record.host_status)))
 }
 
 pub(super) fn put(

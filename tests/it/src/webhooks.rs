@@ -9,6 +9,7 @@ mod receiver;
 mod removal;
 mod review;
 mod secrets;
+mod trials;
 
 use serde_json::{Value, json};
 

@@ -10,6 +10,7 @@ use super::{
 use crate::http::auth::Scope::{ApiKeysManage, AuditRead, SessionCreate, SessionRead};
 use crate::http::rates::{
     API_KEYS, CREATE, DC_API, DELETE, READ, REQUEST_OBJECT, RESPONSE, WEBHOOK_ENDPOINT,
+    WEBHOOK_TEST,
 };
 use crate::http::route::Door::{Admin, Probe, Public, Relay, Stream, Tenant, Wallet};
 use crate::http::route::{Door, Route};
@@ -60,6 +61,10 @@ pub(crate) static ROUTES: &[Route] = &[
     delete(
         "/v1/webhook-endpoint",
         Tenant(ApiKeysManage, Some(&WEBHOOK_ENDPOINT), to!(tenant webhooks::remove)),
+    ),
+    post(
+        "/v1/webhook-endpoint/test",
+        Tenant(ApiKeysManage, Some(&WEBHOOK_TEST), to!(tenant webhooks::test)),
     ),
     get("/v1/webhooks/pending", Tenant(AuditRead, None, to!(tenant webhooks::pending))),
     get("/v1/webhooks/failures", Tenant(AuditRead, None, to!(tenant webhooks::failures))),

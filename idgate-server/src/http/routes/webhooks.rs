@@ -54,6 +54,23 @@ pub(crate) async fn failures(
     Ok(json::answer(StatusCode::OK, body.finish()))
 }
 
+/// `POST /v1/webhook-endpoint/test`: answers with what came of the one delivery.
+pub(crate) async fn test(
+    mut call: Call<'_>,
+    tenant: Authorized,
+) -> Result<Response<Body>, HttpError> {
+    let app = &call.gateway.app;
+    let tested = call.not_held(app.test_webhook(tenant.caller())).await?;
+    let tested = tested.map_err(|error| absent(error, "this client has no webhook endpoint"))?;
+    let body = Object::new()
+        .text("id", &tested.id)
+        .boolean("delivered", tested.error.is_none())
+        .raw("http_status", &tested.status.map_or("null".into(), |status| status.to_string()))
+        .text_or_null("error_message", tested.error.as_deref())
+        .raw("latency_ms", &tested.latency_ms.to_string());
+    Ok(json::answer(StatusCode::OK, body.finish()))
+}
+
 /// `GET /v1/webhooks/pending`
 pub(crate) async fn pending(
     call: Call<'_>,

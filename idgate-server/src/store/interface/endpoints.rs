@@ -5,12 +5,20 @@ use std::fmt;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 
-use super::{Caller, Read, Write};
+use super::{Caller, Read, Target, Write};
 
 /// The use cases of endpoints.
 pub trait EndpointStore {
     /// The endpoint of this caller and mode.
     fn webhook_endpoint(&self, caller: &Caller) -> Read<'_, Option<EndpointRecord>>;
+
+    /// Where this caller's notifications go at `now`, what signs them, and what operators think of
+    /// the host; `None`: it has no endpoint.
+    fn webhook_target(
+        &self,
+        caller: &Caller,
+        now: UnixMillis,
+    ) -> Read<'_, Option<(Target, HostStatus)>>;
 
     /// Puts `wish` in force and records it; the endpoint as it then is, and the secret in force.
     /// `None`: the caller's key is not in force any more; nothing is stored.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::super::interface::{HostStatus, Lane, Leased, StoreError, Target, Verdict, Wanted};
+use super::super::interface::{HostStatus, Lane, Leased, StoreError, Verdict, Wanted};
 use super::super::sql::{millis, number};
 use super::super::webhook_endpoints;
 use super::{ENDPOINT_MISSING, GIVE_UP, HOST_NOT_APPROVED, HOST_REJECTED};
@@ -174,8 +174,7 @@ fn lease_lane(
     let Some(to) = webhook_endpoints::destination(main, sealer, client_id, now)? else {
         return Ok(());
     };
-    let (secret, previous) = (to.secret, to.previous);
-    let target = Arc::new(Target { url: to.url, livemode: to.livemode, secret, previous });
+    let target = Arc::new(to.into_target());
     let count = number(count);
     let mut statement = main.prepare_cached(
         "UPDATE webhook_deliveries SET lease_until = ?4, due_at = ?4 WHERE seq IN ( \

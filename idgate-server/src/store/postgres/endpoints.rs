@@ -6,7 +6,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 
 use super::super::interface::{
-    Caller, EndpointRecord, EndpointStore, EndpointWish, HostStatus, Read, Removed, Write,
+    Caller, EndpointRecord, EndpointStore, EndpointWish, HostStatus, Read, Removed, Target, Write,
 };
 use super::super::keys::secret_place;
 use super::super::lanes::Whose;
@@ -164,6 +164,21 @@ impl EndpointStore for PostgresStore {
     fn webhook_endpoint(&self, caller: &Caller) -> Read<'_, Option<EndpointRecord>> {
         let caller = caller.clone();
         self.read(move |shared| async move { read(&shared.pool.client().await?, &caller).await })
+    }
+
+    fn webhook_target(
+        &self,
+        caller: &Caller,
+        now: UnixMillis,
+    ) -> Read<'_, Option<(Target, HostStatus)>> {
+        let caller = caller.clone();
+        self.read(move |shared| async move {
+            let client = shared.pool.client().await?;
+            let Some(record) = read(&client, &caller).await? else { return Ok(None) };
+            let client_id = caller.client_id.as_str();
+            let to = destination(&client, &shared.sealer, client_id, now).await?;
+            Ok(to.map(|to| (to.into_target(), record.host_status)))
+        })
     }
 
     fn put_webhook_endpoint(

@@ -4,16 +4,26 @@ use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 
 use super::super::interface::{
-    Caller, EndpointRecord, EndpointStore, EndpointWish, Read, Removed, Write,
+    Caller, EndpointRecord, EndpointStore, EndpointWish, HostStatus, Read, Removed, Target, Write,
 };
 use super::super::lanes::Whose;
-use super::super::webhook_endpoints::{put, read, remove};
+use super::super::webhook_endpoints::{put, read, remove, target};
 use super::SqliteStore;
 
 impl EndpointStore for SqliteStore {
     fn webhook_endpoint(&self, caller: &Caller) -> Read<'_, Option<EndpointRecord>> {
         let (whose, caller) = (Whose::of(&caller.client_id), caller.clone());
         self.readers.read(whose, move |reader| read(&reader.main, &caller))
+    }
+
+    fn webhook_target(
+        &self,
+        caller: &Caller,
+        now: UnixMillis,
+    ) -> Read<'_, Option<(Target, HostStatus)>> {
+        let (whose, caller, sealer) =
+            (Whose::of(&caller.client_id), caller.clone(), self.sealer.clone());
+        self.readers.read(whose, move |reader| target(&reader.main, &sealer, &caller, now))
     }
 
     fn put_webhook_endpoint(

@@ -2,6 +2,7 @@
 //! the guarded way out, and notes what came of it (decisions 11). At least once: a process that
 //! dies leaves its leases to the next.
 
+mod courier;
 mod lanes;
 mod retry_after;
 #[cfg(test)]
@@ -13,13 +14,14 @@ use std::time::Duration;
 
 use idgate_core::crypto::CryptoProvider;
 use idgate_core::time::UnixMillis;
-use idgate_core::webhook::{Attempt, SCHEDULE_MS, next_attempt};
+use idgate_core::webhook::{SCHEDULE_MS, next_attempt};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
+pub use self::courier::{Courier, Message};
 use self::lanes::{Health, Lanes, Place};
-use super::egress::{Answer, Egress, EgressError, Post};
+use super::egress::{Answer, Egress, EgressError};
 use crate::clock::{Clock, Stopwatch};
 use crate::entropy::OsEntropy;
 use crate::limits::WEBHOOK_TIME;
@@ -57,9 +59,7 @@ pub struct Delivery {
 struct Office {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    provider: CryptoProvider,
-    egress: Arc<Egress>,
-    allow_http: bool,
+    courier: Courier,
 }
 
 impl Delivery {
@@ -72,7 +72,8 @@ impl Delivery {
         egress: Arc<Egress>,
         allow_http: bool,
     ) -> Self {
-        let office = Office { store, clock, provider, egress, allow_http };
+        let courier = Courier::new(provider, egress, allow_http);
+        let office = Office { store, clock, courier };
         Self { office: Arc::new(office), lanes: Lanes::default(), exchanges: JoinSet::new() }
     }
 
@@ -158,24 +159,13 @@ async fn exchange(office: Arc<Office>, leased: Leased, place: Place) {
 
 impl Office {
     async fn attempt(&self, leased: &Leased) -> Result<Answer, String> {
-        let target = &leased.target;
-        let plain = !target.url.starts_with("https:");
-        if plain && (target.livemode || !self.allow_http) {
-            // Allowed when it was stored, and not any more.
-            return Err(EgressError::AddressBlocked.to_string());
-        }
-        let attempt = Attempt {
+        let message = Message {
             id: &leased.id,
             at: self.clock.now(),
             number: leased.attempts.saturating_add(1),
-            body: leased.body.as_bytes(),
+            body: &leased.body,
         };
-        let headers = attempt.headers(&self.provider, &target.secret, target.previous.as_ref());
-        let post = Post { url: &target.url, headers: &headers, body: &leased.body };
-        match tokio::time::timeout(WEBHOOK_TIME, self.egress.post(post)).await {
-            Ok(answer) => answer.map_err(|error| error.to_string()),
-            Err(_late) => Err("timeout".into()),
-        }
+        self.courier.carry(&leased.target, message, WEBHOOK_TIME).await
     }
 
     /// Stores the verdict. What cannot be stored is sent again when the lease is over.

@@ -59,6 +59,8 @@ pub(crate) fn table() -> Vec<Endpoint> {
         tenant("GET", "/v1/webhook-endpoint", "api_keys:manage", 200).of(webhook_endpoint),
         tenant("PUT", "/v1/webhook-endpoint", "api_keys:manage", 200).with(endpoint_request),
         tenant("DELETE", "/v1/webhook-endpoint", "api_keys:manage", 204).of(webhook_endpoint),
+        // Nobody reviewed its host.
+        tenant("POST", "/v1/webhook-endpoint/test", "api_keys:manage", 400).of(webhook_endpoint),
         tenant("GET", "/v1/webhooks/pending", "audit:read", 200),
         tenant("GET", "/v1/webhooks/failures", "audit:read", 200),
         tenant("POST", "/v1/webhooks/failures/{id}/retry", "api_keys:manage", 200).of(failure),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use idgate_core::time::UnixMillis;
 use tokio_postgres::Row;
 
-use super::super::super::interface::{HostStatus, Lane, Leased, Target, Verdict, Wanted};
+use super::super::super::interface::{HostStatus, Lane, Leased, Verdict, Wanted};
 use super::super::super::outbox::{ENDPOINT_MISSING, HOST_REJECTED};
 use super::super::super::sql::{millis, number, time};
 use super::super::error::Done;
@@ -180,8 +180,7 @@ async fn lease_lane(
     }
     let to = endpoints::destination(tx, &shared.sealer, client_id, times.now).await?;
     let Some(to) = to else { return Ok(()) };
-    let (secret, previous) = (to.secret, to.previous);
-    let target = Arc::new(Target { url: to.url, livemode: to.livemode, secret, previous });
+    let target = Arc::new(to.into_target());
     let due = due_of(tx, client_id, *count, times.clock).await?;
     let taken = rows(
         tx,

@@ -1,0 +1,63 @@
+//! One signed exchange with a receiver, whatever it is for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use idgate_core::crypto::CryptoProvider;
+use idgate_core::time::UnixMillis;
+use idgate_core::webhook::Attempt;
+
+use crate::store::Target;
+use crate::work::egress::{Answer, Egress, EgressError, Post};
+
+/// Signs messages and takes them to their receivers, through the guarded way out.
+pub struct Courier {
+    provider: CryptoProvider,
+    egress: Arc<Egress>,
+    allow_http: bool,
+}
+
+/// What is to be said to a receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// The `webhook-id`.
+    pub id: &'a str,
+    /// When it is sent.
+    pub at: UnixMillis,
+    /// Which attempt this is, from 1.
+    pub number: u32,
+    /// What is signed and sent.
+    pub body: &'a str,
+}
+
+impl Courier {
+    /// Through `egress`. `allow_http`: test-mode clients may have http endpoints.
+    pub fn new(provider: CryptoProvider, egress: Arc<Egress>, allow_http: bool) -> Self {
+        Self { provider, egress, allow_http }
+    }
+
+    /// Takes `message` to `target`, within `patience`.
+    ///
+    /// # Errors
+    /// There is no answer, in words of the fixed vocabulary.
+    pub async fn carry(
+        &self,
+        target: &Target,
+        message: Message<'_>,
+        patience: Duration,
+    ) -> Result<Answer, String> {
+        let plain = !target.url.starts_with("https:");
+        if plain && (target.livemode || !self.allow_http) {
+            // Allowed when it was stored, and not any more.
+            return Err(EgressError::AddressBlocked.to_string());
+        }
+        let Message { id, at, number, body } = message;
+        let attempt = Attempt { id, at, number, body: body.as_bytes() };
+        let headers = attempt.headers(&self.provider, &target.secret, target.previous.as_ref());
+        let post = Post { url: &target.url, headers: &headers, body };
+        match tokio::time::timeout(patience, self.egress.post(post)).await {
+            Ok(answer) => answer.map_err(|error| error.to_string()),
+            Err(_late) => Err("timeout".into()),
+        }
+    }
+}

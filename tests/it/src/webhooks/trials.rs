@@ -1,0 +1,98 @@
+//! Test deliveries: one exchange, signed, whose outcome is the answer.
+
+use serde_json::{Value, json};
+
+use super::receiver::Receiver;
+use super::{ENDPOINT, approve, failures, notifying, permissive, put_url};
+use crate::http::{Request, Response};
+use crate::tenant::{Gateway, Tenant, members};
+
+fn test(tenant: &mut Tenant) -> Response {
+    let key = tenant.api_key.clone();
+    tenant.http.send(&Request::post(format!("{ENDPOINT}/test")).bearer(&key))
+}
+
+fn outcome(tenant: &mut Tenant) -> Value {
+    let tested = test(tenant).expect_status(200).json();
+    let all = ["delivered", "error_message", "http_status", "id", "latency_ms"];
+    assert_eq!(members(&tested), all);
+    assert!(tested["latency_ms"].is_u64(), "{tested}");
+    tested
+}
+
+#[test]
+fn a_test_is_one_signed_delivery_and_says_what_came_of_it() {
+    let receiver = Receiver::start();
+    let (gateway, secret) = notifying(&receiver);
+    let mut tenant = gateway.tenant();
+    let good = outcome(&mut tenant);
+    assert_eq!((&good["delivered"], &good["http_status"]), (&json!(true), &json!(200)));
+    assert_eq!(good["error_message"], Value::Null);
+    let sent = receiver.all().remove(0);
+    assert_eq!(sent.body, br#"{"type":"test"}"#);
+    assert_eq!(sent.header("webhook-id"), good["id"]);
+    assert_eq!(sent.header("x-webhook-attempt"), "1");
+    sent.verify(&secret);
+    for status in ["500 Internal Server Error", "302 Found", "410 Gone"] {
+        receiver.answer(status, "Location: http://127.0.0.1/\r\n");
+        let bad = outcome(&mut tenant);
+        let code = status.split(' ').next().unwrap();
+        assert_eq!(bad["delivered"], false);
+        assert_eq!(bad["http_status"], code.parse::<u16>().unwrap());
+        assert_eq!(bad["error_message"], format!("http_status_{code}"));
+        assert_ne!(bad["id"], good["id"]);
+    }
+    // Nothing is stored, so that nothing is tried again.
+    assert_eq!(failures(&mut tenant), [] as [Value; 0]);
+    let pending = Request::get("/v1/webhooks/pending").bearer(&tenant.api_key);
+    assert_eq!(tenant.http.send(&pending).json()["pending"], json!([]));
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert_eq!(receiver.all().len(), 4);
+}
+
+#[test]
+fn nothing_is_sent_to_a_host_that_is_not_approved() {
+    let receiver = Receiver::start();
+    let gateway = Gateway::start_on(permissive());
+    let mut tenant = gateway.tenant();
+    test(&mut tenant).expect_error(404, "not_found");
+    put_url(&mut tenant, &receiver.url("/")).expect_status(200);
+    let refused = test(&mut tenant).expect_error(400, "invalid_webhook_endpoint");
+    assert!(refused.json()["message"].as_str().unwrap().contains("PENDING"));
+    let reject = ["webhook-host", "reject", "127.0.0.1", "--note", "no"];
+    assert_eq!(gateway.installation.run(&reject).code, 0);
+    let refused = test(&mut tenant).expect_error(400, "invalid_webhook_endpoint");
+    assert!(refused.json()["message"].as_str().unwrap().contains("REJECTED"));
+    assert!(receiver.all().is_empty());
+}
+
+#[test]
+fn a_test_that_reaches_nobody_says_why_in_words_of_its_own() {
+    let gateway = Gateway::start_on(permissive());
+    let mut tenant = gateway.tenant();
+    approve(&gateway, "127.0.0.1");
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    put_url(&mut tenant, &format!("http://{closed}/")).expect_status(200);
+    let failed = outcome(&mut tenant);
+    assert_eq!((&failed["delivered"], &failed["http_status"]), (&json!(false), &Value::Null));
+    assert_eq!(failed["error_message"], "connect_failed");
+    let plain = Receiver::start();
+    let https = plain.url("/").replace("http:", "https:");
+    put_url(&mut tenant, &https).expect_status(200);
+    assert_eq!(outcome(&mut tenant)["error_message"], "tls_failed");
+    assert!(plain.all().is_empty());
+}
+
+#[test]
+fn tests_are_one_a_second_for_each_client() {
+    let gateway = Gateway::start_on(permissive().with("IDGATE_RATE_LIMITS", "on"));
+    let other = gateway.installation.create_client("other", true);
+    let (mut tenant, mut other) = (gateway.tenant(), gateway.tenant_of(&other));
+    let first = test(&mut tenant).expect_error(404, "not_found");
+    assert_eq!(first.header("ratelimit-policy"), Some("\"webhook-test\";q=1;w=1"));
+    let refused = test(&mut tenant).expect_error(429, "rate_limited");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    test(&mut other).expect_error(404, "not_found");
+    std::thread::sleep(std::time::Duration::from_millis(1050));
+    test(&mut tenant).expect_error(404, "not_found");
+}
