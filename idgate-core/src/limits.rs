@@ -34,7 +34,8 @@ pub const MAX_ESCAPED_NAME_BYTES: usize = 16 * 1024;
 /// Items of CBOR, or chunks of strings, in one document. An item takes a byte and 40 of memory:
 /// 320 KiB. An mdoc of 4000 elements has fewer.
 pub const MAX_CBOR_ITEMS: usize = 8 * 1024;
-/// The same for a VICAL that the operator imports, where a certificate takes about 35.
+/// The same for a VICAL, where a certificate takes about 35, and the values of a trusted list, where a
+/// provider takes about 100.
 pub const MAX_LIST_NODES: usize = 512 * 1024;
 /// Requests that one session holds: there are three dialects, and browsers.
 pub const MAX_OFFERS: usize = 4;
@@ -147,6 +148,19 @@ pub const MAX_CERTIFICATE_ELEMENTS: usize = 1024;
 pub const MAX_NAME_BYTES: usize = 1024;
 /// Certificates in one Master List or VICAL. The ICAO Master List has 520.
 pub const MAX_LISTED_CERTIFICATES: usize = 8192;
+/// Largest trusted list. 2000 providers with two certificates each take 6 MiB.
+pub const MAX_TRUSTED_LIST_BYTES: usize = 8 * 1024 * 1024;
+/// Providers in one trusted list. There are 27 member states; public bodies may be many.
+pub const MAX_LIST_PROVIDERS: usize = 2000;
+/// Services of one provider in a trusted list. Real ones have two.
+pub const MAX_LIST_SERVICES: usize = 20;
+/// Greatest number of a trusted list: up to here every reader of JSON has it exactly.
+pub const MAX_LIST_SEQUENCE: u64 = (1 << 53) - 1;
+/// How far ahead of the clock a trusted list may be dated.
+pub const LIST_CLOCK_SKEW_MS: u64 = 5 * 60 * 1000;
+/// Longest time between a trusted list and the next one: six months (ETSI TS 119 602 annexes D to H)
+/// and some days, because months differ.
+pub const MAX_LIST_PERIOD_MS: u64 = 190 * 24 * 60 * 60 * 1000;
 /// Signers of one Master List, each of which is checked over the whole list. Real ones have one.
 pub const MAX_LIST_SIGNERS: usize = 4;
 /// Certificates beside the signers of one Master List. Real ones have two.

@@ -106,6 +106,14 @@ impl PresentationRequest {
         }
     }
 
+    /// Where the tenant's body names the issuer of the `index`-th credential.
+    pub(crate) fn path_of_issuer(&self, index: usize) -> String {
+        match self.form {
+            RequestForm::Legacy => "issuer_id".into(),
+            RequestForm::Custom => format!("credentials[{index}].issuer_id"),
+        }
+    }
+
     /// The type of each credential asked for, as audit log and metrics name it: `vc+sd-jwt`, or
     /// `mso_mdoc:` and the document type (decisions 9).
     pub fn credential_types(&self) -> Vec<String> {

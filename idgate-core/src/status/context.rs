@@ -7,12 +7,12 @@ use alloc::vec::Vec;
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::ids::CredentialFormat;
-use crate::limits::MAX_CERTIFICATES;
 use crate::time::UnixMillis;
 use crate::trust::path::{
-    Intermediate, VerifiedPath, authenticate_below, authenticate_chain, authenticate_sd_jwt_chain,
-    authenticate_status_signer,
+    Intermediate, VerifiedPath, authenticate_beside_issuer, authenticate_chain,
+    authenticate_named_signer, authenticate_sd_jwt_chain, authenticate_status_signer,
 };
+use crate::trust::trusted_list::{ListedBy, Listing};
 use crate::trust::{PinnedSigner, TrustAnchor, TrustEntry};
 
 /// Against what sources are judged.
@@ -66,11 +66,12 @@ impl StatusContext<'_> {
     ) -> Result<(VerifiedPath, TakenBy), VerifyError> {
         let Self { provider, issuer, livemode, now, .. } = *self;
         if is_pinned {
-            let path = authenticate_chain(provider, chain, issuer, "", livemode, now)?;
+            let doc_type = voucher.map_or("", Voucher::doc_type);
+            let path = authenticate_chain(provider, chain, issuer, doc_type, livemode, now)?;
             return Ok((path, TakenBy::Voucher));
         }
         let roots: Vec<&TrustAnchor> = self.list_roots(voucher).collect();
-        self.status_signer(chain, &roots)
+        self.status_signer(chain, &roots, voucher)
     }
 
     fn signer_of_sd_jwt_list(
@@ -85,13 +86,14 @@ impl StatusContext<'_> {
             return Ok((path, TakenBy::Voucher));
         }
         let vouched: Vec<&TrustAnchor> = self.vouching_roots(voucher).collect();
-        let error = match authenticate_below(provider, chain, &vouched, MAX_CERTIFICATES, now) {
+        let beside = authenticate_beside_issuer(provider, chain, &vouched, &issuer.ekus, now);
+        let error = match beside {
             Ok(path) => return Ok((path, TakenBy::Voucher)),
             Err(error) => error,
         };
         let named: Vec<&TrustAnchor> = self.named_roots(voucher).collect();
         // That nothing leads to the named roots either says less than what was wrong before.
-        self.status_signer(chain, &named).map_err(|of_named| match of_named.check {
+        self.status_signer(chain, &named, voucher).map_err(|of_named| match of_named.check {
             Check::CertificatePath => error,
             _ => of_named,
         })
@@ -101,8 +103,12 @@ impl StatusContext<'_> {
         &self,
         chain: &[&[u8]],
         roots: &[&TrustAnchor],
+        voucher: Option<&Voucher>,
     ) -> Result<(VerifiedPath, TakenBy), VerifyError> {
         let Self { provider, issuer, now, .. } = *self;
+        if let Some(named) = authenticate_named_signer(chain, self.named_signers(voucher), now) {
+            return Ok((named?, TakenBy::StatusSigner));
+        }
         let path = authenticate_status_signer(provider, chain, roots, &issuer.ekus, now)?;
         Ok((path, TakenBy::StatusSigner))
     }
@@ -125,24 +131,49 @@ impl StatusContext<'_> {
             let mdoc = self.issuer.roots_for(self.livemode).filter(move |_| of_mdoc);
             let sd_jwt = self.issuer.sd_jwt_roots_for(self.livemode).filter(move |_| !of_mdoc);
             let vouched = |root: &&TrustAnchor| root.sha256() == voucher.anchor_sha256;
-            mdoc.chain(sd_jwt).filter(vouched).filter(|root| root.serves(voucher.doc_type()))
+            let roots = mdoc.chain(sd_jwt).filter(vouched);
+            let roots = roots.filter(|root| root.serves(voucher.doc_type()));
+            roots.filter(|root| root.is_in_force(self.now))
         })
     }
 
-    /// The roots that the operator named for status lists.
+    /// The roots that the operator named for status lists, and those of the provider that a trusted list
+    /// says the credential is of.
     fn named_roots<'s>(
         &'s self,
         voucher: Option<&'s Voucher>,
     ) -> impl Iterator<Item = &'s TrustAnchor> {
         let doc_type = voucher.map_or("", Voucher::doc_type);
         let named = self.issuer.status_roots_for(self.livemode);
-        named.filter(move |root| root.serves(doc_type))
+        let named = named.filter(move |root| root.serves(doc_type));
+        named.filter(move |root| self.is_of_its_provider(root.listing(), voucher))
+    }
+
+    /// The signers of status lists that a trusted list names for the provider of the credential.
+    fn named_signers<'s>(
+        &'s self,
+        voucher: Option<&'s Voucher>,
+    ) -> impl Iterator<Item = &'s PinnedSigner> {
+        let doc_type = voucher.map_or("", Voucher::doc_type);
+        let named = self.issuer.status_signers_for(self.livemode);
+        let named = named.filter(move |signer| signer.serves(doc_type));
+        named.filter(move |signer| self.is_of_its_provider(signer.listing(), voucher))
+    }
+
+    /// What a list brings counts for the credentials of one provider, while the list does.
+    fn is_of_its_provider(&self, listing: Option<&Listing>, voucher: Option<&Voucher>) -> bool {
+        let Some(listing) = listing else { return true };
+        let listed = voucher.and_then(|voucher| voucher.listed.as_ref());
+        listing.is_in_force(self.now) && listed.is_some_and(|by| by.shares_provider(listing))
     }
 
     fn is_pinned(&self, leaf: &[u8], voucher: Option<&Voucher>) -> bool {
         let Some(voucher) = voucher else { return false };
         let vouched = |signer: &PinnedSigner| {
-            signer.der() == leaf && signer.sha256() == voucher.anchor_sha256
+            signer.der() == leaf
+                && signer.sha256() == voucher.anchor_sha256
+                && signer.serves(voucher.doc_type())
+                && signer.is_in_force(self.now)
         };
         match voucher.format() {
             CredentialFormat::SdJwtVc => self.issuer.sd_jwt_signers_for(self.livemode).any(vouched),
@@ -163,7 +194,9 @@ impl StatusContext<'_> {
                 voucher.is_some_and(|voucher| voucher.anchor_sha256 == *anchor_sha256)
             }
             TakenBy::StatusSigner => {
-                self.list_roots(voucher).any(|root| root.sha256() == *anchor_sha256)
+                let mut signers = self.named_signers(voucher);
+                signers.any(|signer| signer.sha256() == *anchor_sha256)
+                    || self.list_roots(voucher).any(|root| root.sha256() == *anchor_sha256)
             }
         }
     }
@@ -223,15 +256,23 @@ pub(crate) struct Voucher {
     anchor_sha256: [u8; 32],
     /// For mdocs of this type; `None`: for SD-JWT VCs.
     doc_type: Option<String>,
+    /// Whom a trusted list says that the signer is, where one vouches for it.
+    listed: Option<Arc<ListedBy>>,
 }
 
 impl Voucher {
     pub(crate) fn of_mdoc(anchor_sha256: [u8; 32], doc_type: &str) -> Self {
-        Self { anchor_sha256, doc_type: Some(doc_type.into()) }
+        Self { anchor_sha256, doc_type: Some(doc_type.into()), listed: None }
     }
 
     pub(crate) fn of_sd_jwt(anchor_sha256: [u8; 32]) -> Self {
-        Self { anchor_sha256, doc_type: None }
+        Self { anchor_sha256, doc_type: None, listed: None }
+    }
+
+    /// Whom a trusted list says that the signer is.
+    pub(crate) fn listed_as(mut self, listed: Option<Arc<ListedBy>>) -> Self {
+        self.listed = listed;
+        self
     }
 
     pub(super) fn format(&self) -> CredentialFormat {

@@ -10,6 +10,7 @@ use core::fmt;
 use super::certificate::{Certificate, CertificateError, is_within};
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::profile;
+use super::trusted_list::{Listing, Provider};
 use crate::crypto::{Alg, CryptoProvider, IssuerKey, UnusableKey};
 use crate::ids::DocType;
 use crate::time::UnixMillis;
@@ -49,6 +50,8 @@ pub enum RootOrigin {
     Vical,
     /// A file that the operator named.
     RootFile,
+    /// A European trusted list (ETSI TS 119 602).
+    TrustedList,
 }
 
 impl RootOrigin {
@@ -58,6 +61,7 @@ impl RootOrigin {
             Self::MasterList => "master_list",
             Self::Vical => "vical",
             Self::RootFile => "root_file",
+            Self::TrustedList => "trusted_list",
         }
     }
 }
@@ -74,6 +78,8 @@ pub struct TrustAnchor {
     pub test_only: bool,
     /// The document types that it may sign for; empty: any.
     pub doc_types: Vec<DocType>,
+    /// What a trusted list says of it.
+    listing: Option<Arc<Listing>>,
 }
 
 struct Root {
@@ -122,7 +128,8 @@ impl TrustAnchor {
             not_before: certificate.not_before(),
             not_after: certificate.not_after(),
         };
-        Ok(Self { root: Arc::new(root), origin, test_only: false, doc_types: Vec::new() })
+        let doc_types = Vec::new();
+        Ok(Self { root: Arc::new(root), origin, test_only: false, doc_types, listing: None })
     }
 
     /// For test-mode sessions only.
@@ -137,6 +144,40 @@ impl TrustAnchor {
     pub fn with_doc_types(mut self, doc_types: impl IntoIterator<Item = DocType>) -> Self {
         self.doc_types = doc_types.into_iter().collect();
         self
+    }
+
+    /// As a trusted list has it.
+    pub(super) fn listed(
+        mut self,
+        listing: Listing,
+        doc_types: Vec<DocType>,
+        test_only: bool,
+    ) -> Self {
+        self.listing = Some(Arc::new(listing));
+        self.doc_types = doc_types;
+        self.test_only = test_only;
+        self
+    }
+
+    pub(super) fn join_listing(&mut self, other: Listing) {
+        if let Some(own) = &mut self.listing {
+            Arc::make_mut(own).join(other);
+        }
+    }
+
+    /// What a trusted list says of it.
+    pub(crate) fn listing(&self) -> Option<&Listing> {
+        self.listing.as_deref()
+    }
+
+    /// Whose it is, as a trusted list says; nobody's for what comes from elsewhere.
+    pub fn providers(&self) -> impl Iterator<Item = &Provider> {
+        self.listing.iter().flat_map(|listing| listing.providers()).map(AsRef::as_ref)
+    }
+
+    /// Whether the list that it comes from vouches for it at `now`.
+    pub fn is_in_force(&self, now: UnixMillis) -> bool {
+        self.listing.as_ref().is_none_or(|listing| listing.is_in_force(now))
     }
 
     /// The certificate as received.
@@ -228,6 +269,10 @@ pub struct PinnedSigner {
     not_after: UnixMillis,
     /// Whether it serves test-mode sessions only.
     pub test_only: bool,
+    /// The document types that it may sign for; empty: any.
+    doc_types: Vec<DocType>,
+    /// What a trusted list says of it.
+    listing: Option<Arc<Listing>>,
 }
 
 impl PinnedSigner {
@@ -243,7 +288,8 @@ impl PinnedSigner {
         let subject = names::rfc4514(certificate.subject().as_raw());
         let not_after = certificate.not_after();
         let sha256 = provider.sha256(der);
-        Ok(Self { der: der.into(), sha256, subject, alg, not_after, test_only: false })
+        let (doc_types, listing, test_only) = (Vec::new(), None, false);
+        Ok(Self { der: der.into(), sha256, subject, alg, not_after, test_only, doc_types, listing })
     }
 
     /// For test-mode sessions only.
@@ -276,6 +322,50 @@ impl PinnedSigner {
     /// The last second of its validity.
     pub fn not_after(&self) -> UnixMillis {
         self.not_after
+    }
+
+    /// As a trusted list has it.
+    pub(super) fn listed(
+        mut self,
+        listing: Listing,
+        doc_types: Vec<DocType>,
+        test_only: bool,
+    ) -> Self {
+        self.listing = Some(Arc::new(listing));
+        self.doc_types = doc_types;
+        self.test_only = test_only;
+        self
+    }
+
+    pub(super) fn join_listing(&mut self, other: Listing) {
+        if let Some(own) = &mut self.listing {
+            Arc::make_mut(own).join(other);
+        }
+    }
+
+    /// What a trusted list says of it.
+    pub(crate) fn listing(&self) -> Option<&Listing> {
+        self.listing.as_deref()
+    }
+
+    /// Whether a trusted list names it, and so an authenticated source, not the operator alone.
+    pub fn is_listed(&self) -> bool {
+        self.listing.is_some()
+    }
+
+    /// Whose it is, as a trusted list says; nobody's for what comes from elsewhere.
+    pub fn providers(&self) -> impl Iterator<Item = &Provider> {
+        self.listing.iter().flat_map(|listing| listing.providers()).map(AsRef::as_ref)
+    }
+
+    /// Whether the list that it comes from vouches for it at `now`.
+    pub fn is_in_force(&self, now: UnixMillis) -> bool {
+        self.listing.as_ref().is_none_or(|listing| listing.is_in_force(now))
+    }
+
+    /// Whether it may sign for this document type.
+    pub fn serves(&self, doc_type: &str) -> bool {
+        self.doc_types.is_empty() || self.doc_types.iter().any(|own| own.as_str() == doc_type)
     }
 }
 

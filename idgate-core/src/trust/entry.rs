@@ -1,5 +1,6 @@
 //! One trusted issuer: what vouches for its credentials, and what is done about their status.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,6 +14,7 @@ use super::oid::Oid;
 use crate::codec::base64url;
 use crate::ids::{ClaimsPath, DocType, IssuerId, NameSpace};
 use crate::limits::{DEFAULT_STATUS_MAX_AGE_DAYS, MAX_AKI_VALUES};
+use crate::time::UnixMillis;
 
 /// The extended key usage of an mDL document signer (ISO/IEC 18013-5 B.1.4).
 const MDL_DOCUMENT_SIGNER: &str = "1.0.18013.5.1.2";
@@ -55,6 +57,9 @@ pub struct TrustEntry {
     /// credential; they vouch for nothing else. One that is limited to document types signs lists of
     /// mdocs of these types, and never lists of SD-JWT VCs, which have no document type.
     pub status_roots: Vec<TrustAnchor>,
+    /// Certificates of trusted lists that sign status lists themselves, each for the credentials of its
+    /// own provider.
+    pub status_signers: Vec<PinnedSigner>,
     /// CRLs of its roots that the operator supplied; they replace the fetch.
     pub crls: Vec<VerifiedCrl>,
     /// What to do about revocation.
@@ -93,6 +98,7 @@ impl TrustEntry {
             countries: Vec::new(),
             ekus: Oid::parse(MDL_DOCUMENT_SIGNER).map_or_else(Vec::new, |eku| vec![eku]),
             status_roots: Vec::new(),
+            status_signers: Vec::new(),
             crls: Vec::new(),
             revocation: RevocationPolicy::default(),
             status_max_age_days: DEFAULT_STATUS_MAX_AGE_DAYS,
@@ -110,7 +116,7 @@ impl TrustEntry {
     /// The roots of the entry's countries that serve a session of this mode.
     pub fn roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
         let roots = self.roots.iter().filter(move |root| !(livemode && root.test_only));
-        roots.filter(|root| self.includes(root.country()))
+        roots.filter(|root| self.includes(root))
     }
 
     /// The pinned document signers that serve a session of this mode.
@@ -121,7 +127,7 @@ impl TrustEntry {
     /// The roots of SD-JWT VC issuers of the entry's countries that serve a session of this mode.
     pub fn sd_jwt_roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
         let roots = self.sd_jwt_roots.iter().filter(move |root| !(livemode && root.test_only));
-        roots.filter(|root| self.includes(root.country()))
+        roots.filter(|root| self.includes(root))
     }
 
     /// The pinned certificates of SD-JWT VC issuers that serve a session of this mode.
@@ -139,6 +145,11 @@ impl TrustEntry {
     /// The roots for status lists that serve a session of this mode.
     pub fn status_roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
         self.status_roots.iter().filter(move |root| !(livemode && root.test_only))
+    }
+
+    /// The certificates of trusted lists that sign status lists in a session of this mode.
+    pub fn status_signers_for(&self, livemode: bool) -> impl Iterator<Item = &PinnedSigner> {
+        self.status_signers.iter().filter(move |signer| !(livemode && signer.test_only))
     }
 
     /// The key identifiers of the roots that serve credentials of `doc_type`, or SD-JWT VCs when there
@@ -160,9 +171,59 @@ impl TrustEntry {
         if values.len() > MAX_AKI_VALUES { Vec::new() } else { values }
     }
 
-    fn includes(&self, country: Option<&str>) -> bool {
+    /// Why the entry vouches for no credential of that kind at `now` although it has what would: trusted
+    /// lists that are past their next issue, or that do not count yet. A list is named.
+    pub(crate) fn lapsed_list(
+        &self,
+        doc_type: Option<&DocType>,
+        livemode: bool,
+        now: UnixMillis,
+    ) -> Option<String> {
+        let (roots, signers): (Vec<_>, Vec<_>) = match doc_type {
+            Some(doc_type) => {
+                let name = doc_type.as_str();
+                let is_current = |root: &TrustAnchor| root.serves(name) && root.is_in_force(now);
+                let signs = |one: &PinnedSigner| one.serves(name) && one.is_in_force(now);
+                if self.roots_for(livemode).any(is_current)
+                    || self.pinned_signers_for(livemode).any(signs)
+                {
+                    return None;
+                }
+                (self.roots_for(livemode).collect(), self.pinned_signers_for(livemode).collect())
+            }
+            None => {
+                if self.keys_for(livemode).next().is_some()
+                    || self.sd_jwt_roots_for(livemode).any(|root| root.is_in_force(now))
+                    || self.sd_jwt_signers_for(livemode).any(|one| one.is_in_force(now))
+                {
+                    return None;
+                }
+                (
+                    self.sd_jwt_roots_for(livemode).collect(),
+                    self.sd_jwt_signers_for(livemode).collect(),
+                )
+            }
+        };
+        let listings = roots.iter().filter_map(|root| root.listing());
+        let listing = listings.chain(signers.iter().filter_map(|one| one.listing())).next()?;
+        let name = &listing.list.name;
+        Some(match listing.list.until.filter(|until| *until <= now) {
+            Some(until) => format!(
+                "is trusted by the trusted list {name} alone, which was due to be replaced on {until}; \
+                 the operator takes a newer one"
+            ),
+            None => {
+                format!("is trusted by the trusted list {name} alone, of which nothing counts yet")
+            }
+        })
+    }
+
+    /// Of a trusted list only the providers of the entry's countries were taken, whatever their
+    /// certificates say.
+    fn includes(&self, root: &TrustAnchor) -> bool {
+        let country = root.country();
         let is = |own: &String| country.is_some_and(|country| own.eq_ignore_ascii_case(country));
-        self.countries.is_empty() || self.countries.iter().any(is)
+        self.countries.is_empty() || root.listing().is_some() || self.countries.iter().any(is)
     }
 }
 

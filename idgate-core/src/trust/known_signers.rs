@@ -17,6 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use super::anchors::TrustAnchor;
 use super::entry::TrustEntry;
 use super::path::{VerifiedPath, authenticate_chain, authenticate_sd_jwt_chain};
+use super::trusted_list::Listing;
 use crate::crypto::CryptoProvider;
 use crate::error::VerifyError;
 use crate::limits::{MAX_CERTIFICATES, MAX_KNOWN_SIGNER_BYTES, MAX_KNOWN_SIGNERS};
@@ -165,14 +166,22 @@ impl Stable {
                 (root.not_before(), root.not_before() <= now),
                 (last(root.not_after()).plus(1), last(root.not_after()) < now),
             ] {
-                if is_past {
-                    stable.from = stable.from.max(first_of_next);
-                } else {
-                    stable.until = stable.until.min(UnixMillis(first_of_next.0.saturating_sub(1)));
-                }
+                stable.end_at(first_of_next, is_past);
+            }
+            for turn in root.listing().into_iter().flat_map(Listing::turns) {
+                stable.end_at(turn, turn <= now);
             }
         }
         stable
+    }
+
+    /// `first_of_next`: from then on a turn may be another one.
+    fn end_at(&mut self, first_of_next: UnixMillis, is_past: bool) {
+        if is_past {
+            self.from = self.from.max(first_of_next);
+        } else {
+            self.until = self.until.min(UnixMillis(first_of_next.0.saturating_sub(1)));
+        }
     }
 
     fn includes(&self, now: UnixMillis) -> bool {

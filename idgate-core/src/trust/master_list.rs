@@ -123,19 +123,31 @@ pub(super) fn take(
             (Some(root), entry)
         }
         Err(TrustMaterialError(why)) => {
-            let certificate = Certificate::parse(der).ok();
-            let subject = certificate.as_ref().map_or(&[][..], |c| c.subject().as_raw());
-            let country = names::attribute_texts(subject, COUNTRY_NAME);
-            let entry = ListedCertificate {
-                sha256,
-                subject: names::rfc4514(subject),
-                country: country.first().map(|country| String::from(country.as_ref())),
-                key_kind: String::new(),
-                expired: certificate.is_some_and(|c| is_past(c.not_after(), now)),
-                outcome: ListOutcome::Unusable(why.into_owned()),
-            };
-            (None, entry)
+            let outcome = ListOutcome::Unusable(why.into_owned());
+            (None, describe(provider, der, outcome, now))
         }
+    }
+}
+
+/// A certificate of a list that is no root.
+pub(super) fn describe(
+    provider: &CryptoProvider,
+    der: &[u8],
+    outcome: ListOutcome,
+    now: UnixMillis,
+) -> ListedCertificate {
+    let certificate = Certificate::parse(der).ok();
+    let subject = certificate.as_ref().map_or(&[][..], |c| c.subject().as_raw());
+    let country = names::attribute_texts(subject, COUNTRY_NAME);
+    let key = certificate.as_ref().and_then(|c| c.key().ok());
+    let is_usable = outcome == ListOutcome::Usable;
+    ListedCertificate {
+        sha256: provider.sha256(der),
+        subject: names::rfc4514(subject),
+        country: country.first().map(|country| String::from(country.as_ref())),
+        key_kind: key.filter(|_| is_usable).map_or_else(String::new, |key| key.kind()),
+        expired: certificate.is_some_and(|c| is_past(c.not_after(), now)),
+        outcome,
     }
 }
 

@@ -12,6 +12,7 @@ mod oid;
 pub(crate) mod path;
 mod pem;
 mod profile;
+pub(crate) mod trusted_list;
 mod verifier_certificate;
 mod vical;
 
@@ -30,6 +31,11 @@ pub use self::oid::Oid;
 #[cfg(feature = "internals")]
 pub use self::path::is_valid_rfc5280_path;
 pub use self::pem::pem_or_der;
+pub use self::trusted_list::{
+    ListAnchors, ListMark, ListProfile, ListRole, ListRules, ListSigner, ListTerms, ListType,
+    ListedBy, ListedProvider, ListedService, Provider, TrustedList, TrustedListError,
+    TrustedListErrorKind, import_trusted_list,
+};
 pub use self::verifier_certificate::{
     ImportRules, ImportedCertificate, VerifierCertificate, VerifierCertificateError,
 };

@@ -2,7 +2,7 @@
 //! Candidates are found by name and key identifier and decided by signature; every root of a name is
 //! tried, within a budget of signature checks. What the presenter sends is never trusted by itself.
 
-mod search;
+pub(super) mod search;
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests;
@@ -20,6 +20,7 @@ use super::entry::TrustEntry;
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::oid::Oid;
 use super::profile::{self, Broken, SignerProfile};
+use super::trusted_list::ListedBy;
 use crate::crypto::{CryptoProvider, PublicKey};
 use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_CERTIFICATES;
@@ -46,6 +47,8 @@ pub(crate) struct VerifiedPath {
     pub(crate) anchor_subject: String,
     /// Whether the signer is trusted by itself.
     pub(crate) pinned: bool,
+    /// Whom a trusted list says that the signer is, where one vouches for it.
+    pub(crate) listed: Option<Arc<ListedBy>>,
     /// Whether a root issued the signer.
     pub(crate) is_below_root: bool,
     /// The content bytes of the signer's serial number.
@@ -89,23 +92,32 @@ pub(crate) fn authenticate_chain(
 ) -> Result<VerifiedPath, VerifyError> {
     let (leaf, rest) = split(chain)?;
     let signer = Certificate::parse(leaf)?;
-    let roots: Vec<&TrustAnchor> =
-        issuer.roots_for(livemode).filter(|root| root.serves(doc_type)).collect();
+    let roots = || issuer.roots_for(livemode).filter(|root| root.serves(doc_type));
+    let current: Vec<&TrustAnchor> = roots().filter(|root| root.is_in_force(now)).collect();
     let intermediates = if livemode { Vec::new() } else { parse_all(rest) };
-    let search = Search::new(provider, &intermediates, &roots, now);
-    if let Some(own) = issuer.pinned_signers_for(livemode).find(|own| own.der() == leaf) {
+    let search = Search::new(provider, &intermediates, &current, now);
+    let signers = || issuer.pinned_signers_for(livemode).filter(|own| own.serves(doc_type));
+    if let Some(own) = named(signers(), leaf, now) {
         return pinned(own, &signer, search.path(&signer, 0).ok(), now);
     }
-    if roots.is_empty() {
-        let detail = "the issuer has no root for this mode and document type";
-        return Err(VerifyError::new(Reason::UntrustedIssuer, Check::CertificatePath, detail));
+    if current.is_empty() {
+        return Err(match roots().next().is_some() || signers().any(PinnedSigner::is_listed) {
+            true => no_list_vouches(),
+            false => untrusted("the issuer has no root for this mode and document type"),
+        });
     }
     let path = search.path(&signer, usize::from(!livemode))?;
     let profile = SignerProfile { ekus: &issuer.ekus, tolerant: !livemode };
-    let key_identifier = path.issuer_key_identifier();
-    profile::check_document_signer(&signer, key_identifier, path.root, profile)
-        .map_err(profile_error)?;
-    verified(&signer, Anchor::Root(&path))
+    let (key_identifier, root) = (path.issuer_key_identifier(), path.root);
+    match root.listing() {
+        Some(listing) => {
+            let list = &listing.list;
+            profile::check_listed_signer(&signer, key_identifier, root, profile, list)
+        }
+        None => profile::check_document_signer(&signer, key_identifier, root, profile),
+    }
+    .map_err(profile_error)?;
+    verified(&signer, Anchor::Root(&path), now)
 }
 
 /// Authenticates the SD-JWT VC issuer that stands first in `chain`, the certificates of an `x5c`
@@ -122,13 +134,22 @@ pub(crate) fn authenticate_sd_jwt_chain(
     now: UnixMillis,
 ) -> Result<VerifiedPath, VerifyError> {
     let (leaf, rest) = split(chain)?;
-    let roots: Vec<&TrustAnchor> = issuer.sd_jwt_roots_for(livemode).collect();
-    if let Some(own) = issuer.sd_jwt_signers_for(livemode).find(|own| own.der() == leaf) {
+    let roots = || issuer.sd_jwt_roots_for(livemode);
+    let current: Vec<&TrustAnchor> = roots().filter(|root| root.is_in_force(now)).collect();
+    let signers = || issuer.sd_jwt_signers_for(livemode);
+    if let Some(own) = named(signers(), leaf, now) {
         let (signer, intermediates) = (Certificate::parse(leaf)?, parse_all(rest));
-        let search = Search::new(provider, &intermediates, &roots, now);
+        let search = Search::new(provider, &intermediates, &current, now);
         return pinned(own, &signer, search.path(&signer, MAX_CERTIFICATES).ok(), now);
     }
-    authenticate_below(provider, chain, &roots, MAX_CERTIFICATES, now)
+    if current.is_empty() && (roots().next().is_some() || signers().any(PinnedSigner::is_listed)) {
+        return Err(no_list_vouches());
+    }
+    let (signer, path, root) = signer_below(provider, chain, &current, MAX_CERTIFICATES, now)?;
+    if let Some(listing) = root.listing() {
+        profile::check_listed_mark(&signer, &issuer.ekus, &listing.list).map_err(profile_error)?;
+    }
+    Ok(path)
 }
 
 /// Authenticates the signer of a status list that stands first in `chain`: its path leads to one of
@@ -148,8 +169,43 @@ pub(crate) fn authenticate_status_signer(
     if roots.is_empty() {
         return Err(path_error("no root of the trust entry may vouch for this status list"));
     }
-    let (signer, path) = signer_below(provider, chain, roots, 1, now)?;
+    let (signer, path, _) = signer_below(provider, chain, roots, 1, now)?;
     profile::check_status_signer(&signer, ekus).map_err(profile_error)?;
+    Ok(path)
+}
+
+/// The same of a signer that is one of `signers` itself, as trusted lists name them. `None`: it is
+/// none of them.
+pub(crate) fn authenticate_named_signer<'s>(
+    chain: &[&[u8]],
+    mut signers: impl Iterator<Item = &'s PinnedSigner>,
+    now: UnixMillis,
+) -> Option<Result<VerifiedPath, VerifyError>> {
+    let leaf = chain.first()?;
+    let own = signers.find(|own| own.der() == *leaf)?;
+    let signer = Certificate::parse(leaf).map_err(VerifyError::from);
+    Some(signer.and_then(|signer| pinned(own, &signer, None, now)))
+}
+
+/// Authenticates the signer of a status list that stands first in `chain`, below one of `roots` of SD-JWT
+/// VC issuers: who may sign credentials there may sign their status. A CA of a trusted list may have
+/// other customers; of these, only who carries the mark of an issuer or may sign status.
+///
+/// # Errors
+/// As [`authenticate_chain`].
+pub(crate) fn authenticate_beside_issuer(
+    provider: &CryptoProvider,
+    chain: &[&[u8]],
+    roots: &[&TrustAnchor],
+    ekus: &[Oid],
+    now: UnixMillis,
+) -> Result<VerifiedPath, VerifyError> {
+    let (signer, path, root) = signer_below(provider, chain, roots, MAX_CERTIFICATES, now)?;
+    if let Some(listing) = root.listing() {
+        profile::check_status_signer(&signer, ekus)
+            .or_else(|_| profile::check_listed_mark(&signer, ekus, &listing.list))
+            .map_err(profile_error)?;
+    }
     Ok(path)
 }
 
@@ -165,16 +221,16 @@ pub(crate) fn authenticate_below(
     max_intermediates: usize,
     now: UnixMillis,
 ) -> Result<VerifiedPath, VerifyError> {
-    signer_below(provider, chain, roots, max_intermediates, now).map(|(_, path)| path)
+    signer_below(provider, chain, roots, max_intermediates, now).map(|(_, path, _)| path)
 }
 
-fn signer_below<'c>(
+fn signer_below<'c, 'r>(
     provider: &CryptoProvider,
     chain: &[&'c [u8]],
-    roots: &[&TrustAnchor],
+    roots: &'r [&'r TrustAnchor],
     max_intermediates: usize,
     now: UnixMillis,
-) -> Result<(Certificate<'c>, VerifiedPath), VerifyError> {
+) -> Result<(Certificate<'c>, VerifiedPath, &'r TrustAnchor), VerifyError> {
     let (leaf, rest) = split(chain)?;
     let signer = Certificate::parse(leaf)?;
     let intermediates = parse_all(rest);
@@ -188,8 +244,10 @@ fn signer_below<'c>(
     if signer.key_usage().is_some_and(|usage| !usage.digital_signature()) {
         return Err(profile_error("has a key usage without digitalSignature"));
     }
-    let path = verified(&signer, Anchor::Root(&path))?;
-    Ok((signer, path))
+    let verified = verified(&signer, Anchor::Root(&path), now)?;
+    let root = roots.iter().find(|root| core::ptr::eq(**root, path.root));
+    let root = root.copied().ok_or(path_error("leads to no root"))?;
+    Ok((signer, verified, root))
 }
 
 /// Authenticates the signer of a list of roots: `signer` carries the extended key usage, and its
@@ -263,10 +321,23 @@ fn pinned(
     if !signer.is_valid_at(now) {
         return Err(Failure::Expired("the pinned signer is outside its dates").into());
     }
-    verified(signer, Anchor::Pinned { own, issuer: path.map(|path| path.issuer_der()) })
+    verified(signer, Anchor::Pinned { own, issuer: path.map(|path| path.issuer_der()) }, now)
 }
 
-fn verified(signer: &Certificate<'_>, anchor: Anchor<'_>) -> Result<VerifiedPath, VerifyError> {
+/// The signer of that certificate, if the list that names it still does.
+fn named<'s>(
+    mut signers: impl Iterator<Item = &'s PinnedSigner>,
+    leaf: &[u8],
+    now: UnixMillis,
+) -> Option<&'s PinnedSigner> {
+    signers.find(|own| own.der() == leaf && own.is_in_force(now))
+}
+
+fn verified(
+    signer: &Certificate<'_>,
+    anchor: Anchor<'_>,
+    now: UnixMillis,
+) -> Result<VerifiedPath, VerifyError> {
     let key = signer.key().map_err(|error| path_error(error.0))?;
     let signer_key = *key.nist().ok_or(path_error("is not on P-256, P-384 or P-521"))?;
     let subject = signer.subject().as_raw();
@@ -277,6 +348,11 @@ fn verified(signer: &Certificate<'_>, anchor: Anchor<'_>) -> Result<VerifiedPath
         Anchor::Root(path) => path.intermediates().map(intermediate).collect(),
         Anchor::Pinned { .. } => Vec::new(),
     };
+    let listing = match &anchor {
+        Anchor::Root(path) => path.root.listing(),
+        Anchor::Pinned { own, .. } => own.listing(),
+    };
+    let listed = listing.map(|listing| Arc::new(listing.attribute(signer, now)));
     let (anchor_sha256, anchor_subject, issuer) = match anchor {
         Anchor::Root(path) => {
             let (root, issuer) = (path.root, Some(path.issuer_der()));
@@ -294,6 +370,7 @@ fn verified(signer: &Certificate<'_>, anchor: Anchor<'_>) -> Result<VerifiedPath
         anchor_sha256,
         anchor_subject,
         pinned,
+        listed,
         is_below_root,
         leaf_serial: signer.serial().to_vec(),
         crl_distribution_points: crl_distribution_points(signer),
@@ -307,7 +384,8 @@ fn intermediate((ca, issuer): (&Certificate<'_>, Arc<[u8]>)) -> Intermediate {
     Intermediate { serial: ca.serial().to_vec(), crl_distribution_points, issuer }
 }
 
-fn crl_distribution_points(certificate: &Certificate<'_>) -> Vec<Vec<String>> {
+/// For each CRL distribution point of a certificate the URIs that lead to one and the same list.
+pub(super) fn crl_distribution_points(certificate: &Certificate<'_>) -> Vec<Vec<String>> {
     certificate.crl_distribution_points().iter().map(uris).collect()
 }
 
@@ -346,6 +424,14 @@ impl From<Failure> for VerifyError {
             Failure::Invalid(detail) => path_error(detail),
         }
     }
+}
+
+fn no_list_vouches() -> VerifyError {
+    untrusted("the trusted list does not vouch for anybody now: its next issue is due")
+}
+
+const fn untrusted(detail: &'static str) -> VerifyError {
+    VerifyError::new(Reason::UntrustedIssuer, Check::CertificatePath, detail)
 }
 
 const fn path_error(detail: &'static str) -> VerifyError {

@@ -2,6 +2,7 @@
 //! roots and intermediates need what RFC 5280 asks of a CA. Each rule is a function that says what
 //! is wrong.
 
+mod listed;
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -15,6 +16,7 @@ use x509_parser::oid_registry::{
     OID_X509_EXT_SUBJECT_ALT_NAME, OID_X509_EXT_SUBJECT_KEY_IDENTIFIER, Oid as X509Oid,
 };
 
+pub(crate) use self::listed::{check_listed_mark, check_listed_signer};
 use super::anchors::TrustAnchor;
 use super::certificate::Certificate;
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};

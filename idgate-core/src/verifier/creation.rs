@@ -47,8 +47,8 @@ impl Verifier {
     /// [`crate::Session::invitation`].
     ///
     /// # Errors
-    /// There is no entropy, the request is too large for a link, or it names a dialect that this
-    /// verifier does not speak.
+    /// There is no entropy, the request is too large for a link, it names a dialect that this
+    /// verifier does not speak, or only a trusted list vouches for an issuer and is past its next issue.
     pub fn create_session(
         &self,
         request: PresentationRequest,
@@ -73,6 +73,7 @@ impl Verifier {
         entropy: &mut dyn Entropy,
         now: UnixMillis,
     ) -> Result<Transition, CreateError> {
+        self.check_lists(&request, new.livemode, now)?;
         let id = SessionId::fresh(entropy)?;
         let session = Session {
             offers: self.offers(&request, &new, &id, entropy, now)?,
@@ -90,6 +91,26 @@ impl Verifier {
         };
         check_links(&session)?;
         Ok(session.open())
+    }
+
+    /// A list that is overdue vouches for nobody, so nothing that depends on it is asked for
+    /// (decisions 30).
+    fn check_lists(
+        &self,
+        request: &PresentationRequest,
+        livemode: bool,
+        now: UnixMillis,
+    ) -> Result<(), RequestError> {
+        for (index, asked) in request.credentials.iter().enumerate() {
+            let entry = self.trust().entry(&asked.issuer_id);
+            let doc_type = asked.doc_type.as_ref();
+            let lapsed = entry.and_then(|entry| entry.lapsed_list(doc_type, livemode, now));
+            if let Some(rule) = lapsed {
+                let path = request.path_of_issuer(index);
+                return Err(RequestError::new(ErrorCode::UnknownIssuer, path, rule));
+            }
+        }
+        Ok(())
     }
 
     fn offers(

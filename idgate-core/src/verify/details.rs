@@ -14,6 +14,7 @@ use super::proof::VerifiedCredential;
 use crate::codec::json::json_text;
 use crate::request::{CredentialRequest, Dialect, TransactionData};
 use crate::time::UnixMillis;
+use crate::trust::ListedBy;
 
 #[derive(Serialize)]
 struct Details<'d> {
@@ -42,6 +43,9 @@ struct CredentialDetails<'d> {
     holder_binding: &'static str,
     trust: &'static str,
     trust_anchor_sha256: String,
+    /// There where a trusted list says who the issuer is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<Provider<'d>>,
     valid_from: Option<String>,
     valid_until: Option<String>,
     revocation: &'static str,
@@ -56,6 +60,41 @@ struct CredentialDetails<'d> {
     /// What the holder agreed to with this credential, as the tenant asked it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transaction_data: Vec<Box<RawValue>>,
+}
+
+/// One provider of a trusted list, or those that it may be.
+#[derive(Serialize)]
+struct Provider<'d> {
+    #[serde(flatten)]
+    one: Option<Named<'d>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    candidates: Vec<Named<'d>>,
+    list_type: &'static str,
+    list_sequence: u64,
+}
+
+#[derive(Serialize)]
+struct Named<'d> {
+    name: &'d str,
+    identifier: Option<&'d str>,
+    country: Option<&'d str>,
+}
+
+impl<'d> Provider<'d> {
+    fn of(listed_by: &'d ListedBy) -> Self {
+        let named = listed_by.providers.iter().map(|provider| Named {
+            name: &provider.name,
+            identifier: provider.identifier(),
+            country: provider.country.as_deref(),
+        });
+        let mut candidates: Vec<Named<'_>> = named.collect();
+        Self {
+            one: if candidates.len() == 1 { candidates.pop() } else { None },
+            candidates,
+            list_type: listed_by.list_type.name(),
+            list_sequence: listed_by.list_sequence,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -100,6 +139,7 @@ pub(super) fn render(
             holder_binding: facts.holder_binding.name(),
             trust: facts.trust.name(),
             trust_anchor_sha256: hex(facts.trust.anchor_sha256(verification.provider()).as_bytes()),
+            provider: facts.listed_by.as_deref().map(Provider::of),
             valid_from: facts.valid_from.map(|at: UnixMillis| at.to_string()),
             valid_until: facts.valid_until.map(|at| at.to_string()),
             revocation: revocation.summary().name(),

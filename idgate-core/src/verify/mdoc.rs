@@ -120,7 +120,10 @@ fn verify_document(
         published: Published {
             status: PublishedStatus::from_cbor(mso.status),
             signer: Some(SignerStatus::of(&path)),
-            voucher: Some(Voucher::of_mdoc(path.anchor_sha256, expected.doc_type)),
+            voucher: Some(
+                Voucher::of_mdoc(path.anchor_sha256, expected.doc_type)
+                    .listed_as(path.listed.clone()),
+            ),
         },
         claims: disclosed.claims,
         origin: device.handover.origin().map(Into::into),
@@ -134,6 +137,7 @@ fn verify_document(
             valid_until: Some(mso.validity.valid_until),
             transaction_data: Vec::new(),
             trust: Trust::of(&path),
+            listed_by: path.listed.clone(),
             issuer: Some(path.anchor_subject.clone()),
             issuing_country_unbound: issuing_country == IssuingCountry::Unbound,
         },

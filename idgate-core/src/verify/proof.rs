@@ -3,6 +3,7 @@
 //! error, not an incident.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
@@ -14,6 +15,7 @@ use crate::error::VerifyError;
 use crate::request::TransactionData;
 use crate::status::{Published, Revocation, RevocationDetails};
 use crate::time::UnixMillis;
+use crate::trust::ListedBy;
 use crate::trust::path::VerifiedPath;
 
 /// A trusted key signed the credential.
@@ -133,12 +135,21 @@ pub enum Trust {
         /// Of the signer's certificate.
         sha256: [u8; 32],
     },
+    /// A signer that a trusted list names itself.
+    ListedSigner {
+        /// Of the signer's certificate.
+        sha256: [u8; 32],
+    },
 }
 
 impl Trust {
     pub(super) fn of(path: &VerifiedPath) -> Self {
         let sha256 = path.anchor_sha256;
-        if path.pinned { Self::PinnedSigner { sha256 } } else { Self::X5chain { sha256 } }
+        match (path.pinned, &path.listed) {
+            (true, Some(_)) => Self::ListedSigner { sha256 },
+            (true, None) => Self::PinnedSigner { sha256 },
+            (false, _) => Self::X5chain { sha256 },
+        }
     }
 
     /// The text in `verification_details`.
@@ -147,6 +158,7 @@ impl Trust {
             Self::IssuerKey(_) => "issuer_key",
             Self::X5chain { .. } => "x5chain",
             Self::PinnedSigner { .. } => "pinned_signer",
+            Self::ListedSigner { .. } => "listed_signer",
         }
     }
 
@@ -154,7 +166,9 @@ impl Trust {
     pub fn anchor_sha256(&self, provider: &CryptoProvider) -> HashValue {
         match self {
             Self::IssuerKey(key) => provider.hash(HashAlg::Sha256, &key.spki_der()),
-            Self::X5chain { sha256 } | Self::PinnedSigner { sha256 } => HashValue::new(sha256),
+            Self::X5chain { sha256 }
+            | Self::PinnedSigner { sha256 }
+            | Self::ListedSigner { sha256 } => HashValue::new(sha256),
         }
     }
 }
@@ -195,6 +209,8 @@ pub struct CredentialFacts {
     pub alg: Alg,
     /// What the issuer is trusted by.
     pub trust: Trust,
+    /// Whom a trusted list says that the issuer is, where one vouches for it.
+    pub listed_by: Option<Arc<ListedBy>>,
     /// How the presenter proved to hold the credential's key.
     pub holder_binding: HolderBinding,
     /// mdoc only: the name of the handover that the device bound its answer to.

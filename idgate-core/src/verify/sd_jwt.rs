@@ -340,6 +340,7 @@ fn facts(payload: &ProcessedPayload<'_, '_>, signer: &Signer, dates: Dates) -> C
         issuer: text("iss").or_else(|| signer.subject()),
         alg: signer.alg(),
         trust: signer.trust(),
+        listed_by: signer.listed(),
         holder_binding: HolderBinding::KbJwt,
         session_transcript: None,
         decided_by: Vec::new(),

@@ -10,6 +10,7 @@ mod certificates;
 mod cost;
 mod mdoc;
 mod status;
+mod trusted_list;
 
 use std::fmt;
 
@@ -32,13 +33,14 @@ type Parts = (Vec<Vec<u8>>, Check);
 
 impl Target {
     /// The name of each.
-    pub const NAMES: [&str; 9] = [
+    pub const NAMES: [&str; 10] = [
         "device_response",
         "mso",
         "x5chain",
         "crl",
         "master_list",
         "vical",
+        "trusted_list",
         "status_list",
         "whole_response",
         "browser_answer",
@@ -53,6 +55,7 @@ impl Target {
             "crl" => certificates::crl_target(),
             "master_list" => certificates::master_list_target(),
             "vical" => certificates::vical_target(),
+            "trusted_list" => trusted_list::trusted_list_target(),
             "status_list" => status::status_list_target(),
             "whole_response" => answer::whole_response_target(),
             "browser_answer" => browser::browser_answer_target(),

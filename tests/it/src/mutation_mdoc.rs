@@ -64,6 +64,11 @@ fn vical() {
 }
 
 #[test]
+fn trusted_list() {
+    hammer("trusted_list", 0x0115, &[]);
+}
+
+#[test]
 fn status_list() {
     hammer("status_list", 0x157, &[]);
 }

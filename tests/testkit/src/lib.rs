@@ -35,5 +35,6 @@ pub mod samples;
 pub mod spec_cases;
 pub mod status;
 pub mod time;
+pub mod trusted_list;
 pub mod wallet;
 pub mod x509;

@@ -13,6 +13,7 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::formats::sd_jwt_vc::{CREDENTIAL_TYPES, ParsedSdJwt};
 use crate::jose::{self, Header, X5cError};
 use crate::status::{SignerStatus, Voucher};
+use crate::trust::ListedBy;
 use crate::trust::TrustedKey;
 use crate::trust::known_signers::Purpose;
 use crate::trust::path::VerifiedPath;
@@ -41,6 +42,14 @@ impl Signer {
         }
     }
 
+    /// Whom a trusted list says that it is.
+    pub(super) fn listed(&self) -> Option<Arc<ListedBy>> {
+        match self {
+            Self::Key(_) => None,
+            Self::Certificate(path) => path.listed.clone(),
+        }
+    }
+
     /// The name that its certificate gives the issuer.
     pub(super) fn subject(&self) -> Option<String> {
         match self {
@@ -54,7 +63,8 @@ impl Signer {
         match self {
             Self::Key(_) => (None, None),
             Self::Certificate(path) => {
-                (Some(SignerStatus::of(path)), Some(Voucher::of_sd_jwt(path.anchor_sha256)))
+                let voucher = Voucher::of_sd_jwt(path.anchor_sha256);
+                (Some(SignerStatus::of(path)), Some(voucher.listed_as(path.listed.clone())))
             }
         }
     }

@@ -9,6 +9,7 @@ mod lists;
 mod mdoc;
 mod sd_jwt;
 mod status;
+mod trusted_list;
 mod x509;
 mod x5c;
 
@@ -26,6 +27,7 @@ pub(super) fn table() -> Vec<Row> {
         x509::crl(),
         lists::master_list(),
         lists::vical(),
+        trusted_list::trusted_list(),
         status::jwt(),
         status::cwt(),
         sd_jwt::presentation(),

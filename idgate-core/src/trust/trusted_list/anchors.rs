@@ -1,0 +1,147 @@
+//! Who may sign a trusted list, as the operator says: CAs, below which signers stand, and signers
+//! themselves, as the Official Journal names them.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::error::{TrustedListError, not_authentic};
+use crate::crypto::CryptoProvider;
+use crate::time::UnixMillis;
+use crate::trust::anchors::{RootOrigin, TrustAnchor, TrustMaterialError};
+use crate::trust::certificate::Certificate;
+use crate::trust::crl::{CrlIssuer, VerifiedCrl};
+use crate::trust::names::{self, COUNTRY_NAME, ORGANIZATION_NAME};
+use crate::trust::path::crl_distribution_points;
+use crate::trust::path::search::{Failure, Search};
+use crate::trust::pem::pem_or_der;
+use crate::trust::profile;
+
+/// What vouches for the signer of a trusted list.
+#[derive(Clone, Debug, Default)]
+pub struct ListAnchors {
+    cas: Vec<TrustAnchor>,
+    signers: Vec<Vec<u8>>,
+}
+
+impl ListAnchors {
+    /// From a file of certificates, PEM or DER, one or many: a CA vouches for signers below it, any
+    /// other certificate is a signer itself.
+    ///
+    /// # Errors
+    /// The file holds no certificate, or one that can be neither.
+    pub fn from_file(provider: &CryptoProvider, file: &[u8]) -> Result<Self, TrustMaterialError> {
+        let mut anchors = Self::default();
+        for der in pem_or_der(file, "CERTIFICATE")? {
+            let certificate = Certificate::parse(&der)?;
+            if is_ca(&certificate) {
+                let ca = TrustAnchor::from_der(provider, &der, RootOrigin::RootFile)?;
+                anchors.cas.push(ca);
+            } else {
+                certificate.key()?;
+                anchors.signers.push(der);
+            }
+        }
+        Ok(anchors)
+    }
+
+    /// The certificates in DER.
+    pub fn certificates(&self) -> impl Iterator<Item = &[u8]> {
+        self.cas.iter().map(TrustAnchor::der).chain(self.signers.iter().map(Vec::as_slice))
+    }
+
+    /// The end of each certificate, with its subject (RFC 4514).
+    pub fn ends(&self) -> impl Iterator<Item = (String, UnixMillis)> {
+        let cas = self.cas.iter().map(|ca| (String::from(ca.subject()), ca.not_after()));
+        let signers = self.signers.iter().filter_map(|der| Certificate::parse(der).ok());
+        cas.chain(signers.map(|one| (names::rfc4514(one.subject().as_raw()), one.not_after())))
+    }
+
+    /// The CAs, which also sign CRLs.
+    pub fn cas(&self) -> &[TrustAnchor] {
+        &self.cas
+    }
+}
+
+/// How a signer was found to be one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum VouchedBy {
+    /// It is an anchor.
+    Itself,
+    /// It stands below a CA, which has other customers as well.
+    Ca,
+    /// Nothing: the list is for tests.
+    Nobody,
+}
+
+/// Whether `signer` may sign lists at `at` (ETSI TS 119 602 6.8.0): it is an anchor, or stands below
+/// one with at most one of `others` between them.
+pub(super) fn authenticate(
+    provider: &CryptoProvider,
+    signer: &Certificate<'_>,
+    others: &[Certificate<'_>],
+    anchors: &ListAnchors,
+    crls: &[VerifiedCrl],
+    (at, now): (UnixMillis, UnixMillis),
+) -> Result<VouchedBy, TrustedListError> {
+    if is_ca(signer) {
+        return Err(not_authentic("has a signer that is a CA, and CAs sign no lists"));
+    }
+    let signs = |usage: &x509_parser::extensions::KeyUsage| {
+        usage.digital_signature() || usage.non_repudiation()
+    };
+    if !signer.key_usage().is_none_or(signs) {
+        return Err(not_authentic("has a signer whose key is not for signing"));
+    }
+    if anchors.signers.iter().any(|own| own == signer.der()) {
+        return match signer.is_valid_at(at) {
+            true => Ok(VouchedBy::Itself),
+            false => Err(not_authentic(OUTSIDE_DATES)),
+        };
+    }
+    let cas: Vec<&TrustAnchor> = anchors.cas.iter().collect();
+    let path = Search::new(provider, others, &cas, at).path(signer, 1);
+    let path = path.map_err(|failure| {
+        not_authentic(match failure {
+            Failure::Expired(_) => OUTSIDE_DATES,
+            Failure::Exhausted(_) => "needs more signature checks than allowed",
+            Failure::Invalid(_) => "has a signer that does not lead to --list-signer-ca",
+        })
+    })?;
+    profile::check_below_root(signer)
+        .map_err(|why| not_authentic(["has a signer that ", why].concat()))?;
+    let issuer = path.issuer_der();
+    let issuer = Certificate::parse(&issuer).ok();
+    let issuer = issuer.and_then(|issuer| CrlIssuer::of(provider, &issuer));
+    let points = crl_distribution_points(signer);
+    for crl in crls.iter().filter(|crl| issuer.is_some_and(|issuer| crl.is_of(&issuer))) {
+        crl.check(signer.serial(), &points, now).map_err(|error| {
+            not_authentic(match error.reason {
+                crate::error::Reason::CertificateRevoked => "has a signer that is revoked",
+                _ => "has a signer of whose issuer no current CRL is known",
+            })
+        })?;
+    }
+    Ok(VouchedBy::Ca)
+}
+
+const OUTSIDE_DATES: &str = "is signed with a certificate outside its dates";
+
+/// Whether a certificate says that it is a CA's.
+pub(super) fn is_ca(certificate: &Certificate<'_>) -> bool {
+    certificate.basic_constraints().is_some_and(|constraints| constraints.ca)
+}
+
+/// organizationName of a subject.
+pub(super) fn organizations(certificate: &Certificate<'_>) -> Vec<String> {
+    texts(certificate, ORGANIZATION_NAME)
+}
+
+/// countryName of a subject.
+pub(super) fn countries(certificate: &Certificate<'_>) -> Vec<String> {
+    texts(certificate, COUNTRY_NAME)
+}
+
+fn texts(certificate: &Certificate<'_>, oid: &[u8]) -> Vec<String> {
+    let texts = names::attribute_texts(certificate.subject().as_raw(), oid);
+    texts.into_iter().map(alloc::borrow::Cow::into_owned).collect()
+}

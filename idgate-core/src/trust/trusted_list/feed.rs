@@ -1,0 +1,223 @@
+//! What a trusted list brings to a trust entry: roots and signers of its providers for the types that
+//! the entry names, and signers of status for each provider's own credentials.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::TrustedList;
+use super::entities::{ListedProvider, ListedService};
+use super::listing::{ListFacts, ListProfile, Listing, Provider};
+use super::profile::{ListRole, ListType, member_state};
+use crate::ids::DocType;
+use crate::trust::anchors::{PinnedSigner, TrustAnchor};
+use crate::trust::entry::TrustEntry;
+
+/// The document type of the one kind of credential that an mDL list is about.
+const MDL: &str = "org.iso.18013.5.1.mDL";
+/// What PID are called (PID Rulebook), as SD-JWT VC and as mdoc.
+const PID_VCT: &str = "urn:eudi:pid:1";
+const PID_DOC_TYPE: &str = "eu.europa.ec.eudi.pid.1";
+
+/// How an entry takes a list.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ListTerms {
+    /// Where the list comes from, for people, as its URL; `None`: its operator's name.
+    pub source: Option<String>,
+    /// Only providers with one of these registration identifiers; empty: all.
+    pub providers: Vec<String>,
+    /// What marks signers below listed CAs; `None`: as the type of list has it.
+    pub profile: Option<ListProfile>,
+    /// It goes on vouching although the next one is due.
+    pub allow_stale: bool,
+    /// What it brings serves test-mode sessions only.
+    pub test_only: bool,
+}
+
+impl TrustEntry {
+    /// Takes what `list` says: roots and signers for the document types and credential types that the
+    /// entry names, of the countries that it names. Set those before. Where it names none, a PID list
+    /// sets the PID's own types, an mDL list the mDL's, and a list of public bodies brings nothing: it
+    /// does not say what its providers issue. A list vouches for no type that the entry does not name,
+    /// so an entry that names none is not opened by it.
+    pub fn take_list(&mut self, list: &TrustedList, terms: &ListTerms) {
+        self.name_types(list.list_type);
+        let facts = Arc::new(ListFacts {
+            name: terms.source.clone().unwrap_or_else(|| list.operator.clone()),
+            list_type: list.list_type,
+            sequence: list.sequence,
+            until: (!terms.allow_stale).then_some(list.next_update),
+            profile: terms.profile.unwrap_or(ListProfile::of(list.list_type)),
+        });
+        let mut feed = Feed::new(self, list.list_type, facts, terms.test_only);
+        for listed in list.providers.iter().filter(|listed| self.wants(&listed.provider, terms)) {
+            feed.provider(listed);
+        }
+        self.roots.extend(feed.roots.all);
+        self.sd_jwt_roots.extend(feed.sd_jwt_roots.all);
+        self.status_roots.extend(feed.status_roots.all);
+        self.pinned_signers.extend(feed.signers.all);
+        self.sd_jwt_signers.extend(feed.sd_jwt_signers.all);
+        self.status_signers.extend(feed.status_signers.all);
+    }
+
+    fn name_types(&mut self, list_type: ListType) {
+        match list_type {
+            ListType::Pid if self.vct.is_empty() && self.doc_types.is_empty() => {
+                self.vct.push(PID_VCT.into());
+                self.doc_types.push(DocType::new(PID_DOC_TYPE));
+            }
+            ListType::Mdl if self.doc_types.is_empty() => self.doc_types.push(DocType::new(MDL)),
+            _ => {}
+        }
+    }
+
+    fn wants(&self, provider: &Provider, terms: &ListTerms) -> bool {
+        let named = |identifier: &String| terms.providers.contains(identifier);
+        let country = provider.country.as_deref();
+        let here = |own: &String| country.is_some_and(|country| member_state(own) == country);
+        (terms.providers.is_empty() || provider.identifiers.iter().any(named))
+            && (self.countries.is_empty() || self.countries.iter().any(here))
+    }
+}
+
+/// What has been taken so far.
+struct Feed {
+    facts: Arc<ListFacts>,
+    test_only: bool,
+    /// Of roots and signers of mdocs; `None`: the entry takes no mdocs of this list.
+    doc_types: Option<Vec<DocType>>,
+    takes_sd_jwts: bool,
+    /// Of status roots: what credentials they may sign the status of.
+    status_doc_types: Vec<DocType>,
+    roots: Taken<TrustAnchor>,
+    sd_jwt_roots: Taken<TrustAnchor>,
+    status_roots: Taken<TrustAnchor>,
+    signers: Taken<PinnedSigner>,
+    sd_jwt_signers: Taken<PinnedSigner>,
+    status_signers: Taken<PinnedSigner>,
+}
+
+impl Feed {
+    fn new(
+        entry: &TrustEntry,
+        list_type: ListType,
+        facts: Arc<ListFacts>,
+        test_only: bool,
+    ) -> Self {
+        let mdl = || Vec::from([DocType::new(MDL)]);
+        let is_mdl = list_type == ListType::Mdl;
+        let doc_types = match is_mdl {
+            true => entry.doc_types.contains(&DocType::new(MDL)).then(mdl),
+            false => (!entry.doc_types.is_empty()).then(|| entry.doc_types.clone()),
+        };
+        Self {
+            facts,
+            test_only,
+            doc_types,
+            takes_sd_jwts: !is_mdl && !entry.vct.is_empty(),
+            status_doc_types: if is_mdl { mdl() } else { Vec::new() },
+            roots: Taken::default(),
+            sd_jwt_roots: Taken::default(),
+            status_roots: Taken::default(),
+            signers: Taken::default(),
+            sd_jwt_signers: Taken::default(),
+            status_signers: Taken::default(),
+        }
+    }
+
+    fn provider(&mut self, listed: &ListedProvider) {
+        for service in listed.services.iter().filter(|service| service.skipped.is_none()) {
+            match service.role {
+                Some(ListRole::Issuance) => self.issuance(&listed.provider, service),
+                Some(ListRole::Revocation) => self.revocation(&listed.provider, service),
+                None => {}
+            }
+        }
+    }
+
+    fn issuance(&mut self, provider: &Arc<Provider>, service: &ListedService) {
+        let listing = || Listing::new(self.facts.clone(), provider.clone(), service.from);
+        let test_only = self.test_only;
+        if let Some(doc_types) = &self.doc_types {
+            for root in &service.roots {
+                self.roots.add(root.sha256(), listing(), |listing| {
+                    root.clone().listed(listing, doc_types.clone(), test_only)
+                });
+            }
+            for signer in &service.signers {
+                self.signers.add(signer.sha256(), listing(), |listing| {
+                    signer.clone().listed(listing, doc_types.clone(), test_only)
+                });
+            }
+        }
+        if self.takes_sd_jwts {
+            for root in &service.roots {
+                self.sd_jwt_roots.add(root.sha256(), listing(), |listing| {
+                    root.clone().listed(listing, Vec::new(), test_only)
+                });
+            }
+            for signer in &service.signers {
+                self.sd_jwt_signers.add(signer.sha256(), listing(), |listing| {
+                    signer.clone().listed(listing, Vec::new(), test_only)
+                });
+            }
+        }
+    }
+
+    fn revocation(&mut self, provider: &Arc<Provider>, service: &ListedService) {
+        let listing = || Listing::new(self.facts.clone(), provider.clone(), service.from);
+        let (doc_types, test_only) = (&self.status_doc_types, self.test_only);
+        for root in &service.roots {
+            self.status_roots.add(root.sha256(), listing(), |listing| {
+                root.clone().listed(listing, doc_types.clone(), test_only)
+            });
+        }
+        for signer in &service.signers {
+            self.status_signers.add(signer.sha256(), listing(), |listing| {
+                signer.clone().listed(listing, doc_types.clone(), test_only)
+            });
+        }
+    }
+}
+
+/// A certificate that may be several services'.
+trait Listed {
+    fn join(&mut self, listing: Listing);
+}
+
+impl Listed for TrustAnchor {
+    fn join(&mut self, listing: Listing) {
+        self.join_listing(listing);
+    }
+}
+
+impl Listed for PinnedSigner {
+    fn join(&mut self, listing: Listing) {
+        self.join_listing(listing);
+    }
+}
+
+/// Certificates, each once whatever number of services has it.
+struct Taken<C> {
+    all: Vec<C>,
+    places: BTreeMap<[u8; 32], usize>,
+}
+
+impl<C> Default for Taken<C> {
+    fn default() -> Self {
+        Self { all: Vec::new(), places: BTreeMap::new() }
+    }
+}
+
+impl<C: Listed> Taken<C> {
+    fn add(&mut self, sha256: [u8; 32], listing: Listing, make: impl FnOnce(Listing) -> C) {
+        let at = *self.places.entry(sha256).or_insert(self.all.len());
+        match self.all.get_mut(at) {
+            Some(known) => known.join(listing),
+            None => self.all.push(make(listing)),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What a trusted list says of a certificate: whose it is, for how long, and what the signers below it
+//! must look like. It goes with the certificate into the trust entry.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::profile::ListType;
+use crate::time::UnixMillis;
+use crate::trust::certificate::Certificate;
+use crate::trust::names::{self, ORGANIZATION_IDENTIFIER, ORGANIZATION_NAME};
+
+/// A provider of a trusted list, as the list has it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Provider {
+    /// `TEName`, the English one if there is one.
+    pub name: String,
+    /// The registration identifiers in `TETradeName`, as organizationIdentifier has them.
+    pub identifiers: Vec<String>,
+    /// The responsible state, as certificates write it (ISO 3166-1).
+    pub country: Option<String>,
+    /// Every `TEName`.
+    pub(super) names: Vec<String>,
+    /// Tells apart what else is equal.
+    pub(super) place: usize,
+}
+
+impl Provider {
+    /// Its first registration identifier.
+    pub fn identifier(&self) -> Option<&str> {
+        self.identifiers.first().map(String::as_str)
+    }
+
+    /// Whether the subject of a certificate names it: by its organizationIdentifier, or without one
+    /// by its organizationName.
+    fn is_named_by(&self, signer: &Certificate<'_>) -> bool {
+        let subject = signer.subject().as_raw();
+        let identifiers = names::attribute_texts(subject, ORGANIZATION_IDENTIFIER);
+        if !identifiers.is_empty() {
+            return identifiers.iter().any(|own| self.identifiers.iter().any(|id| id == own));
+        }
+        let organizations = names::attribute_texts(subject, ORGANIZATION_NAME);
+        organizations.iter().any(|own| self.has_name(own))
+    }
+
+    /// Whether `text` is one of its names.
+    pub(crate) fn has_name(&self, text: &str) -> bool {
+        self.names.iter().any(|name| names::is_same_text(name, text))
+    }
+}
+
+/// Whom a trusted list says that the signer of a credential is. It comes from the authenticated list,
+/// never from the credential.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ListedBy {
+    /// The kind of list.
+    pub list_type: ListType,
+    /// Its sequence number.
+    pub list_sequence: u64,
+    /// The provider; several where the list gives them one certificate, and the signer does not say
+    /// which it is.
+    pub providers: Vec<Arc<Provider>>,
+}
+
+impl ListedBy {
+    /// Whether one of the providers is one of those.
+    pub(crate) fn shares_provider(&self, listing: &Listing) -> bool {
+        self.providers.iter().any(|provider| listing.is_of(provider))
+    }
+}
+
+/// What must mark the signer of a credential below a listed CA, which may sign much else.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ListProfile {
+    /// One of the entry's extended key usages; mdocs keep ISO/IEC 18013-5 B.1.4.
+    Iso,
+    /// The qcStatement of the kind of provider (ETSI TS 119 412-6); for mdocs, B.1.4 without its limit
+    /// on lifetimes and its issuerAltName.
+    Etsi,
+    /// One of the two.
+    Either,
+    /// Nothing: every certificate of the CA may sign credentials.
+    Any,
+}
+
+impl ListProfile {
+    /// From its name, as `either`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [Self::Iso, Self::Etsi, Self::Either, Self::Any];
+        all.into_iter().find(|known| known.name() == name)
+    }
+
+    /// Its name, as `either`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Iso => "iso",
+            Self::Etsi => "etsi",
+            Self::Either => "either",
+            Self::Any => "any",
+        }
+    }
+
+    /// What signers are measured by where the operator says nothing.
+    pub const fn of(list_type: ListType) -> Self {
+        match list_type {
+            ListType::Mdl => Self::Iso,
+            _ => Self::Either,
+        }
+    }
+}
+
+/// What all certificates of a list have in common.
+#[derive(Debug)]
+pub(crate) struct ListFacts {
+    /// Where it comes from, for people.
+    pub(crate) name: String,
+    pub(crate) list_type: ListType,
+    pub(crate) sequence: u64,
+    /// From then on it vouches for nobody; `None`: the operator lets it go on.
+    pub(crate) until: Option<UnixMillis>,
+    pub(crate) profile: ListProfile,
+}
+
+/// What a list says of one certificate.
+#[derive(Clone, Debug)]
+pub(crate) struct Listing {
+    pub(crate) list: Arc<ListFacts>,
+    /// Whose it is, and from when on.
+    listed: Vec<(Arc<Provider>, UnixMillis)>,
+}
+
+impl Listing {
+    pub(super) fn new(list: Arc<ListFacts>, provider: Arc<Provider>, from: UnixMillis) -> Self {
+        Self { list, listed: [(provider, from)].into() }
+    }
+
+    /// The certificate is another service's, too.
+    pub(crate) fn join(&mut self, other: Self) {
+        for (provider, from) in other.listed {
+            match self.listed.iter_mut().find(|(known, _)| *known == provider) {
+                Some((_, known_from)) => *known_from = from.min(*known_from),
+                None => self.listed.push((provider, from)),
+            }
+        }
+    }
+
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &Arc<Provider>> {
+        self.listed.iter().map(|(provider, _)| provider)
+    }
+
+    /// Whether the list vouches for the certificate at `now`.
+    pub(crate) fn is_in_force(&self, now: UnixMillis) -> bool {
+        !self.is_over(now) && self.listed.iter().any(|(_, from)| *from <= now)
+    }
+
+    /// Whether the next list is due.
+    pub(crate) fn is_over(&self, now: UnixMillis) -> bool {
+        self.list.until.is_some_and(|until| until <= now)
+    }
+
+    /// The instants from which on [`Self::is_in_force`] or [`Self::attribute`] may answer otherwise.
+    pub(crate) fn turns(&self) -> impl Iterator<Item = UnixMillis> {
+        self.listed.iter().map(|(_, from)| *from).chain(self.list.until)
+    }
+
+    fn is_of(&self, provider: &Arc<Provider>) -> bool {
+        self.providers().any(|own| own == provider)
+    }
+
+    /// Which provider it is that signs with `signer`, the certificate itself or one below it.
+    pub(crate) fn attribute(&self, signer: &Certificate<'_>, now: UnixMillis) -> ListedBy {
+        let current = self.listed.iter().filter(|(_, from)| *from <= now);
+        let mut providers: Vec<Arc<Provider>> = current.map(|(one, _)| one.clone()).collect();
+        if providers.len() > 1 {
+            let named = providers.iter().filter(|one| one.is_named_by(signer));
+            if let [only] = named.collect::<Vec<_>>().as_slice() {
+                providers = [Arc::clone(only)].into();
+            }
+        }
+        ListedBy { list_type: self.list.list_type, list_sequence: self.list.sequence, providers }
+    }
+}

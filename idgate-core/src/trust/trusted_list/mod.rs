@@ -1,0 +1,251 @@
+//! European trusted lists: lists of trusted entities in JSON (ETSI TS 119 602), signed as compact
+//! JAdES. The list is authenticated as a whole; then each provider's certificates become roots,
+//! signers and signers of status, each for what the list says and nothing else.
+
+mod anchors;
+mod entities;
+mod envelope;
+mod error;
+mod feed;
+mod listing;
+mod profile;
+mod scheme;
+#[cfg(all(test, feature = "aws-lc-rs"))]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+mod tests;
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+pub use self::anchors::ListAnchors;
+use self::entities::Entities;
+pub use self::entities::{ListedProvider, ListedService};
+pub use self::envelope::ListSigner;
+use self::envelope::{Envelope, not_json};
+use self::error::unusable;
+pub use self::error::{TrustedListError, TrustedListErrorKind};
+pub use self::feed::ListTerms;
+pub(crate) use self::listing::{ListFacts, Listing};
+pub use self::listing::{ListProfile, ListedBy, Provider};
+pub use self::profile::{ListRole, ListType};
+use self::scheme::Scheme;
+use crate::codec::json::{Tape, Value};
+use crate::crypto::CryptoProvider;
+use crate::limits::MAX_LIST_NODES;
+use crate::time::UnixMillis;
+use crate::trust::crl::VerifiedCrl;
+
+/// A trusted list that was read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TrustedList {
+    /// What it lists.
+    pub list_type: ListType,
+    /// Its number: each list has a greater one than the one before.
+    pub sequence: u64,
+    /// Who publishes it: `SchemeOperatorName`.
+    pub operator: String,
+    /// When it was made.
+    pub issued_at: UnixMillis,
+    /// When the next one is due: from then on it vouches for nobody.
+    pub next_update: UnixMillis,
+    /// Who signed it.
+    pub signer: ListSigner,
+    /// SHA-256 of its payload.
+    pub payload_sha256: [u8; 32],
+    /// The providers, in the order of the list.
+    pub providers: Vec<ListedProvider>,
+    /// What is odd about it, and does no harm.
+    pub warnings: Vec<String>,
+    /// How many members of its objects are not known and were ignored.
+    pub ignored_members: usize,
+    /// SHA-256 of the certificates that may sign lists of this source, as the list itself announces
+    /// them: to be reported, and trusted for nothing.
+    pub announced_signers: Vec<[u8; 32]>,
+}
+
+/// The newest list that was seen of a source. It outlives the list: an older one in its place is an
+/// attack, or a mistake that looks like one.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[allow(clippy::exhaustive_structs)] // what has to be remembered
+pub struct ListMark {
+    /// Its number.
+    pub sequence: u64,
+    /// When it was made.
+    pub issued_at: UnixMillis,
+    /// SHA-256 of its payload.
+    pub payload_sha256: [u8; 32],
+    /// When it was first seen.
+    pub seen_at: UnixMillis,
+}
+
+/// What a trusted list has to satisfy.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ListRules<'r> {
+    /// Who vouches for its signer. `None`: its signature is checked with a certificate that it brings
+    /// along: it was not damaged, but anybody may have made it. For test material only.
+    pub anchors: Option<&'r ListAnchors>,
+    /// The list is for tests: then it need not say when it was signed.
+    pub test_only: bool,
+    /// CRLs of the CAs among the anchors; one that is there must be good for the signer.
+    pub crls: &'r [VerifiedCrl],
+    /// What it must list; `None`: whatever it says.
+    pub list_type: Option<ListType>,
+    /// The organizationName that its signer must have below a CA, as it was at the first import: any
+    /// customer of the CA could publish lists otherwise.
+    pub organization: Option<&'r str>,
+    /// The newest that was seen of its source; `None`: none, or an older one is welcome.
+    pub mark: Option<&'r ListMark>,
+    /// Take it although the next one is due.
+    pub allow_stale: bool,
+}
+
+impl<'r> ListRules<'r> {
+    /// A first list, of any type, whose signer `anchors` vouch for.
+    pub const fn new(anchors: &'r ListAnchors) -> Self {
+        Self { anchors: Some(anchors), test_only: false, ..Self::for_tests() }
+    }
+
+    /// A first list, of any type, of which nothing is known but that it was not damaged.
+    pub const fn for_tests() -> Self {
+        Self {
+            anchors: None,
+            test_only: true,
+            crls: &[],
+            list_type: None,
+            organization: None,
+            mark: None,
+            allow_stale: false,
+        }
+    }
+}
+
+/// Reads a trusted list: one compact JWS, at most 8 MiB, a final line break tolerated. Feed it to an
+/// entry with [`TrustEntry::take_list`](crate::TrustEntry::take_list), and remember
+/// [`TrustedList::mark`] for the next one.
+///
+/// # Errors
+/// The first of the rules that it breaks: it is a list of those types; its signer, its signature, its
+/// dates and its number are as `rules` have them.
+pub fn import_trusted_list(
+    provider: &CryptoProvider,
+    file: &[u8],
+    rules: &ListRules<'_>,
+    now: UnixMillis,
+) -> Result<TrustedList, TrustedListError> {
+    let envelope = Envelope::open(file)?;
+    let by = envelope.authenticate(provider, rules, now)?;
+    let mut tape = Tape::holding(MAX_LIST_NODES);
+    let id = tape.parse(&envelope.payload).map_err(|error| not_json("payload", error))?;
+    let lote = content(tape.value(id))?;
+    let scheme = scheme(lote)?;
+    scheme.check_identity(&by, rules)?;
+    scheme.check_dates(rules.allow_stale, now)?;
+    let payload_sha256 = provider.sha256(&envelope.payload);
+    scheme.check_mark(&payload_sha256, rules.mark)?;
+    read(provider, lote, scheme, (by.signer, payload_sha256), now)
+}
+
+impl TrustedList {
+    /// Reads a list again that was imported and kept where only the operator writes: neither its
+    /// signature nor its dates nor its number are looked at.
+    ///
+    /// # Errors
+    /// It was never a list.
+    pub fn recall(
+        provider: &CryptoProvider,
+        file: &[u8],
+        now: UnixMillis,
+    ) -> Result<Self, TrustedListError> {
+        let envelope = Envelope::open(file)?;
+        let signer = envelope.recall_signer(provider)?;
+        let mut tape = Tape::holding(MAX_LIST_NODES);
+        let id = tape.parse(&envelope.payload).map_err(|error| not_json("payload", error))?;
+        let lote = content(tape.value(id))?;
+        let payload_sha256 = provider.sha256(&envelope.payload);
+        read(provider, lote, scheme(lote)?, (signer, payload_sha256), now)
+    }
+
+    /// What is to be remembered of it, first seen at `now` unless `former` is of the same list.
+    pub fn mark(&self, former: Option<&ListMark>, now: UnixMillis) -> ListMark {
+        let same = former.filter(|former| former.payload_sha256 == self.payload_sha256);
+        ListMark {
+            sequence: self.sequence,
+            issued_at: self.issued_at,
+            payload_sha256: self.payload_sha256,
+            seen_at: same.map_or(now, |former| former.seen_at),
+        }
+    }
+}
+
+/// The one member of the payload.
+fn content<'t, 'a>(payload: Value<'t, 'a>) -> Result<Value<'t, 'a>, TrustedListError> {
+    let lote = payload.get("LoTE").filter(|lote| lote.members().is_some());
+    let lote = lote.ok_or_else(|| unusable("lacks the outer LoTE"))?;
+    match payload.members().map(Iterator::count) {
+        Some(1) => Ok(lote),
+        _ => Err(unusable("has members beside the outer LoTE")),
+    }
+}
+
+fn scheme(lote: Value<'_, '_>) -> Result<Scheme, TrustedListError> {
+    let scheme = lote.get("ListAndSchemeInformation");
+    Scheme::read(scheme.ok_or_else(|| unusable("lacks its ListAndSchemeInformation"))?)
+}
+
+fn read(
+    provider: &CryptoProvider,
+    lote: Value<'_, '_>,
+    scheme: Scheme,
+    (signer, payload_sha256): (ListSigner, [u8; 32]),
+    now: UnixMillis,
+) -> Result<TrustedList, TrustedListError> {
+    let information = lote.get("ListAndSchemeInformation");
+    let unknown = |object: Option<Value<'_, '_>>, known: &[&str]| {
+        let members = object.and_then(Value::members).into_iter().flatten();
+        members.filter(|(name, _)| !known.iter().any(|known| name.is(known))).count()
+    };
+    let ignored = unknown(Some(lote), &["ListAndSchemeInformation", "TrustedEntitiesList"])
+        .saturating_add(unknown(information, scheme::MEMBERS));
+    let mut entities = Entities { provider, list_type: scheme.list_type, now, ignored };
+    let providers = entities.read(lote.get("TrustedEntitiesList"))?;
+    let pointers = information.and_then(|information| information.get("PointersToOtherLoTE"));
+    Ok(TrustedList {
+        list_type: scheme.list_type,
+        sequence: scheme.sequence,
+        operator: scheme.operators.first().map(ToString::to_string).unwrap_or_default(),
+        issued_at: scheme.issued_at,
+        next_update: scheme.next_update,
+        signer,
+        payload_sha256,
+        providers,
+        warnings: scheme.departures,
+        ignored_members: entities.ignored,
+        announced_signers: announced(provider, pointers),
+    })
+}
+
+/// The certificates of pointers: a list's pointer to itself names the signers of the next lists
+/// (ETSI TS 119 602 6.3.13).
+fn announced(provider: &CryptoProvider, pointers: Option<Value<'_, '_>>) -> Vec<[u8; 32]> {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    const MOST: usize = 32;
+    let mut found = Vec::new();
+    for pointer in pointers.and_then(Value::elements).into_iter().flatten() {
+        let identities = pointer.get("ServiceDigitalIdentities").and_then(Value::elements);
+        for identity in identities.into_iter().flatten() {
+            let certificates = identity.get("X509Certificates").and_then(Value::elements);
+            for certificate in certificates.into_iter().flatten() {
+                let text = certificate.get("val").and_then(Value::as_str).unwrap_or_default();
+                if let Ok(der) = STANDARD.decode(text.as_bytes())
+                    && found.len() < MOST
+                {
+                    found.push(provider.sha256(&der));
+                }
+            }
+        }
+    }
+    found
+}

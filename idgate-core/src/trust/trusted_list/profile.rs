@@ -1,0 +1,163 @@
+//! The kinds of lists that are read, by the identifiers of ETSI TS 119 602 annexes D and H and of the
+//! Commission's mDL list. Types and services are compared exactly: publishers mistype the rest.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::error::{TrustedListError, unusable};
+
+/// A kind of trusted list.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ListType {
+    /// Providers of person identification data (annex D).
+    Pid,
+    /// Issuers of mobile driving licences, as the Commission lists them.
+    Mdl,
+    /// Public bodies that issue electronic attestations of attributes (annex H).
+    PubEaa,
+}
+
+/// What a listed service does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ListRole {
+    /// It signs credentials.
+    Issuance,
+    /// It signs the status of credentials.
+    Revocation,
+}
+
+impl ListRole {
+    /// Its name, as `issuance`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Issuance => "issuance",
+            Self::Revocation => "revocation",
+        }
+    }
+}
+
+impl ListType {
+    const ALL: [Self; 3] = [Self::Pid, Self::Mdl, Self::PubEaa];
+
+    /// From its name, as `pub-eaa`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+
+    /// Its name, as `pub-eaa`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pid => "pid",
+            Self::Mdl => "mdl",
+            Self::PubEaa => "pub-eaa",
+        }
+    }
+
+    /// From `LoTEType`.
+    pub(super) fn from_uri(uri: &str) -> Result<Self, TrustedListError> {
+        if let Some(known) = Self::ALL.into_iter().find(|known| known.uri() == uri) {
+            return Ok(known);
+        }
+        let other = OTHER_TYPES.iter().find(|(known, _)| *known == uri);
+        Err(unusable(other.map_or("is of a type that is not known here", |(_, why)| *why)))
+    }
+
+    /// What a service of this type does in such a list; `None`: it has no business there.
+    pub(super) fn role(self, service_type: &str) -> Option<ListRole> {
+        let (issuance, revocation): (&[&str], &[&str]) = match self {
+            Self::Pid => (
+                &["http://uri.etsi.org/19602/SvcType/PID/Issuance"],
+                &["http://uri.etsi.org/19602/SvcType/PID/Revocation"],
+            ),
+            Self::PubEaa => (
+                &["http://uri.etsi.org/19602/SvcType/PubEAA/Issuance"],
+                &["http://uri.etsi.org/19602/SvcType/PubEAA/Revocation"],
+            ),
+            Self::Mdl => (
+                &[
+                    "http://trust.ec.europa.eu/lists/mDL/SvcType/Issuance",
+                    "http://uri.etsi.org/19602/SvcType/mDL/Issuance",
+                ],
+                &[
+                    "http://trust.ec.europa.eu/lists/mDL/SvcType/Revocation",
+                    "http://uri.etsi.org/19602/SvcType/mDL/Revocation",
+                ],
+            ),
+        };
+        match service_type {
+            known if issuance.contains(&known) => Some(ListRole::Issuance),
+            known if revocation.contains(&known) => Some(ListRole::Revocation),
+            _ => None,
+        }
+    }
+
+    /// What its scheme says about itself otherwise than the profile has it.
+    pub(super) fn departures(
+        self,
+        territory: &str,
+        approach: &str,
+        rules: &[String],
+    ) -> Vec<String> {
+        let (own_approach, own_rules) = match self {
+            Self::Pid => (
+                "http://uri.etsi.org/19602/PIDProvidersList/StatusDetn/EU",
+                "http://uri.etsi.org/19602/PIDProviders/schemerules/EU",
+            ),
+            Self::PubEaa => (
+                "http://uri.etsi.org/19602/PubEAAProvidersList/StatusDetn/EU",
+                "http://uri.etsi.org/19602/PubEAAProvidersList/schemerules/EU",
+            ),
+            Self::Mdl => (
+                "http://trust.ec.europa.eu/lists/mDL/mDLProvidersListStatusDetn",
+                "http://trust.ec.europa.eu/lists/mDL/schemerules",
+            ),
+        };
+        let found = [
+            (territory != "EU", "SchemeTerritory"),
+            (approach != own_approach, "StatusDeterminationApproach"),
+            (!rules.iter().any(|rule| rule == own_rules), "SchemeTypeCommunityRules"),
+        ];
+        let departs = found.iter().filter(|(departs, _)| *departs);
+        departs.map(|(_, member)| [member, " is not the one of its profile"].concat()).collect()
+    }
+
+    const fn uri(self) -> &'static str {
+        match self {
+            Self::Pid => "http://uri.etsi.org/19602/LoTEType/EUPIDProvidersList",
+            Self::Mdl => "http://trust.ec.europa.eu/lists/mDL/mDLProvidersListType",
+            Self::PubEaa => "http://uri.etsi.org/19602/LoTEType/EUPubEAAProvidersList",
+        }
+    }
+}
+
+/// Lists of others than issuers (annexes E, F, G, I): an access CA must never become an issuer.
+const OTHER_TYPES: [(&str, &str); 4] = [
+    (
+        "http://uri.etsi.org/19602/LoTEType/EUWalletProvidersList",
+        "is a list of wallet providers, which issue no credentials",
+    ),
+    (
+        "http://uri.etsi.org/19602/LoTEType/EUWRPACProvidersList",
+        "is a list of access CAs, which issue no credentials",
+    ),
+    (
+        "http://uri.etsi.org/19602/LoTEType/EUWRPRCProvidersList",
+        "is a list of providers of registration certificates, which issue no credentials",
+    ),
+    (
+        "http://uri.etsi.org/19602/LoTEType/EURegistrarsAndRegistersList",
+        "is a list of registrars, which issue no credentials",
+    ),
+];
+
+/// The code of a state as certificates have it (ISO 3166-1): lists write EL for Greece and UK
+/// (ETSI TS 119 602 6.1.5).
+pub(crate) fn member_state(code: &str) -> String {
+    match code.to_ascii_uppercase().as_str() {
+        "EL" => "GR".into(),
+        "UK" => "GB".into(),
+        code => code.into(),
+    }
+}

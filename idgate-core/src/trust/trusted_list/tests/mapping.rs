@@ -1,0 +1,289 @@
+//! What becomes of each entry of a list.
+
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::trusted_list::{provider, with_status};
+use idgate_testkit::x509::{
+    BASIC_CONSTRAINTS, CertificateBuilder, EXT_KEY_USAGE, KEY_USAGE, Name, basic_constraints,
+    ext_key_usage, key_usage,
+};
+use serde_json::{Value as Json, json};
+
+use super::*;
+
+fn key(seed: &str) -> SigningKey {
+    SigningKey::from_seed(Curve::P256, seed)
+}
+
+fn root(seed: &str) -> Identity {
+    let name = Name::new("LU", seed);
+    CertificateBuilder::issuer_root(name, &key(seed), NOW.0).self_sign(&key(seed))
+}
+
+/// An end-entity certificate that a list names itself.
+fn leaf(seed: &str) -> CertificateBuilder {
+    CertificateBuilder::new(Name::new("LU", seed), Name::new("LU", seed), &key(seed), NOW.0, 700)
+        .set(BASIC_CONSTRAINTS, true, basic_constraints(false, None))
+        .set(KEY_USAGE, true, key_usage(0b1000_0000))
+}
+
+fn of(services: &[Json]) -> TrustedList {
+    import_made(&made(Kind::Pid).with(provider("P", "NTRLU-1", "LU", services))).unwrap()
+}
+
+fn of_public(services: &[Json]) -> TrustedList {
+    import_made(&made(Kind::PubEaa).with(provider("P", "NTRLU-1", "LU", services))).unwrap()
+}
+
+fn nothing(entry: &TrustEntry) -> bool {
+    let roots = entry.roots.len() + entry.sd_jwt_roots.len() + entry.status_roots.len();
+    let signers = entry.pinned_signers.len() + entry.sd_jwt_signers.len();
+    roots + signers + entry.status_signers.len() == 0
+}
+
+fn public_entry(list: &TrustedList) -> TrustEntry {
+    let mut entry = TrustEntry::new(IssuerId::new("eu"));
+    entry.vct = vec!["urn:diploma:1".into()];
+    entry.take_list(list, &ListTerms::default());
+    entry
+}
+
+#[test]
+fn the_types_of_the_entry_decide_which_formats_a_root_serves() {
+    let list = of(&[Kind::Pid.issuance(&[&root("a").der])]);
+    for (vct, doc_type, sd_jwt, mdoc) in
+        [(true, false, 1, 0), (false, true, 0, 1), (true, true, 1, 1), (false, false, 1, 1)]
+    {
+        let mut entry = TrustEntry::new(IssuerId::new("eu"));
+        entry.vct.extend(vct.then(|| "urn:eudi:pid:lu:1".into()));
+        entry.doc_types.extend(doc_type.then(|| DocType::new("eu.europa.ec.eudi.pid.lu.1")));
+        entry.take_list(&list, &ListTerms::default());
+        assert_eq!((entry.sd_jwt_roots.len(), entry.roots.len()), (sd_jwt, mdoc));
+        assert!(entry.roots.iter().all(|root| !root.doc_types.is_empty()), "never any type");
+    }
+}
+
+#[test]
+fn a_list_of_public_bodies_brings_nothing_until_the_entry_names_types() {
+    let list = of_public(&[Kind::PubEaa.issuance(&[&root("a").der])]);
+    let entry = fed(&list, &ListTerms::default());
+    assert!(entry.roots.is_empty() && entry.sd_jwt_roots.is_empty());
+    assert_eq!(public_entry(&list).sd_jwt_roots.len(), 1);
+}
+
+#[test]
+fn an_mdl_list_never_vouches_for_sd_jwts_or_other_documents() {
+    let list = made(Kind::Mdl).with(provider(
+        "P",
+        "NTRLU-1",
+        "LU",
+        &[Kind::Mdl.issuance(&[&root("a").der]), Kind::Mdl.revocation(&[&root("b").der])],
+    ));
+    let list = import_made(&list).unwrap();
+    let mut entry = TrustEntry::new(IssuerId::new("eu"));
+    entry.vct.push("urn:mdl:1".into());
+    entry.doc_types =
+        vec![DocType::new("eu.europa.ec.eudi.pid.1"), DocType::new("org.iso.18013.5.1.mDL")];
+    entry.take_list(&list, &ListTerms::default());
+    assert!(entry.sd_jwt_roots.is_empty());
+    assert!(!entry.roots[0].serves("eu.europa.ec.eudi.pid.1"));
+    assert!(!entry.status_roots[0].serves(""), "no status of SD-JWT VCs");
+}
+
+#[test]
+fn a_certificate_that_is_no_ca_is_a_signer_by_itself() {
+    let signer = leaf("signer").self_sign(&key("signer"));
+    let status = leaf("status").self_sign(&key("status"));
+    let list = of(&[Kind::Pid.issuance(&[&signer.der]), Kind::Pid.revocation(&[&status.der])]);
+    let entry = fed(&list, &ListTerms::default());
+    assert!(entry.roots.is_empty() && entry.sd_jwt_roots.is_empty());
+    assert_eq!(entry.pinned_signers[0].der(), signer.der);
+    assert_eq!(entry.sd_jwt_signers[0].der(), signer.der);
+    assert!(entry.sd_jwt_signers[0].is_listed());
+    assert!(!entry.pinned_signers[0].serves("org.iso.18013.5.1.mDL"));
+    assert_eq!(entry.status_signers[0].der(), status.der);
+}
+
+#[test]
+fn a_certificate_for_tls_or_not_for_signing_is_skipped() {
+    let usage = |usages: &[&str]| leaf("tls").set(EXT_KEY_USAGE, false, ext_key_usage(usages));
+    for (builder, why) in [
+        (usage(&["1.3.6.1.5.5.7.3.1"]), "is a certificate for TLS"),
+        (usage(&["1.0.18013.5.1.2", "1.3.6.1.5.5.7.3.2"]), "is a certificate for TLS"),
+        (
+            leaf("tls").set(KEY_USAGE, true, key_usage(0b0010_0000)),
+            "has a key usage without digitalSignature",
+        ),
+    ] {
+        let list = of(&[Kind::Pid.issuance(&[&builder.self_sign(&key("tls")).der])]);
+        assert!(nothing(&fed(&list, &ListTerms::default())));
+        let listed = &list.providers[0].services[0].certificates[0];
+        assert_eq!(listed.outcome, crate::trust::ListOutcome::Unusable(why.into()));
+    }
+}
+
+#[test]
+fn what_names_no_certificate_is_skipped() {
+    let identities = [
+        json!({ "X509SubjectNames": ["CN=a"] }),
+        json!({ "X509SKIs": ["AAAA"] }),
+        json!({ "PublicKeyValues": [{ "kty": "EC" }] }),
+        json!({ "OtherIds": [{}] }),
+        json!({ "X509Certificates": [] }),
+        json!(null),
+    ];
+    for identity in identities {
+        let mut service = Kind::Pid.issuance(&[]);
+        service["ServiceInformation"]["ServiceDigitalIdentity"] = identity;
+        let list = of(&[service]);
+        assert!(nothing(&fed(&list, &ListTerms::default())));
+        let why = "names no certificate, and a name is no key";
+        assert_eq!(list.providers[0].services[0].skipped, Some(why));
+    }
+}
+
+#[test]
+fn certificates_that_cannot_be_read_are_skipped_and_listed() {
+    for text in ["", "AAAA", "-_8=", "not base64"] {
+        let mut service = Kind::Pid.issuance(&[&root("a").der]);
+        let certificates = "/ServiceInformation/ServiceDigitalIdentity/X509Certificates";
+        let certificates = service.pointer_mut(certificates).unwrap().as_array_mut().unwrap();
+        certificates.push(json!({ "val": text }));
+        let list = of(&[service]);
+        assert_eq!(list.providers[0].services[0].certificates.len(), 2);
+        assert_eq!(fed(&list, &ListTerms::default()).roots.len(), 1);
+    }
+}
+
+#[test]
+fn services_of_other_types_are_skipped() {
+    for kind in [Kind::Mdl.issuance(&[&root("a").der]), Kind::PubEaa.issuance(&[&root("a").der])] {
+        assert!(nothing(&fed(&of(&[kind]), &ListTerms::default())));
+    }
+    let mut wallet = Kind::Pid.issuance(&[&root("a").der]);
+    wallet["ServiceInformation"]["ServiceTypeIdentifier"] =
+        json!("http://uri.etsi.org/19602/SvcType/WalletSolution/Issuance");
+    let list = of(&[wallet]);
+    assert_eq!(list.providers[0].services[0].role, None);
+    assert!(nothing(&fed(&list, &ListTerms::default())));
+}
+
+#[test]
+fn a_service_with_a_critical_extension_is_skipped() {
+    let mut service = Kind::Pid.issuance(&[&root("a").der]);
+    service["ServiceInformation"]["ServiceInformationExtensions"] = json!([{ "Critical": true }]);
+    let good = Kind::Pid.issuance(&[&root("b").der]);
+    assert_eq!(fed(&of(&[service, good]), &ListTerms::default()).roots.len(), 1);
+}
+
+#[test]
+fn withdrawn_services_bring_nothing_and_history_never_does() {
+    let notified = Kind::PubEaa.issuance(&[&root("a").der]);
+    let mut withdrawn = with_status(notified.clone(), "withdrawn");
+    withdrawn["ServiceHistory"] = json!([notified["ServiceInformation"].clone()]);
+    for service in [
+        withdrawn.clone(),
+        with_status(notified.clone(), "suspended"),
+        with_status(notified.clone(), "notified "),
+    ] {
+        assert!(nothing(&public_entry(&of_public(&[service]))));
+    }
+    let mut absent = notified.clone();
+    absent["ServiceInformation"].as_object_mut().unwrap().remove("ServiceStatus");
+    assert!(nothing(&public_entry(&of_public(&[absent]))));
+    assert_eq!(public_entry(&of_public(&[notified])).sd_jwt_roots.len(), 1);
+}
+
+#[test]
+fn a_key_that_is_withdrawn_in_one_service_is_withdrawn_in_all_of_the_provider() {
+    let notified = Kind::PubEaa.issuance(&[&root("a").der]);
+    // The same key under another certificate.
+    let renewed = CertificateBuilder::issuer_root(Name::new("LU", "new"), &key("a"), NOW.0);
+    let renewed = Kind::PubEaa.issuance(&[&renewed.self_sign(&key("a")).der]);
+    for service in [notified.clone(), renewed] {
+        let withdrawn = with_status(service, "withdrawn");
+        for services in [[notified.clone(), withdrawn.clone()], [withdrawn, notified.clone()]] {
+            assert!(nothing(&public_entry(&of_public(&services))));
+            let twice = services.iter().fold(made(Kind::PubEaa), |list, service| {
+                list.with(provider("P", "NTRLU-1", "LU", std::slice::from_ref(service)))
+            });
+            let list = import_made(&twice).unwrap();
+            assert_eq!(list.providers.len(), 1, "an entity that comes twice is one");
+            assert!(nothing(&public_entry(&list)));
+        }
+    }
+}
+
+#[test]
+fn a_status_that_begins_later_counts_from_then_on() {
+    let mut service = Kind::PubEaa.issuance(&[&root("a").der]);
+    service["ServiceInformation"]["StatusStartingTime"] = json!("2026-12-01T00:00:00Z");
+    let entry = public_entry(&of_public(&[service.clone()]));
+    let begins = UnixMillis::parse_rfc3339("2026-12-01T00:00:00Z").unwrap();
+    assert!(!entry.sd_jwt_roots[0].is_in_force(NOW));
+    assert!(!entry.sd_jwt_roots[0].is_in_force(begins.minus(1)));
+    assert!(entry.sd_jwt_roots[0].is_in_force(begins));
+    service["ServiceInformation"]["StatusStartingTime"] = json!("some day");
+    assert!(nothing(&public_entry(&of_public(&[service]))));
+}
+
+#[test]
+fn providers_and_countries_narrow_a_list() {
+    let service = |seed: &str| [Kind::Pid.issuance(&[&root(seed).der])];
+    let list = made(Kind::Pid)
+        .with(provider("Greece", "NTREL-1", "EL", &service("el")))
+        .with(provider("Kingdom", "NTRUK-1", "UK", &service("uk")))
+        .with(provider("Lux", "NTRLU-1", "LU", &service("lu")));
+    let list = import_made(&list).unwrap();
+    for (country, identifier) in [
+        ("GR", "NTREL-1"),
+        ("EL", "NTREL-1"),
+        ("el", "NTREL-1"),
+        ("UK", "NTRUK-1"),
+        ("GB", "NTRUK-1"),
+    ] {
+        let mut entry = TrustEntry::new(IssuerId::new("eu"));
+        entry.countries.push(country.into());
+        entry.take_list(&list, &ListTerms::default());
+        let root = &entry.roots[..];
+        assert_eq!(root[0].providers().next().unwrap().identifier(), Some(identifier));
+        assert_eq!((root.len(), entry.roots_for(true).count()), (1, 1));
+    }
+    let terms = ListTerms { providers: vec!["NTRLU-1".into()], ..ListTerms::default() };
+    assert_eq!(fed(&list, &terms).roots.len(), 1);
+    let nobody = ListTerms { providers: vec!["NTRLU".into()], ..ListTerms::default() };
+    assert!(nothing(&fed(&list, &nobody)));
+}
+
+#[test]
+fn what_is_odd_or_unknown_is_said_and_does_no_harm() {
+    let mut list = made(Kind::Pid)
+        .with(provider("P", "NTRLU-1", "LU", &[Kind::Pid.issuance(&[&root("a").der])]))
+        .scheme("SchemeTypeCommunityRules", json!([]))
+        .scheme("SchemeTerritory", json!("LU"))
+        .scheme("StatusDeterminationApproach", json!("mistyped"))
+        .scheme("Unknown", json!(1));
+    list.payload["LoTE"]["Other"] = json!(1);
+    list.payload["LoTE"]["TrustedEntitiesList"][0]["More"] = json!(1);
+    let read = import_made(&list).unwrap();
+    assert_eq!((read.warnings.len(), read.ignored_members), (3, 3));
+    assert_eq!(fed(&read, &ListTerms::default()).roots.len(), 1);
+}
+
+#[test]
+fn the_signers_that_a_pointer_announces_are_reported() {
+    let next = root("next");
+    let pointer = json!([{ "LoTELocation": "https://a.example", "LoTEQualifiers": [],
+        "ServiceDigitalIdentities": [Kind::Pid.issuance(&[&next.der])["ServiceInformation"]
+            ["ServiceDigitalIdentity"].clone()] }]);
+    let list = import_made(&made(Kind::Pid).scheme("PointersToOtherLoTE", pointer)).unwrap();
+    assert_eq!(list.announced_signers, [PROVIDER.sha256(&next.der)]);
+    assert!(nothing(&fed(&list, &ListTerms::default())));
+}
+
+#[test]
+fn material_for_tests_serves_tests() {
+    let list = of(&[Kind::Pid.issuance(&[&root("a").der])]);
+    let terms = ListTerms { test_only: true, ..ListTerms::default() };
+    let entry = fed(&list, &terms);
+    assert_eq!((entry.roots_for(true).count(), entry.roots_for(false).count()), (0, 1));
+}
