@@ -168,6 +168,15 @@ impl DataDir {
             database: optional(settings, "database_url", Address::parse)?,
             instance_key: optional(settings, "instance_key", instance_key)?,
         };
+        let several = optional(settings, "instance_keys", instance_keys)?;
+        if dir.instance_key.is_some() && several.is_some() {
+            return Err(
+                "IDGATE_INSTANCE_KEYS: is set, and IDGATE_INSTANCE_KEY as well; remove one of \
+                        the two: the first of several keys seals, and all of them open"
+                    .into(),
+            );
+        }
+        let dir = Self { instance_key: dir.instance_key.or(several), ..dir };
         if dir.database.is_some() && dir.instance_key.is_none() {
             return Err("IDGATE_INSTANCE_KEY: is not set, and IDGATE_DATABASE_URL is: the key that \
                         seals what a database holds is the same on all nodes, and none of them makes \
@@ -392,6 +401,14 @@ fn environment_name(text: &str) -> Result<Environment, String> {
 fn instance_key(text: &str) -> Result<InstanceKey, String> {
     InstanceKey::parse(text)
         .ok_or_else(|| "must be base64 of 32 bytes, as `openssl rand -base64 32` prints".into())
+}
+
+fn instance_keys(text: &str) -> Result<InstanceKey, String> {
+    InstanceKey::parse_several(text).ok_or_else(|| {
+        "must be keys as `openssl rand -base64 32` prints them, with commas between them; the first \
+         seals"
+            .into()
+    })
 }
 
 fn readable_file(text: &str) -> Result<PathBuf, String> {

@@ -25,22 +25,38 @@ const TAG_LEN: usize = 16;
 /// How much longer the sealed form is.
 pub const OVERHEAD: usize = 1 + SALT_LEN + NONCE_LEN + TAG_LEN;
 
-/// The secret that protects what the data directory holds.
+/// The secret that protects what the data directory holds: the key that seals, and while another one
+/// takes its place, the keys that only open what was sealed before.
 #[derive(Clone)]
-pub struct InstanceKey(Zeroizing<[u8; 32]>);
+pub struct InstanceKey {
+    first: Zeroizing<[u8; 32]>,
+    others: Vec<Zeroizing<[u8; 32]>>,
+}
 
 impl InstanceKey {
     /// From base64 of 32 bytes; white space around it is ignored.
     pub fn parse(text: &str) -> Option<Self> {
-        let bytes = Zeroizing::new(STANDARD.decode(text.trim()).ok()?);
-        Some(Self(Zeroizing::new(bytes.as_slice().try_into().ok()?)))
+        Some(Self { first: bytes_of(text)?, others: Vec::new() })
+    }
+
+    /// Several, with commas or white space between them: the first seals, all of them open.
+    pub fn parse_several(text: &str) -> Option<Self> {
+        let words = text.split([',', ' ', '\t', '\r', '\n']).filter(|word| !word.is_empty());
+        let mut keys = words.map(bytes_of);
+        let first = keys.next()??;
+        Some(Self { first, others: keys.collect::<Option<_>>()? })
     }
 
     /// A fresh key.
     pub fn generate() -> Result<Self, EntropyUnavailable> {
         let mut bytes = Zeroizing::new([0; 32]);
         OsEntropy.fill(&mut *bytes)?;
-        Ok(Self(bytes))
+        Ok(Self { first: bytes, others: Vec::new() })
+    }
+
+    /// Whether there are keys besides the one that seals.
+    pub fn is_several(&self) -> bool {
+        !self.others.is_empty()
     }
 
     /// The key in the file at `path`, which is made with mode 0600 when there is none.
@@ -60,16 +76,15 @@ impl InstanceKey {
         }
     }
 
-    /// 32 bytes for one purpose; keys of different purposes tell nothing about each other.
+    /// 32 bytes for one purpose, of the key that seals; keys of different purposes tell nothing about
+    /// each other.
     pub fn derive(&self, purpose: &str) -> Result<Zeroizing<[u8; 32]>, Unsealable> {
-        let mut out = Zeroizing::new([0; 32]);
-        let info = [purpose.as_bytes()];
-        hkdf::Salt::new(hkdf::HKDF_SHA256, b"idgate")
-            .extract(&*self.0)
-            .expand(&info, hkdf::HKDF_SHA256)
-            .and_then(|okm| okm.fill(&mut *out))
-            .map_err(|_| Unsealable)?;
-        Ok(out)
+        derive(&self.first, purpose)
+    }
+
+    /// The same of each key that only opens.
+    pub fn derive_others(&self, purpose: &str) -> Result<Vec<Zeroizing<[u8; 32]>>, Unsealable> {
+        self.others.iter().map(|key| derive(key, purpose)).collect()
     }
 
     /// Written to a file of its own name first, then linked: of two processes that start at once,
@@ -79,7 +94,7 @@ impl InstanceKey {
             |error: &dyn fmt::Display| format!("{} cannot be written: {error}", path.display());
         let key = Self::generate().map_err(|error| wrong(&error))?;
         let draft = path.with_extension(format!("draft-{}", std::process::id()));
-        let text = Zeroizing::new(STANDARD.encode(*key.0));
+        let text = Zeroizing::new(STANDARD.encode(*key.first));
         let written = std::fs::OpenOptions::new()
             .write(true)
             .create(true)
@@ -100,6 +115,22 @@ impl InstanceKey {
             Err(error) => Err(wrong(&error)),
         }
     }
+}
+
+fn bytes_of(text: &str) -> Option<Zeroizing<[u8; 32]>> {
+    let bytes = Zeroizing::new(STANDARD.decode(text.trim()).ok()?);
+    Some(Zeroizing::new(bytes.as_slice().try_into().ok()?))
+}
+
+fn derive(key: &[u8; 32], purpose: &str) -> Result<Zeroizing<[u8; 32]>, Unsealable> {
+    let mut out = Zeroizing::new([0; 32]);
+    let info = [purpose.as_bytes()];
+    hkdf::Salt::new(hkdf::HKDF_SHA256, b"idgate")
+        .extract(key)
+        .expand(&info, hkdf::HKDF_SHA256)
+        .and_then(|okm| okm.fill(&mut *out))
+        .map_err(|_| Unsealable)?;
+    Ok(out)
 }
 
 impl fmt::Debug for InstanceKey {
@@ -158,13 +189,29 @@ pub struct Place<'a> {
 /// ```text
 /// version 2 | 12 bytes for the key | 12 bytes of nonce | ciphertext | tag
 /// ```
-pub struct Sealer(hkdf::Prk);
+pub struct Sealer {
+    first: hkdf::Prk,
+    others: Vec<hkdf::Prk>,
+}
+
+/// Which key a value is sealed under.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[allow(clippy::exhaustive_enums)] // there is no third
+pub enum SealedBy {
+    /// The one that seals.
+    First,
+    /// One that only opens.
+    Another,
+}
 
 impl Sealer {
-    /// Seals under keys derived from `key`.
+    /// Seals under keys derived from the first of `key`, and opens by those of all.
     pub fn new(key: &InstanceKey) -> Result<Self, Unsealable> {
-        let derived = key.derive("idgate seal v2")?;
-        Ok(Self(hkdf::Prk::new_less_safe(hkdf::HKDF_SHA256, &*derived)))
+        let purpose = "idgate seal v2";
+        let root =
+            |derived: &Zeroizing<[u8; 32]>| hkdf::Prk::new_less_safe(hkdf::HKDF_SHA256, &**derived);
+        let others = key.derive_others(purpose)?;
+        Ok(Self { first: root(&key.derive(purpose)?), others: others.iter().map(root).collect() })
     }
 
     /// Seals `plain` for its place.
@@ -182,7 +229,7 @@ impl Sealer {
         text.extend_from_slice(plain);
         let body = text.get_mut(1 + SALT_LEN + NONCE_LEN..).ok_or(NotSealed)?;
         let nonce = Nonce::assume_unique_for_key(nonce);
-        let key = self.key(place, salt)?;
+        let key = key_of(&self.first, place, salt)?;
         let tag = key
             .seal_in_place_separate_tag(nonce, Aad::from(place.associated_data()), body)
             .map_err(|_| NotSealed)?;
@@ -190,27 +237,57 @@ impl Sealer {
         Ok(text)
     }
 
+    /// A name for the key that seals, which tells nothing about it.
+    ///
+    /// # Errors
+    /// The cryptographic library failed.
+    pub fn key_name(&self) -> Result<String, Unsealable> {
+        let mut name = [0; 32];
+        let derived = self.first.expand(&[b"key name"], hkdf::HKDF_SHA256);
+        derived.and_then(|okm| okm.fill(&mut name)).map_err(|_| Unsealable)?;
+        let first = name.first_chunk::<8>().ok_or(Unsealable)?;
+        Ok(first.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
     /// Opens what was sealed for this place.
     ///
     /// # Errors
     /// Another key, another place, or changed bytes.
     pub fn open(&self, place: Place<'_>, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Unsealable> {
+        self.open_by(place, sealed).map(|(_, plain)| plain)
+    }
+
+    /// The same, and under which key it was sealed.
+    ///
+    /// # Errors
+    /// As [`Sealer::open`].
+    pub fn open_by(
+        &self,
+        place: Place<'_>,
+        sealed: &[u8],
+    ) -> Result<(SealedBy, Zeroizing<Vec<u8>>), Unsealable> {
         let (version, rest) = sealed.split_first().ok_or(Unsealable)?;
         let (salt, rest) = rest.split_first_chunk::<SALT_LEN>().ok_or(Unsealable)?;
         let (nonce, text) = rest.split_first_chunk::<NONCE_LEN>().ok_or(Unsealable)?;
         if *version != VERSION {
             return Err(Unsealable);
         }
-        open(&self.key(place, salt)?, nonce, &place.associated_data(), text)
+        let data = place.associated_data();
+        let by = |root| open(&key_of(root, place, salt)?, nonce, &data, text);
+        if let Ok(plain) = by(&self.first) {
+            return Ok((SealedBy::First, plain));
+        }
+        let opened = self.others.iter().find_map(|root| by(root).ok());
+        opened.map(|plain| (SealedBy::Another, plain)).ok_or(Unsealable)
     }
+}
 
-    /// The key of one sealing.
-    fn key(&self, place: Place<'_>, salt: &[u8]) -> Result<LessSafeKey, Unsealable> {
-        let (purpose, object) = (framed(place.purpose), framed(place.object));
-        let info: [&[u8]; 3] = [&purpose, &object, salt];
-        let derived = self.0.expand(&info, &AES_256_GCM).map_err(|_| Unsealable)?;
-        Ok(LessSafeKey::new(UnboundKey::from(derived)))
-    }
+/// The key of one sealing.
+fn key_of(root: &hkdf::Prk, place: Place<'_>, salt: &[u8]) -> Result<LessSafeKey, Unsealable> {
+    let (purpose, object) = (framed(place.purpose), framed(place.object));
+    let info: [&[u8]; 3] = [&purpose, &object, salt];
+    let derived = root.expand(&info, &AES_256_GCM).map_err(|_| Unsealable)?;
+    Ok(LessSafeKey::new(UnboundKey::from(derived)))
 }
 
 impl Place<'_> {
@@ -279,7 +356,7 @@ mod tests {
         assert_ne!(one[1..13], two[1..13], "the key");
         assert_ne!(one[13..25], two[13..25], "the nonce");
         // The same nonce under the two keys gives two texts.
-        let key = |salt: &[u8]| sealer.key(HERE, salt).unwrap();
+        let key = |salt: &[u8]| key_of(&sealer.first, HERE, salt).unwrap();
         let text = |key: LessSafeKey| {
             let mut text = *b"0123456789abcdef";
             let nonce = Nonce::assume_unique_for_key([7; NONCE_LEN]);
@@ -322,7 +399,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("instance.key");
         let key = InstanceKey::load_or_create(&path).unwrap();
-        assert_eq!(*InstanceKey::load_or_create(&path).unwrap().0, *key.0);
+        assert_eq!(*InstanceKey::load_or_create(&path).unwrap().first, *key.first);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
@@ -341,6 +418,33 @@ mod tests {
         assert!(InstanceKey::parse(&format!(" {}\n", STANDARD.encode([7; 32]))).is_some());
         for bad in ["", "!!", &STANDARD.encode([7; 31]), &STANDARD.encode([7; 33])] {
             assert!(InstanceKey::parse(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn of_several_keys_the_first_seals_and_all_open() {
+        let text = [STANDARD.encode([7; 32]), STANDARD.encode([8; 32])];
+        let sealer = |text: &str| Sealer::new(&InstanceKey::parse_several(text).unwrap()).unwrap();
+        let (old, new) = (sealer(&text[0]), sealer(&text[1]));
+        let both = sealer(&format!("{},{}\n", text[1], text[0]));
+        let sealed = both.seal(HERE, b"secret").unwrap();
+        assert!(new.open(HERE, &sealed).is_ok());
+        assert!(old.open(HERE, &sealed).is_err());
+        assert_eq!(both.open_by(HERE, &sealed).unwrap().0, SealedBy::First);
+        let before = old.seal(HERE, b"secret").unwrap();
+        let (by, plain) = both.open_by(HERE, &before).unwrap();
+        assert_eq!((by, &**plain), (SealedBy::Another, &b"secret"[..]));
+        assert!(both.open(Place { client: "cli_2", ..HERE }, &before).is_err());
+        assert!(new.open(HERE, &before).is_err());
+    }
+
+    #[test]
+    fn several_keys_are_all_keys() {
+        let good = STANDARD.encode([7; 32]);
+        assert!(!InstanceKey::parse_several(&good).unwrap().is_several());
+        assert!(InstanceKey::parse_several(&format!("{good}, {good}")).unwrap().is_several());
+        for bad in ["", ",", "\n", &format!("{good},!!"), &format!("{good}{good}")] {
+            assert!(InstanceKey::parse_several(bad).is_none(), "{bad}");
         }
     }
 }

@@ -12,7 +12,10 @@ use serde_json::{Value, json};
 use crate::admin::output::Output;
 use crate::config::OwnName;
 use crate::failure::Failure;
-use crate::store::{GatewayKeyRecord, OperatorStore};
+use crate::store::{GatewayKeyRecord, OperatorStore, Resealed};
+
+/// A check that failed (decisions 2).
+const INTEGRITY: u8 = 3;
 
 /// Commands on the gateway's signing keys.
 #[derive(Debug, Subcommand)]
@@ -25,6 +28,8 @@ pub enum KeysCommand {
     },
     /// Make a new signing key; the old one signs on for sessions that were made with it
     Rotate,
+    /// Seal everything under the first of IDGATE_INSTANCE_KEYS; then the others are not needed any more
+    Reseal,
     /// Print a request for a certificate, for a CA to sign
     Csr {
         /// For this client, which is a relying party of its own; without it for the gateway
@@ -55,6 +60,7 @@ pub fn run(
         KeysCommand::List { client: None } => list(store, now),
         KeysCommand::List { client } => list_of(store, client.as_deref(), now),
         KeysCommand::Rotate => rotate(store, now),
+        KeysCommand::Reseal => reseal(store),
         KeysCommand::Csr { client } => certificates::request(store, client.as_deref(), own, now),
         KeysCommand::Certificate { file, client } => {
             certificates::import(store, file, client.as_deref(), own, now)
@@ -105,6 +111,25 @@ fn rotate(store: &mut OperatorStore, now: UnixMillis) -> Result<Output, Failure>
         "retired": old.map(|key| row(key, now)),
     });
     Ok(Output::new(json, text))
+}
+
+fn reseal(store: &mut OperatorStore) -> Result<Output, Failure> {
+    let Resealed { current, others, unreadable } = store.reseal()?;
+    let mut text = format!(
+        "{others} values were sealed anew, {current} were sealed with that key before; no other instance \
+         key is needed any more\n"
+    );
+    if unreadable > 0 {
+        let _ = writeln!(
+            text,
+            "{unreadable} values open under none of the keys and stay as they are: `idgate doctor --deep` \
+             and `idgate audit verify` say which"
+        );
+    }
+    let json = json!({ "resealed": others, "before": current, "unreadable": unreadable });
+    let mut output = Output::new(json, text);
+    output.code = if unreadable > 0 { INTEGRITY } else { 0 };
+    Ok(output)
 }
 
 fn is_published(key: &GatewayKeyRecord, now: UnixMillis) -> bool {

@@ -1,7 +1,6 @@
 //! Signed statements that a chain had a certain head: kept elsewhere, they show that a chain was
 //! cut or rewritten even by somebody who holds the whole data directory of another day.
 
-use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
 use idgate_core::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
@@ -103,12 +102,14 @@ impl SignedCheckpoint {
 
     /// Whether the instance with these keys signed it.
     pub fn is_signed_by(&self, keys: &AuditKeys) -> bool {
-        let key = UnparsedPublicKey::new(&ED25519, keys.public_key());
+        let text = self.checkpoint().signed_text();
         let signature = unhex(&self.signature);
-        self.public_key == hex(keys.public_key())
-            && signature.is_some_and(|signature| {
-                key.verify(&self.checkpoint().signed_text(), &signature).is_ok()
-            })
+        signature.is_some_and(|it| keys.is_signed(&text, &self.public_key, &it))
+    }
+
+    /// The same statement signed by the key that signs now; `None`: it is already.
+    pub fn anew(&self, keys: &AuditKeys) -> Option<Self> {
+        (self.public_key != hex(keys.public_key())).then(|| self.checkpoint().sign(keys))
     }
 
     /// Its JSON on one line.

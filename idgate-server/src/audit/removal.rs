@@ -1,7 +1,6 @@
 //! Signed statements that the beginning of a chain was removed because it was old: how many entries,
 //! and where the last of them stood, so that what is left is verified from there on.
 
-use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
 use idgate_core::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
@@ -75,20 +74,26 @@ impl SignedRemoval {
     /// Number and hash of the last entry that was removed, if this instance removed it from this
     /// chain.
     pub fn end(&self, keys: &AuditKeys, client_id: &str) -> Option<(u64, Hash)> {
-        let removal = Removal {
+        let text = self.removal().signed_text();
+        let is_ours = self.client_id == client_id
+            && keys.is_signed(&text, &self.public_key, &unhex(&self.signature)?);
+        let hash = unhex(&self.last_hash)?.try_into().ok()?;
+        is_ours.then_some((self.last_seq, hash))
+    }
+
+    /// The same statement signed by the key that signs now; `None`: it is already.
+    pub fn anew(&self, keys: &AuditKeys) -> Option<Self> {
+        (self.public_key != hex(keys.public_key())).then(|| self.removal().sign(keys))
+    }
+
+    fn removal(&self) -> Removal {
+        Removal {
             client_id: self.client_id.clone(),
             count: self.count,
             last_hash: self.last_hash.clone(),
             last_seq: self.last_seq,
             time: self.time.clone(),
-        };
-        let key = UnparsedPublicKey::new(&ED25519, keys.public_key());
-        let signature = unhex(&self.signature)?;
-        let is_ours = self.client_id == client_id
-            && self.public_key == hex(keys.public_key())
-            && key.verify(&removal.signed_text(), &signature).is_ok();
-        let hash = unhex(&self.last_hash)?.try_into().ok()?;
-        is_ours.then_some((self.last_seq, hash))
+        }
     }
 
     /// It as one line of JSON.

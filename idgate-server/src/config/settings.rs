@@ -123,6 +123,13 @@ pub static SETTINGS: &[Setting] = &[
         secret: true,
         help: "Base64 of 32 bytes that seal secrets and claims [default: made in the data directory]",
     },
+    Setting {
+        variable: "IDGATE_INSTANCE_KEYS",
+        key: "instance_keys",
+        default: None,
+        secret: true,
+        help: "Several instance keys, while one takes another's place: the first seals, all open",
+    },
     setting("IDGATE_RATE_LIMITS", "rate_limits", Some("on"), "on or off"),
     setting("IDGATE_BODY_MEMORY", "body_memory", Some("256"), "MiB for request bodies in flight"),
     setting(

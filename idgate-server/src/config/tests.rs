@@ -108,6 +108,19 @@ fn secrets_come_from_files_too_but_not_from_both() {
 }
 
 #[test]
+fn several_instance_keys_stand_in_the_place_of_one() {
+    let two = format!("{KEY}, {KEY}");
+    let several = ("IDGATE_INSTANCE_KEYS", two.as_str());
+    assert!(from_env(&[several]).unwrap().instance_key.unwrap().is_several());
+    let both = from_env(&[several, ("IDGATE_INSTANCE_KEY", KEY)]).unwrap_err();
+    assert!(both.starts_with("IDGATE_INSTANCE_KEYS: ") && both.contains("remove one"), "{both}");
+    assert!(from_env(&[several, ("IDGATE_INSTANCE_KEY", "")]).is_ok());
+    assert!(from_file(&format!("instance_keys = ['{KEY}', '{KEY}']")).is_ok());
+    let url = ("IDGATE_DATABASE_URL", "postgres://idgate@localhost/idgate");
+    assert!(from_env(&[url, several]).is_ok());
+}
+
+#[test]
 fn an_empty_secret_is_none() {
     let file = ("IDGATE_INSTANCE_KEY_FILE", "");
     assert!(from_env(&[file]).unwrap().instance_key.is_none());
@@ -238,6 +251,7 @@ fn malformed_values_are_refused_by_name() {
         ("IDGATE_DC_API", "unsigned"),
         ("IDGATE_ENVIRONMENT", "prod"),
         ("IDGATE_INSTANCE_KEY", "AAAA"),
+        ("IDGATE_INSTANCE_KEYS", "AAAA,"),
         ("IDGATE_RATE_LIMITS", "true"),
         ("IDGATE_TRUSTED_PROXIES", "10.0.0.0/40"),
         ("IDGATE_WEBHOOK_ALLOW_CIDRS", "all"),

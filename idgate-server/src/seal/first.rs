@@ -8,15 +8,17 @@ use super::{InstanceKey, Unsealable, open};
 
 const VERSION: u8 = 1;
 
-/// Opens what 0.1.0 sealed.
-pub struct FirstSealer(LessSafeKey);
+/// Opens what 0.1.0 sealed, under whichever key.
+pub struct FirstSealer(Vec<LessSafeKey>);
 
 impl FirstSealer {
     /// Opens what was sealed under `key`.
     pub fn new(key: &InstanceKey) -> Result<Self, Unsealable> {
-        let derived = key.derive("idgate seal v1")?;
-        let key = UnboundKey::new(&AES_256_GCM, &*derived).map_err(|_| Unsealable)?;
-        Ok(Self(LessSafeKey::new(key)))
+        let purpose = "idgate seal v1";
+        let derived = [vec![key.derive(purpose)?], key.derive_others(purpose)?].concat();
+        let keys = derived.iter().map(|derived| UnboundKey::new(&AES_256_GCM, &**derived));
+        let keys = keys.collect::<Result<Vec<_>, _>>().map_err(|_| Unsealable)?;
+        Ok(Self(keys.into_iter().map(LessSafeKey::new).collect()))
     }
 
     /// Opens what was sealed for row `id` of `table`.
@@ -34,7 +36,8 @@ impl FirstSealer {
         if *version != VERSION {
             return Err(Unsealable);
         }
-        open(&self.0, nonce, &place(table, id), text)
+        let place = place(table, id);
+        self.0.iter().find_map(|key| open(key, nonce, &place, text).ok()).ok_or(Unsealable)
     }
 
     #[cfg(test)]
@@ -45,8 +48,8 @@ impl FirstSealer {
         let drawn = crate::entropy::OsEntropy.fill(&mut nonce);
         let unique = Nonce::assume_unique_for_key(nonce);
         let aad = Aad::from(place(table, id));
-        let sealed = self.0.seal_in_place_append_tag(unique, aad, &mut text);
-        assert!(drawn.is_ok() && sealed.is_ok());
+        let sealed = self.0.first().map(|key| key.seal_in_place_append_tag(unique, aad, &mut text));
+        assert!(drawn.is_ok() && sealed.is_some_and(|sealed| sealed.is_ok()));
         [&[VERSION], &nonce[..], &text].concat()
     }
 }

@@ -4,7 +4,7 @@
 pub(super) mod checkpoints;
 mod export;
 pub(super) mod head;
-mod heads;
+pub(super) mod heads;
 pub(super) mod page;
 pub(super) mod proof;
 pub(super) mod removal;

@@ -8,11 +8,10 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::files::{holds_anything, main_path};
 use super::interface::StoreError;
+use super::key_check::{self, CHECK, Check};
 use crate::seal::first::FirstSealer;
-use crate::seal::{InstanceKey, Place, Sealer};
+use crate::seal::{InstanceKey, Sealer};
 
-const CHECK: &str = "key_check";
-const CHECK_PLACE: Place<'_> = Place { purpose: "instance", object: CHECK, client: "" };
 const KEY_FILE: &str = "instance.key";
 const NEW_KEY_FILE: &str = "instance.key.new";
 
@@ -189,40 +188,45 @@ pub(super) fn reseal_check(
     old: &FirstSealer,
     new: &Sealer,
 ) -> Result<bool, StoreError> {
-    let Some(stored) = stored_check(main)? else { return Ok(false) };
-    let plain = old.open("instance", CHECK, &stored).map_err(|_| another_key())?;
-    let sealed = new.seal(CHECK_PLACE, &plain)?;
+    let Some((_, stored)) = checks(main)?.pop() else { return Ok(false) };
+    old.open("instance", CHECK, &stored).map_err(|_| another_key())?;
+    let sealed = key_check::seal(new, CHECK)?;
     main.execute("UPDATE instance SET sealed = ?2 WHERE name = ?1", (CHECK, sealed))?;
     Ok(true)
 }
 
-/// Refuses another key than the one that the database was made with.
+/// Refuses other keys than those that the database is sealed with.
 pub(super) fn check_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
-    let mut stored = stored_check(main)?;
-    if stored.is_none() {
-        let sealed = sealer.seal(CHECK_PLACE, b"idgate")?;
-        main.execute("INSERT OR IGNORE INTO instance VALUES (?1, ?2)", (CHECK, sealed))?;
+    let mut checks = checks(main)?;
+    if checks.is_empty() {
+        note(main, &(CHECK.to_owned(), key_check::seal(sealer, CHECK)?))?;
         // Another process may have come first, with another key.
-        stored = stored_check(main)?;
+        checks = self::checks(main)?;
     }
-    open_check(sealer, &stored.unwrap_or_default())
-}
-
-/// The same without a change: a database that no key is known of yet takes any.
-pub(super) fn require_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
-    match stored_check(main)? {
-        Some(stored) => open_check(sealer, &stored),
+    match key_check::judge(sealer, &checks, another_key)? {
+        Some(first) => note(main, &first),
         None => Ok(()),
     }
 }
 
-fn stored_check(main: &Connection) -> Result<Option<Vec<u8>>, StoreError> {
-    let read = main.query_row("SELECT sealed FROM instance WHERE name = ?1", [CHECK], |r| r.get(0));
-    Ok(read.optional()?)
+/// The same without a change: a database that no key is known of yet takes any.
+pub(super) fn require_key(main: &Connection, sealer: &Sealer) -> Result<(), StoreError> {
+    let checks = checks(main)?;
+    if checks.is_empty() {
+        return Ok(());
+    }
+    key_check::judge(sealer, &checks, another_key).map(drop)
 }
 
-fn open_check(sealer: &Sealer, stored: &[u8]) -> Result<(), StoreError> {
-    sealer.open(CHECK_PLACE, stored).map(drop).map_err(|_| another_key())
+fn checks(main: &Connection) -> Result<Vec<Check>, StoreError> {
+    let mut statement = main.prepare(key_check::CHECKS)?;
+    let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn note(main: &Connection, check: &Check) -> Result<(), StoreError> {
+    main.execute("INSERT OR IGNORE INTO instance VALUES (?1, ?2)", (&check.0, &check.1))?;
+    Ok(())
 }
 
 fn another_key() -> StoreError {

@@ -18,6 +18,7 @@ use super::claims::FARTHEST_MS;
 use super::directory;
 use super::files::{claims_path, main_path, open_for_reading};
 use super::interface::StoreError;
+use super::rekey;
 use super::schema;
 use super::sql::{millis, time};
 use super::trust::{self, TrustRecord};
@@ -140,6 +141,9 @@ fn examine_main(
         found.findings.push(or_bad("clock", clock(main, now)));
         if let Ok(Some(key)) = directory::existing_key(dir, instance_key) {
             found.findings.push(or_bad("audit", audit_log(main, &key, deep)));
+            if key.is_several() {
+                found.findings.push(or_bad("instance_keys", sealed_elsewhere(main, dir, &key)));
+            }
             if let Ok(sealer) = Sealer::new(&key) {
                 let fault =
                     |error: StoreError| vec![Finding::bad("registrations", error.to_string())];
@@ -261,6 +265,17 @@ fn audit_log(main: &Connection, key: &InstanceKey, deep: bool) -> Result<Finding
             first.damage.as_str()
         ),
     ))
+}
+
+/// How much still wants another key than the one that seals.
+fn sealed_elsewhere(
+    main: &Connection,
+    dir: &Path,
+    key: &InstanceKey,
+) -> Result<Finding, StoreError> {
+    let (path, sealer, audit) = (claims_path(dir), Sealer::new(key)?, AuditKeys::new(key)?);
+    let claims = path.is_file().then(|| open_for_reading(&path)).transpose()?;
+    Ok(rekey::judge(rekey::sqlite::count(main, claims.as_ref(), &sealer, &audit)?))
 }
 
 /// `claims.db` belongs to this database.

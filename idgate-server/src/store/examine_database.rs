@@ -4,11 +4,12 @@ use idgate_core::time::UnixMillis;
 
 use super::examine::{Examination, Finding, over_asking, registered};
 use super::postgres::PostgresOperator;
+use super::rekey;
 use crate::config::Address;
 use crate::seal::InstanceKey;
 use crate::store::interface::StoreError;
 use crate::store::operator::{AuditOperator as _, CertificateOperator as _};
-use crate::store::operator::{ClientOperator as _, TrustOperator as _};
+use crate::store::operator::{ClientOperator as _, ResealOperator as _, TrustOperator as _};
 
 const CHECK: &str = "database";
 /// Before anybody makes a dump of it.
@@ -24,7 +25,12 @@ pub fn examine_database(
 ) -> Examination {
     let mut examination = Examination::default();
     let found = PostgresOperator::open(address, key);
-    let looked = found.and_then(|operator| look(&operator, address, (now, deep), &mut examination));
+    let looked = found.and_then(|operator| {
+        if key.is_several() {
+            examination.findings.push(rekey::judge(operator.sealed()?));
+        }
+        look(&operator, address, (now, deep), &mut examination)
+    });
     if let Err(error) = looked {
         examination.findings.push(Finding::bad(CHECK, error.to_string()));
     }

@@ -67,6 +67,8 @@ mod jar_http;
 mod jar_rules;
 pub mod jar_tamper;
 #[cfg(test)]
+mod killed;
+#[cfg(test)]
 mod late_keys;
 #[cfg(test)]
 mod layering;
@@ -111,6 +113,8 @@ mod quotas;
 mod race;
 #[cfg(test)]
 mod rate_limits;
+#[cfg(test)]
+mod reseal;
 #[cfg(test)]
 mod sd_jwt_rules;
 #[cfg(test)]

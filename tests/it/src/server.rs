@@ -71,6 +71,11 @@ impl Installation {
         Self { root: TempDir::new().unwrap(), environment: stores::settings() }
     }
 
+    /// One on files, whatever store the other tests use.
+    pub(crate) fn in_directory() -> Self {
+        Self { root: TempDir::new().unwrap(), environment: Vec::new() }
+    }
+
     /// One of the gateways that share this database.
     pub(crate) fn on(database: &str) -> Self {
         let installation = Self { root: TempDir::new().unwrap(), environment: Vec::new() };
@@ -83,10 +88,17 @@ impl Installation {
         self
     }
 
+    /// Sets an environment variable for every command from now on.
+    pub(crate) fn set(&mut self, variable: &str, value: &str) {
+        self.environment.push((variable.into(), value.into()));
+    }
+
     /// Where it keeps what it keeps.
     #[track_caller]
     pub(crate) fn data_dir(&self) -> PathBuf {
-        let has_database = self.environment.iter().any(|(name, _)| name == "IDGATE_DATABASE_URL");
+        let mut set = self.environment.iter().rev();
+        let database = set.find(|(name, _)| name == "IDGATE_DATABASE_URL");
+        let has_database = database.is_some_and(|(_, url)| !url.is_empty());
         assert!(!has_database, "everything is in a database: see `stores::ABOUT_FILES`");
         self.unused_data_dir()
     }

@@ -98,6 +98,13 @@ pub(crate) fn migrated() -> Option<String> {
     Some(made_after(cluster, MIGRATED))
 }
 
+/// A new database with what is in that one, which nobody uses meanwhile.
+pub(crate) fn copy_of(url: &str) -> String {
+    let (_, name) = url.rsplit_once('/').unwrap();
+    let name = name.split('?').next().unwrap();
+    made_after(cluster().unwrap(), name)
+}
+
 fn made_after(cluster: &Cluster, template: &str) -> String {
     let name = format!("gateway_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
     cluster.create(&name, template);

@@ -2,14 +2,14 @@
 //! write on the way: afterwards it is as it was or as it will be, and never in between.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use rusqlite::Connection;
 use serde_json::json;
 
 use crate::http::{Http, Request};
-use crate::server::{Installation, Output};
+use crate::killed::{killer, restore, run_killed};
+use crate::server::Installation;
 
 const MAIN: &str = include_str!("../../../idgate-server/src/store/tests/first/idgate.sql");
 const CLAIMS: &str = include_str!("../../../idgate-server/src/store/tests/first/claims.sql");
@@ -113,37 +113,6 @@ fn is_new(directory: &Path, when: &str) -> bool {
     ];
     assert!(seen.iter().all(|part| *part == seen[0]), "{when}: {seen:?}");
     seen[0]
-}
-
-/// Runs `arguments`, killed at the `at`th write.
-fn run_killed(installation: &Installation, library: &Path, arguments: &[&str], at: u32) -> Output {
-    let mut command = installation.command(arguments);
-    command.env("LD_PRELOAD", library).env("IDGATE_KILL_AT", at.to_string());
-    let output = command.output().unwrap();
-    Output {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&output.stdout).into(),
-        stderr: String::from_utf8_lossy(&output.stderr).into(),
-    }
-}
-
-fn killer(installation: &Installation) -> PathBuf {
-    let source = installation.file("kill.c", include_str!("upgrade/kill.c"));
-    let library = source.with_extension("so");
-    let mut compile = Command::new("cc");
-    compile.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl");
-    assert!(compile.status().unwrap().success(), "a C compiler is needed");
-    library
-}
-
-/// Copies the database files and the key, as they are.
-fn restore(from: &Path, to: &Path) {
-    let _ = fs::remove_dir_all(to);
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
-    }
 }
 
 #[test]

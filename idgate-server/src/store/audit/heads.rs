@@ -25,6 +25,19 @@ pub(super) fn from_row(keys: &AuditKeys, row: &Row<'_>) -> rusqlite::Result<Foun
     Ok(head.checked(keys, row.get_ref(6)?.as_blob().unwrap_or_default()))
 }
 
+/// All heads, each with the MAC that is stored of it.
+pub(in crate::store) fn all(
+    main: &Connection,
+    keys: &AuditKeys,
+) -> Result<Vec<(Found, Vec<u8>)>, StoreError> {
+    let mut statement = main.prepare(
+        "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
+         FROM audit_heads ORDER BY client_id",
+    )?;
+    let rows = statement.query_map([], |row| Ok((from_row(keys, row)?, row.get(6)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 impl Head {
     pub(super) fn read(
         main: &Connection,

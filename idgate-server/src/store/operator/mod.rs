@@ -7,6 +7,7 @@ mod certificates;
 mod clients;
 mod dead_letters;
 mod gateway_keys;
+mod reseal;
 mod trust;
 mod webhook_hosts;
 
@@ -16,6 +17,7 @@ pub use self::certificates::{CertificateOperator, RequestedKey};
 pub use self::clients::{ClientChange, ClientOperator, ClientSettings, Logo};
 pub use self::dead_letters::DeadLetterOperator;
 pub use self::gateway_keys::{GatewayKeyOperator, GatewayKeyRecord};
+pub use self::reseal::{ResealOperator, Resealed};
 pub use self::trust::TrustOperator;
 pub use self::webhook_hosts::{HostRecord, Review, WebhookHostOperator};
 
@@ -27,6 +29,7 @@ pub trait Operator:
     + ClientOperator
     + DeadLetterOperator
     + GatewayKeyOperator
+    + ResealOperator
     + TrustOperator
     + WebhookHostOperator
     + Send

@@ -231,6 +231,7 @@ async fn truncate(shared: &Shared, slot: i64, now: i64) -> Done<usize> {
     Ok(usize::try_from(all).unwrap_or(usize::MAX))
 }
 
-fn table(slot: i64) -> String {
+/// The table of a slot.
+pub(super) fn table(slot: i64) -> String {
     format!("claims_{slot:02}")
 }

@@ -1,28 +1,42 @@
-//! Which instance key the database was made with. It never has the key itself.
+//! Which instance keys the database is sealed with. It never has one itself.
 
 use super::super::interface::StoreError;
-use super::error::{Done, Failure};
-use super::pool::Pool;
-use super::sql::{execute, row};
-use crate::seal::{Place, Sealer};
+use super::super::key_check::{self, CHECK, Check};
+use super::error::Done;
+use super::pool::{Pool, Tx};
+use super::sql::{execute, rows};
+use crate::seal::Sealer;
 
-const CHECK: &str = "key_check";
-const CHECK_PLACE: Place<'_> = Place { purpose: "instance", object: CHECK, client: "" };
-
-/// Refuses another key than the one that the database was made with; an empty database takes any.
+/// Refuses other keys than those that the database is sealed with; an empty database takes any.
 pub(in crate::store) async fn check_key(pool: &Pool, sealer: &Sealer) -> Done<()> {
-    let client = pool.client().await?;
-    let sealed = sealer.seal(CHECK_PLACE, b"idgate")?;
-    execute(
-        &client,
-        "INSERT INTO instance (name, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-        &[&CHECK, &sealed],
-    )
-    .await?;
+    pool.transact(sealer, |sealer, tx| Box::pin(check(tx, sealer))).await
+}
+
+async fn check(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
+    note(tx, &(CHECK.to_owned(), key_check::seal(sealer, CHECK)?)).await?;
     // Another node may have come first, with another key.
-    let stored = row(&client, "SELECT sealed FROM instance WHERE name = $1", &[&CHECK]).await?;
-    let stored: Vec<u8> = stored.map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
-    sealer.open(CHECK_PLACE, &stored).map(drop).map_err(|_| Failure::Store(another_key()))
+    let mut checks = Vec::new();
+    for row in rows(tx, key_check::CHECKS, &[]).await? {
+        checks.push((row.try_get(0)?, row.try_get(1)?));
+    }
+    match key_check::judge(sealer, &checks, another_key)? {
+        Some(first) => note(tx, &first).await,
+        None => Ok(()),
+    }
+}
+
+/// Says that everything is sealed under the key that seals.
+pub(super) async fn only_key(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
+    let sealed = key_check::seal(sealer, CHECK)?;
+    execute(tx, "UPDATE instance SET sealed = $2 WHERE name = $1", &[&CHECK, &sealed]).await?;
+    execute(tx, key_check::FORGET_OTHERS, &[]).await?;
+    Ok(())
+}
+
+async fn note(tx: &Tx<'_>, (name, sealed): &Check) -> Done<()> {
+    let sql = "INSERT INTO instance (name, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    execute(tx, sql, &[name, sealed]).await?;
+    Ok(())
 }
 
 fn another_key() -> StoreError {

@@ -30,6 +30,7 @@ mod outbox;
 mod pool;
 mod probe;
 mod rates;
+mod rekey;
 mod schema;
 mod sessions;
 mod shared;

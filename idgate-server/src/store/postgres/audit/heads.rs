@@ -14,7 +14,7 @@ use super::{SLICES, is_altered};
 use crate::audit::AuditKeys;
 
 /// The columns of [`from_row`].
-pub(super) const COLUMNS: &str =
+pub(in crate::store::postgres) const COLUMNS: &str =
     "client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac";
 
 /// Locks the end of a chain.
@@ -33,7 +33,7 @@ pub(super) struct Slice {
 }
 
 /// A row of [`COLUMNS`].
-pub(super) fn from_row(keys: &AuditKeys, row: &Row) -> Done<Found> {
+pub(in crate::store::postgres) fn from_row(keys: &AuditKeys, row: &Row) -> Done<Found> {
     // A hash of another length is none of ours: the MAC will not match.
     let hash = |column| {
         Ok::<_, Failure>(row.try_get::<_, Vec<u8>>(column)?.try_into().unwrap_or_default())
@@ -204,6 +204,7 @@ fn slice_of(client_id: &str) -> i64 {
     i64::from(first).checked_rem(SLICES).unwrap_or(0)
 }
 
-fn message(slice: i64, entries: u64) -> Vec<u8> {
+/// What the MAC of a part of that number is about.
+pub(in crate::store::postgres) fn message(slice: i64, entries: u64) -> Vec<u8> {
     [&b"total\n"[..], &slice.to_be_bytes(), b"\n", &entries.to_be_bytes()].concat()
 }

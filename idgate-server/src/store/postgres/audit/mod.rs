@@ -6,7 +6,7 @@
 //! would be a lock that everybody waits for. `occurred_at` and `open_since` are the callers' times.
 
 pub(super) mod checkpoints;
-mod heads;
+pub(super) mod heads;
 pub(super) mod log;
 pub(super) mod page;
 pub(super) mod removal;

@@ -7,10 +7,11 @@ mod certificates;
 mod clients;
 mod dead_letters;
 mod gateway_keys;
+mod reseal;
 mod trust;
 mod webhook_hosts;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction};
 
@@ -25,6 +26,7 @@ use crate::store::{audit as log, schema};
 #[derive(Debug)]
 pub struct SqliteOperator {
     pub(in crate::store) main: Connection,
+    dir: PathBuf,
     sealer: Sealer,
     pub(in crate::store) audit: AuditKeys,
 }
@@ -63,7 +65,7 @@ impl SqliteOperator {
         let main = schema::open_main(dir, key)?;
         directory::check_key(&main, &sealer)?;
         found.keep(dir)?;
-        Ok(Self { main, sealer, audit })
+        Ok(Self { main, dir: dir.to_owned(), sealer, audit })
     }
 }
 

@@ -1,11 +1,13 @@
-/* Kills the process before the write that IDGATE_KILL_AT counts to: whatever a statement has done by
- * then is in the files, and nothing more. Preloaded before the C library. */
+/* Kills the process before the write that IDGATE_KILL_AT counts to: whatever was done by then is in
+ * the files, or with whom it was sent to, and nothing more. Preloaded before the C library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static void count(int fd) {
@@ -20,6 +22,27 @@ ssize_t write(int fd, const void *bytes, size_t len) {
     if (!next) next = dlsym(RTLD_NEXT, "write");
     count(fd);
     return next(fd, bytes, len);
+}
+
+ssize_t writev(int fd, const struct iovec *parts, int len) {
+    static ssize_t (*next)(int, const struct iovec *, int);
+    if (!next) next = dlsym(RTLD_NEXT, "writev");
+    count(fd);
+    return next(fd, parts, len);
+}
+
+ssize_t send(int fd, const void *bytes, size_t len, int flags) {
+    static ssize_t (*next)(int, const void *, size_t, int);
+    if (!next) next = dlsym(RTLD_NEXT, "send");
+    count(fd);
+    return next(fd, bytes, len, flags);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
+    static ssize_t (*next)(int, const struct msghdr *, int);
+    if (!next) next = dlsym(RTLD_NEXT, "sendmsg");
+    count(fd);
+    return next(fd, message, flags);
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t len, off_t at) {

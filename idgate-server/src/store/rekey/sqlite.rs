@@ -1,0 +1,188 @@
+//! The values of a data directory. No gateway uses it meanwhile: a directory has one, which is started
+//! with the new key anyway.
+
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::super::audit::head::total_message;
+use super::super::audit::heads;
+use super::super::files;
+use super::super::interface::StoreError;
+use super::super::key_check;
+use super::super::operator::Resealed;
+use super::super::sql::{begin, unsigned};
+use super::{KINDS, Kind, Mode, PAGE, Rekeying};
+use crate::audit::AuditKeys;
+use crate::seal::{Place, Sealer};
+
+/// Counts what there is in both databases; the second may not be there yet.
+pub(in crate::store) fn count(
+    main: &Connection,
+    claims: Option<&Connection>,
+    sealer: &Sealer,
+    audit: &AuditKeys,
+) -> Result<Resealed, StoreError> {
+    let mut work = Rekeying::new(sealer, audit, Mode::Count);
+    if let Some(claims) = claims {
+        of_claims(claims, main, &mut work)?;
+    }
+    for kind in &KINDS {
+        each(main, kind, &mut work)?;
+    }
+    of_log(main, &mut work)?;
+    Ok(work.found)
+}
+
+/// Seals everything anew, and says at last that no other key is needed.
+pub(in crate::store) fn reseal(
+    main: &mut Connection,
+    claims: Option<&mut Connection>,
+    sealer: &Sealer,
+    audit: &AuditKeys,
+) -> Result<Resealed, StoreError> {
+    let mut work = Rekeying::new(sealer, audit, Mode::Replace);
+    if let Some(claims) = claims {
+        let transaction = begin(claims)?;
+        of_claims(&transaction, main, &mut work)?;
+        transaction.commit()?;
+        files::truncate_log(claims)?;
+    }
+    for kind in &KINDS {
+        let mut last = String::new();
+        loop {
+            let transaction = begin(main)?;
+            let end = page(&transaction, kind, &last, &mut work)?;
+            transaction.commit()?;
+            let Some(end) = end else { break };
+            last = end;
+        }
+    }
+    let transaction = begin(main)?;
+    of_log(&transaction, &mut work)?;
+    let sealed = key_check::seal(sealer, key_check::CHECK)?;
+    transaction
+        .execute("UPDATE instance SET sealed = ?2 WHERE name = ?1", (key_check::CHECK, sealed))?;
+    transaction.execute(key_check::FORGET_OTHERS, [])?;
+    transaction.commit()?;
+    files::truncate_log(main)?;
+    Ok(work.found)
+}
+
+fn each(main: &Connection, kind: &Kind, work: &mut Rekeying<'_>) -> Result<(), StoreError> {
+    let mut last = String::new();
+    while let Some(end) = page(main, kind, &last, work)? {
+        last = end;
+    }
+    Ok(())
+}
+
+/// One page of rows behind `last`; the last of them, unless there are none.
+fn page(
+    main: &Connection,
+    kind: &Kind,
+    last: &str,
+    work: &mut Rekeying<'_>,
+) -> Result<Option<String>, StoreError> {
+    let rows = main
+        .prepare_cached(&of_sqlite(kind.select))?
+        .query_map((last, PAGE), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<Vec<(String, String, Vec<u8>)>, _>>()?;
+    for (id, client, sealed) in &rows {
+        if let Some(anew) = work.sealed((kind.place)(id, client), sealed)? {
+            main.prepare_cached(&of_sqlite(kind.update))?.execute((id, anew, sealed))?;
+        }
+    }
+    Ok(rows.into_iter().next_back().map(|(id, ..)| id))
+}
+
+/// Results and session keys, whose clients the main database knows.
+fn of_claims(
+    claims: &Connection,
+    main: &Connection,
+    work: &mut Rekeying<'_>,
+) -> Result<(), StoreError> {
+    for (purpose, select, update) in [
+        (
+            "results",
+            "SELECT session_id, sealed FROM results",
+            "UPDATE results SET sealed = ?2 WHERE session_id = ?1",
+        ),
+        (
+            "session_keys",
+            "SELECT session_id, sealed FROM session_keys",
+            "UPDATE session_keys SET sealed = ?2 WHERE session_id = ?1",
+        ),
+    ] {
+        for (object, sealed) in pairs::<Vec<u8>>(claims, select)? {
+            let client: Option<String> = main
+                .prepare_cached("SELECT client_id FROM sessions WHERE id = ?1")?
+                .query_row([&object], |row| row.get(0))
+                .optional()?;
+            // What belongs to no session goes with the next start.
+            let Some(client) = client else { continue };
+            let place = Place { purpose, object: &object, client: &client };
+            if let Some(anew) = work.sealed(place, &sealed)? {
+                claims.prepare_cached(update)?.execute((&object, anew))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Heads, their sum, checkpoints and removals.
+fn of_log(main: &Connection, work: &mut Rekeying<'_>) -> Result<(), StoreError> {
+    for (found, mac) in heads::all(main, work.audit)? {
+        let (head, genuine) = found;
+        if let Some(anew) = work.head(&head, genuine, &mac) {
+            main.prepare_cached("UPDATE audit_heads SET mac = ?2 WHERE client_id = ?1")?
+                .execute((&head.client_id, anew))?;
+        }
+    }
+    let totals = main
+        .prepare("SELECT entries, mac FROM audit_total")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<Vec<(i64, Vec<u8>)>, _>>()?;
+    for (entries, mac) in totals {
+        if let Some(anew) = work.mac(&total_message(unsigned(entries)), &mac) {
+            main.execute("UPDATE audit_total SET mac = ?1", [anew])?;
+        }
+    }
+    let (mut client, mut seq) = (String::new(), i64::MIN);
+    loop {
+        let rows = main
+            .prepare_cached(
+                "SELECT client_id, seq, signed FROM audit_checkpoints \
+                 WHERE (client_id, seq) > (?1, ?2) ORDER BY client_id, seq LIMIT ?3",
+            )?
+            .query_map((&client, seq, PAGE), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            .collect::<Result<Vec<(String, i64, String)>, _>>()?;
+        let Some((of, at, _)) = rows.last() else { break };
+        (client, seq) = (of.clone(), *at);
+        for (client_id, seq, line) in &rows {
+            if let Some(anew) = work.checkpoint(line) {
+                let sql =
+                    "UPDATE audit_checkpoints SET signed = ?3 WHERE client_id = ?1 AND seq = ?2";
+                main.prepare_cached(sql)?.execute((client_id, seq, anew))?;
+            }
+        }
+    }
+    for (client_id, line) in pairs::<String>(main, "SELECT client_id, signed FROM audit_removals")?
+    {
+        if let Some(anew) = work.removal(&client_id, &line) {
+            main.prepare_cached("UPDATE audit_removals SET signed = ?2 WHERE client_id = ?1")?
+                .execute((client_id, anew))?;
+        }
+    }
+    Ok(())
+}
+
+fn pairs<T: FromSql>(on: &Connection, select: &str) -> Result<Vec<(String, T)>, StoreError> {
+    let mut statement = on.prepare(select)?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// A statement as SQLite numbers its parameters.
+fn of_sqlite(sql: &str) -> String {
+    sql.replace('$', "?")
+}

@@ -1,0 +1,23 @@
+//! Putting one instance key in the place of another, while no gateway runs.
+
+use super::SqliteOperator;
+use crate::store::directory;
+use crate::store::files::{claims_path, open_claims, open_for_reading};
+use crate::store::interface::StoreError;
+use crate::store::operator::{ResealOperator, Resealed};
+use crate::store::rekey::sqlite;
+
+impl ResealOperator for SqliteOperator {
+    fn reseal(&mut self) -> Result<Resealed, StoreError> {
+        let _nobody_serves = directory::lock(&self.dir)?;
+        let has_claims = claims_path(&self.dir).exists();
+        let mut claims = has_claims.then(|| open_claims(&self.dir)).transpose()?;
+        sqlite::reseal(&mut self.main, claims.as_mut(), &self.sealer, &self.audit)
+    }
+
+    fn sealed(&self) -> Result<Resealed, StoreError> {
+        let path = claims_path(&self.dir);
+        let claims = path.exists().then(|| open_for_reading(&path)).transpose()?;
+        sqlite::count(&self.main, claims.as_ref(), &self.sealer, &self.audit)
+    }
+}

@@ -1,0 +1,45 @@
+//! Commands that are killed on their way, at a write of our choice, and directories as they were.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::server::{Installation, Output};
+
+/// Runs `arguments`, killed at the `at`th write.
+pub(crate) fn run_killed(
+    installation: &Installation,
+    library: &Path,
+    arguments: &[&str],
+    at: u32,
+) -> Output {
+    let mut command = installation.command(arguments);
+    command.env("LD_PRELOAD", library).env("IDGATE_KILL_AT", at.to_string());
+    let output = command.output().unwrap();
+    Output {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into(),
+        stderr: String::from_utf8_lossy(&output.stderr).into(),
+    }
+}
+
+/// What [`run_killed`] preloads.
+pub(crate) fn killer(installation: &Installation) -> PathBuf {
+    let source = installation.file("kill.c", include_str!("killed/kill.c"));
+    let library = source.with_extension("so");
+    let mut compile = Command::new("cc");
+    compile.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl");
+    assert!(compile.status().unwrap().success(), "a C compiler is needed");
+    library
+}
+
+/// Copies the database files and the key, as they are.
+pub(crate) fn restore(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::DirBuilder::new().mode(0o700).create(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+    }
+}

@@ -1,0 +1,265 @@
+//! Another instance key takes the place of one: several are given, everything is sealed under the first,
+//! and the other one is not needed any more.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::http::{Http, Request};
+use crate::killed::{killer, restore, run_killed};
+use crate::server::{Installation, Output, Server};
+use crate::stores;
+use crate::tenant::{Created, Gateway, Tenant, form, request_for, sample_trust, sample_wallet};
+
+const OLD: &str = stores::KEY;
+const NEW: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+/// More writes than a command makes.
+const ENOUGH: u32 = 5000;
+
+/// A gateway with something of each kind that is sealed, its key and what it made.
+struct Stage {
+    installation: Installation,
+    api_key: String,
+    /// An open session, which is answered later.
+    open: Created,
+    /// Made under an idempotency key.
+    once: String,
+}
+
+impl Stage {
+    /// Made with the old key alone; the gateway has stopped.
+    fn set(mut installation: Installation) -> Self {
+        only(&mut installation, OLD);
+        installation.set("IDGATE_WEBHOOK_ALLOW_CIDRS", "127.0.0.0/8");
+        installation.set("IDGATE_WEBHOOK_ALLOW_HTTP", "true");
+        let gateway = Gateway::trusting(installation, &sample_trust());
+        let mut tenant = gateway.tenant();
+        let put = Request::new("PUT", "/v1/webhook-endpoint").bearer(&tenant.api_key);
+        let put = put.json(&serde_json::json!({ "url": "http://127.0.0.1:9/hook" }));
+        tenant.http.send(&put).expect_status(200);
+        tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+        let open = tenant.create(&request_for(&["given_name"]));
+        let once = once(&mut tenant);
+        let Gateway { server, client, mut installation } = gateway;
+        stop(server);
+        installation.set("IDGATE_LOG", "warn");
+        Self { installation, api_key: client.api_key, open, once }
+    }
+
+    fn tenant(&self, server: &Server) -> Tenant {
+        Tenant { http: Http::new(server.address), api_key: self.api_key.clone() }
+    }
+
+    fn reseal(&self) -> Value {
+        self.installation.run_json(&["keys", "reseal", "--json"])
+    }
+
+    /// What `doctor` says of the keys.
+    fn doctor(&self) -> (String, String) {
+        let doctor = self.installation.run(&["doctor", "--json"]).json();
+        let checks = doctor["checks"].as_array().unwrap();
+        let found = checks.iter().find(|check| check["check"] == "instance_keys");
+        let found = found.unwrap_or_else(|| panic!("{doctor}"));
+        let text = |member: &str| found[member].as_str().unwrap().to_owned();
+        (text("status"), text("message"))
+    }
+
+    /// Everything opens with the new key alone, and the old one is refused.
+    #[track_caller]
+    fn expect_new_alone(&mut self) {
+        only(&mut self.installation, OLD);
+        let old = self.installation.run(&["client", "list"]);
+        assert_eq!(old.code, 1, "{old:?}");
+        only(&mut self.installation, NEW);
+        self.expect_whole();
+        let server = self.installation.serve();
+        let mut tenant = self.tenant(&server);
+        tenant.post_answer(&self.open.id, &form(&sample_wallet(), &self.open)).expect_status(200);
+        assert_eq!(tenant.read(&self.open.id)["status"], "VERIFIED");
+        assert_eq!(once(&mut tenant), self.once, "the sealed answer");
+        stop(server);
+        self.expect_whole();
+    }
+
+    #[track_caller]
+    fn expect_whole(&self) {
+        for command in [["audit", "verify"].as_slice(), &["doctor", "--deep"]] {
+            let whole = self.installation.run(command);
+            assert_eq!(whole.code, 0, "{whole:?}");
+        }
+    }
+}
+
+fn only(installation: &mut Installation, key: &str) {
+    installation.set("IDGATE_INSTANCE_KEYS", "");
+    installation.set("IDGATE_INSTANCE_KEY", key);
+}
+
+fn both(installation: &mut Installation) {
+    installation.set("IDGATE_INSTANCE_KEY", "");
+    installation.set("IDGATE_INSTANCE_KEYS", &format!("{NEW},{OLD}"));
+}
+
+fn stop(server: Server) {
+    server.terminate();
+    assert!(server.wait().0.success());
+}
+
+/// The session that was made under an idempotency key, the first time or again.
+#[track_caller]
+fn once(tenant: &mut Tenant) -> String {
+    let post = Request::post("/v1/sessions").bearer(&tenant.api_key);
+    let post = post.header("Idempotency-Key", "once").json(&request_for(&["given_name"]));
+    let made = tenant.http.send(&post).expect_status(201).json();
+    made["session_id"].as_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn expect_refused(output: &Output, why: &str) {
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains(why), "{output:?}");
+}
+
+/// Several keys: the first seals, all open; each is wanted until everything is sealed anew.
+fn serve_with_both(stage: &mut Stage) -> Server {
+    let installation = &mut stage.installation;
+    only(installation, NEW);
+    expect_refused(&installation.run(&["client", "list"]), "the instance key is not the one");
+    both(installation);
+    assert_eq!(installation.run(&["client", "list"]).code, 0);
+    for key in [OLD, NEW] {
+        only(installation, key);
+        expect_refused(&installation.run(&["client", "list"]), "IDGATE_INSTANCE_KEYS to both");
+    }
+    both(installation);
+    let server = installation.serve();
+    let mut tenant = stage.tenant(&server);
+    assert_eq!(tenant.read(&stage.open.id)["status"], "PENDING");
+    assert_eq!(once(&mut tenant), stage.once);
+    let (status, message) = stage.doctor();
+    assert_eq!(status, "warning", "{message}");
+    assert!(message.contains("values are still sealed under another key"), "{message}");
+    stage.expect_whole();
+    server
+}
+
+#[test]
+fn in_a_directory_a_key_takes_the_place_of_another() {
+    let mut stage = Stage::set(Installation::in_directory());
+    let server = serve_with_both(&mut stage);
+    let running = stage.installation.run(&["keys", "reseal"]);
+    expect_refused(&running, "another server runs on the data directory");
+    stop(server);
+    let resealed = stage.reseal();
+    assert!(resealed["resealed"].as_u64().unwrap() > 5, "{resealed}");
+    assert_eq!(resealed["unreadable"], 0);
+    let again = stage.reseal();
+    assert_eq!(again["resealed"], 0, "{again}");
+    assert_eq!(stage.doctor().0, "ok");
+    stage.expect_new_alone();
+}
+
+#[test]
+fn in_a_database_a_key_takes_the_place_of_another_beside_running_nodes() {
+    let Some(database) = stores::migrated() else { return };
+    let mut stage = Stage::set(Installation::on(&database));
+    let server = serve_with_both(&mut stage);
+    let mut tenant = stage.tenant(&server);
+    let resealed = stage.reseal();
+    assert!(resealed["resealed"].as_u64().unwrap() > 5, "{resealed}");
+    assert_eq!(resealed["unreadable"], 0);
+    assert_eq!(stage.doctor().0, "ok");
+    tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+    stop(server);
+    assert_eq!(stage.reseal()["resealed"], 0);
+    stage.expect_new_alone();
+}
+
+/// What is written elsewhere was signed with the old key, and says what is known.
+#[test]
+fn checkpoints_that_the_old_key_signed_are_known_after_a_reseal() {
+    let mut stage = Stage::set(Installation::in_directory());
+    let file = stage.installation.file("checkpoints.jsonl", "");
+    stage.installation.set("IDGATE_AUDIT_CHECKPOINT_FILE", file.to_str().unwrap());
+    assert_eq!(stage.installation.run(&["audit", "export"]).code, 0);
+    let server = stage.installation.serve();
+    crate::server::eventually("checkpoints are written", || {
+        fs::read_to_string(&file).is_ok_and(|text| text.contains('\n'))
+    });
+    stop(server);
+    both(&mut stage.installation);
+    stage.reseal();
+    only(&mut stage.installation, NEW);
+    let text = fs::read_to_string(&file).unwrap();
+    stage.expect_whole();
+    fs::write(&file, text.replace("\"seq\":", "\"seq\":1")).unwrap();
+    assert_eq!(stage.installation.run(&["audit", "verify"]).code, 3, "another statement");
+}
+
+#[test]
+fn what_no_key_opens_stays_and_is_counted() {
+    let mut stage = Stage::set(Installation::in_directory());
+    let main = rusqlite::Connection::open(stage.installation.data_dir().join("idgate.db")).unwrap();
+    let change = "UPDATE sessions SET record = x'02' WHERE id = ?1";
+    assert_eq!(main.execute(change, [&stage.open.id]).unwrap(), 1);
+    drop(main);
+    both(&mut stage.installation);
+    let output = stage.installation.run(&["keys", "reseal", "--json"]);
+    assert_eq!((output.code, &output.json()["unreadable"]), (3, &1.into()), "{output:?}");
+}
+
+/// Every how many writes a command is killed.
+fn stride(usually: u32) -> usize {
+    let all = std::env::var_os("IDGATE_LONG").is_some();
+    usize::try_from(if all { 1 } else { usually }).unwrap()
+}
+
+#[test]
+fn in_a_directory_a_reseal_killed_at_any_write_is_finished_by_the_next() {
+    let mut stage = Stage::set(Installation::in_directory());
+    let (dir, kept) = (stage.installation.data_dir(), stage.installation.file("kept", ""));
+    fs::remove_file(&kept).unwrap();
+    restore(&dir, &kept);
+    let library = killer(&stage.installation);
+    let mut killed = 0;
+    for at in (1..ENOUGH).step_by(stride(11)) {
+        restore(&kept, &dir);
+        both(&mut stage.installation);
+        let output = run_killed(&stage.installation, &library, &["keys", "reseal"], at);
+        if output.code == 0 {
+            break;
+        }
+        assert_eq!(output.code, -1, "{output:?}");
+        killed += 1;
+        stage.expect_whole();
+        stage.reseal();
+        only(&mut stage.installation, NEW);
+        stage.expect_whole();
+    }
+    assert!(killed > 5, "{killed}");
+    stage.expect_new_alone();
+}
+
+#[test]
+fn in_a_database_a_reseal_killed_at_any_statement_is_finished_by_the_next() {
+    let Some(database) = stores::migrated() else { return };
+    let mut stage = Stage::set(Installation::on(&database));
+    let library = killer(&stage.installation);
+    let mut killed = 0;
+    for at in (1..ENOUGH).step_by(stride(83)) {
+        stage.installation.set("IDGATE_DATABASE_URL", &stores::copy_of(&database));
+        both(&mut stage.installation);
+        let output = run_killed(&stage.installation, &library, &["keys", "reseal"], at);
+        if output.code == 0 {
+            break;
+        }
+        assert_eq!(output.code, -1, "{output:?}");
+        killed += 1;
+        stage.expect_whole();
+        stage.reseal();
+        only(&mut stage.installation, NEW);
+        stage.expect_whole();
+    }
+    assert!(killed > 2, "{killed}");
+    stage.expect_new_alone();
+}
