@@ -11,12 +11,21 @@ pub(crate) const SOCKET: &str = ".s.PGSQL.5432";
 /// `nobody`: PostgreSQL does not run as root.
 const ORDINARY: u32 = 65_534;
 
-/// Waits for the end of whoever started it, which closes its input.
+/// Waits for the end of whoever started it, which closes its input. It is in a session of its own: what
+/// ends the tests by a signal to all of their processes leaves it the time to stop the server.
 const GUARD: &str = r#"
+trap '' PIPE
 "$1/initdb" -D "$2/data" -U idgate -A trust -E UTF8 --locale=C --no-sync \
     --wal-segsize=1 >"$2/initdb.log" 2>&1 || exit 1
-"$1/pg_ctl" -D "$2/data" -w -l "$2/log" -o "-k $2 -c listen_addresses='' -c fsync=off \
-    -c max_connections=300 -c shared_buffers=64MB -c max_wal_size=32MB" start >/dev/null 2>&1 || exit 1
+cat >>"$2/data/postgresql.conf" <<END
+unix_socket_directories = '$2'
+listen_addresses = ''
+fsync = off
+max_connections = 300
+shared_buffers = 64MB
+max_wal_size = 32MB
+END
+"$1/pg_ctl" -D "$2/data" -w -l "$2/log" start >/dev/null 2>&1 || exit 1
 echo ready
 read -r _
 "$1/pg_ctl" -D "$2/data" -m immediate stop >/dev/null 2>&1
@@ -38,13 +47,11 @@ impl Cluster {
             return None;
         };
         let dir = tempfile::Builder::new().prefix("idgate-pg-").tempdir().unwrap().keep();
-        let mut command = Command::new("sh");
         if rustix::process::geteuid().is_root() {
             chown(&dir, Some(ORDINARY), Some(ORDINARY)).unwrap();
-            command = Command::new("setpriv");
-            command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "sh"]);
         }
-        command.args(["-c", GUARD, "guard"]).arg(&tools).arg(&dir).current_dir("/");
+        let mut command = ordinary();
+        command.args(["setsid", "sh", "-c", GUARD, "guard"]).arg(&tools).arg(&dir).current_dir("/");
         let mut guard = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut said = String::new();
         BufReader::new(guard.stdout.take().unwrap()).read_line(&mut said).unwrap();
@@ -64,10 +71,17 @@ impl Cluster {
         format!("postgres://idgate@{host}/{database}")
     }
 
+    /// One of PostgreSQL's own programs, about this server.
+    pub(crate) fn tool(&self, name: &str) -> Command {
+        let mut command = Command::new(self.tools.join(name));
+        command.arg("-h").arg(&self.dir).args(["-U", "idgate"]);
+        command
+    }
+
     /// Makes a database as `template` is.
     pub(crate) fn create(&self, database: &str, template: &str) {
-        let mut command = Command::new(self.tools.join("createdb"));
-        command.arg("-h").arg(&self.dir).args(["-U", "idgate", "--strategy=file_copy", "-T"]);
+        let mut command = self.tool("createdb");
+        command.args(["--strategy=file_copy", "-T"]);
         assert!(command.args([template, database]).status().unwrap().success());
     }
 }
@@ -77,6 +91,16 @@ impl Drop for Cluster {
         drop(self.guard.stdin.take());
         let _ = self.guard.wait();
     }
+}
+
+/// Runs what follows as somebody whom PostgreSQL takes.
+pub(crate) fn ordinary() -> Command {
+    if rustix::process::geteuid().is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        return command;
+    }
+    Command::new("env")
 }
 
 /// Where `initdb` is.
