@@ -13,6 +13,7 @@ use crate::admin::admin_token::{self, AdminTokenCommand};
 use crate::admin::audit::{self, AuditCommand};
 use crate::admin::backup::{self, BackupOptions};
 use crate::admin::client::{self, ClientCommand};
+use crate::admin::copy::{self, CopyOptions};
 use crate::admin::dead_letters::{self, DeadLettersCommand};
 use crate::admin::doctor::{self, DoctorOptions};
 use crate::admin::keys::{self, KeysCommand};
@@ -94,6 +95,8 @@ enum Command {
     DeadLetters(DeadLettersCommand),
     /// Copy the database to a file while the gateway runs
     Backup(BackupOptions),
+    /// Copy a data directory into the PostgreSQL database of the settings
+    Copy(CopyOptions),
     /// Look whether everything is in order
     Doctor(DoctorOptions),
     /// Look at the settings
@@ -254,6 +257,7 @@ fn run_command(
             dead_letters::run(&command, &mut *store, now)
         }
         Command::Backup(options) => backup::run(&options, &DataDir::new(&settings)?),
+        Command::Copy(options) => copy::run(&options, &DataDir::new(&settings)?, now),
         Command::Migrate => migrate::run(&DataDir::new(&settings)?),
         Command::Doctor(options) => Ok(doctor::run(&options, &settings, now)),
         Command::Config(ConfigCommand::Check) => {

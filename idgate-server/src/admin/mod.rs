@@ -5,6 +5,7 @@ pub mod admin_token;
 pub mod audit;
 pub mod backup;
 pub mod client;
+pub mod copy;
 pub mod dead_letters;
 pub mod doctor;
 mod files;

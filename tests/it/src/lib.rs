@@ -34,6 +34,8 @@ mod conditions;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod copying;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod damage;

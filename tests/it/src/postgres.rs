@@ -6,6 +6,7 @@ mod away;
 pub(crate) mod cluster;
 #[path = "../../../idgate-server/src/store/tests/proxy.rs"]
 mod proxy;
+mod server;
 
 use serde_json::json;
 

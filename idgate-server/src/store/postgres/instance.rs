@@ -2,17 +2,33 @@
 
 use super::super::interface::StoreError;
 use super::super::key_check::{self, CHECK, Check};
-use super::error::Done;
+use super::error::{Done, Failure};
 use super::pool::{Pool, Tx};
-use super::sql::{execute, rows};
+use super::sql::{execute, row, rows};
 use crate::seal::Sealer;
 
 /// Refuses other keys than those that the database is sealed with; an empty database takes any.
 pub(in crate::store) async fn check_key(pool: &Pool, sealer: &Sealer) -> Done<()> {
-    pool.transact(sealer, |sealer, tx| Box::pin(check(tx, sealer))).await
+    pool.transact(sealer, |sealer, tx| {
+        Box::pin(async move {
+            let copying = row(tx, "SELECT FROM instance WHERE name = $1", &[&COPYING]).await?;
+            if copying.is_some() {
+                return Err(Failure::failed(
+                    "a data directory was copied into this database, and that did not end; run \
+                     `idgate copy` again",
+                ));
+            }
+            check(tx, sealer).await
+        })
+    })
+    .await
 }
 
-async fn check(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
+/// Set while a data directory is copied into the database, which is not all there yet.
+pub(super) const COPYING: &str = "copying_from";
+
+/// Notes the keys of an empty database, and refuses others than those of one that is not.
+pub(super) async fn check(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
     note(tx, &(CHECK.to_owned(), key_check::seal(sealer, CHECK)?)).await?;
     // Another node may have come first, with another key.
     let mut checks = Vec::new();

@@ -18,7 +18,7 @@ const MIGRATIONS: &[Migration] =
     &[Migration { number: 1, sql: include_str!("migrations/0001_initial.sql") }];
 
 /// Of all nodes and commands one changes the schema at a time.
-const LOCK: i64 = 0x6964_6761_7465;
+pub(super) const LOCK: i64 = 0x6964_6761_7465;
 
 /// How the schema of the database stands to the one of this program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -76,6 +76,25 @@ pub(in crate::store) async fn migrate(pool: &Pool) -> Done<(i64, i64)> {
         })
     })
     .await
+}
+
+/// Refuses every schema but the one of this program, also one that nodes could work with.
+///
+/// # Errors
+/// It is another one; the text says what to do.
+pub(super) async fn require(pool: &Pool) -> Done<()> {
+    prepare(pool, false).await?;
+    let client = pool.client().await?;
+    let found = rows(&client, "SELECT max(number) FROM schema_migrations", &[]).await?;
+    let found = found.first().map(|row| row.try_get::<_, Option<i64>>(0)).transpose()?.flatten();
+    if found == Some(wanted()) {
+        return Ok(());
+    }
+    Err(Failure::failed(format!(
+        "the database has schema {}, and this program fills {}; use the version of idgate that made it",
+        found.unwrap_or(0),
+        wanted()
+    )))
 }
 
 /// How the schema stands; nothing is changed.

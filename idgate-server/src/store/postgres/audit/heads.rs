@@ -1,5 +1,7 @@
 //! Heads and the number of all entries as rows.
 
+use std::collections::BTreeMap;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
@@ -153,6 +155,23 @@ async fn begin_all(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
             )
             .await?;
         }
+    }
+    Ok(())
+}
+
+/// Writes down anew how many entries there are, of the heads.
+pub(in crate::store::postgres) async fn recount(tx: &Tx<'_>, keys: &AuditKeys) -> Done<()> {
+    let mut slices = BTreeMap::new();
+    for head in rows(tx, "SELECT client_id, seq FROM audit_heads", &[]).await? {
+        let (client_id, seq): (String, i64) = (head.try_get(0)?, head.try_get(1)?);
+        let entries: &mut u64 = slices.entry(slice_of(&client_id)).or_default();
+        *entries = entries.saturating_add(unsigned(seq));
+    }
+    for slice in 0..SLICES {
+        let entries = slices.get(&slice).copied().unwrap_or(0);
+        let sql = "INSERT INTO audit_totals (slice, entries, mac) VALUES ($1, $2, $3) \
+                   ON CONFLICT (slice) DO UPDATE SET entries = excluded.entries, mac = excluded.mac";
+        execute(tx, sql, &[&slice, &number(entries), &keys.mac(&message(slice, entries))]).await?;
     }
     Ok(())
 }

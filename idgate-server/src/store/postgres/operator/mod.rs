@@ -5,6 +5,7 @@ mod admin_tokens;
 mod audit;
 mod certificates;
 mod clients;
+mod copy;
 mod dead_letters;
 mod gateway_keys;
 mod reseal;

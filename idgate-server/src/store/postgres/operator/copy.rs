@@ -1,0 +1,246 @@
+//! The database that a data directory is copied into. From the first to the last step it says which
+//! directory that is, and no gateway and no other command uses it.
+
+use super::super::audit::{self as log, heads};
+use super::super::claims::{SLOT_MS, SLOTS};
+use super::super::error::{Done, Failure};
+use super::super::instance::{self, COPYING};
+use super::super::pool::Tx;
+use super::super::schema;
+use super::super::sql::{execute, row, rows};
+use super::PostgresOperator;
+use crate::config::Address;
+use crate::seal::InstanceKey;
+use crate::store::copy::source::Batch;
+use crate::store::copy::tables::{SESSION_KEYS, TABLES, Table};
+use crate::store::interface::StoreError;
+use crate::store::sql::{millis, number, unsigned};
+use idgate_core::time::UnixMillis;
+
+/// Which directory a database came from, when it is all there.
+const COPIED: &str = "copied_from";
+
+impl PostgresOperator {
+    /// Connects to a database with the schema of this program, whatever is in it.
+    ///
+    /// # Errors
+    /// It cannot be reached or used, or its schema is another one; the text says what to do.
+    pub(in crate::store) fn open_for_copy(
+        address: &Address,
+        instance_key: &InstanceKey,
+    ) -> Result<Self, StoreError> {
+        let operator = Self::connect(address, instance_key)?;
+        operator.run(schema::require(&operator.desk.pool))?;
+        Ok(operator)
+    }
+
+    /// Notes which directory is to be copied, and empties what an unfinished copy of it left.
+    ///
+    /// # Errors
+    /// There is something else in the database.
+    pub(in crate::store) fn begin_copy(&self, directory: &[u8]) -> Result<(), StoreError> {
+        self.run(self.desk.pool.transact(directory, |directory, tx| {
+            Box::pin(async move { begin(tx, directory).await })
+        }))
+    }
+
+    pub(in crate::store) fn insert_copied(
+        &self,
+        table: &Table,
+        batch: &Batch,
+    ) -> Result<(), StoreError> {
+        let Table { name, columns, .. } = table;
+        let columns = columns.join(", ");
+        let replacing = if table.replaces { replacing(table) } else { String::new() };
+        let sql = format!(
+            "INSERT INTO {name} ({columns}) SELECT {columns} \
+             FROM json_populate_recordset(NULL::{name}, $1::text::json) {replacing}"
+        );
+        let inserted = self.execute(&sql, batch)?;
+        if inserted == number(batch.rows) { Ok(()) } else { Err(differs(table)) }
+    }
+
+    /// Fails unless each of these rows is in the database, value by value.
+    pub(in crate::store) fn compare_copied(
+        &self,
+        table: &Table,
+        batch: &Batch,
+    ) -> Result<(), StoreError> {
+        // What gateways write there is not compared: none was here yet.
+        let Table { name, key, columns, .. } = table;
+        let of = |row: &str, columns: &[&str]| {
+            columns.iter().map(|column| format!("{row}.{column}")).collect::<Vec<_>>().join(", ")
+        };
+        let sql = format!(
+            "SELECT FROM json_populate_recordset(NULL::{name}, $1::text::json) AS s \
+             JOIN {name} AS t ON ({}) = ({}) WHERE ROW({}) IS NOT DISTINCT FROM ROW({})",
+            of("s", key),
+            of("t", key),
+            of("s", columns),
+            of("t", columns),
+        );
+        let same = self.execute(&sql, batch)?;
+        if same == number(batch.rows) { Ok(()) } else { Err(differs(table)) }
+    }
+
+    /// Fails unless the table has as many rows.
+    pub(in crate::store) fn count_copied(
+        &self,
+        table: &Table,
+        rows: u64,
+    ) -> Result<(), StoreError> {
+        // A mark of its own is beside what was copied.
+        let but = if table.name == "instance" {
+            format!("WHERE name <> '{COPYING}'")
+        } else {
+            String::new()
+        };
+        let sql = format!("SELECT count(*) FROM {} {but}", table.name);
+        let found: i64 = self.run(async {
+            let client = self.desk.pool.client().await?;
+            let found = row(&client, &sql, &[]).await?;
+            Ok(found.map(|found| found.try_get(0)).transpose()?.unwrap_or(0))
+        })?;
+        // The key that seals may have been noted besides.
+        let is_right = unsigned(found) == rows
+            || (table.name == "instance" && unsigned(found) == rows.saturating_add(1));
+        if is_right { Ok(()) } else { Err(differs(table)) }
+    }
+
+    /// The claims of a verified session do not come along.
+    pub(in crate::store) fn lose_claims(
+        &self,
+        session_id: &str,
+        until: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let until = millis(until);
+        let slot = i16::try_from(until.div_euclid(SLOT_MS).rem_euclid(SLOTS)).unwrap_or(0);
+        self.run(async {
+            let client = self.desk.pool.client().await?;
+            let sql = "UPDATE sessions SET claims_until = $2, claims_slot = $3 WHERE id = $1";
+            execute(&client, sql, &[&session_id, &until, &slot]).await
+        })?;
+        Ok(())
+    }
+
+    /// What is derived of the rows: sequences behind them, and how many audit entries there are.
+    pub(in crate::store) fn complete_copy(&self) -> Result<(), StoreError> {
+        let desk = &self.desk;
+        self.run(desk.pool.transact(desk, |desk, tx| {
+            Box::pin(async move {
+                for table in TABLES {
+                    let (name, Some(column)) = (table.name, table.counted) else { continue };
+                    let sql = format!(
+                        "SELECT setval(pg_get_serial_sequence('{name}', '{column}'), \
+                         greatest((SELECT max({column}) FROM {name}), 1))"
+                    );
+                    rows(tx, &sql, &[]).await?;
+                }
+                let sql = "SELECT setval('webhook_failures', \
+                           greatest((SELECT max(failure_seq) FROM webhook_deliveries), 1))";
+                rows(tx, sql, &[]).await?;
+                instance::check(tx, &desk.sealer).await?;
+                heads::recount(tx, &desk.audit).await
+            })
+        }))
+    }
+
+    /// From here on gateways may use it.
+    pub(in crate::store) fn end_copy(&self, directory: &[u8]) -> Result<(), StoreError> {
+        self.run(self.desk.pool.transact(directory, |directory, tx| {
+            Box::pin(async move {
+                execute(tx, "DELETE FROM instance WHERE name = $1", &[&COPYING]).await?;
+                let sql = "INSERT INTO instance (name, sealed) VALUES ($1, $2)";
+                execute(tx, sql, &[&COPIED, &directory]).await?;
+                Ok(())
+            })
+        }))?;
+        self.run(log::begin(&self.desk.pool, &self.desk.audit))
+    }
+
+    fn execute(&self, sql: &str, batch: &Batch) -> Result<i64, StoreError> {
+        let changed = self.run(async {
+            let client = self.desk.pool.client().await?;
+            execute(&client, sql, &[&batch.json]).await
+        })?;
+        Ok(number(changed))
+    }
+}
+
+async fn begin(tx: &Tx<'_>, directory: &[u8]) -> Done<()> {
+    tx.execute("SELECT pg_advisory_xact_lock($1)", &[&schema::LOCK]).await?;
+    let mark = |name: &'static str| async move {
+        let found = row(tx, "SELECT sealed FROM instance WHERE name = $1", &[&name]).await?;
+        Ok::<Option<Vec<u8>>, Failure>(found.map(|found| found.try_get(0)).transpose()?)
+    };
+    match (mark(COPYING).await?, mark(COPIED).await?) {
+        (Some(other), _) if other != directory => {
+            return Err(Failure::failed(
+                "the database has an unfinished copy of another data directory; finish that one, or \
+                 make a new database",
+            ));
+        }
+        (Some(_), _) => {}
+        (None, Some(copied)) if copied == directory => {
+            return Err(Failure::failed(
+                "this data directory was copied into the database already: start the gateways with \
+                 IDGATE_DATABASE_URL",
+            ));
+        }
+        (None, _) if !is_empty(tx).await? => {
+            return Err(Failure::failed(
+                "the database is not empty, and a copy replaces nothing; make a new database, and \
+                 its schema with `idgate migrate`",
+            ));
+        }
+        (None, _) => {}
+    }
+    let sql = "SELECT FROM nodes WHERE beat_at > clock_ms() - 5000 LIMIT 1";
+    if row(tx, sql, &[]).await?.is_some() {
+        return Err(Failure::failed("a gateway runs on the database; stop it, and copy again"));
+    }
+    let all: Vec<&str> = names().collect();
+    tx.batch_execute(&format!("TRUNCATE {}", all.join(", "))).await?;
+    let sql = "INSERT INTO instance (name, sealed) VALUES ($1, $2)";
+    execute(tx, sql, &[&COPYING, &directory]).await?;
+    Ok(())
+}
+
+/// What is there from the beginning, and what the first start of a gateway makes, is nothing.
+async fn is_empty(tx: &Tx<'_>) -> Done<bool> {
+    for name in names().filter(|name| !BEGUN_WITH.contains(name)) {
+        if row(tx, &format!("SELECT FROM {name} LIMIT 1"), &[]).await?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+const BEGUN_WITH: [&str; 8] = [
+    "instance",
+    "trust_version",
+    "certificates_version",
+    "gateway_keys",
+    "audit_totals",
+    "session_rates",
+    "nodes",
+    "leases",
+];
+
+fn names() -> impl Iterator<Item = &'static str> {
+    let copied = TABLES.iter().chain(std::iter::once(&SESSION_KEYS)).map(|table| table.name);
+    copied.chain(["audit_totals", "session_rates", "nodes", "leases"])
+}
+
+fn replacing(table: &Table) -> String {
+    let set: Vec<String> =
+        table.columns.iter().map(|column| format!("{column} = excluded.{column}")).collect();
+    format!("ON CONFLICT ({}) DO UPDATE SET {}", table.key.join(", "), set.join(", "))
+}
+
+fn differs(table: &Table) -> StoreError {
+    StoreError::Damaged(format!(
+        "what was copied to the table {} is not what the data directory holds; copy again",
+        table.name
+    ))
+}

@@ -1,0 +1,309 @@
+//! `idgate copy`: a gateway moves from its data directory into a database, with everything that it knows,
+//! and goes on there as if nothing had been.
+
+use std::fs;
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::http::{Http, Request};
+use crate::killed::{killer, run_killed};
+use crate::server::{Client, Installation, Output, Server, eventually};
+use crate::stores;
+use crate::tenant::{Created, Gateway, Tenant, form, request_for, sample_trust, sample_wallet};
+
+/// What lists what there is.
+const LISTS: [&[&str]; 8] = [
+    &["client", "list"],
+    &["client", "key", "list"],
+    &["admin-token", "list"],
+    &["trust", "list"],
+    &["webhook-host", "list"],
+    &["dead-letters", "list"],
+    &["keys", "list"],
+    &["audit", "verify"],
+];
+/// More statements than a copy has.
+const ENOUGH: u32 = 10_000;
+
+/// A stopped gateway with something of everything.
+struct Moving {
+    /// On its directory, until it is moved.
+    installation: Installation,
+    client: Client,
+    verified: String,
+    failed: String,
+    /// Answered when it has moved.
+    open: Created,
+    once: String,
+}
+
+impl Moving {
+    fn new() -> Self {
+        let mut installation = Installation::in_directory();
+        installation.set("IDGATE_INSTANCE_KEY", stores::KEY);
+        installation.set("IDGATE_WEBHOOK_ALLOW_CIDRS", "127.0.0.0/8");
+        installation.set("IDGATE_WEBHOOK_ALLOW_HTTP", "true");
+        let gateway = Gateway::trusting(installation, &sample_trust());
+        let mut tenant = gateway.tenant();
+        let commands: [&[&str]; 4] = [
+            &["admin-token", "create"],
+            &["webhook-host", "approve", "127.0.0.1"],
+            &["client", "create", "Bücher & \"mehr\" \\ 'x'"],
+            &["keys", "rotate"],
+        ];
+        for command in commands {
+            assert_eq!(gateway.installation.run(command).code, 0, "{command:?}");
+        }
+        let put = Request::new("PUT", "/v1/webhook-endpoint").bearer(&tenant.api_key);
+        // Nobody is there: notifications wait.
+        let put = put.json(&json!({ "url": "http://127.0.0.1:9/hook" }));
+        tenant.http.send(&put).expect_status(200);
+        let verified = tenant.verified(&request_for(&["given_name"]), &sample_wallet()).id;
+        let failed = tenant.create(&request_for(&["given_name"]));
+        let stale = sample_wallet().answer_uri(&failed.uri, crate::tenant::now_ms() - 3_600_000);
+        tenant.post_answer(&failed.id, &stale.unwrap().form_body()).expect_status(400);
+        let open = tenant.create(&request_for(&["given_name"]));
+        let once = once(&mut tenant);
+        let Gateway { server, client, installation } = gateway;
+        stop(server);
+        let mut command = installation.command(&["serve"]);
+        let server = installation.serve_by({
+            command.env("OID4VP_REQUEST_MODE", "jar");
+            command
+        });
+        // Its answer is encrypted to a key of its own.
+        let mut tenant = tenant_at(&server, &client);
+        tenant.create(&request_for(&["given_name"]));
+        stop(server);
+        Self { installation, client, verified, failed: failed.id, open, once }
+    }
+
+    fn listed(&self) -> Vec<Value> {
+        let list = |words: &&[&str]| {
+            let mut words = words.to_vec();
+            if words.contains(&"key") {
+                words.push(&self.client.client_id);
+            }
+            words.push("--json");
+            self.installation.run_json(&words)
+        };
+        LISTS.iter().map(list).collect()
+    }
+
+    /// From here on commands are about the database.
+    fn enter(&mut self, database: &str) {
+        self.installation.set("IDGATE_DATABASE_URL", database);
+    }
+
+    fn from(&self) -> String {
+        self.installation.unused_data_dir().to_str().unwrap().to_owned()
+    }
+
+    fn copy(&self) -> Output {
+        self.installation.run(&["copy", "--from", &self.from(), "--json"])
+    }
+
+    /// Everything is there, before anything is done with it.
+    #[track_caller]
+    fn expect_same(&self, listed: &[Value]) {
+        for (now, before) in self.listed().iter().zip(listed) {
+            assert_eq!(now, before);
+        }
+        let doctor = self.installation.run(&["doctor", "--deep"]);
+        assert_eq!(doctor.code, 0, "{doctor:?}");
+    }
+
+    /// The gateway goes on in the database.
+    #[track_caller]
+    fn expect_moved(&self) {
+        let server = self.installation.serve();
+        let mut tenant = tenant_at(&server, &self.client);
+        assert_eq!(tenant.read(&self.verified)["status"], "VERIFIED");
+        assert_eq!(tenant.read(&self.failed)["status"], "FAILED");
+        tenant.post_answer(&self.open.id, &form(&sample_wallet(), &self.open)).expect_status(200);
+        let session = tenant.read(&self.open.id);
+        assert_eq!(session["claims"]["pid"]["given_name"], "Erika", "{session}");
+        assert_eq!(once(&mut tenant), self.once, "the sealed answer");
+        // What numbers rows goes on behind those that were copied.
+        self.installation.create_client("after", true);
+        tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+        let intact = self.installation.run(&["audit", "verify"]);
+        assert_eq!(intact.code, 0, "{intact:?}");
+        stop(server);
+    }
+}
+
+fn tenant_at(server: &Server, client: &Client) -> Tenant {
+    Tenant { http: Http::new(server.address), api_key: client.api_key.clone() }
+}
+
+fn stop(server: Server) {
+    server.terminate();
+    assert!(server.wait().0.success());
+}
+
+/// The session that was made under an idempotency key, the first time or again.
+#[track_caller]
+fn once(tenant: &mut Tenant) -> String {
+    let post = Request::post("/v1/sessions").bearer(&tenant.api_key);
+    let post = post.header("Idempotency-Key", "once").json(&request_for(&["given_name"]));
+    let made = tenant.http.send(&post).expect_status(201).json();
+    made["session_id"].as_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn expect_refused(output: &Output, code: i32, why: &str) {
+    assert_eq!(output.code, code, "{output:?}");
+    assert!(output.stderr.contains(why), "{output:?}");
+}
+
+#[test]
+fn a_gateway_goes_on_in_the_database_that_its_directory_was_copied_into() {
+    let Some(database) = stores::migrated() else { return };
+    let mut moving = Moving::new();
+    let listed = moving.listed();
+    moving.enter(&database);
+    let copied = moving.copy();
+    assert_eq!(copied.code, 0, "{copied:?}");
+    assert!(copied.stderr.contains("wait 30 seconds"), "{copied:?}");
+    let copied = copied.json();
+    for (table, rows) in [("clients", 2), ("session_keys", 1), ("webhook_deliveries", 2)] {
+        assert_eq!(copied["rows"][table], rows, "{copied}");
+    }
+    assert_eq!(copied["lost_claims"], 1);
+    moving.expect_same(&listed);
+    expect_refused(&moving.copy(), 1, "was copied into the database already");
+    let server = moving.installation.serve();
+    let session = tenant_at(&server, &moving.client).read(&moving.verified);
+    assert_eq!(session["claims_lost"], true, "{session}");
+    stop(server);
+    moving.expect_moved();
+    expect_refused(&moving.copy(), 1, "was copied into the database already");
+}
+
+#[test]
+fn only_a_stopped_and_whole_directory_is_copied_with_its_own_key() {
+    let Some(database) = stores::migrated() else { return };
+    let mut moving = Moving::new();
+    let server = moving.installation.serve();
+    moving.enter(&database);
+    expect_refused(&moving.copy(), 1, "another server runs on the data directory");
+    stop(server);
+    moving.installation.set("IDGATE_INSTANCE_KEY", "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=");
+    expect_refused(&moving.copy(), 1, "is not the one that this data directory was made with");
+    moving.installation.set("IDGATE_INSTANCE_KEY", stores::KEY);
+    let nothing = moving.installation.run(&["copy", "--from", "nowhere"]);
+    expect_refused(&nothing, 1, "name the data directory of a gateway");
+    let main = Connection::open(moving.installation.unused_data_dir().join("idgate.db")).unwrap();
+    let change = |sql: &str| main.execute_batch(sql).unwrap();
+    change("CREATE TABLE kept AS SELECT * FROM schema_migrations WHERE number = 18");
+    change("DELETE FROM schema_migrations WHERE number = 18");
+    expect_refused(&moving.copy(), 1, "bring it up to date");
+    change("INSERT INTO schema_migrations SELECT * FROM kept");
+    change("INSERT INTO schema_migrations VALUES (19, 'x')");
+    expect_refused(&moving.copy(), 1, "newer than this program");
+    change("DELETE FROM schema_migrations WHERE number = 19; DROP TABLE kept");
+    change("UPDATE audit_entries SET fields = replace(fields, 'CREATED', 'DELETED') WHERE seq = 1");
+    expect_refused(&moving.copy(), 3, "the audit log of the data directory is not as it was");
+    assert_eq!(moving.installation.run_json(&["client", "list", "--json"])["clients"], json!([]));
+}
+
+#[test]
+fn only_an_empty_database_of_this_schema_takes_a_copy() {
+    let Some(cluster) = stores::cluster() else { return };
+    let mut moving = Moving::new();
+    assert_eq!(moving.copy().code, 1, "no database is named");
+    moving.enter(&stores::empty().unwrap());
+    expect_refused(&moving.copy(), 1, "idgate migrate");
+    let newer = stores::migrated().unwrap();
+    cluster.run(&newer, "INSERT INTO schema_migrations VALUES (2, 'x')");
+    moving.enter(&newer);
+    expect_refused(&moving.copy(), 1, "the database has schema 2");
+    let used = stores::migrated().unwrap();
+    moving.enter(&used);
+    let client = moving.installation.create_client("shop", true);
+    expect_refused(&moving.copy(), 1, "the database is not empty");
+    let clients = moving.installation.run_json(&["client", "list", "--json"]);
+    assert_eq!(clients["clients"][0]["client_id"], client.client_id, "{clients}");
+    assert_eq!(clients["clients"].as_array().map(Vec::len), Some(1));
+    moving.enter(&stores::migrated().unwrap());
+    let server = moving.installation.serve();
+    expect_refused(&moving.copy(), 1, "a gateway runs on the database");
+    stop(server);
+}
+
+/// Every how many statements a copy is killed.
+fn stride() -> usize {
+    if std::env::var_os("IDGATE_LONG").is_some() { 5 } else { 67 }
+}
+
+#[test]
+fn a_copy_killed_at_any_statement_is_finished_by_the_next_and_served_by_nobody_before() {
+    let Some(cluster) = stores::cluster() else { return };
+    let mut moving = Moving::new();
+    let listed = moving.listed();
+    let library = killer(&moving.installation);
+    let (mut killed, mut begun) = (0, 0);
+    for at in (10..ENOUGH).step_by(stride()) {
+        let database = stores::migrated().unwrap();
+        moving.enter(&database);
+        let arguments = ["copy", "--from", &moving.from()];
+        let output = run_killed(&moving.installation, &library, &arguments, at);
+        if output.code == 0 {
+            break;
+        }
+        assert_eq!(output.code, -1, "{output:?}");
+        killed += 1;
+        let marked =
+            cluster.run(&database, "SELECT count(*) FROM instance WHERE name = 'copying_from'");
+        if marked == "1" {
+            for early in [["client", "list"].as_slice(), &["serve"]] {
+                expect_refused(&moving.installation.run(early), 1, "run `idgate copy` again");
+            }
+            begun += 1;
+        }
+        let copied = moving.copy();
+        assert_eq!(copied.code, 0, "killed at {at}: {copied:?}");
+        moving.expect_same(&listed);
+    }
+    assert!(killed > 3 && begun > 2, "{killed} {begun}");
+    moving.expect_moved();
+}
+
+/// As a process is that a machine's end takes with it: at a time of its own, not between statements.
+#[test]
+fn copies_killed_at_some_time_and_begun_anew_end_with_everything() {
+    let Some(database) = stores::migrated() else { return };
+    let mut moving = Moving::new();
+    let listed = moving.listed();
+    moving.enter(&database);
+    for after in [30, 60, 90, 120, 150] {
+        let mut command = moving.installation.command(&["copy", "--from", &moving.from()]);
+        let null = || fs::File::options().write(true).open("/dev/null").unwrap();
+        let mut child = command.stdout(null()).stderr(null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(after));
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    eventually("it is copied", || {
+        let copied = moving.copy();
+        copied.code == 0 || copied.stderr.contains("was copied into the database already")
+    });
+    moving.expect_same(&listed);
+    moving.expect_moved();
+}
+
+#[test]
+fn a_copy_of_another_directory_is_not_finished_with_this_one() {
+    let Some(database) = stores::migrated() else { return };
+    let (mut moving, mut other) = (Moving::new(), Moving::new());
+    let library = killer(&moving.installation);
+    moving.enter(&database);
+    let arguments = ["copy", "--from", &moving.from()];
+    let output = run_killed(&moving.installation, &library, &arguments, 200);
+    assert_eq!(output.code, -1, "{output:?}");
+    other.enter(&database);
+    expect_refused(&other.copy(), 1, "an unfinished copy of another data directory");
+    assert_eq!(moving.copy().code, 0);
+}
