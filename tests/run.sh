@@ -264,9 +264,9 @@ generated_clients() {
 }
 
 # What the normal run does in little: 200 kills under load in each profile, 200 more while webhooks are
-# due.
+# due, 200 of nodes that share a database, and commands killed at each of their writes.
 long_forms() {
-    IDGATE_LONG=1 cargo test --release --locked -p idgate-it -- crash mutat
+    IDGATE_LONG=1 cargo test --release --locked -p idgate-it -- crash mutat postgres:: reseal:: copying::
 }
 
 minimum_version() {
@@ -402,9 +402,7 @@ if [ "$long" = yes ]; then
     fi
     step 'debug-profile tests' cargo test --workspace --locked || true
     [ "${postgresql:-no}" = no ] ||
-        step 'more HTTP on PostgreSQL' on_postgresql webhooks:: session_end:: profiles_http:: \
-            api_keys:: auth:: quotas:: x5c_http:: certificates:: endpoints:: \
-            contract:: rate_limits:: || true
+        step 'all HTTP on PostgreSQL' on_postgresql || true
     if command -v rustup >/dev/null; then
         step "minimum Rust version, $minimum_rust" minimum_version || true
     else

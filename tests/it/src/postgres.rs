@@ -2,10 +2,14 @@
 //! say so and show nothing.
 
 mod away;
+mod chaos;
 #[path = "../../../idgate-server/src/store/tests/cluster.rs"]
 pub(crate) mod cluster;
+mod files;
+mod nodes;
 #[path = "../../../idgate-server/src/store/tests/proxy.rs"]
 mod proxy;
+mod race;
 mod server;
 
 use serde_json::json;

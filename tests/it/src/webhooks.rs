@@ -5,7 +5,7 @@ mod endpoint;
 mod hostile;
 mod names;
 mod pending;
-mod receiver;
+pub(crate) mod receiver;
 mod removal;
 mod review;
 mod secrets;

@@ -64,7 +64,8 @@ fn accept(listener: &TcpListener, mood: &Arc<AtomicU8>, socket: &PathBuf) {
         if mood.load(Ordering::SeqCst) == CUT {
             continue;
         }
-        let server = UnixStream::connect(socket).unwrap();
+        // The server may be down.
+        let Ok(server) = UnixStream::connect(socket) else { continue };
         let line = Arc::new(Line { client, server, mood: mood.clone(), loses: false.into() });
         let back = line.clone();
         std::thread::spawn(move || line.carry(&line.client, &line.server, true));

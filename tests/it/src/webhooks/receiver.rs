@@ -15,7 +15,7 @@ use crate::server::eventually;
 use crate::tenant::now_ms;
 
 /// A receiver that remembers what it got. It serves until the test process ends.
-pub(super) struct Receiver {
+pub(crate) struct Receiver {
     address: SocketAddr,
     seen: Arc<Mutex<Seen>>,
 }
@@ -27,15 +27,15 @@ struct Seen {
 
 /// A request as it arrived.
 #[derive(Clone, Debug)]
-pub(super) struct Sent {
-    pub(super) request_line: String,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
-    pub(super) at_ms: u64,
+pub(crate) struct Sent {
+    pub(crate) request_line: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) at_ms: u64,
 }
 
 impl Receiver {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Seen { answer: String::new(), sent: Vec::new() }));
@@ -51,56 +51,56 @@ impl Receiver {
         receiver
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
     /// Answers like this from now on.
-    pub(super) fn answer(&self, status: &str, headers: &str) {
+    pub(crate) fn answer(&self, status: &str, headers: &str) {
         let text = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: 0\r\n\r\n");
         self.seen.lock().unwrap().answer = text;
     }
 
-    pub(super) fn all(&self) -> Vec<Sent> {
+    pub(crate) fn all(&self) -> Vec<Sent> {
         self.seen.lock().unwrap().sent.clone()
     }
 
-    pub(super) fn of_session(&self, id: &str) -> Vec<Sent> {
+    pub(crate) fn of_session(&self, id: &str) -> Vec<Sent> {
         self.all().into_iter().filter(|sent| sent.json()["sessionId"] == id).collect()
     }
 
     /// The sessions it was told about, in order.
-    pub(super) fn sessions(&self) -> Vec<String> {
+    pub(crate) fn sessions(&self) -> Vec<String> {
         let session = |sent: &Sent| sent.json()["sessionId"].as_str().unwrap().to_owned();
         self.all().iter().map(session).collect()
     }
 
     #[track_caller]
-    pub(super) fn wait_for(&self, count: usize) {
+    pub(crate) fn wait_for(&self, count: usize) {
         eventually("the receiver is notified", || self.all().len() >= count);
     }
 }
 
 impl Sent {
     #[track_caller]
-    pub(super) fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         let mut values = self.headers.iter().filter(|(have, _)| have.eq_ignore_ascii_case(name));
         let value = values.next().unwrap_or_else(|| panic!("no {name}: {:?}", self.headers));
         assert!(values.next().is_none(), "{name} twice");
         &value.1
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
 
     /// Both signatures are good, now.
     #[track_caller]
-    pub(super) fn verify(&self, secret: &str) {
+    pub(crate) fn verify(&self, secret: &str) {
         let secret = SigningSecret::new(secret).unwrap();
         let now = UnixMillis(self.at_ms);
         let received = Received { body: &self.body, now, tolerance_ms: WEBHOOK_TOLERANCE_MS };

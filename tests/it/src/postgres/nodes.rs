@@ -1,0 +1,104 @@
+//! Several gateways on a PostgreSQL of their own, each behind a proxy on its way to the database.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::{Duration, Instant};
+
+use super::cluster::{Cluster, SOCKET};
+use super::proxy::Proxy;
+use crate::http::{Http, Request};
+use crate::server::{Client, Installation, Server};
+use crate::tenant::sample_trust;
+
+const DATABASE: &str = "gateway";
+/// How long nodes take to be ready again at most.
+const BACK: Duration = Duration::from_secs(90);
+
+pub(super) struct Nodes {
+    pub(super) nodes: Vec<Node>,
+    pub(super) client: Client,
+    // Dropped last.
+    pub(super) cluster: Cluster,
+}
+
+/// One gateway. It has the same address whenever it runs.
+pub(super) struct Node {
+    /// `None` while it is down.
+    pub(super) server: Option<Server>,
+    pub(super) installation: Installation,
+    pub(super) proxy: Proxy,
+    pub(super) address: SocketAddr,
+}
+
+impl Nodes {
+    /// `None`: this machine has no PostgreSQL.
+    pub(super) fn start(count: usize) -> Option<Self> {
+        Self::start_with(count, &[])
+    }
+
+    pub(super) fn start_with(count: usize, settings: &[(&str, &str)]) -> Option<Self> {
+        let cluster = Cluster::start()?;
+        cluster.create(DATABASE, "template1");
+        let mut nodes: Vec<Node> = (0..count).map(|_| Node::new(&cluster, settings)).collect();
+        let first = &nodes[0].installation;
+        first.run_json(&["migrate", "--json"]);
+        let client = first.create_client("shop", true);
+        first.trust(&sample_trust(), &[]);
+        for node in &mut nodes {
+            node.serve();
+        }
+        Some(Self { nodes, client, cluster })
+    }
+
+    pub(super) fn url(&self) -> String {
+        self.cluster.url(DATABASE)
+    }
+
+    pub(super) fn addresses(&self) -> Vec<SocketAddr> {
+        self.nodes.iter().map(|node| node.address).collect()
+    }
+
+    /// Waits until every node says that it is ready.
+    #[track_caller]
+    pub(super) fn wait(&self, when: &str) {
+        let begun = Instant::now();
+        for node in &self.nodes {
+            while !node.is_ready() {
+                assert!(begun.elapsed() < BACK, "{when}: {} is not ready", node.address);
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
+}
+
+impl Node {
+    fn new(cluster: &Cluster, settings: &[(&str, &str)]) -> Self {
+        let proxy = Proxy::to(&cluster.dir().join(SOCKET));
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let url = format!("postgres://idgate@127.0.0.1:{}/{DATABASE}", proxy.port);
+        let mut installation = Installation::on(&url);
+        installation.set("IDGATE_LISTEN", &address.to_string());
+        // Of whichever node a request is, it is of the same gateway.
+        installation.set("IDGATE_BASE_URL", "http://localhost:1");
+        for (name, value) in settings {
+            installation.set(name, value);
+        }
+        Self { server: None, installation, proxy, address }
+    }
+
+    pub(super) fn serve(&mut self) {
+        self.server = Some(self.installation.serve());
+    }
+
+    pub(super) fn kill(&mut self) {
+        self.server.take().unwrap().kill();
+    }
+
+    pub(super) fn signal(&self, name: &str) {
+        self.server.as_ref().unwrap().signal(name);
+    }
+
+    fn is_ready(&self) -> bool {
+        let answer = Http::new(self.address).try_send(&Request::get("/readyz"));
+        answer.is_ok_and(|answer| answer.status == 200)
+    }
+}
