@@ -184,6 +184,17 @@ impl Stopwatch {
     }
 }
 
+/// A moment of this process, to tell what came first; nobody sets it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Moment(Instant);
+
+impl Moment {
+    /// This one.
+    pub fn now() -> Self {
+        Self(Instant::now())
+    }
+}
+
 /// Compares the clock with one that nobody sets.
 #[derive(Debug)]
 pub struct StepWatch(Mutex<(UnixMillis, Stopwatch)>);

@@ -12,6 +12,7 @@ use idgate_core::verify::WalletReply;
 use idgate_core::{UnixMillis, Verifier};
 
 use super::{App, AppError, SessionView};
+use crate::clock::Moment;
 use crate::store::Caller;
 
 impl App {
@@ -84,8 +85,9 @@ impl App {
         answer: &[u8],
     ) -> Result<Option<SessionView>, AppError> {
         self.expects_relay(caller, id).await?;
+        let since = Moment::now();
         let session = self.store.session(id).await?.ok_or(ResponseError::SessionClosed)?;
-        let verifier = self.verifier().await?;
+        let verifier = self.in_force(since).await?.verifier;
         let begin = || verifier.begin_dc_api(&session, answer, self.now());
         match self.evaluate(&session, &verifier, answer.len(), begin).await? {
             WalletReply::Refused => Ok(None),

@@ -6,20 +6,20 @@ use idgate_core::crypto::Alg;
 use idgate_core::discovery::{self, PublishedKey};
 use idgate_core::ids::TenantId;
 use idgate_core::request::{self, Dialect, RequestSigner, SignerUnavailable};
-use idgate_core::session::Session;
 use idgate_core::{TrustSnapshot, Verifier};
 
 use super::{App, AppError};
+use crate::clock::Moment;
 use crate::config::{ClientId, RequestMode};
 use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, GatewayKeys};
+use crate::store::InForce;
 
 /// A verifier and the keys that it was made with.
 #[derive(Clone)]
 pub(super) struct Held {
     pub(super) verifier: Arc<Verifier>,
     keys: Arc<GatewayKeys>,
-    /// `None`: drafts have no use for them.
-    pub(super) certificates: Option<Arc<Certificates>>,
+    pub(super) certificates: Arc<Certificates>,
 }
 
 /// What signs for a client's new sessions where they need a certificate.
@@ -41,51 +41,25 @@ pub struct Published {
 }
 
 impl App {
-    /// The verifier for the trust in force.
+    /// The verifier for the trust in force now.
     ///
     /// # Errors
     /// The trust material or the keys cannot be read or used.
     pub async fn verifier(&self) -> Result<Arc<Verifier>, AppError> {
-        let trust = self.store.trust().await?;
-        match self.held().filter(|held| Arc::ptr_eq(held.verifier.trust(), &trust)) {
-            Some(held) => Ok(held.verifier),
-            None => {
-                let keys = self.store.gateway_keys().await?;
-                Ok(self.make_verifier(trust, keys, self.certificates().await?)?.verifier)
-            }
-        }
+        Ok(self.in_force(Moment::now()).await?.verifier)
     }
 
-    /// The same, and what it signs is signed with the keys and certificates in force.
-    pub(super) async fn signing(&self) -> Result<Held, AppError> {
-        self.in_force(self.names_profiles()).await
-    }
-
-    /// The one that signs for `session`, to its end: also in a profile that is enabled no more.
-    pub(super) async fn verifier_for(&self, session: &Session) -> Result<Arc<Verifier>, AppError> {
-        let is_newer = session.offers().any(|offer| offer.dialect() != Dialect::Draft);
-        Ok(self.in_force(is_newer || self.names_profiles()).await?.verifier)
-    }
-
-    /// All is asked for together, so that a store may look for changes once.
-    async fn in_force(&self, with_certificates: bool) -> Result<Held, AppError> {
-        let certificates = async {
-            match with_certificates {
-                true => self.store.certificates().await.map(Some),
-                false => Ok(None),
-            }
-        };
-        let (trust, keys) = (self.store.trust(), self.store.gateway_keys());
-        let (trust, keys, certificates) = tokio::try_join!(trust, keys, certificates)?;
+    /// The one for what was in force at `since` or later, and what it signs with.
+    pub(super) async fn in_force(&self, since: Moment) -> Result<Held, AppError> {
+        let InForce { trust, gateway_keys, certificates } = self.store.in_force(since).await?;
         let fits = |held: &Held| {
             Arc::ptr_eq(held.verifier.trust(), &trust)
-                && Arc::ptr_eq(&held.keys, &keys)
-                && held.certificates.as_ref().map(Arc::as_ptr)
-                    == certificates.as_ref().map(Arc::as_ptr)
+                && Arc::ptr_eq(&held.keys, &gateway_keys)
+                && Arc::ptr_eq(&held.certificates, &certificates)
         };
         match self.held().filter(fits) {
             Some(held) => Ok(held),
-            None => self.make_verifier(trust, keys, certificates),
+            None => self.make_verifier(trust, gateway_keys, certificates),
         }
     }
 
@@ -125,14 +99,6 @@ impl App {
         if is_ready { spoken } else { without(spoken, Dialect::V1_0) }
     }
 
-    /// The certificates of the gateway and its clients; `None`: drafts have no use for them.
-    async fn certificates(&self) -> Result<Option<Arc<Certificates>>, AppError> {
-        Ok(match self.names_profiles() {
-            true => Some(self.store.certificates().await?),
-            false => None,
-        })
-    }
-
     /// What the discovery documents say.
     ///
     /// # Errors
@@ -152,7 +118,7 @@ impl App {
         &self,
         trust: Arc<TrustSnapshot>,
         keys: Arc<GatewayKeys>,
-        certificates: Option<Arc<Certificates>>,
+        certificates: Arc<Certificates>,
     ) -> Result<Held, AppError> {
         let did = discovery::did_web(&self.base_url)?;
         let signer =
@@ -168,7 +134,7 @@ impl App {
             let Some(key) = retired.signer.clone() else { continue };
             builder = builder.named_signer(Arc::new(Signer { kid: kid(&did, key.id()), key }));
         }
-        for certified in certificates.iter().flat_map(|certificates| &certificates.keys) {
+        for certified in &certificates.keys {
             builder = builder.named_signer(Arc::new(CertifiedSigner::of(certified.clone())));
         }
         let verifier = builder.dialects(self.dialects.options()).build()?;

@@ -5,6 +5,7 @@ use idgate_core::request::RequestObjectJwt;
 use idgate_core::session::{Status, Transition};
 
 use super::{App, AppError, Handle};
+use crate::clock::Moment;
 use crate::store::Committed;
 
 /// A fetch is tried again when another one came between: each can be overtaken once by a fetch that
@@ -57,9 +58,9 @@ impl App {
         handle: &Handle,
         wallet_nonce: Option<&str>,
     ) -> Result<(Option<Transition>, RequestObjectJwt), AppError> {
+        let since = Moment::now();
         let session = self.named(handle).await?.ok_or(AppError::NotFound)?;
-        // After the session, so that who signs for it is among the signers.
-        let verifier = self.verifier_for(&session).await?;
+        let verifier = self.in_force(since).await?.verifier;
         Ok(verifier.request_object(&session, handle.offer(), wallet_nonce, self.now())?)
     }
 }

@@ -8,7 +8,6 @@ use idgate_core::time::UnixMillis;
 use idgate_core::verifier::NewSession;
 
 use super::{App, AppError};
-use crate::config::RequestMode;
 use crate::entropy::OsEntropy;
 use crate::store::{Caller, Committed, Made};
 
@@ -67,16 +66,10 @@ impl App {
     ) -> Result<(Transition, CreatedSession), AppError> {
         self.check_clock()?;
         let mut new = NewSession::new(caller.client_id.clone(), caller.livemode);
-        // A session names who signs for it, to its end.
-        let (verifier, certificates) =
-            match self.names_profiles() || self.request_mode == RequestMode::Jar {
-                true => {
-                    let signing = self.signing().await?;
-                    (signing.verifier, signing.certificates)
-                }
-                false => (self.verifier().await?, None),
-            };
-        let certificates = certificates.as_deref();
+        let held = self.in_force(caller.since).await?;
+        // A session names who signs for it, to its end; drafts have no use for certificates.
+        let certificates = self.names_profiles().then_some(&*held.certificates);
+        let verifier = held.verifier;
         let certified = self.certified(certificates, &caller.client_id);
         let client_id = caller.client_id.as_str();
         new.signer = certified.in_force.as_ref().map(|key| key.certificate.x509_hash.clone());

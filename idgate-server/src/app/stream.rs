@@ -186,6 +186,7 @@ mod tests {
             digest: [0; 32],
             livemode: true,
             scopes: None,
+            since: crate::clock::Moment::now(),
         }
     }
 

@@ -11,7 +11,7 @@ use idgate_core::verify::{Decision, Step, Verification, WalletReply};
 use tokio::runtime::{self, RuntimeFlavor};
 
 use super::{App, AppError, Handle};
-use crate::clock::Stopwatch;
+use crate::clock::{Moment, Stopwatch};
 use crate::entropy::OsEntropy;
 use crate::limits::LARGE_ANSWER_BYTES;
 use crate::panics::{Panicked, unpanicked};
@@ -44,9 +44,10 @@ impl App {
         handle: &Handle,
         response: WalletResponse<'_>,
     ) -> Result<WalletReply, AppError> {
+        let since = Moment::now();
         let session = self.named(handle).await?.ok_or(ResponseError::SessionClosed)?;
         self.refuse_closed(&session)?;
-        let verifier = self.verifier().await?;
+        let verifier = self.in_force(since).await?.verifier;
         let begin =
             || verifier.begin(&session, handle.offer(), response, &mut OsEntropy, self.now());
         self.evaluate(&session, &verifier, response.body.len(), begin).await

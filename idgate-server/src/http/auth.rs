@@ -131,6 +131,7 @@ mod tests {
             digest: [0; 32],
             livemode: true,
             scopes: scopes.map(|list| list.iter().map(|s| (*s).to_owned()).collect()),
+            since: crate::clock::Moment::now(),
         })
     }
 

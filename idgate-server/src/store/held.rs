@@ -1,12 +1,14 @@
 //! What is read rarely and used by every request: kept until its number in the database is another.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
 use super::interface::{Read, StoreError};
 use super::readers::{Reader, Readers};
+use super::sql::unsigned;
 use super::together::Together;
+use crate::clock::Moment;
 
 /// Something that is stored under a number which grows with each change.
 pub(super) trait Numbered {
@@ -38,42 +40,102 @@ impl<T: Numbered> Latest<T> {
     }
 }
 
+/// The numbers in the database at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    pub(super) trust: u64,
+    pub(super) gateway_keys: u64,
+    pub(super) certificates: u64,
+}
+
+impl Numbers {
+    /// In the order of the fields. Trust and certificates count their changes; for keys see
+    /// [`gateway_keys::number`](super::gateway_keys::number).
+    pub(super) const SQL: &str = "SELECT (SELECT version FROM trust_version), \
+         (SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys), \
+         (SELECT version FROM certificates_version)";
+
+    fn read(main: &Connection) -> Result<Self, StoreError> {
+        let mut statement = main.prepare_cached(Self::SQL)?;
+        Ok(statement.query_row([], |row| {
+            let number = |column: usize| row.get::<_, Option<i64>>(column);
+            let number = |column| Ok::<_, rusqlite::Error>(number(column)?.map_or(0, unsigned));
+            Ok(Self { trust: number(0)?, gateway_keys: number(1)?, certificates: number(2)? })
+        })?)
+    }
+}
+
+/// The latest numbers of a file, which all reads of a row bring along.
+#[derive(Default)]
+pub(super) struct Asking {
+    /// Those that were read last, and when at the earliest.
+    latest: Mutex<Option<(Moment, Numbers)>>,
+    together: Arc<Together<Numbers>>,
+}
+
+impl Asking {
+    /// As they were at `since` or later.
+    pub(super) fn since<'a>(
+        self: &Arc<Self>,
+        readers: &'a Readers,
+        since: Moment,
+    ) -> Read<'a, Numbers> {
+        let latest = *self.latest();
+        if let Some((_, numbers)) = latest.filter(|(read_at, _)| *read_at >= since) {
+            return Box::pin(async move { Ok(numbers) });
+        }
+        let asking = self.clone();
+        readers.read_together(&self.together, move |reader: &Reader| asking.look(&reader.main))
+    }
+
+    /// Reads them now, for all who asked before.
+    pub(super) fn look(&self, main: &Connection) -> Result<Numbers, StoreError> {
+        let before = Moment::now();
+        let numbers = Numbers::read(main)?;
+        let mut latest = self.latest();
+        if latest.is_none_or(|(read_at, _)| read_at < before) {
+            *latest = Some((before, numbers));
+        }
+        Ok(numbers)
+    }
+
+    fn latest(&self) -> MutexGuard<'_, Option<(Moment, Numbers)>> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The latest that was read of a file, by all who ask for it together.
 pub(super) struct Held<T> {
     latest: Latest<T>,
-    numbers: Arc<Together<u64>>,
     loads: Arc<Together<Arc<T>>>,
 }
 
 impl<T> Default for Held<T> {
     fn default() -> Self {
-        Self { latest: Latest::default(), numbers: Arc::default(), loads: Arc::default() }
+        Self { latest: Latest::default(), loads: Arc::default() }
     }
 }
 
 impl<T: Numbered + Send + Sync + 'static> Held<T> {
-    /// What is stored now; the same `Arc` while `number` says the same.
+    /// What is stored now; the same `Arc` while its number, which is at least `wanted`, says the same.
     pub(super) fn current<'a>(
-        self: &'a Arc<Self>,
+        self: &Arc<Self>,
         readers: &'a Readers,
+        wanted: u64,
         number: fn(&Connection) -> Result<u64, StoreError>,
         load: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Read<'a, Arc<T>> {
-        let wanted =
-            readers.read_together(&self.numbers, move |reader: &Reader| number(&reader.main));
-        Box::pin(async move {
-            if let Some(held) = self.latest.at_least(wanted.await?) {
-                return Ok(held);
+        if let Some(held) = self.latest.at_least(wanted) {
+            return Box::pin(async move { Ok(held) });
+        }
+        let held = self.clone();
+        let load = move |reader: &Reader| {
+            // Once more: who joined later may know of a later one.
+            match held.latest.at_least(number(&reader.main)?) {
+                Some(held) => Ok(held),
+                None => Ok(held.latest.keep(load(&reader.main)?)),
             }
-            let held = self.clone();
-            let load = move |reader: &Reader| {
-                // Once more: who joined later may know of a later one.
-                match held.latest.at_least(number(&reader.main)?) {
-                    Some(held) => Ok(held),
-                    None => Ok(held.latest.keep(load(&reader.main)?)),
-                }
-            };
-            readers.load_together(&self.loads, load).await
-        })
+        };
+        readers.load_together(&self.loads, load)
     }
 }

@@ -13,6 +13,7 @@ use super::fresh;
 use super::interface::{Caller, StoreError};
 use super::sql::{millis, time, unsigned};
 use crate::api_key::ApiKey;
+use crate::clock::Moment;
 use crate::seal::{Place, Sealer};
 
 /// A client as operators see it.
@@ -165,6 +166,7 @@ pub(super) fn authenticate(
                 client_id: TenantId::new(row.get::<_, String>(1)?),
                 livemode: row.get(2)?,
                 scopes: None,
+                since: Moment::now(),
             };
             let last_used = row.get::<_, Option<i64>>(4)?.map(time);
             Ok((caller, row.get::<_, Option<String>>(3)?, last_used))

@@ -47,7 +47,9 @@ struct State<T> {
     /// The lanes that are not empty, in the order of their turns.
     turns: VecDeque<Whose>,
     queued: usize,
-    idle: usize,
+    asleep: usize,
+    /// One of them is called, and not yet up.
+    called: bool,
     closed: bool,
 }
 
@@ -63,7 +65,7 @@ pub(super) enum NoRoom {
 impl<T> Lanes<T> {
     pub(super) fn new(room: Room) -> Self {
         let (lanes, turns) = (HashMap::new(), VecDeque::new());
-        let state = State { lanes, turns, queued: 0, idle: 0, closed: false };
+        let state = State { lanes, turns, queued: 0, asleep: 0, called: false, closed: false };
         Self { room, state: Mutex::new(state), wake: Condvar::new() }
     }
 
@@ -85,11 +87,7 @@ impl<T> Lanes<T> {
         }
         lane.push_back(job);
         *queued = queued.saturating_add(1);
-        let somebody_sleeps = state.idle > 0;
-        drop(state);
-        if somebody_sleeps {
-            self.wake.notify_one();
-        }
+        self.call_one(state);
         Ok(())
     }
 
@@ -99,14 +97,15 @@ impl<T> Lanes<T> {
         let mut state = self.state();
         loop {
             if let Some(job) = state.take() {
+                self.call_one(state);
                 return Some(job);
             }
             if state.closed {
                 return None;
             }
-            state.idle = state.idle.saturating_add(1);
+            state.lie_down();
             state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.idle = state.idle.saturating_sub(1);
+            state.get_up();
         }
     }
 
@@ -116,6 +115,7 @@ impl<T> Lanes<T> {
         let mut late = false;
         loop {
             if let Some(job) = state.take() {
+                self.call_one(state);
                 return Ok(job);
             }
             if state.closed {
@@ -124,11 +124,11 @@ impl<T> Lanes<T> {
             if late {
                 return Err(RecvTimeoutError::Timeout);
             }
-            state.idle = state.idle.saturating_add(1);
+            state.lie_down();
             let woken = self.wake.wait_timeout(state, patience);
             let (woken, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
             (state, late) = (woken, timeout.timed_out());
-            state.idle = state.idle.saturating_sub(1);
+            state.get_up();
         }
     }
 
@@ -153,12 +153,32 @@ impl<T> Lanes<T> {
         drop((lanes, turns));
     }
 
+    /// Calls a thread if there is work that none is called for. Whoever comes calls the next one: who
+    /// takes one job after the other needs nobody else.
+    fn call_one(&self, mut state: MutexGuard<'_, State<T>>) {
+        if state.queued > 0 && state.asleep > 0 && !state.called {
+            state.called = true;
+            drop(state);
+            self.wake.notify_one();
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<T> State<T> {
+    fn lie_down(&mut self) {
+        self.asleep = self.asleep.saturating_add(1);
+    }
+
+    /// Whether called or not: who is up looks for work before lying down again.
+    fn get_up(&mut self) {
+        self.asleep = self.asleep.saturating_sub(1);
+        self.called = false;
+    }
+
     fn take(&mut self) -> Option<T> {
         let whose = self.turns.pop_front()?;
         let lane = self.lanes.get_mut(&whose)?;
@@ -176,6 +196,8 @@ impl<T> State<T> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     const ROOM: Room = Room { per_lane: 512, in_all: 4096 };
@@ -228,6 +250,39 @@ mod tests {
         lanes.push(Whose::GATEWAY, 1).unwrap();
         lanes.abandon();
         assert_eq!(lanes.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Disconnected));
+    }
+
+    #[test]
+    fn threads_are_called_one_at_a_time_while_there_is_more_to_do() {
+        let lanes = Lanes::new(ROOM);
+        let asleep = |n| {
+            while lanes.state().asleep != n {
+                std::thread::yield_now()
+            }
+        };
+        let done = AtomicUsize::new(0);
+        std::thread::scope(|threads| {
+            for _ in 0..3 {
+                threads.spawn(|| {
+                    while let Some(job) = lanes.recv() {
+                        done.fetch_add(1, Ordering::SeqCst);
+                        // Stuck until all others are in work as well.
+                        while job && done.load(Ordering::SeqCst) < 3 {
+                            std::thread::yield_now();
+                        }
+                    }
+                });
+            }
+            for _ in 0..200 {
+                asleep(3);
+                done.store(0, Ordering::SeqCst);
+                for _ in 0..3 {
+                    lanes.push(Whose::GATEWAY, true).unwrap();
+                }
+            }
+            asleep(3);
+            lanes.close();
+        });
     }
 
     #[test]

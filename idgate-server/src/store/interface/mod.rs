@@ -33,6 +33,7 @@ pub use self::outbox::{
     Verdict, Wanted,
 };
 pub use self::sessions::{Committed, Made, SessionStore};
+use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
 
 /// The answer of a write: it resolves after the commit, never before.
@@ -55,6 +56,19 @@ pub struct Caller {
     pub livemode: bool,
     /// `None`: all scopes.
     pub scopes: Option<Vec<String>>,
+    /// When the key was found good: what was in force then may serve the request.
+    pub since: Moment,
+}
+
+/// What every request is answered by; each the same `Arc` while nothing changed.
+#[derive(Clone, Debug)]
+pub struct InForce {
+    /// Who is trusted.
+    pub trust: Arc<TrustSnapshot>,
+    /// What signs requests.
+    pub gateway_keys: Arc<GatewayKeys>,
+    /// What signs them where a certificate is the proof of who asks.
+    pub certificates: Arc<Certificates>,
 }
 
 /// What one session may have: `burst` requests at once, and as many again in `window_ms`.
@@ -91,6 +105,10 @@ pub trait Store:
 
     /// The origins of a client's own pages, in alphabetical order: one indexed read, nothing cached.
     fn origins(&self, client_id: &TenantId) -> Read<'_, Vec<String>>;
+
+    /// Trust, keys and certificates, each as it was at `since` or later: what a request began with,
+    /// or what was changed meanwhile.
+    fn in_force(&self, since: Moment) -> Read<'_, InForce>;
 
     /// The trust snapshot in force; the same `Arc` while nothing changed.
     fn trust(&self) -> Read<'_, Arc<TrustSnapshot>>;

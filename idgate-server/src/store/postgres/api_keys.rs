@@ -23,6 +23,7 @@ use super::pool::Tx;
 use super::shared::Shared;
 use super::sql::{execute, row, rows};
 use crate::audit::AuditStatus;
+use crate::clock::Moment;
 
 const LIST: List = List("cursor api-keys");
 
@@ -54,6 +55,7 @@ pub(super) async fn authenticate(
         livemode: found.try_get(2)?,
         scopes: power::scopes(&key_id, found.try_get(3)?)?,
         key_id,
+        since: Moment::now(),
     };
     let last_used = found.try_get::<_, Option<i64>>(4)?.map(time);
     let due = shared.uses.note(&caller.key_id, last_used, now);

@@ -8,11 +8,20 @@ use tokio::sync::oneshot;
 
 use super::error::Done;
 use super::gateway::{PostgresStore, panicked};
-use super::held::{self, All, Kept, Numbers};
+use super::held::{self, All, Kept};
 use super::shared::Shared;
 use crate::gateway_key::{Certificates, GatewayKeys};
-use crate::store::held::Numbered;
-use crate::store::interface::{Read, StoreError};
+use crate::store::held::{Numbered, Numbers};
+use crate::store::interface::{InForce, Read, StoreError};
+
+/// All three, after one look at their numbers.
+pub(super) fn in_force(store: &PostgresStore) -> Read<'_, InForce> {
+    let (trust, keys, certificates) = (trust(store), gateway_keys(store), certificates(store));
+    Box::pin(async move {
+        let (trust, gateway_keys, certificates) = tokio::try_join!(trust, keys, certificates)?;
+        Ok(InForce { trust, gateway_keys, certificates })
+    })
+}
 
 pub(super) fn trust(store: &PostgresStore) -> Read<'_, Arc<TrustSnapshot>> {
     store.latest(|all| &all.trust, |numbers| numbers.trust, held::read_trust)

@@ -11,7 +11,7 @@ use idgate_core::trust::TrustSnapshot;
 use tokio::task::JoinHandle;
 
 use super::super::fault::Fault;
-use super::super::interface::{Caller, Read, SessionRate, Store, StoreError, Write};
+use super::super::interface::{Caller, InForce, Read, SessionRate, Store, StoreError, Write};
 use super::super::lanes::Whose;
 use super::super::uses::Uses;
 use super::claims::ClaimsClock;
@@ -25,6 +25,7 @@ use super::{
     schema, turns,
 };
 use crate::audit::AuditKeys;
+use crate::clock::Moment;
 use crate::config::{Address, Environment, Quotas};
 use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::seal::{InstanceKey, Sealer};
@@ -250,6 +251,11 @@ impl Store for PostgresStore {
         self.read(move |shared| async move {
             origins::of_client(&shared.pool.client().await?, client_id.as_str()).await
         })
+    }
+
+    /// Asked for now, whatever is known since then: the numbers may have changed on another node.
+    fn in_force(&self, _since: Moment) -> Read<'_, InForce> {
+        current::in_force(self)
     }
 
     fn trust(&self) -> Read<'_, Arc<TrustSnapshot>> {

@@ -18,7 +18,7 @@ use super::shared::Shared;
 use super::sql::row;
 use super::{certificates, gateway_keys, trust};
 use crate::gateway_key::{Certificates, GatewayKeys};
-use crate::store::held::Latest;
+use crate::store::held::{Latest, Numbers};
 use crate::store::interface::StoreError;
 use crate::store::sql::unsigned;
 use crate::store::together::Together;
@@ -46,14 +46,6 @@ impl<T> Default for Kept<T> {
     fn default() -> Self {
         Self { latest: Latest::default(), reading: Mutex::default() }
     }
-}
-
-/// The numbers in the database at one moment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Numbers {
-    pub(super) trust: u64,
-    pub(super) gateway_keys: u64,
-    pub(super) certificates: u64,
 }
 
 /// What has to be there before the first request: a key that signs.
@@ -99,20 +91,13 @@ pub(super) async fn answer(shared: Arc<Shared>) {
     }
 }
 
-/// Trust and certificates count their changes; for keys see [`gateway_keys::number`].
 async fn ask(client: &Client) -> Done<Numbers> {
-    let found = row(
-        client,
-        "SELECT (SELECT version FROM trust_version), (SELECT version FROM certificates_version), \
-         (SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys)",
-        &[],
-    )
-    .await?;
+    let found = row(client, Numbers::SQL, &[]).await?;
     let found = found.ok_or_else(|| Failure::failed("the database does not count"))?;
     let number = |column: usize| {
         Ok::<_, Failure>(found.try_get::<_, Option<i64>>(column)?.map_or(0, unsigned))
     };
-    Ok(Numbers { trust: number(0)?, certificates: number(1)?, gateway_keys: number(2)? })
+    Ok(Numbers { trust: number(0)?, gateway_keys: number(1)?, certificates: number(2)? })
 }
 
 pub(super) async fn read_trust(shared: Arc<Shared>) -> Done<TrustSnapshot> {

@@ -29,8 +29,8 @@ use super::cursor::List;
 use super::directory::{self, DirectoryKey};
 use super::disk::Disk;
 use super::fault::Fault;
-use super::held::Held;
-use super::interface::{Caller, PageError, Read, Store, StoreError, Write};
+use super::held::{Asking, Held, Numbers};
+use super::interface::{Caller, InForce, PageError, Read, Store, StoreError, Write};
 use super::known::{self, Known, admin_lane, key_lane};
 use super::lanes::Whose;
 use super::probe::{self, Probe};
@@ -42,6 +42,7 @@ use super::{
     session_keys, trust,
 };
 use crate::audit::AuditKeys;
+use crate::clock::Moment;
 use crate::config::{Environment, Quotas};
 use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::seal::{InstanceKey, Sealer};
@@ -71,6 +72,7 @@ pub struct SqliteStore {
     telemetry: Arc<Telemetry>,
     pinned_live: bool,
     quotas: Quotas,
+    numbers: Arc<Asking>,
     trust: Arc<Held<TrustSnapshot>>,
     gateway_keys: Arc<Held<GatewayKeys>>,
     certificates: Arc<Held<Certificates>>,
@@ -146,6 +148,7 @@ impl SqliteStore {
             outbox_bell: Arc::default(),
             pinned_live: options.environment == Environment::Development,
             quotas: options.quotas,
+            numbers: Arc::default(),
             trust: Arc::default(),
             gateway_keys: Arc::default(),
             certificates: Arc::default(),
@@ -186,6 +189,26 @@ impl SqliteStore {
         })
     }
 
+    fn trust_of(&self, numbers: Numbers) -> Read<'_, Arc<TrustSnapshot>> {
+        let pinned_live = self.pinned_live;
+        let load = move |main: &Connection| trust::snapshot(main, pinned_live);
+        self.trust.current(&self.readers, numbers.trust, trust::version, load)
+    }
+
+    fn gateway_keys_of(&self, numbers: Numbers) -> Read<'_, Arc<GatewayKeys>> {
+        let sealer = self.sealer.clone();
+        let load = move |main: &Connection| gateway_keys::read(main, &sealer);
+        let number = gateway_keys::number;
+        self.gateway_keys.current(&self.readers, numbers.gateway_keys, number, load)
+    }
+
+    fn certificates_of(&self, numbers: Numbers) -> Read<'_, Arc<Certificates>> {
+        let sealer = self.sealer.clone();
+        let load = move |main: &Connection| certificates::read(main, &sealer);
+        let number = certificates::version;
+        self.certificates.current(&self.readers, numbers.certificates, number, load)
+    }
+
     /// Stores the uses of keys, and waits for nothing.
     fn touch(&self, uses: Vec<(String, UnixMillis)>) {
         // Queued already; nobody needs the answer, and a full queue only costs this one time.
@@ -207,8 +230,14 @@ impl Drop for SqliteStore {
 
 impl Store for SqliteStore {
     fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
-        let digest = *digest;
-        let read = move |reader: &Reader| keys::authenticate(&reader.main, &digest, now);
+        let (digest, numbers) = (*digest, self.numbers.clone());
+        let read = move |reader: &Reader| {
+            let found = keys::authenticate(&reader.main, &digest, now)?;
+            if found.is_some() {
+                numbers.look(&reader.main)?;
+            }
+            Ok(found)
+        };
         let found = self.readers.read(self.known_keys.lane(digest), read);
         Box::pin(async move {
             let Some((caller, last_used)) = found.await? else {
@@ -244,22 +273,32 @@ impl Store for SqliteStore {
         self.fault.read(self.readers.read(Whose::of(client_id), read))
     }
 
+    fn in_force(&self, since: Moment) -> Read<'_, InForce> {
+        let numbers = self.numbers.since(&self.readers, since);
+        Box::pin(async move {
+            let numbers = numbers.await?;
+            let (trust, gateway_keys, certificates) = tokio::try_join!(
+                self.trust_of(numbers),
+                self.gateway_keys_of(numbers),
+                self.certificates_of(numbers),
+            )?;
+            Ok(InForce { trust, gateway_keys, certificates })
+        })
+    }
+
     fn trust(&self) -> Read<'_, Arc<TrustSnapshot>> {
-        let pinned_live = self.pinned_live;
-        let load = move |main: &Connection| trust::snapshot(main, pinned_live);
-        self.trust.current(&self.readers, trust::version, load)
+        let numbers = self.numbers.since(&self.readers, Moment::now());
+        Box::pin(async move { self.trust_of(numbers.await?).await })
     }
 
     fn gateway_keys(&self) -> Read<'_, Arc<GatewayKeys>> {
-        let sealer = self.sealer.clone();
-        let load = move |main: &Connection| gateway_keys::read(main, &sealer);
-        self.gateway_keys.current(&self.readers, gateway_keys::number, load)
+        let numbers = self.numbers.since(&self.readers, Moment::now());
+        Box::pin(async move { self.gateway_keys_of(numbers.await?).await })
     }
 
     fn certificates(&self) -> Read<'_, Arc<Certificates>> {
-        let sealer = self.sealer.clone();
-        let load = move |main: &Connection| certificates::read(main, &sealer);
-        self.certificates.current(&self.readers, certificates::version, load)
+        let numbers = self.numbers.since(&self.readers, Moment::now());
+        Box::pin(async move { self.certificates_of(numbers.await?).await })
     }
 
     fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {

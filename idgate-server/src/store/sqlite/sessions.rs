@@ -170,13 +170,21 @@ impl SqliteStore {
         }
     }
 
-    /// Reads in the lane of whoever this handle is known to belong to.
+    /// Reads in the lane of whoever this handle is known to belong to, and what is in force with it.
     fn wallets_session(
         &self,
         handle: &str,
         read: impl Fn(&Reader) -> Result<Option<Session>, StoreError> + Send + 'static,
     ) -> Read<'_, Option<Session>> {
-        let whose = self.known_sessions.lane(handle);
+        let (whose, numbers) = (self.known_sessions.lane(handle), self.numbers.clone());
+        let read = move |reader: &Reader| {
+            let found = read(reader)?;
+            // Behind the session, so that whoever signs for it is among the signers.
+            if found.is_some() {
+                numbers.look(&reader.main)?;
+            }
+            Ok(found)
+        };
         let (found, handle) = (self.fault.read(self.readers.read(whose, read)), handle.to_owned());
         Box::pin(async move {
             let found = found.await?;

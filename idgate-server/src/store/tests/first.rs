@@ -34,7 +34,9 @@ fn directory() -> TempDir {
 
 fn caller(client_id: &str) -> Caller {
     let client_id = idgate_core::ids::TenantId::new(client_id);
-    Caller { client_id, key_id: "key_x".into(), digest: [0; 32], livemode: true, scopes: None }
+    let since = crate::clock::Moment::now();
+    let key_id = "key_x".into();
+    Caller { client_id, key_id, digest: [0; 32], livemode: true, scopes: None, since }
 }
 
 fn open(dir: &Path) -> SqliteStore {
