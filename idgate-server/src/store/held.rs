@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use super::interface::{Read, StoreError};
 use super::readers::{Reader, Readers};
@@ -55,13 +55,11 @@ impl Numbers {
          (SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys), \
          (SELECT version FROM certificates_version)";
 
-    fn read(main: &Connection) -> Result<Self, StoreError> {
-        let mut statement = main.prepare_cached(Self::SQL)?;
-        Ok(statement.query_row([], |row| {
-            let number = |column: usize| row.get::<_, Option<i64>>(column);
-            let number = |column| Ok::<_, rusqlite::Error>(number(column)?.map_or(0, unsigned));
-            Ok(Self { trust: number(0)?, gateway_keys: number(1)?, certificates: number(2)? })
-        })?)
+    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let number = |column: usize| {
+            Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map_or(0, unsigned))
+        };
+        Ok(Self { trust: number(0)?, gateway_keys: number(1)?, certificates: number(2)? })
     }
 }
 
@@ -85,18 +83,28 @@ impl Asking {
             return Box::pin(async move { Ok(numbers) });
         }
         let asking = self.clone();
-        readers.read_together(&self.together, move |reader: &Reader| asking.look(&reader.main))
+        readers.read_together(&self.together, move |reader: &Reader| {
+            Ok(asking.with(&reader.main, || Ok(()))?.0)
+        })
     }
 
-    /// Reads them now, for all who asked before.
-    pub(super) fn look(&self, main: &Connection) -> Result<Numbers, StoreError> {
+    /// Reads them, for all who asked before, and something else of the same moment: the file is locked
+    /// once for both.
+    pub(super) fn with<T>(
+        &self,
+        main: &Connection,
+        read: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<(Numbers, T), StoreError> {
         let before = Moment::now();
-        let numbers = Numbers::read(main)?;
+        let mut statement = main.prepare_cached(Numbers::SQL)?;
+        let mut rows = statement.query([])?;
+        let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+        let found = (Numbers::of(row)?, read()?);
         let mut latest = self.latest();
         if latest.is_none_or(|(read_at, _)| read_at < before) {
-            *latest = Some((before, numbers));
+            *latest = Some((before, found.0));
         }
-        Ok(numbers)
+        Ok(found)
     }
 
     fn latest(&self) -> MutexGuard<'_, Option<(Moment, Numbers)>> {

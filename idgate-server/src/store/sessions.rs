@@ -132,44 +132,48 @@ impl Prepared {
     }
 }
 
-/// The session that an offer belongs to, as [`read_with_key`] reads it.
+/// The session that an offer belongs to, as [`read`] reads it.
 pub(super) fn read_offered(
-    reader: &Reader,
+    main: &Connection,
     sealer: &Sealer,
     id: &OfferId,
 ) -> Result<Option<Session>, StoreError> {
-    let session: Option<String> = reader
-        .main
+    let session: Option<String> = main
         .prepare_cached("SELECT session_id FROM offers WHERE id = ?1")?
         .query_row([id.as_str()], |row| row.get(0))
         .optional()?;
     match session {
-        Some(session) => read_with_key(reader, sealer, &SessionId::new(session)),
+        Some(session) => read(main, sealer, &SessionId::new(session)),
         None => Ok(None),
     }
 }
 
-/// A session, with its key while it is open.
-pub(super) fn read_with_key(
+/// A session that was read, with its key while it is open. Nothing keeps an older state of the files
+/// alive.
+pub(super) fn with_key(
     reader: &Reader,
     sealer: &Sealer,
-    id: &SessionId,
+    mut session: Session,
 ) -> Result<Option<Session>, StoreError> {
-    let Some(mut session) = read(&reader.main, sealer, id)? else { return Ok(None) };
     if !has_key(&session) || session.settled_at().is_some() {
         return Ok(Some(session));
     }
     let Some(key) = session_keys::read(&reader.claims, sealer, &session)? else {
         // Settled since it was read; or an operator brought back a copy of the main file alone.
-        return read(&reader.main, sealer, id);
+        return read(&reader.main, sealer, session.id());
     };
-    session
-        .restore_encryption_key(&key)
-        .map_err(|error| StoreError::Failed(format!("the key of session {id}: {error}")))?;
+    session.restore_encryption_key(&key).map_err(|error| {
+        StoreError::Failed(format!("the key of session {}: {error}", session.id()))
+    })?;
     Ok(Some(session))
 }
 
-fn read(main: &Connection, sealer: &Sealer, id: &SessionId) -> Result<Option<Session>, StoreError> {
+/// A session without its key.
+pub(super) fn read(
+    main: &Connection,
+    sealer: &Sealer,
+    id: &SessionId,
+) -> Result<Option<Session>, StoreError> {
     let found = main
         .prepare_cached("SELECT id, client_id, livemode, record FROM sessions WHERE id = ?1")?
         .query_row([id.as_str()], Stored::from_row)

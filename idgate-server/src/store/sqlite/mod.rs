@@ -232,11 +232,8 @@ impl Store for SqliteStore {
     fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
         let (digest, numbers) = (*digest, self.numbers.clone());
         let read = move |reader: &Reader| {
-            let found = keys::authenticate(&reader.main, &digest, now)?;
-            if found.is_some() {
-                numbers.look(&reader.main)?;
-            }
-            Ok(found)
+            let find = || keys::authenticate(&reader.main, &digest, now);
+            Ok(numbers.with(&reader.main, find)?.1)
         };
         let found = self.readers.read(self.known_keys.lane(digest), read);
         Box::pin(async move {

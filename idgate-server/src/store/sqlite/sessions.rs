@@ -3,6 +3,7 @@
 use idgate_core::ids::{OfferId, SessionId};
 use idgate_core::session::{Offer, Session, Transition};
 use idgate_core::time::UnixMillis;
+use rusqlite::Connection;
 
 use super::super::changes::Watch;
 use super::super::interface::{
@@ -16,6 +17,7 @@ use super::super::sessions;
 use super::super::writer::Batch;
 use super::super::{claims, claims_file, events};
 use super::SqliteStore;
+use crate::seal::Sealer;
 
 impl SessionStore for SqliteStore {
     fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made> {
@@ -48,16 +50,14 @@ impl SessionStore for SqliteStore {
     }
 
     fn session(&self, id: &SessionId) -> Read<'_, Option<Session>> {
-        let (sought, sealer) = (id.clone(), self.sealer.clone());
-        self.wallets_session(id.as_str(), move |reader| {
-            sessions::read_with_key(reader, &sealer, &sought)
-        })
+        let sought = id.clone();
+        self.wallets_session(id.as_str(), move |main, sealer| sessions::read(main, sealer, &sought))
     }
 
     fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
-        let (sought, sealer) = (id.clone(), self.sealer.clone());
-        self.wallets_session(id.as_str(), move |reader| {
-            sessions::read_offered(reader, &sealer, &sought)
+        let sought = id.clone();
+        self.wallets_session(id.as_str(), move |main, sealer| {
+            sessions::read_offered(main, sealer, &sought)
         })
     }
 
@@ -174,16 +174,14 @@ impl SqliteStore {
     fn wallets_session(
         &self,
         handle: &str,
-        read: impl Fn(&Reader) -> Result<Option<Session>, StoreError> + Send + 'static,
+        read: impl Fn(&Connection, &Sealer) -> Result<Option<Session>, StoreError> + Send + 'static,
     ) -> Read<'_, Option<Session>> {
-        let (whose, numbers) = (self.known_sessions.lane(handle), self.numbers.clone());
+        let whose = self.known_sessions.lane(handle);
+        let (numbers, sealer) = (self.numbers.clone(), self.sealer.clone());
         let read = move |reader: &Reader| {
-            let found = read(reader)?;
-            // Behind the session, so that whoever signs for it is among the signers.
-            if found.is_some() {
-                numbers.look(&reader.main)?;
-            }
-            Ok(found)
+            // Of one moment, so that whoever signs for the session is among the signers.
+            let (_, found) = numbers.with(&reader.main, || read(&reader.main, &sealer))?;
+            found.map_or(Ok(None), |session| sessions::with_key(reader, &sealer, session))
         };
         let (found, handle) = (self.fault.read(self.readers.read(whose, read)), handle.to_owned());
         Box::pin(async move {
