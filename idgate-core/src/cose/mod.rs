@@ -10,7 +10,7 @@ use core::fmt;
 pub(crate) use self::header::{Headers, alg_of_label};
 pub(crate) use self::key::public_key;
 pub(crate) use self::mac0::{HMAC_256, Mac0};
-pub(crate) use self::sign1::Sign1;
+pub(crate) use self::sign1::{Sign1, sign_detached};
 
 /// A COSE structure that cannot be used; the text says why.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -5,9 +5,14 @@ use alloc::vec::Vec;
 
 use super::{CoseError, Headers};
 use crate::codec::cbor::{Value, Writer};
+use crate::crypto::{RequestSigner, SignerUnavailable, sign_es256};
 
 /// The tag that a COSE_Sign1 may carry.
 const TAG: u64 = 18;
+/// `{1: -7}`
+const PROTECTED_ES256: &[u8] = &[0xa1, 0x01, 0x26];
+/// RFC 9360 2.
+const X5CHAIN: i8 = 33;
 
 /// A COSE_Sign1, read but not verified.
 #[derive(Clone, Debug)]
@@ -41,6 +46,27 @@ impl<'t, 'a> Sign1<'t, 'a> {
     pub(crate) fn sig_structure(&self, payload: &[u8]) -> Vec<u8> {
         authenticated("Signature1", self.headers.protected(), payload)
     }
+}
+
+/// A COSE_Sign1 by ES256 with its payload detached, and the certificates of the signer in `x5chain`
+/// (RFC 9360 2).
+///
+/// # Errors
+/// The key cannot be used now, or gives something else than an ES256 signature.
+pub(crate) fn sign_detached(
+    signer: &dyn RequestSigner,
+    payload: &[u8],
+) -> Result<Vec<u8>, SignerUnavailable> {
+    let signature = sign_es256(signer, &authenticated("Signature1", PROTECTED_ES256, payload))?;
+    let message = Writer::default().array(4).bytes(PROTECTED_ES256).map(1).integer(X5CHAIN);
+    let message = match signer.certificate_chain() {
+        [only] => message.bytes(only),
+        chain => {
+            let message = message.array(chain.len());
+            chain.iter().fold(message, |message, certificate| message.bytes(certificate))
+        }
+    };
+    Ok(message.null().bytes(&signature).finish())
 }
 
 /// The elements of a message of four.

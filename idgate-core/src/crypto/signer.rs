@@ -32,6 +32,24 @@ pub trait RequestSigner: fmt::Debug + Send + Sync {
     fn sign(&self, signing_input: &[u8]) -> Result<Vec<u8>, SignerUnavailable>;
 }
 
+/// The raw signature of 64 bytes that ES256 has.
+///
+/// # Errors
+/// The key cannot be used now, or gives something else.
+pub(crate) fn sign_es256(
+    signer: &dyn RequestSigner,
+    signing_input: &[u8],
+) -> Result<Vec<u8>, SignerUnavailable> {
+    /// r‖s on P-256
+    const SIGNATURE_LEN: usize = 64;
+    let signature = signer.sign(signing_input)?;
+    if signature.len() != SIGNATURE_LEN {
+        let why = "the signer gave no raw signature of 64 bytes";
+        return Err(SignerUnavailable::new(why));
+    }
+    Ok(signature)
+}
+
 /// The signing key could not be used. The operator must act; the text says why.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]

@@ -3,15 +3,15 @@
 //! | | |
 //! |---|---|
 //! | request | OpenID4VP drafts with `presentation_definition` (Presentation Exchange 2); OpenID4VP 1.0 and HAIP 1.0 with DCQL |
-//! | its way | behind a link by value, unsigned, `redirect_uri:` client id; or RFC 9101 Request Objects, ES256, under a `did:web`, and outside of drafts under `x509_san_dns:` or `x509_hash:`; or from a page to its browser, `openid4vp-v1-unsigned`, `-signed` and `-multisigned` |
-//! | answer | `direct_post`; or `direct_post.jwt`, through browsers `dc_api.jwt`: ECDH-ES on P-256 with A128GCM or A256GCM, in drafts also A128CBC-HS256 |
+//! | its way | behind a link by value, unsigned, `redirect_uri:` client id; or RFC 9101 Request Objects, ES256, under a `did:web`, and outside of drafts under `x509_san_dns:` or `x509_hash:`; or from a page to its browser, `openid4vp-v1-unsigned`, `-signed` and `-multisigned`, and for mdocs `org-iso-mdoc` (ISO/IEC TS 18013-7 Annex C) |
+//! | answer | `direct_post`; or `direct_post.jwt`, through browsers `dc_api.jwt`: ECDH-ES on P-256 with A128GCM or A256GCM, in drafts also A128CBC-HS256; of `org-iso-mdoc` by HPKE on P-256 with AES-128-GCM |
 //! | SD-JWT VC | RFC 9901 with key binding, always; `typ` `dc+sd-jwt` or `vc+sd-jwt`; bare issuer keys, or `x5c` below roots of its own |
-//! | mdoc | ISO/IEC 18013-5, certificates in its Annex B profile; transcripts of OpenID4VP 1.0 B.2.6 and, encrypted and in drafts, of ISO/IEC TS 18013-7 B.4.4 |
+//! | mdoc | ISO/IEC 18013-5, certificates in its Annex B profile; transcripts of OpenID4VP 1.0 B.2.6 and, encrypted and in drafts, of ISO/IEC TS 18013-7 B.4.4; of its C.5 in answers to `org-iso-mdoc` |
 //! | signatures | ES256, ES384, ES512; certificates also with RSA and on brainpoolP256r1 and P384r1 |
 //! | status | Token Status List as JWT, for mdoc also as CWT; CRLs (RFC 5280) |
 //! | trust | issuer keys as JWK or SPKI; roots in PEM or DER, ICAO Master Lists, VICALs |
 //!
-//! Not spoken: EdDSA credentials, `org-iso-mdoc` requests to browsers (ISO/IEC TS 18013-7 Annex C), OCSP.
+//! Not spoken: EdDSA credentials, OCSP.
 //!
 //! # Where wallets differ
 //!

@@ -206,15 +206,23 @@ fn values_of(asked: &CredentialRequest, claim: &str, path: &ClaimsPath) -> Optio
 /// Filters are never sent for an mdoc; wallets expect `intent_to_retain`.
 fn mdoc_claims(asked: &CredentialRequest) -> Vec<ClaimQuery<'_>> {
     let namespace = asked.namespace.as_ref().map_or("", NameSpace::as_str);
-    let subject = asked.subject_claim_paths.iter().flat_map(ClaimPath::segments);
-    let mut claims: Vec<ClaimQuery<'_>> = Vec::with_capacity(asked.claims.len().saturating_add(3));
-    for element in asked.claims.iter().chain(subject) {
+    let claim = |element| {
         let path = Cow::Owned(ClaimsPath::of_claims([namespace, element]));
-        if !claims.iter().any(|other| other.path == path) {
-            claims.push(ClaimQuery { path, values: None, intent_to_retain: Some(false) });
+        ClaimQuery { path, values: None, intent_to_retain: Some(false) }
+    };
+    mdoc_elements(asked).into_iter().map(claim).collect()
+}
+
+/// The elements that are asked of an mdoc, then those of a group that are not among them; each once.
+pub(super) fn mdoc_elements(asked: &CredentialRequest) -> Vec<&str> {
+    let subject = asked.subject_claim_paths.iter().flat_map(ClaimPath::segments);
+    let mut elements: Vec<&str> = Vec::with_capacity(asked.claims.len().saturating_add(3));
+    for element in asked.claims.iter().chain(subject) {
+        if !elements.contains(&element.as_str()) {
+            elements.push(element);
         }
     }
-    claims
+    elements
 }
 
 #[cfg(test)]

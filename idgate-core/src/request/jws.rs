@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
 use crate::codec::base64url;
-use crate::crypto::{RequestSigner, SignerUnavailable};
+use crate::crypto::{RequestSigner, SignerUnavailable, sign_es256};
 use crate::request::verifier_info::VerifierInfo;
 
 /// The protected header of a signed request.
@@ -65,13 +65,7 @@ pub(super) fn signature(
     protected: &str,
     payload: &str,
 ) -> Result<String, SignerUnavailable> {
-    /// r‖s on P-256
-    const SIGNATURE_LEN: usize = 64;
-    let signature = signer.sign([protected, ".", payload].concat().as_bytes())?;
-    if signature.len() != SIGNATURE_LEN {
-        let why = "the signer gave no raw signature of 64 bytes";
-        return Err(SignerUnavailable::new(why));
-    }
+    let signature = sign_es256(signer, [protected, ".", payload].concat().as_bytes())?;
     Ok(base64url::encode(&signature))
 }
 

@@ -7,6 +7,7 @@ mod dc_api;
 pub(crate) mod dcql;
 mod dcql_request;
 mod decimal;
+mod device_request;
 mod dialect;
 mod fields;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub(crate) use self::client_metadata::key_id;
 pub use self::dc_api::DcApiRequests;
 pub(crate) use self::dc_api::{DcApiParameters, SigningIdentity};
 pub(crate) use self::decimal::Decimal;
+pub(crate) use self::device_request::{Reader, encryption_info, iso_mdoc_data};
 pub use self::dialect::{Dialect, Dialects};
 pub(crate) use self::inline::inline_query;
 pub(crate) use self::links::request_uri_query;

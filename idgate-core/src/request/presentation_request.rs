@@ -54,12 +54,16 @@ pub struct PresentationRequest {
 pub struct DcApiPages {
     /// Their origins as browsers write them, at least one, at most [`crate::limits::MAX_DC_API_ORIGINS`].
     pub origins: Vec<String>,
+    /// Whether the request is also made for `org-iso-mdoc` (ISO/IEC TS 18013-7 Annex C), where it is for
+    /// mdocs of different types alone.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub iso_mdoc: bool,
 }
 
 impl DcApiPages {
-    /// Pages of these origins.
+    /// Pages of these origins, with `org-iso-mdoc` where it fits.
     pub const fn new(origins: Vec<String>) -> Self {
-        Self { origins }
+        Self { origins, iso_mdoc: true }
     }
 
     /// The origin that is meant by `text`, as browsers and wallets write it, who compare it as plain text
@@ -78,6 +82,15 @@ impl DcApiPages {
     pub fn origin(text: &str) -> Result<String, ConfigError> {
         origin::of_page(text).map_err(ConfigError::PageOrigin)
     }
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes references
+const fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 /// One of the combinations that a request accepts (OpenID4VP 6.2), by the tenant's ids.

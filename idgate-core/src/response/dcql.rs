@@ -43,7 +43,9 @@ pub(super) fn assign_by_id<'r>(
             *slot = Some(only(presentations)?);
         }
     }
-    check_sets(asked, sets, &presented)?;
+    let ids: Vec<&str> = asked.iter().map(|(_, id)| *id).collect();
+    let came: Vec<bool> = presented.iter().map(Option::is_some).collect();
+    check_sets(&ids, sets, &came)?;
     Ok(presented)
 }
 
@@ -82,34 +84,33 @@ fn only<'r>(presentations: &'r [Given<'_>]) -> Result<&'r str, VerifyError> {
 /// Without sets every credential must be there; with them, one option of each required set. Nothing at
 /// all is never an answer: a wallet that has nothing says so by an error. What no set names was not
 /// asked for (OpenID4VP 6.4.2).
-fn check_sets(
-    asked: &[(Cow<'_, str>, &str)],
+pub(super) fn check_sets(
+    ids: &[&str],
     sets: &[CredentialSet],
-    presented: &[Option<&str>],
+    came: &[bool],
 ) -> Result<(), VerifyError> {
-    if presented.iter().all(Option::is_none) {
-        return Err(mismatch("vp_token is empty"));
+    if !came.contains(&true) {
+        return Err(mismatch("the answer presents nothing"));
     }
     if sets.is_empty() {
-        let complete = presented.iter().all(Option::is_some);
-        return complete.then_some(()).ok_or(mismatch("vp_token leaves out a credential"));
+        let complete = !came.contains(&false);
+        return complete.then_some(()).ok_or(mismatch("the answer leaves out a credential"));
     }
-    let came: Vec<&str> = asked
-        .iter()
-        .zip(presented)
-        .filter_map(|((_, id), presented)| presented.map(|_| *id))
-        .collect();
+    let came: Vec<&str> =
+        ids.iter().zip(came).filter(|(_, came)| **came).map(|(id, _)| *id).collect();
     let named = |id: &&str| {
         let mut options = sets.iter().flat_map(|set| &set.options);
         options.any(|option| option.iter().any(|other| other == id))
     };
     if !came.iter().all(named) {
-        return Err(mismatch("vp_token has an id that no credential set of the query names"));
+        return Err(mismatch(
+            "the answer has a credential that no credential set of the query names",
+        ));
     }
     let complete = |option: &Vec<_>| option.iter().all(|id: &String| came.contains(&id.as_str()));
     let mut required = sets.iter().filter(|set| set.required);
     let met = required.all(|set| set.options.iter().any(complete));
-    met.then_some(()).ok_or(mismatch("vp_token has no whole option of a required credential set"))
+    met.then_some(()).ok_or(mismatch("the answer has no whole option of a required credential set"))
 }
 
 #[cfg(test)]

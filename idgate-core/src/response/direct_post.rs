@@ -4,7 +4,10 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
+
+use zeroize::Zeroizing;
 
 use super::vp_token::VpToken;
 use crate::codec::form;
@@ -43,6 +46,8 @@ pub(crate) enum Answer<'a> {
         /// JSON text of an object; `None`: `vp_token` says itself what answers what.
         submission: Option<String>,
     },
+    /// A DeviceResponse by itself (ISO/IEC TS 18013-7 Annex C).
+    DeviceResponse(Zeroizing<Vec<u8>>),
     /// `error`: the wallet could not or would not present anything.
     Error(WalletError),
 }
@@ -52,6 +57,7 @@ impl fmt::Debug for Answer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Presentation { .. } => "Presentation",
+            Self::DeviceResponse(_) => "DeviceResponse",
             Self::Error(_) => "Error",
         })
     }
@@ -97,6 +103,7 @@ impl Answer<'_> {
             Self::Presentation { vp_token, submission } => {
                 Answer::Presentation { vp_token: vp_token.into_owned(), submission }
             }
+            Self::DeviceResponse(bytes) => Answer::DeviceResponse(bytes),
             Self::Error(error) => Answer::Error(error),
         }
     }

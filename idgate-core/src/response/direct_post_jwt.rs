@@ -18,15 +18,23 @@ use crate::response::{Answer, DirectPost, Posted};
 use crate::session::{Offer, ResponseEncryption};
 
 /// What the encryption of an answer says about the transcripts that it may have.
-pub(crate) struct AnswerEncryption {
-    /// RFC 7638 thumbprint, by SHA-256, of the key that it was encrypted to.
-    pub(crate) jwk_thumbprint: [u8; 32],
-    /// `apu` as ISO/IEC TS 18013-7 B.4.3.3.2 uses it; `None`: the wallet does not follow it.
-    pub(crate) mdoc_generated_nonce: Option<String>,
+pub(crate) enum AnswerEncryption<'s> {
+    /// As a JWE.
+    Jwe {
+        /// RFC 7638 thumbprint, by SHA-256, of the key that it was encrypted to.
+        jwk_thumbprint: [u8; 32],
+        /// `apu` as ISO/IEC TS 18013-7 B.4.3.3.2 uses it; `None`: the wallet does not follow it.
+        mdoc_generated_nonce: Option<String>,
+    },
+    /// By HPKE (ISO/IEC TS 18013-7 Annex C).
+    Hpke {
+        /// Of the page that it was encrypted for.
+        origin: &'s str,
+    },
 }
 
 /// Never the nonce.
-impl fmt::Debug for AnswerEncryption {
+impl fmt::Debug for AnswerEncryption<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("AnswerEncryption")
     }
@@ -42,7 +50,7 @@ pub(crate) fn unpack<'p>(
     provider: &CryptoProvider,
     offer: &Offer,
     posted: Posted<'p>,
-) -> Result<(Answer<'p>, Option<AnswerEncryption>), ResponseError> {
+) -> Result<(Answer<'p>, Option<AnswerEncryption<'static>>), ResponseError> {
     let (posted, encryption, outer_state) = match (offer.profile.response, posted) {
         (ResponseEncryption::Plain, Posted::Plain(posted))
         | (
@@ -82,7 +90,7 @@ pub(crate) fn unpack_dc_api(
     provider: &CryptoProvider,
     offer: &Offer,
     answer: DcApiAnswer<'_>,
-) -> Result<(Answer<'static>, Option<AnswerEncryption>), ResponseError> {
+) -> Result<(Answer<'static>, Option<AnswerEncryption<'static>>), ResponseError> {
     match answer.given {
         Given::Error(error) => Ok((Answer::Error(error), None)),
         Given::Encrypted(response) => {
@@ -97,7 +105,7 @@ fn decrypt(
     provider: &CryptoProvider,
     offer: &Offer,
     response: &str,
-) -> Result<(Zeroizing<Vec<u8>>, AnswerEncryption), ResponseError> {
+) -> Result<(Zeroizing<Vec<u8>>, AnswerEncryption<'static>), ResponseError> {
     let failed = |_: DecryptionFailed| ResponseError::DecryptionFailed;
     let key = offer.encryption_key.as_ref().ok_or(DecryptionFailed).map_err(failed)?;
     let jwk_thumbprint = key.public().thumbprint(provider);
@@ -109,7 +117,7 @@ fn decrypt(
     let recipient = JweRecipient { key: key.private(), kid: &kid, enc };
     let OpenedJwe { payload, apu, apv } = recipient.open(provider, response).map_err(failed)?;
     let mdoc_generated_nonce = mdoc_generated_nonce(apu, apv, &offer.nonce);
-    Ok((payload, AnswerEncryption { jwk_thumbprint, mdoc_generated_nonce }))
+    Ok((payload, AnswerEncryption::Jwe { jwk_thumbprint, mdoc_generated_nonce }))
 }
 
 /// Text in `apu`; `apv`, when the wallet sends it, is the request's nonce (ISO/IEC TS 18013-7

@@ -3,8 +3,10 @@
 mod captured;
 mod dc_api;
 mod dcql;
+mod device_response;
 mod direct_post;
 mod direct_post_jwt;
+mod encrypted_mdoc;
 mod submission;
 mod vp_token;
 
@@ -12,8 +14,10 @@ use alloc::vec::Vec;
 
 pub use self::captured::CapturedAnswer;
 pub(crate) use self::dc_api::DcApiAnswer;
+pub(crate) use self::device_response::answered;
 pub(crate) use self::direct_post::{Answer, DirectPost, Posted};
 pub(crate) use self::direct_post_jwt::{AnswerEncryption, unpack, unpack_dc_api};
+pub(crate) use self::encrypted_mdoc::unpack_iso_mdoc;
 pub(crate) use self::vp_token::VpToken;
 #[cfg(doc)]
 use crate::error::Reason;

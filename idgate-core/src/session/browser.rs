@@ -7,7 +7,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ClientIdentifier;
-use crate::session::ClientIdForm;
+use crate::session::{ClientIdForm, EncryptionKey};
 
 /// A protocol of the Digital Credentials API, by the name that pages and browsers use for it.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -22,11 +22,14 @@ pub enum DcApiProtocol {
     /// Signed under each name that the verifier has, as a JWS in JSON (OpenID4VP A.3.2.2).
     #[serde(rename = "openid4vp-v1-multisigned")]
     Multisigned,
+    /// A DeviceRequest, for mdocs alone (ISO/IEC TS 18013-7 Annex C).
+    #[serde(rename = "org-iso-mdoc")]
+    IsoMdoc,
 }
 
 impl DcApiProtocol {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Unsigned, Self::Signed, Self::Multisigned];
+    pub const ALL: [Self; 4] = [Self::Unsigned, Self::Signed, Self::Multisigned, Self::IsoMdoc];
 
     /// From its name.
     pub fn from_name(name: &str) -> Option<Self> {
@@ -39,6 +42,7 @@ impl DcApiProtocol {
             Self::Unsigned => "openid4vp-v1-unsigned",
             Self::Signed => "openid4vp-v1-signed",
             Self::Multisigned => "openid4vp-v1-multisigned",
+            Self::IsoMdoc => "org-iso-mdoc",
         }
     }
 }
@@ -60,6 +64,38 @@ pub(crate) struct BrowserOffer {
     /// Who signs, the one who signs alone first; empty: nobody does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) identities: Vec<Identity>,
+    /// What `org-iso-mdoc` has of its own; `None`: it is not passed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) iso_mdoc: Option<IsoMdocOffer>,
+}
+
+/// The request of ISO/IEC TS 18013-7 Annex C: no key serves two protocols.
+#[derive(Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct IsoMdocOffer {
+    /// EncryptionInfo in base64url as it is sent, nonce and all: transcripts cover the text.
+    pub(crate) encryption_info: String,
+    /// What the answer is encrypted to, until the settlement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) encryption_key: Option<EncryptionKey>,
+    /// The `key_id` of whoever signs readerAuth; `None`: nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reader: Option<String>,
+}
+
+impl IsoMdocOffer {
+    /// Nothing can be answered any more.
+    pub(super) fn close(&mut self) {
+        self.encryption_info = String::new();
+        self.encryption_key = None;
+    }
+}
+
+/// Never the nonce.
+impl fmt::Debug for IsoMdocOffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IsoMdocOffer")
+    }
 }
 
 /// A name that the verifier signs under.
@@ -89,7 +125,7 @@ mod tests {
             assert_eq!(DcApiProtocol::from_name(protocol.name()), Some(protocol));
             assert_eq!(serde_json::to_value(protocol).unwrap(), protocol.name());
         }
-        for unknown in ["", "openid4vp", "openid4vp-v1", "OPENID4VP-V1-SIGNED", "org-iso-mdoc"] {
+        for unknown in ["", "openid4vp", "openid4vp-v1", "OPENID4VP-V1-SIGNED", "org.iso.mdoc"] {
             assert_eq!(DcApiProtocol::from_name(unknown), None, "{unknown}");
         }
     }

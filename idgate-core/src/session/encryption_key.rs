@@ -15,7 +15,7 @@ use crate::crypto::{CryptoProvider, Curve, EcdhPrivateKey, PublicKey};
 use crate::entropy::{Entropy, EntropyUnavailable};
 use crate::limits::MAX_KEY_DRAWS;
 use crate::request::{Dialect, key_id};
-use crate::session::{Offer, Session, SnapshotError};
+use crate::session::{Session, SnapshotError};
 
 /// Length of a stored key: a buffer that grows would leave a copy behind.
 const STORED_BYTES: usize = 151;
@@ -66,8 +66,7 @@ impl Session {
     /// Takes the private keys of its offers out of the session, for an embedder that keeps them apart
     /// from the snapshot, where they can be erased for good. Keep them sealed.
     pub fn take_encryption_key(&mut self) -> Option<Zeroizing<Vec<u8>>> {
-        let mut keys: Vec<_> =
-            self.offers.iter_mut().map(|offer| offer.encryption_key.take()).collect();
+        let mut keys: Vec<_> = self.offers.keys_mut().map(|(_, key)| key.take()).collect();
         match &mut *keys {
             [only] => stored(&only.take()?, STORED_BYTES),
             several if several.iter().all(Option::is_none) => None,
@@ -87,18 +86,18 @@ impl Session {
             return Err(SnapshotError);
         }
         let keys = read(keys).map_err(|_| SnapshotError)?;
-        let fits = self.offers.iter().map(Offer::is_encrypted).eq(keys.iter().map(Option::is_some));
-        if !fits {
+        let expected = self.offers.keys_mut().map(|(is_expected, _)| is_expected);
+        if !expected.eq(keys.iter().map(Option::is_some)) {
             return Err(SnapshotError);
         }
-        for (offer, key) in self.offers.iter_mut().zip(keys) {
-            offer.encryption_key = key;
+        for ((_, place), key) in self.offers.keys_mut().zip(keys) {
+            *place = key;
         }
         Ok(())
     }
 }
 
-/// One key as it is, several as a list with a place for each offer.
+/// One key as it is, several as a list with a place for each offer, and for each further key of one.
 fn read(keys: &[u8]) -> serde_json::Result<Vec<Option<EncryptionKey>>> {
     if keys.starts_with(b"[") {
         return serde_json::from_slice(keys);

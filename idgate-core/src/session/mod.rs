@@ -19,7 +19,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use self::browser::DcApiProtocol;
-pub(crate) use self::browser::{BrowserOffer, Identity, audience_of};
+pub(crate) use self::browser::{BrowserOffer, Identity, IsoMdocOffer, audience_of};
 pub use self::effect::Effect;
 pub(crate) use self::encryption_key::EncryptionKey;
 pub use self::offer::Offer;

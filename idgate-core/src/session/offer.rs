@@ -11,7 +11,8 @@ use crate::ids::{ClientIdentifier, Nonce, OfferId, State};
 use crate::limits::MAX_OFFERS;
 use crate::request::Dialect;
 use crate::session::{
-    BrowserOffer, DcApiProtocol, Delivery, EncryptionKey, RequestProfile, ResponseEncryption,
+    BrowserOffer, DcApiProtocol, Delivery, EncryptionKey, IsoMdocOffer, RequestProfile,
+    ResponseEncryption,
 };
 
 /// One request of a session.
@@ -103,11 +104,19 @@ impl Offer {
         self.nonce = Nonce::new("");
         self.state = State::new("");
         self.encryption_key = None;
+        self.browser.iter_mut().filter_map(|it| it.iso_mdoc.as_mut()).for_each(IsoMdocOffer::close);
     }
 
     /// Whether answers are to be encrypted to a key that is gone, as it is with the settlement.
     pub(crate) fn lacks_key(&self) -> bool {
         self.is_encrypted() && self.encryption_key.is_none()
+    }
+
+    /// Where its private keys stand, each with whether one belongs there.
+    pub(super) fn keys_mut(&mut self) -> impl Iterator<Item = (bool, &mut Option<EncryptionKey>)> {
+        let own = (self.is_encrypted(), &mut self.encryption_key);
+        let iso_mdoc = self.browser.iter_mut().filter_map(|browser| browser.iso_mdoc.as_mut());
+        core::iter::once(own).chain(iso_mdoc.map(|it| (true, &mut it.encryption_key)))
     }
 
     pub(super) fn is_encrypted(&self) -> bool {
@@ -156,6 +165,11 @@ impl Offers {
     /// The one for browsers.
     pub(crate) fn browser(&self) -> Option<(&Offer, &BrowserOffer)> {
         self.iter().find_map(|offer| Some((offer, offer.browser.as_ref()?)))
+    }
+
+    /// Where their private keys stand, each with whether one belongs there.
+    pub(super) fn keys_mut(&mut self) -> impl Iterator<Item = (bool, &mut Option<EncryptionKey>)> {
+        self.iter_mut().flat_map(Offer::keys_mut)
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Offer> {

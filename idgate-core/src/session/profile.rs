@@ -166,6 +166,9 @@ pub enum TranscriptKind {
     /// The handover of OpenID4VP 1.0, B.2.6.2: of an answer through a browser.
     #[serde(rename = "openid4vp-1.0-dc-api")]
     OpenId4Vp1DcApi,
+    /// The handover of ISO/IEC TS 18013-7, C.5: of an answer to its own request through a browser.
+    #[serde(rename = "iso18013-7-annex-c")]
+    Iso180137AnnexC,
 }
 
 const fn draft() -> Dialect {

@@ -132,7 +132,7 @@ impl Verifier {
         }
         if let Some(pages) = &request.dc_api {
             let spoken = offers.iter().map(Offer::dialect).find(|it| *it != Dialect::Draft);
-            offers.push(self.browser_offer(pages, spoken, new, entropy, now)?);
+            offers.push(self.browser_offer(request, pages, spoken, new, entropy, now)?);
         }
         let rule = "names more dialects than there are";
         Offers::new(offers).ok_or_else(|| {

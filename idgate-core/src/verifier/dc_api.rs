@@ -8,11 +8,12 @@ use crate::entropy::Entropy;
 use crate::error::{CreateError, ErrorCode, RequestError, RequestObjectError, ResponseError};
 use crate::ids::{ClientIdentifier, Nonce, OfferId, State};
 use crate::request::{
-    DcApiPages, DcApiParameters, DcApiRequests, Dialect, SigningIdentity, VerifierInfo,
+    DcApiPages, DcApiParameters, DcApiRequests, Dialect, PresentationRequest, SigningIdentity,
+    VerifierInfo,
 };
 use crate::session::{
     BrowserOffer, ClientIdForm, DcApiProtocol, Identity, Offer, RequestProfile, Session,
-    audience_of,
+    TranscriptKind, audience_of,
 };
 use crate::time::UnixMillis;
 use crate::verifier::dialects::unsupported;
@@ -21,8 +22,9 @@ use crate::verify::Verification;
 
 impl Verifier {
     /// What a page passes to its browser, for a session that was made with
-    /// [`PresentationRequest::dc_api`](crate::PresentationRequest::dc_api). They are one offer: they
-    /// share nonce and key, and one answer to any of them settles the session.
+    /// [`PresentationRequest::dc_api`](crate::PresentationRequest::dc_api). They are one offer, and one
+    /// answer to any of them settles the session. Those of OpenID4VP share nonce and key; `org-iso-mdoc`,
+    /// last where the request is for mdocs of different types alone, has others.
     ///
     /// # Errors
     /// The session has none, or takes no answer any more; or a key cannot sign now.
@@ -50,9 +52,12 @@ impl Verifier {
         for protocol in &browser.protocols {
             let data = match (protocol, identities.first()) {
                 (DcApiProtocol::Unsigned, _) => Ok(parameters.unsigned()),
+                (DcApiProtocol::IsoMdoc, _) => Ok(self.iso_mdoc_request(session, browser)?),
                 (DcApiProtocol::Signed, Some(first)) => parameters.signed(first),
                 (DcApiProtocol::Multisigned, Some(_)) => parameters.multisigned(&identities),
-                (_, None) => return Err(RequestObjectError::NotFetchable),
+                (DcApiProtocol::Signed | DcApiProtocol::Multisigned, None) => {
+                    return Err(RequestObjectError::NotFetchable);
+                }
             };
             requests.push((protocol.name(), data.map_err(RequestObjectError::Signer)?));
         }
@@ -79,6 +84,7 @@ impl Verifier {
     /// The request to browsers, in the dialect that links of the session speak first.
     pub(super) fn browser_offer(
         &self,
+        request: &PresentationRequest,
         pages: &DcApiPages,
         spoken: Option<Dialect>,
         new: &NewSession,
@@ -90,22 +96,32 @@ impl Verifier {
             return Err(refused("is not enabled at this gateway; ask the operator for it").into());
         }
         let dialect = spoken.ok_or(refused("needs the profile 1.0 or haip"))?;
-        let profile = RequestProfile::browser(dialect);
+        let mut profile = RequestProfile::browser(dialect);
         let audience = pages.origins.first().map(|origin| audience_of(origin));
+        let id = Some(OfferId::fresh(entropy)?);
+        let encryption_key = self.encryption_key(&profile, entropy)?;
+        let nonce = Nonce::fresh(entropy)?;
+        let iso_mdoc = self.iso_mdoc_offer(request, new, entropy, now)?;
+        let mut protocols = self.dialects.dc_api.protocols().to_vec();
+        if iso_mdoc.is_some() {
+            protocols.push(DcApiProtocol::IsoMdoc);
+            profile.transcripts.push(TranscriptKind::Iso180137AnnexC);
+        }
         Ok(Offer {
-            id: Some(OfferId::fresh(entropy)?),
+            id,
             client_identifier: ClientIdentifier::new(audience.unwrap_or_default()),
             signer: None,
             response_uri: String::new(),
             request_uri: None,
-            encryption_key: self.encryption_key(&profile, entropy)?,
-            nonce: Nonce::fresh(entropy)?,
+            encryption_key,
+            nonce,
             state: State::new(""),
             announces_post: false,
             browser: Some(BrowserOffer {
                 origins: pages.origins.clone(),
-                protocols: self.dialects.dc_api.protocols().to_vec(),
+                protocols,
                 identities: self.identities(dialect, new, now)?,
+                iso_mdoc,
             }),
             profile,
         })

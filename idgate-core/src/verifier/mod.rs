@@ -10,6 +10,7 @@ mod dc_api_tests;
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 mod dcql_tests;
 mod dialects;
+mod iso_mdoc;
 #[cfg(all(test, feature = "rustcrypto"))]
 #[allow(clippy::unwrap_used)]
 mod recorded_tests;

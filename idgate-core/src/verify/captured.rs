@@ -78,10 +78,12 @@ impl CapturedEncryption {
             }
             Dialect::Draft => (RequestProfile::inline(), true),
         };
-        let encryption = KnownEncryption {
-            is_plain,
-            thumbprint: self.thumbprint.as_ref(),
-            mdoc_generated_nonce: self.mdoc_generated_nonce.as_deref(),
+        let encryption = match is_plain {
+            true => KnownEncryption::Plain,
+            false => KnownEncryption::Jwe {
+                thumbprint: self.thumbprint.as_ref(),
+                mdoc_generated_nonce: self.mdoc_generated_nonce.as_deref(),
+            },
         };
         handovers(&profile.transcripts, encryption, &[])
     }
@@ -101,11 +103,17 @@ impl fmt::Debug for CapturedEncryption {
 
 /// What is known of the encryption of an answer.
 #[derive(Clone, Copy)]
-pub(super) struct KnownEncryption<'h> {
-    pub(super) is_plain: bool,
-    /// Of the key that it was encrypted to.
-    pub(super) thumbprint: Option<&'h [u8; 32]>,
-    pub(super) mdoc_generated_nonce: Option<&'h str>,
+pub(super) enum KnownEncryption<'h> {
+    /// There is none.
+    Plain,
+    /// As a JWE.
+    Jwe {
+        /// Of the key that it was encrypted to.
+        thumbprint: Option<&'h [u8; 32]>,
+        mdoc_generated_nonce: Option<&'h str>,
+    },
+    /// By HPKE, for the EncryptionInfo of the request as it was sent.
+    Hpke { encryption_info: &'h str },
 }
 
 /// Those of `kinds`, in their order, for which the answer brings what they need: through a browser one
@@ -115,26 +123,34 @@ pub(super) fn handovers<'h>(
     encryption: KnownEncryption<'h>,
     origins: &'h [String],
 ) -> Vec<Handover<'h>> {
-    let KnownEncryption { is_plain, thumbprint, mdoc_generated_nonce } = encryption;
     let mut handovers = Vec::new();
+    let origins = origins.iter().map(String::as_str);
     for kind in kinds {
-        match (kind, thumbprint) {
-            (TranscriptKind::OpenId4Vp1, _) if is_plain => {
+        match (kind, encryption) {
+            (TranscriptKind::OpenId4Vp1, KnownEncryption::Plain) => {
                 handovers.push(Handover::OpenId4Vp { jwk_thumbprint: None });
             }
-            (TranscriptKind::OpenId4Vp1, Some(_)) => {
-                handovers.push(Handover::OpenId4Vp { jwk_thumbprint: thumbprint });
+            (TranscriptKind::OpenId4Vp1, KnownEncryption::Jwe { thumbprint, .. }) => {
+                let handover = |known| Handover::OpenId4Vp { jwk_thumbprint: Some(known) };
+                handovers.extend(thumbprint.map(handover));
             }
-            (TranscriptKind::Iso180137, _) => {
+            (TranscriptKind::Iso180137, KnownEncryption::Jwe { mdoc_generated_nonce, .. }) => {
                 let handover = |nonce| Handover::Iso180137 { mdoc_generated_nonce: nonce };
                 handovers.extend(mdoc_generated_nonce.map(handover));
             }
-            (TranscriptKind::OpenId4Vp1DcApi, Some(_)) => {
+            (
+                TranscriptKind::OpenId4Vp1DcApi,
+                KnownEncryption::Jwe { thumbprint: thumbprint @ Some(_), .. },
+            ) => {
                 let handover =
                     |origin| Handover::OpenId4VpDcApi { origin, jwk_thumbprint: thumbprint };
-                handovers.extend(origins.iter().map(String::as_str).map(handover));
+                handovers.extend(origins.clone().map(handover));
             }
-            (TranscriptKind::OpenId4Vp1 | TranscriptKind::OpenId4Vp1DcApi, None) => {}
+            (TranscriptKind::Iso180137AnnexC, KnownEncryption::Hpke { encryption_info }) => {
+                let handover = |origin| Handover::Iso180137AnnexC { encryption_info, origin };
+                handovers.extend(origins.clone().map(handover));
+            }
+            _ => {}
         }
     }
     handovers

@@ -22,7 +22,7 @@ use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::Handover;
 use crate::ids::{DocType, NameSpace};
 use crate::request::{CredentialFormat, CredentialRequest, Dialect, RequestForm, TransactionData};
-use crate::response::{VpToken, assign};
+use crate::response::{Answer, AnswerEncryption, answered, assign};
 use crate::session::{EncryptionKey, Offer, VerifiedResult, audience_of};
 use crate::status::{Inquiry, StatusContext};
 use crate::trust::{DeviceResponseDocuments, TrustEntry};
@@ -67,13 +67,8 @@ pub fn verify_sd_jwt_vc(
 impl<'s> Verification<'s> {
     /// The whole answer but for status, and what is to be asked about that. The report names the
     /// check that failed; the session keeps its reason.
-    pub(super) fn evaluate(
-        &self,
-        vp_token: &VpToken<'_>,
-        submission: Option<&str>,
-        report: &mut Report,
-    ) -> Result<Presented<'s>, Reason> {
-        let outcome = self.verify_all(vp_token, submission, report).and_then(|mut presented| {
+    pub(super) fn evaluate(&self, report: &mut Report) -> Result<Presented<'s>, Reason> {
+        let outcome = self.verify_all(report).and_then(|mut presented| {
             presented.inquiries = self.inquire(&mut presented, report)?;
             Ok(presented)
         });
@@ -98,26 +93,23 @@ impl<'s> Verification<'s> {
         Ok(VerifiedResult::new(self.claims(asked, &verified), details, self.now))
     }
 
-    fn verify_all(
-        &self,
-        vp_token: &VpToken<'_>,
-        submission: Option<&str>,
-        report: &mut Report,
-    ) -> Result<Presented<'s>, VerifyError> {
+    fn verify_all(&self, report: &mut Report) -> Result<Presented<'s>, VerifyError> {
         let request = &self.session.request;
-        let definition_id = self.session.definition_id();
-        let presentations = assign(request, definition_id, vp_token, submission)?;
-        let presented = request.credentials.iter().zip(presentations);
-        let presented: Vec<_> =
-            presented.filter_map(|(asked, text)| Some((asked, text?))).collect();
+        let presented = self.presentations()?;
         let mut party = Party::of(self.offer);
-        let is_sd_jwt = |asked: &CredentialRequest| asked.format == CredentialFormat::SdJwtVc;
-        if let Some((_, text)) = presented.iter().find(|(asked, _)| is_sd_jwt(asked)) {
+        if let Some(AnswerEncryption::Hpke { origin }) = &self.encryption {
+            party.be_of(origin);
+        }
+        let sd_jwt = presented.iter().find_map(|(_, presentation)| match presentation {
+            Presentation::SdJwtVc(text) => Some(text),
+            Presentation::Mdoc(_) | Presentation::DeviceResponse(_) => None,
+        });
+        if let Some(text) = sd_jwt {
             party.be_named_by(text);
         }
         let (mut asked, mut awaiting) = (Vec::new(), Vec::new());
-        for (credential, text) in presented {
-            let verified = self.verify_one(credential, text, &party, report)?;
+        for (credential, presentation) in presented {
+            let verified = self.verify_one(credential, presentation, &party, report)?;
             if let Some(origin) = &verified.origin {
                 party.be_of(origin);
             }
@@ -128,6 +120,30 @@ impl<'s> Verification<'s> {
         let agreed = awaiting.iter().flat_map(|awaiting| &awaiting.facts.transaction_data);
         check_all_agreed(&request.transaction_data, agreed)?;
         Ok(Presented { asked, awaiting, inquiries: Vec::new(), origin: party.origin() })
+    }
+
+    /// What came for which credential, in the order of the request.
+    fn presentations(&self) -> Result<Vec<(&'s CredentialRequest, Presentation<'_>)>, VerifyError> {
+        let request = &self.session.request;
+        match &self.answer {
+            Answer::Presentation { vp_token, submission } => {
+                let definition_id = self.session.definition_id();
+                let texts = assign(request, definition_id, vp_token, submission.as_deref())?;
+                let presented = request.credentials.iter().zip(texts);
+                let of_format = |asked: &CredentialRequest, text| match asked.format {
+                    CredentialFormat::SdJwtVc => Presentation::SdJwtVc(text),
+                    CredentialFormat::Mdoc => Presentation::Mdoc(text),
+                };
+                Ok(presented
+                    .filter_map(|(asked, text)| Some((asked, of_format(asked, text?))))
+                    .collect())
+            }
+            Answer::DeviceResponse(bytes) => {
+                let answered = answered(request, bytes)?.into_iter();
+                Ok(answered.map(|asked| (asked, Presentation::DeviceResponse(bytes))).collect())
+            }
+            Answer::Error(_) => Ok(Vec::new()),
+        }
     }
 
     /// Only now that everything else is good: what is to be asked about each credential.
@@ -155,7 +171,7 @@ impl<'s> Verification<'s> {
     fn verify_one(
         &self,
         credential: &CredentialRequest,
-        text: &str,
+        presentation: Presentation<'_>,
         party: &Party<'_>,
         report: &mut Report,
     ) -> Result<AwaitingStatus, VerifyError> {
@@ -163,15 +179,23 @@ impl<'s> Verification<'s> {
         made.pass(Check::Submission);
         let result = self.trust_entry(credential).and_then(|issuer| {
             let provider = self.basis.provider;
-            match credential.format {
-                CredentialFormat::SdJwtVc => {
+            let handovers = self.handovers(party);
+            match presentation {
+                Presentation::SdJwtVc(text) => {
                     let expected = self.expected(credential, issuer, party);
                     verify_presentation(provider, text, &expected, &mut made)
                 }
-                CredentialFormat::Mdoc => {
-                    let handovers = self.handovers(party);
+                Presentation::Mdoc(text) => {
                     let expected = self.expected_mdoc(credential, issuer, &handovers);
                     mdoc::verify_text(provider, text, &expected, &mut made)
+                }
+                Presentation::DeviceResponse(bytes) => {
+                    let expected = ExpectedMdoc {
+                        // One response answers the whole request.
+                        documents: DeviceResponseDocuments::Any,
+                        ..self.expected_mdoc(credential, issuer, &handovers)
+                    };
+                    mdoc::verify_document(provider, bytes, &expected, &mut made)
                 }
             }
         });
@@ -225,12 +249,20 @@ impl<'s> Verification<'s> {
 
     /// Those of the offer's profile, in its order, for which the answer brings what they need.
     fn handovers<'h>(&'h self, party: &Party<'h>) -> Vec<Handover<'h>> {
-        let encryption = self.encryption.as_ref();
-        let known = KnownEncryption {
-            is_plain: encryption.is_none(),
-            thumbprint: encryption.map(|encryption| &encryption.jwk_thumbprint),
-            mdoc_generated_nonce: encryption
-                .and_then(|encryption| encryption.mdoc_generated_nonce.as_deref()),
+        let known = match &self.encryption {
+            None => KnownEncryption::Plain,
+            Some(AnswerEncryption::Jwe { jwk_thumbprint, mdoc_generated_nonce }) => {
+                KnownEncryption::Jwe {
+                    thumbprint: Some(jwk_thumbprint),
+                    mdoc_generated_nonce: mdoc_generated_nonce.as_deref(),
+                }
+            }
+            Some(AnswerEncryption::Hpke { .. }) => {
+                let iso_mdoc = self.offer.browser.as_ref().and_then(|it| it.iso_mdoc.as_ref());
+                KnownEncryption::Hpke {
+                    encryption_info: iso_mdoc.map_or("", |offered| &offered.encryption_info),
+                }
+            }
         };
         handovers(&self.offer.profile.transcripts, known, party.origins)
     }
@@ -325,6 +357,17 @@ impl<'s> Verification<'s> {
     pub(super) fn provider(&self) -> &CryptoProvider {
         self.basis.provider
     }
+}
+
+/// What came for one credential.
+#[derive(Clone, Copy)]
+enum Presentation<'p> {
+    /// As `vp_token` has it.
+    SdJwtVc(&'p str),
+    /// The same, a DeviceResponse in base64url.
+    Mdoc(&'p str),
+    /// One for all credentials.
+    DeviceResponse(&'p [u8]),
 }
 
 /// Whom an answer must be meant for. Through a browser it is a page from one of several origins, which

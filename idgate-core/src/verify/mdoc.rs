@@ -81,7 +81,7 @@ pub(super) fn verify_text(
 }
 
 /// Everything but the status.
-fn verify_document(
+pub(super) fn verify_document(
     provider: &CryptoProvider,
     bytes: &[u8],
     expected: &ExpectedMdoc<'_>,

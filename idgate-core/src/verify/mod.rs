@@ -45,7 +45,7 @@ use crate::request::Dialect;
 pub use crate::response::CapturedAnswer;
 use crate::response::{
     Answer, AnswerEncryption, DcApiAnswer, Posted, WalletResponse, unpack, unpack_dc_api,
-    with_response_code,
+    unpack_iso_mdoc, with_response_code,
 };
 use crate::session::{DcApiProtocol, Input, Offer, Session, Transition, VerifiedResult};
 pub use crate::status::{
@@ -105,7 +105,7 @@ pub struct Verification<'s> {
     offer: &'s Offer,
     answer: Answer<'s>,
     /// `None`: it came unencrypted.
-    encryption: Option<AnswerEncryption>,
+    encryption: Option<AnswerEncryption<'s>>,
     /// 128 fresh bits when the session has a `redirect_uri`.
     response_code: Option<String>,
     now: UnixMillis,
@@ -161,17 +161,22 @@ impl<'s> Verification<'s> {
         now: UnixMillis,
     ) -> Result<Self, ResponseError> {
         let posted = DcApiAnswer::parse(body)?;
-        let offered = session.offers.browser().filter(|(_, browser)| {
-            DcApiProtocol::from_name(&posted.protocol)
-                .is_some_and(|protocol| browser.protocols.contains(&protocol))
+        let offered = session.offers.browser().and_then(|(offer, browser)| {
+            let protocol = DcApiProtocol::from_name(&posted.protocol)?;
+            browser.protocols.contains(&protocol).then_some((offer, browser, protocol))
         });
-        let (offer, _) = offered.ok_or(ResponseError::Malformed(
+        let (offer, browser, protocol) = offered.ok_or(ResponseError::Malformed(
             "protocol is not one that this session offers to browsers",
         ))?;
         if !session.accepts_response(now) {
             return Err(ResponseError::SessionClosed);
         }
-        let (answer, encryption) = unpack_dc_api(basis.provider, offer, posted)?;
+        let (answer, encryption) = match protocol {
+            DcApiProtocol::IsoMdoc => unpack_iso_mdoc(basis.provider, browser, posted)?,
+            DcApiProtocol::Unsigned | DcApiProtocol::Signed | DcApiProtocol::Multisigned => {
+                unpack_dc_api(basis.provider, offer, posted)?
+            }
+        };
         let (response_code, asking) = (None, None);
         Ok(Self { basis, session, offer, answer, encryption, response_code, now, asking })
     }
@@ -194,9 +199,9 @@ impl Verification<'_> {
                 };
                 return self.done(self.session, input, reply, Report::default());
             }
-            (None, Answer::Presentation { vp_token, submission }) => {
+            (None, Answer::Presentation { .. } | Answer::DeviceResponse(_)) => {
                 let mut report = Report::default();
-                match self.evaluate(vp_token, submission.as_deref(), &mut report) {
+                match self.evaluate(&mut report) {
                     Ok(presented) => Asking::new(presented, report),
                     Err(reason) => return self.settle(self.session, Err(reason), report),
                 }

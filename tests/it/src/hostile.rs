@@ -8,6 +8,7 @@ mod browser;
 mod certificates;
 #[cfg(all(test, target_os = "linux"))]
 mod cost;
+mod iso_mdoc;
 mod mdoc;
 mod status;
 mod trusted_list;
@@ -33,7 +34,7 @@ type Parts = (Vec<Vec<u8>>, Check);
 
 impl Target {
     /// The name of each.
-    pub const NAMES: [&str; 10] = [
+    pub const NAMES: [&str; 11] = [
         "device_response",
         "mso",
         "x5chain",
@@ -44,6 +45,7 @@ impl Target {
         "status_list",
         "whole_response",
         "browser_answer",
+        "iso_mdoc_answer",
     ];
 
     /// By its name.
@@ -59,6 +61,7 @@ impl Target {
             "status_list" => status::status_list_target(),
             "whole_response" => answer::whole_response_target(),
             "browser_answer" => browser::browser_answer_target(),
+            "iso_mdoc_answer" => iso_mdoc::iso_mdoc_answer_target(),
             _ => return None,
         };
         let name = Self::NAMES.into_iter().find(|own| *own == name)?;

@@ -82,3 +82,8 @@ fn whole_response() {
 fn browser_answer() {
     hammer("browser_answer", 0xdca, &[]);
 }
+
+#[test]
+fn iso_mdoc_answer() {
+    hammer("iso_mdoc_answer", 0xa77c, &[]);
+}

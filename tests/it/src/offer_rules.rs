@@ -6,5 +6,6 @@ mod browsers;
 mod counting;
 mod forgeries;
 mod harness;
+mod iso_mdoc;
 mod requests;
 mod sessions;

@@ -6,6 +6,7 @@ mod agreement;
 mod browsers;
 mod dialects;
 mod errors;
+mod iso_mdoc;
 mod modules;
 mod refusals;
 mod same_device;

@@ -19,6 +19,8 @@ pub mod claim;
 pub mod codec;
 pub mod der;
 pub mod disclosure;
+pub mod hpke;
+pub mod iso_mdoc;
 pub mod issuer;
 pub mod jwe;
 pub mod jws;

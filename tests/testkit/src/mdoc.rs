@@ -2,6 +2,7 @@
 //! signed. Written on a bare CBOR writer, so that nothing stands between a test and its bytes.
 
 mod cbor;
+mod decode;
 mod holder;
 mod issuer;
 mod transcript;
@@ -10,7 +11,7 @@ pub use self::cbor::Cbor;
 pub(crate) use self::holder::hmac;
 pub use self::holder::{DeviceProof, Document, device_response};
 pub use self::issuer::{IssuerSigned, Item, cose_key, cose_label, rfc3339, sign1};
-pub use self::transcript::{iso_18013_7, openid4vp, openid4vp_dc_api};
+pub use self::transcript::{iso_18013_7, iso_18013_7_annex_c, openid4vp, openid4vp_dc_api};
 
 /// The document type of an mDL.
 pub const MDL: &str = "org.iso.18013.5.1.mDL";

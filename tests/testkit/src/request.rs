@@ -10,7 +10,7 @@ use url::Url;
 pub const SCHEMES: [&str; 3] = ["openid4vp", "eudi-openid4vp", "haip-vp"];
 
 /// An unsigned authorization request that a wallet can answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AuthorizationRequest {
     /// Whom the answer is for, as sent.
     pub client_id: String,

@@ -26,6 +26,25 @@ impl Writer {
         self.head(4, count)
     }
 
+    /// A map of the `count` pairs of key and value that follow.
+    #[must_use]
+    pub(crate) fn map(self, count: usize) -> Self {
+        self.head(5, count)
+    }
+
+    /// A small integer, as labels are.
+    #[must_use]
+    pub(crate) fn integer(self, value: i8) -> Self {
+        let (major, argument) = if value < 0 { (1, !value) } else { (0, value) };
+        self.head(major, usize::from(argument.unsigned_abs()))
+    }
+
+    /// `false`
+    #[must_use]
+    pub(crate) fn no(self) -> Self {
+        self.raw(&[0xf4])
+    }
+
     /// A tag on the item that follows.
     #[must_use]
     pub(crate) fn tag(self, number: u8) -> Self {

@@ -30,6 +30,14 @@ pub enum Handover<'e> {
         /// As of [`Handover::OpenId4Vp`].
         jwk_thumbprint: Option<&'e [u8; 32]>,
     },
+    /// ISO/IEC TS 18013-7 C.5, of an answer through the browser of a page. It covers no `client_id`,
+    /// and the nonce in `encryption_info` only.
+    Iso180137AnnexC {
+        /// EncryptionInfo of the request in base64url, as it was sent.
+        encryption_info: &'e str,
+        /// The origin of the page, as browsers write it.
+        origin: &'e str,
+    },
 }
 
 impl Handover<'_> {
@@ -39,13 +47,16 @@ impl Handover<'_> {
             Self::OpenId4Vp { .. } => "openid4vp-1.0",
             Self::Iso180137 { .. } => "iso18013-7",
             Self::OpenId4VpDcApi { .. } => "openid4vp-1.0-dc-api",
+            Self::Iso180137AnnexC { .. } => "iso18013-7-annex-c",
         }
     }
 
     /// The origin of the page whose browser brought the answer.
     pub(crate) const fn origin(&self) -> Option<&str> {
         match self {
-            Self::OpenId4VpDcApi { origin, .. } => Some(origin),
+            Self::OpenId4VpDcApi { origin, .. } | Self::Iso180137AnnexC { origin, .. } => {
+                Some(origin)
+            }
             Self::OpenId4Vp { .. } | Self::Iso180137 { .. } => None,
         }
     }
@@ -73,6 +84,12 @@ impl Handover<'_> {
                 let info = Writer::with_capacity(48 + len).array(3).text(origin).text(nonce);
                 let info = sha256(with_thumbprint(info, *jwk_thumbprint).finish());
                 transcript.array(2).text("OpenID4VPDCAPIHandover").bytes(info.as_bytes()).finish()
+            }
+            Self::Iso180137AnnexC { encryption_info, origin } => {
+                let len = encryption_info.len() + origin.len();
+                let info = Writer::with_capacity(16 + len).array(2);
+                let info = sha256(info.text(encryption_info).text(origin).finish());
+                transcript.array(2).text("dcapi").bytes(info.as_bytes()).finish()
             }
             Self::Iso180137 { mdoc_generated_nonce } => {
                 let hash = |text: &str| {
@@ -187,6 +204,26 @@ mod tests {
                 let before = "83f6f682764f70656e4944345650444341504948616e646f7665725820";
                 assert_eq!(hex(&made), format!("{before}{hash}"));
             }
+        }
+    }
+
+    /// Made with other software, which verified the reader authentication of a public verifier with it.
+    #[test]
+    fn transcripts_of_annex_c_cover_the_encryption_info_as_sent_and_the_origin() {
+        let handover = |origin| Handover::Iso180137AnnexC {
+            encryption_info: "gmVkY2FwaaJlbm9uY2VQAAECAwQFBgcICQoLDA0OD3JyZWNpcGllbnRQdWJsaWNLZXmkAQ\
+                IgASFYIC2B7hSMb6SZde76cUrRMSMkIgTG7uH9utAnbQycn853IlggTzik5zI2WaVRAWfpPCnNHe9c5G8RAH\
+                CQAHo_JyMzN7M",
+            origin,
+        };
+        for client_id in ["", "x509_san_dns:example.com"] {
+            let made = handover("https://example.com");
+            let made = made.session_transcript(&PROVIDER, client_id, NONCE, RESPONSE_URI);
+            let hash = "8c53ed9828a2163243bcddcd930b126209267a97939fa5e82c1c2e4e83d11e97";
+            assert_eq!(hex(&made), format!("83f6f6826564636170695820{hash}"));
+            let other = handover("https://example.org");
+            let other = other.session_transcript(&PROVIDER, client_id, NONCE, RESPONSE_URI);
+            assert_ne!(made, other);
         }
     }
 

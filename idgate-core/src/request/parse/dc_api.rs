@@ -10,7 +10,7 @@ use crate::limits::MAX_DC_API_ORIGINS;
 use crate::request::fields::Field;
 use crate::request::presentation_request::DcApiPages;
 
-const FIELDS: [&str; 1] = ["origins"];
+const FIELDS: [&str; 2] = ["origins", "iso_mdoc"];
 
 /// Origins are compared as plain strings by browsers and wallets, and so must be written as they do.
 pub(super) fn parse_dc_api(
@@ -22,6 +22,12 @@ pub(super) fn parse_dc_api(
         return Err(field.invalid("cannot be asked for in the profile draft; add 1.0 or haip"));
     }
     field.refuse_unknown(&FIELDS)?;
+    let iso_mdoc = match field.member("iso_mdoc") {
+        None => true,
+        Some(chosen) => {
+            chosen.value.as_bool().ok_or_else(|| chosen.invalid("must be a boolean"))?
+        }
+    };
     let field = field.required("origins")?;
     let mut origins: Vec<String> = Vec::new();
     for element in field.elements()? {
@@ -40,5 +46,5 @@ pub(super) fn parse_dc_api(
     if origins.is_empty() || origins.len() > MAX_DC_API_ORIGINS {
         return Err(field.invalid("must have 1 to 5 origins"));
     }
-    Ok(Some(DcApiPages::new(origins)))
+    Ok(Some(DcApiPages { iso_mdoc, ..DcApiPages::new(origins) }))
 }

@@ -36,6 +36,7 @@ fn presentation(content_type: &str, body: &str) -> (String, Vec<String>, bool, S
             (state.into_owned(), tokens, true, submission.unwrap())
         }
         Answer::Presentation { .. } => panic!("an answer to another query"),
+        Answer::DeviceResponse(_) => panic!("a response by itself"),
         Answer::Error(_) => panic!("an error"),
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn all() -> Vec<Value> {
 }
 
 fn made(way: Way, dc_api: DcApi) -> Made {
-    Made { way, dc_api, livemode: false, created_ms: NOW_MS }
+    Made { way, dc_api, livemode: false, created_ms: NOW_MS, iso_mdoc: false }
 }
 
 /// Each protocol with each format and with both.

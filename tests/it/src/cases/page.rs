@@ -29,6 +29,8 @@ pub(super) struct Made {
     pub(super) dc_api: DcApi,
     pub(super) livemode: bool,
     pub(super) created_ms: u64,
+    /// Whether it also goes by ISO/IEC TS 18013-7 Annex C: where that is signed, to one origin.
+    pub(super) iso_mdoc: bool,
 }
 
 /// The session, and whose it is.
@@ -41,11 +43,14 @@ pub(super) struct Page {
 impl Page {
     /// Asks for what is in the tenant's `body`, whoever trusts `entries`.
     pub(super) fn new(entries: &[TrustEntry], made: Made, mut body: Value) -> Self {
-        let Made { way, dc_api, livemode, created_ms } = made;
+        let Made { way, dc_api, livemode, created_ms, iso_mdoc } = made;
+        let is_signed = matches!(dc_api, DcApi::Signed | DcApi::Multisigned);
+        let origins = if iso_mdoc && is_signed { vec![SHOP] } else { vec![SHOP, OTHER] };
         let (verifier, _) = ways::verifier(entries, way, dc_api);
         if let Some(members) = body.as_object_mut() {
             members.insert("profiles".into(), json!(way.profiles));
-            members.insert("dc_api".into(), json!({ "origins": [SHOP, OTHER] }));
+            let pages = json!({ "origins": origins, "iso_mdoc": iso_mdoc });
+            members.insert("dc_api".into(), pages);
             members.insert("redirect_uri".into(), "https://shop.example/back".into());
         }
         let body = body.to_string();

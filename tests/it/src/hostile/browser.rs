@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::TenantId;
-use idgate_core::request::{DcApiPages, Dialect};
+use idgate_core::request::{DcApiPages, DcApiRequests, Dialect};
 use idgate_core::verifier::{DcApi, DialectOptions};
 use idgate_core::verify::Step;
 use idgate_core::{PresentationRequest, Session, UnixMillis, Verifier};
@@ -91,10 +91,14 @@ impl Page {
         Self { verifier, session: made.session }
     }
 
-    /// What a page from there asks.
+    /// What its page passes on.
+    pub(super) fn requests(&self) -> DcApiRequests {
+        self.verifier.dc_api_requests(&self.session, UnixMillis(NOW_MS)).unwrap()
+    }
+
+    /// The first of it, as a page from there asks.
     pub(super) fn passed_on(&self, origin: &str) -> Request {
-        let now = UnixMillis(NOW_MS);
-        let requests = self.verifier.dc_api_requests(&self.session, now).unwrap();
+        let requests = self.requests();
         let (protocol, data) = requests.iter().next().unwrap();
         assert_eq!(protocol, PROTOCOL);
         Request::of_browser(protocol, &serde_json::from_str(data).unwrap(), origin).unwrap()

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use idgate_core::crypto::{Alg, Es256Key, Jwk, aws_lc_rs};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web};
-use idgate_core::error::{RequestObjectError, ResponseError};
+use idgate_core::error::{CreateError, RequestObjectError, ResponseError};
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::request::{
-    DcApiPages, DcApiRequests, Dialect, RequestObjectJwt, RequestSigner, Scheme, SignerUnavailable,
-    SoftwareSigner,
+    DcApiPages, DcApiRequests, Dialect, Dialects, RequestObjectJwt, RequestSigner, Scheme,
+    SignerUnavailable, SoftwareSigner,
 };
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{ClientIdForm, Offer};
@@ -18,8 +18,11 @@ use idgate_core::verify::{Step, Verification, WalletReply};
 use idgate_core::{
     PresentationRequest, Session, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
+use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
 use idgate_testkit::keys::{Curve, SigningKey};
-use idgate_testkit::openid4vp::{Expected, Fetched, Findings, Format, Keys, Prefix, Request};
+use idgate_testkit::openid4vp::{
+    Certificate, Expected, Fetched, Findings, Format, Keys, Prefix, Request,
+};
 use idgate_testkit::samples;
 use idgate_testkit::time::SAMPLE_NOW_MS;
 use idgate_testkit::wallet::{Body, Wallet};
@@ -165,14 +168,38 @@ impl Gateway {
         profiles: &[Dialect],
         origins: &[&str],
     ) -> Session {
+        let origins: Vec<_> = origins.iter().map(|origin| String::from(*origin)).collect();
+        let pages = (!origins.is_empty()).then(|| DcApiPages::new(origins));
+        self.try_create(asked, profiles, pages).unwrap()
+    }
+
+    /// The same, if the request can be made.
+    pub(super) fn try_create(
+        &mut self,
+        asked: &Value,
+        profiles: &[Dialect],
+        pages: Option<DcApiPages>,
+    ) -> Result<Session, CreateError> {
         let body = asked.to_string();
         let mut request = PresentationRequest::parse(body.as_bytes(), &self.trust, false).unwrap();
         request.profiles = profiles.to_vec();
-        let origins: Vec<_> = origins.iter().map(|origin| String::from(*origin)).collect();
-        request.dc_api = (!origins.is_empty()).then(|| DcApiPages::new(origins));
-        let tenant = TenantId::new("cli_1");
-        let entropy = &mut self.entropy;
-        self.verifier.create_session(request, tenant, false, entropy, CREATED).unwrap().session
+        request.dc_api = pages;
+        let (tenant, entropy) = (TenantId::new("cli_1"), &mut self.entropy);
+        let made = self.verifier.create_session(request, tenant, false, entropy, CREATED);
+        made.map(|made| made.session)
+    }
+
+    /// With a member that drafts do not have, under HAIP, for the page of a shop.
+    pub(super) fn create_with(&mut self, asked: &Value, member: &str, value: &Value) -> Session {
+        let mut asked = asked.clone();
+        asked[member] = value.clone();
+        asked["dc_api"] = json!({ "origins": ["https://shop.example"] });
+        let spoken = Dialects::new([Dialect::Haip]).with_dc_api();
+        let (body, trust) = (asked.to_string(), &self.trust);
+        let request = PresentationRequest::parse_for(body.as_bytes(), trust, false, &spoken);
+        let (tenant, entropy) = (TenantId::new("cli_1"), &mut self.entropy);
+        let made = self.verifier.create_session(request.unwrap(), tenant, false, entropy, CREATED);
+        made.unwrap().session
     }
 
     /// The request of the session's own offer, of which nothing is wrong.
@@ -255,7 +282,19 @@ impl Gateway {
             let request = Request::of_browser(protocol, &data, origin).unwrap();
             (protocol.to_owned(), request)
         };
-        requests.iter().map(read).collect()
+        requests.iter().filter(|(protocol, _)| *protocol != PROTOCOL).map(read).collect()
+    }
+
+    /// What it passes on for ISO/IEC TS 18013-7 Annex C, if it does.
+    pub(super) fn iso_mdoc(&self, session: &Session, origin: &str) -> Option<IsoMdocRequest> {
+        let requests = self.verifier.dc_api_requests(session, CREATED).unwrap();
+        let (_, data) = requests.iter().find(|(protocol, _)| *protocol == PROTOCOL)?;
+        Some(IsoMdocRequest::read(&serde_json::from_str(data).unwrap(), origin).unwrap())
+    }
+
+    /// What its requests are signed under.
+    pub(super) fn anchor(&self) -> Certificate {
+        Certificate::read(&self.anchor).unwrap()
     }
 
     /// The same to the session's own.

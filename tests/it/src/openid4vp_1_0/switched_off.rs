@@ -10,7 +10,7 @@ impl Desk {
     }
 
     /// The same gateway with these settings from now on.
-    fn with(self, settings: &[(&str, &str)]) -> Self {
+    pub(super) fn with(self, settings: &[(&str, &str)]) -> Self {
         let Self { gateway, mut tenant, wallet, variant, anchor, keys } = self;
         let Gateway { server, client, installation } = gateway;
         server.kill();

@@ -1,4 +1,4 @@
-//! SessionTranscripts of OpenID4VP.
+//! SessionTranscripts of OpenID4VP and of ISO/IEC TS 18013-7.
 
 use super::cbor::Cbor;
 use crate::codec::HashAlg;
@@ -28,6 +28,12 @@ pub fn openid4vp_dc_api(origin: &str, nonce: &str, jwk_thumbprint: Option<&[u8]>
     let thumbprint = jwk_thumbprint.map_or(Cbor::Null, |bytes| Cbor::Bytes(bytes.to_vec()));
     let info = Cbor::Array(vec![origin.into(), nonce.into(), thumbprint]);
     transcript(vec!["OpenID4VPDCAPIHandover".into(), sha256(&info)])
+}
+
+/// ISO/IEC TS 18013-7 C.5: through the browser of a page from `origin`.
+pub fn iso_18013_7_annex_c(encryption_info: &str, origin: &str) -> Vec<u8> {
+    let info = Cbor::Array(vec![encryption_info.into(), origin.into()]);
+    transcript(vec!["dcapi".into(), sha256(&info)])
 }
 
 /// ISO/IEC TS 18013-7 B.4.4.

@@ -70,3 +70,16 @@ fn there_are_one_to_five_each_once() {
     let twice = json!({ "origins": ["https://shop.example", "https://shop.example"] });
     refused(&twice, "dc_api.origins[1]", "repeat");
 }
+
+#[test]
+fn iso_mdoc_is_a_boolean_and_on_unless_it_is_off() {
+    let with = |iso_mdoc: Value| json!({"origins": ["https://shop.example"], "iso_mdoc": iso_mdoc});
+    let chosen = |value: &Value| parsed(value).unwrap().dc_api.unwrap().iso_mdoc;
+    assert!(chosen(&json!({ "origins": ["https://shop.example"] })));
+    assert!(chosen(&with(true.into())) && !chosen(&with(false.into())));
+    for bad in [Value::Null, 1.into(), "true".into(), json!([])] {
+        refused(&with(bad), "dc_api.iso_mdoc", "must be a boolean");
+    }
+    let unknown = json!({"origins": ["https://shop.example"], "iso_mdocs": true});
+    assert_eq!(parsed(&unknown).unwrap_err().code.as_str(), "unknown_field");
+}

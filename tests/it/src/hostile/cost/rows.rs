@@ -5,6 +5,7 @@ mod browsers;
 mod codecs;
 mod creation;
 mod dcql;
+mod iso_mdoc;
 mod lists;
 mod mdoc;
 mod sd_jwt;
@@ -44,6 +45,7 @@ pub(super) fn table() -> Vec<Row> {
         browsers::payload(),
         browsers::origins(),
         browsers::mdoc(),
+        iso_mdoc::answers(),
         creation::body(),
     ]
 }

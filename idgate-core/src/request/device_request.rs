@@ -1,0 +1,248 @@
+//! The request of ISO/IEC TS 18013-7 Annex C, `org-iso-mdoc`, which a page passes to its browser: a
+//! DeviceRequest of ISO/IEC 18013-5 8.3.2.1.2.1, and EncryptionInfo, which says how to encrypt the answer.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use crate::codec::base64url;
+use crate::codec::cbor::Writer;
+use crate::codec::json::json_text;
+use crate::cose;
+use crate::crypto::{PublicKey, RequestSigner, SignerUnavailable};
+use crate::ids::{CredentialFormat, DocType, NameSpace};
+use crate::request::dcql::mdoc_elements;
+use crate::request::presentation_request::{CredentialRequest, PresentationRequest};
+
+/// The version of ISO/IEC 18013-5:2021. The one after it is of the second edition.
+const VERSION: &str = "1.0";
+
+/// Who signs each part of a DeviceRequest (ISO/IEC 18013-5 9.1.4).
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'r> {
+    /// With a certificate.
+    pub(crate) signer: &'r dyn RequestSigner,
+    /// Encoded; it ties the request to one origin and one EncryptionInfo.
+    pub(crate) session_transcript: &'r [u8],
+}
+
+/// EncryptionInfo in base64url: the answer is for whoever has that key. Transcripts cover this text.
+pub(crate) fn encryption_info(nonce: &[u8; 32], key: &PublicKey) -> String {
+    let (x, y) = key.coordinates();
+    let info = Writer::with_capacity(160).array(2).text("dcapi").map(2).text("nonce").bytes(nonce);
+    // COSE_Key: kty EC2, crv P-256, x, y (RFC 9053 7.1.1).
+    let key = info.text("recipientPublicKey").map(4).integer(1).integer(2).integer(-1).integer(1);
+    base64url::encode(&key.integer(-2).bytes(x).integer(-3).bytes(y).finish())
+}
+
+/// What a page passes on, as JSON text.
+///
+/// # Errors
+/// The key of `reader` cannot be used now.
+pub(crate) fn iso_mdoc_data(
+    request: &PresentationRequest,
+    encryption_info: &str,
+    reader: Option<Reader<'_>>,
+) -> Result<String, SignerUnavailable> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Data<'d> {
+        device_request: String,
+        encryption_info: &'d str,
+    }
+    let device_request = base64url::encode(&request.device_request(reader)?);
+    Ok(json_text(&Data { device_request, encryption_info }))
+}
+
+impl PresentationRequest {
+    /// Whether a DeviceRequest can ask for all of it: mdocs, which are told apart by their types.
+    pub(crate) fn fits_device_request(&self) -> bool {
+        let credentials = &self.credentials;
+        let is_distinct = |(at, asked): (usize, &CredentialRequest)| {
+            let mut others = credentials.iter().take(at);
+            asked.format == CredentialFormat::Mdoc
+                && others.all(|other| other.doc_type != asked.doc_type)
+        };
+        credentials.iter().enumerate().all(is_distinct)
+    }
+
+    /// `{"version", "docRequests": [+ {"itemsRequest", ? "readerAuth"}]}`
+    fn device_request(&self, reader: Option<Reader<'_>>) -> Result<Vec<u8>, SignerUnavailable> {
+        let mut device_request = Writer::default().map(2).text("version").text(VERSION);
+        device_request = device_request.text("docRequests").array(self.credentials.len());
+        for asked in &self.credentials {
+            let items = encoded_cbor(&items_request(asked));
+            let members = if reader.is_some() { 2 } else { 1 };
+            device_request = device_request.map(members).text("itemsRequest").raw(&items);
+            if let Some(reader) = reader {
+                let authentication = reader_authentication(reader.session_transcript, &items);
+                let signed = cose::sign_detached(reader.signer, &authentication)?;
+                device_request = device_request.text("readerAuth").raw(&signed);
+            }
+        }
+        Ok(device_request.finish())
+    }
+}
+
+/// `{"docType", "nameSpaces": {name: {element: intent to retain}}}`
+fn items_request(asked: &CredentialRequest) -> Vec<u8> {
+    let elements = mdoc_elements(asked);
+    let items = Writer::default().map(2);
+    let items = items.text("docType").text(asked.doc_type.as_ref().map_or("", DocType::as_str));
+    let items = items.text("nameSpaces").map(1);
+    let items = items.text(asked.namespace.as_ref().map_or("", NameSpace::as_str));
+    let items = items.map(elements.len());
+    elements.iter().fold(items, |items, element| items.text(element).no()).finish()
+}
+
+/// ReaderAuthenticationBytes; `items` is ItemsRequestBytes as it is sent.
+fn reader_authentication(session_transcript: &[u8], items: &[u8]) -> Vec<u8> {
+    let authentication = Writer::default().array(3).text("ReaderAuthentication");
+    encoded_cbor(&authentication.raw(session_transcript).raw(items).finish())
+}
+
+fn encoded_cbor(item: &[u8]) -> Vec<u8> {
+    Writer::with_capacity(8 + item.len()).tag(24).bytes(item).finish()
+}
+
+#[cfg(all(test, feature = "rustcrypto"))]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::codec::cbor::Tape;
+    use crate::cose::Sign1;
+    use crate::crypto::hpke::tests::{RECIPIENT, TRANSCRIPT, bytes};
+    use crate::crypto::rustcrypto::PROVIDER;
+    use crate::crypto::{Curve, EcdhPrivateKey, Es256Key, SoftwareSigner};
+    use crate::request::fixtures;
+
+    /// Of other software: mDL, `age_over_18`, not signed.
+    const DEVICE_REQUEST: &str = "a26776657273696f6e63312e306b646f63526571756573747381a16c6974656d7\
+        352657175657374d818584ba267646f6354797065756f72672e69736f2e31383031332e352e312e6d444c6a6e61\
+        6d65537061636573a1716f72672e69736f2e31383031332e352e31a16b6167655f6f7665725f3138f4";
+
+    fn mdoc(doc_type: &str, name_space: &str, claims: &[&str]) -> CredentialRequest {
+        CredentialRequest {
+            id: doc_type.into(),
+            format: CredentialFormat::Mdoc,
+            doc_type: Some(DocType::new(doc_type)),
+            namespace: Some(NameSpace::new(name_space)),
+            claims: claims.iter().map(|claim| String::from(*claim)).collect(),
+            ..fixtures::one_credential().credentials.remove(0)
+        }
+    }
+
+    fn licence() -> CredentialRequest {
+        mdoc("org.iso.18013.5.1.mDL", "org.iso.18013.5.1", &["age_over_18"])
+    }
+
+    fn asking(credentials: &[CredentialRequest]) -> PresentationRequest {
+        PresentationRequest { credentials: credentials.to_vec(), ..fixtures::one_credential() }
+    }
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn sha256(bytes: &[u8]) -> String {
+        hex(&PROVIDER.sha256(bytes))
+    }
+
+    fn signer(certificates: &[&[u8]]) -> SoftwareSigner {
+        let key = Es256Key::from_scalar(&[7; 32]).unwrap();
+        let chain = certificates.iter().map(|certificate| certificate.to_vec()).collect();
+        SoftwareSigner::new(key, "reader").with_certificate_chain(chain)
+    }
+
+    #[test]
+    fn encryption_info_is_that_of_other_software_but_for_its_longer_nonce() {
+        let private = EcdhPrivateKey::from_scalar(Curve::P256, &bytes(RECIPIENT)).unwrap();
+        let key = PROVIDER.agreement.public_key(&private).unwrap();
+        let nonce = core::array::from_fn(|at| u8::try_from(at).unwrap());
+        let made = base64url::decode(&encryption_info(&nonce, &key)).unwrap();
+        assert_eq!(
+            hex(&made),
+            "82656463617069a2656e6f6e63655820000102030405060708090a0b0c0d0e0f101112131415161718191a1b\
+             1c1d1e1f72726563697069656e745075626c69634b6579a4010220012158202d81ee148c6fa49975eefa714a\
+             d13123242204c6eee1fdbad0276d0c9c9fce772258204f38a4e7323659a5510167e93c29cd1def5ce46f1100\
+             7090007a3f27233337b3"
+        );
+    }
+
+    #[test]
+    fn a_request_without_reader_is_that_of_other_software() {
+        assert_eq!(hex(&asking(&[licence()]).device_request(None).unwrap()), DEVICE_REQUEST);
+        let data = iso_mdoc_data(&asking(&[licence()]), "gm", None).unwrap();
+        let device_request = base64url::encode(&bytes(DEVICE_REQUEST));
+        let expected = json!({"deviceRequest": device_request, "encryptionInfo": "gm"});
+        assert_eq!(serde_json::from_str::<Value>(&data).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_a_reader_signs_is_that_of_other_software() {
+        let items = encoded_cbor(&items_request(&licence()));
+        let payload = reader_authentication(&bytes(TRANSCRIPT), &items);
+        assert_eq!(
+            sha256(&payload),
+            "6acc9ae08160feb66cd7f0077239239a1be73120ebde4ae1dab7a651a0eb19d2"
+        );
+        let session_transcript = &bytes(TRANSCRIPT);
+        let signer = signer(&[b"leaf"]);
+        let reader = Reader { signer: &signer, session_transcript };
+        let made = asking(&[licence()]).device_request(Some(reader)).unwrap();
+        // Before the signature all is known: the payload is detached, the certificate one byte string.
+        let head = DEVICE_REQUEST.replacen("81a16c6974", "81a26c6974", 1);
+        let head = [&*bytes(&head), b"\x6areaderAuth\x84\x43\xa1\x01\x26\xa1\x18\x21\x44leaf\xf6"];
+        assert!(made.starts_with(&head.concat()));
+        let at = head.concat().len() - 14;
+        let mut tape = Tape::default();
+        let signed = tape.parse(&made[at..]).unwrap();
+        let signed = Sign1::read(tape.value(signed)).unwrap();
+        let signed_bytes = signed.sig_structure(&payload);
+        assert_eq!(
+            sha256(&signed_bytes),
+            "582f89cd86c23a7c138668de308a78d60224b2f13d33840ffabe671b9ea997d8"
+        );
+        PROVIDER.verify(signer.public_key(), &signed_bytes, &signed.signature).unwrap();
+    }
+
+    #[test]
+    fn several_certificates_are_an_array() {
+        let signer = signer(&[b"leaf", b"above"]);
+        let reader = Reader { signer: &signer, session_transcript: &[0xf6] };
+        let made = asking(&[licence()]).device_request(Some(reader)).unwrap();
+        let chain = b"\xa1\x18\x21\x82\x44leaf\x45above\xf6";
+        assert!(made.windows(chain.len()).any(|bytes| bytes == chain));
+    }
+
+    #[test]
+    fn each_document_is_asked_for_by_itself_and_each_element_once() {
+        let other = mdoc("org.example.other", "org.example.ns", &["b", "a", "b"]);
+        let made = asking(&[licence(), other]).device_request(None).unwrap();
+        let mut tape = Tape::default();
+        let made = tape.parse(&made).unwrap();
+        let requests: Vec<_> =
+            tape.value(made).get("docRequests").unwrap().elements().unwrap().collect();
+        assert_eq!(requests.len(), 2);
+        let items = requests[1].get("itemsRequest").unwrap().encoded_cbor().unwrap();
+        let parts = [
+            &b"\xa2\x67docType\x71org.example.other"[..],
+            b"\x6anameSpaces\xa1\x6eorg.example.ns\xa2\x61b\xf4\x61a\xf4",
+        ];
+        assert_eq!(*items, *parts.concat());
+    }
+
+    #[test]
+    fn only_mdocs_of_different_types_fit() {
+        let other = || mdoc("org.example.other", "org.example.ns", &["a"]);
+        let pid = || fixtures::one_credential().credentials.remove(0);
+        let fits = |credentials: &[CredentialRequest]| asking(credentials).fits_device_request();
+        assert!(fits(&[licence()]) && fits(&[licence(), other()]));
+        for bad in [vec![pid()], vec![licence(), pid()], vec![licence(), other(), licence()]] {
+            assert!(!fits(&bad), "{bad:?}");
+        }
+    }
+}

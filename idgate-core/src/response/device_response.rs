@@ -1,0 +1,52 @@
+//! Which credentials a DeviceResponse answers that comes by itself (ISO/IEC TS 18013-7 Annex C): its
+//! documents say their types, and no two of a request are of one.
+
+use alloc::vec::Vec;
+
+use super::dcql::check_sets;
+use crate::codec::cbor::Tape;
+use crate::error::{Check, Reason, VerifyError};
+use crate::formats::mdoc::{DeviceResponse, not_cbor};
+use crate::limits::MAX_PRESENTATION_BYTES;
+use crate::request::{CredentialRequest, PresentationRequest};
+
+/// The credentials that it is to be verified as, in the order of the request: all of them, or those that
+/// came where sets allow others to be absent. That each really came is for verification to see.
+///
+/// # Errors
+/// [`Reason::MalformedPresentation`], [`Reason::DocTypeMismatch`], [`Reason::SubmissionMismatch`] and
+/// [`Reason::LimitExceeded`].
+pub(crate) fn answered<'r>(
+    request: &'r PresentationRequest,
+    device_response: &[u8],
+) -> Result<Vec<&'r CredentialRequest>, VerifyError> {
+    if device_response.len() > MAX_PRESENTATION_BYTES {
+        let detail = "the DeviceResponse is larger than 512 KiB";
+        return Err(VerifyError::new(Reason::LimitExceeded, Check::Limits, detail));
+    }
+    let mut tape = Tape::with_room_for(device_response.len());
+    let root = tape.parse(device_response);
+    let root = root.map_err(|error| not_cbor(Check::DeviceResponse, error))?;
+    let response = DeviceResponse::read(tape.value(root))?;
+    let credentials = &request.credentials;
+    let mut came = Vec::from_iter(credentials.iter().map(|_| false));
+    for document in response.documents() {
+        let document = document?;
+        let is_of = |asked: &CredentialRequest| {
+            asked.doc_type.as_ref().is_some_and(|it| it.as_str() == document.doc_type)
+        };
+        let place = credentials.iter().position(is_of).and_then(|at| came.get_mut(at));
+        *place.ok_or(VerifyError::new(
+            Reason::DocTypeMismatch,
+            Check::DocType,
+            "a document is of a type that was not asked for",
+        ))? = true;
+    }
+    if request.credential_sets.is_empty() {
+        return Ok(credentials.iter().collect());
+    }
+    let ids: Vec<&str> = credentials.iter().map(|asked| asked.id.as_str()).collect();
+    check_sets(&ids, &request.credential_sets, &came)?;
+    let answered = credentials.iter().zip(came).filter(|(_, came)| *came);
+    Ok(answered.map(|(asked, _)| asked).collect())
+}

@@ -1,0 +1,81 @@
+//! The request of ISO/IEC TS 18013-7 Annex C (`org-iso-mdoc`) beside those of OpenID4VP: with a nonce
+//! and a key of its own, for mdocs alone.
+
+use alloc::string::{String, ToString};
+
+use crate::entropy::Entropy;
+use crate::error::{CreateError, ErrorCode, RequestError, RequestObjectError};
+use crate::formats::mdoc::Handover;
+use crate::request::{PresentationRequest, Reader, encryption_info, iso_mdoc_data};
+use crate::session::{BrowserOffer, ClientIdForm, EncryptionKey, IsoMdocOffer, Session};
+use crate::time::UnixMillis;
+use crate::verifier::{DcApi, NewSession, Verifier};
+
+/// readerAuth is made with the key of a certificate, whatever name OpenID4VP signs under.
+const READER: ClientIdForm = ClientIdForm::X509Hash;
+
+impl Verifier {
+    /// What the request has of its own; `None`: a DeviceRequest cannot ask for this, or the tenant does
+    /// not want one.
+    pub(super) fn iso_mdoc_offer(
+        &self,
+        request: &PresentationRequest,
+        new: &NewSession,
+        entropy: &mut dyn Entropy,
+        now: UnixMillis,
+    ) -> Result<Option<IsoMdocOffer>, CreateError> {
+        let Some(pages) = request.dc_api.as_ref().filter(|pages| pages.iso_mdoc) else {
+            return Ok(None);
+        };
+        if !request.fits_device_request() {
+            return Ok(None);
+        }
+        let reader = self.reader(new, now);
+        if reader.is_some() && pages.origins.len() != 1 {
+            let rule = "must be one origin where org-iso-mdoc is asked for and signed: a signature \
+                        is for one; leave the others out, or set iso_mdoc to false";
+            let error = RequestError::new(ErrorCode::InvalidRequest, "dc_api.origins", rule);
+            return Err(error.into());
+        }
+        let key = EncryptionKey::fresh(&self.provider, entropy)?;
+        let mut nonce = [0; 32];
+        entropy.fill(&mut nonce)?;
+        let encryption_info = encryption_info(&nonce, key.public());
+        Ok(Some(IsoMdocOffer { encryption_info, encryption_key: Some(key), reader }))
+    }
+
+    /// What a page passes on, as JSON text.
+    pub(super) fn iso_mdoc_request(
+        &self,
+        session: &Session,
+        browser: &BrowserOffer,
+    ) -> Result<String, RequestObjectError> {
+        let offered = browser.iso_mdoc.as_ref().filter(|it| it.encryption_key.is_some());
+        let IsoMdocOffer { encryption_info, reader, .. } =
+            offered.ok_or(RequestObjectError::NotFetchable)?;
+        let data = match (reader, browser.origins.as_slice()) {
+            (None, _) => iso_mdoc_data(&session.request, encryption_info, None),
+            (Some(reader), [origin]) => {
+                let signer = self.signers.of(READER, Some(reader));
+                let handover = Handover::Iso180137AnnexC { encryption_info, origin };
+                let transcript = handover.session_transcript(&self.provider, "", "", "");
+                signer.and_then(|signer| {
+                    let reader = Reader { signer, session_transcript: &transcript };
+                    iso_mdoc_data(&session.request, encryption_info, Some(reader))
+                })
+            }
+            (Some(_), _) => return Err(RequestObjectError::NotFetchable),
+        };
+        data.map_err(RequestObjectError::Signer)
+    }
+
+    /// Who signs readerAuth now, where requests to browsers are signed at all: it is optional.
+    fn reader(&self, new: &NewSession, now: UnixMillis) -> Option<String> {
+        if matches!(self.dialects.dc_api, DcApi::Off | DcApi::Unsigned) {
+            return None;
+        }
+        let name = new.signer.as_deref();
+        let known = self.signers.for_new(READER, name, self.host.as_deref(), now).ok()?;
+        Some(known.signer.key_id().to_string())
+    }
+}
