@@ -206,7 +206,8 @@ export interface Offer {
 export type Protocol =
   | 'openid4vp-v1-unsigned'
   | 'openid4vp-v1-signed'
-  | 'openid4vp-v1-multisigned';
+  | 'openid4vp-v1-multisigned'
+  | 'org-iso-mdoc';
 
 /** What a page passes to its browser: `Verifier.dcApiRequests` gives it. */
 export interface BrowserOffer {

@@ -7,8 +7,8 @@ use std::process::Command;
 
 mod material;
 
-const PROGRAMS: [&str; 7] =
-    ["smoke", "jar", "offers", "browser", "registration", "misuse", "threads"];
+const PROGRAMS: [&str; 8] =
+    ["smoke", "jar", "offers", "browser", "iso_mdoc", "registration", "misuse", "threads"];
 
 /// The folder that this test was built in, and the library beside it.
 fn built() -> PathBuf {
@@ -66,6 +66,11 @@ fn a_certified_verifier_makes_offers_and_an_answer_to_one_settles_the_session() 
 #[test]
 fn a_page_asks_its_browser_and_what_it_brings_back_settles_the_session() {
     run_under_address_sanitizer("browser");
+}
+
+#[test]
+fn a_page_asks_its_browser_for_an_mdoc_by_annex_c() {
+    run_under_address_sanitizer("iso_mdoc");
 }
 
 #[test]

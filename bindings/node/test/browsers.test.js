@@ -73,6 +73,45 @@ test('what a page brings back is the result', async () => {
   assert.throws(() => verifier.dcApiRequests(settled, { now }), { kind: 'bad_response' });
 });
 
+test('mdocs are also asked for by org-iso-mdoc, which an answer may be to', () => {
+  const verified = cases.load().filter((one) => one.expected.status === 'VERIFIED' && one.dc_api);
+  const one = verified.find((candidate) => /^good, .*org-iso-mdoc/.test(candidate.title));
+  const [session, now] = [idgate.Session.restore(cases.decode(one.session)), new Date(one.now_ms)];
+  const [verifier, answer] = [cases.verifierOf(one), JSON.parse(cases.decode(one.body))];
+  assert.equal(answer.protocol, 'org-iso-mdoc');
+  assert.equal(session.info(now).dcApi.protocols.at(-1), 'org-iso-mdoc');
+  const { protocol, data } = verifier.dcApiRequests(session, { now }).requests.at(-1);
+  assert.equal(protocol, 'org-iso-mdoc');
+  assert.deepEqual(Object.keys(data).sort(), ['deviceRequest', 'encryptionInfo']);
+  const deviceRequest = cases.decode(data.deviceRequest).toString('latin1');
+  assert.ok(deviceRequest.includes('org.iso.18013.5.1.mDL'));
+  const settled = verifier.beginDcApi(session, answer, { now }).step().transition.session;
+  const { claims, verificationDetails } = settled.result(now);
+  assert.deepEqual(claims, one.expected.claims);
+  assert.equal(verificationDetails.credentials[0].session_transcript, 'iso18013-7-annex-c');
+  // It is encrypted for another page.
+  const copied = cases.load().find((candidate) => candidate.title === 'org-iso-mdoc, a copied page');
+  if (copied) assert.deepEqual(cases.outcome(copied), { error: 'decryption_failed' });
+});
+
+test('a new session asks for an mdoc by org-iso-mdoc, unless the tenant does without', () => {
+  const one = cases.load().find((candidate) => /^good, .*org-iso-mdoc/.test(candidate.title));
+  const [{ issuer_id, roots }] = one.trust.filter((entry) => entry.roots);
+  const now = new Date(one.now_ms);
+  const trust = new idgate.Trust();
+  trust.addIssuer(issuer_id, { revocation: 'off' });
+  trust.addRoots(issuer_id, cases.decode(roots[0]));
+  const verifier = new idgate.Verifier(cases.BASE_URL, trust, { profiles: ['1.0'], dcApi: 'unsigned' });
+  const credentials = [{ format: 'mso_mdoc', issuer_id, claims: ['family_name'] }];
+  const protocols = (dc_api) => {
+    const { session } = verifier.createSession({ credentials, dc_api }, { now, livemode: false });
+    return verifier.dcApiRequests(session, { now }).requests.map((asked) => asked.protocol);
+  };
+  const origins = [SHOP];
+  assert.deepEqual(protocols({ origins }), ['openid4vp-v1-unsigned', 'org-iso-mdoc']);
+  assert.deepEqual(protocols({ origins, iso_mdoc: false }), ['openid4vp-v1-unsigned']);
+});
+
 test('what is not an answer changes nothing', () => {
   const { now, verifier } = certified({ profiles: ['1.0'], dcApi: 'unsigned' });
   const { session } = verifier.createSession(PAGE, { now });

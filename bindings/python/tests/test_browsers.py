@@ -80,6 +80,42 @@ class BrowserTest(unittest.TestCase):
             verifier.dc_api_requests(settled, now=now)
         self.assertEqual(raised.exception.kind, "bad_response")
 
+    def test_mdocs_are_also_asked_for_by_org_iso_mdoc_which_an_answer_may_be_to(self) -> None:
+        case = good("org-iso-mdoc")
+        now, session = cases.at(case["now_ms"]), idgate.Session.restore(cases.decode(case["session"]))
+        verifier, answer = cases.verifier(case), json.loads(cases.decode(case["body"]))
+        info = session.info(now)
+        assert info.dc_api is not None
+        self.assertEqual((answer["protocol"], info.dc_api.protocols[-1]), ("org-iso-mdoc", "org-iso-mdoc"))
+        last = verifier.dc_api_requests(session, now=now)["requests"][-1]
+        self.assertEqual(last["protocol"], "org-iso-mdoc")
+        self.assertEqual(sorted(last["data"]), ["deviceRequest", "encryptionInfo"])
+        self.assertIn(b"org.iso.18013.5.1.mDL", cases.decode(last["data"]["deviceRequest"]))
+        decision = verifier.begin_dc_api(session, answer, now=now).step()
+        assert isinstance(decision, idgate.Decision)
+        result = decision.transition.session.result(now)
+        assert result is not None
+        self.assertEqual(result["claims"], case["expected"]["claims"])
+        credential = result["verification_details"]["credentials"][0]
+        self.assertEqual(credential["session_transcript"], "iso18013-7-annex-c")
+
+    def test_a_new_session_asks_for_an_mdoc_by_org_iso_mdoc_unless_the_tenant_does_without(self) -> None:
+        case = good("org-iso-mdoc")
+        now, entry = cases.at(case["now_ms"]), next(one for one in case["trust"] if "roots" in one)
+        trust = idgate.Trust()
+        trust.add_issuer(entry["issuer_id"], revocation="off")
+        trust.add_roots(entry["issuer_id"], cases.decode(entry["roots"][0]))
+        verifier = idgate.Verifier(cases.BASE_URL, trust, profiles=["1.0"], dc_api="unsigned")
+        mdl = {"format": "mso_mdoc", "issuer_id": entry["issuer_id"], "claims": ["family_name"]}
+        for more, protocols in (
+            ({}, ["openid4vp-v1-unsigned", "org-iso-mdoc"]),
+            ({"iso_mdoc": False}, ["openid4vp-v1-unsigned"]),
+        ):
+            request = {"credentials": [mdl], "dc_api": {"origins": [SHOP], **more}}
+            session = verifier.create_session(request, livemode=False, now=now).session
+            requests = verifier.dc_api_requests(session, now=now)["requests"]
+            self.assertEqual([one["protocol"] for one in requests], protocols)
+
     def test_what_is_not_an_answer_changes_nothing(self) -> None:
         verifier = self.verifier(profiles=["1.0"], dc_api="unsigned")
         session = verifier.create_session(PAGE, now=self.now).session

@@ -1,6 +1,8 @@
 //! What the C programs read: trust, a stored session, a wallet's answer to it. One folder a case.
 
 #[allow(clippy::indexing_slicing)]
+mod iso_mdoc;
+#[allow(clippy::indexing_slicing)]
 mod offers;
 
 use std::fs;
@@ -36,6 +38,7 @@ pub(crate) fn write(name: &str) -> PathBuf {
     mdoc(&root.join("mdoc"));
     jar(&root.join("jar"));
     offers::write(&root.join("offers"));
+    iso_mdoc::write(&root.join("iso_mdoc"));
     root
 }
 

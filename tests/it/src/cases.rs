@@ -1,6 +1,7 @@
 //! The tamper table as data, for whoever is not Rust: trust, a stored session, an answer to it, and
 //! what must come of it. `cases/*.json` has one case for each outcome; the bindings run them all.
 
+mod iso_mdoc;
 mod mdoc;
 mod openid4vp;
 mod openid4vp_dc_api;
@@ -29,10 +30,11 @@ pub fn all() -> Vec<Value> {
 pub type Table = (&'static str, fn() -> Vec<Value>);
 
 /// Every file.
-pub const TABLES: [Table; 7] = [
+pub const TABLES: [Table; 8] = [
     ("sd_jwt_vc", sd_jwt_vc),
     ("jar", jar),
     ("mdoc", mdoc),
+    ("iso_mdoc", iso_mdoc::all),
     ("openid4vp", openid4vp),
     ("openid4vp_dc_api", openid4vp_dc_api::all),
     ("openid4vp_mdoc", openid4vp_mdoc::all),

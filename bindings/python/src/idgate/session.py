@@ -19,7 +19,7 @@ Profile = Literal["draft", "1.0", "haip"]
 
 #: A protocol of the Digital Credentials API.
 Protocol = Literal[
-    "openid4vp-v1-unsigned", "openid4vp-v1-signed", "openid4vp-v1-multisigned"
+    "openid4vp-v1-unsigned", "openid4vp-v1-signed", "openid4vp-v1-multisigned", "org-iso-mdoc"
 ]
 
 

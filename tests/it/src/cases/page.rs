@@ -9,6 +9,7 @@ use idgate_core::session::DcApiProtocol;
 use idgate_core::verifier::DcApi;
 use idgate_core::{PresentationRequest, Session, TrustEntry, UnixMillis, Verifier};
 use idgate_testkit::codec::base64url;
+use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
 use idgate_testkit::openid4vp::Request;
 use serde_json::{Value, json};
 
@@ -73,6 +74,16 @@ impl Page {
         let (name, data) = fitting.next().expect("the protocol is offered");
         let data = serde_json::from_str(data).expect("JSON");
         Request::of_browser(name, &data, origin).expect("a request of that form")
+    }
+
+    /// The request of ISO/IEC TS 18013-7 Annex C, which a page from `origin` passed on.
+    pub(super) fn iso_mdoc(&self, origin: &str) -> IsoMdocRequest {
+        let requests = self.verifier.dc_api_requests(&self.session, UnixMillis(NOW_MS));
+        let requests = requests.expect("an open session");
+        let mut fitting = requests.iter().filter(|(name, _)| *name == PROTOCOL);
+        let (_, data) = fitting.next().expect("the protocol is offered");
+        let data = serde_json::from_str(data).expect("JSON");
+        IsoMdocRequest::read(&data, origin).expect("a request of that form")
     }
 
     /// What went in and what comes out of this answer.

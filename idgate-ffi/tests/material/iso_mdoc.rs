@@ -1,0 +1,54 @@
+//! A stored session that asks a page's browser for a driving licence, also by ISO/IEC TS 18013-7 Annex C,
+//! and what the page gets from it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::request::{DcApiPages, Dialect};
+use idgate_core::trust::roots_from_file;
+use idgate_core::verifier::{DcApi, DialectOptions};
+use idgate_core::{PresentationRequest, TrustEntry, TrustSnapshot, UnixMillis, Verifier};
+use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
+use idgate_testkit::samples::{self, MDL_ISSUER};
+use idgate_testkit::time::SAMPLE_NOW_MS;
+use idgate_testkit::wallet::Wallet;
+use serde_json::json;
+
+use super::{BASE_URL, Ones, write_file};
+
+const SHOP: &str = "https://shop.example";
+
+pub(super) fn write(dir: &Path) {
+    let sample = samples::issue_mdl(SAMPLE_NOW_MS);
+    let device = sample.document.device_key.clone();
+    let wallet = Wallet::new(device).with_mdoc(sample.document);
+    write_file(dir, "root.der", &sample.root.der);
+    let mut entry = TrustEntry::new(IssuerId::new(MDL_ISSUER));
+    entry.roots = roots_from_file(&PROVIDER, &sample.root.der).unwrap();
+    let mut request = json!({ "credentials": [
+        { "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": ["family_name"] },
+    ]});
+    let (trust, now) = (Arc::new(TrustSnapshot::new(1, [entry])), UnixMillis(SAMPLE_NOW_MS));
+    let body = request.to_string();
+    let mut asked = PresentationRequest::parse(body.as_bytes(), &trust, false).unwrap();
+    asked.dc_api = Some(DcApiPages::new(vec![SHOP.into()]));
+    request["dc_api"] = json!({ "origins": [SHOP] });
+    write_file(dir, "request.json", request.to_string().as_bytes());
+    let mut dialects = DialectOptions::new([Dialect::V1_0]);
+    dialects.dc_api = DcApi::Unsigned;
+    let builder = Verifier::builder(PROVIDER).inline(BASE_URL).trust(trust);
+    let verifier = builder.dialects(dialects).build().unwrap();
+    let tenant = TenantId::new("cli_1");
+    let session = verifier.create_session(asked, tenant, false, &mut Ones, now).unwrap().session;
+    let requests = verifier.dc_api_requests(&session, now).unwrap();
+    let (_, data) = requests.iter().find(|(protocol, _)| *protocol == PROTOCOL).unwrap();
+    let data = serde_json::from_str(data).unwrap();
+    for (name, origin) in [("credential.json", SHOP), ("copied.json", "https://other.example")] {
+        let read = IsoMdocRequest::read(&data, origin).unwrap();
+        let answer = wallet.answer_iso_mdoc(&read).unwrap();
+        write_file(dir, name, answer.credential().to_string().as_bytes());
+    }
+    write_file(dir, "session", &session.to_snapshot());
+}
