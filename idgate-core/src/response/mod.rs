@@ -17,7 +17,7 @@ pub(crate) use self::dc_api::DcApiAnswer;
 pub(crate) use self::device_response::answered;
 pub(crate) use self::direct_post::{Answer, DirectPost, Posted};
 pub(crate) use self::direct_post_jwt::{AnswerEncryption, unpack, unpack_dc_api};
-pub(crate) use self::encrypted_mdoc::unpack_iso_mdoc;
+pub(crate) use self::encrypted_mdoc::{HpkeRecipient, unpack_iso_mdoc};
 pub(crate) use self::vp_token::VpToken;
 #[cfg(doc)]
 use crate::error::Reason;

@@ -9,9 +9,10 @@ use zeroize::Zeroizing;
 
 use crate::codec::base64url;
 use crate::codec::json::{Tape, Value};
-use crate::crypto::{CryptoProvider, EcdhPrivateKey, JwkError, PublicKey};
+use crate::crypto::{CryptoProvider, DecryptionFailed, EcdhPrivateKey, JwkError, PublicKey};
 use crate::formats::mdoc::Handover;
 use crate::request::Dialect;
+use crate::response::HpkeRecipient;
 use crate::session::{RequestProfile, TranscriptKind};
 
 /// What is known of how a captured answer was encrypted; nothing: it was not.
@@ -86,6 +87,26 @@ impl CapturedEncryption {
             },
         };
         handovers(&profile.transcripts, encryption, &[])
+    }
+
+    /// Opens the answer of ISO/IEC TS 18013-7 Annex C, the text of an EncryptedResponse, that came to a page
+    /// from `origin`; `encryption_info` is that of the request, in base64url as it was sent. What is in it is
+    /// verified under [`Handover::Iso180137AnnexC`].
+    ///
+    /// # Errors
+    /// It was encrypted to another key or for another page, or the private half of the key is not known.
+    pub fn open_device_response(
+        &self,
+        provider: &CryptoProvider,
+        response: &str,
+        encryption_info: &str,
+        origin: &str,
+    ) -> Result<Zeroizing<Vec<u8>>, DecryptionFailed> {
+        let key = self.private.as_ref().zip(self.key.as_ref());
+        let (private, public) = key.ok_or(DecryptionFailed)?;
+        let recipient = HpkeRecipient { private, public, encryption_info };
+        let (device_response, _) = recipient.open(provider, response, core::iter::once(origin))?;
+        Ok(device_response)
     }
 
     /// The handover of an answer that came through the browser of a page from `origin`.

@@ -33,8 +33,8 @@ pub struct VerifyOptions {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "vct", "doc_type", "apu"])]
     dcql: Option<PathBuf>,
     /// The nonce of the request.
-    #[arg(long, allow_hyphen_values = true)]
-    nonce: String,
+    #[arg(long, allow_hyphen_values = true, required_unless_present = "encryption_info")]
+    nonce: Option<String>,
     /// The client_id of the request, exactly as sent.
     #[arg(
         long,
@@ -52,10 +52,21 @@ pub struct VerifyOptions {
         conflicts_with_all = ["client_id", "response_uri", "apu"]
     )]
     origin: Option<String>,
+    /// mso_mdoc, with --origin: the answer is one of ISO/IEC TS 18013-7 Annex C (org-iso-mdoc), the
+    /// `response` that the page got, or what is encrypted in it: encryptionInfo of the request, as sent.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        requires = "origin",
+        conflicts_with_all = ["nonce", "dcql", "client_id", "response_uri", "apu"]
+    )]
+    encryption_info: Option<String>,
     /// mso_mdoc: the response_uri of the request, exactly as sent.
     #[arg(long, value_name = "URI", allow_hyphen_values = true)]
     response_uri: Option<String>,
-    /// mso_mdoc: the key that the answer was encrypted to, a JWK; a device MAC needs its `d`.
+    /// mso_mdoc: the key that the answer was encrypted to, a JWK; a device MAC, and what is still
+    /// encrypted, need its `d`.
     #[arg(long, value_name = "FILE")]
     enc_key: Option<PathBuf>,
     /// mso_mdoc: `apu` of the encrypted answer, as it stands in its header.
@@ -114,6 +125,11 @@ impl VerifyOptions {
         }
     }
 
+    /// Of the request; what has it elsewhere has none here.
+    fn nonce(&self) -> &str {
+        self.nonce.as_deref().unwrap_or_default()
+    }
+
     /// The same with the origin as browsers write it.
     fn with_origin(&self) -> Result<Self, Failure> {
         let mut options = self.clone();
@@ -141,6 +157,9 @@ pub fn run(options: &VerifyOptions, now: UnixMillis) -> Result<Output, Failure> 
     }
     let format = options.format.as_deref().unwrap_or_default();
     match CredentialFormat::from_name(format) {
+        Some(CredentialFormat::SdJwtVc) if options.encryption_info.is_some() => {
+            Err(Failure::Usage("--encryption-info is for mso_mdoc".into()))
+        }
         Some(CredentialFormat::SdJwtVc) => sd_jwt_vc(options, at),
         Some(CredentialFormat::Mdoc) => mdoc::verify(options, at),
         _ => Err(Failure::Usage(format!("--format {format}: write vc+sd-jwt or mso_mdoc"))),
@@ -153,7 +172,7 @@ fn sd_jwt_vc(options: &VerifyOptions, at: UnixMillis) -> Result<Output, Failure>
     // No session lives longer than a day, so no good proof is older.
     let requested_at = at.minus(MAX_TTL_MS);
     let audience = options.audience();
-    let mut expected = Expected::new(&issuer, &audience, &options.nonce, requested_at, at);
+    let mut expected = Expected::new(&issuer, &audience, options.nonce(), requested_at, at);
     expected.livemode = !options.test;
     let mut report = CredentialReport::default();
     let result = verify_sd_jwt_vc(&PROVIDER, text.trim(), &expected, &mut report);

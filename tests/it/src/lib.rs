@@ -147,6 +147,8 @@ mod verify_dc_api;
 #[cfg(test)]
 mod verify_dcql;
 #[cfg(test)]
+mod verify_iso_mdoc;
+#[cfg(test)]
 mod wallet_flow;
 #[cfg(test)]
 mod webhook_vectors;

@@ -71,7 +71,12 @@ fn matching_handover<'e>(
     expected: &ExpectedMdoc<'e>,
 ) -> Result<&'e Handover<'e>, VerifyError> {
     let request = &expected.request;
-    if request.nonce.is_empty() {
+    // Annex C has its nonce in EncryptionInfo.
+    let is_fresh = |handover: &&Handover<'_>| match handover {
+        Handover::Iso180137AnnexC { encryption_info, .. } => !encryption_info.is_empty(),
+        _ => !request.nonce.is_empty(),
+    };
+    if !expected.handovers.iter().all(|handover| is_fresh(&handover)) {
         return Err(invalid(Check::SessionTranscript, "the request has no nonce"));
     }
     let matches = |handover: &&Handover<'_>| {

@@ -65,7 +65,7 @@ fn sd_jwt_vc(
     let filters = filters(named());
     let requested_at = at.minus(MAX_TTL_MS);
     let audience = options.audience();
-    let mut expected = Expected::new(&issuer, &audience, &options.nonce, requested_at, at);
+    let mut expected = Expected::new(&issuer, &audience, options.nonce(), requested_at, at);
     expected.livemode = !options.test;
     expected.claims = &claims;
     expected.claim_paths = &paths;
@@ -85,7 +85,7 @@ fn device_response(
     let encryption = mdoc::encryption(options)?;
     let handovers = mdoc::handovers(options, &encryption, Dialect::V1_0);
     let audience = options.audience();
-    let request = MdocRequest { client_id: &audience, nonce: &options.nonce, response_uri };
+    let request = MdocRequest { client_id: &audience, nonce: options.nonce(), response_uri };
     let (namespace, elements) = elements(asked)?;
     let claims: Vec<String> = elements.iter().map(|(name, _)| name.clone()).collect();
     let filters = filters(elements);

@@ -22,10 +22,10 @@ pub(super) fn verify(options: &VerifyOptions, at: UnixMillis) -> Result<Output, 
     let response_uri = response_uri(options)?;
     let issuer = trust::certificates(options)?;
     let encryption = encryption(options)?;
-    let bytes = device_response(&options.file)?;
+    let bytes = device_response(options, &encryption)?;
     let handovers = handovers(options, &encryption, Dialect::Draft);
     let audience = options.audience();
-    let request = MdocRequest { client_id: &audience, nonce: &options.nonce, response_uri };
+    let request = MdocRequest { client_id: &audience, nonce: options.nonce(), response_uri };
     // No elements are asked for, so no namespace matters.
     let mut expected = ExpectedMdoc::new(&issuer, &options.doc_type, "", request, at);
     expected.livemode = !options.test;
@@ -55,14 +55,43 @@ pub(super) fn handovers<'h>(
     encryption: &'h CapturedEncryption,
     dialect: Dialect,
 ) -> Vec<Handover<'h>> {
-    match &options.origin {
-        Some(origin) => vec![encryption.handover_of_origin(origin)],
-        None => encryption.handovers(dialect),
+    match (&options.origin, &options.encryption_info) {
+        (Some(origin), Some(encryption_info)) => {
+            vec![Handover::Iso180137AnnexC { encryption_info, origin }]
+        }
+        (Some(origin), None) => vec![encryption.handover_of_origin(origin)],
+        (None, _) => encryption.handovers(dialect),
     }
 }
 
-/// base64url as vp_token carries it, or CBOR. The first byte of a CBOR map is never ASCII.
-fn device_response(path: &Path) -> Result<Vec<u8>, Failure> {
+/// The DeviceResponse in the file: as it is, or encrypted as the page got it.
+fn device_response(
+    options: &VerifyOptions,
+    encryption: &CapturedEncryption,
+) -> Result<Vec<u8>, Failure> {
+    let bytes = bytes(&options.file)?;
+    // An EncryptedResponse is an array of two; a DeviceResponse is a map.
+    let (Some(origin), Some(encryption_info), Some(0x82)) =
+        (&options.origin, &options.encryption_info, bytes.first())
+    else {
+        return Ok(bytes);
+    };
+    if encryption.reader_key().is_none() {
+        let why = "it is encrypted: give the key with --enc-key, and d in it";
+        return Err(unusable(&options.file, why));
+    }
+    let text = base64url::encode(&bytes);
+    let opened = encryption.open_device_response(&PROVIDER, &text, encryption_info, origin);
+    let opened = opened.map_err(|_| {
+        let why = "it does not open: it is encrypted to another key, for another page or for another \
+                   --encryption-info";
+        unusable(&options.file, why)
+    })?;
+    Ok(opened.to_vec())
+}
+
+/// base64url as answers carry it, or CBOR. The first byte of a CBOR map or array is never ASCII.
+fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let file = read(path)?;
     let text = std::str::from_utf8(&file).ok();
     Ok(text.and_then(|text| base64url::decode(text.trim()).ok()).unwrap_or(file))
