@@ -1,5 +1,6 @@
-// A wallet on Multipaz. Each line that it reads is an errand in JSON: a link, the credentials that it
-// holds, and what is strange about this wallet, if anything; each line that it prints says how it went.
+// A wallet on Multipaz. Each line that it reads is an errand in JSON: a link, or what a page passes to its
+// browser, the credentials that it holds, and what is strange about this wallet, if anything; each line that
+// it prints says how it went.
 
 @file:OptIn(kotlin.time.ExperimentalTime::class)
 
@@ -28,6 +29,7 @@ import org.multipaz.documenttype.DocumentTypeRepository
 import org.multipaz.mdoc.credential.MdocCredential
 import org.multipaz.openid.OpenID4VP
 import org.multipaz.presentment.SimplePresentmentSource
+import org.multipaz.presentment.digitalCredentialsPresentment
 import org.multipaz.presentment.uriSchemePresentment
 import org.multipaz.prompt.ShowConsentPromptFn
 import org.multipaz.prompt.promptModelSilentConsent
@@ -49,17 +51,35 @@ fun main() {
         val went = runBlocking { runCatching { run(Json.parseToJsonElement(line).jsonObject) } }
         went.exceptionOrNull()?.printStackTrace()
         out.println(
-            buildJsonObject {
-                went.onSuccess { put("redirect_uri", it) }
-                went.onFailure { put("error", "${it::class.simpleName}: ${it.message}") }
-            },
+            went.getOrElse { buildJsonObject { put("error", "${it::class.simpleName}: ${it.message}") } },
         )
     }
 }
 
-/** Answers the request behind the errand's `link`: the address to send the user to. */
-private suspend fun run(errand: JsonObject): String? {
+/** Answers what the errand's page passes on, or what is behind its link. */
+private suspend fun run(errand: JsonObject): JsonObject {
     val source = source(errand)
+    val page = errand["page"]?.jsonObject
+    val credential = page?.let { answerPage(source, it) }
+    val redirectUri = if (page == null) answerLink(source, errand) else null
+    return buildJsonObject {
+        if (credential == null) put("redirect_uri", redirectUri) else put("credential", credential)
+    }
+}
+
+/** Answers one request that a page from `origin` passes to its browser: what the page gets. */
+private suspend fun answerPage(source: SimplePresentmentSource, page: JsonObject): JsonObject =
+    digitalCredentialsPresentment(
+        protocol = page.text("protocol"),
+        data = page.getValue("data").jsonObject,
+        appId = null,
+        origin = page.text("origin"),
+        preselectedDocuments = listOf(),
+        source = source,
+    )
+
+/** Answers the request behind the errand's `link`: the address to send the user to. */
+private suspend fun answerLink(source: SimplePresentmentSource, errand: JsonObject): String? {
     val link = errand.text("link")
     val changes = errand["changes"]?.jsonObject ?: return uriSchemePresentment(
         source = source,

@@ -28,6 +28,11 @@ VARIANTS = {
     "1.0, x509_hash, post": X509_HASH | {"IDGATE_REQUEST_URI_METHOD": "post"},
 }
 
+# Where pages ask through their browser.
+BROWSERS = {way: {"IDGATE_PROFILES": "haip", "IDGATE_DC_API": way} for way in ("signed", "unsigned")}
+SHOP = "https://shop.example"
+ISO_MDOC = "org-iso-mdoc"
+
 # What Multipaz does not speak as OpenID4VP 1.0 has it.
 PLAIN = "1.0, x509_hash, plain"
 BY_VALUE = "1.0, redirect_uri"
@@ -47,7 +52,7 @@ class MultipazTest(unittest.TestCase):
         cls.issuer = CertifiedIssuer("https://pid.example", "urn:example:pid", Root("Issuers"))
         cls.authority = Authority("https://iaca.example", "Utopia")
         cls.gateways = {}
-        for variant, settings in (VARIANTS | OTHERS).items():
+        for variant, settings in (VARIANTS | OTHERS | BROWSERS).items():
             issuers = [cls.issuer, cls.authority]
             gateway = Gateway(issuers, test=True, settings=settings, access=cls.access)
             cls.addClassCleanup(gateway.stop)
@@ -70,7 +75,7 @@ class MultipazTest(unittest.TestCase):
         key = JWK.from_pyca(key or self.device_key)
         return held("mso_mdoc", MDL, cbor2.dumps(issued), key)
 
-    def ask(self, variant, *ids):
+    def ask(self, variant, *ids, **more):
         """A session of this variant."""
         asked = {
             "pid": {"format": "vc+sd-jwt", "issuer_id": self.issuer.issuer_id, "claims": ["given_name"]},
@@ -83,7 +88,7 @@ class MultipazTest(unittest.TestCase):
             },
         }
         credentials = [{"id": name} | asked[name] for name in ids]
-        wanted = {"credentials": credentials, "redirect_uri": REDIRECT_URI}
+        wanted = {"credentials": credentials, "redirect_uri": REDIRECT_URI} | more
         session = self.gateways[variant].create_session(wanted)
         by_post = "request_uri_method=post" in session["deep_links"]["haip"]
         self.assertEqual(by_post, variant.endswith("post"))
@@ -93,6 +98,22 @@ class MultipazTest(unittest.TestCase):
         """Has the wallet answer the session's request."""
         errand = {"link": session["deep_links"]["haip"], "trusted_root": self.access.pem}
         return self.multipaz.run(errand | {"credentials": credentials} | strange)
+
+    def ask_browser(self, way, *ids):
+        """A session for a page of the shop."""
+        return self.ask(way, *ids, dc_api={"origins": [SHOP]})
+
+    def answer_page(self, session, protocol, *credentials, origin=SHOP, **strange):
+        """Has the wallet answer one request of those that a page from there passes on."""
+        [asked] = [one for one in session["dc_api"]["requests"] if one["protocol"] == protocol]
+        page = {"page": asked | {"origin": origin}, "trusted_root": self.access.pem}
+        return self.multipaz.run(page | {"credentials": credentials} | strange)
+
+    def assert_gets_nothing(self, way, error, *credentials, **strange):
+        session = self.ask_browser(way, "licence")
+        went = self.answer_page(session, ISO_MDOC, *credentials, **strange)
+        self.assertIn(error, went["error"])
+        self.assertEqual(self.gateways[way].session(session["session_id"])["status"], "PENDING")
 
     def assert_verified(self, variant, *ids):
         holds = {"pid": self.pid, "licence": self.licence}
@@ -131,6 +152,39 @@ class MultipazTest(unittest.TestCase):
         for variant in VARIANTS:
             with self.subTest(variant):
                 self.assert_verified(variant, "pid", "licence")
+
+    def test_a_page_gets_an_mdoc_by_annex_c_that_is_verified(self):
+        session = self.ask_browser("signed", "licence")
+        went = self.answer_page(session, ISO_MDOC, self.licence())
+        self.assertEqual(list(went), ["credential"], went)
+        status, result = self.gateways["signed"].relay(session["session_id"], went["credential"])
+        self.assertEqual((status, result["status"]), (200, "VERIFIED"))
+        self.assertEqual(result["claims"], {"licence": CLAIMS["licence"]})
+        [licence] = result["verification_details"]["credentials"]
+        self.assertEqual(licence["session_transcript"], "iso18013-7-annex-c")
+        self.assertEqual(result["verification_details"]["origin"], SHOP)
+
+    def test_by_annex_c_a_user_who_declines_sends_nothing(self):
+        self.assert_gets_nothing("signed", CANCELED, self.licence(), declined=True)
+
+    def test_by_annex_c_a_reader_that_is_not_trusted_gets_nothing(self):
+        stranger = Root("Another").pem
+        self.assert_gets_nothing("signed", CANCELED, self.licence(), trusted_root=stranger)
+        # Nobody signed this one.
+        self.assert_gets_nothing("unsigned", CANCELED, self.licence())
+
+    def test_by_annex_c_a_page_from_elsewhere_gets_nothing(self):
+        session = self.ask_browser("signed", "licence")
+        went = self.answer_page(session, ISO_MDOC, self.licence(), origin="https://elsewhere.example")
+        self.assertNotIn("credential", went)
+
+    def test_by_annex_c_a_device_signature_by_another_key_is_refused(self):
+        session = self.ask_browser("signed", "licence")
+        went = self.answer_page(session, ISO_MDOC, self.licence(key=generate_key()))
+        status, error = self.gateways["signed"].relay(session["session_id"], went["credential"])
+        self.assertEqual((status, error["error"]), (400, "invalid_presentation"))
+        result = self.gateways["signed"].session(session["session_id"])
+        self.assertEqual((result["status"], result["reason"]), ("FAILED", "device_auth_invalid"))
 
     def test_a_user_who_declines_sends_nothing(self):
         for variant in VARIANTS:

@@ -69,6 +69,10 @@ class Gateway:
         query = f"?response_code={code}" if code else ""
         return self._tenant(f"/v1/sessions/{session_id}{query}", 200)
 
+    def relay(self, session_id, credential):
+        """POST /v1/sessions/{id}/dc-api: status and answer, of what a page got from its browser."""
+        return self._send(f"/v1/sessions/{session_id}/dc-api", credential)
+
     def stop(self):
         """Ends the server as an operator would, and removes its data."""
         if self.process and self.process.poll() is None:
@@ -82,12 +86,15 @@ class Gateway:
             self.process.stdout.close()
         shutil.rmtree(self.dir, ignore_errors=True)
 
-    def _tenant(self, target, expected, body=None):
+    def _send(self, target, body=None):
         headers = {"Authorization": f"Bearer {self.api_key}"}
         if body is not None:
             headers["Content-Type"] = "application/json"
             body = json.dumps(body).encode()
-        status, answer = send(urllib.request.Request(self.url + target, body, headers))
+        return send(urllib.request.Request(self.url + target, body, headers))
+
+    def _tenant(self, target, expected, body=None):
+        status, answer = self._send(target, body)
         if status != expected:
             raise AssertionError(f"{target}: {status} {answer}")
         return answer
