@@ -11,6 +11,7 @@ mod nodes;
 mod proxy;
 mod race;
 mod server;
+mod statements;
 
 use serde_json::json;
 

@@ -1,0 +1,141 @@
+//! What a request asks of the database, as the server's own log has it: each use case is one transaction,
+//! or one statement, and none asks for more than it did.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use super::nodes::Nodes;
+use crate::http::{Http, Request};
+use crate::tenant::{Created, Tenant, form, request_for, sample_wallet};
+
+/// Statements of one connection between BEGIN and COMMIT, or one alone.
+type Work = Vec<String>;
+
+struct Logged {
+    nodes: Nodes,
+    /// Ids whose statements are looked at: what a node does by itself names none of them.
+    names: Vec<String>,
+}
+
+impl Logged {
+    fn start() -> Option<Self> {
+        let nodes = Nodes::start(1)?;
+        for sql in [
+            "ALTER SYSTEM SET log_line_prefix = '%p|'",
+            "ALTER SYSTEM SET log_statement = 'all'",
+            "SELECT pg_reload_conf()",
+        ] {
+            nodes.cluster.run(&nodes.url(), sql);
+        }
+        let names = vec![nodes.client.client_id.clone()];
+        Some(Self { nodes, names })
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.nodes.cluster.dir().join("log")).unwrap()
+    }
+
+    /// What `ask` makes the gateway ask.
+    fn asked<T>(&mut self, ask: impl FnOnce(&mut Tenant) -> T) -> (T, Vec<Work>) {
+        let api_key = self.nodes.client.api_key.clone();
+        let mut tenant = Tenant { http: Http::new(self.nodes.nodes[0].address), api_key };
+        thread::sleep(Duration::from_millis(200));
+        let before = self.log().len();
+        let answer = ask(&mut tenant);
+        // What nobody waits for, too.
+        thread::sleep(Duration::from_millis(300));
+        let log = self.log();
+        (answer, works(log.get(before..).unwrap_or_default(), &self.names))
+    }
+}
+
+/// Groups the lines of a log by connection and transaction.
+fn works(log: &str, names: &[String]) -> Vec<Work> {
+    let (mut open, mut done) = (BTreeMap::<&str, (Work, bool)>::new(), Vec::new());
+    for line in log.lines() {
+        let Some((pid, rest)) = line.split_once('|') else { continue };
+        let (work, is_named) = open.entry(pid).or_default();
+        if let Some(parameters) = rest.strip_prefix("DETAIL:  ") {
+            *is_named |= names.iter().any(|name| parameters.contains(name.as_str()));
+            if work.first().is_some_and(|first| begins(first)) {
+                continue;
+            }
+        } else {
+            let Some((_, sql)) = rest.strip_prefix("LOG:  ").and_then(|it| it.split_once(": "))
+            else {
+                continue;
+            };
+            // The parameters of what stands alone follow it.
+            if work.first().is_some_and(|first| !begins(first)) {
+                finish(open.remove(pid), &mut done);
+            }
+            open.entry(pid).or_default().0.push(sql.to_owned());
+            if !["COMMIT", "ROLLBACK"].contains(&sql) {
+                continue;
+            }
+        }
+        finish(open.remove(pid), &mut done);
+    }
+    open.into_values().for_each(|work| finish(Some(work), &mut done));
+    done
+}
+
+fn finish(work: Option<(Work, bool)>, done: &mut Vec<Work>) {
+    done.extend(work.filter(|(_, is_named)| *is_named).map(|(work, _)| work));
+}
+
+fn begins(sql: &str) -> bool {
+    ["BEGIN", "START TRANSACTION"].iter().any(|word| sql.starts_with(word))
+}
+
+/// How many statements each transaction has besides its beginning and its COMMIT, and how many stand
+/// alone.
+fn count(works: &[Work]) -> (Vec<usize>, usize) {
+    let (whole, alone): (Vec<&Work>, Vec<&Work>) = works.iter().partition(|work| begins(&work[0]));
+    for work in &whole {
+        assert_eq!(work.last().map(String::as_str), Some("COMMIT"), "{work:#?}");
+    }
+    (whole.iter().map(|work| work.len() - 2).collect(), alone.len())
+}
+
+#[test]
+fn each_use_case_is_one_transaction_or_statement_and_asks_no_more_than_it_did() {
+    let Some(mut logged) = Logged::start() else { return };
+    let request = request_for(&["given_name"]);
+    // Statements are prepared, and keys are known, from the first time on.
+    let (first, _) = logged.asked(|tenant| tenant.verified(&request, &sample_wallet()).id);
+    logged.names.push(first);
+    let (created, made) = logged.asked(|tenant| tenant.create(&request));
+    expect("POST /v1/sessions", &made, (&[7], 0));
+    logged.names.push(created.id.clone());
+    let (_, read) = logged.asked(|tenant| tenant.read(&created.id));
+    expect("GET /v1/sessions/{id}", &read, (&[], 1));
+    let body = form(&sample_wallet(), &created);
+    let (_, answered) =
+        logged.asked(|tenant| tenant.post_answer(&created.id, &body).expect_status(200));
+    expect("POST /v1/oid4vp/response/{id}", &answered, (&[9], 1));
+    let (_, read) = logged.asked(|tenant| tenant.read(&created.id));
+    expect("GET of a verified session", &read, (&[], 2));
+    let (_, deleted) = logged.asked(|tenant| tenant.delete(&created.id).expect_status(204));
+    expect("DELETE /v1/sessions/{id}", &deleted, (&[8], 0));
+    let (made_once, made) = logged.asked(|tenant| once(tenant, &request));
+    expect("POST under an Idempotency-Key", &made, (&[8], 1));
+    logged.names.push(made_once.id);
+    let (_, again) = logged.asked(|tenant| once(tenant, &request));
+    expect("the same again", &again, (&[], 1));
+}
+
+fn once(tenant: &mut Tenant, request: &serde_json::Value) -> Created {
+    let post = Request::post("/v1/sessions").bearer(&tenant.api_key).json(request);
+    let post = post.header("Idempotency-Key", "once");
+    Created::of(tenant.http.send(&post).expect_status(201).json())
+}
+
+/// In transactions so many statements each, and so many that stand alone.
+#[track_caller]
+fn expect(what: &str, works: &[Work], (whole, alone): (&[usize], usize)) {
+    let found = count(works);
+    assert_eq!((&*found.0, found.1), (whole, alone), "{what}: {works:#?}");
+}
