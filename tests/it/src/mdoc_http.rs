@@ -20,6 +20,7 @@ use self::desk::Desk;
 pub(crate) use self::host::Host;
 use crate::mdoc_tamper::{ISSUER_ID, Row, VERIFIED, mdl_request, rows};
 use crate::server::Installation;
+use crate::stores;
 use crate::tenant::{members, now_ms, timestamp};
 
 #[test]
@@ -27,7 +28,7 @@ fn every_change_of_one_thing_gives_its_code_over_http() {
     let refusals = rows().filter(|row| row.expected.reason().is_some()).count();
     assert!(refusals >= 130, "{refusals} refusals");
     let wrong: Vec<String> = thread::scope(|scope| {
-        let lanes = [true, false].map(|test| scope.spawn(move || mismatches(test)));
+        let lanes = [true, false].map(|test| stores::spawn(scope, move || mismatches(test)));
         lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
     });
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));

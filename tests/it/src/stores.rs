@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, Scope, ScopedJoinHandle};
 
 use crate::postgres::cluster::Cluster;
 use crate::server::Installation;
@@ -20,6 +20,7 @@ const ABOUT_FILES: &[&str] = &[
     "clock_steps::",
     "crash::",
     "damage::",
+    "demo::",
     "fairness::",
     "full_disk::",
     "idempotency::",
@@ -42,6 +43,7 @@ const ABOUT_FILES: &[&str] = &[
     "upgrade::",
     "webhooks::endpoint::an_endpoint",
     "webhooks::names::",
+    "webhooks::removal::the_next_endpoint",
     "ws::load::",
 ];
 
@@ -64,6 +66,15 @@ pub(crate) fn settings() -> Vec<(String, String)> {
     let url = migrated().expect("IDGATE_TEST_STORE=postgres wants PostgreSQL on this machine");
     let settings = [("IDGATE_DATABASE_URL", url.as_str()), ("IDGATE_INSTANCE_KEY", KEY)];
     settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
+
+/// Runs on a thread that belongs to this test as well: by its name it has the same store.
+pub(crate) fn spawn<'s, T: Send + 's>(
+    scope: &'s Scope<'s, '_>,
+    work: impl FnOnce() -> T + Send + 's,
+) -> ScopedJoinHandle<'s, T> {
+    let name = thread::current().name().unwrap_or_default().to_owned();
+    thread::Builder::new().name(name).spawn_scoped(scope, work).unwrap()
 }
 
 /// By the name of the test, which is that of its thread.

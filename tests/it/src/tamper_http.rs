@@ -6,6 +6,7 @@ use idgate_testkit::wallet::Body;
 use serde_json::Value;
 
 use crate::server::Installation;
+use crate::stores;
 use crate::tamper::scenario::Trust;
 use crate::tamper::{Base, Expected, Gateway, Row, Scenario, rows, run};
 use crate::tenant::{self, Created, Tenant, now_ms};
@@ -86,7 +87,7 @@ fn every_row_gives_its_status_code_and_session_over_http() {
     let wrong: Vec<String> = thread::scope(|scope| {
         let lanes = Base::ALL.map(|base| {
             let table = &table;
-            scope.spawn(move || mismatches(base, table))
+            stores::spawn(scope, move || mismatches(base, table))
         });
         lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
     });

@@ -68,7 +68,8 @@ fn the_independent_verifier_accepts_an_export_and_finds_each_change() {
     assert_eq!(verify(&cut, &[]).0, 0);
     assert_eq!(verify(&cut, &[kept.to_str().unwrap()]).0, 3);
     // A log of another instance is good in itself, and not this one's.
-    let other = Installation::new();
+    let mut other = Installation::new();
+    other.set("IDGATE_INSTANCE_KEY", "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=");
     other.create_client("other", true);
     let other = installation.file("other.json", other.run(&["audit", "export"]).stdout);
     assert_eq!(verify(&other, &[]).0, 0);

@@ -10,6 +10,7 @@ use super::did_document;
 use crate::http::Request;
 use crate::jar_tamper::{JarGateway, JarScenario, rows, run};
 use crate::server::Installation;
+use crate::stores;
 use crate::tamper::Base;
 use crate::tamper_http::{OverHttp, expected_status};
 use crate::tenant::now_ms;
@@ -30,7 +31,7 @@ impl JarGateway for OverHttp {
 #[test]
 fn every_row_gives_its_status_code_and_session_over_http() {
     let wrong: Vec<String> = thread::scope(|scope| {
-        let lanes = Enc::ALL.map(|enc| scope.spawn(move || mismatches(enc)));
+        let lanes = Enc::ALL.map(|enc| stores::spawn(scope, move || mismatches(enc)));
         lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
     });
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));

@@ -5,6 +5,7 @@ use std::thread;
 use idgate_testkit::openid4vp::Forgery;
 
 use super::*;
+use crate::stores;
 use crate::tamper::Expected as Outcome;
 
 /// What is forged, and what comes of it.
@@ -64,7 +65,7 @@ const OF_ENCRYPTED: &[Row] = &[
 #[test]
 fn every_forgery_is_refused_for_its_own_reason_in_every_variant() {
     let wrong: Vec<String> = thread::scope(|scope| {
-        let lanes = VARIANTS.map(|variant| scope.spawn(move || mismatches(variant)));
+        let lanes = VARIANTS.map(|variant| stores::spawn(scope, move || mismatches(variant)));
         lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
     });
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));

@@ -5,13 +5,15 @@ use std::thread;
 use super::*;
 use crate::dcql_tamper::{good, rows, run};
 use crate::mdoc_tamper::{Authority, ISSUER_ID, Row, mdl, v1_0};
+use crate::stores;
 use crate::tamper::Outcome;
 use crate::tamper_http::{OverHttp, expected_status};
 
 #[test]
 fn every_row_gives_its_status_code_and_session_over_http() {
     let wrong: Vec<String> = thread::scope(|scope| {
-        let lanes = [false, true].map(|encrypted| scope.spawn(move || mismatches(encrypted)));
+        let lanes =
+            [false, true].map(|encrypted| stores::spawn(scope, move || mismatches(encrypted)));
         lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
     });
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
@@ -42,7 +44,7 @@ fn mismatches(encrypted: bool) -> Vec<String> {
 fn every_row_of_mdoc_gives_its_status_code_and_session_over_http() {
     let wrong: Vec<String> = thread::scope(|scope| {
         let lanes = [v1(Prefix::RedirectUri, false), HAIP];
-        let lanes = lanes.map(|variant| scope.spawn(move || mismatches_of_mdoc(variant)));
+        let lanes = lanes.map(|variant| stores::spawn(scope, move || mismatches_of_mdoc(variant)));
         lanes.into_iter().flat_map(|lane| lane.join().unwrap()).collect()
     });
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
