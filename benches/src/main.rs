@@ -47,6 +47,9 @@ enum Command {
     /// The floor of `server`, which starts it.
     #[command(hide = true)]
     FlowFloor(server::FloorOptions),
+    /// The floor of `server --postgres`, which starts it.
+    #[command(hide = true)]
+    SharedFloor(server::SharedFloorOptions),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
     let measured = match &options.command {
         Some(Command::Server(server)) => server::run(server, options.json),
         Some(Command::FlowFloor(floor)) => server::serve_floor(floor),
+        Some(Command::SharedFloor(floor)) => server::serve_shared_floor(floor),
         None => run(&options),
     };
     match measured {

@@ -4,18 +4,23 @@
 //! The inline profile and both of its floors are asked in turns, so that what the machine does
 //! otherwise meets all three; jar is measured by itself.
 
+#[allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, dead_code)] // it is for tests
+#[path = "../../idgate-server/src/store/tests/cluster.rs"]
+mod cluster;
 mod floor;
 mod flow;
 mod gateway;
 mod neighbours;
 mod process;
 mod row;
+mod shared;
+mod shared_floor;
 mod strangers;
 mod waits;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use tokio::runtime::Runtime;
@@ -26,6 +31,8 @@ pub(crate) use self::floor::{FloorOptions, serve_floor};
 use self::flow::{Client, Profile};
 use self::process::Server;
 use self::row::Row;
+use self::shared::Shared;
+pub(crate) use self::shared_floor::{SharedFloorOptions, serve_shared_floor};
 use self::waits::Length;
 
 /// Turns that each server has. More would make them too short for the kernel's ticks.
@@ -47,6 +54,10 @@ pub(crate) struct ServerOptions {
     /// In place of flows: 1500 connections of 200 addresses that hold full bodies, beside a tenant
     #[arg(long, conflicts_with_all = ["flows", "full", "connections", "neighbours"])]
     strangers: bool,
+    /// In place of both profiles: one to three gateways that share a PostgreSQL, beside one on SQLite and
+    /// beside a floor of the same statements
+    #[arg(long, conflicts_with_all = ["neighbours", "strangers"])]
+    postgres: bool,
     /// Few requests of the good client: shows that it runs, and says little
     #[arg(long, conflicts_with_all = ["flows", "full", "connections"])]
     short: bool,
@@ -71,31 +82,53 @@ pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     if !json {
         println!("{}", Row::HEADER);
     }
+    if options.postgres {
+        let shared = Shared::start()?;
+        let profiles = [
+            Profile::Inline,
+            Profile::SharedFloor,
+            Profile::Shared(1),
+            Profile::Shared(2),
+            Profile::Shared(3),
+        ];
+        let mut rows = runtime.block_on(measure(options, &profiles, Some(&shared)))?;
+        row::compare_shared(&mut rows);
+        print(rows, json);
+        return Ok(());
+    }
     let floors = [Commit::Each, Commit::Group].map(Profile::Floor);
     let together = [&floors[..], &[Profile::Inline]].concat();
     for profiles in [&*together, &[Profile::Jar]] {
-        let mut rows = runtime.block_on(measure(options, profiles))?;
+        let mut rows = runtime.block_on(measure(options, profiles, None))?;
         row::compare(&mut rows);
-        for row in rows {
-            println!("{}", if json { row.json().to_string() } else { row.text() });
-        }
+        print(rows, json);
     }
     Ok(())
 }
 
-/// A server with those who ask it.
+fn print(rows: Vec<Row>, json: bool) {
+    for row in rows {
+        println!("{}", if json { row.json().to_string() } else { row.text() });
+    }
+}
+
+/// A server, or several that share a database, with those who ask.
 struct Driven {
-    server: Server,
+    servers: Vec<Server>,
     clients: Vec<Client>,
     row: Row,
 }
 
 /// Measures these in turns.
-async fn measure(options: &ServerOptions, profiles: &[Profile]) -> Result<Vec<Row>, String> {
+async fn measure(
+    options: &ServerOptions,
+    profiles: &[Profile],
+    shared: Option<&Shared>,
+) -> Result<Vec<Row>, String> {
     let flows = if options.full { 100_000 } else { options.flows };
     let mut all = Vec::new();
     for &profile in profiles {
-        all.push(Driven::start(profile, options.connections).await?);
+        all.push(Driven::start(profile, shared, options.connections).await?);
     }
     let mut left = flows;
     for rounds in (1..=ROUNDS).rev() {
@@ -109,34 +142,57 @@ async fn measure(options: &ServerOptions, profiles: &[Profile]) -> Result<Vec<Ro
 }
 
 impl Driven {
-    async fn start(profile: Profile, connections: usize) -> Result<Self, String> {
-        let server = Server::start(profile).await?;
+    async fn start(
+        profile: Profile,
+        shared: Option<&Shared>,
+        connections: usize,
+    ) -> Result<Self, String> {
+        let servers = Server::start(profile, shared).await?;
         let mut clients = Vec::new();
-        for _ in 0..connections {
-            clients.push(Client::connect(&server, profile).await?);
+        for server in servers.iter().cycle().take(connections) {
+            clients.push(Client::connect(server, profile).await?);
         }
         // Warm: statements are prepared.
         let mut clients = drive(clients, connections.saturating_mul(4)).await?;
         clients.iter_mut().for_each(Client::forget_latencies);
-        Ok(Self { server, clients, row: Row::new(profile, connections) })
+        Ok(Self { servers, clients, row: Row::new(profile, connections) })
     }
 
     async fn round(&mut self, flows: usize) -> Result<(), String> {
-        let (cpu, commits) = (self.server.cpu()?, self.server.commits().await?);
+        for client in &mut self.clients {
+            client.reconnect().await?;
+        }
+        let (cpu, commits) = (self.cpu()?, self.commits().await?);
         let start = now();
         self.clients = drive(std::mem::take(&mut self.clients), flows).await?;
         self.row.wall += start.elapsed();
-        self.row.cpu += self.server.cpu()?.saturating_sub(cpu);
+        self.row.cpu += self.cpu()?.saturating_sub(cpu);
         self.row.flows += flows;
-        let made = self.server.commits().await?.zip(commits).map(|(after, before)| after - before);
+        let made = self.commits().await?.zip(commits).map(|(after, before)| after - before);
         self.row.commits = made.map(|made| self.row.commits.unwrap_or_default() + made);
         Ok(())
     }
 
     fn finish(mut self) -> Result<Row, String> {
         self.row.latencies = self.clients.into_iter().flat_map(Client::into_latencies).collect();
-        self.row.rss_kib = self.server.rss_kib()?;
+        for server in &self.servers {
+            self.row.rss_kib += server.rss_kib()?;
+        }
         Ok(self.row)
+    }
+
+    /// What all of them have used.
+    fn cpu(&self) -> Result<Duration, String> {
+        self.servers.iter().map(Server::cpu).sum()
+    }
+
+    async fn commits(&self) -> Result<Option<f64>, String> {
+        let mut all = None;
+        for server in &self.servers {
+            let more = server.commits().await?;
+            all = more.map(|more| more + all.unwrap_or_default()).or(all);
+        }
+        Ok(all)
     }
 }
 

@@ -82,7 +82,7 @@ enum Change {
 }
 
 /// A signature that never changes: verifying it costs what verifying any does.
-struct Signed {
+pub(super) struct Signed {
     message: Vec<u8>,
     signature: Vec<u8>,
     public_key: Vec<u8>,
@@ -92,10 +92,10 @@ struct Signed {
 const RECORD: [u8; 1024] = [b'x'; 1024];
 
 /// What is read of a settled session.
-const SETTLED: &str = r#"{"status":"VERIFIED","claims":{"given_name":"Erika","family_name":"Mustermann","birthdate":"1984-01-26"}}"#;
+pub(super) const SETTLED: &str = r#"{"status":"VERIFIED","claims":{"given_name":"Erika","family_name":"Mustermann","birthdate":"1984-01-26"}}"#;
 
 /// Bytes that are signed: an issuer's JWT with 30 digests, and the key binding of its holder.
-const SIGNED_BYTES: [usize; 2] = [1600, 300];
+pub(super) const SIGNED_BYTES: [usize; 2] = [1600, 300];
 
 async fn listen(floor: Arc<Floor>) -> Result<(), Failure> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -192,14 +192,14 @@ impl Floor {
 }
 
 impl Signed {
-    fn new(length: usize) -> Result<Self, Failure> {
+    pub(super) fn new(length: usize) -> Result<Self, Failure> {
         let message = vec![b'x'; length];
         let key = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)?;
         let signature = key.sign(&SystemRandom::new(), &message)?.as_ref().to_vec();
         Ok(Self { message, signature, public_key: key.public_key().as_ref().to_vec() })
     }
 
-    fn verify(&self) -> Result<(), Failure> {
+    pub(super) fn verify(&self) -> Result<(), Failure> {
         let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, &self.public_key);
         Ok(key.verify(&self.message, &self.signature)?)
     }

@@ -19,6 +19,17 @@ pub(super) enum Profile {
     Floor(Commit),
     Inline,
     Jar,
+    /// What no gateway on PostgreSQL can avoid.
+    SharedFloor,
+    /// So many gateways that share a PostgreSQL.
+    Shared(usize),
+}
+
+impl Profile {
+    /// It takes any answer.
+    const fn is_floor(self) -> bool {
+        matches!(self, Self::Floor(_) | Self::SharedFloor)
+    }
 }
 
 /// What a wallet sends the floor, which only reads it: a presentation of a dozen claims in a form.
@@ -45,8 +56,8 @@ impl Client {
     pub(super) async fn connect(server: &Server, profile: Profile) -> Result<Self, String> {
         let mut connection = Connection::open(server.address).await?;
         let did_document = match profile {
-            Profile::Floor(_) | Profile::Inline => Value::Null,
-            Profile::Jar => {
+            profile if profile != Profile::Jar => Value::Null,
+            _ => {
                 let (_, body) = connection.send("GET", "/.well-known/did.json", "", None).await?;
                 serde_json::from_slice(&body).map_err(|error| error.to_string())?
             }
@@ -67,6 +78,12 @@ impl Client {
         })
     }
 
+    /// On a new connection: one that waited for its turn may have been closed.
+    pub(super) async fn reconnect(&mut self) -> Result<(), String> {
+        self.connection = Connection::open(self.connection.address).await?;
+        Ok(())
+    }
+
     pub(super) fn forget_latencies(&mut self) {
         self.latencies.clear();
     }
@@ -85,12 +102,12 @@ impl Client {
         };
         let (id, uri) = (text(&created, "session_id"), text(&created, "qr_code_url"));
         let answer = match self.profile {
-            Profile::Floor(_) => Body {
+            profile if profile.is_floor() => Body {
                 content_type: "application/x-www-form-urlencoded".into(),
                 bytes: PRESENTATION.into(),
             },
-            Profile::Inline => self.answer_inline(&uri)?,
             Profile::Jar => self.answer_jar(&uri).await?,
+            _ => self.answer_inline(&uri)?,
         };
         let body = Some((&*answer.content_type, &*answer.bytes));
         self.json(200, "POST", &format!("/v1/oid4vp/response/{id}"), body).await?;

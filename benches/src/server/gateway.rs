@@ -13,23 +13,59 @@ use tempfile::TempDir;
 use super::flow::Connection;
 use super::process::{Server, this_program};
 
+/// Gateways that share the database at `url`, which has no schema yet. Their client has a webhook
+/// endpoint.
+pub(super) async fn start_shared(url: &str, nodes: usize) -> Result<Vec<Server>, String> {
+    let shared = sharing(url);
+    let folder = TempDir::new().map_err(|error| error.to_string())?;
+    migrate(folder.path(), url)?;
+    let first = install("inline", "off", &shared)?;
+    set_webhook_endpoint(&first).await?;
+    let mut servers = vec![first];
+    while servers.len() < nodes {
+        let folder = TempDir::new().map_err(|error| error.to_string())?;
+        let mut serve = command(folder.path(), "inline", &shared)?;
+        serve.arg("serve");
+        let mut server = Server::spawn(serve, folder)?;
+        if let Some(first) = servers.first() {
+            server.api_key.clone_from(&first.api_key);
+            server.admin_token.clone_from(&first.admin_token);
+        }
+        servers.push(server);
+    }
+    Ok(servers)
+}
+
+/// Gives the database at `url` its schema.
+pub(super) fn migrate(folder: &Path, url: &str) -> Result<(), String> {
+    run_with(folder, "inline", &sharing(url), &["migrate", "--json"].map(OsStr::new)).map(drop)
+}
+
+fn sharing(url: &str) -> [(&'static str, &str); 2] {
+    let key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    [("IDGATE_DATABASE_URL", url), ("IDGATE_INSTANCE_KEY", key)]
+}
+
 /// Installs and runs it. Its client has a webhook endpoint.
 pub(super) async fn start(mode: &str) -> Result<Server, String> {
-    let server = install(mode, "off")?;
+    let server = install(mode, "off", &[])?;
     set_webhook_endpoint(&server).await?;
     Ok(server)
 }
 
 /// The same in the inline profile with rate limits on.
 pub(super) async fn start_limited() -> Result<Server, String> {
-    let server = install("inline", "on")?;
+    let server = install("inline", "on", &[])?;
     set_webhook_endpoint(&server).await?;
     Ok(server)
 }
 
-fn install(mode: &str, limits: &str) -> Result<Server, String> {
+/// Settings by their variables.
+type Given<'s> = &'s [(&'s str, &'s str)];
+
+fn install(mode: &str, limits: &str, given: Given<'_>) -> Result<Server, String> {
     let folder = TempDir::new().map_err(|error| error.to_string())?;
-    let run = |arguments: &[&OsStr]| run(folder.path(), mode, arguments);
+    let run = |arguments: &[&OsStr]| run_with(folder.path(), mode, given, arguments);
     let words = |line: &'static str| line.split(' ').map(OsStr::new).collect::<Vec<_>>();
     let client = run(&words("client create bench --json"))?;
     let other = run(&words("client create other --json"))?;
@@ -41,7 +77,7 @@ fn install(mode: &str, limits: &str) -> Result<Server, String> {
     let mut trust: Vec<_> = trust.iter().map(OsStr::new).collect();
     trust.push(jwk.as_os_str());
     run(&trust)?;
-    let mut serve = command(folder.path(), mode)?;
+    let mut serve = command(folder.path(), mode, given)?;
     serve.arg("serve").env("IDGATE_RATE_LIMITS", limits);
     let mut server = Server::spawn(serve, folder)?;
     let text = |value: &Value, name: &str| {
@@ -65,8 +101,13 @@ async fn set_webhook_endpoint(server: &Server) -> Result<(), String> {
 }
 
 /// Runs a command to its end: the object that it prints.
-fn run(folder: &Path, mode: &str, arguments: &[&OsStr]) -> Result<Value, String> {
-    let output = command(folder, mode)?.args(arguments).output();
+fn run_with(
+    folder: &Path,
+    mode: &str,
+    given: Given<'_>,
+    arguments: &[&OsStr],
+) -> Result<Value, String> {
+    let output = command(folder, mode, given)?.args(arguments).output();
     let output = output.map_err(|error| error.to_string())?;
     if !output.status.success() {
         return Err(format!("{arguments:?}: {}", String::from_utf8_lossy(&output.stderr)));
@@ -74,14 +115,15 @@ fn run(folder: &Path, mode: &str, arguments: &[&OsStr]) -> Result<Value, String>
     serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
 }
 
-fn command(folder: &Path, mode: &str) -> Result<Command, String> {
+fn command(folder: &Path, mode: &str, given: Given<'_>) -> Result<Command, String> {
     let mut command = Command::new(binary()?);
     command
         .env("IDGATE_DATA_DIR", folder.join("data"))
         .env("IDGATE_LISTEN", "127.0.0.1:0")
         .env("IDGATE_RATE_LIMITS", "off")
         .env("IDGATE_LOG", "warn")
-        .env("OID4VP_REQUEST_MODE", mode);
+        .env("OID4VP_REQUEST_MODE", mode)
+        .envs(given.iter().copied());
     Ok(command)
 }
 

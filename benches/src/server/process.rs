@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use super::floor::Commit;
 use super::flow::{Connection, Profile};
 use super::gateway;
+use super::shared::Shared;
 
 /// `USER_HZ`: the unit of /proc/PID/stat on every Linux.
 const TICK: Duration = Duration::from_millis(10);
@@ -31,12 +32,19 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) async fn start(profile: Profile) -> Result<Self, String> {
-        match profile {
-            Profile::Floor(commit) => start_floor(commit),
-            Profile::Inline => gateway::start("inline").await,
-            Profile::Jar => gateway::start("jar").await,
-        }
+    /// The processes of a row: one, but for gateways that share a database of `shared`.
+    pub(super) async fn start(
+        profile: Profile,
+        shared: Option<&Shared>,
+    ) -> Result<Vec<Self>, String> {
+        let shared = || shared.ok_or("it wants PostgreSQL");
+        Ok(match profile {
+            Profile::Floor(commit) => vec![start_floor(commit)?],
+            Profile::Inline => vec![gateway::start("inline").await?],
+            Profile::Jar => vec![gateway::start("jar").await?],
+            Profile::SharedFloor => vec![shared()?.start_floor()?],
+            Profile::Shared(nodes) => shared()?.start_nodes(nodes).await?,
+        })
     }
 
     /// Runs a program that says on its first line where it listens.

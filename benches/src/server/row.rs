@@ -28,6 +28,16 @@ struct Over {
     group: f64,
 }
 
+/// Holds gateways on PostgreSQL against their floor among these rows.
+pub(super) fn compare_shared(rows: &mut [Row]) {
+    let floor = rows.iter().find(|row| row.profile == Profile::SharedFloor).map(Row::cpu_us);
+    let Some(floor) = floor else { return };
+    for row in rows.iter_mut().filter(|row| matches!(row.profile, Profile::Shared(_))) {
+        let over = row.cpu_us() / floor;
+        row.over = Some(Over { each: over, group: over });
+    }
+}
+
 /// Holds the gateway against the floors among these rows.
 pub(super) fn compare(rows: &mut [Row]) {
     let floor = |commit| {
@@ -62,10 +72,12 @@ impl Row {
         let round = |value: f64| (value * 100.0).round() / 100.0;
         let mut row = json!({
             "case": match self.profile {
-                Profile::Floor(Commit::Each) => "server_floor_each",
-                Profile::Floor(Commit::Group) => "server_floor_group",
-                Profile::Inline => "server_inline",
-                Profile::Jar => "server_jar",
+                Profile::Floor(Commit::Each) => "server_floor_each".into(),
+                Profile::Floor(Commit::Group) => "server_floor_group".into(),
+                Profile::Inline => "server_inline".into(),
+                Profile::Jar => "server_jar".into(),
+                Profile::SharedFloor => "server_postgres_floor".into(),
+                Profile::Shared(nodes) => format!("server_postgres_{nodes}"),
             },
             "flows": self.flows,
             "connections": self.connections,
@@ -89,10 +101,13 @@ impl Row {
         format!(
             "{:<20} {:>9} {:>6} {:>12.1} {:>9} {:>9} {:>9.0} {:>8.1} {:>16} {:>8.1}",
             match self.profile {
-                Profile::Floor(Commit::Each) => "floor, commit each",
-                Profile::Floor(Commit::Group) => "floor, group commit",
-                Profile::Inline => "inline",
-                Profile::Jar => "jar",
+                Profile::Floor(Commit::Each) => "floor, commit each".into(),
+                Profile::Floor(Commit::Group) => "floor, group commit".into(),
+                Profile::Inline => "inline".into(),
+                Profile::Jar => "jar".into(),
+                Profile::SharedFloor => "floor, PostgreSQL".into(),
+                Profile::Shared(1) => "PostgreSQL, 1 node".into(),
+                Profile::Shared(nodes) => format!("PostgreSQL, {nodes} nodes"),
             },
             self.flows,
             self.connections,
