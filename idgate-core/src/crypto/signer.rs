@@ -8,7 +8,8 @@ use core::fmt;
 use crate::crypto::es256::Es256Key;
 use crate::crypto::key::{Alg, PublicKey};
 
-/// Signs Request Objects (RFC 9101). The key may live in an HSM.
+/// Signs Request Objects (RFC 9101), and DeviceRequests for browsers (ISO/IEC 18013-5 9.1.4) where it has
+/// a certificate. The key may live in an HSM.
 pub trait RequestSigner: fmt::Debug + Send + Sync {
     /// The algorithm. Request Objects are signed with ES256.
     fn alg(&self) -> Alg;
@@ -20,12 +21,13 @@ pub trait RequestSigner: fmt::Debug + Send + Sync {
 
     /// The certificate of the key and those between it and the root, in DER, leaf first and without
     /// the root (OpenID4VP 5.9.3, HAIP 1.0 5). A signer that has one signs what goes by `x509_san_dns`
-    /// and `x509_hash`, and nothing else.
+    /// and `x509_hash`, and reader authentication under any name.
     fn certificate_chain(&self) -> &[Vec<u8>] {
         &[]
     }
 
-    /// The raw signature r‖s (RFC 7518 3.4) of `signing_input`.
+    /// The raw signature r‖s (RFC 7518 3.4) of `signing_input`: of a JWS, or of a COSE_Sign1, which is
+    /// CBOR, once for each document that is asked for.
     ///
     /// # Errors
     /// The key cannot be used now.

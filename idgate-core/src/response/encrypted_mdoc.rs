@@ -16,8 +16,8 @@ use crate::formats::mdoc::Handover;
 use crate::response::Answer;
 use crate::session::BrowserOffer;
 
-/// The answer that came through a browser to the DeviceRequest of an offer. It was encrypted for a page
-/// from one of the offer's origins, which is tried for each: nothing in an answer names it.
+/// The answer that came through a browser to the DeviceRequest of an offer. Each origin of the offer
+/// is tried, because nothing in an answer names the one that it is for.
 ///
 /// # Errors
 /// [`ResponseError::DecryptionFailed`].

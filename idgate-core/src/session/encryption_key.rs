@@ -97,7 +97,8 @@ impl Session {
     }
 }
 
-/// One key as it is, several as a list with a place for each offer, and for each further key of one.
+/// One key as it is, several as a list with a place for each offer, and one for
+/// the key of `org-iso-mdoc` after that of its offer.
 fn read(keys: &[u8]) -> serde_json::Result<Vec<Option<EncryptionKey>>> {
     if keys.starts_with(b"[") {
         return serde_json::from_slice(keys);

@@ -142,7 +142,10 @@ impl<'s> Verification<'s> {
                 let answered = answered(request, bytes)?.into_iter();
                 Ok(answered.map(|asked| (asked, Presentation::DeviceResponse(bytes))).collect())
             }
-            Answer::Error(_) => Ok(Vec::new()),
+            Answer::Error(_) => {
+                let nothing = "an error presents nothing";
+                Err(VerifyError::new(Reason::SubmissionMismatch, Check::Submission, nothing))
+            }
         }
     }
 

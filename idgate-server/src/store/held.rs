@@ -55,6 +55,14 @@ impl Numbers {
          (SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys), \
          (SELECT version FROM certificates_version)";
 
+    fn max(self, other: Self) -> Self {
+        Self {
+            trust: self.trust.max(other.trust),
+            gateway_keys: self.gateway_keys.max(other.gateway_keys),
+            certificates: self.certificates.max(other.certificates),
+        }
+    }
+
     fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
         let number = |column: usize| {
             Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map_or(0, unsigned))
@@ -84,27 +92,34 @@ impl Asking {
         }
         let asking = self.clone();
         readers.read_together(&self.together, move |reader: &Reader| {
-            Ok(asking.with(&reader.main, || Ok(()))?.0)
+            asking.with(&reader.main, |_, numbers| Ok(numbers))
         })
     }
 
-    /// Reads them, for all who asked before, and something else of the same moment: the file is locked
-    /// once for both.
+    /// Reads them, for all who asked before the moment that `read` is given with them, and something else
+    /// of the same state of the file, which is locked once for both.
     pub(super) fn with<T>(
         &self,
         main: &Connection,
-        read: impl FnOnce() -> Result<T, StoreError>,
-    ) -> Result<(Numbers, T), StoreError> {
+        read: impl FnOnce(Moment, Numbers) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let before = Moment::now();
         let mut statement = main.prepare_cached(Numbers::SQL)?;
         let mut rows = statement.query([])?;
         let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-        let found = (Numbers::of(row)?, read()?);
+        let numbers = self.note(before, Numbers::of(row)?);
+        read(before, numbers)
+    }
+
+    /// Numbers only grow, so that of two reads at the same time neither takes anything back.
+    fn note(&self, before: Moment, numbers: Numbers) -> Numbers {
         let mut latest = self.latest();
-        if latest.is_none_or(|(read_at, _)| read_at < before) {
-            *latest = Some((before, found.0));
-        }
-        Ok(found)
+        let (read_at, numbers) = match *latest {
+            None => (before, numbers),
+            Some((read_at, known)) => (read_at.max(before), known.max(numbers)),
+        };
+        *latest = Some((read_at, numbers));
+        numbers
     }
 
     fn latest(&self) -> MutexGuard<'_, Option<(Moment, Numbers)>> {
@@ -145,5 +160,35 @@ impl<T: Numbered + Send + Sync + 'static> Held<T> {
             }
         };
         readers.load_together(&self.loads, load)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::store::temporary::TemporaryStore;
+
+    fn numbers(trust: u64) -> Numbers {
+        Numbers { trust, gateway_keys: 1, certificates: 1 }
+    }
+
+    #[test]
+    fn what_comes_with_a_key_serves_its_request() {
+        let store = TemporaryStore::default();
+        let caller = store.caller();
+        let (read_at, _) = store.sqlite().numbers.latest().unwrap();
+        assert!(read_at >= caller.since, "nothing has to be asked for");
+    }
+
+    #[test]
+    fn of_reads_at_the_same_time_none_takes_anything_back() {
+        let asking = Asking::default();
+        let (first, second) = (Moment::now(), Moment::now());
+        // The second began later and saw less.
+        assert_eq!(asking.note(second, numbers(1)).trust, 1);
+        assert_eq!(asking.note(first, numbers(2)).trust, 2);
+        assert_eq!(asking.note(second, numbers(1)).trust, 2);
+        assert_eq!(asking.latest().unwrap().0, second);
     }
 }

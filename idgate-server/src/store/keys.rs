@@ -150,6 +150,7 @@ pub(super) fn revoke_client(
 pub(super) fn authenticate(
     main: &Connection,
     digest: &[u8; 32],
+    since: Moment,
     now: UnixMillis,
 ) -> Result<Option<(Caller, Option<UnixMillis>)>, StoreError> {
     let row = main
@@ -166,7 +167,7 @@ pub(super) fn authenticate(
                 client_id: TenantId::new(row.get::<_, String>(1)?),
                 livemode: row.get(2)?,
                 scopes: None,
-                since: Moment::now(),
+                since,
             };
             let last_used = row.get::<_, Option<i64>>(4)?.map(time);
             Ok((caller, row.get::<_, Option<String>>(3)?, last_used))

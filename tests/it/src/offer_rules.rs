@@ -7,5 +7,6 @@ mod counting;
 mod forgeries;
 mod harness;
 mod iso_mdoc;
+mod iso_mdoc_several;
 mod requests;
 mod sessions;

@@ -64,15 +64,19 @@ pub(super) fn handovers<'h>(
     }
 }
 
+/// The major type of arrays (RFC 8949 3.1).
+const ARRAY: u8 = 4;
+
 /// The DeviceResponse in the file: as it is, or encrypted as the page got it.
 fn device_response(
     options: &VerifyOptions,
     encryption: &CapturedEncryption,
 ) -> Result<Vec<u8>, Failure> {
     let bytes = bytes(&options.file)?;
-    // An EncryptedResponse is an array of two; a DeviceResponse is a map.
-    let (Some(origin), Some(encryption_info), Some(0x82)) =
-        (&options.origin, &options.encryption_info, bytes.first())
+    // An EncryptedResponse is an array; a DeviceResponse is a map.
+    let is_encrypted = bytes.first().is_some_and(|first| first >> 5 == ARRAY);
+    let (Some(origin), Some(encryption_info), true) =
+        (&options.origin, &options.encryption_info, is_encrypted)
     else {
         return Ok(bytes);
     };

@@ -87,7 +87,9 @@ impl Auditor<'_> {
             Ok(written.is_ok())
         })?;
         written?;
-        if is_cut {
+        // Or all that was left has left.
+        let is_whole = last == Some(chain.last) || first > chain.last;
+        if is_cut || (!is_whole && self.removal(client_id)? != removal) {
             return Err(ExportError::Store(StoreError::Unavailable(
                 "old entries were removed while they were exported; export again".into(),
             )));
@@ -211,7 +213,10 @@ mod tests {
 
     #[test]
     fn what_leaves_while_it_is_exported_is_told() {
-        let error = export(2, 2).unwrap_err();
-        assert!(matches!(error, ExportError::Store(StoreError::Unavailable(_))), "{error:?}");
+        for removed in [2, 5] {
+            let error = export(removed, 2).unwrap_err();
+            let is_told = matches!(error, ExportError::Store(StoreError::Unavailable(_)));
+            assert!(is_told, "{removed}: {error:?}");
+        }
     }
 }

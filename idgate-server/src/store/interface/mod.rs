@@ -56,7 +56,7 @@ pub struct Caller {
     pub livemode: bool,
     /// `None`: all scopes.
     pub scopes: Option<Vec<String>>,
-    /// When the key was found good: what was in force then may serve the request.
+    /// When the key was asked about: what was in force then, or since, serves the request.
     pub since: Moment,
 }
 

@@ -72,7 +72,7 @@ pub struct SqliteStore {
     telemetry: Arc<Telemetry>,
     pinned_live: bool,
     quotas: Quotas,
-    numbers: Arc<Asking>,
+    pub(super) numbers: Arc<Asking>,
     trust: Arc<Held<TrustSnapshot>>,
     gateway_keys: Arc<Held<GatewayKeys>>,
     certificates: Arc<Held<Certificates>>,
@@ -232,8 +232,9 @@ impl Store for SqliteStore {
     fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
         let (digest, numbers) = (*digest, self.numbers.clone());
         let read = move |reader: &Reader| {
-            let find = || keys::authenticate(&reader.main, &digest, now);
-            Ok(numbers.with(&reader.main, find)?.1)
+            numbers.with(&reader.main, |since, _| {
+                keys::authenticate(&reader.main, &digest, since, now)
+            })
         };
         let found = self.readers.read(self.known_keys.lane(digest), read);
         Box::pin(async move {

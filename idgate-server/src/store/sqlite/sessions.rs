@@ -180,7 +180,7 @@ impl SqliteStore {
         let (numbers, sealer) = (self.numbers.clone(), self.sealer.clone());
         let read = move |reader: &Reader| {
             // Of one moment, so that whoever signs for the session is among the signers.
-            let (_, found) = numbers.with(&reader.main, || read(&reader.main, &sealer))?;
+            let found = numbers.with(&reader.main, |_, _| read(&reader.main, &sealer))?;
             found.map_or(Ok(None), |session| sessions::with_key(reader, &sealer, session))
         };
         let (found, handle) = (self.fault.read(self.readers.read(whose, read)), handle.to_owned());
