@@ -11,7 +11,7 @@ mod open;
 mod tests;
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -61,13 +61,17 @@ pub(crate) struct Slot {
     pub(crate) peer: IpAddr,
     displaced: Arc<Notify>,
     /// A request is being answered, or it has become a stream.
-    busy: AtomicBool,
+    busy: Arc<AtomicUsize>,
     /// It came on probation.
     newcomer: bool,
 }
 
 /// While it lives, its connection makes room for nobody.
-pub(crate) struct Busy<'s>(&'s Slot);
+pub(crate) struct Busy {
+    connections: Arc<Connections>,
+    number: u64,
+    busy: Arc<AtomicUsize>,
+}
 
 impl Full {
     /// Its name in metrics.
@@ -112,7 +116,7 @@ impl Connections {
         let displaced = Arc::new(Notify::new());
         let number = open.enter(capped, standing, displaced.clone());
         drop(open);
-        let (busy, newcomer) = (AtomicBool::new(false), standing == Standing::Newcomer);
+        let (busy, newcomer) = (Arc::default(), standing == Standing::Newcomer);
         Ok(Slot { connections: self.clone(), number, peer, displaced, busy, newcomer })
     }
 
@@ -154,10 +158,11 @@ impl Connections {
 
 impl Slot {
     /// A request is being answered from here on.
-    pub(crate) fn busy(&self) -> Busy<'_> {
-        self.busy.store(true, Ordering::Relaxed);
-        self.connections.open().speaks(self.number);
-        Busy(self)
+    pub(crate) fn busy(&self) -> Busy {
+        let Self { connections, number, busy, .. } = self;
+        busy.fetch_add(1, Ordering::Relaxed);
+        connections.open().speaks(*number);
+        Busy { connections: connections.clone(), number: *number, busy: busy.clone() }
     }
 
     /// A good key was seen, of this client if it was a tenant's. A client that has its share of what
@@ -193,17 +198,18 @@ impl Slot {
     /// once. Otherwise its answer says that it ends.
     pub(crate) async fn displaced_in_silence(&self) {
         self.displaced.notified().await;
-        if self.busy.load(Ordering::Relaxed) {
+        if self.busy.load(Ordering::Relaxed) > 0 {
             std::future::pending::<()>().await;
         }
     }
 }
 
-impl Drop for Busy<'_> {
+impl Drop for Busy {
     fn drop(&mut self) {
-        let Slot { connections, number, busy, .. } = self.0;
-        busy.store(false, Ordering::Relaxed);
-        connections.open().falls_silent(*number);
+        // The last of them: an answer may still be sent when its request is done.
+        if self.busy.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.connections.open().falls_silent(self.number);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use idgate_core::ErrorCode;
 
 use super::json::{self, Body};
 use super::rates;
-use crate::app::AppError;
+use crate::app::{AppError, StreamEnd};
 use crate::rate_limit::Excess;
 
 /// A request that ends in `{"error","message"}`.
@@ -101,6 +101,13 @@ impl HttpError {
     pub(crate) fn too_many_waiting() -> Self {
         let message = "too many requests of this client are under way; try again after the time in \
                        Retry-After";
+        Self::new(ErrorCode::RateLimited, message).with("retry-after", "1")
+    }
+
+    /// The session or the client has as many streams as it may.
+    pub(crate) fn too_many_streams() -> Self {
+        let message = "the session or the client has as many streams as it may; end one, or try again \
+                       after the time in Retry-After";
         Self::new(ErrorCode::RateLimited, message).with("retry-after", "1")
     }
 
@@ -207,6 +214,21 @@ impl From<AppError> for HttpError {
             AppError::Busy => Self::temporarily_unavailable(),
             AppError::Unavailable(cause) => Self::temporarily_unavailable().because(cause),
             AppError::Fault(cause) => Self::internal(cause),
+        }
+    }
+}
+
+impl From<StreamEnd> for HttpError {
+    /// For a stream that ends before it begins.
+    fn from(end: StreamEnd) -> Self {
+        match end {
+            StreamEnd::Settled | StreamEnd::Deleted => Self::not_found(),
+            StreamEnd::KeyGone => Self::invalid_api_key(),
+            StreamEnd::AfterTheLast => {
+                Self::invalid_request("after is beyond the last event of the session")
+            }
+            StreamEnd::TooMany => Self::too_many_streams(),
+            StreamEnd::Fault(cause) => Self::internal(cause),
         }
     }
 }

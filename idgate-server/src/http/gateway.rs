@@ -1,10 +1,9 @@
 //! What every request needs, made once at the start.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use super::connections::Connections;
 use super::memory::BodyMemory;
@@ -25,7 +24,7 @@ pub struct Gateway {
     pub(super) app: Arc<App>,
     pub(super) limits: HttpLimits,
     pub(super) trusted_proxies: Vec<Cidr>,
-    draining: AtomicBool,
+    draining: watch::Sender<bool>,
     pub(super) connections: Arc<Connections>,
     pub(super) memory: BodyMemory,
     /// The right to verify a large answer.
@@ -49,7 +48,7 @@ impl Gateway {
             app,
             limits,
             trusted_proxies,
-            draining: AtomicBool::new(false),
+            draining: watch::Sender::new(false),
             connections: Arc::new(connections),
             memory,
             verifying,
@@ -108,10 +107,15 @@ impl Gateway {
 
     /// Is not ready any more, and answers each connection for the last time.
     pub(crate) fn start_draining(&self) {
-        self.draining.store(true, Ordering::Relaxed);
+        self.draining.send_replace(true);
     }
 
     pub(super) fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
+        *self.draining.borrow()
+    }
+
+    /// The word that it drains.
+    pub(super) fn drains(&self) -> watch::Receiver<bool> {
+        self.draining.subscribe()
     }
 }

@@ -2,13 +2,11 @@
 //! are, so that claims are never parsed again nor copied into a tree.
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use zeroize::Zeroizing;
 
-/// The body of every answer.
-pub(crate) type Body = Full<Bytes>;
+pub(crate) use super::answer_body::Body;
 
 /// A JSON object under construction. It may carry claims, so its memory is wiped when it is sent.
 pub(crate) struct Object(Zeroizing<Vec<u8>>);
@@ -90,7 +88,7 @@ impl Object {
 
 /// An answer with a JSON body.
 pub(crate) fn answer(status: StatusCode, body: Zeroizing<Vec<u8>>) -> Response<Body> {
-    let mut response = Response::new(Full::new(Bytes::from_owner(body)));
+    let mut response = Response::new(Body::whole(Bytes::from_owner(body)));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

@@ -1,11 +1,13 @@
 //! The edge: bytes from sockets become calls of [`crate::app`], and their outcomes become answers.
 //! The only module that knows hyper; `error.rs` is the only place that chooses a status.
 
+mod answer_body;
 mod auth;
 mod body;
 mod call;
 mod connections;
 mod error;
+mod events;
 mod exchange;
 mod gateway;
 mod head;
@@ -23,6 +25,7 @@ mod refusal;
 mod route;
 mod router;
 mod routes;
+mod status_event;
 pub(crate) mod stop;
 mod time_limit;
 mod tls;

@@ -206,7 +206,7 @@ pub(crate) fn read_to_close(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&received).into_owned()
 }
 
-/// Reads one answer; its body must have a declared length.
+/// Reads one answer to its end; its body has a declared length, unless it comes as things happen.
 pub(crate) fn read_response(from: &mut impl BufRead, method: &str) -> io::Result<Response> {
     let status_line = read_line(from)?;
     let status = status_line.split(' ').nth(1).and_then(|code| code.parse().ok());
@@ -218,13 +218,29 @@ pub(crate) fn read_response(from: &mut impl BufRead, method: &str) -> io::Result
         headers.push((name.to_owned(), value.trim().to_owned()));
     }
     let mut response = Response { status, headers, body: Vec::new() };
-    if method != "HEAD" && ![101, 204, 304].contains(&status) {
+    if response.header("transfer-encoding") == Some("chunked") && method != "HEAD" {
+        response.body = read_chunks(from)?;
+    } else if method != "HEAD" && ![101, 204, 304].contains(&status) {
         let length = response.header("content-length").and_then(|length| length.parse().ok());
         let length = length.ok_or_else(|| io::Error::other("an answer without Content-Length"))?;
         response.body = vec![0; length];
         from.read_exact(&mut response.body)?;
     }
     Ok(response)
+}
+
+/// A body in chunks, to its end (RFC 9112 7.1).
+fn read_chunks(from: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let size = usize::from_str_radix(&read_line(from)?, 16).map_err(io::Error::other)?;
+        let mut chunk = vec![0; size + 2];
+        from.read_exact(&mut chunk)?;
+        body.extend_from_slice(&chunk[..size]);
+        if size == 0 {
+            return Ok(body);
+        }
+    }
 }
 
 fn read_line(from: &mut impl BufRead) -> io::Result<String> {

@@ -128,6 +128,8 @@ mod session_end;
 #[cfg(test)]
 mod spec_cases;
 #[cfg(test)]
+mod sse;
+#[cfg(test)]
 mod stops;
 #[cfg(test)]
 mod stores;

@@ -35,7 +35,7 @@ fn the_longest_silent_stranger_makes_room_and_whoever_showed_a_key_does_not() {
 fn strangers_that_are_all_busy_leave_a_quarter_to_others() {
     let all = connections(16, 100);
     let strangers: Vec<Slot> = (0..12).map(|_| from(&all, "192.0.2.1").unwrap()).collect();
-    let busy: Vec<Busy<'_>> = strangers.iter().map(Slot::busy).collect();
+    let busy: Vec<Busy> = strangers.iter().map(Slot::busy).collect();
     let newcomers: Vec<Slot> = (0..4).map(|_| from(&all, "192.0.2.2").unwrap()).collect();
     assert!(newcomers.iter().all(|slot| slot.newcomer));
     // Two at a time are on probation; each makes room for the next.
@@ -49,7 +49,7 @@ fn strangers_that_are_all_busy_leave_a_quarter_to_others() {
     let proxy = || all.admit([10, 0, 0, 1].into(), true);
     // One place is free; after that a newcomer makes room, and at last the tenant that is silent.
     let proxies: Vec<Slot> = (0..4).map(|_| proxy().unwrap()).collect();
-    let proxies_speak: Vec<Busy<'_>> = proxies.iter().map(Slot::busy).collect();
+    let proxies_speak: Vec<Busy> = proxies.iter().map(Slot::busy).collect();
     assert!(newcomers[2].is_displaced() && later.iter().all(Slot::is_displaced));
     assert_eq!(proxy().err(), Some(Full::All));
     assert_eq!(from(&all, "192.0.2.2").err(), Some(Full::All));
@@ -61,9 +61,9 @@ fn strangers_that_are_all_busy_leave_a_quarter_to_others() {
 fn newcomers_that_are_all_busy_leave_the_rest_to_others() {
     let all = connections(16, 100);
     let strangers: Vec<Slot> = (0..12).map(|_| from(&all, "192.0.2.1").unwrap()).collect();
-    let _busy: Vec<Busy<'_>> = strangers.iter().map(Slot::busy).collect();
+    let _busy: Vec<Busy> = strangers.iter().map(Slot::busy).collect();
     let newcomers: Vec<Slot> = (0..2).map(|_| from(&all, "192.0.2.1").unwrap()).collect();
-    let _also: Vec<Busy<'_>> = newcomers.iter().map(Slot::busy).collect();
+    let _also: Vec<Busy> = newcomers.iter().map(Slot::busy).collect();
     assert_eq!(from(&all, "192.0.2.2").err(), Some(Full::All));
     assert!(all.admit([10, 0, 0, 1].into(), true).is_ok());
 }
@@ -73,7 +73,7 @@ async fn a_newcomer_without_a_key_goes_unless_there_is_room_by_then() {
     const MOMENT: Duration = Duration::from_millis(1);
     let all = connections(16, 100);
     let mut strangers: Vec<Slot> = (0..12).map(|_| from(&all, "192.0.2.1").unwrap()).collect();
-    let busy: Vec<Busy<'_>> = strangers.iter().map(Slot::busy).collect();
+    let busy: Vec<Busy> = strangers.iter().map(Slot::busy).collect();
     let (with_key, without) = (from(&all, "192.0.2.2").unwrap(), from(&all, "192.0.2.3").unwrap());
     with_key.know(Some(&TenantId::new("cli_a")));
     assert!(!with_key.is_on_probation() && without.is_on_probation());

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use idgate_core::ErrorCode;
@@ -52,7 +51,7 @@ pub(crate) async fn exposition(mut call: Call<'_>) -> Result<Response<Body>, Htt
     let app = &call.gateway.app;
     call.gateway.connections.report(app.store().telemetry());
     let text = app.exposition().await?;
-    let mut response = Response::new(Full::new(Bytes::from(text)));
+    let mut response = Response::new(Body::whole(Bytes::from(text)));
     let format = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, format);
     Ok(response)

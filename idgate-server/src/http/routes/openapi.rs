@@ -1,7 +1,6 @@
 //! The interface description, for anybody (specification 9).
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::Response;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 
@@ -31,7 +30,7 @@ fn description(call: &Call<'_>) -> Description {
 }
 
 fn answer(content_type: &'static str, text: &'static str) -> Response<Body> {
-    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    let mut response = Response::new(Body::whole(Bytes::from_static(text.as_bytes())));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     // It changes with program and settings only; five minutes bound what a cache knows of an upgrade.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response};
 use idgate_core::codec::form;
@@ -53,7 +54,7 @@ fn wallet_nonce(form: &[u8]) -> Result<Option<Cow<'_, str>>, &'static str> {
 }
 
 fn answer(jwt: RequestObjectJwt) -> Response<Body> {
-    let mut response = Response::new(Body::from(jwt.into_string()));
+    let mut response = Response::new(Body::whole(Bytes::from(jwt.into_string())));
     let media_type = HeaderValue::from_static(RequestObjectJwt::MEDIA_TYPE);
     response.headers_mut().insert(CONTENT_TYPE, media_type);
     response

@@ -1,10 +1,12 @@
-//! The status stream of a session (specification 6, decisions 12).
+//! The status stream of a session (specification 6, decisions 12 and 26).
 
-use hyper::Response;
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::{HeaderMap, Response};
 
-use crate::http::auth::Scope;
+use crate::http::auth::{Authorized, Scope};
 use crate::http::call::Call;
 use crate::http::error::HttpError;
+use crate::http::events::Events;
 use crate::http::json::Body;
 use crate::http::query;
 use crate::http::ws::Handshake;
@@ -24,21 +26,72 @@ pub(crate) async fn open(mut call: Call<'_>, scope: Scope) -> Result<Response<Bo
     handshake.accept()
 }
 
+/// `GET /v1/sessions/{sessionId}/events`
+pub(crate) async fn events(
+    call: Call<'_>,
+    tenant: Authorized,
+) -> Result<Response<Body>, HttpError> {
+    let after = match last_event(&call.head.headers)? {
+        Some(after) => after,
+        None => after(call.head.uri.query())?,
+    };
+    let (gateway, id) = (call.gateway, call.session_id());
+    let stream = gateway.app.open_stream(tenant.into_caller(), &id, after).await?;
+    let (times, busy) = (&gateway.limits.streams, call.slot.busy());
+    let events = Events::begin(stream, times, gateway.drains(), busy).await?;
+    let mut response = Response::new(Body::Events(events));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    // Nothing else is asked on this connection, and nobody on the way collects what is sent.
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+const LAST_EVENT_ID: &str = "last-event-id";
+
+/// What a reader that was cut off has seen last, as its library says it.
+fn last_event(headers: &HeaderMap) -> Result<Option<u64>, HttpError> {
+    let mut values = headers.get_all(LAST_EVENT_ID).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let refused = "Last-Event-ID must be the seq of an event, in digits, given once";
+    let number = value.to_str().ok().and_then(seq).filter(|_| values.next().is_none());
+    number.map(Some).ok_or_else(|| HttpError::invalid_request(refused))
+}
+
 /// The event after which the stream goes on; 0: from the first.
 fn after(query: Option<&str>) -> Result<u64, HttpError> {
     let Some(text) = query::single(query, "after")? else { return Ok(0) };
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let refused = || HttpError::invalid_request("after must be the seq of an event, in digits");
-    match text.parse() {
-        Ok(after) if digits => Ok(after),
-        _ => Err(refused()),
-    }
+    seq(&text).ok_or_else(refused)
+}
+
+fn seq(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_event_is_a_number_in_digits_given_once() {
+        let headers = |values: &[&'static str]| {
+            let mut map = HeaderMap::new();
+            for value in values {
+                map.append(LAST_EVENT_ID, HeaderValue::from_static(value));
+            }
+            map
+        };
+        assert_eq!(last_event(&headers(&[])).unwrap(), None);
+        assert_eq!(last_event(&headers(&["17"])).unwrap(), Some(17));
+        for bad in [&["", ""][..1], &["x"], &["-1"], &["+1"], &["1 "], &["1", "1"], &["1,1"]] {
+            assert!(last_event(&headers(bad)).is_err(), "{bad:?}");
+        }
+    }
 
     #[test]
     fn after_is_a_number_in_digits_given_once() {

@@ -36,6 +36,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/sessions/{id}/ws",
         Stream(SessionRead, |call, scope| Box::pin(stream::open(call, scope))),
     ),
+    get("/v1/sessions/{id}/events", Tenant(SessionRead, Some(&READ), to!(tenant stream::events))),
     get("/v1/oid4vp/request/{id}", Wallet(&REQUEST_OBJECT, to!(request_object::get))),
     post("/v1/oid4vp/request/{id}", Wallet(&REQUEST_OBJECT, to!(request_object::post))),
     post("/v1/oid4vp/response/{id}", Wallet(&RESPONSE, to!(wallet::respond))),

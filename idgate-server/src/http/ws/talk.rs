@@ -15,11 +15,10 @@ use super::Close;
 use super::frame::{Incoming, Opcode};
 use super::socket::{End, Socket};
 use crate::app::{StatusStream, StreamEnd};
-use crate::http::json::Object;
+use crate::http::status_event::message;
 use crate::http::stop::stopped;
 use crate::limits::MAX_FRAMES_PER_PING;
 use crate::limits::StreamTimes;
-use crate::store::StatusEvent;
 
 /// A connection that becomes a stream once its 101 is sent.
 pub(crate) struct Upgrade {
@@ -157,21 +156,4 @@ fn close_for(end: StreamEnd) -> Close {
             Close::Internal
         }
     }
-}
-
-/// The one message that there is (decisions 12).
-fn message(stream: &StatusStream, event: &StatusEvent) -> Vec<u8> {
-    let mut object = Object::new()
-        .text("type", "status")
-        .raw("seq", &event.seq.to_string())
-        .text("session_id", stream.session_id().as_str())
-        .text("status", &event.status)
-        .boolean("livemode", stream.livemode());
-    if let Some(reason) = &event.reason {
-        object = object.text("reason", reason);
-    }
-    if let Some(error) = &event.wallet_error {
-        object = object.text("wallet_error", error);
-    }
-    object.text("occurred_at", &event.occurred_at.to_string()).finish().to_vec()
 }

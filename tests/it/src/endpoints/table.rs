@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::http::Request;
 use crate::server::eventually;
-use crate::tenant::{Gateway, Tenant, request_for};
+use crate::tenant::{Created, Gateway, Tenant, request_for};
 
 /// One method of one path.
 #[derive(Clone, Copy)]
@@ -44,6 +44,7 @@ pub(crate) fn table() -> Vec<Endpoint> {
         // The session has no request for browsers.
         tenant("POST", "/v1/sessions/{id}/dc-api", "session:create", 400).of(session).with(relayed),
         tenant("GET", "/v1/sessions/{id}/ws", "session:read", 101).of(session).by(WEB_SOCKET),
+        tenant("GET", "/v1/sessions/{id}/events", "session:read", 200).of(declined),
         public("GET", "/v1/sessions/{id}/open", 302).of(session),
         // Sessions of the inline profile have no Request Object.
         public("GET", "/v1/oid4vp/request/{id}", 404).of(session),
@@ -157,6 +158,20 @@ fn session(_: &Gateway, tenant: &mut Tenant) -> String {
     tenant.create(&session_request()).id
 }
 
+/// A session that is settled, so that its stream ends.
+fn declined(_: &Gateway, tenant: &mut Tenant) -> String {
+    let created = tenant.create(&session_request());
+    decline(tenant, &created);
+    created.id
+}
+
+fn decline(tenant: &mut Tenant, created: &Created) {
+    let request = AuthorizationRequest::parse(&created.uri).unwrap();
+    let answer = Request::post(format!("/v1/oid4vp/response/{}", created.id))
+        .json(&json!({ "error": "access_denied", "state": request.state }));
+    tenant.http.send(&answer).expect_status(200);
+}
+
 fn key_request() -> Value {
     json!({ "scopes": ["api_keys:manage"] })
 }
@@ -188,10 +203,7 @@ fn failure(gateway: &Gateway, tenant: &mut Tenant) -> String {
     let reject = ["webhook-host", "reject", host, "--note", "n"];
     assert_eq!(gateway.installation.run(&reject).code, 0);
     let created = tenant.create(&session_request());
-    let request = AuthorizationRequest::parse(&created.uri).unwrap();
-    let answer = Request::post(format!("/v1/oid4vp/response/{}", created.id))
-        .json(&json!({ "error": "access_denied", "state": request.state }));
-    tenant.http.send(&answer).expect_status(200);
+    decline(tenant, &created);
     let list = Request::get("/v1/webhooks/failures").bearer(&tenant.api_key);
     let mut found = None;
     eventually("the delivery fails", || {

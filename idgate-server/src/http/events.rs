@@ -1,0 +1,123 @@
+//! The status stream as Server-Sent Events (decisions 26): the messages of the WebSocket, each with
+//! its number as id, and the event `end` behind a settled status. A stream that ends without it broke
+//! off: who comes back with the last id learns why.
+
+use std::future::{Future, ready};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use tokio::sync::watch;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use super::connections::Busy;
+use super::json::Object;
+use super::status_event::message;
+use super::stop::stopped;
+use crate::app::{StatusStream, StreamEnd};
+use crate::limits::StreamTimes;
+use crate::store::StatusEvent;
+
+/// What comes next, and the talk that goes on behind it.
+type Next = Pin<Box<dyn Future<Output = Option<(Bytes, Option<Talk>)>> + Send>>;
+
+/// A comment: keeps the connection from being forgotten, and finds out who is gone.
+const BEAT: &[u8] = b":\n\n";
+
+/// A stream on its way to its reader: holds what it says next, and nothing else.
+pub(crate) struct Events(Option<Next>);
+
+struct Talk {
+    stream: StatusStream,
+    stop: watch::Receiver<bool>,
+    looks: Interval,
+    beats: Interval,
+    /// Something may have happened.
+    more: bool,
+    _busy: Busy,
+}
+
+impl Events {
+    /// Begins with what there is to tell.
+    ///
+    /// # Errors
+    /// Why there is nothing to begin with.
+    pub(crate) async fn begin(
+        mut stream: StatusStream,
+        times: &StreamTimes,
+        stop: watch::Receiver<bool>,
+        busy: Busy,
+    ) -> Result<Self, StreamEnd> {
+        let first = match stream.next_events().await {
+            Ok(events) => {
+                let text = if events.is_empty() { BEAT.into() } else { text(&stream, &events) };
+                let (looks, beats) = (every(times.look), every(times.ping));
+                (text, Some(Talk { stream, stop, looks, beats, more: true, _busy: busy }))
+            }
+            Err(StreamEnd::Settled) => (end(&stream), None),
+            Err(why) => return Err(why),
+        };
+        Ok(Self(Some(Box::pin(ready(Some(first))))))
+    }
+
+    /// What is to be sent next; `None`: the answer ends.
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let Some(next) = &mut self.0 else { return Poll::Ready(None) };
+        let Some((bytes, talk)) = ready!(next.as_mut().poll(cx)) else {
+            self.0 = None;
+            return Poll::Ready(None);
+        };
+        self.0 = talk.map(|talk| Box::pin(talk.go_on()) as Next);
+        Poll::Ready(Some(bytes))
+    }
+}
+
+impl Talk {
+    /// Waits for what is to be told.
+    async fn go_on(mut self) -> Option<(Bytes, Option<Self>)> {
+        loop {
+            if self.more {
+                match self.stream.next_events().await {
+                    Ok(events) if events.is_empty() => self.more = false,
+                    Ok(events) => return Some((text(&self.stream, &events), Some(self))),
+                    Err(StreamEnd::Settled) => return Some((end(&self.stream), None)),
+                    Err(StreamEnd::Fault(cause)) => {
+                        tracing::error!(cause, "a stream fails");
+                        return None;
+                    }
+                    Err(_) => return None,
+                }
+            }
+            tokio::select! {
+                biased;
+                () = stopped(&mut self.stop) => return None,
+                () = self.stream.changed() => self.more = true,
+                _ = self.looks.tick() => self.more = true,
+                _ = self.beats.tick() => return Some((BEAT.into(), Some(self))),
+            }
+        }
+    }
+}
+
+/// From now on, not at once.
+fn every(time: std::time::Duration) -> Interval {
+    let mut interval = interval(time);
+    interval.reset();
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}
+
+fn text(stream: &StatusStream, events: &[StatusEvent]) -> Bytes {
+    let mut text = Vec::new();
+    for event in events {
+        text.extend_from_slice(format!("id: {}\ndata: ", event.seq).as_bytes());
+        text.extend_from_slice(&message(stream, event));
+        text.extend_from_slice(b"\n\n");
+    }
+    text.into()
+}
+
+fn end(stream: &StatusStream) -> Bytes {
+    let data = Object::new().text("type", "end").text("session_id", stream.session_id().as_str());
+    [b"event: end\ndata: ", data.finish().as_slice(), b"\n\n"].concat().into()
+}
