@@ -18,6 +18,7 @@ use crate::admin::dead_letters::{self, DeadLettersCommand};
 use crate::admin::doctor::{self, DoctorOptions};
 use crate::admin::keys::{self, KeysCommand};
 use crate::admin::migrate;
+use crate::admin::session::{self, SessionCommand};
 use crate::admin::trust::{self, TrustCommand};
 use crate::admin::verify::{self, VerifyOptions};
 use crate::admin::webhook_host::{self, WebhookHostCommand};
@@ -90,6 +91,9 @@ enum Command {
     /// Review the hosts of webhooks
     #[command(subcommand)]
     WebhookHost(WebhookHostCommand),
+    /// Say why the answer to a session was refused
+    #[command(subcommand)]
+    Session(SessionCommand),
     /// Look at webhooks that were given up, and retry them
     #[command(subcommand)]
     DeadLetters(DeadLettersCommand),
@@ -255,6 +259,9 @@ fn run_command(
         Command::DeadLetters(command) => {
             let mut store = open_operator(&settings, false)?;
             dead_letters::run(&command, &mut *store, now)
+        }
+        Command::Session(command) => {
+            session::run(&command, &*open_operator(&settings, false)?, now)
         }
         Command::Backup(options) => backup::run(&options, &DataDir::new(&settings)?),
         Command::Copy(options) => copy::run(&options, &DataDir::new(&settings)?, now),

@@ -12,6 +12,7 @@ mod files;
 pub mod keys;
 pub mod migrate;
 mod output;
+pub mod session;
 pub mod settings;
 pub mod trust;
 pub mod verify;

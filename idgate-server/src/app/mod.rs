@@ -3,6 +3,7 @@
 mod api_keys;
 mod audit;
 mod browsers;
+mod explanation;
 mod handle;
 mod idempotency;
 mod identity;

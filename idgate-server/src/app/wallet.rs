@@ -10,6 +10,7 @@ use idgate_core::session::{Session, Transition};
 use idgate_core::verify::{Decision, Step, Verification, WalletReply};
 use tokio::runtime::{self, RuntimeFlavor};
 
+use super::explanation::explain;
 use super::{App, AppError, Handle};
 use crate::clock::{Moment, Stopwatch};
 use crate::entropy::OsEntropy;
@@ -113,11 +114,7 @@ impl App {
         transition: Transition,
         processing_us: Option<u64>,
     ) -> Result<(), AppError> {
-        match self.store.commit(transition, processing_us).await? {
-            Committed::Yes => Ok(()),
-            // Another answer came first, the lease is lost, or the session is gone.
-            Committed::LostRace => Err(ResponseError::SessionClosed.into()),
-        }
+        applied(self.store.commit(transition, processing_us).await?)
     }
 
     async fn settle(
@@ -132,8 +129,20 @@ impl App {
             // Names the check and its clause, never what was presented.
             tracing::info!(session_id = %transition.session.id(), %error, "refused");
         }
-        self.advance(transition, Some(processing_us)).await?;
+        let Some(explained) = explain(&transition.session, &report) else {
+            self.advance(transition, Some(processing_us)).await?;
+            return Ok(reply);
+        };
+        applied(self.store.commit_refused(transition, processing_us, explained).await?)?;
         Ok(reply)
+    }
+}
+
+fn applied(committed: Committed) -> Result<(), AppError> {
+    match committed {
+        Committed::Yes => Ok(()),
+        // Another answer came first, the lease is lost, or the session is gone.
+        Committed::LostRace => Err(ResponseError::SessionClosed.into()),
     }
 }
 

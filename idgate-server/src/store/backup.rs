@@ -127,6 +127,9 @@ fn leave_out_open_sessions(draft: &Path) -> Result<u32, StoreError> {
     if copy.table_exists(None, "idempotent_answers")? {
         copy.execute("DELETE FROM idempotent_answers", [])?;
     }
+    if copy.table_exists(None, "reports")? {
+        copy.execute("DELETE FROM reports", [])?;
+    }
     if copy.table_exists(None, "gateway_keys")? {
         copy.execute("UPDATE gateway_keys SET sealed = NULL WHERE retired_at IS NOT NULL", [])?;
     }

@@ -37,6 +37,7 @@ mod probe;
 mod quotas;
 mod readers;
 mod rekey;
+mod reports;
 mod reseal;
 mod reserve;
 mod schema;

@@ -22,6 +22,8 @@ pub(super) struct Prepared {
     pub(super) notice: Option<Notice>,
     /// The sealed key of the session, when it was just made and has one.
     pub(super) key: Option<Vec<u8>>,
+    /// The sealed report on the answer that it refuses.
+    pub(super) report: Option<Vec<u8>>,
 }
 
 impl Prepared {
@@ -42,7 +44,8 @@ impl Prepared {
         let record = sealer.seal(place(&session), &session.to_snapshot())?;
         let (from, events) = (transition.from.0, events(&transition.effects));
         let notice = session.settlement().as_ref().map(Notice::of);
-        Ok(Self { session, from, events, record, processing_us, result, key, notice })
+        let report = None;
+        Ok(Self { session, from, events, record, processing_us, result, key, notice, report })
     }
 }
 

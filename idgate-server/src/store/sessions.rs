@@ -13,7 +13,7 @@ use super::prepared::{Prepared, Stored, has_key};
 use super::readers::Reader;
 use super::sql::{millis, number};
 use super::writer::Batch;
-use super::{claims, quotas, session_keys};
+use super::{claims, quotas, reports, session_keys};
 use crate::audit::AuditEvent;
 use crate::config::Quotas;
 use crate::seal::Sealer;
@@ -126,6 +126,9 @@ impl Prepared {
         batch.audit(client_id, AuditEvent::settled(ended))?;
         if let Some(notice) = &self.notice {
             notice.insert(batch.main)?;
+        }
+        if let Some(sealed) = &self.report {
+            reports::insert(batch.main, ended, sealed)?;
         }
         batch.measure(Measured::settled(ended, self.processing_us));
         Ok(())

@@ -160,6 +160,14 @@ impl Sweeper {
         self.store.forget_answers(self.clock.now(), BATCH).await
     }
 
+    /// Removes reports on refused answers that are too old, and says how many.
+    ///
+    /// # Errors
+    /// The store failed; they are still there.
+    pub async fn forget_reports(&self) -> Result<usize, StoreError> {
+        self.store.forget_reports(self.clock.now(), BATCH).await
+    }
+
     /// Removes keys that ended too long ago, and says how many.
     ///
     /// # Errors
@@ -213,6 +221,7 @@ impl Sweeper {
                 Duty::Purge => self.purge().await,
                 Duty::Remove => self.remove().await,
                 Duty::Forget => self.forget().await,
+                Duty::ForgetReports => self.forget_reports().await,
                 Duty::RemoveKeys => self.remove_keys().await,
                 Duty::ForgetCertificates => self.forget_certificates().await,
                 Duty::EraseSigners => self.erase_signers().await,
@@ -233,6 +242,7 @@ enum Duty {
     Purge,
     Remove,
     Forget,
+    ForgetReports,
     RemoveKeys,
     ForgetCertificates,
     EraseSigners,
@@ -240,11 +250,12 @@ enum Duty {
 }
 
 impl Duty {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Expire,
         Self::Purge,
         Self::Remove,
         Self::Forget,
+        Self::ForgetReports,
         Self::RemoveKeys,
         Self::ForgetCertificates,
         Self::EraseSigners,
@@ -258,6 +269,7 @@ impl Duty {
             Self::Purge => "sweeper_purge",
             Self::Remove => "sweeper_remove",
             Self::Forget => "sweeper_forget",
+            Self::ForgetReports => "sweeper_forget_reports",
             Self::RemoveKeys => "sweeper_remove_keys",
             Self::ForgetCertificates => "sweeper_forget_certificates",
             Self::EraseSigners => "sweeper_erase_signers",
@@ -271,6 +283,7 @@ impl Duty {
             Self::Purge => PURGE_TICK,
             Self::Remove
             | Self::Forget
+            | Self::ForgetReports
             | Self::RemoveKeys
             | Self::ForgetCertificates
             | Self::EraseSigners

@@ -116,6 +116,8 @@ mod race;
 #[cfg(test)]
 mod rate_limits;
 #[cfg(test)]
+mod reports;
+#[cfg(test)]
 mod reseal;
 #[cfg(test)]
 mod sd_jwt_rules;

@@ -38,6 +38,7 @@ const ABOUT_FILES: &[&str] = &[
     "postgres::",
     "purge::",
     "race::of_64_valid_answers",
+    "reports::a_report_survives",
     "session_end::a_session_says",
     "strangers::readiness",
     "upgrade::",

@@ -5,7 +5,7 @@ use hyper::{Method, Response, StatusCode};
 use idgate_core::request::Scheme;
 use zeroize::Zeroizing;
 
-use crate::app::{CreatedSession, SessionView};
+use crate::app::{AppError, CreatedSession, SessionView};
 use crate::http::auth::Authorized;
 use crate::http::call::Call;
 use crate::http::error::HttpError;
@@ -48,6 +48,21 @@ pub(crate) async fn delete(
 ) -> Result<Response<Body>, HttpError> {
     call.gateway.app.delete_session(tenant.caller(), &call.session_id()).await?;
     Ok(json::no_content())
+}
+
+/// `GET /v1/sessions/{sessionId}/report`
+pub(crate) async fn report(
+    call: Call<'_>,
+    tenant: Authorized,
+) -> Result<Response<Body>, HttpError> {
+    let explained = call.gateway.app.explanation(tenant.caller(), &call.session_id()).await;
+    let explained = explained.map_err(|error| match error {
+        AppError::NotFound => HttpError::nothing_there(
+            "there is no report: no such session, no answer that was refused, or not within 24 hours",
+        ),
+        other => other.into(),
+    })?;
+    Ok(json::answer(StatusCode::OK, Zeroizing::new(explained.into_bytes())))
 }
 
 /// `GET` and `HEAD /v1/sessions/{sessionId}/open`; HEAD says where it leads, without a change.

@@ -30,6 +30,7 @@ pub(crate) static ROUTES: &[Route] = &[
     post("/v1/sessions", Tenant(SessionCreate, Some(&CREATE), to!(tenant sessions::create))),
     get("/v1/sessions/{id}", Tenant(SessionRead, Some(&READ), to!(tenant sessions::read))),
     delete("/v1/sessions/{id}", Tenant(SessionCreate, Some(&DELETE), to!(tenant sessions::delete))),
+    get("/v1/sessions/{id}/report", Tenant(AuditRead, None, to!(tenant sessions::report))),
     get("/v1/sessions/{id}/open", Public(to!(sessions::open))),
     post("/v1/sessions/{id}/dc-api", Relay(SessionCreate, &DC_API, to!(tenant dc_api::relay))),
     get(

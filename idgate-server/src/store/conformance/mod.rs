@@ -15,6 +15,7 @@ pub(super) mod metrics;
 mod operator;
 mod outbox;
 mod postgres;
+mod reports;
 pub(super) mod retention;
 mod sessions;
 mod sqlite;
@@ -147,6 +148,10 @@ macro_rules! conforms {
                 the_next_start_takes_over_what_was_leased
                 what_waits_comes_in_pages_and_says_when_it_is_tried_next
                 dead_letters_come_in_pages_and_go_in_time
+            }
+            reports {
+                a_report_is_its_callers_for_24_hours
+                a_report_goes_with_its_session_and_comes_with_the_refusal_alone
             }
             retention {
                 old_entries_go_batch_by_batch_and_the_rest_stays_verifiable

@@ -151,6 +151,12 @@ pub(in crate::store) const TABLES: &[Table] = &[
         "client_id, key, body, session_id, created_at, sealed FROM idempotent_answers",
     ),
     table(
+        "reports",
+        &["session_id"],
+        &["session_id", "refused_at", "sealed"],
+        "session_id, refused_at, sealed FROM reports",
+    ),
+    table(
         "audit_entries",
         &["client_id", "seq"],
         &["client_id", "seq", "fields", "prev_hash", "entry_hash"],

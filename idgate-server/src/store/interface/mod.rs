@@ -9,6 +9,7 @@ mod events;
 mod idempotency;
 mod metrics;
 mod outbox;
+mod reports;
 mod sessions;
 
 use std::future::Future;
@@ -32,6 +33,7 @@ pub use self::outbox::{
     DeadLetter, DeadLetterPage, Lane, Leased, OutboxStore, Pending, PendingPage, Replay, Target,
     Verdict, Wanted,
 };
+pub use self::reports::ReportStore;
 pub use self::sessions::{Committed, Made, SessionStore};
 use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
@@ -91,6 +93,7 @@ pub trait Store:
     + IdempotencyStore
     + MetricsStore
     + OutboxStore
+    + ReportStore
     + SessionStore
     + Send
     + Sync

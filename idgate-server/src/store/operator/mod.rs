@@ -8,6 +8,7 @@ mod clients;
 mod dead_letters;
 mod gateway_keys;
 mod reseal;
+mod sessions;
 mod trust;
 mod webhook_hosts;
 
@@ -18,6 +19,7 @@ pub use self::clients::{ClientChange, ClientOperator, ClientSettings, Logo};
 pub use self::dead_letters::DeadLetterOperator;
 pub use self::gateway_keys::{GatewayKeyOperator, GatewayKeyRecord};
 pub use self::reseal::{ResealOperator, Resealed};
+pub use self::sessions::SessionOperator;
 pub use self::trust::TrustOperator;
 pub use self::webhook_hosts::{HostRecord, Review, WebhookHostOperator};
 
@@ -30,6 +32,7 @@ pub trait Operator:
     + DeadLetterOperator
     + GatewayKeyOperator
     + ResealOperator
+    + SessionOperator
     + TrustOperator
     + WebhookHostOperator
     + Send

@@ -31,6 +31,7 @@ mod pool;
 mod probe;
 mod rates;
 mod rekey;
+mod reports;
 mod schema;
 mod sessions;
 mod shared;

@@ -14,8 +14,10 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { number: 1, sql: include_str!("migrations/0001_initial.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { number: 1, sql: include_str!("migrations/0001_initial.sql") },
+    Migration { number: 2, sql: include_str!("migrations/0002_reports.sql") },
+];
 
 /// Of all nodes and commands one changes the schema at a time.
 pub(super) const LOCK: i64 = 0x6964_6761_7465;

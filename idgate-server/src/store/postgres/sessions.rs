@@ -131,7 +131,21 @@ impl PostgresStore {
         transition: Transition,
         processing_us: Option<u64>,
     ) -> Write<'_, Committed> {
-        self.write_session(whose, transition, processing_us, |shared, prepared| async move {
+        let prepared = Prepared::new(&self.shared.sealer, transition, processing_us);
+        self.commit_prepared(whose, prepared)
+    }
+
+    /// Stores a transition of a session that there is.
+    pub(super) fn commit_prepared(
+        &self,
+        whose: Whose,
+        prepared: Result<Prepared, StoreError>,
+    ) -> Write<'_, Committed> {
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => return Box::pin(async { Err(error) }),
+        };
+        self.write(whose, |shared| async move {
             let committed = change::update(&shared, &prepared).await?;
             shared.tell(prepared.session.id());
             if prepared.notice.is_some() {

@@ -10,6 +10,7 @@ mod idempotency;
 mod metrics;
 mod operator;
 mod outbox;
+mod reports;
 mod sessions;
 
 use std::fs::File;

@@ -203,9 +203,21 @@ impl SqliteStore {
         transition: Transition,
         processing_us: Option<u64>,
     ) -> Write<'_, Committed> {
-        let id = transition.session.id().clone();
-        let settles = transition.session.settled_at().is_some();
-        let write = self.write_session(whose, transition, processing_us, Prepared::update);
+        self.commit_prepared(whose, Prepared::new(&self.sealer, transition, processing_us))
+    }
+
+    /// Stores a transition of a session that there is, in this lane.
+    pub(super) fn commit_prepared(
+        &self,
+        whose: Whose,
+        prepared: Result<Prepared, StoreError>,
+    ) -> Write<'_, Committed> {
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => return Box::pin(async { Err(error) }),
+        };
+        let (id, settles) = (prepared.session.id().clone(), prepared.notice.is_some());
+        let write = self.writer.submit_for(whose, move |batch| prepared.update(batch));
         Box::pin(async move {
             let committed = write.await?;
             self.changes.publish(&id);

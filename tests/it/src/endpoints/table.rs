@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::http::Request;
 use crate::server::eventually;
-use crate::tenant::{Created, Gateway, Tenant, request_for};
+use crate::tenant::{Created, Gateway, Tenant, request_for, sample_wallet};
 
 /// One method of one path.
 #[derive(Clone, Copy)]
@@ -44,6 +44,7 @@ pub(crate) fn table() -> Vec<Endpoint> {
         // The session has no request for browsers.
         tenant("POST", "/v1/sessions/{id}/dc-api", "session:create", 400).of(session).with(relayed),
         tenant("GET", "/v1/sessions/{id}/ws", "session:read", 101).of(session).by(WEB_SOCKET),
+        tenant("GET", "/v1/sessions/{id}/report", "audit:read", 200).of(refused),
         tenant("GET", "/v1/sessions/{id}/events", "session:read", 200).of(declined),
         public("GET", "/v1/sessions/{id}/open", 302).of(session),
         // Sessions of the inline profile have no Request Object.
@@ -162,6 +163,14 @@ fn session(_: &Gateway, tenant: &mut Tenant) -> String {
 fn declined(_: &Gateway, tenant: &mut Tenant) -> String {
     let created = tenant.create(&session_request());
     decline(tenant, &created);
+    created.id
+}
+
+/// A session whose answer was refused.
+fn refused(_: &Gateway, tenant: &mut Tenant) -> String {
+    let created = tenant.create(&session_request());
+    let stale = sample_wallet().answer_uri(&created.uri, 0).unwrap();
+    tenant.post_answer(&created.id, &stale.form_body()).expect_status(400);
     created.id
 }
 

@@ -1,10 +1,24 @@
-//! Sessions as `idgate doctor` looks at them.
+//! Sessions, whosever they are, and as `idgate doctor` looks at them.
 
+use idgate_core::time::UnixMillis;
+
+use super::super::reports;
 use super::super::sql::rows;
 use super::PostgresOperator;
 use crate::seal::Sealer;
 use crate::store::interface::StoreError;
+use crate::store::operator::SessionOperator;
 use crate::store::prepared::Stored;
+
+impl SessionOperator for PostgresOperator {
+    fn session_report(&self, id: &str, now: UnixMillis) -> Result<Option<Vec<u8>>, StoreError> {
+        self.run(async {
+            let client = self.desk.pool.client().await?;
+            let found = reports::find(&client, id, None, now).await?;
+            Ok(found.map(|sealed| sealed.open(&self.desk.sealer)).transpose()?)
+        })
+    }
+}
 
 impl PostgresOperator {
     /// What opens them.

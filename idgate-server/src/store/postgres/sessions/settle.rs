@@ -8,7 +8,7 @@ use super::super::error::Done;
 use super::super::pool::Tx;
 use super::super::shared::Shared;
 use super::super::sql::{execute, prepare};
-use super::super::{audit, claims, metrics, outbox};
+use super::super::{audit, claims, metrics, outbox, reports};
 use crate::audit::AuditEvent;
 
 const CLOSE: &str = "UPDATE open_sessions SET count = greatest(count - 1, 0) WHERE client_id = $1";
@@ -26,6 +26,9 @@ pub(super) async fn settle(
 ) -> Done<()> {
     let client_id = ended.session.tenant().as_str();
     let measured = Measured::settled(ended, prepared.processing_us);
+    if let Some(sealed) = &prepared.report {
+        reports::insert(tx, ended, sealed).await?;
+    }
     prepare(tx, &[CLOSE]).await?;
     prepare(tx, &audit::LOCKS).await?;
     let (kept, erased, closed, end, noticed, sums) = tokio::join!(

@@ -8,6 +8,7 @@ mod clients;
 mod dead_letters;
 mod gateway_keys;
 mod reseal;
+mod sessions;
 mod trust;
 mod webhook_hosts;
 

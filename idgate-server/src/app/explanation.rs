@@ -1,0 +1,58 @@
+//! Why an answer was refused, for the tenant and the operator: the rules that were checked, their
+//! clauses, and whether each passed. Nothing of what was presented.
+
+use idgate_core::error::{Check, VerifyError};
+use idgate_core::ids::SessionId;
+use idgate_core::session::Session;
+use idgate_core::verify::{CredentialReport, Report};
+use serde_json::{Value, json};
+
+use super::{App, AppError};
+use crate::store::Caller;
+
+impl App {
+    /// Why the answer to a session of the caller was refused, as a JSON text.
+    ///
+    /// # Errors
+    /// There is no such session, its answer was not refused, or it was more than 24 hours ago.
+    pub async fn explanation(&self, caller: &Caller, id: &SessionId) -> Result<String, AppError> {
+        let report = self.store.report(caller, id, self.now()).await?.ok_or(AppError::NotFound)?;
+        String::from_utf8(report).map_err(|_| AppError::Fault("a report is not text".into()))
+    }
+}
+
+/// What is kept about a refusal; `None`: nothing was refused.
+pub(super) fn explain(session: &Session, report: &Report) -> Option<Vec<u8>> {
+    let error = report.error()?;
+    let failed = report.credentials.iter().find(|it| it.failed.is_some());
+    let credential = failed.filter(|_| report.failed.is_none()).map(|it| it.id.as_str());
+    let told = json!({
+        "session_id": session.id().as_str(),
+        "reason": error.reason.as_str(),
+        "refused_at": session.settled_at()?.to_string(),
+        "credential": credential,
+        "answer": report.failed.iter().map(|error| check(error.check, Some(error))).collect::<Vec<_>>(),
+        "credentials": report.credentials.iter().map(checks).collect::<Vec<_>>(),
+    });
+    Some(told.to_string().into_bytes())
+}
+
+fn checks(report: &CredentialReport) -> Value {
+    let failed = report.failed.as_ref();
+    let checks = report.checks().map(|(rule, passed)| check(rule, failed.filter(|_| !passed)));
+    json!({ "id": report.id, "passed": failed.is_none(), "checks": checks.collect::<Vec<_>>() })
+}
+
+fn check(rule: Check, failed: Option<&VerifyError>) -> Value {
+    let mut told = json!({
+        "group": rule.group(),
+        "rule": rule.title(),
+        "clause": rule.clause(),
+        "passed": failed.is_none(),
+    });
+    if let (Some(error), Some(members)) = (failed, told.as_object_mut()) {
+        // A fixed text: it says what was wrong and never what was sent.
+        members.insert("detail".into(), error.detail.into());
+    }
+    told
+}

@@ -1,0 +1,12 @@
+-- Why answers were refused: sealed, for 24 hours. refused_at is the callers' time.
+CREATE TABLE reports (
+    session_id text COLLATE "C" PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
+    refused_at bigint NOT NULL,
+    sealed     bytea NOT NULL
+);
+
+CREATE INDEX reports_by_age ON reports (refused_at);
+
+-- What waits to be sent, as its client lists it.
+CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (client_id, seq)
+    WHERE failed_at IS NULL;
