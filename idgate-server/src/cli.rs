@@ -17,6 +17,7 @@ use crate::admin::copy::{self, CopyOptions};
 use crate::admin::dead_letters::{self, DeadLettersCommand};
 use crate::admin::doctor::{self, DoctorOptions};
 use crate::admin::keys::{self, KeysCommand};
+use crate::admin::listen::{self, ListenOptions};
 use crate::admin::migrate;
 use crate::admin::session::{self, SessionCommand};
 use crate::admin::trust::{self, TrustCommand};
@@ -97,6 +98,8 @@ enum Command {
     /// Look at webhooks that were given up, and retry them
     #[command(subcommand)]
     DeadLetters(DeadLettersCommand),
+    /// Post what a test client is notified of to an address of this machine, until it is stopped
+    Listen(ListenOptions),
     /// Copy the database to a file while the gateway runs
     Backup(BackupOptions),
     /// Copy a data directory into the PostgreSQL database of the settings
@@ -262,6 +265,10 @@ fn run_command(
         }
         Command::Session(command) => {
             session::run(&command, &*open_operator(&settings, false)?, now)
+        }
+        Command::Listen(options) => {
+            let store = open_operator(&settings, false)?;
+            listen::run(&options, &*store, common.json).map(|()| Output::default())
         }
         Command::Backup(options) => backup::run(&options, &DataDir::new(&settings)?),
         Command::Copy(options) => copy::run(&options, &DataDir::new(&settings)?, now),

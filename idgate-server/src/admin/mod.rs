@@ -10,6 +10,7 @@ pub mod dead_letters;
 pub mod doctor;
 mod files;
 pub mod keys;
+pub mod listen;
 pub mod migrate;
 mod output;
 pub mod session;

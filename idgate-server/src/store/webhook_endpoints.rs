@@ -173,7 +173,7 @@ fn hold_if_pending(main: &Connection, client_id: &str) -> Result<(), StoreError>
 }
 
 /// The secret that the client was made with.
-fn provisioned(
+pub(super) fn provisioned(
     main: &Connection,
     sealer: &Sealer,
     client_id: &str,

@@ -3,6 +3,7 @@
 mod crashes;
 mod endpoint;
 mod hostile;
+mod listening;
 mod names;
 mod pending;
 pub(crate) mod receiver;

@@ -7,6 +7,7 @@ mod certificates;
 mod clients;
 mod dead_letters;
 mod gateway_keys;
+mod listening;
 mod reseal;
 mod sessions;
 mod trust;
@@ -18,6 +19,7 @@ pub use self::certificates::{CertificateOperator, RequestedKey};
 pub use self::clients::{ClientChange, ClientOperator, ClientSettings, Logo};
 pub use self::dead_letters::DeadLetterOperator;
 pub use self::gateway_keys::{GatewayKeyOperator, GatewayKeyRecord};
+pub use self::listening::{Listener, ListeningOperator};
 pub use self::reseal::{ResealOperator, Resealed};
 pub use self::sessions::SessionOperator;
 pub use self::trust::TrustOperator;
@@ -32,6 +34,7 @@ pub trait Operator:
     + DeadLetterOperator
     + GatewayKeyOperator
     + ResealOperator
+    + ListeningOperator
     + SessionOperator
     + TrustOperator
     + WebhookHostOperator

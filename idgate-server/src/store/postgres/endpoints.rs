@@ -153,9 +153,13 @@ async fn hold_if_pending(tx: &Tx<'_>, client_id: &str) -> Done<()> {
 }
 
 /// The secret that the client was made with.
-async fn provisioned(tx: &Tx<'_>, sealer: &Sealer, client_id: &str) -> Done<SigningSecret> {
+pub(super) async fn provisioned(
+    on: &impl GenericClient,
+    sealer: &Sealer,
+    client_id: &str,
+) -> Done<SigningSecret> {
     let sql = "SELECT signing_secret FROM clients WHERE id = $1";
-    let sealed = row(tx, sql, &[&client_id]).await?;
+    let sealed = row(on, sql, &[&client_id]).await?;
     let sealed: Vec<u8> = sealed.map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
     Ok(open(sealer, secret_place(client_id), &sealed)?)
 }

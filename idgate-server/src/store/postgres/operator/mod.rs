@@ -8,6 +8,7 @@ mod clients;
 mod copy;
 mod dead_letters;
 mod gateway_keys;
+mod listening;
 mod reseal;
 mod sessions;
 mod trust;

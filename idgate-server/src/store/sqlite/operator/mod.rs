@@ -7,6 +7,7 @@ mod certificates;
 mod clients;
 mod dead_letters;
 mod gateway_keys;
+mod listening;
 mod reseal;
 mod sessions;
 mod trust;
