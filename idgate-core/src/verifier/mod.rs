@@ -12,6 +12,9 @@ mod dcql_tests;
 mod dialects;
 mod iso_mdoc;
 #[cfg(all(test, feature = "rustcrypto"))]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod iso_mdoc_tests;
+#[cfg(all(test, feature = "rustcrypto"))]
 #[allow(clippy::unwrap_used)]
 mod recorded_tests;
 mod request_object;

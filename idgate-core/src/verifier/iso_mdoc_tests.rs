@@ -1,0 +1,105 @@
+//! Who signs a DeviceRequest (ISO/IEC 18013-5 9.1.4), and to which end.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde_json::Value;
+
+use super::dcql_tests::support::*;
+use super::*;
+use crate::codec::base64url;
+use crate::codec::cbor::Tape;
+use crate::cose::Sign1;
+use crate::crypto::rustcrypto::PROVIDER;
+use crate::error::RequestObjectError;
+use crate::ids::{CredentialFormat, DocType, NameSpace};
+use crate::request::fixtures::{self, NOW};
+use crate::request::{DcApiPages, PresentationRequest};
+
+const SHOP: &str = "https://shop.example";
+const OTHER: &str = "https://other.example";
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// Asks for a licence, for pages from there.
+fn licence(origins: &[&str]) -> PresentationRequest {
+    let mut request = asking(&[]);
+    let only = &mut request.credentials[0];
+    only.format = CredentialFormat::Mdoc;
+    only.doc_type = Some(DocType::new("org.iso.18013.5.1.mDL"));
+    only.namespace = Some(NameSpace::new("org.iso.18013.5.1"));
+    only.claims = vec!["age_over_18".into()];
+    let origins = origins.iter().map(|origin| String::from(*origin)).collect();
+    request.dc_api = Some(DcApiPages::new(origins));
+    request
+}
+
+fn signed(dialect: Dialect) -> DialectOptions {
+    let mut options = options(&[dialect]);
+    options.dc_api = DcApi::Signed;
+    options
+}
+
+/// The certificate whose key signed what is passed on last; `None`: nobody did.
+fn reader(verifier: &Verifier, session: &Session) -> Option<Vec<u8>> {
+    let requests = verifier.dc_api_requests(session, NOW).unwrap();
+    let (protocol, data) = requests.iter().last().unwrap();
+    assert_eq!(protocol, "org-iso-mdoc");
+    let data: Value = serde_json::from_str(data).unwrap();
+    let bytes = base64url::decode(data["deviceRequest"].as_str().unwrap()).unwrap();
+    let mut tape = Tape::default();
+    let request = tape.parse(&bytes).unwrap();
+    let documents = tape.value(request).get("docRequests").unwrap();
+    let signed = documents.elements().unwrap().next().unwrap().get("readerAuth")?;
+    let chain = Sign1::read(signed).unwrap().headers.x5chain().unwrap();
+    Some(chain[0].to_vec())
+}
+
+#[test]
+fn the_verifiers_certificate_signs_under_whatever_name_the_other_requests_are() {
+    for dialect in [Dialect::V1_0, Dialect::Haip] {
+        let verifier = jar(signed(dialect));
+        let session = create(&verifier, licence(&[SHOP]));
+        let own = leaf("cert", &["other.example", "gateway.example"]);
+        assert_eq!(reader(&verifier, &session), Some(own));
+    }
+}
+
+#[test]
+fn a_certificate_of_the_tenants_own_signs_for_it() {
+    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
+    let builder = builder.trust(Arc::new(fixtures::trust())).dialects(signed(Dialect::Haip));
+    let builder = builder.request_signer(certified(4, "cert"));
+    let verifier = builder.named_signer(certified(5, "tenant")).build().unwrap();
+    let mut new = NewSession::new(tenant(), true);
+    new.signer = Some("tenant".into());
+    let session = create_as(&verifier, licence(&[SHOP]), new).unwrap();
+    let own = leaf("tenant", &["other.example", "gateway.example"]);
+    assert_eq!(reader(&verifier, &session), Some(own));
+}
+
+#[test]
+fn nobody_stands_in_for_who_signed_first() {
+    let session = create(&jar(signed(Dialect::V1_0)), licence(&[SHOP]));
+    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
+    let builder = builder.trust(Arc::new(fixtures::trust())).dialects(signed(Dialect::V1_0));
+    let without = builder.build().unwrap();
+    let refused = without.dc_api_requests(&session, NOW).unwrap_err();
+    assert!(matches!(refused, RequestObjectError::Signer(_)), "{refused}");
+}
+
+/// It is optional, and what is not signed is for any of several origins.
+#[test]
+fn without_a_certificate_in_force_nobody_signs() {
+    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
+    let builder = builder.trust(Arc::new(fixtures::trust())).dialects(signed(Dialect::V1_0));
+    let without = builder.build().unwrap();
+    let session = create(&without, licence(&[SHOP, OTHER]));
+    assert_eq!(reader(&without, &session), None);
+
+    let verifier = jar(signed(Dialect::V1_0));
+    let new = || NewSession::new(tenant(), true);
+    assert!(create_as(&verifier, licence(&[SHOP, OTHER]), new()).is_err());
+    let later = NOW.plus((DAYS + 1) * DAY_MS);
+    let session = create_at(&verifier, licence(&[SHOP, OTHER]), new(), later).unwrap();
+    assert_eq!(reader(&verifier, &session), None);
+}
