@@ -60,7 +60,7 @@ pub fn run(
         KeysCommand::List { client: None } => list(store, now),
         KeysCommand::List { client } => list_of(store, client.as_deref(), now),
         KeysCommand::Rotate => rotate(store, now),
-        KeysCommand::Reseal => reseal(store),
+        KeysCommand::Reseal => reseal(store, now),
         KeysCommand::Csr { client } => certificates::request(store, client.as_deref(), own, now),
         KeysCommand::Certificate { file, client } => {
             certificates::import(store, file, client.as_deref(), own, now)
@@ -113,17 +113,17 @@ fn rotate(store: &mut OperatorStore, now: UnixMillis) -> Result<Output, Failure>
     Ok(Output::new(json, text))
 }
 
-fn reseal(store: &mut OperatorStore) -> Result<Output, Failure> {
-    let Resealed { current, others, unreadable } = store.reseal()?;
-    let mut text = format!(
-        "{others} values were sealed anew, {current} were sealed with that key before; no other instance \
-         key is needed any more\n"
-    );
-    if unreadable > 0 {
+fn reseal(store: &mut OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
+    let Resealed { current, others, unreadable } = store.reseal(now)?;
+    let mut text =
+        format!("{others} values were sealed anew, {current} were sealed with that key before");
+    if unreadable == 0 {
+        text.push_str("; no other instance key is needed any more\n");
+    } else {
         let _ = writeln!(
             text,
-            "{unreadable} values open under none of the keys and stay as they are: `idgate doctor --deep` \
-             and `idgate audit verify` say which"
+            "\n{unreadable} values open under none of the keys and stay as they are, and all keys stay \
+             asked for: `idgate doctor --deep` and `idgate audit verify` say which"
         );
     }
     let json = json!({ "resealed": others, "before": current, "unreadable": unreadable });

@@ -88,7 +88,15 @@ pub(super) enum Mode {
 
 /// What an operator is told of it while there are several keys.
 pub(super) fn judge(found: Resealed) -> Finding {
-    let Resealed { current, others, .. } = found;
+    let Resealed { current, others, unreadable } = found;
+    if others == 0 && unreadable > 0 {
+        let what = format!(
+            "{unreadable} values open under none of them, and as long as that is so each of them is asked \
+             for; `idgate doctor --deep` and `idgate audit verify` say which, and a backup has them as \
+             they were"
+        );
+        return Finding::warning("instance_keys", what);
+    }
     if others == 0 {
         let what = format!(
             "{current} values are sealed under the first of them, none under another; after `idgate keys \

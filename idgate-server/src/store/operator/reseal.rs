@@ -1,15 +1,18 @@
 //! Putting one instance key in the place of another.
 
+use idgate_core::time::UnixMillis;
+
 use crate::store::interface::StoreError;
 
 /// What the operator does when another instance key is to seal.
 pub trait ResealOperator {
     /// Seals, MACs and signs under the key that seals what was under another one. Ended on the way, it
-    /// can be called again. When it is done, no other key is asked for any more.
+    /// can be called again. When it is done, no other key is asked for any more, unless there are values
+    /// that none of the given ones opens. What is to be erased at `now` is not sealed anew.
     ///
     /// # Errors
-    /// A gateway uses the data directory, or the database failed.
-    fn reseal(&mut self) -> Result<Resealed, StoreError>;
+    /// A gateway uses the data directory, a node seals with another key, or the database failed.
+    fn reseal(&mut self, now: UnixMillis) -> Result<Resealed, StoreError>;
 
     /// What [`ResealOperator::reseal`] would find; nothing is changed.
     ///

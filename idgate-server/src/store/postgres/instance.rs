@@ -30,23 +30,39 @@ pub(super) const COPYING: &str = "copying_from";
 /// Notes the keys of an empty database, and refuses others than those of one that is not.
 pub(super) async fn check(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
     note(tx, &(CHECK.to_owned(), key_check::seal(sealer, CHECK)?)).await?;
-    // Another node may have come first, with another key.
-    let mut checks = Vec::new();
-    for row in rows(tx, key_check::CHECKS, &[]).await? {
-        checks.push((row.try_get(0)?, row.try_get(1)?));
-    }
+    // Another node may have come first, with another key, or a command may just forget one.
+    let checks = checks(tx, &format!("{} FOR SHARE", key_check::CHECKS)).await?;
     match key_check::judge(sealer, &checks, another_key)? {
         Some(first) => note(tx, &first).await,
         None => Ok(()),
     }
 }
 
-/// Says that everything is sealed under the key that seals.
-pub(super) async fn only_key(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
+/// The keys that are asked for, each of which has to be given. Until the transaction ends, no node and no
+/// command that seals under another one starts.
+pub(super) async fn hold_keys(tx: &Tx<'_>, sealer: &Sealer) -> Done<Vec<Check>> {
+    let sql = format!("{} FOR UPDATE", key_check::CHECKS);
+    let checks = checks(tx, &sql).await?;
+    key_check::judge(sealer, &checks, another_key)?;
+    Ok(checks)
+}
+
+/// Says that everything is sealed under the key that seals; `held` are forgotten.
+pub(super) async fn only_key(tx: &Tx<'_>, sealer: &Sealer, held: &[Check]) -> Done<()> {
     let sealed = key_check::seal(sealer, CHECK)?;
     execute(tx, "UPDATE instance SET sealed = $2 WHERE name = $1", &[&CHECK, &sealed]).await?;
-    execute(tx, key_check::FORGET_OTHERS, &[]).await?;
+    for (name, _) in held.iter().filter(|(name, _)| name != CHECK) {
+        execute(tx, "DELETE FROM instance WHERE name = $1", &[name]).await?;
+    }
     Ok(())
+}
+
+async fn checks(tx: &Tx<'_>, sql: &str) -> Done<Vec<Check>> {
+    let mut checks = Vec::new();
+    for row in rows(tx, sql, &[]).await? {
+        checks.push((row.try_get(0)?, row.try_get(1)?));
+    }
+    Ok(checks)
 }
 
 async fn note(tx: &Tx<'_>, (name, sealed): &Check) -> Done<()> {
@@ -57,8 +73,9 @@ async fn note(tx: &Tx<'_>, (name, sealed): &Check) -> Done<()> {
 
 fn another_key() -> StoreError {
     StoreError::Failed(
-        "the instance key is not the one that this database was made with; \
-         set IDGATE_INSTANCE_KEY to that key, the same on all nodes"
+        "the instance key is not the one that this database is sealed with; set IDGATE_INSTANCE_KEY \
+         to that key, or IDGATE_INSTANCE_KEYS to it and the one that is to take its place, the same on \
+         all nodes"
             .into(),
     )
 }

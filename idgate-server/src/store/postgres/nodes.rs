@@ -1,4 +1,5 @@
-//! The nodes that share the database: each says every second that it is there. Times are the database's.
+//! The nodes that share the database: each says every second that it is there, in which version, and which
+//! key it seals with. Times are the database's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,11 +10,14 @@ use tokio::sync::Mutex;
 
 use super::super::interface::StoreError;
 use super::super::sql::unsigned;
-use super::error::Done;
+use super::error::{Done, Failure};
+use super::instance;
+use super::pool::Tx;
 use super::shared::Shared;
 use super::sql::{execute, row};
 use crate::audit::hex;
 use crate::entropy::OsEntropy;
+use crate::seal::Sealer;
 
 /// How often a node says that it is there.
 const BEAT: Duration = Duration::from_secs(1);
@@ -47,8 +51,17 @@ impl Live {
 
 /// Says that this node is there, and forgets those that are gone for an hour. Where there are others,
 /// this one waits until they know: each grants its part of every limit, by the number that it knows.
+///
+/// # Errors
+/// A command that wants no node here came first: one that copies into the database, or that forgets the
+/// instance key that this one seals with.
 pub(super) async fn join(shared: &Shared) -> Done<()> {
     say(shared).await?;
+    // Such a command sees this node from here on, or this node sees what it did.
+    if let Err(refused) = instance::check_key(&shared.aside, &shared.sealer).await {
+        leave(shared).await?;
+        return Err(refused);
+    }
     let client = shared.aside.client().await?;
     execute(&client, "DELETE FROM nodes WHERE beat_at < clock_ms() - 3600000", &[]).await?;
     drop(client);
@@ -59,19 +72,33 @@ pub(super) async fn join(shared: &Shared) -> Done<()> {
     Ok(())
 }
 
+/// Refuses while a node is there that seals with another key than this one.
+pub(super) async fn require_one_key(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
+    let sql = "SELECT FROM nodes \
+               WHERE beat_at > clock_ms() - $1 AND split_part(version, ' ', 2) <> $2 LIMIT 1";
+    if row(tx, sql, &[&GONE_MS, &sealer.key_name()?]).await?.is_some() {
+        return Err(Failure::failed(
+            "a node still seals with another instance key; set IDGATE_INSTANCE_KEYS on each node to both, \
+             the new one first, start them again, and run `idgate keys reseal` then",
+        ));
+    }
+    Ok(())
+}
+
 async fn say(shared: &Shared) -> Done<()> {
     let has_left = shared.live.has_left.lock().await;
     if *has_left {
         return Ok(());
     }
     let client = shared.aside.client().await?;
+    let version = format!("{} {}", env!("CARGO_PKG_VERSION"), shared.sealer.key_name()?);
     let found = row(
         &client,
         "WITH beat AS (INSERT INTO nodes (id, version, started_at, beat_at) \
              VALUES ($1, $2, clock_ms(), clock_ms()) \
              ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at) \
          SELECT 1 + count(*) FROM nodes WHERE id <> $1 AND beat_at > clock_ms() - $3",
-        &[&shared.node, &env!("CARGO_PKG_VERSION"), &GONE_MS],
+        &[&shared.node, &version, &GONE_MS],
     )
     .await?;
     if let Some(found) = found {

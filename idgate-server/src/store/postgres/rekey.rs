@@ -1,7 +1,8 @@
 //! The values of a database, page by page. Nodes go on meanwhile: a page holds rows of one table, in the
-//! order of their keys, and a value that changed since it was read is left alone. It was sealed by a node
-//! that seals with the new key already.
+//! order of their keys, and a value that changed since it was read is left alone. Whether the node that
+//! changed it seals with the new key already is looked at afterwards.
 
+use deadpool_postgres::GenericClient;
 use tokio_postgres::types::ToSql;
 
 use super::super::operator::Resealed;
@@ -51,7 +52,9 @@ pub(super) fn parts() -> Vec<Part> {
     sealed.chain([Part::OfSessions(keys, "session_keys".into())]).chain(slots).chain(log).collect()
 }
 
-/// One page of a part, in one transaction: what it has, and where it ends unless it is empty.
+/// One page of a part: what it has, and where it ends unless it is empty. It is read and replaced in one
+/// transaction, but for values in tables that are truncated: nobody waits there for a command that is
+/// stopped on its way.
 pub(super) async fn page(
     pool: &Pool,
     keys: (&Sealer, &AuditKeys),
@@ -59,6 +62,11 @@ pub(super) async fn page(
     last: &Last,
     mode: Mode,
 ) -> Done<(Resealed, Option<Last>)> {
+    if let Part::OfSessions(place, table) = part {
+        let mut work = Rekeying::new(keys.0, keys.1, mode);
+        let end = of_sessions(&*pool.client().await?, *place, table, &last.0, &mut work).await?;
+        return Ok((work.found, end));
+    }
     let with = (keys, part, last, mode);
     pool.transact(&with, |((sealer, audit), part, last, mode), tx| {
         Box::pin(async move {
@@ -67,9 +75,7 @@ pub(super) async fn page(
                 Part::Sealed(kind) => {
                     sealed(tx, (kind.select, kind.update), kind.place, &last.0, &mut work).await?
                 }
-                Part::OfSessions(place, table) => {
-                    of_sessions(tx, *place, table, &last.0, &mut work).await?
-                }
+                Part::OfSessions(..) => None,
                 Part::Heads => heads_of(tx, &last.0, &mut work).await?,
                 Part::Totals => totals(tx, last.1, &mut work).await?,
                 Part::Checkpoints => checkpoints(tx, last, &mut work).await?,
@@ -101,7 +107,7 @@ async fn sealed(
 }
 
 async fn of_sessions(
-    tx: &Tx<'_>,
+    on: &impl GenericClient,
     place: PlaceOf,
     table: &str,
     last: &str,
@@ -112,8 +118,27 @@ async fn of_sessions(
          JOIN sessions AS s ON s.id = k.session_id WHERE k.session_id > $1 \
          ORDER BY k.session_id LIMIT $2"
     );
-    let update = format!("UPDATE {table} SET sealed = $2 WHERE session_id = $1 AND sealed = $3");
-    sealed(tx, (&select, &update), place, last, work).await
+    let (mut ids, mut anew, mut old) = (Vec::new(), Vec::new(), Vec::new());
+    let mut end = None;
+    for row in rows(on, &select, &[&last, &PAGE]).await? {
+        let (id, client): (String, String) = (row.try_get(0)?, row.try_get(1)?);
+        let sealed: Vec<u8> = row.try_get(2)?;
+        end = Some((id.clone(), 0));
+        if let Some(value) = work.sealed(place(&id, &client), &sealed)? {
+            ids.push(id);
+            anew.push(value);
+            old.push(sealed);
+        }
+    }
+    if !ids.is_empty() {
+        let update = format!(
+            "UPDATE {table} AS k SET sealed = v.anew \
+             FROM unnest($1::text[], $2::bytea[], $3::bytea[]) AS v (id, anew, old) \
+             WHERE k.session_id = v.id AND k.sealed = v.old"
+        );
+        execute(on, &update, &[&ids, &anew, &old]).await?;
+    }
+    Ok(end)
 }
 
 async fn heads_of(tx: &Tx<'_>, last: &str, work: &mut Rekeying<'_>) -> Done<Option<Last>> {
@@ -123,7 +148,7 @@ async fn heads_of(tx: &Tx<'_>, last: &str, work: &mut Rekeying<'_>) -> Done<Opti
         locking(work)
     );
     let mut end = None;
-    for row in rows(tx, &select, &[&last, &PAGE]).await? {
+    for row in rows(tx, &select, &[&last, &locked(work)]).await? {
         let (head, genuine) = heads::from_row(work.audit, &row)?;
         if let Some(anew) = work.head(&head, genuine, row.try_get(6)?) {
             let update = "UPDATE audit_heads SET mac = $2 WHERE client_id = $1";
@@ -140,7 +165,7 @@ async fn totals(tx: &Tx<'_>, last: i64, work: &mut Rekeying<'_>) -> Done<Option<
         locking(work)
     );
     let mut end = None;
-    for row in rows(tx, &select, &[&last, &PAGE]).await? {
+    for row in rows(tx, &select, &[&last, &locked(work)]).await? {
         let (slice, entries): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         let message = heads::message(slice, unsigned(entries));
         if let Some(anew) = work.mac(&message, row.try_get(2)?) {
@@ -189,4 +214,9 @@ async fn removals(tx: &Tx<'_>, last: &str, work: &mut Rekeying<'_>) -> Done<Opti
 /// Who counts is in nobody's way.
 fn locking(work: &Rekeying<'_>) -> &'static str {
     if work.mode == Mode::Replace { "FOR UPDATE" } else { "" }
+}
+
+/// How many rows of those that every settlement writes are held at a time.
+fn locked(work: &Rekeying<'_>) -> i64 {
+    if work.mode == Mode::Replace { 1 } else { PAGE }
 }

@@ -33,7 +33,7 @@ pub(in crate::store) fn count(
     Ok(work.found)
 }
 
-/// Seals everything anew, and says at last that no other key is needed.
+/// Seals everything anew, and says at last that no other key is needed, if everything could be opened.
 pub(in crate::store) fn reseal(
     main: &mut Connection,
     claims: Option<&mut Connection>,
@@ -59,10 +59,13 @@ pub(in crate::store) fn reseal(
     }
     let transaction = begin(main)?;
     of_log(&transaction, &mut work)?;
-    let sealed = key_check::seal(sealer, key_check::CHECK)?;
-    transaction
-        .execute("UPDATE instance SET sealed = ?2 WHERE name = ?1", (key_check::CHECK, sealed))?;
-    transaction.execute(key_check::FORGET_OTHERS, [])?;
+    // What none of them opens may open under one of them when a backup brings it back.
+    if work.found.unreadable == 0 {
+        let sealed = key_check::seal(sealer, key_check::CHECK)?;
+        let sql = "UPDATE instance SET sealed = ?2 WHERE name = ?1";
+        transaction.execute(sql, (key_check::CHECK, sealed))?;
+        transaction.execute(key_check::FORGET_OTHERS, [])?;
+    }
     transaction.commit()?;
     files::truncate_log(main)?;
     Ok(work.found)
@@ -95,35 +98,55 @@ fn page(
     Ok(rows.into_iter().next_back().map(|(id, ..)| id))
 }
 
+/// Values of sessions, in a table of `claims.db`.
+struct OfSessions {
+    purpose: &'static str,
+    select: &'static str,
+    update: &'static str,
+    /// The client of a session that may have one.
+    client: &'static str,
+}
+
+const RESULTS: OfSessions = OfSessions {
+    purpose: "results",
+    select: "SELECT session_id, sealed FROM results",
+    update: "UPDATE results SET sealed = ?2 WHERE session_id = ?1",
+    client: "SELECT client_id FROM sessions WHERE id = ?1",
+};
+
+const SESSION_KEYS: OfSessions = OfSessions {
+    purpose: "session_keys",
+    select: "SELECT session_id, sealed FROM session_keys",
+    update: "UPDATE session_keys SET sealed = ?2 WHERE session_id = ?1",
+    client: "SELECT client_id FROM sessions WHERE id = ?1 AND settled_at IS NULL",
+};
+
 /// Results and session keys, whose clients the main database knows.
 fn of_claims(
     claims: &Connection,
     main: &Connection,
     work: &mut Rekeying<'_>,
 ) -> Result<(), StoreError> {
-    for (purpose, select, update) in [
-        (
-            "results",
-            "SELECT session_id, sealed FROM results",
-            "UPDATE results SET sealed = ?2 WHERE session_id = ?1",
-        ),
-        (
-            "session_keys",
-            "SELECT session_id, sealed FROM session_keys",
-            "UPDATE session_keys SET sealed = ?2 WHERE session_id = ?1",
-        ),
-    ] {
-        for (object, sealed) in pairs::<Vec<u8>>(claims, select)? {
-            let client: Option<String> = main
-                .prepare_cached("SELECT client_id FROM sessions WHERE id = ?1")?
-                .query_row([&object], |row| row.get(0))
-                .optional()?;
-            // What belongs to no session goes with the next start.
-            let Some(client) = client else { continue };
-            let place = Place { purpose, object: &object, client: &client };
-            if let Some(anew) = work.sealed(place, &sealed)? {
-                claims.prepare_cached(update)?.execute((&object, anew))?;
-            }
+    of_sessions(claims, main, &RESULTS, work)?;
+    of_sessions(claims, main, &SESSION_KEYS, work)
+}
+
+fn of_sessions(
+    claims: &Connection,
+    main: &Connection,
+    values: &OfSessions,
+    work: &mut Rekeying<'_>,
+) -> Result<(), StoreError> {
+    for (object, sealed) in pairs::<Vec<u8>>(claims, values.select)? {
+        let client: Option<String> = main
+            .prepare_cached(values.client)?
+            .query_row([&object], |row| row.get(0))
+            .optional()?;
+        // What belongs to no such session goes with the next start.
+        let Some(client) = client else { continue };
+        let place = Place { purpose: values.purpose, object: &object, client: &client };
+        if let Some(anew) = work.sealed(place, &sealed)? {
+            claims.prepare_cached(values.update)?.execute((&object, anew))?;
         }
     }
     Ok(())

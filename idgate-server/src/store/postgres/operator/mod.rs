@@ -28,12 +28,17 @@ use crate::seal::{InstanceKey, Sealer};
 use crate::store::interface::StoreError;
 use crate::store::operator::Operator;
 
-/// How long a command waits for the database.
+/// How long a command usually waits for the database.
 const ANSWER: Duration = Duration::from_secs(60);
+
+/// One, and one beside a transaction that holds a key.
+const CONNECTIONS: usize = 2;
 
 /// The operator's side of one database.
 pub struct PostgresOperator {
     desk: Desk,
+    /// How long a step of a command waits for the database.
+    answer: Duration,
     /// `None` once it is dropped.
     runtime: Option<Runtime>,
 }
@@ -66,11 +71,11 @@ impl PostgresOperator {
         let cannot = |error| StoreError::Unavailable(format!("cannot start: {error}"));
         let runtime = Builder::new_current_thread().enable_all().build().map_err(cannot)?;
         let desk = Desk {
-            pool: Pool::new(address, 1)?,
+            pool: Pool::new(address, CONNECTIONS)?,
             sealer: Sealer::new(instance_key)?,
             audit: AuditKeys::new(instance_key)?,
         };
-        Ok(Self { desk, runtime: Some(runtime) })
+        Ok(Self { desk, answer: ANSWER, runtime: Some(runtime) })
     }
 
     /// Waits for it, on a thread of its own: the caller's may belong to another runtime.
@@ -78,7 +83,7 @@ impl PostgresOperator {
         let stopped = || StoreError::Failed("the command was stopped".into());
         let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
         let silent = || StoreError::Unavailable("PostgreSQL does not answer".into());
-        let wait = async { tokio::time::timeout(ANSWER, work).await };
+        let wait = async { tokio::time::timeout(self.answer, work).await };
         std::thread::scope(|scope| {
             let done = scope.spawn(|| runtime.block_on(wait)).join().map_err(|_| stopped())?;
             Ok(done.map_err(|_| silent())??)

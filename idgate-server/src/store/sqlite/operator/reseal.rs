@@ -1,17 +1,24 @@
 //! Putting one instance key in the place of another, while no gateway runs.
 
+use idgate_core::time::UnixMillis;
+
 use super::SqliteOperator;
-use crate::store::directory;
+use crate::store::disk::Disk;
 use crate::store::files::{claims_path, open_claims, open_for_reading};
 use crate::store::interface::StoreError;
 use crate::store::operator::{ResealOperator, Resealed};
 use crate::store::rekey::sqlite;
+use crate::store::{claims_file, directory, session_keys};
 
 impl ResealOperator for SqliteOperator {
-    fn reseal(&mut self) -> Result<Resealed, StoreError> {
+    fn reseal(&mut self, now: UnixMillis) -> Result<Resealed, StoreError> {
         let _nobody_serves = directory::lock(&self.dir)?;
+        claims_file::erase_first(&self.dir, &Disk::of(&self.dir), now)?;
         let has_claims = claims_path(&self.dir).exists();
         let mut claims = has_claims.then(|| open_claims(&self.dir)).transpose()?;
+        if let Some(claims) = &claims {
+            session_keys::remove_orphans(claims, &self.main)?;
+        }
         sqlite::reseal(&mut self.main, claims.as_mut(), &self.sealer, &self.audit)
     }
 
