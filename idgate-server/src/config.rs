@@ -178,9 +178,11 @@ impl DataDir {
         }
         let dir = Self { instance_key: dir.instance_key.or(several), ..dir };
         if dir.database.is_some() && dir.instance_key.is_none() {
-            return Err("IDGATE_INSTANCE_KEY: is not set, and IDGATE_DATABASE_URL is: the key that \
-                        seals what a database holds is the same on all nodes, and none of them makes \
-                        it; make one with `openssl rand -base64 32` and keep a copy of it"
+            return Err("IDGATE_INSTANCE_KEY: is not set, nor is IDGATE_INSTANCE_KEYS, and \
+                        IDGATE_DATABASE_URL is: the key that seals what a database holds is the same \
+                        on all nodes, and none of them makes it; make one with `openssl rand -base64 32` \
+                        and keep a copy of it; for a copy of a data directory, IDGATE_INSTANCE_KEY_FILE \
+                        is its instance.key"
                 .into());
         }
         Ok(dir)

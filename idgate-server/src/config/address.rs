@@ -87,6 +87,15 @@ impl Address {
         config.options(options);
         Ok(Self { config, roots_file, is_encrypted })
     }
+
+    /// The same, where a statement may take so long, whatever else the address says.
+    pub(crate) fn with_statement_timeout(&self, limit: Duration) -> Self {
+        let mut changed = self.clone();
+        let settings = self.config.get_options().unwrap_or_default();
+        let limit = limit.as_millis();
+        changed.config.options(format!("{settings} -c statement_timeout={limit}"));
+        changed
+    }
 }
 
 /// Without the password.

@@ -12,15 +12,15 @@ use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use self::source::each_batch;
-use self::tables::{SESSION_KEYS, TABLES, Table};
+use self::tables::{RESULTS, SESSION_KEYS, TABLES, Table};
 use super::audit::Rows;
 use super::audit::report::Auditor;
 use super::files::{claims_path, main_path, open_for_reading};
 use super::interface::StoreError;
-use super::operator::{AuditOperator as _, ResealOperator as _};
+use super::operator::{AuditOperator as _, ResealOperator as _, Resealed};
 use super::postgres::PostgresOperator;
 use super::sql::time;
-use super::{directory, schema};
+use super::{directory, rekey, schema};
 use crate::audit::AuditKeys;
 use crate::config::Address;
 use crate::seal::{InstanceKey, Sealer};
@@ -50,18 +50,22 @@ pub fn copy(
 ) -> Result<Copied, StoreError> {
     let source = Source::open(dir, key)?;
     let target = PostgresOperator::open_for_copy(address, key)?;
-    target.begin_copy(&source.id)?;
+    let mark = target.begin_copy(&source.id)?;
     let mut copied = Copied::default();
-    for (on, table) in source.tables() {
-        let rows = each_batch(on, table, &mut |batch| target.insert_copied(table, batch))?;
+    for table in source.tables() {
+        let rows = each_batch(&source.main, table, &mut |batch| {
+            target.insert_copied(&mark, table, batch)
+        })?;
         if rows > 0 {
             copied.rows.push((table.name, rows));
         }
     }
-    copied.lost_claims = source.each_result(now, |id, until| target.lose_claims(id, until))?;
-    target.complete_copy()?;
-    for (on, table) in source.tables() {
-        let rows = each_batch(on, table, &mut |batch| target.compare_copied(table, batch))?;
+    copied.lost_claims =
+        source.each_result(now, |id, until| target.lose_claims(&mark, id, until))?;
+    target.complete_copy(&mark)?;
+    for table in source.tables() {
+        let rows =
+            each_batch(&source.main, table, &mut |batch| target.compare_copied(table, batch))?;
         target.count_copied(table, rows)?;
     }
     let report = target.verify_audit(None, &[])?;
@@ -73,14 +77,19 @@ pub fn copy(
                 .into(),
         ));
     }
-    target.end_copy(&source.id)?;
+    source.require_unchanged()?;
+    target.end_copy(&mark)?;
     Ok(Copied { entries: report.entries, ..copied })
 }
 
 /// A data directory that nobody serves.
 struct Source {
+    /// With the file of results and session keys attached as `claims`, where there is one.
     main: Connection,
-    claims: Option<Connection>,
+    has_claims: bool,
+    /// Tells whether the directory was changed since `version`.
+    watch: Connection,
+    version: i64,
     /// Which directory it is.
     id: Vec<u8>,
     _nobody_serves: std::fs::File,
@@ -105,20 +114,40 @@ impl Source {
                  to date with `idgate client list` on it, which makes a copy first"
             )));
         }
-        directory::require_key(&main, &Sealer::new(key)?)?;
-        verify(&main, &AuditKeys::new(key)?)?;
+        let (sealer, audit) = (Sealer::new(key)?, AuditKeys::new(key)?);
         let claims = claims_path(dir);
-        let claims = claims.is_file().then(|| open_for_reading(&claims)).transpose()?;
+        let has_claims = claims.is_file();
+        if has_claims {
+            attach(&main, &claims)?;
+        }
+        let watch = open_for_reading(&path)?;
+        let version = data_version(&watch)?;
+        directory::require_key(&main, &sealer)?;
+        verify(&main, &audit)?;
+        // Everything is read as it is with the first read, which comes at once: operator commands take
+        // no lock.
+        main.execute_batch("BEGIN")?;
+        let claims = has_claims.then(|| open_for_reading(&claims)).transpose()?;
+        require_readable(rekey::sqlite::count_lasting(&main, claims.as_ref(), &sealer, &audit)?)?;
         let sql = "SELECT sealed FROM instance WHERE name = 'database_id'";
         let id = main.query_row(sql, [], |row| row.get(0)).optional()?.unwrap_or_default();
-        // Everything is read as it is now: operator commands take no lock.
-        main.execute_batch("BEGIN")?;
-        Ok(Self { main, claims, id, _nobody_serves: lock })
+        Ok(Self { main, has_claims, watch, version, id, _nobody_serves: lock })
     }
 
-    fn tables(&self) -> impl Iterator<Item = (&Connection, &'static Table)> {
-        let main = TABLES.iter().map(|table| (&self.main, table));
-        main.chain(self.claims.iter().map(|claims| (claims, &SESSION_KEYS)))
+    fn tables(&self) -> impl Iterator<Item = &'static Table> {
+        TABLES.iter().chain(self.has_claims.then_some(&SESSION_KEYS))
+    }
+
+    /// Refuses to end when a command changed the directory after it was read.
+    fn require_unchanged(&self) -> Result<(), StoreError> {
+        if data_version(&self.watch)? == self.version {
+            return Ok(());
+        }
+        Err(StoreError::Failed(
+            "a command changed the data directory while it was copied; copy again, and let no command \
+             use it meanwhile"
+                .into(),
+        ))
     }
 
     /// The results that may still be read at `now`, and until when.
@@ -127,8 +156,10 @@ impl Source {
         now: UnixMillis,
         mut take: impl FnMut(&str, UnixMillis) -> Result<(), StoreError>,
     ) -> Result<u64, StoreError> {
-        let Some(claims) = &self.claims else { return Ok(0) };
-        let mut statement = claims.prepare("SELECT session_id, redact_at FROM results")?;
+        if !self.has_claims {
+            return Ok(0);
+        }
+        let mut statement = self.main.prepare(RESULTS)?;
         let mut found = statement.query([])?;
         let mut taken = 0_u64;
         while let Some(row) = found.next()? {
@@ -139,6 +170,31 @@ impl Source {
             }
         }
         Ok(taken)
+    }
+}
+
+/// A number that another connection's commits change.
+fn data_version(watch: &Connection) -> Result<i64, StoreError> {
+    Ok(watch.query_row("PRAGMA data_version", [], |row| row.get(0))?)
+}
+
+/// Adds the file of results and session keys, for reading as well.
+fn attach(main: &Connection, claims: &Path) -> Result<(), StoreError> {
+    let name = claims.to_str().ok_or_else(|| {
+        StoreError::Failed(format!("the name of {} is not UTF-8; move it", claims.display()))
+    })?;
+    main.execute("ATTACH ?1 AS claims", [name])?;
+    Ok(())
+}
+
+/// Refuses values that no key opens: the database would have them as unreadable as they are.
+fn require_readable(found: Resealed) -> Result<(), StoreError> {
+    match found.unreadable {
+        0 => Ok(()),
+        unreadable => Err(StoreError::Damaged(format!(
+            "{unreadable} values of the data directory do not open under its instance key; `idgate \
+             doctor --deep` on the directory says which, and a backup has them as they were"
+        ))),
     }
 }
 

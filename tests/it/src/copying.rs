@@ -233,6 +233,145 @@ fn only_an_empty_database_of_this_schema_takes_a_copy() {
     stop(server);
 }
 
+/// What a gateway leaves that is killed between the commits of its two files.
+#[test]
+fn what_a_killed_gateway_left_between_two_commits_stays_behind() {
+    let Some(cluster) = stores::cluster() else { return };
+    let mut moving = Moving::new();
+    let listed = moving.listed();
+    let claims = Connection::open(moving.installation.unused_data_dir().join("claims.db")).unwrap();
+    let plant = |sql: &str, id: &str| assert_eq!(claims.execute(sql, [id]).unwrap(), 1, "{sql}");
+    let key = "INSERT INTO session_keys SELECT ?1, sealed FROM session_keys LIMIT 1";
+    plant(key, &moving.failed);
+    plant(key, "no_session");
+    for id in [&moving.failed, &moving.open.id, "neither"] {
+        plant("INSERT INTO results VALUES (?1, 9000000000000, x'02')", id);
+    }
+    plant("UPDATE results SET redact_at = 0 WHERE session_id = ?1", &moving.verified);
+    drop(claims);
+    let database = stores::migrated().unwrap();
+    moving.enter(&database);
+    let copied = moving.copy();
+    assert_eq!(copied.code, 0, "{copied:?}");
+    let copied = copied.json();
+    assert_eq!((&copied["rows"]["session_keys"], &copied["lost_claims"]), (&1.into(), &0.into()));
+    let noted = "SELECT count(*) FROM sessions WHERE claims_until IS NOT NULL";
+    assert_eq!(cluster.run(&database, noted), "0");
+    moving.expect_same(&listed);
+    moving.expect_moved();
+}
+
+#[test]
+fn a_directory_with_a_value_that_no_key_opens_is_refused_by_that_name() {
+    let Some(database) = stores::migrated() else { return };
+    let mut moving = Moving::new();
+    let main = Connection::open(moving.installation.unused_data_dir().join("idgate.db")).unwrap();
+    let change = "UPDATE sessions SET record = x'02' WHERE id = ?1";
+    assert_eq!(main.execute(change, [&moving.failed]).unwrap(), 1);
+    drop(main);
+    moving.enter(&database);
+    expect_refused(&moving.copy(), 3, "1 values of the data directory do not open");
+    expect_refused(&moving.copy(), 3, "`idgate doctor --deep`");
+    // Nothing was begun.
+    assert_eq!(moving.installation.run_json(&["client", "list", "--json"])["clients"], json!([]));
+}
+
+/// Has the database do something whenever `event`, by which a test is in the middle of a copy.
+fn when(database: &str, event: &str, what: &str) {
+    let sql = format!(
+        "CREATE FUNCTION middle() RETURNS trigger LANGUAGE plpgsql AS \
+         $$ BEGIN {what}; RETURN NULL; END $$; \
+         CREATE TRIGGER middle AFTER {event} FOR EACH STATEMENT EXECUTE FUNCTION middle()"
+    );
+    stores::cluster().unwrap().run(database, &sql);
+}
+
+#[test]
+fn a_copy_that_another_one_took_over_writes_nothing_more() {
+    let Some(cluster) = stores::cluster() else { return };
+    let mut moving = Moving::new();
+    let listed = moving.listed();
+    for event in ["INSERT ON clients", "INSERT ON metrics_hours"] {
+        let database = stores::migrated().unwrap();
+        moving.enter(&database);
+        let taken = "UPDATE instance SET sealed = set_byte(sealed, 0, 255 - get_byte(sealed, 0)) \
+                     WHERE name = 'copying_from'";
+        when(&database, event, taken);
+        expect_refused(&moving.copy(), 1, "another `idgate copy` into the database began");
+        expect_refused(&moving.installation.run(&["client", "list"]), 1, "run `idgate copy` again");
+        cluster.run(&database, "DROP FUNCTION middle CASCADE");
+        assert_eq!(moving.copy().code, 0);
+        moving.expect_same(&listed);
+    }
+}
+
+/// A statement takes longer than one of a gateway may, and a command has the time to come between.
+#[test]
+fn what_a_command_changes_during_a_copy_is_not_left_behind() {
+    let Some(cluster) = stores::cluster() else { return };
+    let mut moving = Moving::new();
+    let database = stores::migrated().unwrap();
+    when(&database, "INSERT ON webhook_deliveries", "PERFORM pg_sleep(11)");
+    let beside = Installation::in_directory();
+    let beside = beside.with("IDGATE_DATA_DIR", &moving.from());
+    let beside = beside.with("IDGATE_INSTANCE_KEY", stores::KEY);
+    moving.enter(&database);
+    let refused = std::thread::scope(|scope| {
+        let copying = scope.spawn(|| moving.copy());
+        eventually("it is in the middle", || {
+            let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
+                       AND datname = current_database()";
+            cluster.run(&database, sql) == "1"
+        });
+        let late = beside.run(&["client", "create", "late"]);
+        assert_eq!(late.code, 0, "{late:?}");
+        copying.join().unwrap()
+    });
+    expect_refused(&refused, 1, "a command changed the data directory while it was copied");
+    cluster.run(&database, "DROP FUNCTION middle CASCADE");
+    let copied = moving.copy().json();
+    assert_eq!(copied["rows"]["clients"], 3, "{copied}");
+    moving.expect_moved();
+}
+
+/// Who is just writing when a copy begins is waited for, and then the database is not empty any more.
+#[test]
+fn a_copy_empties_nothing_that_is_just_written() {
+    let Some(cluster) = stores::cluster() else { return };
+    let mut moving = Moving::new();
+    let database = stores::migrated().unwrap();
+    moving.enter(&database);
+    let refused = std::thread::scope(|scope| {
+        let write = "INSERT INTO webhook_hosts VALUES ('h.example', 'APPROVED', NULL, 1); \
+                     SELECT pg_sleep(2)";
+        let writing = scope.spawn(|| cluster.run(&database, write));
+        eventually("it is written", || {
+            let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
+                       AND datname = current_database()";
+            cluster.run(&database, sql) == "1"
+        });
+        let refused = moving.copy();
+        writing.join().unwrap();
+        refused
+    });
+    expect_refused(&refused, 1, "the database is not empty");
+    assert_eq!(cluster.run(&database, "SELECT count(*) FROM webhook_hosts"), "1");
+}
+
+#[test]
+fn a_gateway_that_starts_when_a_copy_begins_does_not_serve() {
+    let Some(cluster) = stores::cluster() else { return };
+    let database = stores::migrated().unwrap();
+    when(
+        &database,
+        "INSERT ON nodes",
+        "INSERT INTO instance VALUES ('copying_from', '') ON CONFLICT DO NOTHING",
+    );
+    let installation = Installation::on(&database);
+    expect_refused(&installation.run(&["serve"]), 1, "run `idgate copy` again");
+    assert_eq!(cluster.run(&database, "SELECT count(*) FROM nodes"), "0");
+}
+
 /// Every how many statements a copy is killed.
 fn stride() -> usize {
     if std::env::var_os("IDGATE_LONG").is_some() { 5 } else { 67 }

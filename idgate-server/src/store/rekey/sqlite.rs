@@ -33,6 +33,22 @@ pub(in crate::store) fn count(
     Ok(work.found)
 }
 
+/// The same of what a gateway that starts would keep, but for results.
+pub(in crate::store) fn count_lasting(
+    main: &Connection,
+    claims: Option<&Connection>,
+    sealer: &Sealer,
+    audit: &AuditKeys,
+) -> Result<Resealed, StoreError> {
+    let mut found = count(main, None, sealer, audit)?;
+    if let Some(claims) = claims {
+        let mut work = Rekeying::new(sealer, audit, Mode::Count);
+        of_sessions(claims, main, &SESSION_KEYS, &mut work)?;
+        found.add(work.found);
+    }
+    Ok(found)
+}
+
 /// Seals everything anew, and says at last that no other key is needed, if everything could be opened.
 pub(in crate::store) fn reseal(
     main: &mut Connection,

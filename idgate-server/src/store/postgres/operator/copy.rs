@@ -1,24 +1,53 @@
 //! The database that a data directory is copied into. From the first to the last step it says which
 //! directory that is, and no gateway and no other command uses it.
 
+use std::time::Duration;
+
+use idgate_core::entropy::Entropy as _;
+use idgate_core::time::UnixMillis;
+
 use super::super::audit::{self as log, heads};
 use super::super::claims::{SLOT_MS, SLOTS};
 use super::super::error::{Done, Failure};
 use super::super::instance::{self, COPYING};
+use super::super::nodes;
 use super::super::pool::Tx;
 use super::super::schema;
 use super::super::sql::{execute, row, rows};
 use super::PostgresOperator;
 use crate::config::Address;
+use crate::entropy::OsEntropy;
 use crate::seal::InstanceKey;
 use crate::store::copy::source::Batch;
 use crate::store::copy::tables::{SESSION_KEYS, TABLES, Table};
 use crate::store::interface::StoreError;
 use crate::store::sql::{millis, number, unsigned};
-use idgate_core::time::UnixMillis;
 
 /// Which directory a database came from, when it is all there.
 const COPIED: &str = "copied_from";
+
+/// Set while a directory is copied: who copies, and which directory.
+#[derive(Clone, Debug)]
+pub(in crate::store) struct Mark(Vec<u8>);
+
+/// Nobody else draws the same.
+const TOKEN: usize = 16;
+
+impl Mark {
+    fn new(directory: &[u8]) -> Result<Self, StoreError> {
+        let mut token = [0; TOKEN];
+        let drawn = OsEntropy.fill(&mut token);
+        drawn.map_err(|_| StoreError::Unavailable("the system has no randomness".into()))?;
+        Ok(Self([&token, directory].concat()))
+    }
+
+    fn directory(&self) -> &[u8] {
+        self.0.get(TOKEN..).unwrap_or_default()
+    }
+}
+
+/// How long a statement of a copy may take: one that derives or counts reads a whole table.
+const STATEMENT: Duration = Duration::from_secs(1800);
 
 impl PostgresOperator {
     /// Connects to a database with the schema of this program, whatever is in it.
@@ -29,23 +58,31 @@ impl PostgresOperator {
         address: &Address,
         instance_key: &InstanceKey,
     ) -> Result<Self, StoreError> {
-        let operator = Self::connect(address, instance_key)?;
+        let patient = address.with_statement_timeout(STATEMENT);
+        let mut operator = Self::connect(&patient, instance_key)?;
+        operator.answer = STATEMENT.saturating_add(operator.answer);
         operator.run(schema::require(&operator.desk.pool))?;
         Ok(operator)
     }
 
-    /// Notes which directory is to be copied, and empties what an unfinished copy of it left.
+    /// Notes which directory is to be copied, and empties what an unfinished copy of it left. What that
+    /// one still does fails from here on.
     ///
     /// # Errors
     /// There is something else in the database.
-    pub(in crate::store) fn begin_copy(&self, directory: &[u8]) -> Result<(), StoreError> {
-        self.run(self.desk.pool.transact(directory, |directory, tx| {
-            Box::pin(async move { begin(tx, directory).await })
-        }))
+    pub(in crate::store) fn begin_copy(&self, directory: &[u8]) -> Result<Mark, StoreError> {
+        let mark = Mark::new(directory)?;
+        self.run(
+            self.desk
+                .pool
+                .transact(&mark, |mark, tx| Box::pin(async move { begin(tx, mark).await })),
+        )?;
+        Ok(mark)
     }
 
     pub(in crate::store) fn insert_copied(
         &self,
+        mark: &Mark,
         table: &Table,
         batch: &Batch,
     ) -> Result<(), StoreError> {
@@ -56,8 +93,14 @@ impl PostgresOperator {
             "INSERT INTO {name} ({columns}) SELECT {columns} \
              FROM json_populate_recordset(NULL::{name}, $1::text::json) {replacing}"
         );
-        let inserted = self.execute(&sql, batch)?;
-        if inserted == number(batch.rows) { Ok(()) } else { Err(differs(table)) }
+        let with = (mark, sql, batch);
+        let inserted = self.run(self.desk.pool.transact(&with, |(mark, sql, batch), tx| {
+            Box::pin(async move {
+                own(tx, mark).await?;
+                execute(tx, sql, &[&batch.json]).await
+            })
+        }))?;
+        if number(inserted) == number(batch.rows) { Ok(()) } else { Err(differs(table)) }
     }
 
     /// Fails unless each of these rows is in the database, value by value.
@@ -110,24 +153,30 @@ impl PostgresOperator {
     /// The claims of a verified session do not come along.
     pub(in crate::store) fn lose_claims(
         &self,
+        mark: &Mark,
         session_id: &str,
         until: UnixMillis,
     ) -> Result<(), StoreError> {
         let until = millis(until);
         let slot = i16::try_from(until.div_euclid(SLOT_MS).rem_euclid(SLOTS)).unwrap_or(0);
-        self.run(async {
-            let client = self.desk.pool.client().await?;
-            let sql = "UPDATE sessions SET claims_until = $2, claims_slot = $3 WHERE id = $1";
-            execute(&client, sql, &[&session_id, &until, &slot]).await
-        })?;
+        let with = (mark, session_id, until, slot);
+        self.run(self.desk.pool.transact(&with, |(mark, session_id, until, slot), tx| {
+            Box::pin(async move {
+                own(tx, mark).await?;
+                let sql = "UPDATE sessions SET claims_until = $2, claims_slot = $3 WHERE id = $1";
+                execute(tx, sql, &[session_id, until, slot]).await
+            })
+        }))?;
         Ok(())
     }
 
-    /// What is derived of the rows: sequences behind them, and how many audit entries there are.
-    pub(in crate::store) fn complete_copy(&self) -> Result<(), StoreError> {
+    /// What is derived of the rows: sequences behind them, and how many audit entries there are; and
+    /// what the planner knows of them, before they are compared.
+    pub(in crate::store) fn complete_copy(&self, mark: &Mark) -> Result<(), StoreError> {
         let desk = &self.desk;
-        self.run(desk.pool.transact(desk, |desk, tx| {
+        self.run(desk.pool.transact(&(desk, mark), |(desk, mark), tx| {
             Box::pin(async move {
+                own(tx, mark).await?;
                 for table in TABLES {
                     let (name, Some(column)) = (table.name, table.counted) else { continue };
                     let sql = format!(
@@ -142,16 +191,24 @@ impl PostgresOperator {
                 instance::check(tx, &desk.sealer).await?;
                 heads::recount(tx, &desk.audit).await
             })
-        }))
+        }))?;
+        self.run(async {
+            let client = self.desk.pool.client().await?;
+            let all: Vec<&str> = names().collect();
+            Ok(client.batch_execute(&format!("ANALYZE {}", all.join(", "))).await?)
+        })
     }
 
     /// From here on gateways may use it.
-    pub(in crate::store) fn end_copy(&self, directory: &[u8]) -> Result<(), StoreError> {
-        self.run(self.desk.pool.transact(directory, |directory, tx| {
+    pub(in crate::store) fn end_copy(&self, mark: &Mark) -> Result<(), StoreError> {
+        self.run(self.desk.pool.transact(mark, |mark, tx| {
             Box::pin(async move {
-                execute(tx, "DELETE FROM instance WHERE name = $1", &[&COPYING]).await?;
+                let sql = "DELETE FROM instance WHERE name = $1 AND sealed = $2";
+                if execute(tx, sql, &[&COPYING, &mark.0]).await? != 1 {
+                    return Err(another_copy());
+                }
                 let sql = "INSERT INTO instance (name, sealed) VALUES ($1, $2)";
-                execute(tx, sql, &[&COPIED, &directory]).await?;
+                execute(tx, sql, &[&COPIED, &mark.directory()]).await?;
                 Ok(())
             })
         }))?;
@@ -167,21 +224,35 @@ impl PostgresOperator {
     }
 }
 
-async fn begin(tx: &Tx<'_>, directory: &[u8]) -> Done<()> {
+async fn begin(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
     tx.execute("SELECT pg_advisory_xact_lock($1)", &[&schema::LOCK]).await?;
-    let mark = |name: &'static str| async move {
+    let all: Vec<&str> = names().collect();
+    let all = all.join(", ");
+    // Who is to be refused is in nobody's way; who is not waits until others are done, and looks again.
+    admit(tx, mark).await?;
+    tx.batch_execute(&format!("LOCK TABLE {all} IN ACCESS EXCLUSIVE MODE")).await?;
+    admit(tx, mark).await?;
+    tx.batch_execute(&format!("TRUNCATE {all}")).await?;
+    let sql = "INSERT INTO instance (name, sealed) VALUES ($1, $2)";
+    execute(tx, sql, &[&COPYING, &mark.0]).await?;
+    Ok(())
+}
+
+/// Refuses a database that has anything else, or that a gateway uses.
+async fn admit(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
+    let found = |name: &'static str| async move {
         let found = row(tx, "SELECT sealed FROM instance WHERE name = $1", &[&name]).await?;
         Ok::<Option<Vec<u8>>, Failure>(found.map(|found| found.try_get(0)).transpose()?)
     };
-    match (mark(COPYING).await?, mark(COPIED).await?) {
-        (Some(other), _) if other != directory => {
+    match (found(COPYING).await?.map(Mark), found(COPIED).await?) {
+        (Some(other), _) if other.directory() != mark.directory() => {
             return Err(Failure::failed(
                 "the database has an unfinished copy of another data directory; finish that one, or \
                  make a new database",
             ));
         }
         (Some(_), _) => {}
-        (None, Some(copied)) if copied == directory => {
+        (None, Some(copied)) if copied == mark.directory() => {
             return Err(Failure::failed(
                 "this data directory was copied into the database already: start the gateways with \
                  IDGATE_DATABASE_URL",
@@ -195,15 +266,27 @@ async fn begin(tx: &Tx<'_>, directory: &[u8]) -> Done<()> {
         }
         (None, _) => {}
     }
-    let sql = "SELECT FROM nodes WHERE beat_at > clock_ms() - 5000 LIMIT 1";
-    if row(tx, sql, &[]).await?.is_some() {
+    let sql = "SELECT FROM nodes WHERE beat_at > clock_ms() - $1 LIMIT 1";
+    if row(tx, sql, &[&nodes::GONE_MS]).await?.is_some() {
         return Err(Failure::failed("a gateway runs on the database; stop it, and copy again"));
     }
-    let all: Vec<&str> = names().collect();
-    tx.batch_execute(&format!("TRUNCATE {}", all.join(", "))).await?;
-    let sql = "INSERT INTO instance (name, sealed) VALUES ($1, $2)";
-    execute(tx, sql, &[&COPYING, &directory]).await?;
     Ok(())
+}
+
+/// Fails when another copy began meanwhile, and keeps one from beginning until this is committed.
+async fn own(tx: &Tx<'_>, mark: &Mark) -> Done<()> {
+    let sql = "SELECT FROM instance WHERE name = $1 AND sealed = $2 FOR SHARE";
+    match row(tx, sql, &[&COPYING, &mark.0]).await? {
+        Some(_) => Ok(()),
+        None => Err(another_copy()),
+    }
+}
+
+fn another_copy() -> Failure {
+    Failure::failed(
+        "another `idgate copy` into the database began after this one; wait until it is over, and \
+         copy again unless it was of the same data directory",
+    )
 }
 
 /// What is there from the beginning, and what the first start of a gateway makes, is nothing.
