@@ -1,5 +1,5 @@
 //! Renders the interface description as YAML and JSON, for gateways that speak `draft` alone, for those
-//! that speak more, and for those that also ask browsers. Its one source is `openapi.yaml`.
+//! that speak more, and for those that also ask browsers; each without pages and with them. Its one source is `openapi.yaml`.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -11,9 +11,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=openapi.yaml");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let source = fs::read_to_string("openapi.yaml")?;
-    for (name, kept) in
-        [("draft", &[UNASKED][..]), ("profiles", &[NEWER, UNASKED]), ("browsers", &[NEWER, ASKED])]
-    {
+    let kinds =
+        [("draft", &[UNASKED][..]), ("profiles", &[NEWER, UNASKED]), ("browsers", &[NEWER, ASKED])];
+    let described = kinds.iter().flat_map(|(name, kept)| {
+        [((*name).to_owned(), kept.to_vec()), (format!("{name}-pages"), [*kept, &[PAGED]].concat())]
+    });
+    for (name, kept) in described {
+        let (name, kept) = (&*name, &*kept);
         let yaml = description(&source, kept)?;
         let documents = YamlLoader::load_from_str(&yaml)?;
         let [document] = documents.as_slice() else {
@@ -30,6 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// What begins a part of `openapi.yaml` that is for some gateways alone; `# end` ends it.
 const NEWER: &str = "# where more than draft is spoken";
 const ASKED: &str = "# where browsers are asked";
+const PAGED: &str = "# where sessions have pages";
 const UNASKED: &str = "# where browsers are not asked";
 
 /// The description with the parts under these marks, and without the others.
@@ -37,9 +42,9 @@ fn description(source: &str, kept: &[&str]) -> Result<String, String> {
     let (mut text, mut part) = (String::new(), None);
     for line in source.lines() {
         match (line, part) {
-            (NEWER | ASKED | UNASKED, None) => part = Some(line),
+            (NEWER | ASKED | UNASKED | PAGED, None) => part = Some(line),
             ("# end", Some(_)) => part = None,
-            (NEWER | ASKED | UNASKED, Some(_)) | ("# end", None) => {
+            (NEWER | ASKED | UNASKED | PAGED, Some(_)) | ("# end", None) => {
                 return Err("openapi.yaml: a mark without its counterpart".into());
             }
             (_, Some(mark)) if !kept.contains(&mark) => {}

@@ -227,6 +227,11 @@ shop() {
         npm ci --no-audit --no-fund && IDGATE_BIN=$idgate CHROMIUM=$CHROMIUM npm test
 }
 
+page() {
+    (cd tests/wallets/node && npm ci --no-audit --no-fund) && cd tests/page &&
+        npm ci --no-audit --no-fund && IDGATE_BIN=$idgate CHROMIUM=$CHROMIUM npm test
+}
+
 python_binding() {
     local venv=$root/target/venv-bindings
     python3 -m venv "$venv" &&
@@ -368,8 +373,10 @@ if [ "$built" = yes ]; then
     fi
     if find_browser; then
         step 'sample shop in Chromium' shop || true
+        step 'page for people in Chromium' page || true
     else
         skip 'sample shop in Chromium' "$why_no_browser; the rest of its tests runs"
+        skip 'page for people in Chromium' "$why_no_browser"
         step 'sample shop without a browser' shop || true
     fi
 else
@@ -381,6 +388,7 @@ else
     skip 'generated clients: Python, TypeScript, Go, Java' 'the build failed'
     skip 'nginx in front, as the example has it' 'the build failed'
     skip 'sample shop in Chromium' 'the build failed'
+    skip 'page for people in Chromium' 'the build failed'
 fi
 
 if [ "$built" = yes ]; then

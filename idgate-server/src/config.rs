@@ -69,6 +69,13 @@ pub enum LogFormat {
     Json,
 }
 
+/// How sessions are shown to people.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct PageRules {
+    /// Whether the QR code of a request by reference turns.
+    pub turning: bool,
+}
+
 /// What TLS in-process needs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TlsFiles {
@@ -101,6 +108,8 @@ pub struct Config {
     pub request_mode: RequestMode,
     /// The dialects of OpenID4VP, and how they are spoken.
     pub dialects: Dialects,
+    /// Pages for people; `None`: there are none.
+    pub page: Option<PageRules>,
     /// How strict to be about trust material.
     pub environment: Environment,
     /// The key that seals; `None`: the one in the data directory.
@@ -223,6 +232,7 @@ impl Config {
                 response_mode: required(settings, "response_mode", dialects::response_mode)?,
                 dc_api: required(settings, "dc_api", dialects::dc_api)?,
             },
+            page: page(settings)?,
             environment: required(settings, "environment", environment_name)?,
             instance_key,
             rate_limits: required(settings, "rate_limits", rules::on_off)?,
@@ -313,6 +323,13 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Whether sessions have pages, and how these are.
+fn page(settings: &Settings) -> Result<Option<PageRules>, String> {
+    let turning = required(settings, "page_turning_qr", rules::on_off)?;
+    let on = required(settings, "page", rules::on_off)?;
+    Ok(on.then_some(PageRules { turning }))
 }
 
 /// The variables of this process that are text; others cannot be settings of ours.

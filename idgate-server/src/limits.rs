@@ -170,6 +170,16 @@ pub(crate) const MAX_LOGGED_NAME_CHARS: usize = 64;
 /// Bytes of the log that wait to be written: seconds of a busy gateway, and nothing to its memory.
 pub(crate) const MAX_WAITING_LOG_BYTES: usize = 1024 * 1024;
 
+/// How long the question of a page whether anything changed is kept: less than proxies wait, and seldom
+/// enough for its rate.
+pub(crate) const PAGE_WAIT: Duration = Duration::from_secs(10);
+/// Between two looks at the session in that time, for what other processes change.
+pub(crate) const PAGE_LOOK: Duration = Duration::from_secs(1);
+/// Ranges of an `Accept-Language` that are looked at; a person reads fewer.
+pub(crate) const MAX_LANGUAGES: usize = 32;
+/// What a page shows of a name that a tenant or an issuer chose.
+pub(crate) const MAX_SHOWN_CHARS: usize = 80;
+
 // What is stored and shown.
 
 /// What a page of a list has when nobody says otherwise.

@@ -120,6 +120,7 @@ pub async fn start_with_limits(
         .in_mode(config.request_mode)
         .speaking(config.dialects.clone())
         .for_pages_of_any_origin(config.environment == Environment::Development)
+        .with_pages(config.page)
         .verifying_within(limits.verification_timeout)
         .with_webhooks(WebhookRules { allow_http, egress: Some(to_webhooks) });
     let app = Arc::new(app);

@@ -85,13 +85,22 @@ impl App {
         answer: &[u8],
     ) -> Result<Option<SessionView>, AppError> {
         self.expects_relay(caller, id).await?;
+        match self.evaluate_browsers(id, answer).await? {
+            WalletReply::Refused => Ok(None),
+            _ => self.read_session(caller, id).await.map(Some),
+        }
+    }
+
+    /// Verifies what a browser gave for this session, and stores what it came to.
+    pub(super) async fn evaluate_browsers(
+        self: &Arc<Self>,
+        id: &SessionId,
+        answer: &[u8],
+    ) -> Result<WalletReply, AppError> {
         let since = Moment::now();
         let session = self.store.session(id).await?.ok_or(ResponseError::SessionClosed)?;
         let verifier = self.in_force(since).await?.verifier;
         let begin = || verifier.begin_dc_api(&session, answer, self.now());
-        match self.evaluate(&session, &verifier, answer.len(), begin).await? {
-            WalletReply::Refused => Ok(None),
-            _ => self.read_session(caller, id).await.map(Some),
-        }
+        self.evaluate(&session, &verifier, answer.len(), begin).await
     }
 }

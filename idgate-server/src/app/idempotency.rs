@@ -25,9 +25,9 @@ impl App {
         if let Some(earlier) = self.store.answered(caller, &key, self.now()).await? {
             return replay(earlier, &body_digest);
         }
-        let (transition, created) = self.new_session(caller, body).await?;
+        let (transition, created, page) = self.new_session(caller, body).await?;
         let answer = render(&created);
-        let once = Once { key, body: body_digest, answer: answer.clone() };
+        let once = Once { key, body: body_digest, answer: answer.clone(), page };
         match self.store.create_session_once(caller, transition, once).await? {
             MadeOnce::Yes => Ok(answer),
             MadeOnce::NoRoom => Err(AppError::TooManySessions),

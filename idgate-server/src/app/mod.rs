@@ -8,6 +8,7 @@ mod handle;
 mod idempotency;
 mod identity;
 mod metrics;
+mod pages;
 mod registration;
 mod request_object;
 mod sessions;
@@ -30,6 +31,7 @@ use tokio::sync::Semaphore;
 pub use self::api_keys::ApiKeySecret;
 pub use self::handle::Handle;
 pub use self::identity::Published;
+pub use self::pages::{PageView, Phase, Standing, Visit, WayBack};
 pub use self::sessions::{CreatedSession, SessionView};
 use self::stream::Streams;
 pub use self::stream::{StatusStream, StreamEnd};
@@ -37,7 +39,7 @@ pub use self::webhooks::{Tested, WebhookRules};
 use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
 use crate::clock::Clock;
-use crate::config::{Dialects, RequestMode};
+use crate::config::{Dialects, PageRules, RequestMode};
 use crate::limits::WEBHOOK_TESTS;
 use crate::store::{Caller, PageError, Store, StoreError};
 use crate::work::fetch::Fetcher;
@@ -55,6 +57,8 @@ pub struct App {
     dialects: Dialects,
     /// Whether pages may be from anywhere, as in development.
     any_origin: bool,
+    /// `None`: sessions have no pages.
+    pages: Option<PageRules>,
     /// Asks status lists and CRLs.
     fetcher: Arc<Fetcher>,
     /// Made for the trust and the keys in force; remade when the store has others.
@@ -120,6 +124,7 @@ impl App {
             request_mode: RequestMode::Inline,
             dialects: Dialects::default(),
             any_origin: false,
+            pages: None,
             fetcher,
             verifier,
             webhook_rules: WebhookRules::default(),

@@ -4,7 +4,7 @@ use idgate_core::error::RequestObjectError;
 use idgate_core::request::RequestObjectJwt;
 use idgate_core::session::{Status, Transition};
 
-use super::{App, AppError, Handle};
+use super::{App, AppError, Handle, Visit};
 use crate::clock::Moment;
 use crate::store::Committed;
 
@@ -21,10 +21,11 @@ impl App {
         &self,
         handle: &Handle,
         wallet_nonce: Option<&str>,
+        visit: &Visit<'_>,
     ) -> Result<RequestObjectJwt, AppError> {
         self.check_clock()?;
         for _ in 0..TRIES {
-            let (transition, jwt) = self.sign_request(handle, wallet_nonce).await?;
+            let (transition, jwt) = self.sign_request(handle, wallet_nonce, visit).await?;
             let Some(transition) = transition else { return Ok(jwt) };
             if self.store.commit(transition, None).await? == Committed::Yes {
                 return Ok(jwt);
@@ -49,17 +50,23 @@ impl App {
     ///
     /// # Errors
     /// As [`App::fetch_request`].
-    pub async fn peek_request(&self, handle: &Handle) -> Result<RequestObjectJwt, AppError> {
-        Ok(self.sign_request(handle, None).await?.1)
+    pub async fn peek_request(
+        &self,
+        handle: &Handle,
+        visit: &Visit<'_>,
+    ) -> Result<RequestObjectJwt, AppError> {
+        Ok(self.sign_request(handle, None, visit).await?.1)
     }
 
     async fn sign_request(
         &self,
         handle: &Handle,
         wallet_nonce: Option<&str>,
+        visit: &Visit<'_>,
     ) -> Result<(Option<Transition>, RequestObjectJwt), AppError> {
         let since = Moment::now();
         let session = self.named(handle).await?.ok_or(AppError::NotFound)?;
+        self.check_turn(&session, visit).await?;
         let verifier = self.in_force(since).await?.verifier;
         Ok(verifier.request_object(&session, handle.offer(), wallet_nonce, self.now())?)
     }

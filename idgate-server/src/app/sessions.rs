@@ -7,9 +7,9 @@ use idgate_core::session::{Session, Status, Transition};
 use idgate_core::time::UnixMillis;
 use idgate_core::verifier::NewSession;
 
-use super::{App, AppError};
+use super::{App, AppError, Visit};
 use crate::entropy::OsEntropy;
-use crate::store::{Caller, Committed, Made};
+use crate::store::{Caller, Committed, Made, NewPage};
 
 /// How long after a verification the store is asked whether it lost the result: twice its 30 seconds,
 /// because it counts by another clock.
@@ -27,6 +27,8 @@ pub struct CreatedSession {
     pub names_profile: bool,
     /// What its pages pass to their browser.
     pub dc_api: Option<DcApiRequests>,
+    /// Where people see it.
+    pub page_url: Option<String>,
 }
 
 /// A session and the instant it was read at: status and result depend on both.
@@ -37,6 +39,8 @@ pub struct SessionView {
     pub session: Session,
     /// Whether its result is gone before its time.
     pub claims_lost: bool,
+    /// What the browser of its page brings back.
+    pub page_code: Option<String>,
     /// When it was read.
     pub now: UnixMillis,
 }
@@ -51,8 +55,8 @@ impl App {
         caller: &Caller,
         body: &[u8],
     ) -> Result<CreatedSession, AppError> {
-        let (transition, created) = self.new_session(caller, body).await?;
-        match self.store.create_session(caller, transition).await? {
+        let (transition, created, page) = self.new_session(caller, body).await?;
+        match self.store.create_session_with(caller, transition, page).await? {
             Made::Yes => Ok(created),
             Made::NoRoom => Err(AppError::TooManySessions),
         }
@@ -63,7 +67,7 @@ impl App {
         &self,
         caller: &Caller,
         body: &[u8],
-    ) -> Result<(Transition, CreatedSession), AppError> {
+    ) -> Result<(Transition, CreatedSession, Option<NewPage>), AppError> {
         self.check_clock()?;
         let mut new = NewSession::new(caller.client_id.clone(), caller.livemode);
         let held = self.in_force(caller.since).await?;
@@ -74,7 +78,7 @@ impl App {
         let client_id = caller.client_id.as_str();
         new.signer = certified.in_force.as_ref().map(|key| key.certificate.x509_hash.clone());
         let (trust, spoken) = (verifier.trust(), self.spoken(&certified));
-        let request = PresentationRequest::parse_for(body, trust, caller.livemode, &spoken)
+        let mut request = PresentationRequest::parse_for(body, trust, caller.livemode, &spoken)
             .map_err(AppError::Request)?;
         self.check_pages(caller, &request).await?;
         if let Some(registration) = certificates.and_then(|all| all.registration(client_id)) {
@@ -82,10 +86,24 @@ impl App {
             new.verifier_info = self.attested(&verifier, &request, registration, signs)?;
         }
         let now = self.now();
-        let transition = verifier.create_session_as(request, new, &mut OsEntropy, now)?;
+        let is_for_page_alone = self.ask_on_page(&mut request);
+        let mut made =
+            verifier.create_session_as(request.clone(), new.clone(), &mut OsEntropy, now);
+        if made.is_err() && is_for_page_alone {
+            // What the tenant did not ask for is in the way of nothing.
+            request.dc_api = None;
+            made = verifier.create_session_as(request, new, &mut OsEntropy, now);
+        }
+        let transition = made?;
         let mut created = CreatedSession::of(&transition.session, self.names_profiles());
-        created.dc_api = Self::passed_on(&verifier, &transition.session, now)?;
-        Ok((transition, created))
+        if !is_for_page_alone {
+            created.dc_api = Self::passed_on(&verifier, &transition.session, now)?;
+        }
+        let page = self.new_page()?.map(|(page, url)| {
+            created.page_url = Some(url);
+            page
+        });
+        Ok((transition, created, page))
     }
 
     /// Reads a session of the caller.
@@ -104,7 +122,11 @@ impl App {
             && session.result_at(now).is_none()
             && session.settled_at().is_some_and(|at| now.since(at) < LOSS_SHOWN_MS);
         let claims_lost = is_missing && self.store.has_lost_claims(caller, id).await?;
-        Ok(SessionView { session, claims_lost, now })
+        let page_code = match session.result_at(now) {
+            Some(_) => self.page_code(&session).await?,
+            None => None,
+        };
+        Ok(SessionView { session, claims_lost, page_code, now })
     }
 
     /// Removes a session of the caller and everything stored about it but its audit entries.
@@ -122,24 +144,36 @@ impl App {
     ///
     /// # Errors
     /// The session is unknown, or neither CREATED nor PENDING.
-    pub async fn peek_link(&self, id: &SessionId, scheme: Scheme) -> Result<String, AppError> {
-        Ok(self.open_session(id).await?.deep_link(scheme))
+    pub async fn peek_link(
+        &self,
+        id: &SessionId,
+        scheme: Scheme,
+        visit: &Visit<'_>,
+    ) -> Result<String, AppError> {
+        let session = self.open_session(id).await?;
+        self.link_for(&session, scheme, visit).await
     }
 
     /// Follows the link of a session: CREATED becomes PENDING.
     ///
     /// # Errors
     /// The session is unknown, or neither CREATED nor PENDING.
-    pub async fn follow_link(&self, id: &SessionId, scheme: Scheme) -> Result<String, AppError> {
+    pub async fn follow_link(
+        &self,
+        id: &SessionId,
+        scheme: Scheme,
+        visit: &Visit<'_>,
+    ) -> Result<String, AppError> {
         self.check_clock()?;
         let session = self.open_session(id).await?;
+        let link = self.link_for(&session, scheme, visit).await?;
         let Some(transition) = session.followed(self.now()) else {
-            return Ok(session.deep_link(scheme));
+            return Ok(link);
         };
         match self.store.commit(transition, None).await? {
-            Committed::Yes => Ok(session.deep_link(scheme)),
+            Committed::Yes => Ok(link),
             // Somebody else followed, answered or deleted it: look again.
-            Committed::LostRace => self.peek_link(id, scheme).await,
+            Committed::LostRace => self.peek_link(id, scheme, visit).await,
         }
     }
 
@@ -157,6 +191,6 @@ impl CreatedSession {
         let invitation = session.invitation();
         let link = |scheme| (scheme, invitation.deep_link(scheme));
         let deep_links = Scheme::ALL.into_iter().map(link).collect();
-        Self { invitation, deep_links, names_profile, dc_api: None }
+        Self { invitation, deep_links, names_profile, dc_api: None, page_url: None }
     }
 }

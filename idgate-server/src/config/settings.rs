@@ -110,6 +110,13 @@ pub static SETTINGS: &[Setting] = &[
         Some("off"),
         "Requests to browsers, of 1.0 and haip: off, unsigned, signed or multisigned",
     ),
+    setting("IDGATE_PAGE", "page", Some("off"), "on: sessions have a page for people"),
+    setting(
+        "IDGATE_PAGE_TURNING_QR",
+        "page_turning_qr",
+        Some("on"),
+        "off: the QR code of a page stays the same, also of requests by reference",
+    ),
     setting(
         "IDGATE_ENVIRONMENT",
         "environment",

@@ -1,5 +1,6 @@
 //! A request on its way through the checks of its route.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::net::IpAddr;
 use std::pin::pin;
@@ -18,7 +19,8 @@ use super::error::HttpError;
 use super::gateway::Gateway;
 use super::memory::Payer;
 use super::peer;
-use super::rates::{TenantRate, WalletRate};
+use super::query;
+use super::rates::{PAGE, TenantRate, WalletRate};
 use super::time_limit::TimeLimit;
 use super::turns::{Kind, TooMany, Turn};
 use super::ws::Upgrade;
@@ -173,6 +175,12 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
+    /// Charges a request of a browser to its peer and the page that it names.
+    pub(crate) fn limit_page(&self) -> Result<(), HttpError> {
+        let (app, rates) = (&self.gateway.app, &self.gateway.rates);
+        Ok(rates.charge_wallet(&PAGE, self.id, self.peer, app.now())?)
+    }
+
     /// What a failed authentication is answered: beyond its peer's limit a 429, or the 401 and the
     /// end of the connection where a 429 is not in the interface.
     pub(crate) fn refuse_authentication(&self, error: HttpError) -> HttpError {
@@ -194,6 +202,21 @@ impl<'a> Call<'a> {
     /// The session that its path names.
     pub(crate) fn session_id(&self) -> SessionId {
         SessionId::new(self.id)
+    }
+
+    /// The part of its address that turns, as it was sent.
+    pub(crate) fn part(&self) -> Result<Option<String>, HttpError> {
+        let pages = self.gateway.app.shows_pages();
+        match query::single(self.head.uri.query(), "part") {
+            // Without pages it is unknown, as any other.
+            Err(_) if !pages => Ok(None),
+            part => Ok(part?.filter(|_| pages).map(Cow::into_owned)),
+        }
+    }
+
+    /// Where it comes from, as limits tell networks apart.
+    pub(crate) fn network(&self) -> String {
+        peer::limit_key(self.peer).to_string()
     }
 
     pub(crate) fn has_body(&self) -> bool {

@@ -36,6 +36,8 @@ pub(crate) const RESPONSE: WalletRate = WalletRate {
     session: policy("response-session", 6, 60),
     peer: policy("response-peer", 100, 5),
 };
+pub(crate) const PAGE: WalletRate =
+    WalletRate { session: policy("page-token", 60, 60), peer: policy("page-peer", 100, 5) };
 pub(crate) const DC_API: TenantRate = both(policy("dc-api", 100, 4));
 /// Keys are made by people and at deployments: nobody needs many a second.
 pub(crate) const API_KEYS: TenantRate = both(policy("api-keys", 20, 4));

@@ -33,6 +33,10 @@ pub(crate) enum Door {
     Stream(Scope, fn(Call<'_>, Scope) -> Answer<'_>),
     /// A wallet. `{id}` is its session.
     Wallet(&'static WalletRate, Handler),
+    /// A person's browser, where sessions have pages. `{id}` is the token of one.
+    Page(Handler),
+    /// What all pages share.
+    OfPages(Handler),
     /// Whoever has an admin token. The handler asks for it: what fails before its answer may be an
     /// answer of its own.
     Admin(Handler),
@@ -51,17 +55,24 @@ pub(crate) type ForTenant = fn(Call<'_>, Authorized) -> Answer<'_>;
 impl Route {
     /// Whether the interface has a 429 for it (specification 4, decisions 25).
     pub(crate) const fn lists_429(&self) -> bool {
-        matches!(self.door, Door::Tenant(_, Some(_), _) | Door::Relay(..) | Door::Wallet(..))
+        matches!(
+            self.door,
+            Door::Tenant(_, Some(_), _) | Door::Relay(..) | Door::Wallet(..) | Door::Page(_)
+        )
     }
 
     /// Whether it is for wallets and whoever else has no key.
     pub(crate) const fn is_for_strangers(&self) -> bool {
-        matches!(self.door, Door::Public(_) | Door::Wallet(..))
+        matches!(self.door, Door::Public(_) | Door::Wallet(..) | Door::Page(_) | Door::OfPages(_))
     }
 
     /// Whether this gateway has it, whichever session it is about.
     pub(crate) fn is_there(&self, app: &App) -> bool {
-        !matches!(self.door, Door::Relay(..)) || app.asks_browsers()
+        match self.door {
+            Door::Relay(..) => app.asks_browsers(),
+            Door::Page(_) | Door::OfPages(_) => app.shows_pages(),
+            _ => true,
+        }
     }
 
     pub(crate) fn takes(&self, method: &str) -> bool {
@@ -93,9 +104,14 @@ impl Route {
                 call.limit_wallet(rate).await?;
                 handler(call).await
             }
-            Door::Admin(handler) | Door::Public(handler) | Door::Probe(handler) => {
+            Door::Page(handler) => {
+                call.limit_page()?;
                 handler(call).await
             }
+            Door::OfPages(handler)
+            | Door::Admin(handler)
+            | Door::Public(handler)
+            | Door::Probe(handler) => handler(call).await,
         }
     }
 }

@@ -31,6 +31,7 @@ mod metrics;
 mod missing;
 mod operator;
 mod outbox;
+mod pages;
 mod postgres;
 mod prepared;
 mod probe;

@@ -4,8 +4,9 @@ use idgate_core::session::{Effect, Session, Transition};
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
-use super::interface::StoreError;
+use super::interface::{NewPage, StoreError};
 use super::outbox::Notice;
+use super::pages::SealedPage;
 use super::sql::millis;
 use super::{claims, session_keys};
 use crate::seal::{Place, Sealer};
@@ -22,6 +23,8 @@ pub(super) struct Prepared {
     pub(super) notice: Option<Notice>,
     /// The sealed key of the session, when it was just made and has one.
     pub(super) key: Option<Vec<u8>>,
+    /// Its page, when it was just made and has one.
+    pub(super) page: Option<SealedPage>,
     /// The sealed report on the answer that it refuses.
     pub(super) report: Option<Vec<u8>>,
 }
@@ -44,8 +47,19 @@ impl Prepared {
         let record = sealer.seal(place(&session), &session.to_snapshot())?;
         let (from, events) = (transition.from.0, events(&transition.effects));
         let notice = session.settlement().as_ref().map(Notice::of);
-        let report = None;
-        Ok(Self { session, from, events, record, processing_us, result, key, notice, report })
+        let (page, report) = (None, None);
+        Ok(Self { session, from, events, record, processing_us, result, key, notice, page, report })
+    }
+
+    /// The same with a page of its own.
+    pub(super) fn with_page(
+        mut self,
+        sealer: &Sealer,
+        page: Option<&NewPage>,
+    ) -> Result<Self, StoreError> {
+        let sealed = page.map(|page| SealedPage::new(sealer, &self.session, page));
+        self.page = sealed.transpose()?;
+        Ok(self)
     }
 }
 

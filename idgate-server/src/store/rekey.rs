@@ -9,7 +9,7 @@ use super::audit::head::Head;
 use super::examine::Finding;
 use super::interface::StoreError;
 use super::operator::Resealed;
-use super::{certificates, gateway_keys, idempotency, keys, prepared, reports, webhook_endpoints};
+use super::{certificates, gateway_keys, idempotency, keys, pages, prepared, reports, webhook_endpoints};
 use crate::audit::{AuditKeys, SignedCheckpoint, SignedRemoval};
 use crate::seal::{Place, SealedBy, Sealer};
 
@@ -28,7 +28,7 @@ pub(super) struct Kind {
 }
 
 /// All kinds in the main database, whichever store it is.
-pub(super) const KINDS: [Kind; 8] = [
+pub(super) const KINDS: [Kind; 9] = [
     Kind {
         select: "SELECT id, id, signing_secret FROM clients WHERE id > $1 ORDER BY id LIMIT $2",
         update: "UPDATE clients SET signing_secret = $2 WHERE id = $1 AND signing_secret = $3",
@@ -64,6 +64,13 @@ pub(super) const KINDS: [Kind; 8] = [
                  WHERE session_id > $1 ORDER BY session_id LIMIT $2",
         update: "UPDATE idempotent_answers SET sealed = $2 WHERE session_id = $1 AND sealed = $3",
         place: idempotency::place,
+    },
+    Kind {
+        select: "SELECT p.session_id, s.client_id, p.sealed FROM pages AS p \
+                 JOIN sessions AS s ON s.id = p.session_id WHERE p.session_id > $1 \
+                 ORDER BY p.session_id LIMIT $2",
+        update: "UPDATE pages SET sealed = $2 WHERE session_id = $1 AND sealed = $3",
+        place: pages::place,
     },
     Kind {
         select: "SELECT r.session_id, s.client_id, r.sealed FROM reports AS r \

@@ -55,6 +55,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 17, sql: include_str!("migrations/0017_registrations.sql"), step: None },
     Migration { number: 18, sql: include_str!("migrations/0018_keys_kept.sql"), step: None },
     Migration { number: 19, sql: include_str!("migrations/0019_reports.sql"), step: None },
+    Migration { number: 20, sql: include_str!("migrations/0020_pages.sql"), step: None },
 ];
 
 /// The main database for writing, with its schema up to date.

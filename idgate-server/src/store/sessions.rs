@@ -60,6 +60,9 @@ impl Prepared {
                 .prepare_cached("INSERT INTO offers (id, session_id) VALUES (?1, ?2)")?
                 .execute((offer.as_str(), session.id().as_str()))?;
         }
+        if let Some(page) = &self.page {
+            page.insert(batch.main, session.id().as_str())?;
+        }
         batch.measure(Measured::created(session));
         batch.audit(session.tenant().as_str(), AuditEvent::created(session).by(key_id))?;
         // Last, because this file has no savepoint: nothing of the job can fail after it.

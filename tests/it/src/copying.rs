@@ -197,13 +197,13 @@ fn only_a_stopped_and_whole_directory_is_copied_with_its_own_key() {
     expect_refused(&nothing, 1, "name the data directory of a gateway");
     let main = Connection::open(moving.installation.unused_data_dir().join("idgate.db")).unwrap();
     let change = |sql: &str| main.execute_batch(sql).unwrap();
-    change("CREATE TABLE kept AS SELECT * FROM schema_migrations WHERE number = 18");
-    change("DELETE FROM schema_migrations WHERE number = 18");
+    change("CREATE TABLE kept AS SELECT * FROM schema_migrations WHERE number = 19");
+    change("DELETE FROM schema_migrations WHERE number = 19");
     expect_refused(&moving.copy(), 1, "bring it up to date");
     change("INSERT INTO schema_migrations SELECT * FROM kept");
-    change("INSERT INTO schema_migrations VALUES (19, 'x')");
+    change("INSERT INTO schema_migrations VALUES (20, 'x')");
     expect_refused(&moving.copy(), 1, "newer than this program");
-    change("DELETE FROM schema_migrations WHERE number = 19; DROP TABLE kept");
+    change("DELETE FROM schema_migrations WHERE number = 20; DROP TABLE kept");
     change("UPDATE audit_entries SET fields = replace(fields, 'CREATED', 'DELETED') WHERE seq = 1");
     expect_refused(&moving.copy(), 3, "the audit log of the data directory is not as it was");
     assert_eq!(moving.installation.run_json(&["client", "list", "--json"])["clients"], json!([]));
@@ -217,9 +217,9 @@ fn only_an_empty_database_of_this_schema_takes_a_copy() {
     moving.enter(&stores::empty().unwrap());
     expect_refused(&moving.copy(), 1, "idgate migrate");
     let newer = stores::migrated().unwrap();
-    cluster.run(&newer, "INSERT INTO schema_migrations VALUES (2, 'x')");
+    cluster.run(&newer, "INSERT INTO schema_migrations VALUES (3, 'x')");
     moving.enter(&newer);
-    expect_refused(&moving.copy(), 1, "the database has schema 2");
+    expect_refused(&moving.copy(), 1, "the database has schema 3");
     let used = stores::migrated().unwrap();
     moving.enter(&used);
     let client = moving.installation.create_client("shop", true);
@@ -403,6 +403,11 @@ fn a_copy_killed_at_any_statement_is_finished_by_the_next_and_served_by_nobody_b
             begun += 1;
         }
         let copied = moving.copy();
+        if copied.stderr.contains("was copied into the database already") {
+            // It was killed behind its last change.
+            moving.expect_same(&listed);
+            break;
+        }
         assert_eq!(copied.code, 0, "killed at {at}: {copied:?}");
         moving.expect_same(&listed);
     }

@@ -102,6 +102,8 @@ mod operator_files;
 #[cfg(test)]
 mod own_faults;
 #[cfg(test)]
+mod page;
+#[cfg(test)]
 mod pii;
 #[cfg(test)]
 mod postgres;

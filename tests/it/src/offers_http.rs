@@ -19,7 +19,7 @@ fn gateway_with(profiles: &str, setting: &str, value: &str) -> Gateway {
 }
 
 /// A request by value as the wallet reads it. That the tests have no TLS is found, and no matter.
-fn read(created: &Created) -> Asked {
+pub(crate) fn read(created: &Created) -> Asked {
     let expected = Expected {
         prefix: Prefix::RedirectUri,
         encrypted: false,

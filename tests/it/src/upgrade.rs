@@ -65,7 +65,7 @@ fn form(directory: &Path, file: &str, when: &str) -> u8 {
     forms[0]
 }
 
-/// Whether everything that the schema changes 11 to 18 make is there (`true`), or nothing of it: one
+/// Whether everything that the schema changes 11 to 19 make is there (`true`), or nothing of it: one
 /// change cannot be seen without the others, nor without what is sealed.
 #[track_caller]
 fn is_new(directory: &Path, when: &str) -> bool {
@@ -85,6 +85,8 @@ fn is_new(directory: &Path, when: &str) -> bool {
         is("SELECT max(number) >= 16 FROM schema_migrations"),
         is("SELECT max(number) >= 17 FROM schema_migrations"),
         is("SELECT max(number) >= 18 FROM schema_migrations"),
+        is("SELECT max(number) >= 19 FROM schema_migrations"),
+        has("pages", "sealed"),
         has("certificate_keys", "sealed"),
         has("certificates", "chain"),
         has("certificates_version", "version"),

@@ -7,6 +7,7 @@ pub(crate) mod dc_api;
 pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod openapi;
+pub(crate) mod page;
 pub(crate) mod request_object;
 pub(crate) mod sessions;
 pub(crate) mod stream;

@@ -22,11 +22,12 @@ pub(crate) async fn yaml(call: Call<'_>) -> Result<Response<Body>, HttpError> {
 /// A gateway describes what it takes itself.
 fn description(call: &Call<'_>) -> Description {
     let app = &call.gateway.app;
-    match app.names_profiles() {
+    let kinds = match app.names_profiles() {
         _ if app.asks_browsers() => openapi::BROWSERS,
         true => openapi::PROFILES,
         false => openapi::DRAFT,
-    }
+    };
+    if app.shows_pages() { kinds.with_pages } else { kinds.without_pages }
 }
 
 fn answer(content_type: &'static str, text: &'static str) -> Response<Body> {

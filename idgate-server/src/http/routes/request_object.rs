@@ -8,6 +8,7 @@ use hyper::{Method, Response};
 use idgate_core::codec::form;
 use idgate_core::request::RequestObjectJwt;
 
+use crate::app::Visit;
 use crate::http::body::{self, BodyError};
 use crate::http::call::Call;
 use crate::http::error::HttpError;
@@ -17,10 +18,12 @@ use crate::limits::MAX_FETCH_FORM_BYTES;
 /// `GET` and `HEAD /v1/oid4vp/request/{sessionId}`; HEAD changes nothing.
 pub(crate) async fn get(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let (app, handle) = (&call.gateway.app, call.handle());
-    let jwt = if call.head.method == Method::HEAD {
-        app.peek_request(&handle).await?
-    } else {
-        app.fetch_request(&handle, None).await?
+    let (part, network) = (call.part()?, call.network());
+    let counts = call.head.method != Method::HEAD;
+    let visit = Visit { part: part.as_deref(), network: &network, counts };
+    let jwt = match counts {
+        true => app.fetch_request(&handle, None, &visit).await?,
+        false => app.peek_request(&handle, &visit).await?,
     };
     Ok(answer(jwt))
 }
@@ -32,10 +35,12 @@ pub(crate) async fn post(call: Call<'_>) -> Result<Response<Body>, HttpError> {
         let message = "Content-Type must be application/x-www-form-urlencoded";
         return Err(HttpError::invalid_request(message));
     }
+    let (part, network) = (call.part()?, call.network());
     let received = call.read_body_if(app.expects_fetch(&handle), MAX_FETCH_FORM_BYTES).await?;
     let received = received.map_err(BodyError::refuse_64_kib)?;
     let wallet_nonce = wallet_nonce(&received.bytes).map_err(HttpError::invalid_request)?;
-    Ok(answer(app.fetch_request(&handle, wallet_nonce.as_deref()).await?))
+    let visit = Visit { part: part.as_deref(), network: &network, counts: true };
+    Ok(answer(app.fetch_request(&handle, wallet_nonce.as_deref(), &visit).await?))
 }
 
 /// The one `wallet_nonce` of a form; one without a value counts as left out (RFC 6749 3.1).

@@ -5,7 +5,7 @@ use hyper::{Method, Response, StatusCode};
 use idgate_core::request::Scheme;
 use zeroize::Zeroizing;
 
-use crate::app::{AppError, CreatedSession, SessionView};
+use crate::app::{AppError, CreatedSession, SessionView, Visit};
 use crate::http::auth::Authorized;
 use crate::http::call::Call;
 use crate::http::error::HttpError;
@@ -68,10 +68,12 @@ pub(crate) async fn report(
 /// `GET` and `HEAD /v1/sessions/{sessionId}/open`; HEAD says where it leads, without a change.
 pub(crate) async fn open(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let (app, id, scheme) = (&call.gateway.app, call.session_id(), scheme(&call)?);
+    let (part, network) = (call.part()?, call.network());
+    let visit = Visit { part: part.as_deref(), network: &network, counts: false };
     let link = if call.head.method == Method::HEAD {
-        app.peek_link(&id, scheme).await?
+        app.peek_link(&id, scheme, &visit).await?
     } else {
-        app.follow_link(&id, scheme).await?
+        app.follow_link(&id, scheme, &visit).await?
     };
     redirect(&link)
 }
@@ -105,6 +107,9 @@ fn created_json(created: &CreatedSession) -> Zeroizing<Vec<u8>> {
         object = object.text("profile", invitation.profile().name());
     }
     object = object.text("qr_code_url", &invitation.qr_code_url).object("deep_links", links);
+    if let Some(url) = &created.page_url {
+        object = object.text("page_url", url);
+    }
     if let Some(requests) = &created.dc_api {
         object = object.raw("dc_api", &requests.to_json());
     }
@@ -127,9 +132,15 @@ pub(super) fn status_json(view: &SessionView, code: Option<&str>) -> Zeroizing<V
         .boolean("livemode", session.livemode())
         .text("expires_at", &session.expires_at().to_string());
     if let Some(result) = result {
-        object = object
-            .raw("claims", result.claims())
-            .raw("verification_details", result.verification_details());
+        let details = result.verification_details();
+        object = object.raw("claims", result.claims());
+        object = match (&view.page_code, details.strip_suffix('}')) {
+            (Some(code), Some(members)) => {
+                let parts = [members, ",\"page_code\":\"", code, "\"}"];
+                object.raw("verification_details", &parts.concat())
+            }
+            _ => object.raw("verification_details", details),
+        };
     }
     if view.claims_lost {
         object = object.boolean("claims_lost", true);

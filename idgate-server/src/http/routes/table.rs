@@ -4,15 +4,17 @@
 use idgate_core::discovery;
 
 use super::{
-    api_keys, audit, dc_api, health, metrics, openapi, request_object, sessions, stream, wallet,
-    webhooks, well_known,
+    api_keys, audit, dc_api, health, metrics, openapi, page, request_object, sessions, stream,
+    wallet, webhooks, well_known,
 };
 use crate::http::auth::Scope::{ApiKeysManage, AuditRead, SessionCreate, SessionRead};
 use crate::http::rates::{
     API_KEYS, CREATE, DC_API, DELETE, READ, REQUEST_OBJECT, RESPONSE, WEBHOOK_ENDPOINT,
     WEBHOOK_TEST,
 };
-use crate::http::route::Door::{Admin, Probe, Public, Relay, Stream, Tenant, Wallet};
+use crate::http::route::Door::{
+    Admin, OfPages, Page, Probe, Public, Relay, Stream, Tenant, Wallet,
+};
 use crate::http::route::{Door, Route};
 
 /// A handler as the table holds it; after `tenant` one that takes the proof of who calls.
@@ -74,6 +76,16 @@ pub(crate) static ROUTES: &[Route] = &[
         "/v1/webhooks/failures/{id}/retry",
         Tenant(ApiKeysManage, None, to!(tenant webhooks::retry)),
     ),
+    get("/v/{id}", Page(to!(page::show))),
+    post("/v/{id}/take", Page(to!(page::take))),
+    get("/v/{id}/state", Page(to!(page::state))),
+    get("/v/{id}/dc-api", Page(to!(page::requests))),
+    post("/v/{id}/dc-api", Page(to!(page::answer))),
+    get("/v/{id}/open", Page(to!(page::open))),
+    get("/v/{id}/logo", Page(to!(page::logo))),
+    get("/v/page.js", OfPages(to!(page::script))),
+    get("/v/page.css", OfPages(to!(page::style))),
+    get("/v/icon.svg", OfPages(to!(page::icon))),
     get(discovery::JWKS_PATH, Public(to!(well_known::jwks))),
     get(discovery::DID_DOCUMENT_PATH, Public(to!(well_known::did_document))),
     get("/v1/admin/metrics", Admin(to!(metrics::summary))),

@@ -14,6 +14,7 @@ mod keys;
 pub(super) mod metrics;
 mod operator;
 mod outbox;
+mod pages;
 mod postgres;
 mod reports;
 pub(super) mod retention;
@@ -148,6 +149,13 @@ macro_rules! conforms {
                 the_next_start_takes_over_what_was_leased
                 what_waits_comes_in_pages_and_says_when_it_is_tried_next
                 dead_letters_come_in_pages_and_go_in_time
+            }
+            pages {
+                a_page_is_found_by_its_digest_and_its_session_and_goes_with_it
+                a_page_remembers_no_more_than_it_has_room_for
+                of_many_browsers_exactly_one_takes_a_page_and_keeps_it
+                a_page_of_a_session_made_once_is_stored_with_it
+                a_client_is_shown_by_its_name_and_its_logo
             }
             reports {
                 a_report_is_its_callers_for_24_hours

@@ -151,6 +151,12 @@ pub(in crate::store) const TABLES: &[Table] = &[
     ),
     table("offers", &["id"], &["id", "session_id"], "id, session_id FROM offers"),
     table(
+        "pages",
+        &["digest"],
+        &["digest", "session_id", "sealed", "browser", "is_opened", "notes"],
+        "digest, session_id, sealed, browser, is_opened, notes FROM pages",
+    ),
+    table(
         "idempotent_answers",
         &["client_id", "key"],
         &["client_id", "key", "body", "session_id", "created_at", "sealed"],

@@ -9,6 +9,7 @@ mod events;
 mod idempotency;
 mod metrics;
 mod outbox;
+mod pages;
 mod reports;
 mod sessions;
 
@@ -33,6 +34,7 @@ pub use self::outbox::{
     DeadLetter, DeadLetterPage, Lane, Leased, OutboxStore, Pending, PendingPage, Replay, Target,
     Verdict, Wanted,
 };
+pub use self::pages::{Face, NewPage, PageRecord, PageStore, Picture};
 pub use self::reports::ReportStore;
 pub use self::sessions::{Committed, Made, SessionStore};
 use crate::clock::Moment;
@@ -93,6 +95,7 @@ pub trait Store:
     + IdempotencyStore
     + MetricsStore
     + OutboxStore
+    + PageStore
     + ReportStore
     + SessionStore
     + Send

@@ -4,7 +4,7 @@ use idgate_core::ids::{OfferId, SessionId};
 use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 
-use super::{Caller, Read, StoreError, Write};
+use super::{Caller, NewPage, Read, StoreError, Write};
 
 /// Whether a guarded write applied.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -28,7 +28,17 @@ pub enum Made {
 /// The use cases of sessions.
 pub trait SessionStore {
     /// Inserts a new session of this caller (`transition.from` is 0) with its status events.
-    fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made>;
+    fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made> {
+        self.create_session_with(caller, transition, None)
+    }
+
+    /// The same, and its page with it.
+    fn create_session_with(
+        &self,
+        caller: &Caller,
+        transition: Transition,
+        page: Option<NewPage>,
+    ) -> Write<'_, Made>;
 
     /// Stores a transition where the stored revision is `transition.from`: session, status events
     /// and, when it verified, the sealed result, in one commit. `processing_us` is the time that

@@ -47,7 +47,8 @@ impl IdempotencyStore for PostgresStore {
             Err(error) => return Box::pin(async move { Err(error.into()) }),
         };
         let (whose, key_id) = (Whose::of(&owner), caller.key_id.clone());
-        self.write_session(whose, transition, None, move |shared, prepared| async move {
+        let page = once.page.clone();
+        self.write_new(whose, transition, page, move |shared, prepared| async move {
             let asked = Asked { prepared, key_id, once, sealed };
             match create(&shared, &asked).await? {
                 Outcomes::Made => Ok(MadeOnce::Yes),

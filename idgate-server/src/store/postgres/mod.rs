@@ -27,6 +27,7 @@ mod operator;
 mod order;
 mod origins;
 mod outbox;
+mod pages;
 mod pool;
 mod probe;
 mod rates;

@@ -17,6 +17,7 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, sql: include_str!("migrations/0001_initial.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_reports.sql") },
+    Migration { number: 3, sql: include_str!("migrations/0003_pages.sql") },
 ];
 
 /// Of all nodes and commands one changes the schema at a time.

@@ -10,7 +10,9 @@ use idgate_core::ids::{OfferId, SessionId};
 use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 
-use super::super::interface::{Caller, Committed, Made, Read, SessionStore, StoreError, Write};
+use super::super::interface::{
+    Caller, Committed, Made, NewPage, Read, SessionStore, StoreError, Write,
+};
 use super::super::lanes::Whose;
 use super::super::prepared::Prepared;
 use super::error::Done;
@@ -21,9 +23,14 @@ use super::{claims, leases, rates};
 pub(super) use self::change::{Outcome, count, insert_new, make};
 
 impl SessionStore for PostgresStore {
-    fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made> {
+    fn create_session_with(
+        &self,
+        caller: &Caller,
+        transition: Transition,
+        page: Option<NewPage>,
+    ) -> Write<'_, Made> {
         let (whose, key_id) = (Whose::of(&caller.client_id), caller.key_id.clone());
-        self.write_session(whose, transition, None, move |shared, prepared| async move {
+        self.write_new(whose, transition, page, move |shared, prepared| async move {
             change::create(&shared, &prepared, &key_id).await
         })
     }
@@ -120,6 +127,27 @@ impl PostgresStore {
         F: Future<Output = Done<T>> + Send + 'static,
     {
         match Prepared::new(&self.shared.sealer, transition, processing_us) {
+            Ok(prepared) => self.write(whose, |shared| write(shared, prepared)),
+            Err(error) => Box::pin(async { Err(error) }),
+        }
+    }
+
+    /// The same for a new session and its page.
+    pub(super) fn write_new<T, F>(
+        &self,
+        whose: Whose,
+        transition: Transition,
+        page: Option<NewPage>,
+        write: impl FnOnce(Arc<Shared>, Prepared) -> F,
+    ) -> Write<'_, T>
+    where
+        T: Send + 'static,
+        F: Future<Output = Done<T>> + Send + 'static,
+    {
+        let sealer = &self.shared.sealer;
+        let prepared = Prepared::new(sealer, transition, None)
+            .and_then(|prepared| prepared.with_page(sealer, page.as_ref()));
+        match prepared {
             Ok(prepared) => self.write(whose, |shared| write(shared, prepared)),
             Err(error) => Box::pin(async { Err(error) }),
         }

@@ -41,8 +41,10 @@ impl IdempotencyStore for SqliteStore {
         };
         let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
         let (owner, handles) = (client_id.clone(), handles(session));
+        let page = once.page.clone();
+        let digest = page.as_ref().map(|page| page.digest);
         let whose = Whose::of(transition.session.tenant());
-        let inserted = self.write_session(whose, transition, None, move |prepared, batch| {
+        let inserted = self.write_new(whose, transition, page, move |prepared, batch| {
             if let Some(earlier) = find(batch.main, &client_id, &once.key, now)? {
                 return Ok(Outcome::Earlier(earlier));
             }
@@ -57,7 +59,7 @@ impl IdempotencyStore for SqliteStore {
         Box::pin(async move {
             Ok(match inserted.await? {
                 Outcome::Made => {
-                    self.know(&handles, &owner);
+                    self.know(&handles, digest, &owner);
                     MadeOnce::Yes
                 }
                 Outcome::NoRoom => MadeOnce::NoRoom,

@@ -10,6 +10,7 @@ mod idempotency;
 mod metrics;
 mod operator;
 mod outbox;
+mod pages;
 mod reports;
 mod sessions;
 

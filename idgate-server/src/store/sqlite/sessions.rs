@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::super::changes::Watch;
 use super::super::interface::{
-    Caller, Committed, EventPage, EventStore, Made, Read, SessionStore, StoreError, Write,
+    Caller, Committed, EventPage, EventStore, Made, NewPage, Read, SessionStore, StoreError, Write,
 };
 use super::super::known::wallet_lane;
 use super::super::lanes::Whose;
@@ -20,21 +20,26 @@ use super::SqliteStore;
 use crate::seal::Sealer;
 
 impl SessionStore for SqliteStore {
-    fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made> {
+    fn create_session_with(
+        &self,
+        caller: &Caller,
+        transition: Transition,
+        page: Option<NewPage>,
+    ) -> Write<'_, Made> {
         let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
         let (handles, tenant) = (handles(&transition.session), transition.session.tenant().clone());
-        let write =
-            self.write_session(Whose::of(&tenant), transition, None, move |prepared, batch| {
-                let made = prepared.count(batch, quotas)?;
-                if made == Made::Yes {
-                    prepared.insert(batch, &key_id)?;
-                }
-                Ok(made)
-            });
+        let digest = page.as_ref().map(|page| page.digest);
+        let write = self.write_new(Whose::of(&tenant), transition, page, move |prepared, batch| {
+            let made = prepared.count(batch, quotas)?;
+            if made == Made::Yes {
+                prepared.insert(batch, &key_id)?;
+            }
+            Ok(made)
+        });
         Box::pin(async move {
             let made = write.await?;
             if made == Made::Yes {
-                self.know(&handles, tenant.as_str());
+                self.know(&handles, digest, tenant.as_str());
             }
             Ok(made)
         })
@@ -163,8 +168,27 @@ impl SqliteStore {
         }
     }
 
-    /// A session that was made: its wallets are no strangers.
-    pub(super) fn know(&self, handles: &[String], client_id: &str) {
+    /// The same for a new session and its page.
+    pub(super) fn write_new<T: Send + 'static>(
+        &self,
+        whose: Whose,
+        transition: Transition,
+        page: Option<NewPage>,
+        write: impl Fn(&Prepared, &mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Write<'_, T> {
+        let prepared = Prepared::new(&self.sealer, transition, None)
+            .and_then(|prepared| prepared.with_page(&self.sealer, page.as_ref()));
+        match prepared {
+            Ok(prepared) => self.writer.submit_for(whose, move |batch| write(&prepared, batch)),
+            Err(error) => Box::pin(async { Err(error) }),
+        }
+    }
+
+    /// A session that was made: its wallets, and who looks at its page, are no strangers.
+    pub(super) fn know(&self, handles: &[String], page: Option<[u8; 32]>, client_id: &str) {
+        if let Some(digest) = page {
+            self.known_sessions.note(digest, wallet_lane(client_id));
+        }
         for handle in handles {
             self.known_sessions.note(&**handle, wallet_lane(client_id));
         }

@@ -51,6 +51,18 @@ pub(crate) fn table() -> Vec<Endpoint> {
         public("GET", "/v1/oid4vp/request/{id}", 404).of(session),
         public("POST", "/v1/oid4vp/request/{id}", 400).of(session),
         public("POST", "/v1/oid4vp/response/{id}", 400).of(session),
+        public("GET", "/v/{id}", 200).of(page),
+        public("POST", "/v/{id}/take", 303).of(page),
+        public("GET", "/v/{id}/state", 200).of(page),
+        // Nobody took it.
+        public("GET", "/v/{id}/dc-api", 403).of(page),
+        public("POST", "/v/{id}/dc-api", 403).of(page).with(relayed),
+        public("GET", "/v/{id}/open", 302).of(page),
+        // There is none.
+        public("GET", "/v/{id}/logo", 404).of(page),
+        public("GET", "/v/page.js", 200),
+        public("GET", "/v/page.css", 200),
+        public("GET", "/v/icon.svg", 200),
         public("GET", "/.well-known/jwks.json", 200),
         public("GET", "/.well-known/did.json", 200),
         tenant("GET", "/v1/api-keys", "api_keys:manage", 200),
@@ -179,6 +191,12 @@ fn decline(tenant: &mut Tenant, created: &Created) {
     let answer = Request::post(format!("/v1/oid4vp/response/{}", created.id))
         .json(&json!({ "error": "access_denied", "state": request.state }));
     tenant.http.send(&answer).expect_status(200);
+}
+
+fn page(_: &Gateway, tenant: &mut Tenant) -> String {
+    let created = tenant.create(&session_request());
+    let url = created.answer["page_url"].as_str().unwrap();
+    url.rsplit('/').next().unwrap().into()
 }
 
 fn key_request() -> Value {

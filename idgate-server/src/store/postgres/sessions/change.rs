@@ -178,9 +178,9 @@ pub(in crate::store::postgres) async fn insert_new(
     inserted?;
     let event = AuditEvent::created(session).by(key_id);
     let (named, locked) = (insert_offers(tx, prepared), insert_key(tx, prepared));
-    let recorded = end?.append(tx, &shared.audit, event);
-    let (named, locked, recorded) = tokio::join!(named, locked, recorded);
-    named.and(locked).and(recorded)
+    let (shown, recorded) = (insert_page(tx, prepared), end?.append(tx, &shared.audit, event));
+    let (named, locked, shown, recorded) = tokio::join!(named, locked, shown, recorded);
+    named.and(locked).and(shown).and(recorded)
 }
 
 async fn insert_row(tx: &Tx<'_>, prepared: &Prepared) -> Done<()> {
@@ -217,6 +217,13 @@ async fn insert_offers(tx: &Tx<'_>, prepared: &Prepared) -> Done<()> {
         execute(tx, sql, &[&offer.as_str(), &id]).await?;
     }
     Ok(())
+}
+
+async fn insert_page(tx: &Tx<'_>, prepared: &Prepared) -> Done<()> {
+    match &prepared.page {
+        Some(page) => page.insert_on(tx, prepared.session.id().as_str()).await,
+        None => Ok(()),
+    }
 }
 
 async fn insert_key(tx: &Tx<'_>, prepared: &Prepared) -> Done<()> {

@@ -1,0 +1,83 @@
+//! The browser's own dialogue on a page (Digital Credentials API): here the gateway is the origin.
+
+use std::sync::Arc;
+
+use idgate_core::request::{DcApiPages, DcApiRequests, Dialect, PresentationRequest};
+
+use super::{ANSWERED_HERE, PageView, is_same_device};
+use crate::app::{App, AppError};
+use crate::clock::Moment;
+
+impl PageView {
+    /// Whether the page can ask through its browser.
+    pub fn has_dialogue(&self) -> bool {
+        self.asks_here
+    }
+}
+
+impl App {
+    /// The origin of pages, as browsers write it.
+    pub fn own_origin(&self) -> Option<String> {
+        DcApiPages::origin(&self.base_url).ok()
+    }
+
+    /// Lets the page of a new session ask through its browser, beside pages of the tenant's own. Says
+    /// whether only the page does.
+    pub(in crate::app) fn ask_on_page(&self, request: &mut PresentationRequest) -> bool {
+        let speaks = match request.profiles.as_slice() {
+            [] => self.dialects.enabled.first().is_some_and(|first| *first != Dialect::Draft),
+            profiles => profiles.iter().any(|one| *one != Dialect::Draft),
+        };
+        let own =
+            self.own_origin().filter(|_| self.shows_pages() && self.asks_browsers() && speaks);
+        match (own, &mut request.dc_api) {
+            (Some(own), None) => {
+                request.dc_api = Some(DcApiPages::new(vec![own]));
+                true
+            }
+            // A request that names one origin may have to name it alone.
+            _ => false,
+        }
+    }
+
+    /// What the page passes to its browser.
+    ///
+    /// # Errors
+    /// It has no such request, or the session takes no answer any more.
+    pub async fn page_requests(&self, view: &PageView) -> Result<DcApiRequests, AppError> {
+        if !view.asks_here {
+            return Err(AppError::NotFound);
+        }
+        let verifier = self.in_force(Moment::now()).await?.verifier;
+        Ok(verifier.dc_api_requests(&view.session, view.now)?)
+    }
+
+    /// Whether an answer of the page may be read, before anything is.
+    ///
+    /// # Errors
+    /// As [`App::page_requests`].
+    pub fn expects_page_answer(&self, view: &PageView) -> Result<(), AppError> {
+        if !view.asks_here {
+            return Err(AppError::NotFound);
+        }
+        self.refuse_closed(&view.session)
+    }
+
+    /// Verifies what the page got from its browser, and stores what it came to. To be run to its end, as
+    /// [`App::respond`].
+    ///
+    /// # Errors
+    /// As [`App::respond`].
+    pub async fn answer_page(
+        self: &Arc<Self>,
+        view: &PageView,
+        answer: &[u8],
+    ) -> Result<(), AppError> {
+        self.expects_page_answer(view)?;
+        if is_same_device(&view.session) {
+            // The person's browser is proven to be here: it goes back with the code of the page.
+            self.store.note_on_page(&view.page.digest, ANSWERED_HERE).await?;
+        }
+        self.evaluate_browsers(view.session.id(), answer).await.map(drop)
+    }
+}

@@ -1,0 +1,202 @@
+//! Words for what is asked: documents by their type, claims by their name in a PID, an mDL or a photo ID.
+//! What no table knows is shown by its own name.
+
+use super::words::Words;
+use crate::limits::MAX_SHOWN_CHARS;
+
+/// Claims that have words, by the name that stands for all of its kind, in the order of each language.
+pub(super) const CLAIMS: [&str; 43] = [
+    "family_name",
+    "given_name",
+    "birth_date",
+    "age_in_years",
+    "age_birth_year",
+    "family_name_birth",
+    "given_name_birth",
+    "birth_place",
+    "birth_country",
+    "birth_state",
+    "birth_city",
+    "resident_address",
+    "resident_country",
+    "resident_state",
+    "resident_city",
+    "resident_postal_code",
+    "resident_street",
+    "resident_house_number",
+    "sex",
+    "nationality",
+    "portrait",
+    "portrait_capture_date",
+    "email_address",
+    "mobile_phone_number",
+    "document_number",
+    "personal_administrative_number",
+    "issue_date",
+    "expiry_date",
+    "issuing_authority",
+    "issuing_country",
+    "issuing_jurisdiction",
+    "un_distinguishing_sign",
+    "driving_privileges",
+    "height",
+    "weight",
+    "eye_colour",
+    "hair_colour",
+    "signature_usual_mark",
+    "family_name_national_character",
+    "given_name_national_character",
+    "travel_document_number",
+    "person_id",
+    "biometric_template",
+];
+
+/// Other names of the same.
+const ALIASES: [(&str, &str); 43] = [
+    ("birthdate", "birth_date"),
+    ("birth_family_name", "family_name_birth"),
+    ("birth_given_name", "given_name_birth"),
+    ("name_at_birth", "family_name_birth"),
+    ("place_of_birth", "birth_place"),
+    ("birthplace", "birth_place"),
+    ("place_of_birth.country", "birth_country"),
+    ("place_of_birth.region", "birth_state"),
+    ("place_of_birth.locality", "birth_city"),
+    ("address", "resident_address"),
+    ("address.formatted", "resident_address"),
+    ("address.country", "resident_country"),
+    ("address.region", "resident_state"),
+    ("address.locality", "resident_city"),
+    ("address.postal_code", "resident_postal_code"),
+    ("address.street_address", "resident_street"),
+    ("address.house_number", "resident_house_number"),
+    ("resident_address_unicode", "resident_address"),
+    ("resident_city_unicode", "resident_city"),
+    ("gender", "sex"),
+    ("nationalities", "nationality"),
+    ("picture", "portrait"),
+    ("email", "email_address"),
+    ("phone_number", "mobile_phone_number"),
+    ("administrative_number", "personal_administrative_number"),
+    ("date_of_issuance", "issue_date"),
+    ("issuance_date", "issue_date"),
+    ("date_of_expiry", "expiry_date"),
+    ("issuing_authority_unicode", "issuing_authority"),
+    ("issuing_subdivision", "issuing_jurisdiction"),
+    ("family_name_unicode", "family_name"),
+    ("given_name_unicode", "given_name"),
+    ("family_name_latin1", "family_name"),
+    ("given_name_latin1", "given_name"),
+    ("family_name_viz", "family_name"),
+    ("given_name_viz", "given_name"),
+    ("enrolment_portrait_image", "portrait"),
+    ("biometric_template_face", "biometric_template"),
+    ("biometric_template_finger", "biometric_template"),
+    ("biometric_template_signature_sign", "biometric_template"),
+    ("biometric_template_iris", "biometric_template"),
+    ("nationalities.0", "nationality"),
+    ("full_birth_date", "birth_date"),
+];
+
+/// A document by its types.
+pub(super) fn document(types: &[&str], words: &Words) -> String {
+    let kind = types.iter().find_map(|one| match *one {
+        "org.iso.18013.5.1.mDL" => Some(words.driving_licence),
+        "org.iso.23220.photoid.1" | "org.iso.23220.photoID.1" => Some(words.photo_id),
+        one if one == "eu.europa.ec.eudi.pid.1" || one.starts_with("urn:eudi:pid:") => {
+            Some(words.identity_card)
+        }
+        _ => None,
+    });
+    match (kind, types.first()) {
+        (Some(kind), _) => kind.to_owned(),
+        (None, Some(name)) => words.document.replace("{type}", &shortened(name)),
+        (None, None) => words.any_document.to_owned(),
+    }
+}
+
+/// A claim by its name.
+pub(super) fn claim(name: &str, words: &Words) -> String {
+    if let Some(age) = age_of(name) {
+        return words.age_over.replace("{age}", age);
+    }
+    if let Some(word) = word(name, words) {
+        return word.to_owned();
+    }
+    // A member of something that has a word.
+    match name.split_once('.').and_then(|(whole, _)| word(whole, words)) {
+        Some(whole) => format!("{whole} ({})", shortened(name)),
+        None => shortened(name),
+    }
+}
+
+/// As much of a name as is shown.
+pub(super) fn shortened(name: &str) -> String {
+    match name.char_indices().nth(MAX_SHOWN_CHARS) {
+        Some((end, _)) => [name.get(..end).unwrap_or_default(), "…"].concat(),
+        None => name.to_owned(),
+    }
+}
+
+fn word(name: &str, words: &Words) -> Option<&'static str> {
+    let alias = ALIASES.iter().find(|(other, _)| *other == name);
+    let name = alias.map_or(name, |(_, name)| *name);
+    let at = CLAIMS.iter().position(|known| *known == name)?;
+    words.claims.get(at).copied()
+}
+
+/// The age that a claim says somebody has.
+fn age_of(name: &str) -> Option<&str> {
+    let age = name.strip_prefix("age_over_").or_else(|| name.strip_prefix("age_equal_or_over."))?;
+    (matches!(age.len(), 1..=3) && age.bytes().all(|byte| byte.is_ascii_digit())).then_some(age)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::{ALL, EN};
+    use super::*;
+
+    #[test]
+    fn every_alias_leads_to_a_claim_and_none_is_one() {
+        for (alias, name) in ALIASES {
+            assert!(CLAIMS.contains(&name), "{alias}");
+            assert!(!CLAIMS.contains(&alias), "{alias}");
+        }
+    }
+
+    #[test]
+    fn claims_have_words_and_others_their_name() {
+        for (name, shown) in [
+            ("given_name", "First name"),
+            ("birthdate", "Date of birth"),
+            ("age_over_18", "That you are 18 or older"),
+            ("age_equal_or_over.21", "That you are 21 or older"),
+            ("address.locality", "Town of residence"),
+            ("address.floor", "Address (address.floor)"),
+            ("age_over_NN", "age_over_NN"),
+            ("loyalty_level", "loyalty_level"),
+        ] {
+            assert_eq!(claim(name, &EN), shown);
+        }
+        assert_eq!(claim(&"x".repeat(500), &EN).chars().count(), MAX_SHOWN_CHARS + 1);
+    }
+
+    #[test]
+    fn documents_have_words_and_others_their_type() {
+        assert_eq!(document(&["org.iso.18013.5.1.mDL"], &EN), EN.driving_licence);
+        assert_eq!(document(&["urn:x", "urn:eudi:pid:de:1"], &EN), EN.identity_card);
+        assert_eq!(document(&["urn:x"], &EN), "From a document of the kind urn:x");
+        assert_eq!(document(&[], &EN), EN.any_document);
+    }
+
+    #[test]
+    fn no_language_lacks_a_word_or_a_name_to_fill_in() {
+        for words in ALL {
+            assert!(words.claims.iter().all(|word| !word.is_empty()), "{}", words.code);
+            for text in [words.title, words.asks, words.back] {
+                assert!(text.contains("{name}"), "{}: {text}", words.code);
+            }
+            assert!(words.age_over.contains("{age}") && words.document.contains("{type}"));
+        }
+    }
+}

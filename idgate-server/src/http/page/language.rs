@@ -1,0 +1,67 @@
+//! The languages of pages, and the choice among them (RFC 9110 12.5.4).
+
+use super::words::{self, Words};
+use crate::limits::MAX_LANGUAGES;
+
+/// A language of pages.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Language(&'static Words);
+
+impl Language {
+    /// The one that the browser likes best of those there are; English, if it likes none.
+    pub(crate) fn of(accepted: Option<&str>) -> Self {
+        let mut best = (0, &words::EN);
+        for range in accepted.unwrap_or_default().split(',').take(MAX_LANGUAGES) {
+            let (tag, parameter) = range.split_once(';').unwrap_or((range, "q=1"));
+            let primary = tag.trim().split('-').next().unwrap_or_default();
+            let found = words::ALL.iter().find(|words| words.code.eq_ignore_ascii_case(primary));
+            let weight = weight(parameter.trim());
+            if let Some(words) = found.filter(|_| weight > best.0) {
+                best = (weight, words);
+            }
+        }
+        Self(best.1)
+    }
+
+    pub(super) fn words(self) -> &'static Words {
+        self.0
+    }
+}
+
+/// Thousandths; 0: not wanted.
+fn weight(parameter: &str) -> u16 {
+    let value = parameter.strip_prefix("q=").or_else(|| parameter.strip_prefix("Q="));
+    let weight: f32 = value.and_then(|value| value.trim().parse().ok()).unwrap_or(0.0);
+    match weight {
+        w if w >= 1.0 => 1000,
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to 1000
+        w if w > 0.0 => (w * 1000.0) as u16,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_language_that_is_liked_best_is_chosen_and_english_otherwise() {
+        for (accepted, code) in [
+            (None, "en"),
+            (Some(""), "en"),
+            (Some("de"), "de"),
+            (Some("de-AT,de;q=0.9,en;q=0.8"), "de"),
+            (Some("en;q=0.5, fr;q=0.6"), "fr"),
+            (Some("pt, es;q=0.3"), "es"),
+            (Some("IT"), "it"),
+            (Some("ja,*"), "en"),
+            (Some("de;q=0, it;q=0.001"), "it"),
+            (Some("de;q=x,,;;=,fr;q=2"), "fr"),
+            (Some("de;q=NaN,fr;q=-1"), "en"),
+        ] {
+            assert_eq!(Language::of(accepted).words().code, code, "{accepted:?}");
+        }
+        let long = "x,".repeat(100_000) + "de";
+        assert_eq!(Language::of(Some(&long)).words().code, "en");
+    }
+}

@@ -1,0 +1,228 @@
+//! The page for people, as text: no template engine, because everything on it is escaped by the one
+//! writer that there is.
+
+mod claims;
+mod html;
+mod language;
+mod qr;
+mod words;
+
+use std::fmt::Write as _;
+
+use idgate_core::ids::CredentialFormat;
+use idgate_core::request::Scheme;
+
+use self::html::Html;
+pub(crate) use self::language::Language;
+pub(crate) use self::qr::Qr;
+use self::words::Words;
+use crate::app::{PageView, Phase, Standing};
+use crate::store::Face;
+
+/// The one script.
+pub(crate) const SCRIPT: &str = include_str!("page.js");
+/// The one style.
+pub(crate) const STYLE: &str = include_str!("page.css");
+/// Shown beside the title.
+pub(crate) const ICON: &str = include_str!("icon.svg");
+
+/// Where a page finds what belongs to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Addresses<'a> {
+    pub(crate) token: &'a str,
+    /// Whether it is shown in a frame.
+    pub(crate) framed: bool,
+}
+
+impl Addresses<'_> {
+    /// The path of something below the page.
+    pub(crate) fn of(self, name: &str) -> String {
+        let query = if self.framed { "?frame" } else { "" };
+        format!("/v/{}/{name}{query}", self.token)
+    }
+
+    /// The path of the page.
+    pub(crate) fn page(self) -> String {
+        let query = if self.framed { "?frame" } else { "" };
+        format!("/v/{}{query}", self.token)
+    }
+}
+
+/// What a page says that has nothing to show: its link leads nowhere.
+pub(crate) fn gone(language: Language) -> String {
+    let words = language.words();
+    notice(words, words.gone)
+}
+
+/// What another browser sees.
+pub(crate) fn taken(language: Language) -> String {
+    let words = language.words();
+    notice(words, words.taken)
+}
+
+/// A page as its browser sees it.
+pub(crate) fn show(view: &PageView, face: &Face, language: Language, own: Addresses<'_>) -> String {
+    let words = language.words();
+    let mut html = Html::new();
+    let (title, text) = match view.phase {
+        Phase::Open => (words.title, ""),
+        Phase::Checking => words.checking,
+        Phase::Done => words.done,
+        Phase::Refused => words.refused,
+        Phase::Over => words.over,
+    };
+    let title = named(title, face);
+    let waits = !view.phase.is_settled();
+    head(&mut html, words, &title, waits);
+    html.raw("<main data-state=\"").raw(view.phase.name()).raw("\" data-left=\"");
+    html.raw(&view.left_ms().to_string()).raw("\"");
+    if view.standing == Standing::Free {
+        html.raw(" data-free");
+    }
+    html.raw(">");
+    banner(&mut html, view, face, words, own);
+    match view.phase {
+        Phase::Open => open(&mut html, view, face, words, own),
+        _ => {
+            html.raw("<h1>").text(&title).raw("</h1><p>").text(&named(text, face)).raw("</p>");
+            if view.phase == Phase::Checking {
+                status(&mut html, words);
+            } else {
+                back(&mut html, view, face, words, own);
+            }
+        }
+    }
+    html.raw("</main></body></html>");
+    html.finish()
+}
+
+/// The start of every page.
+fn head(html: &mut Html, words: &Words, title: &str, waits: bool) {
+    html.raw("<!doctype html><html lang=\"").raw(words.code);
+    html.raw("\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"");
+    html.raw(
+        "width=device-width,initial-scale=1\"><meta name=\"robots\" content=\"noindex\"><title>",
+    );
+    html.text(title).raw("</title><link rel=\"icon\" href=\"/v/icon.svg\">");
+    html.raw("<link rel=\"stylesheet\" href=\"/v/page.css\">");
+    if waits {
+        // Without the script the page still follows.
+        html.raw("<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>");
+    }
+    html.raw("<script type=\"module\" src=\"/v/page.js\"></script></head><body>");
+}
+
+fn notice(words: &Words, (title, text): (&str, &str)) -> String {
+    let mut html = Html::new();
+    head(&mut html, words, title, false);
+    html.raw("<main data-state=\"none\"><h1>").text(title).raw("</h1><p>").text(text);
+    html.raw("</p></main></body></html>");
+    html.finish()
+}
+
+fn banner(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
+    if face.has_logo {
+        html.raw("<img class=\"logo\" alt=\"\" src=\"").text(&own.of("logo")).raw("\">");
+    }
+    if !view.session.livemode() {
+        html.raw("<p class=\"test\">").text(words.test).raw("</p>");
+    }
+}
+
+fn open(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
+    html.raw("<h1>").text(&named(words.asks, face)).raw("</h1>");
+    for credential in &view.session.request().credentials {
+        let doc_type = credential.doc_type.as_ref().map(|doc_type| doc_type.as_str());
+        let types: Vec<_> = match credential.format {
+            CredentialFormat::Mdoc => doc_type.into_iter().collect(),
+            _ => credential.vct.iter().map(String::as_str).collect(),
+        };
+        html.raw("<h2>").text(&claims::document(&types, words)).raw("</h2><ul>");
+        if credential.claims.is_empty() {
+            html.raw("<li>").text(words.nothing).raw("</li>");
+        }
+        for claim in &credential.claims {
+            html.raw("<li>").text(&claims::claim(claim, words)).raw("</li>");
+        }
+        html.raw("</ul>");
+    }
+    html.raw("<p>").text(&named(words.why, face)).raw("</p><div class=\"ways\">");
+    dialogue(html, view, words);
+    on_this_device(html, view, words, own);
+    by_scan(html, view, words);
+    html.raw("</div><p>").text(words.left).raw(" <time id=\"left\" role=\"timer\">");
+    html.raw(&clock(view.left_ms())).raw("</time></p>");
+    status(html, words);
+}
+
+/// The script shows it where the browser has a dialogue for what is asked.
+fn dialogue(html: &mut Html, view: &PageView, words: &Words) {
+    if !view.has_dialogue() {
+        return;
+    }
+    html.raw("<section id=\"dialogue\" hidden data-cancelled=\"").text(words.cancelled);
+    html.raw("\"><h2>").text(words.browser).raw("</h2><p><button id=\"choose\" type=\"button\">");
+    html.text(words.choose).raw("</button></p></section>");
+}
+
+fn on_this_device(html: &mut Html, view: &PageView, words: &Words, own: Addresses<'_>) {
+    let scheme = view.scheme();
+    html.raw("<section><h2>").text(words.here).raw("</h2><p><a class=\"button\" data-scheme=\"");
+    html.raw(scheme.key()).raw("\" href=\"").text(&view.link(scheme)).raw("\">").text(words.open);
+    html.raw("</a></p><details><summary>").text(words.others).raw("</summary><ul>");
+    // By way of the gateway: a request by value is long, and these are for few.
+    for other in Scheme::ALL.into_iter().filter(|other| *other != scheme) {
+        html.raw("<li><a href=\"").text(&own.of("open")).raw(if own.framed {
+            "&amp;"
+        } else {
+            "?"
+        });
+        html.raw("scheme=").raw(other.key()).raw("\">").text(words.open).raw(" (");
+        html.raw(other.prefix().trim_end_matches('?')).raw(")</a></li>");
+    }
+    html.raw("</ul></details></section>");
+}
+
+fn by_scan(html: &mut Html, view: &PageView, words: &Words) {
+    // What does not fit into a code is for this device alone.
+    let Some(qr) = view.qr_code().as_deref().and_then(Qr::of) else { return };
+    html.raw("<section><h2>").text(words.elsewhere).raw("</h2><p>").text(words.scan).raw("</p>");
+    html.raw("<svg id=\"qr\" role=\"img\" aria-label=\"").text(words.code_name);
+    html.raw("\" viewBox=\"").raw(&qr.view_box()).raw("\" shape-rendering=\"crispEdges\">");
+    html.raw("<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/><path stroke=\"#000\" d=\"");
+    html.raw(qr.path()).raw("\"/></svg></section>");
+}
+
+/// Where the script says what it cannot do; without it a link asks again.
+fn status(html: &mut Html, words: &Words) {
+    html.raw("<p id=\"notice\" role=\"status\" data-offline=\"").text(words.offline);
+    html.raw("\"></p><noscript><p><a href=\"\">").text(words.refresh).raw("</a></p></noscript>");
+}
+
+fn back(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addresses<'_>) {
+    if let Some(way) = view.way_back() {
+        html.raw("<p><a class=\"button\" id=\"back\" href=\"").text(&way.uri).raw("\"");
+        if way.has_code {
+            html.raw(" data-auto");
+        }
+        html.raw(" rel=\"noreferrer\" target=\"_top\">").text(&named(words.back, face));
+        html.raw("</a></p>");
+    } else if view.leads_back_once_taken() {
+        html.raw("<form method=\"post\" action=\"").text(&own.of("take")).raw("\"><button>");
+        html.text(&named(words.back, face)).raw("</button></form>");
+    }
+}
+
+/// `{name}` is the client's.
+fn named(text: &str, face: &Face) -> String {
+    text.replace("{name}", &claims::shortened(&face.name))
+}
+
+/// Minutes and seconds.
+fn clock(left_ms: u64) -> String {
+    let seconds = left_ms / 1000;
+    let mut text = String::new();
+    // Writing into a text has no way to fail.
+    let _ = write!(text, "{}:{:02}", seconds / 60, seconds % 60);
+    text
+}

@@ -1,0 +1,59 @@
+//! What pages say, one file for each language.
+
+mod de;
+mod en;
+mod es;
+mod fr;
+mod it;
+
+pub(super) use self::en::EN;
+use super::claims::CLAIMS;
+
+/// Every language.
+pub(super) const ALL: [&Words; 5] = [&EN, &de::DE, &fr::FR, &es::ES, &it::IT];
+
+/// A title and a text.
+type Notice = (&'static str, &'static str);
+
+/// What pages say in one language. `{name}` is the client's, `{age}` a number, `{type}` a type.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) struct Words {
+    /// ISO 639-1
+    pub(super) code: &'static str,
+    pub(super) title: &'static str,
+    pub(super) asks: &'static str,
+    pub(super) why: &'static str,
+    pub(super) test: &'static str,
+    /// Headings of what is asked.
+    pub(super) identity_card: &'static str,
+    pub(super) driving_licence: &'static str,
+    pub(super) photo_id: &'static str,
+    pub(super) document: &'static str,
+    pub(super) any_document: &'static str,
+    /// What is asked when no claim is.
+    pub(super) nothing: &'static str,
+    pub(super) age_over: &'static str,
+    /// The ways to a wallet.
+    pub(super) browser: &'static str,
+    pub(super) choose: &'static str,
+    pub(super) cancelled: &'static str,
+    pub(super) here: &'static str,
+    pub(super) open: &'static str,
+    pub(super) others: &'static str,
+    pub(super) elsewhere: &'static str,
+    pub(super) scan: &'static str,
+    pub(super) code_name: &'static str,
+    pub(super) left: &'static str,
+    pub(super) refresh: &'static str,
+    pub(super) offline: &'static str,
+    /// How it stands.
+    pub(super) checking: Notice,
+    pub(super) done: Notice,
+    pub(super) refused: Notice,
+    pub(super) over: Notice,
+    pub(super) taken: Notice,
+    pub(super) gone: Notice,
+    pub(super) back: &'static str,
+    /// In the order of [`CLAIMS`].
+    pub(super) claims: [&'static str; CLAIMS.len()],
+}

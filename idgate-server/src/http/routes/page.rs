@@ -1,0 +1,272 @@
+//! The page for people, and what belongs to it (decisions 27). Nothing here has claims.
+
+mod dialogue;
+mod headers;
+
+pub(crate) use self::dialogue::{answer, requests};
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{
+    ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue, LOCATION,
+    SET_COOKIE,
+};
+use hyper::{Method, Response, StatusCode};
+use idgate_core::request::Scheme;
+
+use crate::app::{App, AppError, PageView, Phase, Standing};
+use crate::http::call::Call;
+use crate::http::error::HttpError;
+use crate::http::json::{self, Body, Object};
+use crate::http::page::{self, Addresses, ICON, Language, Qr, SCRIPT, STYLE};
+use crate::http::query;
+
+/// How long a browser remembers that a page is its own after the session took no more answers.
+const COOKIE_GRACE_SECS: u64 = 3600;
+
+/// `GET /v/{token}`
+pub(crate) async fn show(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let language = language(&call.head.headers);
+    let app = &call.gateway.app;
+    let view = match look(&call).await {
+        Ok(view) => view,
+        Err(AppError::NotFound) => {
+            return Ok(html(StatusCode::NOT_FOUND, page::gone(language), &[]));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let own = addresses(&call)?;
+    let framers = framers(app, &view, own).await?;
+    if view.standing == Standing::Taken {
+        return Ok(html(StatusCode::FORBIDDEN, page::taken(language), &framers));
+    }
+    if call.head.method == Method::GET {
+        app.open_page(&view).await?;
+    }
+    let face = app.face(&view).await?;
+    Ok(html(StatusCode::OK, page::show(&view, &face, language, own), &framers))
+}
+
+/// `POST /v/{token}/take`: the page becomes this browser's.
+pub(crate) async fn take(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let app = &call.gateway.app;
+    let view = look(&call).await?;
+    let own = addresses(&call)?;
+    let cookie = match view.standing {
+        Standing::Own => None,
+        Standing::Taken => return Ok(taken()),
+        Standing::Free => match app.take_page(&view).await? {
+            Some(shown) => Some(cookie(&view, &shown, own)),
+            None => return Ok(taken()),
+        },
+    };
+    app.open_page(&view).await?;
+    let mut response = match is_for_script(&call.head.headers) {
+        true => state_of(&app.page_taken(view)),
+        false => see(&own.page())?,
+    };
+    if let Some(cookie) = cookie.and_then(|cookie| HeaderValue::from_str(&cookie).ok()) {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+/// `GET /v/{token}/state`: how it stands, at once if that is not `seen`, else when it changes.
+pub(crate) async fn state(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let seen = query::single(call.head.uri.query(), "seen")?;
+    let app = &call.gateway.app;
+    let view = look(&call).await?;
+    if view.standing == Standing::Taken {
+        return Ok(taken());
+    }
+    if seen.as_deref() != Some(view.phase.name()) || view.phase.is_settled() {
+        return Ok(state_of(&view));
+    }
+    app.page_changed(&view).await?;
+    let view = look(&call).await?;
+    Ok(if view.standing == Standing::Taken { taken() } else { state_of(&view) })
+}
+
+/// `GET /v/{token}/open`: the request behind another scheme.
+pub(crate) async fn open(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let scheme = query::single(call.head.uri.query(), "scheme")?;
+    let scheme = scheme.as_deref().map_or(Some(Scheme::OpenId4Vp), Scheme::from_key);
+    let scheme = scheme.ok_or_else(HttpError::not_found)?;
+    let view = look(&call).await?;
+    if view.standing == Standing::Taken {
+        return Ok(taken());
+    }
+    if view.phase != Phase::Open {
+        return Err(HttpError::not_found());
+    }
+    let mut response = see(&view.link(scheme))?;
+    *response.status_mut() = StatusCode::FOUND;
+    Ok(response)
+}
+
+/// `GET /v/{token}/logo`
+pub(crate) async fn logo(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let view = look(&call).await?;
+    if view.standing == Standing::Taken {
+        return Ok(taken());
+    }
+    let picture = call.gateway.app.logo(&view).await?;
+    let mut response = Response::new(Full::new(Bytes::from(picture.bytes)));
+    if let Ok(media_type) = HeaderValue::from_str(&picture.media_type) {
+        response.headers_mut().insert(CONTENT_TYPE, media_type);
+    }
+    headers::add(response.headers_mut(), &[]);
+    Ok(response)
+}
+
+/// `GET /v/page.js`
+pub(crate) async fn script(_: Call<'_>) -> Result<Response<Body>, HttpError> {
+    Ok(shared("text/javascript; charset=utf-8", SCRIPT))
+}
+
+/// `GET /v/page.css`
+pub(crate) async fn style(_: Call<'_>) -> Result<Response<Body>, HttpError> {
+    Ok(shared("text/css; charset=utf-8", STYLE))
+}
+
+/// `GET /v/icon.svg`
+pub(crate) async fn icon(_: Call<'_>) -> Result<Response<Body>, HttpError> {
+    Ok(shared("image/svg+xml", ICON))
+}
+
+async fn look(call: &Call<'_>) -> Result<PageView, AppError> {
+    let headers = &call.head.headers;
+    call.gateway.app.page(call.id, |name| cookie_of(headers, name)).await
+}
+
+fn addresses<'a>(call: &'a Call<'_>) -> Result<Addresses<'a>, HttpError> {
+    let framed = query::single(call.head.uri.query(), "frame")?.is_some();
+    Ok(Addresses { token: call.id, framed })
+}
+
+/// Who may show it in a frame: nobody, unless the client has origins and says so in the address.
+async fn framers(
+    app: &Arc<App>,
+    view: &PageView,
+    own: Addresses<'_>,
+) -> Result<Vec<String>, AppError> {
+    if own.framed { app.framers(view).await } else { Ok(Vec::new()) }
+}
+
+/// How a page stands: never why, and never with a claim.
+fn state_of(view: &PageView) -> Response<Body> {
+    let mut object = Object::new().text("state", view.phase.name());
+    if view.phase == Phase::Open {
+        object = object.raw("left_ms", &view.left_ms().to_string());
+        if view.turns() {
+            object = turned(object, view);
+        }
+    }
+    if let Some(way) = view.way_back() {
+        object = object.text("back", &way.uri);
+    }
+    let mut response = json::answer(StatusCode::OK, object.finish());
+    headers::add(response.headers_mut(), &[]);
+    response
+}
+
+/// What turns of an open page.
+fn turned(object: Object, view: &PageView) -> Object {
+    let links = Scheme::ALL.into_iter();
+    let links = links.fold(Object::new(), |all, one| all.text(one.key(), &view.link(one)));
+    let object = object.object("links", links);
+    match view.qr_code().as_deref().and_then(Qr::of) {
+        Some(qr) => {
+            let drawn = Object::with_capacity(8192);
+            object.object("qr", drawn.text("view", &qr.view_box()).text("path", qr.path()))
+        }
+        None => object,
+    }
+}
+
+/// What another browser is told.
+fn taken() -> Response<Body> {
+    let body = Object::new().text("state", "taken").finish();
+    let mut response = json::answer(StatusCode::FORBIDDEN, body);
+    headers::add(response.headers_mut(), &[]);
+    response
+}
+
+fn html(status: StatusCode, text: String, framers: &[String]) -> Response<Body> {
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers::add(headers, framers);
+    response
+}
+
+/// To be asked for with GET.
+fn see(path: &str) -> Result<Response<Body>, HttpError> {
+    let location = HeaderValue::from_str(path).map_err(|_| HttpError::not_found())?;
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    response.headers_mut().insert(LOCATION, location);
+    headers::add(response.headers_mut(), &[]);
+    Ok(response)
+}
+
+fn shared(media_type: &'static str, text: &'static str) -> Response<Body> {
+    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    // It changes with the program alone; an hour bounds what a browser knows of an upgrade.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
+    headers::add(headers, &[]);
+    response
+}
+
+fn language(headers: &HeaderMap) -> Language {
+    Language::of(headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()))
+}
+
+fn is_for_script(headers: &HeaderMap) -> bool {
+    headers.get(ACCEPT).is_some_and(|value| value.as_bytes() == b"application/json")
+}
+
+/// Bound to this host, for https alone and hidden from scripts.
+fn cookie(view: &PageView, shown: &str, own: Addresses<'_>) -> String {
+    let age = view.left_ms().div_ceil(1000).saturating_add(COOKIE_GRACE_SECS);
+    let site = if own.framed { "SameSite=None; Partitioned" } else { "SameSite=Lax" };
+    format!("{}={shown}; Path=/; Max-Age={age}; Secure; HttpOnly; {site}", view.cookie_name())
+}
+
+/// The value of a cookie; none when it is there twice, because nobody knows then whose it is.
+fn cookie_of(headers: &HeaderMap, name: &str) -> Option<String> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let pairs =
+        lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(key, _)| *key == name).map(|(_, value)| value);
+    let value = values.next()?;
+    values.next().is_none().then(|| value.to_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_found_among_others_and_not_when_it_is_there_twice() {
+        let of = |lines: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(COOKIE, HeaderValue::from_static(line));
+            }
+            cookie_of(&headers, "__Host-a")
+        };
+        assert_eq!(of(&["x=1; __Host-a=b=c; y"]).as_deref(), Some("b=c"));
+        assert_eq!(of(&["x=1", "__Host-a=b"]).as_deref(), Some("b"));
+        for lines in [&[][..], &["a=1"], &["__Host-a=1; __Host-a=1"], &["__Host-a=1", "__Host-a=2"]]
+        {
+            assert_eq!(of(lines), None, "{lines:?}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The browser's own dialogue on a page: what is passed to it, and what comes back. Only the browser that
+//! has the page is given the one, and only from it the other is taken.
+
+use hyper::header::ORIGIN;
+use hyper::{Response, StatusCode};
+use idgate_core::limits::MAX_RESPONSE_BYTES;
+use zeroize::Zeroizing;
+
+use super::{headers, look, state_of, taken};
+use crate::app::{AppError, Standing};
+use crate::http::body::{self, Received};
+use crate::http::call::Call;
+use crate::http::error::HttpError;
+use crate::http::json::{self, Body};
+use crate::http::rates::RESPONSE;
+use crate::http::routes::wallet;
+
+/// `GET /v/{token}/dc-api`: what the page passes to its browser, as `digital`.
+pub(crate) async fn requests(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    let view = look(&call).await?;
+    if view.standing != Standing::Own {
+        return Ok(taken());
+    }
+    let requests = call.gateway.app.page_requests(&view).await?;
+    let requests = Zeroizing::new(requests.to_json().into_bytes());
+    let mut response = json::answer(StatusCode::OK, requests);
+    headers::add(response.headers_mut(), &[]);
+    Ok(response)
+}
+
+/// `POST /v/{token}/dc-api`: what it got.
+pub(crate) async fn answer(call: Call<'_>) -> Result<Response<Body>, HttpError> {
+    call.trace.is_answer = true;
+    let view = look(&call).await?;
+    if view.standing != Standing::Own || !is_from_here(&call) {
+        return Ok(taken());
+    }
+    if !body::has_content_type(&call.head.headers, "application/json") {
+        return Err(HttpError::invalid_request("Content-Type must be application/json"));
+    }
+    let (app, limit, rates) = (call.gateway.app.clone(), call.limit, &call.gateway.rates);
+    let id = view.session.id().clone();
+    // Nothing much is read, and no memory taken, for a session that takes no answer.
+    let admission = async {
+        app.expects_page_answer(&view)?;
+        rates.charge_offer(&RESPONSE, &id, app.now())?;
+        rates.charge_shared(&RESPONSE, &id).await.map_err(AppError::from)??;
+        Ok::<_, HttpError>(())
+    };
+    let (head, token, gateway) = (call.head, call.id, call.gateway);
+    let received = call.read_body_and(admission, MAX_RESPONSE_BYTES).await?;
+    let received = received.map_err(wallet::refuse_body)?;
+    let work = {
+        let app = app.clone();
+        async move {
+            let Received { bytes, held: _until_settled } = received;
+            app.answer_page(&view, &bytes).await
+        }
+    };
+    // A task of its own, as for wallets.
+    limit.lift();
+    match tokio::spawn(work).await {
+        Ok(answered) => answered?,
+        Err(_panic) => return Err(HttpError::internal("panic")),
+    }
+    let cookies = |name: &str| super::cookie_of(&head.headers, name);
+    Ok(state_of(&gateway.app.page(token, cookies).await?))
+}
+
+/// Browsers say which page a script runs on; who says nothing is none.
+fn is_from_here(call: &Call<'_>) -> bool {
+    let own = call.gateway.app.own_origin();
+    call.head
+        .headers
+        .get(ORIGIN)
+        .is_none_or(|origin| own.is_some_and(|own| origin.as_bytes() == own.as_bytes()))
+}

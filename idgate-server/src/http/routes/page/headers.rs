@@ -1,0 +1,65 @@
+//! What browsers are told of everything that belongs to a page.
+
+use hyper::header::{
+    CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY, VARY,
+};
+
+const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
+    HeaderName::from_static("cross-origin-resource-policy");
+
+/// Nothing runs or is loaded but what this gateway serves.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+                      img-src 'self'; form-action 'self'; base-uri 'none'; \
+                      require-trusted-types-for 'script'; frame-ancestors";
+
+/// Adds them. `framers`: the origins that may show it in a frame.
+pub(super) fn add(headers: &mut HeaderMap, framers: &[String]) {
+    let framers = match framers {
+        [] => "'none'".to_owned(),
+        some => some.iter().filter(|origin| is_of_web(origin)).fold(String::new(), |all, one| {
+            if all.is_empty() { one.clone() } else { [&all, " ", one].concat() }
+        }),
+    };
+    let framers = if framers.is_empty() { "'none'" } else { &framers };
+    if let Ok(policy) = HeaderValue::from_str(&format!("{POLICY} {framers}")) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    headers.insert(PERMISSIONS_POLICY, HeaderValue::from_static("digital-credentials-get=(self)"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert(VARY, HeaderValue::from_static("Accept-Language, Cookie"));
+}
+
+/// Applications have origins, too, and no frames.
+fn is_of_web(origin: &str) -> bool {
+    origin.starts_with("https://") || origin.starts_with("http://")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn ancestors(framers: &[&str]) -> String {
+        let mut headers = HeaderMap::new();
+        let framers: Vec<_> = framers.iter().map(|one| (*one).to_owned()).collect();
+        add(&mut headers, &framers);
+        let policy = headers.get(CONTENT_SECURITY_POLICY).unwrap().to_str().unwrap();
+        policy.rsplit("frame-ancestors ").next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_page_is_framed_by_nobody_or_by_origins_of_the_web() {
+        assert_eq!(ancestors(&[]), "'none'");
+        assert_eq!(
+            ancestors(&["https://a.example", "https://b.example"]),
+            "https://a.example https://b.example"
+        );
+        assert_eq!(ancestors(&["android:apk-key-hash:AA"]), "'none'");
+        assert_eq!(
+            ancestors(&["android:apk-key-hash:AA", "https://a.example"]),
+            "https://a.example"
+        );
+    }
+}

@@ -1,0 +1,300 @@
+//! The page for people (decisions 27) over real sockets: what it shows and to whom, what it never shows,
+//! and where it leads.
+
+mod binding;
+mod dialogue;
+mod turning;
+
+use serde_json::{Value, json};
+
+use crate::http::{Http, Request, Response};
+use crate::server::Installation;
+use crate::tenant::{
+    Created, Gateway, Tenant, form, members, request_for, sample_trust, sample_wallet,
+};
+
+const BACK: &str = "https://shop.example/back?order=1#top";
+
+fn installation() -> Installation {
+    Installation::new().with("IDGATE_PAGE", "on")
+}
+
+fn gateway() -> Gateway {
+    Gateway::trusting(installation(), &sample_trust())
+}
+
+/// A request that leads back.
+fn request() -> Value {
+    let mut request = request_for(&["given_name"]);
+    request["redirect_uri"] = json!(BACK);
+    request
+}
+
+/// A browser that looks at one page.
+struct Browser {
+    http: Http,
+    path: String,
+    cookie: Option<String>,
+}
+
+impl Browser {
+    fn new(gateway: &Gateway, created: &Created) -> Self {
+        let url = created.answer["page_url"].as_str().unwrap();
+        let path = url.strip_prefix(&gateway.server.base_url).unwrap().to_owned();
+        Self { http: gateway.http(), path, cookie: None }
+    }
+
+    fn with_cookie(&self, request: Request) -> Request {
+        match &self.cookie {
+            Some(cookie) => request.header("Cookie", cookie),
+            None => request,
+        }
+    }
+
+    fn send(&mut self, request: Request) -> Response {
+        let request = self.with_cookie(request);
+        self.http.send(&request)
+    }
+
+    fn get(&mut self, below: &str) -> Response {
+        self.send(Request::get(format!("{}{below}", self.path)))
+    }
+
+    #[track_caller]
+    fn page(&mut self) -> String {
+        let page = self.get("").expect_status(200);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        String::from_utf8(page.body).unwrap()
+    }
+
+    fn post(&mut self, below: &str) -> Response {
+        let request = Request::post(format!("{}{below}", self.path));
+        self.send(request.header("Accept", "application/json"))
+    }
+
+    /// Takes the page, as its script does.
+    #[track_caller]
+    fn take(&mut self) -> Value {
+        let taken = self.post("/take").expect_status(200);
+        if let Some(cookie) = taken.header("set-cookie") {
+            self.cookie = cookie.split(';').next().map(str::to_owned);
+        }
+        taken.json()
+    }
+
+    fn state(&mut self) -> String {
+        self.get("/state").json()["state"].as_str().unwrap().into()
+    }
+}
+
+/// A gateway, its tenant, and the browser of a session of `request`.
+fn opened(request: &Value) -> (Gateway, Tenant, Created, Browser) {
+    let gateway = gateway();
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(request);
+    let browser = Browser::new(&gateway, &created);
+    (gateway, tenant, created, browser)
+}
+
+#[test]
+fn sessions_have_pages_where_the_operator_wants_them_alone() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request());
+    assert!(!members(&created.answer).contains(&"page_url"));
+    for path in ["/v/0123456789abcdefABCDEF", "/v/page.js", "/v/page.css", "/v/icon.svg"] {
+        let answer = crate::http::exchange(
+            gateway.server.address,
+            format!("GET {path} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n").as_bytes(),
+        );
+        assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
+    }
+}
+
+#[test]
+fn the_page_says_who_asks_what_in_words_and_leads_to_wallets() {
+    let (gateway, mut tenant, created, mut browser) = opened(&request());
+    let page = browser.page();
+    for shown in ["<h1>shop asks you to show</h1>", "<li>First name</li>", "Test mode", "<svg "] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    let link = created.answer["deep_links"]["openid4vp"].as_str().unwrap().replace('&', "&amp;");
+    assert!(page.contains(&format!("href=\"{link}\"")), "{page}");
+    let other = format!("{}/open?scheme=haip", browser.path);
+    assert!(page.contains(&format!("href=\"{other}\"")), "{page}");
+    let led = browser.send(Request::get(other)).expect_status(302);
+    assert_eq!(led.header("location"), created.answer["deep_links"]["haip"].as_str());
+    browser.get("/open?scheme=mailto").expect_error(404, "not_found");
+    assert!(!page.contains("<script>") && !page.contains(" style=") && !page.contains("<style"));
+    // Its address names no session, and neither does another's.
+    assert!(
+        !created.answer["page_url"]
+            .as_str()
+            .unwrap()
+            .contains(created.id.trim_start_matches("ses_"))
+    );
+    let other = tenant.create(&request());
+    assert_ne!(other.answer["page_url"], created.answer["page_url"]);
+    let name = ["client", "set", &gateway.client.client_id, "--name", "<b>A & \"B\"</b>"];
+    assert_eq!(gateway.installation.run(&name).code, 0);
+    let page = browser.page();
+    assert!(page.contains("&lt;b&gt;A &amp; &quot;B&quot;&lt;/b&gt; asks"), "{page}");
+}
+
+#[test]
+fn ages_documents_and_unknown_claims_are_named_as_people_know_them() {
+    let gateway = gateway();
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request_for(&["given_name", "age_over_18", "loyalty_level"]));
+    let page = Browser::new(&gateway, &created).page();
+    for shown in ["<li>That you are 18 or older</li>", "<li>loyalty_level</li>"] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+}
+
+#[test]
+fn the_page_speaks_the_language_of_its_browser() {
+    let (_gateway, _, _, mut browser) = opened(&request());
+    for (accepted, code, first_name) in [
+        ("en-GB", "en", "First name"),
+        ("de-AT, en;q=0.5", "de", "Vorname"),
+        ("fr", "fr", "Prénom"),
+        ("es-MX;q=0.9, pt", "es", "Nombre"),
+        ("it", "it", "Nome"),
+        ("ja", "en", "First name"),
+    ] {
+        let asked = Request::get(browser.path.clone()).header("Accept-Language", accepted);
+        let page = String::from_utf8(browser.send(asked).expect_status(200).body).unwrap();
+        assert!(page.contains(&format!("<html lang=\"{code}\">")), "{accepted}");
+        assert!(page.contains(&format!("<li>{first_name}</li>")), "{accepted}");
+    }
+}
+
+#[test]
+fn everything_of_a_page_comes_from_the_gateway_and_runs_nowhere_else() {
+    let (_gateway, _, _, mut browser) = opened(&request());
+    let mut bytes = 0;
+    for path in
+        [browser.path.clone(), "/v/page.js".into(), "/v/page.css".into(), "/v/icon.svg".into()]
+    {
+        let answer = browser.send(Request::get(path)).expect_status(200);
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(
+            policy.starts_with("default-src 'none';") && !policy.contains("unsafe"),
+            "{policy}"
+        );
+        assert!(policy.ends_with("frame-ancestors 'none'"), "{policy}");
+        assert_eq!(answer.header("permissions-policy"), Some("digital-credentials-get=(self)"));
+        assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert!(answer.header("access-control-allow-origin").is_none());
+        bytes += answer.body.len();
+    }
+    assert!(bytes < 30 * 1024, "{bytes}");
+    assert_eq!(browser.get("").header("cache-control"), Some("no-store"));
+}
+
+#[test]
+fn a_logo_is_the_clients() {
+    let (gateway, _, _, mut browser) = opened(&request());
+    browser.get("/logo").expect_error(404, "not_found");
+    assert!(!browser.page().contains("<img"));
+    let png = [&[0x89_u8, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a][..], &[0xff; 8]].concat();
+    let file = gateway.installation.file("logo.png", &png);
+    let set = ["client", "set", &gateway.client.client_id, "--logo", file.to_str().unwrap()];
+    assert_eq!(gateway.installation.run(&set).code, 0);
+    let logo = browser.get("/logo").expect_status(200);
+    assert_eq!((logo.header("content-type"), &logo.body), (Some("image/png"), &png));
+    assert!(browser.page().contains(&format!("src=\"{}/logo\"", browser.path)));
+}
+
+#[test]
+fn a_link_that_leads_nowhere_says_so_in_words() {
+    let (_gateway, mut tenant, created, mut browser) = opened(&request());
+    let known = browser.path.clone();
+    for token in ["0123456789abcdefABCDEF", "short", "0123456789abcdefABCDE.", &created.id] {
+        browser.path = format!("/v/{token}");
+        let gone = browser.get("");
+        assert_eq!(gone.status, 404, "{token}");
+        assert!(String::from_utf8_lossy(&gone.body).contains("Nothing here"), "{token}");
+        browser.get("/state").expect_error(404, "not_found");
+        browser.post("/take").expect_error(404, "not_found");
+    }
+    browser.path = known;
+    browser.page();
+    tenant.delete(&created.id).expect_status(204);
+    assert_eq!(browser.get("").status, 404);
+    browser.get("/state").expect_error(404, "not_found");
+}
+
+#[test]
+fn the_three_outcomes_are_told_and_claims_never_are() {
+    let gateway = gateway();
+    let mut tenant = gateway.tenant();
+    let mut seen = String::new();
+    for (verifies, state, title) in [(true, "done", "Done"), (false, "refused", "Not accepted")] {
+        let created = tenant.create(&request());
+        let mut browser = Browser::new(&gateway, &created);
+        browser.take();
+        assert_eq!(browser.state(), "open");
+        if verifies {
+            let answer = form(&sample_wallet(), &created);
+            tenant.post_answer(&created.id, &answer).expect_status(200);
+        } else {
+            let state =
+                idgate_testkit::request::AuthorizationRequest::parse(&created.uri).unwrap().state;
+            let declined = json!({ "error": "access_denied", "state": state });
+            let answer =
+                Request::post(format!("/v1/oid4vp/response/{}", created.id)).json(&declined);
+            tenant.http.send(&answer).expect_status(200);
+        }
+        assert_eq!(browser.state(), state);
+        let page = browser.page();
+        assert!(page.contains(&format!("<h1>{title}</h1>")), "{page}");
+        assert!(page.contains("Back to shop"), "{page}");
+        seen += &(page + &browser.get("/state").json().to_string());
+        if verifies {
+            assert_eq!(tenant.read(&created.id)["claims"]["pid"]["given_name"], "Erika");
+        }
+    }
+    assert!(!seen.contains("Erika") && !seen.contains("access_denied"), "{seen}");
+}
+
+#[test]
+fn what_changes_is_told_when_it_changes() {
+    let (gateway, mut tenant, created, mut browser) = opened(&request());
+    browser.take();
+    let path = format!("{}/state?seen=open", browser.path);
+    let waiting = browser.with_cookie(Request::get(path));
+    let mut http = gateway.http();
+    let waiting = std::thread::spawn(move || http.send(&waiting).expect_status(200).json());
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(!waiting.is_finished());
+    let begun = std::time::Instant::now();
+    tenant.post_answer(&created.id, &form(&sample_wallet(), &created)).expect_status(200);
+    assert_eq!(waiting.join().unwrap()["state"], "done");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(3));
+}
+
+#[test]
+fn a_page_is_asked_for_60_times_a_minute_and_no_other_suffers() {
+    let limited = installation().with("IDGATE_RATE_LIMITS", "on");
+    let gateway = Gateway::trusting(limited, &sample_trust());
+    let mut tenant = gateway.tenant();
+    let (first, second) = (tenant.create(&request()), tenant.create(&request()));
+    let mut browser = Browser::new(&gateway, &first);
+    // Some of it comes back meanwhile.
+    let mut asked = 0;
+    let limited = loop {
+        let answer = browser.get("");
+        if answer.status != 200 {
+            break answer;
+        }
+        asked += 1;
+    };
+    assert!((60..90).contains(&asked), "{asked}");
+    assert_eq!(limited.header("ratelimit-policy"), Some("\"page-token\";q=60;w=60"));
+    assert!(limited.header("retry-after").is_some());
+    limited.expect_error(429, "rate_limited");
+    Browser::new(&gateway, &second).page();
+}

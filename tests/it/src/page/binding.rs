@@ -1,0 +1,166 @@
+//! One browser has a page; what proves that it was this one; and what another one sees.
+
+use super::*;
+
+/// What of a page another browser must not see.
+fn assert_tells_nothing(page: &str) {
+    assert!(page.contains("Opened elsewhere"), "{page}");
+    for hidden in ["shop", "First name", "openid4vp", "<svg", "back"] {
+        assert!(!page.contains(hidden), "{hidden}: {page}");
+    }
+}
+
+#[test]
+fn looking_takes_nothing_and_the_first_browser_that_acts_has_the_page() {
+    let (gateway, _, created, mut first) = opened(&request());
+    let mut second = Browser::new(&gateway, &created);
+    for _ in 0..2 {
+        assert!(first.get("").expect_status(200).header("set-cookie").is_none());
+        assert!(second.page().contains("<svg"));
+        assert_eq!(second.state(), "open");
+    }
+    first.take();
+    assert!(first.page().contains("<svg"));
+    let taken = second.get("");
+    assert_eq!(taken.status, 403);
+    assert_tells_nothing(&String::from_utf8(taken.body).unwrap());
+    for answer in [
+        second.get("/state"),
+        second.post("/take"),
+        second.get("/logo"),
+        second.get("/open"),
+        second.get("/dc-api"),
+    ] {
+        assert_eq!((answer.status, answer.json()), (403, json!({ "state": "taken" })));
+        assert!(answer.header("set-cookie").is_none());
+    }
+    // It stays the first one's, as often as that comes.
+    assert_eq!(first.take()["state"], "open");
+    assert_eq!(first.state(), "open");
+}
+
+#[test]
+fn the_cookie_is_bound_to_host_and_page_and_hidden_from_scripts() {
+    let (gateway, mut tenant, _, mut browser) = opened(&request());
+    let taken = browser.post("/take").expect_status(200);
+    let cookie = taken.header("set-cookie").unwrap();
+    assert!(cookie.starts_with("__Host-idgate-"), "{cookie}");
+    for attribute in ["Path=/", "Secure", "HttpOnly", "SameSite=Lax"] {
+        assert!(cookie.split("; ").any(|part| part == attribute), "{attribute}: {cookie}");
+    }
+    assert!(!cookie.contains("Domain"), "{cookie}");
+    let own = cookie.split(';').next().unwrap().to_owned();
+    let (name, value) = own.split_once('=').unwrap();
+    let wrong = [
+        format!("{name}={}", value.chars().rev().collect::<String>()),
+        format!("{name}="),
+        format!("{own}; {own}"),
+        format!("other={value}"),
+    ];
+    for cookie in wrong {
+        browser.cookie = Some(cookie.clone());
+        assert_eq!(browser.get("").status, 403, "{cookie}");
+    }
+    // Of another session of the same tenant it opens nothing.
+    let other = tenant.create(&request());
+    let mut other = Browser::new(&gateway, &other);
+    other.take();
+    other.cookie = Some(own.clone());
+    assert_eq!(other.get("").status, 403);
+    browser.cookie = Some(format!("a=b; {own}"));
+    browser.page();
+}
+
+#[test]
+fn without_a_script_a_button_takes_the_page_and_leads_back_to_it() {
+    let (_gateway, mut tenant, created, mut browser) = opened(&request());
+    let page = browser.page();
+    assert!(page.contains("<noscript>") && page.contains("href=\"openid4vp://"), "{page}");
+    tenant.post_answer(&created.id, &form(&sample_wallet(), &created)).expect_status(200);
+    let page = browser.page();
+    let button =
+        format!("<form method=\"post\" action=\"{}/take\"><button>Back to shop", browser.path);
+    assert!(page.contains(&button), "{page}");
+    assert!(!page.contains("page_code"), "nobody has the page yet: {page}");
+    let request = Request::post(format!("{}/take", browser.path)).header("Accept", "text/html");
+    let led = browser.send(request).expect_status(303);
+    assert_eq!(led.header("location"), Some(&*browser.path));
+    browser.cookie =
+        led.header("set-cookie").and_then(|it| it.split(';').next()).map(str::to_owned);
+    assert!(browser.page().contains("page_code="));
+}
+
+#[test]
+fn the_browser_of_the_page_brings_back_the_code_that_the_tenant_reads() {
+    let (gateway, mut tenant, created, mut browser) = opened(&request());
+    browser.take();
+    let reply = tenant.post_answer(&created.id, &form(&sample_wallet(), &created));
+    let wallets = reply.expect_status(200).json();
+    let back = browser.get("/state").json()["back"].as_str().unwrap().to_owned();
+    let code = back.strip_prefix("https://shop.example/back?order=1&page_code=").unwrap();
+    let code = code.strip_suffix("#top").unwrap();
+    assert_eq!(code.len(), 22);
+    assert!(browser.page().contains(&back.replace('&', "&amp;")));
+    let details = &tenant.read(&created.id)["verification_details"];
+    assert_eq!(details["page_code"], code);
+    // What the wallet is told is another one.
+    let response_code = details["response_code"].as_str().unwrap();
+    assert_ne!(response_code, code);
+    assert!(wallets["redirect_uri"].as_str().unwrap().contains(response_code));
+    // Whoever has only the link gets neither.
+    let mut other = Browser::new(&gateway, &created);
+    let taken = other.get("");
+    assert_eq!(taken.status, 403);
+    assert!(!String::from_utf8(taken.body).unwrap().contains(code));
+}
+
+#[test]
+fn without_a_way_back_there_is_no_code() {
+    let (_gateway, mut tenant, created, mut browser) = opened(&request_for(&["given_name"]));
+    browser.take();
+    tenant.post_answer(&created.id, &form(&sample_wallet(), &created)).expect_status(200);
+    assert_eq!(members(&browser.get("/state").json()), ["state"]);
+    let details = &tenant.read(&created.id)["verification_details"];
+    assert!(!members(details).contains(&"page_code"));
+}
+
+#[test]
+fn where_the_wallet_leads_back_nobody_scans_and_the_page_has_no_code() {
+    let gateway = Gateway::trusting(installation().with("IDGATE_PROFILES", "1.0"), &sample_trust());
+    let mut tenant = gateway.tenant();
+    let mut request = request();
+    request["same_device"] = json!(true);
+    let created = tenant.create(&request);
+    let mut browser = Browser::new(&gateway, &created);
+    browser.take();
+    let page = browser.page();
+    assert!(!page.contains("<svg") && page.contains("href=\"openid4vp://"), "{page}");
+    let asked = crate::offers_http::read(&created);
+    let answer = sample_wallet().answer_1_0(&asked, crate::tenant::now_ms()).unwrap();
+    let reply = tenant.post_answer(&created.id, &answer.body()).expect_status(200).json();
+    let code = reply["redirect_uri"].as_str().unwrap().split("response_code=").nth(1).unwrap();
+    let code = code.trim_end_matches("#top");
+    assert_eq!(browser.get("/state").json()["back"], BACK, "it leads back, and proves nothing");
+    let session = tenant.read(&format!("{}?response_code={code}", created.id));
+    assert!(!members(&session["verification_details"]).contains(&"page_code"));
+    // The gate of the result is the code of the wallet alone.
+    assert!(!members(&tenant.read(&created.id)).contains(&"claims"));
+}
+
+#[test]
+fn a_page_is_framed_by_the_clients_own_origins_if_it_asks_for_that() {
+    let (gateway, _, _, mut browser) = opened(&request());
+    let framers = |browser: &mut Browser, below: &str| {
+        let page = browser.get(below).expect_status(200);
+        let policy = page.header("content-security-policy").unwrap().to_owned();
+        policy.rsplit("frame-ancestors ").next().unwrap().to_owned()
+    };
+    assert_eq!(framers(&mut browser, "?frame"), "'none'", "the client has no origins");
+    let add = ["client", "origin", "add", &gateway.client.client_id, "https://shop.example"];
+    assert_eq!(gateway.installation.run(&add).code, 0);
+    assert_eq!(framers(&mut browser, ""), "'none'", "it does not ask");
+    assert_eq!(framers(&mut browser, "?frame"), "https://shop.example");
+    let taken = browser.post("/take?frame").expect_status(200);
+    let cookie = taken.header("set-cookie").unwrap();
+    assert!(cookie.ends_with("SameSite=None; Partitioned"), "{cookie}");
+}

@@ -1,0 +1,106 @@
+//! The QR code of a request by reference turns: an address is good while it is fresh, for whoever
+//! followed it then, and for nobody else.
+
+use std::time::Duration;
+
+use idgate_testkit::request_object::JarLink;
+
+use super::*;
+
+fn gateway(turning: &str) -> Gateway {
+    let installation = installation().with("OID4VP_REQUEST_MODE", "jar");
+    Gateway::trusting(installation.with("IDGATE_PAGE_TURNING_QR", turning), &sample_trust())
+}
+
+/// The request address in a link, as a path.
+fn address(gateway: &Gateway, link: &str) -> String {
+    let link = JarLink::parse(link).unwrap();
+    link.request_uri.strip_prefix(&gateway.server.base_url).unwrap().to_owned()
+}
+
+/// The link that the page shows now.
+fn shown(browser: &mut Browser) -> String {
+    browser.get("/state").json()["links"]["openid4vp"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_address_without_a_fresh_part_is_404_once_the_page_is_open() {
+    let gateway = gateway("on");
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request());
+    let mut browser = Browser::new(&gateway, &created);
+    let plain = address(&gateway, &created.uri);
+    let open = format!("/v1/sessions/{}/open", created.id);
+    let mut wallet = gateway.http();
+    // Until somebody looks at the page, the tenant's own link is good.
+    wallet.send(&Request::new("HEAD", &*plain)).expect_status(200);
+    wallet.send(&Request::new("HEAD", &*open)).expect_status(302);
+    assert_eq!(browser.send(Request::new("HEAD", browser.path.clone())).status, 200);
+    wallet.send(&Request::get(&*plain)).expect_status(200);
+    browser.page();
+    wallet.send(&Request::get(&*plain)).expect_error(404, "not_found");
+    wallet.send(&Request::get(&*open)).expect_error(404, "not_found");
+    let post = Request::post(&*plain).header("Content-Type", "application/x-www-form-urlencoded");
+    wallet.send(&post.bytes("")).expect_error(404, "not_found");
+
+    let link = shown(&mut browser);
+    let fresh = address(&gateway, &link);
+    let part = fresh.split_once("?part=").unwrap().1.to_owned();
+    wallet.send(&Request::get(&*fresh)).expect_status(200);
+    let led = wallet.send(&Request::get(format!("{open}?part={part}"))).expect_status(302);
+    assert!(led.header("location").unwrap().ends_with(&format!("%3Fpart%3D{part}")));
+    for wrong in ["", "1.AAAA", &part[..part.len() - 1], &format!("{part}&part={part}")] {
+        let refused = wallet.send(&Request::get(format!("{plain}?part={wrong}")));
+        assert!([400, 404].contains(&refused.status), "{wrong}: {refused:?}");
+    }
+    // What is good for one session opens no other.
+    let other = tenant.create(&request());
+    Browser::new(&gateway, &other).page();
+    let plain = address(&gateway, &other.uri);
+    let refused = wallet.send(&Request::get(format!("{plain}?part={part}")));
+    refused.expect_error(404, "not_found");
+}
+
+#[test]
+fn a_photographed_code_is_refused_after_15_s_and_who_followed_it_in_time_is_not() {
+    let gateway = gateway("on");
+    let mut tenant = gateway.tenant();
+    let (scanned, photographed) = (tenant.create(&request()), tenant.create(&request()));
+    let addresses = [&scanned, &photographed].map(|created| {
+        let mut browser = Browser::new(&gateway, created);
+        browser.page();
+        address(&gateway, &shown(&mut browser))
+    });
+    let mut wallet = gateway.http();
+    wallet.send(&Request::get(&*addresses[0])).expect_status(200);
+    std::thread::sleep(Duration::from_millis(15_500));
+    let mut wallet = gateway.http();
+    wallet.send(&Request::get(&*addresses[0])).expect_status(200);
+    wallet.send(&Request::get(&*addresses[1])).expect_error(404, "not_found");
+    // The page itself has another one by now.
+    let mut browser = Browser::new(&gateway, &photographed);
+    let fresh = address(&gateway, &shown(&mut browser));
+    assert_ne!(fresh, addresses[1]);
+    wallet.send(&Request::get(fresh)).expect_status(200);
+}
+
+#[test]
+fn switched_off_it_does_not_turn() {
+    let gateway = gateway("off");
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request());
+    let mut browser = Browser::new(&gateway, &created);
+    assert!(browser.page().contains(&created.uri.replace('&', "&amp;")));
+    assert_eq!(members(&browser.get("/state").json()), ["left_ms", "state"]);
+    let mut wallet = gateway.http();
+    wallet.send(&Request::get(address(&gateway, &created.uri))).expect_status(200);
+}
+
+#[test]
+fn a_request_by_value_does_not_turn() {
+    let (_gateway, mut tenant, created, mut browser) = opened(&request());
+    browser.page();
+    assert_eq!(members(&browser.get("/state").json()), ["left_ms", "state"]);
+    let open = Request::get(format!("/v1/sessions/{}/open", created.id));
+    tenant.http.send(&open).expect_status(302);
+}
