@@ -24,6 +24,12 @@ export class Gateway {
     return this.fetch(`/v1/sessions/${id}`, { headers: this.headers })
   }
 
+  /** POST /v1/sessions/{id}/dc-api: what a page got from its browser, byte by byte. */
+  relay(id, body) {
+    const headers = { ...this.headers, 'Content-Type': 'application/json' }
+    return this.fetch(`/v1/sessions/${id}/dc-api`, { method: 'POST', headers, body })
+  }
+
   /** The link that leads a person's phone to the wallet; it needs no key. */
   link(id) {
     return `${this.url}/v1/sessions/${id}/open`

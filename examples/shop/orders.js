@@ -28,10 +28,11 @@ export class Orders {
    * with a code; from another one it must not, because the page waits here.
    */
   async begin(onThisDevice) {
-    const { issuerId, url } = this.settings
+    const { issuerId, url, asksBrowsers } = this.settings
     const session = await this.gateway.createSession({
       credentials: [{ id: 'pid', format: 'vc+sd-jwt', issuer_id: issuerId, claims: ['given_name', 'birthdate'] }],
       ...(onThisDevice && { redirect_uri: `${url}/back` }),
+      ...(asksBrowsers && !onThisDevice && { dc_api: { origins: [url] } }),
     })
     const order = {
       id: randomBytes(8).toString('hex'),
@@ -39,6 +40,7 @@ export class Orders {
       sessionId: session.session_id,
       qrCodeUrl: session.qr_code_url,
       link: this.gateway.link(session.session_id),
+      dcApi: session.dc_api,
       onThisDevice,
       cameBack: false,
     }
@@ -51,6 +53,15 @@ export class Orders {
   /** The order of the browser that has this cookie. */
   ofBrowser(secret) {
     return this.bySecret.get(secret)
+  }
+
+  /** Relays what the order's page got from its browser, and settles the order if that decided it. */
+  async relay(order, answer) {
+    await this.gateway.relay(order.sessionId, answer).catch((error) => {
+      // Refused, or not an answer: the order says which.
+      if (error.status !== 400 && error.status !== 409) throw error
+    })
+    await this.settle(order.sessionId)
   }
 
   /** Follows an order's session; `onEnd` comes when its outcome is known. */

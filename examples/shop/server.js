@@ -13,10 +13,12 @@ const PAGES = {
   '/': ['index.html', 'text/html; charset=utf-8'],
   '/shop.js': ['shop.js', 'text/javascript; charset=utf-8'],
   '/shop.css': ['shop.css', 'text/css; charset=utf-8'],
+  '/idgate.js': ['../../../bindings/browser/idgate.js', 'text/javascript; charset=utf-8'],
 }
 // Nothing from elsewhere runs or is loaded; the QR code is an image in a data: URL.
 const POLICY = "default-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
 const MAX_WEBHOOK = 64 * 1024
+const MAX_ANSWER = 1024 * 1024
 
 /** Starts the shop; `settings` as in README.md. Gives the server, once it listens. */
 export async function startShop(settings) {
@@ -42,6 +44,7 @@ async function answer(request, response, shop) {
     case 'GET /':
     case 'GET /shop.js':
     case 'GET /shop.css':
+    case 'GET /idgate.js':
       return page(response, ...PAGES[pathname])
     case 'POST /orders':
       return begin(request, response, shop)
@@ -49,6 +52,8 @@ async function answer(request, response, shop) {
       return withOrder(request, response, shop, id, (order) => send(response, 200, shop.orders.view(order)))
     case 'GET /orders/{id}/events':
       return withOrder(request, response, shop, id, (order) => follow(request, response, shop, order))
+    case 'POST /orders/{id}/dc-api':
+      return withOrder(request, response, shop, id, (order) => relay(request, response, shop, order))
     case 'GET /back':
       return comeBack(request, response, shop, searchParams)
     case 'POST /webhooks':
@@ -66,7 +71,7 @@ async function begin(request, response, { orders, settings }) {
   // The order belongs to this browser. __Host- would also demand https.
   response.setHeader('Set-Cookie', `order=${order.secret}; HttpOnly; SameSite=Lax; Path=/`)
   const code = onThisDevice ? undefined : qrImage(order.qrCodeUrl)
-  return send(response, 201, { id: order.id, link: order.link, qr: code })
+  return send(response, 201, { id: order.id, link: order.link, qr: code, dc_api: order.dcApi })
 }
 
 /** The changes of an order's status, as server-sent events: their ids are the gateway's `seq`. */
@@ -79,6 +84,15 @@ function follow(request, response, { orders }, order) {
     onEnd: () => response.end('event: end\ndata: {}\n\n'),
   })
   request.on('close', stop)
+}
+
+/** What the page got from its browser. The answer says nothing: the page asks for the outcome. */
+async function relay(request, response, { orders, settings }, order) {
+  if (request.headers.origin !== settings.url) return send(response, 403, { error: 'not from this shop' })
+  const answer = await readBody(request, MAX_ANSWER)
+  if (!answer) return send(response, 413, { error: 'the answer is too large' })
+  await orders.relay(order, answer)
+  return send(response, 200, {})
 }
 
 /** Where the wallet sends the person afterwards, with the `response_code` of this answer. */
@@ -169,6 +183,7 @@ function settingsFrom(environment) {
     issuerId: required('ISSUER_ID'),
     webhookSecret: environment.WEBHOOK_SECRET,
     url: environment.SHOP_URL,
+    asksBrowsers: environment.ASK_BROWSERS === 'true',
     port: Number(environment.PORT ?? 3000),
   }
 }

@@ -10,8 +10,10 @@ import path from 'node:path'
 import test, { after, afterEach, before } from 'node:test'
 import { chromium } from 'playwright-core'
 import { startShop } from '../../examples/shop/server.js'
+import { queries, selected } from '../wallets/node/dcql-wallet.js'
 import { Gateway } from '../wallets/node/gateway.js'
 import { Issuer } from '../wallets/node/issuer.js'
+import { browserRequest, encrypt } from '../wallets/node/jar-wallet.js'
 import { readRequest, Wallet } from '../wallets/node/wallet.js'
 
 const FLAGS = [
@@ -141,6 +143,42 @@ test('a customer whose order is deleted while the code is shown is told so', inB
   await remove(link)
   await page.waitForSelector('#unfinished', { state: 'visible' })
   assert.match(await page.textContent('#unfinished'), /was ended/)
+})
+
+test('the browser’s own dialogue: from the click to the thanks', inBrowser, async () => {
+  const environment = { IDGATE_PROFILES: '1.0', IDGATE_DC_API: 'unsigned' }
+  const newer = await Gateway.start([issuer], { test: true, environment })
+  const own = { gatewayUrl: newer.url, apiKey: newer.apiKey, issuerId: issuer.issuerId, port: 0, asksBrowsers: true }
+  const open = await startShop(own)
+  try {
+    const page = await openBrowser()
+    await page.exposeFunction('askWallet', async (digital, origin) => {
+      const [{ protocol, data }] = JSON.parse(digital).requests
+      const request = await browserRequest(data, origin)
+      const { nonce, client_metadata: metadata } = request.authorizationRequestPayload
+      const [query] = queries(request)
+      const credential = await issuer.issue(wallet, ADULT, { _sd: Object.keys(ADULT) })
+      const presented = await wallet.present(credential, selected(query), request, { aud: `origin:${origin}`, nonce })
+      const [enc] = metadata.encrypted_response_enc_values_supported
+      const response = await encrypt(request, { vp_token: { [query.id]: [presented] } }, enc, origin)
+      return JSON.stringify({ protocol, data: { response } })
+    })
+    await page.addInitScript(() => {
+      globalThis.DigitalCredential = class {
+        static userAgentAllowsProtocol = (protocol) => protocol.startsWith('openid4vp')
+      }
+      navigator.credentials.get = async ({ digital }) =>
+        JSON.parse(await globalThis.askWallet(JSON.stringify(digital), location.origin))
+    })
+    await page.goto(own.url)
+    await page.click('#other')
+    await page.waitForSelector('#done', { state: 'visible' })
+    assert.match(await page.textContent('#done'), /Thank you, Erika/)
+  } finally {
+    open.close()
+    open.closeAllConnections()
+    await newer.stop()
+  }
 })
 
 test('on this device, the browser that began and no other redeems the response code', inBrowser, async () => {

@@ -1,5 +1,7 @@
-// The page: begins an order, shows the code and the live status, then the outcome. It talks to the
-// shop's backend only, and never sees a key or a claim that it does not show.
+// The page: begins an order, asks the browser's wallets or shows the code and the live status, then the
+// outcome. It talks to the shop's backend only, and never sees a key or a claim that it does not show.
+
+import { start, Verification } from '/idgate.js'
 
 const element = (id) => document.getElementById(id)
 
@@ -7,50 +9,42 @@ function show(id) {
   for (const section of document.querySelectorAll('section')) section.hidden = section.id !== id
 }
 
-async function call(path, options) {
-  const response = await fetch(path, options)
-  if (!response.ok) throw new Error(`the shop answers ${response.status}`)
-  return response.json()
-}
-
 async function begin(device) {
-  const order = await call('/orders', { method: 'POST', headers: { 'X-Device': device } })
-  element('link').href = order.link
+  const order = await start('/orders', { headers: { 'X-Device': device } })
+  const { link, qr } = order.begun
+  element('link').href = link
   if (device === 'this') {
     // From here the wallet takes over; it leads back to /back.
-    location.assign(order.link)
+    location.assign(link)
     return
   }
-  if (order.qr) {
-    element('qr').src = order.qr
+  listen(order)
+  if (qr) {
+    element('qr').src = qr
     element('qr').hidden = false
   }
+  // The browser's own dialogue, where it has one for this; else the code.
+  if (await order.ask()) return
   show('scan')
-  follow(order.id)
+  order.follow()
 }
 
-/** Shows each status as it comes; a broken connection goes on where it stopped, by itself. */
-function follow(id) {
-  const events = new EventSource(`/orders/${id}/events`)
-  events.onmessage = ({ data }) => {
-    element('status').textContent = JSON.parse(data).status
-  }
-  events.addEventListener('end', () => {
-    events.close()
-    finish(id).catch(fail)
+/** Shows each status as it comes, and the outcome. */
+function listen(order) {
+  order.addEventListener('status', ({ detail }) => {
+    element('status').textContent = detail.status
   })
-}
-
-async function finish(id) {
-  const { state, name, words } = await call(`/orders/${id}`)
-  if (state === 'waiting') {
-    // Nobody knows yet, or the shop could not find out: it is asked again.
-    show('scan')
-    setTimeout(() => follow(id), 1000)
-    return
-  }
-  element('name').textContent = name ?? ''
-  tell(state, words)
+  order.addEventListener('failed', ({ detail }) => fail(detail))
+  order.addEventListener('outcome', ({ detail: { state, name, words } }) => {
+    if (state === 'waiting') {
+      // Nobody knows yet, or the shop could not find out: it is asked again.
+      show('scan')
+      setTimeout(() => order.follow(), 1000)
+      return
+    }
+    element('name').textContent = name ?? ''
+    tell(state, words)
+  })
 }
 
 /** Shows an outcome in the shop's words. */
@@ -66,6 +60,11 @@ for (const device of ['other', 'this']) {
 }
 
 // The way back from the wallet ends here.
-const order = location.hash.slice(1)
-if (order === 'refused') tell('refused', 'this is not the browser that began')
-else if (/^[0-9a-f]{16}$/.test(order)) finish(order).catch(fail)
+const id = location.hash.slice(1)
+if (id === 'refused') {
+  tell('refused', 'this is not the browser that began')
+} else if (/^[0-9a-f]{16}$/.test(id)) {
+  const order = new Verification(`/orders/${id}`, { id })
+  listen(order)
+  order.outcome().catch(fail)
+}

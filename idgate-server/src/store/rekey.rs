@@ -9,7 +9,9 @@ use super::audit::head::Head;
 use super::examine::Finding;
 use super::interface::StoreError;
 use super::operator::Resealed;
-use super::{certificates, gateway_keys, idempotency, keys, pages, prepared, reports, webhook_endpoints};
+use super::{
+    certificates, gateway_keys, idempotency, keys, pages, prepared, reports, webhook_endpoints,
+};
 use crate::audit::{AuditKeys, SignedCheckpoint, SignedRemoval};
 use crate::seal::{Place, SealedBy, Sealer};
 

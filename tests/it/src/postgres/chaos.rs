@@ -138,7 +138,7 @@ fn whatever_dies_nothing_acknowledged_is_lost_and_every_session_has_one_outcome(
             disturb(&mut nodes, fault);
             thread::sleep(Duration::from_millis(100 + random() % 400));
             nodes.wait(&when);
-if matches!(fault, Fault::KilledDatabase | Fault::KilledBackend) {
+            if matches!(fault, Fault::KilledDatabase | Fault::KilledBackend) {
                 load.crashed_ms.store(now_ms(), Ordering::SeqCst);
             }
             load.check(&when, Which::Lately);
