@@ -8,6 +8,7 @@ mod floor_jar;
 mod floor_mdoc;
 mod grown;
 mod jar;
+mod listed;
 mod mdoc;
 mod measure;
 mod openid4vp_1_0;
@@ -90,6 +91,7 @@ fn run(options: &Options) -> Result<(), String> {
 fn all_cases(only: &str) -> Result<Vec<measure::Case>, String> {
     let mut cases = sd_jwt::cases(only)?;
     cases.extend(x5c::cases(only)?);
+    cases.extend(listed::cases(only)?);
     cases.extend(mdoc::cases(only)?);
     cases.extend(openid4vp_1_0::cases(only)?);
     cases.extend(jar::cases(only)?);

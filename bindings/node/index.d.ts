@@ -79,6 +79,18 @@ export interface ListedCertificate {
   skippedBecause: string | null;
 }
 
+export interface TrustedList {
+  listType: 'pid' | 'mdl' | 'pub-eaa';
+  /** Remember it, and never take a list with a smaller one after a restart. */
+  sequence: number;
+  issuedAt: Date;
+  /** From then on it vouches for nobody. */
+  nextUpdate: Date;
+  organization: string | null;
+  providers: { name: string; identifier: string | null; country: string | null }[];
+  certificates: ListedCertificate[];
+}
+
 export interface Expected {
   format: 'vc+sd-jwt' | 'mso_mdoc';
   issuerId: string;
@@ -160,6 +172,12 @@ export class Trust implements Closable {
   addMasterList(issuerId: string, file: Uint8Array, options?: ListOptions): ListedCertificate[];
   /** The roots of a VICAL. */
   addVical(issuerId: string, file: Uint8Array, options?: ListOptions): ListedCertificate[];
+  /** A European trusted list, in place of the one before. */
+  addTrustedList(
+    issuerId: string,
+    file: string | Uint8Array,
+    options?: ListOptions,
+  ): TrustedList;
   /** Verifies one presentation as it stands in `vp_token`. Throws an IdgateError when refused. */
   verify(presentation: string, expected: Expected): Presentation;
   /** The same on a worker thread. */

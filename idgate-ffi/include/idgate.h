@@ -28,7 +28,7 @@
 // The material serves test-mode sessions only.
 #define IDGATE_TEST_ONLY 1
 
-// Take a VICAL though a newer one is due.
+// Take a VICAL though a newer one is due; a trusted list then goes on vouching.
 #define IDGATE_ALLOW_STALE 2
 
 // How far a timestamp may be from the present unless there is a reason: 5 minutes.
@@ -116,6 +116,9 @@ enum idgate_material
   IDGATE_SD_JWT_ROOT = 9,
   // Certificates of SD-JWT VC issuers that are trusted without a root: PEM or DER.
   IDGATE_SD_JWT_SIGNER = 10,
+  // A European trusted list (ETSI TS 119 602, JSON). It replaces what the entry took of one before, and
+  // must not be older than one that this collection took before.
+  IDGATE_TRUSTED_LIST = 11,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -564,9 +567,12 @@ idgate_status idgate_trust_add_entry(const struct idgate_trust *trust,
                                      struct idgate_error **err_out);
 
 // Adds material to an entry. `material` is an idgate_material, `flags` a sum of IDGATE_TEST_ONLY
-// and IDGATE_ALLOW_STALE. `signer_ca`, PEM or DER, vouches for the signer of a Master List or a
-// VICAL, which without it is taken with IDGATE_TEST_ONLY only. `report_out` may be NULL: a JSON
-// array with what became of each certificate of a list.
+// and IDGATE_ALLOW_STALE. `signer_ca`, PEM or DER, vouches for the signer of a Master List, a
+// VICAL or a trusted list, which without it is taken with IDGATE_TEST_ONLY only; for a trusted list
+// it may also be the signer itself. `report_out` may be NULL: a JSON array with what became of each
+// certificate of a list; of a trusted list an object with `list_type`, `sequence`, `issued_at_ms`,
+// `next_update_ms` (from then on it vouches for nobody), `organization`, `providers` and
+// `certificates`. Remember `sequence`, and never take a list with a smaller one after a restart.
 //
 // # Safety
 // The pointers are as the head of the header says.

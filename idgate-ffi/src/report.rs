@@ -2,27 +2,56 @@
 //! to carry out. It never shows a claim.
 
 use idgate_core::session::Effect;
-use idgate_core::trust::{ImportedList, ListOutcome};
+use idgate_core::trust::{
+    ImportedList, ListOutcome, ListedCertificate, ListedProvider, TrustedList,
+};
 use idgate_core::verify::{CredentialReport, Report};
 use serde_json::{Value, json};
 
 /// What became of each certificate of a list.
 pub(crate) fn listed(list: &ImportedList) -> Value {
-    let entries = list.certificates.iter().map(|listed| {
-        let skipped = match &listed.outcome {
-            ListOutcome::Unusable(why) => Some(why),
-            _ => None,
-        };
-        json!({
-            "sha256": hex(&listed.sha256),
-            "subject": listed.subject,
-            "country": listed.country,
-            "key": listed.key_kind,
-            "expired": listed.expired,
-            "skipped_because": skipped,
-        })
+    list.certificates.iter().map(|listed| certificate(listed, None)).collect()
+}
+
+/// What a trusted list says, and what became of each certificate of it.
+pub(crate) fn trusted_list(list: &TrustedList) -> Value {
+    let services = list.providers.iter().flat_map(|listed| &listed.services);
+    let certificates = services.flat_map(|service| {
+        service.certificates.iter().map(|listed| certificate(listed, service.skipped))
     });
-    entries.collect()
+    json!({
+        "list_type": list.list_type.name(),
+        "sequence": list.sequence,
+        "issued_at_ms": list.issued_at.0,
+        "next_update_ms": list.next_update.0,
+        "organization": list.signer.organization,
+        "providers": list.providers.iter().map(provider).collect::<Vec<_>>(),
+        "certificates": certificates.collect::<Vec<_>>(),
+    })
+}
+
+fn provider(listed: &ListedProvider) -> Value {
+    json!({
+        "name": listed.provider.name,
+        "identifier": listed.provider.identifier(),
+        "country": listed.provider.country,
+    })
+}
+
+/// `skipped`: why all of its service counts for nothing.
+fn certificate(listed: &ListedCertificate, skipped: Option<&str>) -> Value {
+    let own = match &listed.outcome {
+        ListOutcome::Unusable(why) => Some(&**why),
+        _ => None,
+    };
+    json!({
+        "sha256": hex(&listed.sha256),
+        "subject": listed.subject,
+        "country": listed.country,
+        "key": listed.key_kind,
+        "expired": listed.expired,
+        "skipped_because": skipped.or(own),
+    })
 }
 
 /// The checks of an answer, presentation by presentation, and what failed.

@@ -10,8 +10,9 @@ use idgate_core::crypto::{Jwk, PublicKey};
 use idgate_core::status::VerifiedCrl;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{
-    ImportedList, PinnedSigner, TrustAnchor, TrustEntry, TrustedKey, import_master_list,
-    import_vical, pem_or_der, roots_from_file,
+    ImportedList, ListAnchors, ListMark, ListRules, ListTerms, PinnedSigner, TrustAnchor,
+    TrustEntry, TrustedKey, TrustedList, import_master_list, import_trusted_list, import_vical,
+    pem_or_der, roots_from_file,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -57,11 +58,14 @@ pub enum idgate_material {
     IDGATE_SD_JWT_ROOT = 9,
     /// Certificates of SD-JWT VC issuers that are trusted without a root: PEM or DER.
     IDGATE_SD_JWT_SIGNER = 10,
+    /// A European trusted list (ETSI TS 119 602, JSON). It replaces what the entry took of one before, and
+    /// must not be older than one that this collection took before.
+    IDGATE_TRUSTED_LIST = 11,
 }
 
 /// The material serves test-mode sessions only.
 pub const IDGATE_TEST_ONLY: u32 = 1;
-/// Take a VICAL though a newer one is due.
+/// Take a VICAL though a newer one is due; a trusted list then goes on vouching.
 pub const IDGATE_ALLOW_STALE: u32 = 2;
 
 #[derive(Default)]
@@ -70,6 +74,8 @@ pub(crate) struct TrustHandle {
     /// Held from reading an entry to replacing it, so that of two changes at once none is lost.
     /// Who only reads need not wait for the import of a list.
     changing: Mutex<()>,
+    /// The newest trusted list of each entry.
+    marks: Mutex<BTreeMap<String, ListMark>>,
 }
 
 handles::named!(TrustHandle => idgate_trust);
@@ -82,6 +88,10 @@ impl TrustHandle {
     fn entries(&self) -> MutexGuard<'_, Entries> {
         // An entry is replaced whole, so what a panic left behind is consistent.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn marks(&self) -> MutexGuard<'_, BTreeMap<String, ListMark>> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn changing(&self) -> MutexGuard<'_, ()> {
@@ -156,9 +166,12 @@ pub unsafe extern "C" fn idgate_trust_add_entry(
 }
 
 /// Adds material to an entry. `material` is an idgate_material, `flags` a sum of IDGATE_TEST_ONLY
-/// and IDGATE_ALLOW_STALE. `signer_ca`, PEM or DER, vouches for the signer of a Master List or a
-/// VICAL, which without it is taken with IDGATE_TEST_ONLY only. `report_out` may be NULL: a JSON
-/// array with what became of each certificate of a list.
+/// and IDGATE_ALLOW_STALE. `signer_ca`, PEM or DER, vouches for the signer of a Master List, a
+/// VICAL or a trusted list, which without it is taken with IDGATE_TEST_ONLY only; for a trusted list
+/// it may also be the signer itself. `report_out` may be NULL: a JSON array with what became of each
+/// certificate of a list; of a trusted list an object with `list_type`, `sequence`, `issued_at_ms`,
+/// `next_update_ms` (from then on it vouches for nobody), `organization`, `providers` and
+/// `certificates`. Remember `sequence`, and never take a list with a smaller one after a restart.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -191,11 +204,22 @@ pub unsafe extern "C" fn idgate_trust_add(
         let material = Material::new(material, file, signer_ca, flags, UnixMillis(now_ms))?;
         let _changing = trust.changing();
         let mut entry = entry(&*trust.alone(issuer_id)?)?.clone();
-        let list = material.add_to(&mut entry)?;
+        let (listed, mark) = match material.kind {
+            idgate_material::IDGATE_TRUSTED_LIST => {
+                let former = trust.marks().get(issuer_id).cloned();
+                let list = material.trusted_list(former.as_ref())?;
+                material.take(&list, &mut entry);
+                (report::trusted_list(&list), Some(list.mark(former.as_ref(), material.now)))
+            }
+            _ => {
+                let list = material.add_to(&mut entry)?;
+                (list.map(|list| report::listed(&list)).unwrap_or_default(), None)
+            }
+        };
         if !report_out.is_null() {
-            let listed = list.map(|list| report::listed(&list)).unwrap_or_default();
             put(report_out, || Ok(give(listed.to_string())))?;
         }
+        trust.marks().extend(mark.map(|mark| (issuer_id.to_owned(), mark)));
         trust.put(entry);
         Ok(())
     })
@@ -207,6 +231,9 @@ pub unsafe extern "C" fn idgate_trust_add(
 pub extern "C" fn idgate_trust_free(trust: *mut idgate_trust) -> idgate_status {
     boundary(core::ptr::null_mut(), || handles::free::<TrustHandle>(trust))
 }
+
+const LACKS_SIGNER_CA: &str =
+    "a list needs signer_ca, or IDGATE_TEST_ONLY: without it anybody could have made the list";
 
 struct Material<'a> {
     kind: idgate_material,
@@ -237,6 +264,7 @@ impl<'a> Material<'a> {
             IDGATE_STATUS_ROOT,
             IDGATE_SD_JWT_ROOT,
             IDGATE_SD_JWT_SIGNER,
+            IDGATE_TRUSTED_LIST,
         ];
         let kind = kinds.into_iter().find(|known| *known as i32 == kind);
         let kind = kind.ok_or_else(|| Failure::misuse("material is not an idgate_material"))?;
@@ -272,6 +300,8 @@ impl<'a> Material<'a> {
                 entry.roots.extend(list.roots.iter().cloned().map(|root| self.mark(root)));
                 return Ok(Some(list));
             }
+            // What it brings depends on what was taken before.
+            idgate_material::IDGATE_TRUSTED_LIST => {}
             idgate_material::IDGATE_STATUS_ROOT => {
                 let roots = roots_from_file(&PROVIDER, self.file)?;
                 entry.status_roots.extend(roots.into_iter().map(|root| self.mark(root)));
@@ -288,15 +318,34 @@ impl<'a> Material<'a> {
         Ok(None)
     }
 
+    fn trusted_list(&self, former: Option<&ListMark>) -> Result<TrustedList, Failure> {
+        let anchors = match self.signer_ca {
+            [] => None,
+            file => Some(ListAnchors::from_file(&PROVIDER, file)?),
+        };
+        let mut rules = match &anchors {
+            Some(anchors) => ListRules::new(anchors),
+            None if self.test_only => ListRules::for_tests(),
+            None => return Err(Failure::config(LACKS_SIGNER_CA)),
+        };
+        rules.test_only = self.test_only;
+        rules.allow_stale = self.allow_stale;
+        rules.mark = former;
+        import_trusted_list(&PROVIDER, self.file, &rules, self.now).map_err(Failure::config)
+    }
+
+    fn take(&self, list: &TrustedList, entry: &mut TrustEntry) {
+        let mut terms = ListTerms::default();
+        terms.allow_stale = self.allow_stale;
+        terms.test_only = self.test_only;
+        entry.forget_lists();
+        entry.take_list(list, &terms);
+    }
+
     fn list(&self) -> Result<ImportedList, Failure> {
         let cas = match self.signer_ca {
             [] if self.test_only => None,
-            [] => {
-                return Err(Failure::config(
-                    "a list needs signer_ca, or IDGATE_TEST_ONLY: without it anybody could have \
-                     made the list",
-                ));
-            }
+            [] => return Err(Failure::config(LACKS_SIGNER_CA)),
             file => Some(roots_from_file(&PROVIDER, file)?),
         };
         let cas = cas.as_deref();
@@ -410,6 +459,49 @@ mod tests {
             }
         });
         assert_eq!(keys(trust), 64);
+        handles::free::<TrustHandle>(trust).unwrap();
+    }
+
+    #[test]
+    fn a_trusted_list_replaces_the_one_before_and_is_never_an_older_one() {
+        use idgate_testkit::keys::Curve;
+        use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
+        use idgate_testkit::x509::Identity;
+
+        const NOW_MS: u64 = 1_800_000_000_000;
+        let trust = collected();
+        let (root, signer) = (Identity::issuer_root(Curve::P256, NOW_MS), list_signer(NOW_MS));
+        let take = |number: u64, providers: usize, signer_ca: &[u8]| {
+            let services = [Kind::Pid.issuance(&[&root.der])];
+            let list = TrustedList::new(Kind::Pid, NOW_MS).numbered(number);
+            let list = (0..providers).fold(list, |list, n| {
+                list.with(provider("P", &format!("NTRLU-{n}"), "LU", &services))
+            });
+            let token = list.sign(&signer);
+            let material = idgate_material::IDGATE_TRUSTED_LIST as i32;
+            // SAFETY: live texts of their lengths; no report is asked for.
+            unsafe {
+                let (id, none) = ("i".as_ptr().cast(), ptr::null_mut());
+                let (file, len) = (token.as_ptr(), token.len());
+                let (ca, ca_len) = (signer_ca.as_ptr(), signer_ca.len());
+                let report = ptr::null_mut();
+                idgate_trust_add(
+                    trust, id, 1, material, file, len, ca, ca_len, 0, NOW_MS, report, none,
+                )
+            }
+        };
+        let roots = || {
+            let trust = handles::find::<TrustHandle>(trust).unwrap();
+            entry(&trust.alone("i").unwrap()).unwrap().roots.len()
+        };
+        assert_eq!(take(7, 1, &[]), IDGATE_CONFIG, "nobody vouches for its signer");
+        assert_eq!(take(7, 1, &signer.der), IDGATE_OK);
+        assert_eq!(take(8, 1, &signer.der), IDGATE_OK);
+        assert_eq!(roots(), 1);
+        assert_eq!(take(7, 1, &signer.der), IDGATE_CONFIG);
+        assert_eq!(roots(), 1);
+        assert_eq!(take(9, 0, &signer.der), IDGATE_OK);
+        assert_eq!(roots(), 0);
         handles::free::<TrustHandle>(trust).unwrap();
     }
 

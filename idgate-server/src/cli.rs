@@ -35,6 +35,8 @@ use crate::store::{
     self, OperatorStore, PostgresOperator, PostgresOptions, PostgresStore, SqliteOperator,
     SqliteStore, Store, StoreOptions,
 };
+use crate::work::egress::Egress;
+use crate::work::list_refresh;
 
 /// The verifier side of OpenID4VP as a gateway.
 #[derive(Parser)]
@@ -244,7 +246,7 @@ fn run_command(
         }
         Command::Trust(command) => {
             let mut store = open_operator(&settings, command.creates())?;
-            trust::run(command, &mut *store, now)
+            trust::run(command, &mut *store, &|url| fetch_list(&settings, url), now)
         }
         Command::Keys(command) => {
             let mut store = open_operator(&settings, false)?;
@@ -280,6 +282,13 @@ fn run_command(
         // These speak for themselves and were started before.
         Command::Serve { .. } | Command::Demo(_) | Command::Verify(_) => Ok(Output::default()),
     }
+}
+
+/// Fetches a trusted list as the gateway with these settings would.
+fn fetch_list(settings: &Settings, url: &str) -> Result<Vec<u8>, String> {
+    let config = Config::new(settings)?;
+    let egress = Egress::new(config.fetch_allow_cidrs.clone(), config.extra_ca_file.as_deref())?;
+    list_refresh::fetch_once(&egress, url)
 }
 
 /// The database, or else the data directory, which only a command that `creates` something makes: with a settings file, only

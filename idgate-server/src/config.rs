@@ -136,6 +136,8 @@ pub struct Config {
     pub quotas: Quotas,
     /// How long audit entries are kept, in days; 0: for ever.
     pub audit_retention_days: u64,
+    /// Hours between two fetches of a trusted list; `None`: the gateway fetches none.
+    pub trust_refresh_hours: Option<u64>,
 }
 
 /// What an operator command needs to know: nothing about the server can be in its way.
@@ -250,6 +252,7 @@ impl Config {
                 open_sessions_live: required(settings, "max_open_sessions_live", rules::count)?,
             },
             audit_retention_days: required(settings, "audit_retention", rules::days)?,
+            trust_refresh_hours: trust_refresh_hours(settings)?,
         };
         config.check_listener()?;
         config.check_base_url()?;
@@ -364,6 +367,11 @@ fn tls_files(settings: &Settings) -> Result<Option<TlsFiles>, String> {
 }
 
 /// A proxy looks at readiness every few seconds; without one, nobody looks.
+fn trust_refresh_hours(settings: &Settings) -> Result<Option<u64>, String> {
+    let hours = required(settings, "trust_refresh_hours", rules::hours)?;
+    Ok(required(settings, "trust_refresh", rules::on_off)?.then_some(hours))
+}
+
 fn drain_delay(settings: &Settings, behind_tls_proxy: bool) -> Result<Duration, String> {
     let delay = optional(settings, "drain_delay", rules::drain_delay)?;
     Ok(delay.unwrap_or(Duration::from_secs(if behind_tls_proxy { 5 } else { 0 })))

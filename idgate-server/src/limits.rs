@@ -273,3 +273,8 @@ pub(crate) const MAX_CACHED_BYTES: usize = 64 * 1024 * 1024;
 pub(crate) const MAX_FRESH_MS: u64 = 24 * 60 * 60 * 1000;
 /// How long beyond its cache time a copy serves when the source is down (decisions 7).
 pub(crate) const STALE_GRACE_MS: u64 = 24 * 60 * 60 * 1000;
+/// URLs that trusted lists are fetched from. There are three lists of issuers in the EU; some more are for
+/// pilots.
+pub(crate) const MAX_LIST_SOURCES: usize = 32;
+/// How long one fetch of a trusted list may take.
+pub(crate) const LIST_FETCH_TIME: Duration = Duration::from_secs(30);

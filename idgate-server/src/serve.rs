@@ -25,6 +25,7 @@ use crate::work::checkpoints::Checkpoints;
 use crate::work::delivery::Delivery;
 use crate::work::egress::Egress;
 use crate::work::fetch::Fetcher;
+use crate::work::list_refresh::ListRefresh;
 use crate::work::supervisor::Supervisor;
 use crate::work::sweeper::Sweeper;
 
@@ -110,6 +111,10 @@ pub async fn start_with_limits(
     let base_url = config.base_url_at(local_addr);
     let egress = Egress::new(config.fetch_allow_cidrs.clone(), config.extra_ca_file.as_deref())?;
     let egress = egress.avoiding(local_addr);
+    let to_lists = Arc::new(egress.sibling(config.fetch_allow_cidrs.clone()));
+    let (lists, time) = (store.clone(), clock.clone());
+    let refresh = |hours| ListRefresh::new(lists, time, to_lists, hours);
+    let lists = config.trust_refresh_hours.map(refresh);
     let to_webhooks = Arc::new(egress.sibling(config.webhook_allow_cidrs.clone()));
     let allow_http = config.webhook_allow_http;
     let (outbox, time, way_out) = (store.clone(), clock.clone(), to_webhooks.clone());
@@ -134,7 +139,7 @@ pub async fn start_with_limits(
     let (stop, stopped) = watch::channel(false);
     let (close, closing) = watch::channel(false);
     tokio::spawn(leave(gateway.clone(), stopped, config.drain_delay, close));
-    let parts = Parts { supervisor, sweeper, checkpoints, certificates, delivery };
+    let parts = Parts { supervisor, sweeper, checkpoints, certificates, lists, delivery };
     let task = tokio::spawn(run_parts(gateway, listener, parts, closing));
     Ok(RunningGateway { base_url, local_addr, tls, stop, task })
 }
@@ -239,6 +244,7 @@ struct Parts<D> {
     sweeper: Sweeper,
     checkpoints: Checkpoints,
     certificates: CertificateWatch,
+    lists: Option<ListRefresh>,
     /// Makes a deliverer.
     delivery: D,
 }
@@ -250,7 +256,7 @@ async fn run_parts(
     parts: Parts<impl Fn() -> Delivery + Send + 'static>,
     stopped: watch::Receiver<bool>,
 ) {
-    let Parts { supervisor, sweeper, checkpoints, certificates, delivery } = parts;
+    let Parts { supervisor, sweeper, checkpoints, certificates, lists, delivery } = parts;
     let (stop_sweeper, sweeper_stopped) = watch::channel(false);
     let stop = sweeper_stopped.clone();
     let sign = move || checkpoints.clone().run(stop.clone());
@@ -259,6 +265,11 @@ async fn run_parts(
     let stop = stopped.clone();
     let look = move || certificates.clone().run(stop.clone());
     tokio::spawn(supervisor.clone().keep("certificates", stopped.clone(), look));
+    if let Some(lists) = lists {
+        let stop = stopped.clone();
+        let renew = move || lists.clone().run(stop.clone());
+        tokio::spawn(supervisor.clone().keep("trusted_lists", stopped.clone(), renew));
+    }
     let sweeping = tokio::spawn(sweeper.run(supervisor.clone(), sweeper_stopped));
     // Begins nothing more once the drain begins, so that it ends before the drain does.
     let stop = stopped.clone();

@@ -1,5 +1,5 @@
-//! Counters for Prometheus. Every label is a word of ours from a short list; none is a client's, a
-//! session's or a peer's.
+//! Counters for Prometheus. Every label is a word of ours from a short list, or the URL of a trusted list
+//! that the operator gave; none is a client's, a session's or a peer's.
 
 use std::fmt;
 
@@ -42,6 +42,10 @@ pub struct Telemetry {
     task_restarts: IntCounterVec,
     trust_anchors: IntGaugeVec,
     trust_expiry: IntGaugeVec,
+    list_next_update: IntGaugeVec,
+    list_sequence: IntGaugeVec,
+    list_providers: IntGaugeVec,
+    list_refreshes: IntCounterVec,
     certificate_expiry: IntGaugeVec,
     log_dropped: IntCounter,
     pool: IntGaugeVec,
@@ -196,6 +200,30 @@ impl Telemetry {
                 "Until the first certificate of its kind expires; negative once it has",
                 &["kind"],
             )?,
+            list_next_update: gauges(
+                r,
+                "idgate_trusted_list_next_update_seconds",
+                "Until the next issue of a trusted list is due; negative once it is overdue",
+                &["source"],
+            )?,
+            list_sequence: gauges(
+                r,
+                "idgate_trusted_list_sequence",
+                "The number of the trusted list in force",
+                &["source"],
+            )?,
+            list_providers: gauges(
+                r,
+                "idgate_trusted_list_providers",
+                "The providers of the trusted list in force",
+                &["source"],
+            )?,
+            list_refreshes: counters(
+                r,
+                "idgate_trusted_list_refresh_total",
+                "Trusted lists that were fetched, by what came of it",
+                &["outcome"],
+            )?,
             certificate_expiry: gauges(
                 r,
                 "idgate_certificate_expiry_seconds",
@@ -332,6 +360,24 @@ impl Telemetry {
             Some(seconds) => self.trust_expiry.with_label_values(&[kind]).set(seconds),
             // It was removed, or there never was one.
             None => drop(self.trust_expiry.remove_label_values(&[kind])),
+        }
+    }
+
+    /// A trusted list was fetched, or was not; `outcome`: `new`, `same`, `fetch_failed`, `refused` or
+    /// `rollback`.
+    pub fn list_refreshed(&self, outcome: &'static str) {
+        self.list_refreshes.with_label_values(&[outcome]).inc();
+    }
+
+    /// The trusted lists that are fetched: URL, seconds until the next issue is due, number, providers.
+    pub fn listed<'u>(&self, lists: impl Iterator<Item = (&'u str, i64, u64, u64)>) {
+        for gauge in [&self.list_next_update, &self.list_sequence, &self.list_providers] {
+            gauge.reset();
+        }
+        for (url, next_update, sequence, providers) in lists {
+            self.list_next_update.with_label_values(&[url]).set(next_update);
+            self.list_sequence.with_label_values(&[url]).set(signed(sequence));
+            self.list_providers.with_label_values(&[url]).set(signed(providers));
         }
     }
 

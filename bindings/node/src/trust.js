@@ -14,6 +14,7 @@ const MATERIAL = {
   statusRoot: 8,
   sdJwtRoot: 9,
   sdJwtSigner: 10,
+  trustedList: 11,
 };
 const ISSUER_OPTIONS = [
   'iss',
@@ -124,6 +125,20 @@ class Trust extends abi.Handle {
   addVical(issuerId, file, given) {
     const more = options('addVical', LIST_OPTIONS, given);
     return this.#add(issuerId, MATERIAL.vical, file, more).map(listed);
+  }
+
+  addTrustedList(issuerId, file, given) {
+    const more = options('addTrustedList', LIST_OPTIONS, given);
+    const told = this.#add(issuerId, MATERIAL.trustedList, file, more);
+    return {
+      listType: told.list_type,
+      sequence: told.sequence,
+      issuedAt: new Date(told.issued_at_ms),
+      nextUpdate: new Date(told.next_update_ms),
+      organization: told.organization,
+      providers: told.providers,
+      certificates: told.certificates.map(listed),
+    };
   }
 
   /** Verifies one presentation as it stands in `vp_token`, without a session. */

@@ -207,6 +207,7 @@ test('an option that nobody knows is refused in every options object', async () 
     addCrls: (more) => trust.addCrls(ISSUER, 'pem', more),
     addMasterList: (more) => trust.addMasterList(ISSUER, Buffer.alloc(1), more),
     addVical: (more) => trust.addVical(ISSUER, Buffer.alloc(1), more),
+    addTrustedList: (more) => trust.addTrustedList(ISSUER, Buffer.alloc(1), more),
     verify: (more) => trust.verify('x', { ...expected, ...more }),
     certified: (more) => signer.certified(Buffer.alloc(1), more),
     checkRegistration: (more) => signer.checkRegistration('a.b.c', more),

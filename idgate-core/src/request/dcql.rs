@@ -29,8 +29,9 @@ struct CredentialQuery<'r> {
     id: Cow<'r, str>,
     format: &'static str,
     meta: Meta<'r>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trusted_authorities: Option<[TrustedAuthorities<'r>; 1]>,
+    /// One that fits will do (OpenID4VP 6.1.1).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    trusted_authorities: Vec<TrustedAuthorities<'r>>,
     /// None at all: what cannot be hidden is enough (OpenID4VP 6.4.1).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     claims: Vec<ClaimQuery<'r>>,
@@ -153,8 +154,10 @@ impl<'r> CredentialQuery<'r> {
                 ("mso_mdoc", Meta::Mdoc { doctype_value }, mdoc_claims(asked))
             }
         };
-        let authorities = TrustedAuthorities { r#type: "aki", values: &asked.aki };
-        let trusted_authorities = (!asked.aki.is_empty()).then_some([authorities]);
+        let authorities = [("aki", &asked.aki), ("etsi_tl", &asked.etsi_tl)];
+        let named = authorities.into_iter().filter(|(_, values)| !values.is_empty());
+        let trusted_authorities =
+            named.map(|(r#type, values)| TrustedAuthorities { r#type, values }).collect();
         Self { id, format, meta, trusted_authorities, claims }
     }
 }

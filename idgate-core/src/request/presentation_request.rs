@@ -191,6 +191,10 @@ pub struct CredentialRequest {
     /// (OpenID4VP 6.1.1.1), as they were when the session was made; empty: it may choose freely.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aki: Vec<String>,
+    /// URLs of trusted lists for the wallet to choose by (OpenID4VP 6.1.1.2), as they were when the
+    /// session was made; empty: it may choose freely.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub etsi_tl: Vec<String>,
 }
 
 impl CredentialRequest {
@@ -269,6 +273,7 @@ mod tests {
             "dc_api",
             "claim_paths",
             "aki",
+            "etsi_tl",
         ] {
             assert!(!stored.contains(&format!("\"{name}\":")), "{name}");
         }

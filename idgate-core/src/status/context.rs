@@ -8,11 +8,11 @@ use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::ids::CredentialFormat;
 use crate::time::UnixMillis;
+use crate::trust::listing::{ListedBy, Listing};
 use crate::trust::path::{
     Intermediate, VerifiedPath, authenticate_beside_issuer, authenticate_chain,
     authenticate_named_signer, authenticate_sd_jwt_chain, authenticate_status_signer,
 };
-use crate::trust::trusted_list::{ListedBy, Listing};
 use crate::trust::{PinnedSigner, TrustAnchor, TrustEntry};
 
 /// Against what sources are judged.

@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::certificate::{Certificate, CertificateError, is_within};
+use super::listing::{Listing, Provider};
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::profile;
-use super::trusted_list::{Listing, Provider};
 use crate::crypto::{Alg, CryptoProvider, IssuerKey, UnusableKey};
 use crate::ids::DocType;
 use crate::time::UnixMillis;

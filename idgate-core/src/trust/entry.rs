@@ -71,6 +71,9 @@ pub struct TrustEntry {
     /// Whether queries in DCQL name its roots, so that wallets look only for credentials below them
     /// (OpenID4VP 6.1.1.1).
     pub aki: bool,
+    /// The URLs of trusted lists that queries in DCQL name, so that wallets look only for credentials
+    /// of their providers (OpenID4VP 6.1.1.2).
+    pub etsi_tl: Vec<String>,
     /// How many documents the DeviceResponse of an mdoc may have, in `1.0` and `haip`.
     pub device_response_documents: DeviceResponseDocuments,
 }
@@ -104,6 +107,7 @@ impl TrustEntry {
             status_max_age_days: DEFAULT_STATUS_MAX_AGE_DAYS,
             issuing_country_unbound: false,
             aki: false,
+            etsi_tl: Vec::new(),
             device_response_documents: DeviceResponseDocuments::default(),
         }
     }

@@ -16,8 +16,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::anchors::TrustAnchor;
 use super::entry::TrustEntry;
+use super::listing::Listing;
 use super::path::{VerifiedPath, authenticate_chain, authenticate_sd_jwt_chain};
-use super::trusted_list::Listing;
 use crate::crypto::CryptoProvider;
 use crate::error::VerifyError;
 use crate::limits::{MAX_CERTIFICATES, MAX_KNOWN_SIGNER_BYTES, MAX_KNOWN_SIGNERS};

@@ -6,13 +6,14 @@ pub(crate) mod certificate;
 pub(crate) mod crl;
 mod entry;
 pub(crate) mod known_signers;
+pub(crate) mod listing;
 mod master_list;
 pub(crate) mod names;
 mod oid;
 pub(crate) mod path;
 mod pem;
 mod profile;
-pub(crate) mod trusted_list;
+mod trusted_list;
 mod verifier_certificate;
 mod vical;
 
@@ -26,15 +27,15 @@ pub use self::anchors::{
 pub use self::bare_key::TrustedKey;
 pub use self::entry::{DeviceResponseDocuments, RevocationPolicy, TrustEntry};
 use self::known_signers::KnownSigners;
+pub use self::listing::{ListProfile, ListRole, ListType, ListedBy, Provider};
 pub use self::master_list::{ImportedList, ListOutcome, ListedCertificate, import_master_list};
 pub use self::oid::Oid;
 #[cfg(feature = "internals")]
 pub use self::path::is_valid_rfc5280_path;
 pub use self::pem::pem_or_der;
 pub use self::trusted_list::{
-    ListAnchors, ListMark, ListProfile, ListRole, ListRules, ListSigner, ListTerms, ListType,
-    ListedBy, ListedProvider, ListedService, Provider, TrustedList, TrustedListError,
-    TrustedListErrorKind, import_trusted_list,
+    ListAnchors, ListMark, ListRules, ListSigner, ListTerms, ListedProvider, ListedService,
+    TrustedList, TrustedListError, TrustedListErrorKind, import_trusted_list,
 };
 pub use self::verifier_certificate::{
     ImportRules, ImportedCertificate, VerifierCertificate, VerifierCertificateError,

@@ -1,6 +1,7 @@
 //! `idgate trust`
 
 mod check;
+mod listed;
 mod material;
 mod remove;
 mod show;
@@ -16,6 +17,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy};
 use serde_json::{Value, json};
 
+use self::listed::ListOptions;
 use self::show::{to_json, to_text};
 use self::x509::X509Options;
 use crate::admin::output::{Output, check_name};
@@ -42,9 +44,20 @@ pub enum TrustCommand {
         #[arg(long, value_name = "HEX", value_parser = remove::sha256)]
         sha256: Option<[u8; 32]>,
     },
+    /// Fetch trusted lists anew, now
+    Refresh {
+        /// The entry whose list it is [default: all]
+        issuer_id: Option<String>,
+        /// Take a list although a newer one was seen
+        #[arg(long)]
+        accept_rollback: bool,
+    },
     /// Look for material that cannot be used and for entries that allow too much
     Check,
 }
+
+/// Fetches a trusted list; the error says why not.
+pub type Fetch<'f> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'f;
 
 impl TrustCommand {
     /// Whether it may be the first on a data directory.
@@ -66,6 +79,8 @@ pub struct AddTrust {
     public_key: Vec<PathBuf>,
     #[command(flatten)]
     x509: X509Options,
+    #[command(flatten)]
+    listed: ListOptions,
     /// What `iss` must be [default: ISSUER_ID when it is a URL or a DID]
     #[arg(long)]
     iss: Option<String>,
@@ -119,10 +134,14 @@ pub struct AddTrust {
 pub fn run(
     command: TrustCommand,
     store: &mut OperatorStore,
+    fetch: &Fetch<'_>,
     now: UnixMillis,
 ) -> Result<Output, Failure> {
     match command {
-        TrustCommand::Add(arguments) => add(store, *arguments, now),
+        TrustCommand::Add(arguments) => add(store, *arguments, fetch, now),
+        TrustCommand::Refresh { issuer_id, accept_rollback } => {
+            listed::refresh(store, issuer_id.as_deref(), accept_rollback, fetch, now)
+        }
         TrustCommand::List => list(store, now),
         TrustCommand::Show { issuer_id } => show(store, &issuer_id, now),
         TrustCommand::Remove { issuer_id, sha256: None } => remove::entry(store, &issuer_id, now),
@@ -133,7 +152,12 @@ pub fn run(
     }
 }
 
-fn add(store: &mut OperatorStore, arguments: AddTrust, now: UnixMillis) -> Result<Output, Failure> {
+fn add(
+    store: &mut OperatorStore,
+    arguments: AddTrust,
+    fetch: &Fetch<'_>,
+    now: UnixMillis,
+) -> Result<Output, Failure> {
     check_name("ISSUER_ID", &arguments.issuer_id, 512)?;
     for (what, names) in [
         ("--vct", &arguments.vct),
@@ -167,6 +191,8 @@ fn add(store: &mut OperatorStore, arguments: AddTrust, now: UnixMillis) -> Resul
     let skipped = arguments.x509.read(&mut change, now)?;
     let issuer_id = &arguments.issuer_id;
     let before = store.trust_entry(issuer_id)?;
+    let allow_stale = arguments.x509.allows_stale();
+    arguments.listed.read(&mut change, before.as_ref(), allow_stale, fetch)?;
     let record = store.add_trust(issuer_id, &change, now)?.ok_or_else(|| {
         Failure::Error(format!(
             "{issuer_id} would be trusted without any key or root; give --jwk, --sd-jwt-root, --root or \
@@ -175,9 +201,15 @@ fn add(store: &mut OperatorStore, arguments: AddTrust, now: UnixMillis) -> Resul
     })?;
     let mut output = Output::new(to_json(&record, now), to_text(&record, now));
     let report = |list| x509::report(list, before.as_ref(), &record);
-    let reports: Vec<Value> = change.lists.iter().map(report).collect();
+    let mut reports: Vec<Value> = change.lists.iter().map(report).collect();
+    let mut told: String = reports.iter().map(x509::report_text).collect();
+    if let Some((report, text)) = change.trusted_list.as_ref().and(listed::report(&record)) {
+        reports.push(report);
+        told.push_str(&text);
+        output.warnings.extend(listed::warnings(&record, now));
+    }
     if !reports.is_empty() {
-        output.text = reports.iter().map(x509::report_text).collect();
+        output.text = told;
         if let Value::Object(members) = &mut output.json {
             members.insert("imports".into(), Value::Array(reports));
         }

@@ -40,6 +40,11 @@ impl App {
         let registered = certificates.registrations.iter();
         let first = registered.filter_map(|one| one.certificate.expires_at).min();
         telemetry.certified("registration", first.map(|end| seconds_until(end, now)));
+        let lists = self.store.list_sources().await?;
+        telemetry.listed(lists.iter().map(|list| {
+            let due = seconds_until(list.next_update, now);
+            (&*list.url, due, list.sequence, list.listed)
+        }));
         telemetry.text().map_err(|error| AppError::Fault(error.to_string()))
     }
 

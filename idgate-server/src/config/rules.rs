@@ -94,6 +94,12 @@ pub(super) fn drain_delay(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs(seconds))
 }
 
+/// Whole hours, a day at most.
+pub(super) fn hours(text: &str) -> Result<u64, String> {
+    let hours = number(text).filter(|hours| (1..=24).contains(hours));
+    hours.ok_or_else(|| "must be whole hours from 1 to 24".into())
+}
+
 /// MiB, as bytes.
 pub(super) fn body_memory(text: &str) -> Result<usize, String> {
     let mib = number(text).filter(|mib| (16..=65_536).contains(mib));

@@ -176,6 +176,18 @@ pub static SETTINGS: &[Setting] = &[
         "File that audit checkpoints are appended to",
     ),
     setting(
+        "IDGATE_TRUST_REFRESH",
+        "trust_refresh",
+        Some("on"),
+        "off: trusted lists are fetched by `idgate trust refresh` alone",
+    ),
+    setting(
+        "IDGATE_TRUST_REFRESH_HOURS",
+        "trust_refresh_hours",
+        Some("6"),
+        "Hours between two fetches of a trusted list, 1 to 24",
+    ),
+    setting(
         "IDGATE_AUDIT_RETENTION",
         "audit_retention",
         Some("0"),

@@ -69,8 +69,9 @@ pub use self::postgres::{PostgresOperator, PostgresOptions, PostgresStore, migra
 pub use self::quotas::OwnQuotas;
 pub use self::sqlite::{SqliteOperator, SqliteStore, StoreOptions};
 pub use self::trust::{
-    NewCrl, NewList, RemovedMaterial, TrustCertificate, TrustChange, TrustCrl, TrustKey, TrustList,
-    TrustRecord,
+    ListFetch, ListRow, ListSettings, ListSource, NewCrl, NewList, NewTrustedList, Refreshed,
+    RemovedMaterial, TrustCertificate, TrustChange, TrustCrl, TrustKey, TrustList, TrustRecord,
+    TrustedListRecord,
 };
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The trust store: entries, their material, and the number that tells a change.
 
+mod listed;
+pub(in crate::store) mod listed_rows;
 mod material;
 mod removal;
 mod rows;
@@ -15,6 +17,11 @@ use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde_json::json;
 
+pub(super) use self::listed::check_sources;
+pub use self::listed::{
+    ListFetch, ListRow, ListSettings, ListSource, NewTrustedList, Refreshed, TrustedListRecord,
+};
+pub(super) use self::listed_rows::no_list;
 pub use self::removal::RemovedMaterial;
 pub(super) use self::removal::remove_material;
 pub(super) use self::rows::EntryRow;
@@ -83,6 +90,10 @@ pub struct TrustRecord {
     pub crls: Vec<TrustCrl>,
     /// The lists that roots came from.
     pub lists: Vec<TrustList>,
+    /// The European trusted list that it follows.
+    pub trusted_list: Option<TrustedListRecord>,
+    /// Whether queries name that list's URL.
+    pub etsi_tl: bool,
 }
 
 impl TrustRecord {
@@ -119,16 +130,31 @@ impl TrustRecord {
         }
         entry.issuing_country_unbound = self.issuing_country_unbound;
         entry.crls = self.crls.iter().filter_map(|crl| crl.verified.clone().ok()).collect();
+        if let Some(listed) = &self.trusted_list {
+            if self.iss.is_none() && !self.serves_sd_jwts_itself() {
+                // Whoever the list names may issue, by whatever name.
+                entry.iss = None;
+            }
+            listed.row.feed(&listed.list, &mut entry);
+            entry.etsi_tl = listed.row.url.iter().filter(|_| self.etsi_tl).cloned().collect();
+        }
         entry
     }
 
-    /// Whether anything can be verified with it.
+    /// Whether anything can be verified with it, or could be with the next issue of its list.
     pub fn has_material(&self) -> bool {
-        self.serves_sd_jwts() || self.serves_mdocs()
+        self.serves_sd_jwts_itself() || self.serves_mdocs() || self.trusted_list.is_some()
     }
 
     /// Whether anything vouches for SD-JWT VCs.
     pub fn serves_sd_jwts(&self) -> bool {
+        let entry = || self.entry();
+        self.serves_sd_jwts_itself()
+            || (self.trusted_list.is_some() && !entry().sd_jwt_roots.is_empty())
+    }
+
+    /// Whether something beside the trusted list vouches for SD-JWT VCs.
+    fn serves_sd_jwts_itself(&self) -> bool {
         let certificates = !(self.sd_jwt_roots.is_empty() && self.sd_jwt_signers.is_empty());
         certificates || !self.keys.is_empty()
     }
@@ -184,6 +210,12 @@ pub struct TrustChange {
     pub crls: Vec<NewCrl>,
     /// Each replaces the entry's former list of its kind; an older one is refused.
     pub lists: Vec<NewList>,
+    /// Replaces the entry's former trusted list; one that is older than any that was seen is refused.
+    pub trusted_list: Option<NewTrustedList>,
+    /// How the entry takes its trusted list.
+    pub list_settings: ListSettings,
+    /// Replaces whether queries name the trusted list's URL.
+    pub etsi_tl: Option<bool>,
     /// Whether the added material serves test-mode sessions only.
     pub test_only: bool,
 }
@@ -211,7 +243,8 @@ pub(super) fn add(
          issuing_country_unbound = coalesce(?11, issuing_country_unbound), \
          aki = coalesce(?12, aki), \
          device_response_documents = coalesce(?13, device_response_documents), \
-         claim_paths = coalesce(?14, claim_paths) WHERE issuer_id = ?1",
+         claim_paths = coalesce(?14, claim_paths), etsi_tl = coalesce(?15, etsi_tl) \
+         WHERE issuer_id = ?1",
         (
             issuer_id,
             &change.iss,
@@ -227,8 +260,10 @@ pub(super) fn add(
             change.aki,
             change.device_response_documents.map(DeviceResponseDocuments::name),
             change.claim_paths.as_ref().map(|paths| json!(paths).to_string()),
+            change.etsi_tl,
         ),
     )?;
+    listed_rows::add(main, issuer_id, change, now)?;
     material::add(main, issuer_id, change, now)?;
     bump(main)
 }
@@ -283,6 +318,8 @@ pub(super) fn snapshot_of(
     let mut entries: Vec<TrustEntry> = records.iter().map(TrustRecord::entry).collect();
     if !pinned_live {
         let signers = entries.iter_mut().flat_map(|entry| &mut entry.pinned_signers);
+        // A list is a source that is authenticated: who is named there serves live sessions.
+        let signers = signers.filter(|signer| !signer.is_listed());
         signers.for_each(|signer| signer.test_only = true);
     }
     TrustSnapshot::new(version, entries)
@@ -301,7 +338,7 @@ fn bump(main: &Connection) -> Result<(), StoreError> {
 
 const SELECT: &str = "SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, \
                       revocation, ekus, status_max_age_days, issuing_country_unbound, aki, \
-                      device_response_documents, claim_paths FROM trust_entries";
+                      device_response_documents, claim_paths, etsi_tl FROM trust_entries";
 
 fn columns(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
     Ok(EntryRow {
@@ -316,13 +353,15 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
         aki: row.get(11)?,
         device_response_documents: row.get(12)?,
         claim_paths: row.get(13)?,
+        etsi_tl: row.get(14)?,
     })
 }
 
 fn record(main: &Connection, entry: EntryRow) -> Result<TrustRecord, StoreError> {
     let materials = material::of(main, &entry.issuer_id)?;
     let lists = material::lists(main, &entry.issuer_id)?;
-    TrustRecord::assemble(entry, &materials, lists)
+    let listed = listed_rows::record(main, &entry.issuer_id)?;
+    TrustRecord::assemble(entry, &materials, lists, listed)
 }
 
 fn trusted_key(key: &TrustKey) -> TrustedKey {

@@ -8,6 +8,7 @@ pub mod delivery;
 pub mod egress;
 pub mod fetch;
 mod flights;
+pub mod list_refresh;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod loopback;

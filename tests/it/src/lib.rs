@@ -147,6 +147,8 @@ mod tenant;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]
+mod trusted_lists;
+#[cfg(test)]
 mod upgrade;
 #[cfg(test)]
 mod verify_dc_api;

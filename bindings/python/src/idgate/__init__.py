@@ -15,7 +15,7 @@ from .session import (
     Transition,
 )
 from .signer import Registration, Signer, did_document, generate_signing_key, jwks
-from .trust import Check, ListedCertificate, Presentation, Trust
+from .trust import Check, ListedCertificate, ListedProvider, Presentation, Trust, TrustedList
 from .verifier import (
     Ask,
     Comparison,
@@ -38,6 +38,7 @@ __all__ = [
     "Effect",
     "IdgateError",
     "ListedCertificate",
+    "ListedProvider",
     "Need",
     "Offer",
     "Presentation",
@@ -50,6 +51,7 @@ __all__ = [
     "Signer",
     "Transition",
     "Trust",
+    "TrustedList",
     "Verification",
     "Verifier",
     "did_document",

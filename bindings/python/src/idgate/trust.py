@@ -26,6 +26,27 @@ class ListedCertificate(TypedDict):
     skipped_because: str | None
 
 
+class ListedProvider(TypedDict):
+    """A provider of a trusted list."""
+
+    name: str
+    identifier: str | None
+    country: str | None
+
+
+class TrustedList(TypedDict):
+    """What a European trusted list says."""
+
+    list_type: Literal["pid", "mdl", "pub-eaa"]
+    sequence: int
+    issued_at_ms: int
+    #: From then on it vouches for nobody.
+    next_update_ms: int
+    organization: str | None
+    providers: list[ListedProvider]
+    certificates: list[ListedCertificate]
+
+
 class Check(TypedDict):
     """One check that was made, with the clause that demands it."""
 
@@ -174,7 +195,7 @@ class Trust(_abi.Handle):
         now: datetime | None = None,
     ) -> list[ListedCertificate]:
         """Adds the roots of an ICAO Master List, whose signer ``signer_ca`` vouches for."""
-        return self._add(
+        listed: list[ListedCertificate] = self._add(
             issuer_id,
             lib.IDGATE_MASTER_LIST,
             file,
@@ -182,6 +203,7 @@ class Trust(_abi.Handle):
             test_only=test_only,
             now=now,
         )
+        return listed
 
     def add_vical(
         self,
@@ -194,7 +216,7 @@ class Trust(_abi.Handle):
         now: datetime | None = None,
     ) -> list[ListedCertificate]:
         """Adds the roots of a VICAL, whose signer ``signer_ca`` vouches for."""
-        return self._add(
+        listed: list[ListedCertificate] = self._add(
             issuer_id,
             lib.IDGATE_VICAL,
             file,
@@ -203,6 +225,34 @@ class Trust(_abi.Handle):
             allow_stale=allow_stale,
             now=now,
         )
+        return listed
+
+    def add_trusted_list(
+        self,
+        issuer_id: str,
+        file: str | Buffer,
+        *,
+        signer_ca: str | Buffer | None = None,
+        test_only: bool = False,
+        allow_stale: bool = False,
+        now: datetime | None = None,
+    ) -> TrustedList:
+        """Takes a European trusted list (ETSI TS 119 602, JSON), in place of the one before.
+
+        ``signer_ca`` vouches for its signer, or is the signer itself. From ``next_update_ms`` on the
+        list vouches for nobody. One that is older than one that was taken before is refused; remember
+        ``sequence``, and never take a list with a smaller one after a restart.
+        """
+        listed: TrustedList = self._add(
+            issuer_id,
+            lib.IDGATE_TRUSTED_LIST,
+            file,
+            signer_ca=signer_ca,
+            test_only=test_only,
+            allow_stale=allow_stale,
+            now=now,
+        )
+        return listed
 
     def verify(
         self,
@@ -275,7 +325,7 @@ class Trust(_abi.Handle):
         test_only: bool = False,
         allow_stale: bool = False,
         now: datetime | None = None,
-    ) -> list[ListedCertificate]:
+    ) -> Any:
         flags = (lib.IDGATE_TEST_ONLY if test_only else 0) | (
             lib.IDGATE_ALLOW_STALE if allow_stale else 0
         )
@@ -291,5 +341,4 @@ class Trust(_abi.Handle):
             _abi.millis(now),
             report,
         )
-        listed: list[ListedCertificate] = _abi.take_json(report[0])
-        return listed
+        return _abi.take_json(report[0])

@@ -177,6 +177,16 @@ fn authorities_are_named_when_the_trust_entry_says_so() {
     let request = one_with(|asked| asked.aki = vec!["VPojg6BMKODZMHkiYcgMSIHSwAs".into()]);
     let expected = json!([{"type": "aki", "values": ["VPojg6BMKODZMHkiYcgMSIHSwAs"]}]);
     assert_eq!(query(&request)["credentials"][0]["trusted_authorities"], expected);
+    let url = "https://lists.example/pid.json";
+    let request = one_with(|asked| {
+        asked.aki = vec!["VPojg6BMKODZMHkiYcgMSIHSwAs".into()];
+        asked.etsi_tl = vec![url.into()];
+    });
+    let both = json!([
+        {"type": "aki", "values": ["VPojg6BMKODZMHkiYcgMSIHSwAs"]},
+        {"type": "etsi_tl", "values": [url]},
+    ]);
+    assert_eq!(query(&request)["credentials"][0]["trusted_authorities"], both);
 }
 
 #[test]

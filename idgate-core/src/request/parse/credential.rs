@@ -87,6 +87,7 @@ pub(super) fn parse_legacy(root: &Field<'_, '_>) -> Result<Draft, RequestError> 
         vct: Vec::new(),
         claim_paths: Vec::new(),
         aki: Vec::new(),
+        etsi_tl: Vec::new(),
     };
     Ok(Draft {
         path: root.path.clone(),
@@ -121,6 +122,7 @@ pub(super) fn parse(
         claims,
         vct: Vec::new(),
         aki: Vec::new(),
+        etsi_tl: Vec::new(),
     };
     let subject_claim_paths = parse_subject_claim_paths(field, format)?;
     Ok(Draft { path: field.path.clone(), request, format_is_open: false, subject_claim_paths })

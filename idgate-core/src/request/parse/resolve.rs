@@ -68,6 +68,7 @@ pub(super) fn resolve(
         }
         if profiles.speak_dcql() {
             draft.request.aki = entry.aki_values(draft.request.doc_type.as_ref(), livemode);
+            draft.request.etsi_tl.clone_from(&entry.etsi_tl);
         }
     }
     if profiles.speak(Dialect::Draft) {

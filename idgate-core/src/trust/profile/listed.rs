@@ -9,8 +9,8 @@ use super::{
 use crate::codec::der::{self, Reader};
 use crate::trust::anchors::TrustAnchor;
 use crate::trust::certificate::Certificate;
+use crate::trust::listing::{ListFacts, ListProfile, ListType};
 use crate::trust::oid::Oid;
-use crate::trust::trusted_list::{ListFacts, ListProfile, ListType};
 
 /// A signer of mdocs below a CA of a trusted list: by the profile of ISO/IEC 18013-5, or by its
 /// qcStatement (ETSI TS 119 412-6), which is given to nobody but issuers.

@@ -12,8 +12,6 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::anchors::is_ca;
 use super::error::{TrustedListError, unusable};
-use super::listing::Provider;
-use super::profile::{ListRole, ListType, member_state};
 use super::scheme::{has_critical, texts, uris};
 use crate::codec::json::Value;
 use crate::crypto::CryptoProvider;
@@ -21,6 +19,7 @@ use crate::limits::{MAX_CERTIFICATES, MAX_LIST_PROVIDERS, MAX_LIST_SERVICES};
 use crate::time::UnixMillis;
 use crate::trust::anchors::{PinnedSigner, RootOrigin, TrustAnchor, TrustMaterialError};
 use crate::trust::certificate::Certificate;
+use crate::trust::listing::{ListRole, ListType, Provider, member_state};
 use crate::trust::master_list::{ListOutcome, ListedCertificate, describe, take};
 
 /// A provider and its services.

@@ -8,11 +8,12 @@ use alloc::vec::Vec;
 
 use super::TrustedList;
 use super::entities::{ListedProvider, ListedService};
-use super::listing::{ListFacts, ListProfile, Listing, Provider};
-use super::profile::{ListRole, ListType, member_state};
 use crate::ids::DocType;
 use crate::trust::anchors::{PinnedSigner, TrustAnchor};
 use crate::trust::entry::TrustEntry;
+use crate::trust::listing::{
+    ListFacts, ListProfile, ListRole, ListType, Listing, Provider, member_state,
+};
 
 /// The document type of the one kind of credential that an mDL list is about.
 const MDL: &str = "org.iso.18013.5.1.mDL";
@@ -61,6 +62,19 @@ impl TrustEntry {
         self.pinned_signers.extend(feed.signers.all);
         self.sd_jwt_signers.extend(feed.sd_jwt_signers.all);
         self.status_signers.extend(feed.status_signers.all);
+    }
+
+    /// Forgets what trusted lists brought, before the next issue of one is taken. The types that the entry
+    /// names stay.
+    pub fn forget_lists(&mut self) {
+        for roots in [&mut self.roots, &mut self.sd_jwt_roots, &mut self.status_roots] {
+            roots.retain(|root| root.listing().is_none());
+        }
+        for signers in
+            [&mut self.pinned_signers, &mut self.sd_jwt_signers, &mut self.status_signers]
+        {
+            signers.retain(|signer| !signer.is_listed());
+        }
     }
 
     fn name_types(&mut self, list_type: ListType) {

@@ -7,8 +7,6 @@ mod entities;
 mod envelope;
 mod error;
 mod feed;
-mod listing;
-mod profile;
 mod scheme;
 #[cfg(all(test, feature = "aws-lc-rs"))]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
@@ -25,15 +23,13 @@ use self::envelope::{Envelope, not_json};
 use self::error::unusable;
 pub use self::error::{TrustedListError, TrustedListErrorKind};
 pub use self::feed::ListTerms;
-pub(crate) use self::listing::{ListFacts, Listing};
-pub use self::listing::{ListProfile, ListedBy, Provider};
-pub use self::profile::{ListRole, ListType};
 use self::scheme::Scheme;
 use crate::codec::json::{Tape, Value};
 use crate::crypto::CryptoProvider;
 use crate::limits::MAX_LIST_NODES;
 use crate::time::UnixMillis;
 use crate::trust::crl::VerifiedCrl;
+use crate::trust::listing::ListType;
 
 /// A trusted list that was read.
 #[derive(Clone, Debug)]
@@ -143,7 +139,9 @@ pub fn import_trusted_list(
     scheme.check_identity(&by, rules)?;
     scheme.check_dates(rules.allow_stale, now)?;
     let payload_sha256 = provider.sha256(&envelope.payload);
-    scheme.check_mark(&payload_sha256, rules.mark)?;
+    if let Some(mark) = rules.mark {
+        scheme::check_mark((scheme.sequence, scheme.issued_at), &payload_sha256, mark)?;
+    }
     read(provider, lote, scheme, (by.signer, payload_sha256), now)
 }
 
@@ -165,6 +163,15 @@ impl TrustedList {
         let lote = content(tape.value(id))?;
         let payload_sha256 = provider.sha256(&envelope.payload);
         read(provider, lote, scheme(lote)?, (signer, payload_sha256), now)
+    }
+
+    /// Whether it is not older than the newest that was seen of its source, for those who only learn
+    /// from the list which source it is of; [`ListRules::mark`] asks the same.
+    ///
+    /// # Errors
+    /// It is older, or another one of the same number.
+    pub fn check_newer(&self, mark: &ListMark) -> Result<(), TrustedListError> {
+        scheme::check_mark((self.sequence, self.issued_at), &self.payload_sha256, mark)
     }
 
     /// What is to be remembered of it, first seen at `now` unless `former` is of the same list.

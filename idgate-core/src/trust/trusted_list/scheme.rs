@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 use super::anchors::VouchedBy;
 use super::envelope::Authenticated;
 use super::error::{TrustedListError, not_authentic, out_of_date, rollback, unusable};
-use super::profile::{ListType, member_state};
 use super::{ListMark, ListRules};
 use crate::codec::json::Value;
 use crate::limits::{LIST_CLOCK_SKEW_MS, MAX_LIST_PERIOD_MS, MAX_LIST_SEQUENCE};
 use crate::time::UnixMillis;
+use crate::trust::listing::{ListType, member_state};
 
 /// The scheme of a list.
 pub(super) struct Scheme {
@@ -53,7 +53,7 @@ impl Scheme {
         if scheme.get("LoTEVersionIdentifier").and_then(Value::as_u64) != Some(1) {
             return Err(unusable("is not of version 1"));
         }
-        let list_type = ListType::from_uri(&text("LoTEType"))?;
+        let list_type = ListType::from_uri(&text("LoTEType")).map_err(unusable)?;
         if has_critical(scheme.get("SchemeExtensions")) {
             return Err(unusable("has a critical scheme extension that is not known"));
         }
@@ -130,31 +130,31 @@ impl Scheme {
         }
         Ok(())
     }
+}
 
-    /// Whether nothing newer was seen before (ETSI TS 119 602 6.3.2).
-    pub(super) fn check_mark(
-        &self,
-        payload_sha256: &[u8; 32],
-        mark: Option<&ListMark>,
-    ) -> Result<(), TrustedListError> {
-        let Some(mark) = mark else { return Ok(()) };
-        let (own, seen, seen_at) = (self.sequence, mark.sequence, mark.seen_at);
-        if own < seen {
-            return Err(rollback(format!(
-                "has number {own}, and {seen} was seen on {seen_at}: an older list"
-            )));
-        }
-        if own == seen && *payload_sha256 != mark.payload_sha256 {
-            return Err(rollback(format!("has number {own} again with other content")));
-        }
-        if self.issued_at < mark.issued_at {
-            return Err(rollback(format!(
-                "has number {own} and an earlier date than number {seen}, which was seen on \
-                 {seen_at}: an older list"
-            )));
-        }
-        Ok(())
+/// Whether the list of that number, date and payload is not older than the newest that was seen
+/// (ETSI TS 119 602 6.3.2).
+pub(super) fn check_mark(
+    (own, issued_at): (u64, UnixMillis),
+    payload_sha256: &[u8; 32],
+    mark: &ListMark,
+) -> Result<(), TrustedListError> {
+    let (seen, seen_at) = (mark.sequence, mark.seen_at);
+    if own < seen {
+        return Err(rollback(format!(
+            "has number {own}, and {seen} was seen on {seen_at}: an older list"
+        )));
     }
+    if own == seen && *payload_sha256 != mark.payload_sha256 {
+        return Err(rollback(format!("has number {own} again with other content")));
+    }
+    if issued_at < mark.issued_at {
+        return Err(rollback(format!(
+            "has number {own} and an earlier date than number {seen}, which was seen on \
+             {seen_at}: an older list"
+        )));
+    }
+    Ok(())
 }
 
 const MONTH_MS: u64 = 2_629_746_000;

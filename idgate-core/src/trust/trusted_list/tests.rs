@@ -16,6 +16,7 @@ use crate::crypto::tests::PROVIDER;
 use crate::ids::{DocType, IssuerId};
 use crate::trust::TrustEntry;
 use crate::trust::anchors::TrustAnchor;
+use crate::trust::listing::ListProfile;
 
 /// 2026-11-22T00:00:00Z
 const NOW: UnixMillis = UnixMillis(1_795_305_600_000);

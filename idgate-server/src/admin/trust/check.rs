@@ -8,6 +8,7 @@ use idgate_core::limits::MAX_AKI_VALUES;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 
+use super::listed;
 use super::show::{fingerprint, hex, is_expired, sha256};
 use crate::store::{TrustCertificate, TrustKey, TrustList, TrustRecord};
 
@@ -40,9 +41,11 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
             Ok(_) => {}
         }
     }
+    found.extend(listed::problems(record, now));
     if !record.has_material() {
         found.push(format!("{issuer_id}: has no key and no certificate and refuses everything"));
     } else if record.keys.is_empty()
+        && record.trusted_list.is_none()
         && record.pinned_signers.is_empty()
         && record.sd_jwt_signers.is_empty()
         && record
@@ -62,6 +65,7 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     let mut found: Vec<String> = without_vct(record).into_iter().collect();
     found.extend(what_it_allows(record));
     found.extend(unnumbered_crls(record));
+    found.extend(listed::warnings(record, now));
     let soon = |end: UnixMillis| !is_expired(end, now) && end.since(now) < SOON_MS;
     found.extend(
         named_certificates(record)
@@ -104,7 +108,9 @@ fn what_it_allows(record: &TrustRecord) -> Vec<String> {
     let any_type = |root: &TrustCertificate<TrustAnchor>| root.certificate.doc_types.is_empty();
     let serves_mdocs = record.roots.iter().any(any_type) || !record.pinned_signers.is_empty();
     let allowed = [
-        (record.serves_sd_jwts() && record.entry().iss.is_none()).then_some(
+        // Whoever a list names may issue, by whatever name.
+        (record.serves_sd_jwts() && record.entry().iss.is_none() && record.trusted_list.is_none())
+            .then_some(
             "iss: not compared, because the name is neither a URL nor a DID; give --iss, or any \
              issuer name that its keys or certificates sign is accepted",
         ),

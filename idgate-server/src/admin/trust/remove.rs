@@ -82,10 +82,12 @@ fn told(material: &RemovedMaterial) -> String {
         "vical" if material.roots == 0 => "the root (of the VICAL)",
         "master_list" => "the Master List",
         "vical" => "the VICAL",
+        "trusted_list" => "the trusted list",
         other => other,
     };
     let roots = match material.roots {
         0 => String::new(),
+        count if material.kind == "trusted_list" => format!(" with its {count} certificates"),
         count => format!(" with its {count} roots"),
     };
     format!("{kind} {}{roots}", hex(&material.sha256))

@@ -58,12 +58,17 @@ pub(super) struct X509Options {
     /// CRL of one of the entry's roots, PEM or DER; replaces the fetch (repeatable)
     #[arg(long, value_name = "FILE")]
     crl: Vec<PathBuf>,
-    /// Take a list though a newer one is due
+    /// Take a list though a newer one is due; a trusted list then goes on vouching
     #[arg(long)]
     allow_stale: bool,
 }
 
 impl X509Options {
+    /// Whether lists are taken that are overdue.
+    pub(super) const fn allows_stale(&self) -> bool {
+        self.allow_stale
+    }
+
     /// Reads everything into `change`, whose mode is set, and says what was skipped.
     pub(super) fn read(
         &self,

@@ -8,7 +8,6 @@ pub(crate) use self::dialogue::{answer, requests};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{
     ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue, LOCATION,
     SET_COOKIE,
@@ -113,7 +112,7 @@ pub(crate) async fn logo(call: Call<'_>) -> Result<Response<Body>, HttpError> {
         return Ok(taken());
     }
     let picture = call.gateway.app.logo(&view).await?;
-    let mut response = Response::new(Full::new(Bytes::from(picture.bytes)));
+    let mut response = Response::new(Body::whole(Bytes::from(picture.bytes)));
     if let Ok(media_type) = HeaderValue::from_str(&picture.media_type) {
         response.headers_mut().insert(CONTENT_TYPE, media_type);
     }
@@ -195,7 +194,7 @@ fn taken() -> Response<Body> {
 }
 
 fn html(status: StatusCode, text: String, framers: &[String]) -> Response<Body> {
-    let mut response = Response::new(Full::new(Bytes::from(text)));
+    let mut response = Response::new(Body::whole(Bytes::from(text)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
@@ -214,7 +213,7 @@ fn see(path: &str) -> Result<Response<Body>, HttpError> {
 }
 
 fn shared(media_type: &'static str, text: &'static str) -> Response<Body> {
-    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    let mut response = Response::new(Body::whole(Bytes::from_static(text.as_bytes())));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     // It changes with the program alone; an hour bounds what a browser knows of an upgrade.

@@ -11,6 +11,7 @@ mod faults;
 mod fixture;
 mod idempotency;
 mod keys;
+mod lists;
 pub(super) mod metrics;
 mod operator;
 mod outbox;
@@ -122,6 +123,12 @@ macro_rules! conforms {
                 a_key_with_an_expiry_makes_and_rotates_only_keys_that_expire_no_later
                 a_client_has_no_more_live_keys_than_its_quota
                 a_list_has_all_that_live_and_then_the_newest_others
+            }
+            lists {
+                a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_read
+                how_fetching_went_is_kept_until_it_goes_well
+                the_newest_number_is_remembered_when_the_list_is_gone
+                an_operators_change_of_how_a_list_is_taken_is_kept_over_new_issues
             }
             metrics {
                 live_sessions_are_counted_when_they_settle_and_test_ones_never

@@ -220,10 +220,11 @@ pub(in crate::store) const TABLES: &[Table] = &[
             "claim_paths",
             "aki",
             "device_response_documents",
+            "etsi_tl",
         ],
         "issuer_id, iss, vct, doc_types, namespaces, claims, country, revocation, ekus, \
          status_max_age_days, issuing_country_unbound, claim_paths, aki, \
-         device_response_documents FROM trust_entries",
+         device_response_documents, etsi_tl FROM trust_entries",
     ),
     counted(
         table(
@@ -250,6 +251,42 @@ pub(in crate::store) const TABLES: &[Table] = &[
         ],
         "issuer_id, kind, issued_at, next_update, certificates, skipped, test_only, added_at, \
          sha256 FROM trust_lists",
+    ),
+    table(
+        "trusted_lists",
+        &["issuer_id"],
+        &[
+            "issuer_id",
+            "url",
+            "list_type",
+            "organization",
+            "token",
+            "sha256",
+            "anchors",
+            "crls",
+            "providers",
+            "profile",
+            "allow_stale",
+            "test_only",
+            "sequence",
+            "listed",
+            "next_update",
+            "added_at",
+        ],
+        "issuer_id, url, list_type, organization, token, sha256, anchors, crls, providers, profile, \
+         allow_stale, test_only, sequence, listed, next_update, added_at FROM trusted_lists",
+    ),
+    table(
+        "trusted_list_marks",
+        &["source"],
+        &["source", "sequence", "issued_at", "payload_sha256", "seen_at"],
+        "source, sequence, issued_at, payload_sha256, seen_at FROM trusted_list_marks",
+    ),
+    table(
+        "trusted_list_fetches",
+        &["url"],
+        &["url", "tried_at", "failures", "failure"],
+        "url, tried_at, failures, failure FROM trusted_list_fetches",
     ),
     replacing(table("trust_version", &["id"], &["id", "version"], "1, version FROM trust_version")),
     table(

@@ -39,6 +39,7 @@ pub use self::reports::ReportStore;
 pub use self::sessions::{Committed, Made, SessionStore};
 use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
+use crate::store::trust::{ListSource, Refreshed};
 
 /// The answer of a write: it resolves after the commit, never before.
 pub type Write<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -133,6 +134,21 @@ pub trait Store:
     /// Erases the private halves of retired signing keys whose last session is over at `now`, and says
     /// how many there were.
     fn erase_signers(&self, now: UnixMillis) -> Write<'_, usize>;
+
+    /// Where trusted lists are fetched from.
+    fn list_sources(&self) -> Read<'_, Vec<ListSource>>;
+
+    /// Gives every entry that takes its trusted list from `url` the one that was fetched there, if it may
+    /// follow on the one in force: all of it in one transaction.
+    fn refresh_list(&self, url: String, token: Vec<u8>, now: UnixMillis) -> Write<'_, Refreshed>;
+
+    /// Keeps that nothing could be fetched from `url`.
+    fn note_list_failure(&self, url: String, why: String, now: UnixMillis) -> Write<'_, ()>;
+
+    /// Whether this gateway is the one of those that share the store which does what `duty` names.
+    fn leads(&self, _duty: &'static str) -> Read<'_, bool> {
+        Box::pin(async { Ok(true) })
+    }
 
     /// How many gateways share the store, this one among them, as far as it knew a second ago.
     fn nodes(&self) -> u64 {

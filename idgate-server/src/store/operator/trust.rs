@@ -3,7 +3,7 @@
 use idgate_core::time::UnixMillis;
 
 use crate::store::interface::StoreError;
-use crate::store::trust::{RemovedMaterial, TrustChange, TrustRecord};
+use crate::store::trust::{Refreshed, RemovedMaterial, TrustChange, TrustRecord};
 
 /// What the operator does with the trust store.
 pub trait TrustOperator {
@@ -28,6 +28,23 @@ pub trait TrustOperator {
     /// The database failed; or the entry is removed, as the text says then, and only the audit log
     /// was altered: that must not keep anything trusted.
     fn remove_trust(&mut self, issuer_id: &str, now: UnixMillis) -> Result<bool, StoreError>;
+
+    /// Gives every entry that takes its trusted list from `url` the one that was fetched there.
+    fn refresh_list(
+        &mut self,
+        url: &str,
+        token: &[u8],
+        accept_rollback: bool,
+        now: UnixMillis,
+    ) -> Result<Refreshed, StoreError>;
+
+    /// Keeps that nothing could be fetched from `url`.
+    fn note_list_failure(
+        &mut self,
+        url: &str,
+        why: &str,
+        now: UnixMillis,
+    ) -> Result<(), StoreError>;
 
     /// Removes the material of a trust entry that has this hash, and says what it was. Empty: there
     /// is none. `None`: there is no such entry.

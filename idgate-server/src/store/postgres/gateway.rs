@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use super::super::fault::Fault;
 use super::super::interface::{Caller, InForce, Read, SessionRate, Store, StoreError, Write};
 use super::super::lanes::Whose;
+use super::super::trust::{ListSource, Refreshed};
 use super::super::uses::Uses;
 use super::claims::ClaimsClock;
 use super::error::Done;
@@ -22,9 +23,9 @@ use super::shared::Shared;
 use super::threads::Threads;
 use super::{
     api_keys, audit, claims, current, held, instance, leases, listen, nodes, origins, probe, rates,
-    schema, turns,
+    schema, trusted_lists, turns,
 };
-use crate::audit::AuditKeys;
+use crate::audit::{AuditKeys, SYSTEM};
 use crate::clock::Moment;
 use crate::config::{Address, Environment, Quotas};
 use crate::gateway_key::{Certificates, GatewayKeys};
@@ -268,6 +269,37 @@ impl Store for PostgresStore {
 
     fn certificates(&self) -> Read<'_, Arc<Certificates>> {
         current::certificates(self)
+    }
+
+    fn list_sources(&self) -> Read<'_, Vec<ListSource>> {
+        self.read(move |shared| async move {
+            shared.pool.transact(&(), |(), tx| Box::pin(trusted_lists::sources(tx))).await
+        })
+    }
+
+    fn refresh_list(&self, url: String, token: Vec<u8>, now: UnixMillis) -> Write<'_, Refreshed> {
+        self.write(Whose::GATEWAY, move |shared| async move {
+            let env = (&shared.audit, &*url, &*token, now);
+            let refresh = shared.pool.transact(&env, |&(keys, url, token, now), tx| {
+                let by = (SYSTEM, now);
+                Box::pin(trusted_lists::refresh_and_record(tx, keys, (url, token), false, by))
+            });
+            refresh.await
+        })
+    }
+
+    fn note_list_failure(&self, url: String, why: String, now: UnixMillis) -> Write<'_, ()> {
+        self.write(Whose::GATEWAY, move |shared| async move {
+            let env = (&*url, &*why, now);
+            let note = shared.pool.transact(&env, |&(url, why, now), tx| {
+                Box::pin(trusted_lists::note_fetch(tx, url, Some(why), now))
+            });
+            note.await
+        })
+    }
+
+    fn leads(&self, duty: &'static str) -> Read<'_, bool> {
+        self.read(move |shared| async move { leases::hold(&shared, duty).await })
     }
 
     fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {

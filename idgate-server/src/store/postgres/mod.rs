@@ -40,6 +40,7 @@ mod sql;
 mod threads;
 mod tls;
 mod trust;
+mod trusted_lists;
 mod turns;
 
 #[cfg(test)]

@@ -64,7 +64,8 @@ pub(super) async fn page(
 ) -> Done<(Resealed, Option<Last>)> {
     if let Part::OfSessions(place, table) = part {
         let mut work = Rekeying::new(keys.0, keys.1, mode);
-        let end = of_sessions(&*pool.client().await?, *place, table, &last.0, &mut work).await?;
+        let client = pool.client().await?;
+        let end = of_sessions(&client, *place, table, &last.0, &mut work).await?;
         return Ok((work.found, end));
     }
     let with = (keys, part, last, mode);

@@ -18,6 +18,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, sql: include_str!("migrations/0001_initial.sql") },
     Migration { number: 2, sql: include_str!("migrations/0002_reports.sql") },
     Migration { number: 3, sql: include_str!("migrations/0003_pages.sql") },
+    Migration { number: 4, sql: include_str!("migrations/0004_trusted_lists.sql") },
 ];
 
 /// Of all nodes and commands one changes the schema at a time.

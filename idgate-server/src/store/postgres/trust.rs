@@ -12,6 +12,7 @@ use tokio_postgres::Row;
 use super::error::Done;
 use super::pool::Tx;
 use super::sql::{execute, row, rows};
+use super::trusted_lists;
 use crate::store::sql::{millis, number, time, unsigned};
 use crate::store::trust::{
     CRL, EntryRow, MaterialRow, NewList, NewMaterial, RemovedMaterial, TrustChange, TrustList,
@@ -35,7 +36,7 @@ pub(super) async fn snapshot(tx: &Tx<'_>, pinned_live: bool) -> Done<TrustSnapsh
 pub(super) async fn records(tx: &Tx<'_>, issuer_id: Option<&str>) -> Done<Vec<TrustRecord>> {
     let sql = "SELECT issuer_id, iss, vct, doc_types, namespaces, claims, country, revocation, \
                ekus, status_max_age_days, issuing_country_unbound, aki, \
-               device_response_documents, claim_paths FROM trust_entries \
+               device_response_documents, claim_paths, etsi_tl FROM trust_entries \
                WHERE $1::text IS NULL OR issuer_id = $1 ORDER BY issuer_id";
     let entries = rows(tx, sql, &[&issuer_id]).await?;
     let mut materials = by_issuer(
@@ -59,12 +60,17 @@ pub(super) async fn records(tx: &Tx<'_>, issuer_id: Option<&str>) -> Done<Vec<Tr
         .await?,
         list_row,
     )?;
+    let mut listed: BTreeMap<String, _> = BTreeMap::new();
+    for record in trusted_lists::records(tx, issuer_id).await? {
+        listed.insert(record.row.issuer_id.clone(), record);
+    }
     let mut records = Vec::new();
     for row in &entries {
         let entry = entry_row(row)?;
         let materials = materials.remove(&entry.issuer_id).unwrap_or_default();
         let lists = lists.remove(&entry.issuer_id).unwrap_or_default();
-        records.push(TrustRecord::assemble(entry, &materials, lists)?);
+        let listed = listed.remove(&entry.issuer_id);
+        records.push(TrustRecord::assemble(entry, &materials, lists, listed)?);
     }
     Ok(records)
 }
@@ -84,6 +90,7 @@ pub(super) async fn add(
     // First, so that of two commands one waits for the other.
     bump(tx).await?;
     set_attributes(tx, issuer_id, change).await?;
+    trusted_lists::add(tx, issuer_id, change, now).await?;
     for material in change.materials() {
         insert(tx, issuer_id, &material, change.test_only, now).await?;
     }
@@ -131,6 +138,9 @@ pub(super) async fn remove_material(
         let roots = usize::try_from(roots).unwrap_or(usize::MAX);
         removed.push(RemovedMaterial { kind, sha256: *sha256, roots });
     }
+    if let Some(roots) = trusted_lists::remove(tx, issuer_id, sha256).await? {
+        removed.push(RemovedMaterial { kind: "trusted_list".into(), sha256: *sha256, roots });
+    }
     removed.extend(remove_hash(tx, issuer_id, None, sha256).await?);
     if removed.is_empty() {
         return Ok(Some(removed));
@@ -177,7 +187,8 @@ async fn set_attributes(tx: &Tx<'_>, issuer_id: &str, change: &TrustChange) -> D
          issuing_country_unbound = coalesce($11, issuing_country_unbound), \
          aki = coalesce($12, aki), \
          device_response_documents = coalesce($13, device_response_documents), \
-         claim_paths = coalesce($14, claim_paths) WHERE issuer_id = $1",
+         claim_paths = coalesce($14, claim_paths), etsi_tl = coalesce($15, etsi_tl) \
+         WHERE issuer_id = $1",
         &[
             &issuer_id,
             &change.iss,
@@ -193,6 +204,7 @@ async fn set_attributes(tx: &Tx<'_>, issuer_id: &str, change: &TrustChange) -> D
             &change.aki,
             &change.device_response_documents.map(DeviceResponseDocuments::name),
             &change.claim_paths.as_ref().map(|paths| json!(paths).to_string()),
+            &change.etsi_tl,
         ],
     )
     .await?;
@@ -272,7 +284,8 @@ async fn replace_list(
     Ok(())
 }
 
-async fn bump(tx: &Tx<'_>) -> Done<()> {
+/// Counts a change; whoever does so first makes the others wait.
+pub(super) async fn bump(tx: &Tx<'_>) -> Done<()> {
     execute(tx, "UPDATE trust_version SET version = version + 1", &[]).await?;
     Ok(())
 }
@@ -299,6 +312,7 @@ fn entry_row(row: &Row) -> Done<EntryRow> {
         aki: row.try_get(11)?,
         device_response_documents: row.try_get(12)?,
         claim_paths: row.try_get(13)?,
+        etsi_tl: row.try_get(14)?,
     })
 }
 

@@ -37,13 +37,14 @@ use super::known::{self, Known, admin_lane, key_lane};
 use super::lanes::Whose;
 use super::probe::{self, Probe};
 use super::readers::{Reader, Readers};
+use super::trust::{ListSource, Refreshed, listed_rows};
 use super::uses::Uses;
 use super::writer::Writer;
 use super::{
     certificates, claims, claims_file, files, gateway_keys, keys, quotas, reseal, schema,
     session_keys, trust,
 };
-use crate::audit::AuditKeys;
+use crate::audit::{AuditEvent, AuditKeys, OPERATOR_CHAIN, SYSTEM};
 use crate::clock::Moment;
 use crate::config::{Environment, Quotas};
 use crate::gateway_key::{Certificates, GatewayKeys};
@@ -299,6 +300,26 @@ impl Store for SqliteStore {
     fn certificates(&self) -> Read<'_, Arc<Certificates>> {
         let numbers = self.numbers.since(&self.readers, Moment::now());
         Box::pin(async move { self.certificates_of(numbers.await?).await })
+    }
+
+    fn list_sources(&self) -> Read<'_, Vec<ListSource>> {
+        self.readers.read_long(Whose::GATEWAY, |reader| listed_rows::sources(&reader.main))
+    }
+
+    fn refresh_list(&self, url: String, token: Vec<u8>, now: UnixMillis) -> Write<'_, Refreshed> {
+        self.writer.submit(move |batch| {
+            let (outcome, changed) = listed_rows::refresh(batch.main, &url, &token, false, now)?;
+            listed_rows::note_fetch(batch.main, &url, outcome.failure(), now)?;
+            for issuer_id in &changed {
+                let event = AuditEvent::trust_changed(issuer_id, now).by(SYSTEM);
+                batch.audit(OPERATOR_CHAIN, event)?;
+            }
+            Ok(outcome)
+        })
+    }
+
+    fn note_list_failure(&self, url: String, why: String, now: UnixMillis) -> Write<'_, ()> {
+        self.writer.submit(move |batch| listed_rows::note_fetch(batch.main, &url, Some(&why), now))
     }
 
     fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {

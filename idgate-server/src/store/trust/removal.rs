@@ -3,13 +3,13 @@
 use rusqlite::Connection;
 
 use super::super::interface::StoreError;
-use super::{CRL, bump, find, material, x509};
+use super::{CRL, bump, find, listed_rows, material, x509};
 
 /// What was removed from an entry.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RemovedMaterial {
     /// `key`, `root_file`, `pinned_signer`, `sd_jwt_root`, `sd_jwt_signer`, `status_root`, `crl`,
-    /// `master_list`, `vical`.
+    /// `master_list`, `vical`, `trusted_list`.
     pub kind: String,
     /// Of the material, or of the list's file.
     pub sha256: [u8; 32],
@@ -29,6 +29,9 @@ pub(in super::super) fn remove_material(
         return Ok(None);
     }
     let mut removed = remove_lists(main, issuer_id, sha256)?;
+    if let Some(roots) = listed_rows::remove(main, issuer_id, sha256)? {
+        removed.push(RemovedMaterial { kind: "trusted_list".into(), sha256: *sha256, roots });
+    }
     for (id, kind, hash) in materials(main, issuer_id)? {
         if hash == *sha256 {
             delete(main, id)?;

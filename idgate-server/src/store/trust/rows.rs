@@ -5,7 +5,7 @@ use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy};
 
 use super::super::interface::StoreError;
 use super::x509::{self, KEY, MaterialRow, Materials, TrustList};
-use super::{TrustKey, TrustRecord};
+use super::{TrustKey, TrustRecord, TrustedListRecord};
 
 /// A row of an entry.
 pub(in crate::store) struct EntryRow {
@@ -20,14 +20,16 @@ pub(in crate::store) struct EntryRow {
     pub(in crate::store) aki: bool,
     pub(in crate::store) device_response_documents: String,
     pub(in crate::store) claim_paths: Option<String>,
+    pub(in crate::store) etsi_tl: bool,
 }
 
 impl TrustRecord {
-    /// From the row of the entry, its material, oldest first, and its lists.
+    /// From the row of the entry, its material, oldest first, its lists and its trusted list.
     pub(in crate::store) fn assemble(
         entry: EntryRow,
         materials: &[MaterialRow],
         lists: Vec<TrustList>,
+        trusted_list: Option<TrustedListRecord>,
     ) -> Result<Self, StoreError> {
         let EntryRow { issuer_id, iss, lists: texts, country, revocation, ekus, .. } = entry;
         let damaged = || StoreError::Failed(format!("trust entry {issuer_id} cannot be read"));
@@ -62,6 +64,8 @@ impl TrustRecord {
             aki: entry.aki,
             device_response_documents: documents.ok_or_else(damaged)?,
             lists,
+            trusted_list,
+            etsi_tl: entry.etsi_tl,
             status_roots,
             roots,
             issuer_id,

@@ -5,6 +5,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, CONTENT_ENCODING, HOST, LOCATION, USER_AGENT};
 use hyper::{Request, Response};
+use idgate_core::limits::MAX_TRUSTED_LIST_BYTES;
 use url::Url;
 
 use super::room::{Body, Room};
@@ -40,6 +41,25 @@ impl Egress {
             }
         }
         Err(EgressError::RedirectRefused)
+    }
+
+    /// Fetches the trusted list at `url`: over https alone, at most one redirect.
+    ///
+    /// # Errors
+    /// There is none, or it may not be asked for.
+    pub async fn fetch_list(&self, url: &str, room: &Room) -> Result<Body, EgressError> {
+        let url = Url::parse(url).map_err(|_| EgressError::InvalidUrl)?;
+        if url.scheme() != "https" {
+            return Err(EgressError::InvalidUrl);
+        }
+        let limit = MAX_TRUSTED_LIST_BYTES;
+        match self.exchange(&url, "*/*", limit, room).await? {
+            Outcome::Body(body) => Ok(body),
+            Outcome::Redirect(next) => match self.exchange(&next, "*/*", limit, room).await? {
+                Outcome::Body(body) => Ok(body),
+                Outcome::Redirect(_) => Err(EgressError::RedirectRefused),
+            },
+        }
     }
 
     async fn exchange(

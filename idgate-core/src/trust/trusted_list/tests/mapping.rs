@@ -281,6 +281,19 @@ fn the_signers_that_a_pointer_announces_are_reported() {
 }
 
 #[test]
+fn what_lists_brought_is_forgotten_before_the_next_issue() {
+    let mut entry = fed(&of(&[Kind::Pid.issuance(&[&root("a").der])]), &ListTerms::default());
+    entry.roots.push(
+        TrustAnchor::from_der(&PROVIDER, &root("own").der, crate::trust::RootOrigin::RootFile)
+            .unwrap(),
+    );
+    entry.forget_lists();
+    assert_eq!((entry.roots.len(), entry.sd_jwt_roots.len()), (1, 0));
+    entry.take_list(&of(&[Kind::Pid.issuance(&[&root("b").der])]), &ListTerms::default());
+    assert_eq!((entry.roots.len(), entry.sd_jwt_roots.len()), (2, 1));
+}
+
+#[test]
 fn material_for_tests_serves_tests() {
     let list = of(&[Kind::Pid.issuance(&[&root("a").der])]);
     let terms = ListTerms { test_only: true, ..ListTerms::default() };

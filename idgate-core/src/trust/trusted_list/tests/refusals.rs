@@ -2,13 +2,17 @@
 
 use idgate_testkit::jws::{sign_jws, with_signature, x5c};
 use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::status::Crl;
+use idgate_testkit::time::compact_utc;
 use idgate_testkit::trusted_list::list_signer_below;
 use idgate_testkit::x509::{
-    BASIC_CONSTRAINTS, CertificateBuilder, KEY_USAGE, Name, basic_constraints, key_usage,
+    BASIC_CONSTRAINTS, CertificateBuilder, KEY_USAGE, Name, basic_constraints, key_identifier,
+    key_usage,
 };
 use serde_json::json;
 
 use super::*;
+use crate::trust::crl::VerifiedCrl;
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -242,6 +246,26 @@ fn below_a_ca_the_signer_is_of_the_operator_and_stays_so() {
     let file = abroad.sign(&list_signer_below(&ca(), "Example Operator", NOW.0));
     let result = import_trusted_list(&PROVIDER, file.as_bytes(), &ca_rules(&anchors), NOW);
     told(result, "has a signer of another country than its SchemeTerritory");
+}
+
+#[test]
+fn a_signer_that_a_crl_of_its_ca_revokes_is_refused() {
+    let signer = list_signer_below(&ca(), "Example Operator", NOW.0);
+    let (name, key) = (ca().builder.subject.der(), key_identifier(&ca().key));
+    let crl = |this: u64, next: u64| Crl::new(&name, &key, &compact_utc(this), &compact_utc(next));
+    let (anchors, file) = (anchors(&[&ca()]), pid().sign(&signer));
+    let import = |crl: Crl| {
+        let crl = VerifiedCrl::from_der(&PROVIDER, &crl.sign(&ca().key), anchors.cas()).unwrap();
+        let crls = [crl];
+        let rules = ListRules { crls: &crls, ..ca_rules(&anchors) };
+        import_trusted_list(&PROVIDER, file.as_bytes(), &rules, NOW)
+    };
+    let (past, ahead) = (NOW.0 - DAY_MS, NOW.0 + DAY_MS);
+    assert!(import(crl(past, ahead)).is_ok());
+    let revoked = crl(past, ahead).revoke(&signer.builder.serial);
+    assert!(told(import(revoked), "has a signer that is revoked").is_integrity());
+    let old = crl(past - DAY_MS, past);
+    told(import(old), "has a signer of whose issuer no current CRL is known");
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Mark {
         let mut token = [0; TOKEN];
         let drawn = OsEntropy.fill(&mut token);
         drawn.map_err(|_| StoreError::Unavailable("the system has no randomness".into()))?;
-        Ok(Self([&token, directory].concat()))
+        Ok(Self([token.as_slice(), directory].concat()))
     }
 
     fn directory(&self) -> &[u8] {

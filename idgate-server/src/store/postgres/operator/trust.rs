@@ -4,12 +4,12 @@ use idgate_core::time::UnixMillis;
 
 use super::super::error::Done;
 use super::super::pool::Tx;
-use super::super::{audit, trust};
+use super::super::{audit, trust, trusted_lists};
 use super::{Desk, PostgresOperator, record_if_possible};
-use crate::audit::{AuditEvent, OPERATOR_CHAIN};
+use crate::audit::{AuditEvent, OPERATOR, OPERATOR_CHAIN};
 use crate::store::interface::StoreError;
 use crate::store::operator::TrustOperator;
-use crate::store::trust::{RemovedMaterial, TrustChange, TrustRecord};
+use crate::store::trust::{Refreshed, RemovedMaterial, TrustChange, TrustRecord};
 
 impl TrustOperator for PostgresOperator {
     fn add_trust(
@@ -47,6 +47,31 @@ impl TrustOperator for PostgresOperator {
             }))?;
         recorded.map_err(|why| StoreError::Failed(format!("{issuer_id} is removed, but {why}")))?;
         Ok(found)
+    }
+
+    fn refresh_list(
+        &mut self,
+        url: &str,
+        token: &[u8],
+        accept_rollback: bool,
+        now: UnixMillis,
+    ) -> Result<Refreshed, StoreError> {
+        let env = (&self.desk.audit, url, token, accept_rollback, now, OPERATOR);
+        self.run(self.desk.pool.transact(&env, |&(keys, url, token, accept, now, by), tx| {
+            Box::pin(trusted_lists::refresh_and_record(tx, keys, (url, token), accept, (by, now)))
+        }))
+    }
+
+    fn note_list_failure(
+        &mut self,
+        url: &str,
+        why: &str,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let env = (url, why, now);
+        self.run(self.desk.pool.transact(&env, |&(url, why, now), tx| {
+            Box::pin(trusted_lists::note_fetch(tx, url, Some(why), now))
+        }))
     }
 
     fn remove_trust_material(

@@ -4,6 +4,7 @@ use idgate_core::time::UnixMillis;
 
 use super::SqliteOperator;
 use crate::audit::AuditEntry;
+use crate::clock::Moment;
 use crate::store::interface::StoreError;
 use crate::store::operator::{Listener, ListeningOperator};
 use crate::store::sql::{number, unsigned};
@@ -11,7 +12,7 @@ use crate::store::{keys, webhook_endpoints};
 
 impl ListeningOperator for SqliteOperator {
     fn listener(&self, digest: &[u8; 32], now: UnixMillis) -> Result<Option<Listener>, StoreError> {
-        let Some((caller, _)) = keys::authenticate(&self.main, digest, now)? else {
+        let Some((caller, _)) = keys::authenticate(&self.main, digest, Moment::now(), now)? else {
             return Ok(None);
         };
         let (client_id, livemode) = (caller.client_id.as_str().to_owned(), caller.livemode);

@@ -8,7 +8,9 @@ use crate::store::audit;
 use crate::store::interface::StoreError;
 use crate::store::operator::TrustOperator;
 use crate::store::sql::begin;
-use crate::store::trust::{self, RemovedMaterial, TrustChange, TrustRecord};
+use crate::store::trust::{
+    self, Refreshed, RemovedMaterial, TrustChange, TrustRecord, listed_rows,
+};
 
 impl TrustOperator for SqliteOperator {
     fn add_trust(
@@ -44,6 +46,36 @@ impl TrustOperator for SqliteOperator {
         transaction.commit()?;
         recorded.map_err(|why| StoreError::Failed(format!("{issuer_id} is removed, but {why}")))?;
         Ok(found)
+    }
+
+    fn refresh_list(
+        &mut self,
+        url: &str,
+        token: &[u8],
+        accept_rollback: bool,
+        now: UnixMillis,
+    ) -> Result<Refreshed, StoreError> {
+        let transaction = begin(&mut self.main)?;
+        let refreshed = listed_rows::refresh(&transaction, url, token, accept_rollback, now)?;
+        let (outcome, changed) = refreshed;
+        listed_rows::note_fetch(&transaction, url, outcome.failure(), now)?;
+        for issuer_id in &changed {
+            let event = AuditEvent::trust_changed(issuer_id, now);
+            audit::append(&transaction, &self.audit, OPERATOR_CHAIN, event)?;
+        }
+        transaction.commit()?;
+        Ok(outcome)
+    }
+
+    fn note_list_failure(
+        &mut self,
+        url: &str,
+        why: &str,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let transaction = begin(&mut self.main)?;
+        listed_rows::note_fetch(&transaction, url, Some(why), now)?;
+        Ok(transaction.commit()?)
     }
 
     fn remove_trust_material(

@@ -1,11 +1,14 @@
 //! What a trusted list says of a certificate: whose it is, for how long, and what the signers below it
 //! must look like. It goes with the certificate into the trust entry.
 
+mod kind;
+
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::profile::ListType;
+pub(crate) use self::kind::member_state;
+pub use self::kind::{ListRole, ListType};
 use crate::time::UnixMillis;
 use crate::trust::certificate::Certificate;
 use crate::trust::names::{self, ORGANIZATION_IDENTIFIER, ORGANIZATION_NAME};
@@ -21,9 +24,9 @@ pub struct Provider {
     /// The responsible state, as certificates write it (ISO 3166-1).
     pub country: Option<String>,
     /// Every `TEName`.
-    pub(super) names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// Tells apart what else is equal.
-    pub(super) place: usize,
+    pub(crate) place: usize,
 }
 
 impl Provider {
@@ -133,7 +136,7 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    pub(super) fn new(list: Arc<ListFacts>, provider: Arc<Provider>, from: UnixMillis) -> Self {
+    pub(crate) fn new(list: Arc<ListFacts>, provider: Arc<Provider>, from: UnixMillis) -> Self {
         Self { list, listed: [(provider, from)].into() }
     }
 

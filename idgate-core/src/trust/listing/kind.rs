@@ -4,8 +4,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::error::{TrustedListError, unusable};
-
 /// A kind of trusted list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -55,17 +53,17 @@ impl ListType {
         }
     }
 
-    /// From `LoTEType`.
-    pub(super) fn from_uri(uri: &str) -> Result<Self, TrustedListError> {
+    /// From `LoTEType`; else why a list of that type is of no use here.
+    pub(crate) fn from_uri(uri: &str) -> Result<Self, &'static str> {
         if let Some(known) = Self::ALL.into_iter().find(|known| known.uri() == uri) {
             return Ok(known);
         }
         let other = OTHER_TYPES.iter().find(|(known, _)| *known == uri);
-        Err(unusable(other.map_or("is of a type that is not known here", |(_, why)| *why)))
+        Err(other.map_or("is of a type that is not known here", |(_, why)| *why))
     }
 
     /// What a service of this type does in such a list; `None`: it has no business there.
-    pub(super) fn role(self, service_type: &str) -> Option<ListRole> {
+    pub(crate) fn role(self, service_type: &str) -> Option<ListRole> {
         let (issuance, revocation): (&[&str], &[&str]) = match self {
             Self::Pid => (
                 &["http://uri.etsi.org/19602/SvcType/PID/Issuance"],
@@ -94,7 +92,7 @@ impl ListType {
     }
 
     /// What its scheme says about itself otherwise than the profile has it.
-    pub(super) fn departures(
+    pub(crate) fn departures(
         self,
         territory: &str,
         approach: &str,

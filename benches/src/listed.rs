@@ -1,0 +1,96 @@
+//! An SD-JWT VC of an issuer that stands in a trusted list: one of 2,000 providers against the only one.
+//! Here the floor is idgate itself with the shorter list, so that the ratio says what a long one costs.
+
+use idgate_core::crypto::{CryptoProvider, aws_lc_rs};
+use idgate_core::ids::IssuerId;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::{
+    ListAnchors, ListRules, ListTerms, RevocationPolicy, TrustEntry, TrustSnapshot,
+    import_trusted_list,
+};
+use idgate_core::verify::{CredentialReport, Expected, verify_sd_jwt_vc};
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::samples;
+use idgate_testkit::trusted_list::{
+    Kind, QC_STATEMENTS, TrustedList, list_signer, provider, qc_type_pid,
+};
+use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+use serde_json::Value;
+
+use crate::grown::{self, Shown};
+use crate::measure::Case;
+
+const NAME: &str = "sd_jwt_es256_x5c_10of30_listed_2000";
+const NOW_MS: u64 = grown::PRESENTED_AT * 1000;
+
+struct Input {
+    shown: Shown,
+    /// By the length of the list.
+    short: TrustSnapshot,
+    long: TrustSnapshot,
+}
+
+/// The case, if its name contains `only`.
+pub(crate) fn cases(only: &str) -> Result<Vec<Case>, String> {
+    if !NAME.contains(only) {
+        return Ok(Vec::new());
+    }
+    let input: &'static Input = Box::leak(Box::new(make()?));
+    let provider = aws_lc_rs::PROVIDER;
+    Ok(vec![Case {
+        name: NAME.into(),
+        backend: provider.name,
+        idgate: Box::new(move || verify(&provider, &input.shown, &input.long)),
+        floor: Box::new(move || verify(&provider, &input.shown, &input.short)),
+    }])
+}
+
+fn make() -> Result<Input, String> {
+    let root = Identity::issuer_root(Curve::P256, NOW_MS);
+    let key = grown::issuer_key();
+    let signer = root.issuer_of_sd_jwts(&key, NOW_MS).builder;
+    let signer = signer.set(QC_STATEMENTS, false, qc_type_pid()).sign(&root.key);
+    let shown = grown::shown(30, 10, |credential| credential.x5c(&[&signer]));
+    let own = provider("P", "NTRUT-0", "UT", &[Kind::Pid.issuance(&[&root.der])]);
+    let others = (1..2000).map(other);
+    let long: Vec<Value> = others.chain([own.clone()]).collect();
+    Ok(Input { shown, short: trust(vec![own])?, long: trust(long)? })
+}
+
+fn other(n: usize) -> Value {
+    let key = SigningKey::from_seed(Curve::P256, format!("listed root {n}"));
+    let name = Name::new("UT", &format!("Provider {n}"));
+    let root = CertificateBuilder::issuer_root(name, &key, NOW_MS).sign(&key);
+    provider("P", &format!("NTRUT-{n}"), "UT", &[Kind::Pid.issuance(&[&root])])
+}
+
+fn trust(providers: Vec<Value>) -> Result<TrustSnapshot, String> {
+    let mut list = TrustedList::new(Kind::Pid, NOW_MS);
+    if let Some(all) = list.payload.pointer_mut("/LoTE/TrustedEntitiesList") {
+        *all = Value::Array(providers);
+    }
+    let signer = list_signer(NOW_MS);
+    let anchors = ListAnchors::from_file(&aws_lc_rs::PROVIDER, &signer.der);
+    let anchors = anchors.map_err(|error| error.to_string())?;
+    let (token, rules) = (list.sign(&signer), ListRules::new(&anchors));
+    let now = UnixMillis(NOW_MS);
+    let read = import_trusted_list(&aws_lc_rs::PROVIDER, token.as_bytes(), &rules, now);
+    let mut entry = TrustEntry::new(IssuerId::new(samples::ISSUER));
+    entry.vct.push(samples::VCT.into());
+    entry.revocation = RevocationPolicy::Off;
+    entry.take_list(&read.map_err(|error| error.to_string())?, &ListTerms::default());
+    Ok(TrustSnapshot::new(1, [entry]))
+}
+
+fn verify(provider: &CryptoProvider, shown: &Shown, trust: &TrustSnapshot) {
+    let now = UnixMillis::from_secs(grown::PRESENTED_AT);
+    let entry = trust.entry(&IssuerId::new(samples::ISSUER));
+    let verified = entry.map(|entry| {
+        let expected = Expected::new(entry, &shown.audience, &shown.nonce, now, now);
+        let mut expected = expected.remembering(trust);
+        expected.claims = &shown.claims;
+        let mut report = CredentialReport::default();
+        verify_sd_jwt_vc(provider, &shown.presentation, &expected, &mut report)
+    });
+    assert!(verified.is_some_and(|verified| verified.is_ok()));
+}

@@ -1,0 +1,131 @@
+//! European trusted lists: what is stored of them, and what a new one does to all who follow it.
+
+use idgate_core::ids::IssuerId;
+use idgate_testkit::keys::Curve;
+use idgate_testkit::trusted_list::{Kind, TrustedList as Made, list_signer, provider};
+use idgate_testkit::x509::Identity;
+
+use super::*;
+
+const URL: &str = "https://lists.example/pid.json";
+
+fn token(number: u64, providers: usize) -> Vec<u8> {
+    let root = Identity::issuer_root(Curve::P256, NOW.0);
+    let services = [Kind::Pid.issuance(&[&root.der])];
+    let list = Made::new(Kind::Pid, NOW.0).numbered(number);
+    let list = (0..providers)
+        .fold(list, |list, n| list.with(provider("P", &format!("NTRLU-{n}"), "LU", &services)));
+    list.sign(&list_signer(NOW.0)).into_bytes()
+}
+
+fn following(number: u64, url: Option<&str>) -> TrustChange {
+    TrustChange {
+        vct: Some(vec!["urn:eudi:pid:1".into()]),
+        trusted_list: Some(NewTrustedList {
+            url: url.map(Into::into),
+            token: token(number, 1),
+            anchors: Some(list_signer(NOW.0).der),
+            crls: None,
+            accept_rollback: false,
+        }),
+        ..TrustChange::default()
+    }
+}
+
+fn providers<B: Backend>(fixture: &Fixture<B>, issuer_id: &str) -> usize {
+    let trust = fixture.store().trust().wait().unwrap();
+    let entry = trust.entry(&IssuerId::new(issuer_id)).unwrap();
+    entry.sd_jwt_roots.iter().map(|root| root.providers().count()).sum()
+}
+
+pub(super) async fn a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_read<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    for issuer_id in ["eu", "eu-too"] {
+        fixture.operator().add_trust(issuer_id, &following(7, Some(URL)), NOW).unwrap().unwrap();
+    }
+    let sources = fixture.store().list_sources().await.unwrap();
+    assert_eq!((sources.len(), sources[0].sequence, sources[0].listed), (1, 7, 1));
+    assert!(sources[0].fetch.is_none());
+    let before = fixture.store().trust().wait().unwrap().version();
+    let refresh =
+        |token| fixture.store().refresh_list(URL.into(), token, NOW.plus(1000)).wait().unwrap();
+    assert_eq!(refresh(token(7, 1)), Refreshed::Same);
+    assert_eq!(fixture.store().trust().wait().unwrap().version(), before);
+    assert_eq!(refresh(token(8, 2)), Refreshed::New { from: 7, to: 8, providers: 2 });
+    for issuer_id in ["eu", "eu-too"] {
+        assert_eq!(providers(&fixture, issuer_id), 2);
+    }
+    assert!(fixture.store().trust().wait().unwrap().version() > before);
+    let Refreshed::Rollback(why) = refresh(token(7, 1)) else { panic!("taken") };
+    assert!(why.contains("has number 7, and 8 was seen on"), "{why}");
+    let Refreshed::Refused(_) = refresh(b"<html>".to_vec()) else { panic!("taken") };
+    assert_eq!(providers(&fixture, "eu"), 2);
+    let fetch = fixture.store().list_sources().await.unwrap()[0].fetch.clone().unwrap();
+    assert_eq!((fetch.failures, fetch.tried_at), (2, NOW.plus(1000)));
+    assert_eq!(
+        fixture.store().refresh_list("https://a".into(), token(9, 1), NOW).await.unwrap(),
+        Refreshed::Unwanted
+    );
+}
+
+pub(super) async fn how_fetching_went_is_kept_until_it_goes_well<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    fixture.operator().add_trust("eu", &following(7, Some(URL)), NOW).unwrap().unwrap();
+    for failures in 1..=3 {
+        let why = String::from("connect_failed");
+        fixture.store().note_list_failure(URL.into(), why, NOW).await.unwrap();
+        let record = fixture.operator().trust_entry("eu").unwrap().unwrap();
+        let fetch = record.trusted_list.unwrap().fetch.unwrap();
+        assert_eq!((fetch.failures, fetch.failure.as_deref()), (failures, Some("connect_failed")));
+    }
+    fixture.store().refresh_list(URL.into(), token(7, 1), NOW).await.unwrap();
+    let record = fixture.operator().trust_entry("eu").unwrap().unwrap();
+    assert_eq!(record.trusted_list.unwrap().fetch.unwrap().failures, 0);
+}
+
+pub(super) async fn the_newest_number_is_remembered_when_the_list_is_gone<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let mut operator = fixture.operator();
+    for url in [Some(URL), None] {
+        operator.add_trust("eu", &following(8, url), NOW).unwrap().unwrap();
+        let record = operator.trust_entry("eu").unwrap().unwrap();
+        let sha256: [u8; 32] = record.trusted_list.unwrap().row.sha256.try_into().unwrap();
+        let removed = operator.remove_trust_material("eu", &sha256, NOW).unwrap().unwrap();
+        assert_eq!((&*removed[0].kind, removed[0].roots), ("trusted_list", 1));
+        assert!(operator.remove_trust("eu", NOW).unwrap());
+        let error = operator.add_trust("eu", &following(7, url), NOW).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+        assert!(operator.trust_entry("eu").unwrap().is_none(), "all of it or nothing");
+        let mut welcome = following(7, url);
+        welcome.trusted_list.as_mut().unwrap().accept_rollback = true;
+        operator.add_trust("eu", &welcome, NOW).unwrap().unwrap();
+        assert!(operator.remove_trust("eu", NOW).unwrap());
+    }
+}
+
+pub(super) async fn an_operators_change_of_how_a_list_is_taken_is_kept_over_new_issues<
+    B: Backend,
+>() {
+    let fixture = Fixture::<B>::new();
+    let mut operator = fixture.operator();
+    operator.add_trust("eu", &following(7, Some(URL)), NOW).unwrap().unwrap();
+    let settings = ListSettings {
+        providers: Some(vec!["NTRLU-1".into()]),
+        profile: idgate_core::trust::ListProfile::from_name("etsi"),
+        allow_stale: Some(true),
+    };
+    let change =
+        TrustChange { list_settings: settings, etsi_tl: Some(true), ..TrustChange::default() };
+    operator.add_trust("eu", &change, NOW).unwrap().unwrap();
+    let outcome = operator.refresh_list(URL, &token(8, 3), false, NOW).unwrap();
+    assert_eq!(outcome, Refreshed::New { from: 7, to: 8, providers: 3 });
+    let record = operator.trust_entry("eu").unwrap().unwrap();
+    assert_eq!(record.entry().etsi_tl, [URL]);
+    let row = record.trusted_list.unwrap().row;
+    assert_eq!((row.provider_ids(), row.allow_stale), (vec!["NTRLU-1".into()], true));
+    assert_eq!(row.profile.as_deref(), Some("etsi"));
+    assert_eq!(providers(&fixture, "eu"), 1);
+    let sources = fixture.store().list_sources().await.unwrap();
+    assert_eq!((sources[0].sequence, sources[0].listed), (8, 3));
+    assert!(operator.add_trust("other", &change, NOW).is_err(), "an entry without a list");
+}

@@ -1,0 +1,170 @@
+//! Keeps trusted lists fresh: fetches each source when it is due, one gateway of those that share a
+//! store at a time. Never within a verification, nor as a condition of starting; what is refused
+//! changes nothing, and the list in force counts until its own end.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use idgate_core::limits::MAX_TRUSTED_LIST_BYTES;
+use idgate_core::time::UnixMillis;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, timeout};
+
+use crate::clock::Clock;
+use crate::limits::LIST_FETCH_TIME;
+use crate::store::{ListSource, Refreshed, Store, StoreError};
+use crate::work::egress::{Egress, Room};
+
+/// How late a list may be fetched.
+const TICK: Duration = Duration::from_secs(30);
+const MINUTE_MS: u64 = 60 * 1000;
+const HOUR_MS: u64 = 60 * MINUTE_MS;
+/// In so much time before the next issue is due it is looked for every hour.
+const LAST_DAY_MS: u64 = 24 * HOUR_MS;
+/// After the first failure, and twice as long after each one that follows.
+const FIRST_PAUSE_MS: u64 = 5 * MINUTE_MS;
+
+type Fetching = Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
+
+/// Refreshes the trusted lists of one gateway.
+#[derive(Clone)]
+pub struct ListRefresh {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    fetch: Arc<dyn Fn(String) -> Fetching + Send + Sync>,
+    every_ms: u64,
+}
+
+impl ListRefresh {
+    /// Fetches through `egress`, every so many hours.
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        egress: Arc<Egress>,
+        hours: u64,
+    ) -> Self {
+        let room = room();
+        let fetch = move |url: String| -> Fetching {
+            let (egress, room) = (egress.clone(), room.clone());
+            Box::pin(async move { fetch(&egress, &url, &room).await })
+        };
+        Self { store, clock, fetch: Arc::new(fetch), every_ms: hours.saturating_mul(HOUR_MS) }
+    }
+
+    /// Runs until `stop` says so or its sender is gone.
+    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                _ = stop.wait_for(|stopped| *stopped) => return,
+            }
+            tokio::select! {
+                looked = self.look() => if let Err(error) = looked {
+                    tracing::error!(%error, "the trusted lists cannot be renewed");
+                },
+                _ = stop.wait_for(|stopped| *stopped) => return,
+            }
+        }
+    }
+
+    /// Fetches what is due, and says how many lists that were.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn look(&self) -> Result<usize, StoreError> {
+        let sources = self.store.list_sources().await?;
+        let now = self.clock.now();
+        let due: Vec<&ListSource> =
+            sources.iter().filter(|source| self.is_due(source, now)).collect();
+        if due.is_empty() || !self.store.leads("trusted_lists").await? {
+            return Ok(0);
+        }
+        for source in &due {
+            self.refresh(source).await?;
+        }
+        Ok(due.len())
+    }
+
+    async fn refresh(&self, source: &ListSource) -> Result<(), StoreError> {
+        let url = source.url.clone();
+        let telemetry = self.store.telemetry().clone();
+        match (self.fetch)(url.clone()).await {
+            Ok(token) => {
+                let outcome = self.store.refresh_list(url, token, self.clock.now()).await?;
+                telemetry.list_refreshed(outcome.name());
+                tell(&source.url, &outcome);
+            }
+            Err(why) => {
+                telemetry.list_refreshed("fetch_failed");
+                tracing::warn!(url, why, "a trusted list could not be fetched");
+                self.store.note_list_failure(url, why, self.clock.now()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// With jitter of a tenth, so that gateways do not come to a source together.
+    fn is_due(&self, source: &ListSource, now: UnixMillis) -> bool {
+        let failures = source.fetch.as_ref().map_or(0, |fetch| fetch.failures);
+        let pause = match u32::try_from(failures).unwrap_or(u32::MAX) {
+            0 if source.next_update.since(now) <= LAST_DAY_MS => HOUR_MS.min(self.every_ms),
+            0 => self.every_ms,
+            failed => {
+                let doubled = 2_u64.saturating_pow(failed.saturating_sub(1));
+                FIRST_PAUSE_MS.saturating_mul(doubled).min(HOUR_MS)
+            }
+        };
+        let last = source.fetch.as_ref().map_or(source.added_at, |fetch| fetch.tried_at);
+        let spread = source
+            .url
+            .bytes()
+            .fold(last.0, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+        let early = spread.checked_rem(pause / 10).unwrap_or(0);
+        // A clock that was set back must not keep a list from being renewed.
+        last > now || last.plus(pause.saturating_sub(early)) <= now
+    }
+}
+
+/// Fetches a list now, for a command.
+///
+/// # Errors
+/// The text says why there is none.
+pub fn fetch_once(egress: &Egress, url: &str) -> Result<Vec<u8>, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
+    runtime.block_on(fetch(egress, url, &room()))
+}
+
+async fn fetch(egress: &Egress, url: &str, room: &Room) -> Result<Vec<u8>, String> {
+    match timeout(LIST_FETCH_TIME, egress.fetch_list(url, room)).await {
+        Ok(Ok(body)) => Ok(body.as_ref().to_vec()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_late) => Err("timeout".into()),
+    }
+}
+
+/// For one list at a time, and what its body takes while it grows.
+fn room() -> Room {
+    Room::of(MAX_TRUSTED_LIST_BYTES.saturating_mul(2))
+}
+
+fn tell(url: &str, outcome: &Refreshed) {
+    match outcome {
+        Refreshed::New { from, to, providers } => {
+            tracing::info!(url, from, to, providers, "a trusted list was renewed");
+        }
+        Refreshed::Refused(why) => tracing::error!(url, why, "a trusted list is refused"),
+        Refreshed::Rollback(why) => {
+            tracing::error!(url, why, "an older trusted list is in place of a newer one");
+        }
+        Refreshed::Same | Refreshed::Unwanted => {}
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -1,0 +1,277 @@
+//! European trusted lists through the real binary: imported from files and from a server over TLS, and
+//! what becomes of credentials when the list changes.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use idgate_testkit::codec::HashAlg;
+use idgate_testkit::keys::{Curve, SigningKey, pem};
+use idgate_testkit::request::AuthorizationRequest;
+use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
+use idgate_testkit::x509::{self, CertificateBuilder, Identity, Name};
+use serde_json::{Value, json};
+use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use crate::mdoc_tamper::{Authority, ISSUER_ID, Scenario, VERIFIED, mdl_request};
+use crate::server::{Client, Installation, Output};
+use crate::tenant::{Gateway, Tenant, now_ms};
+
+const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
+
+/// A list of issuers of driving licences.
+fn mdl_list(number: u64, certificates: &[&[u8]]) -> TrustedList {
+    let list = TrustedList::new(Kind::Mdl, now_ms()).numbered(number);
+    match certificates.is_empty() {
+        true => list,
+        false => {
+            let services = [Kind::Mdl.issuance(certificates)];
+            list.with(provider("Utopia roads", "NTRUT-1", "UT", &services))
+        }
+    }
+}
+
+fn token(list: &TrustedList) -> String {
+    list.sign(&list_signer(now_ms()))
+}
+
+#[track_caller]
+fn import(installation: &Installation, place: &str, more: &[&str]) -> Output {
+    let anchor = installation.file("list-signer.der", list_signer(now_ms()).der);
+    let anchor = anchor.to_str().unwrap();
+    let add = ["trust", "add", ISSUER_ID, "--trusted-list", place, "--list-signer-ca", anchor];
+    installation.run(&[&add[..], &["--revocation", "off", "--json"], more].concat())
+}
+
+fn production() -> Installation {
+    Installation::new().with("IDGATE_ENVIRONMENT", "production")
+}
+
+/// A gateway and a tenant.
+struct Desk {
+    gateway: Gateway,
+    tenant: Tenant,
+    authority: Authority,
+}
+
+impl Desk {
+    fn serve(installation: Installation, client: Client, authority: Authority) -> Self {
+        let server = installation.serve();
+        let gateway = Gateway { server, client, installation };
+        let tenant = gateway.tenant();
+        Self { gateway, tenant, authority }
+    }
+
+    /// What a session has to say that was answered with a licence of the authority.
+    fn session(&mut self) -> Value {
+        let created = self.tenant.create(&mdl_request());
+        let request = AuthorizationRequest::parse(&created.uri).unwrap();
+        let body = Scenario::answering(&self.authority, request, now_ms()).body();
+        self.tenant.post_answer(&created.id, &body);
+        self.tenant.read(&created.id)
+    }
+
+    fn outcome(&mut self) -> String {
+        let session = self.session();
+        let outcome = session["reason"].as_str().or(session["status"].as_str());
+        outcome.unwrap_or_default().to_owned()
+    }
+}
+
+#[test]
+fn a_live_session_in_production_trusts_the_roots_of_a_list_and_says_whose_they_are() {
+    let installation = production();
+    let client = installation.create_client("shop", false);
+    let authority = Authority::new(now_ms());
+    let file = installation.file("list.jwt", token(&mdl_list(7, &[&authority.root.der])));
+    let taken = import(&installation, file.to_str().unwrap(), &[]);
+    assert_eq!(taken.code, 0, "{taken:?}");
+    let mut desk = Desk::serve(installation, client, authority);
+    let session = desk.session();
+    assert_eq!(session["status"], VERIFIED, "{session}");
+    let credential = &session["verification_details"]["credentials"][0];
+    assert_eq!(credential["trust"], "x5chain");
+    assert_eq!(
+        credential["provider"],
+        json!({ "name": "Utopia roads", "identifier": "NTRUT-1", "country": "UT",
+            "list_type": "mdl", "list_sequence": 7 })
+    );
+    // The next issue names nobody: no restart is needed.
+    let file = desk.gateway.installation.file("list.jwt", token(&mdl_list(8, &[])));
+    assert_eq!(import(&desk.gateway.installation, file.to_str().unwrap(), &[]).code, 0);
+    let refused = desk.tenant.post_session(&mdl_request());
+    assert_eq!((refused.status, refused.error()), (400, "unknown_issuer".into()));
+    let older = desk.gateway.installation.file("list.jwt", token(&mdl_list(7, &[])));
+    assert_eq!(import(&desk.gateway.installation, older.to_str().unwrap(), &[]).code, 3);
+}
+
+#[test]
+fn a_signer_that_a_list_names_itself_serves_live_sessions_in_production() {
+    let installation = production();
+    let client = installation.create_client("shop", false);
+    let authority = Authority::new(now_ms());
+    let file = installation.file("list.jwt", token(&mdl_list(7, &[&authority.signer.der])));
+    assert_eq!(import(&installation, file.to_str().unwrap(), &[]).code, 0);
+    let signer = authority.signer.der.clone();
+    let mut desk = Desk::serve(installation, client, authority);
+    let session = desk.session();
+    assert_eq!(session["status"], VERIFIED, "{session}");
+    let credential = &session["verification_details"]["credentials"][0];
+    assert_eq!(credential["trust"], "listed_signer");
+    let hash: String = HashAlg::Sha256.hash(&signer).iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(credential["trust_anchor_sha256"], hash);
+    assert_eq!(credential["provider"]["identifier"], "NTRUT-1");
+}
+
+#[test]
+fn a_list_that_is_overdue_is_named_where_a_session_would_need_it() {
+    let installation = production();
+    let client = installation.create_client("shop", false);
+    let authority = Authority::new(now_ms());
+    // Imported by an operator who lets it go on, and then does not any more.
+    let stale = mdl_list(7, &[&authority.root.der])
+        .scheme("NextUpdate", json!(idgate_testkit::mdoc::rfc3339(now_ms() - 1000)));
+    let file = installation.file("list.jwt", token(&stale));
+    let file = file.to_str().unwrap().to_owned();
+    let refused = import(&installation, &file, &[]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("was due to be replaced on"), "{refused:?}");
+    assert_eq!(import(&installation, &file, &["--allow-stale"]).code, 0);
+    let mut desk = Desk::serve(installation, client, authority);
+    assert_eq!(desk.outcome(), VERIFIED);
+}
+
+/// A server of lists over TLS.
+struct Lists {
+    url: String,
+    ca: Identity,
+    answer: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Lists {
+    fn start() -> Self {
+        let key = SigningKey::from_seed(Curve::P256, "lists TLS root");
+        let name = Name::new("UT", "Lists TLS root");
+        let ca = CertificateBuilder::iaca_root(name, &key, now_ms()).self_sign(&key);
+        let key = SigningKey::from_seed(Curve::P256, "lists TLS");
+        let name = Name::new("UT", "lists");
+        let leaf = CertificateBuilder::new(name.clone(), name, &key, now_ms(), 30)
+            .set(x509::SUBJECT_ALT_NAME, false, x509::ip_names([127, 0, 0, 1]))
+            .set(x509::EXT_KEY_USAGE, false, x509::ext_key_usage(&[SERVER_AUTH]))
+            .under(&ca)
+            .issue(&ca, &key);
+        let (listener, answer) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::default());
+        let url = format!("https://{}/mdl.json", listener.local_addr().unwrap());
+        let served: Arc<Mutex<Vec<u8>>> = Arc::clone(&answer);
+        let config = config_of(&leaf);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let connection = ServerConnection::new(config.clone()).unwrap();
+                let mut stream = BufReader::new(StreamOwned::new(connection, stream));
+                let mut line = String::new();
+                while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
+                    line.clear();
+                }
+                let answer = served.lock().unwrap().clone();
+                // Whoever asked may be gone.
+                let _ = stream.get_mut().write_all(&answer);
+                stream.get_mut().conn.send_close_notify();
+                let _ = stream.get_mut().flush();
+            }
+        });
+        Self { url, ca, answer }
+    }
+
+    fn give(&self, head: &str, body: &[u8]) {
+        let head = format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n", body.len());
+        *self.answer.lock().unwrap() = [head.as_bytes(), body].concat();
+    }
+
+    fn installation(&self) -> Installation {
+        let installation = Installation::new().with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8");
+        let ca = installation.file("lists-ca.pem", pem("CERTIFICATE", &self.ca.der));
+        installation.with("IDGATE_EXTRA_CA_FILE", ca.to_str().unwrap())
+    }
+}
+
+fn config_of(leaf: &Identity) -> Arc<ServerConfig> {
+    let key = leaf.key.private_pem();
+    let body: String = key.lines().filter(|line| !line.starts_with("-----")).collect();
+    let der = base64_of(&body);
+    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from(leaf.der.clone())],
+            PrivatePkcs8KeyDer::from(der).into(),
+        );
+    Arc::new(config.unwrap())
+}
+
+fn base64_of(text: &str) -> Vec<u8> {
+    let text = text.trim_end_matches('=').replace('+', "-").replace('/', "_");
+    idgate_testkit::codec::from_base64url(&text).unwrap()
+}
+
+#[test]
+fn a_list_is_fetched_over_tls_and_what_comes_instead_changes_nothing() {
+    let lists = Lists::start();
+    let installation = lists.installation();
+    let client = installation.create_client("shop", false);
+    let authority = Authority::new(now_ms());
+    lists.give(
+        "200 OK\r\nContent-Type: text/html",
+        token(&mdl_list(7, &[&authority.root.der])).as_bytes(),
+    );
+    let taken = import(&installation, &lists.url, &["--etsi-tl"]);
+    assert_eq!(taken.code, 0, "{taken:?}");
+    let mut desk = Desk::serve(installation, client, authority);
+    assert_eq!(desk.outcome(), VERIFIED);
+    let installation = &desk.gateway.installation;
+    let refresh = || installation.run(&["trust", "refresh", "--json"]);
+    let good = token(&mdl_list(9, &[]));
+    for (head, body, outcome, why) in [
+        ("200 OK", &b"<html>log in</html>"[..], "refused", "is XML"),
+        ("503 Service Unavailable", b"", "fetch_failed", "http_status_503"),
+        ("200 OK\r\nContent-Encoding: gzip", good.as_bytes(), "fetch_failed", "content_encoding"),
+        ("302 Found\r\nLocation: http://127.0.0.1/", b"", "fetch_failed", "redirect_refused"),
+        ("302 Found\r\nLocation: https://localhost/", b"", "fetch_failed", "redirect_refused"),
+        ("302 Found\r\nLocation: /again", b"", "fetch_failed", "redirect_refused"),
+        (
+            "200 OK",
+            token(&mdl_list(6, &[])).as_bytes(),
+            "rollback",
+            "has number 6, and 7 was seen on",
+        ),
+    ] {
+        lists.give(head, body);
+        let refreshed = refresh();
+        let told = &refreshed.json()["lists"][0];
+        assert_eq!(told["outcome"], outcome, "{head}: {refreshed:?}");
+        assert!(told["why"].as_str().unwrap().contains(why), "{head}: {told}");
+    }
+    let cut = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{good}", good.len() + 1);
+    *lists.answer.lock().unwrap() = cut.into_bytes();
+    assert_eq!(refresh().json()["lists"][0]["outcome"], "fetch_failed");
+    assert_eq!(desk.outcome(), VERIFIED, "the list in force is the one of before");
+    let installation = &desk.gateway.installation;
+    lists.give("200 OK", good.as_bytes());
+    let refreshed = installation.run(&["trust", "refresh", "--json"]);
+    assert_eq!(refreshed.json()["lists"][0]["outcome"], "new");
+    let refused = desk.tenant.post_session(&mdl_request());
+    assert_eq!((refused.status, refused.error()), (400, "unknown_issuer".into()));
+}
+
+#[test]
+fn a_list_is_not_fetched_from_private_addresses_unless_allowed() {
+    let lists = Lists::start();
+    let installation = lists.installation().with("IDGATE_FETCH_ALLOW_CIDRS", "");
+    lists.give("200 OK", token(&mdl_list(7, &[])).as_bytes());
+    let refused = import(&installation, &lists.url, &[]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("address_blocked"), "{refused:?}");
+}
