@@ -6,6 +6,7 @@ pub(crate) mod certificate;
 pub(crate) mod crl;
 mod entry;
 pub(crate) mod known_signers;
+mod listed_profile;
 pub(crate) mod listing;
 mod master_list;
 pub(crate) mod names;

@@ -17,6 +17,7 @@ use self::search::{Failure, Path, Search};
 use super::anchors::{PinnedSigner, TrustAnchor};
 use super::certificate::{Certificate, CertificateError};
 use super::entry::TrustEntry;
+use super::listed_profile;
 use super::listing::ListedBy;
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::oid::Oid;
@@ -112,7 +113,7 @@ pub(crate) fn authenticate_chain(
     match root.listing() {
         Some(listing) => {
             let list = &listing.list;
-            profile::check_listed_signer(&signer, key_identifier, root, profile, list)
+            listed_profile::check_listed_signer(&signer, key_identifier, root, profile, list)
         }
         None => profile::check_document_signer(&signer, key_identifier, root, profile),
     }
@@ -147,7 +148,8 @@ pub(crate) fn authenticate_sd_jwt_chain(
     }
     let (signer, path, root) = signer_below(provider, chain, &current, MAX_CERTIFICATES, now)?;
     if let Some(listing) = root.listing() {
-        profile::check_listed_mark(&signer, &issuer.ekus, &listing.list).map_err(profile_error)?;
+        listed_profile::check_listed_mark(&signer, &issuer.ekus, &listing.list)
+            .map_err(profile_error)?;
     }
     Ok(path)
 }
@@ -203,7 +205,7 @@ pub(crate) fn authenticate_beside_issuer(
     let (signer, path, root) = signer_below(provider, chain, roots, MAX_CERTIFICATES, now)?;
     if let Some(listing) = root.listing() {
         profile::check_status_signer(&signer, ekus)
-            .or_else(|_| profile::check_listed_mark(&signer, ekus, &listing.list))
+            .or_else(|_| listed_profile::check_listed_mark(&signer, ekus, &listing.list))
             .map_err(profile_error)?;
     }
     Ok(path)

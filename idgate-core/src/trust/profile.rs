@@ -2,7 +2,6 @@
 //! roots and intermediates need what RFC 5280 asks of a CA. Each rule is a function that says what
 //! is wrong.
 
-mod listed;
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -16,7 +15,6 @@ use x509_parser::oid_registry::{
     OID_X509_EXT_SUBJECT_ALT_NAME, OID_X509_EXT_SUBJECT_KEY_IDENTIFIER, Oid as X509Oid,
 };
 
-pub(crate) use self::listed::{check_listed_mark, check_listed_signer};
 use super::anchors::TrustAnchor;
 use super::certificate::Certificate;
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
@@ -177,19 +175,19 @@ fn check_ca(ca: &Certificate<'_>) -> Result<(), Broken> {
     Ok(())
 }
 
-fn check_version(signer: &Certificate<'_>) -> Result<(), Broken> {
+pub(super) fn check_version(signer: &Certificate<'_>) -> Result<(), Broken> {
     const V3: u32 = 2;
     if signer.version() == V3 { Ok(()) } else { Err("is not of version 3") }
 }
 
-fn check_not_ca(signer: &Certificate<'_>) -> Result<(), Broken> {
+pub(super) fn check_not_ca(signer: &Certificate<'_>) -> Result<(), Broken> {
     match signer.basic_constraints() {
         Some(constraints) if constraints.ca => Err("is a CA, and no document signer"),
         _ => Ok(()),
     }
 }
 
-fn check_signer_key_usage(signer: &Certificate<'_>) -> Result<(), Broken> {
+pub(super) fn check_signer_key_usage(signer: &Certificate<'_>) -> Result<(), Broken> {
     match signer.key_usage() {
         Some(usage) if usage.flags == DIGITAL_SIGNATURE => Ok(()),
         _ => Err("has a key usage other than digitalSignature alone"),
@@ -211,7 +209,7 @@ fn check_signer_eku(signer: &Certificate<'_>, profile: SignerProfile<'_>) -> Res
 }
 
 /// RFC 5280 4.2.1.2, method 1.
-fn check_subject_key_identifier(signer: &Certificate<'_>) -> Result<(), Broken> {
+pub(super) fn check_subject_key_identifier(signer: &Certificate<'_>) -> Result<(), Broken> {
     match signer.subject_key_identifier() {
         Some(identifier) if *identifier == *Sha1::digest(signer.key_bits()) => Ok(()),
         Some(_) => Err("has a subject key identifier other than SHA-1 of its key"),
@@ -219,7 +217,7 @@ fn check_subject_key_identifier(signer: &Certificate<'_>) -> Result<(), Broken> 
     }
 }
 
-fn check_authority_key_identifier(
+pub(super) fn check_authority_key_identifier(
     signer: &Certificate<'_>,
     issuer: Option<&[u8]>,
 ) -> Result<(), Broken> {
@@ -244,7 +242,10 @@ fn check_issuer_alt_name(signer: &Certificate<'_>, tolerant: bool) -> Result<(),
     Ok(())
 }
 
-fn check_distribution_points(signer: &Certificate<'_>, tolerant: bool) -> Result<(), Broken> {
+pub(super) fn check_distribution_points(
+    signer: &Certificate<'_>,
+    tolerant: bool,
+) -> Result<(), Broken> {
     if signer.extension(&OID_X509_EXT_CRL_DISTRIBUTION_POINTS).is_none() {
         return if tolerant { Ok(()) } else { Err("lacks CRL distribution points") };
     }
@@ -264,7 +265,7 @@ fn check_distribution_points(signer: &Certificate<'_>, tolerant: bool) -> Result
     Ok(())
 }
 
-fn check_country(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
+pub(super) fn check_country(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
     match names::attribute_texts(signer.subject().as_raw(), COUNTRY_NAME).as_slice() {
         [own] if root.country().is_some_and(|country| country.eq_ignore_ascii_case(own)) => Ok(()),
         [_] => Err("is of another country than its root"),
@@ -272,7 +273,7 @@ fn check_country(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Bro
     }
 }
 
-fn check_state(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
+pub(super) fn check_state(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
     let own = names::attribute_texts(signer.subject().as_raw(), STATE_OR_PROVINCE_NAME);
     let is_same = match (own.as_slice(), root.state_or_province()) {
         ([], None) => true,

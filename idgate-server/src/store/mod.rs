@@ -69,9 +69,8 @@ pub use self::postgres::{PostgresOperator, PostgresOptions, PostgresStore, migra
 pub use self::quotas::OwnQuotas;
 pub use self::sqlite::{SqliteOperator, SqliteStore, StoreOptions};
 pub use self::trust::{
-    ListFetch, ListRow, ListSettings, ListSource, NewCrl, NewList, NewTrustedList, Refreshed,
-    RemovedMaterial, TrustCertificate, TrustChange, TrustCrl, TrustKey, TrustList, TrustRecord,
-    TrustedListRecord,
+    ListRow, ListSettings, NewCrl, NewList, NewTrustedList, RemovedMaterial, TrustCertificate,
+    TrustChange, TrustCrl, TrustKey, TrustList, TrustRecord, TrustedListRecord,
 };
 
 #[cfg(test)]

@@ -18,9 +18,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde_json::json;
 
 pub(super) use self::listed::check_sources;
-pub use self::listed::{
-    ListFetch, ListRow, ListSettings, ListSource, NewTrustedList, Refreshed, TrustedListRecord,
-};
+pub use self::listed::{ListRow, ListSettings, NewTrustedList, TrustedListRecord};
 pub(super) use self::listed_rows::no_list;
 pub use self::removal::RemovedMaterial;
 pub(super) use self::removal::remove_material;

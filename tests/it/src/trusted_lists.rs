@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use idgate_testkit::codec::HashAlg;
@@ -22,6 +22,12 @@ use crate::tenant::{Gateway, Tenant, now_ms};
 
 const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
 
+/// Who signs the lists of this run: the same certificate each time.
+fn the_signer() -> Identity {
+    static MADE_AT: OnceLock<u64> = OnceLock::new();
+    list_signer(*MADE_AT.get_or_init(now_ms))
+}
+
 /// A list of issuers of driving licences.
 fn mdl_list(number: u64, certificates: &[&[u8]]) -> TrustedList {
     let list = TrustedList::new(Kind::Mdl, now_ms()).numbered(number);
@@ -35,12 +41,12 @@ fn mdl_list(number: u64, certificates: &[&[u8]]) -> TrustedList {
 }
 
 fn token(list: &TrustedList) -> String {
-    list.sign(&list_signer(now_ms()))
+    list.sign(&the_signer())
 }
 
 #[track_caller]
 fn import(installation: &Installation, place: &str, more: &[&str]) -> Output {
-    let anchor = installation.file("list-signer.der", list_signer(now_ms()).der);
+    let anchor = installation.file("list-signer.der", the_signer().der);
     let anchor = anchor.to_str().unwrap();
     let add = ["trust", "add", ISSUER_ID, "--trusted-list", place, "--list-signer-ca", anchor];
     installation.run(&[&add[..], &["--revocation", "off", "--json"], more].concat())

@@ -7,6 +7,7 @@ mod endpoints;
 mod error;
 mod events;
 mod idempotency;
+mod lists;
 mod metrics;
 mod outbox;
 mod pages;
@@ -29,6 +30,7 @@ pub use self::endpoints::{EndpointRecord, EndpointStore, EndpointWish, HostStatu
 pub use self::error::{PageError, StoreError};
 pub use self::events::{EventPage, EventStore, StatusEvent};
 pub use self::idempotency::{Answered, IdempotencyStore, MadeOnce, Once};
+pub use self::lists::{ListFetch, ListSource, Refreshed};
 pub use self::metrics::{MetricsStore, MetricsSummary, Outcomes};
 pub use self::outbox::{
     DeadLetter, DeadLetterPage, Lane, Leased, OutboxStore, Pending, PendingPage, Replay, Target,
@@ -39,7 +41,6 @@ pub use self::reports::ReportStore;
 pub use self::sessions::{Committed, Made, SessionStore};
 use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
-use crate::store::trust::{ListSource, Refreshed};
 
 /// The answer of a write: it resolves after the commit, never before.
 pub type Write<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;

@@ -2,8 +2,8 @@
 
 use idgate_core::time::UnixMillis;
 
-use crate::store::interface::StoreError;
-use crate::store::trust::{Refreshed, RemovedMaterial, TrustChange, TrustRecord};
+use crate::store::interface::{Refreshed, StoreError};
+use crate::store::trust::{RemovedMaterial, TrustChange, TrustRecord};
 
 /// What the operator does with the trust store.
 pub trait TrustOperator {

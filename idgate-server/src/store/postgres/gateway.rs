@@ -11,9 +11,10 @@ use idgate_core::trust::TrustSnapshot;
 use tokio::task::JoinHandle;
 
 use super::super::fault::Fault;
-use super::super::interface::{Caller, InForce, Read, SessionRate, Store, StoreError, Write};
+use super::super::interface::{
+    Caller, InForce, ListSource, Read, Refreshed, SessionRate, Store, StoreError, Write,
+};
 use super::super::lanes::Whose;
-use super::super::trust::{ListSource, Refreshed};
 use super::super::uses::Uses;
 use super::claims::ClaimsClock;
 use super::error::Done;

@@ -114,25 +114,7 @@ impl SessionStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Seals on the thread of whoever asks, then writes.
-    pub(super) fn write_session<T, F>(
-        &self,
-        whose: Whose,
-        transition: Transition,
-        processing_us: Option<u64>,
-        write: impl FnOnce(Arc<Shared>, Prepared) -> F,
-    ) -> Write<'_, T>
-    where
-        T: Send + 'static,
-        F: Future<Output = Done<T>> + Send + 'static,
-    {
-        match Prepared::new(&self.shared.sealer, transition, processing_us) {
-            Ok(prepared) => self.write(whose, |shared| write(shared, prepared)),
-            Err(error) => Box::pin(async { Err(error) }),
-        }
-    }
-
-    /// The same for a new session and its page.
+    /// Seals a new session and its page on the thread of whoever asks, then writes.
     pub(super) fn write_new<T, F>(
         &self,
         whose: Whose,

@@ -9,11 +9,10 @@ use super::pool::Tx;
 use super::sql::{execute, row, rows};
 use super::{audit, trust};
 use crate::audit::{AuditEvent, AuditKeys, OPERATOR_CHAIN};
-use crate::store::interface::StoreError;
+use crate::store::interface::{ListFetch, ListSource, Refreshed, StoreError};
 use crate::store::sql::{millis, number, time, unsigned};
 use crate::store::trust::{
-    ListFetch, ListRow, ListSettings, ListSource, NewTrustedList, Refreshed, TrustChange,
-    TrustedListRecord, check_sources, no_list,
+    ListRow, ListSettings, NewTrustedList, TrustChange, TrustedListRecord, check_sources, no_list,
 };
 
 /// What came of a list that an entry is to take.

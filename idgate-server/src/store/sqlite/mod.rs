@@ -32,12 +32,14 @@ use super::directory::{self, DirectoryKey};
 use super::disk::Disk;
 use super::fault::Fault;
 use super::held::{Asking, Held, Numbers};
-use super::interface::{Caller, InForce, PageError, Read, Store, StoreError, Write};
+use super::interface::{
+    Caller, InForce, ListSource, PageError, Read, Refreshed, Store, StoreError, Write,
+};
 use super::known::{self, Known, admin_lane, key_lane};
 use super::lanes::Whose;
 use super::probe::{self, Probe};
 use super::readers::{Reader, Readers};
-use super::trust::{ListSource, Refreshed, listed_rows};
+use super::trust::listed_rows;
 use super::uses::Uses;
 use super::writer::Writer;
 use super::{

@@ -154,21 +154,7 @@ impl EventStore for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Seals outside the writing thread, then writes, in this lane.
-    pub(super) fn write_session<T: Send + 'static>(
-        &self,
-        whose: Whose,
-        transition: Transition,
-        processing_us: Option<u64>,
-        write: impl Fn(&Prepared, &mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Write<'_, T> {
-        match Prepared::new(&self.sealer, transition, processing_us) {
-            Ok(prepared) => self.writer.submit_for(whose, move |batch| write(&prepared, batch)),
-            Err(error) => Box::pin(async { Err(error) }),
-        }
-    }
-
-    /// The same for a new session and its page.
+    /// Seals a new session and its page outside the writing thread, then writes, in this lane.
     pub(super) fn write_new<T: Send + 'static>(
         &self,
         whose: Whose,

@@ -13,7 +13,7 @@ use idgate_core::trust::{
 };
 use serde_json::json;
 
-use super::super::interface::StoreError;
+use super::super::interface::{ListFetch, Refreshed, StoreError};
 use super::x509::sha256;
 use crate::limits::MAX_LIST_SOURCES;
 
@@ -80,17 +80,6 @@ impl TrustedListRecord {
         let services = self.list.providers.iter().flat_map(|listed| &listed.services);
         services.map(|service| service.certificates.len()).sum()
     }
-}
-
-/// How fetching a list goes.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ListFetch {
-    /// When it was last tried.
-    pub tried_at: UnixMillis,
-    /// How often it failed since the last success.
-    pub failures: u64,
-    /// The last failure.
-    pub failure: Option<String>,
 }
 
 /// A row of a list.
@@ -332,65 +321,6 @@ impl From<Refused> for StoreError {
             Refused::Store(error) => error,
         }
     }
-}
-
-/// What became of a fetched list.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Refreshed {
-    /// It is in force.
-    New {
-        /// The number of the one before.
-        from: u64,
-        /// Its own.
-        to: u64,
-        /// How many providers it has.
-        providers: u64,
-    },
-    /// It was in force.
-    Same,
-    /// It is refused; the text says why.
-    Refused(String),
-    /// It is older than one that was seen.
-    Rollback(String),
-    /// No entry takes it any more.
-    Unwanted,
-}
-
-impl Refreshed {
-    /// Why it is not in force.
-    pub fn failure(&self) -> Option<&str> {
-        match self {
-            Self::Refused(why) | Self::Rollback(why) => Some(why),
-            Self::New { .. } | Self::Same | Self::Unwanted => None,
-        }
-    }
-
-    /// Its name in the metrics.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::New { .. } => "new",
-            Self::Same | Self::Unwanted => "same",
-            Self::Refused(_) => "refused",
-            Self::Rollback(_) => "rollback",
-        }
-    }
-}
-
-/// A URL that lists are fetched from.
-#[derive(Clone, Debug)]
-pub struct ListSource {
-    /// Where.
-    pub url: String,
-    /// When the next list is due, the first of all entries.
-    pub next_update: UnixMillis,
-    /// When the list in force was taken.
-    pub added_at: UnixMillis,
-    /// The number of the list in force.
-    pub sequence: u64,
-    /// How many providers it has.
-    pub listed: u64,
-    /// How fetching goes.
-    pub fetch: Option<ListFetch>,
 }
 
 fn lacks_anchor() -> StoreError {

@@ -4,12 +4,9 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::ListMark;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::super::interface::StoreError;
+use super::super::interface::{ListFetch, ListSource, Refreshed, StoreError};
 use super::super::sql::{millis, number, time, unsigned};
-use super::listed::{
-    ListFetch, ListRow, ListSource, NewTrustedList, Refreshed, Refused, TrustedListRecord,
-    check_sources,
-};
+use super::listed::{ListRow, NewTrustedList, Refused, TrustedListRecord, check_sources};
 use super::{TrustChange, bump};
 
 /// Takes the list of `change`, or changes how the entry takes the one that it has.

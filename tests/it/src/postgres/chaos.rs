@@ -82,7 +82,7 @@ struct Entry {
 impl Entry {
     /// Whether something was done with it lately; of the others one of twenty.
     fn is_looked_at(&self) -> bool {
-        now_ms() < self.tried_ms + LATELY_MS || random().is_multiple_of(20)
+        self.tried_ms.is_none_or(|at| now_ms() < at + LATELY_MS) || random().is_multiple_of(20)
     }
 }
 

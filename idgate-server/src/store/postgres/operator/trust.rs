@@ -7,9 +7,9 @@ use super::super::pool::Tx;
 use super::super::{audit, trust, trusted_lists};
 use super::{Desk, PostgresOperator, record_if_possible};
 use crate::audit::{AuditEvent, OPERATOR, OPERATOR_CHAIN};
-use crate::store::interface::StoreError;
+use crate::store::interface::{Refreshed, StoreError};
 use crate::store::operator::TrustOperator;
-use crate::store::trust::{Refreshed, RemovedMaterial, TrustChange, TrustRecord};
+use crate::store::trust::{RemovedMaterial, TrustChange, TrustRecord};
 
 impl TrustOperator for PostgresOperator {
     fn add_trust(

@@ -5,12 +5,10 @@ use idgate_core::time::UnixMillis;
 use super::{SqliteOperator, record_if_possible};
 use crate::audit::{AuditEvent, OPERATOR_CHAIN};
 use crate::store::audit;
-use crate::store::interface::StoreError;
+use crate::store::interface::{Refreshed, StoreError};
 use crate::store::operator::TrustOperator;
 use crate::store::sql::begin;
-use crate::store::trust::{
-    self, Refreshed, RemovedMaterial, TrustChange, TrustRecord, listed_rows,
-};
+use crate::store::trust::{self, RemovedMaterial, TrustChange, TrustRecord, listed_rows};
 
 impl TrustOperator for SqliteOperator {
     fn add_trust(

@@ -1,7 +1,7 @@
 //! What signers below a CA of a trusted list must look like. Such a CA may sign much else, so a mark
 //! keeps its other certificates out.
 
-use super::{
+use super::profile::{
     Broken, SignerProfile, check_authority_key_identifier, check_below_root, check_country,
     check_distribution_points, check_document_signer, check_not_ca, check_signer_key_usage,
     check_state, check_subject_key_identifier, check_version,
