@@ -70,8 +70,8 @@ static void inputs(void) {
                                        0, 0, NOW, NULL, &err));
     IS(IDGATE_CONFIG, idgate_trust_add(trust, "other", 5, IDGATE_ROOT, latin1, 1, NULL, 0, 0, NOW,
                                        NULL, &err));
-    for (int32_t kind = -1; kind <= 11; kind++) {
-        idgate_status expected = kind >= 1 && kind <= 10 ? IDGATE_CONFIG : IDGATE_MISUSE;
+    for (int32_t kind = -1; kind <= 12; kind++) {
+        idgate_status expected = kind >= 1 && kind <= 11 ? IDGATE_CONFIG : IDGATE_MISUSE;
         IS(expected, idgate_trust_add(trust, "i", 1, kind, latin1, 1, NULL, 0, 0, NOW, NULL, &err));
     }
     IS(IDGATE_MISUSE,

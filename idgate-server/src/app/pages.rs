@@ -1,7 +1,6 @@
 //! Pages for people: a link that shows one session to one browser (decisions 27).
 
 mod codes;
-mod dialogue;
 mod way_back;
 
 use std::time::Duration;
@@ -29,7 +28,7 @@ use crate::store::{Face, NewPage, PageRecord, Picture};
 /// Characters of a token, and of what a browser shows: 22 base62 characters are 131 bits.
 const TOKEN_CHARS: usize = 22;
 /// What is remembered of a page whose own browser's dialogue was answered.
-const ANSWERED_HERE: &str = "dialogue";
+pub(super) const ANSWERED_HERE: &str = "dialogue";
 
 /// Whose page it is, seen from the browser that asks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -87,7 +86,7 @@ impl Phase {
 
 /// A page as one browser may see it at one instant. It has no claims.
 pub struct PageView {
-    page: PageRecord,
+    pub(super) page: PageRecord,
     /// Whose page it is.
     pub standing: Standing,
     /// What was asked for, and how it stands.
@@ -97,7 +96,7 @@ pub struct PageView {
     /// When it was read.
     pub now: UnixMillis,
     turns: bool,
-    asks_here: bool,
+    pub(super) asks_here: bool,
 }
 
 /// Where a page leads when it is over.
@@ -369,7 +368,7 @@ fn unavailable(error: EntropyUnavailable) -> AppError {
 }
 
 /// Whether the person's own browser has to come back into the tenant's session.
-fn is_same_device(session: &Session) -> bool {
+pub(super) fn is_same_device(session: &Session) -> bool {
     let haip = || session.offers().any(|offer| offer.dialect() == Dialect::Haip);
     session.request().same_device.unwrap_or_else(haip)
 }

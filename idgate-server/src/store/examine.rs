@@ -17,6 +17,7 @@ use super::certificates::{self, CertificateRecord};
 use super::claims::FARTHEST_MS;
 use super::directory;
 use super::files::{claims_path, main_path, open_for_reading};
+pub use super::finding::{Finding, Health};
 use super::interface::StoreError;
 use super::rekey;
 use super::schema;
@@ -37,45 +38,6 @@ const SKEW_MS: u64 = 60_000;
 const LOOKED_AT: u64 = 20_000;
 /// Before this, the clock was never set: 2026-01-01.
 const EARLIEST: UnixMillis = UnixMillis(1_767_225_600_000);
-
-/// How one thing was found.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Health {
-    /// As it should be.
-    Good,
-    /// Works, but an operator should look at it.
-    Warning,
-    /// Does not work, or is not safe.
-    Bad,
-}
-
-/// One thing that was looked at.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Finding {
-    /// Its stable name.
-    pub check: &'static str,
-    /// How it was found.
-    pub health: Health,
-    /// What was found and, unless it is good, what to do.
-    pub message: String,
-}
-
-impl Finding {
-    /// As it should be.
-    pub fn good(check: &'static str, message: impl Into<String>) -> Self {
-        Self { check, health: Health::Good, message: message.into() }
-    }
-
-    /// For an operator to look at.
-    pub fn warning(check: &'static str, message: impl Into<String>) -> Self {
-        Self { check, health: Health::Warning, message: message.into() }
-    }
-
-    /// To be mended.
-    pub fn bad(check: &'static str, message: impl Into<String>) -> Self {
-        Self { check, health: Health::Bad, message: message.into() }
-    }
-}
 
 /// A data directory as it was found.
 #[derive(Debug, Default)]

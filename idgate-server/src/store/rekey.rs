@@ -6,7 +6,7 @@
 pub(super) mod sqlite;
 
 use super::audit::head::Head;
-use super::examine::Finding;
+use super::finding::Finding;
 use super::interface::StoreError;
 use super::operator::Resealed;
 use super::{

@@ -197,13 +197,16 @@ fn only_a_stopped_and_whole_directory_is_copied_with_its_own_key() {
     expect_refused(&nothing, 1, "name the data directory of a gateway");
     let main = Connection::open(moving.installation.unused_data_dir().join("idgate.db")).unwrap();
     let change = |sql: &str| main.execute_batch(sql).unwrap();
-    change("CREATE TABLE kept AS SELECT * FROM schema_migrations WHERE number = 19");
-    change("DELETE FROM schema_migrations WHERE number = 19");
+    let newest = "(SELECT max(number) FROM schema_migrations)";
+    change(&format!(
+        "CREATE TABLE kept AS SELECT * FROM schema_migrations WHERE number = {newest}"
+    ));
+    change(&format!("DELETE FROM schema_migrations WHERE number = {newest}"));
     expect_refused(&moving.copy(), 1, "bring it up to date");
     change("INSERT INTO schema_migrations SELECT * FROM kept");
-    change("INSERT INTO schema_migrations VALUES (20, 'x')");
+    change(&format!("INSERT INTO schema_migrations VALUES ({newest} + 1, 'x')"));
     expect_refused(&moving.copy(), 1, "newer than this program");
-    change("DELETE FROM schema_migrations WHERE number = 20; DROP TABLE kept");
+    change(&format!("DELETE FROM schema_migrations WHERE number = {newest}; DROP TABLE kept"));
     change("UPDATE audit_entries SET fields = replace(fields, 'CREATED', 'DELETED') WHERE seq = 1");
     expect_refused(&moving.copy(), 3, "the audit log of the data directory is not as it was");
     assert_eq!(moving.installation.run_json(&["client", "list", "--json"])["clients"], json!([]));
@@ -217,9 +220,10 @@ fn only_an_empty_database_of_this_schema_takes_a_copy() {
     moving.enter(&stores::empty().unwrap());
     expect_refused(&moving.copy(), 1, "idgate migrate");
     let newer = stores::migrated().unwrap();
-    cluster.run(&newer, "INSERT INTO schema_migrations VALUES (3, 'x')");
+    let newest = cluster.run(&newer, "SELECT max(number) + 1 FROM schema_migrations");
+    cluster.run(&newer, &format!("INSERT INTO schema_migrations VALUES ({newest}, 'x')"));
     moving.enter(&newer);
-    expect_refused(&moving.copy(), 1, "the database has schema 3");
+    expect_refused(&moving.copy(), 1, &format!("the database has schema {newest}"));
     let used = stores::migrated().unwrap();
     moving.enter(&used);
     let client = moving.installation.create_client("shop", true);
@@ -291,7 +295,7 @@ fn a_copy_that_another_one_took_over_writes_nothing_more() {
     let Some(cluster) = stores::cluster() else { return };
     let mut moving = Moving::new();
     let listed = moving.listed();
-    for event in ["INSERT ON clients", "INSERT ON metrics_hours"] {
+    for event in ["INSERT ON clients", "INSERT ON webhook_deliveries"] {
         let database = stores::migrated().unwrap();
         moving.enter(&database);
         let taken = "UPDATE instance SET sealed = set_byte(sealed, 0, 255 - get_byte(sealed, 0)) \

@@ -7,7 +7,53 @@ mod fr;
 mod it;
 
 pub(super) use self::en::EN;
-use super::claims::CLAIMS;
+
+/// Claims that have words, by the name that stands for all of its kind, in the order of each language.
+pub(super) const CLAIMS: [&str; 43] = [
+    "family_name",
+    "given_name",
+    "birth_date",
+    "age_in_years",
+    "age_birth_year",
+    "family_name_birth",
+    "given_name_birth",
+    "birth_place",
+    "birth_country",
+    "birth_state",
+    "birth_city",
+    "resident_address",
+    "resident_country",
+    "resident_state",
+    "resident_city",
+    "resident_postal_code",
+    "resident_street",
+    "resident_house_number",
+    "sex",
+    "nationality",
+    "portrait",
+    "portrait_capture_date",
+    "email_address",
+    "mobile_phone_number",
+    "document_number",
+    "personal_administrative_number",
+    "issue_date",
+    "expiry_date",
+    "issuing_authority",
+    "issuing_country",
+    "issuing_jurisdiction",
+    "un_distinguishing_sign",
+    "driving_privileges",
+    "height",
+    "weight",
+    "eye_colour",
+    "hair_colour",
+    "signature_usual_mark",
+    "family_name_national_character",
+    "given_name_national_character",
+    "travel_document_number",
+    "person_id",
+    "biometric_template",
+];
 
 /// Every language.
 pub(super) const ALL: [&Words; 5] = [&EN, &de::DE, &fr::FR, &es::ES, &it::IT];

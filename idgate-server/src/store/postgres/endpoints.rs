@@ -8,45 +8,17 @@ use idgate_core::webhook::SigningSecret;
 use super::super::interface::{
     Caller, EndpointRecord, EndpointStore, EndpointWish, HostStatus, Read, Removed, Target, Write,
 };
-use super::super::keys::secret_place;
 use super::super::lanes::Whose;
-use super::super::outbox::ENDPOINT_MISSING;
 use super::super::sql::{millis, time};
-use super::super::webhook_endpoints::{Destination, OVERLAP_MS, open, place};
+use super::super::webhook_endpoints::{OVERLAP_MS, place};
+use super::destination::{destination, provisioned};
 use super::error::{Done, Failure};
 use super::gateway::PostgresStore;
-use super::outbox::queue;
 use super::pool::Tx;
 use super::shared::Shared;
 use super::sql::{execute, row};
-use super::{api_keys, audit};
+use super::{api_keys, audit, endpoint_removal};
 use crate::audit::{AuditEvent, AuditStatus};
-use crate::seal::Sealer;
-
-/// Where to send at `now`; `None`: the client has no endpoint.
-pub(super) async fn destination(
-    on: &impl GenericClient,
-    sealer: &Sealer,
-    client_id: &str,
-    now: UnixMillis,
-) -> Done<Option<Destination>> {
-    let found = row(
-        on,
-        "SELECT url, livemode, secret, \
-         CASE WHEN previous_until > $2 THEN previous_secret END \
-         FROM webhook_endpoints WHERE client_id = $1",
-        &[&client_id, &millis(now)],
-    )
-    .await?;
-    let Some(found) = found else { return Ok(None) };
-    let previous = found.try_get::<_, Option<&[u8]>>(3)?;
-    Ok(Some(Destination {
-        url: found.try_get(0)?,
-        livemode: found.try_get(1)?,
-        secret: open(sealer, place(client_id), found.try_get(2)?)?,
-        previous: previous.map(|it| open(sealer, place(client_id), it)).transpose()?,
-    }))
-}
 
 async fn read(on: &impl GenericClient, caller: &Caller) -> Done<Option<EndpointRecord>> {
     let found = row(
@@ -113,32 +85,6 @@ async fn put(
     Ok(Some((record, secret)))
 }
 
-async fn remove(
-    shared: &Shared,
-    tx: &Tx<'_>,
-    caller: &Caller,
-    fresh: &SigningSecret,
-    now: UnixMillis,
-) -> Done<Removed> {
-    let client_id = caller.client_id.as_str();
-    audit::hold(tx, &shared.audit, client_id).await?;
-    if api_keys::in_force(tx, caller, now).await?.is_none() {
-        return Ok(Removed::KeyGone);
-    }
-    let sql = "DELETE FROM webhook_endpoints WHERE client_id = $1 AND livemode = $2";
-    if execute(tx, sql, &[&client_id, &caller.livemode]).await? == 0 {
-        return Ok(Removed::NoEndpoint);
-    }
-    let sealed = shared.sealer.seal(secret_place(client_id), fresh.expose().as_bytes())?;
-    let sql = "UPDATE clients SET signing_secret = $2 WHERE id = $1";
-    execute(tx, sql, &[&client_id, &sealed]).await?;
-    let times = (now, shared.claims_clock.at(now));
-    queue::give_up_client(tx, client_id, ENDPOINT_MISSING, times).await?;
-    let event = AuditEvent::of_client(AuditStatus::WebhookEndpointRemoved, now);
-    audit::append(tx, &shared.audit, client_id, event.by(&caller.key_id)).await?;
-    Ok(Removed::Yes)
-}
-
 /// Notes that a client's queued notifications now wait for a review, if they do.
 async fn hold_if_pending(tx: &Tx<'_>, client_id: &str) -> Done<()> {
     execute(
@@ -150,18 +96,6 @@ async fn hold_if_pending(tx: &Tx<'_>, client_id: &str) -> Done<()> {
     )
     .await?;
     Ok(())
-}
-
-/// The secret that the client was made with.
-pub(super) async fn provisioned(
-    on: &impl GenericClient,
-    sealer: &Sealer,
-    client_id: &str,
-) -> Done<SigningSecret> {
-    let sql = "SELECT signing_secret FROM clients WHERE id = $1";
-    let sealed = row(on, sql, &[&client_id]).await?;
-    let sealed: Vec<u8> = sealed.map(|row| row.try_get(0)).transpose()?.unwrap_or_default();
-    Ok(open(sealer, secret_place(client_id), &sealed)?)
 }
 
 impl EndpointStore for PostgresStore {
@@ -215,7 +149,7 @@ impl EndpointStore for PostgresStore {
             shared
                 .pool
                 .transact(&with, move |&(shared, caller, fresh), tx| {
-                    Box::pin(remove(shared, tx, caller, fresh, now))
+                    Box::pin(endpoint_removal::remove(shared, tx, caller, fresh, now))
                 })
                 .await
         })

@@ -23,8 +23,8 @@ use super::pool::Pool;
 use super::shared::Shared;
 use super::threads::Threads;
 use super::{
-    api_keys, audit, claims, current, held, instance, leases, listen, nodes, origins, probe, rates,
-    schema, trusted_lists, turns,
+    api_keys, audit, claims, current, held, instance, leases, list_refresh, listen, nodes, origins,
+    probe, rates, schema, trusted_lists, turns,
 };
 use crate::audit::{AuditKeys, SYSTEM};
 use crate::clock::Moment;
@@ -283,7 +283,7 @@ impl Store for PostgresStore {
             let env = (&shared.audit, &*url, &*token, now);
             let refresh = shared.pool.transact(&env, |&(keys, url, token, now), tx| {
                 let by = (SYSTEM, now);
-                Box::pin(trusted_lists::refresh_and_record(tx, keys, (url, token), false, by))
+                Box::pin(list_refresh::refresh_and_record(tx, keys, (url, token), false, by))
             });
             refresh.await
         })

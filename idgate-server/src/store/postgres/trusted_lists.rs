@@ -7,8 +7,6 @@ use tokio_postgres::Row;
 use super::error::Done;
 use super::pool::Tx;
 use super::sql::{execute, row, rows};
-use super::{audit, trust};
-use crate::audit::{AuditEvent, AuditKeys, OPERATOR_CHAIN};
 use crate::store::interface::{ListFetch, ListSource, Refreshed, StoreError};
 use crate::store::sql::{millis, number, time, unsigned};
 use crate::store::trust::{
@@ -50,7 +48,7 @@ pub(super) async fn add(
 }
 
 /// Gives every entry that takes lists from `url` the one that was fetched there.
-async fn refresh(
+pub(super) async fn refresh(
     tx: &Tx<'_>,
     url: &str,
     token: &[u8],
@@ -85,26 +83,6 @@ async fn refresh(
         }
     }
     Ok((outcome, changed))
-}
-
-/// The same, with an entry in the audit log for each entry that changed, and how the fetch went.
-pub(super) async fn refresh_and_record(
-    tx: &Tx<'_>,
-    keys: &AuditKeys,
-    (url, token): (&str, &[u8]),
-    accept_rollback: bool,
-    (by, now): (&str, UnixMillis),
-) -> Done<Refreshed> {
-    let (outcome, changed) = refresh(tx, url, token, accept_rollback, now).await?;
-    note_fetch(tx, url, outcome.failure(), now).await?;
-    if !changed.is_empty() {
-        trust::bump(tx).await?;
-    }
-    for issuer_id in &changed {
-        let event = AuditEvent::trust_changed(issuer_id, now).by(by);
-        audit::append(tx, keys, OPERATOR_CHAIN, event).await?;
-    }
-    Ok(outcome)
 }
 
 async fn take(tx: &Tx<'_>, new: &NewTrustedList, former: &ListRow, now: UnixMillis) -> Done<Taken> {

@@ -3,11 +3,12 @@
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::SigningSecret;
 
+use super::super::endpoint_removal::remove;
 use super::super::interface::{
     Caller, EndpointRecord, EndpointStore, EndpointWish, HostStatus, Read, Removed, Target, Write,
 };
 use super::super::lanes::Whose;
-use super::super::webhook_endpoints::{put, read, remove, target};
+use super::super::webhook_endpoints::{put, read, target};
 use super::SqliteStore;
 
 impl EndpointStore for SqliteStore {

@@ -84,7 +84,7 @@ fn a_good_document_does_not_vouch_for_the_one_behind_it() {
     let other_device = refused(|document| document.device_key = another());
     assert_eq!(other_device, Some("device_auth_invalid"));
     let other_issuer = refused(|document| document.issuer_signed.key = another());
-    assert_eq!(other_issuer, Some("invalid_signature"));
+    assert_eq!(other_issuer, Some("issuer_signature_invalid"));
     let other_type = refused(|document| {
         document.issuer_signed.mso.set("docType", idgate_testkit::mdoc::MDL);
     });

@@ -2,7 +2,7 @@
 
 use idgate_core::time::UnixMillis;
 
-use super::super::endpoints::{destination, provisioned};
+use super::super::destination::{destination, provisioned};
 use super::super::sql::{row, rows};
 use super::PostgresOperator;
 use crate::audit::AuditEntry;

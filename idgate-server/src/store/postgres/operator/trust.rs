@@ -4,7 +4,7 @@ use idgate_core::time::UnixMillis;
 
 use super::super::error::Done;
 use super::super::pool::Tx;
-use super::super::{audit, trust, trusted_lists};
+use super::super::{audit, list_refresh, trust, trusted_lists};
 use super::{Desk, PostgresOperator, record_if_possible};
 use crate::audit::{AuditEvent, OPERATOR, OPERATOR_CHAIN};
 use crate::store::interface::{Refreshed, StoreError};
@@ -58,7 +58,7 @@ impl TrustOperator for PostgresOperator {
     ) -> Result<Refreshed, StoreError> {
         let env = (&self.desk.audit, url, token, accept_rollback, now, OPERATOR);
         self.run(self.desk.pool.transact(&env, |&(keys, url, token, accept, now, by), tx| {
-            Box::pin(trusted_lists::refresh_and_record(tx, keys, (url, token), accept, (by, now)))
+            Box::pin(list_refresh::refresh_and_record(tx, keys, (url, token), accept, (by, now)))
         }))
     }
 

@@ -8,11 +8,12 @@ use tokio_postgres::Row;
 use super::super::super::interface::{HostStatus, Lane, Leased, Verdict, Wanted};
 use super::super::super::outbox::{ENDPOINT_MISSING, HOST_REJECTED};
 use super::super::super::sql::{millis, number, time};
+use super::super::destination::destination;
 use super::super::error::Done;
+use super::super::nodes;
 use super::super::pool::Tx;
 use super::super::shared::Shared;
 use super::super::sql::{execute, row, rows};
-use super::super::{endpoints, nodes};
 use super::dead_letters::{self, Among};
 
 /// What may be done with a client's notifications.
@@ -178,7 +179,7 @@ async fn lease_lane(
             return give_up_client(tx, client_id, why, (times.now, times.clock)).await;
         }
     }
-    let to = endpoints::destination(tx, &shared.sealer, client_id, times.now).await?;
+    let to = destination(tx, &shared.sealer, client_id, times.now).await?;
     let Some(to) = to else { return Ok(()) };
     let target = Arc::new(to.into_target());
     let due = due_of(tx, client_id, *count, times.clock).await?;

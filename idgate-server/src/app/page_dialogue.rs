@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use idgate_core::request::{DcApiPages, DcApiRequests, Dialect, PresentationRequest};
 
-use super::{ANSWERED_HERE, PageView, is_same_device};
-use crate::app::{App, AppError};
+use super::pages::{ANSWERED_HERE, PageView, is_same_device};
+use super::{App, AppError};
 use crate::clock::Moment;
 
 impl PageView {
@@ -23,7 +23,7 @@ impl App {
 
     /// Lets the page of a new session ask through its browser, beside pages of the tenant's own. Says
     /// whether only the page does.
-    pub(in crate::app) fn ask_on_page(&self, request: &mut PresentationRequest) -> bool {
+    pub(super) fn ask_on_page(&self, request: &mut PresentationRequest) -> bool {
         let speaks = match request.profiles.as_slice() {
             [] => self.dialects.enabled.first().is_some_and(|first| *first != Dialect::Draft),
             profiles => profiles.iter().any(|one| *one != Dialect::Draft),
