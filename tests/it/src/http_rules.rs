@@ -19,6 +19,7 @@ const UNKNOWN: &str = "ses_0000000000000000000000";
 #[test]
 fn another_method_is_405_and_told_which_there_are() {
     let installation = Installation::new().with("IDGATE_PROFILES", "draft,1.0");
+    let installation = installation.with("IDGATE_PAGE", "on");
     let gateway = Gateway::start_on(installation.with("IDGATE_DC_API", "unsigned"));
     let mut http = gateway.http();
     let mut methods_of: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();

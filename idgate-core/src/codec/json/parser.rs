@@ -258,12 +258,12 @@ impl<'a> Parser<'_, 'a> {
         } else {
             self.digits()?;
         }
-        let whole = self.at - start;
+        let (whole, point) = (self.at - start, self.at);
         if self.peek() == Some(b'.') {
             self.at += 1;
             self.digits()?;
         }
-        let mantissa = self.since(start)?;
+        let fraction = self.since(point)?;
         let mut exponent = 0;
         if matches!(self.peek(), Some(b'e' | b'E')) {
             self.at += 1;
@@ -277,18 +277,17 @@ impl<'a> Parser<'_, 'a> {
         let text = self.since(start)?;
         // It takes 309 digits before the point to leave the range.
         let digits = exponent.saturating_add(i64::try_from(whole).unwrap_or(i64::MAX));
-        if digits >= 309 && !is_finite(mantissa, exponent) {
+        if digits >= 309 && !is_finite(text.get(..whole).unwrap_or_default(), fraction, exponent) {
             return Err(JsonError::NumberRange);
         }
         self.leaf(text, NodeKind::Number)
     }
 
     fn digits(&mut self) -> Result<(), JsonError> {
-        let start = self.at;
-        while matches!(self.peek(), Some(b'0'..=b'9')) {
-            self.at += 1;
-        }
-        if self.at > start { Ok(()) } else { Err(JsonError::Syntax) }
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.at += digits;
+        if digits > 0 { Ok(()) } else { Err(JsonError::Syntax) }
     }
 }
 
