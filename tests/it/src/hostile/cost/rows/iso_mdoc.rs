@@ -16,8 +16,8 @@ const ELSEWHERE: &str = "https://shop.example.evil.example";
 
 /// For a page from there, of about so many bytes once it is encrypted.
 fn answer(page: &Page, origin: &str, size: usize) -> IsoMdocAnswer {
-    // Half of what such a wallet holds is its mdoc.
-    large_wallet(size / 4 * 3 * 2).answer_iso_mdoc(&passed_on(page, origin)).unwrap()
+    // Half of what such a wallet presents is its mdoc, as text.
+    large_wallet(size * 2).answer_iso_mdoc(&passed_on(page, origin)).unwrap()
 }
 
 fn relayed(answer: &IsoMdocAnswer) -> Vec<u8> {
