@@ -11,12 +11,12 @@ const OVERFLOW: &str = "17976931348623158079372897140530341507993413271003782693
     4168444365510704342711559699508093042880177904174497792";
 
 /// Whether a JSON number (RFC 8259 6) is rounded to a finite double: `whole` is what stands before its
-/// point, without needless zeros, and `fraction` the point and what follows, if it has one.
+/// point, and `fraction` the point and what follows, if it has one.
 pub(super) fn is_finite(whole: &str, fraction: &str, exponent: i64) -> bool {
-    let whole = whole.strip_prefix('-').unwrap_or(whole).as_bytes();
+    let whole = without_leading_zeros(whole.strip_prefix('-').unwrap_or(whole).as_bytes());
     let fraction = fraction.as_bytes().get(1..).unwrap_or_default();
     // The number is 0.d1d2d3… times ten to this power.
-    let (digits, rest, power) = if whole == b"0" {
+    let (digits, rest, power) = if whole.is_empty() {
         let digits = without_leading_zeros(fraction);
         if digits.is_empty() {
             return true;
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn agrees_with_a_conversion_for_long_numbers() {
         for digits in [300, 307, 308, 309, 310, 400] {
-            for first in ["1", "17", "18", "9"] {
+            for first in ["1", "17", "18", "9", "00"] {
                 let number = format!("{first}{}", "7".repeat(digits - first.len()));
                 assert_eq!(is_finite(&number), converted(&number), "{digits} {first}");
                 let shifted = format!("{number}.5e-{digits}");
