@@ -199,6 +199,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::clock::Stopwatch;
 
     const ROOM: Room = Room { per_lane: 512, in_all: 4096 };
 
@@ -254,35 +255,43 @@ mod tests {
 
     #[test]
     fn threads_are_called_one_at_a_time_while_there_is_more_to_do() {
+        const THREADS: usize = 3;
         let lanes = Lanes::new(ROOM);
-        let asleep = |n| {
-            while lanes.state().asleep != n {
-                std::thread::yield_now()
+        let (at_work, left_alone) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let wait_for = |is_so: &dyn Fn() -> bool| {
+            let watch = Stopwatch::new();
+            while !is_so() && watch.elapsed_us() < 10_000_000 {
+                std::thread::yield_now();
             }
+            is_so()
         };
-        let done = AtomicUsize::new(0);
         std::thread::scope(|threads| {
-            for _ in 0..3 {
+            for _ in 0..THREADS {
                 threads.spawn(|| {
-                    while let Some(job) = lanes.recv() {
-                        done.fetch_add(1, Ordering::SeqCst);
-                        // Stuck until all others are in work as well.
-                        while job && done.load(Ordering::SeqCst) < 3 {
-                            std::thread::yield_now();
+                    while lanes.recv().is_some() {
+                        at_work.fetch_add(1, Ordering::SeqCst);
+                        // Each job is done when all others are being done as well.
+                        if !wait_for(&|| at_work.load(Ordering::SeqCst) == THREADS) {
+                            left_alone.fetch_add(1, Ordering::SeqCst);
                         }
                     }
                 });
             }
             for _ in 0..200 {
-                asleep(3);
-                done.store(0, Ordering::SeqCst);
-                for _ in 0..3 {
-                    lanes.push(Whose::GATEWAY, true).unwrap();
+                let all_sleep = wait_for(&|| lanes.state().asleep == THREADS);
+                at_work.store(0, Ordering::SeqCst);
+                for job in 0..THREADS {
+                    lanes.push(Whose::GATEWAY, job).unwrap();
+                }
+                // Until they have come, those who were called count among those who sleep.
+                if !all_sleep || !wait_for(&|| at_work.load(Ordering::SeqCst) == THREADS) {
+                    left_alone.fetch_add(1, Ordering::SeqCst);
+                    break;
                 }
             }
-            asleep(3);
             lanes.close();
         });
+        assert_eq!(left_alone.load(Ordering::SeqCst), 0);
     }
 
     #[test]
