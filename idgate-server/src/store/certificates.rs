@@ -11,7 +11,8 @@ use rusqlite::Connection;
 
 use super::held::Numbered;
 use super::interface::StoreError;
-use super::sql::{millis, time, unsigned};
+use super::numbers::Numbers;
+use super::sql::{millis, time};
 use crate::gateway_key::{Certificates, CertifiedKey, GatewayKey, REPLACED_SIGNS_MS, Registration};
 use crate::seal::{Place, Sealer};
 
@@ -51,17 +52,11 @@ pub(super) const fn place<'a>(id: &'a str, client_id: &'a str) -> Place<'a> {
     Place { purpose: "certificate_keys", object: id, client: client_id }
 }
 
-/// Goes up with every change.
-pub(super) fn version(main: &Connection) -> Result<u64, StoreError> {
-    let mut statement = main.prepare_cached("SELECT version FROM certificates_version")?;
-    Ok(unsigned(statement.query_row([], |row| row.get(0))?))
-}
-
 /// All certificates that may still sign, newest first.
 pub(super) fn read(main: &Connection, sealer: &Sealer) -> Result<Certificates, StoreError> {
     // One moment, so that an import in between does not show.
     let moment = main.unchecked_transaction()?;
-    let version = version(&moment)?;
+    let version = Numbers::read(&moment)?.certificates;
     let rows = moment
         .prepare(
             "SELECT c.client_id, c.key_id, k.sealed, c.chain, c.replaced_at \

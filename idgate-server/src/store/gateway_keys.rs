@@ -8,7 +8,8 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::held::Numbered;
 use super::interface::StoreError;
-use super::sql::{begin, millis, time, unsigned};
+use super::numbers::Numbers;
+use super::sql::{begin, millis, time};
 use crate::gateway_key::{GatewayKey, GatewayKeys, PublishedKey, RetiredKey};
 use crate::seal::{Place, Sealer};
 
@@ -30,24 +31,16 @@ pub(super) fn ensure(
     now: UnixMillis,
 ) -> Result<(), StoreError> {
     let transaction = begin(main)?;
-    if number(&transaction)? == 0 {
+    if Numbers::read(&transaction)?.gateway_keys == 0 {
         insert(&transaction, sealer, now)?;
     }
     Ok(transaction.commit()?)
 }
 
-/// Goes up with every key that is made and with every private half that is wiped; 0: there is no key.
-pub(super) fn number(main: &Connection) -> Result<u64, StoreError> {
-    let mut statement = main.prepare_cached(
-        "SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys",
-    )?;
-    Ok(unsigned(statement.query_row([], |row| row.get(0))?))
-}
-
 pub(super) fn read(main: &Connection, sealer: &Sealer) -> Result<GatewayKeys, StoreError> {
     // One moment, so that a rotation in between does not show.
     let moment = main.unchecked_transaction()?;
-    let number = number(&moment)?;
+    let number = Numbers::read(&moment)?.gateway_keys;
     let stored = stored(&moment)?;
     moment.finish()?;
     assemble(number, stored, sealer)

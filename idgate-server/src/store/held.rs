@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 
 use super::interface::{Read, StoreError};
+use super::numbers::Numbers;
 use super::readers::{Reader, Readers};
-use super::sql::unsigned;
 use super::together::Together;
 use crate::clock::Moment;
 
@@ -37,37 +37,6 @@ impl<T: Numbered> Latest<T> {
         let loaded = Arc::new(loaded);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(loaded.clone());
         loaded
-    }
-}
-
-/// The numbers in the database at one moment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Numbers {
-    pub(super) trust: u64,
-    pub(super) gateway_keys: u64,
-    pub(super) certificates: u64,
-}
-
-impl Numbers {
-    /// In the order of the fields. Trust and certificates count their changes; for keys see
-    /// [`gateway_keys::number`](super::gateway_keys::number).
-    pub(super) const SQL: &str = "SELECT (SELECT version FROM trust_version), \
-         (SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys), \
-         (SELECT version FROM certificates_version)";
-
-    fn max(self, other: Self) -> Self {
-        Self {
-            trust: self.trust.max(other.trust),
-            gateway_keys: self.gateway_keys.max(other.gateway_keys),
-            certificates: self.certificates.max(other.certificates),
-        }
-    }
-
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let number = |column: usize| {
-            Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map_or(0, unsigned))
-        };
-        Ok(Self { trust: number(0)?, gateway_keys: number(1)?, certificates: number(2)? })
     }
 }
 
@@ -144,17 +113,17 @@ impl<T: Numbered + Send + Sync + 'static> Held<T> {
     pub(super) fn current<'a>(
         self: &Arc<Self>,
         readers: &'a Readers,
-        wanted: u64,
-        number: fn(&Connection) -> Result<u64, StoreError>,
+        wanted: Numbers,
+        number: fn(Numbers) -> u64,
         load: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Read<'a, Arc<T>> {
-        if let Some(held) = self.latest.at_least(wanted) {
+        if let Some(held) = self.latest.at_least(number(wanted)) {
             return Box::pin(async move { Ok(held) });
         }
         let held = self.clone();
         let load = move |reader: &Reader| {
             // Once more: who joined later may know of a later one.
-            match held.latest.at_least(number(&reader.main)?) {
+            match held.latest.at_least(number(Numbers::read(&reader.main)?)) {
                 Some(held) => Ok(held),
                 None => Ok(held.latest.keep(load(&reader.main)?)),
             }

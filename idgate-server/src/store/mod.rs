@@ -31,6 +31,7 @@ mod known;
 mod lanes;
 mod metrics;
 mod missing;
+mod numbers;
 mod operator;
 mod outbox;
 mod pages;

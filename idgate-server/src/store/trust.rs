@@ -27,6 +27,7 @@ pub(super) use self::x509::{CRL, MaterialRow, NewMaterial};
 pub use self::x509::{NewCrl, NewList, TrustCertificate, TrustCrl, TrustList};
 use super::held::Numbered;
 use super::interface::StoreError;
+use super::numbers::Numbers;
 
 /// A key of a trust entry.
 #[derive(Clone, Debug)]
@@ -291,19 +292,11 @@ pub(super) fn find(main: &Connection, issuer_id: &str) -> Result<Option<TrustRec
     row.map(|row| record(main, row)).transpose()
 }
 
-/// The number of the last change.
-pub(super) fn version(main: &Connection) -> Result<u64, StoreError> {
-    let version: i64 = main
-        .prepare_cached("SELECT version FROM trust_version")?
-        .query_row([], |row| row.get(0))?;
-    Ok(u64::try_from(version).unwrap_or(0))
-}
-
 /// Everything at one moment, with its number. `pinned_live`: whether pinned signers serve live
 /// sessions.
 pub(super) fn snapshot(main: &Connection, pinned_live: bool) -> Result<TrustSnapshot, StoreError> {
     let moment = main.unchecked_transaction()?;
-    let version = version(&moment)?;
+    let version = Numbers::read(&moment)?.trust;
     Ok(snapshot_of(version, &records(&moment)?, pinned_live))
 }
 

@@ -136,6 +136,7 @@ macro_rules! conforms {
             }
             operator {
                 a_change_of_trust_is_seen_at_the_next_read
+                a_request_is_served_by_what_was_in_force_when_it_came_or_by_later
                 an_entry_without_material_is_not_made
                 the_origins_of_a_client_are_its_own_and_seen_at_the_next_read
                 the_first_start_makes_a_key_and_later_ones_keep_it

@@ -1,6 +1,7 @@
 //! What operators change beside a running gateway is in force with its next read.
 
 use super::*;
+use crate::clock::Moment;
 
 pub(super) async fn a_change_of_trust_is_seen_at_the_next_read<B: Backend>() {
     let fixture = Fixture::<B>::new();
@@ -19,6 +20,28 @@ pub(super) async fn a_change_of_trust_is_seen_at_the_next_read<B: Backend>() {
     assert!(fixture.operator().remove_trust("issuer", NOW).unwrap());
     assert!(!fixture.operator().remove_trust("issuer", NOW).unwrap());
     assert!(fixture.store().trust().wait().unwrap().entry(&issuer).is_none());
+}
+
+pub(super) async fn a_request_is_served_by_what_was_in_force_when_it_came_or_by_later<
+    B: Backend,
+>() {
+    let fixture = Fixture::<B>::new();
+    let key = &fixture.operator().create_client("other", true, None, NOW).unwrap().api_key;
+    let since = || fixture.store().authenticate(&key.digest(), NOW).wait().unwrap().unwrap().since;
+    let before = since();
+    let first = fixture.store().in_force(before).wait().unwrap();
+    let again = fixture.store().in_force(before).wait().unwrap();
+    assert!(Arc::ptr_eq(&first.trust, &again.trust), "unchanged: the same ones");
+    assert!(Arc::ptr_eq(&first.gateway_keys, &again.gateway_keys));
+    assert!(Arc::ptr_eq(&first.certificates, &again.certificates));
+    let change = TrustChange { vct: Some(vec!["urn:x".into()]), ..TrustChange::default() };
+    fixture.operator().add_trust("issuer", &change, NOW).unwrap().unwrap();
+    fixture.operator().rotate_gateway_key(NOW).unwrap();
+    for since in [Moment::now(), since()] {
+        let now = fixture.store().in_force(since).wait().unwrap();
+        assert!(now.trust.version() > first.trust.version());
+        assert_ne!(now.gateway_keys.active.id(), first.gateway_keys.active.id());
+    }
 }
 
 pub(super) async fn an_entry_without_material_is_not_made<B: Backend>() {

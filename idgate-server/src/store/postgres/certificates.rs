@@ -4,22 +4,17 @@ use idgate_core::time::UnixMillis;
 use tokio_postgres::Row;
 
 use super::error::Done;
+use super::numbers;
 use super::pool::Tx;
-use super::sql::{execute, row, rows};
+use super::sql::{execute, rows};
 use crate::gateway_key::{Certificates, PublishedKey, REPLACED_SIGNS_MS, Registration};
 use crate::seal::Sealer;
 use crate::store::certificates::{Row as Stored, open, parse};
-use crate::store::sql::{millis, time, unsigned};
-
-/// Goes up with every change.
-pub(super) async fn version(on: &impl deadpool_postgres::GenericClient) -> Done<u64> {
-    let row = row(on, "SELECT version FROM certificates_version", &[]).await?;
-    Ok(unsigned(row.map_or(Ok(0), |row| row.try_get(0))?))
-}
+use crate::store::sql::{millis, time};
 
 /// All certificates that may still sign, newest first, at the moment of `tx`.
 pub(super) async fn read(tx: &Tx<'_>, sealer: &Sealer) -> Done<Certificates> {
-    let version = version(tx).await?;
+    let version = numbers::read(tx).await?.certificates;
     let sql = "SELECT c.client_id, c.key_id, k.sealed, c.chain, c.replaced_at \
                FROM certificates AS c JOIN certificate_keys AS k ON k.id = c.key_id \
                ORDER BY c.number DESC";

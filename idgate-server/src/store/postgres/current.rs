@@ -11,8 +11,9 @@ use super::gateway::{PostgresStore, panicked};
 use super::held::{self, All, Kept};
 use super::shared::Shared;
 use crate::gateway_key::{Certificates, GatewayKeys};
-use crate::store::held::{Numbered, Numbers};
+use crate::store::held::Numbered;
 use crate::store::interface::{InForce, Read, StoreError};
+use crate::store::numbers::Numbers;
 
 /// All three, after one look at their numbers.
 pub(super) fn in_force(store: &PostgresStore) -> Read<'_, InForce> {

@@ -3,20 +3,21 @@
 use idgate_core::time::UnixMillis;
 
 use super::error::Done;
+use super::numbers;
 use super::pool::{Pool, Tx};
-use super::sql::{execute, row, rows};
+use super::sql::{execute, rows};
 use crate::gateway_key::{GatewayKey, GatewayKeys};
 use crate::seal::Sealer;
 use crate::store::gateway_keys::{StoredKey, assemble, place};
-use crate::store::sql::{millis, time, unsigned};
+use crate::store::sql::{millis, time};
 
 /// Makes the first key when there is none, whichever node comes first.
 pub(super) async fn ensure(pool: &Pool, sealer: &Sealer, now: UnixMillis) -> Done<()> {
     pool.transact(&(sealer, now), |&(sealer, now), tx| {
         Box::pin(async move {
-            if number(tx).await? == 0 {
+            if numbers::read(tx).await?.gateway_keys == 0 {
                 lock(tx).await?;
-                if number(tx).await? == 0 {
+                if numbers::read(tx).await?.gateway_keys == 0 {
                     insert(tx, sealer, now).await?;
                 }
             }
@@ -47,16 +48,9 @@ pub(super) async fn wipe(on: &impl deadpool_postgres::GenericClient, now: UnixMi
     execute(on, sql, &[&millis(now)]).await
 }
 
-/// Goes up with every key that is made and with every private half that is wiped; 0: there is no key.
-pub(super) async fn number(on: &impl deadpool_postgres::GenericClient) -> Done<u64> {
-    let sql = "SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys";
-    let row = row(on, sql, &[]).await?;
-    Ok(unsigned(row.map_or(Ok(0), |row| row.try_get(0))?))
-}
-
 /// All keys, at the moment of `tx`.
 pub(super) async fn read(tx: &Tx<'_>, sealer: &Sealer) -> Done<GatewayKeys> {
-    let number = number(tx).await?;
+    let number = numbers::read(tx).await?.gateway_keys;
     let sql = "SELECT id, sec1, sealed, published_until FROM gateway_keys ORDER BY version DESC";
     let mut keys = Vec::new();
     for row in rows(tx, sql, &[]).await? {

@@ -12,15 +12,15 @@ use idgate_core::trust::TrustSnapshot;
 use tokio::sync::{Mutex, oneshot};
 use tokio_postgres::IsolationLevel;
 
-use super::error::{Done, Failure};
+use super::error::Done;
 use super::pool::Tx;
 use super::shared::Shared;
 use super::sql::row;
-use super::{certificates, gateway_keys, trust};
+use super::{certificates, gateway_keys, numbers, trust};
 use crate::gateway_key::{Certificates, GatewayKeys};
-use crate::store::held::{Latest, Numbers};
+use crate::store::held::Latest;
 use crate::store::interface::StoreError;
-use crate::store::sql::unsigned;
+use crate::store::numbers::Numbers;
 use crate::store::together::Together;
 
 /// How long the numbers may take.
@@ -80,7 +80,7 @@ pub(super) async fn answer(shared: Arc<Shared>) {
     if askers.iter().all(oneshot::Sender::is_closed) {
         return;
     }
-    let asking = async { ask(&client?).await };
+    let asking = async { numbers::read(&client?).await };
     let outcome = match tokio::time::timeout(ANSWER, asking).await {
         Ok(outcome) => outcome.map_err(StoreError::from),
         Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
@@ -89,15 +89,6 @@ pub(super) async fn answer(shared: Arc<Shared>) {
         // Who no longer waits does not need to know.
         let _ = asker.send(outcome.clone());
     }
-}
-
-async fn ask(client: &Client) -> Done<Numbers> {
-    let found = row(client, Numbers::SQL, &[]).await?;
-    let found = found.ok_or_else(|| Failure::failed("the database does not count"))?;
-    let number = |column: usize| {
-        Ok::<_, Failure>(found.try_get::<_, Option<i64>>(column)?.map_or(0, unsigned))
-    };
-    Ok(Numbers { trust: number(0)?, gateway_keys: number(1)?, certificates: number(2)? })
 }
 
 pub(super) async fn read_trust(shared: Arc<Shared>) -> Done<TrustSnapshot> {

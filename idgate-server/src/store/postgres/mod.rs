@@ -26,6 +26,7 @@ mod list_refresh;
 mod listen;
 mod metrics;
 mod nodes;
+mod numbers;
 mod operator;
 mod order;
 mod origins;

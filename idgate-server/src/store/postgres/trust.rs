@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use deadpool_postgres::GenericClient;
 use idgate_core::TrustSnapshot;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{DeviceResponseDocuments, Oid, RevocationPolicy};
@@ -12,23 +11,17 @@ use tokio_postgres::Row;
 use super::error::Done;
 use super::pool::Tx;
 use super::sql::{execute, row, rows};
-use super::trusted_lists;
+use super::{numbers, trusted_lists};
 use crate::store::sql::{millis, number, time, unsigned};
 use crate::store::trust::{
     CRL, EntryRow, MaterialRow, NewList, NewMaterial, RemovedMaterial, TrustChange, TrustList,
     TrustRecord, snapshot_of,
 };
 
-/// The number of the last change.
-pub(super) async fn version(on: &impl GenericClient) -> Done<u64> {
-    let row = row(on, "SELECT version FROM trust_version", &[]).await?;
-    Ok(unsigned(row.map_or(Ok(0), |row| row.try_get(0))?))
-}
-
 /// Everything with its number, at the moment of `tx`. `pinned_live`: whether pinned signers serve live
 /// sessions.
 pub(super) async fn snapshot(tx: &Tx<'_>, pinned_live: bool) -> Done<TrustSnapshot> {
-    let version = version(tx).await?;
+    let version = numbers::read(tx).await?.trust;
     Ok(snapshot_of(version, &records(tx, None).await?, pinned_live))
 }
 

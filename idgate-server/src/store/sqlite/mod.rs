@@ -31,12 +31,13 @@ use super::cursor::List;
 use super::directory::{self, DirectoryKey};
 use super::disk::Disk;
 use super::fault::Fault;
-use super::held::{Asking, Held, Numbers};
+use super::held::{Asking, Held};
 use super::interface::{
     Caller, InForce, ListSource, PageError, Read, Refreshed, Store, StoreError, Write,
 };
 use super::known::{self, Known, admin_lane, key_lane};
 use super::lanes::Whose;
+use super::numbers::Numbers;
 use super::probe::{self, Probe};
 use super::readers::{Reader, Readers};
 use super::trust::listed_rows;
@@ -197,21 +198,19 @@ impl SqliteStore {
     fn trust_of(&self, numbers: Numbers) -> Read<'_, Arc<TrustSnapshot>> {
         let pinned_live = self.pinned_live;
         let load = move |main: &Connection| trust::snapshot(main, pinned_live);
-        self.trust.current(&self.readers, numbers.trust, trust::version, load)
+        self.trust.current(&self.readers, numbers, |numbers| numbers.trust, load)
     }
 
     fn gateway_keys_of(&self, numbers: Numbers) -> Read<'_, Arc<GatewayKeys>> {
         let sealer = self.sealer.clone();
         let load = move |main: &Connection| gateway_keys::read(main, &sealer);
-        let number = gateway_keys::number;
-        self.gateway_keys.current(&self.readers, numbers.gateway_keys, number, load)
+        self.gateway_keys.current(&self.readers, numbers, |numbers| numbers.gateway_keys, load)
     }
 
     fn certificates_of(&self, numbers: Numbers) -> Read<'_, Arc<Certificates>> {
         let sealer = self.sealer.clone();
         let load = move |main: &Connection| certificates::read(main, &sealer);
-        let number = certificates::version;
-        self.certificates.current(&self.readers, numbers.certificates, number, load)
+        self.certificates.current(&self.readers, numbers, |numbers| numbers.certificates, load)
     }
 
     /// Stores the uses of keys, and waits for nothing.

@@ -1,0 +1,47 @@
+//! What is read rarely and used by every request has a number in the database that grows with each
+//! change. All numbers are read together.
+
+use rusqlite::{Connection, Row};
+
+use super::interface::StoreError;
+use super::sql::unsigned;
+
+/// The numbers in the database at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    /// Counts the changes of the trust store.
+    pub(super) trust: u64,
+    /// Goes up with every key that is made and with every private half that is wiped; 0: there is no
+    /// key.
+    pub(super) gateway_keys: u64,
+    /// Counts the changes of certificates and registrations.
+    pub(super) certificates: u64,
+}
+
+impl Numbers {
+    /// In the order of the fields.
+    pub(super) const SQL: &str = "SELECT (SELECT version FROM trust_version), \
+         (SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys), \
+         (SELECT version FROM certificates_version)";
+
+    /// Those of the file now, or at the moment of a transaction.
+    pub(super) fn read(main: &Connection) -> Result<Self, StoreError> {
+        Ok(main.prepare_cached(Self::SQL)?.query_row([], Self::of)?)
+    }
+
+    pub(super) fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let number = |column: usize| {
+            Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map_or(0, unsigned))
+        };
+        Ok(Self { trust: number(0)?, gateway_keys: number(1)?, certificates: number(2)? })
+    }
+
+    /// The later of each.
+    pub(super) fn max(self, other: Self) -> Self {
+        Self {
+            trust: self.trust.max(other.trust),
+            gateway_keys: self.gateway_keys.max(other.gateway_keys),
+            certificates: self.certificates.max(other.certificates),
+        }
+    }
+}
