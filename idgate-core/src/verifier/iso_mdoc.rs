@@ -1,6 +1,7 @@
 //! The request of ISO/IEC TS 18013-7 Annex C (`org-iso-mdoc`) beside those of OpenID4VP: with a nonce
 //! and a key of its own, for mdocs alone.
 
+use alloc::format;
 use alloc::string::{String, ToString};
 
 use crate::entropy::Entropy;
@@ -30,7 +31,7 @@ impl Verifier {
         if !request.fits_device_request() {
             return Ok(None);
         }
-        let reader = self.reader(new, now);
+        let reader = self.reader(new, now)?;
         if reader.is_some() && pages.origins.len() != 1 {
             let rule = "must be one origin where org-iso-mdoc is asked for and signed: a signature \
                         is for one; leave the others out, or set iso_mdoc to false";
@@ -69,13 +70,22 @@ impl Verifier {
         data.map_err(RequestObjectError::Signer)
     }
 
-    /// Who signs readerAuth now, where requests to browsers are signed at all: it is optional.
-    fn reader(&self, new: &NewSession, now: UnixMillis) -> Option<String> {
+    /// Who signs readerAuth now, where requests to browsers are signed at all. It is optional for a
+    /// verifier that has no certificate; one that has is not left out in silence once its dates are over.
+    fn reader(&self, new: &NewSession, now: UnixMillis) -> Result<Option<String>, RequestError> {
         if matches!(self.dialects.dc_api, DcApi::Off | DcApi::Unsigned) {
-            return None;
+            return Ok(None);
         }
         let name = new.signer.as_deref();
-        let known = self.signers.for_new(READER, name, self.host.as_deref(), now).ok()?;
-        Some(known.signer.key_id().to_string())
+        match self.signers.for_new(READER, name, self.host.as_deref(), now) {
+            Ok(known) => Ok(Some(known.signer.key_id().to_string())),
+            Err(_) if name.is_none() && !self.signers.serve_x509() => Ok(None),
+            Err(lacks) => {
+                let rule = format!(
+                    "is signed at this gateway, which {lacks}; set it to false, or ask the operator for one"
+                );
+                Err(RequestError::new(ErrorCode::UnsupportedProfile, "dc_api.iso_mdoc", rule))
+            }
+        }
     }
 }

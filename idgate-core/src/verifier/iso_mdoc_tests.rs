@@ -11,7 +11,7 @@ use crate::codec::base64url;
 use crate::codec::cbor::Tape;
 use crate::cose::Sign1;
 use crate::crypto::rustcrypto::PROVIDER;
-use crate::error::RequestObjectError;
+use crate::error::{CreateError, ErrorCode, RequestObjectError};
 use crate::ids::{CredentialFormat, DocType, NameSpace};
 use crate::request::fixtures::{self, NOW};
 use crate::request::{DcApiPages, PresentationRequest};
@@ -89,17 +89,81 @@ fn nobody_stands_in_for_who_signed_first() {
 
 /// It is optional, and what is not signed is for any of several origins.
 #[test]
-fn without_a_certificate_in_force_nobody_signs() {
+fn a_verifier_without_a_certificate_does_not_sign() {
     let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
     let builder = builder.trust(Arc::new(fixtures::trust())).dialects(signed(Dialect::V1_0));
     let without = builder.build().unwrap();
     let session = create(&without, licence(&[SHOP, OTHER]));
     assert_eq!(reader(&without, &session), None);
+    assert!(create_as(&jar(signed(Dialect::V1_0)), licence(&[SHOP, OTHER]), new()).is_err());
+}
 
-    let verifier = jar(signed(Dialect::V1_0));
-    let new = || NewSession::new(tenant(), true);
-    assert!(create_as(&verifier, licence(&[SHOP, OTHER]), new()).is_err());
+fn new() -> NewSession {
+    NewSession::new(tenant(), true)
+}
+
+/// What the refusal of `made` says; it is of readerAuth.
+#[track_caller]
+fn unsigned(made: Result<Session, CreateError>) -> String {
+    let CreateError::Request(error) = made.unwrap_err() else { unreachable!("another error") };
+    assert_eq!((error.code, &*error.path), (ErrorCode::UnsupportedProfile, "dc_api.iso_mdoc"));
+    error.rule.to_string()
+}
+
+#[test]
+fn a_certificate_that_is_over_is_not_left_out_in_silence() {
     let later = NOW.plus((DAYS + 1) * DAY_MS);
-    let session = create_at(&verifier, licence(&[SHOP, OTHER]), new(), later).unwrap();
+    for dc_api in [DcApi::Signed, DcApi::Multisigned] {
+        let mut options = signed(Dialect::V1_0);
+        options.dc_api = dc_api;
+        let verifier = jar(options);
+        let made = create_at(&verifier, licence(&[SHOP]), new(), later);
+        assert!(unsigned(made).contains("no certificate in force"), "{dc_api:?}");
+        let mut without = licence(&[SHOP]);
+        without.dc_api.as_mut().unwrap().iso_mdoc = false;
+        assert!(create_at(&verifier, without, new(), later).is_ok());
+    }
+    let mut options = signed(Dialect::V1_0);
+    options.dc_api = DcApi::Unsigned;
+    let verifier = jar(options);
+    let session = create_at(&verifier, licence(&[SHOP]), new(), later).unwrap();
     assert_eq!(reader(&verifier, &session), None);
+}
+
+#[test]
+fn a_certificate_that_is_named_and_not_there_is_not_left_out_in_silence() {
+    let builder = Verifier::builder(PROVIDER).jar(ORIGIN, did_signer(3, "key"));
+    let builder = builder.trust(Arc::new(fixtures::trust())).dialects(signed(Dialect::V1_0));
+    for verifier in [builder.build().unwrap(), jar(signed(Dialect::V1_0))] {
+        let mut new = new();
+        new.signer = Some("gone".into());
+        let made = create_as(&verifier, licence(&[SHOP]), new);
+        assert!(unsigned(made).contains("has no certificate"));
+    }
+}
+
+/// The key is not in a snapshot of the session; who signs is.
+#[test]
+fn a_session_that_is_read_back_is_signed_by_who_signed_first() {
+    let (before, after) = (jar(signed(Dialect::V1_0)), jar(signed(Dialect::V1_0)));
+    let session = create(&before, licence(&[SHOP]));
+    let restored = Session::from_snapshot(&session.to_snapshot()).unwrap();
+    let own = leaf("cert", &["other.example", "gateway.example"]);
+    assert_eq!(reader(&after, &restored), Some(own));
+}
+
+/// It is not made with several origins; one that comes back so is damaged, and is signed for none.
+#[test]
+fn a_session_that_is_read_back_with_a_reader_and_several_origins_is_signed_for_none() {
+    let verifier = jar(signed(Dialect::V1_0));
+    let session = create(&verifier, licence(&[SHOP]));
+    let snapshot = String::from_utf8(session.to_snapshot().to_vec()).unwrap();
+    let one = format!(r#""origins":["{SHOP}"]"#);
+    assert!(snapshot.contains(&one));
+    for several in [format!(r#""origins":["{SHOP}","{OTHER}"]"#), r#""origins":[]"#.into()] {
+        let snapshot = snapshot.replace(&one, &several);
+        let restored = Session::from_snapshot(snapshot.as_bytes()).unwrap();
+        let refused = verifier.dc_api_requests(&restored, NOW).unwrap_err();
+        assert!(matches!(refused, RequestObjectError::NotFetchable), "{refused}");
+    }
 }

@@ -99,6 +99,11 @@ impl Signers {
         self.under_did().is_some()
     }
 
+    /// Whether one of the verifier's own signs under a certificate, be it in force or not.
+    pub(super) fn serve_x509(&self) -> bool {
+        self.own.iter().any(|known| known.certificate.is_some())
+    }
+
     fn under_did(&self) -> Option<&Known> {
         self.own.iter().find(|known| known.certificate.is_none())
     }

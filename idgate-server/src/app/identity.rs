@@ -27,8 +27,8 @@ pub(super) struct Held {
 pub(super) struct Certified {
     /// `None`: nothing does.
     pub(super) in_force: Option<Arc<CertifiedKey>>,
-    /// Whether something would, had it not expired.
-    has_expired: bool,
+    /// The same whether or not its dates are over.
+    pub(super) latest: Option<Arc<CertifiedKey>>,
 }
 
 /// The gateway's identity and its keys, as they are published.
@@ -73,13 +73,14 @@ impl App {
         let (client_id, now) = (client_id.as_str(), self.now());
         Certified {
             in_force: certificates.in_force(client_id, now).cloned(),
-            has_expired: certificates.has_expired(client_id, now),
+            latest: certificates.latest(client_id).cloned(),
         }
     }
 
     /// What a client may ask for whose requests are signed by that.
     pub(super) fn spoken(&self, certified: &Certified) -> request::Dialects {
-        let Certified { in_force, has_expired } = certified;
+        let Certified { in_force, latest } = certified;
+        let has_expired = in_force.is_none() && latest.is_some();
         let enabled = self.dialects.enabled.iter().copied();
         let without = |spoken: request::Dialects, dialect| match has_expired {
             true => spoken.with_expired(dialect),

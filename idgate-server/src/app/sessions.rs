@@ -76,7 +76,8 @@ impl App {
         let verifier = held.verifier;
         let certified = self.certified(certificates, &caller.client_id);
         let client_id = caller.client_id.as_str();
-        new.signer = certified.in_force.as_ref().map(|key| key.certificate.x509_hash.clone());
+        // Also one that has expired: what it would sign is refused, not made without it.
+        new.signer = certified.latest.as_ref().map(|key| key.certificate.x509_hash.clone());
         let (trust, spoken) = (verifier.trust(), self.spoken(&certified));
         let mut request = PresentationRequest::parse_for(body, trust, caller.livemode, &spoken)
             .map_err(AppError::Request)?;

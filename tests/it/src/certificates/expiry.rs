@@ -3,13 +3,16 @@
 
 use std::path::PathBuf;
 
+use idgate_testkit::iso_mdoc::IsoMdocRequest;
 use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::samples;
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+use serde_json::json;
 
 use super::signing::{fetch, started, wish};
 use super::*;
 use crate::server::eventually;
-use crate::tenant::Gateway;
+use crate::tenant::{Created, Gateway};
 
 /// Long enough to be imported and used.
 const VALID_MS: u64 = 5_000;
@@ -82,4 +85,40 @@ fn an_expired_certificate_makes_no_session_and_everything_says_so() {
     // A renewal ends it.
     certify(installation, &ca, 90, &[]);
     tenant.create(&wish());
+}
+
+/// Under a DID the others are signed all the same; readerAuth (ISO/IEC 18013-5 9.1.4) would not be.
+#[test]
+fn an_expired_certificate_leaves_no_request_to_browsers_unsigned() {
+    let settings = [("OID4VP_REQUEST_MODE", "jar"), ("IDGATE_DC_API", "signed")];
+    let ((gateway, mut tenant), ca) = (started("1.0", &settings), Ca::new());
+    let installation = &gateway.installation;
+    let licence = samples::issue_mdl(now_ms());
+    let root = installation.file("iaca.der", &licence.root.der);
+    let added =
+        installation.run(&["trust", "add", samples::MDL_ISSUER, "--root", root.to_str().unwrap()]);
+    assert_eq!(added.code, 0, "{added:?}");
+    let mut body = json!({
+        "credentials": [{ "format": "mso_mdoc", "issuer_id": samples::MDL_ISSUER,
+            "claims": ["family_name"] }],
+        "dc_api": { "origins": ["https://shop.example"] },
+    });
+    let reader_auth = |created: &Created| {
+        let requests = created.answer["dc_api"]["requests"].as_array().unwrap();
+        let data = &requests.last().unwrap()["data"];
+        IsoMdocRequest::read(data, "https://shop.example").unwrap().reader()
+    };
+    // Who never had one does not sign; who has one does.
+    assert!(reader_auth(&tenant.create(&body)).is_none());
+    let asked = csr(installation, &[]);
+    import(installation, &short_lived(&ca, asked["csr"].as_str().unwrap()), &[]);
+    assert!(reader_auth(&tenant.create(&body)).is_some());
+    eventually("the certificate expires", || tenant.post_session(&body).status == 400);
+    let refused = tenant.post_session(&body);
+    assert!(refused.message().contains("dc_api.iso_mdoc"), "{refused:?}");
+    refused.expect_error(400, "unsupported_profile");
+    body["dc_api"]["iso_mdoc"] = false.into();
+    let created = tenant.create(&body);
+    let requests = created.answer["dc_api"]["requests"].as_array().unwrap();
+    assert!(requests.iter().all(|one| one["protocol"] != "org-iso-mdoc"), "{requests:?}");
 }
