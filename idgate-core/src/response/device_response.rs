@@ -7,6 +7,7 @@ use super::dcql::check_sets;
 use crate::codec::cbor::Tape;
 use crate::error::{Check, Reason, VerifyError};
 use crate::formats::mdoc::{DeviceResponse, not_cbor};
+use crate::ids::DocType;
 use crate::limits::MAX_PRESENTATION_BYTES;
 use crate::request::{CredentialRequest, PresentationRequest};
 
@@ -14,7 +15,7 @@ use crate::request::{CredentialRequest, PresentationRequest};
 /// came where sets allow others to be absent. That each really came is for verification to see.
 ///
 /// # Errors
-/// [`Reason::MalformedPresentation`], [`Reason::DocTypeMismatch`], [`Reason::SubmissionMismatch`] and
+/// [`Reason::MalformedPresentation`], [`Reason::ClaimMissing`], [`Reason::DocTypeMismatch`] and
 /// [`Reason::LimitExceeded`].
 pub(crate) fn answered<'r>(
     request: &'r PresentationRequest,
@@ -28,25 +29,47 @@ pub(crate) fn answered<'r>(
     let root = tape.parse(device_response);
     let root = root.map_err(|error| not_cbor(Check::DeviceResponse, error))?;
     let response = DeviceResponse::read(tape.value(root))?;
-    let credentials = &request.credentials;
+    response.check_status()?;
+    let (credentials, sets) = (&request.credentials, &request.credential_sets);
+    if sets.is_empty() {
+        check_no_error_for(&response, credentials)?;
+    }
     let mut came = Vec::from_iter(credentials.iter().map(|_| false));
     for document in response.documents() {
         let document = document?;
         let is_of = |asked: &CredentialRequest| {
             asked.doc_type.as_ref().is_some_and(|it| it.as_str() == document.doc_type)
         };
-        let place = credentials.iter().position(is_of).and_then(|at| came.get_mut(at));
-        *place.ok_or(VerifyError::new(
+        let place = credentials.iter().position(is_of);
+        *place.and_then(|at| came.get_mut(at)).ok_or(VerifyError::new(
             Reason::DocTypeMismatch,
             Check::DocType,
             "a document is of a type that was not asked for",
         ))? = true;
     }
-    if request.credential_sets.is_empty() {
+    if sets.is_empty() {
         return Ok(credentials.iter().collect());
     }
     let ids: Vec<&str> = credentials.iter().map(|asked| asked.id.as_str()).collect();
-    check_sets(&ids, &request.credential_sets, &came)?;
-    let answered = credentials.iter().zip(came).filter(|(_, came)| *came);
-    Ok(answered.map(|(asked, _)| asked).collect())
+    let is_enough = check_sets(&ids, sets, &came);
+    let (there, absent): (Vec<_>, Vec<_>) =
+        credentials.iter().zip(came).partition(|(_, came)| *came);
+    if let Err(error) = is_enough {
+        check_no_error_for(&response, absent.into_iter().map(|(asked, _)| asked))?;
+        // As where there are no sets: which document is missing is a matter of types.
+        return Err(VerifyError::new(Reason::DocTypeMismatch, Check::DocType, error.detail));
+    }
+    Ok(there.into_iter().map(|(asked, _)| asked).collect())
+}
+
+/// The wallet does not say of one of these that it could not give it.
+fn check_no_error_for<'r>(
+    response: &DeviceResponse<'_, '_>,
+    credentials: impl IntoIterator<Item = &'r CredentialRequest>,
+) -> Result<(), VerifyError> {
+    credentials.into_iter().try_for_each(|asked| response.check_no_error_for(doc_type(asked)))
+}
+
+fn doc_type(asked: &CredentialRequest) -> &str {
+    asked.doc_type.as_ref().map_or("", DocType::as_str)
 }

@@ -165,7 +165,8 @@ fn select_document<'t, 'a>(
     report: &mut CredentialReport,
 ) -> Result<Document<'t, 'a>, VerifyError> {
     let response = DeviceResponse::read(response)?;
-    check_response_status(&response, expected)?;
+    response.check_status()?;
+    response.check_no_error_for(expected.doc_type)?;
     let mut selected = None;
     for (at, document) in response.documents().enumerate() {
         let document = document?;
@@ -190,24 +191,6 @@ fn select_document<'t, 'a>(
     }
     report.pass(Check::DocType);
     Ok(document)
-}
-
-fn check_response_status(
-    response: &DeviceResponse<'_, '_>,
-    expected: &ExpectedMdoc<'_>,
-) -> Result<(), VerifyError> {
-    let minor = response.version.strip_prefix("1.").unwrap_or_default();
-    if minor.is_empty() || !minor.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(malformed(Check::ResponseStatus, "version is not 1.x"));
-    }
-    if response.status != 0 {
-        return Err(malformed(Check::ResponseStatus, "status reports an error"));
-    }
-    if response.reports_error_for(expected.doc_type) {
-        let detail = "documentErrors lists the requested document";
-        return Err(VerifyError::new(Reason::ClaimMissing, Check::ResponseStatus, detail));
-    }
-    Ok(())
 }
 
 /// Rules 4 to 6: the key is that of a certificate that leads to the trust entry; the header only

@@ -5,7 +5,7 @@ use alloc::borrow::Cow;
 
 use super::{malformed, too_many};
 use crate::codec::cbor::{Elements, Value};
-use crate::error::{Check, VerifyError};
+use crate::error::{Check, Reason, VerifyError};
 use crate::limits::{MAX_NAME_SPACES, MAX_REPORTED_ERRORS};
 
 const CHECK: Check = Check::DeviceResponse;
@@ -58,10 +58,26 @@ impl<'t, 'a> DeviceResponse<'t, 'a> {
         self.documents.clone().into_iter().flatten().map(Document::read)
     }
 
-    /// Whether the wallet says that it could not give this document.
-    pub(crate) fn reports_error_for(&self, doc_type: &str) -> bool {
+    /// It is of a version that is known, and whole.
+    pub(crate) fn check_status(&self) -> Result<(), VerifyError> {
+        let minor = self.version.strip_prefix("1.").unwrap_or_default();
+        if minor.is_empty() || !minor.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(malformed(Check::ResponseStatus, "version is not 1.x"));
+        }
+        if self.status != 0 {
+            return Err(malformed(Check::ResponseStatus, "status reports an error"));
+        }
+        Ok(())
+    }
+
+    /// The wallet does not say that it could not give this document.
+    pub(crate) fn check_no_error_for(&self, doc_type: &str) -> Result<(), VerifyError> {
         let mut errors = self.document_errors.clone().into_iter().flatten();
-        errors.any(|error| error.get(doc_type).is_some())
+        if errors.any(|error| error.get(doc_type).is_some()) {
+            let detail = "documentErrors lists the requested document";
+            return Err(VerifyError::new(Reason::ClaimMissing, Check::ResponseStatus, detail));
+        }
+        Ok(())
     }
 }
 

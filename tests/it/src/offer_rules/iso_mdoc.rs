@@ -262,6 +262,28 @@ fn a_document_that_is_missing_is_refused() {
     assert_eq!(refused_response(reported), "claim_missing");
 }
 
+/// What the response says of itself comes before what is in it.
+#[test]
+fn version_status_and_reported_errors_are_looked_at_before_types() {
+    let other = |response: &mut Cbor| documents(response)[0].set("docType", "org.example.other");
+    assert_eq!(refused_response(other), "doc_type_mismatch");
+    let of_version_2 = |response: &mut Cbor| {
+        other(response);
+        response.set("version", "2.0");
+    };
+    assert_eq!(refused_response(of_version_2), "malformed_presentation");
+    let with_status = |response: &mut Cbor| {
+        other(response);
+        response.set("status", 10);
+    };
+    assert_eq!(refused_response(with_status), "malformed_presentation");
+    let reported = |response: &mut Cbor| {
+        other(response);
+        response.set("documentErrors", Cbor::Array(vec![Cbor::map([(MDL, 0.into())])]));
+    };
+    assert_eq!(refused_response(reported), "claim_missing");
+}
+
 #[test]
 fn what_is_not_a_device_response_is_refused() {
     assert_eq!(refused_response(|response| *response = Cbor::Null), "malformed_presentation");
@@ -355,8 +377,25 @@ fn sets_say_which_documents_must_come() {
         if is_enough {
             assert_eq!(result(&session).0, json!({"mdl": {"family_name": "Mustermann"}}));
         } else {
-            assert_eq!(reason(&session), Some("submission_mismatch"), "{sets}");
+            assert_eq!(reason(&session), Some("doc_type_mismatch"), "{sets}");
         }
+    }
+    // A wallet may say which one it could not give: that matters where it must come.
+    for (sets, expected) in [
+        (json!([{"options": [["photo"], ["mdl"]]}]), None),
+        (json!([{"options": [["photo", "mdl"]]}]), Some("claim_missing")),
+    ] {
+        let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
+        let mut session = gateway.create_with(&body, "credential_sets", &sets);
+        let mut request = gateway.iso_mdoc(&session, SHOP).unwrap();
+        request.documents.truncate(1);
+        let answer = answered(&request);
+        let mut response = answer.device_response();
+        let errors = Cbor::map([("org.iso.23220.photoid.1", 0.into())]);
+        response.set("documentErrors", Cbor::Array(vec![errors]));
+        let _reply =
+            gateway.relay(&mut session, &answer.credential_of(&response.encode()).to_string());
+        assert_eq!(reason(&session), expected, "{sets}");
     }
     // Without sets both must come.
     let mut gateway = Gateway::for_browsers(Way::Haip, DcApi::Unsigned);
