@@ -275,23 +275,8 @@ impl Desk {
 
 #[cfg(test)]
 mod tests {
+    use super::super::page::all_hold;
     use super::*;
-
-    fn wrong(case: &Value, expected: Expected) -> Option<String> {
-        let told = &case["expected"];
-        let should = match expected {
-            Expected::Transport(error) => (None, None, Some(error)),
-            _ => (Some(expected.status()), expected.reason(), None),
-        };
-        let is = (told["status"].as_str(), told["reason"].as_str(), told["error"].as_str());
-        (is != should).then(|| format!("{}: {should:?}, not {is:?}", case["title"]))
-    }
-
-    #[track_caller]
-    fn all_hold(cases: impl Iterator<Item = (Value, Expected)>) {
-        let wrong: Vec<_> = cases.filter_map(|(case, expected)| wrong(&case, expected)).collect();
-        assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
-    }
 
     #[test]
     fn good_answers_are_verified_and_what_is_spoilt_gives_its_code() {
@@ -299,11 +284,16 @@ mod tests {
         all_hold(ROWS.iter().map(Row::case));
     }
 
+    /// The rows that spoil the text in `vp_token`.
+    const ABOUT_TEXT: [&str; 3] =
+        ["padded base64url", "a line break in base64url", "an SD-JWT in place of the response"];
+
     #[test]
     fn every_row_of_mdoc_gives_its_code() {
-        let made: Vec<_> =
-            rows().filter_map(|row| Some((device_response(row)?, row.expected))).collect();
-        assert!(made.len() + 10 >= rows().count(), "{} rows", made.len());
-        all_hold(made.into_iter());
+        let (made, left_out): (Vec<_>, Vec<_>) =
+            rows().map(|row| (device_response(row), row)).partition(|(case, _)| case.is_some());
+        let left_out: Vec<_> = left_out.iter().map(|(_, row)| row.title).collect();
+        assert_eq!(left_out, ABOUT_TEXT);
+        all_hold(made.into_iter().filter_map(|(case, row)| Some((case?, row.expected))));
     }
 }

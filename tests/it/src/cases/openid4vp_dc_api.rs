@@ -284,23 +284,8 @@ impl Desk {
 
 #[cfg(test)]
 mod tests {
+    use super::super::page::all_hold;
     use super::*;
-
-    fn wrong(case: &Value, expected: Expected) -> Option<String> {
-        let told = &case["expected"];
-        let should = match expected {
-            Expected::Transport(error) => (None, None, Some(error)),
-            _ => (Some(expected.status()), expected.reason(), None),
-        };
-        let is = (told["status"].as_str(), told["reason"].as_str(), told["error"].as_str());
-        (is != should).then(|| format!("{}: {should:?}, not {is:?}", case["title"]))
-    }
-
-    #[track_caller]
-    fn all_hold(cases: impl Iterator<Item = (Value, Expected)>) {
-        let wrong: Vec<_> = cases.filter_map(|(case, expected)| wrong(&case, expected)).collect();
-        assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
-    }
 
     #[test]
     fn good_answers_are_verified_and_what_a_page_spoils_gives_its_code() {

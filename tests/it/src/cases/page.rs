@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 use super::verdict;
 use super::ways::{self, Way};
 use crate::tamper::Counted;
+#[cfg(test)]
+use crate::tamper::Expected;
 use crate::tamper::scenario::NOW_MS;
 
 /// Where the page is from.
@@ -99,4 +101,23 @@ impl Page {
             "expected": verdict::of_relayed(&self.verifier, &self.session, answer),
         })
     }
+}
+
+/// Each case came to what its row expects.
+#[cfg(test)]
+#[track_caller]
+pub(super) fn all_hold(cases: impl Iterator<Item = (Value, Expected)>) {
+    let wrong: Vec<_> = cases.filter_map(|(case, expected)| wrong(&case, expected)).collect();
+    assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[cfg(test)]
+fn wrong(case: &Value, expected: Expected) -> Option<String> {
+    let told = &case["expected"];
+    let should = match expected {
+        Expected::Transport(error) => (None, None, Some(error)),
+        _ => (Some(expected.status()), expected.reason(), None),
+    };
+    let is = (told["status"].as_str(), told["reason"].as_str(), told["error"].as_str());
+    (is != should).then(|| format!("{}: {should:?}, not {is:?}", case["title"]))
 }
