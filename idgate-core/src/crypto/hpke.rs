@@ -164,6 +164,65 @@ pub(crate) mod tests {
         }
     }
 
+    /// RFC 9180 A.3.1, up to the first message, which has associated data there.
+    #[test]
+    fn every_step_is_that_of_the_rfc() {
+        const ENC: &str = "04a92719c6195d5085104f469a8b9814d5838ff72b60501e2c4466e5e67b325ac98536d7b61a\
+            1af4b78e5b7f951c0900be863c403ce65c9bfcb9382657222d18c4";
+        const SEALED: &str = "5ad590bb8baa577f8619db35a36311226a896e7342a6d836d8b7bcd2f20b6c7f9076ac232e\
+            3ab2523f39513434";
+        let scalar = "f3ce7fdae57e1a310d87f1ebbde6f328be0a99cdbcadf4d6589cf29de4b8ffd2";
+        for provider in PROVIDERS {
+            let private = EcdhPrivateKey::from_scalar(Curve::P256, &bytes(scalar)).unwrap();
+            let public = provider.agreement.public_key(&private).unwrap();
+            let secret = provider.hpke_decap(&private, &public, &bytes(ENC)).unwrap();
+            assert_eq!(
+                hex(&*secret.0),
+                "c0d26aeab536609a572b07695d933b589dcf363ff9d93c93adea537aeabb8cb8"
+            );
+            let (key, nonce) = provider.key_schedule(&secret, b"Ode on a Grecian Urn");
+            assert_eq!(hex(&key[..16]), "868c066ef58aae6dc589b6cfdd18f97e");
+            assert_eq!(hex(&nonce[..12]), "4e0bc5018beba4bf004cca59");
+            let sealed = bytes(SEALED);
+            let (ciphertext, tag) = sealed.split_last_chunk().unwrap();
+            let sealed = Sealed { iv: &nonce[..12], aad: b"Count-0", ciphertext, tag };
+            let opened = provider.open_content(ContentEncryption::A128Gcm, &key[..16], sealed);
+            assert_eq!(*opened.unwrap(), *b"Beauty is truth, truth beauty", "{}", provider.name);
+        }
+    }
+
+    /// RFC 9180 7.1.4: a coordinate is one of the field, written in one way.
+    #[test]
+    fn a_coordinate_is_less_than_the_prime_of_the_curve() {
+        const P: &str = "ffffffff00000001000000000000000000000000ffffffffffffffffffffffff";
+        const Y_OF_0: &str = "66485c780e2f83d72433bd5d84a06bb6541c2af31dae871728bf856a174f93f4";
+        const X_OF_5: &str = "d7325d7646cd60d80a92738ceb345f844cffaf35841022cab176f692de8de1d7";
+        const P_AND_5: &str = "ffffffff00000001000000000000000000000001000000000000000000000004";
+        let (zero, five) = ("0".repeat(64), format!("{:0>64}", 5));
+        let all = "f".repeat(64);
+        for provider in PROVIDERS {
+            let (private, public) = recipient(provider);
+            let takes = |x: &str, y: &str| {
+                let enc = [&[4][..], &bytes(x), &bytes(y)].concat();
+                provider.hpke_decap(&private, &public, &enc).is_ok()
+            };
+            assert!(takes(&zero, Y_OF_0) && takes(X_OF_5, &five), "{}", provider.name);
+            for (x, y) in [
+                (P, Y_OF_0),
+                (X_OF_5, P_AND_5),
+                (&zero, &zero),
+                (P, P),
+                (&zero, P),
+                (P, &zero),
+                (&all, Y_OF_0),
+                (&zero, &all),
+                (&all, &all),
+            ] {
+                assert!(!takes(x, y), "{} {x} {y}", provider.name);
+            }
+        }
+    }
+
     #[test]
     fn what_was_sealed_for_something_else_stays_closed() {
         for provider in PROVIDERS {
@@ -203,6 +262,10 @@ pub(crate) mod tests {
                 [&[3], x].concat(),
                 [&[6], x, y].concat(),
                 vec![4; 65],
+                vec![0; 65],
+                [&[0], x, y].concat(),
+                [&[5], x, y].concat(),
+                [&[7], x, y].concat(),
                 beside(1),
                 beside(64),
             ] {
