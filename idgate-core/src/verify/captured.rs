@@ -171,7 +171,19 @@ pub(super) fn handovers<'h>(
                 let handover = |origin| Handover::Iso180137AnnexC { encryption_info, origin };
                 handovers.extend(origins.clone().map(handover));
             }
-            _ => {}
+            // What comes through a browser is encrypted, and each way of encrypting has its own.
+            (TranscriptKind::OpenId4Vp1, KnownEncryption::Hpke { .. })
+            | (TranscriptKind::Iso180137, KnownEncryption::Plain | KnownEncryption::Hpke { .. })
+            | (
+                TranscriptKind::OpenId4Vp1DcApi,
+                KnownEncryption::Plain
+                | KnownEncryption::Jwe { thumbprint: None, .. }
+                | KnownEncryption::Hpke { .. },
+            )
+            | (
+                TranscriptKind::Iso180137AnnexC,
+                KnownEncryption::Plain | KnownEncryption::Jwe { .. },
+            ) => {}
         }
     }
     handovers
