@@ -116,7 +116,7 @@ mod tests {
     use crate::cose::Sign1;
     use crate::crypto::hpke::tests::{RECIPIENT, TRANSCRIPT, bytes};
     use crate::crypto::rustcrypto::PROVIDER;
-    use crate::crypto::{Curve, EcdhPrivateKey, Es256Key, SoftwareSigner};
+    use crate::crypto::{Alg, Curve, EcdhPrivateKey, Es256Key, SoftwareSigner};
     use crate::request::fixtures;
 
     /// Of other software: mDL, `age_over_18`, not signed.
@@ -207,6 +207,43 @@ mod tests {
             "582f89cd86c23a7c138668de308a78d60224b2f13d33840ffabe671b9ea997d8"
         );
         PROVIDER.verify(signer.public_key(), &signed_bytes, &signed.signature).unwrap();
+    }
+
+    /// As an HSM that gives DER would.
+    #[derive(Debug)]
+    struct Odd(SoftwareSigner, usize);
+
+    impl RequestSigner for Odd {
+        fn alg(&self) -> Alg {
+            self.0.alg()
+        }
+
+        fn key_id(&self) -> &str {
+            self.0.key_id()
+        }
+
+        fn certificate_chain(&self) -> &[Vec<u8>] {
+            self.0.certificate_chain()
+        }
+
+        fn sign(&self, signing_input: &[u8]) -> Result<Vec<u8>, SignerUnavailable> {
+            let mut signature = self.0.sign(signing_input)?;
+            signature.resize(self.1, 0);
+            Ok(signature)
+        }
+    }
+
+    #[test]
+    fn a_signature_of_other_than_64_bytes_is_not_sent() {
+        let made = |len| {
+            let signer = Odd(signer(&[b"leaf"]), len);
+            let reader = Reader { signer: &signer, session_transcript: &[0xf6] };
+            asking(&[licence()]).device_request(Some(reader))
+        };
+        assert!(made(64).is_ok());
+        for len in [0, 63, 65, 70, 71, 72, 96] {
+            assert!(made(len).unwrap_err().0.contains("64 bytes"), "{len}");
+        }
     }
 
     #[test]
