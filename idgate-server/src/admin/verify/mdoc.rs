@@ -22,7 +22,11 @@ pub(super) fn verify(options: &VerifyOptions, at: UnixMillis) -> Result<Output, 
     let response_uri = response_uri(options)?;
     let issuer = trust::certificates(options)?;
     let encryption = encryption(options)?;
-    let bytes = device_response(options, &encryption)?;
+    let Some(bytes) = device_response(options, &encryption)? else {
+        let why = "it does not open: it is encrypted to another key, for another page or for another \
+                   --encryption-info";
+        return Ok(outcome::undecryptable(why));
+    };
     let handovers = handovers(options, &encryption, Dialect::Draft);
     let audience = options.audience();
     let request = MdocRequest { client_id: &audience, nonce: options.nonce(), response_uri };
@@ -67,18 +71,18 @@ pub(super) fn handovers<'h>(
 /// The major type of arrays (RFC 8949 3.1).
 const ARRAY: u8 = 4;
 
-/// The DeviceResponse in the file: as it is, or encrypted as the page got it.
+/// The DeviceResponse in the file: as it is, or encrypted as the page got it. `None`: it does not open.
 fn device_response(
     options: &VerifyOptions,
     encryption: &CapturedEncryption,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<Option<Vec<u8>>, Failure> {
     let bytes = bytes(&options.file)?;
     // An EncryptedResponse is an array; a DeviceResponse is a map.
     let is_encrypted = bytes.first().is_some_and(|first| first >> 5 == ARRAY);
     let (Some(origin), Some(encryption_info), true) =
         (&options.origin, &options.encryption_info, is_encrypted)
     else {
-        return Ok(bytes);
+        return Ok(Some(bytes));
     };
     if encryption.reader_key().is_none() {
         let why = "it is encrypted: give the key with --enc-key, and d in it";
@@ -86,12 +90,7 @@ fn device_response(
     }
     let text = base64url::encode(&bytes);
     let opened = encryption.open_device_response(&PROVIDER, &text, encryption_info, origin);
-    let opened = opened.map_err(|_| {
-        let why = "it does not open: it is encrypted to another key, for another page or for another \
-                   --encryption-info";
-        unusable(&options.file, why)
-    })?;
-    Ok(opened.to_vec())
+    Ok(opened.ok().map(|opened| opened.to_vec()))
 }
 
 /// base64url as answers carry it, or CBOR. The first byte of a CBOR map or array is never ASCII.

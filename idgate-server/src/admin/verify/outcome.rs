@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use idgate_core::error::VerifyError;
+use idgate_core::error::{ErrorCode, VerifyError};
 use idgate_core::verify::{CredentialReport, VerifiedCredential};
 use serde_json::json;
 
@@ -14,6 +14,15 @@ pub(super) type Outcome = Result<VerifiedCredential, VerifyError>;
 pub(super) fn tell(report: &CredentialReport, result: &Outcome) -> Output {
     let mut output = Output::new(object(report, result), tree(report, result));
     output.code = if result.is_ok() { 0 } else { 3 };
+    output
+}
+
+/// The verdict on what cannot be read: a gateway answers with the same code.
+pub(super) fn undecryptable(detail: &str) -> Output {
+    let code = ErrorCode::DecryptionFailed;
+    let object = json!({ "verified": false, "reason": code, "detail": detail, "checks": [] });
+    let mut output = Output::new(object, format!("refused: {code}: {detail}\n"));
+    output.code = 3;
     output
 }
 
