@@ -10,8 +10,8 @@ use crate::ids::CredentialFormat;
 use crate::time::UnixMillis;
 use crate::trust::listing::{ListedBy, Listing};
 use crate::trust::path::{
-    Intermediate, VerifiedPath, authenticate_beside_issuer, authenticate_chain,
-    authenticate_named_signer, authenticate_sd_jwt_chain, authenticate_status_signer,
+    Intermediate, StatusRoots, VerifiedPath, authenticate_chain, authenticate_named_signer,
+    authenticate_sd_jwt_chain,
 };
 use crate::trust::{PinnedSigner, TrustAnchor, TrustEntry};
 
@@ -86,8 +86,7 @@ impl StatusContext<'_> {
             return Ok((path, TakenBy::Voucher));
         }
         let vouched: Vec<&TrustAnchor> = self.vouching_roots(voucher).collect();
-        let beside = authenticate_beside_issuer(provider, chain, &vouched, &issuer.ekus, now);
-        let error = match beside {
+        let error = match self.status_roots(&vouched).authenticate_beside_issuer(chain) {
             Ok(path) => return Ok((path, TakenBy::Voucher)),
             Err(error) => error,
         };
@@ -105,12 +104,14 @@ impl StatusContext<'_> {
         roots: &[&TrustAnchor],
         voucher: Option<&Voucher>,
     ) -> Result<(VerifiedPath, TakenBy), VerifyError> {
-        let Self { provider, issuer, now, .. } = *self;
-        if let Some(named) = authenticate_named_signer(chain, self.named_signers(voucher), now) {
-            return Ok((named?, TakenBy::StatusSigner));
-        }
-        let path = authenticate_status_signer(provider, chain, roots, &issuer.ekus, now)?;
+        let named = authenticate_named_signer(chain, self.named_signers(voucher), self.now);
+        let path = named.unwrap_or_else(|| self.status_roots(roots).authenticate(chain))?;
         Ok((path, TakenBy::StatusSigner))
+    }
+
+    fn status_roots<'r>(&'r self, roots: &'r [&'r TrustAnchor]) -> StatusRoots<'r> {
+        let Self { provider, issuer, now, .. } = *self;
+        StatusRoots { provider, roots, ekus: &issuer.ekus, now }
     }
 
     /// The roots below which lists may be signed.

@@ -1,17 +1,17 @@
-//! X.509 trust material: roots and pinned document signers, each known by its raw DER.
+//! X.509 roots, each known by its raw DER, and what is wrong with material that cannot be one.
 
 use alloc::borrow::Cow;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use super::certificate::{Certificate, CertificateError, is_within};
-use super::listing::{Listing, Provider};
+use super::listing::{Listing, OfList, Provider};
 use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
 use super::profile;
-use crate::crypto::{Alg, CryptoProvider, IssuerKey, UnusableKey};
+use crate::crypto::{CryptoProvider, IssuerKey, UnusableKey};
 use crate::ids::DocType;
 use crate::time::UnixMillis;
 
@@ -79,7 +79,7 @@ pub struct TrustAnchor {
     /// The document types that it may sign for; empty: any.
     pub doc_types: Vec<DocType>,
     /// What a trusted list says of it.
-    listing: Option<Arc<Listing>>,
+    pub(super) of_list: OfList,
 }
 
 struct Root {
@@ -128,8 +128,8 @@ impl TrustAnchor {
             not_before: certificate.not_before(),
             not_after: certificate.not_after(),
         };
-        let doc_types = Vec::new();
-        Ok(Self { root: Arc::new(root), origin, test_only: false, doc_types, listing: None })
+        let (doc_types, of_list) = (Vec::new(), OfList::default());
+        Ok(Self { root: Arc::new(root), origin, test_only: false, doc_types, of_list })
     }
 
     /// For test-mode sessions only.
@@ -146,38 +146,19 @@ impl TrustAnchor {
         self
     }
 
-    /// As a trusted list has it.
-    pub(super) fn listed(
-        mut self,
-        listing: Listing,
-        doc_types: Vec<DocType>,
-        test_only: bool,
-    ) -> Self {
-        self.listing = Some(Arc::new(listing));
-        self.doc_types = doc_types;
-        self.test_only = test_only;
-        self
-    }
-
-    pub(super) fn join_listing(&mut self, other: Listing) {
-        if let Some(own) = &mut self.listing {
-            Arc::make_mut(own).join(other);
-        }
-    }
-
     /// What a trusted list says of it.
     pub(crate) fn listing(&self) -> Option<&Listing> {
-        self.listing.as_deref()
+        self.of_list.get()
     }
 
     /// Whose it is, as a trusted list says; nobody's for what comes from elsewhere.
     pub fn providers(&self) -> impl Iterator<Item = &Provider> {
-        self.listing.iter().flat_map(|listing| listing.providers()).map(AsRef::as_ref)
+        self.of_list.providers()
     }
 
     /// Whether the list that it comes from vouches for it at `now`.
     pub fn is_in_force(&self, now: UnixMillis) -> bool {
-        self.listing.as_ref().is_none_or(|listing| listing.is_in_force(now))
+        self.of_list.is_in_force(now)
     }
 
     /// The certificate as received.
@@ -256,195 +237,6 @@ impl fmt::Debug for TrustAnchor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TrustAnchor({}, {})", self.subject(), self.key_kind())
     }
-}
-
-/// A document signer that the operator trusts without a root: exactly this certificate.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct PinnedSigner {
-    der: Arc<[u8]>,
-    sha256: [u8; 32],
-    subject: String,
-    alg: Alg,
-    not_after: UnixMillis,
-    /// Whether it serves test-mode sessions only.
-    pub test_only: bool,
-    /// The document types that it may sign for; empty: any.
-    doc_types: Vec<DocType>,
-    /// What a trusted list says of it.
-    listing: Option<Arc<Listing>>,
-}
-
-impl PinnedSigner {
-    /// From a certificate in DER.
-    ///
-    /// # Errors
-    /// It is not a certificate, or its key is not on P-256, P-384 or P-521.
-    pub fn from_der(provider: &CryptoProvider, der: &[u8]) -> Result<Self, TrustMaterialError> {
-        let certificate = Certificate::parse(der)?;
-        let key = certificate.key()?;
-        let why = "has a key that is not on P-256, P-384 or P-521";
-        let alg = key.nist().ok_or(TrustMaterialError(why.into()))?.alg();
-        let subject = names::rfc4514(certificate.subject().as_raw());
-        let not_after = certificate.not_after();
-        let sha256 = provider.sha256(der);
-        let (doc_types, listing, test_only) = (Vec::new(), None, false);
-        Ok(Self { der: der.into(), sha256, subject, alg, not_after, test_only, doc_types, listing })
-    }
-
-    /// For test-mode sessions only.
-    #[must_use]
-    pub fn for_test_only(mut self) -> Self {
-        self.test_only = true;
-        self
-    }
-
-    /// The certificate as received.
-    pub fn der(&self) -> &[u8] {
-        &self.der
-    }
-
-    /// SHA-256 of the certificate.
-    pub fn sha256(&self) -> [u8; 32] {
-        self.sha256
-    }
-
-    /// The subject as RFC 4514 text.
-    pub fn subject(&self) -> &str {
-        &self.subject
-    }
-
-    /// The algorithm of its key.
-    pub fn alg(&self) -> Alg {
-        self.alg
-    }
-
-    /// The last second of its validity.
-    pub fn not_after(&self) -> UnixMillis {
-        self.not_after
-    }
-
-    /// As a trusted list has it.
-    pub(super) fn listed(
-        mut self,
-        listing: Listing,
-        doc_types: Vec<DocType>,
-        test_only: bool,
-    ) -> Self {
-        self.listing = Some(Arc::new(listing));
-        self.doc_types = doc_types;
-        self.test_only = test_only;
-        self
-    }
-
-    pub(super) fn join_listing(&mut self, other: Listing) {
-        if let Some(own) = &mut self.listing {
-            Arc::make_mut(own).join(other);
-        }
-    }
-
-    /// What a trusted list says of it.
-    pub(crate) fn listing(&self) -> Option<&Listing> {
-        self.listing.as_deref()
-    }
-
-    /// Whether a trusted list names it, and so an authenticated source, not the operator alone.
-    pub fn is_listed(&self) -> bool {
-        self.listing.is_some()
-    }
-
-    /// Whose it is, as a trusted list says; nobody's for what comes from elsewhere.
-    pub fn providers(&self) -> impl Iterator<Item = &Provider> {
-        self.listing.iter().flat_map(|listing| listing.providers()).map(AsRef::as_ref)
-    }
-
-    /// Whether the list that it comes from vouches for it at `now`.
-    pub fn is_in_force(&self, now: UnixMillis) -> bool {
-        self.listing.as_ref().is_none_or(|listing| listing.is_in_force(now))
-    }
-
-    /// Whether it may sign for this document type.
-    pub fn serves(&self, doc_type: &str) -> bool {
-        self.doc_types.is_empty() || self.doc_types.iter().any(|own| own.as_str() == doc_type)
-    }
-}
-
-impl fmt::Debug for PinnedSigner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PinnedSigner({})", self.subject)
-    }
-}
-
-/// What a file of roots holds.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct RootFile {
-    /// Those that can be roots, in their order.
-    pub roots: Vec<TrustAnchor>,
-    /// Those that cannot.
-    pub unusable: Vec<UnusableRoot>,
-}
-
-/// A certificate that cannot be a root; its text says which and why.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct UnusableRoot {
-    /// Its place in the file, from 1.
-    pub place: usize,
-    /// The subject as RFC 4514 text; `None`: it cannot be read.
-    pub subject: Option<String>,
-    /// Why it cannot be a root.
-    pub why: Cow<'static, str>,
-}
-
-impl fmt::Display for UnusableRoot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let subject = self.subject.as_deref().unwrap_or("of no readable subject");
-        write!(f, "certificate {} ({subject}) {}", self.place, self.why)
-    }
-}
-
-/// Reads a file of roots: PEM or DER, one or many.
-///
-/// # Errors
-/// The file holds no certificate.
-pub fn read_roots(provider: &CryptoProvider, file: &[u8]) -> Result<RootFile, TrustMaterialError> {
-    let mut read = RootFile { roots: Vec::new(), unusable: Vec::new() };
-    for (at, der) in super::pem::pem_or_der(file, "CERTIFICATE")?.iter().enumerate() {
-        match TrustAnchor::from_der(provider, der, RootOrigin::RootFile) {
-            Ok(root) => read.roots.push(root),
-            Err(TrustMaterialError(why)) => {
-                let subject = Certificate::parse(der).ok();
-                let subject = subject.map(|parsed| names::rfc4514(parsed.subject().as_raw()));
-                read.unusable.push(UnusableRoot { place: at.saturating_add(1), subject, why });
-            }
-        }
-    }
-    Ok(read)
-}
-
-/// The roots of a file: PEM or DER, one or many.
-///
-/// # Errors
-/// The file holds no certificate, or some that cannot be roots; the text names each, and why.
-pub fn roots_from_file(
-    provider: &CryptoProvider,
-    file: &[u8],
-) -> Result<Vec<TrustAnchor>, TrustMaterialError> {
-    let RootFile { roots, unusable } = read_roots(provider, file)?;
-    if unusable.is_empty() {
-        return Ok(roots);
-    }
-    let total = roots.len().saturating_add(unusable.len());
-    let each: Vec<String> = unusable.iter().map(ToString::to_string).collect();
-    Err(TrustMaterialError(
-        format!(
-            "has {} certificates of {total} that cannot be roots: {}",
-            each.len(),
-            each.join("; ")
-        )
-        .into(),
-    ))
 }
 
 fn first(name: &[u8], oid: &[u8]) -> Option<String> {

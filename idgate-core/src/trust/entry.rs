@@ -7,10 +7,11 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::anchors::{PinnedSigner, TrustAnchor};
+use super::anchors::TrustAnchor;
 use super::bare_key::TrustedKey;
 use super::crl::VerifiedCrl;
 use super::oid::Oid;
+use super::pinned_signer::PinnedSigner;
 use crate::codec::base64url;
 use crate::ids::{ClaimsPath, DocType, IssuerId, NameSpace};
 use crate::limits::{DEFAULT_STATUS_MAX_AGE_DAYS, MAX_AKI_VALUES};

@@ -2,6 +2,7 @@
 //! must look like. It goes with the certificate into the trust entry.
 
 mod kind;
+mod listed_by;
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -9,6 +10,7 @@ use alloc::vec::Vec;
 
 pub(crate) use self::kind::member_state;
 pub use self::kind::{ListRole, ListType};
+pub use self::listed_by::ListedBy;
 use crate::time::UnixMillis;
 use crate::trust::certificate::Certificate;
 use crate::trust::names::{self, ORGANIZATION_IDENTIFIER, ORGANIZATION_NAME};
@@ -50,27 +52,6 @@ impl Provider {
     /// Whether `text` is one of its names.
     pub(crate) fn has_name(&self, text: &str) -> bool {
         self.names.iter().any(|name| names::is_same_text(name, text))
-    }
-}
-
-/// Whom a trusted list says that the signer of a credential is. It comes from the authenticated list,
-/// never from the credential.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct ListedBy {
-    /// The kind of list.
-    pub list_type: ListType,
-    /// Its sequence number.
-    pub list_sequence: u64,
-    /// The provider; several where the list gives them one certificate, and the signer does not say
-    /// which it is.
-    pub providers: Vec<Arc<Provider>>,
-}
-
-impl ListedBy {
-    /// Whether one of the providers is one of those.
-    pub(crate) fn shares_provider(&self, listing: &Listing) -> bool {
-        self.providers.iter().any(|provider| listing.is_of(provider))
     }
 }
 
@@ -184,5 +165,35 @@ impl Listing {
             }
         }
         ListedBy { list_type: self.list.list_type, list_sequence: self.list.sequence, providers }
+    }
+}
+
+/// The listing of what is trusted; none where the operator alone trusts it.
+#[derive(Clone, Default)]
+pub(crate) struct OfList(Option<Arc<Listing>>);
+
+impl OfList {
+    pub(crate) fn new(listing: Listing) -> Self {
+        Self(Some(Arc::new(listing)))
+    }
+
+    /// It is another service's of the list, too.
+    pub(crate) fn join(&mut self, other: Listing) {
+        if let Some(own) = &mut self.0 {
+            Arc::make_mut(own).join(other);
+        }
+    }
+
+    pub(crate) fn get(&self) -> Option<&Listing> {
+        self.0.as_deref()
+    }
+
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &Provider> {
+        self.0.iter().flat_map(|listing| listing.providers()).map(AsRef::as_ref)
+    }
+
+    /// Whether the list vouches for it at `now`, if there is one.
+    pub(crate) fn is_in_force(&self, now: UnixMillis) -> bool {
+        self.get().is_none_or(|listing| listing.is_in_force(now))
     }
 }

@@ -13,7 +13,9 @@ pub(crate) mod names;
 mod oid;
 pub(crate) mod path;
 mod pem;
+mod pinned_signer;
 mod profile;
+mod root_file;
 mod trusted_list;
 mod verifier_certificate;
 mod vical;
@@ -21,10 +23,7 @@ mod vical;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
-pub use self::anchors::{
-    PinnedSigner, RootFile, RootOrigin, TrustAnchor, TrustMaterialError, UnusableRoot, read_roots,
-    roots_from_file,
-};
+pub use self::anchors::{RootOrigin, TrustAnchor, TrustMaterialError};
 pub use self::bare_key::TrustedKey;
 pub use self::entry::{DeviceResponseDocuments, RevocationPolicy, TrustEntry};
 use self::known_signers::KnownSigners;
@@ -34,6 +33,8 @@ pub use self::oid::Oid;
 #[cfg(feature = "internals")]
 pub use self::path::is_valid_rfc5280_path;
 pub use self::pem::pem_or_der;
+pub use self::pinned_signer::PinnedSigner;
+pub use self::root_file::{RootFile, UnusableRoot, read_roots, roots_from_file};
 pub use self::trusted_list::{
     ListAnchors, ListMark, ListRules, ListSigner, ListTerms, ListedProvider, ListedService,
     TrustedList, TrustedListError, TrustedListErrorKind, import_trusted_list,

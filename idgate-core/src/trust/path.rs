@@ -3,76 +3,29 @@
 //! tried, within a budget of signature checks. What the presenter sends is never trusted by itself.
 
 pub(super) mod search;
+mod status_signer;
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests;
+mod verified;
 
-use alloc::string::{String, ToString};
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use x509_parser::extensions::{CRLDistributionPoint, DistributionPointName, GeneralName};
-
 use self::search::{Failure, Path, Search};
-use super::anchors::{PinnedSigner, TrustAnchor};
+pub(crate) use self::status_signer::{StatusRoots, authenticate_named_signer};
+pub(super) use self::verified::crl_distribution_points;
+use self::verified::{Anchor, verified};
+pub(crate) use self::verified::{Intermediate, VerifiedPath};
+use super::anchors::TrustAnchor;
 use super::certificate::{Certificate, CertificateError};
 use super::entry::TrustEntry;
 use super::listed_profile;
-use super::listing::ListedBy;
-use super::names::{self, COUNTRY_NAME, STATE_OR_PROVINCE_NAME};
-use super::oid::Oid;
+use super::pinned_signer::PinnedSigner;
 use super::profile::{self, Broken, SignerProfile};
-use crate::crypto::{CryptoProvider, PublicKey};
+use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_CERTIFICATES;
 use crate::time::UnixMillis;
-
-/// A signer whose path leads to a root, or that is pinned.
-#[derive(Clone, Debug)]
-pub(crate) struct VerifiedPath {
-    /// Verifies what the signer signed.
-    pub(crate) signer_key: PublicKey,
-    /// The signer's own name (RFC 4514).
-    pub(crate) signer_subject: String,
-    /// countryName of the signer's subject.
-    pub(crate) country: Option<String>,
-    /// stateOrProvinceName of the signer's subject.
-    pub(crate) state_or_province: Option<String>,
-    /// The first instant of the signer's validity.
-    pub(crate) not_before: UnixMillis,
-    /// The last second of the signer's validity.
-    pub(crate) not_after: UnixMillis,
-    /// SHA-256 of the root, or of the pinned signer.
-    pub(crate) anchor_sha256: [u8; 32],
-    /// Subject of the root, or of the pinned signer (RFC 4514).
-    pub(crate) anchor_subject: String,
-    /// Whether the signer is trusted by itself.
-    pub(crate) pinned: bool,
-    /// Whom a trusted list says that the signer is, where one vouches for it.
-    pub(crate) listed: Option<Arc<ListedBy>>,
-    /// Whether a root issued the signer.
-    pub(crate) is_below_root: bool,
-    /// The content bytes of the signer's serial number.
-    pub(crate) leaf_serial: Vec<u8>,
-    /// For each CRL distribution point of the signer the URIs that lead to one and the same list;
-    /// none for a point that names its list in another way.
-    pub(crate) crl_distribution_points: Vec<Vec<String>>,
-    /// The certificate, in DER, that issued the signer; unknown for a pinned one without its root.
-    pub(crate) issuer: Option<Arc<[u8]>>,
-    /// What leads from the signer to the root, without either; none for a pinned signer.
-    pub(crate) intermediates: Vec<Intermediate>,
-}
-
-/// An intermediate CA of a path, as a CRL of its issuer names it.
-#[derive(Clone, Debug)]
-pub(crate) struct Intermediate {
-    /// The content bytes of its serial number.
-    pub(crate) serial: Vec<u8>,
-    /// As those of the signer.
-    pub(crate) crl_distribution_points: Vec<Vec<String>>,
-    /// The certificate, in DER, that issued it.
-    pub(crate) issuer: Arc<[u8]>,
-}
 
 /// Authenticates the document signer that stands first in `chain`, the DER certificates of an x5chain
 /// (RFC 9360 2), for credentials of `doc_type`. In live mode the signer stands directly under a
@@ -149,63 +102,6 @@ pub(crate) fn authenticate_sd_jwt_chain(
     let (signer, path, root) = signer_below(provider, chain, &current, MAX_CERTIFICATES, now)?;
     if let Some(listing) = root.listing() {
         listed_profile::check_listed_mark(&signer, &issuer.ekus, &listing.list)
-            .map_err(profile_error)?;
-    }
-    Ok(path)
-}
-
-/// Authenticates the signer of a status list that stands first in `chain`: its path leads to one of
-/// `roots`, directly or through one intermediate, it is not a CA, its key is for signing, and what
-/// its certificate is for, if it says so, is signing credentials (`ekus`) or their status
-/// (draft-ietf-oauth-status-list 10, 11.3; ISO/IEC 18013-5 Table B.9).
-///
-/// # Errors
-/// As [`authenticate_chain`].
-pub(crate) fn authenticate_status_signer(
-    provider: &CryptoProvider,
-    chain: &[&[u8]],
-    roots: &[&TrustAnchor],
-    ekus: &[Oid],
-    now: UnixMillis,
-) -> Result<VerifiedPath, VerifyError> {
-    if roots.is_empty() {
-        return Err(path_error("no root of the trust entry may vouch for this status list"));
-    }
-    let (signer, path, _) = signer_below(provider, chain, roots, 1, now)?;
-    profile::check_status_signer(&signer, ekus).map_err(profile_error)?;
-    Ok(path)
-}
-
-/// The same of a signer that is one of `signers` itself, as trusted lists name them. `None`: it is
-/// none of them.
-pub(crate) fn authenticate_named_signer<'s>(
-    chain: &[&[u8]],
-    mut signers: impl Iterator<Item = &'s PinnedSigner>,
-    now: UnixMillis,
-) -> Option<Result<VerifiedPath, VerifyError>> {
-    let leaf = chain.first()?;
-    let own = signers.find(|own| own.der() == *leaf)?;
-    let signer = Certificate::parse(leaf).map_err(VerifyError::from);
-    Some(signer.and_then(|signer| pinned(own, &signer, None, now)))
-}
-
-/// Authenticates the signer of a status list that stands first in `chain`, below one of `roots` of SD-JWT
-/// VC issuers: who may sign credentials there may sign their status. A CA of a trusted list may have
-/// other customers; of these, only who carries the mark of an issuer or may sign status.
-///
-/// # Errors
-/// As [`authenticate_chain`].
-pub(crate) fn authenticate_beside_issuer(
-    provider: &CryptoProvider,
-    chain: &[&[u8]],
-    roots: &[&TrustAnchor],
-    ekus: &[Oid],
-    now: UnixMillis,
-) -> Result<VerifiedPath, VerifyError> {
-    let (signer, path, root) = signer_below(provider, chain, roots, MAX_CERTIFICATES, now)?;
-    if let Some(listing) = root.listing() {
-        profile::check_status_signer(&signer, ekus)
-            .or_else(|_| listed_profile::check_listed_mark(&signer, ekus, &listing.list))
             .map_err(profile_error)?;
     }
     Ok(path)
@@ -307,11 +203,6 @@ fn parse_all<'a>(chain: &[&'a [u8]]) -> Vec<Certificate<'a>> {
     chain.iter().filter_map(|der| Certificate::parse(der).ok()).collect()
 }
 
-enum Anchor<'p> {
-    Root(&'p Path<'p>),
-    Pinned { own: &'p PinnedSigner, issuer: Option<Arc<[u8]>> },
-}
-
 /// A pinned signer answers for itself, with nothing but its dates. Its issuer is only looked up
 /// for its CRL.
 fn pinned(
@@ -333,76 +224,6 @@ fn named<'s>(
     now: UnixMillis,
 ) -> Option<&'s PinnedSigner> {
     signers.find(|own| own.der() == leaf && own.is_in_force(now))
-}
-
-fn verified(
-    signer: &Certificate<'_>,
-    anchor: Anchor<'_>,
-    now: UnixMillis,
-) -> Result<VerifiedPath, VerifyError> {
-    let key = signer.key().map_err(|error| path_error(error.0))?;
-    let signer_key = *key.nist().ok_or(path_error("is not on P-256, P-384 or P-521"))?;
-    let subject = signer.subject().as_raw();
-    let first = |oid| names::attribute_texts(subject, oid).first().map(ToString::to_string);
-    let pinned = matches!(anchor, Anchor::Pinned { .. });
-    let is_below_root = matches!(&anchor, Anchor::Root(path) if path.is_direct());
-    let intermediates = match &anchor {
-        Anchor::Root(path) => path.intermediates().map(intermediate).collect(),
-        Anchor::Pinned { .. } => Vec::new(),
-    };
-    let listing = match &anchor {
-        Anchor::Root(path) => path.root.listing(),
-        Anchor::Pinned { own, .. } => own.listing(),
-    };
-    let listed = listing.map(|listing| Arc::new(listing.attribute(signer, now)));
-    let (anchor_sha256, anchor_subject, issuer) = match anchor {
-        Anchor::Root(path) => {
-            let (root, issuer) = (path.root, Some(path.issuer_der()));
-            (root.sha256(), String::from(root.subject()), issuer)
-        }
-        Anchor::Pinned { own, issuer } => (own.sha256(), String::from(own.subject()), issuer),
-    };
-    Ok(VerifiedPath {
-        signer_key,
-        signer_subject: names::rfc4514(subject),
-        country: first(COUNTRY_NAME),
-        state_or_province: first(STATE_OR_PROVINCE_NAME),
-        not_before: signer.not_before(),
-        not_after: signer.not_after(),
-        anchor_sha256,
-        anchor_subject,
-        pinned,
-        listed,
-        is_below_root,
-        leaf_serial: signer.serial().to_vec(),
-        crl_distribution_points: crl_distribution_points(signer),
-        issuer,
-        intermediates,
-    })
-}
-
-fn intermediate((ca, issuer): (&Certificate<'_>, Arc<[u8]>)) -> Intermediate {
-    let crl_distribution_points = crl_distribution_points(ca);
-    Intermediate { serial: ca.serial().to_vec(), crl_distribution_points, issuer }
-}
-
-/// For each CRL distribution point of a certificate the URIs that lead to one and the same list.
-pub(super) fn crl_distribution_points(certificate: &Certificate<'_>) -> Vec<Vec<String>> {
-    certificate.crl_distribution_points().iter().map(uris).collect()
-}
-
-fn uris(point: &CRLDistributionPoint<'_>) -> Vec<String> {
-    let whole = point.reasons.is_none() && point.crl_issuer.is_none();
-    match &point.distribution_point {
-        Some(DistributionPointName::FullName(names)) if whole => {
-            let uri = |name: &GeneralName<'_>| match name {
-                GeneralName::URI(uri) => Some(String::from(*uri)),
-                _ => None,
-            };
-            names.iter().filter_map(uri).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 impl From<CertificateError> for VerifyError {

@@ -243,6 +243,10 @@ fn eight_presented_issuers_are_tried_and_no_more() {
     refused(none, Reason::ChainInvalid);
 }
 
+fn status_roots<'r>(roots: &'r [&'r TrustAnchor], entry: &'r TrustEntry) -> StatusRoots<'r> {
+    StatusRoots { provider: &PROVIDER, roots, ekus: &entry.ekus, now: NOW }
+}
+
 /// RFC 5280 4.2.1.9, also where the constraint stands in the root.
 #[test]
 fn the_path_length_of_the_root_holds() {
@@ -259,7 +263,7 @@ fn the_path_length_of_the_root_holds() {
         assert_eq!(verify(&[&below, &ca.der], &entry, TEST).is_ok(), expected, "{path_len:?}");
         let roots: Vec<&TrustAnchor> = entry.roots.iter().collect();
         let chain: [&[u8]; 2] = [&below, &ca.der];
-        let status = authenticate_status_signer(&PROVIDER, &chain, &roots, &entry.ekus, NOW);
+        let status = status_roots(&roots, &entry).authenticate(&chain);
         assert_eq!(status.is_ok(), expected, "{path_len:?}");
         assert!(verify(&[&signer(&root).der], &entry, LIVE).is_ok());
         // Self-issued ones do not count.
@@ -441,8 +445,7 @@ fn status_list_signers_need_a_path_and_no_profile() {
     let roots: Vec<&TrustAnchor> = entry.roots.iter().collect();
     let builder = signer(&root).builder;
     let status = builder.clone().without(x509::EXT_KEY_USAGE).sign(&root.key);
-    let authenticate =
-        |chain: &[&[u8]]| authenticate_status_signer(&PROVIDER, chain, &roots, &entry.ekus, NOW);
+    let authenticate = |chain: &[&[u8]]| status_roots(&roots, &entry).authenticate(chain);
     assert!(authenticate(&[&status]).is_ok());
     let cannot_sign = builder.set(x509::KEY_USAGE, true, x509::key_usage(0x20)).sign(&root.key);
     refused(authenticate(&[&cannot_sign]), Reason::ChainInvalid);

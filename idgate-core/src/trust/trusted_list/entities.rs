@@ -17,10 +17,11 @@ use crate::codec::json::Value;
 use crate::crypto::CryptoProvider;
 use crate::limits::{MAX_CERTIFICATES, MAX_LIST_PROVIDERS, MAX_LIST_SERVICES};
 use crate::time::UnixMillis;
-use crate::trust::anchors::{PinnedSigner, RootOrigin, TrustAnchor, TrustMaterialError};
+use crate::trust::anchors::{RootOrigin, TrustAnchor, TrustMaterialError};
 use crate::trust::certificate::Certificate;
 use crate::trust::listing::{ListRole, ListType, Provider, member_state};
 use crate::trust::master_list::{ListOutcome, ListedCertificate, describe, take};
+use crate::trust::pinned_signer::PinnedSigner;
 
 /// A provider and its services.
 #[derive(Clone, Debug)]

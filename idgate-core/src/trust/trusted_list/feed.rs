@@ -9,11 +9,12 @@ use alloc::vec::Vec;
 use super::TrustedList;
 use super::entities::{ListedProvider, ListedService};
 use crate::ids::DocType;
-use crate::trust::anchors::{PinnedSigner, TrustAnchor};
+use crate::trust::anchors::TrustAnchor;
 use crate::trust::entry::TrustEntry;
 use crate::trust::listing::{
-    ListFacts, ListProfile, ListRole, ListType, Listing, Provider, member_state,
+    ListFacts, ListProfile, ListRole, ListType, Listing, OfList, Provider, member_state,
 };
+use crate::trust::pinned_signer::PinnedSigner;
 
 /// The document type of the one kind of credential that an mDL list is about.
 const MDL: &str = "org.iso.18013.5.1.mDL";
@@ -156,61 +157,47 @@ impl Feed {
         let listing = || Listing::new(self.facts.clone(), provider.clone(), service.from);
         let test_only = self.test_only;
         if let Some(doc_types) = &self.doc_types {
-            for root in &service.roots {
-                self.roots.add(root.sha256(), listing(), |listing| {
-                    root.clone().listed(listing, doc_types.clone(), test_only)
-                });
-            }
-            for signer in &service.signers {
-                self.signers.add(signer.sha256(), listing(), |listing| {
-                    signer.clone().listed(listing, doc_types.clone(), test_only)
-                });
-            }
+            self.roots.add(&service.roots, listing, doc_types, test_only);
+            self.signers.add(&service.signers, listing, doc_types, test_only);
         }
         if self.takes_sd_jwts {
-            for root in &service.roots {
-                self.sd_jwt_roots.add(root.sha256(), listing(), |listing| {
-                    root.clone().listed(listing, Vec::new(), test_only)
-                });
-            }
-            for signer in &service.signers {
-                self.sd_jwt_signers.add(signer.sha256(), listing(), |listing| {
-                    signer.clone().listed(listing, Vec::new(), test_only)
-                });
-            }
+            self.sd_jwt_roots.add(&service.roots, listing, &[], test_only);
+            self.sd_jwt_signers.add(&service.signers, listing, &[], test_only);
         }
     }
 
     fn revocation(&mut self, provider: &Arc<Provider>, service: &ListedService) {
         let listing = || Listing::new(self.facts.clone(), provider.clone(), service.from);
         let (doc_types, test_only) = (&self.status_doc_types, self.test_only);
-        for root in &service.roots {
-            self.status_roots.add(root.sha256(), listing(), |listing| {
-                root.clone().listed(listing, doc_types.clone(), test_only)
-            });
-        }
-        for signer in &service.signers {
-            self.status_signers.add(signer.sha256(), listing(), |listing| {
-                signer.clone().listed(listing, doc_types.clone(), test_only)
-            });
-        }
+        self.status_roots.add(&service.roots, listing, doc_types, test_only);
+        self.status_signers.add(&service.signers, listing, doc_types, test_only);
     }
 }
 
-/// A certificate that may be several services'.
-trait Listed {
-    fn join(&mut self, listing: Listing);
+/// A certificate that a list names, maybe for several services.
+trait Listed: Clone {
+    fn hash(&self) -> [u8; 32];
+    /// What the list says of it, what it may sign for, and whether for tests only.
+    fn terms(&mut self) -> (&mut OfList, &mut Vec<DocType>, &mut bool);
 }
 
 impl Listed for TrustAnchor {
-    fn join(&mut self, listing: Listing) {
-        self.join_listing(listing);
+    fn hash(&self) -> [u8; 32] {
+        self.sha256()
+    }
+
+    fn terms(&mut self) -> (&mut OfList, &mut Vec<DocType>, &mut bool) {
+        (&mut self.of_list, &mut self.doc_types, &mut self.test_only)
     }
 }
 
 impl Listed for PinnedSigner {
-    fn join(&mut self, listing: Listing) {
-        self.join_listing(listing);
+    fn hash(&self) -> [u8; 32] {
+        self.sha256()
+    }
+
+    fn terms(&mut self) -> (&mut OfList, &mut Vec<DocType>, &mut bool) {
+        (&mut self.of_list, &mut self.doc_types, &mut self.test_only)
     }
 }
 
@@ -227,11 +214,25 @@ impl<C> Default for Taken<C> {
 }
 
 impl<C: Listed> Taken<C> {
-    fn add(&mut self, sha256: [u8; 32], listing: Listing, make: impl FnOnce(Listing) -> C) {
-        let at = *self.places.entry(sha256).or_insert(self.all.len());
-        match self.all.get_mut(at) {
-            Some(known) => known.join(listing),
-            None => self.all.push(make(listing)),
+    fn add(
+        &mut self,
+        certificates: &[C],
+        listing: impl Fn() -> Listing,
+        doc_types: &[DocType],
+        test_only: bool,
+    ) {
+        for certificate in certificates {
+            let at = *self.places.entry(certificate.hash()).or_insert(self.all.len());
+            if let Some(known) = self.all.get_mut(at) {
+                known.terms().0.join(listing());
+                continue;
+            }
+            let mut listed = certificate.clone();
+            let (of_list, own_types, own_test_only) = listed.terms();
+            *of_list = OfList::new(listing());
+            *own_types = doc_types.to_vec();
+            *own_test_only = test_only;
+            self.all.push(listed);
         }
     }
 }

@@ -1,0 +1,62 @@
+//! Whom a trusted list says that the signer of a credential is.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::{Serialize, Serializer};
+
+use super::{ListType, Listing, Provider};
+
+/// Whom a trusted list says that the signer of a credential is. It comes from the authenticated list,
+/// never from the credential.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ListedBy {
+    /// The kind of list.
+    pub list_type: ListType,
+    /// Its sequence number.
+    pub list_sequence: u64,
+    /// The provider; several where the list gives them one certificate, and the signer does not say
+    /// which it is.
+    pub providers: Vec<Arc<Provider>>,
+}
+
+impl ListedBy {
+    /// Whether one of the providers is one of those.
+    pub(crate) fn shares_provider(&self, listing: &Listing) -> bool {
+        self.providers.iter().any(|provider| listing.is_of(provider))
+    }
+}
+
+/// One provider of a trusted list, or those that it may be.
+#[derive(Serialize)]
+struct Told<'d> {
+    #[serde(flatten)]
+    one: Option<Named<'d>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    candidates: Vec<Named<'d>>,
+    list_type: &'static str,
+    list_sequence: u64,
+}
+
+#[derive(Serialize)]
+struct Named<'d> {
+    name: &'d str,
+    identifier: Option<&'d str>,
+    country: Option<&'d str>,
+}
+
+/// As results have it: the members of the provider, or `candidates`; `list_type` and `list_sequence`.
+impl Serialize for ListedBy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let named = self.providers.iter().map(|provider| Named {
+            name: &provider.name,
+            identifier: provider.identifier(),
+            country: provider.country.as_deref(),
+        });
+        let mut candidates: Vec<Named<'_>> = named.collect();
+        let one = if candidates.len() == 1 { candidates.pop() } else { None };
+        let (list_type, list_sequence) = (self.list_type.name(), self.list_sequence);
+        Told { one, candidates, list_type, list_sequence }.serialize(serializer)
+    }
+}

@@ -1,0 +1,73 @@
+//! Who may sign status lists: below roots that vouched for a credential or that were named for it, or named
+//! by a trusted list itself.
+
+use super::{VerifiedPath, path_error, pinned, profile_error, signer_below};
+use crate::crypto::CryptoProvider;
+use crate::error::VerifyError;
+use crate::limits::MAX_CERTIFICATES;
+use crate::time::UnixMillis;
+use crate::trust::anchors::TrustAnchor;
+use crate::trust::certificate::Certificate;
+use crate::trust::oid::Oid;
+use crate::trust::pinned_signer::PinnedSigner;
+use crate::trust::{listed_profile, profile};
+
+/// Below whom signers of status lists may stand, and what credentials' signers there are for.
+pub(crate) struct StatusRoots<'r> {
+    pub(crate) provider: &'r CryptoProvider,
+    pub(crate) roots: &'r [&'r TrustAnchor],
+    pub(crate) ekus: &'r [Oid],
+    pub(crate) now: UnixMillis,
+}
+
+impl StatusRoots<'_> {
+    /// Authenticates the signer of a status list that stands first in `chain`: its path leads to one of
+    /// the roots, directly or through one intermediate, it is not a CA, its key is for signing, and what
+    /// its certificate is for, if it says so, is signing credentials (`ekus`) or their status
+    /// (draft-ietf-oauth-status-list 10, 11.3; ISO/IEC 18013-5 Table B.9).
+    ///
+    /// # Errors
+    /// As [`super::authenticate_chain`].
+    pub(crate) fn authenticate(&self, chain: &[&[u8]]) -> Result<VerifiedPath, VerifyError> {
+        let Self { provider, roots, ekus, now } = *self;
+        if roots.is_empty() {
+            return Err(path_error("no root of the trust entry may vouch for this status list"));
+        }
+        let (signer, path, _) = signer_below(provider, chain, roots, 1, now)?;
+        profile::check_status_signer(&signer, ekus).map_err(profile_error)?;
+        Ok(path)
+    }
+
+    /// The same below roots of SD-JWT VC issuers: who may sign credentials there may sign their status. A
+    /// CA of a trusted list may have other customers; of these, only who carries the mark of an issuer or
+    /// may sign status.
+    ///
+    /// # Errors
+    /// As [`super::authenticate_chain`].
+    pub(crate) fn authenticate_beside_issuer(
+        &self,
+        chain: &[&[u8]],
+    ) -> Result<VerifiedPath, VerifyError> {
+        let Self { provider, roots, ekus, now } = *self;
+        let (signer, path, root) = signer_below(provider, chain, roots, MAX_CERTIFICATES, now)?;
+        if let Some(listing) = root.listing() {
+            profile::check_status_signer(&signer, ekus)
+                .or_else(|_| listed_profile::check_listed_mark(&signer, ekus, &listing.list))
+                .map_err(profile_error)?;
+        }
+        Ok(path)
+    }
+}
+
+/// Authenticates the signer of a status list that is one of `signers` itself, as trusted lists name them.
+/// `None`: it is none of them.
+pub(crate) fn authenticate_named_signer<'s>(
+    chain: &[&[u8]],
+    mut signers: impl Iterator<Item = &'s PinnedSigner>,
+    now: UnixMillis,
+) -> Option<Result<VerifiedPath, VerifyError>> {
+    let leaf = chain.first()?;
+    let own = signers.find(|own| own.der() == *leaf)?;
+    let signer = Certificate::parse(leaf).map_err(VerifyError::from);
+    Some(signer.and_then(|signer| pinned(own, &signer, None, now)))
+}

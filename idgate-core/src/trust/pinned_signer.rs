@@ -1,0 +1,112 @@
+//! Signers that are trusted without a root, each known by its raw DER.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::anchors::TrustMaterialError;
+use super::certificate::Certificate;
+use super::listing::{Listing, OfList, Provider};
+use super::names;
+use crate::crypto::{Alg, CryptoProvider};
+use crate::ids::DocType;
+use crate::time::UnixMillis;
+
+/// A document signer that the operator trusts without a root: exactly this certificate.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct PinnedSigner {
+    der: Arc<[u8]>,
+    sha256: [u8; 32],
+    subject: String,
+    alg: Alg,
+    not_after: UnixMillis,
+    /// Whether it serves test-mode sessions only.
+    pub test_only: bool,
+    /// The document types that it may sign for; empty: any.
+    pub(super) doc_types: Vec<DocType>,
+    /// What a trusted list says of it.
+    pub(super) of_list: OfList,
+}
+
+impl PinnedSigner {
+    /// From a certificate in DER.
+    ///
+    /// # Errors
+    /// It is not a certificate, or its key is not on P-256, P-384 or P-521.
+    pub fn from_der(provider: &CryptoProvider, der: &[u8]) -> Result<Self, TrustMaterialError> {
+        let certificate = Certificate::parse(der)?;
+        let key = certificate.key()?;
+        let why = "has a key that is not on P-256, P-384 or P-521";
+        let alg = key.nist().ok_or(TrustMaterialError(why.into()))?.alg();
+        let subject = names::rfc4514(certificate.subject().as_raw());
+        let not_after = certificate.not_after();
+        let sha256 = provider.sha256(der);
+        let (doc_types, of_list, test_only) = (Vec::new(), OfList::default(), false);
+        Ok(Self { der: der.into(), sha256, subject, alg, not_after, test_only, doc_types, of_list })
+    }
+
+    /// For test-mode sessions only.
+    #[must_use]
+    pub fn for_test_only(mut self) -> Self {
+        self.test_only = true;
+        self
+    }
+
+    /// The certificate as received.
+    pub fn der(&self) -> &[u8] {
+        &self.der
+    }
+
+    /// SHA-256 of the certificate.
+    pub fn sha256(&self) -> [u8; 32] {
+        self.sha256
+    }
+
+    /// The subject as RFC 4514 text.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// The algorithm of its key.
+    pub fn alg(&self) -> Alg {
+        self.alg
+    }
+
+    /// The last second of its validity.
+    pub fn not_after(&self) -> UnixMillis {
+        self.not_after
+    }
+
+    /// What a trusted list says of it.
+    pub(crate) fn listing(&self) -> Option<&Listing> {
+        self.of_list.get()
+    }
+
+    /// Whether a trusted list names it, and so an authenticated source, not the operator alone.
+    pub fn is_listed(&self) -> bool {
+        self.listing().is_some()
+    }
+
+    /// Whose it is, as a trusted list says; nobody's for what comes from elsewhere.
+    pub fn providers(&self) -> impl Iterator<Item = &Provider> {
+        self.of_list.providers()
+    }
+
+    /// Whether the list that it comes from vouches for it at `now`.
+    pub fn is_in_force(&self, now: UnixMillis) -> bool {
+        self.of_list.is_in_force(now)
+    }
+
+    /// Whether it may sign for this document type.
+    pub fn serves(&self, doc_type: &str) -> bool {
+        self.doc_types.is_empty() || self.doc_types.iter().any(|own| own.as_str() == doc_type)
+    }
+}
+
+impl fmt::Debug for PinnedSigner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PinnedSigner({})", self.subject)
+    }
+}
