@@ -1,11 +1,7 @@
 //! What signers below a CA of a trusted list must look like. Such a CA may sign much else, so a mark
 //! keeps its other certificates out.
 
-use super::profile::{
-    Broken, SignerProfile, check_authority_key_identifier, check_below_root, check_country,
-    check_distribution_points, check_document_signer, check_not_ca, check_signer_key_usage,
-    check_state, check_subject_key_identifier, check_version,
-};
+use super::profile::{Broken, SignerProfile, check_document_signer, check_unmarked_signer};
 use crate::codec::der::{self, Reader};
 use crate::trust::anchors::TrustAnchor;
 use crate::trust::certificate::Certificate;
@@ -22,7 +18,7 @@ pub(crate) fn check_listed_signer(
     list: &ListFacts,
 ) -> Result<(), Broken> {
     let iso = || check_document_signer(signer, issuer_key_identifier, root, profile);
-    let etsi = || check_etsi_signer(signer, issuer_key_identifier, root, profile);
+    let etsi = || check_unmarked_signer(signer, issuer_key_identifier, root, profile.tolerant);
     match list.profile {
         ListProfile::Iso => iso(),
         ListProfile::Etsi if !has_qc_statement(signer, list.list_type) => Err(NO_QC_STATEMENT),
@@ -56,24 +52,6 @@ pub(crate) fn check_listed_mark(
 const NO_QC_STATEMENT: Broken = "lacks the qcStatement of an issuer of this list's kind";
 const NO_MARK: Broken = "has neither an accepted extended key usage nor the qcStatement of an issuer \
                          of this list's kind";
-
-/// ISO/IEC 18013-5 B.1.4 without extended key usage, issuerAltName and its limit on lifetimes.
-fn check_etsi_signer(
-    signer: &Certificate<'_>,
-    issuer_key_identifier: Option<&[u8]>,
-    root: &TrustAnchor,
-    profile: SignerProfile<'_>,
-) -> Result<(), Broken> {
-    check_version(signer)?;
-    check_below_root(signer)?;
-    check_signer_key_usage(signer)?;
-    check_not_ca(signer)?;
-    check_subject_key_identifier(signer)?;
-    check_authority_key_identifier(signer, issuer_key_identifier)?;
-    check_distribution_points(signer, profile.tolerant)?;
-    check_country(signer, root)?;
-    check_state(signer, root)
-}
 
 fn has_usage_of(signer: &Certificate<'_>, ekus: &[Oid]) -> bool {
     let usages = signer.extended_key_usages().unwrap_or_default();

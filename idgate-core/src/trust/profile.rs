@@ -41,18 +41,28 @@ pub(crate) fn check_document_signer(
     root: &TrustAnchor,
     profile: SignerProfile<'_>,
 ) -> Result<(), Broken> {
+    check_unmarked_signer(signer, issuer_key_identifier, root, profile.tolerant)?;
+    check_signer_eku(signer, profile)?;
+    check_issuer_alt_name(signer, profile.tolerant)?;
+    check_lifetime(signer)
+}
+
+/// The same without extended key usage, issuerAltName and the limit on lifetimes.
+pub(super) fn check_unmarked_signer(
+    signer: &Certificate<'_>,
+    issuer_key_identifier: Option<&[u8]>,
+    root: &TrustAnchor,
+    tolerant: bool,
+) -> Result<(), Broken> {
     check_version(signer)?;
     check_below_root(signer)?;
     check_signer_key_usage(signer)?;
-    check_signer_eku(signer, profile)?;
     check_not_ca(signer)?;
     check_subject_key_identifier(signer)?;
     check_authority_key_identifier(signer, issuer_key_identifier)?;
-    check_issuer_alt_name(signer, profile.tolerant)?;
-    check_distribution_points(signer, profile.tolerant)?;
+    check_distribution_points(signer, tolerant)?;
     check_country(signer, root)?;
-    check_state(signer, root)?;
-    check_lifetime(signer)
+    check_state(signer, root)
 }
 
 /// What makes a root: CA, keyCertSign, and no restriction that would go unheeded. Dates are asked
@@ -175,19 +185,19 @@ fn check_ca(ca: &Certificate<'_>) -> Result<(), Broken> {
     Ok(())
 }
 
-pub(super) fn check_version(signer: &Certificate<'_>) -> Result<(), Broken> {
+fn check_version(signer: &Certificate<'_>) -> Result<(), Broken> {
     const V3: u32 = 2;
     if signer.version() == V3 { Ok(()) } else { Err("is not of version 3") }
 }
 
-pub(super) fn check_not_ca(signer: &Certificate<'_>) -> Result<(), Broken> {
+fn check_not_ca(signer: &Certificate<'_>) -> Result<(), Broken> {
     match signer.basic_constraints() {
         Some(constraints) if constraints.ca => Err("is a CA, and no document signer"),
         _ => Ok(()),
     }
 }
 
-pub(super) fn check_signer_key_usage(signer: &Certificate<'_>) -> Result<(), Broken> {
+fn check_signer_key_usage(signer: &Certificate<'_>) -> Result<(), Broken> {
     match signer.key_usage() {
         Some(usage) if usage.flags == DIGITAL_SIGNATURE => Ok(()),
         _ => Err("has a key usage other than digitalSignature alone"),
@@ -209,7 +219,7 @@ fn check_signer_eku(signer: &Certificate<'_>, profile: SignerProfile<'_>) -> Res
 }
 
 /// RFC 5280 4.2.1.2, method 1.
-pub(super) fn check_subject_key_identifier(signer: &Certificate<'_>) -> Result<(), Broken> {
+fn check_subject_key_identifier(signer: &Certificate<'_>) -> Result<(), Broken> {
     match signer.subject_key_identifier() {
         Some(identifier) if *identifier == *Sha1::digest(signer.key_bits()) => Ok(()),
         Some(_) => Err("has a subject key identifier other than SHA-1 of its key"),
@@ -217,7 +227,7 @@ pub(super) fn check_subject_key_identifier(signer: &Certificate<'_>) -> Result<(
     }
 }
 
-pub(super) fn check_authority_key_identifier(
+fn check_authority_key_identifier(
     signer: &Certificate<'_>,
     issuer: Option<&[u8]>,
 ) -> Result<(), Broken> {
@@ -242,10 +252,7 @@ fn check_issuer_alt_name(signer: &Certificate<'_>, tolerant: bool) -> Result<(),
     Ok(())
 }
 
-pub(super) fn check_distribution_points(
-    signer: &Certificate<'_>,
-    tolerant: bool,
-) -> Result<(), Broken> {
+fn check_distribution_points(signer: &Certificate<'_>, tolerant: bool) -> Result<(), Broken> {
     if signer.extension(&OID_X509_EXT_CRL_DISTRIBUTION_POINTS).is_none() {
         return if tolerant { Ok(()) } else { Err("lacks CRL distribution points") };
     }
@@ -265,7 +272,7 @@ pub(super) fn check_distribution_points(
     Ok(())
 }
 
-pub(super) fn check_country(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
+fn check_country(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
     match names::attribute_texts(signer.subject().as_raw(), COUNTRY_NAME).as_slice() {
         [own] if root.country().is_some_and(|country| country.eq_ignore_ascii_case(own)) => Ok(()),
         [_] => Err("is of another country than its root"),
@@ -273,7 +280,7 @@ pub(super) fn check_country(signer: &Certificate<'_>, root: &TrustAnchor) -> Res
     }
 }
 
-pub(super) fn check_state(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
+fn check_state(signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), Broken> {
     let own = names::attribute_texts(signer.subject().as_raw(), STATE_OR_PROVINCE_NAME);
     let is_same = match (own.as_slice(), root.state_or_province()) {
         ([], None) => true,
