@@ -1,15 +1,13 @@
 //! From a well-formed answer to a result or one reason (architecture: the only place that decides).
 
-use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::asking::{Asking, Presented};
-use super::captured::{KnownEncryption, handovers};
 use super::conclude::{conclude, settle};
 use super::expected::Expected;
-use super::key_binding::claimed_audience;
-use super::mdoc::{self, ExpectedMdoc, MdocRequest};
+use super::mdoc::{self, ExpectedMdoc};
+use super::party::Party;
 use super::proof::{AwaitingStatus, VerifiedCredential};
 use super::report::{CredentialReport, Report};
 use super::sd_jwt::verify_presentation;
@@ -19,11 +17,9 @@ use super::{Verification, details};
 use crate::codec::json::json_text;
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
-use crate::formats::mdoc::Handover;
-use crate::ids::{DocType, NameSpace};
-use crate::request::{CredentialFormat, CredentialRequest, Dialect, RequestForm, TransactionData};
+use crate::request::{CredentialFormat, CredentialRequest, RequestForm};
 use crate::response::{Answer, AnswerEncryption, answered, assign};
-use crate::session::{EncryptionKey, Offer, VerifiedResult, audience_of};
+use crate::session::VerifiedResult;
 use crate::status::{Inquiry, StatusContext};
 use crate::trust::{DeviceResponseDocuments, TrustEntry};
 
@@ -214,99 +210,6 @@ impl<'s> Verification<'s> {
         self.basis.trust.entry(&credential.issuer_id).ok_or(withdrawn())
     }
 
-    fn expected<'e>(
-        &'e self,
-        credential: &'e CredentialRequest,
-        issuer: &'e TrustEntry,
-        party: &'e Party<'_>,
-    ) -> Expected<'e> {
-        let session = self.session;
-        Expected {
-            livemode: session.livemode,
-            alg: credential.alg,
-            claims: &credential.claims,
-            claim_paths: &credential.claim_paths,
-            filters: &credential.claim_filters,
-            subject_paths: &credential.subject_claim_paths,
-            transaction_data: self.transaction_data(credential).collect(),
-            vct: &credential.vct,
-            ..Expected::new(
-                issuer,
-                &party.audience,
-                self.offer.nonce.expose(),
-                session.created_at,
-                self.now,
-            )
-            .remembering(self.basis.trust)
-        }
-    }
-
-    /// What the holder may agree to with that credential.
-    fn transaction_data(
-        &self,
-        credential: &CredentialRequest,
-    ) -> impl Iterator<Item = &TransactionData> {
-        let asked = self.session.request.transaction_data.iter();
-        asked.filter(|data| data.credential_ids.contains(&credential.id))
-    }
-
-    /// Those of the offer's profile, in its order, for which the answer brings what they need.
-    fn handovers<'h>(&'h self, party: &Party<'h>) -> Vec<Handover<'h>> {
-        let known = match &self.encryption {
-            None => KnownEncryption::Plain,
-            Some(AnswerEncryption::Jwe { jwk_thumbprint, mdoc_generated_nonce }) => {
-                KnownEncryption::Jwe {
-                    thumbprint: Some(jwk_thumbprint),
-                    mdoc_generated_nonce: mdoc_generated_nonce.as_deref(),
-                }
-            }
-            Some(AnswerEncryption::Hpke { .. }) => {
-                let iso_mdoc = self.offer.browser.as_ref().and_then(|it| it.iso_mdoc.as_ref());
-                KnownEncryption::Hpke {
-                    encryption_info: iso_mdoc.map_or("", |offered| &offered.encryption_info),
-                }
-            }
-        };
-        handovers(&self.offer.profile.transcripts, known, party.origins)
-    }
-
-    /// A MAC may be made for the key that the answer was encrypted to, and for no other; outside of
-    /// drafts for none, as nothing announces it (OpenID4VP B.2.2).
-    fn expected_mdoc<'e>(
-        &'e self,
-        credential: &'e CredentialRequest,
-        issuer: &'e TrustEntry,
-        handovers: &'e [Handover<'e>],
-    ) -> ExpectedMdoc<'e> {
-        let session = self.session;
-        let doc_type = credential.doc_type.as_ref().map_or("", DocType::as_str);
-        let name_space = credential.namespace.as_ref().map_or("", NameSpace::as_str);
-        let request = MdocRequest {
-            client_id: self.offer.client_identifier.as_str(),
-            nonce: self.offer.nonce.expose(),
-            response_uri: &self.offer.response_uri,
-        };
-        let is_draft = self.offer.dialect() == Dialect::Draft;
-        let takes_mac = is_draft && self.encryption.is_some();
-        let reader_key = self.offer.encryption_key.as_ref().filter(|_| takes_mac);
-        ExpectedMdoc {
-            livemode: session.livemode,
-            handovers,
-            // Drafts answer several requests in one response.
-            documents: match is_draft {
-                true => DeviceResponseDocuments::Any,
-                false => issuer.device_response_documents,
-            },
-            reader_key: reader_key.map(EncryptionKey::private),
-            alg: credential.alg,
-            claims: &credential.claims,
-            filters: &credential.claim_filters,
-            subject_paths: &credential.subject_claim_paths,
-            ..ExpectedMdoc::new(issuer, doc_type, name_space, request, self.now)
-                .remembering(self.basis.trust)
-        }
-    }
-
     /// Credentials of a group that came are about one person. One alone is compared with nothing.
     fn check_groups(
         &self,
@@ -371,49 +274,6 @@ enum Presentation<'p> {
     Mdoc(&'p str),
     /// One for all credentials.
     DeviceResponse(&'p [u8]),
-}
-
-/// Whom an answer must be meant for. Through a browser it is a page from one of several origins, which
-/// are all the tenant's own: it does not matter which, as long as it is the same for the whole answer.
-struct Party<'s> {
-    /// Where several origins are left, that of the first.
-    audience: Cow<'s, str>,
-    /// Where the page may be from; none: the answer came from a link.
-    origins: &'s [String],
-}
-
-impl<'s> Party<'s> {
-    fn of(offer: &'s Offer) -> Self {
-        let audience = Cow::Borrowed(offer.client_identifier.as_str());
-        Self { audience, origins: offer.origins() }
-    }
-
-    /// A page from the origin that the holder's proof is for, as far as it is one of them, so that one
-    /// verification shows whether that is true. If it is not one of them, none will do.
-    fn be_named_by(&mut self, presentation: &str) {
-        if let [first, _, ..] = self.origins {
-            let named = claimed_audience(presentation);
-            let is_named = |origin: &&String| Some(audience_of(origin)) == named;
-            let origin = self.origins.iter().find(is_named).unwrap_or(first);
-            self.be_of(origin);
-        }
-    }
-
-    /// A page from that one of its origins and no other.
-    fn be_of(&mut self, origin: &str) {
-        if let Some(known) = self.origins.iter().find(|known| *known == origin) {
-            self.audience = Cow::Owned(audience_of(known));
-            self.origins = core::slice::from_ref(known);
-        }
-    }
-
-    /// Where the page is from that brought the answer, once that is known.
-    fn origin(&self) -> Option<&'s str> {
-        match self.origins {
-            [one] => Some(one),
-            _ => None,
-        }
-    }
 }
 
 /// A failure that concerns no single credential is the whole answer's.

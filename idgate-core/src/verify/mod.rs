@@ -10,6 +10,7 @@ mod evaluate;
 mod expected;
 mod key_binding;
 mod mdoc;
+mod party;
 mod proof;
 mod reply;
 mod report;
