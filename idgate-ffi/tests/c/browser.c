@@ -64,13 +64,6 @@ static void a_page_passes_on_each_protocol(const char *root, idgate_verifier *ve
     transition_free(made);
 }
 
-static idgate_status begin(idgate_verifier *verifier, const idgate_session *session,
-                           struct file answer, idgate_verification **verification,
-                           idgate_error **err) {
-    return idgate_dc_api_verification_begin(verifier, session, answer.ptr, answer.len, NOW,
-                                            verification, err);
-}
-
 /* Made for a page from elsewhere, it is refused. */
 static void a_copied_page_gets_nothing(const char *root, idgate_verifier *verifier,
                                        const idgate_session *session) {
@@ -79,7 +72,7 @@ static void a_copied_page_gets_nothing(const char *root, idgate_verifier *verifi
     idgate_step step;
     idgate_bytes result;
     struct file copied = load(root, "offers/copied.json");
-    IS(IDGATE_OK, begin(verifier, session, copied, &verification, &err));
+    IS(IDGATE_OK, begin_dc_api(verifier, session, copied, &verification, &err));
     IS(IDGATE_OK, idgate_verification_step(verification, &step, &err));
     CHECK(has(step.json, "\"audience_mismatch\"") && has(step.json, "\"reply\":\"refused\""));
     IS(IDGATE_NOTHING, idgate_session_result(step.transition.session, NOW, &result, &err));
@@ -97,11 +90,11 @@ static void what_a_page_brings_back_settles_the_session(const char *root, idgate
     idgate_bytes result, requests;
     struct file answer = load(root, "offers/credential.json");
     struct file half = {answer.ptr, answer.len / 2}, none = {NULL, 0};
-    IS(IDGATE_BAD_RESPONSE, begin(verifier, session, half, &verification, &err));
-    IS(IDGATE_BAD_RESPONSE, begin(verifier, session, none, &verification, &err));
-    IS(IDGATE_MISUSE, begin(verifier, NULL, answer, &verification, &err));
-    IS(IDGATE_MISUSE, begin(NULL, session, answer, &verification, &err));
-    IS(IDGATE_OK, begin(verifier, session, answer, &verification, &err));
+    IS(IDGATE_BAD_RESPONSE, begin_dc_api(verifier, session, half, &verification, &err));
+    IS(IDGATE_BAD_RESPONSE, begin_dc_api(verifier, session, none, &verification, &err));
+    IS(IDGATE_MISUSE, begin_dc_api(verifier, NULL, answer, &verification, &err));
+    IS(IDGATE_MISUSE, begin_dc_api(NULL, session, answer, &verification, &err));
+    IS(IDGATE_OK, begin_dc_api(verifier, session, answer, &verification, &err));
     IS(IDGATE_OK, idgate_verification_step(verification, &step, &err));
     CHECK(has(step.json, "\"reply\":\"accepted\"") && has(step.json, "\"redirect_uri\":null"));
     /* Whoever has the page is there already: no code brings anybody back. */
@@ -112,7 +105,7 @@ static void what_a_page_brings_back_settles_the_session(const char *root, idgate
     IS(IDGATE_BAD_RESPONSE,
        idgate_dc_api_requests(verifier, step.transition.session, NOW, &requests, &err));
     idgate_verification *again = NULL;
-    IS(IDGATE_BAD_RESPONSE, begin(verifier, step.transition.session, answer, &again, &err));
+    IS(IDGATE_BAD_RESPONSE, begin_dc_api(verifier, step.transition.session, answer, &again, &err));
     idgate_bytes_free(step.json);
     transition_free(step.transition);
     idgate_verification_free(verification);

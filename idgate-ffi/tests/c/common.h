@@ -90,6 +90,14 @@ static inline void transition_free(idgate_transition transition) {
     CHECK(idgate_bytes_free(transition.effects) == IDGATE_OK);
 }
 
+/* Takes what a page got from its browser. */
+static inline idgate_status begin_dc_api(idgate_verifier *verifier, const idgate_session *session,
+                           struct file answer, idgate_verification **verification,
+                           idgate_error **err) {
+    return idgate_dc_api_verification_begin(verifier, session, answer.ptr, answer.len, NOW,
+                                            verification, err);
+}
+
 static const char *const BASE_URL = "https://gateway.example";
 
 /* Adds an issuer with the material in a file of a case. */

@@ -40,8 +40,7 @@ static void a_copied_page_gets_nothing(const char *root, idgate_verifier *verifi
     idgate_verification *verification = NULL;
     idgate_bytes code;
     struct file copied = load(root, "iso_mdoc/copied.json");
-    CHECK(idgate_dc_api_verification_begin(verifier, session, copied.ptr, copied.len, NOW,
-                                           &verification, &err) == IDGATE_BAD_RESPONSE);
+    CHECK(begin_dc_api(verifier, session, copied, &verification, &err) == IDGATE_BAD_RESPONSE);
     CHECK(idgate_error_code(err, &code) == IDGATE_OK && has(code, "decryption_failed"));
     idgate_bytes_free(code);
     idgate_error_free(err);
@@ -55,8 +54,7 @@ static void what_a_page_brings_back_settles_the_session(const char *root, idgate
     idgate_step step;
     idgate_bytes result;
     struct file answer = load(root, "iso_mdoc/credential.json");
-    IS(IDGATE_OK, idgate_dc_api_verification_begin(verifier, session, answer.ptr, answer.len, NOW,
-                                                   &verification, &err));
+    IS(IDGATE_OK, begin_dc_api(verifier, session, answer, &verification, &err));
     IS(IDGATE_OK, idgate_verification_step(verification, &step, &err));
     CHECK(has(step.json, "\"reply\":\"accepted\""));
     IS(IDGATE_OK, idgate_session_result(step.transition.session, NOW, &result, &err));

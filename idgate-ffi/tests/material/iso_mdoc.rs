@@ -5,31 +5,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::ids::TenantId;
 use idgate_core::request::{DcApiPages, Dialect};
-use idgate_core::trust::roots_from_file;
 use idgate_core::verifier::{DcApi, DialectOptions};
-use idgate_core::{PresentationRequest, TrustEntry, TrustSnapshot, UnixMillis, Verifier};
+use idgate_core::{PresentationRequest, TrustSnapshot, UnixMillis, Verifier};
 use idgate_testkit::iso_mdoc::{IsoMdocRequest, PROTOCOL};
-use idgate_testkit::samples::{self, MDL_ISSUER};
 use idgate_testkit::time::SAMPLE_NOW_MS;
-use idgate_testkit::wallet::Wallet;
 use serde_json::json;
 
-use super::{BASE_URL, Ones, write_file};
+use super::{BASE_URL, Ones, licence, write_file};
 
 const SHOP: &str = "https://shop.example";
 
 pub(super) fn write(dir: &Path) {
-    let sample = samples::issue_mdl(SAMPLE_NOW_MS);
-    let device = sample.document.device_key.clone();
-    let wallet = Wallet::new(device).with_mdoc(sample.document);
-    write_file(dir, "root.der", &sample.root.der);
-    let mut entry = TrustEntry::new(IssuerId::new(MDL_ISSUER));
-    entry.roots = roots_from_file(&PROVIDER, &sample.root.der).unwrap();
-    let mut request = json!({ "credentials": [
-        { "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": ["family_name"] },
-    ]});
+    let (entry, wallet, mut request) = licence(dir);
     let (trust, now) = (Arc::new(TrustSnapshot::new(1, [entry])), UnixMillis(SAMPLE_NOW_MS));
     let body = request.to_string();
     let mut asked = PresentationRequest::parse(body.as_bytes(), &trust, false).unwrap();
