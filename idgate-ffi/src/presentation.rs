@@ -8,7 +8,7 @@ use idgate_core::crypto::{Alg, Curve};
 use idgate_core::error::VerifyError;
 use idgate_core::request::{CredentialFormat, Dialect};
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{TrustEntry, TrustSnapshot};
+use idgate_core::trust::{ListedBy, TrustEntry, TrustSnapshot};
 use idgate_core::verify::{
     CapturedEncryption, CredentialReport, Expected, ExpectedMdoc, MdocRequest, VerifiedCredential,
     verify_mdoc, verify_sd_jwt_vc,
@@ -76,8 +76,8 @@ fn yes() -> bool {
 /// three), `enc_key` and `apu` (mdoc in an encrypted answer: the JWK that it was encrypted to, with
 /// `d` when a device MAC shall be good, and the header's `apu`), `alg`, `livemode` (default true),
 /// `checks` (default false).
-/// `out`, JSON: `claims`, and what is known beside them; with `checks` also each check that was made
-/// and its clause.
+/// `out`, JSON: `claims`, and what is known beside them, where a trusted list vouches also the
+/// `provider` that it names; with `checks` also each check that was made and its clause.
 /// IDGATE_REFUSED: the code is the reason.
 ///
 /// # Safety
@@ -196,6 +196,9 @@ struct Known<'v> {
     alg: &'v str,
     holder_binding: &'v str,
     trust: &'v str,
+    /// There where a trusted list says who the issuer is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<&'v ListedBy>,
     session_transcript: Option<&'v str>,
     valid_from_ms: Option<u64>,
     valid_until_ms: Option<u64>,
@@ -221,6 +224,7 @@ fn render(verified: &VerifiedCredential, checks: Option<Value>) -> Result<String
         alg: facts.alg.name(),
         holder_binding: facts.holder_binding.name(),
         trust: facts.trust.name(),
+        provider: facts.listed_by.as_deref(),
         session_transcript: facts.session_transcript,
         valid_from_ms: facts.valid_from.map(|at| at.0),
         valid_until_ms: facts.valid_until.map(|at| at.0),

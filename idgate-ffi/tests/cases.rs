@@ -167,13 +167,13 @@ fn add_entry(trust: *mut idgate_trust, mut entry: Value) {
     assert_eq!(added, IDGATE_OK);
     if let Some(jwks) = jwks.filter(|jwks| jwks != &json!([])) {
         let set = json!({ "keys": jwks }).to_string();
-        add(trust, &issuer_id, idgate_material::IDGATE_JWK, set.as_bytes(), 0);
+        add(trust, &issuer_id, idgate_material::IDGATE_JWK, set.as_bytes(), &[], 0);
     }
     for root in roots.iter().filter_map(Value::as_array).flatten() {
-        add(trust, &issuer_id, idgate_material::IDGATE_ROOT, &bytes(root), 0);
+        add(trust, &issuer_id, idgate_material::IDGATE_ROOT, &bytes(root), &[], 0);
     }
     for root in sd_jwt_roots.iter().filter_map(Value::as_array).flatten() {
-        add(trust, &issuer_id, idgate_material::IDGATE_SD_JWT_ROOT, &bytes(root), 0);
+        add(trust, &issuer_id, idgate_material::IDGATE_SD_JWT_ROOT, &bytes(root), &[], 0);
     }
 }
 

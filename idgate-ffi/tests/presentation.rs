@@ -15,6 +15,7 @@ use idgate_testkit::mdoc::{DeviceProof, MDL, MDL_NAME_SPACE, iso_18013_7, openid
 use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::samples::{ISSUER, issue_sample};
 use idgate_testkit::time::SAMPLE_NOW_MS;
+use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
 use idgate_testkit::wallet::{KbJwt, Presentation, present};
 use serde_json::{Value, json};
 
@@ -74,7 +75,7 @@ fn trusting(issuer_id: &str, material: idgate_material, file: &[u8]) -> *mut idg
     // SAFETY: the pointer is to a live one.
     unsafe { idgate_trust_new(&mut trust, ptr::null_mut()) };
     replace(trust, issuer_id);
-    add(trust, issuer_id, material, file, SAMPLE_NOW_MS);
+    add(trust, issuer_id, material, file, &[], SAMPLE_NOW_MS);
     trust
 }
 
@@ -179,7 +180,7 @@ fn a_status_root_is_material_of_its_own() {
     let text = Scenario::answering(&authority, request(), SAMPLE_NOW_MS).text();
     let expected = expected_mdoc(json!({}));
     assert_eq!(ask(trust, &expected, &text), (IDGATE_REFUSED, json!("untrusted_issuer")));
-    add(trust, ISSUER_ID, idgate_material::IDGATE_ROOT, der, SAMPLE_NOW_MS);
+    add(trust, ISSUER_ID, idgate_material::IDGATE_ROOT, der, &[], SAMPLE_NOW_MS);
     assert_eq!(ask(trust, &expected, &text).0, IDGATE_OK);
     idgate_trust_free(trust);
 }
@@ -190,7 +191,7 @@ fn a_root_for_sd_jwts_is_material_of_its_own() {
     let authority = Authority::new(SAMPLE_NOW_MS);
     let trust = trusting(ISSUER_ID, idgate_material::IDGATE_SD_JWT_ROOT, &authority.root.der);
     let signer = idgate_material::IDGATE_SD_JWT_SIGNER;
-    add(trust, ISSUER_ID, signer, &authority.signer.der, SAMPLE_NOW_MS);
+    add(trust, ISSUER_ID, signer, &authority.signer.der, &[], SAMPLE_NOW_MS);
     let text = Scenario::answering(&authority, request(), SAMPLE_NOW_MS).text();
     let expected = expected_mdoc(json!({}));
     assert_eq!(ask(trust, &expected, &text), (IDGATE_REFUSED, json!("untrusted_issuer")));
@@ -274,4 +275,41 @@ fn a_device_mac_is_good_only_with_the_private_key() {
     assert_eq!(verified.get("revocation_details"), Some(&details));
     assert_eq!(verified.get("issuing_country_unbound"), None);
     assert_eq!(verify(by_mac, json!({ "enc_key": jwk })).0, IDGATE_REFUSED);
+}
+
+/// It comes from the list, never from the credential.
+#[test]
+fn whom_a_trusted_list_says_that_the_issuer_is_is_told() {
+    let authority = Authority::new(SAMPLE_NOW_MS);
+    let scenario = Scenario::answering(&authority, request(), SAMPLE_NOW_MS);
+    let services = [Kind::Mdl.issuance(&[&authority.root.der])];
+    let (one, other) = (("Road Office", "NTRLU-1"), ("Harbour Office", "NTRLU-2"));
+    let told = |providers: &[(&str, &str)]| {
+        let signer = list_signer(SAMPLE_NOW_MS);
+        let list = TrustedList::new(Kind::Mdl, SAMPLE_NOW_MS);
+        let list = providers
+            .iter()
+            .fold(list, |list, (name, id)| list.with(provider(name, id, "LU", &services)));
+        let mut trust = ptr::null_mut();
+        // SAFETY: the pointer is to a live one.
+        unsafe { idgate_trust_new(&mut trust, ptr::null_mut()) };
+        replace(trust, ISSUER_ID);
+        let (kind, token) = (idgate_material::IDGATE_TRUSTED_LIST, list.sign(&signer));
+        add(trust, ISSUER_ID, kind, token.as_bytes(), &signer.der, SAMPLE_NOW_MS);
+        let (status, told) = ask(trust, &expected_mdoc(json!({})), &scenario.text());
+        assert_eq!(status, IDGATE_OK, "{told}");
+        idgate_trust_free(trust);
+        told.get("provider").cloned()
+    };
+    let named = |(name, id)| json!({ "name": name, "identifier": id, "country": "LU" });
+    let mut alone = named(one);
+    let members = alone.as_object_mut().unwrap();
+    members.extend([("list_type".into(), "mdl".into()), ("list_sequence".into(), 7.into())]);
+    assert_eq!(told(&[one]), Some(alone));
+    let both = json!({
+        "candidates": [named(one), named(other)], "list_type": "mdl", "list_sequence": 7,
+    });
+    assert_eq!(told(&[one, other]), Some(both));
+    let (_, told) = verify(|_| {}, json!({}));
+    assert_eq!(told.get("provider"), None, "the operator alone vouches");
 }

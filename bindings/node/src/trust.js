@@ -201,6 +201,10 @@ function listed({ skipped_because: skippedBecause, ...rest }) {
   return { ...rest, skippedBecause };
 }
 
+function provider({ list_type: listType, list_sequence: listSequence, ...rest }) {
+  return { ...rest, listType, listSequence };
+}
+
 function read(told) {
   return {
     claims: told.claims,
@@ -209,6 +213,7 @@ function read(told) {
     alg: told.alg,
     holderBinding: told.holder_binding,
     trust: told.trust,
+    provider: told.provider && provider(told.provider),
     sessionTranscript: told.session_transcript,
     validFrom: abi.dateOrNull(told.valid_from_ms),
     validUntil: abi.dateOrNull(told.valid_until_ms),

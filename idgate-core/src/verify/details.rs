@@ -45,7 +45,7 @@ struct CredentialDetails<'d> {
     trust_anchor_sha256: String,
     /// There where a trusted list says who the issuer is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    provider: Option<Provider<'d>>,
+    provider: Option<&'d ListedBy>,
     valid_from: Option<String>,
     valid_until: Option<String>,
     revocation: &'static str,
@@ -60,41 +60,6 @@ struct CredentialDetails<'d> {
     /// What the holder agreed to with this credential, as the tenant asked it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transaction_data: Vec<Box<RawValue>>,
-}
-
-/// One provider of a trusted list, or those that it may be.
-#[derive(Serialize)]
-struct Provider<'d> {
-    #[serde(flatten)]
-    one: Option<Named<'d>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    candidates: Vec<Named<'d>>,
-    list_type: &'static str,
-    list_sequence: u64,
-}
-
-#[derive(Serialize)]
-struct Named<'d> {
-    name: &'d str,
-    identifier: Option<&'d str>,
-    country: Option<&'d str>,
-}
-
-impl<'d> Provider<'d> {
-    fn of(listed_by: &'d ListedBy) -> Self {
-        let named = listed_by.providers.iter().map(|provider| Named {
-            name: &provider.name,
-            identifier: provider.identifier(),
-            country: provider.country.as_deref(),
-        });
-        let mut candidates: Vec<Named<'_>> = named.collect();
-        Self {
-            one: if candidates.len() == 1 { candidates.pop() } else { None },
-            candidates,
-            list_type: listed_by.list_type.name(),
-            list_sequence: listed_by.list_sequence,
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -139,7 +104,7 @@ pub(super) fn render(
             holder_binding: facts.holder_binding.name(),
             trust: facts.trust.name(),
             trust_anchor_sha256: hex(facts.trust.anchor_sha256(verification.provider()).as_bytes()),
-            provider: facts.listed_by.as_deref().map(Provider::of),
+            provider: facts.listed_by.as_deref(),
             valid_from: facts.valid_from.map(|at: UnixMillis| at.to_string()),
             valid_until: facts.valid_until.map(|at| at.to_string()),
             revocation: revocation.summary().name(),

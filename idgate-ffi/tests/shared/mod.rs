@@ -5,12 +5,13 @@ use std::ptr;
 use idgate_ffi::idgate_status::IDGATE_OK;
 use idgate_ffi::{idgate_material, idgate_trust, idgate_trust_add};
 
-/// Adds material that needs no signer to an entry.
+/// Adds material to an entry; a list with whoever vouches for its signer.
 pub(crate) fn add(
     trust: *mut idgate_trust,
     issuer_id: &str,
     material: idgate_material,
     file: &[u8],
+    signer_ca: &[u8],
     now_ms: u64,
 ) {
     // SAFETY: every pointer is to a live value of its length.
@@ -22,8 +23,8 @@ pub(crate) fn add(
             material as i32,
             file.as_ptr(),
             file.len(),
-            ptr::null(),
-            0,
+            signer_ca.as_ptr(),
+            signer_ca.len(),
             0,
             now_ms,
             ptr::null_mut(),
