@@ -235,6 +235,9 @@ idgate_status idgate_error_message(const struct idgate_error *error, struct idga
 // The field of a request that breaks a rule, as `credentials[0].claims[2]`; else empty.
 idgate_status idgate_error_path(const struct idgate_error *error, struct idgate_bytes *out);
 
+// The clause of the standard that a presentation does not meet, as `RFC 9901 7.3`; else empty.
+idgate_status idgate_error_clause(const struct idgate_error *error, struct idgate_bytes *out);
+
 // Frees an error.
 idgate_status idgate_error_free(struct idgate_error *error);
 
@@ -250,8 +253,8 @@ size_t idgate_in_use(void);
 // three), `enc_key` and `apu` (mdoc in an encrypted answer: the JWK that it was encrypted to, with
 // `d` when a device MAC shall be good, and the header's `apu`), `alg`, `livemode` (default true),
 // `checks` (default false).
-// `out`, JSON: `claims`, and what is known beside them; with `checks` also each check that was made
-// and its clause.
+// `out`, JSON: `claims`, and what is known beside them, where a trusted list vouches also the
+// `provider` that it names; with `checks` also each check that was made and its clause.
 // IDGATE_REFUSED: the code is the reason.
 //
 // # Safety

@@ -36,6 +36,16 @@ pub extern "C" fn idgate_error_path(
     text(error, out, |failure| &failure.path)
 }
 
+/// The clause of the standard that a presentation does not meet, as `RFC 9901 7.3`; else empty.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)] // the name is ours by its prefix
+pub extern "C" fn idgate_error_clause(
+    error: *const idgate_error,
+    out: *mut idgate_bytes,
+) -> idgate_status {
+    text(error, out, |failure| failure.clause)
+}
+
 /// Frees an error.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix

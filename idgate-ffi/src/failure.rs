@@ -22,6 +22,8 @@ pub(crate) struct Failure {
     pub(crate) status: idgate_status,
     pub(crate) code: &'static str,
     pub(crate) path: String,
+    /// Of the rule that a presentation breaks; else empty.
+    pub(crate) clause: &'static str,
     pub(crate) message: String,
 }
 
@@ -31,7 +33,7 @@ impl Failure {
         code: &'static str,
         message: impl fmt::Display,
     ) -> Self {
-        Self { status, code, path: String::new(), message: message.to_string() }
+        Self { status, code, path: String::new(), clause: "", message: message.to_string() }
     }
 
     pub(crate) fn misuse(message: impl fmt::Display) -> Self {
@@ -121,7 +123,9 @@ impl From<RequestObjectError> for Failure {
 
 impl From<VerifyError> for Failure {
     fn from(error: VerifyError) -> Self {
-        Self::new(IDGATE_REFUSED, error.reason.as_str(), error)
+        let mut failure = Self::new(IDGATE_REFUSED, error.reason.as_str(), &error);
+        failure.clause = error.check.clause();
+        failure
     }
 }
 

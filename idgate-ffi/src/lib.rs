@@ -35,7 +35,8 @@ pub use self::bytes::{idgate_bytes, idgate_bytes_free};
 pub use self::certificate::idgate_signer_certified;
 pub use self::dc_api::idgate_dc_api_requests;
 pub use self::error::{
-    idgate_error_code, idgate_error_free, idgate_error_message, idgate_error_path,
+    idgate_error_clause, idgate_error_code, idgate_error_free, idgate_error_message,
+    idgate_error_path,
 };
 pub use self::failure::idgate_error;
 pub use self::in_use::idgate_in_use;

@@ -116,6 +116,70 @@ fn an_installed_library_links_by_its_pkg_config_file_and_says_its_abi() {
     assert!(prefix.join("lib").join(name).exists());
 }
 
+/// Runs the example on the sample presentation with this nonce; gives its exit code and what it said.
+fn example(program: &Path, nonce: &str) -> (Option<i32>, String) {
+    let material = material::presentation("example");
+    let file = |name: &str| material.join(name);
+    let output = Command::new(program)
+        .arg(file("key.json"))
+        .args([idgate_testkit::samples::ISSUER, "redirect_uri:https://shop.example/answer", nonce])
+        .arg(file("presentation"))
+        .arg("given_name")
+        .env("LD_LIBRARY_PATH", program.parent().unwrap().join("lib"))
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(text).unwrap())
+}
+
+fn expect_example_to_verify(program: &Path) {
+    let (code, text) = example(program, material::NONCE);
+    assert!(code == Some(0) && text.contains(r#""claims":{"given_name":"Erika"}"#), "{text}");
+    let (code, text) = example(program, "of another request");
+    assert!(code == Some(3) && text.contains("nonce_mismatch") && text.contains("see "), "{text}");
+    let (code, text) = example(program, "with \" a quotation mark");
+    assert!(code == Some(1) && text.contains("quotation mark"), "{text}");
+}
+
+#[test]
+fn the_example_is_built_by_pkg_config_and_verifies() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("by-pkg-config");
+    run(Command::new(here.join("pkg-config.sh")).args([&prefix, &built()]));
+    let told = Command::new("pkg-config")
+        .args(["--cflags", "--libs", "idgate"])
+        .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))
+        .output();
+    let Ok(told) = told else { return eprintln!("skipped: pkg-config is not installed") };
+    let flags = String::from_utf8(told.stdout).unwrap();
+    run(Command::new("cc")
+        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"])
+        .arg(here.join("example/verify.c"))
+        .args(flags.split_whitespace())
+        .arg("-o")
+        .arg(prefix.join("verify")));
+    expect_example_to_verify(&prefix.join("verify"));
+}
+
+#[test]
+fn the_example_is_built_by_cmake_and_verifies() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("by-cmake");
+    run(Command::new(here.join("pkg-config.sh")).args([&prefix, &built()]));
+    let found = format!("-DCMAKE_PREFIX_PATH={}", prefix.display());
+    let configure = Command::new("cmake")
+        .arg("-S")
+        .arg(here.join("example"))
+        .arg("-B")
+        .arg(&prefix)
+        .arg(found)
+        .output();
+    let Ok(configured) = configure else { return eprintln!("skipped: cmake is not installed") };
+    assert!(configured.status.success(), "{}", String::from_utf8_lossy(&configured.stderr));
+    run(Command::new("cmake").arg("--build").arg(&prefix));
+    expect_example_to_verify(&prefix.join("verify"));
+}
+
 #[test]
 fn the_header_is_cpp_as_well() {
     let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/idgate.h");

@@ -8,6 +8,7 @@ mod offers;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Es256Key, Jwk};
@@ -20,11 +21,12 @@ use idgate_core::{
     PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, UnixMillis, Verifier,
 };
 use idgate_testkit::keys::Curve;
+use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::samples::{self, ISSUER, MDL_ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
 use idgate_testkit::time::{SAMPLE_NOW_MS, numeric_date};
-use idgate_testkit::wallet::{Transcript, Wallet};
+use idgate_testkit::wallet::{KbJwt, Presentation, Transcript, Wallet, present};
 use serde_json::{Value, json};
 
 const BASE_URL: &str = "https://gateway.example";
@@ -40,6 +42,28 @@ pub(crate) fn write(name: &str) -> PathBuf {
     offers::write(&root.join("offers"));
     iso_mdoc::write(&root.join("iso_mdoc"));
     root
+}
+
+/// The nonce of what [`presentation`] writes.
+pub(crate) const NONCE: &str = "the nonce";
+
+/// A presentation made now, and the key of its issuer, for the example; gives the folder.
+#[allow(clippy::disallowed_methods, reason = "the example reads the clock of the system")]
+pub(crate) fn presentation(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("material-{name}"));
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let now = u64::try_from(since.as_millis()).unwrap();
+    let sample = samples::issue_sample(now);
+    let shown = Presentation::disclosing(&sample.credential, &["given_name".to_owned()]);
+    let request = AuthorizationRequest {
+        client_id: "redirect_uri:https://shop.example/answer".into(),
+        nonce: NONCE.into(),
+        ..AuthorizationRequest::default()
+    };
+    let proof = KbJwt::new(&sample.holder_key, &shown, &request, now).sign();
+    write_file(&dir, "key.json", sample.issuer_key.public_jwk().to_string().as_bytes());
+    write_file(&dir, "presentation", format!("{}\n", present(&shown, Some(&proof))).as_bytes());
+    dir
 }
 
 /// A stored session in the jar profile, and an encrypted answer with both formats, the mdoc proved
@@ -105,6 +129,12 @@ fn sd_jwt(dir: &Path, with_status: bool) {
 }
 
 fn mdoc(dir: &Path) {
+    let (entry, wallet, request) = licence(dir);
+    session(dir, entry, &request, &wallet);
+}
+
+/// A driving licence's issuer, whose root is written down, a wallet that holds one, and who asks for it.
+fn licence(dir: &Path) -> (TrustEntry, Wallet, Value) {
     let sample = samples::issue_mdl(SAMPLE_NOW_MS);
     let device = sample.document.device_key.clone();
     let wallet = Wallet::new(device).with_mdoc(sample.document);
@@ -114,7 +144,7 @@ fn mdoc(dir: &Path) {
     let request = json!({ "credentials": [
         { "format": "mso_mdoc", "issuer_id": MDL_ISSUER, "claims": ["family_name"] },
     ]});
-    session(dir, entry, &request, &wallet);
+    (entry, wallet, request)
 }
 
 /// A stored session that asks for this, and the wallet's answer.
