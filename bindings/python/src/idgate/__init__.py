@@ -1,8 +1,10 @@
 """Verifies digital identity and age credentials that wallets present over OpenID4VP."""
 
+from importlib.metadata import version
+
 from . import webhook
 from ._abi import instant
-from .errors import IdgateError
+from .errors import ConfigurationError, IdgateError, NotAvailable, Refused
 from .session import (
     BrowserOffer,
     Effect,
@@ -15,23 +17,26 @@ from .session import (
     Transition,
 )
 from .signer import Registration, Signer, did_document, generate_signing_key, jwks
-from .trust import Check, ListedCertificate, ListedProvider, Presentation, Trust, TrustedList
-from .verifier import (
-    Ask,
-    Comparison,
-    DcApiRequest,
-    DcApiRequests,
-    Decision,
-    Need,
-    Verification,
-    Verifier,
+from .trust import (
+    Check,
+    ListedCertificate,
+    ListedProvider,
+    Presentation,
+    Provider,
+    Trust,
+    TrustedList,
 )
+from .verification import Ask, Decision, Need, Report, Verification
+from .verifier import Comparison, DcApiRequest, DcApiRequests, Verifier
+
+__version__ = version("idgate")
 
 __all__ = [
     "Ask",
     "BrowserOffer",
     "Check",
     "Comparison",
+    "ConfigurationError",
     "DcApiRequest",
     "DcApiRequests",
     "Decision",
@@ -40,11 +45,15 @@ __all__ = [
     "ListedCertificate",
     "ListedProvider",
     "Need",
+    "NotAvailable",
     "Offer",
     "Presentation",
     "Profile",
     "Protocol",
+    "Provider",
+    "Refused",
     "Registration",
+    "Report",
     "Result",
     "Session",
     "SessionInfo",
@@ -54,6 +63,7 @@ __all__ = [
     "TrustedList",
     "Verification",
     "Verifier",
+    "__version__",
     "did_document",
     "generate_signing_key",
     "instant",

@@ -149,13 +149,18 @@ def instant_or_none(ms: int | None) -> datetime | None:
 
 def _exception(status: int, error: Any) -> IdgateError:
     try:
-        code, message, path = (
+        code, message, path, clause = (
             _text(part, error)
-            for part in (lib.idgate_error_code, lib.idgate_error_message, lib.idgate_error_path)
+            for part in (
+                lib.idgate_error_code,
+                lib.idgate_error_message,
+                lib.idgate_error_path,
+                lib.idgate_error_clause,
+            )
         )
     finally:
         lib.idgate_error_free(error)
-    return IdgateError(_KINDS.get(status, "internal"), code, message, path)
+    return IdgateError(_KINDS.get(status, "internal"), code, message, path, clause)
 
 
 def _text(part: Callable[[Any, Any], int], error: Any) -> str:

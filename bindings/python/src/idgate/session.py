@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Self, TypedDict
 
@@ -37,7 +37,7 @@ class Offer:
     #: Where the wallet fetches the Request Object; ``None``: the request travels by value.
     request_uri: str | None
     #: This request by scheme, while a wallet can answer.
-    deep_links: dict[str, str]
+    deep_links: dict[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class SessionInfo:
     expires_at: datetime
     settled_at: datetime | None
     #: For a QR code, while a wallet can answer.
-    qr_code_url: str | None
+    qr_code_url: str | None = field(repr=False)
     #: By scheme, ``openid4vp``, ``eudi-wallet``, ``haip``, the request for wallets that have it.
-    deep_links: dict[str, str]
+    deep_links: dict[str, str] = field(repr=False)
     #: Its requests behind links, in the order of their profiles.
     offers: list[Offer]
     #: Its request to browsers, when it was made with ``dc_api``.

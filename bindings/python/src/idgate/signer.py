@@ -27,7 +27,11 @@ class Registration:
 
 
 def generate_signing_key() -> bytes:
-    """A fresh P-256 key, 32 bytes. Keep it sealed; :class:`Signer` takes it."""
+    """A fresh P-256 key, 32 bytes. Keep it sealed; :class:`Signer` takes it.
+
+    >>> sorted(Signer("https://shop.example", generate_signing_key()).public_key())
+    ['crv', 'kid', 'kty', 'x', 'y']
+    """
     return _abi.make_bytes(lib.idgate_signing_key_generate)
 
 
@@ -105,7 +109,7 @@ class Signer(_abi.Handle):
         certificate of this signer, one of :meth:`certified`: the dates, and that both are of one
         party. Its signature is for wallets to verify.
 
-        :raises IdgateError: it cannot be used.
+        :raises ConfigurationError: it cannot be used.
         """
         out = ffi.new("idgate_bytes *")
         _abi.call(

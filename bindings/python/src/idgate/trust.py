@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
@@ -10,6 +11,7 @@ from idgate._native import ffi, lib
 
 from . import _abi
 from ._abi import Buffer
+from .errors import Refused  # noqa: F401  the example of `verify` has it
 
 Revocation = Literal["if_published", "required", "off"]
 Format = Literal["vc+sd-jwt", "mso_mdoc"]
@@ -64,6 +66,18 @@ class RevocationDetails(TypedDict):
     signer: str
 
 
+class Provider(TypedDict):
+    """Whom a trusted list says that the issuer is: one provider, or those that it may be."""
+
+    name: NotRequired[str]
+    identifier: NotRequired[str | None]
+    country: NotRequired[str | None]
+    #: In the place of the three.
+    candidates: NotRequired[list[ListedProvider]]
+    list_type: Literal["pid", "mdl", "pub-eaa"]
+    list_sequence: int
+
+
 class Presentation(TypedDict):
     """A presentation that passed every check: the claims asked for, and what is known beside."""
 
@@ -73,6 +87,8 @@ class Presentation(TypedDict):
     alg: str
     holder_binding: str
     trust: str
+    #: There when a trusted list vouches for the issuer.
+    provider: NotRequired[Provider]
     session_transcript: str | None
     valid_from: datetime | None
     valid_until: datetime | None
@@ -141,15 +157,15 @@ class Trust(_abi.Handle):
         self, issuer_id: str, jwk: str | Buffer | Mapping[str, Any], *, test_only: bool = False
     ) -> None:
         """Adds the public keys of an SD-JWT VC issuer: a JWK or a JWK Set."""
-        self._add(issuer_id, lib.IDGATE_JWK, _abi.as_json(jwk), test_only=test_only)
+        self._add(issuer_id, lib.IDGATE_JWK, _abi.as_json(jwk), test_only)
 
     def add_public_key(self, issuer_id: str, pem: str | Buffer, *, test_only: bool = False) -> None:
         """Adds the public key of an SD-JWT VC issuer in PEM."""
-        self._add(issuer_id, lib.IDGATE_PUBLIC_KEY, pem, test_only=test_only)
+        self._add(issuer_id, lib.IDGATE_PUBLIC_KEY, pem, test_only)
 
     def add_roots(self, issuer_id: str, file: str | Buffer, *, test_only: bool = False) -> None:
         """Adds X.509 roots of mdoc issuers, PEM or DER, one or many."""
-        self._add(issuer_id, lib.IDGATE_ROOT, file, test_only=test_only)
+        self._add(issuer_id, lib.IDGATE_ROOT, file, test_only)
 
     def add_status_roots(
         self, issuer_id: str, file: str | Buffer, *, test_only: bool = False
@@ -158,7 +174,7 @@ class Trust(_abi.Handle):
 
         They stand beside the root that vouched for a credential, and vouch for nothing else.
         """
-        self._add(issuer_id, lib.IDGATE_STATUS_ROOT, file, test_only=test_only)
+        self._add(issuer_id, lib.IDGATE_STATUS_ROOT, file, test_only)
 
     def add_sd_jwt_roots(
         self, issuer_id: str, file: str | Buffer, *, test_only: bool = False
@@ -167,19 +183,19 @@ class Trust(_abi.Handle):
 
         PEM or DER, one or many. They vouch for no mdoc, and those of mdocs for no SD-JWT VC.
         """
-        self._add(issuer_id, lib.IDGATE_SD_JWT_ROOT, file, test_only=test_only)
+        self._add(issuer_id, lib.IDGATE_SD_JWT_ROOT, file, test_only)
 
     def add_sd_jwt_signers(
         self, issuer_id: str, file: str | Buffer, *, test_only: bool = False
     ) -> None:
         """Adds certificates of SD-JWT VC issuers that are trusted without a root, PEM or DER."""
-        self._add(issuer_id, lib.IDGATE_SD_JWT_SIGNER, file, test_only=test_only)
+        self._add(issuer_id, lib.IDGATE_SD_JWT_SIGNER, file, test_only)
 
     def add_pinned_signers(
         self, issuer_id: str, file: str | Buffer, *, test_only: bool = False
     ) -> None:
         """Adds mdoc document signers that are trusted without a root, PEM or DER."""
-        self._add(issuer_id, lib.IDGATE_PINNED_SIGNER, file, test_only=test_only)
+        self._add(issuer_id, lib.IDGATE_PINNED_SIGNER, file, test_only)
 
     def add_crls(self, issuer_id: str, file: str | Buffer) -> None:
         """Adds CRLs of roots that were added before, PEM or DER. They replace the fetch."""
@@ -196,12 +212,7 @@ class Trust(_abi.Handle):
     ) -> list[ListedCertificate]:
         """Adds the roots of an ICAO Master List, whose signer ``signer_ca`` vouches for."""
         listed: list[ListedCertificate] = self._add(
-            issuer_id,
-            lib.IDGATE_MASTER_LIST,
-            file,
-            signer_ca=signer_ca,
-            test_only=test_only,
-            now=now,
+            issuer_id, lib.IDGATE_MASTER_LIST, file, test_only, signer_ca, now
         )
         return listed
 
@@ -217,13 +228,7 @@ class Trust(_abi.Handle):
     ) -> list[ListedCertificate]:
         """Adds the roots of a VICAL, whose signer ``signer_ca`` vouches for."""
         listed: list[ListedCertificate] = self._add(
-            issuer_id,
-            lib.IDGATE_VICAL,
-            file,
-            signer_ca=signer_ca,
-            test_only=test_only,
-            allow_stale=allow_stale,
-            now=now,
+            issuer_id, lib.IDGATE_VICAL, file, test_only, signer_ca, now, allow_stale
         )
         return listed
 
@@ -244,13 +249,7 @@ class Trust(_abi.Handle):
         ``sequence``, and never take a list with a smaller one after a restart.
         """
         listed: TrustedList = self._add(
-            issuer_id,
-            lib.IDGATE_TRUSTED_LIST,
-            file,
-            signer_ca=signer_ca,
-            test_only=test_only,
-            allow_stale=allow_stale,
-            now=now,
+            issuer_id, lib.IDGATE_TRUSTED_LIST, file, test_only, signer_ca, now, allow_stale
         )
         return listed
 
@@ -281,7 +280,16 @@ class Trust(_abi.Handle):
         and in an encrypted answer ``enc_key``, the JWK that it was encrypted to, or ``apu``.
         With ``checks``, what was checked is told too, for records.
 
-        :raises IdgateError: it is refused, and ``code`` says why.
+        >>> trust = Trust()
+        >>> trust.add_issuer("https://issuer.example", vct=["urn:eudi:pid:1"])
+        >>> try:
+        ...     trust.verify("ey…", format="vc+sd-jwt", issuer_id="https://issuer.example",
+        ...                  client_id="redirect_uri:https://shop.example/answer", nonce="used once")
+        ... except Refused as refused:
+        ...     print(refused.code, refused.clause)
+        malformed_presentation RFC 9901 4
+
+        :raises Refused: ``code`` says why, and ``clause`` which rule demands it.
         """
         expected: dict[str, Any] = {
             "format": format,
@@ -315,16 +323,19 @@ class Trust(_abi.Handle):
         result: Presentation = verified
         return result
 
+    async def verify_async(self, presentation: str, **expected: Any) -> Presentation:
+        """:meth:`verify` in an event loop: the library works on a thread."""
+        return await asyncio.to_thread(self.verify, presentation, **expected)
+
     def _add(
         self,
         issuer_id: str,
         material: int,
         file: str | Buffer,
-        *,
-        signer_ca: str | Buffer | None = None,
         test_only: bool = False,
-        allow_stale: bool = False,
+        signer_ca: str | Buffer | None = None,
         now: datetime | None = None,
+        allow_stale: bool = False,
     ) -> Any:
         flags = (lib.IDGATE_TEST_ONLY if test_only else 0) | (
             lib.IDGATE_ALLOW_STALE if allow_stale else 0

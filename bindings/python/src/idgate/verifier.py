@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypedDict
@@ -14,48 +15,7 @@ from ._abi import Buffer
 from .session import Profile, Protocol, Session, Transition
 from .signer import Signer
 from .trust import Trust
-
-
-@dataclass(frozen=True)
-class Need:
-    """A source to be fetched before a verdict is possible. Its URI comes from signed material."""
-
-    index: int
-    kind: Literal["status_list", "crl"]
-    uri: str
-    #: The ``Accept`` header to fetch it with.
-    accept: str
-
-
-@dataclass(frozen=True)
-class Ask:
-    """Everything but the status is good. Commit ``hold``, fetch all needs at once, supply them."""
-
-    hold: Transition
-    needs: list[Need]
-
-
-@dataclass(frozen=True)
-class Decision:
-    """Commit ``transition``, then answer the wallet."""
-
-    transition: Transition
-    #: ``accepted`` and ``error_noted``: 200 with ``body``; ``refused``: 400
-    #: ``invalid_presentation``, whatever the reason.
-    reply: Literal["accepted", "error_noted", "refused"]
-    #: What the wallet is answered with, as JSON and as its profile has it; ``None`` when refused.
-    body: dict[str, str] | None
-    #: Where the wallet sends the person, when the session has that: it stands in ``body``.
-    redirect_uri: str | None
-    #: VERIFIED or FAILED.
-    status: str
-    #: Why it is FAILED, for you and never for the wallet.
-    reason: str | None
-    #: What the wallet said, when the reason is ``wallet_error``: a name of OpenID4VP 8.5, as
-    #: ``access_denied``, or ``other``.
-    wallet_error: str | None
-    #: Which checks were made and what failed, for operators.
-    report: dict[str, Any]
+from .verification import Decision, Need, Verification
 
 
 @dataclass(frozen=True)
@@ -83,47 +43,6 @@ class DcApiRequests(TypedDict):
     requests: list[DcApiRequest]
 
 
-class Verification(_abi.Handle):
-    """A wallet's answer under verification."""
-
-    _free = lib.idgate_verification_free
-
-    def step(self) -> Ask | Decision:
-        """Goes as far as possible without the world."""
-        step = _abi.make("idgate_step", lib.idgate_verification_step, self._pointer)
-        transition, told = Transition.take(step.transition), _abi.take_json(step.json)
-        if step.kind == lib.IDGATE_STEP_NEED:
-            needs = [Need(index, **need) for index, need in enumerate(told["needs"])]
-            return Ask(transition, needs)
-        return Decision(transition, **told)
-
-    def supply(self, need: Need, body: Buffer | None, now: datetime | None = None) -> None:
-        """Gives back what came of a need; ``None``: nothing that can be used came in time."""
-        _abi.call(
-            lib.idgate_verification_supply,
-            self._pointer,
-            need.index,
-            body is None,
-            *_abi.data(body),
-            _abi.millis(now),
-        )
-
-    def decide(
-        self,
-        commit: Callable[[Transition], None],
-        fetch: Callable[[Need], bytes | None],
-    ) -> Decision:
-        """Steps to the end: commits the hold before the first fetch. The decision's own
-        transition is yours to commit."""
-        while True:
-            step = self.step()
-            if isinstance(step, Decision):
-                return step
-            commit(step.hold)
-            for need in step.needs:
-                self.supply(need, fetch(need))
-
-
 class Verifier(_abi.Handle):
     """A configured verifier: make a new one to change trust. It may be shared by threads."""
 
@@ -145,6 +64,15 @@ class Verifier(_abi.Handle):
         trust_version: int = 1,
     ) -> None:
         """Trusts what ``trust`` holds now.
+
+        >>> trust = Trust()
+        >>> trust.add_issuer("https://issuer.example", vct=["urn:eudi:pid:1"])
+        >>> trust.add_jwk("https://issuer.example", Signer("https://issuer.example", b"7" * 32).public_key())
+        >>> verifier = Verifier("https://shop.example", trust)
+        >>> asked = {"format": "vc+sd-jwt", "issuer_id": "https://issuer.example", "claims": ["birthdate"]}
+        >>> made = verifier.create_session({"credentials": [asked]}, tenant="shop")
+        >>> made.session.info().status
+        'PENDING'
 
         Without ``signer``, requests are unsigned and by value. With one, they are signed and by
         reference, and answers are encrypted: serve :meth:`request_object` at
@@ -205,7 +133,7 @@ class Verifier(_abi.Handle):
 
         Commit the transition, when there is one, before you answer.
 
-        :raises IdgateError: there is nothing to fetch (404), or ``wallet_nonce`` is too long.
+        :raises Refused: there is nothing to fetch (404), or ``wallet_nonce`` is too long.
         """
         transition, jwt = ffi.new("idgate_transition *"), ffi.new("idgate_bytes *")
         _abi.call(
@@ -237,7 +165,7 @@ class Verifier(_abi.Handle):
         where :meth:`compare_registration` says so. With ``strict`` a request that asks for more
         than is registered, or whose certificate has expired, is refused.
 
-        :raises IdgateError: the request breaks a rule; ``path`` names the field.
+        :raises ConfigurationError: the request breaks a rule; ``path`` names the field.
         """
         asked: tuple[Any, ...] = (*_abi.data(_abi.as_json(request)), *_abi.data(tenant), livemode)
         if registration is None:
@@ -258,7 +186,7 @@ class Verifier(_abi.Handle):
     ) -> Comparison:
         """What becomes of a registration certificate with this request.
 
-        :raises IdgateError: it cannot be read, or the request breaks a rule.
+        :raises ConfigurationError: it cannot be read, or the request breaks a rule.
         """
         out = ffi.new("idgate_bytes *")
         _abi.call(
@@ -283,7 +211,7 @@ class Verifier(_abi.Handle):
     ) -> Verification:
         """Takes a wallet's answer to the session's own offer, or to the one with that id.
 
-        :raises IdgateError: the answer changes nothing; ``code`` says what to answer.
+        :raises Refused: the answer changes nothing; ``code`` says what to answer.
         """
         return Verification(
             _abi.make(
@@ -298,12 +226,44 @@ class Verifier(_abi.Handle):
             )
         )
 
+    async def verify(
+        self,
+        session: Session,
+        body: Buffer,
+        content_type: str | None,
+        *,
+        commit: Callable[[Transition], Awaitable[None] | None],
+        fetch: Callable[[Need], Awaitable[bytes | None] | bytes | None],
+        offer: str | None = None,
+    ) -> Decision:
+        """:meth:`begin` and :meth:`Verification.decide_async` in one, in an event loop. The decision's
+        own transition is yours to commit.
+
+        :raises Refused: the answer changes nothing; ``code`` says what to answer.
+        """
+        begun = await asyncio.to_thread(self.begin, session, body, content_type, offer=offer)
+        with begun as verification:
+            return await verification.decide_async(commit, fetch)
+
+    async def verify_dc_api(
+        self,
+        session: Session,
+        answer: Mapping[str, Any] | str | Buffer,
+        *,
+        commit: Callable[[Transition], Awaitable[None] | None],
+        fetch: Callable[[Need], Awaitable[bytes | None] | bytes | None],
+    ) -> Decision:
+        """The same of what a page got from its browser: see :meth:`begin_dc_api`."""
+        begun = await asyncio.to_thread(self.begin_dc_api, session, answer)
+        with begun as verification:
+            return await verification.decide_async(commit, fetch)
+
     def dc_api_requests(self, session: Session, *, now: datetime | None = None) -> DcApiRequests:
         """What a page passes to ``navigator.credentials.get`` as ``digital``, of a session whose
         request had ``dc_api``, as ``{"origins": ["https://shop.example"]}``: name origins of your
         own, whose pages may ask.
 
-        :raises IdgateError: the session was made without it, or takes no answer any more.
+        :raises Refused: the session was made without it, or takes no answer any more.
         """
         out = ffi.new("idgate_bytes *")
         _abi.call(
@@ -329,7 +289,7 @@ class Verifier(_abi.Handle):
         from which; nothing in it is believed about that. No wallet waits for the ``body`` of the
         decision: tell the page what you like.
 
-        :raises IdgateError: the answer changes nothing; ``code`` says why.
+        :raises Refused: the answer changes nothing; ``code`` says why.
         """
         return Verification(
             _abi.make(

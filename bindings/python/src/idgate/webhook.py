@@ -47,7 +47,15 @@ def verify(
 ) -> None:
     """Believes a notification: by ``webhook-signature`` when it is there, else by ``X-Signature``.
 
-    :raises IdgateError: it is not to be believed.
+    >>> secret, body = "whsec_" + "a" * 43 + "=", b'{"type":"test"}'
+    >>> sent = headers(secret, id="whd_1", number=1, body=body)
+    >>> verify(secret, sent, body)
+    >>> verify(secret, sent, body + b" ")
+    Traceback (most recent call last):
+        ...
+    idgate.errors.Refused: the webhook's signature is not valid for this secret and body
+
+    :raises Refused: it is not to be believed.
     """
     given = {name.lower(): value for name, value in headers.items()}
     times = (_abi.millis(now), tolerance // timedelta(milliseconds=1))

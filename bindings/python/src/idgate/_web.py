@@ -1,0 +1,137 @@
+"""What wallets ask of a server, whichever framework it is made with: `idgate.fastapi` and
+`idgate.django` put it behind their routes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import parse_qs
+
+from .errors import IdgateError, NotAvailable
+from .session import Session, Transition
+from .signer import did_document, jwks
+from .verification import Need
+from .verifier import Verifier
+
+#: What a wallet may post, in bytes.
+MAX_BODY = 1024 * 1024
+
+Fetch = Callable[[Need], Awaitable[bytes | None] | bytes | None]
+
+
+class Store(Protocol):
+    """Where you keep sessions. Its methods run on threads, and may wait for a database."""
+
+    def load(self, handle: str) -> Session | None:
+        """The session with that id, or the one that has an offer with it."""
+
+    def commit(self, transition: Transition) -> bool:
+        """Stores ``transition.session`` where the stored revision still is ``from_revision``
+        (0: there is none yet); else false: somebody was faster."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer over HTTP."""
+
+    status: int
+    body: bytes
+    content_type: str = "application/json"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Never to be kept by anybody between."""
+        return {"Cache-Control": "no-store", "Content-Type": self.content_type}
+
+
+class _TakenError(Exception):
+    """Somebody else committed first."""
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """The endpoints of a verifier."""
+
+    verifier: Verifier
+    store: Store
+    fetch: Fetch
+
+    async def answer(self, handle: str, body: bytes, content_type: str | None) -> Reply:
+        """``POST /v1/oid4vp/response/{handle}``: a wallet's answer."""
+        if len(body) > MAX_BODY:
+            return _error(413, "payload_too_large", "the answer is larger than 1 MiB")
+        session = await asyncio.to_thread(self.store.load, handle)
+        if session is None:
+            return _error(409, "session_not_pending", "this session takes no answer")
+        try:
+            decision = await self.verifier.verify(
+                session,
+                body,
+                content_type,
+                commit=self._commit,
+                fetch=self.fetch,
+                offer=_offer(handle),
+            )
+            await asyncio.to_thread(self._commit, decision.transition)
+        except _TakenError:
+            return _error(409, "session_not_pending", "this session takes no answer")
+        except IdgateError as error:
+            return _refusal(error, {"session_not_pending": 409, "payload_too_large": 413})
+        if decision.reply == "refused":
+            return _error(400, "invalid_presentation", "the presentation was refused")
+        return _json(200, decision.body)
+
+    async def request_object(self, handle: str, form: bytes = b"") -> Reply:
+        """``GET`` and ``POST /v1/oid4vp/request/{handle}``: a signed request."""
+        if len(form) > MAX_BODY:
+            return _error(413, "payload_too_large", "the form is larger than 1 MiB")
+        session = await asyncio.to_thread(self.store.load, handle)
+        if session is None:
+            return _error(404, "not_found", "there is no such request")
+        given = parse_qs(form.decode(errors="replace"), keep_blank_values=True)
+        nonce = given.get("wallet_nonce", [None])[0]
+        try:
+            jwt, transition = await asyncio.to_thread(
+                self.verifier.request_object, session, offer=_offer(handle), wallet_nonce=nonce
+            )
+            if transition is not None:
+                await asyncio.to_thread(self._commit, transition)
+        except _TakenError:
+            # A second fetch at the same time was first: it gets the same.
+            return await self.request_object(handle, form)
+        except IdgateError as error:
+            return _refusal(error, {"not_found": 404})
+        return Reply(200, jwt.encode(), "application/oauth-authz-req+jwt")
+
+    def _commit(self, transition: Transition) -> None:
+        if not self.store.commit(transition):
+            raise _TakenError
+
+
+def published(base_url: str, keys: Sequence[Mapping[str, Any]]) -> dict[str, Reply]:
+    """The documents under ``/.well-known/``, of the signer in use and of former ones."""
+    return {
+        "did.json": _json(200, did_document(base_url, keys)),
+        "jwks.json": _json(200, jwks(base_url, keys)),
+    }
+
+
+def _offer(handle: str) -> str | None:
+    return handle if handle.startswith("off_") else None
+
+
+def _refusal(error: IdgateError, statuses: dict[str, int]) -> Reply:
+    if isinstance(error, NotAvailable):
+        return _error(503, "temporarily_unavailable", "try again later")
+    return _error(statuses.get(error.code, 400), error.code, str(error))
+
+
+def _error(status: int, code: str, message: str) -> Reply:
+    return _json(status, {"error": code, "message": message})
+
+
+def _json(status: int, value: Any) -> Reply:
+    return Reply(status, json.dumps(value).encode())

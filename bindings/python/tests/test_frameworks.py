@@ -1,0 +1,190 @@
+"""The endpoints for wallets inside FastAPI and Django, asked over HTTP as a wallet asks."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+import unittest
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import cases
+import idgate
+
+ISSUER = "https://issuer.example"
+FORM = "application/x-www-form-urlencoded"
+
+
+class Store:
+    """Sessions in memory, by their id and by those of their offers."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, tuple[int, idgate.Session]] = {}
+        self.lock = threading.Lock()
+
+    def load(self, handle: str) -> idgate.Session | None:
+        kept = self.kept.get(handle)
+        return kept and kept[1]
+
+    def commit(self, transition: idgate.Transition) -> bool:
+        info = transition.session.info()
+        with self.lock:
+            if self.kept.get(info.session_id, (0, None))[0] != transition.from_revision:
+                return False
+            names = [info.session_id, *(offer.id for offer in info.offers if offer.id)]
+            self.kept.update({name: (info.revision, transition.session) for name in names})
+        return True
+
+
+class Wallets:
+    """What both are asked. `ask` makes a request: method, path, body, media type."""
+
+    def setUp(self) -> None:
+        trust = idgate.Trust()
+        trust.add_issuer(ISSUER, vct=["urn:eudi:pid:1"])
+        self.signer = idgate.Signer(cases.BASE_URL, b"7" * 32)
+        trust.add_jwk(ISSUER, self.signer.public_key())
+        self.store, profiles = Store(), ["draft", "1.0"]
+        self.inline = idgate.Verifier(cases.BASE_URL, trust, profiles=profiles)
+        self.signed = idgate.Verifier(cases.BASE_URL, trust, signer=self.signer, profiles=profiles)
+        self.published = {"base_url": cases.BASE_URL, "keys": [self.signer.public_key()]}
+
+    def start(self, verifier: idgate.Verifier) -> None:
+        raise NotImplementedError
+
+    def ask(self, method: str, path: str, body: bytes = b"", kind: str = FORM) -> tuple[int, dict[str, str], bytes]:
+        raise NotImplementedError
+
+    def json(self, *asked: Any) -> tuple[int, Any]:
+        import json
+
+        status, _, body = self.ask(*asked)
+        return status, json.loads(body)
+
+    def made(self, verifier: idgate.Verifier, profiles: list[str]) -> idgate.SessionInfo:
+        self.start(verifier)
+        asked = {"format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
+        made = verifier.create_session({"credentials": [asked], "profiles": profiles})
+        assert self.store.commit(made)
+        return made.session.info()
+
+    def test_an_answer_settles_the_session_once(self) -> None:
+        info = self.made(self.inline, ["draft"])
+        path = f"/v1/oid4vp/response/{info.session_id}"
+        status, told = self.json("POST", path, b"state=wrong&error=x")
+        self.assertEqual((status, told["error"]), (400, "state_mismatch"))
+        (state,) = parse_qs(urlsplit(info.qr_code_url or "").query)["state"]
+        declined = f"state={state}&error=access_denied".encode()
+        status, headers, body = self.ask("POST", path, declined)
+        self.assertEqual((status, headers["cache-control"], body), (200, "no-store", b'{"status": "ok"}'))
+        self.assertEqual(self.store.kept[info.session_id][1].info().wallet_error, "access_denied")
+        status, told = self.json("POST", path, declined)
+        self.assertEqual((status, told["error"]), (409, "session_not_pending"))
+
+    def test_a_presentation_that_is_refused_is_told_without_a_reason(self) -> None:
+        info = self.made(self.inline, ["1.0"])
+        (state,) = parse_qs(urlsplit(info.qr_code_url or "").query)["state"]
+        body = f'state={state}&vp_token={{"credential_1":["not~an~sd-jwt"]}}'.encode()
+        status, told = self.json("POST", f"/v1/oid4vp/response/{info.session_id}", body)
+        self.assertEqual((status, told["error"]), (400, "invalid_presentation"))
+        self.assertEqual(self.store.kept[info.session_id][1].info().status, "FAILED")
+
+    def test_who_is_too_late_settles_nothing(self) -> None:
+        info = self.made(self.inline, ["draft"])
+        (state,) = parse_qs(urlsplit(info.qr_code_url or "").query)["state"]
+        self.store.commit = lambda transition: False  # type: ignore[method-assign]
+        declined = f"state={state}&error=access_denied".encode()
+        status, told = self.json("POST", f"/v1/oid4vp/response/{info.session_id}", declined)
+        self.assertEqual((status, told["error"]), (409, "session_not_pending"))
+
+    def test_strangers_and_large_bodies_are_turned_away(self) -> None:
+        info = self.made(self.inline, ["draft"])
+        status, told = self.json("POST", "/v1/oid4vp/response/ses_nobody", b"state=x")
+        self.assertEqual((status, told["error"]), (409, "session_not_pending"))
+        large = b"state=" + b"x" * 1024 * 1024
+        status, told = self.json("POST", f"/v1/oid4vp/response/{info.session_id}", large)
+        self.assertEqual((status, told["error"]), (413, "payload_too_large"))
+        self.assertEqual(self.ask("GET", f"/v1/oid4vp/response/{info.session_id}")[0], 405)
+        status, told = self.json("GET", "/v1/oid4vp/request/ses_nobody")
+        self.assertEqual((status, told["error"]), (404, "not_found"))
+        self.assertEqual(self.store.kept[info.session_id][1].info().status, "PENDING")
+
+    def test_signed_requests_are_fetched_again_and_again(self) -> None:
+        info = self.made(self.signed, ["draft", "1.0"])
+        for handle in [info.session_id, *(offer.id for offer in info.offers if offer.id)]:
+            path = f"/v1/oid4vp/request/{handle}"
+            status, headers, jwt = self.ask("GET", path)
+            self.assertEqual((status, jwt.count(b".")), (200, 2))
+            self.assertEqual(headers["content-type"], "application/oauth-authz-req+jwt")
+            status, _, with_nonce = self.ask("POST", path, b"wallet_nonce=n0nce")
+            claims = cases.decode(with_nonce.split(b".")[1].decode())
+            self.assertEqual(status, 200)
+            self.assertIn(b"n0nce", claims)
+            status, told = self.json("POST", path, b"wallet_nonce=" + b"n" * 257)
+            self.assertEqual(status, 400)
+        self.assertEqual(self.store.kept[info.session_id][1].info().status, "PENDING")
+        plain = self.made(self.inline, ["draft"])
+        self.assertEqual(self.json("GET", f"/v1/oid4vp/request/{plain.session_id}")[0], 404)
+
+    def test_keys_are_published(self) -> None:
+        self.start(self.signed)
+        status, told = self.json("GET", "/.well-known/did.json")
+        self.assertEqual((status, told["id"]), (200, "did:web:gateway.example"))
+        self.assertEqual(len(self.json("GET", "/.well-known/jwks.json")[1]["keys"]), 1)
+
+
+@unittest.skipUnless(
+    all(importlib.util.find_spec(name) for name in ("fastapi", "httpx")), "fastapi and httpx are not installed"
+)
+class FastApiTest(Wallets, unittest.TestCase):
+    def start(self, verifier: idgate.Verifier) -> None:
+        from fastapi import FastAPI
+        from fastapi.testclient import TestClient
+        from idgate.fastapi import wallet_router
+
+        app = FastAPI()
+        app.include_router(wallet_router(verifier, self.store, lambda need: None, **self.published))
+        self.client = TestClient(app)
+        self.assertEqual(app.openapi()["paths"], {}, "they are for wallets")
+
+    def ask(self, method: str, path: str, body: bytes = b"", kind: str = FORM) -> tuple[int, dict[str, str], bytes]:
+        answer = self.client.request(method, path, content=body, headers={"Content-Type": kind})
+        return answer.status_code, dict(answer.headers), answer.content
+
+
+@unittest.skipUnless(importlib.util.find_spec("django"), "django is not installed")
+class DjangoTest(Wallets, unittest.TestCase):
+    def start(self, verifier: idgate.Verifier) -> None:
+        import django
+        from django.conf import settings
+
+        if not settings.configured:
+            settings.configure(
+                ALLOWED_HOSTS=["testserver"],
+                ROOT_URLCONF="django_urls_of_test",
+                MIDDLEWARE=["django.middleware.csrf.CsrfViewMiddleware"],
+                DATA_UPLOAD_MAX_MEMORY_SIZE=1000,
+            )
+            django.setup()
+        import sys
+        import types
+
+        from django.test import Client
+        from django.urls import clear_url_caches
+        from idgate.django import wallet_urls
+
+        module = types.ModuleType("django_urls_of_test")
+        urls = wallet_urls(verifier, self.store, lambda need: None, **self.published)
+        module.urlpatterns = urls  # type: ignore[attr-defined]
+        sys.modules["django_urls_of_test"] = module
+        clear_url_caches()
+        self.client = Client(enforce_csrf_checks=True)
+
+    def ask(self, method: str, path: str, body: bytes = b"", kind: str = FORM) -> tuple[int, dict[str, str], bytes]:
+        answer = self.client.generic(method, path, body, content_type=kind)
+        headers = {name.lower(): value for name, value in answer.headers.items()}
+        return answer.status_code, headers, answer.content
+
+
+if __name__ == "__main__":
+    unittest.main()
