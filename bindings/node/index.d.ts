@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" />
 /** Verifies digital identity and age credentials that wallets present over OpenID4VP. */
 
 type Json = Record<string, unknown>;
@@ -5,13 +6,21 @@ type Data = string | Uint8Array;
 
 /** Something is refused or wrong. The message never carries claim values, tokens or keys. */
 export class IdgateError extends Error {
-  constructor(kind: ErrorKind, code: string, message: string, path?: string);
+  constructor(
+    kind: ErrorKind,
+    code: string,
+    message: string,
+    path?: string,
+    clause?: string | null,
+  );
   /** Who must act. */
   readonly kind: ErrorKind;
   /** Stable, and the same that the gateway uses, as `nonce_mismatch`. */
   readonly code: string;
   /** The field of a request that breaks a rule, as `credentials[0].claims[2]`; else empty. */
   readonly path: string;
+  /** The clause of the standard that a presentation does not meet, as `RFC 9901 7.3`. */
+  readonly clause: string | null;
 }
 
 export type ErrorKind =
@@ -24,11 +33,12 @@ export type ErrorKind =
   | 'nothing'
   | 'internal';
 
-/** Something in the library that is given back: by `using`, `close()` or in the end. */
+/** Something in the library that is given back: by `using`, `await using`, `close()` or in the end. */
 interface Closable {
   /** Gives it back now. What was made with it goes on working. */
   close(): void;
   [Symbol.dispose](): void;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface IssuerOptions {
@@ -87,9 +97,22 @@ export interface TrustedList {
   /** From then on it vouches for nobody. */
   nextUpdate: Date;
   organization: string | null;
-  providers: { name: string; identifier: string | null; country: string | null }[];
+  providers: ListedProvider[];
   certificates: ListedCertificate[];
 }
+
+/** A provider of a trusted list. */
+export interface ListedProvider {
+  name: string;
+  identifier: string | null;
+  country: string | null;
+}
+
+/** Whom a trusted list says that the issuer is: one provider, or `candidates`, which it may be. */
+export type Provider = (ListedProvider | { candidates: ListedProvider[] }) & {
+  listType: 'pid' | 'mdl' | 'pub-eaa';
+  listSequence: number;
+};
 
 export interface Expected {
   format: 'vc+sd-jwt' | 'mso_mdoc';
@@ -134,6 +157,8 @@ export interface Presentation {
   alg: string;
   holderBinding: string;
   trust: string;
+  /** There when a trusted list vouches for the issuer. */
+  provider?: Provider;
   sessionTranscript: string | null;
   validFrom: Date | null;
   validUntil: Date | null;
@@ -184,6 +209,7 @@ export class Trust implements Closable {
   verifyAsync(presentation: string, expected: Expected): Promise<Presentation>;
   close(): void;
   [Symbol.dispose](): void;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Why a wallet presented nothing (OpenID4VP 8.5); whatever else it says is `other`. */
@@ -277,9 +303,9 @@ export class Session implements Closable {
   /** The session of `snapshot()`, with its result when you kept that. */
   static restore(snapshot: Uint8Array, result?: Uint8Array | null): Session;
   /** For your database. It holds nonce, state and keys: seal it. */
-  snapshot(): Buffer;
+  snapshot(): Uint8Array;
   /** The result, to survive a restart. It holds claims: seal it, erase it after 30 s. */
-  resultSnapshot(now?: Date): Buffer | null;
+  resultSnapshot(now?: Date): Uint8Array | null;
   info(now?: Date): SessionInfo;
   /** Until 30 seconds after verification, whose browser it is for or not: see `resultFor`. */
   result(now?: Date): Result | null;
@@ -296,6 +322,7 @@ export class Session implements Closable {
   due(now?: Date): Transition | null;
   close(): void;
   [Symbol.dispose](): void;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
@@ -309,7 +336,7 @@ export interface Transition {
 }
 
 /** A fresh P-256 key, 32 bytes. Keep it sealed. */
-export function generateSigningKey(): Buffer;
+export function generateSigningKey(): Uint8Array;
 
 /** Signs Request Objects. */
 export class Signer implements Closable {
@@ -322,7 +349,7 @@ export class Signer implements Closable {
   static external(
     baseUrl: string,
     publicKey: Data | object,
-    sign: (input: Buffer) => Uint8Array,
+    sign: (input: Uint8Array) => Uint8Array,
   ): Signer;
   /**
    * The same key with a certificate (PEM or DER, then those that lead up from it), checked for use
@@ -340,6 +367,7 @@ export class Signer implements Closable {
   publicKey(): Json;
   close(): void;
   [Symbol.dispose](): void;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** The DID document, to be served at `/.well-known/did.json`. */
@@ -446,6 +474,7 @@ export class Verifier implements Closable {
   beginDcApi(session: Session, answer: Data | object, options?: { now?: Date }): Verification;
   close(): void;
   [Symbol.dispose](): void;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** A source to be fetched before a verdict is possible. Its URI comes from signed material. */
@@ -464,6 +493,13 @@ export interface Ask {
   readonly needs: Need[];
 }
 
+/** Which checks of an answer were made, presentation by presentation, and what failed. */
+export interface Report {
+  /** The rule and its clause; null: nothing did. */
+  failed: string | null;
+  credentials: Check[][];
+}
+
 /** Commit `transition`, then answer the wallet. */
 export interface Decision {
   readonly kind: 'done';
@@ -479,7 +515,7 @@ export interface Decision {
   /** What the wallet said, when the reason is `wallet_error`. */
   readonly walletError: WalletError | null;
   /** Which checks were made and what failed, for operators. */
-  readonly report: Json;
+  readonly report: Report;
 }
 
 /** A wallet's answer under verification. */
@@ -498,6 +534,7 @@ export class Verification implements Closable {
   }): Promise<Decision>;
   close(): void;
   [Symbol.dispose](): void;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export namespace webhook {

@@ -55,6 +55,7 @@ const error = {
   code: define('error_code', 'idgate_error *, _Out_ idgate_bytes *'),
   message: define('error_message', 'idgate_error *, _Out_ idgate_bytes *'),
   path: define('error_path', 'idgate_error *, _Out_ idgate_bytes *'),
+  clause: define('error_clause', 'idgate_error *, _Out_ idgate_bytes *'),
   free: define('error_free', 'idgate_error *'),
 };
 const freeBytes = define('bytes_free', 'idgate_bytes');
@@ -306,6 +307,7 @@ function exception(status, handle) {
     text(error.code),
     text(error.message),
     text(error.path),
+    text(error.clause) || null,
   );
   error.free(handle);
   return made;
@@ -313,7 +315,7 @@ function exception(status, handle) {
 
 const forgotten = new FinalizationRegistry(({ free, pointer }) => lib[free](pointer));
 
-/** Something in the library that is given back: by `using`, `close()` or in the end. */
+/** Something in the library that is given back: by `using`, `await using`, `close()` or in the end. */
 class Handle {
   #pointer;
   #free;
@@ -338,6 +340,10 @@ class Handle {
   }
 
   [Symbol.dispose ?? Symbol.for('Symbol.dispose')]() {
+    this.close();
+  }
+
+  async [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() {
     this.close();
   }
 }

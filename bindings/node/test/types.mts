@@ -20,6 +20,13 @@ export async function shop(body: Uint8Array, stored: Uint8Array): Promise<string
   }
 }
 
+export async function disposed(verifier: Verifier, session: Session): Promise<Uint8Array> {
+  await using verification = verifier.begin(session, new Uint8Array(), null);
+  const { report } = await verification.decide({ commit() {}, fetch: () => null });
+  const passed: boolean | undefined = report.credentials[0]?.[0]?.passed;
+  return passed ? session.snapshot() : new Uint8Array();
+}
+
 export function page(verifier: Verifier, session: Session, answer: string): boolean {
   const { requests } = verifier.dcApiRequests(session);
   const protocol: string | undefined = requests[0]?.protocol;
