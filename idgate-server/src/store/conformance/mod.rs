@@ -186,6 +186,7 @@ macro_rules! conforms {
                 settled_sessions_are_removed_after_their_time_with_their_events
                 what_cannot_be_expired_holds_up_no_other_session
                 what_a_process_that_ended_was_verifying_is_abandoned
+                an_operator_sees_the_newest_sessions_of_everybody_first
             }
         }
     };

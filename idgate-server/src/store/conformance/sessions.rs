@@ -189,3 +189,28 @@ pub(in crate::store) fn hold(session: &Session, lease_until: UnixMillis) -> Tran
     transition.effects.clear();
     transition
 }
+
+pub(super) async fn an_operator_sees_the_newest_sessions_of_everybody_first<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let first = fixture.session(&fixture.live).await;
+    let later = fixture.new_session(&fixture.test, NOW.plus(1));
+    let second = later.session.clone();
+    assert_eq!(fixture.store().create_session(&fixture.test, later).await.unwrap(), Made::Yes);
+    let ended = first.expired(first.expires_at()).unwrap();
+    assert_eq!(fixture.store().commit(ended, None).await.unwrap(), Committed::Yes);
+    let operator = fixture.operator();
+    let lines = operator.list_sessions(9).unwrap();
+    let [newest, oldest] = &lines[..] else { panic!("{lines:?}") };
+    assert_eq!((&*newest.id, &*newest.status), (second.id().as_str(), "PENDING"));
+    assert_eq!(
+        (newest.created_at, newest.client_id.as_str()),
+        (NOW.plus(1), fixture.test.client_id.as_str())
+    );
+    assert_eq!((&*oldest.id, &*oldest.status), (first.id().as_str(), "EXPIRED"));
+    assert_eq!(oldest.reason.as_deref(), Some("session_expired"));
+    assert_eq!(
+        (&oldest.formats[..], &oldest.issuer_ids[..]),
+        (&["vc+sd-jwt".to_owned()][..], &["issuer".to_owned()][..])
+    );
+    assert_eq!(operator.list_sessions(1).unwrap(), lines[..1]);
+}

@@ -21,7 +21,7 @@ pub use self::dead_letters::DeadLetterOperator;
 pub use self::gateway_keys::{GatewayKeyOperator, GatewayKeyRecord};
 pub use self::listening::{Listener, ListeningOperator};
 pub use self::reseal::{ResealOperator, Resealed};
-pub use self::sessions::SessionOperator;
+pub use self::sessions::{SessionLine, SessionOperator};
 pub use self::trust::TrustOperator;
 pub use self::webhook_hosts::{HostRecord, Review, WebhookHostOperator};
 
