@@ -1,5 +1,7 @@
 //! The walk of the demo, step by step.
 
+use std::io::{self, IsTerminal as _};
+
 use idgate_core::request::Dialect;
 use idgate_testkit::wallet::Wallet;
 use serde_json::{Map, Value, json};
@@ -72,10 +74,14 @@ impl Scene<'_> {
         self.tell("  Business  POST /v1/sessions");
         self.tell(&format!("            asks for {}", self.act.claims.join(", ")));
         let link = &asked.link;
-        if with_qr_code {
-            self.tell(&format!("  Person    scans this code\n\n{}\n{link}\n", qr(link)?));
-        } else {
-            self.tell(&format!("  Person    opens {}", short(link)));
+        let code = match with_qr_code && !self.quiet {
+            true => qr(link, io::stdout().is_terminal())?,
+            false => None,
+        };
+        match code {
+            Some(code) => self.tell(&format!("  Person    scans this code\n\n{code}\n{link}\n")),
+            None if with_qr_code => self.tell(&format!("  Person    opens\n\n{link}\n")),
+            None => self.tell(&format!("  Person    opens {}", short(link))),
         }
         let answered = self.answer(&self.act.wallet, &asked).await?;
         self.tell_answer(&answered);

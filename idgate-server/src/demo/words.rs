@@ -13,6 +13,10 @@ Business, issuers and wallet are samples; all they say goes over HTTP to a gatew
 const SHOWN: usize = 24;
 /// Of a link, so much.
 const SHOWN_OF_LINK: usize = 72;
+/// Modules of white around a code (ISO/IEC 18004 5.3.8).
+const QUIET: usize = 4;
+/// What a terminal is wide at least; a module takes one column.
+const COLUMNS: usize = 80;
 
 /// What a part of the walk is called.
 pub(super) const fn title(dialect: Dialect) -> &'static str {
@@ -65,11 +69,20 @@ pub(super) fn text(object: &Value, member: &str) -> String {
     object.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// A link as a phone scans it.
-pub(super) fn qr(link: &str) -> Result<String, String> {
+/// A link as a phone scans it: in black on white where a terminal shows it, whose own colours may be the
+/// other way round. `None`: the code is wider than a terminal mostly is, and would wrap.
+pub(super) fn qr(link: &str, for_terminal: bool) -> Result<Option<String>, String> {
     let code = QrCode::with_error_correction_level(link, qrcode::EcLevel::L);
     let code = code.map_err(|error| format!("the link does not fit a QR code: {error}"))?;
-    Ok(code.render::<Dense1x2>().quiet_zone(true).build())
+    if code.width().saturating_add(2 * QUIET) > COLUMNS {
+        return Ok(None);
+    }
+    let drawn = code.render::<Dense1x2>().quiet_zone(true).build();
+    if !for_terminal {
+        return Ok(Some(drawn));
+    }
+    let lines = drawn.lines().map(|line| format!("\u{1b}[30;107m{line}\u{1b}[0m"));
+    Ok(Some(lines.collect::<Vec<_>>().join("\n")))
 }
 
 #[cfg(test)]
@@ -84,5 +97,20 @@ mod tests {
         let shown = abbreviated(&json!({ "vp_token": { "pid": [long, "short"] }, "n": 1 }));
         let cut = format!("{}...(25 characters)", "ü".repeat(24));
         assert_eq!(shown, json!({ "vp_token": { "pid": [cut, "short"] }, "n": 1 }));
+    }
+
+    #[test]
+    fn a_code_is_black_on_white_and_never_wraps() {
+        let link = "haip-vp://?client_id=x509_hash%3Aabc&request_uri=https%3A%2F%2Fa.example%2Fr";
+        let shown = qr(link, true).ok().flatten().unwrap_or_default();
+        assert!(shown.lines().count() > 10);
+        for line in shown.lines() {
+            let drawn =
+                line.strip_prefix("\u{1b}[30;107m").and_then(|it| it.strip_suffix("\u{1b}[0m"));
+            let width = drawn.map(|drawn| drawn.chars().count());
+            assert!(width.is_some_and(|width| width <= COLUMNS), "{line}");
+        }
+        assert!(!qr(link, false).ok().flatten().unwrap_or_default().contains('\u{1b}'));
+        assert_eq!(qr(&format!("{link}{}", "x".repeat(1500)), true), Ok(None));
     }
 }
