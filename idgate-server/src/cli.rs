@@ -28,7 +28,10 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::{
     self, Config, DataDir, OwnName, SETTINGS, Setting, Settings, environment, unknown_variables,
 };
+#[cfg(feature = "sandbox")]
 use crate::demo::{self, DemoOptions, Said};
+#[cfg(feature = "sandbox")]
+use crate::sandbox::{self, SandboxOptions};
 use crate::serve;
 use crate::stdio;
 use crate::store::{
@@ -73,7 +76,14 @@ enum Command {
     /// Every setting of `serve` is a flag here, too, as --listen, --base-url, --data-dir, --profiles and
     /// --oid4vp-request-mode; `idgate help settings` lists them. Without them the demo walks 1.0, haip
     /// and draft on loopback, and leaves nothing behind.
+    #[cfg(feature = "sandbox")]
     Demo(DemoOptions),
+    /// Run a gateway for developing against, with sample issuers and a wallet to press buttons of
+    ///
+    /// Its page lists sessions and answers them with the built-in wallet, on this machine only. Every setting
+    /// of `serve` is a flag here, too; without --data-dir everything goes away when it ends.
+    #[cfg(feature = "sandbox")]
+    Sandbox(Box<SandboxOptions>),
     /// Verify one captured presentation offline
     Verify(Box<VerifyOptions>),
     /// Provision and revoke clients
@@ -133,9 +143,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     unknown_variables(environment()).for_each(|warning| warn(&warning));
     match cli.command {
         Command::Serve { migrate } => run_server(&cli.common, &flags, migrate),
+        #[cfg(feature = "sandbox")]
         Command::Demo(options) => {
             let said = Said { flags: &flags, file: cli.common.config.as_deref() };
             demo::run(options, said, cli.common.json)
+        }
+        #[cfg(feature = "sandbox")]
+        Command::Sandbox(options) => {
+            let said = Said { flags: &flags, file: cli.common.config.as_deref() };
+            sandbox::run(*options, said, cli.common.json)
         }
         Command::Verify(options) => {
             finish(verify::run(&options, SystemClock.now()), cli.common.json)
@@ -280,7 +296,9 @@ fn run_command(
             Ok(settings::check(&settings, &Config::new(&settings)?))
         }
         // These speak for themselves and were started before.
-        Command::Serve { .. } | Command::Demo(_) | Command::Verify(_) => Ok(Output::default()),
+        Command::Serve { .. } | Command::Verify(_) => Ok(Output::default()),
+        #[cfg(feature = "sandbox")]
+        Command::Demo(_) | Command::Sandbox(_) => Ok(Output::default()),
     }
 }
 

@@ -11,6 +11,7 @@ mod checksummed;
 pub mod cli;
 pub mod clock;
 pub mod config;
+#[cfg(feature = "sandbox")]
 pub mod demo;
 mod descriptors;
 pub mod entropy;
@@ -23,6 +24,8 @@ pub mod openapi;
 pub mod own_fault;
 mod panics;
 mod rate_limit;
+#[cfg(feature = "sandbox")]
+pub mod sandbox;
 pub mod seal;
 pub mod serve;
 pub mod sketch;

@@ -278,3 +278,13 @@ pub(crate) const STALE_GRACE_MS: u64 = 24 * 60 * 60 * 1000;
 pub(crate) const MAX_LIST_SOURCES: usize = 32;
 /// How long one fetch of a trusted list may take.
 pub(crate) const LIST_FETCH_TIME: Duration = Duration::from_secs(30);
+
+/// A body that the sandbox takes: as large as a wallet's answer may be.
+#[cfg(feature = "sandbox")]
+pub(crate) const MAX_SANDBOX_BODY_BYTES: usize = 1024 * 1024;
+/// Connections to one of the sandbox's own listeners: a browser, a phone and the gateway itself.
+#[cfg(feature = "sandbox")]
+pub(crate) const MAX_SANDBOX_CONNECTIONS: usize = 128;
+/// For one exchange of the sandbox: longer than a verification that fetches.
+#[cfg(feature = "sandbox")]
+pub(crate) const SANDBOX_EXCHANGE_TIME: Duration = Duration::from_secs(15);

@@ -15,7 +15,7 @@ const DIGITAL_SIGNATURE: u8 = 0b1000_0000;
 
 /// Does what `idgate keys csr`, a CA and `idgate keys certificate` do; gives the CA's own certificate,
 /// which wallets trust.
-pub(super) fn certify(
+pub(crate) fn certify(
     operator: &mut OperatorStore,
     host: Option<&str>,
     now: UnixMillis,

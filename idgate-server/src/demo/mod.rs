@@ -3,23 +3,23 @@
 //! and prints each step, shows that a forged answer is refused, then keeps serving.
 
 mod act;
-mod certificate;
+pub(crate) mod certificate;
 mod client;
 mod desk;
+pub(crate) mod folder;
 mod holder;
-mod plan;
+pub(crate) mod plan;
 mod stage;
 mod story;
 mod words;
 
-use std::fs::DirBuilder;
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
 
+use self::folder::Folder;
 use self::plan::Plan;
 pub use self::plan::Said;
 use self::stage::Stage;
@@ -43,8 +43,8 @@ pub fn run(options: DemoOptions, said: Said<'_>, json: bool) -> ExitCode {
 }
 
 fn walk(options: DemoOptions, said: Said<'_>, json: bool) -> Result<(), String> {
-    let folder = Folder::new(said)?;
-    let plan = Plan::new(said, folder.path())?;
+    let folder = Folder::new(said, "idgate-demo-")?;
+    let plan = Plan::new(said, folder.text())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -88,41 +88,4 @@ async fn show(
 /// A line on stdout; whether somebody reads it is not our concern.
 fn say(line: &str) {
     let _unread = writeln!(io::stdout(), "{line}");
-}
-
-/// Where the demo keeps its data.
-enum Folder {
-    /// What a flag names, and what is left as it is.
-    Named(String),
-    /// One that goes away with the demo.
-    ThrowAway(String),
-}
-
-impl Folder {
-    fn new(said: Said<'_>) -> Result<Self, String> {
-        if let Some(named) = said.flags.get("data_dir") {
-            return Ok(Self::Named(named.clone()));
-        }
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|error| format!("no random bytes: {error}"))?;
-        let name = format!("idgate-demo-{:016x}", u64::from_be_bytes(random));
-        let folder = std::env::temp_dir().join(name);
-        let made = DirBuilder::new().mode(0o700).create(&folder);
-        made.map_err(|error| format!("{}: {error}", folder.display()))?;
-        Ok(Self::ThrowAway(folder.to_string_lossy().into_owned()))
-    }
-
-    fn path(&self) -> &str {
-        let (Self::Named(path) | Self::ThrowAway(path)) = self;
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if let Self::ThrowAway(path) = self {
-            // Best effort: it holds sample data under the system's temporary folder.
-            let _left_behind = std::fs::remove_dir_all(path);
-        }
-    }
 }

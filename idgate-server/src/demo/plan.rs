@@ -62,7 +62,10 @@ impl Plan {
 }
 
 /// What was said, with `own` over it.
-fn config(said: Said<'_>, own: &[(&str, &str)]) -> Result<Config, String> {
+///
+/// # Errors
+/// A setting is wrong, as `serve` says it.
+pub(crate) fn config(said: Said<'_>, own: &[(&str, &str)]) -> Result<Config, String> {
     let mut flags = said.flags.clone();
     flags.extend(own.iter().map(|(key, value)| (String::from(*key), String::from(*value))));
     Config::new(&Settings::collect(&flags, environment(), said.file)?)

@@ -17,7 +17,7 @@ mod json_body;
 mod linger;
 pub mod listener;
 mod memory;
-mod page;
+pub(crate) mod page;
 mod paging;
 mod peer;
 mod query;

@@ -74,6 +74,7 @@ const SERVER: Layers = &[
     &["http"],
     &["serve"],
     &["admin", "demo"],
+    &["sandbox"],
     &["cli"],
     &["crate"],
     &["main"],
@@ -151,6 +152,13 @@ fn core_has_no_io_no_runtime_no_randomness_and_no_system_below_it() {
             NOT_IN_CORE.into_iter().filter(|name| crates.contains(*name)).collect();
         assert!(found.is_empty(), "with {features}: {found:?}");
     }
+}
+
+/// The program for production knows no sample issuer, whose keys are for everybody to see.
+#[test]
+fn the_server_without_its_sandbox_has_no_sample_issuers() {
+    assert!(!dependencies("idgate-server", "").contains("idgate-testkit"));
+    assert!(dependencies("idgate-server", "sandbox").contains("idgate-testkit"));
 }
 
 #[test]

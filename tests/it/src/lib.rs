@@ -122,6 +122,8 @@ mod reports;
 #[cfg(test)]
 mod reseal;
 #[cfg(test)]
+mod sandbox;
+#[cfg(test)]
 mod sd_jwt_rules;
 #[cfg(test)]
 mod sd_jwt_status;

@@ -1,21 +1,21 @@
 //! Text of a page under construction. What comes from outside goes through [`Html::text`].
 
 /// A page under construction.
-pub(super) struct Html(String);
+pub(crate) struct Html(String);
 
 impl Html {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(String::with_capacity(16 * 1024))
     }
 
     /// Markup of this program, as it is.
-    pub(super) fn raw(&mut self, markup: &str) -> &mut Self {
+    pub(crate) fn raw(&mut self, markup: &str) -> &mut Self {
         self.0.push_str(markup);
         self
     }
 
     /// Text from anywhere, between tags or in a quoted attribute.
-    pub(super) fn text(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             match c {
                 '&' => self.0.push_str("&amp;"),
@@ -32,7 +32,7 @@ impl Html {
         self
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.0
     }
 }

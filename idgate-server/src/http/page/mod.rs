@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use idgate_core::ids::CredentialFormat;
 use idgate_core::request::Scheme;
 
-use self::html::Html;
+pub(crate) use self::html::Html;
 pub(crate) use self::language::Language;
 pub(crate) use self::qr::Qr;
 use self::words::Words;

@@ -1,0 +1,165 @@
+//! `idgate sandbox`: a gateway for developing against, with sample issuers, a wallet to press buttons of,
+//! and a receiver of webhooks. Nothing of it is for production, and it does not start there.
+
+mod certificate;
+mod front;
+mod issuers;
+mod kept;
+mod page;
+mod plan;
+mod published;
+mod receiver;
+mod routes;
+mod serving;
+mod shell;
+mod stage;
+mod state;
+mod wallet;
+mod way;
+
+use std::net::{IpAddr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+
+use self::kept::PREFIX;
+use self::plan::Plan;
+use self::shell::WalletOptions;
+use self::stage::Stage;
+use self::state::{LISTS, lock};
+use crate::clock::{Clock, SystemClock};
+use crate::demo::folder::Folder;
+use crate::demo::plan::Said;
+use crate::failure::Failure;
+use crate::{log, stdio};
+
+/// The options of `idgate sandbox`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct SandboxOptions {
+    #[command(subcommand)]
+    command: Option<SandboxCommand>,
+    /// Where the page, the lists and the receiver of webhooks are: an address of loopback
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081")]
+    page_listen: SocketAddr,
+    /// Where the sandbox's own https is: an address of loopback
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8443")]
+    https_listen: SocketAddr,
+    /// Let phones of this network answer: links lead to the sandbox's https at this machine's address
+    /// [default: the one that leads outside]
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
+    lan: Option<Option<IpAddr>>,
+    /// A name of this machine, for the certificate and, with --lan, for links
+    #[arg(long, value_name = "HOST")]
+    name: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum SandboxCommand {
+    /// Answer the link of a session as the built-in wallet, on any gateway of this machine
+    Wallet(WalletOptions),
+}
+
+/// Runs the sandbox, or its wallet, with the settings that were `said`.
+pub fn run(options: SandboxOptions, said: Said<'_>, json: bool) -> ExitCode {
+    if let Some(SandboxCommand::Wallet(options)) = &options.command {
+        return shell::run(options, said, json);
+    }
+    let ended = serve(&options, said, json);
+    log::flush();
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(json),
+    }
+}
+
+fn serve(options: &SandboxOptions, said: Said<'_>, json: bool) -> Result<(), Failure> {
+    let plan = Plan::new(options, said)?;
+    let folder = Folder::new(said, PREFIX)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    runtime.block_on(async {
+        let cannot = |error| format!("cannot listen for signals: {error}");
+        // From here on they end the sandbox in an orderly way: its folder must go.
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
+        let stage = tokio::select! {
+            stage = Stage::set(plan, said, &folder, clock) => stage?,
+            _ = interrupt.recv() => return Ok(()),
+            _ = terminate.recv() => return Ok(()),
+        };
+        let told = if json { stage.object() } else { stage.words(&folder) };
+        // Before they are, so that nobody who ends it at once sees them twice.
+        stage.keys_are_shown()?;
+        stdio::to_stdout(told);
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        stage.strike().await;
+        Ok(())
+    })
+}
+
+impl Stage {
+    /// What it is, for programs.
+    fn object(&self) -> String {
+        let state = &self.state;
+        let [pid, mdl] = LISTS.map(|(_, path)| format!("{}{path}", state.https));
+        let kept = &lock(&state.kept).1;
+        let mut object = json!({
+            "base_url": state.base_url,
+            "gateway_url": state.gateway,
+            "page_url": format!("{}/", state.page),
+            "https_url": state.https,
+            "client_id": kept.client_id,
+            "livemode": false,
+            "lists": { "pid": pid, "mdl": mdl },
+        });
+        if let (true, Some(members)) = (self.is_new, object.as_object_mut()) {
+            members.insert("api_key".into(), kept.api_key.as_str().into());
+            members.insert("signing_secret".into(), kept.signing_secret.as_str().into());
+        }
+        format!("{object}\n")
+    }
+
+    /// The same for people.
+    fn words(&self, folder: &Folder) -> String {
+        let state = &self.state;
+        let kept = lock(&state.kept).1.clone();
+        let keys = match self.is_new {
+            true => format!(
+                "  api_key         {}\n  signing_secret  {}\n\nThe keys are shown this once.",
+                kept.api_key, kept.signing_secret
+            ),
+            false => "\nIts keys were shown when the sandbox was made.".into(),
+        };
+        let key = if self.is_new { kept.api_key.as_str() } else { "$API_KEY" };
+        let [ask, ..] = &page::ASKS;
+        let ends = match folder.is_thrown_away() {
+            true => "everything goes away with Ctrl-C; --data-dir keeps it",
+            false => "the folder stays",
+        };
+        format!(
+            "A sandbox: for development only, and its issuers vouch for nobody.\n\n  \
+             gateway         {}\n  page            {}/\n  https           {}\n  folder          {} ({ends})\n  \
+             client_id       {}\n{keys}\n\n\
+             Ask for something, here or on the page:\n\n  curl -s {}/v1/sessions \\\n    \
+             -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\\n    -d '{}'\n\n\
+             Answer it on the page, with a phone (--lan), or from a shell:\n\n  \
+             idgate sandbox wallet 'openid4vp://…' --do accept\n\nlistening on {}\n",
+            state.base_url,
+            state.page,
+            state.https,
+            folder.text(),
+            kept.client_id,
+            state.gateway,
+            ask.request(),
+            state.base_url,
+        )
+    }
+}

@@ -1,0 +1,303 @@
+//! The second listener, on loopback alone: the page, what the issuers publish, and the receiver of webhooks.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use clap::ValueEnum as _;
+use hyper::body::Incoming;
+use hyper::header::{
+    CONTENT_SECURITY_POLICY, HOST, HeaderValue, LOCATION, ORIGIN, REFERRER_POLICY,
+};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use idgate_core::request::Dialect;
+use idgate_testkit::keys::pem;
+use serde_json::{Value, json};
+
+use super::page;
+use super::serving::{Sent, answer, body_of, sentence};
+use super::state::{LISTS, Outcome, State, lock};
+use super::wallet::{Deed, Holder};
+
+const HTML: &str = "text/html; charset=utf-8";
+const JWT: &str = "application/jwt";
+const PEM: &str = "application/x-pem-file";
+/// Nothing from elsewhere, and no frame around it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+     form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Answers a request to the second listener, which is at `own`.
+pub(super) async fn handle(
+    state: Arc<State>,
+    own: SocketAddr,
+    request: Request<Incoming>,
+) -> Response<Sent> {
+    // A name of somebody else's that leads here is how a page elsewhere would read this one.
+    if !is_own_host(request.headers().get(HOST), own) {
+        let text = format!("this is http://{own}/, and answers to that name only");
+        return sentence(StatusCode::MISDIRECTED_REQUEST, &text);
+    }
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    match (method, &*path) {
+        (Method::GET | Method::HEAD, path) => get(&state, path).await,
+        (Method::POST, "/webhooks") => webhook(&state, request).await,
+        (Method::POST, path) => {
+            if !is_of_own_page(request.headers(), own) {
+                let text = "only the page itself, and programs of this machine, may do that";
+                return sentence(StatusCode::FORBIDDEN, text);
+            }
+            let path = path.to_owned();
+            let Some(body) = body_of(request).await else {
+                return sentence(StatusCode::PAYLOAD_TOO_LARGE, "the form did not arrive");
+            };
+            let form = Form(form_urlencoded::parse(&body).into_owned().collect());
+            post(&state, &path, &form).await
+        }
+        _ => sentence(StatusCode::METHOD_NOT_ALLOWED, "GET and POST only"),
+    }
+}
+
+/// What anybody may have of the issuers; the https of the sandbox serves it, too. `None`: it is no such
+/// place.
+pub(super) fn published(state: &State, path: &str) -> Option<Response<Sent>> {
+    let ok = |media_type, body: Vec<u8>| Some(answer(StatusCode::OK, media_type, body));
+    let certificate = |der: &[u8]| ok(PEM, pem("CERTIFICATE", der).into_bytes());
+    let [first, _] = &state.providers;
+    match path {
+        // As phones know what to do with it.
+        "/files/ca.pem" => {
+            let pem = pem("CERTIFICATE", &state.authority.der);
+            return ok("application/x-x509-ca-cert", pem.into_bytes());
+        }
+        "/files/list-signer.pem" => return certificate(&state.list_signer.der),
+        "/files/iaca.pem" => return certificate(&first.root.der),
+        "/files/issuer.jwk.json" => {
+            return ok("application/json", first.key.public_jwk().to_string().into_bytes());
+        }
+        _ => {}
+    }
+    let at = LISTS.iter().position(|(_, list)| *list == path);
+    if let Some(token) = at.and_then(|at| lock(&state.lists).tokens.get(at).cloned()) {
+        return ok(JWT, token.into_bytes());
+    }
+    let (provider, what) = path.strip_prefix("/issuers/")?.split_once('/')?;
+    let provider = state.providers.iter().find(|one| one.is.key == provider)?;
+    let now_ms = state.now_ms();
+    match what {
+        "crl" => ok("application/pkix-crl", provider.crl(now_ms)),
+        "status.jwt" => ok("application/statuslist+jwt", provider.status_jwt(now_ms).into_bytes()),
+        "status.cwt" => ok("application/statuslist+cwt", provider.status_cwt(now_ms)),
+        _ => None,
+    }
+}
+
+async fn get(state: &Arc<State>, path: &str) -> Response<Sent> {
+    match path {
+        "/" => whole(page::page(state).await),
+        "/live" => whole(page::live(state).await),
+        "/page.css" => answer(StatusCode::OK, "text/css; charset=utf-8", page::STYLE),
+        "/page.js" => answer(StatusCode::OK, "text/javascript; charset=utf-8", page::SCRIPT),
+        // Where `redirect_uri` of a session leads that was made on the page.
+        "/done" => back(),
+        _ => {
+            let none = || sentence(StatusCode::NOT_FOUND, "there is nothing here");
+            published(state, path).unwrap_or_else(none)
+        }
+    }
+}
+
+fn whole(html: Result<String, String>) -> Response<Sent> {
+    let html = match html {
+        Ok(html) => html,
+        Err(why) => return sentence(StatusCode::INTERNAL_SERVER_ERROR, &why),
+    };
+    let mut response = answer(StatusCode::OK, HTML, html);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    // Of the page's own requests, so that they say where they come from.
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    response
+}
+
+async fn webhook(state: &State, request: Request<Incoming>) -> Response<Sent> {
+    let headers = request.headers().clone();
+    let Some(body) = body_of(request).await else {
+        return sentence(StatusCode::PAYLOAD_TOO_LARGE, "the notification did not arrive");
+    };
+    let now = state.clock.now();
+    let good = lock(&state.deliveries).take(&headers, &body, &state.secret, now);
+    match good {
+        true => sentence(StatusCode::OK, "taken"),
+        false => sentence(StatusCode::BAD_REQUEST, "the signing secret did not make this"),
+    }
+}
+
+async fn post(state: &Arc<State>, path: &str, form: &Form) -> Response<Sent> {
+    let done = match path {
+        "/sessions" => ask(state, form).await,
+        "/answer" => answer_session(state, form).await,
+        "/providers" => {
+            let listed = form.get("listed") == "true";
+            let told = state.set_listed(form.get("provider"), listed).await;
+            told.map(|said| note(state, "trusted lists", said))
+        }
+        _ => return sentence(StatusCode::NOT_FOUND, "there is nothing here"),
+    };
+    if let Err(why) = done {
+        note(state, "not done", why);
+    }
+    back()
+}
+
+fn back() -> Response<Sent> {
+    let mut response = sentence(StatusCode::SEE_OTHER, "see the page");
+    response.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
+    response
+}
+
+fn note(state: &State, deed: &str, said: String) {
+    let deed = deed.to_owned();
+    state.remember(Outcome { session_id: String::new(), deed, said, session: Value::Null });
+}
+
+/// Makes a session of one of the samples.
+async fn ask(state: &State, form: &Form) -> Result<(), String> {
+    let asked = page::ASKS.iter().find(|one| one.key == form.get("ask"));
+    let asked = asked.ok_or("there is no such sample")?;
+    let mut request = asked.request();
+    let profile = form.get("profile");
+    if let Value::Object(members) = &mut request
+        && state.profiles != [Dialect::Draft.name()]
+    {
+        members.insert("profile".into(), profile.into());
+        if profile == Dialect::Haip.name() {
+            members.insert("redirect_uri".into(), format!("{}/done", state.page).into());
+        }
+    }
+    state.create_session(&request).await.map(drop)
+}
+
+/// Answers a session of the gateway, or a link of any gateway on this machine.
+async fn answer_session(state: &State, form: &Form) -> Result<(), String> {
+    let deed = Deed::from_str(form.get("do"), true)?;
+    let from = form.get("from");
+    let [first, _] = &state.providers;
+    let provider = state.providers.iter().find(|one| one.is.key == from).unwrap_or(first);
+    let session_id = form.get("session");
+    let link = match session_id {
+        "" => form.get("uri").trim().to_owned(),
+        id => state.link_of(id).await?,
+    };
+    let holder = Holder { provider, way: &state.way, now_ms: state.now_ms() };
+    let named = format!("{}, {}", deed.name(), provider.is.name);
+    let answered = holder.answer(&link, deed).await;
+    let (said, session) = match &answered {
+        Ok(answered) => {
+            let (status, reply) = (answered.reply.status.as_u16(), answered.reply.text());
+            let code = response_code(&answered.reply.json());
+            (format!("{status} {reply}"), read(state, session_id, code.as_deref()).await)
+        }
+        Err(why) => (why.clone(), Value::Null),
+    };
+    let session_id = session_id.to_owned();
+    state.remember(Outcome { session_id, deed: named, said, session });
+    Ok(())
+}
+
+/// The session as the tenant reads it; null where it is not the sandbox's own.
+async fn read(state: &State, session_id: &str, code: Option<&str>) -> Value {
+    if session_id.is_empty() {
+        return Value::Null;
+    }
+    let query = code.map_or(String::new(), |code| format!("?response_code={code}"));
+    let read = state.tenant("GET", &format!("/v1/sessions/{session_id}{query}"), None).await;
+    let session = read.unwrap_or_default();
+    let shown = ["status", "reason", "wallet_error", "claims"];
+    let shown = shown.into_iter().filter_map(|name| Some((name, session.get(name)?.clone())));
+    let shown: serde_json::Map<String, Value> =
+        shown.map(|(name, value)| (name.to_owned(), value)).collect();
+    if shown.is_empty() { Value::Null } else { json!(shown) }
+}
+
+/// The code that the wallet's reply sends the browser back with.
+fn response_code(reply: &Value) -> Option<String> {
+    let url = url::Url::parse(reply.get("redirect_uri")?.as_str()?).ok()?;
+    let code = url.query_pairs().find(|(name, _)| name == "response_code")?.1.into_owned();
+    Some(code)
+}
+
+/// Fields of a form; what is missing is empty.
+struct Form(Vec<(String, String)>);
+
+impl Form {
+    fn get(&self, name: &str) -> &str {
+        let found = self.0.iter().find(|(own, _)| own == name);
+        found.map(|(_, value)| value.as_str()).unwrap_or_default()
+    }
+}
+
+fn is_own_host(host: Option<&HeaderValue>, own: SocketAddr) -> bool {
+    let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
+    own_hosts(own).iter().any(|own| own == host)
+}
+
+fn own_hosts(own: SocketAddr) -> [String; 2] {
+    [own.to_string(), format!("localhost:{}", own.port())]
+}
+
+/// A browser says where a form came from; programs say nothing.
+fn is_of_own_page(headers: &HeaderMap, own: SocketAddr) -> bool {
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let origin = text(ORIGIN.as_str());
+    let is_ours =
+        |origin: &str| own_hosts(own).iter().any(|host| origin == format!("http://{host}"));
+    let site = text("sec-fetch-site");
+    origin.is_none_or(is_ours) && site.is_none_or(|site| site == "same-origin" || site == "none")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn own() -> SocketAddr {
+        "127.0.0.1:8081".parse().unwrap()
+    }
+
+    #[test]
+    fn it_answers_to_its_own_names_alone() {
+        let is_own = |host: &'static str| is_own_host(Some(&HeaderValue::from_static(host)), own());
+        assert!(is_own("127.0.0.1:8081") && is_own("localhost:8081"));
+        for other in [
+            "",
+            "127.0.0.1",
+            "127.0.0.1:8080",
+            "evil.example:8081",
+            "localhost:8081.",
+            "0.0.0.0:8081",
+        ] {
+            assert!(!is_own(other), "{other}");
+        }
+        assert!(!is_own_host(None, own()));
+    }
+
+    #[test]
+    fn a_form_of_another_page_does_nothing() {
+        let allowed = |headers: &[(&'static str, &'static str)]| {
+            let headers = headers
+                .iter()
+                .map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)));
+            is_of_own_page(&headers.collect(), own())
+        };
+        assert!(allowed(&[]));
+        assert!(allowed(&[("origin", "http://localhost:8081"), ("sec-fetch-site", "same-origin")]));
+        for other in [
+            &[("origin", "https://evil.example")][..],
+            &[("origin", "null")],
+            &[("origin", "http://localhost:3000")],
+            &[("origin", "http://localhost:8081"), ("sec-fetch-site", "same-site")],
+            &[("sec-fetch-site", "cross-site")],
+        ] {
+            assert!(!allowed(other), "{other:?}");
+        }
+    }
+}

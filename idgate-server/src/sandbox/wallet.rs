@@ -1,0 +1,291 @@
+//! The built-in wallet: reads the request behind a link, in whichever dialect it is, and answers it as it
+//! should be answered, or in one of the ways that a gateway must not take.
+
+use clap::ValueEnum;
+use idgate_testkit::jws;
+use idgate_testkit::openid4vp::{
+    Answer, Expected, Fetched, Finding, Findings, Keys, Level, Link, Prefix, Query, Request,
+    WALLET_NONCE,
+};
+use idgate_testkit::request::AuthorizationRequest;
+use idgate_testkit::request_object::{JarLink, JarRequest};
+use idgate_testkit::wallet::{Body, JarAnswer, Transcript, Wallet};
+use serde_json::{Map, Value, json};
+
+use super::issuers::{Condition, Provider};
+use super::way::{Reply, Way};
+
+/// What the wallet does with a request.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum Deed {
+    /// Show what is asked for
+    Accept,
+    /// Say that the person does not want to
+    Decline,
+    /// Show a credential that its issuer did not sign
+    Forge,
+    /// Show one that is over
+    Expired,
+    /// Show one that its issuer withdrew
+    Revoked,
+    /// Prove the key for another request
+    #[value(alias = "wrong_nonce")]
+    WrongNonce,
+}
+
+impl Deed {
+    /// All of them, and what the button says.
+    pub(super) const ALL: [(Self, &'static str); 6] = [
+        (Self::Accept, "Accept"),
+        (Self::Decline, "Decline"),
+        (Self::Forge, "Forge"),
+        (Self::Expired, "Expired"),
+        (Self::Revoked, "Revoked"),
+        (Self::WrongNonce, "Wrong nonce"),
+    ];
+
+    /// As `--do` and the page have it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Decline => "decline",
+            Self::Forge => "forge",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+            Self::WrongNonce => "wrong-nonce",
+        }
+    }
+
+    /// Whether a gateway takes it: an answer that is good, or the word that there is none.
+    pub(super) const fn is_to_be_taken(self) -> bool {
+        matches!(self, Self::Accept | Self::Decline)
+    }
+
+    const fn condition(self) -> Condition {
+        match self {
+            Self::Forge => Condition::Forged,
+            Self::Expired => Condition::Expired,
+            Self::Revoked => Condition::Revoked,
+            Self::Accept | Self::Decline | Self::WrongNonce => Condition::Good,
+        }
+    }
+}
+
+/// An answer that was posted.
+pub(super) struct Answered {
+    /// Who asked, as the wallet came to know it.
+    pub(super) client_id: String,
+    pub(super) response_uri: String,
+    pub(super) reply: Reply,
+}
+
+/// An answer that is ready to be posted.
+struct Ready {
+    client_id: String,
+    response_uri: String,
+    body: Body,
+}
+
+/// The holder of the credentials of one provider.
+pub(super) struct Holder<'a> {
+    pub(super) provider: &'a Provider,
+    pub(super) way: &'a Way,
+    pub(super) now_ms: u64,
+}
+
+impl Holder<'_> {
+    /// Answers the request behind `link`.
+    ///
+    /// # Errors
+    /// A wallet would not answer it, or it leads off this machine; nothing was posted.
+    pub(super) async fn answer(&self, link: &str, deed: Deed) -> Result<Answered, String> {
+        if deed == Deed::Revoked && !self.provider.publishes_status() {
+            return Err(
+                "there is nobody to say that a credential is revoked; start `idgate sandbox`, \
+                        and let the gateway trust its issuers"
+                    .into(),
+            );
+        }
+        let ready = match Link::read(link).0 {
+            Link::ByValue(given) if given.contains_key("dcql_query") => {
+                self.answer_1_0(link, None, &given, deed).await?
+            }
+            Link::ByValue(_) => self.answer_draft(link, deed)?,
+            Link::ByReference { client_id, request_uri, post } => {
+                let fetched = self.fetch(&request_uri, post).await?;
+                match client_id.starts_with("did:") {
+                    true => self.answer_signed_draft(link, &fetched.jwt, deed).await?,
+                    false => {
+                        let claims = jws::payload(&fetched.jwt);
+                        let claims = claims.and_then(|claims| claims.as_object().cloned());
+                        let claims = claims.ok_or("the request is not a JWT")?;
+                        self.answer_1_0(link, Some(fetched), &claims, deed).await?
+                    }
+                }
+            }
+        };
+        let reply = self.way.post(&ready.response_uri, &ready.body).await?;
+        let Ready { client_id, response_uri, .. } = ready;
+        Ok(Answered { client_id, response_uri, reply })
+    }
+
+    fn wallet(&self, deed: Deed) -> Wallet {
+        self.provider.wallet(deed.condition(), self.now_ms)
+    }
+
+    fn answer_draft(&self, link: &str, deed: Deed) -> Result<Ready, String> {
+        let mut request = AuthorizationRequest::parse(link).map_err(explain)?;
+        let body = match deed {
+            Deed::Decline => Body::form(&declined(&request.state)),
+            _ => {
+                spoil(&mut request.nonce, deed);
+                self.wallet(deed).answer(&request, self.now_ms).map_err(explain)?.form_body()
+            }
+        };
+        let AuthorizationRequest { client_id, response_uri, .. } = request;
+        Ok(Ready { client_id, response_uri, body })
+    }
+
+    async fn answer_signed_draft(
+        &self,
+        link: &str,
+        jwt: &str,
+        deed: Deed,
+    ) -> Result<Ready, String> {
+        let link = JarLink::parse(link).map_err(explain)?;
+        let document = link.did_document_url().ok_or("the client is not a did:web")?;
+        let document = self.way.get(&document).await?.json();
+        let mut jar = JarRequest::verify(&link, jwt, &document, self.now_ms).map_err(explain)?;
+        let answer = match deed {
+            Deed::Decline => JarAnswer::error(&jar, DECLINED),
+            _ => {
+                spoil(&mut jar.request.nonce, deed);
+                let wallet = self.wallet(deed);
+                let answer = wallet.answer_jar(&jar, Transcript::OpenId4Vp, false, self.now_ms);
+                answer.map_err(explain)?
+            }
+        };
+        let (client_id, body) = (link.client_id, answer.form_body());
+        Ok(Ready { client_id, response_uri: answer.response_uri, body })
+    }
+
+    /// `given`: the parameters, of the link or of the Request Object, before anything is checked.
+    async fn answer_1_0(
+        &self,
+        link: &str,
+        fetched: Option<Fetched>,
+        given: &Map<String, Value>,
+        deed: Deed,
+    ) -> Result<Ready, String> {
+        let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
+        if given.contains_key("transaction_data") && deed != Deed::Decline {
+            return Err(
+                "the request carries transaction_data, to which the built-in wallet cannot \
+                        consent; decline it, or leave transaction_data away"
+                    .into(),
+            );
+        }
+        let prefix = prefix(text("client_id"))?;
+        let did_document = match prefix {
+            Prefix::DecentralizedIdentifier => Some(self.did_document(given).await?),
+            _ => None,
+        };
+        let query = given.get("dcql_query").cloned().unwrap_or_default();
+        let query = match query.as_str() {
+            Some(text) => serde_json::from_str(text).unwrap_or_default(),
+            None => query,
+        };
+        let expected = Expected {
+            prefix,
+            encrypted: text("response_mode") == "direct_post.jwt",
+            formats: Query::read(&query).credentials.iter().map(|one| one.format).collect(),
+            haip: false,
+            transaction_data: given.contains_key("transaction_data"),
+            anchor: None,
+            did_document,
+            now_ms: self.now_ms,
+        };
+        let (mut request, findings) =
+            Request::read(link, fetched.as_ref(), &expected, &mut Keys::default());
+        check(&findings, &request.response_uri)?;
+        let answer = match deed {
+            Deed::Decline => Answer::error(&request, DECLINED, true),
+            _ => {
+                spoil(&mut request.nonce, deed);
+                self.wallet(deed).answer_1_0(&request, self.now_ms).map_err(explain)?
+            }
+        };
+        let body = answer.body();
+        Ok(Ready { client_id: request.client_id, response_uri: answer.response_uri, body })
+    }
+
+    /// The Request Object behind a link, by POST where the link allows it.
+    async fn fetch(&self, request_uri: &str, post: bool) -> Result<Fetched, String> {
+        let reply = match post {
+            true => self.way.post(request_uri, &Link::fetch_form(WALLET_NONCE)).await?,
+            false => self.way.get(request_uri).await?,
+        };
+        if !reply.status.is_success() {
+            let said = format!("{} {}", reply.status.as_u16(), reply.text());
+            return Err(format!("the request cannot be fetched: {said}"));
+        }
+        Ok(Fetched {
+            jwt: reply.text(),
+            content_type: reply.content_type,
+            wallet_nonce: post.then(|| WALLET_NONCE.to_owned()),
+        })
+    }
+
+    async fn did_document(&self, given: &Map<String, Value>) -> Result<Value, String> {
+        let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default();
+        let did = text("client_id").strip_prefix(Prefix::DecentralizedIdentifier.text());
+        // Where the document is follows from the DID, and the scheme from where the answer goes.
+        let link = JarLink {
+            client_id: did.unwrap_or_default().to_owned(),
+            request_uri: text("response_uri").to_owned(),
+        };
+        let url = link.did_document_url().ok_or("the client is not a did:web")?;
+        Ok(self.way.get(&url).await?.json())
+    }
+}
+
+/// RFC 6749 4.1.2.1
+const DECLINED: &str = "access_denied";
+
+fn declined(state: &str) -> Map<String, Value> {
+    let members = json!({ "error": DECLINED, "state": state });
+    members.as_object().cloned().unwrap_or_default()
+}
+
+/// Of another request.
+fn spoil(nonce: &mut String, deed: Deed) {
+    if deed == Deed::WrongNonce {
+        *nonce = nonce.chars().map(|c| if c == 'A' { 'B' } else { 'A' }).collect();
+    }
+}
+
+fn prefix(client_id: &str) -> Result<Prefix, String> {
+    let known = [
+        Prefix::RedirectUri,
+        Prefix::DecentralizedIdentifier,
+        Prefix::X509SanDns,
+        Prefix::X509Hash,
+    ];
+    let found = known.into_iter().find(|prefix| client_id.starts_with(prefix.text()));
+    found.ok_or_else(|| format!("the wallet does not know clients as {client_id}"))
+}
+
+/// The wallet refuses what a rule forbids, but for loopback, where there is no TLS.
+fn check(findings: &Findings, response_uri: &str) -> Result<(), String> {
+    let is_plain = response_uri.starts_with("http://");
+    let of_tls = |found: &Finding| ["request_uri_https", "response_uri"].contains(&found.check);
+    let mut failures = findings.list().iter().filter(|found| found.level == Level::Failure);
+    match failures.find(|found| !(is_plain && of_tls(found))) {
+        Some(found) => Err(format!("the wallet refuses the request: {found}")),
+        None => Ok(()),
+    }
+}
+
+fn explain(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,142 @@
+//! What the built-in wallet does, from the page and from a shell.
+
+use super::*;
+use crate::tenant::Gateway;
+
+const ISSUER: &str = "https://issuer.example";
+const IACA: &str = "https://iaca.example";
+
+/// What a gateway must say to each button, for an SD-JWT VC and for an mdoc.
+const BUTTONS: [(&str, [&str; 2]); 6] = [
+    ("accept", ["VERIFIED", "VERIFIED"]),
+    ("decline", ["wallet_error", "wallet_error"]),
+    ("forge", ["issuer_signature_invalid", "issuer_signature_invalid"]),
+    ("expired", ["credential_expired", "credential_expired"]),
+    ("revoked", ["credential_revoked", "credential_revoked"]),
+    ("wrong-nonce", ["nonce_mismatch", "device_auth_invalid"]),
+];
+
+#[test]
+fn each_button_does_what_it_says_in_every_dialect_and_format() {
+    for flags in [&[][..], &["--oid4vp-request-mode", "jar"]] {
+        let sandbox = Sandbox::with(flags);
+        let mut tenant = sandbox.tenant();
+        for profile in ["1.0", "haip", "draft"] {
+            for (deed, expected) in BUTTONS {
+                let formats = [("vc+sd-jwt", ISSUER), ("mso_mdoc", IACA)];
+                for ((format, issuer_id), expected) in formats.into_iter().zip(expected) {
+                    let made = tenant.create(&request(format, issuer_id, profile));
+                    let fields = [("session", &*made.id), ("do", deed), ("from", "utopia")];
+                    let pressed = sandbox.press("/answer", &fields);
+                    assert_eq!(pressed.status, 303, "{pressed:?}");
+                    let session = tenant.read(&made.id);
+                    let case = format!("{flags:?} {profile} {format} {deed}: {session}");
+                    assert_eq!(outcome(&session), expected, "{case} {}", sandbox.get("/").body);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_lists_sessions_with_a_button_for_each_deed_and_says_what_came_of_it() {
+    let sandbox = Sandbox::start();
+    let mut tenant = sandbox.tenant();
+    let made = tenant.create(&request("vc+sd-jwt", ISSUER, "1.0"));
+    let page = sandbox.get("/");
+    assert_eq!(page.status, 200);
+    let (_, shown) = page.body.split_once(&format!("<li id=\"{}\">", made.id)).unwrap();
+    for (deed, _) in BUTTONS {
+        assert!(shown.contains(&format!("name=\"do\" value=\"{deed}\"")), "{deed}: {shown}");
+    }
+    sandbox.press("/answer", &[("session", &made.id), ("do", "accept")]);
+    let page = sandbox.get("/").body;
+    for part in ["VERIFIED", "accept, Utopia Registry", "Erika"] {
+        assert!(page.contains(part), "no {part} in {page}");
+    }
+    sandbox.press("/sessions", &[("ask", "licence"), ("profile", "haip")]);
+    let page = sandbox.get("/live").body;
+    assert!(page.contains("mso_mdoc of https://iaca.example"), "{page}");
+    assert!(page.contains("class=\"qr\"") && page.contains("Page for the person"), "{page}");
+    assert!(!sandbox.get("/").body.contains(sandbox.text("api_key")), "keys are not on the page");
+}
+
+#[test]
+fn a_link_of_any_gateway_on_this_machine_is_answered_on_the_page_and_none_elsewhere() {
+    let sandbox = Sandbox::start();
+    let mut tenant = sandbox.tenant();
+    let made = tenant.create(&request("mso_mdoc", IACA, "1.0"));
+    sandbox.press("/answer", &[("uri", &made.uri), ("do", "accept")]);
+    assert_eq!(outcome(&tenant.read(&made.id)), "VERIFIED");
+    let elsewhere = "haip-vp://?client_id=x509_hash%3Aabc&request_uri=http%3A%2F%2F192.0.2.1%2Fr";
+    sandbox.press("/answer", &[("uri", elsewhere), ("do", "accept")]);
+    let page = sandbox.get("/").body;
+    assert!(page.contains("http://192.0.2.1 is not on this machine"), "{page}");
+}
+
+#[test]
+fn the_shell_does_the_same_and_says_when_a_gateway_does_what_it_should_not() {
+    let sandbox = Sandbox::start();
+    let mut tenant = sandbox.tenant();
+    for (deed, expected) in BUTTONS {
+        let made = tenant.create(&request("vc+sd-jwt", ISSUER, "haip"));
+        let answered = sandbox.wallet(&[&made.uri, "--do", deed]);
+        assert_eq!(answered.code, 0, "{deed}: {answered:?}");
+        assert_eq!(outcome(&tenant.read(&made.id)), expected[0], "{deed}");
+        let refused = !["accept", "decline"].contains(&deed);
+        assert_eq!(answered.json()["http_status"], if refused { 400 } else { 200 }, "{deed}");
+        // The session is over: nothing is taken any more.
+        let late = sandbox.wallet(&[&made.uri, "--do", "accept"]);
+        assert_ne!(late.code, 0, "{late:?}");
+    }
+    let made = tenant.create(&request("vc+sd-jwt", ISSUER, "1.0"));
+    // Not of the provider whose key is trusted.
+    let refused = sandbox.wallet(&[&made.uri, "--from", "arcadia"]);
+    assert_eq!((refused.code, &refused.json()["http_status"]), (3, &json!(400)), "{refused:?}");
+}
+
+#[test]
+fn the_shell_answers_gateways_of_this_machine_alone() {
+    let sandbox = Sandbox::start();
+    for (uri, why) in [
+        (
+            "openid4vp://?client_id=x509_hash%3Aa&request_uri=https%3A%2F%2Fgateway.example%2Fr",
+            "is not on this machine",
+        ),
+        (
+            "openid4vp://?client_id=x509_hash%3Aa&request_uri=http%3A%2F%2F192.0.2.1%2Fr",
+            "is not on this machine",
+        ),
+        (
+            "openid4vp://?client_id=x509_hash%3Aa&request_uri=https%3A%2F%2Flocalhost%2Fr",
+            "--ca FILE",
+        ),
+        ("https://gateway.example/", ""),
+    ] {
+        let refused = sandbox.wallet(&[uri]);
+        assert_eq!(refused.code, 1, "{uri}: {refused:?}");
+        assert!(refused.stderr.contains(why), "{uri}: {refused:?}");
+    }
+    let refused = sandbox.wallet(&["openid4vp://?x=y", "--gateway", "192.0.2.1:80"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+}
+
+#[test]
+fn without_a_sandbox_the_shell_has_what_the_demo_trusts() {
+    let gateway = Gateway::start();
+    let empty = tempfile::TempDir::new().unwrap();
+    let mut tenant = gateway.tenant();
+    let wallet = |arguments: &[&str]| {
+        let arguments = [&["sandbox", "wallet", "--json"], arguments].concat();
+        output(gateway.installation.command(&arguments).env("TMPDIR", empty.path()))
+    };
+    let request = json!({ "credentials": [
+        { "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"] },
+    ]});
+    let made = tenant.create(&request);
+    assert_eq!(wallet(&[&made.uri]).code, 0);
+    assert_eq!(outcome(&tenant.read(&made.id)), "VERIFIED");
+    let made = tenant.create(&request);
+    let refused = wallet(&[&made.uri, "--do", "revoked"]);
+    assert!(refused.code == 1 && refused.stderr.contains("start `idgate sandbox`"), "{refused:?}");
+}

@@ -1,0 +1,120 @@
+//! The trusted lists of a sandbox, followed by URL by its own gateway and by another one.
+
+use super::*;
+
+/// A gateway of its own that follows the lists of a sandbox, and its tenant.
+struct Follower {
+    // Dropped before the directory that it works in.
+    _server: crate::server::Server,
+    tenant: Tenant,
+    installation: Installation,
+}
+
+impl Follower {
+    fn of(sandbox: &Sandbox) -> Self {
+        let installation = Installation::new()
+            .with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8,::1/128")
+            .with("IDGATE_PROFILES", "1.0");
+        let ca = installation.file("ca.pem", sandbox.get("/files/ca.pem").body);
+        let installation = installation.with("IDGATE_EXTRA_CA_FILE", ca.to_str().unwrap());
+        let signer = installation.file("signer.pem", sandbox.get("/files/list-signer.pem").body);
+        for (issuer_id, kind) in [("eu-pid", "pid"), ("eu-mdl", "mdl")] {
+            let url = sandbox.told["lists"][kind].as_str().unwrap();
+            let signer = signer.to_str().unwrap();
+            let add =
+                ["trust", "add", issuer_id, "--trusted-list", url, "--list-signer-ca", signer];
+            let added = installation.run(&add);
+            assert_eq!(added.code, 0, "{added:?}");
+        }
+        let client = installation.create_client("shop", false);
+        let server = installation.serve();
+        let tenant = Tenant { http: Http::new(server.address), api_key: client.api_key };
+        Self { _server: server, tenant, installation }
+    }
+}
+
+/// What becomes of a credential of this provider.
+fn outcome_of(
+    sandbox: &Sandbox,
+    tenant: &mut Tenant,
+    credential: (&str, &str),
+    from: &str,
+) -> String {
+    let (format, issuer_id) = credential;
+    let made = tenant.create(&request(format, issuer_id, "1.0"));
+    let answered = sandbox.wallet(&[&made.uri, "--from", from]);
+    let session = tenant.read(&made.id);
+    assert_ne!(session["status"], "PENDING", "{answered:?}");
+    outcome(&session)
+}
+
+/// What stands behind the lists, and whom a tenant asks by.
+const CREDENTIALS: [(&str, &str); 3] =
+    [("vc+sd-jwt", "eu-pid"), ("mso_mdoc", "eu-pid"), ("mso_mdoc", "eu-mdl")];
+
+/// There are other roots in the entry, and its credentials lead to none of them.
+const WITHDRAWN: &str = "chain_invalid";
+
+#[test]
+fn a_withdrawn_provider_is_refused_within_one_refresh_and_the_others_pass() {
+    let sandbox = Sandbox::start();
+    let mut follower = Follower::of(&sandbox);
+    let mut own = sandbox.tenant();
+    for credential in CREDENTIALS {
+        for from in ["utopia", "arcadia"] {
+            for tenant in [&mut own, &mut follower.tenant] {
+                let outcome = outcome_of(&sandbox, tenant, credential, from);
+                assert_eq!(outcome, "VERIFIED", "{credential:?} {from}");
+            }
+        }
+    }
+    sandbox.press("/providers", &[("provider", "arcadia"), ("listed", "false")]);
+    let page = sandbox.get("/live").body;
+    assert!(page.contains("withdrawn") && page.contains("with 1 providers"), "{page}");
+    // The sandbox's gateway fetched the list; the other one has the former until it does.
+    let [credential, ..] = CREDENTIALS;
+    assert_eq!(outcome_of(&sandbox, &mut own, credential, "arcadia"), WITHDRAWN);
+    assert_eq!(outcome_of(&sandbox, &mut follower.tenant, credential, "arcadia"), "VERIFIED");
+    let refreshed = follower.installation.run(&["trust", "refresh", "--json"]);
+    assert_eq!(refreshed.code, 0, "{refreshed:?}");
+    for list in refreshed.json()["lists"].as_array().unwrap() {
+        assert_eq!(list["outcome"], "new", "{list}");
+    }
+    for credential in CREDENTIALS {
+        for tenant in [&mut own, &mut follower.tenant] {
+            let withdrawn = outcome_of(&sandbox, tenant, credential, "arcadia");
+            assert_eq!(withdrawn, WITHDRAWN, "{credential:?}");
+            let other = outcome_of(&sandbox, tenant, credential, "utopia");
+            assert_eq!(other, "VERIFIED", "{credential:?}");
+        }
+    }
+    sandbox.press("/providers", &[("provider", "arcadia"), ("listed", "true")]);
+    assert_eq!(outcome_of(&sandbox, &mut own, credential, "arcadia"), "VERIFIED");
+}
+
+#[test]
+fn results_name_the_provider_by_the_list() {
+    let sandbox = Sandbox::start();
+    let mut tenant = sandbox.tenant();
+    let made = tenant.create(&request("vc+sd-jwt", "eu-pid", "1.0"));
+    assert_eq!(sandbox.wallet(&[&made.uri, "--from", "arcadia"]).code, 0);
+    let session = tenant.read(&made.id);
+    let credential = &session["verification_details"]["credentials"][0];
+    assert_eq!(
+        credential["provider"],
+        json!({ "name": "Arcadia Registry", "identifier": "NTRXA-1", "country": "XA",
+            "list_type": "pid", "list_sequence": 1 })
+    );
+    assert_eq!(credential["revocation"], "good", "{credential}");
+}
+
+#[test]
+fn a_provider_that_is_not_there_changes_no_list() {
+    let sandbox = Sandbox::start();
+    let before = sandbox.get("/lists/pid.jwt").body;
+    sandbox.press("/providers", &[("provider", "nowhere"), ("listed", "false")]);
+    assert_eq!(sandbox.get("/lists/pid.jwt").body, before);
+    assert!(sandbox.get("/").body.contains("there is no provider nowhere"));
+    assert_eq!(status_of(&mut sandbox.tenant(), "/lists/pid.jwt"), 404, "the gateway has none");
+    assert!(!sandbox.client().livemode);
+}
