@@ -99,6 +99,11 @@ core_alone() {
     done
 }
 
+# The program for production: no sample issuers and no sample wallet.
+server_without_sandbox() {
+    cargo check --release --locked -p idgate-server --no-default-features
+}
+
 # A target without an operating system: no files, no clock, no random source to fall back on.
 core_for_wasm() {
     local features
@@ -343,6 +348,7 @@ fi
 step 'webhook receivers (Python, Node)' webhook_receivers || true
 step 'schemas of the deployment files' deployment_schemas || true
 step 'core with each back end alone, and none' core_alone || true
+step 'server without demo and sandbox' server_without_sandbox || true
 if has_wasm; then
     step 'core for wasm32-unknown-unknown' core_for_wasm || true
 else
@@ -375,10 +381,10 @@ if [ "$built" = yes ]; then
     fi
     if find_browser; then
         step 'sample shop in Chromium' shop || true
-        step 'page for people in Chromium' page || true
+        step 'pages for people and of the sandbox in Chromium' page || true
     else
         skip 'sample shop in Chromium' "$why_no_browser; the rest of its tests runs"
-        skip 'page for people in Chromium' "$why_no_browser"
+        skip 'pages for people and of the sandbox in Chromium' "$why_no_browser"
         step 'sample shop without a browser' shop || true
     fi
 else
@@ -390,7 +396,7 @@ else
     skip 'generated clients: Python, TypeScript, Go, Java' 'the build failed'
     skip 'nginx in front, as the example has it' 'the build failed'
     skip 'sample shop in Chromium' 'the build failed'
-    skip 'page for people in Chromium' 'the build failed'
+    skip 'pages for people and of the sandbox in Chromium' 'the build failed'
 fi
 
 if [ "$built" = yes ]; then
