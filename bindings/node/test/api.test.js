@@ -383,3 +383,18 @@ test('more calls at once than there are threads wait for their turn', async () =
   const outcomes = await Promise.allSettled(calls);
   assert.ok(outcomes.every((one) => one.reason?.code === 'malformed_presentation'));
 });
+
+test('errors speak JavaScript and name the clause', async () => {
+  const trust = new idgate.Trust();
+  assert.throws(() => trust.addRoots('nobody', 'x'), /add it with Trust\.addIssuer\(\)/);
+  trust.addIssuer('i');
+  assert.throws(() => trust.addVical('i', Buffer.from('x')), /testOnly: true/);
+  const expected = { format: 'vc+sd-jwt', issuerId: 'i', clientId: 'c', nonce: 'n' };
+  assert.throws(() => trust.verify('not an SD-JWT', expected), (error) => {
+    assert.equal(error.kind, 'refused');
+    assert.match(error.clause, /^(RFC|OpenID4VP|SD-JWT|ISO|HAIP|draft)/);
+    return true;
+  });
+  await trust[Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]();
+  assert.throws(() => trust.addIssuer('i'), { message: 'this Trust is closed', clause: null });
+});

@@ -201,6 +201,11 @@ class ErrorTest(unittest.TestCase):
             self.assertNotIn(name, str(idgate.IdgateError("config", "config", name)))
         self.assertTrue(found)
 
+    def test_what_to_do_is_said_of_codes_that_there_are(self) -> None:
+        table = Path(__file__).parents[3] / "idgate-core" / "src" / "error" / "code.rs"
+        codes = set(re.findall('=> "([a-z_]+)"', table.read_text()))
+        self.assertLessEqual(set(idgate.errors._REMEDIES), codes)
+
     def test_refusals_name_their_clause(self) -> None:
         with idgate.Trust() as trust:
             trust.add_issuer("i")

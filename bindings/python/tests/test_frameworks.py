@@ -126,6 +126,24 @@ class Wallets:
         plain = self.made(self.inline, ["draft"])
         self.assertEqual(self.json("GET", f"/v1/oid4vp/request/{plain.session_id}")[0], 404)
 
+    def test_a_fetch_beside_another_gets_the_same_request(self) -> None:
+        info = self.made(self.signed, ["draft"])
+        commit, refused = self.store.commit, []
+
+        def second(transition: idgate.Transition) -> bool:
+            if not refused:
+                # The other one was first.
+                refused.append(commit(transition))
+                return False
+            return commit(transition)
+
+        self.store.commit = second  # type: ignore[method-assign]
+        self.assertEqual(self.ask("GET", f"/v1/oid4vp/request/{info.session_id}")[0], 200)
+        self.assertEqual(refused, [True])
+        again = self.made(self.signed, ["draft"])
+        self.store.commit = lambda transition: False  # type: ignore[method-assign]
+        self.assertEqual(self.ask("GET", f"/v1/oid4vp/request/{again.session_id}")[0], 503)
+
     def test_keys_are_published(self) -> None:
         self.start(self.signed)
         status, told = self.json("GET", "/.well-known/did.json")

@@ -18,7 +18,10 @@ from .verifier import Verifier
 
 #: What a wallet may post, in bytes.
 MAX_BODY = 1024 * 1024
+#: How often a request is read again when another fetch of it was first: only the first one commits.
+_ATTEMPTS = 3
 
+#: Gets the body of a need, or ``None`` when nothing that can be used came in time; it raises nothing.
 Fetch = Callable[[Need], Awaitable[bytes | None] | bytes | None]
 
 
@@ -88,23 +91,24 @@ class Endpoints:
         """``GET`` and ``POST /v1/oid4vp/request/{handle}``: a signed request."""
         if len(form) > MAX_BODY:
             return _error(413, "payload_too_large", "the form is larger than 1 MiB")
-        session = await asyncio.to_thread(self.store.load, handle)
-        if session is None:
-            return _error(404, "not_found", "there is no such request")
         given = parse_qs(form.decode(errors="replace"), keep_blank_values=True)
         nonce = given.get("wallet_nonce", [None])[0]
-        try:
-            jwt, transition = await asyncio.to_thread(
-                self.verifier.request_object, session, offer=_offer(handle), wallet_nonce=nonce
-            )
-            if transition is not None:
-                await asyncio.to_thread(self._commit, transition)
-        except _TakenError:
-            # A second fetch at the same time was first: it gets the same.
-            return await self.request_object(handle, form)
-        except IdgateError as error:
-            return _refusal(error, {"not_found": 404})
-        return Reply(200, jwt.encode(), "application/oauth-authz-req+jwt")
+        for _ in range(_ATTEMPTS):
+            session = await asyncio.to_thread(self.store.load, handle)
+            if session is None:
+                return _error(404, "not_found", "there is no such request")
+            try:
+                jwt, transition = await asyncio.to_thread(
+                    self.verifier.request_object, session, offer=_offer(handle), wallet_nonce=nonce
+                )
+                if transition is not None:
+                    await asyncio.to_thread(self._commit, transition)
+            except _TakenError:
+                continue
+            except IdgateError as error:
+                return _refusal(error, {"not_found": 404})
+            return Reply(200, jwt.encode(), "application/oauth-authz-req+jwt")
+        return _error(503, "temporarily_unavailable", "try again later")
 
     def _commit(self, transition: Transition) -> None:
         if not self.store.commit(transition):
