@@ -93,7 +93,7 @@ dependency_rules() {
 
 core_alone() {
     local features
-    for features in '' rustcrypto aws-lc-rs; do
+    for features in '' rustcrypto aws-lc-rs rustcrypto,os-entropy; do
         cargo check --release --locked -p idgate-core --no-default-features \
             --features "$features" || return
     done

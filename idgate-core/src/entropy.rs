@@ -1,4 +1,4 @@
-//! Randomness is handed in: the core never makes its own.
+//! Randomness is handed in: the core never makes its own. The feature `os-entropy` has a source to hand in.
 
 use core::fmt;
 
@@ -33,3 +33,26 @@ impl fmt::Display for EntropyUnavailable {
 }
 
 impl core::error::Error for EntropyUnavailable {}
+
+/// The random source of the operating system, for callers to hand in.
+///
+/// ```
+/// use idgate_core::entropy::{Entropy, OsEntropy};
+///
+/// let (mut one, mut other) = ([0; 32], [0; 32]);
+/// OsEntropy.fill(&mut one)?;
+/// OsEntropy.fill(&mut other)?;
+/// assert_ne!(one, other);
+/// # Ok::<(), idgate_core::EntropyUnavailable>(())
+/// ```
+#[cfg(feature = "os-entropy")]
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::exhaustive_structs, reason = "it has no state, and is written as a value")]
+pub struct OsEntropy;
+
+#[cfg(feature = "os-entropy")]
+impl Entropy for OsEntropy {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        getrandom::fill(out).map_err(|_| EntropyUnavailable)
+    }
+}

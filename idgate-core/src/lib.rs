@@ -10,6 +10,58 @@
 //!
 //! # Getting started
 //!
+//! With the feature `os-entropy` this is a whole program:
+//!
+#![cfg_attr(all(feature = "os-entropy", feature = "rustcrypto"), doc = "```")]
+#![cfg_attr(not(all(feature = "os-entropy", feature = "rustcrypto")), doc = "```ignore")]
+//! use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
+//! use idgate_core::entropy::OsEntropy;
+//! use idgate_core::{IssuerId, TenantId, UnixMillis, Verifier, WalletResponse};
+//! use idgate_core::{PresentationRequest, Reason, Step, TrustEntry, TrustSnapshot, TrustedKey};
+//! use std::time::{SystemTime, UNIX_EPOCH};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let now = UnixMillis(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis().try_into()?);
+//!
+//!     // Whom to trust: an issuer, and the key that it signs with.
+//!     let key = br#"{"kty": "EC", "crv": "P-256", "x": "axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY",
+//!         "y": "T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU"}"#;
+//!     let mut issuer = TrustEntry::new(IssuerId::new("https://issuer.example"));
+//!     issuer.keys.push(TrustedKey::new(Jwk::parse(key)?.key));
+//!     let trust = std::sync::Arc::new(TrustSnapshot::new(1, [issuer]));
+//!     let verifier = Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust).build()?;
+//!
+//!     // Commit the session to your database, then show the link, as a QR code.
+//!     let asked = br#"{"credentials": [{"format": "vc+sd-jwt",
+//!         "issuer_id": "https://issuer.example", "claims": ["given_name"]}]}"#;
+//!     let request = PresentationRequest::parse(asked, verifier.trust(), true)?;
+//!     let tenant = TenantId::new("me");
+//!     let created = verifier.create_session(request, tenant, true, &mut OsEntropy, now)?;
+//!     let link = created.session.invitation().qr_code_url;
+//!
+//!     // A wallet posts its answer. This one holds nothing: it declines.
+//!     let state = link.split_once("&state=").and_then(|(_, rest)| rest.split('&').next());
+//!     let body = format!("error=access_denied&state={}", state.unwrap_or_default());
+//!     let form = Some("application/x-www-form-urlencoded");
+//!     let response = WalletResponse::new(form, body.as_bytes());
+//!     let mut answer = verifier.begin(&created.session, None, response, &mut OsEntropy, now)?;
+//!
+//!     // Commit what it has become, then reply: 400 where it is refused, else 200 with the body.
+//!     let Step::Done(decision) = answer.step()? else {
+//!         return Err("a status list is to be fetched: see `manual::howto`".into());
+//!     };
+//!     let settled = decision.transition.session;
+//!     match settled.result_at(now) {
+//!         Some(result) => println!("{}", result.claims()),
+//!         None => println!("no claims: {}", settled.reason_at(now).ok_or("it is open")?),
+//!     }
+//!     assert_eq!(settled.reason_at(now), Some(Reason::WalletError));
+//!     Ok(())
+//! }
+//! ```
+//!
+//! What wallets that hold something come to, with the sample wallet of this repository:
+//!
 //! ```
 //! # #[cfg(feature = "rustcrypto")] {
 //! # use idgate_testkit::{samples, wallet::Wallet};
@@ -77,7 +129,7 @@
 //!
 //! - `rustcrypto` (default): [`crypto::rustcrypto`](crypto), pure Rust, also for WebAssembly.
 //! - `aws-lc-rs`: [`crypto::aws_lc_rs`](crypto), 2.7 times as fast with ES256; it needs a C compiler.
-//!
+//! - `os-entropy`: [`entropy`] has `OsEntropy`, the random source of the operating system, to be handed in.
 //! - `internals`: what only the tests and benches of this repository call. Nothing of it is kept.
 //!
 //! Both providers may be on: the [`CryptoProvider`] that a [`Verifier`] is built with decides. Features add
@@ -125,3 +177,16 @@ pub use self::verifier::{Verifier, VerifierBuilder};
 pub use self::verify::{
     Decision, Need, Step, Supplied, Verification, VerifiedCredential, WalletReply,
 };
+
+#[cfg(test)]
+mod tests {
+    /// What is hidden in a documentation's example is missing for whoever copies it.
+    #[test]
+    fn the_first_example_hides_nothing() {
+        let text = include_str!("lib.rs");
+        let (_, example) = text.split_once("doc = \"```ignore\")]").unwrap();
+        let (example, _) = example.split_once("//! ```").unwrap();
+        assert!(example.lines().count() > 30 && !example.contains("\n//! #"), "{example}");
+        assert!(example.contains("fn main()"));
+    }
+}

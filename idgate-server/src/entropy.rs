@@ -1,13 +1,3 @@
 //! Randomness of the operating system.
 
-use idgate_core::entropy::{Entropy, EntropyUnavailable};
-
-/// The operating system's random source.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OsEntropy;
-
-impl Entropy for OsEntropy {
-    fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
-        getrandom::fill(out).map_err(|_| EntropyUnavailable::new())
-    }
-}
+pub use idgate_core::entropy::OsEntropy;

@@ -145,6 +145,8 @@ const REASONS: &str = "issuer_signature_invalid, untrusted_issuer, chain_invalid
 
 #[test]
 fn core_has_no_io_no_runtime_no_randomness_and_no_system_below_it() {
+    // Randomness only where it is asked for by name.
+    assert!(dependencies("idgate-core", "rustcrypto,os-entropy").contains("getrandom"));
     for features in ["", "rustcrypto", "aws-lc-rs"] {
         let crates = dependencies("idgate-core", features);
         assert!(crates.contains("idgate-core") && crates.contains("zeroize"), "{crates:?}");
