@@ -68,17 +68,12 @@ static void a_page_passes_on_each_protocol(const char *root, idgate_verifier *ve
 static void a_copied_page_gets_nothing(const char *root, idgate_verifier *verifier,
                                        const idgate_session *session) {
     idgate_error *err = NULL;
-    idgate_verification *verification = NULL;
-    idgate_step step;
     idgate_bytes result;
     struct file copied = load(root, "offers/copied.json");
-    IS(IDGATE_OK, begin_dc_api(verifier, session, copied, &verification, &err));
-    IS(IDGATE_OK, idgate_verification_step(verification, &step, &err));
+    idgate_step step = step_dc_api(verifier, session, copied);
     CHECK(has(step.json, "\"audience_mismatch\"") && has(step.json, "\"reply\":\"refused\""));
     IS(IDGATE_NOTHING, idgate_session_result(step.transition.session, NOW, &result, &err));
-    idgate_bytes_free(step.json);
-    transition_free(step.transition);
-    idgate_verification_free(verification);
+    step_free(step);
     free(copied.ptr);
 }
 
@@ -86,7 +81,6 @@ static void what_a_page_brings_back_settles_the_session(const char *root, idgate
                                                         const idgate_session *session) {
     idgate_error *err = NULL;
     idgate_verification *verification = NULL;
-    idgate_step step;
     idgate_bytes result, requests;
     struct file answer = load(root, "offers/credential.json");
     struct file half = {answer.ptr, answer.len / 2}, none = {NULL, 0};
@@ -94,8 +88,7 @@ static void what_a_page_brings_back_settles_the_session(const char *root, idgate
     IS(IDGATE_BAD_RESPONSE, begin_dc_api(verifier, session, none, &verification, &err));
     IS(IDGATE_MISUSE, begin_dc_api(verifier, NULL, answer, &verification, &err));
     IS(IDGATE_MISUSE, begin_dc_api(NULL, session, answer, &verification, &err));
-    IS(IDGATE_OK, begin_dc_api(verifier, session, answer, &verification, &err));
-    IS(IDGATE_OK, idgate_verification_step(verification, &step, &err));
+    idgate_step step = step_dc_api(verifier, session, answer);
     CHECK(has(step.json, "\"reply\":\"accepted\"") && has(step.json, "\"redirect_uri\":null"));
     /* Whoever has the page is there already: no code brings anybody back. */
     IS(IDGATE_OK, idgate_session_result_for(step.transition.session, NULL, 0, NOW, &result, &err));
@@ -104,11 +97,9 @@ static void what_a_page_brings_back_settles_the_session(const char *root, idgate
     idgate_bytes_free(result);
     IS(IDGATE_BAD_RESPONSE,
        idgate_dc_api_requests(verifier, step.transition.session, NOW, &requests, &err));
-    idgate_verification *again = NULL;
-    IS(IDGATE_BAD_RESPONSE, begin_dc_api(verifier, step.transition.session, answer, &again, &err));
-    idgate_bytes_free(step.json);
-    transition_free(step.transition);
-    idgate_verification_free(verification);
+    IS(IDGATE_BAD_RESPONSE,
+       begin_dc_api(verifier, step.transition.session, answer, &verification, &err));
+    step_free(step);
     free(answer.ptr);
 }
 

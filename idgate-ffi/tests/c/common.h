@@ -98,6 +98,23 @@ static inline idgate_status begin_dc_api(idgate_verifier *verifier, const idgate
                                             verification, err);
 }
 
+/* What becomes of what a page got: the first step of its verification. */
+static inline idgate_step step_dc_api(idgate_verifier *verifier, const idgate_session *session,
+                                      struct file answer) {
+    idgate_error *err = NULL;
+    idgate_verification *verification = NULL;
+    idgate_step step;
+    IS(IDGATE_OK, begin_dc_api(verifier, session, answer, &verification, &err));
+    IS(IDGATE_OK, idgate_verification_step(verification, &step, &err));
+    IS(IDGATE_OK, idgate_verification_free(verification));
+    return step;
+}
+
+static inline void step_free(idgate_step step) {
+    idgate_bytes_free(step.json);
+    transition_free(step.transition);
+}
+
 static const char *const BASE_URL = "https://gateway.example";
 
 /* Adds an issuer with the material in a file of a case. */

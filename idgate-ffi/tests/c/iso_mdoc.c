@@ -50,20 +50,15 @@ static void a_copied_page_gets_nothing(const char *root, idgate_verifier *verifi
 static void what_a_page_brings_back_settles_the_session(const char *root, idgate_verifier *verifier,
                                                         const idgate_session *session) {
     idgate_error *err = NULL;
-    idgate_verification *verification = NULL;
-    idgate_step step;
     idgate_bytes result;
     struct file answer = load(root, "iso_mdoc/credential.json");
-    IS(IDGATE_OK, begin_dc_api(verifier, session, answer, &verification, &err));
-    IS(IDGATE_OK, idgate_verification_step(verification, &step, &err));
+    idgate_step step = step_dc_api(verifier, session, answer);
     CHECK(has(step.json, "\"reply\":\"accepted\""));
     IS(IDGATE_OK, idgate_session_result(step.transition.session, NOW, &result, &err));
     CHECK(has(result, "Mustermann") && has(result, "\"origin\":\"https://shop.example\""));
     CHECK(has(result, "\"session_transcript\":\"iso18013-7-annex-c\""));
     idgate_bytes_free(result);
-    idgate_bytes_free(step.json);
-    transition_free(step.transition);
-    idgate_verification_free(verification);
+    step_free(step);
     free(answer.ptr);
 }
 
