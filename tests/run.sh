@@ -6,7 +6,8 @@
 #                         fuzzing of each parser for a minute where a nightly compiler is present
 #
 # Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/, and by apt-get,
-# where this runs as root, PostgreSQL, nginx, Chromium and the headers of OpenSSL, which one peer links.
+# where this runs as root, promtool, systemd-analyze, PostgreSQL, nginx, Chromium and the headers of
+# OpenSSL, which one peer links.
 # Third-party test data: IDGATE_VECTORS, default ../shared/vectors; what needs it is skipped
 # without it. Logs: target/test-logs/. Ends with 0 only if no step failed.
 set -euo pipefail
@@ -213,6 +214,14 @@ on_postgresql() {
     IDGATE_TEST_STORE=postgres cargo test --release --locked --workspace --lib -- "$@"
 }
 
+# Debian's promtool and systemd-analyze, where this may install them.
+find_operators_tools() {
+    command -v promtool >/dev/null && command -v systemd-analyze >/dev/null && return
+    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
+    { timeout 120 apt-get update && RUNLEVEL=1 timeout 300 apt-get install -y \
+        --no-install-recommends prometheus systemd; } >"$logs/operators-tools.log" 2>&1 </dev/null
+}
+
 # Debian's nginx, where this may install it.
 find_nginx() {
     command -v nginx >/dev/null && return
@@ -316,6 +325,8 @@ mutants() {
 step 'tools' toolchain || true
 step 'fetch dependencies' fetch || true
 step 'format' format || true
+find_operators_tools ||
+    skip 'alert rules, dashboard, systemd unit' 'no promtool or systemd-analyze: root with apt-get'
 step 'licences, banned crates, sources' dependency_rules || true
 step 'lints' cargo clippy --release --workspace --all-targets --locked -- -D warnings || true
 

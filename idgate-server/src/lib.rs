@@ -28,6 +28,7 @@ mod rate_limit;
 pub mod sandbox;
 pub mod seal;
 pub mod serve;
+mod service_manager;
 pub mod sketch;
 mod stdio;
 pub mod store;

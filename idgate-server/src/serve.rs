@@ -18,6 +18,7 @@ use crate::descriptors;
 use crate::failure::Failure;
 use crate::http::{Gateway, HttpLimits, Tls, listener, stop};
 use crate::log;
+use crate::service_manager;
 use crate::stdio;
 use crate::store::{Store, StoreError};
 use crate::work::certificate_watch::CertificateWatch;
@@ -189,6 +190,7 @@ async fn serve_until_signal(
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
     let mut hang_up = signal(SignalKind::hangup()).map_err(cannot)?;
     let running = start(config, clock, store).await?;
+    tokio::spawn(service_manager::stay_alive());
     let (address, base_url) = (running.local_addr(), running.base_url());
     tracing::info!(base_url, "bound to {address}");
     let announcement = announcement(base_url, json);
@@ -198,14 +200,20 @@ async fn serve_until_signal(
         log::flush();
         stdio::to_stdout(announcement);
     });
+    service_manager::ready();
     loop {
         tokio::select! {
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
-            _ = hang_up.recv() => running.reload(),
+            _ = hang_up.recv() => {
+                service_manager::reloading();
+                running.reload();
+                service_manager::ready();
+            }
         }
     }
     tracing::info!("stopping");
+    service_manager::stopping();
     tokio::select! {
         () = running.shutdown() => {}
         // Whoever asks twice does not want to wait.

@@ -1,19 +1,18 @@
 //! Counters for Prometheus. Every label is a word of ours from a short list, or the URL of a trusted list
 //! that the operator gave; none is a client's, a session's or a peer's.
 
+mod register;
+
 use std::fmt;
 
-use prometheus::core::Collector;
 use prometheus::{
     Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
-    IntGaugeVec, Opts, Registry, TextEncoder,
+    IntGaugeVec, Registry, TextEncoder,
 };
 
+use self::register::{add, counters, gauge, gauges, seconds};
 use crate::own_fault;
 
-/// Upper bounds in seconds: from a verification to the request timeout.
-const SECONDS: [f64; 13] =
-    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 15.0];
 /// Upper bounds of the number of jobs in one commit, which is at most 64.
 const JOBS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
@@ -52,6 +51,25 @@ pub struct Telemetry {
     connections: IntGaugeVec,
     connections_refused: IntCounterVec,
     connections_displaced: IntCounterVec,
+    used: IntGaugeVec,
+    limits: IntGaugeVec,
+}
+
+/// How much is used of what there is only so much of.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Use {
+    /// So much of it.
+    pub used: u64,
+    /// There is no more.
+    pub limit: u64,
+}
+
+impl Use {
+    /// Of places, jobs or bytes in memory.
+    pub fn of(used: usize, limit: usize) -> Self {
+        let number = |n| u64::try_from(n).unwrap_or(u64::MAX);
+        Self { used: number(used), limit: number(limit) }
+    }
 }
 
 /// The connections to a database that is not in this process.
@@ -84,6 +102,12 @@ pub struct Gauges {
     pub wal_bytes: u64,
     /// How long the oldest audit entry without a checkpoint has waited for one, in milliseconds.
     pub audit_open_ms: u64,
+    /// Bytes of the volume of the data directory, where there is one.
+    pub disk: Option<Use>,
+    /// Writes that wait in this process.
+    pub writes: Option<Use>,
+    /// Reads that do.
+    pub reads: Option<Use>,
 }
 
 impl Telemetry {
@@ -248,6 +272,13 @@ impl Telemetry {
                 "Silent connections that made room for others",
                 &["kind"],
             )?,
+            used: gauges(
+                r,
+                "idgate_resource_used",
+                "How much is used of what there is only so much of",
+                &["resource"],
+            )?,
+            limits: gauges(r, "idgate_resource_limit", "How much of it there is", &["resource"])?,
             log_dropped: add(
                 r,
                 IntCounter::new("idgate_log_dropped_lines_total", "Log lines that were lost")?,
@@ -341,6 +372,17 @@ impl Telemetry {
         self.dead_letters.set(signed(gauges.dead_letters));
         self.wal_bytes.set(signed(gauges.wal_bytes));
         self.audit_checkpoint.set(whole_seconds(gauges.audit_open_ms));
+        for (resource, of) in
+            [("disk_bytes", gauges.disk), ("db_writes", gauges.writes), ("db_reads", gauges.reads)]
+        {
+            of.into_iter().for_each(|of| self.resource(resource, of));
+        }
+    }
+
+    /// How much of a resource is used now.
+    pub fn resource(&self, name: &'static str, Use { used, limit }: Use) {
+        self.used.with_label_values(&[name]).set(signed(used));
+        self.limits.with_label_values(&[name]).set(signed(limit));
     }
 
     /// How the connections to PostgreSQL are used.
@@ -405,37 +447,6 @@ impl fmt::Debug for Telemetry {
     }
 }
 
-fn add<C: Collector + Clone + 'static>(registry: &Registry, metric: C) -> Result<C, Error> {
-    registry.register(Box::new(metric.clone()))?;
-    Ok(metric)
-}
-
-fn counters(
-    registry: &Registry,
-    name: &str,
-    help: &str,
-    labels: &[&str],
-) -> Result<IntCounterVec, Error> {
-    add(registry, IntCounterVec::new(Opts::new(name, help), labels)?)
-}
-
-fn gauges(
-    registry: &Registry,
-    name: &str,
-    help: &str,
-    labels: &[&str],
-) -> Result<IntGaugeVec, Error> {
-    add(registry, IntGaugeVec::new(Opts::new(name, help), labels)?)
-}
-
-fn gauge(registry: &Registry, name: &str, help: &str) -> Result<IntGauge, Error> {
-    add(registry, IntGauge::new(name, help)?)
-}
-
-fn seconds(name: &str, help: &str) -> HistogramOpts {
-    HistogramOpts::new(name, help).buckets(SECONDS.to_vec())
-}
-
 fn from_micros(us: u64) -> f64 {
     std::time::Duration::from_micros(us).as_secs_f64()
 }
@@ -461,6 +472,7 @@ mod tests {
         telemetry.trusted("root", 3, Some(-5));
         telemetry.certified("gateway", Some(86_400));
         telemetry.pool(PoolLoad { busy: 2, idle: 1, waiting: 0 });
+        telemetry.resource("descriptors", Use { used: 7, limit: 20_000 });
         let text = telemetry.text().unwrap();
         for line in [
             r#"idgate_http_requests_total{method="POST",route="/v1/sessions",status="201"} 1"#,
@@ -476,6 +488,8 @@ mod tests {
             r#"idgate_certificate_expiry_seconds{of="gateway"} 86400"#,
             r#"idgate_database_connections{state="busy"} 2"#,
             r#"idgate_database_connections{state="waiting"} 0"#,
+            r#"idgate_resource_used{resource="descriptors"} 7"#,
+            r#"idgate_resource_limit{resource="descriptors"} 20000"#,
             "idgate_build_info{version=",
         ] {
             assert!(text.contains(line), "{line}\n{text}");

@@ -1,6 +1,7 @@
 """The deployment files parse, name settings that exist, and pass the tools that are installed."""
 
 import configparser
+import json
 import pathlib
 import re
 import shutil
@@ -45,6 +46,53 @@ class DeployTest(unittest.TestCase):
         explained = re.findall(r"^\| `(Idgate\w+)` \|", operate, re.MULTILINE)
         self.assertEqual(alerts, explained)
 
+    def test_every_alert_says_what_it_means_and_where_its_runbook_is(self):
+        operate = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
+        for block in text("alerts.yml").split("- alert: ")[1:]:
+            name = block.split("\n", 1)[0]
+            with self.subTest(alert=name):
+                self.assertRegex(block, r'summary: "[A-Z].{10,}"')
+                self.assertIn(f"runbook: docs/operate.md#{name.lower()}\n", block)
+                self.assertIn(f'| `{name}` | <a id="{name.lower()}"></a>', operate)
+
+    def test_the_dashboard_shows_metrics_that_there_are(self):
+        dashboard = json.loads(text("dashboard.json"))
+        operate = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
+        ids = [panel["id"] for panel in dashboard["panels"]]
+        self.assertEqual(len(ids), len(set(ids)))
+        places = [panel["gridPos"] for panel in dashboard["panels"]]
+        for place in places:
+            self.assertLessEqual(place["x"] + place["w"], 24)
+        for panel in dashboard["panels"]:
+            for target in panel["targets"]:
+                with self.subTest(panel=panel["title"], expr=target["expr"]):
+                    names = re.findall(r"\bidgate_\w+", target["expr"])
+                    self.assertTrue(names)
+                    for name in names:
+                        self.assertIn(f"`{re.sub('_(bucket|sum|count)$', '', name)}", operate)
+
+    @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed")
+    def test_prometheus_takes_the_expressions_of_the_dashboard(self):
+        panels = json.loads(text("dashboard.json"))["panels"]
+        targets = [target["expr"] for panel in panels for target in panel["targets"]]
+        rules = [
+            {"record": f"idgate:panel:{n}", "expr": expr.replace("$__rate_interval", "5m")}
+            for n, expr in enumerate(targets)
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            # JSON is YAML.
+            file = pathlib.Path(folder, "rules.yml")
+            file.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}))
+            command = ["promtool", "check", "rules", file]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed")
+    def test_alerts_fire_where_they_should(self):
+        command = ["promtool", "test", "rules", DEPLOY.parent.parent / "tests/check/alerts_test.yml"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     @unittest.skipUnless(shutil.which("promtool"), "promtool is not installed")
     def test_prometheus_takes_the_rules(self):
         command = ["promtool", "check", "rules", DEPLOY / "alerts.yml"]
@@ -59,6 +107,7 @@ class DeployTest(unittest.TestCase):
         self.assertTrue(unit["Service"]["ExecStart"].endswith(" serve"))
         self.assertGreater(int(unit["Service"]["TimeoutStopSec"]), 5 + 25)
         self.assertEqual(unit["Service"]["StateDirectoryMode"], "0700")
+        self.assertEqual(unit["Service"]["Type"], "notify")
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
     def test_systemd_takes_the_unit(self):
@@ -77,6 +126,15 @@ class DeployTest(unittest.TestCase):
             )
         about_it = [line for line in done.stderr.splitlines() if "idgate.service" in line]
         self.assertEqual((done.returncode, about_it), (0, []), done.stderr)
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+    def test_the_unit_is_exposed_to_little(self):
+        command = ["systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=20"]
+        with tempfile.TemporaryDirectory() as folder:
+            unit = pathlib.Path(folder, "idgate.service")
+            unit.write_text(text("idgate.service").replace("/usr/local/bin/idgate", "/bin/true"))
+            done = subprocess.run([*command, unit], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
 
     def test_the_container_runs_as_nobody_in_particular(self):
         joined = code("Containerfile").replace("\\\n", " ")

@@ -3,6 +3,7 @@
 use idgate_core::time::UnixMillis;
 
 use super::{App, AppError};
+use crate::descriptors;
 use crate::log;
 use crate::store::MetricsSummary;
 
@@ -25,6 +26,8 @@ impl App {
         telemetry.stored(&self.store.gauges(now).await?);
         telemetry.streams(self.streams.count());
         telemetry.log_dropped(log::lost_lines());
+        telemetry.resource("fetches", self.fetcher.used());
+        descriptors::used().into_iter().for_each(|of| telemetry.resource("descriptors", of));
         for Trusted { kind, count, expiry } in self.trusted().await? {
             telemetry.trusted(kind, count, expiry.map(|expiry| seconds_until(expiry, now)));
         }

@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::peer::{self, Network};
 use crate::limits::{MAX_REMEMBERED_PAYERS, MEMORY_PER_BODY_BYTE, PROXY_SHARES};
+use crate::telemetry::Use;
 
 /// The largest body, and what it may cost: a share is never smaller.
 const LARGEST: usize = idgate_core::limits::MAX_RESPONSE_BYTES * MEMORY_PER_BODY_BYTE;
@@ -19,6 +20,8 @@ const KIB: usize = 1024;
 /// The budget.
 pub(crate) struct BodyMemory {
     all: Arc<Semaphore>,
+    /// How much that is.
+    units: usize,
     /// The part that is not kept for tenants.
     strangers: Arc<Semaphore>,
     /// The part of that which is not kept for small bodies.
@@ -73,12 +76,19 @@ impl BodyMemory {
         let large = strangers.saturating_sub(eighth).max(units(LARGEST));
         Self {
             all: Arc::new(Semaphore::new(all)),
+            units: all,
             strangers: Arc::new(Semaphore::new(strangers)),
             large: Arc::new(Semaphore::new(large)),
             share: eighth.max(units(LARGEST)),
             shares: Mutex::default(),
             wait,
         }
+    }
+
+    /// How much is taken, and how much there is.
+    pub(crate) fn used(&self) -> Use {
+        let taken = self.units.saturating_sub(self.all.available_permits());
+        Use::of(taken.saturating_mul(KIB), self.units.saturating_mul(KIB))
     }
 
     /// Takes what `length` bytes of a body may cost, or `None`: there is not so much left.

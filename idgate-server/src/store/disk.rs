@@ -1,12 +1,13 @@
 //! Whether there is room. On a full disk nothing goes on but erasing, for which room is kept.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::statvfs;
 
 use super::interface::StoreError;
 use super::reserve::Reserve;
+use crate::telemetry::Use;
 
 /// What two seconds of a busy gateway put into its logs, which is as much as an erasure needs to go
 /// through them. Of a small volume, on which nobody is that busy, less.
@@ -35,6 +36,7 @@ pub(super) struct Disk {
     reserve: Reserve,
     for_start: Reserve,
     full: AtomicBool,
+    dir: PathBuf,
 }
 
 impl Disk {
@@ -48,12 +50,20 @@ impl Disk {
             for_start.give_back();
             tracing::error!("the disk is full: nothing is stored but what erases; make room");
         }
-        Self { reserve, for_start, full: AtomicBool::new(full) }
+        Self { reserve, for_start, full: AtomicBool::new(full), dir: dir.to_owned() }
     }
 
     /// Whether nothing but erasing may write.
     pub(super) fn is_full(&self) -> bool {
         self.full.load(Ordering::Relaxed)
+    }
+
+    /// The bytes of the volume; what only the system may still use counts as used.
+    pub(super) fn bytes(&self) -> Option<Use> {
+        let disk = statvfs(&self.dir).ok()?;
+        let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
+        let limit = bytes(disk.f_blocks);
+        Some(Use { used: limit.saturating_sub(bytes(disk.f_bavail)), limit })
     }
 
     /// Learns from what came of a write. The first that found no room gives the reserve back.

@@ -8,6 +8,8 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::telemetry::Use;
+
 /// Whose lane: a client's, that of its wallets, that of strangers.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Whose(u64);
@@ -130,6 +132,11 @@ impl<T> Lanes<T> {
             (state, late) = (woken, timeout.timed_out());
             state.get_up();
         }
+    }
+
+    /// How many wait, and how many may.
+    pub(super) fn waiting(&self) -> Use {
+        Use::of(self.state().queued, self.room.in_all)
     }
 
     /// What is queued now, in the order of turns.

@@ -19,6 +19,7 @@ use super::interface::{Read, StoreError};
 use super::lanes::{Lanes, NoRoom, Room, Whose};
 use super::together::Together;
 use super::underway::{Underway, Waiter};
+use crate::telemetry::Use;
 
 /// One connection to each file.
 pub(super) struct Reader {
@@ -50,6 +51,11 @@ impl Readers {
             long: Pool::start(dir, "store-lister", count.div_ceil(2).max(1))?,
             loader: Pool::start(dir, "store-loader", 1)?,
         })
+    }
+
+    /// How many reads of a row or two wait, and how many may.
+    pub(super) fn waiting(&self) -> Use {
+        self.quick.lanes.waiting()
     }
 
     /// Reads a row or two.

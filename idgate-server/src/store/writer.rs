@@ -36,7 +36,7 @@ use super::metrics::{self, Measured};
 use super::{audit, claims, session_keys};
 use crate::audit::AuditKeys;
 use crate::clock::Stopwatch;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, Use};
 
 /// Jobs that may wait; one more is refused. No client has more than a quarter of it.
 const QUEUE: Room = Room { per_lane: 256, in_all: 1024 };
@@ -91,6 +91,11 @@ impl Writer {
             .spawn(move || writing.run(&jobs.0))
             .map_err(|error| StoreError::Failed(format!("cannot start a thread: {error}")))?;
         Ok(Self { queue, thread: Some(thread), commits, disk, fault, written })
+    }
+
+    /// How many jobs wait, and how many may.
+    pub(super) fn waiting(&self) -> Use {
+        self.queue.waiting()
     }
 
     /// Queues what the gateway does by itself, as [`Writer::submit_for`].

@@ -19,6 +19,7 @@ pub use super::flights::{Allowance, Asked};
 use super::flights::{Flights, Stage};
 use super::permits::{Permits, Place};
 use crate::limits::{FETCH_PATIENCE, FETCH_TIME};
+use crate::telemetry::Use;
 
 impl Allowance {
     /// For an answer whose first fetch begins.
@@ -62,6 +63,11 @@ impl Fetcher {
     pub fn new(egress: Egress) -> Self {
         let (cache, flights) = (Mutex::default(), Flights::default());
         Self { egress, cache, flights, permits: Permits::new() }
+    }
+
+    /// How many fetches are under way, and how many may be.
+    pub fn used(&self) -> Use {
+        self.permits.used()
     }
 
     /// Sources that answer `need` at `now` without a fetch.

@@ -15,6 +15,7 @@ use crate::limits::{
     FETCHED_BYTES, FETCHED_BYTES_PER_ISSUER, FETCHES, FETCHES_PER_HOST, FETCHES_PER_ISSUER,
     MAX_IDLE_PARTIES,
 };
+use crate::telemetry::Use;
 
 pub(super) struct Permits {
     in_all: Arc<Semaphore>,
@@ -78,6 +79,11 @@ impl Permits {
     pub(super) fn new() -> Self {
         let (in_all, room) = (Arc::new(Semaphore::new(FETCHES)), Room::of(FETCHED_BYTES));
         Self { in_all, room, shares: Mutex::default() }
+    }
+
+    /// How many are taken, and how many there are.
+    pub(super) fn used(&self) -> Use {
+        Use::of(FETCHES.saturating_sub(self.in_all.available_permits()), FETCHES)
     }
 
     /// Waits for one of the host, then for one of the issuer, and only then for one of all: who waits

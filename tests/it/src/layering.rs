@@ -64,11 +64,20 @@ const CORE: Layers = &[
 
 /// The rooms of the server, and what stands in its corridors.
 const SERVER: Layers = &[
-    &["checksummed", "descriptors", "entropy", "limits", "openapi", "panics", "sketch", "stdio"],
+    &[
+        "checksummed",
+        "entropy",
+        "limits",
+        "openapi",
+        "panics",
+        "service_manager",
+        "sketch",
+        "stdio",
+    ],
     &["admin_token", "api_key", "clock", "rate_limit", "seal"],
     &["audit", "config", "gateway_key", "own_fault"],
     &["log", "telemetry"],
-    &["store"],
+    &["descriptors", "store"],
     &["failure", "work"],
     &["app"],
     &["http"],

@@ -130,6 +130,8 @@ mod sd_jwt_status;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+mod service_manager;
+#[cfg(test)]
 mod session_end;
 #[cfg(test)]
 mod spec_cases;

@@ -187,6 +187,29 @@ fn alerts_name_metrics_that_there_are() {
 }
 
 #[test]
+fn what_is_used_of_descriptors_and_of_the_disk_is_seen() {
+    let mut observed = Observed::start();
+    let seen = |observed: &mut Observed, name: &str| -> u64 {
+        let text = String::from_utf8(observed.get("/metrics").body).unwrap();
+        let value = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        value.trim().parse().unwrap()
+    };
+    let descriptors = r#"idgate_resource_used{resource="descriptors"}"#;
+    let before = seen(&mut observed, descriptors);
+    let address = observed.gateway.server.address;
+    let held: Vec<_> = (0..20).map(|_| crate::http::connect(address).unwrap()).collect();
+    eventually("counted", || seen(&mut observed, descriptors) >= before + 20);
+    drop(held);
+    let limit = seen(&mut observed, r#"idgate_resource_limit{resource="descriptors"}"#);
+    assert!(before > 5 && before < limit, "{before} of {limit}");
+    let disk = |observed: &mut Observed, of: &str| {
+        seen(observed, &format!(r#"idgate_resource_{of}{{resource="disk_bytes"}}"#))
+    };
+    let (used, limit) = (disk(&mut observed, "used"), disk(&mut observed, "limit"));
+    assert!(0 < used && used < limit, "{used} of {limit}");
+}
+
+#[test]
 fn the_exposition_has_every_metric_and_no_word_of_a_client() {
     let mut observed = Observed::start();
     let created = observed.live.verified(&request_for(&["given_name"]), &sample_wallet());
@@ -223,6 +246,10 @@ fn the_exposition_has_every_metric_and_no_word_of_a_client() {
         "idgate_ws_streams 0",
         "idgate_audit_last_checkpoint_seconds",
         "idgate_build_info{version=",
+        r#"idgate_resource_used{resource="db_writes"} 0"#,
+        r#"idgate_resource_used{resource="fetches"} 0"#,
+        r#"idgate_resource_used{resource="body_memory_bytes"} 0"#,
+        r#"idgate_resource_limit{resource="body_memory_bytes"} 268435456"#,
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }

@@ -49,7 +49,9 @@ pub(crate) async fn summary(mut call: Call<'_>) -> Result<Response<Body>, HttpEr
 pub(crate) async fn exposition(mut call: Call<'_>) -> Result<Response<Body>, HttpError> {
     call.authorize_admin().await?;
     let app = &call.gateway.app;
-    call.gateway.connections.report(app.store().telemetry());
+    let telemetry = app.store().telemetry();
+    call.gateway.connections.report(telemetry);
+    telemetry.resource("body_memory_bytes", call.gateway.memory.used());
     let text = app.exposition().await?;
     let mut response = Response::new(Body::whole(Bytes::from(text)));
     let format = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");

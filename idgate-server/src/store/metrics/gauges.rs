@@ -33,12 +33,12 @@ pub(in crate::store) fn read(reader: &Reader, now: UnixMillis) -> Result<Gauges,
     Ok(Gauges {
         claims_rows: unsigned(rows),
         purge_lag_ms: since(due),
-        disk_full: false,
         webhook_queue: unsigned(queued),
         webhook_oldest_ms: since(oldest),
         dead_letters: unsigned(dead_letters),
         wal_bytes: wal_bytes(&reader.main).saturating_add(wal_bytes(&reader.claims)),
         audit_open_ms: since(open),
+        ..Gauges::default()
     })
 }
 

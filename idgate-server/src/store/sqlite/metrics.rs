@@ -22,8 +22,10 @@ impl MetricsStore for SqliteStore {
 
     fn gauges(&self, now: UnixMillis) -> Read<'_, Gauges> {
         let disk = self.disk.clone();
+        let (writes, reads) = (Some(self.writer.waiting()), Some(self.readers.waiting()));
         self.readers.read_long(Whose::GATEWAY, move |reader| {
-            Ok(Gauges { disk_full: disk.is_full(), ..gauges::read(reader, now)? })
+            let (disk_full, disk) = (disk.is_full(), disk.bytes());
+            Ok(Gauges { disk_full, disk, writes, reads, ..gauges::read(reader, now)? })
         })
     }
 
