@@ -112,6 +112,7 @@ pub(crate) fn authenticate_sd_jwt_chain(
 ///
 /// # Errors
 /// As [`authenticate_chain`].
+#[cfg(feature = "internals")]
 pub(crate) fn authenticate_below(
     provider: &CryptoProvider,
     chain: &[&[u8]],
