@@ -59,7 +59,7 @@ impl Stage {
         let desk = &self.main;
         let first = desk.config.dialects.enabled.first().copied().unwrap_or(Dialect::Draft);
         say(&format!(
-            "Still serving. Make a session of your own (Ctrl-C ends the demo):\n\n  curl -s {}/v1/sessions \\\n    -H 'Authorization: Bearer {}' -H 'Content-Type: application/json' \\\n    -d '{}'\n",
+            "Still serving. Make a session of your own (Ctrl-C ends the demo):\n\n  curl -s {}/v1/sessions \\\n    -H 'Authorization: Bearer {}' -H 'Content-Type: application/json' \\\n    -d '{}'\n\nand answer its qr_code_url with the sample wallet:\n\n  idgate sandbox wallet 'openid4vp://…'\n",
             desk.gateway.base_url(),
             desk.client.api_key,
             desk.session_request(act, first),

@@ -38,16 +38,16 @@ use crate::{log, stdio};
 
 /// The options of `idgate sandbox`.
 #[derive(Args, Debug)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct SandboxOptions {
     #[command(subcommand)]
     command: Option<SandboxCommand>,
     /// Where the page, the lists and the receiver of webhooks are: an address of loopback
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081")]
-    page_listen: SocketAddr,
-    /// Where the sandbox's own https is: an address of loopback
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8443")]
-    https_listen: SocketAddr,
+    /// [default: 127.0.0.1:8081]
+    #[arg(long, value_name = "ADDRESS")]
+    page_listen: Option<SocketAddr>,
+    /// Where the sandbox's own https is: an address of loopback [default: 127.0.0.1:8443]
+    #[arg(long, value_name = "ADDRESS")]
+    https_listen: Option<SocketAddr>,
     /// Let phones of this network answer: links lead to the sandbox's https at this machine's address
     /// [default: the one that leads outside]
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
@@ -63,10 +63,25 @@ enum SandboxCommand {
     Wallet(WalletOptions),
 }
 
+impl SandboxOptions {
+    fn are_given(&self) -> bool {
+        let Self { command: _, page_listen, https_listen, lan, name } = self;
+        page_listen.is_some() || https_listen.is_some() || lan.is_some() || name.is_some()
+    }
+}
+
 /// Runs the sandbox, or its wallet, with the settings that were `said`.
 pub fn run(options: SandboxOptions, said: Said<'_>, json: bool) -> ExitCode {
-    if let Some(SandboxCommand::Wallet(options)) = &options.command {
-        return shell::run(options, said, json);
+    if let Some(SandboxCommand::Wallet(wallet)) = &options.command {
+        return match options.are_given() {
+            false => shell::run(wallet, said, json),
+            true => Failure::Usage(
+                "--page-listen, --https-listen, --lan and --name are for the sandbox itself, not for its \
+                 wallet"
+                    .into(),
+            )
+            .report(json),
+        };
     }
     let ended = serve(&options, said, json);
     log::flush();

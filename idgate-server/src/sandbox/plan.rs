@@ -8,6 +8,9 @@ use crate::config::{Config, Environment, Settings, environment};
 use crate::demo::plan::{Said, config};
 use crate::failure::Failure;
 
+/// Beside the gateway's 8080.
+const PAGE_PORT: u16 = 8081;
+const HTTPS_PORT: u16 = 8443;
 /// The ranges of this machine itself.
 const LOOPBACK: &str = "127.0.0.0/8,::1/128";
 
@@ -52,8 +55,10 @@ impl Plan {
                 return Err(Failure::Error(format!("{why}; unset it")));
             }
         }
-        for (option, address) in
-            [("--page-listen", options.page_listen), ("--https-listen", options.https_listen)]
+        let here = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        let page_listen = options.page_listen.unwrap_or(here(PAGE_PORT));
+        let https_listen = options.https_listen.unwrap_or(here(HTTPS_PORT));
+        for (option, address) in [("--page-listen", page_listen), ("--https-listen", https_listen)]
         {
             if !address.ip().is_loopback() {
                 return Err(Failure::Usage(format!(
@@ -75,7 +80,6 @@ impl Plan {
         {
             return Err(Failure::Usage(format!("--name: {name} is not a host name")));
         }
-        let (page_listen, https_listen) = (options.page_listen, options.https_listen);
         Ok(Self { page_listen, https_listen, lan, name: options.name.clone(), settings })
     }
 

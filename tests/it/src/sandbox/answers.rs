@@ -122,6 +122,42 @@ fn the_shell_answers_gateways_of_this_machine_alone() {
 }
 
 #[test]
+fn options_of_the_sandbox_itself_are_not_for_its_wallet() {
+    let installation = Installation::in_directory();
+    let refused = installation.run(&["sandbox", "--name", "laptop", "wallet", "openid4vp://?x=y"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    let parsed = installation.run(&["sandbox", "--json", "wallet", "openid4vp://?x=y"]);
+    assert!(parsed.code == 1 && parsed.json()["error"].is_string(), "{parsed:?}");
+}
+
+/// What the demo invites to.
+#[test]
+fn the_wallet_of_the_shell_answers_the_gateway_of_the_demo() {
+    let installation = Installation::in_directory();
+    let empty = tempfile::TempDir::new().unwrap();
+    let mut demo = installation.command(&["demo"]);
+    let mut demo = demo.env("TMPDIR", empty.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let curl = told.by_ref().find(|line| line.contains("curl -s")).unwrap();
+    let base_url = curl.split(' ').find_map(|word| word.strip_suffix("/v1/sessions")).unwrap();
+    let gateway = base_url.strip_prefix("http://").unwrap().parse().unwrap();
+    let key = told.next().unwrap();
+    let api_key = key.split_once("Bearer ").unwrap().1.split('\'').next().unwrap().to_owned();
+    let mut tenant = Tenant { http: Http::new(gateway), api_key };
+    for (format, issuer_id) in [("vc+sd-jwt", ISSUER), ("mso_mdoc", IACA)] {
+        for profile in ["1.0", "haip"] {
+            let made = tenant.create(&request(format, issuer_id, profile));
+            let mut wallet = installation.command(&["sandbox", "wallet", &made.uri]);
+            let answered = output(wallet.env("TMPDIR", empty.path()));
+            assert_eq!(answered.code, 0, "{answered:?}");
+            assert_eq!(outcome(&tenant.read(&made.id)), "VERIFIED");
+        }
+    }
+    demo.kill().unwrap();
+    demo.wait().unwrap();
+}
+
+#[test]
 fn without_a_sandbox_the_shell_has_what_the_demo_trusts() {
     let gateway = Gateway::start();
     let empty = tempfile::TempDir::new().unwrap();
