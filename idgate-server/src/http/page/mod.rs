@@ -26,6 +26,11 @@ pub(crate) const STYLE: &str = include_str!("page.css");
 /// Shown beside the title.
 pub(crate) const ICON: &str = include_str!("icon.svg");
 
+/// A code of more modules than this from edge to edge is shown as wide as it takes.
+const LARGE_CODE: usize = 90;
+/// Of each module of a large code: as many of all, which cameras read best.
+const MODULE_PIXELS: usize = 4;
+
 /// Where a page finds what belongs to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Addresses<'a> {
@@ -186,11 +191,19 @@ fn on_this_device(html: &mut Html, view: &PageView, words: &Words, own: Addresse
 fn by_scan(html: &mut Html, view: &PageView, words: &Words) {
     // What does not fit into a code is for this device alone.
     let Some(qr) = view.qr_code().as_deref().and_then(Qr::of) else { return };
-    html.raw("<section><h2>").text(words.elsewhere).raw("</h2><p>").text(words.scan).raw("</p>");
+    let is_large = qr.side() > LARGE_CODE;
+    html.raw(if is_large { "<section class=\"wide\"><h2>" } else { "<section><h2>" });
+    html.text(words.elsewhere).raw("</h2><p>").text(words.scan).raw("</p>");
     html.raw("<svg id=\"qr\" role=\"img\" aria-label=\"").text(words.code_name);
-    html.raw("\" viewBox=\"").raw(&qr.view_box()).raw("\" shape-rendering=\"crispEdges\">");
-    html.raw("<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/><path stroke=\"#000\" d=\"");
-    html.raw(qr.path()).raw("\"/></svg></section>");
+    html.raw("\" viewBox=\"").raw(&qr.view_box()).raw("\" shape-rendering=\"crispEdges\"");
+    if is_large {
+        html.raw(" width=\"").raw(&qr.side().saturating_mul(MODULE_PIXELS).to_string()).raw("\"");
+    }
+    html.raw(
+        "><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/><path fill=\"none\" stroke=\"#000\"",
+    );
+    html.raw(" d=\"").raw(&qr.path()).raw("\" stroke-dasharray=\"").raw(qr.dashes());
+    html.raw("\"/></svg></section>");
 }
 
 /// Where the script says what it cannot do; without it a link asks again.

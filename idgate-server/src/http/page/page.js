@@ -33,6 +33,7 @@ function renew({ links, qr }) {
   if (qr && drawn) {
     drawn.parentNode.setAttribute('viewBox', qr.view)
     drawn.setAttribute('d', qr.path)
+    drawn.setAttribute('stroke-dasharray', qr.dashes)
   }
 }
 

@@ -7,51 +7,67 @@ use qrcode::{Color, EcLevel, QrCode};
 /// Modules of white around a code (ISO/IEC 18004 5.3.8).
 const QUIET: usize = 4;
 
-/// A QR code, drawn.
+/// Light modules between the end of a row and the start of the next: one beside each, and the step down.
+const TURN: usize = 3;
+
+/// A QR code, drawn as one line from row to row, there and back, that is dashed where modules are dark. A
+/// run of modules is two characters so, which is a third of the page where a request is long.
 pub(crate) struct Qr {
-    side: usize,
-    path: String,
+    width: usize,
+    dashes: String,
 }
 
 impl Qr {
     /// `None`: the text is too long for one.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let code = QrCode::with_error_correction_level(text, EcLevel::L).ok()?;
-        let (width, modules) = (code.width(), code.to_colors());
-        let mut path = String::with_capacity(modules.len().saturating_mul(2));
-        for (y, row) in modules.chunks(width.max(1)).enumerate() {
-            draw_row(&mut path, y.saturating_add(QUIET), row);
-        }
-        Some(Self { side: width.saturating_add(2 * QUIET), path })
+        Some(Self { width: code.width(), dashes: dashes(&code.to_colors(), code.width()) })
+    }
+
+    /// Modules from edge to edge, with what is white around them.
+    pub(crate) fn side(&self) -> usize {
+        self.width.saturating_add(2 * QUIET)
     }
 
     /// The attribute `viewBox`: one unit is a module.
     pub(crate) fn view_box(&self) -> String {
-        format!("0 0 {0} {0}", self.side)
+        format!("0 0 {0} {0}", self.side())
     }
 
-    /// The attribute `d`.
-    pub(crate) fn path(&self) -> &str {
-        &self.path
+    /// The attribute `d`: the line, which begins at the first module.
+    pub(crate) fn path(&self) -> String {
+        let there = self.width.saturating_add(2);
+        let mut path = format!("M{QUIET} {QUIET}.5h{}", self.width.saturating_add(1));
+        for row in 1..self.width {
+            // Writing into a text has no way to fail.
+            let _ = write!(path, "v1h{}{there}", if row % 2 == 1 { "-" } else { "" });
+        }
+        path
+    }
+
+    /// The attribute `stroke-dasharray`: how much of the line is dark, then light, and so on.
+    pub(crate) fn dashes(&self) -> &str {
+        &self.dashes
     }
 }
 
-/// A line through each run of dark modules, as wide as they are high.
-fn draw_row(path: &mut String, y: usize, row: &[Color]) {
-    // Writing into a text has no way to fail.
-    let _ = write!(path, "M{QUIET} {y}.5");
-    let (mut gap, mut is_first) = (0, true);
-    for run in row.chunk_by(|a, b| a == b) {
-        if run.first() == Some(&Color::Dark) {
-            if gap > 0 || !is_first {
-                let _ = write!(path, "m{gap} 0");
-            }
-            let _ = write!(path, "h{}", run.len());
+/// The runs of all rows, every other one from its end. The first module of a code is dark.
+fn dashes(modules: &[Color], width: usize) -> String {
+    let mut line = Vec::with_capacity(modules.len().saturating_mul(2));
+    for (at, row) in modules.chunks(width.max(1)).enumerate() {
+        if at % 2 == 0 {
+            line.extend_from_slice(row);
         } else {
-            gap = run.len();
+            line.extend(row.iter().rev());
         }
-        is_first = false;
+        line.extend([Color::Light; TURN]);
     }
+    let mut dashes = String::with_capacity(line.len());
+    for run in line.chunk_by(|a, b| a == b) {
+        let separator = if dashes.is_empty() { "" } else { " " };
+        let _ = write!(dashes, "{separator}{}", run.len());
+    }
+    dashes
 }
 
 #[cfg(test)]
@@ -63,11 +79,36 @@ mod tests {
     fn a_code_is_drawn_with_its_quiet_zone() {
         let qr = Qr::of("openid4vp://?a=b").unwrap();
         assert_eq!(qr.view_box(), "0 0 29 29");
-        // The first rows begin with a finder pattern.
-        let rows: Vec<_> = qr.path().split('M').skip(1).collect();
-        assert_eq!(rows.len(), 21);
-        assert!(rows[0].starts_with("4 4.5h7m"), "{}", rows[0]);
-        assert!(rows[1].starts_with("4 5.5h1m5 0h1m"), "{}", rows[1]);
+        // To one module beside the code, and from there to one beside its other edge.
+        assert!(qr.path().starts_with("M4 4.5h22v1h-23v1h23v1h-23"), "{}", qr.path());
+        assert_eq!(qr.path().matches('h').count(), 21);
+        // The first row begins and ends with a finder pattern, and the second comes from its end.
+        assert!(qr.dashes().starts_with("7 "), "{}", qr.dashes());
+        assert!(qr.dashes().contains(" 7 3 1 5 1 "), "{}", qr.dashes());
         assert!(Qr::of(&"x".repeat(3000)).is_none());
+    }
+
+    #[test]
+    fn every_module_is_where_the_line_is_dashed() {
+        for text in ["openid4vp://?a=b", &"openid4vp://?x=%7B%22".repeat(60)] {
+            let qr = Qr::of(text).unwrap();
+            let code = QrCode::with_error_correction_level(text, EcLevel::L).unwrap();
+            let (width, modules) = (code.width(), code.to_colors());
+            let runs: Vec<usize> = qr.dashes().split(' ').map(|run| run.parse().unwrap()).collect();
+            assert_eq!(runs.len() % 2, 0, "an odd number of them is gone through twice");
+            let dark = runs.iter().enumerate();
+            let line: Vec<_> = dark.flat_map(|(n, run)| vec![n % 2 == 0; *run]).collect();
+            for (at, row) in line.chunks(width + TURN).enumerate() {
+                let (row, turn) = row.split_at(width);
+                assert_eq!(turn, [false; TURN]);
+                let mut row = row.to_vec();
+                if at % 2 == 1 {
+                    row.reverse();
+                }
+                let expected = &modules[at * width..][..width];
+                assert!(row.iter().zip(expected).all(|(is, it)| *is == (*it == Color::Dark)));
+            }
+            assert_eq!(line.len(), (width + TURN) * width);
+        }
     }
 }

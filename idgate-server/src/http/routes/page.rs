@@ -178,8 +178,8 @@ fn turned(object: Object, view: &PageView) -> Object {
     let object = object.object("links", links);
     match view.qr_code().as_deref().and_then(Qr::of) {
         Some(qr) => {
-            let drawn = Object::with_capacity(8192);
-            object.object("qr", drawn.text("view", &qr.view_box()).text("path", qr.path()))
+            let drawn = Object::with_capacity(8192).text("view", &qr.view_box());
+            object.object("qr", drawn.text("path", &qr.path()).text("dashes", qr.dashes()))
         }
         None => object,
     }

@@ -120,3 +120,103 @@ fn a_session_of_drafts_has_no_dialogue() {
     assert!(!browser.page().contains("id=\"dialogue\""));
     browser.get("/dc-api").expect_error(404, "not_found");
 }
+
+#[test]
+fn a_page_brings_back_six_answers_a_minute_and_none_that_is_oversized() {
+    let installation =
+        installation().with("IDGATE_PROFILES", "1.0").with("IDGATE_RATE_LIMITS", "on");
+    let gateway = Gateway::trusting(installation.with("IDGATE_DC_API", "signed"), &sample_trust());
+    let mut tenant = gateway.tenant();
+    let (created, other) = (tenant.create(&request()), tenant.create(&request()));
+    let mut browser = Browser::new(&gateway, &created);
+    browser.take();
+    let (protocol, asked) = passed_on(&mut browser, &gateway.server.base_url);
+    let large = json!({ "protocol": "x".repeat(1024 * 1024), "data": {} });
+    answer(&mut browser, &large).expect_error(413, "payload_too_large");
+    browser.http = gateway.http();
+    // It counted as the first of six.
+    for _ in 1..6 {
+        answer(&mut browser, &json!({})).expect_error(400, "invalid_response");
+    }
+    let credential = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
+    let refused = answer(&mut browser, &credential);
+    assert_eq!(refused.header("ratelimit-policy"), Some("\"response-session\";q=6;w=60"));
+    assert!(refused.header("retry-after").is_some());
+    refused.expect_error(429, "rate_limited");
+    assert_eq!(tenant.read(&created.id)["status"], "PENDING");
+    // It looks at its page all the same, and another session is answered.
+    assert_eq!(browser.state(), "open");
+    let mut browser = Browser::new(&gateway, &other);
+    browser.take();
+    let (protocol, asked) = passed_on(&mut browser, &gateway.server.base_url);
+    let credential = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
+    answer(&mut browser, &credential).expect_status(200);
+}
+
+#[test]
+fn what_a_stranger_sends_is_not_read_and_does_not_count() {
+    let installation =
+        installation().with("IDGATE_PROFILES", "1.0").with("IDGATE_RATE_LIMITS", "on");
+    let gateway = Gateway::trusting(installation.with("IDGATE_DC_API", "signed"), &sample_trust());
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request());
+    let mut browser = Browser::new(&gateway, &created);
+    browser.take();
+    for _ in 0..8 {
+        let mut stranger = Browser::new(&gateway, &created);
+        assert_eq!(answer(&mut stranger, &json!({})).status, 403);
+    }
+    let (protocol, asked) = passed_on(&mut browser, &gateway.server.base_url);
+    let credential = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
+    answer(&mut browser, &credential).expect_status(200);
+}
+
+/// Planted in a credential, and looked for in everything that the page's browser and the log were told.
+#[test]
+fn no_claim_comes_back_to_the_page_or_gets_into_the_log() {
+    const PLANTED: &str = "Sentinel-given-Q7f3xZ";
+    let installation =
+        installation().with("IDGATE_PROFILES", "1.0,draft").with("IDGATE_LOG", "trace");
+    let gateway = Gateway::trusting(installation.with("IDGATE_DC_API", "signed"), &sample_trust());
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request());
+    let mut browser = Browser::new(&gateway, &created);
+    browser.take();
+    let (protocol, asked) = passed_on(&mut browser, &gateway.server.base_url);
+    let wallet = crate::tenant::wallet_with(&[("given_name", PLANTED)]);
+    let credential = wallet.answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
+    let mut told = Vec::new();
+    let mut note = |answer: Response| {
+        told.extend(answer.header("set-cookie").unwrap_or_default().bytes());
+        told.extend(answer.header("location").unwrap_or_default().bytes());
+        told.extend(answer.body);
+    };
+    note(answer(&mut browser, &credential).expect_status(200));
+    for below in ["", "/state", "/state?seen=open", "/dc-api", "/open", "/logo"] {
+        note(browser.get(below));
+    }
+    note(browser.post("/take"));
+    let mut stranger = Browser::new(&gateway, &created);
+    for below in ["", "/state", "/dc-api", "/open"] {
+        note(stranger.get(below));
+    }
+    assert_eq!(tenant.read(&created.id)["claims"]["pid"]["given_name"], PLANTED);
+    let code = tenant.read(&created.id)["verification_details"]["page_code"].to_string();
+    let cookie = browser.cookie.clone().unwrap();
+    let Gateway { server, installation, .. } = gateway;
+    server.terminate();
+    assert!(server.wait().0.success());
+    let log = installation.log();
+    assert!(log.contains("/v/{id}/dc-api"), "there is a log, and it is about these requests");
+    for secret in
+        [PLANTED, code.trim_matches('"'), cookie.split('=').nth(1).unwrap(), &browser.path]
+    {
+        assert!(secret.len() >= 12, "too short to search for");
+        assert!(!log.contains(secret), "a secret of {} characters is logged", secret.len());
+    }
+    let told = String::from_utf8_lossy(&told);
+    assert!(told.contains("done") && !told.contains(PLANTED), "{told}");
+    // Encoded as in a disclosure it is not there either.
+    let encoded = idgate_testkit::codec::base64url(format!(",\"{PLANTED}\"]").as_bytes());
+    assert!(!told.contains(&encoded[4..encoded.len() - 4]), "{told}");
+}
