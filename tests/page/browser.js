@@ -1,14 +1,13 @@
-// Browsers and wallets for the tests of the page.
+// Browsers for the tests of the page, what is seen in them, and the wallet behind them.
 
-import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import os from 'node:os'
 import path from 'node:path'
-import jsqr from 'jsqr'
+import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
-import { PNG } from 'pngjs'
 
 const FLAGS = [
   '--no-sandbox',
@@ -23,8 +22,11 @@ const FLAGS = [
 /** The browser's path, if there is one. */
 export const BROWSER = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
   .find((file) => file && existsSync(file))
+/** For tests that need it. */
+export const inBrowser = { skip: BROWSER ? false : 'there is no Chromium' }
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+export const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const SCANNER = fileURLToPath(new URL('scanner.js', import.meta.url))
 const open = []
 
 /** A browser with a profile of its own. */
@@ -36,7 +38,7 @@ export async function browser(options = {}) {
   context.setDefaultTimeout(20_000)
   open.push({ context, directory })
   const page = context.pages()[0] ?? (await context.newPage())
-  page.seen = watch(page)
+  page.seen = await watch(page)
   return page
 }
 
@@ -49,30 +51,82 @@ export async function closeBrowsers() {
 }
 
 /** Everything that a page loads, and what its browser complains about. */
-function watch(page) {
+async function watch(page) {
   const seen = { hosts: new Set(), bytes: 0, texts: [], complaints: [] }
-  page.on('request', (request) => seen.hosts.add(new URL(request.url()).host))
+  page.on('request', (request) => {
+    seen.hosts.add(new URL(request.url()).host)
+    seen.texts.push(request.url())
+  })
   page.on('response', async (response) => {
     const body = await response.body().catch(() => Buffer.alloc(0))
     seen.bytes += body.length
-    seen.texts.push(body.toString('latin1'))
+    seen.texts.push(JSON.stringify(response.headers()), body.toString('latin1'))
   })
   page.on('console', (message) => {
     // Refusals that a test provokes are in the log of every browser.
-    if (message.type() === 'error' && !/status of 40[34]|ERR_INTERNET_DISCONNECTED/.test(message.text())) {
+    if (message.type() === 'error' && !/status of 40[034]|ERR_INTERNET_DISCONNECTED/.test(message.text())) {
       seen.complaints.push(message.text())
     }
   })
   page.on('pageerror', (error) => seen.complaints.push(String(error)))
+  // What breaks the policy of the page, whether or not the browser writes a line about it.
+  await page.exposeFunction('complain', (text) => seen.complaints.push(text))
+  await page.addInitScript(() =>
+    document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+      globalThis.complain(`${violatedDirective} ${blockedURI}`)))
   return seen
 }
 
 /** What a camera reads off the screen. */
-export async function scan(page) {
-  const png = PNG.sync.read(await page.locator('#qr').screenshot())
-  const found = jsqr(new Uint8ClampedArray(png.data), png.width, png.height)
-  assert.ok(found, 'the code cannot be read')
-  return found.data
+export async function scan(page, selector = '#qr') {
+  return read(await page.locator(selector).screenshot())
+}
+
+/** What a second process reads in a picture. */
+export function read(png) {
+  return new Promise((resolve, reject) => {
+    const scanner = execFile(process.execPath, [SCANNER], (error, text) => (error ? reject(error) : resolve(text)))
+    scanner.stdin.end(png)
+  })
+}
+
+const SET_WALLET = 'DigitalCredentials.setVirtualWalletBehavior'
+
+/**
+ * Puts a wallet behind the browser, which passes these protocols on to it; all that it knows, without them.
+ * `answer` is asked with what the page asked, and its origin, and gives `protocol` and `data`, or nothing when
+ * it declines. The dialogue is the browser's own, in which its virtual wallet says what `answer` gave; a build
+ * without one has `navigator.credentials.get` replaced. Says which.
+ */
+export async function withWallet(page, answer, protocols) {
+  const session = await page.context().newCDPSession(page)
+  const isOwn = await session.send(SET_WALLET, { action: 'clear' }).then(() => true, () => false)
+  await page.exposeFunction('askWallet', async (digital, origin) => {
+    const answered = await answer(JSON.parse(digital), origin)
+    const { protocol, data: response } = answered ?? {}
+    if (isOwn) await session.send(SET_WALLET, answered ? { action: 'respond', protocol, response } : { action: 'decline' })
+    return JSON.stringify(answered ?? null)
+  })
+  await page.addInitScript(([own, passed]) => {
+    if (!own) globalThis.DigitalCredential = class {}
+    const known = own ? DigitalCredential.userAgentAllowsProtocol.bind(DigitalCredential) : () => true
+    DigitalCredential.userAgentAllowsProtocol = (one) => (passed ? passed.includes(one) : true) && known(one)
+    const get = navigator.credentials.get.bind(navigator.credentials)
+    navigator.credentials.get = async (options) => {
+      const text = await globalThis.askWallet(JSON.stringify(options.digital), location.origin)
+      if (own) return get(options)
+      if (text === 'null') throw new DOMException('declined', 'NotAllowedError')
+      return JSON.parse(text)
+    }
+  }, [isOwn, protocols])
+  return isOwn ? 'the browser’s own virtual wallet' : 'navigator.credentials.get replaced'
+}
+
+/** Makes the page's browser one that has no dialogue for credentials. */
+export function withoutDialogue(page) {
+  return page.addInitScript(() => {
+    delete globalThis.DigitalCredential
+  })
 }
 
 /** What axe-core finds, in words. axe runs past the policy of the page, as an extension does. */
@@ -83,10 +137,15 @@ export async function violations(page) {
   await page.addScriptTag({ path: AXE })
   const { violations: found } = await page.evaluate(() => axe.run(document))
   await session.send('Page.setBypassCSP', { enabled: false })
+  await session.detach()
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }
 
-/** Whether nothing stands outside the width of the window. */
+/** Whether nothing stands outside the width of the window, and no text outside of its box. */
 export function fits(page) {
-  return page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth)
+  return page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement
+    const isCut = ({ scrollWidth: inner, clientWidth: outer }) => outer > 0 && inner > outer + 1
+    return scrollWidth <= clientWidth && ![...document.querySelectorAll('main *')].some(isCut)
+  })
 }

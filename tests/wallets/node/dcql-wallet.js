@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import * as jose from 'jose'
 import { encrypt, fetchRequest, postEncrypted } from './jar-wallet.js'
-import { transcript } from './mdoc.js'
+import { browserTranscript, transcript } from './mdoc.js'
 import { postPlain, readRequest } from './wallet.js'
 
 /** The request behind a link, checked as the library checks it. */
@@ -55,6 +55,13 @@ export async function transcriptOf(request, changes = {}) {
   const encrypted = payload.response_mode === 'direct_post.jwt'
   const thumbprint = encrypted && jose.base64url.decode(await jose.calculateJwkThumbprint(jwk))
   return transcript({ ...payload, ...changes }, thumbprint || undefined)
+}
+
+/** The same of an answer through the browser of a page from `origin`, which is always encrypted. */
+export async function browserTranscriptOf(request, origin) {
+  const { nonce, client_metadata: metadata } = request.authorizationRequestPayload
+  const thumbprint = jose.base64url.decode(await jose.calculateJwkThumbprint(metadata.jwks.keys[0]))
+  return browserTranscript({ origin, nonce }, thumbprint)
 }
 
 /** Posts `vp_token`, or an error, as the request wants it: encrypted with its first enc, or plain. */

@@ -30,7 +30,7 @@ export async function browserTranscript({ origin, nonce }, jwkThumbprint) {
 const keyOf = (key) => createPublicKey({ key: publicJwk(key.jwk), format: 'jwk' })
 
 /** What @owf/mdoc leaves to its user. */
-const context = {
+export const context = {
   crypto: {
     random: (length) => new Uint8Array(randomBytes(length)),
     digest: ({ digestAlgorithm, bytes }) =>

@@ -1,0 +1,250 @@
+// The page for people in Chromium, with wallets of third parties: the ways from the shop to the boolean, and
+// the ways that do not lead there. CHROMIUM: the browser's path; without one everything here is skipped.
+
+import assert from 'node:assert/strict'
+import test, { after, afterEach, before } from 'node:test'
+import { browser, closeBrowsers, inBrowser, scan, withoutDialogue, withWallet } from './browser.js'
+import { decline, ISO_MDOC, SIGNED, taken, UNSIGNED, World } from './world.js'
+
+let world
+
+before(async () => {
+  world = await World.start()
+})
+
+afterEach(closeBrowsers)
+
+after(() => world.stop())
+
+/** The page leads back to the shop; the code that it brings. */
+async function comesBack(page) {
+  await page.waitForURL(/\/back\?page_code=/)
+  return new URL(page.url()).searchParams.get('page_code')
+}
+
+test('a scanned code leads to the boolean and back to the shop, and the code is the tenant’s', inBrowser, async () => {
+  for (const gateway of [world.inline, world.newer]) {
+    const session = await world.begin(gateway)
+    const page = await world.opened(session)
+    // A second process reads the picture.
+    const link = await scan(page)
+    const answered = await (gateway === world.inline ? world.answerDraft(link) : world.answerNewer(link))
+    assert.equal(answered.status, 200)
+    await page.waitForSelector('main[data-state=done]')
+    const code = await comesBack(page)
+    const { status, claims, verification_details: details } = await gateway.session(session.session_id)
+    assert.deepEqual([status, claims.pid.given_name], ['VERIFIED', 'Erika'])
+    assert.equal(details.page_code, code)
+    world.assertClean(page)
+  }
+})
+
+test('the link on this device is the same request', inBrowser, async () => {
+  const session = await world.begin(world.newer)
+  const page = await world.opened(session, { viewport: { width: 360, height: 740 } })
+  const link = await page.getAttribute('a.button', 'href')
+  assert.match(link, /^openid4vp:/)
+  assert.equal((await world.answerNewer(link)).status, 200)
+  await comesBack(page)
+})
+
+for (const [protocol, licence] of [
+  [SIGNED, false],
+  [UNSIGNED, false],
+  [SIGNED, true],
+  [UNSIGNED, true],
+  [ISO_MDOC, true],
+]) {
+  const what = licence ? 'an age' : 'a name'
+  test(`the browser’s own dialogue, ${protocol}: from the click to ${what}`, inBrowser, async (t) => {
+    const session = await world.begin(world.newer, { licence })
+    const page = await browser()
+    t.diagnostic(await withWallet(page, world.behind(protocol), [protocol]))
+    await page.goto(session.page_url)
+    await page.click('#choose')
+    const code = await comesBack(page)
+    const { status, claims, verification_details: details } = await world.newer.session(session.session_id)
+    assert.deepEqual(claims, licence ? { mdl: { age_over_18: true } } : { pid: { given_name: 'Erika' } })
+    assert.deepEqual([status, details.origin, details.page_code], ['VERIFIED', world.newer.url, code])
+    world.assertClean(page)
+  })
+}
+
+test('of all that a browser passes on, the wallet chooses', inBrowser, async () => {
+  const session = await world.begin(world.newer, { licence: true })
+  const page = await browser()
+  let asked
+  await withWallet(page, ({ requests }, origin) => {
+    asked = requests.map(({ protocol }) => protocol)
+    return world.behind(ISO_MDOC)({ requests }, origin)
+  })
+  await page.goto(session.page_url)
+  await page.click('#choose')
+  await comesBack(page)
+  assert.deepEqual(asked, [SIGNED, UNSIGNED, ISO_MDOC])
+})
+
+test('a dialogue that was closed changes nothing, and the other ways stay', inBrowser, async () => {
+  const session = await world.begin(world.newer)
+  const page = await browser()
+  await withWallet(page, () => undefined)
+  await page.goto(session.page_url)
+  await page.click('#choose')
+  await page.waitForFunction(() => document.querySelector('#notice').textContent.startsWith('Nothing was sent'))
+  assert.equal((await world.newer.session(session.session_id)).status, 'PENDING')
+  assert.equal((await world.answerNewer(await scan(page))).status, 200)
+  await comesBack(page)
+})
+
+test('a dialogue that browsers do not have is not shown, nor one that passes on nothing of this', inBrowser, async () => {
+  const makes = [withoutDialogue, (page) => withWallet(page, () => undefined, []), (page) => withWallet(page, () => undefined, [ISO_MDOC])]
+  for (const make of makes) {
+    const page = await browser()
+    await make(page)
+    await page.goto((await world.begin(world.newer)).page_url)
+    await taken(page)
+    // It has asked what it could by then.
+    await page.waitForTimeout(500)
+    assert.equal(await page.locator('#dialogue').isVisible(), false)
+    assert.equal(await page.locator('#qr').isVisible(), true)
+  }
+})
+
+test('declined, a wrong document and a wrong proof are one outcome, with a way back and no code', inBrowser, async () => {
+  const forged = await world.issue({ issuer: world.stranger })
+  const another = await world.issue({ vct: 'urn:example:library-card' })
+  for (const [end, reason] of [
+    [decline, 'wallet_error'],
+    [(link) => world.answerDraft(link, { credential: forged }), 'issuer_signature_invalid'],
+    [(link) => world.answerDraft(link, { credential: another }), 'vct_mismatch'],
+    [(link) => world.answerDraft(link, { changes: { nonce: 'of-another-session' } }), 'nonce_mismatch'],
+  ]) {
+    const session = await world.begin(world.inline)
+    const page = await world.opened(session)
+    await end(session.qr_code_url)
+    await page.waitForSelector('main[data-state=refused]')
+    assert.match(await page.textContent('h1'), /Not accepted/)
+    assert.equal(await page.getAttribute('#back', 'href'), world.back)
+    const { status, reason: said } = await world.inline.session(session.session_id)
+    assert.deepEqual([status, said], ['FAILED', reason])
+    assert.ok(!page.seen.texts.join('\n').includes(said), 'the page was told why')
+    world.assertClean(page)
+  }
+})
+
+test('a wallet that declines in the browser’s dialogue, by its protocol, ends it', inBrowser, async () => {
+  const session = await world.begin(world.newer)
+  const page = await browser()
+  await withWallet(page, () => ({ protocol: UNSIGNED, data: { error: 'access_denied' } }))
+  await page.goto(session.page_url)
+  await page.click('#choose')
+  await page.waitForSelector('main[data-state=refused]')
+  assert.equal((await world.newer.session(session.session_id)).wallet_error, 'access_denied')
+})
+
+test('without its script the page works up to the link, a refresh and the way back', inBrowser, async () => {
+  const session = await world.begin(world.inline)
+  const page = await browser({ javaScriptEnabled: false })
+  await page.goto(session.page_url)
+  assert.match(await page.getAttribute('a.button', 'href'), /^openid4vp:/)
+  assert.equal(await page.locator('#dialogue').isVisible(), false)
+  assert.equal((await world.answerDraft(await scan(page))).status, 200)
+  await page.click('noscript a')
+  await page.getByRole('button', { name: /Back to/ }).click()
+  assert.match(await page.getAttribute('#back', 'href'), /page_code=/)
+  await page.click('#back')
+  await comesBack(page)
+})
+
+test('without its script the page looks again by itself', inBrowser, async () => {
+  const session = await world.begin(world.inline)
+  const page = await browser({ javaScriptEnabled: false })
+  await page.goto(session.page_url)
+  await decline(session.qr_code_url)
+  await page.waitForSelector('main[data-state=refused]', { timeout: 15_000 })
+})
+
+test('ten seconds without a network are told and survived', inBrowser, async () => {
+  const session = await world.begin(world.inline)
+  const page = await world.opened(session)
+  await page.context().setOffline(true)
+  await page.waitForFunction(() => document.querySelector('#notice').textContent !== '', null, { timeout: 15_000 })
+  await new Promise((later) => setTimeout(later, 10_000))
+  assert.equal((await world.answerDraft(session.qr_code_url)).status, 200)
+  await page.context().setOffline(false)
+  await comesBack(page)
+})
+
+test('the code turns on the screen, and a photograph of it is soon of no use', inBrowser, async () => {
+  const session = await world.begin(world.newer)
+  const page = await world.opened(session)
+  const photograph = await scan(page)
+  const later = new Promise((resolve) => setTimeout(resolve, 15_500))
+  await page.waitForFunction((old) => document.querySelector('a.button').href !== old, photograph)
+  await later
+  const { searchParams } = new URL(photograph)
+  assert.equal((await fetch(searchParams.get('request_uri'))).status, 404)
+  assert.equal((await world.answerNewer(await scan(page))).status, 200)
+  await comesBack(page)
+})
+
+test('who goes away and back finds the page as it stands by then', inBrowser, async () => {
+  const session = await world.begin(world.inline)
+  const page = await world.opened(session)
+  await page.goto(world.back)
+  await page.goBack()
+  await taken(page)
+  assert.equal(await page.locator('#qr').isVisible(), true)
+  await page.goto(world.back)
+  await decline(session.qr_code_url)
+  await page.goBack()
+  await page.waitForSelector('main[data-state=refused]')
+})
+
+test('the way back is not a trap', inBrowser, async () => {
+  const session = await world.begin(world.inline)
+  const page = await browser()
+  await page.goto(world.back)
+  await page.goto(session.page_url)
+  await taken(page)
+  await world.answerDraft(session.qr_code_url)
+  await comesBack(page)
+  await page.goBack()
+  assert.equal(page.url(), world.back)
+})
+
+test('the first paint keeps to its budget, whatever is asked for', inBrowser, async () => {
+  const pid = (claims) => [{ id: 'pid', format: 'vc+sd-jwt', issuer_id: world.issuer.issuerId, claims }]
+  const many = ['given_name', 'family_name', 'birthdate', 'nationalities', 'place_of_birth', 'sex', 'email', 'picture']
+  for (const [gateway, credentials] of [
+    [world.inline, pid(many.slice(0, 1))],
+    [world.inline, pid(many)],
+    [world.newer, pid(many)],
+  ]) {
+    const page = await browser()
+    const loaded = []
+    page.on('response', (response) => loaded.push(response))
+    const session = await gateway.createSession({ credentials, redirect_uri: world.back })
+    await page.goto(session.page_url, { waitUntil: 'load' })
+    const bodies = await Promise.all(loaded.map(async (one) => (await one.body().catch(() => '')).length))
+    const bytes = bodies.reduce((all, one) => all + one, 0)
+    const { paint, shifted, scripts, nodes } = await page.evaluate(async () => {
+      const entries = (type) => new Promise((resolve) => {
+        new PerformanceObserver((list) => resolve(list.getEntries())).observe({ type, buffered: true })
+        setTimeout(resolve, 500, [])
+      })
+      return {
+        paint: (await entries('paint'))[0]?.startTime ?? 0,
+        shifted: (await entries('layout-shift')).reduce((all, { value }) => all + value, 0),
+        scripts: document.scripts.length,
+        nodes: document.querySelectorAll('*').length,
+      }
+    })
+    const what = `${credentials[0].claims.length} claims: ${bytes} bytes, ${loaded.length} requests, ${paint} ms`
+    assert.ok(bytes > 0 && bytes < 27 * 1024, what)
+    // Page, style, script, icon; then what the script says and is told.
+    assert.ok(loaded.length <= 7, what)
+    assert.ok(paint < 2000 && shifted < 0.1 && nodes < 150 && scripts === 1, `${what} ${shifted} ${nodes}`)
+    await scan(page)
+  }
+})

@@ -1,0 +1,15 @@
+// A camera, in a process of its own: reads a picture (PNG) from standard input and says what the code in it
+// holds.
+
+import jsqr from 'jsqr'
+import { PNG } from 'pngjs'
+
+const chunks = []
+for await (const chunk of process.stdin) chunks.push(chunk)
+const { data, width, height } = PNG.sync.read(Buffer.concat(chunks))
+const found = jsqr(new Uint8ClampedArray(data), width, height)
+if (!found) {
+  console.error('the code cannot be read')
+  process.exit(1)
+}
+process.stdout.write(found.data)

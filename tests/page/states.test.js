@@ -1,0 +1,215 @@
+// Every state of the page in every language, in Chromium: for who enlarges it, who does not see it, and who
+// has a keyboard alone. CHROMIUM as in flows.test.js; SCREENSHOTS: a folder for pictures of all of it.
+
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import test, { after, afterEach, before } from 'node:test'
+import { browser, closeBrowsers, fits, inBrowser, violations, withWallet } from './browser.js'
+import { decline, taken, UNSIGNED, World } from './world.js'
+
+const LANGUAGES = { en: 'First name', de: 'Vorname', fr: 'Prénom', es: 'Nombre', it: 'Nome' }
+const SIZES = [[320, 640], [360, 740], [768, 1024], [1280, 800], [3840, 2160]]
+const SHORTEST_TTL_MS = 60_000
+
+let world, silent, overdue
+
+before(async () => {
+  // Takes a question about a credential's status, and answers nothing: meanwhile it is looked at.
+  silent = createServer(() => {})
+  await new Promise((listening) => silent.listen(0, '127.0.0.1', listening))
+  world = await World.start({ IDGATE_FETCH_ALLOW_CIDRS: '127.0.0.0/8' })
+  // Nobody answers it; by the end of this file its time is over.
+  if (world.inline) overdue = await world.begin(world.inline, { ttl_ms: SHORTEST_TTL_MS })
+})
+
+afterEach(closeBrowsers)
+
+after(async () => {
+  silent.close()
+  await world.stop()
+})
+
+/** A page of a browser that speaks this language. */
+async function speaking(locale) {
+  const page = await browser({ locale, extraHTTPHeaders: { 'Accept-Language': locale } })
+  // The way back would lead on while it is looked at.
+  await page.route(`${world.back}**`, (route) => route.abort())
+  return page
+}
+
+/** The page in a state, and what has to be true of it there. */
+const STATES = {
+  async open(page) {
+    const session = await world.begin(world.inline)
+    await page.goto(session.page_url)
+    await taken(page)
+    const first = LANGUAGES[await page.getAttribute('html', 'lang')]
+    assert.equal(await page.getByText(first, { exact: true }).count(), 1)
+  },
+  // With a dialogue, and the other links unfolded.
+  async 'open-with-dialogue'(page) {
+    await withWallet(page, () => undefined)
+    const session = await world.begin(world.newer)
+    await page.goto(session.page_url)
+    await page.waitForSelector('#choose')
+    await page.click('#choose')
+    await page.waitForFunction(() => document.querySelector('#notice').textContent !== '')
+    await page.click('summary')
+  },
+  async checking(page) {
+    const session = await world.begin(world.inline)
+    await page.goto(session.page_url)
+    await taken(page)
+    const status = { status_list: { idx: 0, uri: `http://127.0.0.1:${silent.address().port}/list` } }
+    const credential = await world.issue({ status })
+    world.answerDraft(session.qr_code_url, { credential }).catch(() => {})
+  },
+  async done(page) {
+    const session = await world.begin(world.inline)
+    await page.goto(session.page_url)
+    await taken(page)
+    await world.answerDraft(session.qr_code_url)
+  },
+  async refused(page) {
+    const session = await world.begin(world.inline)
+    await page.goto(session.page_url)
+    await taken(page)
+    await decline(session.qr_code_url)
+  },
+  async taken(page) {
+    const session = await world.begin(world.inline)
+    await fetch(`${session.page_url}/take`, { method: 'POST', headers: { accept: 'application/json' } })
+    await page.goto(session.page_url)
+  },
+  gone: (page) => page.goto(`${world.inline.url}/v/0123456789abcdefABCDEF`),
+  // Last.
+  async over(page) {
+    await page.goto(overdue.page_url)
+    await page.waitForSelector('main[data-state=over]', { timeout: SHORTEST_TTL_MS + 20_000 })
+  },
+}
+/** Some are over soon: those are begun anew for each look. */
+const again = (state, page) => state === 'checking' && reached(state, page)
+/** What the page calls it. */
+const SHOWN = { 'open-with-dialogue': 'open', taken: 'none', gone: 'none' }
+
+async function reached(state, page) {
+  await STATES[state](page)
+  await page.waitForSelector(`main[data-state=${SHOWN[state] ?? state}]`)
+}
+
+for (const state of Object.keys(STATES)) {
+  test(`${state}: no violation in any language, from a phone to 4K, with text twice as large`, inBrowser, async () => {
+    for (const locale of Object.keys(LANGUAGES)) {
+      const page = await speaking(locale)
+      await reached(state, page)
+      assert.equal(await page.getAttribute('html', 'lang'), locale)
+      for (const [width, height] of SIZES) {
+        await page.setViewportSize({ width, height })
+        assert.ok(await fits(page), `${locale} ${width}`)
+        await picture(page, `${state}-${locale}-${width}`)
+      }
+      await page.setViewportSize({ width: 1280, height: 800 })
+      // The text alone is twice as large (WCAG 2.2, 1.4.4), then everything four times (1.4.10).
+      await page.evaluate(() => {
+        document.documentElement.style.fontSize = '200%'
+      })
+      assert.ok(await fits(page), `${locale} with text twice as large`)
+      await picture(page, `${state}-${locale}-text`)
+      await page.setViewportSize({ width: 320, height: 256 })
+      assert.ok(await fits(page), `${locale} with text twice as large on a phone`)
+      await page.setViewportSize({ width: 1280, height: 800 })
+      await again(state, page)
+      assert.deepEqual(await violations(page), [], locale)
+      assert.equal(await page.getAttribute('main', 'data-state'), SHOWN[state] ?? state, 'it went on meanwhile')
+      await again(state, page)
+      await page.emulateMedia({ colorScheme: 'dark' })
+      assert.deepEqual(await violations(page), [], `${locale}, dark`)
+      await picture(page, `${state}-${locale}-dark`)
+      world.assertNoClaims(page)
+      await closeBrowsers()
+    }
+  })
+}
+
+async function picture(page, name) {
+  const folder = process.env.SCREENSHOTS
+  if (!folder) return
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: path.join(folder, `${name}.png`), fullPage: true })
+}
+
+test('by keyboard alone: everything is reached in order, seen when it is, and a dialogue begins by Enter', inBrowser, async () => {
+  const session = await world.begin(world.newer)
+  const page = await browser()
+  await withWallet(page, world.behind(UNSIGNED), [UNSIGNED])
+  await page.goto(session.page_url)
+  await page.waitForSelector('#choose')
+  const reached = []
+  for (let n = 0; n < 4; n += 1) {
+    await page.keyboard.press('Tab')
+    reached.push(await page.evaluate(() => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement)
+      const isShown = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2
+      return `${document.activeElement.textContent}${isShown ? '' : ' (unseen)'}`
+    }))
+  }
+  assert.deepEqual(reached.slice(0, 3), [
+    'Choose a wallet in this browser', 'Open the wallet on this device', 'The wallet does not open?',
+  ])
+  // Unfolded by the keyboard, and back to the button.
+  await page.locator('summary').focus()
+  await page.keyboard.press('Enter')
+  assert.equal(await page.locator('details a').first().isVisible(), true)
+  await page.locator('#choose').focus()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/page_code=/)
+})
+
+test('a screen reader says what is asked, by whom, the ways, the time and each outcome', inBrowser, async () => {
+  const session = await world.begin(world.newer)
+  const page = await browser()
+  await withWallet(page, () => undefined)
+  await page.goto(session.page_url)
+  await page.waitForSelector('#choose')
+  const tree = await page.locator('main').ariaSnapshot()
+  let at = 0
+  for (const name of [
+    'heading "wallet-tests asks you to show" [level=1]',
+    'heading "From your identity card (PID)" [level=2]',
+    'listitem: First name',
+    'button "Choose a wallet in this browser"',
+    'link "Open the wallet on this device"',
+    'img "QR code for your wallet"',
+    'timer',
+    'status',
+  ]) {
+    assert.ok(tree.indexOf(name, at) >= at, `${name}\n${tree}`)
+    at = tree.indexOf(name, at)
+  }
+  await page.click('#choose')
+  await page.waitForFunction(() => document.querySelector('#notice').textContent !== '')
+  // Told without a look at it.
+  assert.match(await page.getByRole('status').textContent(), /^Nothing was sent/)
+  for (const [end, said] of [['done', 'Done'], ['refused', 'Not accepted'], ['over', 'The time is over']]) {
+    const other = await browser()
+    await other.route(`${world.back}**`, (route) => route.abort())
+    await STATES[end](other)
+    await other.waitForSelector(`main[data-state=${end}]`)
+    const heard = await other.locator('main').ariaSnapshot()
+    assert.ok(heard.includes(`heading "${said}" [level=1]`) && heard.includes('link "Back to wallet-tests"'), heard)
+    assert.match(await other.title(), new RegExp(said))
+  }
+})
+
+test('a page that nobody answers says by itself that the time is over', inBrowser, async () => {
+  const session = await world.begin(world.inline, { ttl_ms: SHORTEST_TTL_MS })
+  const page = await world.opened(session)
+  await page.waitForSelector('main[data-state=over]', { timeout: SHORTEST_TTL_MS + 20_000 })
+  assert.equal(await page.getAttribute('#back', 'href'), world.back)
+  assert.equal((await world.inline.session(session.session_id)).status, 'EXPIRED')
+  assert.equal(page.url(), session.page_url)
+  world.assertClean(page)
+})

@@ -1,0 +1,145 @@
+// A shop, two gateways and the wallets of people, for the tests of the page: `inline` asks in drafts by value,
+// `newer` by reference in every dialect and through browsers.
+
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { AccessAuthority, Authority, generateDeviceKey } from '../wallets/node/authority.js'
+import { browserTranscriptOf, definition, queries, resolve, selected, send } from '../wallets/node/dcql-wallet.js'
+import { Gateway } from '../wallets/node/gateway.js'
+import { answerIsoMdoc, PROTOCOL as ISO_MDOC, readIsoMdoc } from '../wallets/node/iso-mdoc.js'
+import { Issuer } from '../wallets/node/issuer.js'
+import { browserRequest, encrypt, trustRoots } from '../wallets/node/jar-wallet.js'
+import { auth0Mdl, MDL, MDL_NAMESPACE } from '../wallets/node/mdoc.js'
+import { postPlain, readRequest, Wallet } from '../wallets/node/wallet.js'
+import { BROWSER, browser } from './browser.js'
+
+export { ISO_MDOC }
+export const SIGNED = 'openid4vp-v1-signed'
+export const UNSIGNED = 'openid4vp-v1-unsigned'
+/** What people hold: planted, and looked for where it must not be. */
+export const PERSON = { given_name: 'Erika', family_name: 'Planted-Mustermann' }
+
+export class World {
+  /** Starts the shop and the gateways; `more`: further settings of both. */
+  static async start(more = {}) {
+    const world = new World()
+    if (!BROWSER) return world
+    world.access = await AccessAuthority.create()
+    trustRoots(world.access.rootPem)
+    world.issuer = await Issuer.create({ issuerId: 'https://issuer.example', vct: 'urn:eudi:pid:1' })
+    world.stranger = await Issuer.create({ issuerId: 'https://issuer.example', vct: 'urn:eudi:pid:1' })
+    world.authority = await Authority.create('https://iaca.example', 'Utopia')
+    world.wallet = await Wallet.create()
+    world.credential = await world.issue()
+    const issuers = [world.issuer, world.authority]
+    const environment = { IDGATE_PAGE: 'on', IDGATE_RATE_LIMITS: 'off', ...more }
+    world.inline = await Gateway.start(issuers, { test: true, environment })
+    const newer = { ...environment, IDGATE_PROFILES: '1.0,haip,draft', IDGATE_DC_API: 'signed' }
+    const options = { test: true, requestMode: 'jar', environment: newer, access: world.access }
+    world.newer = await Gateway.start(issuers, options)
+    world.shop = createServer((_, response) => response.end('<!doctype html><title>Shop</title>Welcome back'))
+    await new Promise((listening) => world.shop.listen(0, '127.0.0.1', listening))
+    world.back = `http://127.0.0.1:${world.shop.address().port}/back`
+    return world
+  }
+
+  async stop() {
+    this.shop?.close()
+    this.shop?.closeAllConnections()
+    await Promise.all([this.inline?.stop(), this.newer?.stop()])
+  }
+
+  /** A PID for the wallet; `claims`: in it besides. */
+  issue({ issuer = this.issuer, ...claims } = {}) {
+    return issuer.issue(this.wallet, { ...PERSON, ...claims }, { _sd: Object.keys(PERSON) })
+  }
+
+  /** A session with a way back to the shop, for a name or for an age. */
+  begin(gateway, { licence = false, ...more } = {}) {
+    const pid = { id: 'pid', format: 'vc+sd-jwt', issuer_id: this.issuer.issuerId, claims: ['given_name'] }
+    const age = { doc_type: MDL, namespace: MDL_NAMESPACE, claims: ['age_over_18'] }
+    const mdl = { id: 'mdl', format: 'mso_mdoc', issuer_id: this.authority.issuerId, ...age }
+    const profile = gateway === this.newer && { profile: '1.0' }
+    return gateway.createSession({ credentials: [licence ? mdl : pid], redirect_uri: this.back, ...profile, ...more })
+  }
+
+  /** The page of a session in a browser of its own, once its script has it. */
+  async opened(session, options) {
+    const page = await browser(options)
+    await page.goto(session.page_url)
+    await taken(page)
+    return page
+  }
+
+  /** A wallet answers a request of drafts that it scanned. */
+  async answerDraft(link, { changes, credential = this.credential } = {}) {
+    const request = await readRequest(link)
+    return this.wallet.answer(request, [await this.wallet.present(credential, { given_name: true }, request, changes)])
+  }
+
+  /** A wallet answers a request of OpenID4VP 1.0 that it scanned. */
+  async answerNewer(link) {
+    const request = await resolve(link)
+    const [query] = queries(request)
+    const presented = await this.wallet.present(this.credential, selected(query), request)
+    return send(request, { vp_token: { [query.id]: [presented] } })
+  }
+
+  /** A wallet behind the browser that answers the request of this protocol. */
+  behind(protocol) {
+    return async ({ requests }, origin) => {
+      const { data } = requests.find((request) => request.protocol === protocol)
+      return { protocol, data: await (protocol === ISO_MDOC ? this.byIsoMdoc(data, origin) : this.byOpenId4Vp(data, origin)) }
+    }
+  }
+
+  /** What a page from `origin` gets by ISO/IEC TS 18013-7 Annex C. */
+  async byIsoMdoc(data, origin, { roots = [this.access.rootPem] } = {}) {
+    const request = await readIsoMdoc(data, origin, roots)
+    const deviceKey = await generateDeviceKey()
+    return answerIsoMdoc(request, { peer: auth0Mdl, issued: await this.licence(deviceKey), deviceKey })
+  }
+
+  /** What it gets by OpenID4VP. */
+  async byOpenId4Vp(data, origin) {
+    const request = await browserRequest(data, origin)
+    const { nonce, client_metadata: metadata } = request.authorizationRequestPayload
+    const [query] = queries(request)
+    const presented = query.format === 'mso_mdoc'
+      ? await this.presentLicence(query, await browserTranscriptOf(request, origin))
+      : await this.wallet.present(this.credential, selected(query), request, { aud: `origin:${origin}`, nonce })
+    const [enc] = metadata.encrypted_response_enc_values_supported
+    return { response: await encrypt(request, { vp_token: { [query.id]: [presented] } }, enc, origin) }
+  }
+
+  licence(deviceKey) {
+    return auth0Mdl.issue(this.authority, deviceKey, { age_over_18: true, family_name: PERSON.family_name, issuing_country: 'UT' })
+  }
+
+  async presentLicence(query, transcript) {
+    const deviceKey = await generateDeviceKey()
+    const response = await auth0Mdl.present(await this.licence(deviceKey), deviceKey, definition(query), transcript)
+    return Buffer.from(response).toString('base64url')
+  }
+
+  /** Nothing was complained about, nobody but the gateway asked, and no claim was shown. */
+  assertClean(page) {
+    assert.deepEqual(page.seen.complaints, [])
+    const hosts = [...page.seen.hosts].filter((host) => host && host !== new URL(this.back).host)
+    assert.equal(hosts.length, 1, 'only the gateway is talked to')
+    this.assertNoClaims(page)
+  }
+
+  assertNoClaims(page) {
+    const everything = page.seen.texts.join('\n')
+    for (const value of Object.values(PERSON)) assert.ok(!everything.includes(value), 'a claim reached the page')
+  }
+}
+
+/** The page is this browser's now: its script said so. */
+export const taken = (page) => page.waitForSelector('main:not([data-free])')
+
+/** A wallet says that its owner declined. */
+export async function decline(link) {
+  return postPlain(await readRequest(link), { error: 'access_denied' })
+}
