@@ -6,8 +6,8 @@
 #                         fuzzing of each parser for a minute where a nightly compiler is present
 #
 # Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/, and by apt-get,
-# where this runs as root, promtool, systemd-analyze, PostgreSQL, nginx, Chromium and the headers of
-# OpenSSL, which one peer links.
+# where this runs as root, promtool, systemd-analyze, PostgreSQL, nginx, Chromium, Firefox and the
+# headers of OpenSSL, which one peer links.
 # Third-party test data: IDGATE_VECTORS, default ../shared/vectors; what needs it is skipped
 # without it. Logs: target/test-logs/. Ends with 0 only if no step failed.
 set -euo pipefail
@@ -235,15 +235,31 @@ nginx_in_front() {
     cd tests/nginx && IDGATE_BIN=$idgate python3 -m unittest -v
 }
 
+# Debian's Firefox, where this may install it.
+find_firefox() {
+    FIREFOX=$(command -v firefox-esr || command -v firefox || true)
+    [ -z "$FIREFOX" ] || return 0
+    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
+    { timeout 120 apt-get update && timeout 600 apt-get install -y --no-install-recommends \
+        firefox-esr; } >"$logs/firefox.log" 2>&1 </dev/null || return 1
+    FIREFOX=$(command -v firefox-esr)
+}
+
 shop() {
     (cd tests/wallets/node && npm ci --no-audit --no-fund) &&
+        (cd tests/page && npm ci --no-audit --no-fund) &&
         (cd examples/shop && npm ci --no-audit --no-fund) && cd tests/shop &&
-        npm ci --no-audit --no-fund && IDGATE_BIN=$idgate CHROMIUM=$CHROMIUM npm test
+        IDGATE_BIN=$idgate CHROMIUM=$CHROMIUM npm test
 }
 
 page() {
     (cd tests/wallets/node && npm ci --no-audit --no-fund) && cd tests/page &&
         npm ci --no-audit --no-fund && IDGATE_BIN=$idgate CHROMIUM=$CHROMIUM npm test
+}
+
+page_in_firefox() {
+    (cd tests/wallets/node && npm ci --no-audit --no-fund) && cd tests/page &&
+        npm ci --no-audit --no-fund && IDGATE_BIN=$idgate FIREFOX=$FIREFOX npm run firefox
 }
 
 python_binding() {
@@ -398,6 +414,11 @@ if [ "$built" = yes ]; then
         skip 'pages for people and of the sandbox in Chromium' "$why_no_browser"
         step 'sample shop without a browser' shop || true
     fi
+    if find_firefox; then
+        step 'page for people in Firefox' page_in_firefox || true
+    else
+        skip 'page for people in Firefox' 'no Firefox; root can install firefox-esr'
+    fi
 else
     skip 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' 'the build failed'
     skip 'wallet: Credo (Node)' 'the build failed'
@@ -408,6 +429,7 @@ else
     skip 'nginx in front, as the example has it' 'the build failed'
     skip 'sample shop in Chromium' 'the build failed'
     skip 'pages for people and of the sandbox in Chromium' 'the build failed'
+    skip 'page for people in Firefox' 'the build failed'
 fi
 
 if [ "$built" = yes ]; then

@@ -24,14 +24,16 @@ export class Orders {
   }
 
   /**
-   * Begins an order with a session of its own. On this device the wallet leads back to the shop,
-   * with a code; from another one it must not, because the page waits here.
+   * Begins an order with a session of its own. On this device the wallet leads back to the shop, and from
+   * the gateway's page that leads back, each with a code; from another device nothing must, because the
+   * shop's page waits here.
    */
   async begin(onThisDevice) {
-    const { issuerId, url, asksBrowsers } = this.settings
+    const { issuerId, format, url, asksBrowsers, usesPage } = this.settings
+    const asked = format === 'mso_mdoc' ? ['given_name', 'age_over_18'] : ['given_name', 'birthdate']
     const session = await this.gateway.createSession({
-      credentials: [{ id: 'pid', format: 'vc+sd-jwt', issuer_id: issuerId, claims: ['given_name', 'birthdate'] }],
-      ...(onThisDevice && { redirect_uri: `${url}/back` }),
+      credentials: [{ id: 'person', format: format ?? 'vc+sd-jwt', issuer_id: issuerId, claims: asked }],
+      ...((onThisDevice || usesPage) && { redirect_uri: `${url}/back` }),
       ...(asksBrowsers && !onThisDevice && { dc_api: { origins: [url] } }),
     })
     const order = {
@@ -40,9 +42,10 @@ export class Orders {
       sessionId: session.session_id,
       qrCodeUrl: session.qr_code_url,
       link: this.gateway.link(session.session_id),
+      page: usesPage && !onThisDevice ? session.page_url : undefined,
       dcApi: session.dc_api,
-      onThisDevice,
-      cameBack: false,
+      // Where it ends elsewhere, this browser has to come back with a code; what it relays itself has none.
+      isItsOwn: !onThisDevice && !usesPage,
     }
     this.bySecret.set(order.secret, order)
     this.bySession.set(order.sessionId, order)
@@ -57,10 +60,13 @@ export class Orders {
 
   /** Relays what the order's page got from its browser, and settles the order if that decided it. */
   async relay(order, answer) {
-    await this.gateway.relay(order.sessionId, answer).catch((error) => {
+    try {
+      await this.gateway.relay(order.sessionId, answer)
+      order.isItsOwn = true
+    } catch (error) {
       // Refused, or not an answer: the order says which.
       if (error.status !== 400 && error.status !== 409) throw error
-    })
+    }
     await this.settle(order.sessionId)
   }
 
@@ -88,21 +94,25 @@ export class Orders {
     if (!['VERIFIED', 'FAILED', 'EXPIRED', 'DELETED'].includes(status) || order.outcome) return
     if (status !== 'VERIFIED') console.error(`order ${order.id}: ${[status, reason, walletError].join(' ')}`)
     // VERIFIED without claims: this came too late. Then nobody knows, and the answer is no.
-    const person = claims?.pid
+    const person = claims?.person
     order.outcome = {
       status,
       walletError,
       name: person?.given_name,
-      adult: person !== undefined && isAdult(person.birthdate),
-      responseCode: details?.response_code,
+      adult: person?.age_over_18 === true || isAdult(person?.birthdate),
+      codes: [details?.response_code, details?.page_code],
     }
   }
 
-  /** Whether `code` is that of the order's answer: the browser that came back is the wallet's. */
-  async redeem(order, code) {
+  /**
+   * Whether one of `codes` is that of the order's answer: the browser that came back is the wallet's, or the
+   * one that had the gateway's page.
+   */
+  async redeem(order, codes) {
     await this.settle(order.sessionId)
-    order.cameBack ||= order.onThisDevice && equal(order.outcome?.responseCode, code)
-    return order.cameBack
+    const expected = order.outcome?.codes ?? []
+    order.isItsOwn ||= expected.some((code, which) => equal(code, codes[which] ?? ''))
+    return order.isItsOwn
   }
 
   /** What the page may know: a sale, a refusal, or that nothing came of it, in words. */
@@ -110,7 +120,7 @@ export class Orders {
     const { outcome } = order
     switch (outcome?.status) {
       case 'VERIFIED':
-        if (order.onThisDevice && !order.cameBack) return { state: 'waiting' }
+        if (!order.isItsOwn) return { state: 'waiting' }
         return outcome.adult ? { state: 'done', name: outcome.name } : { state: 'refused', words: WORDS.young }
       case 'FAILED':
         // A wallet that presents nothing is not a proof that fails; of wallets that present nothing,

@@ -70,8 +70,9 @@ async function begin(request, response, { orders, settings }) {
   const order = await orders.begin(onThisDevice)
   // The order belongs to this browser. __Host- would also demand https.
   response.setHeader('Set-Cookie', `order=${order.secret}; HttpOnly; SameSite=Lax; Path=/`)
-  const code = onThisDevice ? undefined : qrImage(order.qrCodeUrl)
-  return send(response, 201, { id: order.id, link: order.link, qr: code, dc_api: order.dcApi })
+  const code = onThisDevice || order.page ? undefined : qrImage(order.qrCodeUrl)
+  const { id, link, page: pageUrl, dcApi } = order
+  return send(response, 201, { id, link, qr: code, page_url: pageUrl, dc_api: dcApi })
 }
 
 /** The changes of an order's status, as server-sent events: their ids are the gateway's `seq`. */
@@ -95,10 +96,14 @@ async function relay(request, response, { orders, settings }, order) {
   return send(response, 200, {})
 }
 
-/** Where the wallet sends the person afterwards, with the `response_code` of this answer. */
+/**
+ * Where the wallet sends the person afterwards, with the `response_code` of this answer, or the gateway's page
+ * does, with its `page_code`.
+ */
 async function comeBack(request, response, { orders }, parameters) {
   const order = orders.ofBrowser(cookie(request))
-  const good = order && (await orders.redeem(order, parameters.get('response_code') ?? ''))
+  const codes = [parameters.get('response_code'), parameters.get('page_code')]
+  const good = order && ((await orders.redeem(order, codes)) || !codes.some(Boolean))
   response.writeHead(303, { Location: good ? `/#${order.id}` : '/#refused', 'Cache-Control': 'no-store' })
   response.end()
 }
@@ -183,7 +188,9 @@ function settingsFrom(environment) {
     issuerId: required('ISSUER_ID'),
     webhookSecret: environment.WEBHOOK_SECRET,
     url: environment.SHOP_URL,
+    format: environment.FORMAT,
     asksBrowsers: environment.ASK_BROWSERS === 'true',
+    usesPage: environment.USE_PAGE === 'true',
     port: Number(environment.PORT ?? 3000),
   }
 }

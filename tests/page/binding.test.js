@@ -148,11 +148,12 @@ for (const [protocol, licence, refused] of [
     const to = (below, options) => fetch(`${session.page_url}${below}`, { ...options, headers: { cookie, ...options?.headers } })
     const evil = await elsewhere(async (request) => {
       const { url, method, headers } = request
-      const below = new URL(url, 'http://x').pathname.replace(/^\/v\/[^/.]+(?=\/|$)/, '')
+      const { pathname, search } = new URL(url, 'http://x')
+      const below = pathname.replace(/^\/v\/[^/.]+(?=\/|$)/, '')
       if (/^\/v\/page\.(js|css)$/.test(below)) return (await fetch(world.newer.url + below)).text()
       const body = method === 'POST' ? await text(request) : undefined
       const type = { 'Content-Type': headers['content-type'] ?? 'text/plain', Accept: headers.accept }
-      return (await to(below, { method, body, headers: type })).text()
+      return (await to(below + search, { method, body, headers: type })).text()
     })
     try {
       const page = await browser()
@@ -163,7 +164,7 @@ for (const [protocol, licence, refused] of [
       await page.goto(`${evil.url}${new URL(session.page_url).pathname}`)
       await page.click('#choose')
       if (refused === 'the wallet') {
-        await page.waitForFunction(() => document.querySelector('#notice').textContent !== '')
+        await page.waitForFunction(() => document.querySelector('#notice').textContent.startsWith('Nothing was sent'))
         assert.match(String(failed), /expected_origins|signature of the reader/)
         assert.equal((await world.newer.session(session.session_id)).status, 'PENDING')
       } else {

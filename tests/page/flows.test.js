@@ -92,6 +92,10 @@ test('a dialogue that was closed changes nothing, and the other ways stay', inBr
   await page.click('#choose')
   await page.waitForFunction(() => document.querySelector('#notice').textContent.startsWith('Nothing was sent'))
   assert.equal((await world.newer.session(session.session_id)).status, 'PENDING')
+  // It is still said when the code has turned.
+  const link = await page.getAttribute('a.button', 'href')
+  await page.waitForFunction((old) => document.querySelector('a.button').getAttribute('href') !== old, link)
+  assert.match(await page.textContent('#notice'), /^Nothing was sent/)
   assert.equal((await world.answerNewer(await scan(page))).status, 200)
   await comesBack(page)
 })
@@ -116,7 +120,7 @@ test('declined, a wrong document and a wrong proof are one outcome, with a way b
   for (const [end, reason] of [
     [decline, 'wallet_error'],
     [(link) => world.answerDraft(link, { credential: forged }), 'issuer_signature_invalid'],
-    [(link) => world.answerDraft(link, { credential: another }), 'vct_mismatch'],
+    [(link) => world.answerDraft(link, { credential: another }), 'type_mismatch'],
     [(link) => world.answerDraft(link, { changes: { nonce: 'of-another-session' } }), 'nonce_mismatch'],
   ]) {
     const session = await world.begin(world.inline)

@@ -17,13 +17,13 @@ export { ISO_MDOC }
 export const SIGNED = 'openid4vp-v1-signed'
 export const UNSIGNED = 'openid4vp-v1-unsigned'
 /** What people hold: planted, and looked for where it must not be. */
-export const PERSON = { given_name: 'Erika', family_name: 'Planted-Mustermann' }
+export const PERSON = { given_name: 'Erika', family_name: 'Planted-Mustermann', birthdate: '1984-01-26' }
 
 export class World {
-  /** Starts the shop and the gateways; `more`: further settings of both. */
-  static async start(more = {}) {
+  /** Starts the shop and the gateways, if there is a browser; `more`: further settings of both. */
+  static async start(more = {}, isNeeded = Boolean(BROWSER)) {
     const world = new World()
-    if (!BROWSER) return world
+    if (!isNeeded) return world
     world.access = await AccessAuthority.create()
     trustRoots(world.access.rootPem)
     world.issuer = await Issuer.create({ issuerId: 'https://issuer.example', vct: 'urn:eudi:pid:1' })
@@ -113,7 +113,9 @@ export class World {
   }
 
   licence(deviceKey) {
-    return auth0Mdl.issue(this.authority, deviceKey, { age_over_18: true, family_name: PERSON.family_name, issuing_country: 'UT' })
+    const { given_name, family_name } = PERSON
+    const elements = { given_name, family_name, age_over_18: true, issuing_country: 'UT' }
+    return auth0Mdl.issue(this.authority, deviceKey, elements)
   }
 
   async presentLicence(query, transcript) {

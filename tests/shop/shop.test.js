@@ -3,36 +3,19 @@
 
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import os from 'node:os'
-import path from 'node:path'
 import test, { after, afterEach, before } from 'node:test'
-import { chromium } from 'playwright-core'
 import { startShop } from '../../examples/shop/server.js'
-import { queries, selected } from '../wallets/node/dcql-wallet.js'
+import { browser, closeBrowsers, inBrowser, scan, withWallet } from '../page/browser.js'
+import { ISO_MDOC, SIGNED, UNSIGNED, World } from '../page/world.js'
 import { Gateway } from '../wallets/node/gateway.js'
 import { Issuer } from '../wallets/node/issuer.js'
-import { browserRequest, encrypt } from '../wallets/node/jar-wallet.js'
+import { resolve as readNewer, send as sendNewer } from '../wallets/node/dcql-wallet.js'
 import { readRequest, Wallet } from '../wallets/node/wallet.js'
 
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
-const BROWSER = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-  .find((file) => file && existsSync(file))
-const inBrowser = { skip: BROWSER ? false : 'there is no Chromium' }
 const ADULT = { given_name: 'Erika', birthdate: '1984-01-26' }
 const SECRET = 'whsec_a-secret-for-tests'
 
 let issuer, wallet, gateway, server, settings
-const browsers = []
 
 before(async () => {
   issuer = await Issuer.create({ issuerId: 'https://issuer.example', vct: 'urn:example:id' })
@@ -46,29 +29,13 @@ before(async () => {
   server = await startShop(settings)
 })
 
-afterEach(async () => {
-  for (const { context, directory } of browsers.splice(0)) {
-    await context.close()
-    await rm(directory, { recursive: true, force: true })
-  }
-})
+afterEach(closeBrowsers)
 
 after(async () => {
   server?.close()
   server?.closeAllConnections()
   await gateway?.stop()
 })
-
-/** A page of a browser with a profile of its own. */
-async function openBrowser() {
-  const directory = await mkdtemp(path.join(os.tmpdir(), 'idgate-shop-'))
-  const context = await chromium.launchPersistentContext(directory, {
-    executablePath: BROWSER, headless: true, chromiumSandbox: false, args: FLAGS,
-  })
-  context.setDefaultTimeout(20_000)
-  browsers.push({ context, directory })
-  return context.pages()[0] ?? context.newPage()
-}
 
 /** Everything that a page receives and asks for. */
 function watch(page) {
@@ -95,7 +62,7 @@ async function answer(link, claims = ADULT, changes = {}) {
 
 /** A page that shows the code and its live status. */
 async function scanning() {
-  const page = await openBrowser()
+  const page = await browser()
   const seen = watch(page)
   await page.goto(settings.url)
   await page.click('#other')
@@ -145,44 +112,101 @@ test('a customer whose order is deleted while the code is shown is told so', inB
   assert.match(await page.textContent('#unfinished'), /was ended/)
 })
 
-test('the browser’s own dialogue: from the click to the thanks', inBrowser, async () => {
-  const environment = { IDGATE_PROFILES: '1.0', IDGATE_DC_API: 'unsigned' }
-  const newer = await Gateway.start([issuer], { test: true, environment })
-  const own = { gatewayUrl: newer.url, apiKey: newer.apiKey, issuerId: issuer.issuerId, port: 0, asksBrowsers: true }
+test('the picture of the code, scanned by a second process, is the link', inBrowser, async () => {
+  const { page, link } = await scanning()
+  const read = await scan(page, '#qr')
+  const opened = await fetch(link, { redirect: 'manual' })
+  assert.equal(read, opened.headers.get('location'))
+})
+
+/** A shop at a gateway of the world, with these settings, for as long as `use` takes. */
+async function inShop(world, more, use) {
+  const { url: gatewayUrl, apiKey } = world.newer
+  const issuerId = more.format === 'mso_mdoc' ? world.authority.issuerId : world.issuer.issuerId
+  const own = { gatewayUrl, apiKey, issuerId, port: 0, ...more }
   const open = await startShop(own)
   try {
-    const page = await openBrowser()
-    await page.exposeFunction('askWallet', async (digital, origin) => {
-      const [{ protocol, data }] = JSON.parse(digital).requests
-      const request = await browserRequest(data, origin)
-      const { nonce, client_metadata: metadata } = request.authorizationRequestPayload
-      const [query] = queries(request)
-      const credential = await issuer.issue(wallet, ADULT, { _sd: Object.keys(ADULT) })
-      const presented = await wallet.present(credential, selected(query), request, { aud: `origin:${origin}`, nonce })
-      const [enc] = metadata.encrypted_response_enc_values_supported
-      const response = await encrypt(request, { vp_token: { [query.id]: [presented] } }, enc, origin)
-      return JSON.stringify({ protocol, data: { response } })
-    })
-    await page.addInitScript(() => {
-      globalThis.DigitalCredential = class {
-        static userAgentAllowsProtocol = (protocol) => protocol.startsWith('openid4vp')
-      }
-      navigator.credentials.get = async ({ digital }) =>
-        JSON.parse(await globalThis.askWallet(JSON.stringify(digital), location.origin))
-    })
-    await page.goto(own.url)
-    await page.click('#other')
-    await page.waitForSelector('#done', { state: 'visible' })
-    assert.match(await page.textContent('#done'), /Thank you, Erika/)
+    await use(own.url)
   } finally {
     open.close()
     open.closeAllConnections()
-    await newer.stop()
+  }
+}
+
+/** Nothing but the name that it shows came to the shop's page. */
+function assertFits(seen) {
+  const everything = seen.texts.join('\n')
+  for (const hidden of [ADULT.birthdate, 'age_over_18":true', 'session_id']) assert.ok(!everything.includes(hidden), hidden)
+}
+
+test('from the click to the thanks by the browser’s own dialogue, in each protocol', inBrowser, async (t) => {
+  const world = await World.start()
+  try {
+    for (const [protocol, format] of [
+      [SIGNED, 'vc+sd-jwt'], [UNSIGNED, 'vc+sd-jwt'],
+      [SIGNED, 'mso_mdoc'], [UNSIGNED, 'mso_mdoc'], [ISO_MDOC, 'mso_mdoc'],
+    ]) {
+      await inShop(world, { format, asksBrowsers: true }, async (url) => {
+        const page = await browser()
+        const seen = watch(page)
+        t.diagnostic(`${protocol}, ${format}: ${await withWallet(page, world.behind(protocol), [protocol])}`)
+        await page.goto(url)
+        await page.click('#other')
+        await page.waitForSelector('#done', { state: 'visible' })
+        assert.match(await page.textContent('#done'), /Thank you, Erika/)
+        assertFits(seen)
+      })
+    }
+  } finally {
+    await world.stop()
+  }
+})
+
+test('by way of the gateway’s page, by its code and by its dialogue, and for this browser alone', inBrowser, async () => {
+  const world = await World.start()
+  try {
+    await inShop(world, { usesPage: true }, async (url) => {
+      const page = await browser()
+      const seen = watch(page)
+      await page.goto(url)
+      await page.click('#other')
+      await page.waitForSelector('main:not([data-free]) #qr')
+      assert.equal((await world.answerNewer(await scan(page))).status, 200)
+      await page.waitForSelector('#done', { state: 'visible' })
+      assert.match(await page.textContent('#done'), /Thank you, Erika/)
+      assertFits(seen)
+    })
+    await inShop(world, { usesPage: true, format: 'mso_mdoc' }, async (url) => {
+      const page = await browser()
+      await withWallet(page, world.behind(ISO_MDOC), [ISO_MDOC])
+      await page.goto(url)
+      await page.click('#other')
+      const back = page.waitForRequest(/page_code=/)
+      await page.click('#choose')
+      // Somebody else who has the code has nothing.
+      const other = await browser()
+      await other.goto((await back).url())
+      assert.match(await other.textContent('#refused'), /not the browser that began/)
+      await page.waitForSelector('#done', { state: 'visible' })
+    })
+    await inShop(world, { usesPage: true }, async (url) => {
+      const page = await browser()
+      await page.goto(url)
+      await page.click('#other')
+      await page.waitForSelector('main:not([data-free]) #qr')
+      const request = await readNewer(await scan(page))
+      await sendNewer(request, { error: 'access_denied' })
+      await page.click('#back')
+      await page.waitForSelector('#unfinished', { state: 'visible' })
+      assert.match(await page.textContent('#unfinished'), /you declined/)
+    })
+  } finally {
+    await world.stop()
   }
 })
 
 test('on this device, the browser that began and no other redeems the response code', inBrowser, async () => {
-  const page = await openBrowser()
+  const page = await browser()
   await page.goto(settings.url)
   // No wallet is registered for openid4vp: here: the link is taken instead of followed.
   const began = page.waitForResponse((response) => response.url().endsWith('/orders'))
@@ -190,7 +214,7 @@ test('on this device, the browser that began and no other redeems the response c
   const { link } = await (await began).json()
   const { body } = await answer(link)
   assert.match(body.redirect_uri, /\/back\?response_code=/)
-  const other = await openBrowser()
+  const other = await browser()
   await other.goto(body.redirect_uri)
   assert.match(await other.textContent('#refused'), /not the browser that began/)
   await page.goto(`${settings.url}/back?response_code=guessed`)

@@ -11,7 +11,7 @@ function show(id) {
 
 async function begin(device) {
   const order = await start('/orders', { headers: { 'X-Device': device } })
-  const { link, qr } = order.begun
+  const { link, qr, page_url: page } = order.begun
   element('link').href = link
   if (device === 'this') {
     // From here the wallet takes over; it leads back to /back.
@@ -23,8 +23,9 @@ async function begin(device) {
     element('qr').src = qr
     element('qr').hidden = false
   }
-  // The browser's own dialogue, where it has one for this; else the code.
+  // The browser's own dialogue, where it has one for this; else the gateway's page, or the code.
   if (await order.ask()) return
+  if (page) return location.assign(page)
   show('scan')
   order.follow()
 }
@@ -62,7 +63,7 @@ for (const device of ['other', 'this']) {
 // The way back from the wallet ends here.
 const id = location.hash.slice(1)
 if (id === 'refused') {
-  tell('refused', 'this is not the browser that began')
+  tell('refused', 'this is not the browser that began; go on there')
 } else if (/^[0-9a-f]{16}$/.test(id)) {
   const order = new Verification(`/orders/${id}`, { id })
   listen(order)

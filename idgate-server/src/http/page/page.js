@@ -48,7 +48,7 @@ async function follow() {
         delete main.dataset.free
         main.dispatchEvent(new Event('taken'))
       }
-      notice.textContent = ''
+      if (notice.textContent === notice.dataset.offline) notice.textContent = ''
       if (seen.state !== state) return location.reload()
       renew(seen)
     } catch {
