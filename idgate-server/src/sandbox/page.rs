@@ -170,7 +170,8 @@ fn by_phone(html: &mut Html, made: &Made) {
     html.raw("<details><summary>With your own wallet</summary>");
     if let Some(qr) = Qr::of(&made.link) {
         html.raw("<svg class=\"qr\" role=\"img\" aria-label=\"QR code\" viewBox=\"");
-        html.text(&qr.view_box()).raw("\"><path d=\"").text(qr.path()).raw("\"/></svg>");
+        html.text(&qr.view_box()).raw("\" shape-rendering=\"crispEdges\"><path fill=\"none\" d=\"");
+        html.text(&qr.path()).raw("\" stroke-dasharray=\"").text(qr.dashes()).raw("\"/></svg>");
     }
     html.raw("<p><a href=\"").text(&made.link).raw("\">On this device</a>");
     if let Some(page) = &made.page_url {
