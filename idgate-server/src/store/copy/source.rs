@@ -28,13 +28,13 @@ pub(in crate::store) fn each_batch(
     table: &Table,
     take: &mut dyn FnMut(&Batch) -> Result<(), StoreError>,
 ) -> Result<u64, StoreError> {
-    let mut statement = on.prepare(&format!("SELECT {}", table.select))?;
+    let (mut statement, columns) = (on.prepare(&table.select())?, table.columns());
     let mut found = statement.query([])?;
     let mut batch = Batch { json: String::new(), rows: 0 };
     let mut all = 0_u64;
     while let Some(row) = found.next()? {
         batch.json.push(if batch.rows == 0 { '[' } else { ',' });
-        for (at, column) in table.columns.iter().enumerate() {
+        for (at, column) in columns.iter().enumerate() {
             let opening = if at == 0 { '{' } else { ',' };
             let _ = write!(batch.json, "{opening}\"{column}\":");
             write_value(&mut batch.json, row.get_ref(at)?, table)?;
@@ -98,16 +98,10 @@ fn write_value(json: &mut String, value: ValueRef<'_>, table: &Table) -> Result<
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::tables::table;
     use super::*;
 
-    const TABLE: Table = Table {
-        name: "t",
-        key: &["a"],
-        columns: &["a", "b"],
-        select: "a, b FROM t ORDER BY rowid",
-        counted: None,
-        replaces: false,
-    };
+    const TABLE: Table = table("t", "a", "a, b");
 
     fn rows_of(values: &str) -> Result<Vec<Batch>, StoreError> {
         let database = Connection::open_in_memory().unwrap();

@@ -86,8 +86,7 @@ impl PostgresOperator {
         table: &Table,
         batch: &Batch,
     ) -> Result<(), StoreError> {
-        let Table { name, columns, .. } = table;
-        let columns = columns.join(", ");
+        let (name, columns) = (table.name, table.columns().join(", "));
         let replacing = if table.replaces { replacing(table) } else { String::new() };
         let sql = format!(
             "INSERT INTO {name} ({columns}) SELECT {columns} \
@@ -110,17 +109,17 @@ impl PostgresOperator {
         batch: &Batch,
     ) -> Result<(), StoreError> {
         // What gateways write there is not compared: none was here yet.
-        let Table { name, key, columns, .. } = table;
-        let of = |row: &str, columns: &[&str]| {
-            columns.iter().map(|column| format!("{row}.{column}")).collect::<Vec<_>>().join(", ")
+        let (name, key, columns) = (table.name, table.key, table.columns().join(", "));
+        let of = |row: &str, columns: &str| {
+            format!("{row}.{}", columns.replace(", ", &format!(", {row}.")))
         };
         let sql = format!(
             "SELECT FROM json_populate_recordset(NULL::{name}, $1::text::json) AS s \
              JOIN {name} AS t ON ({}) = ({}) WHERE ROW({}) IS NOT DISTINCT FROM ROW({})",
             of("s", key),
             of("t", key),
-            of("s", columns),
-            of("t", columns),
+            of("s", &columns),
+            of("t", &columns),
         );
         let same = self.execute(&sql, batch)?;
         if same == number(batch.rows) { Ok(()) } else { Err(differs(table)) }
@@ -316,9 +315,8 @@ fn names() -> impl Iterator<Item = &'static str> {
 }
 
 fn replacing(table: &Table) -> String {
-    let set: Vec<String> =
-        table.columns.iter().map(|column| format!("{column} = excluded.{column}")).collect();
-    format!("ON CONFLICT ({}) DO UPDATE SET {}", table.key.join(", "), set.join(", "))
+    let set = table.columns().into_iter().map(|column| format!("{column} = excluded.{column}"));
+    format!("ON CONFLICT ({}) DO UPDATE SET {}", table.key, set.collect::<Vec<_>>().join(", "))
 }
 
 fn differs(table: &Table) -> StoreError {
