@@ -16,7 +16,7 @@ use super::published::trusted_list;
 use super::receiver::Deliveries;
 use super::way::Way;
 use crate::clock::Clock;
-use crate::store::{OperatorStore, Refreshed, SessionLine};
+use crate::store::{FetchedList, OperatorStore, Refreshed, SessionLine};
 use crate::work::egress::Egress;
 use crate::work::list_refresh;
 
@@ -139,7 +139,8 @@ impl State {
             let egress = self.egress.clone();
             let taken = self.operate(move |operator| {
                 let token = list_refresh::fetch_once(&egress, &url)?;
-                let taken = operator.refresh_list(&url, &token, false, now);
+                let fetched = FetchedList { url: url.clone(), token, accept_rollback: false };
+                let taken = operator.refresh_list(&fetched, now);
                 let taken = taken.map_err(|error| error.to_string())?;
                 Ok(match taken {
                     Refreshed::New { to, providers, .. } => {

@@ -49,6 +49,7 @@ mod session_keys;
 mod sessions;
 mod sql;
 mod sqlite;
+mod statement;
 mod together;
 mod trust;
 mod underway;

@@ -1,5 +1,7 @@
 //! The trust store: entries, their material, and the number that tells a change.
 
+pub(in crate::store) mod list_statements;
+pub(in crate::store) mod list_taking;
 mod listed;
 pub(in crate::store) mod listed_rows;
 mod material;
@@ -17,9 +19,7 @@ use idgate_core::{TrustEntry, TrustSnapshot, TrustedKey};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde_json::json;
 
-pub(super) use self::listed::check_sources;
 pub use self::listed::{ListRow, ListSettings, NewTrustedList, TrustedListRecord};
-pub(super) use self::listed_rows::no_list;
 pub use self::removal::RemovedMaterial;
 pub(super) use self::removal::remove_material;
 pub(super) use self::rows::EntryRow;

@@ -14,7 +14,7 @@ use tokio::time::{MissedTickBehavior, timeout};
 
 use crate::clock::Clock;
 use crate::limits::LIST_FETCH_TIME;
-use crate::store::{ListSource, Refreshed, Store, StoreError};
+use crate::store::{FetchedList, ListSource, Refreshed, Store, StoreError};
 use crate::work::egress::{Egress, Room};
 
 /// How late a list may be fetched.
@@ -94,7 +94,8 @@ impl ListRefresh {
         let telemetry = self.store.telemetry().clone();
         match (self.fetch)(url.clone()).await {
             Ok(token) => {
-                let outcome = self.store.refresh_list(url, token, self.clock.now()).await?;
+                let fetched = FetchedList { url, token, accept_rollback: false };
+                let outcome = self.store.refresh_list(fetched, self.clock.now()).await?;
                 telemetry.list_refreshed(outcome.name());
                 tell(&source.url, &outcome);
             }

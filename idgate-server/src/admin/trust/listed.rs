@@ -19,8 +19,8 @@ use crate::admin::output::Output;
 use crate::failure::Failure;
 use crate::limits::MAX_LIST_FILE_BYTES;
 use crate::store::{
-    ListSettings, NewCrl, NewTrustedList, OperatorStore, Refreshed, TrustChange, TrustRecord,
-    TrustedListRecord,
+    FetchedList, ListSettings, NewCrl, NewTrustedList, OperatorStore, Refreshed, TrustChange,
+    TrustRecord, TrustedListRecord,
 };
 
 /// The document type and the credential types that lists are about where the operator names none.
@@ -218,7 +218,8 @@ pub(super) fn refresh(
     let (mut text, mut rows, mut code) = (String::new(), Vec::new(), 0);
     for url in &urls {
         let outcome = match fetch(url) {
-            Ok(token) => store.refresh_list(url, &token, accept_rollback, now)?,
+            Ok(token) => store
+                .refresh_list(&FetchedList { url: url.clone(), token, accept_rollback }, now)?,
             Err(why) => {
                 store.note_list_failure(url, &why, now)?;
                 let _ = writeln!(text, "{url}: {why}");

@@ -32,6 +32,10 @@ fn following(number: u64, url: Option<&str>) -> TrustChange {
     }
 }
 
+fn fetched(token: Vec<u8>) -> FetchedList {
+    FetchedList { url: URL.into(), token, accept_rollback: false }
+}
+
 fn providers<B: Backend>(fixture: &Fixture<B>, issuer_id: &str) -> usize {
     let trust = fixture.store().trust().wait().unwrap();
     let entry = trust.entry(&IssuerId::new(issuer_id)).unwrap();
@@ -48,7 +52,7 @@ pub(super) async fn a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_re
     assert!(sources[0].fetch.is_none());
     let before = fixture.store().trust().wait().unwrap().version();
     let refresh =
-        |token| fixture.store().refresh_list(URL.into(), token, NOW.plus(1000)).wait().unwrap();
+        |token| fixture.store().refresh_list(fetched(token), NOW.plus(1000)).wait().unwrap();
     assert_eq!(refresh(token(7, 1)), Refreshed::Same);
     assert_eq!(fixture.store().trust().wait().unwrap().version(), before);
     assert_eq!(refresh(token(8, 2)), Refreshed::New { from: 7, to: 8, providers: 2 });
@@ -62,10 +66,9 @@ pub(super) async fn a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_re
     assert_eq!(providers(&fixture, "eu"), 2);
     let fetch = fixture.store().list_sources().await.unwrap()[0].fetch.clone().unwrap();
     assert_eq!((fetch.failures, fetch.tried_at), (2, NOW.plus(1000)));
-    assert_eq!(
-        fixture.store().refresh_list("https://a".into(), token(9, 1), NOW).await.unwrap(),
-        Refreshed::Unwanted
-    );
+    let elsewhere = FetchedList { url: "https://a".into(), ..fetched(token(9, 1)) };
+    let outcome = fixture.store().refresh_list(elsewhere, NOW).await.unwrap();
+    assert_eq!(outcome, Refreshed::Unwanted);
 }
 
 pub(super) async fn how_fetching_went_is_kept_until_it_goes_well<B: Backend>() {
@@ -78,7 +81,7 @@ pub(super) async fn how_fetching_went_is_kept_until_it_goes_well<B: Backend>() {
         let fetch = record.trusted_list.unwrap().fetch.unwrap();
         assert_eq!((fetch.failures, fetch.failure.as_deref()), (failures, Some("connect_failed")));
     }
-    fixture.store().refresh_list(URL.into(), token(7, 1), NOW).await.unwrap();
+    fixture.store().refresh_list(fetched(token(7, 1)), NOW).await.unwrap();
     let record = fixture.operator().trust_entry("eu").unwrap().unwrap();
     assert_eq!(record.trusted_list.unwrap().fetch.unwrap().failures, 0);
 }
@@ -117,7 +120,7 @@ pub(super) async fn an_operators_change_of_how_a_list_is_taken_is_kept_over_new_
     let change =
         TrustChange { list_settings: settings, etsi_tl: Some(true), ..TrustChange::default() };
     operator.add_trust("eu", &change, NOW).unwrap().unwrap();
-    let outcome = operator.refresh_list(URL, &token(8, 3), false, NOW).unwrap();
+    let outcome = operator.refresh_list(&fetched(token(8, 3)), NOW).unwrap();
     assert_eq!(outcome, Refreshed::New { from: 7, to: 8, providers: 3 });
     let record = operator.trust_entry("eu").unwrap().unwrap();
     assert_eq!(record.entry().etsi_tl, [URL]);

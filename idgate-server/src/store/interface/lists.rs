@@ -13,6 +13,17 @@ pub struct ListFetch {
     pub failure: Option<String>,
 }
 
+/// A list that was fetched.
+#[derive(Clone, Debug)]
+pub struct FetchedList {
+    /// Where.
+    pub url: String,
+    /// What came.
+    pub token: Vec<u8>,
+    /// Take it although a newer one was seen.
+    pub accept_rollback: bool,
+}
+
 /// What became of a fetched list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Refreshed {

@@ -30,7 +30,7 @@ pub use self::endpoints::{EndpointRecord, EndpointStore, EndpointWish, HostStatu
 pub use self::error::{PageError, StoreError};
 pub use self::events::{EventPage, EventStore, StatusEvent};
 pub use self::idempotency::{Answered, IdempotencyStore, MadeOnce, Once};
-pub use self::lists::{ListFetch, ListSource, Refreshed};
+pub use self::lists::{FetchedList, ListFetch, ListSource, Refreshed};
 pub use self::metrics::{MetricsStore, MetricsSummary, Outcomes};
 pub use self::outbox::{
     DeadLetter, DeadLetterPage, Lane, Leased, OutboxStore, Pending, PendingPage, Replay, Target,
@@ -139,9 +139,9 @@ pub trait Store:
     /// Where trusted lists are fetched from.
     fn list_sources(&self) -> Read<'_, Vec<ListSource>>;
 
-    /// Gives every entry that takes its trusted list from `url` the one that was fetched there, if it may
-    /// follow on the one in force: all of it in one transaction.
-    fn refresh_list(&self, url: String, token: Vec<u8>, now: UnixMillis) -> Write<'_, Refreshed>;
+    /// Gives every entry that takes its trusted list from there the one that was fetched, if it may follow
+    /// on the one in force: all of it in one transaction.
+    fn refresh_list(&self, fetched: FetchedList, now: UnixMillis) -> Write<'_, Refreshed>;
 
     /// Keeps that nothing could be fetched from `url`.
     fn note_list_failure(&self, url: String, why: String, now: UnixMillis) -> Write<'_, ()>;

@@ -2,7 +2,7 @@
 
 use idgate_core::time::UnixMillis;
 
-use crate::store::interface::{Refreshed, StoreError};
+use crate::store::interface::{FetchedList, Refreshed, StoreError};
 use crate::store::trust::{RemovedMaterial, TrustChange, TrustRecord};
 
 /// What the operator does with the trust store.
@@ -29,12 +29,10 @@ pub trait TrustOperator {
     /// was altered: that must not keep anything trusted.
     fn remove_trust(&mut self, issuer_id: &str, now: UnixMillis) -> Result<bool, StoreError>;
 
-    /// Gives every entry that takes its trusted list from `url` the one that was fetched there.
+    /// Gives every entry that takes its trusted list from there the one that was fetched.
     fn refresh_list(
         &mut self,
-        url: &str,
-        token: &[u8],
-        accept_rollback: bool,
+        list: &FetchedList,
         now: UnixMillis,
     ) -> Result<Refreshed, StoreError>;
 

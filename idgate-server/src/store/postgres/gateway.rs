@@ -12,7 +12,8 @@ use tokio::task::JoinHandle;
 
 use super::super::fault::Fault;
 use super::super::interface::{
-    Caller, InForce, ListSource, Read, Refreshed, SessionRate, Store, StoreError, Write,
+    Caller, FetchedList, InForce, ListSource, Read, Refreshed, SessionRate, Store, StoreError,
+    Write,
 };
 use super::super::lanes::Whose;
 use super::super::uses::Uses;
@@ -278,12 +279,11 @@ impl Store for PostgresStore {
         })
     }
 
-    fn refresh_list(&self, url: String, token: Vec<u8>, now: UnixMillis) -> Write<'_, Refreshed> {
+    fn refresh_list(&self, fetched: FetchedList, now: UnixMillis) -> Write<'_, Refreshed> {
         self.write(Whose::GATEWAY, move |shared| async move {
-            let env = (&shared.audit, &*url, &*token, now);
-            let refresh = shared.pool.transact(&env, |&(keys, url, token, now), tx| {
-                let by = (SYSTEM, now);
-                Box::pin(list_refresh::refresh_and_record(tx, keys, (url, token), false, by))
+            let env = (&shared.audit, &fetched, (SYSTEM, now));
+            let refresh = shared.pool.transact(&env, |&(keys, fetched, by), tx| {
+                Box::pin(list_refresh::refresh_and_record(tx, keys, fetched, by))
             });
             refresh.await
         })
@@ -293,7 +293,7 @@ impl Store for PostgresStore {
         self.write(Whose::GATEWAY, move |shared| async move {
             let env = (&*url, &*why, now);
             let note = shared.pool.transact(&env, |&(url, why, now), tx| {
-                Box::pin(trusted_lists::note_fetch(tx, url, Some(why), now))
+                Box::pin(trusted_lists::note(tx, url, Some(why), now))
             });
             note.await
         })

@@ -11,6 +11,7 @@ use super::super::interface::StoreError;
 use super::super::key_check;
 use super::super::operator::Resealed;
 use super::super::sql::{begin, unsigned};
+use super::super::statement::of_sqlite;
 use super::{KINDS, Kind, Mode, PAGE, Rekeying};
 use crate::audit::AuditKeys;
 use crate::seal::{Place, Sealer};
@@ -219,9 +220,4 @@ fn pairs<T: FromSql>(on: &Connection, select: &str) -> Result<Vec<(String, T)>, 
     let mut statement = on.prepare(select)?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
-}
-
-/// A statement as SQLite numbers its parameters.
-fn of_sqlite(sql: &str) -> String {
-    sql.replace('$', "?")
 }

@@ -33,7 +33,7 @@ use super::disk::Disk;
 use super::fault::Fault;
 use super::held::{Asking, Held};
 use super::interface::{
-    Caller, InForce, ListSource, PageError, Read, Refreshed, Store, StoreError, Write,
+    Caller, FetchedList, InForce, ListSource, PageError, Read, Refreshed, Store, StoreError, Write,
 };
 use super::known::{self, Known, admin_lane, key_lane};
 use super::lanes::Whose;
@@ -47,7 +47,7 @@ use super::{
     certificates, claims, claims_file, files, gateway_keys, keys, quotas, reseal, schema,
     session_keys, trust,
 };
-use crate::audit::{AuditEvent, AuditKeys, OPERATOR_CHAIN, SYSTEM};
+use crate::audit::{AuditKeys, OPERATOR_CHAIN, SYSTEM};
 use crate::clock::Moment;
 use crate::config::{Environment, Quotas};
 use crate::gateway_key::{Certificates, GatewayKeys};
@@ -307,12 +307,10 @@ impl Store for SqliteStore {
         self.readers.read_long(Whose::GATEWAY, |reader| listed_rows::sources(&reader.main))
     }
 
-    fn refresh_list(&self, url: String, token: Vec<u8>, now: UnixMillis) -> Write<'_, Refreshed> {
+    fn refresh_list(&self, fetched: FetchedList, now: UnixMillis) -> Write<'_, Refreshed> {
         self.writer.submit(move |batch| {
-            let (outcome, changed) = listed_rows::refresh(batch.main, &url, &token, false, now)?;
-            listed_rows::note_fetch(batch.main, &url, outcome.failure(), now)?;
-            for issuer_id in &changed {
-                let event = AuditEvent::trust_changed(issuer_id, now).by(SYSTEM);
+            let (outcome, events) = listed_rows::refresh(batch.main, &fetched, SYSTEM, now)?;
+            for event in events {
                 batch.audit(OPERATOR_CHAIN, event)?;
             }
             Ok(outcome)
@@ -320,7 +318,7 @@ impl Store for SqliteStore {
     }
 
     fn note_list_failure(&self, url: String, why: String, now: UnixMillis) -> Write<'_, ()> {
-        self.writer.submit(move |batch| listed_rows::note_fetch(batch.main, &url, Some(&why), now))
+        self.writer.submit(move |batch| listed_rows::note(batch.main, &url, Some(&why), now))
     }
 
     fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {

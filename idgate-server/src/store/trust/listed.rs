@@ -1,21 +1,15 @@
-//! European trusted lists of trust entries: what is kept of them, and what a new one has to satisfy.
-//! The token is kept as it came; what an entry takes from it is read from there each time.
+//! European trusted lists of trust entries: what is kept of them. The token is kept as it came; what an
+//! entry takes from it is read from there each time.
 
 use std::sync::Arc;
 
 use idgate_core::TrustEntry;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::status::VerifiedCrl;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{
-    ListAnchors, ListMark, ListProfile, ListRules, ListTerms, ListType, TrustedList,
-    TrustedListError, TrustedListErrorKind, import_trusted_list, pem_or_der,
-};
+use idgate_core::trust::{ListAnchors, ListProfile, ListTerms, TrustedList};
 use serde_json::json;
 
-use super::super::interface::{ListFetch, Refreshed, StoreError};
-use super::x509::sha256;
-use crate::limits::MAX_LIST_SOURCES;
+use super::super::interface::{ListFetch, StoreError};
 
 /// A list that an entry is to take.
 #[derive(Clone, Debug)]
@@ -119,15 +113,6 @@ pub struct ListRow {
     pub added_at: UnixMillis,
 }
 
-/// A list that may be stored once its source's mark was looked at.
-pub(in crate::store) struct Prepared {
-    pub(in crate::store) row: ListRow,
-    /// The key of its mark.
-    pub(in crate::store) source: String,
-    list: TrustedList,
-    accept_rollback: bool,
-}
-
 impl ListRow {
     /// The certificates that vouch for its signer; `None`: nothing does.
     pub fn anchors(&self) -> Result<Option<ListAnchors>, StoreError> {
@@ -176,190 +161,10 @@ impl ListRow {
     }
 }
 
-impl NewTrustedList {
-    /// Reads it for this entry, whose list was `former` so far. The mark of its source is looked at by
-    /// [`Prepared::mark`].
-    ///
-    /// # Errors
-    /// It is refused.
-    pub(in crate::store) fn prepare(
-        &self,
-        issuer_id: &str,
-        (settings, test_only): (&ListSettings, bool),
-        former: Option<&ListRow>,
-        now: UnixMillis,
-    ) -> Result<Prepared, Refused> {
-        if former.is_some_and(|former| test_only && !former.test_only) {
-            return Err(Refused::Store(StoreError::Failed(format!(
-                "this list of {issuer_id} would replace a live one by one for tests; `idgate trust \
-                 remove` the list in force first"
-            ))));
-        }
-        let kept = |own: &Option<Vec<u8>>, of: fn(&ListRow) -> &Vec<u8>| {
-            own.clone().or_else(|| former.map(of).cloned()).unwrap_or_default()
-        };
-        let mut row = ListRow {
-            issuer_id: issuer_id.to_owned(),
-            url: self.url.clone(),
-            list_type: String::new(),
-            organization: None,
-            token: self.token.clone(),
-            sha256: sha256(&self.token).to_vec(),
-            anchors: kept(&self.anchors, |former| &former.anchors),
-            crls: kept(&self.crls, |former| &former.crls),
-            providers: former.map_or_else(|| "[]".into(), |former| former.providers.clone()),
-            profile: former.and_then(|former| former.profile.clone()),
-            allow_stale: former.is_some_and(|former| former.allow_stale),
-            test_only,
-            sequence: 0,
-            listed: 0,
-            next_update: now,
-            added_at: now,
-        };
-        row.set(settings);
-        // What a list for tests was is no rule for a live one.
-        let former = former.filter(|former| former.test_only == test_only);
-        let list = self.import(&row, former, now)?;
-        row.list_type = list.list_type.name().to_owned();
-        let organization = former.and_then(|former| former.organization.clone());
-        row.organization = organization.or_else(|| list.signer.organization.clone());
-        row.sequence = list.sequence;
-        row.listed = u64::try_from(list.providers.len()).unwrap_or(u64::MAX);
-        row.next_update = list.next_update;
-        let source = source(&row);
-        Ok(Prepared { row, source, list, accept_rollback: self.accept_rollback })
-    }
-
-    fn import(
-        &self,
-        row: &ListRow,
-        former: Option<&ListRow>,
-        now: UnixMillis,
-    ) -> Result<TrustedList, Refused> {
-        let anchors = anchors(&row.anchors)?;
-        let crls = match &anchors {
-            Some(anchors) => crls(&row.crls, anchors)?,
-            None => Vec::new(),
-        };
-        let mut rules = match &anchors {
-            Some(anchors) => ListRules::new(anchors),
-            None if row.test_only => ListRules::for_tests(),
-            None => return Err(Refused::Store(lacks_anchor())),
-        };
-        rules.test_only = row.test_only;
-        rules.crls = &crls;
-        rules.list_type = former.and_then(|former| ListType::from_name(&former.list_type));
-        rules.organization = former.and_then(|former| former.organization.as_deref());
-        rules.allow_stale = row.allow_stale;
-        import_trusted_list(&PROVIDER, &self.token, &rules, now).map_err(Refused::List)
-    }
-}
-
-impl Prepared {
-    /// The mark that is to be stored with it, if `former` is the one of its source so far.
-    ///
-    /// # Errors
-    /// It is an older list, or another one of the same number.
-    pub(in crate::store) fn mark(
-        &self,
-        former: Option<&ListMark>,
-        now: UnixMillis,
-    ) -> Result<ListMark, Refused> {
-        if let Some(former) = former.filter(|_| !self.accept_rollback) {
-            self.list.check_newer(former).map_err(Refused::List)?;
-        }
-        Ok(self.list.mark(former, now))
-    }
-
-    /// Whether it is the one that is in force.
-    pub(in crate::store) fn is_same_as(&self, former: Option<&ListRow>) -> bool {
-        former.is_some_and(|former| former.sha256 == self.row.sha256)
-    }
-}
-
-/// Refuses another source than those that there are when these are as many as allowed.
-pub(in crate::store) fn check_sources(count: usize) -> Result<(), StoreError> {
-    if count <= MAX_LIST_SOURCES {
-        return Ok(());
-    }
-    Err(StoreError::Failed(format!(
-        "there are {MAX_LIST_SOURCES} sources of trusted lists already; remove one first"
-    )))
-}
-
-/// Why a list is not taken.
-pub(in crate::store) enum Refused {
-    List(TrustedListError),
-    Store(StoreError),
-}
-
-impl Refused {
-    /// What a refresh that ends so is counted as.
-    pub(in crate::store) fn outcome(self) -> Result<Refreshed, StoreError> {
-        match self {
-            Self::List(error) if error.kind == TrustedListErrorKind::Rollback => {
-                Ok(Refreshed::Rollback(error.to_string()))
-            }
-            Self::List(error) => Ok(Refreshed::Refused(error.to_string())),
-            Self::Store(error) => Err(error),
-        }
-    }
-}
-
-impl From<StoreError> for Refused {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-/// Tampering is told apart from mistakes.
-impl From<Refused> for StoreError {
-    fn from(why: Refused) -> Self {
-        match why {
-            Refused::List(error) if error.kind.is_integrity() => Self::Damaged(error.to_string()),
-            Refused::List(error) => Self::Failed(error.to_string()),
-            Refused::Store(error) => error,
-        }
-    }
-}
-
-fn lacks_anchor() -> StoreError {
-    StoreError::Failed(
-        "--trusted-list needs --list-signer-ca FILE, or --test: without it anybody could have made \
-         the list"
-            .into(),
-    )
-}
-
-/// What is remembered of lists for tests says nothing about live ones: anybody may have made them.
-fn source(row: &ListRow) -> String {
-    let test = if row.test_only { "test " } else { "" };
-    match &row.url {
-        Some(url) => format!("{test}{url}"),
-        None => {
-            let organization = row.organization.as_deref().unwrap_or_default();
-            format!("{test}{} O={organization}", row.list_type)
-        }
-    }
-}
-
-fn anchors(ders: &[u8]) -> Result<Option<ListAnchors>, StoreError> {
+pub(super) fn anchors(ders: &[u8]) -> Result<Option<ListAnchors>, StoreError> {
     if ders.is_empty() {
         return Ok(None);
     }
     let anchors = ListAnchors::from_file(&PROVIDER, ders);
     anchors.map(Some).map_err(|error| StoreError::Failed(error.to_string()))
-}
-
-fn crls(ders: &[u8], anchors: &ListAnchors) -> Result<Vec<VerifiedCrl>, StoreError> {
-    if ders.is_empty() {
-        return Ok(Vec::new());
-    }
-    let blocks = pem_or_der(ders, "X509 CRL");
-    let blocks = blocks.map_err(|error| StoreError::Failed(error.to_string()))?;
-    let read = |der: &Vec<u8>| {
-        VerifiedCrl::from_der(&PROVIDER, der, anchors.cas())
-            .map_err(|error| StoreError::Failed(error.to_string()))
-    };
-    blocks.iter().map(read).collect()
 }

@@ -7,7 +7,7 @@ use super::super::pool::Tx;
 use super::super::{audit, list_refresh, trust, trusted_lists};
 use super::{Desk, PostgresOperator, record_if_possible};
 use crate::audit::{AuditEvent, OPERATOR, OPERATOR_CHAIN};
-use crate::store::interface::{Refreshed, StoreError};
+use crate::store::interface::{FetchedList, Refreshed, StoreError};
 use crate::store::operator::TrustOperator;
 use crate::store::trust::{RemovedMaterial, TrustChange, TrustRecord};
 
@@ -51,14 +51,12 @@ impl TrustOperator for PostgresOperator {
 
     fn refresh_list(
         &mut self,
-        url: &str,
-        token: &[u8],
-        accept_rollback: bool,
+        list: &FetchedList,
         now: UnixMillis,
     ) -> Result<Refreshed, StoreError> {
-        let env = (&self.desk.audit, url, token, accept_rollback, now, OPERATOR);
-        self.run(self.desk.pool.transact(&env, |&(keys, url, token, accept, now, by), tx| {
-            Box::pin(list_refresh::refresh_and_record(tx, keys, (url, token), accept, (by, now)))
+        let env = (&self.desk.audit, list, (OPERATOR, now));
+        self.run(self.desk.pool.transact(&env, |&(keys, list, by), tx| {
+            Box::pin(list_refresh::refresh_and_record(tx, keys, list, by))
         }))
     }
 
@@ -70,7 +68,7 @@ impl TrustOperator for PostgresOperator {
     ) -> Result<(), StoreError> {
         let env = (url, why, now);
         self.run(self.desk.pool.transact(&env, |&(url, why, now), tx| {
-            Box::pin(trusted_lists::note_fetch(tx, url, Some(why), now))
+            Box::pin(trusted_lists::note(tx, url, Some(why), now))
         }))
     }
 

@@ -3,9 +3,9 @@
 use idgate_core::time::UnixMillis;
 
 use super::{SqliteOperator, record_if_possible};
-use crate::audit::{AuditEvent, OPERATOR_CHAIN};
+use crate::audit::{AuditEvent, OPERATOR, OPERATOR_CHAIN};
 use crate::store::audit;
-use crate::store::interface::{Refreshed, StoreError};
+use crate::store::interface::{FetchedList, Refreshed, StoreError};
 use crate::store::operator::TrustOperator;
 use crate::store::sql::begin;
 use crate::store::trust::{self, RemovedMaterial, TrustChange, TrustRecord, listed_rows};
@@ -48,17 +48,12 @@ impl TrustOperator for SqliteOperator {
 
     fn refresh_list(
         &mut self,
-        url: &str,
-        token: &[u8],
-        accept_rollback: bool,
+        list: &FetchedList,
         now: UnixMillis,
     ) -> Result<Refreshed, StoreError> {
         let transaction = begin(&mut self.main)?;
-        let refreshed = listed_rows::refresh(&transaction, url, token, accept_rollback, now)?;
-        let (outcome, changed) = refreshed;
-        listed_rows::note_fetch(&transaction, url, outcome.failure(), now)?;
-        for issuer_id in &changed {
-            let event = AuditEvent::trust_changed(issuer_id, now);
+        let (outcome, events) = listed_rows::refresh(&transaction, list, OPERATOR, now)?;
+        for event in events {
             audit::append(&transaction, &self.audit, OPERATOR_CHAIN, event)?;
         }
         transaction.commit()?;
@@ -72,7 +67,7 @@ impl TrustOperator for SqliteOperator {
         now: UnixMillis,
     ) -> Result<(), StoreError> {
         let transaction = begin(&mut self.main)?;
-        listed_rows::note_fetch(&transaction, url, Some(why), now)?;
+        listed_rows::note(&transaction, url, Some(why), now)?;
         Ok(transaction.commit()?)
     }
 

@@ -1,0 +1,327 @@
+//! What a list has to satisfy that an entry is to take, and what is stored then. Whoever asks reads what
+//! is there first, and writes what comes of it: nothing, if it is refused.
+
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::status::VerifiedCrl;
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::{
+    ListAnchors, ListMark, ListRules, ListType, TrustedList, TrustedListError,
+    TrustedListErrorKind, import_trusted_list, pem_or_der,
+};
+
+use super::TrustChange;
+use super::list_statements::put_mark;
+use super::listed::{ListRow, ListSettings, NewTrustedList, anchors};
+use super::x509::sha256;
+use crate::audit::AuditEvent;
+use crate::limits::MAX_LIST_SOURCES;
+use crate::store::interface::{FetchedList, Refreshed, StoreError};
+use crate::store::statement::Statement;
+
+/// What a change of an entry does to its list.
+pub(in crate::store) enum Step {
+    Nothing,
+    /// The one that it has is taken in another way.
+    Settings(Box<ListRow>),
+    /// It takes this one.
+    List(Box<Prepared>),
+}
+
+impl TrustChange {
+    /// What this does to the list of the entry called `issuer_id`, which was `former` so far.
+    ///
+    /// # Errors
+    /// The list is refused; or there are settings for one, and there is none.
+    pub(in crate::store) fn list_step(
+        &self,
+        issuer_id: &str,
+        former: Option<ListRow>,
+        now: UnixMillis,
+    ) -> Result<Step, StoreError> {
+        if let Some(new) = &self.trusted_list {
+            let settings = (&self.list_settings, self.test_only);
+            let prepared = new.prepare(issuer_id, settings, former.as_ref(), now)?;
+            return Ok(Step::List(Box::new(prepared)));
+        }
+        if self.list_settings.is_empty() {
+            return Ok(Step::Nothing);
+        }
+        let mut row = former.ok_or_else(|| {
+            StoreError::Failed(format!(
+                "{issuer_id} has no trusted list; --provider and --signer-profile go with \
+                 --trusted-list"
+            ))
+        })?;
+        row.set(&self.list_settings);
+        Ok(Step::Settings(Box::new(row)))
+    }
+}
+
+/// A list that an entry takes once the mark of its source was looked at.
+pub(in crate::store) struct Prepared {
+    row: ListRow,
+    /// The key of its mark.
+    pub(in crate::store) source: String,
+    list: TrustedList,
+    accept_rollback: bool,
+    /// The number and the hash of the entry's former one.
+    former: Option<(u64, Vec<u8>)>,
+}
+
+/// A list that is taken, with the mark of its source.
+pub(in crate::store) struct Taken {
+    row: ListRow,
+    source: String,
+    mark: ListMark,
+    /// The number of the one before, unless it is the one that was in force.
+    replaces: Option<u64>,
+}
+
+impl Taken {
+    /// What stores it.
+    pub(in crate::store) fn statements(&self) -> [Statement<'_>; 2] {
+        [self.row.put(), put_mark(&self.source, &self.mark)]
+    }
+}
+
+/// What becomes of a list that was fetched, for all entries that take theirs from there.
+pub(in crate::store) struct Refresh {
+    pub(in crate::store) outcome: Refreshed,
+    pub(in crate::store) taken: Vec<Taken>,
+}
+
+impl Refresh {
+    /// The keys of the marks that are looked at.
+    pub(in crate::store) fn sources(url: &str) -> [String; 2] {
+        [false, true].map(|test_only| source_named(url, test_only))
+    }
+
+    /// `formers`: the lists of those entries; `marks`: of [`Refresh::sources`].
+    ///
+    /// # Errors
+    /// Something that is stored cannot be read.
+    pub(in crate::store) fn decide(
+        fetched: &FetchedList,
+        formers: &[ListRow],
+        marks: &[Option<ListMark>; 2],
+        now: UnixMillis,
+    ) -> Result<Self, StoreError> {
+        let new = NewTrustedList {
+            url: Some(fetched.url.clone()),
+            token: fetched.token.clone(),
+            anchors: None,
+            crls: None,
+            accept_rollback: fetched.accept_rollback,
+        };
+        let outcome = if formers.is_empty() { Refreshed::Unwanted } else { Refreshed::Same };
+        let mut refresh = Self { outcome, taken: Vec::new() };
+        for former in formers {
+            let [live, test] = marks;
+            let mark = if former.test_only { test } else { live };
+            let settings = (&ListSettings::default(), former.test_only);
+            let prepared = new.prepare(&former.issuer_id, settings, Some(former), now);
+            match prepared.and_then(|prepared| prepared.take(mark.as_ref(), now)) {
+                Ok(taken) => refresh.add(taken),
+                Err(refused) => {
+                    return Ok(Self { outcome: refused.outcome()?, taken: Vec::new() });
+                }
+            }
+        }
+        Ok(refresh)
+    }
+
+    fn add(&mut self, taken: Taken) {
+        if let Some(from) = taken.replaces {
+            let (to, providers) = (taken.row.sequence, taken.row.listed);
+            self.outcome = Refreshed::New { from, to, providers };
+        }
+        self.taken.push(taken);
+    }
+
+    /// What the audit log says of it: an entry for each trust entry that changed.
+    pub(in crate::store) fn events(&self, by: &str, now: UnixMillis) -> Vec<AuditEvent> {
+        let changed = self.taken.iter().filter(|taken| taken.replaces.is_some());
+        changed.map(|taken| AuditEvent::trust_changed(&taken.row.issuer_id, now).by(by)).collect()
+    }
+}
+
+impl NewTrustedList {
+    /// Reads it for this entry, whose list was `former` so far. The mark of its source is looked at by
+    /// [`Prepared::take`].
+    ///
+    /// # Errors
+    /// It is refused.
+    fn prepare(
+        &self,
+        issuer_id: &str,
+        (settings, test_only): (&ListSettings, bool),
+        former: Option<&ListRow>,
+        now: UnixMillis,
+    ) -> Result<Prepared, Refused> {
+        if former.is_some_and(|former| test_only && !former.test_only) {
+            return Err(Refused::Store(StoreError::Failed(format!(
+                "this list of {issuer_id} would replace a live one by one for tests; `idgate trust \
+                 remove` the list in force first"
+            ))));
+        }
+        let kept = |own: &Option<Vec<u8>>, of: fn(&ListRow) -> &Vec<u8>| {
+            own.clone().or_else(|| former.map(of).cloned()).unwrap_or_default()
+        };
+        let mut row = ListRow {
+            issuer_id: issuer_id.to_owned(),
+            url: self.url.clone(),
+            list_type: String::new(),
+            organization: None,
+            token: self.token.clone(),
+            sha256: sha256(&self.token).to_vec(),
+            anchors: kept(&self.anchors, |former| &former.anchors),
+            crls: kept(&self.crls, |former| &former.crls),
+            providers: former.map_or_else(|| "[]".into(), |former| former.providers.clone()),
+            profile: former.and_then(|former| former.profile.clone()),
+            allow_stale: former.is_some_and(|former| former.allow_stale),
+            test_only,
+            sequence: 0,
+            listed: 0,
+            next_update: now,
+            added_at: now,
+        };
+        row.set(settings);
+        let before = former.map(|former| (former.sequence, former.sha256.clone()));
+        // What a list for tests was is no rule for a live one.
+        let former = former.filter(|former| former.test_only == test_only);
+        let list = self.import(&row, former, now)?;
+        row.list_type = list.list_type.name().to_owned();
+        let organization = former.and_then(|former| former.organization.clone());
+        row.organization = organization.or_else(|| list.signer.organization.clone());
+        row.sequence = list.sequence;
+        row.listed = u64::try_from(list.providers.len()).unwrap_or(u64::MAX);
+        row.next_update = list.next_update;
+        let source = source(&row);
+        let accept_rollback = self.accept_rollback;
+        Ok(Prepared { row, source, list, accept_rollback, former: before })
+    }
+
+    fn import(
+        &self,
+        row: &ListRow,
+        former: Option<&ListRow>,
+        now: UnixMillis,
+    ) -> Result<TrustedList, Refused> {
+        let anchors = anchors(&row.anchors)?;
+        let crls = match &anchors {
+            Some(anchors) => crls(&row.crls, anchors)?,
+            None => Vec::new(),
+        };
+        let mut rules = match &anchors {
+            Some(anchors) => ListRules::new(anchors),
+            None if row.test_only => ListRules::for_tests(),
+            None => return Err(Refused::Store(lacks_anchor())),
+        };
+        rules.test_only = row.test_only;
+        rules.crls = &crls;
+        rules.list_type = former.and_then(|former| ListType::from_name(&former.list_type));
+        rules.organization = former.and_then(|former| former.organization.as_deref());
+        rules.allow_stale = row.allow_stale;
+        import_trusted_list(&PROVIDER, &self.token, &rules, now).map_err(Refused::List)
+    }
+}
+
+impl Prepared {
+    /// With the mark that is to be stored with it, if `mark` is the one of its source so far.
+    ///
+    /// # Errors
+    /// It is an older list, or another one of the same number.
+    pub(in crate::store) fn take(
+        self,
+        mark: Option<&ListMark>,
+        now: UnixMillis,
+    ) -> Result<Taken, Refused> {
+        if let Some(mark) = mark.filter(|_| !self.accept_rollback) {
+            self.list.check_newer(mark).map_err(Refused::List)?;
+        }
+        let mark = self.list.mark(mark, now);
+        let others = self.former.filter(|(_, sha256)| *sha256 != self.row.sha256);
+        let replaces = others.map(|(sequence, _)| sequence);
+        Ok(Taken { row: self.row, source: self.source, mark, replaces })
+    }
+}
+
+/// Refuses another source than those that there are when these are as many as allowed.
+pub(in crate::store) fn check_sources(count: usize) -> Result<(), StoreError> {
+    if count <= MAX_LIST_SOURCES {
+        return Ok(());
+    }
+    Err(StoreError::Failed(format!(
+        "there are {MAX_LIST_SOURCES} sources of trusted lists already; remove one first"
+    )))
+}
+
+/// Why a list is not taken.
+pub(in crate::store) enum Refused {
+    List(TrustedListError),
+    Store(StoreError),
+}
+
+impl Refused {
+    /// What a refresh that ends so is counted as.
+    fn outcome(self) -> Result<Refreshed, StoreError> {
+        match self {
+            Self::List(error) if error.kind == TrustedListErrorKind::Rollback => {
+                Ok(Refreshed::Rollback(error.to_string()))
+            }
+            Self::List(error) => Ok(Refreshed::Refused(error.to_string())),
+            Self::Store(error) => Err(error),
+        }
+    }
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Tampering is told apart from mistakes.
+impl From<Refused> for StoreError {
+    fn from(why: Refused) -> Self {
+        match why {
+            Refused::List(error) if error.kind.is_integrity() => Self::Damaged(error.to_string()),
+            Refused::List(error) => Self::Failed(error.to_string()),
+            Refused::Store(error) => error,
+        }
+    }
+}
+
+fn lacks_anchor() -> StoreError {
+    StoreError::Failed(
+        "--trusted-list needs --list-signer-ca FILE, or --test: without it anybody could have made \
+         the list"
+            .into(),
+    )
+}
+
+/// What is remembered of lists for tests says nothing about live ones: anybody may have made them.
+fn source(row: &ListRow) -> String {
+    let organization = row.organization.as_deref().unwrap_or_default();
+    match &row.url {
+        Some(url) => source_named(url, row.test_only),
+        None => source_named(&format!("{} O={organization}", row.list_type), row.test_only),
+    }
+}
+
+fn source_named(name: &str, test_only: bool) -> String {
+    if test_only { format!("test {name}") } else { name.to_owned() }
+}
+
+fn crls(ders: &[u8], anchors: &ListAnchors) -> Result<Vec<VerifiedCrl>, StoreError> {
+    if ders.is_empty() {
+        return Ok(Vec::new());
+    }
+    let blocks = pem_or_der(ders, "X509 CRL");
+    let blocks = blocks.map_err(|error| StoreError::Failed(error.to_string()))?;
+    let read = |der: &Vec<u8>| {
+        VerifiedCrl::from_der(&PROVIDER, der, anchors.cas())
+            .map_err(|error| StoreError::Failed(error.to_string()))
+    };
+    blocks.iter().map(read).collect()
+}
