@@ -1,14 +1,13 @@
 //! `idgate copy`: a gateway moves from its data directory into a database, with everything that it knows,
 //! and goes on there as if nothing had been.
 
-use std::fs;
+mod interrupted;
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::http::{Http, Request};
-use crate::killed::{killer, run_killed};
-use crate::server::{Client, Installation, Output, Server, eventually};
+use crate::http::Request;
+use crate::server::{Client, Installation, Output};
 use crate::stores;
 use crate::tenant::{Created, Gateway, Tenant, form, request_for, sample_trust, sample_wallet};
 
@@ -23,8 +22,6 @@ const LISTS: [&[&str]; 8] = [
     &["keys", "list"],
     &["audit", "verify"],
 ];
-/// More statements than a copy has.
-const ENOUGH: u32 = 10_000;
 
 /// A stopped gateway with something of everything.
 struct Moving {
@@ -64,18 +61,18 @@ impl Moving {
         let stale = sample_wallet().answer_uri(&failed.uri, crate::tenant::now_ms() - 3_600_000);
         tenant.post_answer(&failed.id, &stale.unwrap().form_body()).expect_status(400);
         let open = tenant.create(&request_for(&["given_name"]));
-        let once = once(&mut tenant);
+        let once = tenant.once();
         let Gateway { server, client, installation } = gateway;
-        stop(server);
+        server.stop();
         let mut command = installation.command(&["serve"]);
         let server = installation.serve_by({
             command.env("OID4VP_REQUEST_MODE", "jar");
             command
         });
         // Its answer is encrypted to a key of its own.
-        let mut tenant = tenant_at(&server, &client);
+        let mut tenant = Tenant::at(&server, &client.api_key);
         tenant.create(&request_for(&["given_name"]));
-        stop(server);
+        server.stop();
         Self { installation, client, verified, failed: failed.id, open, once }
     }
 
@@ -118,38 +115,20 @@ impl Moving {
     #[track_caller]
     fn expect_moved(&self) {
         let server = self.installation.serve();
-        let mut tenant = tenant_at(&server, &self.client);
+        let mut tenant = Tenant::at(&server, &self.client.api_key);
         assert_eq!(tenant.read(&self.verified)["status"], "VERIFIED");
         assert_eq!(tenant.read(&self.failed)["status"], "FAILED");
         tenant.post_answer(&self.open.id, &form(&sample_wallet(), &self.open)).expect_status(200);
         let session = tenant.read(&self.open.id);
         assert_eq!(session["claims"]["pid"]["given_name"], "Erika", "{session}");
-        assert_eq!(once(&mut tenant), self.once, "the sealed answer");
+        assert_eq!(tenant.once(), self.once, "the sealed answer");
         // What numbers rows goes on behind those that were copied.
         self.installation.create_client("after", true);
         tenant.verified(&request_for(&["given_name"]), &sample_wallet());
         let intact = self.installation.run(&["audit", "verify"]);
         assert_eq!(intact.code, 0, "{intact:?}");
-        stop(server);
+        server.stop();
     }
-}
-
-fn tenant_at(server: &Server, client: &Client) -> Tenant {
-    Tenant { http: Http::new(server.address), api_key: client.api_key.clone() }
-}
-
-fn stop(server: Server) {
-    server.terminate();
-    assert!(server.wait().0.success());
-}
-
-/// The session that was made under an idempotency key, the first time or again.
-#[track_caller]
-fn once(tenant: &mut Tenant) -> String {
-    let post = Request::post("/v1/sessions").bearer(&tenant.api_key);
-    let post = post.header("Idempotency-Key", "once").json(&request_for(&["given_name"]));
-    let made = tenant.http.send(&post).expect_status(201).json();
-    made["session_id"].as_str().unwrap().to_owned()
 }
 
 #[track_caller]
@@ -175,9 +154,9 @@ fn a_gateway_goes_on_in_the_database_that_its_directory_was_copied_into() {
     moving.expect_same(&listed);
     expect_refused(&moving.copy(), 1, "was copied into the database already");
     let server = moving.installation.serve();
-    let session = tenant_at(&server, &moving.client).read(&moving.verified);
+    let session = Tenant::at(&server, &moving.client.api_key).read(&moving.verified);
     assert_eq!(session["claims_lost"], true, "{session}");
-    stop(server);
+    server.stop();
     moving.expect_moved();
     expect_refused(&moving.copy(), 1, "was copied into the database already");
 }
@@ -189,7 +168,7 @@ fn only_a_stopped_and_whole_directory_is_copied_with_its_own_key() {
     let server = moving.installation.serve();
     moving.enter(&database);
     expect_refused(&moving.copy(), 1, "another server runs on the data directory");
-    stop(server);
+    server.stop();
     moving.installation.set("IDGATE_INSTANCE_KEY", "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=");
     expect_refused(&moving.copy(), 1, "is not the one that this data directory was made with");
     moving.installation.set("IDGATE_INSTANCE_KEY", stores::KEY);
@@ -234,7 +213,7 @@ fn only_an_empty_database_of_this_schema_takes_a_copy() {
     moving.enter(&stores::migrated().unwrap());
     let server = moving.installation.serve();
     expect_refused(&moving.copy(), 1, "a gateway runs on the database");
-    stop(server);
+    server.stop();
 }
 
 /// What a gateway leaves that is killed between the commits of its two files.
@@ -278,180 +257,4 @@ fn a_directory_with_a_value_that_no_key_opens_is_refused_by_that_name() {
     expect_refused(&moving.copy(), 3, "`idgate doctor --deep`");
     // Nothing was begun.
     assert_eq!(moving.installation.run_json(&["client", "list", "--json"])["clients"], json!([]));
-}
-
-/// Has the database do something whenever `event`, by which a test is in the middle of a copy.
-fn when(database: &str, event: &str, what: &str) {
-    let sql = format!(
-        "CREATE FUNCTION middle() RETURNS trigger LANGUAGE plpgsql AS \
-         $$ BEGIN {what}; RETURN NULL; END $$; \
-         CREATE TRIGGER middle AFTER {event} FOR EACH STATEMENT EXECUTE FUNCTION middle()"
-    );
-    stores::cluster().unwrap().run(database, &sql);
-}
-
-#[test]
-fn a_copy_that_another_one_took_over_writes_nothing_more() {
-    let Some(cluster) = stores::cluster() else { return };
-    let mut moving = Moving::new();
-    let listed = moving.listed();
-    for event in ["INSERT ON clients", "INSERT ON webhook_deliveries"] {
-        let database = stores::migrated().unwrap();
-        moving.enter(&database);
-        let taken = "UPDATE instance SET sealed = set_byte(sealed, 0, 255 - get_byte(sealed, 0)) \
-                     WHERE name = 'copying_from'";
-        when(&database, event, taken);
-        expect_refused(&moving.copy(), 1, "another `idgate copy` into the database began");
-        expect_refused(&moving.installation.run(&["client", "list"]), 1, "run `idgate copy` again");
-        cluster.run(&database, "DROP FUNCTION middle CASCADE");
-        assert_eq!(moving.copy().code, 0);
-        moving.expect_same(&listed);
-    }
-}
-
-/// A statement takes longer than one of a gateway may, and a command has the time to come between.
-#[test]
-fn what_a_command_changes_during_a_copy_is_not_left_behind() {
-    let Some(cluster) = stores::cluster() else { return };
-    let mut moving = Moving::new();
-    let database = stores::migrated().unwrap();
-    when(&database, "INSERT ON webhook_deliveries", "PERFORM pg_sleep(11)");
-    let beside = Installation::in_directory();
-    let beside = beside.with("IDGATE_DATA_DIR", &moving.from());
-    let beside = beside.with("IDGATE_INSTANCE_KEY", stores::KEY);
-    moving.enter(&database);
-    let refused = std::thread::scope(|scope| {
-        let copying = scope.spawn(|| moving.copy());
-        eventually("it is in the middle", || {
-            let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
-                       AND datname = current_database()";
-            cluster.run(&database, sql) == "1"
-        });
-        let late = beside.run(&["client", "create", "late"]);
-        assert_eq!(late.code, 0, "{late:?}");
-        copying.join().unwrap()
-    });
-    expect_refused(&refused, 1, "a command changed the data directory while it was copied");
-    cluster.run(&database, "DROP FUNCTION middle CASCADE");
-    let copied = moving.copy().json();
-    assert_eq!(copied["rows"]["clients"], 3, "{copied}");
-    moving.expect_moved();
-}
-
-/// Who is just writing when a copy begins is waited for, and then the database is not empty any more.
-#[test]
-fn a_copy_empties_nothing_that_is_just_written() {
-    let Some(cluster) = stores::cluster() else { return };
-    let mut moving = Moving::new();
-    let database = stores::migrated().unwrap();
-    moving.enter(&database);
-    let refused = std::thread::scope(|scope| {
-        let write = "INSERT INTO webhook_hosts VALUES ('h.example', 'APPROVED', NULL, 1); \
-                     SELECT pg_sleep(2)";
-        let writing = scope.spawn(|| cluster.run(&database, write));
-        eventually("it is written", || {
-            let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
-                       AND datname = current_database()";
-            cluster.run(&database, sql) == "1"
-        });
-        let refused = moving.copy();
-        writing.join().unwrap();
-        refused
-    });
-    expect_refused(&refused, 1, "the database is not empty");
-    assert_eq!(cluster.run(&database, "SELECT count(*) FROM webhook_hosts"), "1");
-}
-
-#[test]
-fn a_gateway_that_starts_when_a_copy_begins_does_not_serve() {
-    let Some(cluster) = stores::cluster() else { return };
-    let database = stores::migrated().unwrap();
-    when(
-        &database,
-        "INSERT ON nodes",
-        "INSERT INTO instance VALUES ('copying_from', '') ON CONFLICT DO NOTHING",
-    );
-    let installation = Installation::on(&database);
-    expect_refused(&installation.run(&["serve"]), 1, "run `idgate copy` again");
-    assert_eq!(cluster.run(&database, "SELECT count(*) FROM nodes"), "0");
-}
-
-/// Every how many statements a copy is killed.
-fn stride() -> usize {
-    if std::env::var_os("IDGATE_LONG").is_some() { 5 } else { 67 }
-}
-
-#[test]
-fn a_copy_killed_at_any_statement_is_finished_by_the_next_and_served_by_nobody_before() {
-    let Some(cluster) = stores::cluster() else { return };
-    let mut moving = Moving::new();
-    let listed = moving.listed();
-    let library = killer(&moving.installation);
-    let (mut killed, mut begun) = (0, 0);
-    for at in (10..ENOUGH).step_by(stride()) {
-        let database = stores::migrated().unwrap();
-        moving.enter(&database);
-        let arguments = ["copy", "--from", &moving.from()];
-        let output = run_killed(&moving.installation, &library, &arguments, at);
-        if output.code == 0 {
-            break;
-        }
-        assert_eq!(output.code, -1, "{output:?}");
-        killed += 1;
-        let marked =
-            cluster.run(&database, "SELECT count(*) FROM instance WHERE name = 'copying_from'");
-        if marked == "1" {
-            for early in [["client", "list"].as_slice(), &["serve"]] {
-                expect_refused(&moving.installation.run(early), 1, "run `idgate copy` again");
-            }
-            begun += 1;
-        }
-        let copied = moving.copy();
-        if copied.stderr.contains("was copied into the database already") {
-            // It was killed behind its last change.
-            moving.expect_same(&listed);
-            break;
-        }
-        assert_eq!(copied.code, 0, "killed at {at}: {copied:?}");
-        moving.expect_same(&listed);
-    }
-    assert!(killed > 3 && begun > 2, "{killed} {begun}");
-    moving.expect_moved();
-}
-
-/// As a process is that a machine's end takes with it: at a time of its own, not between statements.
-#[test]
-fn copies_killed_at_some_time_and_begun_anew_end_with_everything() {
-    let Some(database) = stores::migrated() else { return };
-    let mut moving = Moving::new();
-    let listed = moving.listed();
-    moving.enter(&database);
-    for after in [30, 60, 90, 120, 150] {
-        let mut command = moving.installation.command(&["copy", "--from", &moving.from()]);
-        let null = || fs::File::options().write(true).open("/dev/null").unwrap();
-        let mut child = command.stdout(null()).stderr(null()).spawn().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(after));
-        let _ = child.kill();
-        child.wait().unwrap();
-    }
-    eventually("it is copied", || {
-        let copied = moving.copy();
-        copied.code == 0 || copied.stderr.contains("was copied into the database already")
-    });
-    moving.expect_same(&listed);
-    moving.expect_moved();
-}
-
-#[test]
-fn a_copy_of_another_directory_is_not_finished_with_this_one() {
-    let Some(database) = stores::migrated() else { return };
-    let (mut moving, mut other) = (Moving::new(), Moving::new());
-    let library = killer(&moving.installation);
-    moving.enter(&database);
-    let arguments = ["copy", "--from", &moving.from()];
-    let output = run_killed(&moving.installation, &library, &arguments, 200);
-    assert_eq!(output.code, -1, "{output:?}");
-    other.enter(&database);
-    expect_refused(&other.copy(), 1, "an unfinished copy of another data directory");
-    assert_eq!(moving.copy().code, 0);
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::http::{Http, Request};
+use crate::http::Request;
 use crate::killed::{killer, restore, run_killed};
 use crate::server::{Installation, Output, Server};
 use crate::stores;
@@ -39,15 +39,15 @@ impl Stage {
         tenant.http.send(&put).expect_status(200);
         tenant.verified(&request_for(&["given_name"]), &sample_wallet());
         let open = tenant.create(&request_for(&["given_name"]));
-        let once = once(&mut tenant);
+        let once = tenant.once();
         let Gateway { server, client, mut installation } = gateway;
-        stop(server);
+        server.stop();
         installation.set("IDGATE_LOG", "warn");
         Self { installation, api_key: client.api_key, open, once }
     }
 
     fn tenant(&self, server: &Server) -> Tenant {
-        Tenant { http: Http::new(server.address), api_key: self.api_key.clone() }
+        Tenant::at(server, &self.api_key)
     }
 
     fn reseal(&self) -> Value {
@@ -76,9 +76,24 @@ impl Stage {
         let mut tenant = self.tenant(&server);
         tenant.post_answer(&self.open.id, &form(&sample_wallet(), &self.open)).expect_status(200);
         assert_eq!(tenant.read(&self.open.id)["status"], "VERIFIED");
-        assert_eq!(once(&mut tenant), self.once, "the sealed answer");
-        stop(server);
+        assert_eq!(tenant.once(), self.once, "the sealed answer");
+        server.stop();
         self.expect_whole();
+    }
+
+    /// Whether neither key alone will do. One that does opens everything.
+    #[track_caller]
+    fn needs_both(&mut self) -> bool {
+        let enough = [NEW, OLD].map(|key| {
+            only(&mut self.installation, key);
+            let is_enough = self.installation.run(&["client", "list"]).code == 0;
+            if is_enough {
+                self.expect_whole();
+            }
+            is_enough
+        });
+        assert_ne!(enough, [true, true]);
+        enough == [false, false]
     }
 
     #[track_caller]
@@ -98,20 +113,6 @@ fn only(installation: &mut Installation, key: &str) {
 fn both(installation: &mut Installation) {
     installation.set("IDGATE_INSTANCE_KEY", "");
     installation.set("IDGATE_INSTANCE_KEYS", &format!("{NEW},{OLD}"));
-}
-
-fn stop(server: Server) {
-    server.terminate();
-    assert!(server.wait().0.success());
-}
-
-/// The session that was made under an idempotency key, the first time or again.
-#[track_caller]
-fn once(tenant: &mut Tenant) -> String {
-    let post = Request::post("/v1/sessions").bearer(&tenant.api_key);
-    let post = post.header("Idempotency-Key", "once").json(&request_for(&["given_name"]));
-    let made = tenant.http.send(&post).expect_status(201).json();
-    made["session_id"].as_str().unwrap().to_owned()
 }
 
 #[track_caller]
@@ -135,7 +136,7 @@ fn serve_with_both(stage: &mut Stage) -> Server {
     let server = installation.serve();
     let mut tenant = stage.tenant(&server);
     assert_eq!(tenant.read(&stage.open.id)["status"], "PENDING");
-    assert_eq!(once(&mut tenant), stage.once);
+    assert_eq!(tenant.once(), stage.once);
     let (status, message) = stage.doctor();
     assert_eq!(status, "warning", "{message}");
     assert!(message.contains("values are still sealed under another key"), "{message}");
@@ -149,7 +150,7 @@ fn in_a_directory_a_key_takes_the_place_of_another() {
     let server = serve_with_both(&mut stage);
     let running = stage.installation.run(&["keys", "reseal"]);
     expect_refused(&running, "another server runs on the data directory");
-    stop(server);
+    server.stop();
     let resealed = stage.reseal();
     assert!(resealed["resealed"].as_u64().unwrap() > 5, "{resealed}");
     assert_eq!(resealed["unreadable"], 0);
@@ -170,7 +171,7 @@ fn in_a_database_a_key_takes_the_place_of_another_beside_running_nodes() {
     assert_eq!(resealed["unreadable"], 0);
     assert_eq!(stage.doctor().0, "ok");
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
-    stop(server);
+    server.stop();
     assert_eq!(stage.reseal()["resealed"], 0);
     stage.expect_new_alone();
 }
@@ -188,7 +189,7 @@ fn while_a_node_seals_with_the_old_key_nothing_is_resealed() {
     expect_refused(&refused, "a node still seals with another instance key");
     let mut tenant = stage.tenant(&server);
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
-    stop(server);
+    server.stop();
     stage.reseal();
     stage.expect_new_alone();
 }
@@ -264,7 +265,7 @@ fn checkpoints_that_the_old_key_signed_are_known_after_a_reseal() {
     crate::server::eventually("checkpoints are written", || {
         fs::read_to_string(&file).is_ok_and(|text| text.contains('\n'))
     });
-    stop(server);
+    server.stop();
     both(&mut stage.installation);
     stage.reseal();
     only(&mut stage.installation, NEW);
@@ -319,52 +320,48 @@ fn stride(usually: u32) -> usize {
     usize::try_from(if all { 1 } else { usually }).unwrap()
 }
 
+/// Kills the command at one write after another, each time with what `anew` makes of the stage; says how
+/// often, and how often both keys were needed then.
+#[track_caller]
+fn kill_at_each(stage: &mut Stage, stride: usize, anew: impl Fn(&mut Installation)) -> (u32, u32) {
+    let library = killer(&stage.installation);
+    let (mut killed, mut halfway) = (0, 0);
+    for at in (1..ENOUGH).step_by(stride) {
+        anew(&mut stage.installation);
+        both(&mut stage.installation);
+        let output = run_killed(&stage.installation, &library, &["keys", "reseal"], at);
+        if output.code == 0 {
+            break;
+        }
+        assert_eq!(output.code, -1, "{output:?}");
+        killed += 1;
+        stage.expect_whole();
+        halfway += u32::from(stage.needs_both());
+        both(&mut stage.installation);
+        assert_eq!(stage.reseal()["unreadable"], 0, "killed at {at}");
+        only(&mut stage.installation, NEW);
+        stage.expect_whole();
+    }
+    stage.expect_new_alone();
+    (killed, halfway)
+}
+
 #[test]
 fn in_a_directory_a_reseal_killed_at_any_write_is_finished_by_the_next() {
     let mut stage = Stage::set(Installation::in_directory());
     let (dir, kept) = (stage.installation.data_dir(), stage.installation.file("kept", ""));
     fs::remove_file(&kept).unwrap();
     restore(&dir, &kept);
-    let library = killer(&stage.installation);
-    let mut killed = 0;
-    for at in (1..ENOUGH).step_by(stride(11)) {
-        restore(&kept, &dir);
-        both(&mut stage.installation);
-        let output = run_killed(&stage.installation, &library, &["keys", "reseal"], at);
-        if output.code == 0 {
-            break;
-        }
-        assert_eq!(output.code, -1, "{output:?}");
-        killed += 1;
-        stage.expect_whole();
-        stage.reseal();
-        only(&mut stage.installation, NEW);
-        stage.expect_whole();
-    }
-    assert!(killed > 5, "{killed}");
-    stage.expect_new_alone();
+    let (killed, halfway) = kill_at_each(&mut stage, stride(11), |_| restore(&kept, &dir));
+    assert!(killed > 5 && halfway > 3, "{killed} {halfway}");
 }
 
 #[test]
 fn in_a_database_a_reseal_killed_at_any_statement_is_finished_by_the_next() {
     let Some(database) = stores::migrated() else { return };
     let mut stage = Stage::set(Installation::on(&database));
-    let library = killer(&stage.installation);
-    let mut killed = 0;
-    for at in (1..ENOUGH).step_by(stride(83)) {
-        stage.installation.set("IDGATE_DATABASE_URL", &stores::copy_of(&database));
-        both(&mut stage.installation);
-        let output = run_killed(&stage.installation, &library, &["keys", "reseal"], at);
-        if output.code == 0 {
-            break;
-        }
-        assert_eq!(output.code, -1, "{output:?}");
-        killed += 1;
-        stage.expect_whole();
-        stage.reseal();
-        only(&mut stage.installation, NEW);
-        stage.expect_whole();
-    }
-    assert!(killed > 2, "{killed}");
-    stage.expect_new_alone();
+    let (killed, halfway) = kill_at_each(&mut stage, stride(83), |installation| {
+        installation.set("IDGATE_DATABASE_URL", &stores::copy_of(&database));
+    });
+    assert!(killed > 2 && halfway > 1, "{killed} {halfway}");
 }

@@ -258,6 +258,13 @@ impl Server {
         self.signal("TERM");
     }
 
+    /// Stops it, and waits until it has.
+    #[track_caller]
+    pub(crate) fn stop(self) {
+        self.terminate();
+        assert!(self.wait().0.success());
+    }
+
     /// Sends the signal of this name.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();

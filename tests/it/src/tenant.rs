@@ -57,7 +57,7 @@ impl Gateway {
     }
 
     pub(crate) fn tenant_of(&self, client: &Client) -> Tenant {
-        Tenant { http: self.http(), api_key: client.api_key.clone() }
+        Tenant::at(&self.server, &client.api_key)
     }
 
     pub(crate) fn http(&self) -> Http {
@@ -66,6 +66,10 @@ impl Gateway {
 }
 
 impl Tenant {
+    pub(crate) fn at(server: &Server, api_key: &str) -> Self {
+        Self { http: Http::new(server.address), api_key: api_key.to_owned() }
+    }
+
     #[track_caller]
     pub(crate) fn create(&mut self, request: &Value) -> Created {
         let answer = self.post_session(request).expect_status(201).json();
@@ -106,6 +110,15 @@ impl Tenant {
         }
         assert_eq!(members(&session), expected);
         assert_eq!((&session["status"], &session["reason"]), (&json!("FAILED"), &json!(reason)));
+    }
+
+    /// The session that was made under an idempotency key, the first time or again.
+    #[track_caller]
+    pub(crate) fn once(&mut self) -> String {
+        let post = Request::post("/v1/sessions").bearer(&self.api_key);
+        let post = post.header("Idempotency-Key", "once").json(&request_for(&["given_name"]));
+        let made = self.http.send(&post).expect_status(201).json();
+        made["session_id"].as_str().unwrap().to_owned()
     }
 
     /// A session of `request`, answered by `wallet` and VERIFIED.
