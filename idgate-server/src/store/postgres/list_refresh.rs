@@ -4,6 +4,7 @@ use idgate_core::time::UnixMillis;
 
 use super::error::Done;
 use super::pool::Tx;
+use super::sql::row;
 use super::{audit, trust, trusted_lists};
 use crate::audit::{AuditKeys, OPERATOR_CHAIN};
 use crate::store::interface::{FetchedList, Refreshed};
@@ -16,6 +17,7 @@ pub(super) async fn refresh_and_record(
     fetched: &FetchedList,
     by: (&str, UnixMillis),
 ) -> Done<Refreshed> {
+    hold(tx).await?;
     let (outcome, events) = trusted_lists::refresh(tx, fetched, by).await?;
     if !events.is_empty() {
         trust::bump(tx).await?;
@@ -24,4 +26,10 @@ pub(super) async fn refresh_and_record(
         audit::append(tx, keys, OPERATOR_CHAIN, event).await?;
     }
     Ok(outcome)
+}
+
+/// Waits until nobody else changes what is trusted, and keeps others waiting: whoever took something of
+/// it before this would wait for one who has this.
+pub(super) async fn hold(tx: &Tx<'_>) -> Done<()> {
+    row(tx, "SELECT FROM trust_version FOR UPDATE", &[]).await.map(drop)
 }

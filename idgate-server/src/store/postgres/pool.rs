@@ -3,7 +3,8 @@
 //!
 //! Locks are taken in this order, so that no two transactions wait for one another: at most one session
 //! row, then how many sessions the client has open, then the head of a chain and its part of the number of
-//! entries, then notifications. Who takes several chains takes them in the order of their names.
+//! entries, then notifications. Who takes several chains takes them in the order of their names. Who
+//! changes what is trusted takes the number of that first.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -236,6 +236,46 @@ fn a_database_that_is_not_there_is_refused_soon() {
     assert!(Duration::from_micros(begun.elapsed_us()) < Duration::from_secs(2));
 }
 
+/// Somebody is making a session: its client is kept from being removed, and its chain is next.
+#[tokio::test]
+async fn a_client_is_revoked_beside_somebody_who_makes_a_session() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Fixture::<PostgresDatabase>::new();
+    let client_id = fixture.live.client_id.as_str();
+    let sql = format!("SELECT FROM clients WHERE id = '{client_id}' FOR KEY SHARE");
+    let _making = fixture.backend.hold(&sql);
+    assert!(fixture.operator().revoke_client(client_id, NOW).unwrap());
+}
+
+/// Whoever changes what is trusted waits for others before it takes anything that these may want.
+#[tokio::test]
+async fn changes_of_what_is_trusted_wait_for_one_another_in_one_order() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Fixture::<PostgresDatabase>::new();
+    let changing = fixture.backend.hold("UPDATE trust_version SET version = version + 1");
+    std::thread::scope(|scope| {
+        let list = FetchedList { url: "https://a".into(), token: vec![0], accept_rollback: false };
+        let backend = &fixture.backend;
+        let refreshing = scope.spawn(move || backend.operator().refresh_list(&list, NOW));
+        let removing = scope.spawn(|| backend.operator().remove_trust("issuer", NOW));
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
+                       AND datname = current_database()";
+        while backend.ask(waiting) != "2" {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        // What they are about to change is free.
+        backend.run("SELECT FROM trust_entries FOR UPDATE NOWAIT");
+        backend.run("LOCK TABLE trusted_lists, trusted_list_marks IN EXCLUSIVE MODE NOWAIT");
+        drop(changing);
+        assert_eq!(refreshing.join().unwrap().unwrap(), Refreshed::Unwanted);
+        assert!(removing.join().unwrap().unwrap());
+    });
+}
+
 fn bytes(hex: &str) -> Vec<u8> {
     let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
     (0..hex.len()).step_by(2).map(digit).collect()

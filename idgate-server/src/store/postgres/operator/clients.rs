@@ -233,7 +233,8 @@ async fn revoke_client(
     now: UnixMillis,
 ) -> Done<Option<Result<(), String>>> {
     wait_for_chain(tx, id).await?;
-    let sql = "SELECT revoked_at IS NULL FROM clients WHERE id = $1 FOR UPDATE";
+    // Who is just making a session keeps the client from being removed, and waits for the chain.
+    let sql = "SELECT revoked_at IS NULL FROM clients WHERE id = $1 FOR NO KEY UPDATE";
     let Some(found) = row(tx, sql, &[&id]).await? else { return Ok(None) };
     let sql = "UPDATE clients SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1";
     execute(tx, sql, &[&id, &millis(now)]).await?;

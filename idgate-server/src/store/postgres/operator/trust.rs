@@ -41,6 +41,7 @@ impl TrustOperator for PostgresOperator {
         let (found, recorded) =
             self.run(self.desk.pool.transact(&env, |&(desk, id, now), tx| {
                 Box::pin(async move {
+                    list_refresh::hold(tx).await?;
                     let found = trust::remove(tx, id).await?;
                     Ok((found, record_change(tx, desk, id, found, now).await?))
                 })
