@@ -1,5 +1,5 @@
-//! Moving a gateway from its data directory into a database that several share. The directory is read
-//! at one moment, with nobody serving it; the database is empty, or has what an earlier call began with
+//! Moving a gateway from its data directory into a database that several share. Nobody serves the
+//! directory or changes it before that is over; the database is empty, or has what an earlier call began with
 //! the same directory, which is begun anew. Whoever is ended on the way calls again: until everything
 //! is over and was compared, no gateway starts on the database.
 
@@ -15,7 +15,7 @@ use self::source::each_batch;
 use self::tables::{RESULTS, SESSION_KEYS, TABLES, Table};
 use super::audit::Rows;
 use super::audit::report::Auditor;
-use super::files::{claims_path, main_path, open_for_reading};
+use super::files::{claims_path, main_path, open_for_reading, open_for_writing};
 use super::interface::StoreError;
 use super::operator::{AuditOperator as _, ResealOperator as _, Resealed};
 use super::postgres::PostgresOperator;
@@ -77,21 +77,19 @@ pub fn copy(
                 .into(),
         ));
     }
-    source.require_unchanged()?;
     target.end_copy(&mark)?;
     Ok(Copied { entries: report.entries, ..copied })
 }
 
-/// A data directory that nobody serves.
+/// A data directory that nobody serves, and nobody changes.
 struct Source {
     /// With the file of results and session keys attached as `claims`, where there is one.
     main: Connection,
     has_claims: bool,
-    /// Tells whether the directory was changed since `version`.
-    watch: Connection,
-    version: i64,
     /// Which directory it is.
     id: Vec<u8>,
+    /// Has the right to write until this is over.
+    _nobody_writes: Connection,
     _nobody_serves: std::fs::File,
 }
 
@@ -120,34 +118,20 @@ impl Source {
         if has_claims {
             attach(&main, &claims)?;
         }
-        let watch = open_for_reading(&path)?;
-        let version = data_version(&watch)?;
+        // Operator commands use a directory that nobody serves: they wait, and give up.
+        let writer = open_for_writing(&path)?;
+        writer.execute_batch("BEGIN IMMEDIATE")?;
         directory::require_key(&main, &sealer)?;
         verify(&main, &audit)?;
-        // Everything is read as it is with the first read, which comes at once: operator commands take
-        // no lock.
-        main.execute_batch("BEGIN")?;
         let claims = has_claims.then(|| open_for_reading(&claims)).transpose()?;
         require_readable(rekey::sqlite::count_lasting(&main, claims.as_ref(), &sealer, &audit)?)?;
         let sql = "SELECT sealed FROM instance WHERE name = 'database_id'";
         let id = main.query_row(sql, [], |row| row.get(0)).optional()?.unwrap_or_default();
-        Ok(Self { main, has_claims, watch, version, id, _nobody_serves: lock })
+        Ok(Self { main, has_claims, id, _nobody_writes: writer, _nobody_serves: lock })
     }
 
     fn tables(&self) -> impl Iterator<Item = &'static Table> {
         TABLES.iter().chain(self.has_claims.then_some(&SESSION_KEYS))
-    }
-
-    /// Refuses to end when a command changed the directory after it was read.
-    fn require_unchanged(&self) -> Result<(), StoreError> {
-        if data_version(&self.watch)? == self.version {
-            return Ok(());
-        }
-        Err(StoreError::Failed(
-            "a command changed the data directory while it was copied; copy again, and let no command \
-             use it meanwhile"
-                .into(),
-        ))
     }
 
     /// The results that may still be read at `now`, and until when.
@@ -171,11 +155,6 @@ impl Source {
         }
         Ok(taken)
     }
-}
-
-/// A number that another connection's commits change.
-fn data_version(watch: &Connection) -> Result<i64, StoreError> {
-    Ok(watch.query_row("PRAGMA data_version", [], |row| row.get(0))?)
 }
 
 /// Adds the file of results and session keys, for reading as well.
