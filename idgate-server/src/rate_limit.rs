@@ -20,6 +20,8 @@ pub(crate) struct Policy {
     pub(crate) burst: u64,
     /// The time in which a whole burst grows back; `burst` divides it in microseconds.
     pub(crate) window_secs: u64,
+    /// What a party did before is not known here, and counts as all that it may.
+    pub(crate) known_since: UnixMillis,
 }
 
 /// A request too many.
@@ -96,30 +98,39 @@ impl RateLimiter {
 }
 
 impl Policy {
+    /// One that knows of each party whatever it did.
+    pub(crate) const fn new(name: &'static str, burst: u64, window_secs: u64) -> Self {
+        Self { name, burst, window_secs, known_since: UnixMillis(0) }
+    }
+
     /// The same for so many parties together.
     pub(crate) fn times(self, parties: u64) -> Self {
         Self { burst: self.burst.saturating_mul(parties), ..self }
     }
 
-    /// The part of each of so many gateways that share it.
-    pub(crate) fn among(self, nodes: u64) -> Self {
-        let Self { name, burst, window_secs } = self;
+    /// The part of each of so many gateways that share it. What parties did at the others before this one
+    /// came, in `joined`, only they know.
+    pub(crate) fn among(self, nodes: u64, joined: UnixMillis) -> Self {
+        let Self { name, burst, window_secs, .. } = self;
+        let known_since = joined;
         match burst.checked_div(nodes.max(1)).unwrap_or(burst) {
             // One request has to pass, and the others take as long as they do together.
             0 => {
                 let window = window_secs.saturating_mul(nodes);
                 let window_secs = window.div_ceil(burst.max(1));
-                Self { name, burst: 1, window_secs }
+                Self { name, burst: 1, window_secs, known_since }
             }
-            burst => Self { name, burst, window_secs },
+            burst => Self { name, burst, window_secs, known_since },
         }
     }
 
     /// When a party that used it until `full_at` is full again, as seen at `now`; in microseconds.
     fn full_at(self, full_at: Option<u64>, now: u64) -> u64 {
-        let latest = now.saturating_add(self.window_secs.saturating_mul(1_000_000));
+        let window = self.window_secs.saturating_mul(1_000_000);
+        let known = self.known_since.0.saturating_mul(1000).saturating_add(window);
         // Beyond the latest: the clock was set back, and what was counted before it means nothing.
-        full_at.filter(|at| *at <= latest).unwrap_or(0).max(now)
+        let latest = now.saturating_add(window);
+        full_at.or(Some(known)).filter(|at| *at <= latest).unwrap_or(0).max(now)
     }
 
     /// When a party is full again after one more request at `now`, both in microseconds.
@@ -156,8 +167,12 @@ mod tests {
     use super::*;
 
     const NOW: UnixMillis = UnixMillis(1_790_000_000_000);
-    const CREATE: Policy = Policy { name: "create", burst: 100, window_secs: 4 };
-    const ANSWER: Policy = Policy { name: "answer", burst: 6, window_secs: 60 };
+    const CREATE: Policy = policy("create", 100, 4);
+    const ANSWER: Policy = policy("answer", 6, 60);
+
+    const fn policy(name: &'static str, burst: u64, window_secs: u64) -> Policy {
+        Policy::new(name, burst, window_secs)
+    }
 
     fn one(limiter: &RateLimiter, policy: Policy, party: u32, now: UnixMillis) -> bool {
         limiter.charge(&[(policy, party)], now).is_ok()
@@ -199,7 +214,7 @@ mod tests {
     #[test]
     fn many_parties_together_have_exactly_so_many_times_the_burst() {
         let limiter = RateLimiter::new();
-        let peer = Policy { name: "peer", burst: 100, window_secs: 5 };
+        let peer = policy("peer", 100, 5);
         assert_eq!(burst(&limiter, peer.times(4), 1, NOW), 400);
         let sixteen = peer.times(16);
         let passed = (0..10_000).filter(|_| one(&limiter, sixteen, 2, NOW)).count();
@@ -277,14 +292,50 @@ mod tests {
     #[test]
     fn gateways_that_share_a_limit_grant_no_more_than_it_together() {
         for nodes in 1..=150 {
-            let all = Policy { name: "shared", burst: 100, window_secs: 5 };
-            let part = all.among(nodes);
+            let all = policy("shared", 100, 5);
+            let part = all.among(nodes, UnixMillis(0));
             assert!(part.burst >= 1, "{nodes}");
             // Per second, of all together: part.burst * nodes / part.window_secs.
             assert!(part.burst * nodes * 5 <= 100 * part.window_secs, "{nodes}: {part:?}");
             assert!(nodes > 100 || part.burst * nodes <= 100, "{nodes}");
         }
-        let alone = Policy { name: "alone", burst: 7, window_secs: 60 };
-        assert_eq!((alone.among(1), alone.among(0)), (alone, alone));
+        let alone = policy("alone", 7, 60);
+        let among = |nodes| alone.among(nodes, UnixMillis(0));
+        assert_eq!((among(1), among(0)), (alone, alone));
+    }
+
+    /// Each has its whole part of what grows, and nothing of a burst that was used elsewhere.
+    #[test]
+    fn a_gateway_that_comes_to_others_begins_with_nothing_and_grows_as_they_do() {
+        let limiter = RateLimiter::new();
+        let part = CREATE.among(4, NOW);
+        assert_eq!(limiter.standing(part, 1, NOW).left, 0);
+        assert_eq!(burst(&limiter, part, 1, NOW.plus(1500)), 9);
+        assert_eq!(burst(&limiter, part, 2, NOW.plus(4000)), 25);
+        assert_eq!(burst(&limiter, part, 3, NOW.plus(3_600_000)), 25);
+        // A clock that is set back locks nobody out.
+        assert_eq!(burst(&limiter, part, 4, NOW.minus(3_600_000)), 25);
+    }
+
+    /// However soon after one another they come: at each moment no more than twice the limit was granted.
+    #[test]
+    fn gateways_that_come_one_after_another_grant_no_more_than_twice_the_limit() {
+        for apart_ms in [0, 1, 10, 100, 1000, 3000] {
+            let nodes: Vec<RateLimiter> = (0..8).map(|_| RateLimiter::new()).collect();
+            let mut granted = 0;
+            for ms in 0..8_000_u64 {
+                let at = NOW.plus(ms);
+                let known = 1 + ms.checked_div(apart_ms).unwrap_or(u64::MAX).min(7);
+                for (n, node) in (0..known).zip(&nodes) {
+                    let joined = if n == 0 { UnixMillis(0) } else { NOW.plus(n * apart_ms) };
+                    granted +=
+                        u64::try_from(burst(node, CREATE.among(known, joined), 1, at)).unwrap();
+                }
+                assert!(
+                    granted <= 2 * (100 + ms / 40),
+                    "{apart_ms} ms apart: {granted} in {ms} ms"
+                );
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::limits::{LOGGED_OTHERS, MAX_LOGGED_NAME_CHARS, MAX_LOGGED_NAMES};
 use crate::rate_limit::{Policy, RateLimiter};
 
 /// Each thing is told of a client once in five minutes.
-const NOTICE: Policy = Policy { name: "registration", burst: 1, window_secs: 300 };
+const NOTICE: Policy = Policy::new("registration", 1, 300);
 
 /// What was told of whom.
 pub(super) struct Notices(RateLimiter);

@@ -47,7 +47,7 @@ pub(crate) const WEBHOOK_TEST: TenantRate = both(policy("webhook-test", 1, 1));
 const FAILED_AUTHENTICATION: Policy = policy("failed-authentication", 30, 30);
 
 const fn policy(name: &'static str, burst: u64, window_secs: u64) -> Policy {
-    Policy { name, burst, window_secs }
+    Policy::new(name, burst, window_secs)
 }
 
 /// The same in both modes.
@@ -109,8 +109,8 @@ impl Rates {
         self.limiter.as_ref().map(|limiter| limiter.standing(policy, &party, now))
     }
 
-    /// Charges a request of a wallet, which names a session or an offer: to both, or, when it is one too many for either, to none. So
-    /// a peer that hammers one session does not use up what others behind its address need, and a
+    /// Charges a request of a wallet, which names a session or an offer: to both, or, when it is one too
+    /// many for either, to none. So a peer that hammers one session does not use up what others behind its address need, and a
     /// stranger that is held back cannot use up what a session's wallet needs.
     pub(crate) fn charge_wallet(
         &self,
@@ -144,7 +144,7 @@ impl Rates {
         if self.limiter.is_none() {
             return Ok(Ok(()));
         }
-        let Policy { name, burst, window_secs } = rate.session;
+        let Policy { name, burst, window_secs, .. } = rate.session;
         let window_ms = window_secs.saturating_mul(1000);
         let charged = self.store.charge_session(session, SessionRate { name, burst, window_ms });
         Ok(match charged.await? {
@@ -170,7 +170,7 @@ impl Rates {
 
     /// What this gateway grants of it.
     fn part(&self, policy: Policy) -> Policy {
-        policy.among(self.store.nodes())
+        policy.among(self.store.nodes(), self.store.joined())
     }
 }
 
@@ -181,6 +181,6 @@ pub(crate) fn remaining(policy: Policy, left: u64, seconds: u64) -> String {
 
 /// The field `RateLimit-Policy` of the same.
 pub(crate) fn policy_field(policy: Policy) -> String {
-    let Policy { name, burst, window_secs } = policy;
+    let Policy { name, burst, window_secs, .. } = policy;
     format!("\"{name}\";q={burst};w={window_secs}")
 }

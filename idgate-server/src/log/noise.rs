@@ -13,9 +13,9 @@ use crate::rate_limit::{Policy, RateLimiter};
 
 /// Lines of one peer, of one client beyond its limits, or of one fault at one route: what it takes to
 /// see what it is about.
-const EACH: Policy = Policy { name: "log-each", burst: 30, window_secs: 30 };
+const EACH: Policy = Policy::new("log-each", 30, 30);
 /// Lines of all strangers, and of all clients beyond their limits: 35 kB a second.
-const OVERALL: Policy = Policy { name: "log", burst: 300, window_secs: 3 };
+const OVERALL: Policy = Policy::new("log", 300, 3);
 
 /// Whose line it would be.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

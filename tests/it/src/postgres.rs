@@ -10,6 +10,7 @@ mod nodes;
 #[path = "../../../idgate-server/src/store/tests/proxy.rs"]
 mod proxy;
 mod race;
+mod rates;
 mod server;
 mod statements;
 

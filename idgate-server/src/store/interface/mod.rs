@@ -156,6 +156,12 @@ pub trait Store:
         1
     }
 
+    /// When this gateway came to others that share the store: what they granted before, it does not know.
+    /// The beginning of time, when there were none.
+    fn joined(&self) -> UnixMillis {
+        UnixMillis(0)
+    }
+
     /// Charges a request of a wallet to its session where several gateways have to count together;
     /// when it is one too many, says how many milliseconds it is too early. A gateway that is alone
     /// counts by itself.

@@ -10,10 +10,11 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 use tokio::task::JoinHandle;
 
+use super::super::cursor::List;
 use super::super::fault::Fault;
 use super::super::interface::{
-    Caller, FetchedList, InForce, ListSource, Read, Refreshed, SessionRate, Store, StoreError,
-    Write,
+    Caller, FetchedList, InForce, ListSource, PageError, Read, Refreshed, SessionRate, Store,
+    StoreError, Write,
 };
 use super::super::lanes::Whose;
 use super::super::uses::Uses;
@@ -134,6 +135,21 @@ impl PostgresStore {
         })
     }
 
+    /// Reads a page behind the position that `work` is given.
+    pub(super) fn page<T: Send + 'static, F>(
+        &self,
+        list: List,
+        client_id: &TenantId,
+        asked: (Option<&str>, UnixMillis),
+        work: impl FnOnce(Arc<Shared>, i64) -> F + Send + 'static,
+    ) -> Read<'_, (Vec<T>, Option<String>), PageError>
+    where
+        F: Future<Output = Done<(Vec<T>, Option<i64>)>> + Send + 'static,
+    {
+        let read = move |before| self.read(move |shared| work(shared, before));
+        list.page(&self.shared.sealer, client_id.as_str(), asked, read)
+    }
+
     /// Writes, whether or not anybody waits for it.
     pub(super) fn write<T: Send + 'static, F: Future<Output = Done<T>> + Send + 'static>(
         &self,
@@ -213,7 +229,7 @@ impl Shared {
         claims::erase_due(self, now).await?;
         audit::begin(&self.pool, &self.audit).await?;
         held::begin(self, now).await?;
-        nodes::join(self).await
+        nodes::join(self, now).await
     }
 
     /// What comes after the last one.
@@ -318,6 +334,10 @@ impl Store for PostgresStore {
 
     fn nodes(&self) -> u64 {
         self.shared.live.count()
+    }
+
+    fn joined(&self) -> UnixMillis {
+        self.shared.live.joined()
     }
 
     fn charge_session(&self, id: &SessionId, rate: SessionRate) -> Write<'_, Option<u64>> {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use deadpool_postgres::GenericClient;
 use idgate_core::entropy::Entropy as _;
+use idgate_core::time::UnixMillis;
 use tokio::sync::Mutex;
 
 use super::super::interface::StoreError;
@@ -13,6 +15,7 @@ use super::super::sql::unsigned;
 use super::error::{Done, Failure};
 use super::instance;
 use super::pool::Tx;
+use super::schema;
 use super::shared::Shared;
 use super::sql::{execute, row};
 use crate::audit::hex;
@@ -38,6 +41,8 @@ pub(super) fn name() -> Result<String, StoreError> {
 #[derive(Default)]
 pub(super) struct Live {
     count: AtomicU64,
+    /// When it came to others, by its own clock; 0: there were none.
+    joined: AtomicU64,
     /// Whether this one has left. Held while it says that it is there, so that no heartbeat comes after
     /// its last word.
     has_left: Mutex<bool>,
@@ -47,6 +52,10 @@ impl Live {
     pub(super) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed).max(1)
     }
+
+    pub(super) fn joined(&self) -> UnixMillis {
+        UnixMillis(self.joined.load(Ordering::Relaxed))
+    }
 }
 
 /// Says that this node is there, and forgets those that are gone for an hour. Where there are others,
@@ -55,8 +64,20 @@ impl Live {
 /// # Errors
 /// A command that wants no node here came first: one that copies into the database, or that forgets the
 /// instance key that this one seals with.
-pub(super) async fn join(shared: &Shared) -> Done<()> {
-    say(shared).await?;
+pub(super) async fn join(shared: &Shared, now: UnixMillis) -> Done<()> {
+    shared
+        .aside
+        .transact(shared, |shared, tx| {
+            Box::pin(async move {
+                // Of those that start together each sees those before it.
+                tx.execute("SELECT pg_advisory_xact_lock($1)", &[&schema::LOCK]).await?;
+                say(shared, tx).await
+            })
+        })
+        .await?;
+    if shared.live.count() > 1 {
+        shared.live.joined.store(now.0, Ordering::Relaxed);
+    }
     // Such a command sees this node from here on, or this node sees what it did.
     if let Err(refused) = instance::check_key(&shared.aside, &shared.sealer).await {
         leave(shared).await?;
@@ -67,7 +88,7 @@ pub(super) async fn join(shared: &Shared) -> Done<()> {
     drop(client);
     if shared.live.count() > 1 {
         tokio::time::sleep(KNOWN).await;
-        say(shared).await?;
+        say(shared, &shared.aside.client().await?).await?;
     }
     Ok(())
 }
@@ -85,15 +106,14 @@ pub(super) async fn require_one_key(tx: &Tx<'_>, sealer: &Sealer) -> Done<()> {
     Ok(())
 }
 
-async fn say(shared: &Shared) -> Done<()> {
+async fn say(shared: &Shared, on: &impl GenericClient) -> Done<()> {
     let has_left = shared.live.has_left.lock().await;
     if *has_left {
         return Ok(());
     }
-    let client = shared.aside.client().await?;
     let version = format!("{} {}", env!("CARGO_PKG_VERSION"), shared.sealer.key_name()?);
     let found = row(
-        &client,
+        on,
         "WITH beat AS (INSERT INTO nodes (id, version, started_at, beat_at) \
              VALUES ($1, $2, clock_ms(), clock_ms()) \
              ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at) \
@@ -119,7 +139,11 @@ pub(super) async fn leave(shared: &Shared) -> Done<()> {
 pub(super) async fn beat(shared: Arc<Shared>) {
     loop {
         tokio::time::sleep(BEAT).await;
-        if let Err(error) = say(&shared).await {
+        let said = match shared.aside.client().await {
+            Ok(client) => say(&shared, &client).await,
+            Err(failure) => Err(failure),
+        };
+        if let Err(error) = said {
             tracing::debug!(cause = ?error, "no heartbeat");
         }
     }

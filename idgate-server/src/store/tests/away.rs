@@ -142,10 +142,29 @@ async fn nodes_know_how_many_they_are() {
     assert_eq!(fixture.store().nodes(), 1);
     let other = fixture.backend.open(NOW);
     assert_eq!(other.nodes(), 2, "before it serves");
+    // What was granted before it came, the first one knows.
+    assert_eq!((fixture.store().joined(), other.joined()), (UnixMillis(0), NOW));
     assert_eq!(fixture.store().nodes(), 2, "those before it know, too");
     drop(other);
     let time = Duration::from_secs(3);
     within(time, "knowing of an end", async || fixture.store().nodes() == 1).await;
+}
+
+/// One of them is the first, and the others know that they are not.
+#[tokio::test]
+async fn of_nodes_that_start_together_one_grants_whole_limits() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let backend = PostgresDatabase::new();
+    let stores: Vec<PostgresStore> = std::thread::scope(|scope| {
+        let starting: Vec<_> = (0..4).map(|_| scope.spawn(|| backend.open(NOW))).collect();
+        starting.into_iter().map(|starting| starting.join().unwrap()).collect()
+    });
+    let first = stores.iter().filter(|store| store.joined() == UnixMillis(0)).count();
+    assert_eq!(first, 1);
+    let time = Duration::from_secs(3);
+    within(time, "knowing of all", async || stores.iter().all(|store| store.nodes() == 4)).await;
 }
 
 #[tokio::test]
