@@ -3,13 +3,15 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::http::Request;
 use crate::killed::{killer, restore, run_killed};
 use crate::server::{Installation, Output, Server};
 use crate::stores;
-use crate::tenant::{Created, Gateway, Tenant, form, request_for, sample_trust, sample_wallet};
+use crate::tenant::{
+    Created, Gateway, Tenant, form, now_ms, request_for, sample_trust, sample_wallet,
+};
 
 const OLD: &str = stores::KEY;
 const NEW: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
@@ -20,7 +22,11 @@ const ENOUGH: u32 = 5000;
 struct Stage {
     installation: Installation,
     api_key: String,
-    /// An open session, which is answered later.
+    /// A verified session, whose claims can still be read.
+    verified: String,
+    /// A refused one, with a report.
+    refused: String,
+    /// An open session with a page, which is answered later.
     open: Created,
     /// Made under an idempotency key.
     once: String,
@@ -32,18 +38,30 @@ impl Stage {
         only(&mut installation, OLD);
         installation.set("IDGATE_WEBHOOK_ALLOW_CIDRS", "127.0.0.0/8");
         installation.set("IDGATE_WEBHOOK_ALLOW_HTTP", "true");
+        installation.set("IDGATE_PAGE", "on");
         let gateway = Gateway::trusting(installation, &sample_trust());
         let mut tenant = gateway.tenant();
-        let put = Request::new("PUT", "/v1/webhook-endpoint").bearer(&tenant.api_key);
-        let put = put.json(&serde_json::json!({ "url": "http://127.0.0.1:9/hook" }));
-        tenant.http.send(&put).expect_status(200);
-        tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+        // The secret before is kept for a day.
+        for secret in ["the first secret of a tenant", "the second secret of a tenant"] {
+            let put = Request::new("PUT", "/v1/webhook-endpoint").bearer(&tenant.api_key);
+            let endpoint = json!({ "url": "http://127.0.0.1:9/hook", "signing_secret": secret });
+            tenant.http.send(&put.json(&endpoint)).expect_status(200);
+        }
+        // A retired key, and one that waits for its certificate.
+        assert_eq!(gateway.installation.run(&["keys", "rotate"]).code, 0);
+        let mut request = gateway.installation.command(&["keys", "csr"]);
+        let requested = request.env("IDGATE_BASE_URL", "https://gateway.example").output();
+        assert!(requested.unwrap().status.success());
+        let refused = tenant.create(&request_for(&["given_name"]));
+        let stale = sample_wallet().answer_uri(&refused.uri, now_ms() - 3_600_000);
+        tenant.post_answer(&refused.id, &stale.unwrap().form_body()).expect_status(400);
         let open = tenant.create(&request_for(&["given_name"]));
         let once = tenant.once();
+        let verified = tenant.verified(&request_for(&["given_name"]), &sample_wallet()).id;
         let Gateway { server, client, mut installation } = gateway;
         server.stop();
         installation.set("IDGATE_LOG", "warn");
-        Self { installation, api_key: client.api_key, open, once }
+        Self { installation, api_key: client.api_key, verified, refused: refused.id, open, once }
     }
 
     fn tenant(&self, server: &Server) -> Tenant {
@@ -74,11 +92,23 @@ impl Stage {
         self.expect_whole();
         let server = self.installation.serve();
         let mut tenant = self.tenant(&server);
+        self.expect_opened(&mut tenant);
         tenant.post_answer(&self.open.id, &form(&sample_wallet(), &self.open)).expect_status(200);
         assert_eq!(tenant.read(&self.open.id)["status"], "VERIFIED");
         assert_eq!(tenant.once(), self.once, "the sealed answer");
         server.stop();
         self.expect_whole();
+    }
+
+    /// What is sealed besides is shown.
+    #[track_caller]
+    fn expect_opened(&self, tenant: &mut Tenant) {
+        let report = format!("/v1/sessions/{}/report", self.refused);
+        let report = tenant.http.send(&Request::get(report).bearer(&self.api_key));
+        assert_eq!(report.expect_status(200).json()["session_id"], *self.refused);
+        let page = self.open.answer["page_url"].as_str().unwrap();
+        let path = &page[page.find("/v/").unwrap()..];
+        tenant.http.send(&Request::get(path)).expect_status(200);
     }
 
     /// Whether neither key alone will do. One that does opens everything.
@@ -170,6 +200,8 @@ fn in_a_database_a_key_takes_the_place_of_another_beside_running_nodes() {
     assert!(resealed["resealed"].as_u64().unwrap() > 5, "{resealed}");
     assert_eq!(resealed["unreadable"], 0);
     assert_eq!(stage.doctor().0, "ok");
+    let verified = tenant.read(&stage.verified);
+    assert_eq!(verified["claims"]["pid"]["given_name"], "Erika", "{verified}");
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
     server.stop();
     assert_eq!(stage.reseal()["resealed"], 0);
