@@ -1,6 +1,9 @@
 //! `idgate trust`
 
 mod check;
+mod list_check;
+mod list_refresh;
+mod list_show;
 mod listed;
 mod material;
 mod remove;
@@ -140,7 +143,7 @@ pub fn run(
     match command {
         TrustCommand::Add(arguments) => add(store, *arguments, fetch, now),
         TrustCommand::Refresh { issuer_id, accept_rollback } => {
-            listed::refresh(store, issuer_id.as_deref(), accept_rollback, fetch, now)
+            list_refresh::run(store, issuer_id.as_deref(), accept_rollback, fetch, now)
         }
         TrustCommand::List => list(store, now),
         TrustCommand::Show { issuer_id } => show(store, &issuer_id, now),
@@ -203,10 +206,10 @@ fn add(
     let report = |list| x509::report(list, before.as_ref(), &record);
     let mut reports: Vec<Value> = change.lists.iter().map(report).collect();
     let mut told: String = reports.iter().map(x509::report_text).collect();
-    if let Some((report, text)) = change.trusted_list.as_ref().and(listed::report(&record)) {
+    if let Some((report, text)) = change.trusted_list.as_ref().and(list_show::report(&record)) {
         reports.push(report);
         told.push_str(&text);
-        output.warnings.extend(listed::warnings(&record, now));
+        output.warnings.extend(list_check::warnings(&record, now));
     }
     if !reports.is_empty() {
         output.text = told;

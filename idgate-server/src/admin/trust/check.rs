@@ -8,7 +8,7 @@ use idgate_core::limits::MAX_AKI_VALUES;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{RevocationPolicy, RootOrigin, TrustAnchor};
 
-use super::listed;
+use super::list_check;
 use super::show::{fingerprint, hex, is_expired, sha256};
 use crate::store::{TrustCertificate, TrustKey, TrustList, TrustRecord};
 
@@ -41,7 +41,7 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
             Ok(_) => {}
         }
     }
-    found.extend(listed::problems(record, now));
+    found.extend(list_check::problems(record, now));
     if !record.has_material() {
         found.push(format!("{issuer_id}: has no key and no certificate and refuses everything"));
     } else if record.keys.is_empty()
@@ -65,7 +65,7 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     let mut found: Vec<String> = without_vct(record).into_iter().collect();
     found.extend(what_it_allows(record));
     found.extend(unnumbered_crls(record));
-    found.extend(listed::warnings(record, now));
+    found.extend(list_check::warnings(record, now));
     let soon = |end: UnixMillis| !is_expired(end, now) && end.since(now) < SOON_MS;
     found.extend(
         named_certificates(record)

@@ -6,7 +6,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::trust::{DeviceResponseDocuments, PinnedSigner, TrustAnchor};
 use serde_json::{Value, json};
 
-use super::listed;
+use super::list_show;
 use crate::store::{TrustCertificate, TrustKey, TrustRecord};
 
 /// An entry for programs.
@@ -35,7 +35,7 @@ pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
         "sd_jwt_signers": signers_json(&record.sd_jwt_signers, now),
         "crls": crls_json(record, now),
         "lists": lists_json(record),
-        "trusted_list": listed::to_json(record, now),
+        "trusted_list": list_show::to_json(record, now),
         "etsi_tl": record.etsi_tl,
     })
 }
@@ -83,7 +83,7 @@ pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
         let (alg, mode) = (key.key.alg().name(), mode(key.test_only));
         let _ = writeln!(text, "  key: {alg} {}, {mode}{kid}", fingerprint(key));
     }
-    text + &certificates_text(record, now) + &listed::to_text(record, now)
+    text + &certificates_text(record, now) + &list_show::to_text(record, now)
 }
 
 /// Hex of the SHA-256 of the key's SubjectPublicKeyInfo.

@@ -13,6 +13,7 @@ use idgate_core::trust::{
 };
 use serde_json::{Value, json};
 
+use super::list_show::why_skipped;
 use super::show::{digest, hex};
 use crate::admin::files::{in_file, read_at_most};
 use crate::failure::Failure;
@@ -224,17 +225,13 @@ pub(super) fn report_text(report: &Value) -> String {
 }
 
 fn listed_json(listed: &ListedCertificate) -> Value {
-    let skipped = match &listed.outcome {
-        ListOutcome::Unusable(why) => Some(why),
-        _ => None,
-    };
     json!({
         "sha256": hex(&listed.sha256),
         "subject": listed.subject,
         "country": listed.country,
         "key": listed.key_kind,
         "expired": listed.expired,
-        "skipped_because": skipped,
+        "skipped_because": why_skipped(listed),
     })
 }
 

@@ -1,0 +1,81 @@
+//! What an operator has to know of a trusted list: what is wrong with it, and what soon will be.
+
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::{ListOutcome, ListProfile};
+
+use super::list_show::profile_of;
+use super::show::is_expired;
+use crate::store::{TrustRecord, TrustedListRecord};
+
+/// A list whose next issue is due within this time is named.
+const SOON_MS: u64 = 14 * 86_400_000;
+
+/// What is wrong with the list of an entry.
+pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
+    let Some(listed) = &record.trusted_list else { return Vec::new() };
+    let (issuer_id, list) = (&record.issuer_id, &listed.list);
+    let mut found = Vec::new();
+    if list.next_update <= now && !listed.row.allow_stale {
+        found.push(format!(
+            "{issuer_id}: the trusted list was due to be replaced on {}, and vouches for nobody; take \
+             a newer one with `idgate trust refresh`, or `idgate trust add --trusted-list FILE`",
+            list.next_update
+        ));
+    }
+    if let Ok(Some(anchors)) = listed.row.anchors() {
+        let ended = anchors.ends().filter(|(_, end)| is_expired(*end, now));
+        found.extend(ended.map(|(subject, end)| {
+            format!("{issuer_id}: {subject}, which vouches for its trusted list, expired on {end}")
+        }));
+    }
+    found
+}
+
+/// What an operator has to look at soon.
+pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
+    let Some(listed) = &record.trusted_list else { return Vec::new() };
+    let TrustedListRecord { row, list, fetch } = listed;
+    let issuer_id = &record.issuer_id;
+    let mut found = list.warnings.clone();
+    let left = list.next_update.since(now);
+    if list.next_update > now && left < SOON_MS {
+        found.push(format!("is due to be replaced on {}", list.next_update));
+    }
+    if row.allow_stale {
+        found.push("--allow-stale, so it goes on vouching when it is overdue".into());
+    }
+    if row.anchors.is_empty() {
+        found.push("has a signer that nobody vouches for; it serves tests alone".into());
+    }
+    if let Some(fetch) = fetch.as_ref().filter(|fetch| fetch.failures > 0) {
+        let why = fetch.failure.as_deref().unwrap_or_default();
+        found.push(format!("could not be renewed {} times: {why}", fetch.failures));
+    }
+    if list.signer.not_after.since(now) < SOON_MS {
+        found.push(format!("has a signer whose certificate ends on {}", list.signer.not_after));
+    }
+    if let Ok(Some(anchors)) = row.anchors() {
+        let soon = anchors.ends().filter(|(_, end)| end.since(now) < SOON_MS);
+        found.extend(soon.map(|(subject, end)| format!("is vouched for by {subject} until {end}")));
+    }
+    if list.providers.is_empty() {
+        found.push("names no provider, so everything is refused".into());
+    }
+    if profile_of(listed) == ListProfile::Any {
+        let what = "--signer-profile any, so every certificate of a listed CA may sign credentials";
+        found.push(what.into());
+    }
+    let services = || list.providers.iter().flat_map(|provider| &provider.services);
+    let skipped = services().filter(|service| service.skipped.is_some()).count();
+    let unusable = services().flat_map(|service| &service.certificates);
+    let unusable = unusable.filter(|listed| listed.outcome != ListOutcome::Usable).count();
+    if skipped > 0 || unusable > 0 {
+        found.push(format!("has {skipped} services and {unusable} certificates that were skipped"));
+    }
+    let entry = record.entry();
+    let shared = entry.roots.iter().chain(&entry.sd_jwt_roots);
+    if shared.into_iter().any(|root| root.providers().count() > 1) {
+        found.push("gives one certificate to several providers".into());
+    }
+    found.iter().map(|what| format!("{issuer_id}: the trusted list {what}")).collect()
+}

@@ -1,0 +1,164 @@
+//! What a trusted list says, for people and for programs.
+
+use std::fmt::Write as _;
+
+use idgate_core::time::UnixMillis;
+use idgate_core::trust::{
+    ListOutcome, ListProfile, ListedCertificate, ListedProvider, ListedService,
+};
+use serde_json::{Value, json};
+
+use super::show::{digest, hex};
+use crate::store::{TrustRecord, TrustedListRecord};
+
+/// The list of an entry for programs.
+pub(super) fn to_json(record: &TrustRecord, now: UnixMillis) -> Value {
+    let Some(listed) = &record.trusted_list else { return Value::Null };
+    let TrustedListRecord { row, list, fetch } = listed;
+    json!({
+        "url": row.url,
+        "sha256": hex(&row.sha256),
+        "list_type": row.list_type,
+        "sequence": list.sequence,
+        "operator": list.operator,
+        "issued_at": list.issued_at.to_string(),
+        "next_update": list.next_update.to_string(),
+        "stale": list.next_update <= now,
+        "allow_stale": row.allow_stale,
+        "test_only": row.test_only,
+        "signer_profile": profile_of(listed).name(),
+        "only_providers": row.provider_ids(),
+        "signer": {
+            "subject": list.signer.subject,
+            "sha256": hex(&list.signer.sha256),
+            "organization": row.organization,
+            "not_after": list.signer.not_after.to_string(),
+            "known": !row.anchors.is_empty(),
+        },
+        "announced_signers": list.announced_signers.iter().map(|one| hex(one)).collect::<Vec<_>>(),
+        "providers": list.providers.iter().map(provider_json).collect::<Vec<_>>(),
+        "warnings": list.warnings,
+        "ignored_members": list.ignored_members,
+        "fetch": fetch.as_ref().map(|fetch| json!({
+            "tried_at": fetch.tried_at.to_string(),
+            "failures": fetch.failures,
+            "failure": fetch.failure,
+        })),
+        "added_at": row.added_at.to_string(),
+    })
+}
+
+fn provider_json(listed: &ListedProvider) -> Value {
+    json!({
+        "name": listed.provider.name,
+        "identifier": listed.provider.identifier(),
+        "country": listed.provider.country,
+        "services": listed.services.iter().map(service_json).collect::<Vec<_>>(),
+    })
+}
+
+fn service_json(service: &ListedService) -> Value {
+    let certificates = service.certificates.iter().map(|listed| {
+        json!({
+            "sha256": hex(&listed.sha256),
+            "subject": listed.subject,
+            "key": listed.key_kind,
+            "skipped_because": why_skipped(listed),
+        })
+    });
+    json!({
+        "role": service.role.map(|role| role.name()),
+        "from": (service.from.0 > 0).then(|| service.from.to_string()),
+        "skipped_because": service.skipped,
+        "certificates": certificates.collect::<Vec<_>>(),
+    })
+}
+
+/// The list of an entry for people.
+pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
+    let Some(listed) = &record.trusted_list else { return String::new() };
+    let TrustedListRecord { row, list, .. } = listed;
+    let mut text = String::new();
+    let from = row.url.as_deref().unwrap_or("a file");
+    let due = if list.next_update <= now { "was due" } else { "next" };
+    let mode = if row.test_only { "test only" } else { "live and test" };
+    let _ = writeln!(
+        text,
+        "  trusted list: {} number {} of {}, {}, from {from}, {due} on {}, {} providers, {mode}",
+        row.list_type,
+        list.sequence,
+        list.issued_at,
+        hex(&row.sha256),
+        list.next_update,
+        list.providers.len(),
+    );
+    let _ = writeln!(text, "    signer: {}", list.signer.subject);
+    for provider in &list.providers {
+        let who = &provider.provider;
+        let _ = writeln!(
+            text,
+            "    {} ({}, {})",
+            who.name,
+            who.identifier().unwrap_or("no identifier"),
+            who.country.as_deref().unwrap_or("no country"),
+        );
+        for service in &provider.services {
+            let role = service.role.map_or("another service", |role| role.name());
+            let skipped = service.skipped.map(|why| format!(", skipped: {why}"));
+            let count = service.certificates.len();
+            let _ =
+                writeln!(text, "      {role}: {count} certificates{}", skipped.unwrap_or_default());
+        }
+    }
+    text
+}
+
+/// Why a certificate of a list is not used; `None`: it is.
+pub(super) fn why_skipped(listed: &ListedCertificate) -> Option<&str> {
+    match &listed.outcome {
+        ListOutcome::Unusable(why) => Some(why),
+        _ => None,
+    }
+}
+
+/// What signers below the CAs of a list are measured by.
+pub(super) fn profile_of(listed: &TrustedListRecord) -> ListProfile {
+    listed.row.list_profile().unwrap_or(ListProfile::of(listed.list.list_type))
+}
+
+/// What became of a new list.
+pub(super) fn report(record: &TrustRecord) -> Option<(Value, String)> {
+    let TrustedListRecord { row, list, .. } = record.trusted_list.as_ref()?;
+    let entry = record.entry();
+    let roots = entry.roots.len().max(entry.sd_jwt_roots.len());
+    let signers = entry.pinned_signers.iter().filter(|one| one.is_listed()).count();
+    let of_sd_jwts = entry.sd_jwt_signers.iter().filter(|one| one.is_listed()).count();
+    let json = json!({
+        "kind": "trusted_list",
+        "list_type": row.list_type,
+        "sequence": list.sequence,
+        "issued_at": list.issued_at.to_string(),
+        "next_update": list.next_update.to_string(),
+        "signer": if row.anchors.is_empty() { "unknown" } else { "known" },
+        "sha256": hex(&digest(&row.token)),
+        "providers": list.providers.len(),
+        "roots": roots,
+        "signers": signers.max(of_sd_jwts),
+        "status_roots": entry.status_roots.len(),
+        "status_signers": entry.status_signers.len(),
+    });
+    let unknown = match row.anchors.is_empty() {
+        true => "; its signer is unknown: anybody may have made it",
+        false => "",
+    };
+    let text = format!(
+        "trusted list {} number {}: {} providers, {roots} roots, {} signers; the next one is due on \
+         {}{unknown}\n",
+        row.list_type,
+        list.sequence,
+        list.providers.len(),
+        signers.max(of_sd_jwts),
+        list.next_update,
+    );
+    Some((json, text))
+}
