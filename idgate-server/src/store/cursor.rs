@@ -1,11 +1,13 @@
 //! Where a page of a list ends, as text for the caller: sealed, so that it says nothing and cannot
 //! be made up, bound to the list and to the client, and of use for a day.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use idgate_core::time::UnixMillis;
 
-use super::interface::{PageError, StoreError};
+use super::interface::{PageError, Read, StoreError};
 use super::sql::{millis, time};
 use crate::seal::{Place, Sealer};
 
@@ -17,6 +19,23 @@ const LIFETIME_MS: u64 = 24 * 60 * 60 * 1000;
 pub(super) struct List(pub(super) &'static str);
 
 impl List {
+    /// A page that `read` reads behind the position that it is given, and the cursor behind that page.
+    pub(super) fn page<'s, T: Send + 's>(
+        self,
+        sealer: &Arc<Sealer>,
+        client_id: &str,
+        (cursor, now): (Option<&str>, UnixMillis),
+        read: impl FnOnce(i64) -> Read<'s, (Vec<T>, Option<i64>)> + Send + 's,
+    ) -> Read<'s, (Vec<T>, Option<String>), PageError> {
+        let (sealer, whose) = (sealer.clone(), client_id.to_owned());
+        let before = self.start(&sealer, client_id, cursor, now);
+        Box::pin(async move {
+            let (rows, more) = read(before?).await?;
+            let cursor = |last| self.cursor(&sealer, &whose, last, now);
+            Ok((rows, more.map(cursor).transpose()?))
+        })
+    }
+
     /// The cursor of this client that stands behind the row at `position`.
     pub(super) fn cursor(
         self,
@@ -33,7 +52,7 @@ impl List {
     ///
     /// # Errors
     /// As [`List::position`].
-    pub(super) fn start(
+    fn start(
         self,
         sealer: &Sealer,
         client_id: &str,

@@ -1,6 +1,8 @@
 //! The keys of clients. Whoever changes a client's keys holds the head of its chain first, so that what
 //! a key may do is looked at once all changes before are committed. Times are the callers'.
 
+use std::sync::Arc;
+
 use deadpool_postgres::GenericClient;
 use idgate_core::ids::TenantId;
 use idgate_core::time::UnixMillis;
@@ -318,16 +320,14 @@ impl ApiKeyStore for PostgresStore {
         limit: usize,
         now: UnixMillis,
     ) -> Read<'_, ApiKeyPage, PageError> {
-        let caller = caller.clone();
-        let before = LIST.start(&self.shared.sealer, caller.client_id.as_str(), cursor, now);
+        let of_caller = caller.clone();
+        let read = move |shared: Arc<Shared>, before| async move {
+            page(&shared, &of_caller, before, limit).await
+        };
+        let page = self.page(LIST, &caller.client_id, (cursor, now), read);
         Box::pin(async move {
-            let (before, of_page) = (before?, caller.clone());
-            let read = self
-                .read(move |shared| async move { page(&shared, &of_page, before, limit).await });
-            let (keys, more) = read.await?;
-            let whose = caller.client_id.as_str();
-            let cursor = |last| LIST.cursor(&self.shared.sealer, whose, last, now);
-            Ok(ApiKeyPage { keys, next_cursor: more.map(cursor).transpose()? })
+            let (keys, next_cursor) = page.await?;
+            Ok(ApiKeyPage { keys, next_cursor })
         })
     }
 

@@ -1,5 +1,7 @@
 //! The audit log as a gateway asks for it.
 
+use std::sync::Arc;
+
 use idgate_core::time::UnixMillis;
 
 use super::super::cursor::List;
@@ -9,6 +11,7 @@ use super::super::interface::{
 use super::super::lanes::Whose;
 use super::audit::{self, checkpoints, page, removal};
 use super::gateway::PostgresStore;
+use super::shared::Shared;
 
 const LIST: List = List("cursor audit-log");
 
@@ -21,15 +24,13 @@ impl AuditStore for PostgresStore {
         now: UnixMillis,
     ) -> Read<'_, AuditPage, PageError> {
         let chain = caller.client_id.as_str().to_owned();
-        let before = LIST.start(&self.shared.sealer, &chain, cursor, now);
+        let read = move |shared: Arc<Shared>, before| async move {
+            page::read(&shared, &chain, before, limit).await
+        };
+        let page = self.page(LIST, &caller.client_id, (cursor, now), read);
         Box::pin(async move {
-            let (before, of_page) = (before?, chain.clone());
-            let read = self.read(move |shared| async move {
-                page::read(&shared, &of_page, before, limit).await
-            });
-            let (entries, more) = read.await?;
-            let cursor = |last| LIST.cursor(&self.shared.sealer, &chain, last, now);
-            Ok(AuditPage { entries, next_cursor: more.map(cursor).transpose()? })
+            let (entries, next_cursor) = page.await?;
+            Ok(AuditPage { entries, next_cursor })
         })
     }
 

@@ -184,15 +184,11 @@ impl SqliteStore {
         + Send
         + 'static,
     ) -> Read<'_, (Vec<T>, Option<String>), PageError> {
-        let client_id = client_id.clone();
-        let before = list.start(&self.sealer, client_id.as_str(), cursor, now);
-        Box::pin(async move {
-            let before = before?;
-            let read = move |reader: &Reader| read(&reader.main, before);
-            let (rows, more) = self.readers.read_long(Whose::of(&client_id), read).await?;
-            let cursor = |last| list.cursor(&self.sealer, client_id.as_str(), last, now);
-            Ok((rows, more.map(cursor).transpose()?))
-        })
+        let whose = Whose::of(client_id);
+        let page = move |before| {
+            self.readers.read_long(whose, move |reader: &Reader| read(&reader.main, before))
+        };
+        list.page(&self.sealer, client_id.as_str(), (cursor, now), page)
     }
 
     fn trust_of(&self, numbers: Numbers) -> Read<'_, Arc<TrustSnapshot>> {

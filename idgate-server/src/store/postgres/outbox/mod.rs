@@ -125,17 +125,14 @@ impl OutboxStore for PostgresStore {
         limit: usize,
         now: UnixMillis,
     ) -> Read<'_, DeadLetterPage, PageError> {
-        let caller = caller.clone();
-        let before = LIST.start(&self.shared.sealer, caller.client_id.as_str(), cursor, now);
+        let of_caller = caller.clone();
+        let read = move |shared: Arc<Shared>, before| async move {
+            dead_letters::page(&shared, &of_caller, before, limit).await
+        };
+        let page = self.page(LIST, &caller.client_id, (cursor, now), read);
         Box::pin(async move {
-            let (before, of_page) = (before?, caller.clone());
-            let read = self.read(move |shared| async move {
-                dead_letters::page(&shared, &of_page, before, limit).await
-            });
-            let (letters, more) = read.await?;
-            let whose = caller.client_id.as_str();
-            let cursor = |last| LIST.cursor(&self.shared.sealer, whose, last, now);
-            Ok(DeadLetterPage { letters, next_cursor: more.map(cursor).transpose()? })
+            let (letters, next_cursor) = page.await?;
+            Ok(DeadLetterPage { letters, next_cursor })
         })
     }
 
@@ -146,17 +143,14 @@ impl OutboxStore for PostgresStore {
         limit: usize,
         now: UnixMillis,
     ) -> Read<'_, PendingPage, PageError> {
-        let caller = caller.clone();
-        let before = PENDING.start(&self.shared.sealer, caller.client_id.as_str(), cursor, now);
+        let of_caller = caller.clone();
+        let read = move |shared: Arc<Shared>, before| async move {
+            pending::page(&shared, &of_caller, before, limit, now).await
+        };
+        let page = self.page(PENDING, &caller.client_id, (cursor, now), read);
         Box::pin(async move {
-            let (before, of_page) = (before?, caller.clone());
-            let read = self.read(move |shared| async move {
-                pending::page(&shared, &of_page, before, limit, now).await
-            });
-            let (notifications, more) = read.await?;
-            let whose = caller.client_id.as_str();
-            let cursor = |last| PENDING.cursor(&self.shared.sealer, whose, last, now);
-            Ok(PendingPage { notifications, next_cursor: more.map(cursor).transpose()? })
+            let (notifications, next_cursor) = page.await?;
+            Ok(PendingPage { notifications, next_cursor })
         })
     }
 
