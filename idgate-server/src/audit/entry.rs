@@ -77,6 +77,7 @@ pub struct AuditEvent {
     latency_ms: Option<u64>,
     actor: Option<String>,
     key_id: Option<String>,
+    list: Option<ListChange>,
     scopes: Option<Vec<String>>,
 }
 
@@ -93,6 +94,7 @@ impl AuditEvent {
             latency_ms: None,
             actor: None,
             key_id: None,
+            list: None,
             scopes: None,
         }
     }
@@ -107,6 +109,12 @@ impl AuditEvent {
     #[must_use]
     pub fn by(self, actor: &str) -> Self {
         Self { actor: Some(actor.to_owned()), ..self }
+    }
+
+    /// It with the trusted list that came.
+    #[must_use]
+    pub fn with_list(self, list: ListChange) -> Self {
+        Self { list: Some(list), ..self }
     }
 
     /// It with the API key that it was done to.
@@ -162,6 +170,7 @@ impl AuditEvent {
             latency_ms: Some(8310),
             actor: Some(WALLET.into()),
             key_id: Some("key_sample".into()),
+            list: Some(ListChange { from: 7, providers: 12, providers_before: 11, to: 8 }),
             scopes: Some(vec!["session:create".into(), "session:read".into()]),
             ..Self::of_client(AuditStatus::Failed, now)
         }
@@ -178,6 +187,7 @@ impl AuditEvent {
             issuer_ids: some(self.issuer_ids),
             key_id: self.key_id,
             latency_ms: self.latency_ms,
+            list: self.list,
             occurred_at: self.occurred_at.to_string(),
             scopes: self.scopes,
             seq,
@@ -222,6 +232,9 @@ pub struct AuditEntry {
     /// From creation to settlement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
+    /// Which trusted list came in the place of which, when one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<ListChange>,
     /// RFC 3339, UTC.
     pub occurred_at: String,
     /// The scopes of a key, when it was given them.
@@ -234,6 +247,20 @@ pub struct AuditEntry {
     pub session_id: Option<String>,
     /// The name of an [`AuditStatus`].
     pub status: String,
+}
+
+/// A trusted list in the place of an earlier one. The members stand in the order of RFC 8785, too.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListChange {
+    /// The number of the earlier one.
+    pub from: u64,
+    /// How many providers it has.
+    pub providers: u64,
+    /// How many providers the earlier one had.
+    pub providers_before: u64,
+    /// Its number.
+    pub to: u64,
 }
 
 impl AuditEntry {
@@ -269,6 +296,7 @@ mod tests {
             issuer_ids: Some(vec!["https://issuer.example".into()]),
             key_id: Some("key_1".into()),
             latency_ms: Some(7),
+            list: Some(ListChange { from: 7, providers: 12, providers_before: 11, to: 8 }),
             occurred_at: "2026-11-21T12:00:00.000Z".into(),
             scopes: Some(vec!["audit:read".into()]),
             seq: 2,
@@ -279,7 +307,7 @@ mod tests {
 
     #[test]
     fn members_are_in_canonical_order_and_absent_ones_are_not_written() {
-        let all = r#"{"actor":"wallet","client_id":"cli_1","credential_types":["mso_mdoc:org.iso.18013.5.1.mDL"],"error_code":"nonce_mismatch","issuer_ids":["https://issuer.example"],"key_id":"key_1","latency_ms":7,"occurred_at":"2026-11-21T12:00:00.000Z","scopes":["audit:read"],"seq":2,"session_id":"ses_1","status":"FAILED"}"#;
+        let all = r#"{"actor":"wallet","client_id":"cli_1","credential_types":["mso_mdoc:org.iso.18013.5.1.mDL"],"error_code":"nonce_mismatch","issuer_ids":["https://issuer.example"],"key_id":"key_1","latency_ms":7,"list":{"from":7,"providers":12,"providers_before":11,"to":8},"occurred_at":"2026-11-21T12:00:00.000Z","scopes":["audit:read"],"seq":2,"session_id":"ses_1","status":"FAILED"}"#;
         assert_eq!(entry().canonical(), all);
         let event = AuditEvent::of_client(AuditStatus::ApiKeyCreated, UnixMillis(0));
         let few = r#"{"client_id":"c","occurred_at":"1970-01-01T00:00:00.000Z","seq":1,"status":"API_KEY_CREATED"}"#;

@@ -60,6 +60,14 @@ pub(super) async fn a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_re
         assert_eq!(providers(&fixture, issuer_id), 2);
     }
     assert!(fixture.store().trust().wait().unwrap().version() > before);
+    let mut log = Vec::new();
+    fixture.operator().export_audit(Some("operator"), &mut log).unwrap();
+    let log: serde_json::Value = serde_json::from_slice(&log).unwrap();
+    let entries = log["entries"].as_array().unwrap();
+    let renewed: Vec<_> = entries.iter().filter(|entry| entry["actor"] == "system").collect();
+    assert_eq!(renewed.len(), 2, "one for each entry that follows it: {log}");
+    let change = serde_json::json!({ "from": 7, "providers": 2, "providers_before": 1, "to": 8 });
+    assert!(renewed.iter().all(|entry| entry["list"] == change), "{log}");
     let Refreshed::Rollback(why) = refresh(token(7, 1)) else { panic!("taken") };
     assert!(why.contains("has number 7, and 8 was seen on"), "{why}");
     let Refreshed::Refused(_) = refresh(b"<html>".to_vec()) else { panic!("taken") };

@@ -13,7 +13,7 @@ use super::TrustChange;
 use super::list_statements::put_mark;
 use super::listed::{ListRow, ListSettings, NewTrustedList, anchors};
 use super::x509::sha256;
-use crate::audit::AuditEvent;
+use crate::audit::{AuditEvent, ListChange};
 use crate::limits::MAX_LIST_SOURCES;
 use crate::store::interface::{FetchedList, Refreshed, StoreError};
 use crate::store::statement::Statement;
@@ -64,8 +64,8 @@ pub(in crate::store) struct Prepared {
     pub(in crate::store) source: String,
     list: TrustedList,
     accept_rollback: bool,
-    /// The number and the hash of the entry's former one.
-    former: Option<(u64, Vec<u8>)>,
+    /// The entry's former one.
+    former: Option<ListRow>,
 }
 
 /// A list that is taken, with the mark of its source.
@@ -73,8 +73,8 @@ pub(in crate::store) struct Taken {
     row: ListRow,
     source: String,
     mark: ListMark,
-    /// The number of the one before, unless it is the one that was in force.
-    replaces: Option<u64>,
+    /// What changes, unless it is the one that was in force.
+    change: Option<ListChange>,
 }
 
 impl Taken {
@@ -131,8 +131,7 @@ impl Refresh {
     }
 
     fn add(&mut self, taken: Taken) {
-        if let Some(from) = taken.replaces {
-            let (to, providers) = (taken.row.sequence, taken.row.listed);
+        if let Some(ListChange { from, to, providers, .. }) = taken.change {
             self.outcome = Refreshed::New { from, to, providers };
         }
         self.taken.push(taken);
@@ -140,8 +139,11 @@ impl Refresh {
 
     /// What the audit log says of it: an entry for each trust entry that changed.
     pub(in crate::store) fn events(&self, by: &str, now: UnixMillis) -> Vec<AuditEvent> {
-        let changed = self.taken.iter().filter(|taken| taken.replaces.is_some());
-        changed.map(|taken| AuditEvent::trust_changed(&taken.row.issuer_id, now).by(by)).collect()
+        let event = |taken: &Taken| {
+            let event = AuditEvent::trust_changed(&taken.row.issuer_id, now).by(by);
+            taken.change.map(|change| event.with_list(change))
+        };
+        self.taken.iter().filter_map(event).collect()
     }
 }
 
@@ -186,7 +188,7 @@ impl NewTrustedList {
             added_at: now,
         };
         row.set(settings);
-        let before = former.map(|former| (former.sequence, former.sha256.clone()));
+        let before = former.cloned();
         // What a list for tests was is no rule for a live one.
         let former = former.filter(|former| former.test_only == test_only);
         let list = self.import(&row, former, now)?;
@@ -240,9 +242,14 @@ impl Prepared {
             self.list.check_newer(mark).map_err(Refused::List)?;
         }
         let mark = self.list.mark(mark, now);
-        let others = self.former.filter(|(_, sha256)| *sha256 != self.row.sha256);
-        let replaces = others.map(|(sequence, _)| sequence);
-        Ok(Taken { row: self.row, source: self.source, mark, replaces })
+        let others = self.former.filter(|former| former.sha256 != self.row.sha256);
+        let change = others.map(|former| ListChange {
+            from: former.sequence,
+            providers: self.row.listed,
+            providers_before: former.listed,
+            to: self.row.sequence,
+        });
+        Ok(Taken { row: self.row, source: self.source, mark, change })
     }
 }
 
