@@ -3,6 +3,7 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -10,7 +11,7 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::anchors::is_ca;
+use super::anchors::{is_ca, organizations};
 use super::error::{TrustedListError, unusable};
 use super::scheme::{has_critical, texts, uris};
 use crate::codec::json::Value;
@@ -69,6 +70,38 @@ pub(super) struct Entities<'p> {
     pub(super) list_type: ListType,
     pub(super) now: UnixMillis,
     pub(super) ignored: usize,
+    pub(super) misnamed: Misnamed,
+}
+
+/// Certificates of another organization than their provider.
+#[derive(Default)]
+pub(super) struct Misnamed {
+    count: usize,
+    /// The first of them, and whose it is in the list.
+    first: Option<(String, String)>,
+}
+
+impl Misnamed {
+    /// What an operator is told; `None`: there are none.
+    pub(super) fn warning(&self) -> Option<String> {
+        let (own, provider) = self.first.as_ref()?;
+        Some(format!(
+            "has {} certificates whose organizationName is not the TEName of their provider, first one \
+             of O={own} under {provider}",
+            self.count
+        ))
+    }
+
+    fn look(&mut self, provider: &Provider, der: &[u8]) {
+        let Ok(certificate) = Certificate::parse(der) else { return };
+        let own = organizations(&certificate);
+        let Some(first) = own.first() else { return };
+        if own.iter().any(|own| provider.has_name(own)) {
+            return;
+        }
+        self.count = self.count.saturating_add(1);
+        self.first.get_or_insert_with(|| (first.clone(), provider.name.clone()));
+    }
 }
 
 /// The keys that services of one provider have, by their SubjectPublicKeyInfo.
@@ -102,6 +135,11 @@ impl Entities<'_> {
                     return Err(unusable("has a provider with more than 20 services"));
                 }
                 services.push(self.service(service, critical, &mut withdrawn)?);
+            }
+            for service in &services {
+                let (roots, signers) = (service.roots.iter(), service.signers.iter());
+                let ders = roots.map(TrustAnchor::der).chain(signers.map(PinnedSigner::der));
+                ders.for_each(|der| self.misnamed.look(&provider, der));
             }
             gathered.add(provider, services, withdrawn);
         }

@@ -16,7 +16,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 pub use self::anchors::ListAnchors;
-use self::entities::Entities;
+use self::entities::{Entities, Misnamed};
 pub use self::entities::{ListedProvider, ListedService};
 pub use self::envelope::ListSigner;
 use self::envelope::{Envelope, not_json};
@@ -215,7 +215,8 @@ fn read(
     };
     let ignored = unknown(Some(lote), &["ListAndSchemeInformation", "TrustedEntitiesList"])
         .saturating_add(unknown(information, scheme::MEMBERS));
-    let mut entities = Entities { provider, list_type: scheme.list_type, now, ignored };
+    let (list_type, misnamed) = (scheme.list_type, Misnamed::default());
+    let mut entities = Entities { provider, list_type, now, ignored, misnamed };
     let providers = entities.read(lote.get("TrustedEntitiesList"))?;
     let pointers = information.and_then(|information| information.get("PointersToOtherLoTE"));
     Ok(TrustedList {
@@ -227,7 +228,7 @@ fn read(
         signer,
         payload_sha256,
         providers,
-        warnings: scheme.departures,
+        warnings: scheme.departures.into_iter().chain(entities.misnamed.warning()).collect(),
         ignored_members: entities.ignored,
         announced_signers: announced(provider, pointers),
     })

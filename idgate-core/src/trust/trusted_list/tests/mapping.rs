@@ -1,5 +1,6 @@
 //! What becomes of each entry of a list.
 
+use idgate_testkit::der::UTF8_STRING;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::trusted_list::{provider, with_status};
 use idgate_testkit::x509::{
@@ -9,6 +10,9 @@ use idgate_testkit::x509::{
 use serde_json::{Value as Json, json};
 
 use super::*;
+
+/// The OID of organizationName.
+const ORGANIZATION: &str = "2.5.4.10";
 
 fn key(seed: &str) -> SigningKey {
     SigningKey::from_seed(Curve::P256, seed)
@@ -267,6 +271,24 @@ fn what_is_odd_or_unknown_is_said_and_does_no_harm() {
     let read = import_made(&list).unwrap();
     assert_eq!((read.warnings.len(), read.ignored_members), (3, 3));
     assert_eq!(fed(&read, &ListTerms::default()).roots.len(), 1);
+}
+
+#[test]
+fn a_certificate_of_another_organization_than_its_provider_is_said_and_taken() {
+    let of = |organization: &str| {
+        let name = Name::new("LU", organization).with(ORGANIZATION, UTF8_STRING, organization);
+        let key = key(organization);
+        CertificateBuilder::issuer_root(name, &key, NOW.0).self_sign(&key)
+    };
+    // Upper case and white space tell nobody apart.
+    let (own, other) = (of(" the  PROVIDER"), of("Somebody else"));
+    let services = [Kind::Pid.issuance(&[&own.der, &other.der]), Kind::Pid.issuance(&[&other.der])];
+    let list = made(Kind::Pid).with(provider("The provider", "NTRLU-1", "LU", &services));
+    let list = import_made(&list).unwrap();
+    let [warning] = &list.warnings[..] else { panic!("{:?}", list.warnings) };
+    assert!(warning.contains("has 2 certificates"), "{warning}");
+    assert!(warning.contains("O=Somebody else under The provider"), "{warning}");
+    assert_eq!(fed(&list, &ListTerms::default()).roots.len(), 2);
 }
 
 #[test]
