@@ -4,6 +4,7 @@
 mod desk;
 mod host;
 mod list_signers;
+mod listed_status;
 mod lists;
 mod modes;
 mod offline;

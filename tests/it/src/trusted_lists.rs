@@ -1,10 +1,13 @@
 //! European trusted lists through the real binary: imported from files and from a server over TLS, and
 //! what becomes of credentials when the list changes.
 
+mod attacks;
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 use idgate_testkit::codec::HashAlg;
 use idgate_testkit::keys::{Curve, SigningKey, pem};
@@ -18,7 +21,7 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::mdoc_tamper::{Authority, ISSUER_ID, Scenario, VERIFIED, mdl_request};
 use crate::server::{Client, Installation, Output};
-use crate::tenant::{Gateway, Tenant, now_ms};
+use crate::tenant::{Created, Gateway, Tenant, now_ms};
 
 const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
 
@@ -74,6 +77,10 @@ impl Desk {
     /// What a session has to say that was answered with a licence of the authority.
     fn session(&mut self) -> Value {
         let created = self.tenant.create(&mdl_request());
+        self.answered(&created)
+    }
+
+    fn answered(&mut self, created: &Created) -> Value {
         let request = AuthorizationRequest::parse(&created.uri).unwrap();
         let body = Scenario::answering(&self.authority, request, now_ms()).body();
         self.tenant.post_answer(&created.id, &body);
@@ -81,7 +88,13 @@ impl Desk {
     }
 
     fn outcome(&mut self) -> String {
-        let session = self.session();
+        let created = self.tenant.create(&mdl_request());
+        self.answer(&created)
+    }
+
+    /// What comes of an answer.
+    fn answer(&mut self, created: &Created) -> String {
+        let session = self.answered(created);
         let outcome = session["reason"].as_str().or(session["status"].as_str());
         outcome.unwrap_or_default().to_owned()
     }
@@ -155,6 +168,8 @@ struct Lists {
     url: String,
     ca: Identity,
     answer: Arc<Mutex<Vec<u8>>>,
+    /// Between the bytes of an answer.
+    pause: Arc<Mutex<Duration>>,
 }
 
 impl Lists {
@@ -170,6 +185,8 @@ impl Lists {
             .under(&ca)
             .issue(&ca, &key);
         let (listener, answer) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::default());
+        let pause: Arc<Mutex<Duration>> = Arc::default();
+        let paused = Arc::clone(&pause);
         let url = format!("https://{}/mdl.json", listener.local_addr().unwrap());
         let served: Arc<Mutex<Vec<u8>>> = Arc::clone(&answer);
         let config = config_of(&leaf);
@@ -182,13 +199,26 @@ impl Lists {
                     line.clear();
                 }
                 let answer = served.lock().unwrap().clone();
+                let pause = *paused.lock().unwrap();
                 // Whoever asked may be gone.
-                let _ = stream.get_mut().write_all(&answer);
+                let _ = match pause.is_zero() {
+                    true => stream.get_mut().write_all(&answer),
+                    false => answer.iter().try_for_each(|byte| {
+                        thread::sleep(pause);
+                        stream.get_mut().write_all(&[*byte])?;
+                        stream.get_mut().flush()
+                    }),
+                };
                 stream.get_mut().conn.send_close_notify();
                 let _ = stream.get_mut().flush();
             }
         });
-        Self { url, ca, answer }
+        Self { url, ca, answer, pause }
+    }
+
+    /// Answers byte by byte from now on.
+    fn drip(&self, pause: Duration) {
+        *self.pause.lock().unwrap() = pause;
     }
 
     fn give(&self, head: &str, body: &[u8]) {

@@ -21,7 +21,7 @@ use crate::tenant::now_ms;
 const UNKNOWN: &str = "revocation_unknown";
 
 /// Puts a list of `host` at `path`, signed by `signer`, and shows a credential on it.
-fn outcome_by(desk: &mut Desk, host: &Host, path: &str, signer: &Identity) -> String {
+pub(super) fn outcome_by(desk: &mut Desk, host: &Host, path: &str, signer: &Identity) -> String {
     let uri = host.uri(path);
     let token =
         StatusCwt::new(&StatusList::new(1, 64), &uri, numeric_date(now_ms()), &[&signer.der]);
@@ -29,11 +29,15 @@ fn outcome_by(desk: &mut Desk, host: &Host, path: &str, signer: &Identity) -> St
     desk.outcome_of(|scenario| with_status_at(scenario, &uri, 0))
 }
 
+/// A root of this name.
+pub(super) fn iaca(name: &str) -> Identity {
+    let key = SigningKey::from_seed(Curve::P256, name);
+    CertificateBuilder::iaca_root(Name::new("UT", name), &key, now_ms()).self_sign(&key)
+}
+
 /// Another root, with a signer of its own that names no CRL.
 fn other_authority() -> (Identity, Identity) {
-    let key = SigningKey::from_seed(Curve::P256, "a root for lists");
-    let root = CertificateBuilder::iaca_root(Name::new("UT", "List IACA"), &key, now_ms());
-    let root = root.self_sign(&key);
+    let root = iaca("List IACA");
     let signer = root.document_signer(Curve::P256, now_ms());
     let builder = signer.builder.without(CRL_DISTRIBUTION_POINTS);
     let signer = builder.issue(&root, &signer.key);

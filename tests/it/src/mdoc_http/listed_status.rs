@@ -1,0 +1,53 @@
+//! Who signs the status of credentials whose issuer a trusted list names: their provider, and no other.
+
+use idgate_testkit::keys::Curve;
+use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
+use idgate_testkit::x509::{CRL_DISTRIBUTION_POINTS, Identity};
+
+use super::desk::Desk;
+use super::host::Host;
+use super::list_signers::{iaca, outcome_by};
+use crate::mdoc_tamper::{Authority, ISSUER_ID, VERIFIED};
+use crate::server::Installation;
+use crate::tenant::now_ms;
+
+/// A signer of status lists that names no CRL.
+fn below(root: &Identity) -> Identity {
+    let signer = root.document_signer(Curve::P256, now_ms());
+    let builder = signer.builder.without(CRL_DISTRIBUTION_POINTS);
+    builder.issue(root, &signer.key)
+}
+
+#[test]
+fn a_provider_says_nothing_about_the_credentials_of_another() {
+    let installation = Installation::new().with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8");
+    let client = installation.create_client("shop", true);
+    let authority = Authority::new(now_ms());
+    let (own, other, stranger) = (iaca("own status"), iaca("other status"), iaca("stranger"));
+    let issuer = iaca("other issuer");
+    let (of_own, of_other) = (
+        [Kind::Mdl.issuance(&[&authority.root.der]), Kind::Mdl.revocation(&[&own.der])],
+        [Kind::Mdl.issuance(&[&issuer.der]), Kind::Mdl.revocation(&[&other.der])],
+    );
+    let list = TrustedList::new(Kind::Mdl, now_ms())
+        .with(provider("Utopia roads", "NTRUT-1", "UT", &of_own))
+        .with(provider("Atlantis roads", "NTRAT-1", "AT", &of_other));
+    let signer = list_signer(now_ms());
+    let file = installation.file("list.jwt", list.sign(&signer));
+    let anchor = installation.file("anchor.der", &signer.der);
+    let [file, anchor] = [file, anchor].map(|path| path.to_str().unwrap().to_owned());
+    let add = ["trust", "add", ISSUER_ID, "--trusted-list", &file, "--list-signer-ca", &anchor];
+    let taken = installation.run(&add);
+    assert_eq!(taken.code, 0, "{taken:?}");
+    let mut desk = Desk::serve(installation, client, authority);
+    let host = Host::start();
+    let unknown = "revocation_unknown";
+    for (root, path, expected) in [
+        (&other, "/other", unknown),
+        (&stranger, "/stranger", unknown),
+        (&issuer, "/issuer", unknown),
+        (&own, "/own", VERIFIED),
+    ] {
+        assert_eq!(outcome_by(&mut desk, &host, path, &below(root)), expected, "{path}");
+    }
+}

@@ -1,0 +1,199 @@
+//! Trusted lists that are attacked, and imports that are cut short.
+
+use std::fs;
+use std::process::Command;
+
+use idgate_testkit::codec::base64url;
+use idgate_testkit::time::numeric_date;
+use serde_json::json;
+
+use super::{Desk, Lists, import, mdl_list, production, the_signer, token};
+use crate::killed::{killer, restore, run_killed};
+use crate::mdoc_tamper::{Authority, ISSUER_ID, VERIFIED};
+use crate::server::Installation;
+use crate::stores;
+use crate::tenant::now_ms;
+
+/// A signer of lists with an RSA key of that size, made by OpenSSL.
+struct RsaSigner {
+    dir: tempfile::TempDir,
+}
+
+impl RsaSigner {
+    fn new(bits: u32) -> Self {
+        let signer = Self { dir: tempfile::tempdir().unwrap() };
+        signer.openssl(&format!(
+            "req -x509 -newkey rsa:{bits} -noenc -keyout key.pem -out cert.pem -days 400 -subj \
+             /C=EU/O=Example\u{a0}Operator -addext basicConstraints=critical,CA:FALSE \
+             -addext keyUsage=critical,digitalSignature -addext extendedKeyUsage=0.4.0.2231.3.0"
+        ));
+        signer.openssl("x509 -in cert.pem -outform DER -out cert.der");
+        signer
+    }
+
+    fn openssl(&self, arguments: &str) {
+        let mut command = Command::new("openssl");
+        let arguments = arguments.split_ascii_whitespace().map(|one| one.replace('\u{a0}', " "));
+        let output = command.args(arguments).current_dir(self.dir.path()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    fn der(&self) -> Vec<u8> {
+        fs::read(self.dir.path().join("cert.der")).unwrap()
+    }
+
+    /// A list of that `alg`, signed with this padding.
+    fn sign(&self, alg: &str, padding: &str) -> String {
+        let chain = idgate_testkit::jws::x5c(&[&self.der()]);
+        let iat = numeric_date(now_ms() - 3_600_000);
+        let header = json!({ "alg": alg, "x5c": chain, "iat": iat }).to_string();
+        let payload = mdl_list(7, &[]).payload.to_string();
+        let input = format!("{}.{}", base64url(header.as_bytes()), base64url(payload.as_bytes()));
+        fs::write(self.dir.path().join("input"), &input).unwrap();
+        self.openssl(&format!("dgst -sha256 -sign key.pem {padding} -out signature input"));
+        let signature = fs::read(self.dir.path().join("signature")).unwrap();
+        format!("{input}.{}", base64url(&signature))
+    }
+}
+
+const PSS: &str = "-sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:32";
+
+#[test]
+fn a_list_may_be_signed_by_rsa_from_2048_bits_in_the_way_that_its_header_says() {
+    let (signer, short) = (RsaSigner::new(2048), RsaSigner::new(1024));
+    let refused = |why| (3, why);
+    for (signer, alg, padding, (code, why)) in [
+        (&signer, "RS256", "", (0, "")),
+        (&signer, "PS256", PSS, (0, "")),
+        (&signer, "RS256", PSS, refused("signature")),
+        (&signer, "PS256", "", refused("signature")),
+        (&signer, "ES256", "", refused("has an alg that does not fit its signer's key")),
+        (&short, "RS256", "", refused("has a signer of which")),
+    ] {
+        let installation = Installation::new();
+        let file = installation.file("list.jwt", signer.sign(alg, padding));
+        let anchor = installation.file("anchor.der", signer.der());
+        let [file, anchor] = [&file, &anchor].map(|path| path.to_str().unwrap());
+        let add = ["trust", "add", ISSUER_ID, "--trusted-list", file, "--list-signer-ca", anchor];
+        let taken = installation.run(&add);
+        assert_eq!(taken.code, code, "{alg} {padding}: {taken:?}");
+        assert!(taken.stderr.contains(why), "{alg} {padding}: {taken:?}");
+    }
+}
+
+/// In the place of one list is another, with everything that it brings and its number, or nothing changed.
+#[test]
+fn an_import_killed_at_any_write_leaves_the_one_list_or_the_other() {
+    let installation = Installation::in_directory();
+    let authority = Authority::new(now_ms());
+    let first = installation.file("first.jwt", token(&mdl_list(7, &[&authority.root.der])));
+    let second = installation.file("second.jwt", token(&mdl_list(8, &[])));
+    assert_eq!(import(&installation, first.to_str().unwrap(), &[]).code, 0);
+    let (dir, kept) = (installation.data_dir(), installation.file("kept", ""));
+    fs::remove_file(&kept).unwrap();
+    restore(&dir, &kept);
+    let library = killer(&installation);
+    let anchor = installation.file("list-signer.der", the_signer().der);
+    let (second, anchor) = (second.to_str().unwrap(), anchor.to_str().unwrap());
+    let add = ["trust", "add", ISSUER_ID, "--trusted-list", second, "--list-signer-ca", anchor];
+    let (mut before, mut after) = (0, 0);
+    for at in 1..500 {
+        restore(&kept, &dir);
+        let output = run_killed(&installation, &library, &add, at);
+        if output.code == 0 {
+            break;
+        }
+        assert_eq!(output.code, -1, "{output:?}");
+        let shown = installation.run_json(&["trust", "show", ISSUER_ID, "--json"]);
+        let list = &shown["trusted_list"];
+        let providers = list["providers"].as_array().unwrap().len();
+        let intact = installation.run(&["audit", "verify"]);
+        assert_eq!(intact.code, 0, "killed at {at}: {intact:?}");
+        match list["sequence"].as_u64().unwrap() {
+            7 => {
+                before += 1;
+                assert_eq!(providers, 1);
+                // Its number was not seen.
+                assert_eq!(import(&installation, first.to_str().unwrap(), &[]).code, 0);
+            }
+            8 => {
+                after += 1;
+                assert_eq!(providers, 0);
+                assert_eq!(import(&installation, first.to_str().unwrap(), &[]).code, 3);
+            }
+            other => panic!("killed at {at}: {other}"),
+        }
+    }
+    assert!(before > 3, "{before} {after}");
+}
+
+#[test]
+fn a_list_that_went_past_its_end_vouches_for_nobody_until_the_next_comes() {
+    let installation = production();
+    let client = installation.create_client("shop", false);
+    let authority = Authority::new(now_ms());
+    let short = |number, ms| {
+        let next = json!(idgate_testkit::mdoc::rfc3339(now_ms() + ms));
+        token(&mdl_list(number, &[&authority.root.der]).scheme("NextUpdate", next))
+    };
+    let file = installation.file("list.jwt", short(7, 4000));
+    assert_eq!(import(&installation, file.to_str().unwrap(), &[]).code, 0);
+    let next = short(8, 600_000);
+    let mut desk = Desk::serve(installation, client, authority);
+    assert_eq!(desk.outcome(), VERIFIED);
+    let open = desk.tenant.create(&crate::mdoc_tamper::mdl_request());
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    // Who asks is told, and an answer to what was asked before is refused.
+    let refused = desk.tenant.post_session(&crate::mdoc_tamper::mdl_request());
+    assert_eq!((refused.status, refused.error()), (400, "unknown_issuer".into()));
+    assert!(String::from_utf8_lossy(&refused.body).contains("list"), "{refused:?}");
+    assert_eq!(desk.answer(&open), "untrusted_issuer");
+    let installation = &desk.gateway.installation;
+    let checked = installation.run(&["trust", "check"]);
+    assert!(checked.stdout.contains("was due to be replaced on"), "{checked:?}");
+    let file = installation.file("list.jwt", next);
+    assert_eq!(import(installation, file.to_str().unwrap(), &[]).code, 0);
+    assert_eq!(desk.outcome(), VERIFIED);
+}
+
+/// Byte by byte, for longer than a fetch may take.
+#[test]
+fn a_list_that_comes_too_slowly_is_not_waited_for() {
+    let lists = Lists::start();
+    let installation = lists.installation();
+    let good = token(&mdl_list(7, &[]));
+    lists.give("200 OK", good.as_bytes());
+    assert_eq!(import(&installation, &lists.url, &[]).code, 0);
+    lists.drip(std::time::Duration::from_secs(1));
+    let begun = std::time::Instant::now();
+    let refreshed = installation.run(&["trust", "refresh", "--json"]);
+    let told = &refreshed.json()["lists"][0];
+    assert_eq!((&told["outcome"], &told["why"]), (&json!("fetch_failed"), &json!("timeout")));
+    assert!((29..40).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+}
+
+/// What one of two nodes takes is in force on both, and known as it is.
+#[test]
+fn what_is_taken_at_one_node_is_in_force_at_another() {
+    let Some(database) = stores::migrated() else { return };
+    let installation = Installation::on(&database).with("IDGATE_ENVIRONMENT", "production");
+    let client = installation.create_client("shop", false);
+    let authority = Authority::new(now_ms());
+    let file = installation.file("list.jwt", token(&mdl_list(7, &[&authority.root.der])));
+    assert_eq!(import(&installation, file.to_str().unwrap(), &[]).code, 0);
+    let second = installation.serve();
+    let mut desk = Desk::serve(installation, client, authority);
+    assert_eq!(desk.outcome(), VERIFIED);
+    desk.tenant.http = crate::http::Http::new(second.address);
+    assert_eq!(desk.outcome(), VERIFIED);
+    let installation = &desk.gateway.installation;
+    let file = installation.file("list.jwt", token(&mdl_list(8, &[])));
+    assert_eq!(import(installation, file.to_str().unwrap(), &[]).code, 0);
+    for address in [desk.gateway.server.address, second.address] {
+        desk.tenant.http = crate::http::Http::new(address);
+        let refused = desk.tenant.post_session(&crate::mdoc_tamper::mdl_request());
+        assert_eq!((refused.status, refused.error()), (400, "unknown_issuer".into()));
+    }
+    let older = installation.file("list.jwt", token(&mdl_list(7, &[])));
+    assert_eq!(import(installation, older.to_str().unwrap(), &[]).code, 3);
+}
