@@ -3,11 +3,12 @@
 use idgate_core::ids::SessionId;
 use idgate_core::session::{Session, Settlement};
 use idgate_core::time::UnixMillis;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 
 use super::interface::{Caller, StoreError};
 use super::prepared::Prepared;
 use super::sql::{millis, number};
+use super::statement::{Columns, Statement, rows};
 use crate::seal::{Place, Sealer};
 
 /// How long a report is kept (decisions 26).
@@ -18,6 +19,12 @@ pub(super) const fn place<'a>(session_id: &'a str, client_id: &'a str) -> Place<
     Place { purpose: "reports", object: session_id, client: client_id }
 }
 
+/// The report on a session, of a client and mode if given, unless it is too old; as [`Sealed::read`] reads
+/// it.
+pub(super) const FIND: &str = "SELECT s.id, s.client_id, r.sealed FROM reports AS r \
+     JOIN sessions AS s ON s.id = r.session_id WHERE r.session_id = $1 AND r.refused_at > $2 \
+     AND s.client_id = coalesce($3, s.client_id) AND s.livemode = coalesce($4, s.livemode)";
+
 /// A report as it is stored, and what it is about.
 pub(super) struct Sealed {
     pub(super) session_id: String,
@@ -26,6 +33,11 @@ pub(super) struct Sealed {
 }
 
 impl Sealed {
+    pub(super) fn read<R: Columns>(row: &R) -> Result<Self, R::Error> {
+        let (session_id, client_id) = (row.column(0)?, row.column(1)?);
+        Ok(Self { session_id, client_id, report: row.column(2)? })
+    }
+
     pub(super) fn open(&self, sealer: &Sealer) -> Result<Vec<u8>, StoreError> {
         let Self { session_id, client_id, report } = self;
         let opened = sealer.open(place(session_id, client_id), report);
@@ -52,16 +64,12 @@ fn seal(sealer: &Sealer, session: &Session, report: &[u8]) -> Result<Vec<u8>, St
     Ok(sealer.seal(place(session.id().as_str(), session.tenant().as_str()), report)?)
 }
 
-pub(super) fn insert(
-    main: &Connection,
-    ended: &Settlement<'_>,
-    sealed: &[u8],
-) -> Result<(), StoreError> {
-    main.prepare_cached(
-        "INSERT INTO reports (session_id, refused_at, sealed) VALUES (?1, ?2, ?3)",
-    )?
-    .execute((ended.session.id().as_str(), millis(ended.at), sealed))?;
-    Ok(())
+/// Stores what is kept about a refusal.
+pub(super) fn insert<'v>(ended: &'v Settlement<'_>, sealed: &'v [u8]) -> Statement<'v> {
+    Statement::new("INSERT INTO reports (session_id, refused_at, sealed) VALUES ($1, $2, $3)")
+        .with(ended.session.id().as_str())
+        .with(millis(ended.at))
+        .with(sealed)
 }
 
 /// The report on a session of this caller.
@@ -82,17 +90,8 @@ pub(super) fn find(
     now: UnixMillis,
 ) -> Result<Option<Sealed>, StoreError> {
     let (client_id, livemode) = whose.unzip();
-    Ok(main
-        .prepare_cached(
-            "SELECT s.id, s.client_id, r.sealed FROM reports AS r \
-             JOIN sessions AS s ON s.id = r.session_id \
-             WHERE r.session_id = ?1 AND r.refused_at > ?2 \
-             AND s.client_id = coalesce(?3, s.client_id) AND s.livemode = coalesce(?4, s.livemode)",
-        )?
-        .query_row((id, millis(now.minus(KEPT_MS)), client_id, livemode), |row| {
-            Ok(Sealed { session_id: row.get(0)?, client_id: row.get(1)?, report: row.get(2)? })
-        })
-        .optional()?)
+    let asked = (id, millis(now.minus(KEPT_MS)), client_id, livemode);
+    Ok(rows(main, FIND, asked, |row| Sealed::read(row))?.pop())
 }
 
 /// Removes reports that are too old, at most `limit`.

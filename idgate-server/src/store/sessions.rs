@@ -131,7 +131,7 @@ impl Prepared {
             notice.insert(batch.main)?;
         }
         if let Some(sealed) = &self.report {
-            reports::insert(batch.main, ended, sealed)?;
+            reports::insert(ended, sealed).run(batch.main)?;
         }
         batch.measure(Measured::settled(ended, self.processing_us));
         Ok(())

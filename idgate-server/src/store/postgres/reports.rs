@@ -8,12 +8,12 @@ use idgate_core::time::UnixMillis;
 use super::super::interface::{Caller, Committed, Read, ReportStore, Write};
 use super::super::lanes::Whose;
 use super::super::prepared::Prepared;
-use super::super::reports::{KEPT_MS, Sealed};
+use super::super::reports::{self, FIND, KEPT_MS, Sealed};
 use super::super::sql::{millis, number};
 use super::error::Done;
 use super::gateway::PostgresStore;
 use super::pool::Tx;
-use super::sql::{execute, row};
+use super::sql::{execute, row, run};
 
 impl ReportStore for PostgresStore {
     fn commit_refused(
@@ -58,9 +58,7 @@ impl ReportStore for PostgresStore {
 }
 
 pub(super) async fn insert(tx: &Tx<'_>, ended: &Settlement<'_>, sealed: &[u8]) -> Done<()> {
-    let sql = "INSERT INTO reports (session_id, refused_at, sealed) VALUES ($1, $2, $3)";
-    execute(tx, sql, &[&ended.session.id().as_str(), &millis(ended.at), &sealed]).await?;
-    Ok(())
+    run(tx, &reports::insert(ended, sealed)).await
 }
 
 /// The report on a session, of this client and mode if given, unless it is too old.
@@ -71,16 +69,7 @@ pub(super) async fn find(
     now: UnixMillis,
 ) -> Done<Option<Sealed>> {
     let (client_id, livemode) = whose.unzip();
-    let found = row(
-        on,
-        "SELECT s.id, s.client_id, r.sealed FROM reports AS r \
-         JOIN sessions AS s ON s.id = r.session_id \
-         WHERE r.session_id = $1 AND r.refused_at > $2 \
-         AND s.client_id = coalesce($3, s.client_id) AND s.livemode = coalesce($4, s.livemode)",
-        &[&id, &millis(now.minus(KEPT_MS)), &client_id, &livemode],
-    )
-    .await?;
-    let Some(found) = found else { return Ok(None) };
-    let (session_id, client_id) = (found.try_get(0)?, found.try_get(1)?);
-    Ok(Some(Sealed { session_id, client_id, report: found.try_get(2)? }))
+    let since = millis(now.minus(KEPT_MS));
+    let found = row(on, FIND, &[&id, &since, &client_id, &livemode]).await?;
+    Ok(found.as_ref().map(Sealed::read).transpose()?)
 }
