@@ -13,6 +13,7 @@ mod race;
 mod rates;
 mod server;
 mod statements;
+mod streams;
 
 use serde_json::json;
 
