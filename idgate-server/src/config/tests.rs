@@ -118,6 +118,14 @@ fn several_instance_keys_stand_in_the_place_of_one() {
     assert!(from_file(&format!("instance_keys = ['{KEY}', '{KEY}']")).is_ok());
     let url = ("IDGATE_DATABASE_URL", "postgres://idgate@localhost/idgate");
     assert!(from_env(&[url, several]).is_ok());
+    let neither = from_env(&[url]).unwrap_err();
+    assert!(neither.contains("nor is IDGATE_INSTANCE_KEYS"), "{neither}");
+    for bad in [",", "short", &format!("{KEY} {KEY}"), &format!("{KEY},short")] {
+        let told = from_env(&[("IDGATE_INSTANCE_KEYS", bad)]).unwrap_err();
+        assert!(told.starts_with("IDGATE_INSTANCE_KEYS: "), "{told}");
+        assert!(told.contains("with commas between them"), "{told}");
+        assert!(!told.contains(KEY), "{told}");
+    }
 }
 
 #[test]
