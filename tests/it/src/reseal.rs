@@ -1,6 +1,8 @@
 //! Another instance key takes the place of one: several are given, everything is sealed under the first,
 //! and the other one is not needed any more.
 
+mod removals;
+
 use std::fs;
 
 use serde_json::{Value, json};

@@ -45,7 +45,8 @@ impl RsaSigner {
     /// A list of that `alg`, signed with this padding.
     fn sign(&self, alg: &str, padding: &str) -> String {
         let chain = idgate_testkit::jws::x5c(&[&self.der()]);
-        let iat = numeric_date(now_ms() - 3_600_000);
+        // Its certificate was made just before.
+        let iat = numeric_date(now_ms());
         let header = json!({ "alg": alg, "x5c": chain, "iat": iat }).to_string();
         let payload = mdl_list(7, &[]).payload.to_string();
         let input = format!("{}.{}", base64url(header.as_bytes()), base64url(payload.as_bytes()));

@@ -1,0 +1,56 @@
+//! What says that the beginning of a chain of the audit log was removed is signed with the instance key,
+//! too.
+
+use idgate_core::UnixMillis;
+use idgate_server::config::Address;
+use idgate_server::seal::InstanceKey;
+use idgate_server::store::{OperatorStore, PostgresOperator, SqliteOperator};
+use serde_json::json;
+
+use super::{NEW, OLD, both, only};
+use crate::server::{Installation, eventually};
+use crate::stores;
+use crate::tenant::now_ms;
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// A client whose first entries are older than the retention loses them, and another key takes the place
+/// of the one that signed for that.
+#[track_caller]
+fn expect_known_after_a_reseal(mut installation: Installation, mut store: Box<OperatorStore>) {
+    let past = |days: u64| UnixMillis(now_ms() - days * DAY_MS);
+    let client = store.create_client("shop", true, None, past(90)).unwrap();
+    for days in [80, 1] {
+        store.create_key(&client.client_id, None, None, past(days)).unwrap().unwrap();
+    }
+    drop(store);
+    installation.set("IDGATE_AUDIT_RETENTION", "30");
+    let report = |installation: &Installation| {
+        let report = installation.run_json(&["audit", "verify", "--json"]);
+        (report["intact"].clone(), report["removed"].clone())
+    };
+    let server = installation.serve();
+    eventually("what is old is removed", || report(&installation).1 == 2);
+    server.stop();
+    both(&mut installation);
+    assert_eq!(installation.run_json(&["keys", "reseal", "--json"])["unreadable"], 0);
+    only(&mut installation, NEW);
+    assert_eq!(report(&installation), (json!(true), json!(2)));
+}
+
+#[test]
+fn in_a_directory_what_was_removed_of_the_log_is_known_after_a_reseal() {
+    let mut installation = Installation::in_directory();
+    only(&mut installation, OLD);
+    let key = InstanceKey::parse(OLD).unwrap();
+    let store = SqliteOperator::open(&installation.data_dir(), Some(&key)).unwrap();
+    expect_known_after_a_reseal(installation, Box::new(store));
+}
+
+#[test]
+fn in_a_database_what_was_removed_of_the_log_is_known_after_a_reseal() {
+    let Some(database) = stores::migrated() else { return };
+    let key = InstanceKey::parse(OLD).unwrap();
+    let store = PostgresOperator::open(&Address::parse(&database).unwrap(), &key).unwrap();
+    expect_known_after_a_reseal(Installation::on(&database), Box::new(store));
+}
