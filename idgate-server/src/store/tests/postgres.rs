@@ -269,7 +269,8 @@ async fn changes_of_what_is_trusted_wait_for_one_another_in_one_order() {
         }
         // What they are about to change is free.
         backend.run("SELECT FROM trust_entries FOR UPDATE NOWAIT");
-        backend.run("LOCK TABLE trusted_lists, trusted_list_marks IN EXCLUSIVE MODE NOWAIT");
+        let lists = "LOCK TABLE trusted_lists, trusted_list_marks IN EXCLUSIVE MODE NOWAIT";
+        backend.run(&format!("BEGIN; {lists}; COMMIT"));
         drop(changing);
         assert_eq!(refreshing.join().unwrap().unwrap(), Refreshed::Unwanted);
         assert!(removing.join().unwrap().unwrap());
