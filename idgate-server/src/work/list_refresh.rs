@@ -19,6 +19,8 @@ use crate::work::egress::{Egress, Room};
 
 /// How late a list may be fetched.
 const TICK: Duration = Duration::from_secs(30);
+/// For so long no other gateway fetches: longer than a fetch takes, and shorter than the pause after it.
+const LEASE: Duration = Duration::from_secs(60);
 const MINUTE_MS: u64 = 60 * 1000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
 /// In so much time before the next issue is due it is looked for every hour.
@@ -80,10 +82,10 @@ impl ListRefresh {
         let now = self.clock.now();
         let due: Vec<&ListSource> =
             sources.iter().filter(|source| self.is_due(source, now)).collect();
-        if due.is_empty() || !self.store.leads("trusted_lists").await? {
-            return Ok(0);
-        }
-        for source in &due {
+        for (done, source) in due.iter().enumerate() {
+            if !self.store.leads("trusted_lists", LEASE).await? {
+                return Ok(done);
+            }
             self.refresh(source).await?;
         }
         Ok(due.len())

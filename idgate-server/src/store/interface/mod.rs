@@ -17,6 +17,7 @@ mod sessions;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use idgate_core::ids::{SessionId, TenantId};
 use idgate_core::time::UnixMillis;
@@ -146,8 +147,9 @@ pub trait Store:
     /// Keeps that nothing could be fetched from `url`.
     fn note_list_failure(&self, url: String, why: String, now: UnixMillis) -> Write<'_, ()>;
 
-    /// Whether this gateway is the one of those that share the store which does what `duty` names.
-    fn leads(&self, _duty: &'static str) -> Read<'_, bool> {
+    /// Whether this gateway is the one of those that share the store which does what `duty` names; if so,
+    /// none of the others is for so long.
+    fn leads(&self, _duty: &'static str, _lasting: Duration) -> Read<'_, bool> {
         Box::pin(async { Ok(true) })
     }
 

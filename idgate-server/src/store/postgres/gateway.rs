@@ -315,8 +315,8 @@ impl Store for PostgresStore {
         })
     }
 
-    fn leads(&self, duty: &'static str) -> Read<'_, bool> {
-        self.read(move |shared| async move { leases::hold(&shared, duty).await })
+    fn leads(&self, duty: &'static str, lasting: Duration) -> Read<'_, bool> {
+        self.read(move |shared| async move { leases::hold(&shared, duty, lasting).await })
     }
 
     fn forget_certificates(&self, now: UnixMillis) -> Write<'_, usize> {

@@ -2,23 +2,27 @@
 //! one takes it when it ends, by the database's clock, or when its owner leaves. Nothing goes wrong when
 //! two nodes do the same: it is work for nothing.
 
+use std::time::Duration;
+
+use super::super::sql::number;
 use super::error::Done;
 use super::shared::Shared;
 use super::sql::{execute, row};
 
-/// How long a lease is: so late another node goes on.
-const LEASE_MS: i64 = 2_000;
+/// How long a lease usually is: so late another node goes on.
+pub(super) const LEASE: Duration = Duration::from_secs(2);
 
-/// Whether this node is to do it now.
-pub(super) async fn hold(shared: &Shared, name: &str) -> Done<bool> {
+/// Whether this node is to do it now, and no other for so long.
+pub(super) async fn hold(shared: &Shared, name: &str, lasting: Duration) -> Done<bool> {
     if shared.live.count() == 1 {
         return Ok(true);
     }
+    let lease_ms = number(lasting.as_millis());
     let client = shared.aside.client().await?;
     let sql = "SELECT node_id = $2, lease_until - clock_ms() FROM leases WHERE name = $1";
     if let Some(found) = row(&client, sql, &[&name, &shared.node]).await? {
         let (is_ours, left): (bool, i64) = (found.try_get(0)?, found.try_get(1)?);
-        if left > if is_ours { LEASE_MS / 2 } else { 0 } {
+        if left > if is_ours { lease_ms / 2 } else { 0 } {
             return Ok(is_ours);
         }
     }
@@ -28,7 +32,7 @@ pub(super) async fn hold(shared: &Shared, name: &str) -> Done<bool> {
          ON CONFLICT (name) DO UPDATE \
          SET node_id = excluded.node_id, lease_until = excluded.lease_until \
          WHERE l.node_id = excluded.node_id OR l.lease_until <= clock_ms()",
-        &[&name, &shared.node, &LEASE_MS],
+        &[&name, &shared.node, &lease_ms],
     )
     .await?;
     Ok(taken > 0)

@@ -87,7 +87,7 @@ impl SessionStore for PostgresStore {
         limit: usize,
     ) -> Read<'_, Vec<Result<Session, StoreError>>> {
         self.fault.read(self.read(move |shared| async move {
-            if !leases::hold(&shared, "expiry").await? {
+            if !leases::hold(&shared, "expiry", leases::LEASE).await? {
                 return Ok(Vec::new());
             }
             read::due(&shared, now, limit).await

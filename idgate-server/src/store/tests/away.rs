@@ -209,6 +209,26 @@ async fn one_node_expires_sessions_and_another_when_that_one_ends() {
     assert_eq!(fixture.store().due_sessions(THEN, 9).await.unwrap().len(), 1);
 }
 
+#[tokio::test]
+async fn one_node_has_a_duty_for_as_long_as_it_lasts_and_another_when_that_one_ends() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    let other = fixture.backend.open(NOW);
+    let lasting = Duration::from_secs(60);
+    assert!(other.leads("lists", lasting).await.unwrap());
+    // Longer than a sweep's.
+    for _ in 0..3 {
+        assert!(!fixture.store().leads("lists", lasting).await.unwrap());
+        assert!(other.leads("lists", lasting).await.unwrap());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert!(fixture.store().leads("something else", lasting).await.unwrap());
+    drop(other);
+    assert!(fixture.store().leads("lists", lasting).await.unwrap());
+}
+
 /// Notifications of so many sessions of the live client.
 async fn queue(fixture: &Nodes, count: usize) {
     for _ in 0..count {
