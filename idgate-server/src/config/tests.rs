@@ -120,7 +120,7 @@ fn several_instance_keys_stand_in_the_place_of_one() {
     assert!(from_env(&[url, several]).is_ok());
     let neither = from_env(&[url]).unwrap_err();
     assert!(neither.contains("nor is IDGATE_INSTANCE_KEYS"), "{neither}");
-    for bad in [",", "short", &format!("{KEY} {KEY}"), &format!("{KEY},short")] {
+    for bad in [",", "short", &format!("{KEY}{KEY}"), &format!("{KEY},short")] {
         let told = from_env(&[("IDGATE_INSTANCE_KEYS", bad)]).unwrap_err();
         assert!(told.starts_with("IDGATE_INSTANCE_KEYS: "), "{told}");
         assert!(told.contains("with commas between them"), "{told}");

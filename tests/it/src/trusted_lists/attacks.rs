@@ -69,7 +69,7 @@ fn a_list_may_be_signed_by_rsa_from_2048_bits_in_the_way_that_its_header_says() 
         (&signer, "RS256", PSS, refused("signature")),
         (&signer, "PS256", "", refused("signature")),
         (&signer, "ES256", "", refused("has an alg that does not fit its signer's key")),
-        (&short, "RS256", "", refused("has a signer of which")),
+        (&short, "RS256", "", (1, "not an RSA key of 2048 to 8192 bits")),
     ] {
         let installation = Installation::new();
         let file = installation.file("list.jwt", signer.sign(alg, padding));
