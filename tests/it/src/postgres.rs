@@ -14,6 +14,7 @@ mod rates;
 mod server;
 mod statements;
 mod streams;
+mod tls;
 
 use serde_json::json;
 
@@ -48,6 +49,23 @@ fn what_one_node_verified_another_one_shows_and_a_revocation_counts_on_both() {
         tenant.get(&created.id).expect_status(401);
     }
     assert!(!installation.unused_data_dir().exists(), "nothing is kept beside the database");
+}
+
+/// One of them does it, and the others wait for that one.
+#[test]
+fn migrations_that_are_asked_for_together_take_place_once() {
+    let Some(database) = stores::empty() else { return };
+    let from: Vec<i64> = std::thread::scope(|scope| {
+        let migrate = || {
+            let migrated = Installation::on(&database).run_json(&["migrate", "--json"]);
+            migrated["from"].as_i64().unwrap()
+        };
+        let asking: Vec<_> = (0..6).map(|_| scope.spawn(migrate)).collect();
+        asking.into_iter().map(|asking| asking.join().unwrap()).collect()
+    });
+    assert_eq!(from.iter().filter(|from| **from == 0).count(), 1, "{from:?}");
+    let doctor = Installation::on(&database).run_json(&["doctor", "--json"]);
+    assert_eq!(doctor["ok"], true, "{doctor}");
 }
 
 #[test]
