@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use idgate_core::codec::json::Tape;
+use idgate_core::codec::json::{Tape, explain};
 use idgate_core::error::{ErrorCode, RequestError};
 use idgate_core::ids::random_id;
 use idgate_core::webhook::SigningSecret;
@@ -197,7 +197,7 @@ impl Wish {
         let wrong = |path: &str, rule: &str| error(ErrorCode::InvalidWebhookEndpoint, path, rule);
         let mut tape = Tape::default();
         let root = tape.parse(body);
-        let root = root.map_err(|why| error(ErrorCode::InvalidJson, "", &why.to_string()))?;
+        let root = root.map_err(|why| error(ErrorCode::InvalidJson, "", &explain(body, why)))?;
         let root = tape.value(root);
         let members = root.members();
         let members =

@@ -9,7 +9,8 @@ mod text;
 mod writer;
 
 use alloc::borrow::Cow;
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -50,6 +51,19 @@ impl fmt::Display for JsonError {
 }
 
 impl core::error::Error for JsonError {}
+
+/// What is wrong with a text that was refused, and where: its line and column, counted from 1. A name that
+/// stands twice is found at the end of its object, which is not where to look.
+pub fn explain(text: &[u8], error: JsonError) -> String {
+    let Err((found, at)) = Tape::default().parse_up_to(text) else { return error.to_string() };
+    if found == JsonError::DuplicateName {
+        return found.to_string();
+    }
+    let before = String::from_utf8_lossy(text.get(..at).unwrap_or(text));
+    let line = before.matches('\n').count().saturating_add(1);
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count().saturating_add(1);
+    format!("{found} (line {line}, column {column})")
+}
 
 /// Parsed values in document order. Several texts can share one tape.
 pub struct Tape<'a> {
@@ -122,15 +136,22 @@ impl<'a> Tape<'a> {
     /// # Errors
     /// The text is not strict JSON; the tape keeps nothing of it.
     pub fn parse(&mut self, text: &'a [u8]) -> Result<NodeId, JsonError> {
-        let text = core::str::from_utf8(text).map_err(|_| JsonError::Syntax)?;
+        self.parse_up_to(text).map_err(|(error, _)| error)
+    }
+
+    /// The same; an error comes with how many bytes were read before it.
+    fn parse_up_to(&mut self, text: &'a [u8]) -> Result<NodeId, (JsonError, usize)> {
+        let text =
+            core::str::from_utf8(text).map_err(|error| (JsonError::Syntax, error.valid_up_to()))?;
         let start = self.nodes.len();
         let (nodes, max_values) = (&mut self.nodes, self.max_values);
         let mut parser = Parser { text, at: 0, nodes, max_values, escaped_names: 0 };
         let result = parser.document();
+        let at = parser.at;
         if result.is_err() {
             self.nodes.truncate(start);
         }
-        result
+        result.map_err(|error| (error, at))
     }
 
     /// The value at `id`; `null` for an id of another tape.

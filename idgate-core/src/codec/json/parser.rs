@@ -122,6 +122,7 @@ impl<'a> Parser<'_, 'a> {
                     }
                     break;
                 } else {
+                    self.at = self.at.saturating_sub(1);
                     return Err(JsonError::Syntax);
                 }
             }
@@ -141,9 +142,13 @@ impl<'a> Parser<'_, 'a> {
 
     fn word(&mut self, word: &str, kind: NodeKind) -> Result<(), JsonError> {
         let start = self.at;
+        if !self.text.as_bytes().get(start..).is_some_and(|rest| rest.starts_with(word.as_bytes()))
+        {
+            return Err(JsonError::Syntax);
+        }
         self.at += word.len();
         let text = self.since(start)?;
-        if text == word { self.leaf(text, kind) } else { Err(JsonError::Syntax) }
+        self.leaf(text, kind)
     }
 
     /// The name of a member, and the colon.

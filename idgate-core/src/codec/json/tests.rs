@@ -155,3 +155,23 @@ fn does_not_depend_on_the_features_of_serde_json() {
     let tape = parse(r#"{"$serde_json::private::Number":"7"}"#).unwrap();
     assert_eq!(root(&tape).kind(), Kind::Object);
 }
+
+#[test]
+fn an_error_says_in_which_line_and_column_it_is() {
+    for (text, expected) in [
+        ("", "is not valid JSON (line 1, column 1)"),
+        ("{", "is not valid JSON (line 1, column 2)"),
+        ("{\"a\": 1\n \"b\": 2}", "is not valid JSON (line 2, column 2)"),
+        ("{\n\"\u{e4}\": tru}", "is not valid JSON (line 2, column 6)"),
+        ("{\"a\" 1}", "is not valid JSON (line 1, column 6)"),
+        ("[1,]", "is not valid JSON (line 1, column 4)"),
+        ("[1,\n2] x", "is not valid JSON (line 2, column 4)"),
+        ("[\n\n1e400]", "has a number outside the range of a double (line 3, column 6)"),
+    ] {
+        let error = parse(text).err().unwrap();
+        assert_eq!(explain(text.as_bytes(), error), expected, "{text}");
+    }
+    let broken = b"{\n  \"\xff\"}";
+    let error = Tape::default().parse(broken).unwrap_err();
+    assert_eq!(explain(broken, error), "is not valid JSON (line 2, column 4)");
+}

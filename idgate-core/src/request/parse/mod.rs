@@ -11,13 +11,13 @@ mod resolve;
 mod sets;
 mod transaction_data;
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use self::credential::Draft;
 use self::profiles::Profiles;
-use crate::codec::json::Tape;
+use crate::codec::json::{Tape, explain};
 use crate::error::{ErrorCode, RequestError};
 use crate::limits::{DEFAULT_TTL_MS, MAX_CREATE_BYTES, MAX_CREDENTIALS, MAX_TTL_MS, MIN_TTL_MS};
 use crate::request::dialect::Dialects;
@@ -62,7 +62,7 @@ impl PresentationRequest {
         let mut tape = Tape::default();
         let root = tape
             .parse(body)
-            .map_err(|error| RequestError::new(ErrorCode::InvalidJson, "", error.to_string()))?;
+            .map_err(|error| RequestError::new(ErrorCode::InvalidJson, "", explain(body, error)))?;
         let root = Field::new(tape.value(root), "");
         let form = choose_form(&root, dialects)?;
         let mut drafts = match form {

@@ -52,9 +52,17 @@ fn syntax() -> Vec<Bad> {
         ("objects 20000 deep", "{\"a\":".repeat(10_000)),
     ]
     .into_iter()
-    .map(|(title, body)| bad(title, body, "invalid_json", ""))
+    .map(|(title, body)| {
+        let names = if title.contains("twice") { "twice" } else { " (line " };
+        bad(title, body, "invalid_json", names)
+    })
     .chain([
-        bad("not UTF-8", b"{\"issuer_id\":\"\xff\"}".to_vec(), "invalid_json", ""),
+        bad(
+            "not UTF-8",
+            b"{\"issuer_id\":\"\xff\"}".to_vec(),
+            "invalid_json",
+            "(line 1, column 15)",
+        ),
         bad(
             "over 64 KiB",
             format!("{good}{}", " ".repeat(65_537 - good.len())),
