@@ -275,6 +275,8 @@ python_binding() {
 node_binding() {
     local project=$root/target/npm-project
     export IDGATE_LIBRARY=$root/target/release/libidgate_ffi.so IDGATE_CASES=$root/target/cases
+    # The wallet that the example is driven with.
+    (cd tests/wallets/node && npm ci --no-audit --no-fund) || return
     # Bun and Deno; without them their tests say that they are skipped.
     (cd bindings/node/test/runtimes && npm ci --no-audit --no-fund) || true
     (cd bindings/node && npm ci --no-audit --no-fund && npm run types &&

@@ -1,35 +1,53 @@
 'use strict';
-// A shop that asks for an identity, inside Express: npm install express
+// "Is this person 18?" inside Express, from the button to the boolean: npm install express
 //
 //   IDGATE_ISSUER_JWK=issuer.jwk.json node express.js
 //
-// The map stands for your database. Use one that compares the revision, and seal what you keep.
+// The page is bindings/browser/age.html, which asks through bindings/browser/idgate.js. The maps stand for
+// your database. Use one that compares the revision, and seal what you keep.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
+const path = require('node:path');
 const express = require('express');
 const { IdgateError, Trust, Verifier } = require('idgate');
 
 const PORT = Number(process.env.PORT ?? 8000);
-const BASE_URL = process.env.BASE_URL ?? `http://127.0.0.1:${PORT}`;
+const BASE_URL = process.env.BASE_URL ?? `http://127.0.0.1:${PORT}`; // the page's origin, too
+const BROWSER = path.join(__dirname, '..', '..', 'browser');
 const ISSUER = 'https://issuer.example';
+const REQUEST = {
+  credentials: [
+    {
+      id: 'pid',
+      format: 'vc+sd-jwt',
+      issuer_id: ISSUER,
+      claims: ['adult'],
+      claim_paths: { adult: ['age_equal_or_over', '18'] },
+    },
+  ],
+  dc_api: { origins: [BASE_URL] },
+};
 
 const trust = new Trust();
-trust.addIssuer(ISSUER);
+trust.addIssuer(ISSUER, { vct: ['urn:eudi:pid:1'] });
 trust.addJwk(ISSUER, fs.readFileSync(process.env.IDGATE_ISSUER_JWK));
-const verifier = new Verifier(BASE_URL, trust);
+const verifier = new Verifier(BASE_URL, trust, { profiles: ['1.0'], dcApi: 'unsigned' });
 
+// What is known of a session, by its id, which stands in the link, where everybody can read it: it opens
+// nothing here. Pages have an id of our own, and their browser a secret in a cookie.
 const stored = new Map();
-// Own id of a check -> the browser that asked for it, and the session behind it. The session's id
-// stands in the QR code, where everybody can read it: it opens nothing here.
 const checks = new Map();
 
 function commit({ fromRevision, session }) {
   const { sessionId, revision } = session.info();
-  if ((stored.get(sessionId)?.revision ?? 0) !== fromRevision) {
+  const known = stored.get(sessionId);
+  if ((known?.revision ?? 0) !== fromRevision) {
     throw new IdgateError('bad_response', 'session_not_pending', 'another answer was faster');
   }
-  stored.set(sessionId, { revision, session });
+  // Claims go after 30 seconds; the answer to our question is all that is kept.
+  const adult = session.result()?.claims.pid.adult === true;
+  stored.set(sessionId, { revision, session, adult });
 }
 
 // A real one pins the connection to an address that it checked.
@@ -43,58 +61,102 @@ async function fetchNeed(need) {
   }
 }
 
-const random = () => crypto.randomBytes(16).toString('base64url');
-
-function browserOf(request) {
-  return /(?:^|; )browser=([\w-]{22})(?:;|$)/.exec(request.get('cookie') ?? '')?.[1];
-}
-
-const app = express();
-
-app.post('/checks', (request, response) => {
-  const asked = { format: 'vc+sd-jwt', issuer_id: ISSUER, claims: ['given_name'] };
-  const made = verifier.createSession({ credentials: [asked] }, { tenant: 'shop' });
-  commit(made);
-  const { sessionId, qrCodeUrl } = made.session.info();
-  const [id, browser] = [random(), browserOf(request) ?? random()];
-  checks.set(id, { browser, sessionId });
-  const secure = BASE_URL.startsWith('https:');
-  response.cookie('browser', browser, { httpOnly: true, sameSite: 'lax', secure });
-  response.status(201).json({ id, qr_code_url: qrCodeUrl });
-});
-
-// For the browser that asked, and nobody else: here are claims.
-app.get('/checks/:id', (request, response) => {
-  const check = checks.get(request.params.id);
-  const session = stored.get(check?.sessionId)?.session;
-  if (!session || check.browser !== browserOf(request)) {
-    return response.status(404).json({ error: 'not_found' });
-  }
-  return response.json({ status: session.info().status, result: session.result() });
-});
-
-const body = express.raw({ type: () => true, limit: '1mb' });
-app.post('/v1/oid4vp/response/:id', body, async (request, response) => {
-  const session = stored.get(request.params.id)?.session;
-  const answer = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  response.set('Cache-Control', 'no-store');
-  let verification;
+async function decide(verification) {
   try {
-    if (!session) throw new IdgateError('bad_response', 'session_not_pending', 'no such session');
-    verification = verifier.begin(session, answer, request.get('content-type') ?? null);
     const decision = await verification.decide({ commit, fetch: fetchNeed });
     commit(decision.transition);
-    if (decision.reply === 'refused') {
-      const message = 'the presentation was refused';
-      return response.status(400).json({ error: 'invalid_presentation', message });
-    }
-    return response.json(decision.body);
+    return decision;
+  } finally {
+    verification.close();
+  }
+}
+
+const random = () => crypto.randomBytes(16).toString('base64url');
+
+const app = express();
+app.get('/', (_, response) => response.sendFile(path.join(BROWSER, 'age.html')));
+app.get('/idgate.js', (_, response) => response.sendFile(path.join(BROWSER, 'idgate.js')));
+
+// Browsers say where a request comes from; only our own page may begin and answer.
+function fromOurPage(request, response, next) {
+  if (request.get('origin') === BASE_URL) return next();
+  return response.status(403).json({ error: 'forbidden' });
+}
+
+app.post('/age', fromOurPage, (_, response) => {
+  const made = verifier.createSession(REQUEST, { livemode: BASE_URL.startsWith('https:') });
+  commit(made);
+  const { sessionId, qrCodeUrl } = made.session.info();
+  const [id, secret] = [random(), random()];
+  checks.set(id, { secret, sessionId });
+  const secure = BASE_URL.startsWith('https:');
+  response.cookie('age', secret, { httpOnly: true, sameSite: 'lax', secure, path: `/age/${id}` });
+  response.status(201).json({ id, link: qrCodeUrl, dc_api: verifier.dcApiRequests(made.session) });
+});
+
+// What follows is for the browser that began, and nobody else.
+function ofThisBrowser(request, response, next) {
+  const check = checks.get(request.params.id);
+  const secret = /(?:^|; )age=([\w-]{22})(?:;|$)/.exec(request.get('cookie') ?? '')?.[1];
+  response.set('Cache-Control', 'no-store');
+  if (!check || !secret || !crypto.timingSafeEqual(Buffer.from(secret), Buffer.from(check.secret))) {
+    return response.status(404).json({ error: 'not_found' });
+  }
+  request.sessionId = check.sessionId;
+  return next();
+}
+
+const body = express.raw({ type: () => true, limit: '1mb' });
+const bytes = (request) => (Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0));
+
+app.post('/age/:id/dc-api', fromOurPage, ofThisBrowser, body, async (request, response) => {
+  try {
+    await decide(verifier.beginDcApi(stored.get(request.sessionId).session, bytes(request)));
+  } catch (error) {
+    if (!(error instanceof IdgateError)) throw error;
+    // Where another answer was faster, the page asks for the outcome of that one.
+    if (error.code !== 'session_not_pending') return response.status(400).json({ error: error.code });
+  }
+  return response.json({});
+});
+
+const statusOf = (sessionId) => stored.get(sessionId).session.info().status;
+const isOpen = (status) => status === 'CREATED' || status === 'PENDING';
+
+app.get('/age/:id/events', ofThisBrowser, (request, response) => {
+  response.set('Content-Type', 'text/event-stream');
+  let told;
+  const look = () => {
+    const status = statusOf(request.sessionId);
+    if (status !== told) response.write(`data: ${JSON.stringify({ status })}\n\n`);
+    told = status;
+    if (!isOpen(status)) response.end('event: end\ndata: {}\n\n');
+  };
+  const timer = setInterval(look, 500);
+  response.on('close', () => clearInterval(timer));
+  look();
+});
+
+app.get('/age/:id', ofThisBrowser, (request, response) => {
+  if (isOpen(statusOf(request.sessionId))) return response.status(409).json({ error: 'no_answer_yet' });
+  return response.json({ adult: stored.get(request.sessionId).adult });
+});
+
+// Where the wallet answers that followed the link.
+app.post('/v1/oid4vp/response/:sessionId', body, async (request, response) => {
+  response.set('Cache-Control', 'no-store');
+  try {
+    const session = stored.get(request.params.sessionId)?.session;
+    if (!session) throw new IdgateError('bad_response', 'session_not_pending', 'no such session');
+    const contentType = request.get('content-type') ?? null;
+    const decision = await decide(verifier.begin(session, bytes(request), contentType));
+    if (decision.reply !== 'refused') return response.json(decision.body);
+    const message = 'the presentation was refused';
+    return response.status(400).json({ error: 'invalid_presentation', message });
   } catch (error) {
     if (!(error instanceof IdgateError)) throw error;
     const status = error.code === 'session_not_pending' ? 409 : 400;
     return response.status(status).json({ error: error.code, message: error.message });
-  } finally {
-    verification?.close();
   }
 });
 
