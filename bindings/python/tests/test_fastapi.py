@@ -1,70 +1,204 @@
-"""The FastAPI example, asked as a browser and a wallet ask it."""
+"""The FastAPI example over HTTP, asked as its page, wallets and strangers ask it.
+
+Its wallet is that of tests/wallets/python, on the sd-jwt package.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import json
 import os
+import socket
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import cases
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "bindings" / "python" / "examples"
+NEEDED = ("fastapi", "httpx", "uvicorn", "sd_jwt", "jwcrypto")
+INSTALLED = all(importlib.util.find_spec(name) for name in NEEDED)
+UNSIGNED = "openid4vp-v1-unsigned"
+EVIL = "https://evil.example"
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "fastapi_app.py"
-INSTALLED = all(importlib.util.find_spec(name) for name in ("fastapi", "httpx"))
+if INSTALLED:
+    sys.path.insert(0, str(ROOT / "tests" / "wallets" / "python"))
+    import httpx
+    from jwcrypto.jwe import JWE
+    from jwcrypto.jwk import JWK
+    from sd_jwt.common import SDObj
+    from wallet import Issuer, Wallet
 
 
-def session_of(made: dict[str, str]) -> str:
-    """As whoever sees the QR code reads it."""
-    (uri,) = parse_qs(urlsplit(made["qr_code_url"]).query)["response_uri"]
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def session_of(check: dict[str, Any]) -> str:
+    """As whoever sees the link reads it."""
+    (uri,) = parse_qs(urlsplit(check["link"]).query)["response_uri"]
     return uri.rsplit("/", 1)[-1]
 
 
-@unittest.skipUnless(INSTALLED, "fastapi and httpx are not installed")
+def parameters(link: str) -> dict[str, Any]:
+    """The request in a link of OpenID4VP 1.0."""
+    request: dict[str, Any] = {name: one for name, (one,) in parse_qs(urlsplit(link).query).items()}
+    return {**request, "dcql_query": json.loads(request["dcql_query"])}
+
+
+@unittest.skipUnless(INSTALLED, f"not all of {', '.join(NEEDED)} are installed")
 class FastApiTest(unittest.TestCase):
-    def setUp(self) -> None:
-        from fastapi.testclient import TestClient
-
-        key = cases.load()[0]["trust"][0]["jwks"][0]
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.issuer, cls.wallet = Issuer("https://issuer.example", "urn:eudi:pid:1"), Wallet()
         with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as file:
-            json.dump(key, file)
-        self.addCleanup(os.unlink, file.name)
-        os.environ["IDGATE_ISSUER_JWK"] = file.name
-        spec = importlib.util.spec_from_file_location("fastapi_app", EXAMPLE)
-        assert spec and spec.loader
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["fastapi_app"] = module  # FastAPI resolves annotations by it
-        spec.loader.exec_module(module)
-        self.browser = lambda: TestClient(module.app)
-        self.client = self.browser()
+            file.write(cls.issuer.key.export_public())
+        cls.addClassCleanup(os.unlink, file.name)
+        port = free_port()
+        cls.base = f"http://127.0.0.1:{port}"
+        command = [sys.executable, "-m", "uvicorn", "fastapi_app:app", "--port", str(port), "--log-level", "warning"]
+        environment = {**os.environ, "BASE_URL": cls.base, "IDGATE_ISSUER_JWK": file.name}
+        server = subprocess.Popen(command, cwd=EXAMPLES, env=environment)
+        cls.addClassCleanup(server.wait, 10)
+        cls.addClassCleanup(server.terminate)
+        for _ in range(300):
+            try:
+                httpx.get(cls.base)
+                return
+            except httpx.TransportError:
+                time.sleep(0.1)
+        raise AssertionError("the example does not start")
 
-    def test_what_the_qr_code_says_opens_nothing(self) -> None:
-        made = self.client.post("/checks").json()
-        session_id = session_of(made)
-        self.assertNotEqual(session_id, made["id"])
-        self.assertEqual(self.client.get(f"/checks/{made['id']}").json()["status"], "PENDING")
-        stranger = self.browser()
-        for who in (stranger, self.client):
-            self.assertEqual(who.get(f"/checks/{session_id}").status_code, 404)
-        for cookie in (None, "", "another", made["id"]):
-            if cookie is not None:
-                stranger.cookies.set("browser", cookie)
-            self.assertEqual(stranger.get(f"/checks/{made['id']}").status_code, 404)
-        self.assertNotEqual(stranger.post("/checks").json()["id"], made["id"])
-        self.assertEqual(stranger.get(f"/checks/{made['id']}").status_code, 404)
+    def browser(self) -> httpx.Client:
+        """One with cookies of its own, on a page of the shop."""
+        client = httpx.Client(base_url=self.base, headers={"Origin": self.base})
+        self.addCleanup(client.close)
+        return client
 
-    def test_a_check_is_made_and_a_bad_answer_is_refused(self) -> None:
-        made = self.client.post("/checks").json()
-        self.assertTrue(made["qr_code_url"].startswith("openid4vp://?"))
-        url = f"/v1/oid4vp/response/{session_of(made)}"
-        self.assertEqual(self.client.post(url, content=b"x").json()["error"], "invalid_response")
+    def begin(self, browser: httpx.Client) -> dict[str, Any]:
+        """What `idgate.js` does first."""
+        response = browser.post("/age")
+        self.assertEqual(response.status_code, 201)
+        check: dict[str, Any] = response.json()
+        return check
+
+    def present(self, request: dict[str, Any], audience: str, adult: bool, nonce: str | None = None) -> str:
+        """What the wallet shows of its credential: that, and no name."""
+        claims = {SDObj("given_name"): "Erika", "age_equal_or_over": {SDObj("18"): adult}}
+        credential = self.issuer.issue(self.wallet, claims)
+        asked = {"client_id": audience, "nonce": nonce or request["nonce"]}
+        (query,) = request["dcql_query"]["credentials"]
+        shown = self.wallet.present(credential, {"age_equal_or_over": {"18": True}}, asked)
+        return json.dumps({query["id"]: [shown]})
+
+    def answer_link(self, check: dict[str, Any], adult: bool, nonce: str | None = None) -> httpx.Response:
+        request = parameters(check["link"])
+        shown = self.present(request, request["client_id"], adult, nonce)
+        return httpx.post(request["response_uri"], data={"vp_token": shown, "state": request["state"]})
+
+    def ask_browser(self, check: dict[str, Any], origin: str, adult: bool) -> dict[str, Any]:
+        """What the browser of a page from `origin` gives it."""
+        (data,) = (one["data"] for one in check["dc_api"]["requests"] if one["protocol"] == UNSIGNED)
+        shown = self.present(data, f"origin:{origin}", adult)
+        (key,) = data["client_metadata"]["jwks"]["keys"]
+        header = {"alg": "ECDH-ES", "enc": "A128GCM", "kid": key["kid"]}
+        answer = JWE(f'{{"vp_token": {shown}}}', json.dumps(header), recipient=JWK(**key))
+        return {"protocol": UNSIGNED, "data": {"response": answer.serialize(compact=True)}}
+
+    def test_the_page_has_the_button_and_the_module_that_it_asks_with(self) -> None:
+        browser = self.browser()
+        self.assertIn("I am 18 or older", browser.get("/").text)
+        module = browser.get("/idgate.js")
+        self.assertIn("javascript", module.headers["content-type"])
+        self.assertIn("export async function verify", module.text)
+
+    def test_by_the_link_from_the_button_to_the_boolean(self) -> None:
+        for adult in (True, False):
+            browser = self.browser()
+            check = self.begin(browser)
+            path = f"/age/{check['id']}"
+            self.assertEqual(browser.get(path).status_code, 409)
+            with browser.stream("GET", f"{path}/events") as events:
+                self.assertIn("event-stream", events.headers["content-type"])
+                lines = (line for line in events.iter_lines() if line)
+                self.assertEqual(next(lines), 'data: {"status": "PENDING"}')
+                self.assertEqual(self.answer_link(check, adult).status_code, 200)
+                self.assertEqual(list(lines), ['data: {"status": "VERIFIED"}', "event: end", "data: {}"])
+            self.assertEqual(browser.get(path).json(), {"adult": adult})
+
+    def test_by_the_browsers_dialogue_from_the_button_to_the_boolean(self) -> None:
+        for adult in (True, False):
+            browser = self.browser()
+            check = self.begin(browser)
+            path, answer = f"/age/{check['id']}", self.ask_browser(check, self.base, adult)
+            # The second comes too late, and the page asks for the outcome.
+            for _ in range(2):
+                self.assertEqual(browser.post(f"{path}/dc-api", json=answer).status_code, 200)
+                self.assertEqual(browser.get(path).json(), {"adult": adult})
+
+    def test_another_browser_gets_nothing_whatever_of_the_link_it_knows(self) -> None:
+        browser, stranger = self.browser(), self.browser()
+        check, others = self.begin(browser), self.begin(stranger)
+        session_id, answer = session_of(check), self.ask_browser(check, self.base, True)
+        self.assertNotEqual(session_id, check["id"])
+        (theirs,) = (cookie.value for cookie in stranger.cookies.jar)
+
+        def gets_nothing() -> None:
+            for cookie in (None, "", check["id"], session_id, theirs):
+                headers = {} if cookie is None else {"Cookie": f"age={cookie}"}
+                for path in (check["id"], f"{check['id']}/events", session_id):
+                    self.assertEqual(stranger.get(f"/age/{path}", headers=headers).status_code, 404)
+                relayed = stranger.post(f"/age/{check['id']}/dc-api", json=answer, headers=headers)
+                self.assertEqual(relayed.status_code, 404)
+            self.assertEqual(browser.get(f"/age/{session_id}").status_code, 404)
+
+        gets_nothing()
+        self.assertEqual(self.answer_link(check, True).status_code, 200)
+        gets_nothing()
+        self.assertEqual(browser.get(f"/age/{check['id']}").json(), {"adult": True})
+        self.assertEqual(stranger.get(f"/age/{others['id']}").status_code, 409)
+
+    def test_a_page_of_another_origin_can_neither_begin_nor_answer(self) -> None:
+        browser = self.browser()
+        check = self.begin(browser)
+        path = f"/age/{check['id']}"
+        copied = self.ask_browser(check, EVIL, True)
+        for origin in (EVIL, "null", ""):
+            headers = {"Origin": origin}
+            self.assertEqual(browser.post("/age", headers=headers).status_code, 403)
+            self.assertEqual(browser.post(f"{path}/dc-api", json=copied, headers=headers).status_code, 403)
+        self.assertEqual(httpx.post(f"{self.base}/age").status_code, 403)
+        # Nor does what a copied page got prove anything.
+        self.assertEqual(browser.post(f"{path}/dc-api", json=copied).status_code, 200)
+        self.assertEqual(browser.get(path).json(), {"adult": False})
+
+    def test_what_is_no_answer_changes_nothing_and_what_does_not_verify_is_no(self) -> None:
+        browser = self.browser()
+        check = self.begin(browser)
+        path, url = f"/age/{check['id']}", f"/v1/oid4vp/response/{session_of(check)}"
+        self.assertEqual(browser.post(url, content=b"x").json()["error"], "invalid_response")
         wrong = {"state": "wrong", "error": "access_denied"}
-        self.assertEqual(self.client.post(url, data=wrong).json()["error"], "state_mismatch")
-        self.assertEqual(self.client.get(f"/checks/{made['id']}").json()["status"], "PENDING")
-        self.assertEqual(self.client.get("/checks/ses_x").status_code, 404)
+        self.assertEqual(browser.post(url, data=wrong).json()["error"], "state_mismatch")
+        rubbish = browser.post(f"{path}/dc-api", json={})
+        self.assertEqual((rubbish.status_code, rubbish.json()["detail"]), (400, "invalid_response"))
+        large = browser.post(f"{path}/dc-api", content=b" " * (1024 * 1024 + 1))
+        self.assertEqual(large.status_code, 413)
+        self.assertEqual(browser.get(path).status_code, 409)
+        replayed = self.answer_link(check, True, nonce="of-another-session")
+        self.assertEqual((replayed.status_code, replayed.json()["error"]), (400, "invalid_presentation"))
+        self.assertEqual(browser.get(path).json(), {"adult": False})
+
+    def test_who_declines_is_not_shown_to_be_of_age(self) -> None:
+        browser = self.browser()
+        path = f"/age/{self.begin(browser)['id']}"
+        declined = {"protocol": UNSIGNED, "data": {"error": "access_denied"}}
+        self.assertEqual(browser.post(f"{path}/dc-api", json=declined).status_code, 200)
+        self.assertEqual(browser.get(path).json(), {"adult": False})
 
 
 if __name__ == "__main__":
