@@ -10,7 +10,7 @@
 //!
 //! # Getting started
 //!
-//! With the feature `os-entropy` this is a whole program:
+//! Is this person 18? With the feature `os-entropy`, and `serde_json` to read claims, this is a whole program:
 //!
 #![cfg_attr(all(feature = "os-entropy", feature = "rustcrypto"), doc = "```")]
 #![cfg_attr(not(all(feature = "os-entropy", feature = "rustcrypto")), doc = "```ignore")]
@@ -33,7 +33,7 @@
 //!
 //!     // Commit the session to your database, then show the link, as a QR code.
 //!     let asked = br#"{"credentials": [{"format": "vc+sd-jwt",
-//!         "issuer_id": "https://issuer.example", "claims": ["given_name"]}]}"#;
+//!         "issuer_id": "https://issuer.example", "claims": ["age_equal_or_over"]}]}"#;
 //!     let request = PresentationRequest::parse(asked, verifier.trust(), true)?;
 //!     let tenant = TenantId::new("me");
 //!     let created = verifier.create_session(request, tenant, true, &mut OsEntropy, now)?;
@@ -51,11 +51,15 @@
 //!         return Err("a status list is to be fetched: see `manual::howto`".into());
 //!     };
 //!     let settled = decision.transition.session;
-//!     match settled.result_at(now) {
-//!         Some(result) => println!("{}", result.claims()),
-//!         None => println!("no claims: {}", settled.reason_at(now).ok_or("it is open")?),
-//!     }
-//!     assert_eq!(settled.reason_at(now), Some(Reason::WalletError));
+//!     let adult = match settled.result_at(now) {
+//!         Some(result) => {
+//!             let claims: serde_json::Value = serde_json::from_str(result.claims())?;
+//!             claims["credential_1"]["age_equal_or_over"]["18"] == true
+//!         }
+//!         None => false,
+//!     };
+//!     println!("18 or older: {adult}");
+//!     assert_eq!((adult, settled.reason_at(now)), (false, Some(Reason::WalletError)));
 //!     Ok(())
 //! }
 //! ```
@@ -87,7 +91,7 @@
 //! let verifier = Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust).build()?;
 //!
 //! let asked = br#"{"credentials": [{"format": "vc+sd-jwt",
-//!     "issuer_id": "https://issuer.example", "claims": ["given_name"]}]}"#;
+//!     "issuer_id": "https://issuer.example", "claims": ["age_equal_or_over"]}]}"#;
 //! let request = PresentationRequest::parse(asked, verifier.trust(), true)?;
 //! let created = verifier.create_session(request, TenantId::new("me"), true, &mut entropy, now)?;
 //! let link = created.session.invitation().qr_code_url; // commit the session, then show the link
@@ -103,8 +107,10 @@
 //! # let by_thief = thief.answer_uri(&link, now.0)?.form_body();
 //! # let by_owner = (&*by_owner.content_type, &*by_owner.bytes);
 //! # let by_thief = (&*by_thief.content_type, &*by_thief.bytes);
-//! let verified = decide(by_owner)?.result_at(now).map(|result| result.claims().to_owned());
-//! assert_eq!(verified.as_deref(), Some(r#"{"credential_1":{"given_name":"Erika"}}"#));
+//! let verified = decide(by_owner)?;
+//! let result = verified.result_at(now).ok_or("no claims")?;
+//! let claims: serde_json::Value = serde_json::from_str(result.claims())?;
+//! assert_eq!(claims["credential_1"]["age_equal_or_over"]["18"], true);
 //! let refused = decide(by_thief)?; // the same credential without its key: a reason, no claims
 //! assert_eq!(refused.reason_at(now), Some(Reason::HolderBindingInvalid));
 //! assert!(refused.result_at(now).is_none());
