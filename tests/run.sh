@@ -267,16 +267,22 @@ python_binding() {
     python3 -m venv "$venv" &&
         "$venv/bin/pip" install --quiet --requirement bindings/python/requirements-test.txt &&
         "$venv/bin/pip" install --quiet --force-reinstall --no-deps ./bindings/python &&
-        (cd bindings/python && "$venv/bin/mypy" src) && cd bindings/python/tests &&
-        IDGATE_CASES=$root/target/cases "$venv/bin/python" -m unittest -v
+        (cd bindings/python && "$venv/bin/mypy" src) && (cd bindings/python/tests &&
+        IDGATE_CASES=$root/target/cases "$venv/bin/python" -m unittest -v) && drivers_of_the_examples &&
+        IDGATE_PYTHON=$venv/bin/python node --test --test-name-pattern=fastapi bindings/node/test/age_page.test.js
+}
+
+# What drives the examples of the bindings: a wallet, and a browser where there is one.
+drivers_of_the_examples() {
+    (cd tests/wallets/node && npm ci --no-audit --no-fund) &&
+        (cd tests/page && npm ci --no-audit --no-fund) && export CHROMIUM
 }
 
 # The package's own tests, and the same in a project elsewhere that installed it.
 node_binding() {
     local project=$root/target/npm-project
     export IDGATE_LIBRARY=$root/target/release/libidgate_ffi.so IDGATE_CASES=$root/target/cases
-    # The wallet that the example is driven with.
-    (cd tests/wallets/node && npm ci --no-audit --no-fund) || return
+    drivers_of_the_examples || return
     # Bun and Deno; without them their tests say that they are skipped.
     (cd bindings/node/test/runtimes && npm ci --no-audit --no-fund) || true
     (cd bindings/node && npm ci --no-audit --no-fund && npm run types &&
