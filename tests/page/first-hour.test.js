@@ -133,3 +133,45 @@ test('every button of the page works without a mouse, and the page is fit for ev
   await page.getByText('withdrawn').waitFor()
   await sandbox.stop()
 })
+
+test('the page follows a session while its code is open, and leaves what was opened and chosen', inBrowser, async () => {
+  const sandbox = await run(commands[1], FREE, 'listening on')
+  const [, url] = /page\s+(http:\S+)/.exec(sandbox.told)
+  const page = await browser()
+  await page.goto(url)
+  const make = async () => {
+    await page.getByRole('button', { name: 'Make a session' }).click()
+    return page.locator('ol.sessions > li').first().getAttribute('id')
+  }
+  const scanned = await make()
+  const other = await make()
+  const summary = (id) => page.locator(`#${id} summary`)
+  await summary(scanned).click()
+  await summary(other).press('Enter')
+  await page.locator(`#${other} select`).selectOption('arcadia')
+  await summary(other).focus()
+  // A phone answers.
+  const answered = async (id, action) => {
+    const link = await page.locator(`#${id} code.link`).textContent()
+    const wallet = ['sandbox', 'wallet', link, '--do', action]
+    const program = process.env.IDGATE_BIN ?? 'cargo'
+    const words = process.env.IDGATE_BIN ? wallet : ['run', '--release', '--quiet', '--', ...wallet]
+    const env = { ...process.env, TMPDIR: temporary }
+    const child = spawn(program, words, { cwd: ROOT, env, stdio: 'ignore' })
+    assert.equal(await new Promise((resolve) => child.on('exit', resolve)), 0)
+  }
+  await answered(scanned, 'accept')
+  await page.locator(`#${scanned} .status`, { hasText: 'VERIFIED' }).waitFor()
+  assert.ok(await page.locator(`#${other} svg.qr`).isVisible(), 'its code stays')
+  assert.equal(await page.locator(`#${other} select`).inputValue(), 'arcadia')
+  assert.ok(await summary(other).evaluate((own) => own === document.activeElement), 'the keyboard stays')
+  // Nobody takes away a field that is being filled.
+  await page.locator(`#${other} select`).focus()
+  await answered(other, 'decline')
+  await new Promise((resolve) => setTimeout(resolve, 2500))
+  assert.equal(await page.locator(`#${other} .status`).textContent(), 'PENDING')
+  await page.locator(`#${other} select`).blur()
+  await page.locator(`#${other} .status`, { hasText: 'FAILED' }).waitFor()
+  assert.deepEqual(page.seen.complaints, [])
+  await sandbox.stop()
+})
