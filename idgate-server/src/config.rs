@@ -30,6 +30,9 @@ pub enum Environment {
     Production,
 }
 
+/// What makes a folder that of a sandbox.
+pub(crate) const SANDBOX_FILE: &str = "sandbox.json";
+
 impl Environment {
     /// Its name in the settings.
     pub const fn name(self) -> &'static str {
@@ -254,6 +257,7 @@ impl Config {
             audit_retention_days: required(settings, "audit_retention", rules::days)?,
             trust_refresh_hours: trust_refresh_hours(settings)?,
         };
+        config.check_folder()?;
         config.check_listener()?;
         config.check_base_url()?;
         config.check_identity()?;
@@ -265,6 +269,20 @@ impl Config {
     pub fn base_url_at(&self, bound: SocketAddr) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         self.base_url.clone().unwrap_or_else(|| format!("{scheme}://{bound}"))
+    }
+
+    /// What a sandbox trusts vouches for nobody, and the keys of its issuers lie in its folder.
+    fn check_folder(&self) -> Result<(), String> {
+        let is_development = self.environment == Environment::Development;
+        if is_development || self.database.is_some() || !self.data_dir.join(SANDBOX_FILE).exists() {
+            return Ok(());
+        }
+        Err(format!(
+            "IDGATE_ENVIRONMENT: {}, and {} is the folder of a sandbox, which is for development only; \
+             set IDGATE_DATA_DIR to another",
+            self.environment.name(),
+            self.data_dir.display()
+        ))
     }
 
     /// The base URL in force, also one that is made of the listen address. A wallet that is told http

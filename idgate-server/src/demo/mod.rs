@@ -6,6 +6,7 @@ mod act;
 pub(crate) mod certificate;
 mod client;
 mod desk;
+pub(crate) mod ending;
 pub(crate) mod folder;
 mod holder;
 pub(crate) mod plan;
@@ -17,8 +18,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use tokio::signal::unix::{SignalKind, signal};
-
+use self::ending::Ending;
 use self::folder::Folder;
 use self::plan::Plan;
 pub use self::plan::Said;
@@ -51,14 +51,10 @@ fn walk(options: DemoOptions, said: Said<'_>, json: bool) -> Result<(), String> 
         .map_err(|error| format!("cannot start threads: {error}"))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     runtime.block_on(async {
-        let cannot = |error| format!("cannot listen for signals: {error}");
-        // From here on they end the demo in an orderly way: its folder must go.
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
+        let mut told = Ending::new()?;
         tokio::select! {
             ended = show(plan, clock, options, json) => ended,
-            _ = interrupt.recv() => Ok(()),
-            _ = terminate.recv() => Ok(()),
+            () = told.told() => Ok(()),
         }
     })
 }

@@ -1,18 +1,21 @@
 //! What a sandbox keeps beside its database: it is the same one when it starts again, and `idgate sandbox
 //! wallet` finds it and issues what it issues.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use idgate_core::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
+use crate::config::SANDBOX_FILE as FILE;
+
 /// What the folder of a sandbox that goes away with it begins with.
 pub(super) const PREFIX: &str = "idgate-sandbox-";
-const FILE: &str = "sandbox.json";
+/// What it is written as before it is whole.
+const NEW: &str = "sandbox.json.new";
 
 /// The file that makes a folder a sandbox's.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -29,6 +32,9 @@ pub(super) struct Kept {
     pub(super) shown: bool,
     /// The number of the last trusted list of each kind.
     pub(super) sequence: u64,
+    /// Where the sandbox itself last had its tenant notified.
+    #[serde(default)]
+    pub(super) receiver: Option<String>,
     /// Where it runs, while it does.
     pub(super) running: Option<Running>,
 }
@@ -62,8 +68,36 @@ impl Kept {
             signing_secret: String::new(),
             shown: false,
             sequence: 0,
+            receiver: None,
             running: None,
         })
+    }
+
+    /// What `folder` keeps. One that is empty, or not there, becomes a sandbox's before anything else is
+    /// put into it, so that a start that fails half-way can be made again.
+    ///
+    /// # Errors
+    /// The folder is somebody else's, or cannot be used.
+    pub(super) fn of(folder: &Path, now: UnixMillis) -> Result<Self, String> {
+        if let Some(kept) = Self::read(folder)? {
+            return Ok(kept);
+        }
+        let cannot = |error: std::io::Error| format!("{}: {error}", folder.display());
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(cannot)?;
+        for entry in fs::read_dir(folder).map_err(cannot)? {
+            // The keys of the sample issuers lie beside the data: nobody else's tenants may trust them.
+            if entry.map_err(cannot)?.file_name() != NEW {
+                return Err(format!(
+                    "{} is a gateway's data directory or holds something else, and is not a sandbox's, \
+                     which trusts issuers that vouch for nobody; choose a new directory, or leave \
+                     --data-dir away",
+                    folder.display()
+                ));
+            }
+        }
+        let kept = Self::fresh(now)?;
+        kept.write(folder)?;
+        Ok(kept)
     }
 
     /// What `folder` keeps; `None`: it is not a sandbox's.
@@ -85,7 +119,7 @@ impl Kept {
     /// # Errors
     /// It cannot be written.
     pub(super) fn write(&self, folder: &Path) -> Result<(), String> {
-        let (path, new) = (folder.join(FILE), folder.join("sandbox.json.new"));
+        let (path, new) = (folder.join(FILE), folder.join(NEW));
         let text = serde_json::to_vec_pretty(self).map_err(|error| error.to_string())?;
         let written = OpenOptions::new()
             .write(true)

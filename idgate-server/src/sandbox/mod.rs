@@ -18,19 +18,22 @@ mod wallet;
 mod way;
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
 
+use self::certificate::fingerprint;
 use self::kept::PREFIX;
 use self::plan::Plan;
 use self::shell::WalletOptions;
 use self::stage::Stage;
 use self::state::{LISTS, lock};
 use crate::clock::{Clock, SystemClock};
+use crate::config::SANDBOX_FILE;
+use crate::demo::ending::Ending;
 use crate::demo::folder::Folder;
 use crate::demo::plan::Said;
 use crate::failure::Failure;
@@ -41,11 +44,11 @@ use crate::{log, stdio};
 pub struct SandboxOptions {
     #[command(subcommand)]
     command: Option<SandboxCommand>,
-    /// Where the page, the lists and the receiver of webhooks are: an address of loopback
+    /// Where the page, the lists and the receiver of webhooks are: a port of 127.0.0.1
     /// [default: 127.0.0.1:8081]
     #[arg(long, value_name = "ADDRESS")]
     page_listen: Option<SocketAddr>,
-    /// Where the sandbox's own https is: an address of loopback [default: 127.0.0.1:8443]
+    /// Where the sandbox's own https is: a port of 127.0.0.1 [default: 127.0.0.1:8443]
     #[arg(long, value_name = "ADDRESS")]
     https_listen: Option<SocketAddr>,
     /// Let phones of this network answer: links lead to the sandbox's https at this machine's address
@@ -93,28 +96,21 @@ pub fn run(options: SandboxOptions, said: Said<'_>, json: bool) -> ExitCode {
 
 fn serve(options: &SandboxOptions, said: Said<'_>, json: bool) -> Result<(), Failure> {
     let plan = Plan::new(options, said)?;
-    let folder = Folder::new(said, PREFIX)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let folder = Folder::new(said, PREFIX)?;
     runtime.block_on(async {
-        let cannot = |error| format!("cannot listen for signals: {error}");
-        // From here on they end the sandbox in an orderly way: its folder must go.
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
+        let mut ending = Ending::new()?;
         let stage = tokio::select! {
             stage = Stage::set(plan, said, &folder, clock) => stage?,
-            _ = interrupt.recv() => return Ok(()),
-            _ = terminate.recv() => return Ok(()),
+            () = ending.told() => return Ok(()),
         };
         let told = if json { stage.object() } else { stage.words(&folder) };
         // Before they are, so that nobody who ends it at once sees them twice.
         stage.keys_are_shown()?;
         stdio::to_stdout(told);
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        ending.told().await;
         stage.strike().await;
         Ok(())
     })
@@ -131,6 +127,7 @@ impl Stage {
             "gateway_url": state.gateway,
             "page_url": format!("{}/", state.page),
             "https_url": state.https,
+            "ca_sha256": fingerprint(&state.authority.der),
             "client_id": kept.client_id,
             "livemode": false,
             "lists": { "pid": pid, "mdl": mdl },
@@ -151,8 +148,12 @@ impl Stage {
                 "  api_key         {}\n  signing_secret  {}\n\nThe keys are shown this once.",
                 kept.api_key, kept.signing_secret
             ),
-            false => "\nIts keys were shown when the sandbox was made.".into(),
+            false => format!(
+                "\nIts keys were shown when the sandbox was made; API_KEY is `api_key` in {}.",
+                Path::new(folder.text()).join(SANDBOX_FILE).display()
+            ),
         };
+        // In double quotes, where a shell puts in what a variable holds.
         let key = if self.is_new { kept.api_key.as_str() } else { "$API_KEY" };
         let [ask, ..] = &page::ASKS;
         let ends = match folder.is_thrown_away() {
@@ -161,15 +162,16 @@ impl Stage {
         };
         format!(
             "A sandbox: for development only, and its issuers vouch for nobody.\n\n  \
-             gateway         {}\n  page            {}/\n  https           {}\n  folder          {} ({ends})\n  \
-             client_id       {}\n{keys}\n\n\
+             gateway         {}\n  page            {}/\n  https           {}\n  its CA          SHA-256 {}\n  \
+             folder          {} ({ends})\n  client_id       {}\n{keys}\n\n\
              Ask for something, here or on the page:\n\n  curl -s {}/v1/sessions \\\n    \
-             -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\\n    -d '{}'\n\n\
+             -H \"Authorization: Bearer {key}\" -H 'Content-Type: application/json' \\\n    -d '{}'\n\n\
              Answer it on the page, with a phone (--lan), or from a shell:\n\n  \
              idgate sandbox wallet 'openid4vp://…' --do accept\n\nlistening on {}\n",
             state.base_url,
             state.page,
             state.https,
+            fingerprint(&state.authority.der),
             folder.text(),
             kept.client_id,
             state.gateway,

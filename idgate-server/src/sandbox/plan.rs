@@ -1,7 +1,7 @@
 //! What a sandbox is made with: what the operator set, and what the sandbox chooses where nobody did.
 
-use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::Path;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
 
 use super::SandboxOptions;
 use crate::config::{Config, Environment, Settings, environment};
@@ -60,15 +60,23 @@ impl Plan {
         let https_listen = options.https_listen.unwrap_or(here(HTTPS_PORT));
         for (option, address) in [("--page-listen", page_listen), ("--https-listen", https_listen)]
         {
-            if !address.ip().is_loopback() {
-                return Err(Failure::Usage(format!(
-                    "{option}: {address} is not loopback; for phones of this network there is --lan"
-                )));
-            }
+            let why = match address.ip() {
+                // The only one that every part of the sandbox is told of.
+                ip if ip == Ipv4Addr::LOCALHOST => continue,
+                ip if ip.to_canonical().is_loopback() => "must be on 127.0.0.1",
+                _ => "is not loopback; for phones of this network there is --lan",
+            };
+            return Err(Failure::Usage(format!("{option}: {address} {why}")));
         }
         let lan = match options.lan {
             None => None,
-            Some(Some(address)) => Some(address),
+            Some(Some(address)) if is_of_one_machine(address) => Some(address.to_canonical()),
+            Some(Some(address)) => {
+                return Err(Failure::Usage(format!(
+                    "--lan: {address} is not the address of one machine; name this one's: \
+                     --lan=192.168.0.7"
+                )));
+            }
             Some(None) => Some(way_out().ok_or_else(|| {
                 Failure::Error(
                     "--lan: this machine has no way out; name its address: --lan=192.0.2.7".into(),
@@ -83,7 +91,13 @@ impl Plan {
         Ok(Self { page_listen, https_listen, lan, name: options.name.clone(), settings })
     }
 
-    /// The gateway's settings, once its https is at `https`.
+    /// The roots that the operator named.
+    pub(super) fn extra_ca_file(&self) -> Option<PathBuf> {
+        let given = self.settings.get("extra_ca_file")?;
+        (!given.text.is_empty()).then(|| PathBuf::from(&*given.text))
+    }
+
+    /// The gateway's settings, once its https is at `https`, which trusts `ca`.
     ///
     /// # Errors
     /// A setting is wrong, as `serve` says it, or leads outside.
@@ -133,6 +147,13 @@ impl Plan {
         }
         Ok(config)
     }
+}
+
+/// Whether phones may be led there: not every address, and not that of many.
+fn is_of_one_machine(address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
+    !address.is_unspecified() && !address.is_multicast() && !is_broadcast
 }
 
 /// A URL's host.

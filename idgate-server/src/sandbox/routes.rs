@@ -36,15 +36,15 @@ pub(super) async fn handle(
         let text = format!("this is http://{own}/, and answers to that name only");
         return sentence(StatusCode::MISDIRECTED_REQUEST, &text);
     }
+    if request.method() == Method::POST && !is_of_own_page(request.headers(), own) {
+        let text = "only the page itself, and programs of this machine, may do that";
+        return sentence(StatusCode::FORBIDDEN, text);
+    }
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     match (method, &*path) {
         (Method::GET | Method::HEAD, path) => get(&state, path).await,
         (Method::POST, "/webhooks") => webhook(&state, request).await,
         (Method::POST, path) => {
-            if !is_of_own_page(request.headers(), own) {
-                let text = "only the page itself, and programs of this machine, may do that";
-                return sentence(StatusCode::FORBIDDEN, text);
-            }
             let path = path.to_owned();
             let Some(body) = body_of(request).await else {
                 return sentence(StatusCode::PAYLOAD_TOO_LARGE, "the form did not arrive");

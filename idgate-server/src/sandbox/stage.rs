@@ -2,9 +2,7 @@
 //! the gateway trusts.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::DirBuilder;
 use std::net::SocketAddr;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -20,6 +18,8 @@ use idgate_testkit::samples;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
 use super::issuers::{PID, Provider};
 use super::kept::{Kept, Running};
@@ -75,19 +75,18 @@ impl Stage {
             Some(address) => Some(bind("--lan", (address, https_at.port()).into()).await?),
             None => None,
         };
-        let mut kept = Kept::read(dir)?.map_or_else(|| Kept::fresh(now), Ok)?;
+        let mut kept = Kept::of(dir, now)?;
         let is_new = !kept.shown;
         let page = format!("http://{page_at}");
         let providers = Provider::all(&kept.seed, kept.made_at, &page);
-        let authority = certificate::authority(&kept.seed, kept.made_at);
         let names: Vec<String> = plan.name.iter().cloned().collect();
         let addresses: Vec<_> = plan.lan.into_iter().collect();
+        let authority = certificate::authority(&kept.seed, kept.made_at, &names, &addresses, now.0);
         let acceptor = certificate::acceptor(&authority, &names, &addresses, now.0)?;
-        let ca = ca_file(dir, &authority.der)?;
+        let ca = ca_files(dir, &authority.der, plan.extra_ca_file().as_deref())?;
         let config = plan.config(said, dir, &ca, https_at)?;
         log::init(&config)?;
         let operator = operator(&config, &mut kept, &providers, &clock)?;
-        kept.write(dir)?;
         let gateway = start(&config, &clock).await?;
         let (here, base_url) = (gateway.local_addr(), gateway.base_url().to_owned());
         let lists = page.clone();
@@ -193,23 +192,21 @@ impl Stage {
         state.operate(approve).await?;
         let before = state.tenant("GET", PATH, None).await?;
         let before = before.get("url").and_then(Value::as_str).map(String::from);
-        if before.is_some_and(|url| !is_a_receiver(&url)) {
+        let receiver = format!("{}/webhooks", state.page);
+        let own = lock(&state.kept).1.receiver.clone();
+        // Its own of the last time may have been at another port; every other one is the developer's.
+        if before.is_some_and(|url| url != receiver && own.as_deref() != Some(&*url)) {
             return Ok(());
         }
-        let secret = state.secret.expose();
-        let wish = json!({ "url": format!("{}/webhooks", state.page), "signing_secret": secret });
+        let wish = json!({ "url": receiver, "signing_secret": state.secret.expose() });
         let put = state.tenant("PUT", PATH, Some(&wish)).await?;
-        match put.get("url") {
-            Some(_) => Ok(()),
-            None => Err(format!("the gateway does not take the receiver of webhooks: {put}")),
+        if put.get("url").is_none() {
+            return Err(format!("the gateway does not take the receiver of webhooks: {put}"));
         }
+        let mut kept = lock(&state.kept);
+        kept.1.receiver = Some(receiver);
+        kept.1.write(&kept.0)
     }
-}
-
-/// Whether it is a sandbox's own, perhaps at another port.
-fn is_a_receiver(url: &str) -> bool {
-    let url = url::Url::parse(url).ok();
-    url.is_some_and(|url| url.host_str() == Some("127.0.0.1") && url.path() == "/webhooks")
 }
 
 /// Makes the tenant, and trusts the first provider by its key and its root.
@@ -223,11 +220,12 @@ fn operator(
     let operator = SqliteOperator::open(&config.data_dir, config.instance_key.as_ref());
     let mut operator: Box<OperatorStore> = Box::new(operator.map_err(explain)?);
     if kept.client_id.is_empty() {
-        check_owner(&*operator, &config.data_dir)?;
         let made = operator.create_client(TENANT, false, None, now).map_err(explain)?;
         kept.client_id = made.client_id;
         made.api_key.expose().clone_into(&mut kept.api_key);
         made.signing_secret.as_str().clone_into(&mut kept.signing_secret);
+        // At once: nobody could ask for them a second time.
+        kept.write(&config.data_dir)?;
     }
     let [first, _] = providers;
     let jwk = Jwk::parse(first.key.public_jwk().to_string().as_bytes()).map_err(explain)?;
@@ -261,20 +259,6 @@ fn operator(
     Ok(operator)
 }
 
-/// The keys of the sample issuers lie beside the data: nobody else's tenants may trust them.
-fn check_owner(operator: &OperatorStore, folder: &Path) -> Result<(), String> {
-    let clients = operator.clients().map_err(explain)?;
-    let issuers = operator.trust_entries().map_err(explain)?;
-    if clients.is_empty() && issuers.is_empty() {
-        return Ok(());
-    }
-    Err(format!(
-        "{} is a gateway's data directory and not a sandbox's, which trusts issuers that vouch for nobody; \
-         choose a new directory, or leave --data-dir away",
-        folder.display()
-    ))
-}
-
 async fn start(config: &Config, clock: &Arc<dyn Clock>) -> Result<RunningGateway, String> {
     let options = StoreOptions {
         instance_key: config.instance_key.as_ref(),
@@ -286,13 +270,26 @@ async fn start(config: &Config, clock: &Arc<dyn Clock>) -> Result<RunningGateway
     serve::start(config, clock.clone(), store).await
 }
 
-/// The CA of the sandbox's https as a file, for those that take lists from there.
-fn ca_file(folder: &Path, der: &[u8]) -> Result<PathBuf, String> {
-    let path = folder.join("ca.pem");
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    let written = made.and_then(|()| std::fs::write(&path, pem("CERTIFICATE", der)));
-    written.map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(path)
+/// The CA of the sandbox's https as a file, for those that take lists from there and to be brought to a
+/// phone. Gives the file of what the gateway is to trust: the same, or one with those of `given` as well.
+fn ca_files(folder: &Path, der: &[u8], given: Option<&Path>) -> Result<PathBuf, String> {
+    let own = pem("CERTIFICATE", der);
+    let put = |name: &str, text: &str| {
+        let path = folder.join(name);
+        let written = std::fs::write(&path, text);
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(path)
+    };
+    let alone = put("sandbox-ca.pem", &own)?;
+    let Some(given) = given else { return Ok(alone) };
+    let wrong =
+        |why: &dyn std::fmt::Display| format!("IDGATE_EXTRA_CA_FILE: {}: {why}", given.display());
+    let text = std::fs::read_to_string(given).map_err(|error| wrong(&error))?;
+    let all = CertificateDer::pem_slice_iter(text.as_bytes()).collect::<Result<Vec<_>, _>>();
+    if all.map_err(|_| wrong(&"is not PEM; convert it to PEM"))?.is_empty() {
+        return Err(wrong(&"holds no certificate in PEM"));
+    }
+    put("sandbox-ca-and-given.pem", &format!("{own}\n{text}"))
 }
 
 async fn bind(option: &str, address: SocketAddr) -> Result<TcpListener, String> {

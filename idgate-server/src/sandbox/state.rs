@@ -22,6 +22,8 @@ use crate::work::list_refresh;
 
 /// So many answers are remembered.
 const OUTCOMES: usize = 100;
+/// So many characters of each.
+const SAID: usize = 2000;
 /// So many sessions are shown.
 const SESSIONS: usize = 30;
 
@@ -229,14 +231,38 @@ impl State {
         })
     }
 
-    pub(super) fn remember(&self, outcome: Outcome) {
+    pub(super) fn remember(&self, mut outcome: Outcome) {
+        outcome.said = shortened(outcome.said);
         let mut outcomes = lock(&self.outcomes);
         outcomes.truncate(OUTCOMES.saturating_sub(1));
         outcomes.push_front(outcome);
     }
 }
 
+/// Whoever answers may say very much.
+fn shortened(mut said: String) -> String {
+    if let Some((end, _)) = said.char_indices().nth(SAID) {
+        said.truncate(end);
+        said.push('…');
+        said.shrink_to_fit();
+    }
+    said
+}
+
 /// A panic elsewhere leaves everything whole: each change is one assignment.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_reply_the_beginning_is_kept() {
+        let long = "é".repeat(SAID);
+        assert_eq!(shortened(long.clone()), long);
+        let kept = shortened(format!("{long}{}", "x".repeat(1 << 20)));
+        assert_eq!(kept, format!("{long}…"));
+    }
 }

@@ -2,6 +2,8 @@
 //! webhooks, its https, and its wallet from a shell.
 
 mod answers;
+mod authority;
+mod folder;
 mod lists;
 mod own;
 

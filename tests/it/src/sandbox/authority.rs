@@ -1,0 +1,142 @@
+//! The CA that phones install: what others make of it, and what its key is good for.
+
+use std::sync::Arc;
+
+use idgate_testkit::keys::{Curve, SigningKey, pem};
+use idgate_testkit::x509::{
+    BASIC_CONSTRAINTS, CertificateBuilder, KEY_USAGE, Name, SUBJECT_ALT_NAME, basic_constraints,
+    dns_names, ip_names, key_usage,
+};
+use tokio_rustls::rustls::RootCertStore;
+use tokio_rustls::rustls::client::WebPkiServerVerifier;
+use tokio_rustls::rustls::client::danger::ServerCertVerifier;
+use tokio_rustls::rustls::crypto::aws_lc_rs::default_provider;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+
+use super::*;
+use crate::tenant::now_ms;
+
+fn openssl(arguments: &[&str]) -> Output {
+    output(Command::new("openssl").args(arguments).stdin(Stdio::null()))
+}
+
+#[test]
+fn openssl_and_curl_accept_the_https_by_the_ca_whose_fingerprint_is_told() {
+    let sandbox = Sandbox::with(&["--lan=127.0.0.2", "--name", "laptop.example"]);
+    let file = sandbox.installation.file("ca.pem", sandbox.get("/files/ca.pem").body);
+    let file = file.to_str().unwrap();
+    let (_, port) = sandbox.text("https_url").rsplit_once(':').unwrap();
+    for (at, name) in [
+        ("127.0.0.1", "-verify_hostname=localhost"),
+        ("127.0.0.1", "-verify_ip=127.0.0.1"),
+        ("127.0.0.2", "-verify_ip=127.0.0.2"),
+        ("127.0.0.2", "-verify_hostname=laptop.example"),
+    ] {
+        let (option, name) = name.split_once('=').unwrap();
+        let to = format!("{at}:{port}");
+        let strict = ["-CAfile", file, "-no-CApath", "-x509_strict", "-verify_return_error"];
+        let said = openssl(&[&["s_client", "-connect", &to, option, name], &strict[..]].concat());
+        assert_eq!(said.code, 0, "{option} {name}: {said:?}");
+        assert!(said.stdout.contains("Verify return code: 0 (ok)"), "{said:?}");
+    }
+    let to = format!("laptop.example:{port}:127.0.0.2:{port}");
+    for url in [format!("https://localhost:{port}"), format!("https://laptop.example:{port}")] {
+        let url = format!("{url}/lists/pid.jwt");
+        let curl = ["-sSf", "--cacert", file, "--connect-to", &to, "--noproxy", "*", &url];
+        let said = output(Command::new("curl").args(curl));
+        assert_eq!(said.code, 0, "{url}: {said:?}");
+    }
+    let said = openssl(&["x509", "-in", file, "-noout", "-fingerprint", "-sha256"]);
+    let fingerprint = said.stdout.trim().rsplit_once('=').unwrap().1;
+    assert_eq!(sandbox.text("ca_sha256"), fingerprint);
+    let (text, year) = (openssl(&["x509", "-in", file, "-noout", "-text"]).stdout, "31536000");
+    for part in ["X509v3 Name Constraints: critical", "CA:TRUE, pathlen:0", "TLS Web Server"] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    assert_eq!(openssl(&["x509", "-in", file, "-noout", "-checkend", year]).code, 1, "{text}");
+}
+
+/// Whoever reads the folder has the key; what it signs beyond the machine and its network is refused.
+#[test]
+fn its_key_signs_for_no_other_name_and_no_address_of_the_internet() {
+    let parent = tempfile::TempDir::new().unwrap();
+    let folder = parent.path().join("sandbox");
+    let flags = ["--data-dir", folder.to_str().unwrap(), "--name", "laptop.example"];
+    let sandbox = Sandbox::with(&flags);
+    let kept = std::fs::read(folder.join("sandbox.json")).unwrap();
+    let kept: Value = serde_json::from_slice(&kept).unwrap();
+    let ca_key =
+        SigningKey::from_seed(Curve::P256, format!("{} https", kept["seed"].as_str().unwrap()));
+    let ca_name = Name::new("UT", "idgate sandbox CA");
+    let ca_pem = sandbox.get("/files/ca.pem").body;
+    let ca_file = sandbox.installation.file("ca.pem", &ca_pem);
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(ca_pem.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(default_provider());
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
+    let verifier = verifier.build().unwrap();
+    let key = SigningKey::generate(Curve::P256).unwrap();
+    let leaf = |issuer: &Name, signer: &SigningKey, names: Vec<u8>| {
+        CertificateBuilder::new(issuer.clone(), Name::new("UT", "a leaf"), &key, now_ms(), 30)
+            .set(KEY_USAGE, true, key_usage(0b1000_0000))
+            .set(SUBJECT_ALT_NAME, false, names)
+            .sign(signer)
+    };
+    // What rustls and OpenSSL say of it.
+    let accepted = |leaf: &[u8], between: Option<&[u8]>, name: &str| {
+        let der: Vec<_> = between.iter().map(|der| CertificateDer::from(der.to_vec())).collect();
+        let name = ServerName::try_from(name.to_owned()).unwrap();
+        let end = CertificateDer::from(leaf.to_vec());
+        let by_rustls =
+            verifier.verify_server_cert(&end, &der, &name, &[], UnixTime::now()).is_ok();
+        let leaf = sandbox.installation.file("leaf.pem", pem("CERTIFICATE", leaf));
+        let between = pem("CERTIFICATE", between.unwrap_or_default());
+        let between = sandbox.installation.file("between.pem", between);
+        let mut arguments = vec!["verify", "-CAfile", ca_file.to_str().unwrap(), "-no-CApath"];
+        if !der.is_empty() {
+            arguments.extend(["-untrusted", between.to_str().unwrap()]);
+        }
+        arguments.push(leaf.to_str().unwrap());
+        [by_rustls, openssl(&arguments).code == 0]
+    };
+    for (name, good) in [
+        ("localhost", true),
+        ("laptop.local", true),
+        ("laptop.example", true),
+        ("shop.example", false),
+        ("example", false),
+        ("localhost.example", false),
+        ("accounts.google.com", false),
+    ] {
+        let leaf = leaf(&ca_name, &ca_key, dns_names(&[name]));
+        assert_eq!(accepted(&leaf, None, name), [good; 2], "{name}");
+    }
+    for (address, good) in [
+        ([127, 0, 0, 1], true),
+        ([10, 1, 2, 3], true),
+        ([172, 31, 0, 1], true),
+        ([192, 168, 7, 7], true),
+        ([169, 254, 1, 1], true),
+        ([172, 32, 0, 1], false),
+        ([192, 169, 0, 1], false),
+        ([203, 0, 113, 7], false),
+        ([8, 8, 8, 8], false),
+    ] {
+        let leaf = leaf(&ca_name, &ca_key, ip_names(address));
+        let name = std::net::Ipv4Addr::from(address).to_string();
+        assert_eq!(accepted(&leaf, None, &name), [good; 2], "{name}");
+    }
+    // Nor by a CA below it.
+    let between = Name::new("UT", "between");
+    let below = CertificateBuilder::new(ca_name.clone(), between.clone(), &key, now_ms(), 30)
+        .set(BASIC_CONSTRAINTS, true, basic_constraints(true, None))
+        .set(KEY_USAGE, true, key_usage(0b0000_0110))
+        .sign(&ca_key);
+    let other = leaf(&between, &key, dns_names(&["shop.example"]));
+    assert_eq!(accepted(&other, Some(&below), "shop.example"), [false; 2]);
+    let own = leaf(&between, &key, dns_names(&["localhost"]));
+    let [_, by_openssl] = accepted(&own, Some(&below), "localhost");
+    // Of a root rustls looks at the names, and not at how long a path may be.
+    assert!(!by_openssl);
+}
