@@ -1,0 +1,61 @@
+"""The first example of README.md, run as it stands there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import tempfile
+import unittest
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+import cases
+
+README = Path(__file__).parents[1] / "README.md"
+PARTS = ("# POST /age/{own_id}/dc-api", "# GET /age/{own_id}")
+DECLINED = {"protocol": "openid4vp-v1-unsigned", "data": {"error": "access_denied"}}
+
+
+def first_example() -> list[str]:
+    """What runs at POST /age, and where a browser and a page ask."""
+    found = re.search(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    assert found
+    begin, rest = found[1].split(PARTS[0])
+    relay, outcome = rest.split(PARTS[1])
+    return [begin, "#" + relay, "#" + outcome]
+
+
+class ReadmeTest(unittest.TestCase):
+    def setUp(self) -> None:
+        """`open` finds the file that the example reads."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        case = next(case for case in cases.load() if "org-iso-mdoc" in case["title"])
+        (root,) = next(entry for entry in case["trust"] if "roots" in entry)["roots"]
+        os.chdir(folder.name)
+        Path("iaca.pem").write_bytes(cases.decode(root))
+
+    def test_the_first_example_goes_from_the_button_to_the_boolean(self) -> None:
+        told: list[dict[str, Any]] = []
+        world: dict[str, Any] = {"own_id": "own", "answer_with": told.append}
+        world |= {"commit": lambda transition: None, "fetch": lambda need: None}
+        begin, relay, outcome = first_example()
+        exec(begin, world)
+        world |= {"session": world["made"].session, "request_body": json.dumps(DECLINED)}
+        exec(f"async def relay():\n{indent(relay, '    ')}\n    return decision", world)
+        world["session"] = asyncio.run(world["relay"]()).transition.session
+        exec(outcome, world)
+        begun, answered = told
+        self.assertEqual(begun["id"], "own")
+        self.assertTrue(begun["link"].startswith("openid4vp://?"))
+        protocols = [one["protocol"] for one in begun["dc_api"]["requests"]]
+        self.assertEqual(protocols, ["openid4vp-v1-unsigned", "org-iso-mdoc"])
+        self.assertEqual(answered, {"adult": False})
+
+
+if __name__ == "__main__":
+    unittest.main()
