@@ -102,7 +102,7 @@ core_alone() {
 
 # The program for production: no sample issuers and no sample wallet.
 server_without_sandbox() {
-    cargo check --release --locked -p idgate-server --no-default-features
+    cargo clippy --release --locked -p idgate-server --no-default-features -- -D warnings
 }
 
 # A target without an operating system: no files, no clock, no random source to fall back on.
