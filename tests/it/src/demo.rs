@@ -4,12 +4,13 @@
 mod settings;
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::server::{Installation, Output};
+use crate::server::{Installation, Output, outlives_terminals};
 
 /// `profile`, `request_mode` and `format` of each walk that ended as it should.
 fn walks(told: &Value) -> Vec<[String; 3]> {
@@ -140,6 +141,32 @@ fn the_demo_keeps_its_folder_to_itself_and_removes_it_on_sigterm() {
     stdout.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "", "one object and nothing else");
     assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_terminal_that_closes_ends_the_demo_unless_it_was_begun_to_outlive_it() {
+    for (before, outlives) in [("", outlives_terminals()), ("trap '' HUP; ", true)] {
+        let temporary = tempfile::TempDir::new().unwrap();
+        let own = Installation::new().command(&["demo", "--json"]);
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{before}exec \"$@\""), "sh"]).arg(own.get_program());
+        command.args(own.get_args()).env("TMPDIR", temporary.path()).stdout(Stdio::piped());
+        let mut demo = command.env("IDGATE_LISTEN", "127.0.0.1:0").spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(demo.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.contains("walks"), "{line}");
+        let signal = |name: &str, demo: &Child| {
+            Command::new("kill").args([name, &demo.id().to_string()]).status().unwrap()
+        };
+        assert!(signal("-HUP", &demo).success());
+        if outlives {
+            thread::sleep(Duration::from_millis(500));
+            assert!(demo.try_wait().unwrap().is_none(), "it has ended");
+            assert!(signal("-TERM", &demo).success());
+        }
+        assert!(demo.wait().unwrap().success());
+        assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0, "{before}");
+    }
 }
 
 #[test]

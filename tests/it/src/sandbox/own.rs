@@ -11,7 +11,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use super::*;
-use crate::server::eventually;
+use crate::server::{eventually, outlives_terminals};
 use crate::tenant::now_ms;
 
 #[test]
@@ -116,13 +116,6 @@ fn it_leaves_nothing_behind() {
         assert!(sandbox.child.wait().unwrap().success(), "{signal}");
         assert_eq!(std::fs::read_dir(sandbox.temporary.path()).unwrap().count(), 0, "{signal}");
     }
-}
-
-/// What is begun by a process that ignores the hangup, ignores it too.
-fn outlives_terminals() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 1 == 1)
 }
 
 #[test]
