@@ -147,3 +147,36 @@ fn alternative_names(names: &[String], addresses: &[IpAddr]) -> Vec<u8> {
     let all: Vec<u8> = names.chain(addresses).flatten().collect();
     der::sequence(&[&all])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MADE_AT: u64 = 1_790_000_000_000;
+
+    #[test]
+    fn the_authority_is_the_same_until_it_is_renewed_or_is_for_others() {
+        let of = |names: &[&str], days: u64| {
+            let names: Vec<String> = names.iter().map(|name| String::from(*name)).collect();
+            authority("a seed", MADE_AT, &names, &[], MADE_AT.saturating_add(days * DAY_MS))
+        };
+        let first = of(&[], 0);
+        assert_eq!(first.der, of(&[], RENEWED_AFTER_DAYS - 1).der);
+        for other in [of(&[], RENEWED_AFTER_DAYS), of(&["laptop.example"], 0)] {
+            assert_ne!(fingerprint(&first.der), fingerprint(&other.der));
+            assert_ne!(first.builder.serial, other.builder.serial, "one issuer, one number each");
+            assert_eq!(first.builder.spki, other.builder.spki);
+        }
+        // No certificate of the last day before it is renewed outlives it.
+        let last = MADE_AT + RENEWED_AFTER_DAYS * DAY_MS + DAYS * DAY_MS;
+        assert!(last <= first.builder.not_after_ms);
+        assert!(first.builder.not_after_ms - first.builder.not_before_ms <= 365 * DAY_MS);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_still_gives_an_authority_for_today() {
+        let now = MADE_AT - 500 * DAY_MS;
+        let ca = authority("a seed", MADE_AT, &[], &[], now).builder;
+        assert!(ca.not_before_ms < now && now < ca.not_after_ms);
+    }
+}
