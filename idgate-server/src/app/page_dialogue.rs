@@ -74,10 +74,12 @@ impl App {
         answer: &[u8],
     ) -> Result<(), AppError> {
         self.expects_page_answer(view)?;
+        self.evaluate_browsers(view.session.id(), answer).await.map(drop)?;
         if is_same_device(&view.session) {
-            // The person's browser is proven to be here: it goes back with the code of the page.
+            // Only what settled the session shows that the person's browser is here: it goes back with
+            // the code of the page.
             self.store.note_on_page(&view.page.digest, ANSWERED_HERE).await?;
         }
-        self.evaluate_browsers(view.session.id(), answer).await.map(drop)
+        Ok(())
     }
 }

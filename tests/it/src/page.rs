@@ -153,6 +153,26 @@ fn ages_documents_and_unknown_claims_are_named_as_people_know_them() {
 }
 
 #[test]
+fn a_claim_is_called_by_what_the_wallet_is_asked_for_and_not_as_the_tenant_names_it() {
+    let gateway = Gateway::trusting(installation().with("IDGATE_PROFILES", "1.0"), &sample_trust());
+    let mut tenant = gateway.tenant();
+    let mut asked = crate::tenant::credential("pid", &["age_over_18", "town"]);
+    asked["claim_paths"] = json!({
+        "age_over_18": ["personal_administrative_number"], "town": ["address", "locality"],
+    });
+    let request = json!({ "credentials": [asked] });
+    let created = tenant.create(&request);
+    let page = Browser::new(&gateway, &created).page();
+    for (shown, is_there) in [
+        ("<li>Personal number</li>", true),
+        ("<li>Town of residence</li>", true),
+        ("18 or older", false),
+    ] {
+        assert_eq!(page.contains(shown), is_there, "{shown}: {page}");
+    }
+}
+
+#[test]
 fn the_page_speaks_the_language_of_its_browser() {
     let (_gateway, _, _, mut browser) = opened(&request());
     for (accepted, code, first_name) in [

@@ -68,6 +68,12 @@ pub(super) fn document(types: &[&str], words: &Words) -> String {
     }
 }
 
+/// What a claim is called for people whose path is given: the tenant may name it as it likes, and the wallet
+/// is asked for what stands there.
+pub(super) fn name_of<'p>(path: impl Iterator<Item = Option<&'p str>>) -> String {
+    path.flatten().collect::<Vec<_>>().join(".")
+}
+
 /// A claim by its name.
 pub(super) fn claim(name: &str, words: &Words) -> String {
     if let Some(age) = age_of(name) {

@@ -147,7 +147,10 @@ fn open(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addre
             html.raw("<li>").text(words.nothing).raw("</li>");
         }
         for claim in &credential.claims {
-            html.raw("<li>").text(&claims::claim(claim, words)).raw("</li>");
+            let path = credential.claim_paths.iter().find(|(name, _)| name == claim);
+            let asked = path.map(|(_, path)| claims::name_of(path.components()));
+            let asked = asked.as_deref().unwrap_or(claim);
+            html.raw("<li>").text(&claims::claim(asked, words)).raw("</li>");
         }
         html.raw("</ul>");
     }

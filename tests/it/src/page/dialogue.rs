@@ -109,6 +109,24 @@ fn what_is_not_an_answer_changes_nothing_and_a_decline_ends_it() {
 }
 
 #[test]
+fn what_is_not_an_answer_gives_no_code_to_the_browser_that_sent_it() {
+    let gateway = gateway();
+    let mut tenant = gateway.tenant();
+    let mut request = request();
+    (request["same_device"], request["profiles"]) = (json!(true), json!(["1.0"]));
+    let created = tenant.create(&request);
+    let mut browser = Browser::new(&gateway, &created);
+    browser.take();
+    answer(&mut browser, &json!({})).expect_error(400, "invalid_response");
+    let asked = crate::offers_http::read(&created);
+    let by_link = sample_wallet().answer_1_0(&asked, now_ms()).unwrap();
+    tenant.post_answer(&created.id, &by_link.body()).expect_status(200);
+    let state = browser.get("/state").expect_status(200).json();
+    assert_eq!(state["state"], "done");
+    assert!(!state["back"].as_str().unwrap().contains("page_code"), "{state}");
+}
+
+#[test]
 fn a_session_of_drafts_has_no_dialogue() {
     let gateway = gateway();
     let mut tenant = gateway.tenant();
