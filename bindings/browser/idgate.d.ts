@@ -21,7 +21,8 @@ export interface StartOptions {
 
 export interface VerificationEvents {
   status: CustomEvent<{ status: string }>
-  cancelled: CustomEvent<undefined>
+  /** What the browser said; browsers do not tell why. */
+  cancelled: CustomEvent<unknown>
   outcome: CustomEvent<unknown>
   failed: CustomEvent<Error>
 }
@@ -39,7 +40,7 @@ export class Verification<Outcome = unknown> extends EventTarget {
   follow(): this
   /** What came of it, as your server says it. */
   outcome(): Promise<Outcome>
-  /** Follows no more. */
+  /** Follows no more, and closes a dialogue that is open. */
   stop(): void
   addEventListener<Name extends keyof VerificationEvents>(
     name: Name,
@@ -54,5 +55,5 @@ export function start<Outcome = unknown>(url: string, options?: StartOptions): P
 /** From the click to the outcome. */
 export function verify<Outcome = unknown>(
   url: string,
-  options?: StartOptions & { fallback?: (verification: Verification<Outcome>) => void },
+  options?: StartOptions & { fallback?: (verification: Verification<Outcome>) => void | Promise<void> },
 ): Promise<Outcome>

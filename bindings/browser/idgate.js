@@ -13,6 +13,7 @@ export function canAsk(requests) {
 export class Verification extends EventTarget {
   #url
   #events
+  #dialogue
 
   /** @param {string} url of the verification at your server @param {Begun} begun what it answered */
   constructor(url, begun) {
@@ -28,13 +29,20 @@ export class Verification extends EventTarget {
   async ask() {
     const requests = this.begun.dc_api?.requests
     if (!canAsk(requests)) return undefined
-    let credential
+    const dialogue = new AbortController()
+    this.#dialogue = dialogue
+    let credential, why
     try {
       const digital = { requests: passedOn(requests) }
-      credential = await navigator.credentials.get({ mediation: 'required', digital })
-    } catch {
+      credential = await navigator.credentials.get({ mediation: 'required', digital, signal: dialogue.signal })
+    } catch (error) {
+      why = error
+    } finally {
+      if (this.#dialogue === dialogue) this.#dialogue = undefined
+    }
+    if (!credential) {
       // Closed, no wallet, or none that fits: browsers do not tell these apart.
-      this.#tell('cancelled')
+      if (!dialogue.signal.aborted) this.#tell('cancelled', why)
       return undefined
     }
     const { protocol, data } = credential
@@ -47,11 +55,19 @@ export class Verification extends EventTarget {
     if (this.#events) return this
     const events = new EventSource(`${this.#url}/events`)
     this.#events = events
-    events.onmessage = ({ data }) => this.#tell('status', JSON.parse(data))
-    events.addEventListener('end', () => {
+    events.onmessage = ({ data }) => {
+      const status = parsed(data)
+      if (status !== undefined) this.#tell('status', status)
+    }
+    const end = () => {
       this.stop()
       this.outcome().catch((error) => this.#tell('failed', error))
-    })
+    }
+    events.addEventListener('end', end)
+    // After most errors browsers connect again; when they give up, the outcome is asked for once.
+    events.onerror = () => {
+      if (events.readyState === EventSource.CLOSED && this.#events === events) end()
+    }
     return this
   }
 
@@ -63,8 +79,9 @@ export class Verification extends EventTarget {
     return outcome
   }
 
-  /** Follows no more. */
+  /** Follows no more, and closes a dialogue that is open. */
   stop() {
+    this.#dialogue?.abort()
     this.#events?.close()
     this.#events = undefined
   }
@@ -94,14 +111,28 @@ export async function verify(url, { fallback, ...options } = {}) {
   return new Promise((resolve, reject) => {
     verification.addEventListener('outcome', ({ detail }) => resolve(detail))
     verification.addEventListener('failed', ({ detail }) => reject(detail))
-    fallback?.(verification)
     verification.follow()
+    // It may take its time, and the outcome does not wait for it; what it cannot show fails all of it.
+    const shown = async () => fallback?.(verification)
+    shown().catch((error) => {
+      verification.stop()
+      reject(error)
+    })
   })
 }
 
 function passedOn(requests) {
   const allows = (protocol) => globalThis.DigitalCredential.userAgentAllowsProtocol(protocol)
   return (requests ?? []).filter(({ protocol }) => allows(protocol))
+}
+
+/** `undefined`: it is no JSON, and the next message may be. */
+function parsed(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 async function call(url, body, headers) {
