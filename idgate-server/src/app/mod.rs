@@ -32,7 +32,7 @@ use tokio::sync::Semaphore;
 pub use self::api_keys::ApiKeySecret;
 pub use self::handle::Handle;
 pub use self::identity::Published;
-pub use self::pages::{PageView, Phase, Standing, Visit, WayBack};
+pub use self::pages::{PageKey, PageView, Phase, Standing, Visit, WayBack};
 pub use self::sessions::{CreatedSession, SessionView};
 use self::stream::Streams;
 pub use self::stream::{StatusStream, StreamEnd};

@@ -1,6 +1,7 @@
 //! Pages for people: a link that shows one session to one browser (decisions 27).
 
 mod codes;
+mod key;
 mod way_back;
 
 use std::time::Duration;
@@ -17,6 +18,8 @@ use zeroize::Zeroizing;
 
 pub use self::codes::Visit;
 use self::codes::{Judgement, with_part};
+pub use self::key::PageKey;
+use self::key::is_of_base62;
 use self::way_back::with_code;
 use super::{App, AppError};
 use crate::clock::Stopwatch;
@@ -25,8 +28,6 @@ use crate::entropy::OsEntropy;
 use crate::limits::{PAGE_LOOK, PAGE_WAIT};
 use crate::store::{Face, NewPage, PageRecord, Picture};
 
-/// Characters of a token, and of what a browser shows: 22 base62 characters are 131 bits.
-const TOKEN_CHARS: usize = 22;
 /// What is remembered of a page whose own browser's dialogue was answered.
 pub(super) const ANSWERED_HERE: &str = "dialogue";
 
@@ -241,14 +242,26 @@ impl App {
     }
 
     /// Gives the page to this browser; what it has to show from now on, or `None` when the page is
-    /// another one's.
+    /// another one's. `key`: what the browser made for that, which it may bring again when a reply was
+    /// lost.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn take_page(&self, view: &PageView) -> Result<Option<String>, AppError> {
-        let shown = random_id("", &mut OsEntropy).map_err(unavailable)?;
-        let taken = self.store.take_page(&view.page.digest, sha256(&shown)).await?;
-        Ok(taken.then_some(shown))
+    pub async fn take_page(
+        &self,
+        view: &PageView,
+        key: Option<PageKey>,
+    ) -> Result<Option<PageKey>, AppError> {
+        let key = match key {
+            Some(key) => key,
+            None => PageKey::fresh().map_err(unavailable)?,
+        };
+        let shown = sha256(key.expose());
+        let is_taken = match &view.page.browser {
+            Some(own) => verify_slices_are_equal(own, &shown).is_ok(),
+            None => self.store.take_page(&view.page.digest, shown).await?,
+        };
+        Ok(is_taken.then_some(key))
     }
 
     /// The same view for the browser that just took it.
@@ -385,9 +398,7 @@ fn cookie_name(digest: &[u8; 32]) -> String {
 
 /// `None`: it cannot be a token.
 fn digest_of(token: &str) -> Option<[u8; 32]> {
-    let is_token =
-        token.len() == TOKEN_CHARS && token.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    is_token.then(|| sha256(token))
+    is_of_base62(token).then(|| sha256(token))
 }
 
 fn sha256(text: &str) -> [u8; 32] {

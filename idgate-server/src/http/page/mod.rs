@@ -8,6 +8,7 @@ mod qr;
 mod words;
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use idgate_core::ids::CredentialFormat;
 use idgate_core::request::Scheme;
@@ -20,9 +21,9 @@ use crate::app::{PageView, Phase, Standing};
 use crate::store::Face;
 
 /// The one script.
-pub(crate) const SCRIPT: &str = include_str!("page.js");
+pub(crate) static SCRIPT: LazyLock<String> = LazyLock::new(|| bare(include_str!("page.js")));
 /// The one style.
-pub(crate) const STYLE: &str = include_str!("page.css");
+pub(crate) static STYLE: LazyLock<String> = LazyLock::new(|| bare(include_str!("page.css")));
 /// Shown beside the title.
 pub(crate) const ICON: &str = include_str!("icon.svg");
 
@@ -77,8 +78,7 @@ pub(crate) fn show(view: &PageView, face: &Face, language: Language, own: Addres
         Phase::Over => words.over,
     };
     let title = named(title, face);
-    let waits = !view.phase.is_settled();
-    head(&mut html, words, &title, waits);
+    head(&mut html, words, &title, looks_again(view));
     html.raw("<main data-state=\"").raw(view.phase.name()).raw("\" data-left=\"");
     html.raw(&view.left_ms().to_string()).raw("\"");
     if view.standing == Standing::Free {
@@ -101,8 +101,18 @@ pub(crate) fn show(view: &PageView, face: &Face, language: Language, own: Addres
     html.finish()
 }
 
+/// Seconds after which a page without its script is asked for again; `None`: it stays as it is.
+fn looks_again(view: &PageView) -> Option<&'static str> {
+    match view.phase {
+        // A code is good for 5 s once it has turned: by then the next one is shown.
+        Phase::Open if view.turns() => Some("5"),
+        Phase::Open | Phase::Checking => Some("10"),
+        Phase::Done | Phase::Refused | Phase::Over => None,
+    }
+}
+
 /// The start of every page.
-fn head(html: &mut Html, words: &Words, title: &str, waits: bool) {
+fn head(html: &mut Html, words: &Words, title: &str, looks_again: Option<&str>) {
     html.raw("<!doctype html><html lang=\"").raw(words.code);
     html.raw("\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"");
     html.raw(
@@ -110,16 +120,17 @@ fn head(html: &mut Html, words: &Words, title: &str, waits: bool) {
     );
     html.text(title).raw("</title><link rel=\"icon\" href=\"/v/icon.svg\">");
     html.raw("<link rel=\"stylesheet\" href=\"/v/page.css\">");
-    if waits {
+    if let Some(seconds) = looks_again {
         // Without the script the page still follows.
-        html.raw("<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>");
+        html.raw("<noscript><meta http-equiv=\"refresh\" content=\"").raw(seconds);
+        html.raw("\"></noscript>");
     }
     html.raw("<script type=\"module\" src=\"/v/page.js\"></script></head><body>");
 }
 
 fn notice(words: &Words, (title, text): (&str, &str)) -> String {
     let mut html = Html::new();
-    head(&mut html, words, title, false);
+    head(&mut html, words, title, None);
     html.raw("<main data-state=\"none\"><h1>").text(title).raw("</h1><p>").text(text);
     html.raw("</p></main></body></html>");
     html.finish()
@@ -169,6 +180,7 @@ fn dialogue(html: &mut Html, view: &PageView, words: &Words) {
         return;
     }
     html.raw("<section id=\"dialogue\" hidden data-cancelled=\"").text(words.cancelled);
+    html.raw("\" data-failed=\"").text(words.failed);
     html.raw("\"><h2>").text(words.browser).raw("</h2><p><button id=\"choose\" type=\"button\">");
     html.text(words.choose).raw("</button></p></section>");
 }
@@ -241,4 +253,34 @@ fn clock(left_ms: u64) -> String {
     // Writing into a text has no way to fail.
     let _ = write!(text, "{}:{:02}", seconds / 60, seconds % 60);
     text
+}
+
+/// Without the lines that are comments, and indentation: what a browser loads has a budget.
+fn bare(source: &str) -> String {
+    let is_comment =
+        |line: &str| line.starts_with("//") || (line.starts_with("/*") && line.ends_with("*/"));
+    let lines = source.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !is_comment(line));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_served_line_by_line_without_its_comments() {
+        let source = "// a\nconst b = 1 // c\n\n/** d */\nif (b) {\n  e()\n}\n";
+        assert_eq!(bare(source), "const b = 1 // c\nif (b) {\ne()\n}\n");
+    }
+
+    #[test]
+    fn no_line_of_script_or_style_begins_within_a_comment_or_a_text() {
+        for source in [include_str!("page.js"), include_str!("page.css")] {
+            for line in source.lines() {
+                assert_eq!(line.matches('`').count() % 2, 0, "{line}");
+                assert_eq!(line.contains("/*"), line.contains("*/"), "{line}");
+            }
+        }
+    }
 }

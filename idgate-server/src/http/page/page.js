@@ -1,6 +1,8 @@
 // The page follows its session: it takes the page for this browser, renews what turns, and loads itself
 // anew when the session stands elsewhere. It knows no texts; the server writes all of them.
 
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const KEPT = `idgate ${location.pathname}`
 const RETRY_MS = 1000
 const BACK_MS = 2500
 
@@ -18,6 +20,48 @@ async function ask(name, options) {
   if (response.status === 429) await pause(1000 * Number(response.headers.get('Retry-After') ?? 1))
   if (response.status >= 429) throw new Error(`the gateway answers ${response.status}`)
   return response.json()
+}
+
+/** The key of a page whose taking was not answered; some browsers keep nothing. */
+function kept() {
+  try {
+    return sessionStorage.getItem(KEPT)
+  } catch {
+    return null
+  }
+}
+
+function keep(key) {
+  try {
+    if (key) sessionStorage.setItem(KEPT, key)
+    else sessionStorage.removeItem(KEPT)
+  } catch {
+    // It is kept as long as this page is.
+  }
+}
+
+/** 22 random characters, 131 bits, as the gateway makes them. */
+function fresh() {
+  return Array.from(crypto.getRandomValues(new Uint32Array(22)), (one) => DIGITS[one % 62]).join('')
+}
+
+let key
+
+/** Takes the page with a key that is the same each time, until a reply says that the gateway has heard it. */
+async function take() {
+  key ??= kept() ?? fresh()
+  keep(key)
+  const seen = await ask('take', { method: 'POST', headers: { 'Idgate-Page-Key': key } })
+  keep()
+  return seen
+}
+
+/** What is said to be another's is this browser's all the same, if the reply was lost. */
+async function retake() {
+  while (kept()) {
+    const seen = await take().catch(() => pause(RETRY_MS))
+    if (seen?.state && seen.state !== 'taken') location.reload()
+  }
 }
 
 function tick() {
@@ -42,7 +86,7 @@ async function follow() {
   for (;;) {
     try {
       // Only what acts takes a page; this script does, a preview of the link does not.
-      const seen = taken ? await ask('state') : await ask('take', { method: 'POST' })
+      const seen = taken ? await ask('state') : await take()
       if (!taken) {
         taken = true
         delete main.dataset.free
@@ -60,32 +104,45 @@ async function follow() {
 
 /** Offers the browser's own dialogue, if it passes on any of what this page may ask. */
 async function offer(dialogue) {
-  const { requests } = await ask('dc-api')
+  let requests
+  while (requests === undefined) {
+    // What failed once may not the next time; null: the gateway has none.
+    requests = await ask('dc-api').then((told) => told.requests ?? null, () => pause(RETRY_MS))
+  }
   const passed = requests?.filter(({ protocol }) => DigitalCredential.userAgentAllowsProtocol(protocol))
   if (!passed?.length) return
   dialogue.hidden = false
-  document.getElementById('choose').addEventListener('click', () => choose(dialogue, passed))
+  const button = document.getElementById('choose')
+  button.addEventListener('click', () => choose(dialogue, button, passed))
 }
 
-async function choose(dialogue, requests) {
-  let credential
-  try {
-    credential = await navigator.credentials.get({ mediation: 'required', digital: { requests } })
-  } catch {
-    // Closed, no wallet, or none that fits: browsers do not tell these apart.
-    notice.textContent = dialogue.dataset.cancelled
-    return
-  }
+async function choose(dialogue, button, requests) {
+  button.disabled = true
+  notice.textContent = ''
+  const said = await asked(requests)
+  if (!said) return location.reload()
+  notice.textContent = dialogue.dataset[said]
+  button.disabled = false
+  // A button that was disabled has lost it.
+  if (document.activeElement === document.body) button.focus()
+}
+
+/** What is to be said of what came of it; nothing when the page says it anew. */
+async function asked(requests) {
+  // Closed, no wallet, or none that fits: browsers do not tell these apart.
+  const options = { mediation: 'required', digital: { requests } }
+  const credential = await navigator.credentials.get(options).catch(() => null)
+  if (!credential) return 'cancelled'
   const { protocol, data } = credential
   const body = JSON.stringify({ protocol, data })
   const headers = { 'Content-Type': 'application/json' }
   const seen = await ask('dc-api', { method: 'POST', headers, body }).catch(() => undefined)
-  if (seen?.state && seen.state !== state) location.reload()
-  else notice.textContent = dialogue.dataset.cancelled
+  return seen?.state && seen.state !== state ? undefined : 'failed'
 }
 
 if (clock) setInterval(tick, 1000)
 if (notice) follow()
+if (state === 'none') retake()
 const dialogue = document.getElementById('dialogue')
 const api = globalThis.DigitalCredential?.userAgentAllowsProtocol
 if (dialogue && api) {

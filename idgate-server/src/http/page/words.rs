@@ -83,6 +83,8 @@ pub(super) struct Words {
     pub(super) browser: &'static str,
     pub(super) choose: &'static str,
     pub(super) cancelled: &'static str,
+    /// The wallet gave an answer, and the gateway did not say that it has it.
+    pub(super) failed: &'static str,
     pub(super) here: &'static str,
     pub(super) open: &'static str,
     pub(super) others: &'static str,
@@ -102,4 +104,113 @@ pub(super) struct Words {
     pub(super) back: &'static str,
     /// In the order of [`CLAIMS`].
     pub(super) claims: [&'static str; CLAIMS.len()],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts that another language has as English has them.
+    const SAME: [(&str, &str); 2] = [("fr", "Photo"), ("fr", "Signature")];
+
+    /// Every text of a language with its name. A new one is asked for by the compiler.
+    fn texts(words: &Words) -> Vec<(&'static str, &'static str)> {
+        let Words {
+            code,
+            title,
+            asks,
+            why,
+            test,
+            identity_card,
+            driving_licence,
+            photo_id,
+            document,
+            any_document,
+            nothing,
+            age_over,
+            browser,
+            choose,
+            cancelled,
+            failed,
+            here,
+            open,
+            others,
+            elsewhere,
+            scan,
+            code_name,
+            left,
+            refresh,
+            offline,
+            checking,
+            done,
+            refused,
+            over,
+            taken,
+            gone,
+            back,
+            claims,
+        } = *words;
+        let mut all = vec![
+            ("code", code),
+            ("title", title),
+            ("asks", asks),
+            ("why", why),
+            ("test", test),
+            ("identity_card", identity_card),
+            ("driving_licence", driving_licence),
+            ("photo_id", photo_id),
+            ("document", document),
+            ("any_document", any_document),
+            ("nothing", nothing),
+            ("age_over", age_over),
+            ("browser", browser),
+            ("choose", choose),
+            ("cancelled", cancelled),
+            ("failed", failed),
+            ("here", here),
+            ("open", open),
+            ("others", others),
+            ("elsewhere", elsewhere),
+            ("scan", scan),
+            ("code_name", code_name),
+            ("left", left),
+            ("refresh", refresh),
+            ("offline", offline),
+            ("back", back),
+        ];
+        for (name, (title, text)) in [
+            ("checking", checking),
+            ("done", done),
+            ("refused", refused),
+            ("over", over),
+            ("taken", taken),
+            ("gone", gone),
+        ] {
+            all.extend([(name, title), (name, text)]);
+        }
+        all.extend(CLAIMS.into_iter().zip(claims));
+        all
+    }
+
+    /// What is filled in, as often as it is there.
+    fn placeholders(text: &str) -> Vec<&str> {
+        let mut found: Vec<_> =
+            text.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn no_language_lacks_a_word_or_a_name_to_fill_in() {
+        let english = texts(&EN);
+        for words in ALL {
+            for ((name, text), (_, as_english)) in texts(words).into_iter().zip(&english) {
+                let what = format!("{} {name}: {text}", words.code);
+                assert!(!text.trim().is_empty(), "{what}");
+                assert_eq!(placeholders(text), placeholders(as_english), "{what}");
+                let is_same = words.code == "en" || SAME.contains(&(words.code, text));
+                assert_eq!(text == *as_english, is_same, "{what}");
+            }
+        }
+    }
 }

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::header::{
-    ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue, LOCATION,
-    SET_COOKIE,
+    ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName,
+    HeaderValue, LOCATION, SET_COOKIE,
 };
 use hyper::{Method, Response, StatusCode};
 use idgate_core::request::Scheme;
 
-use crate::app::{App, AppError, PageView, Phase, Standing};
+use crate::app::{App, AppError, PageKey, PageView, Phase, Standing};
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
@@ -24,6 +24,7 @@ use crate::http::query;
 
 /// How long a browser remembers that a page is its own after the session took no more answers.
 const COOKIE_GRACE_SECS: u64 = 3600;
+const PAGE_KEY: HeaderName = HeaderName::from_static("idgate-page-key");
 
 /// `GET /v/{token}`
 pub(crate) async fn show(call: Call<'_>) -> Result<Response<Body>, HttpError> {
@@ -53,11 +54,12 @@ pub(crate) async fn take(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let app = &call.gateway.app;
     let view = look(&call).await?;
     let own = addresses(&call)?;
+    let key = key_of(&call.head.headers)?;
     let cookie = match view.standing {
         Standing::Own => None,
-        Standing::Taken => return Ok(taken()),
-        Standing::Free => match app.take_page(&view).await? {
-            Some(shown) => Some(cookie(&view, &shown, own)),
+        // A page that is taken may be so by this browser, whose reply was lost: its key tells.
+        Standing::Free | Standing::Taken => match app.take_page(&view, key).await? {
+            Some(key) => Some(cookie(&view, &key, own)),
             None => return Ok(taken()),
         },
     };
@@ -66,7 +68,8 @@ pub(crate) async fn take(call: Call<'_>) -> Result<Response<Body>, HttpError> {
         true => state_of(&app.page_taken(view)),
         false => see(&own.page())?,
     };
-    if let Some(cookie) = cookie.and_then(|cookie| HeaderValue::from_str(&cookie).ok()) {
+    if let Some(mut cookie) = cookie.and_then(|cookie| HeaderValue::from_str(&cookie).ok()) {
+        cookie.set_sensitive(true);
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
     Ok(response)
@@ -122,12 +125,12 @@ pub(crate) async fn logo(call: Call<'_>) -> Result<Response<Body>, HttpError> {
 
 /// `GET /v/page.js`
 pub(crate) async fn script(_: Call<'_>) -> Result<Response<Body>, HttpError> {
-    Ok(shared("text/javascript; charset=utf-8", SCRIPT))
+    Ok(shared("text/javascript; charset=utf-8", &SCRIPT))
 }
 
 /// `GET /v/page.css`
 pub(crate) async fn style(_: Call<'_>) -> Result<Response<Body>, HttpError> {
-    Ok(shared("text/css; charset=utf-8", STYLE))
+    Ok(shared("text/css; charset=utf-8", &STYLE))
 }
 
 /// `GET /v/icon.svg`
@@ -231,10 +234,21 @@ fn is_for_script(headers: &HeaderMap) -> bool {
 }
 
 /// Bound to this host, for https alone and hidden from scripts.
-fn cookie(view: &PageView, shown: &str, own: Addresses<'_>) -> String {
+fn cookie(view: &PageView, key: &PageKey, own: Addresses<'_>) -> String {
     let age = view.left_ms().div_ceil(1000).saturating_add(COOKIE_GRACE_SECS);
     let site = if own.framed { "SameSite=None; Partitioned" } else { "SameSite=Lax" };
-    format!("{}={shown}; Path=/; Max-Age={age}; Secure; HttpOnly; {site}", view.cookie_name())
+    let (name, key) = (view.cookie_name(), key.expose());
+    format!("{name}={key}; Path=/; Max-Age={age}; Secure; HttpOnly; {site}")
+}
+
+/// What the script made for its browser, so that it can take the page again when a reply was lost. No
+/// form and no other origin sends it: the gateway answers no preflight.
+fn key_of(headers: &HeaderMap) -> Result<Option<PageKey>, HttpError> {
+    let mut values = headers.get_all(PAGE_KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let key = value.to_str().ok().and_then(PageKey::made).filter(|_| values.next().is_none());
+    key.map(Some)
+        .ok_or_else(|| HttpError::invalid_request("Idgate-Page-Key has 22 base62 characters"))
 }
 
 /// The value of a cookie; none when it is there twice, because nobody knows then whose it is.

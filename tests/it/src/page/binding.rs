@@ -39,6 +39,63 @@ fn looking_takes_nothing_and_the_first_browser_that_acts_has_the_page() {
     assert_eq!(first.state(), "open");
 }
 
+/// Takes the page without a cookie, with a key that the browser made.
+fn take_with(browser: &mut Browser, keys: &[&str]) -> Response {
+    let request = Request::post(format!("{}/take", browser.path));
+    let request = keys.iter().fold(request, |all, key| all.header("Idgate-Page-Key", *key));
+    browser.send(request.header("Accept", "application/json"))
+}
+
+#[test]
+fn a_page_whose_reply_was_lost_is_taken_again_with_the_same_key_and_with_no_other() {
+    let gateway = Gateway::trusting(installation().with("IDGATE_LOG", "trace"), &sample_trust());
+    let created = gateway.tenant().create(&request());
+    let mut browser = Browser::new(&gateway, &created);
+    let (key, other) = ("Ab0123456789abcdefghi1", "Ab0123456789abcdefghi2");
+    let cookies: Vec<_> = (0..3)
+        .map(|_| {
+            let taken = take_with(&mut browser, &[key]).expect_status(200);
+            assert_eq!(taken.json()["state"], "open");
+            taken.header("set-cookie").unwrap().split(';').next().unwrap().to_owned()
+        })
+        .collect();
+    assert!(cookies.iter().all(|one| *one == cookies[0]), "{cookies:?}");
+    assert!(cookies[0].ends_with(&format!("={key}")), "{cookies:?}");
+    for keys in [&[other][..], &[]] {
+        let refused = take_with(&mut browser, keys);
+        assert_eq!((refused.status, refused.json()), (403, json!({ "state": "taken" })));
+        assert!(refused.header("set-cookie").is_none());
+    }
+    // A key takes, and opens nothing by itself.
+    assert_eq!(browser.get("").status, 403);
+    browser.cookie = Some(cookies[0].clone());
+    browser.page();
+    assert!(take_with(&mut browser, &[other]).expect_status(200).header("set-cookie").is_none());
+    let log = gateway.installation.log();
+    assert!(!log.is_empty() && !log.contains(key) && !log.contains(other), "a key is in the log");
+}
+
+#[test]
+fn a_key_that_no_gateway_would_have_made_takes_nothing() {
+    let (gateway, _, created, mut browser) = opened(&request());
+    for keys in [
+        &[""][..],
+        &["a"],
+        &["Ab0123456789abcdefghi"],
+        &["Ab0123456789abcdefghi12"],
+        &["Ab0123456789abcdefghi-"],
+        &["Ab0123456789abcdefgh; "],
+        &["Ab0123456789abcdefghi1", "Ab0123456789abcdefghi1"],
+        &["Ab0123456789abcdefghi1", "Ab0123456789abcdefghi2"],
+    ] {
+        let refused = take_with(&mut browser, keys);
+        assert!(refused.header("set-cookie").is_none(), "{keys:?}");
+        refused.expect_error(400, "invalid_request");
+    }
+    // It is still nobody's.
+    Browser::new(&gateway, &created).take();
+}
+
 #[test]
 fn the_cookie_is_bound_to_host_and_page_and_hidden_from_scripts() {
     let (gateway, mut tenant, _, mut browser) = opened(&request());

@@ -104,3 +104,14 @@ fn a_request_by_value_does_not_turn() {
     let open = Request::get(format!("/v1/sessions/{}/open", created.id));
     tenant.http.send(&open).expect_status(302);
 }
+
+#[test]
+fn without_a_script_no_code_is_shown_for_longer_than_it_is_good() {
+    for (turning, seconds) in [("on", 5), ("off", 10)] {
+        let gateway = gateway(turning);
+        let created = gateway.tenant().create(&request());
+        let page = Browser::new(&gateway, &created).page();
+        let refresh = format!("<meta http-equiv=\"refresh\" content=\"{seconds}\">");
+        assert!(page.contains(&refresh), "{turning}: {page}");
+    }
+}

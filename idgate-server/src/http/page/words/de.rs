@@ -20,6 +20,7 @@ pub(super) const DE: Words = Words {
     browser: "In diesem Browser",
     choose: "Wallet in diesem Browser wählen",
     cancelled: "Es wurde nichts gesendet. Wählen Sie erneut, oder nehmen Sie einen anderen Weg.",
+    failed: "Die Antwort konnte nicht angenommen werden. Bitte versuchen Sie es noch einmal.",
     here: "Auf diesem Gerät",
     open: "Wallet auf diesem Gerät öffnen",
     others: "Die Wallet öffnet sich nicht?",

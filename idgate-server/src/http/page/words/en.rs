@@ -19,6 +19,7 @@ pub(in super::super) const EN: Words = Words {
     browser: "In this browser",
     choose: "Choose a wallet in this browser",
     cancelled: "Nothing was sent. Choose again, or take another way.",
+    failed: "The answer could not be taken. Try again.",
     here: "On this device",
     open: "Open the wallet on this device",
     others: "The wallet does not open?",

@@ -19,6 +19,7 @@ pub(super) const ES: Words = Words {
     browser: "En este navegador",
     choose: "Elegir una cartera en este navegador",
     cancelled: "No se ha enviado nada. Elija de nuevo, o siga otro camino.",
+    failed: "No se ha podido recibir la respuesta. Inténtelo de nuevo.",
     here: "En este dispositivo",
     open: "Abrir la cartera en este dispositivo",
     others: "¿La cartera no se abre?",

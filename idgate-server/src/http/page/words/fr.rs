@@ -19,6 +19,7 @@ pub(super) const FR: Words = Words {
     browser: "Dans ce navigateur",
     choose: "Choisir un portefeuille dans ce navigateur",
     cancelled: "Rien n’a été envoyé. Choisissez à nouveau, ou prenez un autre chemin.",
+    failed: "La réponse n’a pas pu être reçue. Veuillez réessayer.",
     here: "Sur cet appareil",
     open: "Ouvrir le portefeuille sur cet appareil",
     others: "Le portefeuille ne s’ouvre pas ?",
