@@ -65,8 +65,8 @@ test('a stolen address gives no claims and no code, before and after the answer'
   const seen = thief.seen.texts.join('\n')
   assert.ok(!seen.includes(code) && !seen.includes('page_code'), 'the thief has the code')
   assert.ok(!seen.includes('client_id') && !seen.includes(world.back), 'the thief has the request')
-  world.assertNoClaims(thief)
-  world.assertNoClaims(page)
+  await world.assertNoClaims(thief)
+  await world.assertNoClaims(page)
   const { claims, verification_details: details } = await world.newer.session(session.session_id)
   assert.deepEqual([claims.pid.given_name, details.page_code], ['Erika', code])
 })
@@ -79,7 +79,7 @@ test('who steals the address and is first gets no claims either, and the person 
   assert.match(await person.textContent('h1'), /Opened elsewhere/)
   assert.equal((await world.answerDraft(session.qr_code_url)).status, 200)
   await thief.waitForURL(/page_code=/)
-  world.assertNoClaims(thief)
+  await world.assertNoClaims(thief)
 })
 
 test('neither the address of the page nor its cookie name the session', inBrowser, async () => {

@@ -53,14 +53,42 @@ export async function closeBrowsers() {
 /** Everything that a page loads, and what its browser complains about. */
 async function watch(page) {
   const seen = { hosts: new Set(), bytes: 0, texts: [], complaints: [] }
+  const reading = new Set()
+  const [lost, answered, told] = [[], new Map(), new Map()]
+  const count = (map, url) => map.set(url, (map.get(url) ?? 0) + 1)
+  /** Waits until all that was answered is in `texts`; the addresses of those answers that are not. */
+  seen.unread = async () => {
+    while (reading.size > 0) await Promise.all(reading)
+    return lost.filter((url) => (told.get(url) ?? 0) < answered.get(url))
+  }
   page.on('request', (request) => {
     seen.hosts.add(new URL(request.url()).host)
     seen.texts.push(request.url())
   })
-  page.on('response', async (response) => {
-    const body = await response.body().catch(() => Buffer.alloc(0))
-    seen.bytes += body.length
-    seen.texts.push(JSON.stringify(response.headers()), body.toString('latin1'))
+  const take = async (response) => {
+    seen.texts.push(JSON.stringify(response.headers()))
+    if (response.status() === 200) count(answered, response.url())
+    const body = await response.body().catch(() => undefined)
+    if (body) {
+      seen.bytes += body.length
+      seen.texts.push(body.toString('latin1'))
+    } else if (response.status() === 200) lost.push(response.url())
+  }
+  page.on('response', (response) => {
+    const taking = take(response).finally(() => reading.delete(taking))
+    reading.add(taking)
+  })
+  // A browser forgets what it was answered once its page is another one: the page's own script is asked as well.
+  await page.exposeFunction('tell', (url, text) => {
+    count(told, url)
+    seen.texts.push(text)
+  })
+  await page.addInitScript(() => {
+    Response.prototype.json = async function json() {
+      const text = await this.text()
+      globalThis.tell(this.url, text)
+      return JSON.parse(text)
+    }
   })
   page.on('console', (message) => {
     // Refusals that a test provokes are in the log of every browser.
@@ -129,11 +157,15 @@ export function withoutDialogue(page) {
   })
 }
 
-/** What axe-core finds, in words. axe runs past the policy of the page, as an extension does. */
-export async function violations(page) {
+/**
+ * What axe-core finds, in words. axe runs past the policy of the page, as an extension does, for which the page
+ * is loaded anew: `again` brings it back to where it stood.
+ */
+export async function violations(page, again = () => {}) {
   const session = await page.context().newCDPSession(page)
   await session.send('Page.setBypassCSP', { enabled: true })
   await page.reload()
+  await again()
   await page.addScriptTag({ path: AXE })
   const { violations: found } = await page.evaluate(() => axe.run(document))
   await session.send('Page.setBypassCSP', { enabled: false })

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { browser, closeBrowsers, inBrowser, scan, withoutDialogue, withWallet } from './browser.js'
-import { decline, ISO_MDOC, SIGNED, taken, UNSIGNED, World } from './world.js'
+import { decline, ISO_MDOC, PERSON, SIGNED, taken, UNSIGNED, World } from './world.js'
 
 let world
 
@@ -35,8 +35,18 @@ test('a scanned code leads to the boolean and back to the shop, and the code is 
     const { status, claims, verification_details: details } = await gateway.session(session.session_id)
     assert.deepEqual([status, claims.pid.given_name], ['VERIFIED', 'Erika'])
     assert.equal(details.page_code, code)
-    world.assertClean(page)
+    await world.assertClean(page)
   }
+})
+
+test('an answer with a claim is found, and so is one that nobody could look at', inBrowser, async () => {
+  const page = await world.opened(await world.begin(world.inline))
+  await world.assertNoClaims(page)
+  await page.route('**/shown', (route) => route.fulfill({ json: PERSON }))
+  await page.evaluate(() => fetch('/shown').then((response) => response.json()))
+  await assert.rejects(world.assertNoClaims(page), /a claim reached the page/)
+  page.seen.unread = async () => [`${world.inline.url}/v/x/state`]
+  await assert.rejects(world.assertNoClaims(page), /an answer was not seen/)
 })
 
 test('the link on this device is the same request', inBrowser, async () => {
@@ -66,7 +76,7 @@ for (const [protocol, licence] of [
     const { status, claims, verification_details: details } = await world.newer.session(session.session_id)
     assert.deepEqual(claims, licence ? { mdl: { age_over_18: true } } : { pid: { given_name: 'Erika' } })
     assert.deepEqual([status, details.origin, details.page_code], ['VERIFIED', world.newer.url, code])
-    world.assertClean(page)
+    await world.assertClean(page)
   })
 }
 
@@ -98,6 +108,108 @@ test('a dialogue that was closed changes nothing, and the other ways stay', inBr
   assert.match(await page.textContent('#notice'), /^Nothing was sent/)
   assert.equal((await world.answerNewer(await scan(page))).status, 200)
   await comesBack(page)
+})
+
+/** The button of the dialogue can be pressed, and its status says this. */
+const says = (page, words) => page.waitForFunction((start) => !document.querySelector('#choose').disabled &&
+  document.querySelector('#notice').textContent.startsWith(start), words)
+
+test('an answer that the gateway could not take is not said to be unsent, and can be given again', inBrowser, async () => {
+  for (const fails of [
+    (route) => route.abort(),
+    (route) => route.fulfill({ status: 503, body: '' }),
+    (route) => route.fulfill({ status: 400, json: { error: 'decryption_failed' } }),
+  ]) {
+    const session = await world.begin(world.newer)
+    const page = await browser()
+    await withWallet(page, world.behind(UNSIGNED), [UNSIGNED])
+    await page.goto(session.page_url)
+    let failed = 0
+    await page.route('**/dc-api?*', (route) => {
+      if (route.request().method() === 'GET' || failed > 0) return route.continue()
+      failed += 1
+      return fails(route)
+    })
+    await page.click('#choose')
+    await says(page, 'The answer could not be taken. Try again.')
+    assert.equal((await world.newer.session(session.session_id)).status, 'PENDING')
+    await page.click('#choose')
+    await comesBack(page)
+    assert.equal(failed, 1)
+  }
+})
+
+test('a dialogue that gives nothing at all was closed', inBrowser, async () => {
+  const session = await world.begin(world.newer)
+  const page = await browser()
+  await page.addInitScript(() => {
+    globalThis.DigitalCredential = { userAgentAllowsProtocol: () => true }
+    navigator.credentials.get = async () => null
+  })
+  await page.goto(session.page_url)
+  await page.click('#choose')
+  await says(page, 'Nothing was sent')
+  await world.assertClean(page)
+})
+
+test('one dialogue is open at a time', inBrowser, async () => {
+  const session = await world.begin(world.newer)
+  const page = await browser()
+  let close
+  const closed = new Promise((resolve) => (close = resolve))
+  await withWallet(page, () => closed)
+  await page.goto(session.page_url)
+  await page.click('#choose')
+  await page.waitForFunction(() => document.querySelector('#choose').disabled)
+  close(undefined)
+  await says(page, 'Nothing was sent')
+  // Who pressed it by keyboard is still there.
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'choose')
+})
+
+test('a dialogue whose requests could not be had once is offered all the same', inBrowser, async () => {
+  const session = await world.begin(world.newer)
+  const page = await browser()
+  await withWallet(page, world.behind(UNSIGNED), [UNSIGNED])
+  let failed = 0
+  await page.route('**/dc-api?*', (route) => {
+    failed += 1
+    return failed === 1 ? route.abort() : route.continue()
+  })
+  await page.goto(session.page_url)
+  await page.click('#choose')
+  await comesBack(page)
+  assert.ok(failed > 1)
+})
+
+test('a page whose taking was not answered is this browser’s all the same, at once or when it is loaded anew', inBrowser, async () => {
+  for (const isLoadedAnew of [false, true]) {
+    const session = await world.begin(world.inline)
+    const page = await browser()
+    const keys = []
+    await page.route('**/take?*', async (route) => {
+      keys.push(route.request().headers()['idgate-page-key'])
+      if (keys.length > 1) return route.continue()
+      // The gateway hears it, and the browser does not hear the gateway.
+      await fetch(route.request().url(), { method: 'POST', headers: route.request().headers() })
+      return route.abort()
+    })
+    await page.goto(session.page_url)
+    if (isLoadedAnew) {
+      while (keys.length < 1) await page.waitForTimeout(20)
+      await page.reload()
+    }
+    await page.waitForSelector('main[data-state=open]:not([data-free])')
+    assert.equal(await page.locator('#qr').count(), 1)
+    assert.ok(keys.length > 1 && keys.every((key) => key === keys[0]), keys.join())
+    assert.match(keys[0], /^[0-9A-Za-z]{22}$/)
+    const [cookie] = await page.context().cookies()
+    assert.equal(cookie.value, keys[0])
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0, 'the key is hidden from scripts again')
+    await page.reload()
+    assert.equal(await page.locator('#qr').count(), 1)
+    await world.assertNoClaims(page)
+  }
 })
 
 test('a dialogue that browsers do not have is not shown, nor one that passes on nothing of this', inBrowser, async () => {
@@ -132,7 +244,7 @@ test('declined, a wrong document and a wrong proof are one outcome, with a way b
     const { status, reason: said } = await world.inline.session(session.session_id)
     assert.deepEqual([status, said], ['FAILED', reason])
     assert.ok(!page.seen.texts.join('\n').includes(said), 'the page was told why')
-    world.assertClean(page)
+    await world.assertClean(page)
   }
 })
 
