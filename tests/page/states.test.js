@@ -105,8 +105,12 @@ const SHOWN = { 'open-with-dialogue': 'open', taken: 'none', gone: 'none' }
 const shown = (state) => SHOWN[state] ?? state
 
 async function reached(state, page) {
-  await STATES[state](page)
-  await page.waitForSelector(`main[data-state=${shown(state)}]`)
+  // A check lasts as long as its source is waited for, which a busy machine may miss.
+  for (let more = state === 'checking' ? 2 : 0; ; more -= 1) {
+    await STATES[state](page)
+    const standing = page.waitForSelector(`main[data-state=${shown(state)}]`, { timeout: 20_000 })
+    if (await standing.then(() => true, (error) => { if (!more) throw error })) return
+  }
 }
 
 /** Keeps a page that is over soon for as long as it takes: once it stands so, it hears of nothing more. */
