@@ -126,6 +126,13 @@ class Wallets:
         plain = self.made(self.inline, ["draft"])
         self.assertEqual(self.json("GET", f"/v1/oid4vp/request/{plain.session_id}")[0], 404)
 
+    def test_who_only_looks_at_a_request_has_not_fetched_it(self) -> None:
+        info = self.made(self.signed, ["draft"])
+        before = self.store.kept[info.session_id][0]
+        status, headers, _ = self.ask("HEAD", f"/v1/oid4vp/request/{info.session_id}")
+        self.assertEqual((status, headers["allow"]), (405, "GET, POST"))
+        self.assertEqual(self.store.kept[info.session_id][0], before)
+
     def test_a_fetch_beside_another_gets_the_same_request(self) -> None:
         info = self.made(self.signed, ["draft"])
         commit, refused = self.store.commit, []

@@ -50,6 +50,37 @@ class Reply:
         return {"Cache-Control": "no-store", "Content-Type": self.content_type}
 
 
+@dataclass(frozen=True)
+class Route:
+    """What stands at a path below the root, with ``{handle}`` where sessions are told apart."""
+
+    path: str
+    methods: tuple[str, ...]
+    #: Of the handle, the body of a POST, and its media type.
+    answer: Callable[[str, bytes, str | None], Awaitable[Reply]]
+
+
+def routes(
+    verifier: Verifier,
+    store: Store,
+    fetch: Fetch,
+    base_url: str | None,
+    keys: Sequence[Mapping[str, Any]],
+) -> list[Route]:
+    """All of them; with ``base_url`` also the documents under ``/.well-known/``."""
+    endpoints = Endpoints(verifier, store, fetch)
+    documents = {} if base_url is None else _published(base_url, keys)
+    return [
+        Route("v1/oid4vp/response/{handle}", ("POST",), endpoints.answer),
+        # Not HEAD: who looks at a link does not fetch the request, and the session would say so.
+        Route("v1/oid4vp/request/{handle}", ("GET", "POST"), endpoints.request_object),
+        *(
+            Route(f".well-known/{name}", ("GET", "HEAD"), _always(reply))
+            for name, reply in documents.items()
+        ),
+    ]
+
+
 class _TakenError(Exception):
     """Somebody else committed first."""
 
@@ -87,13 +118,13 @@ class Endpoints:
             return _error(400, "invalid_presentation", "the presentation was refused")
         return _json(200, decision.body)
 
-    async def request_object(self, handle: str, form: bytes = b"") -> Reply:
+    async def request_object(self, handle: str, form: bytes, _: str | None) -> Reply:
         """``GET`` and ``POST /v1/oid4vp/request/{handle}``: a signed request."""
         if len(form) > MAX_BODY:
             return _error(413, "payload_too_large", "the form is larger than 1 MiB")
         given = parse_qs(form.decode(errors="replace"), keep_blank_values=True)
         nonce = given.get("wallet_nonce", [None])[0]
-        for _ in range(_ATTEMPTS):
+        for __ in range(_ATTEMPTS):
             session = await asyncio.to_thread(self.store.load, handle)
             if session is None:
                 return _error(404, "not_found", "there is no such request")
@@ -115,12 +146,19 @@ class Endpoints:
             raise _TakenError
 
 
-def published(base_url: str, keys: Sequence[Mapping[str, Any]]) -> dict[str, Reply]:
+def _published(base_url: str, keys: Sequence[Mapping[str, Any]]) -> dict[str, Reply]:
     """The documents under ``/.well-known/``, of the signer in use and of former ones."""
     return {
         "did.json": _json(200, did_document(base_url, keys)),
         "jwks.json": _json(200, jwks(base_url, keys)),
     }
+
+
+def _always(reply: Reply) -> Callable[[str, bytes, str | None], Awaitable[Reply]]:
+    async def answer(_: str, __: bytes, ___: str | None) -> Reply:
+        return reply
+
+    return answer
 
 
 def _offer(handle: str) -> str | None:

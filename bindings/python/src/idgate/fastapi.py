@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 
-from ._web import MAX_BODY, Endpoints, Fetch, Reply, Store, published
+from ._web import MAX_BODY, Fetch, Route, Store, routes
 from .verifier import Verifier
 
 __all__ = ["Fetch", "Store", "wallet_router"]
@@ -30,34 +30,24 @@ def wallet_router(
     ``keys``, the public JWKs of the signer in use and of former ones, also the documents under
     ``/.well-known/`` that wallets find them in.
     """
-    endpoints, router = Endpoints(verifier, store, fetch), APIRouter()
-
-    async def answer(request: Request) -> Response:
-        body, content_type = await _body(request), request.headers.get("content-type")
-        return _response(await endpoints.answer(request.path_params["handle"], body, content_type))
-
-    async def request_object(request: Request) -> Response:
-        form = await _body(request) if request.method == "POST" else b""
-        return _response(await endpoints.request_object(request.path_params["handle"], form))
-
-    router.add_route("/v1/oid4vp/response/{handle}", answer, methods=["POST"], include_in_schema=False)
-    router.add_route(
-        "/v1/oid4vp/request/{handle}",
-        request_object,
-        methods=["GET", "POST"],
-        include_in_schema=False,
-    )
-    if base_url is not None:
-        for name, reply in published(base_url, keys).items():
-            router.add_route(f"/.well-known/{name}", _always(reply), include_in_schema=False)
+    router = APIRouter()
+    for route in routes(verifier, store, fetch, base_url, keys):
+        methods = list(route.methods)
+        router.add_route(f"/{route.path}", _endpoint(route), methods, include_in_schema=False)
     return router
 
 
-def _always(reply: Reply) -> Any:
-    async def document(_: Request) -> Response:
-        return _response(reply)
+def _endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        # Starlette takes HEAD wherever it takes GET.
+        if request.method not in route.methods:
+            raise HTTPException(405, headers={"Allow": ", ".join(route.methods)})
+        body = await _body(request) if request.method == "POST" else b""
+        handle, kind = request.path_params.get("handle", ""), request.headers.get("content-type")
+        reply = await route.answer(handle, body, kind)
+        return Response(reply.body, reply.status, reply.headers)
 
-    return document
+    return endpoint
 
 
 async def _body(request: Request) -> bytes:
@@ -68,7 +58,3 @@ async def _body(request: Request) -> bytes:
         if len(body) > MAX_BODY:
             break
     return bytes(body)
-
-
-def _response(reply: Reply) -> Response:
-    return Response(reply.body, reply.status, reply.headers)
