@@ -122,9 +122,26 @@ class Wallets:
             self.assertIn(b"n0nce", claims)
             status, told = self.json("POST", path, b"wallet_nonce=" + b"n" * 257)
             self.assertEqual(status, 400)
+            status, _, without = self.ask("POST", path, b"wallet_nonce=&wallet_metadata=%7B%7D")
+            self.assertEqual(status, 200)
+            self.assertNotIn(b"wallet_nonce", cases.decode(without.split(b".")[1].decode()))
         self.assertEqual(self.store.kept[info.session_id][1].info().status, "PENDING")
         plain = self.made(self.inline, ["draft"])
         self.assertEqual(self.json("GET", f"/v1/oid4vp/request/{plain.session_id}")[0], 404)
+
+    def test_what_is_no_form_with_one_nonce_gets_no_request(self) -> None:
+        info = self.made(self.signed, ["draft"])
+        path = f"/v1/oid4vp/request/{info.session_id}"
+        before = self.store.kept[info.session_id][0]
+        twice, same = b"wallet_nonce=a&wallet_nonce=b", b"wallet_nonce=a&wallet%5Fnonce=a"
+        for form in (twice, same, b"wallet_nonce=%zz", b"wallet_nonce=%ff", b"wallet_nonce=\xff"):
+            status, told = self.json("POST", path, form)
+            self.assertEqual((status, told["error"]), (400, "invalid_request"), form)
+        status, told = self.json("POST", path, b"wallet_nonce=a", "text/plain")
+        self.assertEqual((status, told["error"]), (400, "invalid_request"))
+        status, told = self.json("POST", path, b"x=" + b"x" * 64 * 1024)
+        self.assertEqual((status, told["error"]), (413, "payload_too_large"))
+        self.assertEqual(self.store.kept[info.session_id][0], before)
 
     def test_who_only_looks_at_a_request_has_not_fetched_it(self) -> None:
         info = self.made(self.signed, ["draft"])
@@ -132,6 +149,14 @@ class Wallets:
         status, headers, _ = self.ask("HEAD", f"/v1/oid4vp/request/{info.session_id}")
         self.assertEqual((status, headers["allow"]), (405, "GET, POST"))
         self.assertEqual(self.store.kept[info.session_id][0], before)
+
+    def test_a_mistake_of_the_servers_own_is_not_told_to_wallets(self) -> None:
+        info = self.made(self.inline, ["draft"])
+        self.inline.close()
+        with self.assertRaises(idgate.ConfigurationError):
+            self.ask("POST", f"/v1/oid4vp/response/{info.session_id}", b"state=x")
+        with self.assertRaises(idgate.ConfigurationError):
+            self.ask("GET", f"/v1/oid4vp/request/{info.session_id}")
 
     def test_a_fetch_beside_another_gets_the_same_request(self) -> None:
         info = self.made(self.signed, ["draft"])

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
-from .errors import IdgateError, NotAvailable
+from .errors import ConfigurationError, IdgateError, NotAvailable
 from .session import Session, Transition
 from .signer import did_document, jwks
 from .verification import Need
@@ -18,6 +19,9 @@ from .verifier import Verifier
 
 #: What a wallet may post, in bytes.
 MAX_BODY = 1024 * 1024
+#: What it may post to get a request, in bytes.
+_MAX_FORM = 64 * 1024
+_FORM = "application/x-www-form-urlencoded"
 #: How often a request is read again when another fetch of it was first: only the first one commits.
 _ATTEMPTS = 3
 
@@ -118,13 +122,17 @@ class Endpoints:
             return _error(400, "invalid_presentation", "the presentation was refused")
         return _json(200, decision.body)
 
-    async def request_object(self, handle: str, form: bytes, _: str | None) -> Reply:
+    async def request_object(self, handle: str, form: bytes, content_type: str | None) -> Reply:
         """``GET`` and ``POST /v1/oid4vp/request/{handle}``: a signed request."""
-        if len(form) > MAX_BODY:
-            return _error(413, "payload_too_large", "the form is larger than 1 MiB")
-        given = parse_qs(form.decode(errors="replace"), keep_blank_values=True)
-        nonce = given.get("wallet_nonce", [None])[0]
-        for __ in range(_ATTEMPTS):
+        if len(form) > _MAX_FORM:
+            return _error(413, "payload_too_large", "the form is larger than 64 KiB")
+        if form and (content_type or "").partition(";")[0].strip().lower() != _FORM:
+            return _error(400, "invalid_request", f"Content-Type must be {_FORM}")
+        try:
+            nonce = _wallet_nonce(form)
+        except ValueError:
+            return _error(400, "invalid_request", "the body is no UTF-8 form with one wallet_nonce")
+        for _ in range(_ATTEMPTS):
             session = await asyncio.to_thread(self.store.load, handle)
             if session is None:
                 return _error(404, "not_found", "there is no such request")
@@ -161,11 +169,25 @@ def _always(reply: Reply) -> Callable[[str, bytes, str | None], Awaitable[Reply]
     return answer
 
 
+def _wallet_nonce(form: bytes) -> str | None:
+    """The one of a form; without a value it counts as left out (RFC 6749 3.1)."""
+    text = form.decode()
+    if re.search("%(?![0-9A-Fa-f]{2})", text):
+        raise ValueError("not a form")
+    pairs = parse_qsl(text, keep_blank_values=True, errors="strict")
+    given = [value for name, value in pairs if name == "wallet_nonce"]
+    if len(given) > 1:
+        raise ValueError("wallet_nonce is given twice")
+    return given[0] or None if given else None
+
+
 def _offer(handle: str) -> str | None:
     return handle if handle.startswith("off_") else None
 
 
 def _refusal(error: IdgateError, statuses: dict[str, int]) -> Reply:
+    if isinstance(error, ConfigurationError):
+        raise error  # it is for whoever runs this, not for a wallet
     if isinstance(error, NotAvailable):
         return _error(503, "temporarily_unavailable", "try again later")
     return _error(statuses.get(error.code, 400), error.code, str(error))
