@@ -123,6 +123,26 @@ documentation() {
     RUSTDOCFLAGS='-D warnings' cargo doc --release --workspace --no-deps --locked
 }
 
+# mdBook without its server and its search, which nothing here needs.
+find_mdbook() {
+    local version=0.5.4
+    PATH=$root/target/tools/bin:$PATH
+    [ "$(mdbook --version 2>/dev/null)" = "mdbook v$version" ] || cargo install --locked mdbook \
+        --version "$version" --no-default-features --root target/tools >"$logs/mdbook.log" 2>&1 </dev/null
+}
+
+site() {
+    rm -rf target/book && mdbook build docs && python3 tests/docs/links.py target/book &&
+        cd tests/docs && python3 -m unittest -v test_site
+}
+
+# In a network of their own where that can be had, so that the ports that pages name are free.
+examples_of_the_site() {
+    local own=() python=$root/target/venv-bindings/bin/python
+    ! unshare -rn true || own=(unshare -rn)
+    cd tests/docs && IDGATE_PYTHON=$python "${own[@]}" python3 -m unittest -v test_snippets
+}
+
 webhook_receivers() {
     (cd examples/webhooks && python3 -m unittest -v) &&
         node --test examples/webhooks/verify.test.mjs
@@ -390,6 +410,11 @@ else
     skip 'core for wasm32-unknown-unknown' 'not installed, and rustup cannot install it'
 fi
 step 'documentation' documentation || true
+if find_mdbook; then
+    step 'site of the pages, and its links' site || true
+else
+    skip 'site of the pages, and its links' 'cargo could not install mdbook (log: mdbook.log)'
+fi
 if find_openssl; then
     step 'interop: sd-jwt-rs, isomdl, certval, josekit, ssi' interop josekit || true
 else
@@ -446,6 +471,11 @@ else
     skip 'bindings: Node' 'the build failed'
 fi
 step 'bindings: Python' python_binding || true
+if [ "$built" = yes ]; then
+    step 'examples of the site' examples_of_the_site || true
+else
+    skip 'examples of the site' 'the build failed'
+fi
 
 if [ "$long" = yes ]; then
     step 'audit log of 1 000 000 entries' env IDGATE_LONG=1 cargo test --release --locked \

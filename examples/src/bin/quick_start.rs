@@ -1,0 +1,83 @@
+//! The program of docs/rust.md, word for word: asks for two claims, prints the link, waits for a
+//! wallet's answer at port 3000, and prints what was verified.
+
+#![allow(clippy::disallowed_methods)] // a program's own clock
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
+use idgate_core::entropy::OsEntropy;
+use idgate_core::request::Dialect;
+use idgate_core::verifier::DialectOptions;
+use idgate_core::{IssuerId, TenantId, UnixMillis, Verifier, WalletResponse};
+use idgate_core::{PresentationRequest, Step, TrustEntry, TrustSnapshot, TrustedKey};
+
+// Whom to trust: here the sample issuer of idgate.
+const ISSUER_JWK: &[u8] = br#"{"kty": "EC", "crv": "P-256",
+    "x": "CqY3edJy1erFd-DrpuKrRzTNfoFpvBXQ02upG7_NKSI",
+    "y": "ttQ2Crvp2ii5VaWrcdfwrFSlPN1PBhTpWyPiziTWMnA"}"#;
+const REQUEST: &[u8] = br#"{"credentials": [{"id": "pid", "format": "vc+sd-jwt",
+    "issuer_id": "https://issuer.example", "claims": ["given_name", "birthdate"]}]}"#;
+
+fn now() -> Result<UnixMillis, Box<dyn Error>> {
+    Ok(UnixMillis(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis().try_into()?))
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut issuer = TrustEntry::new(IssuerId::new("https://issuer.example"));
+    issuer.keys.push(TrustedKey::new(Jwk::parse(ISSUER_JWK)?.key));
+    issuer.vct.push("urn:eudi:pid:1".into());
+    let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
+    let verifier = Verifier::builder(PROVIDER)
+        .inline("http://127.0.0.1:3000")
+        .trust(trust)
+        .dialects(DialectOptions::new([Dialect::V1_0]))
+        .build()?;
+
+    // Commit the session to your database, then show its link, as a QR code.
+    let request = PresentationRequest::parse(REQUEST, verifier.trust(), false)?;
+    let tenant = TenantId::new("me");
+    let created = verifier.create_session(request, tenant, false, &mut OsEntropy, now()?)?;
+    println!("{}", created.session.invitation().qr_code_url);
+
+    // A wallet posts its answer. A real server has a library for this, and takes more than one.
+    let (stream, _) = TcpListener::bind("127.0.0.1:3000")?.accept()?;
+    let mut reader = BufReader::new(stream);
+    let (mut line, mut length, mut content_type) = (String::new(), 0, None);
+    while reader.read_line(&mut line)? > 2 {
+        if let Some((name, value)) = line.split_once(':') {
+            match name.to_ascii_lowercase().as_str() {
+                "content-length" => length = value.trim().parse::<u64>()?.min(1 << 20),
+                "content-type" => content_type = Some(value.trim().to_owned()),
+                _ => {}
+            }
+        }
+        line.clear();
+    }
+    let mut body = Vec::new();
+    reader.by_ref().take(length).read_to_end(&mut body)?;
+
+    let response = WalletResponse::new(content_type.as_deref(), &body);
+    let mut answer = verifier.begin(&created.session, None, response, &mut OsEntropy, now()?)?;
+    let Step::Done(decision) = answer.step()? else {
+        return Err("a status list is to be fetched: see `manual::howto`".into());
+    };
+
+    // Commit what it has become, if nobody was faster; then reply.
+    let settled = decision.transition.session;
+    match settled.result_at(now()?) {
+        Some(result) => println!("{}", result.claims()), // as JSON
+        None => println!("{:?}", settled.reason_at(now()?)),
+    }
+    let (status, reply) = match decision.reply.body() {
+        Some(body) => ("200 OK", body),
+        None => ("400 Bad Request", r#"{"error":"invalid_presentation"}"#.into()),
+    };
+    let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\n");
+    write!(reader.get_mut(), "{head}Connection: close\r\n\r\n{reply}")?;
+    Ok(())
+}

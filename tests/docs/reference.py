@@ -1,0 +1,166 @@
+"""docs/http.md, made of the interface description that a gateway serves (`GET /api/openapi.json`).
+
+    python3 tests/docs/reference.py openapi.json >docs/http.md
+
+The tests make it anew from the gateway with everything switched on, and compare."""
+
+import json
+import sys
+
+HEAD = """# Every endpoint
+
+Made of the gateway's own description, `GET /api/openapi.json`, with every profile, page and browser switched on; a
+gateway with less leaves out what it does not have. How to use it is in [Over HTTP](integrate.md); errors are explained
+[there](integrate.md#errors), too, and so are the [limits](integrate.md#limits).
+
+A tenant's request carries `Authorization: Bearer <API key>`, an operator's the admin token. Every answer that is not
+as wanted has an [Error](#error) as its body; what those mean that many endpoints have stands [once](#refusals)."""
+METHODS = ("get", "post", "put", "delete")
+
+
+def words(text):
+    """A description in one line of a table, or of a paragraph."""
+    return " ".join((text or "").split()).replace("|", "\\|")
+
+
+def reference(schema):
+    return schema["$ref"].rsplit("/", 1)[1]
+
+
+def link(name):
+    return f"[{name}](#{name.lower()})"
+
+
+def values(schema):
+    told = []
+    if "const" in schema:
+        told.append(f"`{json.dumps(schema['const'])}`")
+    if "enum" in schema:
+        told.append(", ".join(f"`{value}`" for value in schema["enum"]))
+    for low, high, unit in (("minimum", "maximum", ""), ("minLength", "maxLength", " characters"),
+                            ("minItems", "maxItems", " items")):
+        least, most = schema.get(low), schema.get(high)
+        if least is not None and most is not None:
+            told.append(f"{least} to {most}{unit}")
+        elif least is not None:
+            told.append(f"{least}{unit} or more")
+        elif most is not None:
+            told.append(f"{most}{unit} at most")
+    return told
+
+
+def kind(schema):
+    """A schema in a few words, with links to those that have a name."""
+    if schema is True or not schema:
+        return "anything"
+    if "$ref" in schema:
+        return link(reference(schema))
+    for join, word in (("oneOf", " or "), ("anyOf", " or "), ("allOf", " with ")):
+        if join in schema:
+            return word.join(dict.fromkeys(kind(one) for one in schema[join]))
+    types = schema.get("type", "object" if "properties" in schema else "value")
+    told = " or ".join(types) if isinstance(types, list) else types
+    if "items" in schema:
+        told = f"{told} of {kind(schema['items'])}"
+    more = schema.get("additionalProperties")
+    if isinstance(more, dict) and more and "properties" not in schema:
+        told = f"{told} of {kind(more)}"
+    return "; ".join([told, *values(schema)])
+
+
+def resolve(document, part):
+    while "$ref" in part:
+        target = document
+        for step in part["$ref"].removeprefix("#/").split("/"):
+            target = target[step]
+        part = target
+    return part
+
+
+def body_of(content):
+    return "; ".join(f"`{media}`" + (f": {kind(told['schema'])}" if "schema" in told else "")
+                     for media, told in content.items())
+
+
+def who(operation):
+    names = {name for way in operation.get("security") or [] for name in way}
+    return "admin token" if "adminToken" in names else "API key" if names else "nobody has to say who they are"
+
+
+def operation_text(document, method, path, shared, operation):
+    yield f"### {method.upper()} {path}"
+    yield words(f"{operation['summary']}. {operation.get('description', '')}").strip()
+    yield f"Who: {who(operation)}."
+    parameters = [resolve(document, one) for one in [*shared, *operation.get("parameters", [])]]
+    if parameters:
+        rows = [f"| `{one['name']}` | {one['in']} | {'yes' if one.get('required') else 'no'} "
+                f"| {kind(one.get('schema', {}))} | {words(one.get('description'))} |" for one in parameters]
+        yield "\n".join(["| parameter | in | required | value | |", "|---|---|---|---|---|", *rows])
+    if "requestBody" in operation:
+        yield f"Body: {body_of(resolve(document, operation['requestBody'])['content'])}."
+    rows, shared = [], []
+    for code, answer in operation["responses"].items():
+        if "$ref" in answer:
+            shared.append(code)
+            continue
+        rows.append(f"| {code} | {words(answer.get('description'))} | {body_of(answer.get('content', {}))} |")
+    yield "\n".join(["| answer | | body |", "|---|---|---|", *rows])
+    if shared:
+        yield f"Also {', '.join(shared)}: [refusals](#refusals)."
+
+
+def refusals(document):
+    """What the answers mean that many operations share."""
+    told = {}
+    for item in document["paths"].values():
+        for method in METHODS:
+            for code, answer in item.get(method, {}).get("responses", {}).items():
+                if "$ref" in answer:
+                    told[code, reference(answer)] = words(resolve(document, answer)["description"])
+    rows = [f"| {code} | {about} |" for (code, _), about in sorted(told.items())]
+    yield "\n".join(["| answer | meaning |", "|---|---|", *rows])
+
+
+def members(schema):
+    """Of an object the members, also where it is put together of several."""
+    for part in schema.get("allOf", []):
+        if "$ref" not in part:
+            yield from members(part)
+    required = schema.get("required", [])
+    for name, told in schema.get("properties", {}).items():
+        yield name, name in required, told
+
+
+def schema_text(name, schema):
+    yield f"### {name}"
+    if schema.get("description"):
+        yield words(schema["description"])
+    if rows := list(members(schema)):
+        lines = []
+        for member, required, told in rows:
+            about = words(told.get("description")) if isinstance(told, dict) else ""
+            lines.append(f"| `{member}` | {'yes' if required else 'no'} | {kind(told)} | {about} |")
+        yield "\n".join(["| member | required | value | |", "|---|---|---|---|", *lines])
+        if schema.get("additionalProperties") is False:
+            yield "No other member."
+    else:
+        yield f"Value: {kind(schema)}."
+
+
+def page(document):
+    parts = [HEAD]
+    for tag in document["tags"]:
+        parts += [f"## {tag['name']}", words(tag["description"])]
+        for path, item in document["paths"].items():
+            for method in METHODS:
+                if method in item and tag["name"] in item[method]["tags"]:
+                    parts += operation_text(document, method, path, item.get("parameters", []), item[method])
+    parts += ["## Refusals", *refusals(document), "## Bodies"]
+    for name, schema in document["components"]["schemas"].items():
+        parts += schema_text(name, schema)
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], encoding="utf-8") as file:
+        sys.stdout.write(page(json.load(file)))

@@ -1,0 +1,53 @@
+"""What a page takes for granted, and how its blocks run that no shell runs."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import subprocess
+import urllib.error
+import urllib.request
+
+from blocks import Block
+from world import World
+
+
+class Scene:
+    """A page that brings everything itself."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Before the first block."""
+
+    def before(self, block: Block) -> None:
+        """Whatever a block needs that a reader has."""
+
+    def json(self, block: Block, value: object) -> None:
+        """A block of JSON was read; a page about an interface says more."""
+
+    def code(self, block: Block) -> None:
+        raise AssertionError(f"{block}: give it a file name, or say in scenes.py how it runs")
+
+
+class Gateway(Scene):
+    """A page whose sandbox runs, and whose key is known."""
+
+    def ask(self, path: str, body: object = None, method: str | None = None, **headers: str):
+        key = self.world.wait_for(lambda: re.findall(r"sk_(?:test|live)_\w+", self.world.told))[0]
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", **headers}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"http://127.0.0.1:8080{path}", data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, json.loads(answer.read() or "null")
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code, json.loads(refused.read() or "null")
+
+
+def run(*command: str, cwd: pathlib.Path) -> str:
+    return subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True).stdout

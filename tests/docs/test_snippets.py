@@ -1,0 +1,193 @@
+"""Every example of the site, run as it stands there.
+
+    unshare -rn python3 -m unittest        # in tests/docs; ports of their own, and no network
+
+DOCS_BUILT: where the built programs are, without it target/release. IDGATE_PYTHON: a Python that has the package,
+else the examples in Python that import it are skipped; so are those in C without pkg-config."""
+
+from __future__ import annotations
+
+import collections
+import fcntl
+import json
+import os
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import unittest
+
+import reference
+from blocks import DOCS, ROOT, blocks, pages, pattern, shown
+from scene import Scene
+from scenes import SCENES
+from world import BUILT, World
+
+#: How many blocks of a page are shown and not run, and why no test has what they need.
+SHOWN = {
+    "operate.md": 2,  # answers that only the browser's own key opens: tests/it/src/verify_dc_api.rs has them
+    "scale.md": 3,  # a PostgreSQL, which the tests of the store start
+    "trusted-lists.md": 1,  # a list on the internet; docs/sandbox.md has the command for one that is there
+}
+#: Drawings, and texts that a program sends.
+TEXT = {"integrate.md": 3, "walk.md": 1, "walk-mdoc.md": 1, "decisions/0020-a-key-for-each-sealed-value.md": 1}
+RUN = {"sh", "console", "python", "js", "c", "rust", "json", "html", "http"}
+MARKS = {"shown", "waits", "no_run", "answer", "request"}
+
+
+def loopback() -> None:
+    """In a network of its own loopback is down at first."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        name = struct.pack("16sh14x", b"lo", 0)
+        flags = struct.unpack("16sh14x", fcntl.ioctl(any_socket, 0x8913, name))[1]
+        if not flags & 1:
+            fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", flags | 1))
+
+
+def has_package() -> bool:
+    python = os.environ.get("IDGATE_PYTHON")
+    return bool(python) and subprocess.run([python, "-c", "import idgate"], capture_output=True).returncode == 0
+
+
+class SnippetsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        loopback()
+
+    def run_page(self, page: str) -> None:
+        found = blocks(page)
+        world = World()
+        self.addCleanup(world.close)
+        scene = SCENES.get(page, Scene)(world)
+        later, files = [], {}
+        for at, block in enumerate(found):
+            with self.subTest(block=str(block)):
+                if "shown" in block.marks or block.language == "text":
+                    continue
+                if block.file:
+                    files[block.file] = block
+                    folder = world.run("pwd")[0].strip()
+                    place = os.path.join(folder, block.file)
+                    os.makedirs(os.path.dirname(place), exist_ok=True)
+                    with open(place, "w", encoding="utf-8") as file:
+                        file.write(block.text)
+                elif block.language == "sh":
+                    scene.before(block)
+                    world.run_all(block.text)
+                elif block.language == "console":
+                    scene.before(block)
+                    for command, expected in shown(block.text):
+                        if "waits" in block.marks:
+                            later.append(world.leave_waiting(command, expected))
+                            continue
+                        output, code = world.run(command)
+                        self.assertEqual(code, 0, f"{command}\n{output}")
+                        same = re.fullmatch(whole(expected), output.rstrip() + "\n")
+                        self.assertTrue(same, f"{command}\nprinted\n{output}\nand not\n{expected}")
+                    if "waits" not in block.marks:
+                        for check in later:
+                            check()
+                        later = []
+                elif block.language == "json":
+                    scene.json(block, json.loads(block.text))
+                elif block.language != "rust":  # those are documentation tests of the crate of the examples
+                    scene.code(block)
+        self.assertEqual(later, [], "what waits is answered on the same page")
+        text = "".join(block.text for block in found if block.language in ("sh", "console"))
+        for name in files:
+            stem = "cargo run" if name == "src/main.rs" else os.path.splitext(os.path.basename(name))[0]
+            self.assertIn(stem, text, f"docs/{page}: nobody runs {name}")
+
+
+def whole(expected: str) -> str:
+    return pattern(expected).pattern if expected.strip() else "(?s:.*)"
+
+
+def test_of(page: str):
+    def test(self) -> None:
+        if page == "python.md" and not has_package():
+            self.skipTest("no Python with the package: IDGATE_PYTHON")
+        if page == "c.md" and not shutil.which("pkg-config"):
+            self.skipTest("no pkg-config")
+        if page == "rust.md" and not (BUILT / "quick_start").exists():
+            self.skipTest("the examples are not built")
+        self.run_page(page)
+
+    return test
+
+
+for each in pages():
+    if any(block.language in RUN and "shown" not in block.marks for block in blocks(each)):
+        setattr(SnippetsTest, f"test_{re.sub('[^a-z0-9]+', '_', each[:-3].lower())}", test_of(each))
+
+
+class ReferenceTest(unittest.TestCase):
+    def test_the_page_of_all_endpoints_is_what_a_gateway_says(self) -> None:
+        loopback()
+        world = World()
+        self.addCleanup(world.close)
+        world.run_all("export IDGATE_PROFILES=draft,1.0,haip IDGATE_PAGE=on IDGATE_DC_API=unsigned\n"
+                      "idgate client create shop --test\nidgate serve\n"
+                      "curl -s http://127.0.0.1:8080/api/openapi.json -o openapi.json\n")
+        document = json.loads((world.clone / "openapi.json").read_text(encoding="utf-8"))
+        written = (DOCS / "http.md").read_text(encoding="utf-8")
+        self.assertEqual(reference.page(document), written, "see tests/docs/reference.py")
+
+
+class BlocksTest(unittest.TestCase):
+    """Nothing on the site is left out by accident."""
+
+    def test_every_page_is_on_the_site(self) -> None:
+        there = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} - {"SUMMARY.md"}
+        self.assertEqual(there, set(pages()))
+
+    def test_every_block_is_run_or_counted(self) -> None:
+        counted = {"shown": collections.Counter(), "text": collections.Counter()}
+        for page in pages():
+            for block in blocks(page):
+                with self.subTest(block=str(block)):
+                    self.assertLessEqual(set(block.marks), MARKS)
+                    if "shown" in block.marks:
+                        counted["shown"][page] += 1
+                    elif block.language == "text":
+                        counted["text"][page] += 1
+                    else:
+                        self.assertIn(block.language, RUN, "no test runs this: say `shown`, and count it")
+        self.assertEqual(counted["shown"], collections.Counter(SHOWN))
+        self.assertEqual(counted["text"], collections.Counter(TEXT))
+
+    def test_the_blocks_in_rust_are_documentation_tests(self) -> None:
+        tested = (ROOT / "examples/src/lib.rs").read_text(encoding="utf-8")
+        for page in pages():
+            if any(block.language == "rust" for block in blocks(page)):
+                self.assertIn(f'include_str!("../../docs/{page}")', tested)
+
+
+class HarnessTest(unittest.TestCase):
+    """What is shown and not so is found."""
+
+    def test_an_output_that_differs_is_found(self) -> None:
+        for expected, printed, same in (
+            ("a …\n", "a b\n", True),
+            ("…\nend\n", "one\ntwo\nend\n", True),
+            ("…\nend\n", "one\n", False),
+            ("a\n", "a\nb\n", False),
+            ('{"a":1,…}\n', '{"a":1,"b":2}\n', True),
+            ('{"a":1}\n', '{"a":2}\n', False),
+            ("a …\n", "a\nb\n", False),
+        ):
+            with self.subTest(expected=expected, printed=printed):
+                self.assertEqual(bool(re.fullmatch(whole(expected), printed)), same)
+
+    def test_a_command_that_fails_is_found(self) -> None:
+        world = World()
+        self.addCleanup(world.close)
+        with self.assertRaises(AssertionError):
+            world.run_all("true\nfalse\n")
+        with self.assertRaises(AssertionError):
+            world.fill("echo ses_…")
+
+
+if __name__ == "__main__":
+    unittest.main()
