@@ -84,11 +84,11 @@ def body_of(content):
 
 def who(operation):
     names = {name for way in operation.get("security") or [] for name in way}
-    return "admin token" if "adminToken" in names else "API key" if names else "nobody has to say who they are"
+    return "admin token" if "adminToken" in names else "API key" if names else "anybody"
 
 
 def operation_text(document, method, path, shared, operation):
-    yield f"### {method.upper()} {path}"
+    yield f"### `{method.upper()} {path}`"
     yield words(f"{operation['summary']}. {operation.get('description', '')}").strip()
     yield f"Who: {who(operation)}."
     parameters = [resolve(document, one) for one in [*shared, *operation.get("parameters", [])]]
@@ -104,7 +104,8 @@ def operation_text(document, method, path, shared, operation):
             shared.append(code)
             continue
         rows.append(f"| {code} | {words(answer.get('description'))} | {body_of(answer.get('content', {}))} |")
-    yield "\n".join(["| answer | | body |", "|---|---|---|", *rows])
+    yield "It answers:"
+    yield "\n".join(["| status | | body |", "|---|---|---|", *rows])
     if shared:
         yield f"Also {', '.join(shared)}: [refusals](#refusals)."
 
@@ -118,7 +119,7 @@ def refusals(document):
                 if "$ref" in answer:
                     told[code, reference(answer)] = words(resolve(document, answer)["description"])
     rows = [f"| {code} | {about} |" for (code, _), about in sorted(told.items())]
-    yield "\n".join(["| answer | meaning |", "|---|---|", *rows])
+    yield "\n".join(["| status | meaning |", "|---|---|", *rows])
 
 
 def members(schema):

@@ -1,6 +1,6 @@
 """A preprocessor of mdBook: a link that leaves docs/ becomes the name of the file in the repository.
 
-On a code host such links work as they stand; the site has no copy of what they lead to."""
+On a code host such links work as they stand; the site has no copy of what they lead to, and calls a README index."""
 
 import json
 import posixpath
@@ -17,7 +17,7 @@ def without_outside(text, folder):
     def named(link):
         words, target = link[1], posixpath.normpath(posixpath.join(folder, link[2]))
         if not target.startswith("../"):
-            return link[0]
+            return re.sub(r"README\.md(#[^)]*)?\)$", r"index.md\1)", link[0])
         path = target.removeprefix("../")
         return f"`{path}`" if words.strip("`/") in path else f"{words} (`{path}` in the repository)"
 

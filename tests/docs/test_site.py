@@ -42,6 +42,7 @@ class RepositoryTest(unittest.TestCase):
             ("[examples/shop](../../examples/shop)", "recipes", "`examples/shop`"),
             ("[age](recipes/age.md#ask)", "", "[age](recipes/age.md#ask)"),
             ("[up](../http.md)", "recipes", "[up](../http.md)"),
+            ("[read](../README.md#how)", "recipes", "[read](../index.md#how)"),
             ("[away](https://x.example)", "", "[away](https://x.example)"),
             ("```\n[a](../b)\n```\n", "", "```\n[a](../b)\n```\n"),
         ):
