@@ -1,11 +1,15 @@
 """docs/http.md, made of the interface description that a gateway serves (`GET /api/openapi.json`).
 
-    python3 tests/docs/reference.py openapi.json >docs/http.md
+The tests make it from a gateway with everything switched on, and compare. To write it, from the source of the
+description and with PyYAML:
 
-The tests make it anew from the gateway with everything switched on, and compare."""
+    python3 tests/docs/reference.py"""
 
 import json
-import sys
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCE, PAGE = ROOT / "idgate-server/openapi.yaml", ROOT / "docs/http.md"
 
 HEAD = """# Every endpoint
 
@@ -162,6 +166,16 @@ def page(document):
     return "\n\n".join(parts) + "\n"
 
 
+def from_source():
+    """The page, or `None` where PyYAML is not there."""
+    try:
+        import yaml
+    except ImportError:
+        return None
+    return page(yaml.safe_load(SOURCE.read_text(encoding="utf-8")))
+
+
 if __name__ == "__main__":
-    with open(sys.argv[1], encoding="utf-8") as file:
-        sys.stdout.write(page(json.load(file)))
+    if (made := from_source()) is None:
+        raise SystemExit("needs PyYAML: pip install pyyaml")
+    PAGE.write_text(made, encoding="utf-8")

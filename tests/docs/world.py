@@ -18,6 +18,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 #: What the test run built: `idgate`, the libraries and the programs of the examples.
 BUILT = pathlib.Path(os.environ.get("DOCS_BUILT", ROOT / "target/release"))
 SECONDS = 60
+#: How long a page waits for what others print.
+PATIENCE = 20.0
 #: A word that ends in `…` stands for the last one printed that begins like it.
 PLACEHOLDER = re.compile(r"((?:[a-z]+_)+|[a-z][a-z0-9-]*://\?|response_code=)…")
 LINK, WORD = r"""[^\s"'…]+""", r"[A-Za-z0-9_+/=-]+"
@@ -39,6 +41,7 @@ class World:
             (self.folder / name).mkdir()
         #: What the shell printed, and what others did beside it.
         self.told, self.told_beside, self.waiting = "", "", []
+        self.patience = PATIENCE
         #: What is to be ended with the page.
         self.endings: list = []
         #: Text of the page -> what stands for it here.
@@ -113,10 +116,9 @@ class World:
 
         return PLACEHOLDER.sub(value, command)
 
-    @staticmethod
-    def wait_for(look, seconds: float = 20):
+    def wait_for(self, look, seconds: float | None = None):
         """What `look` finds, as soon as it finds something."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + (self.patience if seconds is None else seconds)
         while not (found := look()) and time.monotonic() < end:
             time.sleep(0.02)
         return found
