@@ -138,9 +138,14 @@ site() {
 
 # In a network of their own where that can be had, so that the ports that pages name are free.
 examples_of_the_site() {
-    local own=() python=$root/target/venv-bindings/bin/python
+    local own=()
     ! unshare -rn true || own=(unshare -rn)
-    cd tests/docs && IDGATE_PYTHON=$python "${own[@]}" python3 -m unittest -v test_snippets
+    export IDGATE_PYTHON=$root/target/venv-bindings/bin/python
+    cd tests/docs && "${own[@]}" python3 -m unittest -v "$@"
+}
+
+first_program_in_rust() {
+    IDGATE_LONG=1 examples_of_the_site test_snippets.SnippetsTest.test_rust
 }
 
 webhook_receivers() {
@@ -286,7 +291,8 @@ python_binding() {
     local venv=$root/target/venv-bindings
     python3 -m venv "$venv" &&
         "$venv/bin/pip" install --quiet --requirement bindings/python/requirements-test.txt &&
-        "$venv/bin/pip" install --quiet --force-reinstall --no-deps ./bindings/python &&
+        rm -rf target/wheels && "$venv/bin/pip" wheel --quiet --wheel-dir target/wheels ./bindings/python &&
+        "$venv/bin/pip" install --quiet --force-reinstall --no-deps target/wheels/idgate-*.whl &&
         (cd bindings/python && "$venv/bin/mypy" src) && (cd bindings/python/tests &&
         IDGATE_CASES=$root/target/cases "$venv/bin/python" -m unittest -v) && drivers_of_the_examples &&
         IDGATE_PYTHON=$venv/bin/python node --test --test-name-pattern=fastapi bindings/node/test/age_page.test.js
@@ -472,7 +478,7 @@ else
 fi
 step 'bindings: Python' python_binding || true
 if [ "$built" = yes ]; then
-    step 'examples of the site' examples_of_the_site || true
+    step 'examples of the site' examples_of_the_site test_snippets || true
 else
     skip 'examples of the site' 'the build failed'
 fi
@@ -487,6 +493,7 @@ if [ "$long" = yes ]; then
     else
         skip 'C ABI under valgrind' 'valgrind is not installed'
     fi
+    step 'first program in Rust, built anew' first_program_in_rust || true
     step 'debug-profile tests' cargo test --workspace --locked || true
     [ "${postgresql:-no}" = no ] ||
         step 'all HTTP on PostgreSQL' on_postgresql || true

@@ -2,8 +2,10 @@
 
     unshare -rn python3 -m unittest        # in tests/docs; ports of their own, and no network
 
-DOCS_BUILT: where the built programs are, without it target/release. IDGATE_PYTHON: a Python that has the package,
-else the examples in Python that import it are skipped; so are those in C without pkg-config."""
+DOCS_BUILT: where the built programs are, without it target/release. DOCS_WHEELS: where a wheel of the package for
+Python is, with what it needs, without it target/wheels; without a wheel its page is skipped, and that of C without
+pkg-config. IDGATE_PYTHON: a Python with pip, without it the system's. IDGATE_LONG: the program in Rust is built
+anew, in a project of its own."""
 
 from __future__ import annotations
 
@@ -15,14 +17,13 @@ import re
 import shutil
 import socket
 import struct
-import subprocess
 import unittest
 
 import reference
 from blocks import DOCS, ROOT, Block, blocks, pages, pattern, shown
 from scene import Scene
 from scenes import SCENES
-from world import BUILT, World
+from world import BUILT, LONG, WHEELS, World
 
 #: How many blocks of a page are shown and not run, and why no test has what they need.
 SHOWN = {
@@ -43,11 +44,6 @@ def loopback() -> None:
         flags = struct.unpack("16sh14x", fcntl.ioctl(any_socket, 0x8913, name))[1]
         if not flags & 1:
             fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", flags | 1))
-
-
-def has_package() -> bool:
-    python = os.environ.get("IDGATE_PYTHON")
-    return bool(python) and subprocess.run([python, "-c", "import idgate"], capture_output=True).returncode == 0
 
 
 class SnippetsTest(unittest.TestCase):
@@ -115,11 +111,11 @@ def whole(expected: str) -> str:
 
 def test_of(page: str):
     def test(self) -> None:
-        if page == "python.md" and not has_package():
-            self.skipTest("no Python with the package: IDGATE_PYTHON")
+        if page == "python.md" and not list(WHEELS.glob("idgate-*.whl")):
+            self.skipTest(f"no wheel of the package in {WHEELS}")
         if page == "c.md" and not shutil.which("pkg-config"):
             self.skipTest("no pkg-config")
-        if page == "rust.md" and not (BUILT / "quick_start").exists():
+        if page == "rust.md" and not (LONG or (BUILT / "quick_start").exists()):
             self.skipTest("the examples are not built")
         self.run_page(page)
 

@@ -17,9 +17,12 @@ from blocks import ROOT, commands, pattern
 HERE = pathlib.Path(__file__).resolve().parent
 #: What the test run built: `idgate`, the libraries and the programs of the examples.
 BUILT = pathlib.Path(os.environ.get("DOCS_BUILT", ROOT / "target/release"))
+WHEELS = pathlib.Path(os.environ.get("DOCS_WHEELS", ROOT / "target/wheels"))
+#: Programs in Rust are built anew, as for a reader; else those of the test run stand for them.
+LONG = "IDGATE_LONG" in os.environ
 SECONDS = 60
 #: How long a page waits for what others print.
-PATIENCE = 20.0
+PATIENCE = 1200.0 if LONG else 20.0
 #: A word that ends in `…` stands for the last one printed that begins like it.
 PLACEHOLDER = re.compile(r"((?:[a-z]+_)+|[a-z][a-z0-9-]*://\?|response_code=)…")
 LINK, WORD = r"""[^\s"'…]+""", r"[A-Za-z0-9_+/=-]+"
@@ -28,6 +31,8 @@ NOT_CLONED = {".git", "target", "node_modules"}
 
 class World:
     def __init__(self) -> None:
+        if not (BUILT / "idgate").exists():
+            raise AssertionError(f"no idgate in {BUILT}: cargo build --release, or say where by DOCS_BUILT")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="idgate-docs-"))
         self.clone = self.folder / "idgate"
         self.clone.mkdir()
@@ -74,7 +79,8 @@ class World:
             "DOCS_WORLD": str(self.state),
             "DOCS_CARGO": shutil.which("cargo") or "cargo",
             "DOCS_PYTHON": os.environ.get("IDGATE_PYTHON") or shutil.which("python3") or "python3",
-            "DOCS_QUICK_START": str(BUILT / "quick_start"),
+            "DOCS_WHEELS": str(WHEELS),
+            "DOCS_QUICK_START": "" if LONG else str(BUILT / "quick_start"),
         }
 
     def _listen(self, stream) -> None:
