@@ -53,9 +53,8 @@ class World:
         self.replaced: dict[str, str] = {}
         #: Gives a link that nobody answered, where a page takes one for granted.
         self.fresh_link = None
-        # Aliases, as a shell that somebody types in has them.
         self.shell = subprocess.Popen(
-            ["bash", "--noprofile", "--norc", "-O", "expand_aliases"], stdin=subprocess.PIPE,
+            ["bash", "--noprofile", "--norc"], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.clone, env=self.environment(),
             start_new_session=True,
         )
