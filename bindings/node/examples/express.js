@@ -4,7 +4,8 @@
 //   IDGATE_ISSUER_JWK=issuer.jwk.json node express.js
 //
 // The page is bindings/browser/age.html, which asks through bindings/browser/idgate.js. The maps stand for
-// your database. Use one that compares the revision, and seal what you keep.
+// your database: they forget what is over, and take no more than they can hold. Use one that compares the
+// revision, and seal what you keep.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
@@ -15,6 +16,17 @@ const { IdgateError, Trust, Verifier } = require('idgate');
 const PORT = Number(process.env.PORT ?? 8000);
 const BASE_URL = process.env.BASE_URL ?? `http://127.0.0.1:${PORT}`; // the page's origin, too
 const BROWSER = path.join(__dirname, '..', '..', 'browser');
+const MAX_CHECKS = Number(process.env.MAX_CHECKS ?? 10_000);
+const CHECK_SECONDS = Number(process.env.CHECK_SECONDS ?? 600); // a session takes answers for 300
+// Nothing from elsewhere, in nobody's frame, and the browser's dialogue for this page alone.
+const HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+    "frame-ancestors 'none'",
+  'Permissions-Policy': 'digital-credentials-get=(self)',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+};
 const ISSUER = 'https://issuer.example';
 const REQUEST = {
   credentials: [
@@ -71,11 +83,28 @@ async function decide(verification) {
   }
 }
 
+// Something is wrong with the answer; every other error is for whoever runs this.
+const isOfTheAnswer = (error) => error instanceof IdgateError && error.kind === 'bad_response';
+
 const random = () => crypto.randomBytes(16).toString('base64url');
 
+// Forgets what is over, the oldest first, and says whether there is room for one more.
+function makeRoom() {
+  for (const [id, { sessionId, until }] of checks) {
+    if (until > performance.now()) break;
+    checks.delete(id);
+    stored.delete(sessionId);
+  }
+  return checks.size < MAX_CHECKS;
+}
+
 const app = express();
+app.disable('x-powered-by');
+app.use((_, response, next) => next(void response.set(HEADERS)));
 app.get('/', (_, response) => response.sendFile(path.join(BROWSER, 'age.html')));
-app.get('/idgate.js', (_, response) => response.sendFile(path.join(BROWSER, 'idgate.js')));
+for (const script of ['age.js', 'idgate.js']) {
+  app.get(`/${script}`, (_, response) => response.sendFile(path.join(BROWSER, script)));
+}
 
 // Browsers say where a request comes from; only our own page may begin and answer.
 function fromOurPage(request, response, next) {
@@ -84,14 +113,18 @@ function fromOurPage(request, response, next) {
 }
 
 app.post('/age', fromOurPage, (_, response) => {
+  response.set('Cache-Control', 'no-store');
+  if (!makeRoom()) {
+    return response.set('Retry-After', '60').status(503).json({ error: 'temporarily_unavailable' });
+  }
   const made = verifier.createSession(REQUEST, { livemode: BASE_URL.startsWith('https:') });
   commit(made);
   const { sessionId, qrCodeUrl } = made.session.info();
   const [id, secret] = [random(), random()];
-  checks.set(id, { secret, sessionId });
+  checks.set(id, { secret, sessionId, until: performance.now() + CHECK_SECONDS * 1000 });
   const secure = BASE_URL.startsWith('https:');
   response.cookie('age', secret, { httpOnly: true, sameSite: 'lax', secure, path: `/age/${id}` });
-  response.status(201).json({ id, link: qrCodeUrl, dc_api: verifier.dcApiRequests(made.session) });
+  return response.status(201).json({ id, link: qrCodeUrl, dc_api: verifier.dcApiRequests(made.session) });
 });
 
 // What follows is for the browser that began, and nobody else.
@@ -113,7 +146,7 @@ app.post('/age/:id/dc-api', fromOurPage, ofThisBrowser, body, async (request, re
   try {
     await decide(verifier.beginDcApi(stored.get(request.sessionId).session, bytes(request)));
   } catch (error) {
-    if (!(error instanceof IdgateError)) throw error;
+    if (!isOfTheAnswer(error)) throw error;
     // Where another answer was faster, the page asks for the outcome of that one.
     if (error.code !== 'session_not_pending') return response.status(400).json({ error: error.code });
   }
@@ -154,10 +187,19 @@ app.post('/v1/oid4vp/response/:sessionId', body, async (request, response) => {
     const message = 'the presentation was refused';
     return response.status(400).json({ error: 'invalid_presentation', message });
   } catch (error) {
-    if (!(error instanceof IdgateError)) throw error;
+    if (!isOfTheAnswer(error)) throw error;
     const status = error.code === 'session_not_pending' ? 409 : 400;
     return response.status(status).json({ error: error.code, message: error.message });
   }
+});
+
+// Express would show a stack. Four parameters make it a handler of errors.
+app.use((error, request, response, next) => {
+  if (response.headersSent) return next(error);
+  if (error.status === 413) return response.status(413).json({ error: 'payload_too_large' });
+  if (error.status < 500) return response.status(error.status).json({ error: 'invalid_request' });
+  console.error(error);
+  return response.status(500).json({ error: 'internal_error' });
 });
 
 const server = app.listen(PORT, '127.0.0.1', () => {

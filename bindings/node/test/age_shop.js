@@ -25,7 +25,7 @@ const SHOPS = {
 };
 
 /** Starts it with an issuer of its own; `hold` gives the credential of somebody who is of age, or is not. */
-async function start(t, which = 'express') {
+async function start(t, which = 'express', settings = {}) {
   const [{ Issuer }, { Wallet }] = await Promise.all([load('issuer.js'), load('wallet.js')]);
   const issuer = await Issuer.create({ issuerId: 'https://issuer.example', vct: 'urn:eudi:pid:1' });
   const wallet = await Wallet.create();
@@ -36,7 +36,7 @@ async function start(t, which = 'express') {
   const port = `${await freePort()}`;
   const base = `http://127.0.0.1:${port}`;
   const [program, options, more] = SHOPS[which](port);
-  const env = { ...process.env, IDGATE_ISSUER_JWK: jwk, BASE_URL: base, ...more };
+  const env = { ...process.env, IDGATE_ISSUER_JWK: jwk, BASE_URL: base, ...more, ...settings };
   const server = spawn(program, options, { env, stdio: ['ignore', 'ignore', 'inherit'] });
   t.after(() => server.kill());
   await listens(base, server);

@@ -34,6 +34,48 @@ test('the Express example serves the page with the button, and the module that i
   assert.match(await module.text(), /export async function verify/);
 });
 
+test('the page runs no script but its own, and stands in nobody’s frame', async (t) => {
+  const { base } = await start(t);
+  for (const path of ['/', '/age.js', '/idgate.js']) {
+    const { headers } = await fetch(`${base}${path}`);
+    const policy = headers.get('content-security-policy').split('; ');
+    for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]) {
+      assert.ok(policy.includes(part), path);
+    }
+    assert.equal(headers.get('permissions-policy'), 'digital-credentials-get=(self)');
+    assert.equal(headers.get('x-content-type-options'), 'nosniff');
+    assert.equal(headers.get('x-powered-by'), null);
+  }
+});
+
+test('no more is kept than there is room for, and what is over is forgotten', async (t) => {
+  const { base, hold, wallet } = await start(t, 'express', { MAX_CHECKS: '2', CHECK_SECONDS: '2' });
+  const over = new Promise((done) => setTimeout(done, 2500));
+  const first = await begin(base);
+  await begin(base);
+  const third = await fetch(`${base}/age`, { method: 'POST', headers: { origin: base } });
+  assert.equal(third.status, 503);
+  assert.ok(third.headers.get('retry-after'));
+  assert.equal((await get(`${base}/age/${first.id}`, first.cookie)).status, 409);
+  await over;
+  await begin(base);
+  assert.equal((await get(`${base}/age/${first.id}`, first.cookie)).status, 404);
+  assert.equal((await answerLink(first, wallet, await hold(true))).status, 409);
+});
+
+test('what is too large or goes wrong is told without a stack', async (t) => {
+  const { base } = await start(t);
+  const check = await begin(base);
+  const body = ' '.repeat(1024 * 1024 + 1);
+  for (const path of [`/age/${check.id}/dc-api`, `/v1/oid4vp/response/${sessionOf(check)}`]) {
+    const headers = { origin: base, cookie: check.cookie };
+    const large = await fetch(`${base}${path}`, { method: 'POST', headers, body });
+    assert.deepEqual([large.status, await large.json()], [413, { error: 'payload_too_large' }]);
+  }
+  const broken = await fetch(`${base}/age/%ff`);
+  assert.deepEqual([broken.status, await broken.json()], [400, { error: 'invalid_request' }]);
+});
+
 test('by the link, from the button to the boolean', async (t) => {
   const { base, hold, wallet } = await start(t);
   for (const adult of [true, false]) {

@@ -3,7 +3,8 @@
     IDGATE_ISSUER_JWK=issuer.jwk.json uvicorn fastapi_app:app
 
 The page is bindings/browser/age.html, which asks through bindings/browser/idgate.js. The dictionaries
-stand for your database. Use one that compares the revision, and seal what you keep.
+stand for your database: they forget what is over, and take no more than they can hold. Use one that
+compares the revision, and seal what you keep.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import os
 import secrets
 import threading
+import time
 import urllib.request
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -42,6 +44,16 @@ REQUEST = {
 }
 SECURE = BASE_URL.startswith("https:")
 MAX_ANSWER = 1024 * 1024
+MAX_CHECKS = int(os.environ.get("MAX_CHECKS", "10000"))
+CHECK_SECONDS = float(os.environ.get("CHECK_SECONDS", "600"))  # a session takes answers for 300
+#: Nothing from elsewhere, in nobody's frame, and the browser's dialogue for this page alone.
+PAGE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Permissions-Policy": "digital-credentials-get=(self)",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
 
 trust = idgate.Trust()
 trust.add_issuer(ISSUER, vct=["urn:eudi:pid:1"])
@@ -58,12 +70,36 @@ class Stored:
     adult: bool
 
 
+@dataclass(frozen=True)
+class Check:
+    """A click of the button: the secret of the browser that began, and the session behind it."""
+
+    secret: str
+    session_id: str
+    until: float
+
+
 class Store:
-    """Sessions by their id, which stands in the link, where everybody can read it: it opens nothing."""
+    """Sessions by their id, which stands in the link, where everybody can read it: it opens nothing.
+    Checks by an id of our own."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.stored: dict[str, Stored] = {}
+        self.checks: dict[str, Check] = {}  # the oldest first
+
+    def begin(self, made: idgate.Transition) -> tuple[str, Check] | None:
+        """``None``: there is no room."""
+        now = time.monotonic()
+        with self.lock:
+            while self.checks and (oldest := next(iter(self.checks.items())))[1].until <= now:
+                del self.checks[oldest[0]], self.stored[oldest[1].session_id]
+            if len(self.checks) >= MAX_CHECKS or not self.commit(made):
+                return None
+            check_id, secret = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
+            check = Check(secret, made.session.info().session_id, now + CHECK_SECONDS)
+            self.checks[check_id] = check
+        return check_id, check
 
     def load(self, handle: str) -> idgate.Session | None:
         known = self.stored.get(handle)
@@ -100,20 +136,20 @@ def fetch(need: idgate.Need) -> bytes | None:
 
 
 store = Store()
-# Own id of a check -> the secret of the browser that began, and the session behind it.
-checks: dict[str, tuple[str, str]] = {}
-app = FastAPI()
+app = FastAPI(openapi_url=None)
 app.include_router(wallet_router(verifier, store, fetch))  # where wallets answer that followed the link
 
 
 @app.get("/")
 def page() -> FileResponse:
-    return FileResponse(BROWSER / "age.html")
+    return FileResponse(BROWSER / "age.html", headers=PAGE_HEADERS)
 
 
-@app.get("/idgate.js")
-def module() -> FileResponse:
-    return FileResponse(BROWSER / "idgate.js", media_type="text/javascript")
+@app.get("/{name}.js")
+def script(name: str) -> FileResponse:
+    if name not in ("age", "idgate"):
+        raise HTTPException(404, "not_found")
+    return FileResponse(BROWSER / f"{name}.js", media_type="text/javascript", headers=PAGE_HEADERS)
 
 
 def from_our_page(origin: Annotated[str | None, Header()] = None) -> None:
@@ -125,21 +161,23 @@ def from_our_page(origin: Annotated[str | None, Header()] = None) -> None:
 @app.post("/age", status_code=201, dependencies=[Depends(from_our_page)])
 def begin(response: Response) -> dict[str, Any]:
     made = verifier.create_session(REQUEST, livemode=SECURE)
-    commit(made)
-    info = made.session.info()
-    check_id, secret = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
-    checks[check_id] = (secret, info.session_id)
-    response.set_cookie("age", secret, httponly=True, samesite="lax", secure=SECURE, path=f"/age/{check_id}")
+    begun = store.begin(made)
+    if begun is None:
+        raise HTTPException(503, "temporarily_unavailable", {"Retry-After": "60"})
+    check_id, check = begun
+    path = f"/age/{check_id}"
+    response.set_cookie("age", check.secret, httponly=True, samesite="lax", secure=SECURE, path=path)
+    response.headers["Cache-Control"] = "no-store"
     dc_api = verifier.dc_api_requests(made.session)
-    return {"id": check_id, "link": info.qr_code_url, "dc_api": dc_api}
+    return {"id": check_id, "link": made.session.info().qr_code_url, "dc_api": dc_api}
 
 
 def of_this_browser(check_id: str, age: Annotated[str | None, Cookie()] = None) -> str:
     """The session, for the browser that began and nobody else."""
-    secret, session_id = checks.get(check_id, ("", ""))
-    if not secret or not secrets.compare_digest(secret.encode(), (age or "").encode()):
+    check = store.checks.get(check_id)
+    if check is None or not secrets.compare_digest(check.secret.encode(), (age or "").encode()):
         raise HTTPException(404, "not_found")
-    return session_id
+    return check.session_id
 
 
 SessionId = Annotated[str, Depends(of_this_browser)]

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -59,17 +60,23 @@ class FastApiTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as file:
             file.write(cls.issuer.key.export_public())
         cls.addClassCleanup(os.unlink, file.name)
+        cls.issuer_jwk = file.name
+        cls.base = cls.start({}, cls.addClassCleanup)
+
+    @classmethod
+    def start(cls, settings: dict[str, str], clean_up: Callable[..., None]) -> str:
+        """Starts the example; gives where it is."""
         port = free_port()
-        cls.base = f"http://127.0.0.1:{port}"
+        base = f"http://127.0.0.1:{port}"
         command = [sys.executable, "-m", "uvicorn", "fastapi_app:app", "--port", str(port), "--log-level", "warning"]
-        environment = {**os.environ, "BASE_URL": cls.base, "IDGATE_ISSUER_JWK": file.name}
+        environment = {**os.environ, "BASE_URL": base, "IDGATE_ISSUER_JWK": cls.issuer_jwk, **settings}
         server = subprocess.Popen(command, cwd=EXAMPLES, env=environment)
-        cls.addClassCleanup(server.wait, 10)
-        cls.addClassCleanup(server.terminate)
+        clean_up(server.wait, 10)
+        clean_up(server.terminate)
         for _ in range(300):
             try:
-                httpx.get(cls.base)
-                return
+                httpx.get(base)
+                return base
             except httpx.TransportError:
                 time.sleep(0.1)
         raise AssertionError("the example does not start")
@@ -116,6 +123,32 @@ class FastApiTest(unittest.TestCase):
         module = browser.get("/idgate.js")
         self.assertIn("javascript", module.headers["content-type"])
         self.assertIn("export async function verify", module.text)
+        for path in ("/test/age.js", "/idgate.d.js", "/..%2Fage.js", "/docs", "/openapi.json"):
+            self.assertEqual(browser.get(path).status_code, 404, path)
+
+    def test_the_page_runs_no_script_but_its_own_and_stands_in_nobodys_frame(self) -> None:
+        for path in ("/", "/age.js", "/idgate.js"):
+            headers = self.browser().get(path).headers
+            policy = headers["content-security-policy"].split("; ")
+            self.assertIn("default-src 'none'", policy)
+            self.assertIn("script-src 'self'", policy)
+            self.assertIn("frame-ancestors 'none'", policy)
+            self.assertEqual(headers["permissions-policy"], "digital-credentials-get=(self)")
+            self.assertEqual(headers["x-content-type-options"], "nosniff")
+
+    def test_no_more_is_kept_than_there_is_room_for_and_what_is_over_is_forgotten(self) -> None:
+        base = self.start({"MAX_CHECKS": "2", "CHECK_SECONDS": "2"}, self.addCleanup)
+        begun = time.monotonic()
+        answers = [httpx.post(f"{base}/age", headers={"Origin": base}) for _ in range(3)]
+        self.assertEqual([answer.status_code for answer in answers], [201, 201, 503])
+        self.assertIn("retry-after", answers[2].headers)
+        check, secret = answers[0].json(), answers[0].cookies["age"]
+        path, cookie = f"{base}/age/{check['id']}", {"Cookie": f"age={secret}"}
+        self.assertEqual(httpx.get(path, headers=cookie).status_code, 409)
+        time.sleep(max(0.0, begun + 2.5 - time.monotonic()))
+        self.assertEqual(httpx.post(f"{base}/age", headers={"Origin": base}).status_code, 201)
+        self.assertEqual(httpx.get(path, headers=cookie).status_code, 404)
+        self.assertEqual(self.answer_link(check, True).status_code, 409)
 
     def test_by_the_link_from_the_button_to_the_boolean(self) -> None:
         for adult in (True, False):
