@@ -1,6 +1,6 @@
 //! What a tenant does with its API keys: list, create, revoke, rotate.
 
-use idgate_core::codec::json::{Tape, Value, explain};
+use idgate_core::codec::json::{Tape, Value};
 use idgate_core::error::{ErrorCode, RequestError};
 use idgate_core::ids::random_id;
 use idgate_core::limits::MAX_CREATE_BYTES;
@@ -147,8 +147,8 @@ impl Wish {
         }
         let mut tape = Tape::default();
         let root = tape
-            .parse(body)
-            .map_err(|error| RequestError::new(ErrorCode::InvalidJson, "", explain(body, error)))?;
+            .parse_explaining(body)
+            .map_err(|why| RequestError::new(ErrorCode::InvalidJson, "", why))?;
         let root = tape.value(root);
         let members = root.members().ok_or_else(|| invalid("must be a JSON object"))?;
         for (name, _) in members {

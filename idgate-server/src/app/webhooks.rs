@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use idgate_core::codec::json::{Tape, explain};
+use idgate_core::codec::json::Tape;
 use idgate_core::error::{ErrorCode, RequestError};
 use idgate_core::ids::random_id;
 use idgate_core::webhook::SigningSecret;
@@ -196,8 +196,8 @@ impl Wish {
         let error = |code, path: &str, rule: &str| RequestError::new(code, path, rule.to_owned());
         let wrong = |path: &str, rule: &str| error(ErrorCode::InvalidWebhookEndpoint, path, rule);
         let mut tape = Tape::default();
-        let root = tape.parse(body);
-        let root = root.map_err(|why| error(ErrorCode::InvalidJson, "", &explain(body, why)))?;
+        let root = tape.parse_explaining(body);
+        let root = root.map_err(|why| error(ErrorCode::InvalidJson, "", &why))?;
         let root = tape.value(root);
         let members = root.members();
         let members =

@@ -52,19 +52,6 @@ impl fmt::Display for JsonError {
 
 impl core::error::Error for JsonError {}
 
-/// What is wrong with a text that was refused, and where: its line and column, counted from 1. A name that
-/// stands twice is found at the end of its object, which is not where to look.
-pub fn explain(text: &[u8], error: JsonError) -> String {
-    let Err((found, at)) = Tape::default().parse_up_to(text) else { return error.to_string() };
-    if found == JsonError::DuplicateName {
-        return found.to_string();
-    }
-    let before = String::from_utf8_lossy(text.get(..at).unwrap_or(text));
-    let line = before.matches('\n').count().saturating_add(1);
-    let column = before.rsplit('\n').next().unwrap_or("").chars().count().saturating_add(1);
-    format!("{found} (line {line}, column {column})")
-}
-
 /// Parsed values in document order. Several texts can share one tape.
 pub struct Tape<'a> {
     nodes: Vec<Node<'a>>,
@@ -137,6 +124,23 @@ impl<'a> Tape<'a> {
     /// The text is not strict JSON; the tape keeps nothing of it.
     pub fn parse(&mut self, text: &'a [u8]) -> Result<NodeId, JsonError> {
         self.parse_up_to(text).map_err(|(error, _)| error)
+    }
+
+    /// The same for a text that people write.
+    ///
+    /// # Errors
+    /// What is wrong, and where: its line and column, counted from 1. A name that stands twice is found at
+    /// the end of its object, which is not where to look.
+    pub fn parse_explaining(&mut self, text: &'a [u8]) -> Result<NodeId, String> {
+        self.parse_up_to(text).map_err(|(error, at)| {
+            if error == JsonError::DuplicateName {
+                return error.to_string();
+            }
+            let before = String::from_utf8_lossy(text.get(..at).unwrap_or(text));
+            let line = before.matches('\n').count().saturating_add(1);
+            let column = before.rsplit('\n').next().unwrap_or("").chars().count().saturating_add(1);
+            format!("{error} (line {line}, column {column})")
+        })
     }
 
     /// The same; an error comes with how many bytes were read before it.

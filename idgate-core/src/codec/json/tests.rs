@@ -156,6 +156,10 @@ fn does_not_depend_on_the_features_of_serde_json() {
     assert_eq!(root(&tape).kind(), Kind::Object);
 }
 
+fn explained(text: &[u8]) -> String {
+    Tape::default().parse_explaining(text).unwrap_err()
+}
+
 #[test]
 fn an_error_says_in_which_line_and_column_it_is() {
     for (text, expected) in [
@@ -167,11 +171,9 @@ fn an_error_says_in_which_line_and_column_it_is() {
         ("[1,]", "is not valid JSON (line 1, column 4)"),
         ("[1,\n2] x", "is not valid JSON (line 2, column 4)"),
         ("[\n\n1e400]", "has a number outside the range of a double (line 3, column 6)"),
+        ("{\"a\": 1,\n\"a\": 2}", "names a JSON member twice"),
     ] {
-        let error = parse(text).err().unwrap();
-        assert_eq!(explain(text.as_bytes(), error), expected, "{text}");
+        assert_eq!(explained(text.as_bytes()), expected, "{text}");
     }
-    let broken = b"{\n  \"\xff\"}";
-    let error = Tape::default().parse(broken).unwrap_err();
-    assert_eq!(explain(broken, error), "is not valid JSON (line 2, column 4)");
+    assert_eq!(explained(b"{\n  \"\xff\"}"), "is not valid JSON (line 2, column 4)");
 }

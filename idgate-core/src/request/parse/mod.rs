@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 
 use self::credential::Draft;
 use self::profiles::Profiles;
-use crate::codec::json::{Tape, explain};
+use crate::codec::json::Tape;
 use crate::error::{ErrorCode, RequestError};
 use crate::limits::{DEFAULT_TTL_MS, MAX_CREATE_BYTES, MAX_CREDENTIALS, MAX_TTL_MS, MIN_TTL_MS};
 use crate::request::dialect::Dialects;
@@ -61,8 +61,8 @@ impl PresentationRequest {
         }
         let mut tape = Tape::default();
         let root = tape
-            .parse(body)
-            .map_err(|error| RequestError::new(ErrorCode::InvalidJson, "", explain(body, error)))?;
+            .parse_explaining(body)
+            .map_err(|why| RequestError::new(ErrorCode::InvalidJson, "", why))?;
         let root = Field::new(tape.value(root), "");
         let form = choose_form(&root, dialects)?;
         let mut drafts = match form {
