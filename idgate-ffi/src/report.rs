@@ -2,15 +2,13 @@
 //! to carry out. It never shows a claim.
 
 use idgate_core::session::Effect;
-use idgate_core::trust::{
-    ImportedList, ListOutcome, ListedCertificate, ListedProvider, TrustedList,
-};
+use idgate_core::trust::{ImportedList, ListedCertificate, TrustedList};
 use idgate_core::verify::{CredentialReport, Report};
 use serde_json::{Value, json};
 
 /// What became of each certificate of a list.
 pub(crate) fn listed(list: &ImportedList) -> Value {
-    list.certificates.iter().map(|listed| certificate(listed, None)).collect()
+    json!(list.certificates)
 }
 
 /// What a trusted list says, and what became of each certificate of it.
@@ -25,33 +23,18 @@ pub(crate) fn trusted_list(list: &TrustedList) -> Value {
         "issued_at_ms": list.issued_at.0,
         "next_update_ms": list.next_update.0,
         "organization": list.signer.organization,
-        "providers": list.providers.iter().map(provider).collect::<Vec<_>>(),
+        "providers": list.providers.iter().map(|listed| &*listed.provider).collect::<Vec<_>>(),
         "certificates": certificates.collect::<Vec<_>>(),
-    })
-}
-
-fn provider(listed: &ListedProvider) -> Value {
-    json!({
-        "name": listed.provider.name,
-        "identifier": listed.provider.identifier(),
-        "country": listed.provider.country,
     })
 }
 
 /// `skipped`: why all of its service counts for nothing.
 fn certificate(listed: &ListedCertificate, skipped: Option<&str>) -> Value {
-    let own = match &listed.outcome {
-        ListOutcome::Unusable(why) => Some(&**why),
-        _ => None,
-    };
-    json!({
-        "sha256": hex(&listed.sha256),
-        "subject": listed.subject,
-        "country": listed.country,
-        "key": listed.key_kind,
-        "expired": listed.expired,
-        "skipped_because": skipped.or(own),
-    })
+    let mut told = json!(listed);
+    if let (Some(why), Some(members)) = (skipped, told.as_object_mut()) {
+        members.insert("skipped_because".to_owned(), why.into());
+    }
+    told
 }
 
 /// The checks of an answer, presentation by presentation, and what failed.
@@ -92,8 +75,4 @@ pub(crate) fn effects(effects: &[Effect]) -> Value {
         })
     });
     known.collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,6 +5,7 @@ pub(crate) mod cbor;
 pub(crate) mod der;
 mod duplicates;
 pub mod form;
+pub(crate) mod hex;
 pub mod json;
 pub(crate) mod origin;
 

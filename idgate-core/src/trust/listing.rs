@@ -8,6 +8,8 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
+
 pub(crate) use self::kind::member_state;
 pub use self::kind::{ListRole, ListType};
 pub use self::listed_by::ListedBy;
@@ -52,6 +54,17 @@ impl Provider {
     /// Whether `text` is one of its names.
     pub(crate) fn has_name(&self, text: &str) -> bool {
         self.names.iter().any(|name| names::is_same_text(name, text))
+    }
+}
+
+/// As results have it: `name`, `identifier`, `country`.
+impl Serialize for Provider {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut told = serializer.serialize_struct("Provider", 3)?;
+        told.serialize_field("name", &self.name)?;
+        told.serialize_field("identifier", &self.identifier())?;
+        told.serialize_field("country", &self.country)?;
+        told.end()
     }
 }
 

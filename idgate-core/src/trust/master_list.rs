@@ -11,12 +11,15 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde::{Serialize, Serializer};
+
 use self::cms::SignedData;
 use super::anchors::{RootOrigin, TrustAnchor, TrustMaterialError};
 use super::certificate::{Certificate, is_within};
 use super::names::{self, COUNTRY_NAME};
 use super::path::authenticate_list_signer;
 use crate::codec::der::{self, Reader};
+use crate::codec::hex;
 use crate::crypto::CryptoProvider;
 use crate::limits::MAX_LISTED_CERTIFICATES;
 use crate::time::UnixMillis;
@@ -43,22 +46,33 @@ pub struct ImportedList {
     pub signer_is_known: bool,
 }
 
-/// One certificate of a list.
-#[derive(Clone, Debug)]
+/// One certificate of a list. As reports have it: `sha256`, `subject`, `country`, `key`, `expired`,
+/// `skipped_because`.
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ListedCertificate {
     /// SHA-256 of its DER.
+    #[serde(serialize_with = "as_hex")]
     pub sha256: [u8; 32],
     /// Its subject (RFC 4514); empty when it cannot be read.
     pub subject: String,
     /// countryName of its subject.
     pub country: Option<String>,
     /// The kind of its key, as `RSA 4096`; empty when it cannot be used.
+    #[serde(rename = "key")]
     pub key_kind: String,
     /// Whether it is past its dates.
     pub expired: bool,
     /// What became of it.
+    #[serde(rename = "skipped_because", serialize_with = "as_reason")]
     pub outcome: ListOutcome,
+}
+
+impl ListedCertificate {
+    /// Why it was skipped; `None`: it was not.
+    pub fn skipped_because(&self) -> Option<&str> {
+        self.outcome.why_not()
+    }
 }
 
 /// What became of a certificate in a list.
@@ -69,6 +83,23 @@ pub enum ListOutcome {
     Usable,
     /// It was skipped; the text says why.
     Unusable(String),
+}
+
+impl ListOutcome {
+    fn why_not(&self) -> Option<&str> {
+        match self {
+            Self::Usable => None,
+            Self::Unusable(why) => Some(why),
+        }
+    }
+}
+
+fn as_hex<S: Serializer>(sha256: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&hex::encode(sha256))
+}
+
+fn as_reason<S: Serializer>(outcome: &ListOutcome, serializer: S) -> Result<S::Ok, S::Error> {
+    outcome.why_not().serialize(serializer)
 }
 
 /// Reads a Master List. Its signer must lead to one of `signer_cas`; the dates of the signer hold

@@ -4,13 +4,13 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt::Write;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::Verification;
 use super::proof::VerifiedCredential;
+use crate::codec::hex;
 use crate::codec::json::json_text;
 use crate::request::{CredentialRequest, Dialect, TransactionData};
 use crate::time::UnixMillis;
@@ -103,7 +103,9 @@ pub(super) fn render(
             alg: facts.alg.name(),
             holder_binding: facts.holder_binding.name(),
             trust: facts.trust.name(),
-            trust_anchor_sha256: hex(facts.trust.anchor_sha256(verification.provider()).as_bytes()),
+            trust_anchor_sha256: hex::encode(
+                facts.trust.anchor_sha256(verification.provider()).as_bytes(),
+            ),
             provider: facts.listed_by.as_deref(),
             valid_from: facts.valid_from.map(|at: UnixMillis| at.to_string()),
             valid_until: facts.valid_until.map(|at| at.to_string()),
@@ -143,11 +145,4 @@ fn names_profile(verification: &Verification<'_>) -> bool {
 
 fn as_asked(data: &TransactionData) -> Option<Box<RawValue>> {
     RawValue::from_string(data.as_asked()?).ok()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _infallible = write!(text, "{byte:02x}");
-        text
-    })
 }

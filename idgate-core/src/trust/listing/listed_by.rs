@@ -32,29 +32,17 @@ impl ListedBy {
 #[derive(Serialize)]
 struct Told<'d> {
     #[serde(flatten)]
-    one: Option<Named<'d>>,
+    one: Option<&'d Provider>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    candidates: Vec<Named<'d>>,
+    candidates: Vec<&'d Provider>,
     list_type: &'static str,
     list_sequence: u64,
-}
-
-#[derive(Serialize)]
-struct Named<'d> {
-    name: &'d str,
-    identifier: Option<&'d str>,
-    country: Option<&'d str>,
 }
 
 /// As results have it: the members of the provider, or `candidates`; `list_type` and `list_sequence`.
 impl Serialize for ListedBy {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let named = self.providers.iter().map(|provider| Named {
-            name: &provider.name,
-            identifier: provider.identifier(),
-            country: provider.country.as_deref(),
-        });
-        let mut candidates: Vec<Named<'_>> = named.collect();
+        let mut candidates: Vec<&Provider> = self.providers.iter().map(AsRef::as_ref).collect();
         let one = if candidates.len() == 1 { candidates.pop() } else { None };
         let (list_type, list_sequence) = (self.list_type.name(), self.list_sequence);
         Told { one, candidates, list_type, list_sequence }.serialize(serializer)

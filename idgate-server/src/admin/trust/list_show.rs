@@ -3,9 +3,7 @@
 use std::fmt::Write as _;
 
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{
-    ListOutcome, ListProfile, ListedCertificate, ListedProvider, ListedService,
-};
+use idgate_core::trust::{ListProfile, ListedProvider, ListedService};
 use serde_json::{Value, json};
 
 use super::show::{digest, hex};
@@ -63,7 +61,7 @@ fn service_json(service: &ListedService) -> Value {
             "sha256": hex(&listed.sha256),
             "subject": listed.subject,
             "key": listed.key_kind,
-            "skipped_because": why_skipped(listed),
+            "skipped_because": listed.skipped_because(),
         })
     });
     json!({
@@ -111,14 +109,6 @@ pub(super) fn to_text(record: &TrustRecord, now: UnixMillis) -> String {
         }
     }
     text
-}
-
-/// Why a certificate of a list is not used; `None`: it is.
-pub(super) fn why_skipped(listed: &ListedCertificate) -> Option<&str> {
-    match &listed.outcome {
-        ListOutcome::Unusable(why) => Some(why),
-        _ => None,
-    }
 }
 
 /// What signers below the CAs of a list are measured by.

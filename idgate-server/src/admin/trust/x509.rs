@@ -8,13 +8,12 @@ use clap::Args;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{
-    ListOutcome, ListedCertificate, PinnedSigner, RootOrigin, TrustAnchor, UnusableRoot,
-    import_master_list, import_vical, pem_or_der, read_roots, roots_from_file,
+    ListOutcome, PinnedSigner, RootOrigin, TrustAnchor, UnusableRoot, import_master_list,
+    import_vical, pem_or_der, read_roots, roots_from_file,
 };
 use serde_json::{Value, json};
 
-use super::list_show::why_skipped;
-use super::show::{digest, hex};
+use super::show::digest;
 use crate::admin::files::{in_file, read_at_most};
 use crate::failure::Failure;
 use crate::limits::MAX_LIST_FILE_BYTES;
@@ -200,7 +199,7 @@ pub(super) fn report(new: &NewList, before: Option<&TrustRecord>, after: &TrustR
         "removed": removed.len(),
         "added_subjects": added,
         "removed_subjects": removed,
-        "certificates": listed.iter().map(listed_json).collect::<Vec<_>>(),
+        "certificates": listed,
     })
 }
 
@@ -222,17 +221,6 @@ pub(super) fn report_text(report: &Value) -> String {
         of("added"),
         of("removed"),
     )
-}
-
-fn listed_json(listed: &ListedCertificate) -> Value {
-    json!({
-        "sha256": hex(&listed.sha256),
-        "subject": listed.subject,
-        "country": listed.country,
-        "key": listed.key_kind,
-        "expired": listed.expired,
-        "skipped_because": why_skipped(listed),
-    })
 }
 
 fn subjects(record: &TrustRecord, origin: RootOrigin) -> BTreeMap<[u8; 32], String> {

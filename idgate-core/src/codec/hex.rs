@@ -1,0 +1,13 @@
+//! Hexadecimal digits, for people and as results have hashes.
+
+use alloc::string::String;
+use core::fmt::Write as _;
+
+/// Two lower-case digits for each byte.
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    let room = String::with_capacity(bytes.len().saturating_mul(2));
+    bytes.iter().fold(room, |mut text, byte| {
+        let _infallible = write!(text, "{byte:02x}");
+        text
+    })
+}
