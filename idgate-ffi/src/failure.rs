@@ -47,18 +47,19 @@ impl Failure {
     /// A JSON text of the caller that is not what it should be. The values in it stay out of the
     /// text, the names of members do not.
     pub(crate) fn unreadable(status: idgate_status, name: &str, error: &serde_json::Error) -> Self {
+        const NAMES_ONLY: [&str; 3] = ["unknown field", "missing field", "duplicate field"];
         let text = error.to_string();
         let code = if status == IDGATE_MISUSE { "misuse" } else { "config" };
-        // serde shows the value here, and only here.
-        match text.starts_with("invalid type") || text.starts_with("invalid value") {
-            false => Self::new(status, code, format_args!("{name} cannot be read: {text}")),
-            true => {
-                let (line, column) = (error.line(), error.column());
-                let what = "a value of another type is needed";
-                let text = format_args!("{name}: {what} at line {line} column {column}");
-                Self::new(status, code, text)
-            }
+        if !error.is_data() || NAMES_ONLY.iter().any(|it| text.starts_with(it)) {
+            return Self::new(status, code, format_args!("{name} cannot be read: {text}"));
         }
+        // Of what else is wrong with data serde shows the value; behind it, what it may be.
+        if let Some((_, known)) = text.rsplit_once("`, expected ") {
+            return Self::new(status, code, format_args!("{name}: a value is none of {known}"));
+        }
+        let (line, column) = (error.line(), error.column());
+        let what = "a value of another type is needed";
+        Self::new(status, code, format_args!("{name}: {what} at line {line} column {column}"))
     }
 
     pub(crate) fn unavailable(message: impl fmt::Display) -> Self {
@@ -141,6 +142,14 @@ mod tests {
     struct Given {
         nonce: String,
         at: u64,
+        kind: Option<Kind>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code)]
+    enum Kind {
+        One,
+        Two,
     }
 
     #[test]
@@ -152,6 +161,9 @@ mod tests {
             (r#""8472""#, "line 1 column 6"),
             (r#"{"nonces":"8472"}"#, "nonces"),
             (r#"{"at":1}"#, "nonce"),
+            (r#"{"kind":"8472"}"#, "it: a value is none of `One` or `Two` at line 1 column 14"),
+            (r#"{"kind":"8472`, expected 8472"}"#, "none of `One` or `Two`"),
+            (r#"{"kind":{"8472":1}}"#, "none of `One` or `Two`"),
             ("{", "EOF"),
         ] {
             let error = serde_json::from_str::<Given>(json).unwrap_err();

@@ -50,15 +50,20 @@ function told(test, decision) {
   return { status: decision.status, reason: decision.reason, claims: result && result.claims };
 }
 
+/** The decision about a case. */
+function decided(test) {
+  const verification = begin(test);
+  for (;;) {
+    const step = verification.step();
+    if (step.kind === 'done') return step;
+    step.needs.forEach((need) => verification.supply(need, null, new Date(test.now_ms)));
+  }
+}
+
 /** What comes of a case. */
 function outcome(test) {
   try {
-    const verification = begin(test);
-    for (;;) {
-      const step = verification.step();
-      if (step.kind === 'done') return told(test, step);
-      step.needs.forEach((need) => verification.supply(need, null, new Date(test.now_ms)));
-    }
+    return told(test, decided(test));
   } catch (error) {
     if (error instanceof IdgateError && error.kind === 'bad_response') return { error: error.code };
     throw error;
@@ -72,4 +77,4 @@ async function outcomeAsync(test) {
   return told(test, decision);
 }
 
-module.exports = { BASE_URL, certified, decode, load, outcome, outcomeAsync, verifierOf };
+module.exports = { BASE_URL, certified, decided, decode, load, outcome, outcomeAsync, verifierOf };
