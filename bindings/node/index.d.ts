@@ -89,9 +89,12 @@ export interface ListedCertificate {
   skippedBecause: string | null;
 }
 
+/**
+ * The next one of the issuer is of that type, below a CA signed for that organization, and not older:
+ * remember the three, and hold a list to them after a restart.
+ */
 export interface TrustedList {
   listType: 'pid' | 'mdl' | 'pub-eaa';
-  /** Remember it, and never take a list with a smaller one after a restart. */
   sequence: number;
   issuedAt: Date;
   /** From then on it vouches for nobody. */

@@ -575,7 +575,9 @@ idgate_status idgate_trust_add_entry(const struct idgate_trust *trust,
 // it may also be the signer itself. `report_out` may be NULL: a JSON array with what became of each
 // certificate of a list; of a trusted list an object with `list_type`, `sequence`, `issued_at_ms`,
 // `next_update_ms` (from then on it vouches for nobody), `organization`, `providers` and
-// `certificates`. Remember `sequence`, and never take a list with a smaller one after a restart.
+// `certificates`. The next one of the entry is of that type, below a CA signed for that organization,
+// and not older: remember `list_type`, `organization` and `sequence`, and hold a list to them after a
+// restart.
 //
 // # Safety
 // The pointers are as the head of the header says.

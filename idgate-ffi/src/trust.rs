@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use idgate_core::TrustSnapshot;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{ListMark, TrustEntry};
+use idgate_core::trust::TrustEntry;
 
-use self::material::Material;
+use self::material::{Former, Material};
 use crate::boundary::{boundary, put};
 use crate::bytes::{give, idgate_bytes, input, text};
 use crate::failure::{Failure, idgate_error};
@@ -68,8 +68,8 @@ pub(crate) struct TrustHandle {
     /// Held from reading an entry to replacing it, so that of two changes at once none is lost.
     /// Who only reads need not wait for the import of a list.
     changing: Mutex<()>,
-    /// The newest trusted list of each entry.
-    marks: Mutex<BTreeMap<String, ListMark>>,
+    /// Of the newest trusted list of each entry.
+    formers: Mutex<BTreeMap<String, Former>>,
 }
 
 handles::named!(TrustHandle => idgate_trust);
@@ -84,8 +84,8 @@ impl TrustHandle {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn marks(&self) -> MutexGuard<'_, BTreeMap<String, ListMark>> {
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn formers(&self) -> MutexGuard<'_, BTreeMap<String, Former>> {
+        self.formers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn changing(&self) -> MutexGuard<'_, ()> {
@@ -165,7 +165,9 @@ pub unsafe extern "C" fn idgate_trust_add_entry(
 /// it may also be the signer itself. `report_out` may be NULL: a JSON array with what became of each
 /// certificate of a list; of a trusted list an object with `list_type`, `sequence`, `issued_at_ms`,
 /// `next_update_ms` (from then on it vouches for nobody), `organization`, `providers` and
-/// `certificates`. Remember `sequence`, and never take a list with a smaller one after a restart.
+/// `certificates`. The next one of the entry is of that type, below a CA signed for that organization,
+/// and not older: remember `list_type`, `organization` and `sequence`, and hold a list to them after a
+/// restart.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.
@@ -198,12 +200,13 @@ pub unsafe extern "C" fn idgate_trust_add(
         let material = Material::new(material, file, signer_ca, flags, UnixMillis(now_ms))?;
         let _changing = trust.changing();
         let mut entry = entry(&*trust.alone(issuer_id)?)?.clone();
-        let (listed, mark) = match material.kind {
+        let (listed, former) = match material.kind {
             idgate_material::IDGATE_TRUSTED_LIST => {
-                let former = trust.marks().get(issuer_id).cloned();
-                let list = material.trusted_list(former.as_ref())?;
+                let before = trust.formers().get(issuer_id).cloned();
+                let list = material.trusted_list(before.as_ref())?;
                 material.take(&list, &mut entry);
-                (report::trusted_list(&list), Some(list.mark(former.as_ref(), material.now)))
+                let former = Former::of(&list, before, material.now);
+                (report::trusted_list(&list), Some(former))
             }
             _ => {
                 let list = material.add_to(&mut entry)?;
@@ -213,7 +216,7 @@ pub unsafe extern "C" fn idgate_trust_add(
         if !report_out.is_null() {
             put(report_out, || Ok(give(listed.to_string())))?;
         }
-        trust.marks().extend(mark.map(|mark| (issuer_id.to_owned(), mark)));
+        trust.formers().extend(former.map(|former| (issuer_id.to_owned(), former)));
         trust.put(entry);
         Ok(())
     })
@@ -232,6 +235,11 @@ mod tests {
     use std::ptr;
 
     use idgate_core::crypto::Es256Key;
+    use idgate_testkit::keys::Curve;
+    use idgate_testkit::trusted_list::{
+        Kind, TrustedList, list_ca, list_signer, list_signer_below, provider,
+    };
+    use idgate_testkit::x509::Identity;
 
     use super::*;
     use crate::status::idgate_status::{IDGATE_CONFIG, IDGATE_MISUSE, IDGATE_OK};
@@ -280,46 +288,77 @@ mod tests {
         handles::free::<TrustHandle>(trust).unwrap();
     }
 
+    const NOW_MS: u64 = 1_800_000_000_000;
+
+    fn take(trust: *const idgate_trust, list: &TrustedList, signer: &Identity, ca: &[u8]) -> bool {
+        let token = list.sign(signer);
+        let material = idgate_material::IDGATE_TRUSTED_LIST as i32;
+        // SAFETY: live texts of their lengths; no report is asked for.
+        let status = unsafe {
+            let (id, none) = ("i".as_ptr().cast(), ptr::null_mut());
+            let (file, len, report) = (token.as_ptr(), token.len(), ptr::null_mut());
+            let (ca, ca_len) = (ca.as_ptr(), ca.len());
+            idgate_trust_add(trust, id, 1, material, file, len, ca, ca_len, 0, NOW_MS, report, none)
+        };
+        assert!([IDGATE_OK, IDGATE_CONFIG].contains(&status));
+        status == IDGATE_OK
+    }
+
+    fn list(kind: Kind, number: u64, providers: usize) -> TrustedList {
+        let root = Identity::issuer_root(Curve::P256, NOW_MS);
+        let services = [kind.issuance(&[&root.der])];
+        (0..providers).fold(TrustedList::new(kind, NOW_MS).numbered(number), |list, n| {
+            list.with(provider("P", &format!("NTRLU-{n}"), "LU", &services))
+        })
+    }
+
     #[test]
     fn a_trusted_list_replaces_the_one_before_and_is_never_an_older_one() {
-        use idgate_testkit::keys::Curve;
-        use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
-        use idgate_testkit::x509::Identity;
-
-        const NOW_MS: u64 = 1_800_000_000_000;
-        let trust = collected();
-        let (root, signer) = (Identity::issuer_root(Curve::P256, NOW_MS), list_signer(NOW_MS));
-        let take = |number: u64, providers: usize, signer_ca: &[u8]| {
-            let services = [Kind::Pid.issuance(&[&root.der])];
-            let list = TrustedList::new(Kind::Pid, NOW_MS).numbered(number);
-            let list = (0..providers).fold(list, |list, n| {
-                list.with(provider("P", &format!("NTRLU-{n}"), "LU", &services))
-            });
-            let token = list.sign(&signer);
-            let material = idgate_material::IDGATE_TRUSTED_LIST as i32;
-            // SAFETY: live texts of their lengths; no report is asked for.
-            unsafe {
-                let (id, none) = ("i".as_ptr().cast(), ptr::null_mut());
-                let (file, len) = (token.as_ptr(), token.len());
-                let (ca, ca_len) = (signer_ca.as_ptr(), signer_ca.len());
-                let report = ptr::null_mut();
-                idgate_trust_add(
-                    trust, id, 1, material, file, len, ca, ca_len, 0, NOW_MS, report, none,
-                )
-            }
+        let (trust, signer) = (collected(), list_signer(NOW_MS));
+        let take = |number, providers, ca: &[u8]| {
+            take(trust, &list(Kind::Pid, number, providers), &signer, ca)
         };
         let roots = || {
             let trust = handles::find::<TrustHandle>(trust).unwrap();
             entry(&trust.alone("i").unwrap()).unwrap().roots.len()
         };
-        assert_eq!(take(7, 1, &[]), IDGATE_CONFIG, "nobody vouches for its signer");
-        assert_eq!(take(7, 1, &signer.der), IDGATE_OK);
-        assert_eq!(take(8, 1, &signer.der), IDGATE_OK);
+        assert!(!take(7, 1, &[]), "nobody vouches for its signer");
+        assert!(take(7, 1, &signer.der));
+        assert!(take(8, 1, &signer.der));
         assert_eq!(roots(), 1);
-        assert_eq!(take(7, 1, &signer.der), IDGATE_CONFIG);
+        assert!(!take(7, 1, &signer.der));
         assert_eq!(roots(), 1);
-        assert_eq!(take(9, 0, &signer.der), IDGATE_OK);
+        assert!(take(9, 0, &signer.der));
         assert_eq!(roots(), 0);
+        handles::free::<TrustHandle>(trust).unwrap();
+    }
+
+    #[test]
+    fn a_trusted_list_is_of_the_type_of_the_one_before() {
+        let (trust, signer) = (collected(), list_signer(NOW_MS));
+        assert!(take(trust, &list(Kind::Pid, 7, 1), &signer, &signer.der));
+        assert!(!take(trust, &list(Kind::Mdl, 8, 1), &signer, &signer.der));
+        assert!(take(trust, &list(Kind::Pid, 8, 1), &signer, &signer.der));
+        handles::free::<TrustHandle>(trust).unwrap();
+    }
+
+    /// Any customer of the CA could publish lists otherwise.
+    #[test]
+    fn below_a_ca_a_trusted_list_is_signed_for_who_signed_the_one_before() {
+        let (trust, ca) = (collected(), list_ca(NOW_MS));
+        let by = |organization: &str, number| {
+            let operator = serde_json::json!([{ "lang": "en", "value": organization }]);
+            let list = list(Kind::Pid, number, 1).scheme("SchemeOperatorName", operator);
+            take(trust, &list, &list_signer_below(&ca, organization, NOW_MS), &ca.der)
+        };
+        assert!(by("Example Operator", 7));
+        assert!(!by("Another Customer", 8));
+        assert!(by("Example Operator", 8));
+        // Replacing the entry does not forget it.
+        let handle = handles::find::<TrustHandle>(trust).unwrap();
+        handle.put(trust_entry::parse(br#"{"issuer_id":"i"}"#).unwrap());
+        assert!(!by("Another Customer", 9));
+        assert!(by("Example Operator", 9));
         handles::free::<TrustHandle>(trust).unwrap();
     }
 

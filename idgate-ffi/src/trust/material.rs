@@ -5,7 +5,7 @@ use idgate_core::crypto::{Jwk, PublicKey};
 use idgate_core::status::VerifiedCrl;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{
-    ImportedList, ListAnchors, ListMark, ListRules, ListTerms, PinnedSigner, TrustAnchor,
+    ImportedList, ListAnchors, ListMark, ListRules, ListTerms, ListType, PinnedSigner, TrustAnchor,
     TrustEntry, TrustedKey, TrustedList, import_master_list, import_trusted_list, import_vical,
     pem_or_der, roots_from_file,
 };
@@ -17,6 +17,25 @@ use crate::failure::Failure;
 
 const LACKS_SIGNER_CA: &str =
     "a list needs signer_ca, or IDGATE_TEST_ONLY: without it anybody could have made the list";
+
+/// What the next trusted list of an entry is measured by. It stays as long as the collection, also where
+/// the entry is replaced.
+#[derive(Clone)]
+pub(super) struct Former {
+    mark: ListMark,
+    list_type: ListType,
+    /// Of the signer of the first one: any customer of its CA could publish lists otherwise.
+    organization: Option<String>,
+}
+
+impl Former {
+    pub(super) fn of(list: &TrustedList, before: Option<Self>, now: UnixMillis) -> Self {
+        let mark = list.mark(before.as_ref().map(|before| &before.mark), now);
+        let own = list.signer.organization.clone();
+        let organization = before.and_then(|before| before.organization).or(own);
+        Self { mark, list_type: list.list_type, organization }
+    }
+}
 
 pub(super) struct Material<'a> {
     pub(super) kind: idgate_material,
@@ -88,7 +107,7 @@ impl<'a> Material<'a> {
         Ok(None)
     }
 
-    pub(super) fn trusted_list(&self, former: Option<&ListMark>) -> Result<TrustedList, Failure> {
+    pub(super) fn trusted_list(&self, former: Option<&Former>) -> Result<TrustedList, Failure> {
         let anchors = match self.signer_ca {
             [] => None,
             file => Some(ListAnchors::from_file(&PROVIDER, file)?),
@@ -100,7 +119,10 @@ impl<'a> Material<'a> {
         };
         rules.test_only = self.test_only;
         rules.allow_stale = self.allow_stale;
-        rules.mark = former;
+        if let Some(Former { mark, list_type, organization }) = former {
+            (rules.mark, rules.list_type) = (Some(mark), Some(*list_type));
+            rules.organization = organization.as_deref();
+        }
         import_trusted_list(&PROVIDER, self.file, &rules, self.now).map_err(Failure::config)
     }
 

@@ -245,8 +245,9 @@ class Trust(_abi.Handle):
         """Takes a European trusted list (ETSI TS 119 602, JSON), in place of the one before.
 
         ``signer_ca`` vouches for its signer, or is the signer itself. From ``next_update_ms`` on the
-        list vouches for nobody. One that is older than one that was taken before is refused; remember
-        ``sequence``, and never take a list with a smaller one after a restart.
+        list vouches for nobody. One that is older than one that was taken before is refused, and so is
+        one of another type, or below a CA signed for another organization: remember ``list_type``,
+        ``organization`` and ``sequence``, and hold a list to them after a restart.
         """
         listed: TrustedList = self._add(
             issuer_id, lib.IDGATE_TRUSTED_LIST, file, test_only, signer_ca, now, allow_stale
