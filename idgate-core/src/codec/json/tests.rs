@@ -1,3 +1,5 @@
+#![cfg(test)]
+
 use alloc::string::String;
 
 use super::*;
