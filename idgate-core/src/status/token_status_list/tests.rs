@@ -1,6 +1,7 @@
 //! One test per refusal of a status list token, named after the rule, in both forms where both
 //! have it.
 
+mod listed;
 mod signers;
 
 use idgate_testkit::codec::base64url;

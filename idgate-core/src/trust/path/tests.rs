@@ -454,3 +454,25 @@ fn status_list_signers_need_a_path_and_no_profile() {
     refused(authenticate(&[&forged]), Reason::ChainInvalid);
     refused(authenticate(&[]), Reason::ChainInvalid);
 }
+
+#[test]
+fn status_list_signers_stand_below_at_most_one_intermediate() {
+    let any_length = || x509::basic_constraints(true, None);
+    let root = root().builder.set(x509::BASIC_CONSTRAINTS, true, any_length());
+    let root = root.self_sign(&self::root().key);
+    let ca = |above: &Identity, name: &str| {
+        let key = SigningKey::from_seed(Curve::P256, name);
+        let ca =
+            CertificateBuilder::intermediate(above, Name::new("UT", name), &key, SAMPLE_NOW_MS);
+        ca.set(x509::BASIC_CONSTRAINTS, true, any_length()).issue(above, &key)
+    };
+    let entry = trusting(&[&root]);
+    let roots: Vec<&TrustAnchor> = entry.roots.iter().collect();
+    let (first, here) = (ca(&root, "first"), status_roots(&roots, &entry));
+    assert!(here.authenticate(&[&signer(&first).der, &first.der]).is_ok());
+    let second = ca(&first, "second");
+    let below = signer(&second).der;
+    let chain: [&[u8]; 3] = [&below, &second.der, &first.der];
+    refused(here.authenticate(&chain), Reason::ChainInvalid);
+    assert!(here.authenticate_beside_issuer(&chain).is_ok(), "it is a path");
+}

@@ -11,7 +11,9 @@ use idgate_testkit::x509::{
 
 use super::*;
 use crate::error::{Reason, VerifyError};
-use crate::trust::path::{VerifiedPath, authenticate_chain, authenticate_sd_jwt_chain};
+use crate::trust::path::{
+    StatusRoots, VerifiedPath, authenticate_chain, authenticate_sd_jwt_chain,
+};
 
 const PID_DOC: &str = "eu.europa.ec.eudi.pid.1";
 
@@ -207,6 +209,23 @@ fn one_certificate_of_two_providers_is_attributed_by_what_its_signer_says() {
     assert_eq!(named(ORGANIZATION, "first"), ["First"]);
     assert_eq!(named(ORGANIZATION, "Third"), ["First", "Second"]);
     assert_eq!(named(ORGANIZATION_IDENTIFIER, "NTRLU-3"), ["First", "Second"]);
+}
+
+/// A listed CA has other customers; what their certificates are for says so.
+#[test]
+fn status_beside_sd_jwt_issuers_is_signed_by_who_is_marked_or_is_for_status() {
+    let root = iaca("root");
+    let entry = listing(Kind::Pid, &[&root.der], &ListTerms::default());
+    let roots: Vec<&TrustAnchor> = entry.sd_jwt_roots.iter().collect();
+    let here = StatusRoots { provider: &PROVIDER, roots: &roots, ekus: &entry.ekus, now: NOW };
+    let by =
+        |signer: CertificateBuilder| here.authenticate_beside_issuer(&[&signer.sign(&root.key)]);
+    let used_for = |oid| unmarked(&root).set(EXT_KEY_USAGE, false, ext_key_usage(&[oid]));
+    let (tls_server, status) = ("1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.30");
+    for good in [iso(&root), etsi(&root), used_for(status)] {
+        assert!(by(good).is_ok());
+    }
+    refused(by(used_for(tls_server)), Reason::ChainInvalid);
 }
 
 #[test]

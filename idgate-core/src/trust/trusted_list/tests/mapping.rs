@@ -172,6 +172,19 @@ fn services_of_other_types_are_skipped() {
 }
 
 #[test]
+fn every_service_of_a_provider_with_a_critical_extension_is_skipped() {
+    let services = [Kind::Pid.issuance(&[&root("a").der]), Kind::Pid.revocation(&[&root("b").der])];
+    for (critical, taken) in [(true, 0), (false, 1)] {
+        let mut entity = provider("P", "NTRLU-1", "LU", &services);
+        let extensions = json!([{ "Critical": critical }]);
+        entity["TrustedEntityInformation"]["TEInformationExtensions"] = extensions;
+        let entry =
+            fed(&import_made(&made(Kind::Pid).with(entity)).unwrap(), &ListTerms::default());
+        assert_eq!((entry.roots.len(), entry.status_roots.len()), (taken, taken), "{critical}");
+    }
+}
+
+#[test]
 fn a_service_with_a_critical_extension_is_skipped() {
     let mut service = Kind::Pid.issuance(&[&root("a").der]);
     service["ServiceInformation"]["ServiceInformationExtensions"] = json!([{ "Critical": true }]);

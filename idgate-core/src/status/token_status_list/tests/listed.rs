@@ -1,0 +1,82 @@
+//! Who may sign status lists where a trusted list says who the issuer is: whom it names for that provider,
+//! and nobody else, as long as the list counts.
+
+use alloc::sync::Arc;
+
+use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
+
+use super::super::super::fixtures::{MDL, root_with, signer_under};
+use super::*;
+use crate::crypto::aws_lc_rs::PROVIDER;
+use crate::ids::IssuerId;
+use crate::trust::certificate::Certificate;
+use crate::trust::{ListAnchors, ListRules, ListTerms, TrustEntry, import_trusted_list};
+
+const DAY_MS: u64 = 86_400_000;
+
+fn ca(name: &str) -> Vec<u8> {
+    root_with(name, &signing_key(name), [1, 0x06])
+}
+
+/// A signer of status lists below that CA.
+fn below(name: &str) -> Vec<u8> {
+    let spki = signing_key("signer").public_spki();
+    signer_under((name, &signing_key(name)), &spki, ["20260101000000Z", "20261231235959Z"], &[])
+}
+
+/// What a list of that age, and whether it may be stale, brings of two providers: each has a root, a CA for
+/// status lists, and a signer of them below a CA that is not listed.
+fn listed(age_ms: u64, allow_stale: bool) -> TrustEntry {
+    let made = NOW.0 - age_ms;
+    let own = [
+        Kind::Mdl.issuance(&[&root()]),
+        Kind::Mdl.revocation(&[&ca("own status"), &below("own, unlisted")]),
+    ];
+    let other = [
+        Kind::Mdl.issuance(&[&ca("other")]),
+        Kind::Mdl.revocation(&[&ca("other status"), &below("other, unlisted")]),
+    ];
+    let list = TrustedList::new(Kind::Mdl, made)
+        .with(provider("Own", "NTRUT-1", "UT", &own))
+        .with(provider("Other", "NTRUT-2", "UT", &other));
+    let signer = list_signer(made);
+    let anchors = ListAnchors::from_file(&PROVIDER, &signer.der).unwrap();
+    let rules = ListRules { allow_stale: true, ..ListRules::new(&anchors) };
+    let list = list.sign(&signer);
+    let list = import_trusted_list(&PROVIDER, list.as_bytes(), &rules, NOW).unwrap();
+    let mut entry = TrustEntry::new(IssuerId::new("issuer"));
+    entry.take_list(&list, &ListTerms { allow_stale, ..ListTerms::default() });
+    entry
+}
+
+/// As the list of a credential of the first provider.
+fn by(der: &[u8], entry: &TrustEntry) -> Verdict {
+    let vouching = entry.roots.iter().find(|one| one.der() == root()).unwrap();
+    let signer = signer(&signing_key("document signer"));
+    let listed = vouching.listing().unwrap();
+    let listed = listed.attribute(&Certificate::parse(&signer).unwrap(), NOW);
+    let voucher = Voucher::of_mdoc(vouching.sha256(), MDL).listed_as(Some(Arc::new(listed)));
+    let token = StatusCwt::new(&list(), URI, NOW_SECS, &[der]).sign(&signing_key("signer"));
+    verify_for(&voucher, &context(entry), &token)
+}
+
+#[test]
+fn the_signer_of_a_list_is_one_of_the_provider_of_the_credential() {
+    let entry = listed(0, false);
+    assert_eq!((entry.status_roots.len(), entry.status_signers.len()), (2, 2));
+    for name in ["own status", "own, unlisted"] {
+        assert!(by(&below(name), &entry).is_ok(), "{name}");
+    }
+    for name in ["other status", "other, unlisted", "other"] {
+        refused(by(&below(name), &entry), "no path leads");
+    }
+}
+
+#[test]
+fn whom_a_trusted_list_names_for_status_counts_no_longer_than_the_list() {
+    let (over, going_on) = (listed(200 * DAY_MS, false), listed(200 * DAY_MS, true));
+    for name in ["own status", "own, unlisted"] {
+        refused(by(&below(name), &over), "no root of the trust entry");
+        assert!(by(&below(name), &going_on).is_ok(), "{name}");
+    }
+}
