@@ -1,0 +1,33 @@
+"""Documents and examples name no place of the machine on which somebody wrote them."""
+
+import re
+import unittest
+
+from test_links import ROOT, documents
+
+OF_A_MACHINE = re.compile(r"(?<![\w.…])/(?:tmp|home|root|Users)/\S*")
+
+
+def texts():
+    yield from documents()
+    yield from (ROOT / "bindings").glob("*/README.md")
+    for file in (ROOT / "examples").rglob("*"):
+        if file.is_file() and not {"node_modules", "target", "__pycache__"} & set(file.parts):
+            yield file
+
+
+class PathsTest(unittest.TestCase):
+    def test_no_text_names_a_folder_of_a_machine(self):
+        for file in texts():
+            found = OF_A_MACHINE.findall(file.read_text(encoding="utf-8", errors="replace"))
+            with self.subTest(file=file.relative_to(ROOT)):
+                self.assertEqual(found, [])
+
+    def test_such_a_folder_is_found(self):
+        for text in ("in /tmp/idgate", "`/home/erika/key.pem`", "--data-dir=/root/data"):
+            with self.subTest(text=text):
+                self.assertTrue(OF_A_MACHINE.search(text))
+
+
+if __name__ == "__main__":
+    unittest.main()
