@@ -15,6 +15,8 @@ use super::connections::Slot;
 use super::error::HttpError;
 use super::gateway::Gateway;
 use super::json::Body;
+use super::page::ROOT;
+use super::routes::page;
 use super::time_limit::TimeLimit;
 use super::ws::Upgrade;
 use super::{head, peer, rates, router};
@@ -58,7 +60,10 @@ pub(crate) async fn answer(
         Ok(None) => Err(HttpError::temporarily_unavailable().closing()),
         Err(Panicked) => Err(HttpError::internal("panic").closing()),
     };
-    let mut response = outcome.unwrap_or_else(|error| refuse(error, &mut trace));
+    let mut response = outcome.unwrap_or_else(|error| {
+        let refusal = refuse(error, &mut trace);
+        if is_of_page(gateway, &head) { page::refusal(refusal, &head) } else { refusal }
+    });
     let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
     // What the peer still sends of a body would be taken for the next request's head.
     let is_last = has_body && !trace.body_read || gateway.is_draining() || slot.is_displaced();
@@ -86,6 +91,11 @@ fn refuse(mut error: HttpError, trace: &mut Trace) -> Response<Body> {
     trace.error = Some(error.code());
     trace.cause = error.take_cause();
     error.into_response()
+}
+
+/// Whether it is below where a person's browser looks, if anything is there.
+fn is_of_page(gateway: &Gateway, head: &Parts) -> bool {
+    head.uri.path().starts_with(ROOT) && gateway.app.shows_pages()
 }
 
 fn add_common_headers(response: &mut Response<Body>, request_id: &str) {

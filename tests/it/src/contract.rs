@@ -63,8 +63,11 @@ impl Contract {
             // A head that was not read belongs to no path.
             return component("BadRequest");
         }
+        // Whoever looks there by mistake is a person.
+        let refused = if path.starts_with("/v/") { "PageRefused" } else { "NotFound" };
         let Some(item) = self.path_item(path) else {
             return match status {
+                400 | 404 if refused == "PageRefused" => component(refused),
                 400 => component("BadRequest"),
                 404 => component("NotFound"),
                 _ => Err("comes from a path that is not documented".into()),
@@ -76,7 +79,7 @@ impl Contract {
             return match status {
                 400 => component("BadRequest"),
                 // The same shape and headers.
-                405 => component("NotFound"),
+                405 => component(refused),
                 _ => Err("answers a method that is not documented".into()),
             };
         };

@@ -3,6 +3,7 @@
 
 mod binding;
 mod dialogue;
+mod refusals;
 mod turning;
 
 use serde_json::{Value, json};

@@ -35,6 +35,7 @@ const ABOUT_FILES: &[&str] = &[
     "operator::",
     "operator_files::",
     "own_faults::",
+    "page::refusals::a_fault_of_the_gateway",
     "postgres::",
     "purge::",
     "race::of_64_valid_answers",

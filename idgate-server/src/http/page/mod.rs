@@ -10,6 +10,7 @@ mod words;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
+use hyper::StatusCode;
 use idgate_core::ids::CredentialFormat;
 use idgate_core::request::Scheme;
 
@@ -32,6 +33,9 @@ const LARGE_CODE: usize = 90;
 /// Of each module of a large code: as many of all, which cameras read best.
 const MODULE_PIXELS: usize = 4;
 
+/// All that belongs to pages is below it.
+pub(crate) const ROOT: &str = "/v/";
+
 /// Where a page finds what belongs to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Addresses<'a> {
@@ -44,26 +48,36 @@ impl Addresses<'_> {
     /// The path of something below the page.
     pub(crate) fn of(self, name: &str) -> String {
         let query = if self.framed { "?frame" } else { "" };
-        format!("/v/{}/{name}{query}", self.token)
+        format!("{ROOT}{}/{name}{query}", self.token)
     }
 
     /// The path of the page.
     pub(crate) fn page(self) -> String {
         let query = if self.framed { "?frame" } else { "" };
-        format!("/v/{}{query}", self.token)
+        format!("{ROOT}{}{query}", self.token)
     }
 }
 
 /// What a page says that has nothing to show: its link leads nowhere.
 pub(crate) fn gone(language: Language) -> String {
     let words = language.words();
-    notice(words, words.gone)
+    notice(words, words.gone, None)
 }
 
 /// What another browser sees.
 pub(crate) fn taken(language: Language) -> String {
     let words = language.words();
-    notice(words, words.taken)
+    notice(words, words.taken, None)
+}
+
+/// What a person sees where the page would stand, had the gateway not answered with this status.
+pub(crate) fn refused(language: Language, status: StatusCode, own: Addresses<'_>) -> String {
+    let words = language.words();
+    match status {
+        StatusCode::TOO_MANY_REQUESTS => notice(words, words.busy, Some(own)),
+        status if status.is_server_error() => notice(words, words.unavailable, Some(own)),
+        _ => notice(words, words.gone, None),
+    }
 }
 
 /// A page as its browser sees it.
@@ -128,10 +142,15 @@ fn head(html: &mut Html, words: &Words, title: &str, looks_again: Option<&str>) 
     html.raw("<script type=\"module\" src=\"/v/page.js\"></script></head><body>");
 }
 
-fn notice(words: &Words, (title, text): (&str, &str)) -> String {
+/// `again`: the page that may be there the next time.
+fn notice(words: &Words, (title, text): (&str, &str), again: Option<Addresses<'_>>) -> String {
     let mut html = Html::new();
     head(&mut html, words, title, None);
     html.raw("<main data-state=\"none\"><h1>").text(title).raw("</h1><p>").text(text);
+    if let Some(own) = again {
+        html.raw("</p><p><a class=\"button\" href=\"").text(&own.page()).raw("\">");
+        html.text(words.refresh).raw("</a>");
+    }
     html.raw("</p></main></body></html>");
     html.finish()
 }
@@ -272,6 +291,13 @@ mod tests {
     fn a_script_is_served_line_by_line_without_its_comments() {
         let source = "// a\nconst b = 1 // c\n\n/** d */\nif (b) {\n  e()\n}\n";
         assert_eq!(bare(source), "const b = 1 // c\nif (b) {\ne()\n}\n");
+    }
+
+    #[test]
+    fn an_error_repeats_an_address_as_text_alone() {
+        let own = Addresses { token: "a\"b", framed: true };
+        let text = refused(Language::of(None), StatusCode::TOO_MANY_REQUESTS, own);
+        assert!(text.contains("href=\"/v/a&quot;b?frame\""), "{text}");
     }
 
     #[test]

@@ -101,6 +101,9 @@ pub(super) struct Words {
     pub(super) over: Notice,
     pub(super) taken: Notice,
     pub(super) gone: Notice,
+    /// What stands there instead of the page: it was asked for too often, or the gateway cannot.
+    pub(super) busy: Notice,
+    pub(super) unavailable: Notice,
     pub(super) back: &'static str,
     /// In the order of [`CLAIMS`].
     pub(super) claims: [&'static str; CLAIMS.len()],
@@ -147,6 +150,8 @@ mod tests {
             over,
             taken,
             gone,
+            busy,
+            unavailable,
             back,
             claims,
         } = *words;
@@ -185,6 +190,8 @@ mod tests {
             ("over", over),
             ("taken", taken),
             ("gone", gone),
+            ("busy", busy),
+            ("unavailable", unavailable),
         ] {
             all.extend([(name, title), (name, text)]);
         }

@@ -12,6 +12,7 @@ use hyper::header::{
     ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName,
     HeaderValue, LOCATION, SET_COOKIE,
 };
+use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 use idgate_core::request::Scheme;
 
@@ -24,6 +25,7 @@ use crate::http::query;
 
 /// How long a browser remembers that a page is its own after the session took no more answers.
 const COOKIE_GRACE_SECS: u64 = 3600;
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const PAGE_KEY: HeaderName = HeaderName::from_static("idgate-page-key");
 
 /// `GET /v/{token}`
@@ -60,7 +62,7 @@ pub(crate) async fn take(call: Call<'_>) -> Result<Response<Body>, HttpError> {
         // A page that is taken may be so by this browser, whose reply was lost: its key tells.
         Standing::Free | Standing::Taken => match app.take_page(&view, key).await? {
             Some(key) => Some(cookie(&view, &key, own)),
-            None => return Ok(taken()),
+            None => return Ok(taken(&call.head.headers)),
         },
     };
     app.open_page(&view).await?;
@@ -81,14 +83,14 @@ pub(crate) async fn state(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let app = &call.gateway.app;
     let view = look(&call).await?;
     if view.standing == Standing::Taken {
-        return Ok(taken());
+        return Ok(taken(&call.head.headers));
     }
     if seen.as_deref() != Some(view.phase.name()) || view.phase.is_settled() {
         return Ok(state_of(&view));
     }
     app.page_changed(&view).await?;
     let view = look(&call).await?;
-    Ok(if view.standing == Standing::Taken { taken() } else { state_of(&view) })
+    Ok(if view.standing == Standing::Taken { taken(&call.head.headers) } else { state_of(&view) })
 }
 
 /// `GET /v/{token}/open`: the request behind another scheme.
@@ -98,7 +100,7 @@ pub(crate) async fn open(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let scheme = scheme.ok_or_else(HttpError::not_found)?;
     let view = look(&call).await?;
     if view.standing == Standing::Taken {
-        return Ok(taken());
+        return Ok(taken(&call.head.headers));
     }
     if view.phase != Phase::Open {
         return Err(HttpError::not_found());
@@ -112,7 +114,7 @@ pub(crate) async fn open(call: Call<'_>) -> Result<Response<Body>, HttpError> {
 pub(crate) async fn logo(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let view = look(&call).await?;
     if view.standing == Standing::Taken {
-        return Ok(taken());
+        return Ok(taken(&call.head.headers));
     }
     let picture = call.gateway.app.logo(&view).await?;
     let mut response = Response::new(Body::whole(Bytes::from(picture.bytes)));
@@ -146,6 +148,22 @@ async fn look(call: &Call<'_>) -> Result<PageView, AppError> {
 fn addresses<'a>(call: &'a Call<'_>) -> Result<Addresses<'a>, HttpError> {
     let framed = query::single(call.head.uri.query(), "frame")?.is_some();
     Ok(Addresses { token: call.id, framed })
+}
+
+/// What became of a request below [`page::ROOT`] that ended in an error: words for the person who looks at it, JSON
+/// for the page's script, and nothing that a page may not do either.
+pub(crate) fn refusal(mut error: Response<Body>, head: &Parts) -> Response<Body> {
+    if is_for_person(&head.headers) {
+        let below = head.uri.path().strip_prefix(page::ROOT).unwrap_or_default();
+        let token = below.split('/').next().unwrap_or_default();
+        let framed = query::single(head.uri.query(), "frame").is_ok_and(|frame| frame.is_some());
+        let own = Addresses { token, framed };
+        let text = page::refused(language(&head.headers), error.status(), own);
+        *error.body_mut() = Body::whole(Bytes::from(text));
+        error.headers_mut().insert(CONTENT_TYPE, HTML);
+    }
+    headers::add(error.headers_mut(), &[]);
+    error
 }
 
 /// Who may show it in a frame: nobody, unless the client has origins and says so in the address.
@@ -189,7 +207,10 @@ fn turned(object: Object, view: &PageView) -> Object {
 }
 
 /// What another browser is told.
-fn taken() -> Response<Body> {
+fn taken(asked: &HeaderMap) -> Response<Body> {
+    if is_for_person(asked) {
+        return html(StatusCode::FORBIDDEN, page::taken(language(asked)), &[]);
+    }
     let body = Object::new().text("state", "taken").finish();
     let mut response = json::answer(StatusCode::FORBIDDEN, body);
     headers::add(response.headers_mut(), &[]);
@@ -200,7 +221,7 @@ fn html(status: StatusCode, text: String, framers: &[String]) -> Response<Body> 
     let mut response = Response::new(Body::whole(Bytes::from(text)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CONTENT_TYPE, HTML);
     headers::add(headers, framers);
     response
 }
@@ -231,6 +252,12 @@ fn language(headers: &HeaderMap) -> Language {
 
 fn is_for_script(headers: &HeaderMap) -> bool {
     headers.get(ACCEPT).is_some_and(|value| value.as_bytes() == b"application/json")
+}
+
+/// Whether a browser is about to show the answer: only then it asks for a document by name.
+fn is_for_person(headers: &HeaderMap) -> bool {
+    let names = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains("text/html"));
+    headers.get_all(ACCEPT).iter().any(names)
 }
 
 /// Bound to this host, for https alone and hidden from scripts.

@@ -53,6 +53,14 @@ pub(super) const DE: Words = Words {
         "Hier ist nichts",
         "Dieser Link ist nicht oder nicht mehr gültig. Beginnen Sie neu, wo Sie hergekommen sind.",
     ),
+    busy: (
+        "Zu viele Anfragen",
+        "Diese Seite wurde zu oft aufgerufen. Warten Sie einen Moment, und sehen Sie dann erneut nach.",
+    ),
+    unavailable: (
+        "Nicht erreichbar",
+        "Dieser Dienst kann gerade nicht antworten. Warten Sie einen Moment, und sehen Sie dann erneut nach.",
+    ),
     back: "Zurück zu {name}",
     claims: [
         "Nachname",

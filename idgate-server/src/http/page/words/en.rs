@@ -44,6 +44,14 @@ pub(in super::super) const EN: Words = Words {
         "Nothing here",
         "This link is not valid, or not any more. Begin anew where you came from.",
     ),
+    busy: (
+        "Too many requests",
+        "This page was asked for too often. Wait a moment, then look again.",
+    ),
+    unavailable: (
+        "Not available",
+        "This service cannot answer now. Wait a moment, then look again.",
+    ),
     back: "Back to {name}",
     claims: [
         "Last name",

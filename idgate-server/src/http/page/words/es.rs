@@ -47,6 +47,14 @@ pub(super) const ES: Words = Words {
         "Aquí no hay nada",
         "Este enlace no es válido, o ya no lo es. Empiece de nuevo desde donde vino.",
     ),
+    busy: (
+        "Demasiadas solicitudes",
+        "Esta página se ha pedido demasiadas veces. Espere un momento y consulte de nuevo.",
+    ),
+    unavailable: (
+        "No disponible",
+        "Este servicio no puede responder ahora. Espere un momento y consulte de nuevo.",
+    ),
     back: "Volver a {name}",
     claims: [
         "Apellidos",

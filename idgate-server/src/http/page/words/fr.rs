@@ -44,6 +44,14 @@ pub(super) const FR: Words = Words {
         "Rien ici",
         "Ce lien n’est pas valable, ou ne l’est plus. Recommencez là d’où vous venez.",
     ),
+    busy: (
+        "Trop de demandes",
+        "Cette page a été demandée trop souvent. Attendez un instant, puis vérifiez à nouveau.",
+    ),
+    unavailable: (
+        "Indisponible",
+        "Ce service ne peut pas répondre pour le moment. Attendez un instant, puis vérifiez à nouveau.",
+    ),
     back: "Retour à {name}",
     claims: [
         "Nom",

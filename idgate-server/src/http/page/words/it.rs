@@ -48,6 +48,14 @@ pub(super) const IT: Words = Words {
         "Qui non c’è nulla",
         "Questo link non è valido, o non lo è più. Ricominci da dove è venuto.",
     ),
+    busy: (
+        "Troppe richieste",
+        "Questa pagina è stata richiesta troppo spesso. Attenda un momento, poi controlli di nuovo.",
+    ),
+    unavailable: (
+        "Non disponibile",
+        "Questo servizio non può rispondere ora. Attenda un momento, poi controlli di nuovo.",
+    ),
     back: "Torni a {name}",
     claims: [
         "Cognome",

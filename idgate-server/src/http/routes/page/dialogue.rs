@@ -19,7 +19,7 @@ use crate::http::routes::wallet;
 pub(crate) async fn requests(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let view = look(&call).await?;
     if view.standing != Standing::Own {
-        return Ok(taken());
+        return Ok(taken(&call.head.headers));
     }
     let requests = call.gateway.app.page_requests(&view).await?;
     let requests = Zeroizing::new(requests.to_json().into_bytes());
@@ -33,7 +33,7 @@ pub(crate) async fn answer(call: Call<'_>) -> Result<Response<Body>, HttpError> 
     call.trace.is_answer = true;
     let view = look(&call).await?;
     if view.standing != Standing::Own || !is_from_here(&call) {
-        return Ok(taken());
+        return Ok(taken(&call.head.headers));
     }
     if !body::has_content_type(&call.head.headers, "application/json") {
         return Err(HttpError::invalid_request("Content-Type must be application/json"));

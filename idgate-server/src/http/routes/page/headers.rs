@@ -28,7 +28,7 @@ pub(super) fn add(headers: &mut HeaderMap, framers: &[String]) {
     headers.insert(PERMISSIONS_POLICY, HeaderValue::from_static("digital-credentials-get=(self)"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
-    headers.insert(VARY, HeaderValue::from_static("Accept-Language, Cookie"));
+    headers.insert(VARY, HeaderValue::from_static("Accept, Accept-Language, Cookie"));
 }
 
 /// Applications have origins, too, and no frames.

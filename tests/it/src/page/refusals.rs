@@ -1,0 +1,144 @@
+//! What people see where the page cannot be: words in their language, as guarded as the page; and what its
+//! script is told.
+
+use super::*;
+
+/// As browsers ask for what they are about to show.
+const DOCUMENT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+impl Browser {
+    /// What a person sees who opens `below`.
+    fn opens(&mut self, below: &str, language: &str) -> Response {
+        let request = Request::get(format!("{}{below}", self.path));
+        self.shows(request.header("Accept-Language", language))
+    }
+
+    fn shows(&mut self, request: Request) -> Response {
+        self.send(request.header("Accept", DOCUMENT))
+    }
+
+    /// What its script gets.
+    fn fetches(&mut self, below: &str) -> Response {
+        let request = Request::get(format!("{}{below}", self.path));
+        self.send(request.header("Accept", "application/json"))
+    }
+}
+
+/// In words, with this title and under this status, and guarded.
+#[track_caller]
+fn assert_words(answer: Response, status: u16, title: &str) -> String {
+    assert_guarded(&answer);
+    assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+    let text = String::from_utf8(answer.body).unwrap();
+    assert_eq!(answer.status, status, "{text}");
+    assert!(text.contains(&format!("<h1>{title}</h1>")), "{text}");
+    for code in ["rate_limited", "not_found", "method_not_allowed", "invalid_request", "internal"] {
+        assert!(!text.contains(code), "{text}");
+    }
+    text
+}
+
+/// As the page itself is.
+#[track_caller]
+fn assert_guarded(answer: &Response) {
+    let policy = answer.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none';"), "{policy}");
+    assert!(policy.ends_with("frame-ancestors 'none'"), "{policy}");
+    assert_eq!(answer.header("permissions-policy"), Some("digital-credentials-get=(self)"));
+    assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+    assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"));
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+}
+
+#[test]
+fn a_request_too_many_is_answered_in_words_and_to_the_script_as_an_error() {
+    let limited = installation().with("IDGATE_RATE_LIMITS", "on");
+    let gateway = Gateway::trusting(limited, &sample_trust());
+    let created = gateway.tenant().create(&request());
+    let mut browser = Browser::new(&gateway, &created);
+    while browser.get("").status == 200 {}
+    for (language, title) in [
+        ("en", "Too many requests"),
+        ("de-AT", "Zu viele Anfragen"),
+        ("fr", "Trop de demandes"),
+        ("es", "Demasiadas solicitudes"),
+        ("it", "Troppe richieste"),
+    ] {
+        let told = browser.opens("", language);
+        assert!(told.header("retry-after").unwrap().parse::<u64>().unwrap() > 0);
+        let text = assert_words(told, 429, title);
+        assert!(text.contains(&format!("href=\"{}\"", browser.path)), "{text}");
+    }
+    let told = browser.opens("?frame", "en");
+    let text = assert_words(told, 429, "Too many requests");
+    assert!(text.contains(&format!("href=\"{}?frame\"", browser.path)), "{text}");
+    let told = browser.fetches("/state");
+    assert_guarded(&told);
+    assert!(told.header("retry-after").is_some());
+    told.expect_error(429, "rate_limited");
+}
+
+#[test]
+fn what_is_not_there_or_cannot_be_done_is_told_in_words() {
+    let (_gateway, mut tenant, created, mut browser) = opened(&request());
+    for (below, status) in [
+        ("/open?scheme=mailto", 404),
+        ("/open?scheme=haip&scheme=haip", 400),
+        ("?frame&frame", 400),
+        ("/nothing", 404),
+        ("/", 404),
+    ] {
+        assert_words(browser.opens(below, "en"), status, "Nothing here");
+    }
+    let posted = browser.shows(Request::post(browser.path.clone()));
+    assert_eq!(posted.header("allow"), Some("GET, HEAD"));
+    assert_words(posted, 405, "Nothing here");
+    let state = idgate_testkit::request::AuthorizationRequest::parse(&created.uri).unwrap().state;
+    let declined = json!({ "error": "access_denied", "state": state });
+    let answer = Request::post(format!("/v1/oid4vp/response/{}", created.id)).json(&declined);
+    tenant.http.send(&answer).expect_status(200);
+    assert_words(browser.opens("/open", "de"), 404, "Hier ist nichts");
+    let told = browser.fetches("/open");
+    assert_guarded(&told);
+    told.expect_error(404, "not_found");
+}
+
+#[test]
+fn another_browser_is_told_in_words_that_the_page_is_taken_whatever_it_opens() {
+    let (gateway, _, created, mut first) = opened(&request());
+    first.take();
+    let mut second = Browser::new(&gateway, &created);
+    for below in ["", "/open", "/logo"] {
+        assert_words(second.opens(below, "en"), 403, "Opened elsewhere");
+    }
+    let taking = Request::post(format!("{}/take", second.path));
+    assert_words(second.shows(taking), 403, "Opened elsewhere");
+}
+
+#[test]
+fn a_fault_of_the_gateway_is_told_in_words_and_its_cause_is_not() {
+    let (gateway, _, _, mut browser) = opened(&request());
+    let database = gateway.installation.data_dir().join("idgate.db");
+    let database = rusqlite::Connection::open(database).unwrap();
+    database.execute_batch("ALTER TABLE pages RENAME TO elsewhere").unwrap();
+    for (language, title) in [("en", "Not available"), ("it", "Non disponibile")] {
+        let text = assert_words(browser.opens("", language), 500, title);
+        assert!(text.contains(&format!("href=\"{}\"", browser.path)), "{text}");
+        assert!(!text.contains("pages"), "{text}");
+    }
+    let told = browser.fetches("");
+    assert_guarded(&told);
+    told.expect_error(500, "internal_error");
+}
+
+#[test]
+fn where_there_are_no_pages_nothing_is_said_in_words() {
+    let gateway = Gateway::start();
+    let request = format!(
+        "GET /v/0123456789abcdefABCDEF HTTP/1.1\r\nHost: g\r\nAccept: {DOCUMENT}\r\n\
+         Connection: close\r\n\r\n"
+    );
+    let answer = crate::http::exchange(gateway.server.address, request.as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 404") && answer.contains("\"not_found\""), "{answer}");
+}
