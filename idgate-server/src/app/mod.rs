@@ -8,6 +8,7 @@ mod handle;
 mod idempotency;
 mod identity;
 mod metrics;
+mod page_browser;
 mod page_dialogue;
 mod pages;
 mod registration;

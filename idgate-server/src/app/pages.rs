@@ -6,8 +6,6 @@ mod way_back;
 
 use std::time::Duration;
 
-use aws_lc_rs::constant_time::verify_slices_are_equal;
-use aws_lc_rs::digest::{SHA256, digest};
 use idgate_core::EntropyUnavailable;
 use idgate_core::entropy::Entropy as _;
 use idgate_core::ids::random_id;
@@ -20,6 +18,7 @@ pub use self::codes::Visit;
 use self::codes::{Judgement, with_part};
 pub use self::key::PageKey;
 use self::key::is_of_base62;
+pub(super) use self::key::{is_key_of, sha256};
 use self::way_back::with_code;
 use super::{App, AppError};
 use crate::clock::Stopwatch;
@@ -214,9 +213,7 @@ impl App {
         let session = self.store.session(&page.session_id).await?.ok_or(AppError::NotFound)?;
         let standing = match (&page.browser, cookies(&cookie_name(&digest))) {
             (None, _) => Standing::Free,
-            (Some(own), Some(shown)) if verify_slices_are_equal(own, &sha256(&shown)).is_ok() => {
-                Standing::Own
-            }
+            (Some(own), Some(shown)) if is_key_of(own, &shown) => Standing::Own,
             (Some(_), _) => Standing::Taken,
         };
         let now = self.now();
@@ -239,29 +236,6 @@ impl App {
             self.store.open_page(&view.page.digest).await?;
         }
         Ok(())
-    }
-
-    /// Gives the page to this browser; what it has to show from now on, or `None` when the page is
-    /// another one's. `key`: what the browser made for that, which it may bring again when a reply was
-    /// lost.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn take_page(
-        &self,
-        view: &PageView,
-        key: Option<PageKey>,
-    ) -> Result<Option<PageKey>, AppError> {
-        let key = match key {
-            Some(key) => key,
-            None => PageKey::fresh().map_err(unavailable)?,
-        };
-        let shown = sha256(key.expose());
-        let is_taken = match &view.page.browser {
-            Some(own) => verify_slices_are_equal(own, &shown).is_ok(),
-            None => self.store.take_page(&view.page.digest, shown).await?,
-        };
-        Ok(is_taken.then_some(key))
     }
 
     /// The same view for the browser that just took it.
@@ -376,7 +350,7 @@ impl App {
     }
 }
 
-fn unavailable(error: EntropyUnavailable) -> AppError {
+pub(super) fn unavailable(error: EntropyUnavailable) -> AppError {
     AppError::Unavailable(error.to_string())
 }
 
@@ -391,16 +365,12 @@ fn gives_code(session: &Session, page: &PageRecord) -> bool {
     !is_same_device(session) || page.notes.iter().any(|note| note == ANSWERED_HERE)
 }
 
-fn cookie_name(digest: &[u8; 32]) -> String {
+pub(super) fn cookie_name(digest: &[u8; 32]) -> String {
     let start: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     format!("__Host-idgate-{start}")
 }
 
 /// `None`: it cannot be a token.
-fn digest_of(token: &str) -> Option<[u8; 32]> {
+pub(super) fn digest_of(token: &str) -> Option<[u8; 32]> {
     is_of_base62(token).then(|| sha256(token))
-}
-
-fn sha256(text: &str) -> [u8; 32] {
-    digest(&SHA256, text.as_bytes()).as_ref().try_into().unwrap_or_default()
 }

@@ -18,9 +18,10 @@ use super::connections::Slot;
 use super::error::HttpError;
 use super::gateway::Gateway;
 use super::memory::Payer;
+use super::page;
 use super::peer;
 use super::query;
-use super::rates::{PAGE, TenantRate, WalletRate};
+use super::rates::{PAGE, PAGE_OF_ITS_BROWSER, TenantRate, WalletRate};
 use super::time_limit::TimeLimit;
 use super::turns::{Kind, TooMany, Turn};
 use super::ws::Upgrade;
@@ -175,10 +176,20 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Charges a request of a browser to its peer and the page that it names.
-    pub(crate) fn limit_page(&self) -> Result<(), HttpError> {
-        let (app, rates) = (&self.gateway.app, &self.gateway.rates);
-        Ok(rates.charge_wallet(&PAGE, self.id, self.peer, app.now())?)
+    /// Charges a request of a browser to its peer and the page that it names. The browser that has the page
+    /// is counted by itself: who merely knows the address uses up nothing of what it needs.
+    pub(crate) async fn limit_page(&self) -> Result<(), HttpError> {
+        let (app, rates, headers) = (&self.gateway.app, &self.gateway.rates, &self.head.headers);
+        if !page::shows_any(headers) {
+            return Ok(rates.charge_wallet(&PAGE, self.id, self.peer, app.now())?);
+        }
+        // Before it is looked up whether it is what it says.
+        rates.charge_peer(&PAGE, self.peer, app.now())?;
+        let key = page::key_of(headers).ok().flatten();
+        let cookies = |name: &str| page::cookie_of(headers, name);
+        let is_own = app.has_page(self.id, cookies, key.as_ref()).await?;
+        let rate = if is_own { &PAGE_OF_ITS_BROWSER } else { &PAGE };
+        Ok(rates.charge_handle(rate, self.id, app.now())?)
     }
 
     /// What a failed authentication is answered: beyond its peer's limit a 429, or the 401 and the

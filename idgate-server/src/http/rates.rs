@@ -18,7 +18,7 @@ pub(crate) struct TenantRate {
     test: Policy,
 }
 
-/// Limits of a wallet's requests, per session and per peer.
+/// Limits of a wallet's requests, per session and per peer, and of a browser's, per page and per peer.
 pub(crate) struct WalletRate {
     session: Policy,
     peer: Policy,
@@ -38,6 +38,9 @@ pub(crate) const RESPONSE: WalletRate = WalletRate {
 };
 pub(crate) const PAGE: WalletRate =
     WalletRate { session: policy("page-token", 60, 60), peer: policy("page-peer", 100, 5) };
+/// The same once more for the browser that has the page.
+pub(crate) const PAGE_OF_ITS_BROWSER: WalletRate =
+    WalletRate { session: policy("page-browser", 60, 60), ..PAGE };
 pub(crate) const DC_API: TenantRate = both(policy("dc-api", 100, 4));
 /// Keys are made by people and at deployments: nobody needs many a second.
 pub(crate) const API_KEYS: TenantRate = both(policy("api-keys", 20, 4));
@@ -132,7 +135,27 @@ impl Rates {
         session: &SessionId,
         now: UnixMillis,
     ) -> Result<(), Excess> {
-        self.charge(&[(rate.session, Party::Session(session.as_str()))], now)
+        self.charge_handle(rate, session.as_str(), now)
+    }
+
+    /// Charges what a request names, and no peer.
+    pub(crate) fn charge_handle(
+        &self,
+        rate: &WalletRate,
+        handle: &str,
+        now: UnixMillis,
+    ) -> Result<(), Excess> {
+        self.charge(&[(rate.session, Party::Session(handle))], now)
+    }
+
+    /// Charges a peer, and nothing that its request names.
+    pub(crate) fn charge_peer(
+        &self,
+        rate: &WalletRate,
+        peer: IpAddr,
+        now: UnixMillis,
+    ) -> Result<(), Excess> {
+        self.charge_networks(rate.peer, peer, now)
     }
 
     /// Charges a session that there is where all gateways count that share the store.
@@ -155,8 +178,11 @@ impl Rates {
 
     /// Charges a failed authentication.
     pub(crate) fn charge_failure(&self, peer: IpAddr, now: UnixMillis) -> Result<(), Excess> {
-        let policy = self.part(FAILED_AUTHENTICATION);
-        self.charge(&peer_charges(policy, peer).collect::<Vec<_>>(), now)
+        self.charge_networks(FAILED_AUTHENTICATION, peer, now)
+    }
+
+    fn charge_networks(&self, policy: Policy, peer: IpAddr, now: UnixMillis) -> Result<(), Excess> {
+        self.charge(&peer_charges(self.part(policy), peer).collect::<Vec<_>>(), now)
     }
 
     fn charge(&self, charges: &[(Policy, Party<'_>)], now: UnixMillis) -> Result<(), Excess> {

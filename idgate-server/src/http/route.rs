@@ -105,7 +105,7 @@ impl Route {
                 handler(call).await
             }
             Door::Page(handler) => {
-                call.limit_page()?;
+                call.limit_page().await?;
                 handler(call).await
             }
             Door::OfPages(handler)

@@ -3,6 +3,7 @@
 
 mod binding;
 mod dialogue;
+mod limits;
 mod refusals;
 mod turning;
 

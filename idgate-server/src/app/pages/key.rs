@@ -1,5 +1,7 @@
 //! What the browser shows that has a page.
 
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use aws_lc_rs::digest::{SHA256, digest};
 use idgate_core::EntropyUnavailable;
 use idgate_core::ids::random_id;
 use zeroize::Zeroizing;
@@ -18,7 +20,7 @@ impl PageKey {
         is_of_base62(text).then(|| Self(Zeroizing::new(text.to_owned())))
     }
 
-    pub(super) fn fresh() -> Result<Self, EntropyUnavailable> {
+    pub(in crate::app) fn fresh() -> Result<Self, EntropyUnavailable> {
         random_id("", &mut OsEntropy).map(|key| Self(Zeroizing::new(key)))
     }
 
@@ -26,6 +28,15 @@ impl PageKey {
     pub fn expose(&self) -> &str {
         &self.0
     }
+}
+
+/// Whether what a browser shows is what the page's own browser has.
+pub(in crate::app) fn is_key_of(own: &[u8; 32], shown: &str) -> bool {
+    verify_slices_are_equal(own, &sha256(shown)).is_ok()
+}
+
+pub(in crate::app) fn sha256(text: &str) -> [u8; 32] {
+    digest(&SHA256, text.as_bytes()).as_ref().try_into().unwrap_or_default()
 }
 
 pub(super) fn is_of_base62(text: &str) -> bool {

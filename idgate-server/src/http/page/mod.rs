@@ -5,6 +5,7 @@ mod claims;
 mod html;
 mod language;
 mod qr;
+mod shown;
 mod words;
 
 use std::fmt::Write as _;
@@ -17,6 +18,7 @@ use idgate_core::request::Scheme;
 pub(crate) use self::html::Html;
 pub(crate) use self::language::Language;
 pub(crate) use self::qr::Qr;
+pub(crate) use self::shown::{cookie_of, key_of, shows_any};
 use self::words::Words;
 use crate::app::{PageView, Phase, Standing};
 use crate::store::Face;

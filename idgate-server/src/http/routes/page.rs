@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::header::{
-    ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName,
-    HeaderValue, LOCATION, SET_COOKIE,
+    ACCEPT, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION,
+    SET_COOKIE,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
@@ -26,7 +26,6 @@ use crate::http::query;
 /// How long a browser remembers that a page is its own after the session took no more answers.
 const COOKIE_GRACE_SECS: u64 = 3600;
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
-const PAGE_KEY: HeaderName = HeaderName::from_static("idgate-page-key");
 
 /// `GET /v/{token}`
 pub(crate) async fn show(call: Call<'_>) -> Result<Response<Body>, HttpError> {
@@ -56,7 +55,7 @@ pub(crate) async fn take(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let app = &call.gateway.app;
     let view = look(&call).await?;
     let own = addresses(&call)?;
-    let key = key_of(&call.head.headers)?;
+    let key = page::key_of(&call.head.headers)?;
     let cookie = match view.standing {
         Standing::Own => None,
         // A page that is taken may be so by this browser, whose reply was lost: its key tells.
@@ -142,7 +141,7 @@ pub(crate) async fn icon(_: Call<'_>) -> Result<Response<Body>, HttpError> {
 
 async fn look(call: &Call<'_>) -> Result<PageView, AppError> {
     let headers = &call.head.headers;
-    call.gateway.app.page(call.id, |name| cookie_of(headers, name)).await
+    call.gateway.app.page(call.id, |name| page::cookie_of(headers, name)).await
 }
 
 fn addresses<'a>(call: &'a Call<'_>) -> Result<Addresses<'a>, HttpError> {
@@ -266,47 +265,4 @@ fn cookie(view: &PageView, key: &PageKey, own: Addresses<'_>) -> String {
     let site = if own.framed { "SameSite=None; Partitioned" } else { "SameSite=Lax" };
     let (name, key) = (view.cookie_name(), key.expose());
     format!("{name}={key}; Path=/; Max-Age={age}; Secure; HttpOnly; {site}")
-}
-
-/// What the script made for its browser, so that it can take the page again when a reply was lost. No
-/// form and no other origin sends it: the gateway answers no preflight.
-fn key_of(headers: &HeaderMap) -> Result<Option<PageKey>, HttpError> {
-    let mut values = headers.get_all(PAGE_KEY).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    let key = value.to_str().ok().and_then(PageKey::made).filter(|_| values.next().is_none());
-    key.map(Some)
-        .ok_or_else(|| HttpError::invalid_request("Idgate-Page-Key has 22 base62 characters"))
-}
-
-/// The value of a cookie; none when it is there twice, because nobody knows then whose it is.
-fn cookie_of(headers: &HeaderMap, name: &str) -> Option<String> {
-    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let pairs =
-        lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let mut values = pairs.filter(|(key, _)| *key == name).map(|(_, value)| value);
-    let value = values.next()?;
-    values.next().is_none().then(|| value.to_owned())
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cookie_is_found_among_others_and_not_when_it_is_there_twice() {
-        let of = |lines: &[&'static str]| {
-            let mut headers = HeaderMap::new();
-            for line in lines {
-                headers.append(COOKIE, HeaderValue::from_static(line));
-            }
-            cookie_of(&headers, "__Host-a")
-        };
-        assert_eq!(of(&["x=1; __Host-a=b=c; y"]).as_deref(), Some("b=c"));
-        assert_eq!(of(&["x=1", "__Host-a=b"]).as_deref(), Some("b"));
-        for lines in [&[][..], &["a=1"], &["__Host-a=1; __Host-a=1"], &["__Host-a=1", "__Host-a=2"]]
-        {
-            assert_eq!(of(lines), None, "{lines:?}");
-        }
-    }
 }

@@ -12,6 +12,7 @@ use crate::http::body::{self, Received};
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body};
+use crate::http::page;
 use crate::http::rates::RESPONSE;
 use crate::http::routes::wallet;
 
@@ -63,7 +64,7 @@ pub(crate) async fn answer(call: Call<'_>) -> Result<Response<Body>, HttpError> 
         Ok(answered) => answered?,
         Err(_panic) => return Err(HttpError::internal("panic")),
     }
-    let cookies = |name: &str| super::cookie_of(&head.headers, name);
+    let cookies = |name: &str| page::cookie_of(&head.headers, name);
     Ok(state_of(&gateway.app.page(token, cookies).await?))
 }
 

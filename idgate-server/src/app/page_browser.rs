@@ -1,0 +1,48 @@
+//! Which browser has a page: the first that takes it, until it is over (decisions 27).
+
+use super::pages::{PageKey, PageView, cookie_name, digest_of, is_key_of, sha256, unavailable};
+use super::{App, AppError};
+
+impl App {
+    /// Gives the page to this browser; what it has to show from now on, or `None` when the page is
+    /// another one's. `key`: what the browser made for that, which it may bring again when a reply was
+    /// lost.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn take_page(
+        &self,
+        view: &PageView,
+        key: Option<PageKey>,
+    ) -> Result<Option<PageKey>, AppError> {
+        let key = match key {
+            Some(key) => key,
+            None => PageKey::fresh().map_err(unavailable)?,
+        };
+        let is_taken = match &view.page.browser {
+            Some(own) => is_key_of(own, key.expose()),
+            None => self.store.take_page(&view.page.digest, sha256(key.expose())).await?,
+        };
+        Ok(is_taken.then_some(key))
+    }
+
+    /// Whether a browser has the page behind a token: by one of its cookies, or by the key that it made.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn has_page(
+        &self,
+        token: &str,
+        cookies: impl Fn(&str) -> Option<String>,
+        key: Option<&PageKey>,
+    ) -> Result<bool, AppError> {
+        let Some(digest) = digest_of(token) else { return Ok(false) };
+        let cookie = cookies(&cookie_name(&digest));
+        let shown = [cookie.as_deref(), key.map(PageKey::expose)];
+        if shown.iter().all(Option::is_none) {
+            return Ok(false);
+        }
+        let own = self.store.page(&digest).await?.and_then(|page| page.browser);
+        Ok(own.is_some_and(|own| shown.into_iter().flatten().any(|shown| is_key_of(&own, shown))))
+    }
+}

@@ -1,0 +1,58 @@
+//! What a browser shows that has a page: the cookie, or the key that its script made.
+
+use hyper::header::{COOKIE, HeaderMap, HeaderName};
+
+use crate::app::PageKey;
+use crate::http::error::HttpError;
+
+const PAGE_KEY: HeaderName = HeaderName::from_static("idgate-page-key");
+
+/// Whether it shows anything that could be either.
+pub(crate) fn shows_any(headers: &HeaderMap) -> bool {
+    headers.contains_key(COOKIE) || headers.contains_key(PAGE_KEY)
+}
+
+/// What the script made for its browser, so that it can take the page again when a reply was lost. No
+/// form and no other origin sends it: the gateway answers no preflight.
+pub(crate) fn key_of(headers: &HeaderMap) -> Result<Option<PageKey>, HttpError> {
+    let mut values = headers.get_all(PAGE_KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let key = value.to_str().ok().and_then(PageKey::made).filter(|_| values.next().is_none());
+    key.map(Some)
+        .ok_or_else(|| HttpError::invalid_request("Idgate-Page-Key has 22 base62 characters"))
+}
+
+/// The value of a cookie; none when it is there twice, because nobody knows then whose it is.
+pub(crate) fn cookie_of(headers: &HeaderMap, name: &str) -> Option<String> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let pairs =
+        lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(key, _)| *key == name).map(|(_, value)| value);
+    let value = values.next()?;
+    values.next().is_none().then(|| value.to_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_found_among_others_and_not_when_it_is_there_twice() {
+        let of = |lines: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(COOKIE, HeaderValue::from_static(line));
+            }
+            cookie_of(&headers, "__Host-a")
+        };
+        assert_eq!(of(&["x=1; __Host-a=b=c; y"]).as_deref(), Some("b=c"));
+        assert_eq!(of(&["x=1", "__Host-a=b"]).as_deref(), Some("b"));
+        for lines in [&[][..], &["a=1"], &["__Host-a=1; __Host-a=1"], &["__Host-a=1", "__Host-a=2"]]
+        {
+            assert_eq!(of(lines), None, "{lines:?}");
+        }
+    }
+}
