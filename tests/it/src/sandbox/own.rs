@@ -235,3 +235,26 @@ fn on_the_lan_links_lead_to_its_https_which_has_the_gateway_and_not_the_page() {
     assert_eq!(answered.code, 0, "{answered:?}");
     assert_eq!(outcome(&tenant.read(&made.id)), "VERIFIED");
 }
+
+#[test]
+fn who_comes_by_its_https_is_nobody_else_whatever_it_says() {
+    let installation = Installation::in_directory()
+        .with("IDGATE_RATE_LIMITS", "on")
+        .with("IDGATE_TRUSTED_PROXIES", "127.0.0.0/8");
+    let sandbox = Sandbox::on(installation, &[]);
+    let (_, port) = sandbox.text("https_url").rsplit_once(':').unwrap();
+    let at: SocketAddr = format!("127.0.0.1:{port}").parse().unwrap();
+    // More than one peer may fail to say who it is.
+    let told = (0..40).map(|n| {
+        let (from, forwarded) = (format!("203.0.113.{n}"), format!("for=203.0.113.{n}"));
+        let headers = [
+            ("Host", "localhost"),
+            ("X-Forwarded-For", &*from),
+            ("Forwarded", &*forwarded),
+            ("Authorization", "Bearer sk_test_wrong"),
+        ];
+        talk(tls(&sandbox, at, "localhost"), "GET", "/v1/sessions/ses_1", &headers, "").status
+    });
+    let told: Vec<_> = told.collect();
+    assert_eq!((told[0], told[39]), (401, 429), "{told:?}");
+}
