@@ -3,7 +3,7 @@
 use idgate_core::discovery::DID_DOCUMENT_PATH;
 use idgate_core::request::Dialect;
 use idgate_testkit::openid4vp::{
-    Expected, Fetched, Finding, Findings, Format, Keys, Level, Link, Prefix, Request, WALLET_NONCE,
+    Expected, Fetched, Format, Keys, Link, Prefix, Request, WALLET_NONCE,
 };
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::wallet::{Body, Transcript, Wallet};
@@ -90,7 +90,8 @@ impl Desk {
         };
         let (request, findings) =
             Request::read(link, fetched.as_ref(), &expected, &mut Keys::default());
-        self.check(&findings)?;
+        let is_plain = self.gateway.base_url().starts_with("http://");
+        findings.refusal(is_plain).map_or(Ok(()), Err)?;
         let answer = wallet.answer_1_0(&request, now_ms).map_err(explain)?;
         Ok(Answered {
             query: ("dcql_query", request.query.json.clone()),
@@ -130,11 +131,7 @@ impl Desk {
             true => self.client.wallet(path, &Link::fetch_form(WALLET_NONCE)).await?,
             false => self.client.public(path).await?,
         };
-        Ok(Fetched {
-            jwt: reply.text(),
-            content_type: reply.content_type,
-            wallet_nonce: post.then(|| WALLET_NONCE.to_owned()),
-        })
+        Ok(Fetched::new(reply.text(), reply.content_type, post))
     }
 
     async fn did_document(&self) -> Result<Value, String> {
@@ -148,17 +145,6 @@ impl Desk {
             (_, ClientId::Did) => Prefix::DecentralizedIdentifier,
             (_, ClientId::X509SanDns) => Prefix::X509SanDns,
             (_, ClientId::X509Hash) => Prefix::X509Hash,
-        }
-    }
-
-    /// The wallet refuses what a rule forbids, but for loopback, where there is no TLS.
-    fn check(&self, findings: &Findings) -> Result<(), String> {
-        let is_plain = self.gateway.base_url().starts_with("http://");
-        let of_tls = |found: &Finding| ["request_uri_https", "response_uri"].contains(&found.check);
-        let mut failures = findings.list().iter().filter(|found| found.level == Level::Failure);
-        match failures.find(|found| !(is_plain && of_tls(found))) {
-            Some(found) => Err(format!("the wallet refuses the request: {found}")),
-            None => Ok(()),
         }
     }
 }

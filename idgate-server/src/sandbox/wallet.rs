@@ -4,8 +4,7 @@
 use clap::ValueEnum;
 use idgate_testkit::jws;
 use idgate_testkit::openid4vp::{
-    Answer, Expected, Fetched, Finding, Findings, Keys, Level, Link, Prefix, Query, Request,
-    WALLET_NONCE,
+    Answer, Expected, Fetched, Keys, Link, Prefix, Query, Request, WALLET_NONCE,
 };
 use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::request_object::{JarLink, JarRequest};
@@ -207,7 +206,8 @@ impl Holder<'_> {
         };
         let (mut request, findings) =
             Request::read(link, fetched.as_ref(), &expected, &mut Keys::default());
-        check(&findings, &request.response_uri)?;
+        let is_plain = request.response_uri.starts_with("http://");
+        findings.refusal(is_plain).map_or(Ok(()), Err)?;
         let answer = match deed {
             Deed::Decline => Answer::error(&request, DECLINED, true),
             _ => {
@@ -229,11 +229,7 @@ impl Holder<'_> {
             let said = format!("{} {}", reply.status.as_u16(), reply.text());
             return Err(format!("the request cannot be fetched: {said}"));
         }
-        Ok(Fetched {
-            jwt: reply.text(),
-            content_type: reply.content_type,
-            wallet_nonce: post.then(|| WALLET_NONCE.to_owned()),
-        })
+        Ok(Fetched::new(reply.text(), reply.content_type, post))
     }
 
     async fn did_document(&self, given: &Map<String, Value>) -> Result<Value, String> {
@@ -273,17 +269,6 @@ fn prefix(client_id: &str) -> Result<Prefix, String> {
     ];
     let found = known.into_iter().find(|prefix| client_id.starts_with(prefix.text()));
     found.ok_or_else(|| format!("the wallet does not know clients as {client_id}"))
-}
-
-/// The wallet refuses what a rule forbids, but for loopback, where there is no TLS.
-fn check(findings: &Findings, response_uri: &str) -> Result<(), String> {
-    let is_plain = response_uri.starts_with("http://");
-    let of_tls = |found: &Finding| ["request_uri_https", "response_uri"].contains(&found.check);
-    let mut failures = findings.list().iter().filter(|found| found.level == Level::Failure);
-    match failures.find(|found| !(is_plain && of_tls(found))) {
-        Some(found) => Err(format!("the wallet refuses the request: {found}")),
-        None => Ok(()),
-    }
 }
 
 fn explain(error: impl std::fmt::Display) -> String {

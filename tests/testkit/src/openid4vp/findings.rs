@@ -59,6 +59,15 @@ impl Findings {
         self.0.iter().map(|finding| finding.check).collect()
     }
 
+    /// What a wallet refuses the request for: the first rule that it breaks. `is_plain`: it is of a gateway on
+    /// loopback without TLS, for which nothing is said about that.
+    pub fn refusal(&self, is_plain: bool) -> Option<String> {
+        let of_tls = |found: &Finding| ["request_uri_https", "response_uri"].contains(&found.check);
+        let mut failures = self.0.iter().filter(|found| found.level == Level::Failure);
+        let found = failures.find(|found| !(is_plain && of_tls(found)))?;
+        Some(format!("the wallet refuses the request: {found}"))
+    }
+
     /// These and those.
     pub fn extend(&mut self, more: Self) {
         self.0.extend(more.0);
@@ -78,5 +87,24 @@ impl Findings {
         if !holds {
             self.0.push(Finding { level, check, about: about.to_string() });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wallet_refuses_what_breaks_a_rule_and_excuses_missing_tls_on_loopback_alone() {
+        let mut findings = Findings::default();
+        findings.should("state", false, "");
+        assert_eq!(findings.refusal(false), None);
+        findings.must("response_uri", false, "http://127.0.0.1/r");
+        assert_eq!(findings.refusal(true), None);
+        let told = "the wallet refuses the request: F response_uri: http://127.0.0.1/r";
+        assert_eq!(findings.refusal(false).as_deref(), Some(told));
+        findings.must("nonce", false, "");
+        let told = "the wallet refuses the request: F nonce";
+        assert_eq!(findings.refusal(true).as_deref(), Some(told));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::findings::Findings;
-use super::link::Link;
+use super::link::{Link, WALLET_NONCE};
 use super::query::{Format, Query};
 use super::{metadata, parameters, request_object};
 use crate::codec::{HashAlg, base64url};
@@ -56,6 +56,14 @@ pub struct Fetched {
     pub jwt: String,
     /// The nonce that was sent along.
     pub wallet_nonce: Option<String>,
+}
+
+impl Fetched {
+    /// What a reply holds to a GET, or to the POST with which this wallet sends [`WALLET_NONCE`].
+    pub fn new(jwt: String, content_type: String, is_post: bool) -> Self {
+        let wallet_nonce = is_post.then(|| WALLET_NONCE.to_owned());
+        Self { content_type, jwt, wallet_nonce }
+    }
 }
 
 /// The encryption keys that a wallet has seen: thumbprint and the nonce of the request.
