@@ -1,5 +1,6 @@
 // Browsers for the tests of the page, what is seen in them, and the wallet behind them.
 
+import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -63,7 +64,7 @@ async function watch(page) {
   }
   page.on('request', (request) => {
     seen.hosts.add(new URL(request.url()).host)
-    seen.texts.push(request.url())
+    seen.texts.push(request.url(), JSON.stringify(request.headers()))
   })
   const take = async (response) => {
     seen.texts.push(JSON.stringify(response.headers()))
@@ -89,6 +90,12 @@ async function watch(page) {
       globalThis.tell(this.url, text)
       return JSON.parse(text)
     }
+    globalThis.EventSource = class extends EventSource {
+      addEventListener(type, ...rest) {
+        super.addEventListener(type, ({ data }) => globalThis.tell(this.url, String(data)))
+        super.addEventListener(type, ...rest)
+      }
+    }
   })
   page.on('console', (message) => {
     // Refusals that a test provokes are in the log of every browser.
@@ -103,6 +110,17 @@ async function watch(page) {
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
       globalThis.complain(`${violatedDirective} ${blockedURI}`)))
   return seen
+}
+
+/**
+ * All that a page asked for and was told, as one text, once all of it is read. What its browser forgot is read
+ * again where it is the same for everybody (`isShared`); nothing else may be forgotten of what `isOwn`.
+ */
+export async function everything(page, isShared, isOwn = () => true) {
+  const lost = (await page.seen.unread()).filter(isOwn)
+  for (const url of lost.filter(isShared)) page.seen.texts.push(await (await fetch(url)).text())
+  assert.deepEqual(lost.filter((url) => !isShared(url)), [], 'an answer was not seen')
+  return page.seen.texts.join('\n')
 }
 
 /** What a camera reads off the screen. */

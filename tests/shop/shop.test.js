@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import test, { after, afterEach, before } from 'node:test'
 import { startShop } from '../../examples/shop/server.js'
-import { browser, closeBrowsers, inBrowser, scan, withWallet } from '../page/browser.js'
+import { browser, closeBrowsers, everything, inBrowser, scan, withWallet } from '../page/browser.js'
 import { ISO_MDOC, SIGNED, UNSIGNED, World } from '../page/world.js'
 import { Gateway } from '../wallets/node/gateway.js'
 import { Issuer } from '../wallets/node/issuer.js'
@@ -37,17 +37,10 @@ after(async () => {
   await gateway?.stop()
 })
 
-/** Everything that a page receives and asks for. */
-function watch(page) {
-  const seen = { hosts: new Set(), texts: [] }
-  page.on('request', (request) => {
-    seen.hosts.add(new URL(request.url()).host)
-    seen.texts.push(request.url(), JSON.stringify(request.headers()))
-  })
-  page.on('response', async (response) => {
-    seen.texts.push(JSON.stringify(response.headers()), await response.text().catch(() => ''))
-  })
-  return seen
+/** All that a page received and asked for. */
+function told(page) {
+  const isShared = (url) => /^\/(v\/page\.(js|css)|v\/icon\.svg|[a-z]+\.(js|css|svg|ico))?$/.test(new URL(url).pathname)
+  return everything(page, isShared)
 }
 
 /** The wallet follows the link, as a phone that scanned it, and answers with these claims. */
@@ -63,16 +56,15 @@ async function answer(link, claims = ADULT, changes = {}) {
 /** A page that shows the code and its live status. */
 async function scanning() {
   const page = await browser()
-  const seen = watch(page)
   await page.goto(settings.url)
   await page.click('#other')
   await page.waitForFunction(() => document.querySelector('#qr').naturalWidth > 100)
   await page.waitForFunction(() => document.querySelector('#status').textContent === 'PENDING')
-  return { page, seen, link: await page.getAttribute('#link', 'href') }
+  return { page, link: await page.getAttribute('#link', 'href') }
 }
 
 test('a scanned code: the page follows live and thanks the customer', inBrowser, async () => {
-  const { page, seen, link } = await scanning()
+  const { page, link } = await scanning()
   const statuses = await page.evaluateHandle(() => {
     const output = document.querySelector('#status')
     const shown = []
@@ -82,12 +74,12 @@ test('a scanned code: the page follows live and thanks the customer', inBrowser,
   assert.equal((await answer(link)).status, 200)
   await page.waitForSelector('#done', { state: 'visible' })
   assert.match(await page.textContent('#done'), /Thank you, Erika/)
-  const everything = seen.texts.join('\n')
+  const seen = await told(page)
   assert.deepEqual(await statuses.jsonValue(), ['VERIFIED'])
-  assert.ok(!everything.includes(gateway.apiKey.slice(8)), 'the page got the API key')
-  assert.ok(!everything.includes(ADULT.birthdate), 'the page got the birthdate')
+  assert.ok(!seen.includes(gateway.apiKey.slice(8)), 'the page got the API key')
+  assert.ok(!seen.includes(ADULT.birthdate), 'the page got the birthdate')
   // Only the shop was talked to; the code itself is a data: URL without a host.
-  assert.deepEqual([...seen.hosts].filter(Boolean), [new URL(settings.url).host])
+  assert.deepEqual([...page.seen.hosts].filter(Boolean), [new URL(settings.url).host])
 })
 
 test('a customer who is too young is refused', inBrowser, async () => {
@@ -98,11 +90,11 @@ test('a customer who is too young is refused', inBrowser, async () => {
 })
 
 test('an answer that does not verify is refused in words, and the reason stays in the shop', inBrowser, async () => {
-  const { page, seen, link } = await scanning()
+  const { page, link } = await scanning()
   assert.equal((await answer(link, ADULT, { nonce: 'of-another-session' })).status, 400)
   await page.waitForSelector('#refused', { state: 'visible' })
   assert.match(await page.textContent('#refused'), /could not confirm/)
-  assert.ok(!seen.texts.join('\n').includes('nonce_mismatch'), 'the page got the reason')
+  assert.ok(!(await told(page)).includes('nonce_mismatch'), 'the page got the reason')
 })
 
 test('a customer whose order is deleted while the code is shown is told so', inBrowser, async () => {
@@ -134,9 +126,9 @@ async function inShop(world, more, use) {
 }
 
 /** Nothing but the name that it shows came to the shop's page. */
-function assertFits(seen) {
-  const everything = seen.texts.join('\n')
-  for (const hidden of [ADULT.birthdate, 'age_over_18":true', 'session_id']) assert.ok(!everything.includes(hidden), hidden)
+async function assertFits(page) {
+  const seen = await told(page)
+  for (const hidden of [ADULT.birthdate, 'age_over_18":true', 'session_id']) assert.ok(!seen.includes(hidden), hidden)
 }
 
 test('from the click to the thanks by the browser’s own dialogue, in each protocol', inBrowser, async (t) => {
@@ -148,13 +140,12 @@ test('from the click to the thanks by the browser’s own dialogue, in each prot
     ]) {
       await inShop(world, { format, asksBrowsers: true }, async (url) => {
         const page = await browser()
-        const seen = watch(page)
         t.diagnostic(`${protocol}, ${format}: ${await withWallet(page, world.behind(protocol), [protocol])}`)
         await page.goto(url)
         await page.click('#other')
         await page.waitForSelector('#done', { state: 'visible' })
         assert.match(await page.textContent('#done'), /Thank you, Erika/)
-        assertFits(seen)
+        await assertFits(page)
       })
     }
   } finally {
@@ -167,14 +158,13 @@ test('by way of the gateway’s page, by its code and by its dialogue, and for t
   try {
     await inShop(world, { usesPage: true }, async (url) => {
       const page = await browser()
-      const seen = watch(page)
       await page.goto(url)
       await page.click('#other')
       await page.waitForSelector('main:not([data-free]) #qr')
       assert.equal((await world.answerNewer(await scan(page))).status, 200)
       await page.waitForSelector('#done', { state: 'visible' })
       assert.match(await page.textContent('#done'), /Thank you, Erika/)
-      assertFits(seen)
+      await assertFits(page)
     })
     await inShop(world, { usesPage: true, format: 'mso_mdoc' }, async (url) => {
       const page = await browser()
