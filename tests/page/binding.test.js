@@ -1,10 +1,9 @@
 // Whose page it is, in Chromium: one browser's, on the gateway's origin alone. CHROMIUM as in flows.test.js.
 
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import test, { after, afterEach, before } from 'node:test'
 import { browser, closeBrowsers, inBrowser, withWallet } from './browser.js'
-import { ISO_MDOC, SIGNED, taken, UNSIGNED, World } from './world.js'
+import { elsewhere, ISO_MDOC, SIGNED, taken, UNSIGNED, World } from './world.js'
 
 let world
 
@@ -93,20 +92,6 @@ test('neither the address of the page nor its cookie name the session', inBrowse
   assert.ok(cookies[0].name.startsWith('__Host-') && !JSON.stringify(cookies).includes(id))
   assert.ok(!page.url().includes(id))
 })
-
-/** Somebody else's server, under a name that is another site's. */
-async function elsewhere(answer) {
-  const server = createServer((request, response) => {
-    response.setHeader('Content-Type', request.url.endsWith('.js') ? 'text/javascript' : 'text/html; charset=utf-8')
-    Promise.resolve(answer(request)).then((text) => response.end(text), () => response.writeHead(404).end())
-  })
-  await new Promise((listening) => server.listen(0, '127.0.0.1', listening))
-  const close = () => {
-    server.close()
-    server.closeAllConnections()
-  }
-  return { url: `http://localhost:${server.address().port}`, close }
-}
 
 test('another origin shows the page in no frame, and reads nothing of it with the person’s cookie', inBrowser, async () => {
   const session = await world.begin(world.newer)
