@@ -38,8 +38,7 @@ use crate::store::{
     self, OperatorStore, PostgresOperator, PostgresOptions, PostgresStore, SqliteOperator,
     SqliteStore, Store, StoreOptions,
 };
-use crate::work::egress::Egress;
-use crate::work::list_refresh;
+use crate::work::{self, list_refresh};
 
 /// The verifier side of OpenID4VP as a gateway.
 #[derive(Parser)]
@@ -305,7 +304,7 @@ fn run_command(
 /// Fetches a trusted list as the gateway with these settings would.
 fn fetch_list(settings: &Settings, url: &str) -> Result<Vec<u8>, String> {
     let config = Config::new(settings)?;
-    let egress = Egress::new(config.fetch_allow_cidrs.clone(), config.extra_ca_file.as_deref())?;
+    let egress = work::way_out(config.fetch_allow_cidrs.clone(), config.extra_ca_file.as_deref())?;
     list_refresh::fetch_once(&egress, url)
 }
 

@@ -15,9 +15,9 @@ use idgate_core::verifier::DcApi;
 
 pub use self::address::Address;
 pub use self::dialects::{ClientId, Dialects, OwnName, ResponseMode};
-pub use self::rules::Cidr;
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
 use crate::seal::InstanceKey;
+pub use idgate_fetch::Cidr;
 
 /// How strict the gateway is about trust material.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -21,7 +21,6 @@ pub mod http;
 mod limits;
 pub mod log;
 pub mod openapi;
-pub mod own_fault;
 mod panics;
 mod rate_limit;
 #[cfg(feature = "sandbox")]

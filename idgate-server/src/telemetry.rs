@@ -5,13 +5,13 @@ mod register;
 
 use std::fmt;
 
+use idgate_fetch::own_fault;
 use prometheus::{
     Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
     IntGaugeVec, Registry, TextEncoder,
 };
 
 use self::register::{add, counters, gauge, gauges, seconds};
-use crate::own_fault;
 
 /// Upper bounds of the number of jobs in one commit, which is at most 64.
 const JOBS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];

@@ -9,7 +9,7 @@ import sys
 import surface
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CRATES = ("idgate-core", "idgate-server", "idgate-ffi")
+CRATES = ("idgate-core", "idgate-fetch", "idgate-server", "idgate-ffi")
 FOR_TESTS = re.compile(r"#\[cfg\((?:all\()?test\b[^\]]*\](?:\s*#\[[^\]]*\])*\s*")
 MODULE = re.compile(r"(?:pub(?:\([^)]*\))? )?mod (\w+);")
 

@@ -24,7 +24,7 @@ def sources(folder):
 
 class LimitsTest(unittest.TestCase):
     def test_caps_stand_in_limits_rs_only(self):
-        for crate in ("idgate-core", "idgate-server", "idgate-ffi"):
+        for crate in ("idgate-core", "idgate-fetch", "idgate-server", "idgate-ffi"):
             for path, code in sources(f"{crate}/src"):
                 for name in CAP.findall(code):
                     with self.subTest(file=str(path.relative_to(ROOT))):

@@ -7,6 +7,7 @@ use clap::Args;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::Notification;
+use idgate_fetch::Answer;
 use serde_json::json;
 use tokio::runtime::Builder;
 use url::{Host, Url};
@@ -20,7 +21,6 @@ use crate::limits::WEBHOOK_TIME;
 use crate::stdio;
 use crate::store::{Listener, OperatorStore, Target};
 use crate::work::delivery::{Courier, Message};
-use crate::work::egress::{Answer, Egress};
 
 /// How late a settlement is noticed.
 const POLL: Duration = Duration::from_millis(200);
@@ -57,7 +57,7 @@ pub fn run(options: &ListenOptions, store: &OperatorStore, json: bool) -> Result
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Error(format!("cannot start: {error}")))?;
     let allowed: Result<Vec<_>, _> = LOOPBACK.into_iter().map(Cidr::parse).collect();
-    let egress = std::sync::Arc::new(Egress::new(allowed?, None)?);
+    let egress = std::sync::Arc::new(crate::work::way_out(allowed?, None)?);
     if !runtime.block_on(egress.is_allowed_explicitly(&to)) {
         return Err(elsewhere());
     }

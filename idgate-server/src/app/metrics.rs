@@ -6,6 +6,7 @@ use super::{App, AppError};
 use crate::descriptors;
 use crate::log;
 use crate::store::MetricsSummary;
+use crate::telemetry::Use;
 
 impl App {
     /// The live-mode sessions that settled in the last `window_hours`.
@@ -26,7 +27,8 @@ impl App {
         telemetry.stored(&self.store.gauges(now).await?);
         telemetry.streams(self.streams.count());
         telemetry.log_dropped(log::lost_lines());
-        telemetry.resource("fetches", self.fetcher.used());
+        let (fetches, most) = self.fetcher.used();
+        telemetry.resource("fetches", Use::of(fetches, most));
         descriptors::used().into_iter().for_each(|of| telemetry.resource("descriptors", of));
         for Trusted { kind, count, expiry } in self.trusted().await? {
             telemetry.trusted(kind, count, expiry.map(|expiry| seconds_until(expiry, now)));

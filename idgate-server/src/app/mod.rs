@@ -28,6 +28,7 @@ use idgate_core::error::{
 };
 use idgate_core::limits::VERIFYING_LEASE_MS;
 use idgate_core::time::UnixMillis;
+use idgate_fetch::Fetcher;
 use tokio::sync::Semaphore;
 
 pub use self::api_keys::ApiKeySecret;
@@ -44,7 +45,6 @@ use crate::clock::Clock;
 use crate::config::{Dialects, PageRules, RequestMode};
 use crate::limits::WEBHOOK_TESTS;
 use crate::store::{Caller, PageError, Store, StoreError};
-use crate::work::fetch::Fetcher;
 
 /// Half of the lease that a hold has: its end is for what the verdict takes to be stored.
 const VERIFICATION_TIME: Duration = Duration::from_millis(VERIFYING_LEASE_MS / 2);

@@ -10,13 +10,12 @@ use std::time::Duration;
 
 use idgate_core::limits::VERIFYING_LEASE_MS;
 use idgate_core::session::Session;
-use idgate_core::verify::{Decision, Need, Step, Supplied, Verification, VerifiedSource};
-use url::Url;
+use idgate_core::verify::{Decision, Need, Step, Verification};
+use idgate_fetch::{Allowance, Asked, Scope};
 
 use super::wallet::computing;
 use super::{App, AppError};
 use crate::clock::Stopwatch;
-use crate::work::fetch::{Allowance, Came, Scope};
 
 /// Between two tries to take a hold back.
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
@@ -49,7 +48,7 @@ impl App {
                     ));
                 }
             };
-            if !self.answer_from_known(verification, &needs, scope) {
+            if !self.fetcher.recall(verification, &needs, scope, self.now()) {
                 if held.is_none() {
                     let session = hold.session.clone();
                     self.advance(*hold, None).await?;
@@ -61,28 +60,10 @@ impl App {
         }
     }
 
-    /// `false`: nothing that is known answers any of `needs`.
-    fn answer_from_known(
-        &self,
-        verification: &mut Verification<'_>,
-        needs: &[Need],
-        scope: &Scope,
-    ) -> bool {
-        let now = self.now();
-        let mut served = false;
-        for need in needs {
-            for source in self.fetcher.fresh(need, scope, now) {
-                served |= verification.reuse(&source);
-            }
-        }
-        served
-    }
-
     /// Answers each of `needs`, after the hold is committed.
     ///
     /// # Errors
-    /// One could not be asked by a fault of our own. Not even the last good copy serves then: nobody
-    /// knows whether its source is down.
+    /// One could not be asked by a fault of our own.
     async fn ask(
         &self,
         verification: &mut Verification<'_>,
@@ -90,37 +71,11 @@ impl App {
         scope: &Scope,
         allowance: &mut Allowance,
     ) -> Result<(), AppError> {
-        let asked = needs.into_iter().map(|need| {
-            let issuers = verification.issuers_of(&need).into_iter().cloned().collect();
-            (need, issuers)
-        });
-        let fetched = self.fetcher.fetch(asked.collect(), allowance).await;
+        let asked = Asked::all(verification, needs);
+        let outcomes = self.fetcher.fetch(asked, allowance).await;
         let now = self.now();
-        // A list of a few kilobytes may inflate to megabytes.
-        computing(true, || {
-            for (need, came) in &fetched {
-                match came {
-                    Came::Body(body) => {
-                        let bytes = Supplied::Bytes(body.as_ref());
-                        let authentic = verification.supply(need, bytes, now);
-                        authentic.iter().for_each(warn_of_missing_number);
-                        self.fetcher.keep(need, scope, authentic, now);
-                    }
-                    Came::Nothing => {
-                        for source in self.fetcher.last_good(need, scope, now) {
-                            verification.reuse(&source);
-                        }
-                        // For whoever was not served; and the verdict then builds on the hold.
-                        verification.supply(need, Supplied::Unavailable, now);
-                    }
-                    Came::NotAsked => {}
-                }
-            }
-        });
-        match fetched.iter().all(|(_, came)| !matches!(came, Came::NotAsked)) {
-            true => Ok(()),
-            false => Err(AppError::Unavailable("a status source could not be asked".into())),
-        }
+        let settled = computing(true, || self.fetcher.settle(verification, &outcomes, scope, now));
+        settled.map_err(|not_asked| AppError::Unavailable(not_asked.to_string()))
     }
 
     /// Takes back a hold whose verification came to no verdict by a fault of our own, so that the
@@ -141,16 +96,5 @@ impl App {
         });
         // Whoever is told to come again finds the session open, if that is possible at all.
         let _ = tokio::time::timeout(RELEASE_WAIT, releasing).await;
-    }
-}
-
-/// RFC 5280 5.2.3 demands a CRLNumber; nothing here depends on it.
-fn warn_of_missing_number(source: &VerifiedSource) {
-    if let VerifiedSource::Crl { uri, crl } = source
-        && !crl.is_numbered()
-    {
-        let url = Url::parse(uri).ok();
-        let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
-        tracing::warn!(host, "a CRL without CRLNumber was taken");
     }
 }

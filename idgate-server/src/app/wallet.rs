@@ -8,6 +8,7 @@ use idgate_core::error::ResponseError;
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Transition};
 use idgate_core::verify::{Decision, Step, Verification, WalletReply};
+use idgate_fetch::Scope;
 use tokio::runtime::{self, RuntimeFlavor};
 
 use super::explanation::explain;
@@ -17,7 +18,6 @@ use crate::entropy::OsEntropy;
 use crate::limits::LARGE_ANSWER_BYTES;
 use crate::panics::{Panicked, unpanicked};
 use crate::store::Committed;
-use crate::work::fetch::Scope;
 
 impl App {
     /// Whether an answer may be read for this session, before anything is.

@@ -6,6 +6,7 @@ use idgate_core::codec::json::Tape;
 use idgate_core::error::{ErrorCode, RequestError};
 use idgate_core::ids::random_id;
 use idgate_core::webhook::SigningSecret;
+use idgate_fetch::{Answer, Egress, EgressError};
 use url::Url;
 
 use super::{App, AppError};
@@ -17,7 +18,6 @@ use crate::store::{
     Caller, DeadLetterPage, EndpointRecord, EndpointWish, HostStatus, PendingPage, Removed, Replay,
 };
 use crate::work::delivery::{Courier, Message};
-use crate::work::egress::{Answer, Egress, EgressError};
 use crate::work::webhook_url::WebhookUrl;
 
 /// What the operator allows besides https to public hosts.

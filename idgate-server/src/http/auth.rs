@@ -109,12 +109,12 @@ mod tests {
     use hyper::header::HeaderValue;
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
     use idgate_core::ids::TenantId;
+    use idgate_fetch::Fetcher;
 
     use super::*;
     use crate::clock::VirtualClock;
     use crate::store::temporary::TemporaryStore;
     use crate::store::wait::Wait as _;
-    use crate::work::fetch::Fetcher;
 
     fn headers(values: &[&'static str]) -> HeaderMap {
         let mut map = HeaderMap::new();

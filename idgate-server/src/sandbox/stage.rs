@@ -40,8 +40,7 @@ use crate::store::{
     NewTrustedList, OperatorStore, Review, SqliteOperator, SqliteStore, Store, StoreOptions,
     TrustChange,
 };
-use crate::work::egress::Egress;
-use crate::work::list_refresh;
+use crate::work::{self, list_refresh};
 
 /// The name of the sandbox's tenant.
 const TENANT: &str = "sandbox";
@@ -92,7 +91,7 @@ impl Stage {
         let lists = page.clone();
         kept.running = Some(Running { base_url: base_url.clone(), gateway: here, lists });
         kept.write(dir)?;
-        let egress = Egress::new(config.fetch_allow_cidrs.clone(), Some(&ca))?;
+        let egress = work::way_out(config.fetch_allow_cidrs.clone(), Some(&ca))?;
         let state = State {
             clock,
             list_signer: list_signer(&kept.seed, kept.made_at),

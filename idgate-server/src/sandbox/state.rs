@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use idgate_core::webhook::SigningSecret;
+use idgate_fetch::Egress;
 use idgate_testkit::trusted_list::Kind;
 use idgate_testkit::x509::Identity;
 use serde_json::Value;
@@ -17,7 +18,6 @@ use super::receiver::Deliveries;
 use super::way::Way;
 use crate::clock::Clock;
 use crate::store::{FetchedList, OperatorStore, Refreshed, SessionLine};
-use crate::work::egress::Egress;
 use crate::work::list_refresh;
 
 /// So many answers are remembered.

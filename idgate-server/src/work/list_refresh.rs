@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use idgate_core::limits::MAX_TRUSTED_LIST_BYTES;
 use idgate_core::time::UnixMillis;
+use idgate_fetch::{Egress, Room};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, timeout};
 
 use crate::clock::Clock;
 use crate::limits::LIST_FETCH_TIME;
 use crate::store::{FetchedList, ListSource, Refreshed, Store, StoreError};
-use crate::work::egress::{Egress, Room};
 
 /// How late a list may be fetched.
 const TICK: Duration = Duration::from_secs(30);

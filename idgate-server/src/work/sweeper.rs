@@ -317,6 +317,7 @@ fn report(duty: Duty, outcome: Result<usize, StoreError>) {
 mod tests {
     use idgate_core::crypto::aws_lc_rs::PROVIDER;
     use idgate_core::session::Status;
+    use idgate_fetch::Fetcher;
 
     use super::*;
     use crate::app::App;
@@ -325,7 +326,6 @@ mod tests {
     use crate::store::temporary::TemporaryStore;
     use crate::store::{ClientOperator as _, Mood, SqliteOperator, SqliteStore, StoreOptions};
     use crate::telemetry::Telemetry;
-    use crate::work::fetch::Fetcher;
 
     const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 

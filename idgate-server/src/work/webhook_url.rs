@@ -1,12 +1,10 @@
 //! Which URLs may be notified (decisions 11). Parsed once: what is checked, stored, shown and
 //! connected to is the same serialised form.
 
+use idgate_fetch::has_usual_port;
 use url::{Host, Url};
 
 use crate::limits::{MAX_DNS_LABEL_BYTES, MAX_DNS_NAME_BYTES, MAX_WEBHOOK_URL_CHARS};
-
-/// Nothing but HTTPS listens there.
-const HTTPS_PORTS: [u16; 2] = [443, 8443];
 
 /// A URL without anything that is never right.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -107,15 +105,6 @@ pub fn host_named(text: &str) -> Option<String> {
     }
     let url = WebhookUrl::parse(&format!("https://{text}/")).ok()?;
     Some(url.host().to_owned())
-}
-
-/// Whether it is one of HTTPS, or that of HTTP.
-pub(super) fn has_usual_port(url: &Url) -> bool {
-    let port = url.port_or_known_default();
-    match url.scheme() {
-        "http" => port == Some(80) || port.is_some_and(|port| HTTPS_PORTS.contains(&port)),
-        _ => port.is_some_and(|port| HTTPS_PORTS.contains(&port)),
-    }
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ const SERVER: Layers = &[
         "stdio",
     ],
     &["admin_token", "api_key", "clock", "rate_limit", "seal"],
-    &["audit", "config", "gateway_key", "own_fault"],
+    &["audit", "config", "gateway_key"],
     &["log", "telemetry"],
     &["descriptors", "store"],
     &["failure", "work"],
@@ -87,6 +87,16 @@ const SERVER: Layers = &[
     &["cli"],
     &["crate"],
     &["main"],
+];
+
+/// The files of the guarded fetcher.
+const FETCH: Layers = &[
+    &["address", "limits", "loopback", "own_fault", "range", "tls"],
+    &["egress"],
+    &["cache", "came", "permits"],
+    &["flights"],
+    &["fetch"],
+    &["crate"],
 ];
 
 /// The files of the C ABI.
@@ -178,6 +188,16 @@ fn the_modules_of_core_import_downwards() {
 }
 
 #[test]
+fn the_files_of_the_fetcher_import_downwards_and_nothing_of_the_server() {
+    check_layers("idgate_fetch", FETCH);
+    let crates = dependencies("idgate-fetch", "");
+    assert!(crates.contains("rustls") && crates.contains("idgate-core"), "{crates:?}");
+    for other in ["idgate-server", "idgate-testkit", "rusqlite", "clap", "reqwest"] {
+        assert!(!crates.contains(other), "{other}");
+    }
+}
+
+#[test]
 fn the_rooms_of_the_server_import_downwards() {
     check_layers("idgate_server", SERVER);
     let server = imports_of("idgate_server");
@@ -221,7 +241,7 @@ fn a_crate_is_found_in_whatever_way_it_is_named() {
 
 #[test]
 fn no_cycle_of_files_is_larger_than_a_module_and_its_children() {
-    let crates = ["idgate_core", "idgate_ffi", "idgate_server"].map(imports_of);
+    let crates = ["idgate_core", "idgate_fetch", "idgate_ffi", "idgate_server"].map(imports_of);
     let mut cycles: Vec<_> = crates.iter().flat_map(Imports::cycles).collect();
     cycles.retain(|cycle| !is_one_family(cycle));
     assert!(cycles.is_empty(), "{cycles:#?}");

@@ -10,6 +10,8 @@ use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Status};
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::WalletReply;
+use idgate_fetch::Fetcher;
+use idgate_fetch::loopback::Loopback;
 use idgate_testkit::keys::{Curve, SigningKey};
 use idgate_testkit::samples::{self, ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
@@ -24,8 +26,6 @@ use crate::clock::{Clock, Stopwatch, VirtualClock};
 use crate::store::SessionStore as _;
 use crate::store::temporary::TemporaryStore;
 use crate::store::wait::Wait as _;
-use crate::work::fetch::Fetcher;
-use crate::work::loopback::Loopback;
 use crate::work::sweeper::Sweeper;
 
 const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);

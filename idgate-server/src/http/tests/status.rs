@@ -1,6 +1,7 @@
 //! A wallet that does not wait while the status of its credential is asked for.
 
 use idgate_core::session::Status;
+use idgate_fetch::loopback::Loopback;
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples::{self, ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
@@ -8,7 +9,6 @@ use idgate_testkit::time::numeric_date;
 use idgate_testkit::wallet::{Body, Wallet};
 
 use super::*;
-use crate::work::loopback::Loopback;
 
 impl Edge {
     fn trust_sample_issuer(&self) {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use idgate_core::crypto::CryptoProvider;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::Attempt;
+use idgate_fetch::{Answer, Egress, EgressError, Post};
 
 use crate::store::Target;
-use crate::work::egress::{Answer, Egress, EgressError, Post};
 
 /// Signs messages and takes them to their receivers, through the guarded way out.
 pub struct Courier {

@@ -15,13 +15,13 @@ use std::time::Duration;
 use idgate_core::crypto::CryptoProvider;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::{SCHEDULE_MS, next_attempt};
+use idgate_fetch::{Answer, Egress, EgressError};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 pub use self::courier::{Courier, Message};
 use self::lanes::{Health, Lanes, Place};
-use super::egress::{Answer, Egress, EgressError};
 use crate::clock::{Clock, Stopwatch};
 use crate::entropy::OsEntropy;
 use crate::limits::WEBHOOK_TIME;

@@ -11,6 +11,7 @@ use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::{Received, SigningSecret};
 use idgate_core::{PresentationRequest, Verifier};
+use idgate_fetch::Egress;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -28,7 +29,6 @@ use crate::store::{
     SqliteStore, Store, StoreOptions, TrustChange,
 };
 use crate::work::delivery::Delivery;
-use crate::work::egress::Egress;
 use crate::work::sweeper::Sweeper;
 
 pub(super) const NOW: UnixMillis = UnixMillis(1_790_000_000_000);

@@ -7,15 +7,18 @@ use hyper::header::{HOST, RETRY_AFTER, USER_AGENT};
 use hyper::{Request, Response};
 use url::Url;
 
-use super::super::webhook_url::has_usual_port;
 use super::{Costs, Egress, EgressError, check_url, send, target_and_host};
 use crate::limits::{MAX_RECEIVED_BYTES, MAX_RECEIVER_BODY_BYTES, WEBHOOK_CONNECT_TIME};
 
 /// What the kernel may hold besides, for a peer that sends without end; Linux doubles it.
 const RECEIVE_BUFFER: u32 = 16 * 1024;
 
+/// Nothing but HTTPS listens there.
+const HTTPS_PORTS: [u16; 2] = [443, 8443];
+
 /// A message to post.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::exhaustive_structs)] // written by callers
 pub struct Post<'a> {
     /// Where to.
     pub url: &'a str,
@@ -27,6 +30,7 @@ pub struct Post<'a> {
 
 /// What the receiver said.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[allow(clippy::exhaustive_structs)] // all that is kept of one
 pub struct Answer {
     /// Its status.
     pub status: u16,
@@ -84,4 +88,13 @@ async fn read(response: Response<Incoming>) -> Result<Answer, EgressError> {
         }
     }
     Ok(answer)
+}
+
+/// Whether `url` has a port of HTTPS, or that of HTTP, where nothing else listens.
+pub fn has_usual_port(url: &Url) -> bool {
+    let port = url.port_or_known_default();
+    match url.scheme() {
+        "http" => port == Some(80) || port.is_some_and(|port| HTTPS_PORTS.contains(&port)),
+        _ => port.is_some_and(|port| HTTPS_PORTS.contains(&port)),
+    }
 }

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::work::address::corpus;
-use crate::work::egress::resolve::Resolved;
+use crate::address::corpus;
+use crate::egress::resolve::Resolved;
 
 /// Answers from a script, each name with the same, and counts the questions.
 struct Script {

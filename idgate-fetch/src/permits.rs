@@ -10,12 +10,11 @@ use idgate_core::verify::Need;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
 
-use super::egress::Room;
+use crate::egress::Room;
 use crate::limits::{
     FETCHED_BYTES, FETCHED_BYTES_PER_ISSUER, FETCHES, FETCHES_PER_HOST, FETCHES_PER_ISSUER,
     MAX_IDLE_PARTIES,
 };
-use crate::telemetry::Use;
 
 pub(super) struct Permits {
     in_all: Arc<Semaphore>,
@@ -82,8 +81,8 @@ impl Permits {
     }
 
     /// How many are taken, and how many there are.
-    pub(super) fn used(&self) -> Use {
-        Use::of(FETCHES.saturating_sub(self.in_all.available_permits()), FETCHES)
+    pub(super) fn used(&self) -> (usize, usize) {
+        (FETCHES.saturating_sub(self.in_all.available_permits()), FETCHES)
     }
 
     /// Waits for one of the host, then for one of the issuer, and only then for one of all: who waits

@@ -14,11 +14,10 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::body::{Body, Incoming};
+use hyper::body::{Body as HttpBody, Incoming};
 use hyper::client::conn::http1;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
@@ -28,18 +27,19 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use url::{Host, Position, Url};
 
-pub use self::post::{Answer, Post};
+pub use self::post::{Answer, Post, has_usual_port};
 use self::resolve::{Resolve, SystemResolver};
-pub use self::room::{Body as Fetched, Room};
+pub use self::room::{Body, Room};
 use self::stream::{Capped, Stream};
-use super::address::is_public;
-use super::tls;
-use crate::config::Cidr;
+use crate::address::is_public;
 use crate::limits::{MAX_ANSWER_HEAD_BYTES, MAX_ANSWER_HEADERS};
 use crate::own_fault::{self, Refusal, Shortage};
+use crate::range::Cidr;
+use crate::tls::{self, UnusableRoots};
 
 /// Why an exchange came to nothing. A fixed vocabulary: nothing of the remote's own words.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum EgressError {
     /// No URL that may be asked.
     InvalidUrl,
@@ -90,6 +90,7 @@ pub struct Egress {
     /// The gateway's own listener, which is never reached.
     own: Option<SocketAddr>,
     tls: TlsConnector,
+    trusts_any: bool,
     resolver: Arc<dyn Resolve>,
     descriptors: &'static Shortage,
 }
@@ -107,21 +108,27 @@ struct Costs {
 
 impl Egress {
     /// A way out to public addresses and those in `allowed`, over TLS with the system's roots and
-    /// those in `extra_ca_file`.
+    /// those in `extra_roots`, certificates in PEM.
     ///
     /// # Errors
-    /// The file cannot be used; the text says what to do.
-    pub fn new(allowed: Vec<Cidr>, extra_ca_file: Option<&Path>) -> Result<Self, String> {
-        let tls = tls::connector(extra_ca_file)?;
+    /// The roots cannot be used; the text says what to do.
+    pub fn new(allowed: Vec<Cidr>, extra_roots: Option<&[u8]>) -> Result<Self, UnusableRoots> {
+        let (tls, trusts_any) = tls::connector(extra_roots)?;
         let (resolver, descriptors) = (Arc::new(SystemResolver), &own_fault::DESCRIPTORS);
-        Ok(Self { allowed, own: None, tls, resolver, descriptors })
+        Ok(Self { allowed, own: None, tls, trusts_any, resolver, descriptors })
     }
 
     /// Another way out, over the same TLS, to public addresses and those in `allowed`.
     #[must_use]
     pub fn sibling(&self, allowed: Vec<Cidr>) -> Self {
         let (tls, resolver) = (self.tls.clone(), self.resolver.clone());
-        Self { allowed, own: self.own, tls, resolver, descriptors: self.descriptors }
+        let (own, trusts_any, descriptors) = (self.own, self.trusts_any, self.descriptors);
+        Self { allowed, own, tls, trusts_any, resolver, descriptors }
+    }
+
+    /// Whether there is a root at all; without one nothing is reached over https.
+    pub fn trusts_any(&self) -> bool {
+        self.trusts_any
     }
 
     /// With the gateway's own listener, to be refused whatever is allowed.
@@ -282,7 +289,7 @@ async fn send<B, T, F>(
     read: impl FnOnce(Response<Incoming>) -> F,
 ) -> Result<T, EgressError>
 where
-    B: Body<Data = bytes::Bytes, Error = std::convert::Infallible> + Send + 'static,
+    B: HttpBody<Data = bytes::Bytes, Error = std::convert::Infallible> + Send + 'static,
     F: Future<Output = Result<T, EgressError>>,
 {
     let (mut sender, connection) = http1::Builder::new()

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::*;
-use crate::work::egress::resolve::Resolved;
+use crate::egress::resolve::Resolved;
 
 /// Set in the process that has a network of its own.
 const ISOLATED: &str = "IDGATE_TEST_ISOLATED";
@@ -49,7 +49,7 @@ fn isolated(test: &str) -> bool {
     if std::env::var_os(ISOLATED).is_some() {
         return false;
     }
-    let name = format!("work::egress::tests::faults::{test}");
+    let name = format!("egress::tests::faults::{test}");
     let mut command = Command::new("unshare");
     command.args(["--net", "--"]).arg(std::env::current_exe().unwrap());
     let ran = command.args(["--exact", &name, "--nocapture"]).env(ISOLATED, "1").output();

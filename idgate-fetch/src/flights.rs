@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use idgate_core::Verification;
 use idgate_core::ids::IssuerId;
 use idgate_core::verify::Need;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
-use super::fetch::Came;
+use super::came::Came;
 
 /// What the fetches of one answer may still take, whatever rounds they come in.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -37,7 +38,22 @@ pub(super) enum Stage {
 
 /// What is fetched, and the issuers whose credentials ask for it: turns are theirs, and nobody waits
 /// for those of others.
-pub type Asked = (Need, Vec<IssuerId>);
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Asked {
+    pub(super) need: Need,
+    pub(super) issuers: Vec<IssuerId>,
+}
+
+impl Asked {
+    /// What `verification` needs.
+    pub fn all(verification: &Verification<'_>, needs: Vec<Need>) -> Vec<Self> {
+        let asked = needs.into_iter().map(|need| {
+            let issuers = verification.issuers_of(&need).into_iter().cloned().collect();
+            Self { need, issuers }
+        });
+        asked.collect()
+    }
+}
 
 /// All fetches under way, by what they are for.
 #[derive(Clone, Default)]
@@ -156,7 +172,7 @@ mod tests {
 
     fn asked() -> Asked {
         let need = Need::StatusList { uri: "https://status.example/1".into() };
-        (need, vec![IssuerId::new("issuer")])
+        Asked { need, issuers: vec![IssuerId::new("issuer")] }
     }
 
     /// Flies as it is told from outside.

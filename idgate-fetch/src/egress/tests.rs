@@ -16,8 +16,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::PrivateSec1KeyDer;
 
 use super::*;
-use crate::clock::{Clock, SystemClock};
-use crate::work::loopback::Loopback;
+use crate::loopback::Loopback;
 
 const LIMIT: usize = 1000;
 
@@ -247,9 +246,15 @@ async fn only_a_plain_200_is_an_answer() {
     }
 }
 
-/// A TLS server for 127.0.0.1 under a private root, and the root's file.
-async fn tls_server(folder: &Path) -> (SocketAddr, std::path::PathBuf) {
-    let now = SystemClock.now().0;
+#[allow(clippy::disallowed_methods)] // certificates are of today
+fn now_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    u64::try_from(since.as_millis()).unwrap()
+}
+
+/// A TLS server for 127.0.0.1 under a private root, and the root in PEM.
+async fn tls_server() -> (SocketAddr, String) {
+    let now = now_ms();
     let root = Identity::iaca(Curve::P256, now);
     let key = SigningKey::from_seed(Curve::P256, "tls");
     let address = sequence(&[&tlv(0x87, &[&[127, 0, 0, 1]])]);
@@ -268,10 +273,8 @@ async fn tls_server(folder: &Path) -> (SocketAddr, std::path::PathBuf) {
     .with_no_client_auth()
     .with_single_cert(vec![leaf.der.into()], PrivateSec1KeyDer::from(sec1).into())
     .unwrap();
-    let pem = folder.join("root.pem");
     let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &root.der);
-    let text = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
-    std::fs::write(&pem, text).unwrap();
+    let pem = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let bound = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -290,10 +293,9 @@ async fn tls_server(folder: &Path) -> (SocketAddr, std::path::PathBuf) {
 
 #[tokio::test]
 async fn tls_needs_a_trusted_root_and_the_right_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let (address, pem) = tls_server(folder.path()).await;
+    let (address, pem) = tls_server().await;
     let allowed = || vec![Cidr::parse("127.0.0.0/8").unwrap(), Cidr::parse("::1").unwrap()];
-    let trusting = Egress::new(allowed(), Some(&pem)).unwrap();
+    let trusting = Egress::new(allowed(), Some(pem.as_bytes())).unwrap();
     let url = format!("https://{address}/");
     assert_eq!(trusting.get(&url, "*/*", LIMIT).await.unwrap(), "hello");
     let other_name = format!("https://localhost:{}/", address.port());

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-pub(crate) struct Loopback {
+pub struct Loopback {
     address: SocketAddr,
     seen: Arc<Seen>,
     _serving: JoinSet<()>,
@@ -24,7 +24,7 @@ struct Seen {
 }
 
 impl Loopback {
-    pub(crate) async fn start() -> Self {
+    pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Seen {
@@ -38,44 +38,44 @@ impl Loopback {
         Self { address, seen, _serving: serving }
     }
 
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://{}/list", self.address)
     }
 
     /// Answers with `body` from now on.
-    pub(crate) fn give(&self, body: &[u8]) {
+    pub fn give(&self, body: &[u8]) {
         self.give_with("200 OK", "", body);
     }
 
     /// Answers with this status, these header lines and `body` from now on.
-    pub(crate) fn give_with(&self, status: &str, headers: &str, body: &[u8]) {
+    pub fn give_with(&self, status: &str, headers: &str, body: &[u8]) {
         let length = body.len();
         let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n");
         self.give_bytes([head.as_bytes(), body].concat());
     }
 
-    pub(crate) fn give_bytes(&self, bytes: Vec<u8>) {
+    pub fn give_bytes(&self, bytes: Vec<u8>) {
         *self.seen.answer.lock().unwrap() = bytes;
     }
 
     /// Answers wait from now on.
-    pub(crate) fn close_gate(&self) {
+    pub fn close_gate(&self) {
         self.seen.gate.forget_permits(1);
     }
 
-    pub(crate) fn open_gate(&self) {
+    pub fn open_gate(&self) {
         self.seen.gate.add_permits(1);
     }
 
-    pub(crate) fn connections(&self) -> usize {
+    pub fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn last_head(&self) -> String {
+    pub fn last_head(&self) -> String {
         self.seen.last_head.lock().unwrap().clone()
     }
 }

@@ -1,23 +1,29 @@
 //! Whether a connection failed for want of something that this machine lacks. That is nobody else's
 //! fault, so nothing may follow from it for whoever was to be asked.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+#[cfg(unix)]
 use rustix::io::Errno;
-
-use crate::clock::Stopwatch;
+use tokio::time::Instant;
 
 /// What a process or its machine runs out of.
+#[cfg(unix)]
 const SHORTAGES: [Errno; 5] =
     [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::PERM];
 /// What a missing route looks like, here or at a router on the way.
-const UNREACHABLE: [Errno; 4] =
-    [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::ACCESS];
+const UNREACHABLE: [ErrorKind; 4] = [
+    ErrorKind::NetworkUnreachable,
+    ErrorKind::HostUnreachable,
+    ErrorKind::NetworkDown,
+    ErrorKind::PermissionDenied,
+];
 /// So long after a shortage of descriptors a name without an address says nothing about the name: a
 /// resolver that found none to ask with, or that still remembers that, does not tell why it failed.
-const ECHO_US: u64 = 5_000_000;
+const ECHO: Duration = Duration::from_secs(5);
 
 /// Why an address takes no connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -35,13 +41,12 @@ pub(crate) enum Refusal {
 impl Refusal {
     /// What `error` says about a connection to `address`.
     pub(crate) fn of(error: &io::Error, address: SocketAddr) -> Self {
-        let is = |causes: &[Errno]| causes.iter().any(|cause| is(error, *cause));
         // No port is left to connect from; or, in IPv6, no address.
-        let lacks_address = is(&[Errno::ADDRNOTAVAIL]);
+        let lacks_address = error.kind() == ErrorKind::AddrNotAvailable;
         if is_shortage(error) || (lacks_address && address.is_ipv4()) {
             return Self::Own;
         }
-        match lacks_address || (is(&UNREACHABLE) && !has_route(address)) {
+        match lacks_address || (UNREACHABLE.contains(&error.kind()) && !has_route(address)) {
             false => Self::Theirs,
             true if address.is_ipv4() => Self::NoRoute,
             true => Self::NoIpv6,
@@ -58,11 +63,16 @@ impl Refusal {
 
 /// Whether `error` says that the process or the machine ran out of something, or is not let out.
 fn is_shortage(error: &io::Error) -> bool {
-    SHORTAGES.iter().any(|cause| is(error, *cause))
+    #[cfg(unix)]
+    let lacks = is(error, &SHORTAGES);
+    #[cfg(not(unix))]
+    let lacks = error.kind() == ErrorKind::OutOfMemory;
+    lacks
 }
 
-fn is(error: &io::Error, cause: Errno) -> bool {
-    error.raw_os_error() == Some(cause.raw_os_error())
+#[cfg(unix)]
+fn is(error: &io::Error, causes: &[Errno]) -> bool {
+    causes.iter().any(|cause| error.raw_os_error() == Some(cause.raw_os_error()))
 }
 
 /// Connecting a datagram socket sends nothing, and looks up the route.
@@ -76,7 +86,7 @@ fn has_route(address: SocketAddr) -> bool {
 
 /// When this process last found no file descriptor.
 #[derive(Debug)]
-pub struct Shortage(Mutex<Option<Stopwatch>>);
+pub struct Shortage(Mutex<Option<Instant>>);
 
 /// What any part of this process saw.
 pub static DESCRIPTORS: Shortage = Shortage::none();
@@ -88,8 +98,9 @@ impl Shortage {
     }
 
     /// Notes it if `error` is one; whether that says that this machine lacks something, whatever.
-    pub(crate) fn observe(&self, error: &io::Error) -> bool {
-        if is(error, Errno::MFILE) || is(error, Errno::NFILE) {
+    pub fn observe(&self, error: &io::Error) -> bool {
+        #[cfg(unix)]
+        if is(error, &[Errno::MFILE, Errno::NFILE]) {
             self.note();
         }
         is_shortage(error)
@@ -97,22 +108,22 @@ impl Shortage {
 
     /// There is one now.
     pub fn note(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Stopwatch::new());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
     /// Whether there is one, or was a moment ago. Looks for itself, too.
-    pub(crate) fn is_felt(&self) -> bool {
+    pub fn is_felt(&self) -> bool {
         if let Err(error) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
             && self.observe(&error)
         {
             return true;
         }
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.as_ref().is_some_and(|since| since.elapsed_us() < ECHO_US)
+        last.as_ref().is_some_and(|since| since.elapsed() < ECHO)
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
@@ -143,7 +154,7 @@ mod tests {
     #[test]
     fn a_router_that_knows_no_way_is_not_an_own_fault() {
         // There is a route to loopback, so whoever said this is elsewhere.
-        for cause in UNREACHABLE {
+        for cause in [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::ACCESS] {
             assert_eq!(refusal(cause, V4), Refusal::Theirs, "{cause}");
         }
     }

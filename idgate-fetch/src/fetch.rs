@@ -1,0 +1,235 @@
+//! Fetching of status lists and CRLs (decisions 7): what is known is not fetched, what is being
+//! fetched is not fetched twice, and everything ends with one budget. What this machine lacks itself
+//! is told apart from what a source does: only the latter is anybody's answer.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use idgate_core::Verification;
+use idgate_core::limits::MAX_STATUS_BYTES;
+use idgate_core::time::UnixMillis;
+use idgate_core::verify::{Need, Supplied, VerifiedSource};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use url::Url;
+
+use crate::cache::{Scope, SourceCache};
+use crate::came::{Came, Fetched};
+use crate::egress::{Egress, EgressError};
+use crate::flights::{Allowance, Asked, Flights, Stage};
+use crate::limits::{FETCH_PATIENCE, FETCH_TIME};
+use crate::permits::{Permits, Place};
+
+impl Allowance {
+    /// For an answer whose first fetch begins: 5 s for sources, and 2 s for turns before that.
+    pub fn of_one_answer() -> Self {
+        Self { turns: FETCH_PATIENCE, sources: FETCH_TIME }
+    }
+}
+
+/// Asks status sources, and remembers what they said. It serves many verifications at once; the
+/// bounds of what is under way and of what is remembered are for all of them together.
+///
+/// [`Fetcher::fetch`] needs a tokio runtime.
+pub struct Fetcher {
+    egress: Egress,
+    cache: Mutex<SourceCache>,
+    flights: Flights,
+    permits: Permits,
+}
+
+/// A source could not be asked: there was no turn, no file descriptor, no route of our own. That is
+/// nobody else's fault, so nothing follows from it: give the hold back with
+/// [`idgate_core::Session::released`], and let the wallet come again.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct NotAsked;
+
+impl fmt::Display for NotAsked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a status source could not be asked")
+    }
+}
+
+impl std::error::Error for NotAsked {}
+
+/// What came of all needs of a round.
+pub struct Outcomes(Vec<(Need, Came)>);
+
+impl Fetcher {
+    /// A fetcher that knows nothing yet.
+    pub fn new(egress: Egress) -> Self {
+        let (cache, flights) = (Mutex::default(), Flights::default());
+        Self { egress, cache, flights, permits: Permits::new() }
+    }
+
+    /// How many fetches are under way, and how many may be.
+    pub fn used(&self) -> (usize, usize) {
+        self.permits.used()
+    }
+
+    /// Answers `needs` at `now` from what is remembered and fresh, in `scope`.
+    ///
+    /// `false`: nothing that is remembered answers any of them. Else step again, without a hold.
+    pub fn recall(
+        &self,
+        verification: &mut Verification<'_>,
+        needs: &[Need],
+        scope: &Scope,
+        now: UnixMillis,
+    ) -> bool {
+        let mut served = false;
+        for need in needs {
+            let fresh = lock(&self.cache).fresh(&(need.clone(), scope.clone()), now);
+            for source in fresh {
+                served |= verification.reuse(&source);
+            }
+        }
+        served
+    }
+
+    /// Answers what came of each need, at `now`, and remembers what turned out authentic in `scope`.
+    /// While a source is down, its last good copy serves. This computes: a list of a few kilobytes may
+    /// inflate to megabytes.
+    ///
+    /// # Errors
+    /// One could not be asked. Not even the last good copy serves then: nobody knows whether its source
+    /// is down.
+    pub fn settle(
+        &self,
+        verification: &mut Verification<'_>,
+        outcomes: &Outcomes,
+        scope: &Scope,
+        now: UnixMillis,
+    ) -> Result<(), NotAsked> {
+        for (need, came) in &outcomes.0 {
+            match came {
+                Came::Body(body) => {
+                    let authentic = verification.supply(need, Supplied::Bytes(body.as_ref()), now);
+                    authentic.iter().for_each(warn_of_missing_number);
+                    self.keep(need, scope, authentic, now);
+                }
+                Came::Nothing => {
+                    let last_good =
+                        lock(&self.cache).last_good(&(need.clone(), scope.clone()), now);
+                    for source in last_good {
+                        verification.reuse(&source);
+                    }
+                    // For whoever was not served; and the verdict then builds on the hold.
+                    verification.supply(need, Supplied::Unavailable, now);
+                }
+                Came::NotAsked => {}
+            }
+        }
+        match outcomes.0.iter().all(|(_, came)| !matches!(came, Came::NotAsked)) {
+            true => Ok(()),
+            false => Err(NotAsked),
+        }
+    }
+
+    fn keep(&self, need: &Need, scope: &Scope, sources: Vec<VerifiedSource>, now: UnixMillis) {
+        if !sources.is_empty() {
+            lock(&self.cache).put((need.clone(), scope.clone()), sources, now);
+        }
+    }
+
+    /// Fetches all that is asked at once, in the turns of its issuers and within what is `allowed`,
+    /// which is less afterwards. It ends within that, whatever sources do; dropping it gives up, but
+    /// for what others wait for.
+    pub async fn fetch(
+        self: &Arc<Self>,
+        all_asked: Vec<Asked>,
+        allowed: &mut Allowance,
+    ) -> Outcomes {
+        let before = *allowed;
+        let mut fetches = JoinSet::new();
+        let mut fetched: Vec<(Need, Came)> = Vec::with_capacity(all_asked.len());
+        for asked in all_asked {
+            let (fetcher, need) = (self.clone(), asked.need.clone());
+            let nth = fetched.len();
+            fetches.spawn(async move {
+                let (came, left) = fetcher.fetch_one(asked, before).await;
+                (nth, came, left)
+            });
+            // As it stays when the task panics.
+            fetched.push((need, Came::NotAsked));
+        }
+        while let Some(outcome) = fetches.join_next().await {
+            let Ok((nth, came, left)) = outcome else { continue };
+            *allowed = allowed.least(left);
+            if let Some((_, slot)) = fetched.get_mut(nth) {
+                *slot = came;
+            }
+        }
+        Outcomes(fetched)
+    }
+
+    async fn fetch_one(self: Arc<Self>, asked: Asked, allowed: Allowance) -> (Came, Allowance) {
+        let (fetcher, to_ask) = (self.clone(), asked.clone());
+        let fly = |stage| async move { fetcher.fly(to_ask, &stage).await };
+        let (came, left) = self.flights.board(&asked, fly).ride(allowed).await;
+        match came {
+            Came::NotAsked if left.turns.is_zero() => report(&asked.need, &"no permit"),
+            Came::Nothing if left.sources.is_zero() => report(&asked.need, &"timeout"),
+            _ => {}
+        }
+        (came, left)
+    }
+
+    /// Asks for `need`, for all who wait for it.
+    async fn fly(&self, Asked { need, issuers }: Asked, stage: &watch::Sender<Stage>) {
+        let place = Place::of(&need, issuers);
+        // For as long as somebody waits.
+        let Some((of_its_place, one_of_all)) = self.permits.acquire(place).await else { return };
+        stage.send_replace(Stage::Asking);
+        let room = of_its_place.room();
+        let got = self.egress.fetch(need.uri(), need.accept(), MAX_STATUS_BYTES, room);
+        let came = match timeout(FETCH_TIME, got).await {
+            Ok(Ok(body)) => Came::Body(Fetched::new(body, one_of_all)),
+            Ok(Err(error)) => {
+                report(&need, &error);
+                if error == EgressError::OwnFault { Came::NotAsked } else { Came::Nothing }
+            }
+            Err(_late) => {
+                report(&need, &"timeout");
+                Came::Nothing
+            }
+        };
+        drop(of_its_place);
+        stage.send_replace(Stage::Landed(came));
+    }
+}
+
+/// A panic elsewhere leaves the cache whole: every change is one call.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// RFC 5280 5.2.3 demands a CRLNumber; nothing here depends on it.
+fn warn_of_missing_number(source: &VerifiedSource) {
+    if let VerifiedSource::Crl { uri, crl } = source
+        && !crl.is_numbered()
+    {
+        let url = Url::parse(uri).ok();
+        let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+        tracing::warn!(host, "a CRL without CRLNumber was taken");
+    }
+}
+
+/// Names the host only: a path may tell credentials apart.
+fn report(need: &Need, error: &dyn std::fmt::Display) {
+    let url = Url::parse(need.uri()).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    tracing::warn!(host, %error, "a status source is unavailable");
+}
+
+#[cfg(any(test, feature = "internals"))]
+#[allow(clippy::unwrap_used)]
+impl Fetcher {
+    /// One that may reach `ranges` besides public addresses.
+    pub fn reaching(ranges: &[&str]) -> Arc<Self> {
+        let allowed = ranges.iter().map(|range| crate::range::Cidr::parse(range).unwrap());
+        Arc::new(Self::new(Egress::new(allowed.collect(), None).unwrap()))
+    }
+}

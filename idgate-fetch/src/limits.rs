@@ -1,0 +1,53 @@
+//! Every size, count and time that bounds what a source or a receiver costs; each number carries its
+//! reason.
+
+use std::time::Duration;
+
+/// For a source to answer, from the first look at its name. All sources of one round are asked at
+/// once, and a later round has what the first ones left: this is for all of them together
+/// (decisions 7).
+pub(crate) const FETCH_TIME: Duration = Duration::from_secs(5);
+/// For permits before that, in all rounds.
+pub(crate) const FETCH_PATIENCE: Duration = Duration::from_secs(2);
+/// A part of the 5 s that all fetches of an answer have together.
+pub(crate) const FETCH_CONNECT_TIME: Duration = Duration::from_millis(1500);
+/// A source that moved has moved once; a loop ends here.
+pub(crate) const MAX_REDIRECTS: usize = 3;
+/// For the head, a TLS handshake, and the framing of the body.
+pub(crate) const MAX_FETCH_OVERHEAD_BYTES: usize = 256 * 1024;
+/// Fields in the head of an answer to the gateway: far more than any server of lists sends.
+pub(crate) const MAX_ANSWER_HEADERS: usize = 100;
+/// The head of such an answer.
+pub(crate) const MAX_ANSWER_HEAD_BYTES: usize = 16 * 1024;
+/// Fetches of the whole process at a time.
+pub(crate) const FETCHES: usize = 64;
+/// Of these for the credentials of one issuer: whatever hosts it names, others have a half.
+pub(crate) const FETCHES_PER_ISSUER: usize = 32;
+/// Of these at one host. Lists are cached and asked once for all who wait, so that few are enough.
+pub(crate) const FETCHES_PER_HOST: usize = 8;
+/// For bodies over 64 KiB that were fetched and are not judged yet: six of the largest size.
+pub(crate) const FETCHED_BYTES: usize = 64 * 1024 * 1024;
+/// Of these for the credentials of one issuer: a half, as of the fetches.
+pub(crate) const FETCHED_BYTES_PER_ISSUER: usize = FETCHED_BYTES / 2;
+/// Issuers and hosts that are remembered without being asked.
+pub(crate) const MAX_IDLE_PARTIES: usize = 64;
+/// Bodies up to here are taken as they come.
+pub(crate) const SMALL_BODY_BYTES: usize = 64 * 1024;
+/// Copies of lists: sources of real deployments are few, and each costs little beside its list.
+pub(crate) const MAX_CACHED_LISTS: usize = 1024;
+/// Bytes of them: two lists of the largest size, or hundreds of usual ones.
+pub(crate) const MAX_CACHED_BYTES: usize = 64 * 1024 * 1024;
+/// How long a copy goes unasked, whatever its source says: a CRL may name a next one in years, and
+/// who is revoked until then would not show.
+pub(crate) const MAX_FRESH_MS: u64 = 24 * 60 * 60 * 1000;
+/// How long beyond its cache time a copy serves when the source is down (decisions 7).
+pub(crate) const STALE_GRACE_MS: u64 = 24 * 60 * 60 * 1000;
+
+// Messages to receivers.
+
+/// A third of what an exchange has.
+pub(crate) const WEBHOOK_CONNECT_TIME: Duration = Duration::from_secs(5);
+/// How much of a receiver's answer is read, so that an ordinary connection ends in order.
+pub(crate) const MAX_RECEIVER_BODY_BYTES: usize = 4 * 1024;
+/// All that is taken from the socket of a receiver: certificates, head and body.
+pub(crate) const MAX_RECEIVED_BYTES: u64 = 64 * 1024;
