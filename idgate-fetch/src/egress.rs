@@ -83,7 +83,8 @@ impl fmt::Display for EgressError {
     }
 }
 
-/// The way out of the gateway.
+/// A way out to others.
+#[derive(Clone)]
 pub struct Egress {
     /// Ranges that may be reached besides public ones.
     allowed: Vec<Cidr>,

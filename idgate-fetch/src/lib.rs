@@ -16,6 +16,7 @@
 //! [`idgate_core::Verification`], and only what that calls authentic is remembered.
 
 mod address;
+mod blocking;
 mod cache;
 mod came;
 mod egress;
@@ -29,7 +30,11 @@ pub mod own_fault;
 mod permits;
 mod range;
 mod tls;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tls_loopback;
 
+pub use self::blocking::{BlockingFetcher, NotDecided, UnderWay};
 pub use self::cache::Scope;
 pub use self::egress::{Answer, Body, Egress, EgressError, Post, Room, has_usual_port};
 pub use self::fetch::{Fetcher, NotAsked, Outcomes};

@@ -9,6 +9,8 @@ use std::time::Duration;
 pub(crate) const FETCH_TIME: Duration = Duration::from_secs(5);
 /// For permits before that, in all rounds.
 pub(crate) const FETCH_PATIENCE: Duration = Duration::from_secs(2);
+/// What both may be over before something of ours is out of order: a thread that gets no time.
+pub(crate) const FETCH_SLACK: Duration = Duration::from_secs(2);
 /// A part of the 5 s that all fetches of an answer have together.
 pub(crate) const FETCH_CONNECT_TIME: Duration = Duration::from_millis(1500);
 /// A source that moved has moved once; a loop ends here.

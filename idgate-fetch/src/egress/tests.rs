@@ -6,17 +6,11 @@ mod resolution;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use idgate_testkit::codec::from_base64url;
-use idgate_testkit::der::{self, oid, sequence, tlv, unsigned};
-use idgate_testkit::keys::{Curve, SigningKey};
-use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::pki_types::PrivateSec1KeyDer;
 
 use super::*;
 use crate::loopback::Loopback;
+use crate::tls_loopback::TlsLoopback;
 
 const LIMIT: usize = 1000;
 
@@ -246,54 +240,11 @@ async fn only_a_plain_200_is_an_answer() {
     }
 }
 
-#[allow(clippy::disallowed_methods)] // certificates are of today
-fn now_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    u64::try_from(since.as_millis()).unwrap()
-}
-
-/// A TLS server for 127.0.0.1 under a private root, and the root in PEM.
-async fn tls_server() -> (SocketAddr, String) {
-    let now = now_ms();
-    let root = Identity::iaca(Curve::P256, now);
-    let key = SigningKey::from_seed(Curve::P256, "tls");
-    let address = sequence(&[&tlv(0x87, &[&[127, 0, 0, 1]])]);
-    let name = Name::new("UT", "Server");
-    let leaf = CertificateBuilder::new(root.builder.subject.clone(), name, &key, now, 30)
-        .set("2.5.29.17", false, address)
-        .issue(&root, &key);
-    let scalar = from_base64url(key.private_jwk()["d"].as_str().unwrap()).unwrap();
-    let curve = tlv(0xa0, &[&oid("1.2.840.10045.3.1.7")]);
-    let sec1 = sequence(&[&unsigned(&[1]), &tlv(der::OCTET_STRING, &[&scalar]), &curve]);
-    let config = ServerConfig::builder_with_provider(Arc::new(
-        tokio_rustls::rustls::crypto::aws_lc_rs::default_provider(),
-    ))
-    .with_safe_default_protocol_versions()
-    .unwrap()
-    .with_no_client_auth()
-    .with_single_cert(vec![leaf.der.into()], PrivateSec1KeyDer::from(sec1).into())
-    .unwrap();
-    let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &root.der);
-    let pem = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let bound = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        while let Ok((stream, _)) = listener.accept().await {
-            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
-            let mut head = [0; 1024];
-            let _ = stream.read(&mut head).await;
-            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-            let _ = stream.write_all(answer).await;
-            let _ = stream.shutdown().await;
-        }
-    });
-    (bound, pem)
-}
-
 #[tokio::test]
 async fn tls_needs_a_trusted_root_and_the_right_name() {
-    let (address, pem) = tls_server().await;
+    let server = TlsLoopback::start().await;
+    server.give(b"hello");
+    let (address, pem) = (server.address, &server.root);
     let allowed = || vec![Cidr::parse("127.0.0.0/8").unwrap(), Cidr::parse("::1").unwrap()];
     let trusting = Egress::new(allowed(), Some(pem.as_bytes())).unwrap();
     let url = format!("https://{address}/");

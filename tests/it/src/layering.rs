@@ -96,6 +96,7 @@ const FETCH: Layers = &[
     &["cache", "came", "permits"],
     &["flights"],
     &["fetch"],
+    &["blocking"],
     &["crate"],
 ];
 
@@ -107,10 +108,11 @@ const C_ABI: Layers = &[
     &["boundary"],
     &["bytes"],
     &["error", "in_use", "report", "webhook"],
-    &["signer", "trust"],
+    &["fetcher", "signer", "trust"],
     &["certificate", "presentation", "verifier"],
     &["session"],
     &["dc_api", "registration", "request_object", "verification"],
+    &["fetching"],
     &["crate"],
 ];
 

@@ -1,0 +1,248 @@
+//! For embedders without a runtime: fetches go on behind their back, and callers wait or look again.
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+mod tests;
+
+use std::fmt;
+use std::process;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use idgate_core::Verification;
+use idgate_core::error::ResponseError;
+use idgate_core::session::Transition;
+use idgate_core::time::UnixMillis;
+use idgate_core::verify::{Decision, Need, Step};
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::cache::Scope;
+use crate::egress::Egress;
+use crate::fetch::{Fetcher, NotAsked, Outcomes};
+use crate::flights::{Allowance, Asked};
+use crate::limits::{FETCH_PATIENCE, FETCH_TIME, FETCHES, FETCH_SLACK};
+
+/// A [`Fetcher`] with a thread of its own, which starts with the first fetch and ends with this. It may
+/// be shared by threads, and used from within a runtime of your own. A process that was forked begins
+/// anew: it has neither the thread nor what was remembered.
+pub struct BlockingFetcher {
+    egress: Egress,
+    engine: Mutex<Option<Arc<Engine>>>,
+}
+
+struct Engine {
+    /// The process that the thread is in.
+    process: u32,
+    /// `None`: it is over.
+    runtime: Option<Runtime>,
+    fetcher: Arc<Fetcher>,
+}
+
+/// Fetches of one round; dropping it gives them up.
+pub struct UnderWay {
+    outcomes: Receiver<(Outcomes, Allowance)>,
+    came: Option<(Outcomes, Allowance)>,
+    /// When something of ours is out of order, for sources have had their time.
+    overdue: Instant,
+    task: AbortHandle,
+    engine: Arc<Engine>,
+}
+
+/// Why there is no decision. Nothing is to be stored besides what was committed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NotDecided<E> {
+    /// The verification cannot go on: the session was settled meanwhile.
+    Response(ResponseError),
+    /// A transition could not be committed.
+    Commit(E),
+    /// A source could not be asked by a fault of our own; the hold was given back, so that the same
+    /// answer is taken again. Tell the wallet to come back.
+    NotAsked(NotAsked),
+}
+
+impl<E: fmt::Display> fmt::Display for NotDecided<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Response(error) => error.fmt(f),
+            Self::Commit(error) => write!(f, "a transition could not be committed: {error}"),
+            Self::NotAsked(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for NotDecided<E> {}
+
+impl BlockingFetcher {
+    /// A fetcher that knows nothing yet, and has not started anything.
+    pub fn new(egress: Egress) -> Self {
+        Self { egress, engine: Mutex::default() }
+    }
+
+    /// Steps to the decision: commits the hold before the first fetch, and fetches all needs of a
+    /// round at once. The decision's own transition is yours to commit. `now` is asked for the time
+    /// whenever something came; `trust_version` of `scope` must differ whenever trust does.
+    ///
+    /// # Errors
+    /// There is no decision.
+    pub fn decide<E>(
+        &self,
+        verification: &mut Verification<'_>,
+        scope: &Scope,
+        now: impl Fn() -> UnixMillis,
+        mut commit: impl FnMut(Transition) -> Result<(), E>,
+    ) -> Result<Decision, NotDecided<E>> {
+        let mut allowance = Allowance::of_one_answer();
+        loop {
+            let (hold, needs) = match verification.step().map_err(NotDecided::Response)? {
+                Step::Done(decision) => return Ok(*decision),
+                Step::Need { hold, needs } => (hold, needs),
+                _ => return Err(NotDecided::NotAsked(NotAsked)),
+            };
+            if self.recall(verification, &needs, scope, now()) {
+                continue;
+            }
+            let held = hold.session.clone();
+            commit(*hold).map_err(NotDecided::Commit)?;
+            match self.ask(verification, needs, scope, allowance, &now) {
+                Ok(left) => allowance = left,
+                Err(not_asked) => {
+                    if let Some(released) = held.released(now()) {
+                        commit(released).map_err(NotDecided::Commit)?;
+                    }
+                    return Err(NotDecided::NotAsked(not_asked));
+                }
+            }
+        }
+    }
+
+    fn ask(
+        &self,
+        verification: &mut Verification<'_>,
+        needs: Vec<Need>,
+        scope: &Scope,
+        allowance: Allowance,
+        now: &impl Fn() -> UnixMillis,
+    ) -> Result<Allowance, NotAsked> {
+        let mut under_way = self.begin(Asked::all(verification, needs), allowance)?;
+        while !under_way.wait(FETCH_TIME) {}
+        under_way.settle(verification, scope, now())
+    }
+
+    /// As [`Fetcher::recall`].
+    pub fn recall(
+        &self,
+        verification: &mut Verification<'_>,
+        needs: &[Need],
+        scope: &Scope,
+        now: UnixMillis,
+    ) -> bool {
+        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let engine = engine.filter(|engine| engine.is_of_this_process());
+        engine.is_some_and(|engine| engine.fetcher.recall(verification, needs, scope, now))
+    }
+
+    /// Begins to fetch all that is `asked` at once, within what is `allowed`, and waits for nothing.
+    ///
+    /// # Errors
+    /// There is no thread for it.
+    pub fn begin(&self, asked: Vec<Asked>, allowed: Allowance) -> Result<UnderWay, NotAsked> {
+        let engine = self.engine()?;
+        let runtime = engine.runtime.as_ref().ok_or(NotAsked)?;
+        let (tell, outcomes) = channel();
+        let fetcher = engine.fetcher.clone();
+        let fetching = async move {
+            let mut left = allowed;
+            let outcomes = fetcher.fetch(asked, &mut left).await;
+            // Whoever asked may have given up.
+            let _ = tell.send((outcomes, left));
+        };
+        let task = runtime.spawn(fetching).abort_handle();
+        let overdue = Instant::now() + FETCH_PATIENCE + FETCH_TIME + FETCH_SLACK;
+        Ok(UnderWay { outcomes, came: None, overdue, task, engine })
+    }
+
+    fn engine(&self) -> Result<Arc<Engine>, NotAsked> {
+        let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(running) = engine.as_ref().filter(|engine| engine.is_of_this_process()) {
+            return Ok(running.clone());
+        }
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            // They look up names.
+            .max_blocking_threads(FETCHES)
+            .thread_name("idgate-fetch")
+            .enable_io()
+            .enable_time()
+            .build();
+        let runtime = runtime.map_err(|error| {
+            tracing::warn!(%error, "no thread to fetch on");
+            NotAsked
+        })?;
+        let fetcher = Arc::new(Fetcher::new(self.egress.clone()));
+        let started = Engine { process: process::id(), runtime: Some(runtime), fetcher };
+        Ok(engine.insert(Arc::new(started)).clone())
+    }
+}
+
+impl Engine {
+    /// A fork takes no threads along.
+    fn is_of_this_process(&self) -> bool {
+        self.process == process::id()
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let Some(runtime) = self.runtime.take() else { return };
+        match self.is_of_this_process() {
+            // Waits for nobody who looks up a name.
+            true => runtime.shutdown_background(),
+            // Its threads are not here, so nothing can be told to them.
+            false => std::mem::forget(runtime),
+        }
+    }
+}
+
+impl UnderWay {
+    /// Waits until everything came, for `patience` at most; whether it did.
+    pub fn wait(&mut self, patience: Duration) -> bool {
+        if self.came.is_some() {
+            return true;
+        }
+        let left = self.overdue.saturating_duration_since(Instant::now());
+        match self.outcomes.recv_timeout(patience.min(left)) {
+            Ok(came) => {
+                self.came = Some(came);
+                true
+            }
+            Err(RecvTimeoutError::Disconnected) => true,
+            Err(RecvTimeoutError::Timeout) => patience >= left,
+        }
+    }
+
+    /// As [`Fetcher::settle`], with what is left for another round. What has not come by now counts as
+    /// not asked.
+    ///
+    /// # Errors
+    /// A source could not be asked.
+    pub fn settle(
+        mut self,
+        verification: &mut Verification<'_>,
+        scope: &Scope,
+        now: UnixMillis,
+    ) -> Result<Allowance, NotAsked> {
+        let (outcomes, left) = self.came.take().ok_or(NotAsked)?;
+        self.engine.fetcher.settle(verification, &outcomes, scope, now)?;
+        Ok(left)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}

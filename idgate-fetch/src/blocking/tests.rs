@@ -1,0 +1,310 @@
+//! A library's verification, and its status sources on real sockets.
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use idgate_core::crypto::{Jwk, aws_lc_rs};
+use idgate_core::entropy::{Entropy, EntropyUnavailable};
+use idgate_core::error::Reason;
+use idgate_core::ids::{IssuerId, TenantId};
+use idgate_core::response::WalletResponse;
+use idgate_core::session::{Session, Status};
+use idgate_core::{PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_testkit::keys::Curve;
+use idgate_testkit::samples::{self, ISSUER};
+use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
+use idgate_testkit::time::{SAMPLE_NOW_MS, numeric_date};
+use idgate_testkit::wallet::{Answer, Body, KbJwt, Presentation, Wallet, present};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::loopback::Loopback;
+use crate::range::Cidr;
+use crate::tls_loopback::TlsLoopback;
+
+const NOW: UnixMillis = UnixMillis(SAMPLE_NOW_MS);
+const HOUR_MS: u64 = 3_600_000;
+const VCTS: [&str; 2] = ["urn:one", "urn:two"];
+/// Far more than any test needs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Zeros;
+
+impl Entropy for Zeros {
+    fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
+        out.fill(0);
+        Ok(())
+    }
+}
+
+/// A session, and the answer of a wallet whose credentials name a list each.
+struct Flow {
+    verifier: Verifier,
+    session: Session,
+    body: Body,
+}
+
+impl Flow {
+    /// Each of `statuses`: an index, and the list that it is of.
+    fn new(statuses: &[(u64, &str)]) -> Self {
+        let mut entry = TrustEntry::new(IssuerId::new(ISSUER));
+        let key = samples::issuer_key(Curve::P256);
+        let jwk = Jwk::parse(key.public_jwk().to_string().as_bytes()).unwrap();
+        entry.keys.push(TrustedKey::new(jwk.key));
+        let trust = Arc::new(TrustSnapshot::new(1, [entry]));
+        let builder = Verifier::builder(aws_lc_rs::PROVIDER).inline("https://gateway.example");
+        let verifier = builder.trust(trust).build().unwrap();
+        let asked = VCTS.iter().take(statuses.len()).map(|vct| {
+            json!({ "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"], "id": vct })
+        });
+        let asked = json!({ "credentials": asked.collect::<Vec<Value>>() }).to_string();
+        let request =
+            PresentationRequest::parse(asked.as_bytes(), verifier.trust(), true).unwrap();
+        let tenant = TenantId::new("shop");
+        let made = verifier.create_session(request, tenant, true, &mut Zeros, NOW).unwrap();
+        let holder = samples::holder_key(Curve::P256);
+        let wallet = VCTS.iter().zip(statuses).fold(
+            Wallet::new(holder.clone()),
+            |wallet, (vct, (idx, uri))| {
+                let credential = samples::identity(&holder, NOW.0).plain("vct", *vct);
+                wallet.with(credential.plain("status", status_claim(*idx, uri)).issue(&key))
+            },
+        );
+        let uri = made.session.invitation().qr_code_url;
+        let request = idgate_testkit::request::AuthorizationRequest::parse(&uri).unwrap();
+        let tokens = wallet.credentials().iter().map(|credential| {
+            let shown = Presentation::whole(credential);
+            present(&shown, Some(&KbJwt::new(&holder, &shown, &request, NOW.0).sign()))
+        });
+        let body = Body::form(&Answer::new(&request, tokens.collect()).parameters());
+        Self { verifier, session: made.session, body }
+    }
+
+    /// What `fetcher` brings it to at `now`, and what was committed on the way.
+    fn decide(
+        &self,
+        fetcher: &BlockingFetcher,
+        now: u64,
+    ) -> (Result<Decision, NotDecided<Infallible>>, Vec<Status>) {
+        let response = WalletResponse::new(Some(&self.body.content_type), &self.body.bytes);
+        let begun = self.verifier.begin(&self.session, None, response, &mut Zeros, NOW);
+        let committed = RefCell::new(Vec::new());
+        let commit = |transition: Transition| {
+            committed.borrow_mut().push(transition.session.status_at(UnixMillis(now)));
+            Ok(())
+        };
+        let scope = Scope::of(&self.session, 1);
+        let decided = fetcher.decide(&mut begun.unwrap(), &scope, || UnixMillis(now), commit);
+        (decided, committed.into_inner())
+    }
+
+    fn reason(&self, fetcher: &BlockingFetcher, now: u64) -> Option<Reason> {
+        let decision = self.decide(fetcher, now).0.unwrap();
+        decision.transition.session.reason_at(UnixMillis(now))
+    }
+}
+
+/// The list at `uri`: revoked at 1.
+fn list(uri: &str) -> String {
+    let list = StatusList::new(2, 8).with(1, 1);
+    StatusJwt::new(&list, uri, numeric_date(NOW.0)).sign(&samples::issuer_key(Curve::P256))
+}
+
+fn reaching(ranges: &[&str], roots: Option<&str>) -> BlockingFetcher {
+    let allowed = ranges.iter().map(|range| Cidr::parse(range).unwrap()).collect();
+    BlockingFetcher::new(Egress::new(allowed, roots.map(str::as_bytes)).unwrap())
+}
+
+fn local() -> BlockingFetcher {
+    reaching(&["127.0.0.0/8"], None)
+}
+
+/// On a thread of its own, as embedders call it.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_list_decides_and_is_asked_once_while_it_is_fresh() {
+    let source = Loopback::start().await;
+    source.give(list(&source.url()).as_bytes());
+    let (url, fetcher) = (source.url(), local());
+    apart(move || {
+        let good = Flow::new(&[(0, &url)]);
+        let (decided, committed) = good.decide(&fetcher, NOW.0);
+        assert!(matches!(decided.unwrap().transition.session.status_at(NOW), Status::Verified));
+        assert_eq!(committed, [Status::Verifying], "held before the fetch");
+        // Known: nothing is asked, and nothing is held.
+        let (decided, committed) = good.decide(&fetcher, NOW.0 + HOUR_MS / 2);
+        assert!(decided.unwrap().transition.session.reason_at(NOW).is_none());
+        assert_eq!(committed, []);
+        let revoked = Flow::new(&[(1, &url)]);
+        assert_eq!(revoked.reason(&fetcher, NOW.0), Some(Reason::CredentialRevoked));
+    })
+    .await;
+    assert_eq!(source.connections(), 1);
+}
+
+#[tokio::test]
+async fn two_lists_are_asked_before_either_answers() {
+    let (one, two) = (Loopback::start().await, Loopback::start().await);
+    for source in [&one, &two] {
+        source.give(list(&source.url()).as_bytes());
+        source.close_gate();
+    }
+    let (first, second) = (one.url(), two.url());
+    let deciding = tokio::spawn(apart(move || {
+        Flow::new(&[(0, &first), (0, &second)]).reason(&local(), NOW.0)
+    }));
+    let both = async {
+        while one.connections() + two.connections() < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, both).await.unwrap();
+    one.open_gate();
+    two.open_gate();
+    assert_eq!(deciding.await.unwrap(), None);
+    assert_eq!((one.connections(), two.connections()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_private_address_is_not_reached_unless_it_is_allowed() {
+    let source = Loopback::start().await;
+    source.give(list(&source.url()).as_bytes());
+    let url = source.url();
+    let refused = apart(move || Flow::new(&[(0, &url)]).reason(&reaching(&[], None), NOW.0)).await;
+    assert_eq!(refused, Some(Reason::RevocationUnknown));
+    assert_eq!(source.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_list_over_tls_needs_a_root_that_is_trusted() {
+    let source = TlsLoopback::start().await;
+    source.give(list(&source.url()).as_bytes());
+    let (url, root) = (source.url(), source.root.clone());
+    apart(move || {
+        let flow = Flow::new(&[(0, &url)]);
+        assert_eq!(flow.reason(&local(), NOW.0), Some(Reason::RevocationUnknown));
+        assert_eq!(flow.reason(&reaching(&["127.0.0.1"], Some(&root)), NOW.0), None);
+    })
+    .await;
+    assert_eq!(source.connections(), 2);
+}
+
+#[tokio::test]
+async fn a_redirect_to_another_host_is_not_followed() {
+    let (source, other) = (Loopback::start().await, Loopback::start().await);
+    other.give(list(&source.url()).as_bytes());
+    let elsewhere = format!("Location: http://localhost:{}/list\r\n", other.address().port());
+    source.give_with("302 Found", &elsewhere, b"");
+    let url = source.url();
+    let reason = apart(move || Flow::new(&[(0, &url)]).reason(&local(), NOW.0)).await;
+    assert_eq!(reason, Some(Reason::RevocationUnknown));
+    assert_eq!(other.connections(), 0);
+}
+
+#[tokio::test]
+async fn an_encoded_body_is_not_unpacked() {
+    let source = Loopback::start().await;
+    let token = list(&source.url());
+    source.give_with("200 OK", "Content-Encoding: gzip\r\n", token.as_bytes());
+    let url = source.url();
+    let reason = apart(move || Flow::new(&[(0, &url)]).reason(&local(), NOW.0)).await;
+    assert_eq!(reason, Some(Reason::RevocationUnknown));
+}
+
+#[tokio::test]
+async fn a_body_that_drips_ends_with_the_budget() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/list", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 4096]).await.unwrap();
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
+        stream.write_all(head).await.unwrap();
+        while stream.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    let begun = Instant::now();
+    let reason = apart(move || Flow::new(&[(0, &url)]).reason(&local(), NOW.0)).await;
+    assert_eq!(reason, Some(Reason::RevocationUnknown));
+    assert!((FETCH_TIME..FETCH_TIME + FETCH_SLACK).contains(&begun.elapsed()));
+}
+
+#[tokio::test]
+async fn what_could_not_be_asked_gives_the_hold_back() {
+    let source = Loopback::start().await;
+    source.give(list(&source.url()).as_bytes());
+    let url = source.url();
+    apart(move || {
+        let fetcher = local();
+        // A machine that lets nobody make threads: the one there is has ended.
+        let fetcher_of = Arc::new(Fetcher::new(fetcher.egress.clone()));
+        let ended = Engine { process: process::id(), runtime: None, fetcher: fetcher_of };
+        *fetcher.engine.lock().unwrap() = Some(Arc::new(ended));
+        let (decided, committed) = Flow::new(&[(0, &url)]).decide(&fetcher, NOW.0);
+        assert!(matches!(decided, Err(NotDecided::NotAsked(_))));
+        assert_eq!(committed, [Status::Verifying, Status::Pending]);
+    })
+    .await;
+    assert_eq!(source.connections(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_serves_from_within_a_runtime_and_for_many_threads_at_once() {
+    let source = Loopback::start().await;
+    source.give(list(&source.url()).as_bytes());
+    let (url, fetcher) = (source.url(), Arc::new(local()));
+    assert_eq!(Flow::new(&[(0, &url)]).reason(&fetcher, NOW.0), None);
+    let hour = Arc::new(AtomicU64::new(1));
+    let many = (0..8).map(|_| {
+        let (url, fetcher, hour) = (url.clone(), fetcher.clone(), hour.clone());
+        apart(move || {
+            let now = NOW.0 + hour.fetch_add(1, Ordering::Relaxed);
+            Flow::new(&[(0, &url)]).reason(&fetcher, now)
+        })
+    });
+    for reason in many.map(tokio::spawn).collect::<Vec<_>>() {
+        assert_eq!(reason.await.unwrap(), None);
+    }
+    assert_eq!(source.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_round_that_was_given_up_ends_at_once() {
+    let source = Loopback::start().await;
+    source.close_gate();
+    let fetcher = local();
+    let need = Need::StatusList { uri: source.url() };
+    let asked = vec![Asked { need, issuers: vec![IssuerId::new(ISSUER)] }];
+    let mut under_way = fetcher.begin(asked, Allowance::of_one_answer()).unwrap();
+    assert!(!under_way.wait(Duration::ZERO));
+    let engine = under_way.engine.clone();
+    let until = |used| {
+        let fetcher = engine.fetcher.clone();
+        tokio::time::timeout(FETCH_TIME, async move {
+            while fetcher.used().0 != used {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+    };
+    until(1).await.unwrap();
+    drop(under_way);
+    until(0).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_fork_begins_anew() {
+    let fetcher = local();
+    let parent = fetcher.engine().unwrap();
+    assert!(Arc::ptr_eq(&parent, &fetcher.engine().unwrap()));
+    let runtime = Builder::new_multi_thread().worker_threads(1).build().ok();
+    let of_another = Engine { process: 0, runtime, fetcher: parent.fetcher.clone() };
+    *fetcher.engine.lock().unwrap() = Some(Arc::new(of_another));
+    let child = fetcher.engine().unwrap();
+    assert!(child.is_of_this_process() && !Arc::ptr_eq(&child.fetcher, &parent.fetcher));
+}
