@@ -323,6 +323,11 @@ export class Session implements Closable {
   followed(now?: Date): Transition | null;
   /** What the time has made of it: EXPIRED, or PENDING after a verification given up. */
   due(now?: Date): Transition | null;
+  /**
+   * Gives up a verification of yours before its time is over, by a fault of your own: PENDING again, or
+   * EXPIRED, so that the same answer is taken later. Of the session of `Ask`'s `hold`, once committed.
+   */
+  released(now?: Date): Transition | null;
   close(): void;
   [Symbol.dispose](): void;
   [Symbol.asyncDispose](): Promise<void>;
@@ -421,6 +426,30 @@ export interface VerifierOptions {
    */
   dcApi?: 'off' | 'unsigned' | 'signed' | 'multisigned';
   trustVersion?: number;
+  /**
+   * Who fetches status lists and CRLs that credentials name. None, or `true`: the library, from public
+   * addresses. A `Fetcher` of yours reaches others as well. `false`: nobody; then such a credential is
+   * refused (`revocation_unknown`) unless you fetch yourself.
+   */
+  fetch?: boolean | Fetcher;
+}
+
+/**
+ * Fetches status lists and CRLs, and remembers them for as long as they say. One serves any number of
+ * verifiers at once: make one and keep it. A name is resolved once, and the connection goes to an
+ * address that was checked. Redirects stay on the host; bodies have 10 MiB; all fetches of one
+ * answer have 5 seconds together. No proxy is used, whatever the environment says.
+ */
+export class Fetcher implements Closable {
+  constructor(options?: {
+    /** Ranges that may be reached besides public addresses, as `10.0.0.0/8`. */
+    allow?: string[];
+    /** In PEM: who vouches for https servers, besides the roots of the operating system. */
+    roots?: Data;
+  });
+  close(): void;
+  [Symbol.dispose](): void;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** A configured verifier: make a new one to change trust. */
@@ -530,10 +559,16 @@ export class Verification implements Closable {
   stepAsync(): Promise<Ask | Decision>;
   /** Gives back what came of a need; `null`: nothing that can be used came in time. */
   supply(need: Need, body: Uint8Array | null, now?: Date): void;
-  /** Steps to the end. The decision's own transition is yours to commit. */
+  /**
+   * Steps to the end, on worker threads: commits the hold before the first fetch, and fetches all needs
+   * at once; what is known and fresh is neither held nor fetched. A `fetch` of your own takes the place
+   * of the verifier's. The decision's own transition is yours to commit. Throws an IdgateError of kind
+   * `unavailable` when a source could not be asked by a fault of this machine; the hold was given
+   * back then, so that the wallet may come again.
+   */
   decide(world: {
     commit(hold: Transition): void | Promise<void>;
-    fetch(need: Need): Uint8Array | null | Promise<Uint8Array | null>;
+    fetch?(need: Need): Uint8Array | null | Promise<Uint8Array | null>;
   }): Promise<Decision>;
   close(): void;
   [Symbol.dispose](): void;

@@ -15,6 +15,8 @@ mod dialects;
 mod entropy;
 mod error;
 mod failure;
+mod fetcher;
+mod fetching;
 mod handles;
 mod in_use;
 mod limits;
@@ -39,6 +41,11 @@ pub use self::error::{
     idgate_error_path,
 };
 pub use self::failure::idgate_error;
+pub use self::fetcher::{idgate_fetcher, idgate_fetcher_free, idgate_fetcher_new};
+pub use self::fetching::{
+    idgate_verification_fetch, idgate_verification_recall, idgate_verification_settle,
+    idgate_verification_wait,
+};
 pub use self::in_use::idgate_in_use;
 pub use self::presentation::idgate_verify_presentation;
 pub use self::registration::{
@@ -47,7 +54,7 @@ pub use self::registration::{
 pub use self::request_object::{idgate_offer_request_object, idgate_session_request_object};
 pub use self::session::{
     idgate_session, idgate_session_create, idgate_session_due, idgate_session_followed,
-    idgate_session_free, idgate_session_info, idgate_session_restore,
+    idgate_session_free, idgate_session_info, idgate_session_released, idgate_session_restore,
     idgate_session_restore_result, idgate_session_result, idgate_session_result_for,
     idgate_session_result_snapshot, idgate_session_snapshot, idgate_transition,
 };

@@ -296,6 +296,27 @@ pub unsafe extern "C" fn idgate_session_due(
     })
 }
 
+/// Gives up a verification before its time is over, by a fault of your own: PENDING again, or EXPIRED,
+/// so that the same answer is taken later. `session` is the one of the IDGATE_STEP_NEED that was
+/// committed. IDGATE_NOTHING when nothing is held.
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_session_released(
+    session: *const idgate_session,
+    now_ms: u64,
+    out: *mut idgate_transition,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        let session = handles::find::<SessionHandle>(session)?;
+        let released = session.0.released(UnixMillis(now_ms)).ok_or_else(no_change)?;
+        put(out, || Ok(idgate_transition::give(released)))
+    })
+}
+
 /// Frees a session. Verifications that began with it go on.
 #[unsafe(no_mangle)]
 #[allow(unsafe_code)] // the name is ours by its prefix

@@ -3,11 +3,13 @@
 use std::ffi::c_char;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use idgate_core::ids::OfferId;
 use idgate_core::response::WalletResponse;
 use idgate_core::time::UnixMillis;
 use idgate_core::verify::{Decision, Need, Step, Supplied, Verification, WalletReply};
+use idgate_fetch::{Allowance, Asked, BlockingFetcher, Scope, UnderWay};
 use self_cell::self_cell;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -34,7 +36,9 @@ pub struct idgate_verification {
 #[allow(non_camel_case_types)]
 pub enum idgate_step_kind {
     /// Everything but the status is good. Commit the transition, fetch every need at once, give
-    /// each to idgate_verification_supply, then step again.
+    /// each to idgate_verification_supply, then step again. Or have an idgate_fetcher do that: ask
+    /// idgate_verification_recall, and where it has nothing commit, then call
+    /// idgate_verification_fetch, idgate_verification_wait and idgate_verification_settle.
     IDGATE_STEP_NEED = 1,
     /// Decided. Commit the transition, then answer the wallet.
     IDGATE_STEP_DONE = 2,
@@ -85,10 +89,14 @@ pub(crate) struct VerificationHandle(Mutex<State>);
 
 handles::named!(VerificationHandle => idgate_verification);
 
-struct State {
+pub(crate) struct State {
     running: Running,
     /// What the last step asked for, in order.
     needs: Vec<Need>,
+    /// Their fetches.
+    under_way: Option<UnderWay>,
+    /// What all rounds of fetches have left.
+    allowance: Allowance,
     done: bool,
 }
 
@@ -250,7 +258,8 @@ pub extern "C" fn idgate_verification_free(
 
 fn start(inputs: Inputs, now: UnixMillis) -> Result<VerificationHandle, Failure> {
     let running = Running::try_new(inputs, |inputs| begin(inputs, now))?;
-    Ok(VerificationHandle(Mutex::new(State { running, needs: Vec::new(), done: false })))
+    let (needs, under_way, allowance) = (Vec::new(), None, Allowance::of_one_answer());
+    Ok(VerificationHandle(Mutex::new(State { running, needs, under_way, allowance, done: false })))
 }
 
 fn begin(inputs: &Inputs, now: UnixMillis) -> Result<Verification<'_>, Failure> {
@@ -266,7 +275,7 @@ fn begin(inputs: &Inputs, now: UnixMillis) -> Result<Verification<'_>, Failure> 
 
 impl VerificationHandle {
     /// A fault ends a verification: nothing is decided from what it left half done.
-    fn state(&self) -> Result<MutexGuard<'_, State>, Failure> {
+    pub(crate) fn state(&self) -> Result<MutexGuard<'_, State>, Failure> {
         self.0.lock().map_err(|_| Failure::internal("an earlier fault ended this verification"))
     }
 }
@@ -276,6 +285,7 @@ impl State {
         if self.done {
             return Err(Failure::misuse("the verification is done already"));
         }
+        self.not_under_way()?;
         match self.running.with_dependent_mut(|_, verification| verification.step())? {
             Step::Need { hold, needs } => {
                 let json = json!({ "needs": needs.iter().map(need_json).collect::<Vec<_>>() });
@@ -293,14 +303,64 @@ impl State {
         }
     }
 
+    /// Answers needs of the last step from what `fetcher` remembers; whether it answered any.
+    pub(crate) fn recall(&mut self, fetcher: &BlockingFetcher, now: UnixMillis) -> bool {
+        let (scope, needs) = (self.scope(), &self.needs);
+        self.running.with_dependent_mut(|_, it| fetcher.recall(it, needs, &scope, now))
+    }
+
+    /// Begins to fetch what the last step needs.
+    pub(crate) fn fetch(&mut self, fetcher: &BlockingFetcher) -> Result<(), Failure> {
+        self.not_under_way()?;
+        if self.needs.is_empty() {
+            return Err(Failure::misuse("the last step needs nothing"));
+        }
+        let asked = Asked::all(self.running.borrow_dependent(), self.needs.clone());
+        let begun = fetcher.begin(asked, self.allowance).map_err(Failure::unavailable)?;
+        self.under_way = Some(begun);
+        Ok(())
+    }
+
+    /// Waits for what was begun; whether everything came.
+    pub(crate) fn wait(&mut self, patience: Duration) -> Result<bool, Failure> {
+        let under_way = self.under_way.as_mut();
+        Ok(under_way.ok_or_else(nothing_under_way)?.wait(patience))
+    }
+
+    /// Answers the needs with what came.
+    pub(crate) fn settle(&mut self, now: UnixMillis) -> Result<(), Failure> {
+        let scope = self.scope();
+        let under_way = self.under_way.take().ok_or_else(nothing_under_way)?;
+        let settled = self.running.with_dependent_mut(|_, it| under_way.settle(it, &scope, now));
+        self.allowance = settled.map_err(Failure::unavailable)?;
+        Ok(())
+    }
+
+    /// Two verifiers may trust differently whatever version they were given.
+    fn scope(&self) -> Scope {
+        let Inputs { verifier, session, .. } = self.running.borrow_owner();
+        Scope::of(&session.0, verifier.number())
+    }
+
+    fn not_under_way(&self) -> Result<(), Failure> {
+        match self.under_way {
+            None => Ok(()),
+            Some(_) => Err(Failure::misuse("a fetch is under way: settle it first")),
+        }
+    }
+
     fn supply(&mut self, need: usize, what: Supplied<'_>, now: UnixMillis) -> Result<(), Failure> {
         let need = self.needs.get(need).cloned();
         let need =
             need.ok_or_else(|| Failure::misuse("the last step has no need of that index"))?;
-        // What turned out authentic is for caches, which callers of this interface do not have.
+        // What turned out authentic is for caches: an idgate_fetcher has one, whoever supplies has not.
         let _ = self.running.with_dependent_mut(|_, it| it.supply(&need, what, now));
         Ok(())
     }
+}
+
+fn nothing_under_way() -> Failure {
+    Failure::misuse("no fetch is under way")
 }
 
 fn need_json(need: &Need) -> Value {

@@ -2,6 +2,7 @@
 
 use std::ffi::c_char;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::request::{Dialects, RequestSigner};
@@ -24,12 +25,23 @@ pub struct idgate_verifier {
     _private: [u8; 0],
 }
 
-/// The verifier, and what its requests may ask for.
-pub(crate) struct VerifierHandle(pub(crate) Arc<Verifier>, pub(crate) Dialects);
+/// The verifier, what its requests may ask for, and which one of this process it is.
+pub(crate) struct VerifierHandle(pub(crate) Arc<Verifier>, pub(crate) Dialects, u64);
+
+static MADE: AtomicU64 = AtomicU64::new(0);
 
 handles::named!(VerifierHandle => idgate_verifier);
 
 impl VerifierHandle {
+    fn new(verifier: Verifier, spoken: Dialects) -> Self {
+        Self(Arc::new(verifier), spoken, MADE.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// No two have the same.
+    pub(crate) fn number(&self) -> u64 {
+        self.2
+    }
+
     /// A CreateSessionRequest in JSON.
     pub(crate) fn request(
         &self,
@@ -63,7 +75,7 @@ pub unsafe extern "C" fn idgate_verifier_new_inline(
         let base_url = unsafe { text(base_url, base_url_len, "base_url")? };
         let trust = Arc::new(trust.snapshot(trust_version));
         let verifier = Verifier::builder(PROVIDER).inline(base_url).trust(trust).build()?;
-        put(out, || Ok(handles::make(VerifierHandle(Arc::new(verifier), Dialects::default()))))
+        put(out, || Ok(handles::make(VerifierHandle::new(verifier, Dialects::default()))))
     })
 }
 
@@ -92,7 +104,7 @@ pub unsafe extern "C" fn idgate_verifier_new_jar(
         let trust = Arc::new(trust.snapshot(trust_version));
         let builder = Verifier::builder(PROVIDER).jar(base_url, Arc::clone(&signer.signer));
         let verifier = builder.trust(trust).build()?;
-        put(out, || Ok(handles::make(VerifierHandle(Arc::new(verifier), Dialects::default()))))
+        put(out, || Ok(handles::make(VerifierHandle::new(verifier, Dialects::default()))))
     })
 }
 
@@ -143,7 +155,7 @@ pub unsafe extern "C" fn idgate_verifier_new(
         let verifier = build(base_url, &options, &signers, &former, trust)?;
         let certified = signers.iter().any(|signer| !signer.certificate_chain().is_empty());
         let spoken = options.spoken(certified);
-        put(out, || Ok(handles::make(VerifierHandle(Arc::new(verifier), spoken))))
+        put(out, || Ok(handles::make(VerifierHandle::new(verifier, spoken))))
     })
 }
 

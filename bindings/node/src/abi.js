@@ -28,7 +28,7 @@ if (library.func('uint32_t idgate_abi_version()')() !== ABI_VERSION) {
   throw new Error(`idgate: this package needs ABI ${ABI_VERSION} of the native library`);
 }
 
-for (const name of ['error', 'session', 'signer', 'trust', 'verification', 'verifier']) {
+for (const name of ['error', 'fetcher', 'session', 'signer', 'trust', 'verification', 'verifier']) {
   koffi.opaque(`idgate_${name}`);
 }
 koffi.struct('idgate_bytes', { ptr: 'void *', len: 'size_t' });
@@ -117,6 +117,10 @@ const lib = {
     `idgate_session *, uint64_t, _Out_ idgate_transition *, ${ERR}`,
   ),
   session_due: define('session_due', `idgate_session *, uint64_t, _Out_ idgate_transition *, ${ERR}`),
+  session_released: define(
+    'session_released',
+    `idgate_session *, uint64_t, _Out_ idgate_transition *, ${ERR}`,
+  ),
   session_free: define('session_free', 'idgate_session *'),
   offer_verification_begin: define(
     'offer_verification_begin',
@@ -128,6 +132,15 @@ const lib = {
     `idgate_verification *, size_t, bool, ${TEXT}, uint64_t, ${ERR}`,
   ),
   verification_free: define('verification_free', 'idgate_verification *'),
+  fetcher_new: define('fetcher_new', `${TEXT}, _Out_ idgate_fetcher **, ${ERR}`),
+  fetcher_free: define('fetcher_free', 'idgate_fetcher *'),
+  verification_recall: define(
+    'verification_recall',
+    `idgate_verification *, idgate_fetcher *, uint64_t, _Out_ bool *, ${ERR}`,
+  ),
+  verification_fetch: define('verification_fetch', `idgate_verification *, idgate_fetcher *, ${ERR}`),
+  verification_wait: define('verification_wait', `idgate_verification *, uint32_t, _Out_ bool *, ${ERR}`),
+  verification_settle: define('verification_settle', `idgate_verification *, uint64_t, ${ERR}`),
   signing_key_generate: define('signing_key_generate', `_Out_ idgate_bytes *, ${ERR}`),
   signer_new: define('signer_new', `${TEXT}, ${TEXT}, _Out_ idgate_signer **, ${ERR}`),
   signer_new_external: define(

@@ -1,6 +1,7 @@
 'use strict';
 
 const { IdgateError } = require('./errors.js');
+const { Fetcher } = require('./fetcher.js');
 const { Session } = require('./session.js');
 const { Signer, didDocument, generateSigningKey, jwks } = require('./signer.js');
 const { Trust } = require('./trust.js');
@@ -8,6 +9,7 @@ const { Verification, Verifier } = require('./verifier.js');
 const webhook = require('./webhook.js');
 
 module.exports = {
+  Fetcher,
   IdgateError,
   Session,
   Signer,

@@ -1,6 +1,7 @@
 import idgate from './index.js';
 
 export const {
+  Fetcher,
   IdgateError,
   Session,
   Signer,

@@ -74,6 +74,10 @@ class Session extends abi.Handle {
     return this.#transition('session_due', now);
   }
 
+  released(now) {
+    return this.#transition('session_released', now);
+  }
+
   #transition(name, now) {
     return abi.orNull(() =>
       transition(abi.makeStruct(name, abi.pointer(this), abi.millis(now))),

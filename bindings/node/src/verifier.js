@@ -1,6 +1,7 @@
 'use strict';
 
 const abi = require('./abi.js');
+const { Lazy, fetchAll } = require('./fetcher.js');
 const { options } = require('./options.js');
 const { transition } = require('./session.js');
 
@@ -16,6 +17,7 @@ const KNOWN = [
   'requestUriMethod',
   'dcApi',
   'trustVersion',
+  'fetch',
 ];
 
 /** The options as the library names them; what is undefined stays out. */
@@ -33,9 +35,12 @@ function dialects(choices, signed) {
 /** A configured verifier: make a new one to change trust. */
 class Verifier extends abi.Handle {
   #signers;
+  #fetcher;
 
   constructor(baseUrl, trust, given) {
-    const { signer, former = [], trustVersion = 1, ...choices } = options('Verifier', KNOWN, given);
+    const known = options('Verifier', KNOWN, given);
+    const { signer, former = [], trustVersion = 1, fetch, ...choices } = known;
+    const fetcher = new Lazy(fetch);
     const signers = signer ? [signer].flat() : [];
     super(
       'verifier_free',
@@ -51,6 +56,7 @@ class Verifier extends abi.Handle {
     );
     // Kept, closed or not: their functions may be called for as long as there is a verifier.
     this.#signers = [...signers, ...former];
+    this.#fetcher = fetcher;
   }
 
   createSession(request, given) {
@@ -111,6 +117,7 @@ class Verifier extends abi.Handle {
         ...abi.data(body),
         abi.millis(now),
       ),
+      this.#fetcher,
     );
   }
 
@@ -130,14 +137,18 @@ class Verifier extends abi.Handle {
         ...abi.data(abi.asJson(answer)),
         abi.millis(now),
       ),
+      this.#fetcher,
     );
   }
 }
 
 /** A wallet's answer under verification. */
 class Verification extends abi.Handle {
-  constructor(pointer) {
+  #fetcher;
+
+  constructor(pointer, fetcher) {
     super('verification_free', pointer);
+    this.#fetcher = fetcher;
   }
 
   step() {
@@ -165,13 +176,18 @@ class Verification extends abi.Handle {
 
   /**
    * Steps to the end on worker threads: commits the hold before the first fetch, and fetches all
-   * needs at once. The decision's own transition is yours to commit.
+   * needs at once; what is known and fresh is neither held nor fetched. A `fetch` of your own takes
+   * the place of the verifier's. The decision's own transition is yours to commit.
    */
   async decide(world) {
     const { commit, fetch } = options('decide', ['commit', 'fetch'], world);
     for (;;) {
       const step = await this.stepAsync();
       if (step.kind === 'done') return step;
+      if (fetch === undefined) {
+        await fetchAll(this, this.#fetcher, step, commit);
+        continue;
+      }
       await commit(step.hold);
       const bodies = await Promise.all(step.needs.map((need) => fetch(need)));
       step.needs.forEach((need, index) => this.supply(need, bodies[index]));

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from . import webhook
 from ._abi import instant
 from .errors import ConfigurationError, IdgateError, NotAvailable, Refused
+from .fetcher import Fetcher
 from .session import (
     BrowserOffer,
     Effect,
@@ -41,6 +42,7 @@ __all__ = [
     "DcApiRequests",
     "Decision",
     "Effect",
+    "Fetcher",
     "IdgateError",
     "ListedCertificate",
     "ListedProvider",

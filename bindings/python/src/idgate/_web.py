@@ -25,7 +25,8 @@ _FORM = "application/x-www-form-urlencoded"
 #: How often a request is read again when another fetch of it was first: only the first one commits.
 _ATTEMPTS = 3
 
-#: Gets the body of a need, or ``None`` when nothing that can be used came in time; it raises nothing.
+#: Gets the body of a need, or ``None`` when nothing that can be used came in time; it raises nothing. In
+#: place of the verifier's own.
 Fetch = Callable[[Need], Awaitable[bytes | None] | bytes | None]
 
 
@@ -95,7 +96,7 @@ class Endpoints:
 
     verifier: Verifier
     store: Store
-    fetch: Fetch
+    fetch: Fetch | None = None
 
     async def answer(self, handle: str, body: bytes, content_type: str | None) -> Reply:
         """``POST /v1/oid4vp/response/{handle}``: a wallet's answer."""

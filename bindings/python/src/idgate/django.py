@@ -1,6 +1,6 @@
 """The endpoints that wallets ask, for Django: pip install django
 
-    urlpatterns = [*idgate.django.wallet_urls(verifier, store, fetch), ...]
+    urlpatterns = [*idgate.django.wallet_urls(verifier, store), ...]
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ __all__ = ["Fetch", "Store", "wallet_urls"]
 def wallet_urls(
     verifier: Verifier,
     store: Store,
-    fetch: Fetch,
+    fetch: Fetch | None = None,
     *,
     base_url: str | None = None,
     keys: Sequence[Mapping[str, Any]] = (),
 ) -> list[URLPattern]:
     """Patterns for answers and signed requests, for the root of ``urlpatterns``.
 
-    The views are asynchronous; Django runs them under WSGI and ASGI. ``fetch`` gets status lists and
-    CRLs, and may be a coroutine function. With ``base_url`` and ``keys``, the public JWKs of the
-    signer in use and of former ones, also the documents under ``/.well-known/`` that wallets find
-    them in.
+    The views are asynchronous; Django runs them under WSGI and ASGI. The verifier fetches status
+    lists and CRLs, unless ``fetch`` does, which may be a coroutine function. With ``base_url`` and
+    ``keys``, the public JWKs of the signer in use and of former ones, also the documents under
+    ``/.well-known/`` that wallets find them in.
     """
     return [
         path(route.path.replace("{handle}", "<str:handle>"), csrf_exempt(_view(route)))

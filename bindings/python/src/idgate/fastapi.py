@@ -1,6 +1,6 @@
 """The endpoints that wallets ask, for FastAPI and Starlette: pip install fastapi
 
-    app.include_router(idgate.fastapi.wallet_router(verifier, store, fetch))
+    app.include_router(idgate.fastapi.wallet_router(verifier, store))
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ __all__ = ["Fetch", "Store", "wallet_router"]
 def wallet_router(
     verifier: Verifier,
     store: Store,
-    fetch: Fetch,
+    fetch: Fetch | None = None,
     *,
     base_url: str | None = None,
     keys: Sequence[Mapping[str, Any]] = (),
 ) -> APIRouter:
     """Routes for answers and signed requests, to be included without a prefix.
 
-    ``fetch`` gets status lists and CRLs, and may be a coroutine function. With ``base_url`` and
+    The verifier fetches status lists and CRLs, unless ``fetch`` does, which may be a coroutine
+    function. With ``base_url`` and
     ``keys``, the public JWKs of the signer in use and of former ones, also the documents under
     ``/.well-known/`` that wallets find them in.
     """

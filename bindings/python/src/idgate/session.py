@@ -182,6 +182,12 @@ class Session(_abi.Handle):
         """What the time has made of it: EXPIRED, or PENDING after a verification given up."""
         return self._transition(lib.idgate_session_due, now)
 
+    def released(self, now: datetime | None = None) -> Transition | None:
+        """Gives up a verification of yours before its time is over, by a fault of your own: PENDING
+        again, or EXPIRED, so that the same answer is taken later. Of the session of :class:`Ask`'s
+        ``hold``, once that was committed."""
+        return self._transition(lib.idgate_session_released, now)
+
     def _or_none(self, function: Any, now: datetime | None) -> bytes | None:
         try:
             return _abi.make_bytes(function, self._pointer, _abi.millis(now))

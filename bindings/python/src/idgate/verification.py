@@ -14,6 +14,8 @@ from idgate._native import lib
 
 from . import _abi
 from ._abi import Buffer
+from .errors import NotAvailable
+from .fetcher import Lazy
 from .session import Transition
 from .trust import Check
 
@@ -68,10 +70,22 @@ class Decision:
     report: Report
 
 
+#: How long a fetch is waited for at a time, so that an interrupt is heard.
+_WAIT_MS = 200
+#: Between two looks at a fetch, in an event loop: twice as long each time.
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 0.05
+
+
 class Verification(_abi.Handle):
     """A wallet's answer under verification."""
 
     _free = lib.idgate_verification_free
+    #: Who fetches when nobody else does.
+    _fetcher: Lazy | None = None
+
+    def __init__(self, pointer: Any, fetcher: Lazy | None = None) -> None:
+        super().__init__(pointer)
+        self._fetcher = fetcher
 
     def step(self) -> Ask | Decision:
         """Goes as far as possible without the world."""
@@ -96,35 +110,106 @@ class Verification(_abi.Handle):
     def decide(
         self,
         commit: Callable[[Transition], None],
-        fetch: Callable[[Need], bytes | None],
+        fetch: Callable[[Need], bytes | None] | None = None,
     ) -> Decision:
-        """Steps to the end: commits the hold, then fetches all needs at once, each on a thread of its
-        own. The decision's own transition is yours to commit."""
+        """Steps to the end: commits the hold, then fetches all needs at once. What is known and fresh
+        is neither held nor fetched. The decision's own transition is yours to commit.
+
+        The verifier's fetcher does it, with bounds and without the GIL; with ``fetch=False`` there is
+        none, and what would be fetched counts as unreachable. A ``fetch`` of your own takes its place,
+        called on a thread for each need.
+
+        :raises NotAvailable: a source could not be asked, by a fault of this machine: the hold was given
+            back, so that the wallet may come again.
+        """
         step = self.step()
         while isinstance(step, Ask):
-            commit(step.hold)
-            with ThreadPoolExecutor(max(1, len(step.needs))) as pool:
-                fetched = list(pool.map(fetch, step.needs))
-            for need, body in zip(step.needs, fetched, strict=True):
-                self.supply(need, body)
+            if fetch is None:
+                self._fetch(step, commit)
+            else:
+                commit(step.hold)
+                with ThreadPoolExecutor(max(1, len(step.needs))) as pool:
+                    fetched = list(pool.map(fetch, step.needs))
+                for need, body in zip(step.needs, fetched, strict=True):
+                    self.supply(need, body)
             step = self.step()
         return step
 
     async def decide_async(
         self,
         commit: Callable[[Transition], Awaitable[None] | None],
-        fetch: Callable[[Need], Awaitable[bytes | None] | bytes | None],
+        fetch: Callable[[Need], Awaitable[bytes | None] | bytes | None] | None = None,
     ) -> Decision:
-        """The same in an event loop: the library works on a thread. ``commit`` and ``fetch`` may be
-        coroutine functions; others run on threads, so that they too may wait."""
+        """The same in an event loop: the library works on a thread, and none waits for sources.
+        ``commit`` and ``fetch`` may be coroutine functions; others run on threads, so that they too
+        may wait."""
         step = await asyncio.to_thread(self.step)
         while isinstance(step, Ask):
-            await _awaited(commit, step.hold)
-            fetched = await asyncio.gather(*(_awaited(fetch, need) for need in step.needs))
-            for need, body in zip(step.needs, fetched, strict=True):
-                self.supply(need, body)
+            if fetch is None:
+                await self._fetch_async(step, commit)
+            else:
+                await _awaited(commit, step.hold)
+                fetched = await asyncio.gather(*(_awaited(fetch, need) for need in step.needs))
+                for need, body in zip(step.needs, fetched, strict=True):
+                    self.supply(need, body)
             step = await asyncio.to_thread(self.step)
         return step
+
+    def _fetch(self, step: Ask, commit: Callable[[Transition], None]) -> None:
+        if self._recall():
+            return
+        commit(step.hold)
+        try:
+            if self._begin(step):
+                while not self._wait(_WAIT_MS):
+                    pass
+                self._settle()
+        except NotAvailable:
+            if released := step.hold.session.released():
+                commit(released)
+            raise
+
+    async def _fetch_async(
+        self, step: Ask, commit: Callable[[Transition], Awaitable[None] | None]
+    ) -> None:
+        if await asyncio.to_thread(self._recall):
+            return
+        await _awaited(commit, step.hold)
+        try:
+            if await asyncio.to_thread(self._begin, step):
+                pause = _FIRST_PAUSE_S
+                while not self._wait(0):
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE_S)
+                await asyncio.to_thread(self._settle)
+        except NotAvailable:
+            if released := step.hold.session.released():
+                await _awaited(commit, released)
+            raise
+
+    def _recall(self) -> bool:
+        """Whether the fetcher knew an answer."""
+        if self._fetcher is None or not self._fetcher.on:
+            return False
+        fetcher = self._fetcher.get()
+        recall = lib.idgate_verification_recall
+        return bool(_abi.make("bool", recall, self._pointer, fetcher._pointer, _abi.millis(None)))
+
+    def _begin(self, step: Ask) -> bool:
+        """Whether something is under way; else nothing can be fetched, and that is supplied."""
+        if self._fetcher is None or not self._fetcher.on:
+            for need in step.needs:
+                self.supply(need, None)
+            return False
+        fetcher = self._fetcher.get()
+        _abi.call(lib.idgate_verification_fetch, self._pointer, fetcher._pointer)
+        return True
+
+    def _wait(self, wait_ms: int) -> bool:
+        return bool(_abi.make("bool", lib.idgate_verification_wait, self._pointer, wait_ms))
+
+    def _settle(self) -> None:
+        _abi.call(lib.idgate_verification_settle, self._pointer, _abi.millis(None))
 
 
 async def _awaited(work: Callable[[Any], Any], argument: Any) -> Any:

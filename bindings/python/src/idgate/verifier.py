@@ -12,6 +12,7 @@ from idgate._native import ffi, lib
 
 from . import _abi
 from ._abi import Buffer
+from .fetcher import Fetcher, Lazy
 from .session import Profile, Protocol, Session, Transition
 from .signer import Signer
 from .trust import Trust
@@ -62,6 +63,7 @@ class Verifier(_abi.Handle):
         request_uri_method: Literal["post"] | None = None,
         dc_api: Literal["off", "unsigned", "signed", "multisigned"] = "off",
         trust_version: int = 1,
+        fetch: bool | Fetcher = True,
     ) -> None:
         """Trusts what ``trust`` holds now.
 
@@ -95,7 +97,12 @@ class Verifier(_abi.Handle):
 
         Of several signers the first that fits signs; ``former`` sign for the sessions that were
         made with them.
+
+        ``fetch``: status lists and CRLs that credentials name are fetched by the library, from public
+        addresses; with a :class:`Fetcher` of yours also from others, and with ``False`` not at all:
+        then such a credential is refused (``revocation_unknown``) unless you fetch yourself.
         """
+        self._fetcher = Lazy(fetch)
         signers = [signer] if isinstance(signer, Signer) else list(signer or [])
         # Verifiers may sign after a signer is closed.
         self._signers = [*signers, *former]
@@ -223,7 +230,8 @@ class Verifier(_abi.Handle):
                 *_abi.data(content_type),
                 *_abi.data(body),
                 _abi.millis(now),
-            )
+            ),
+            self._fetcher,
         )
 
     async def verify(
@@ -233,7 +241,7 @@ class Verifier(_abi.Handle):
         content_type: str | None,
         *,
         commit: Callable[[Transition], Awaitable[None] | None],
-        fetch: Callable[[Need], Awaitable[bytes | None] | bytes | None],
+        fetch: Callable[[Need], Awaitable[bytes | None] | bytes | None] | None = None,
         offer: str | None = None,
     ) -> Decision:
         """:meth:`begin` and :meth:`Verification.decide_async` in one, in an event loop. The decision's
@@ -251,7 +259,7 @@ class Verifier(_abi.Handle):
         answer: Mapping[str, Any] | str | Buffer,
         *,
         commit: Callable[[Transition], Awaitable[None] | None],
-        fetch: Callable[[Need], Awaitable[bytes | None] | bytes | None],
+        fetch: Callable[[Need], Awaitable[bytes | None] | bytes | None] | None = None,
     ) -> Decision:
         """The same of what a page got from its browser: see :meth:`begin_dc_api`."""
         begun = await asyncio.to_thread(self.begin_dc_api, session, answer)
@@ -299,7 +307,8 @@ class Verifier(_abi.Handle):
                 session._pointer,
                 *_abi.data(_abi.as_json(answer)),
                 _abi.millis(now),
-            )
+            ),
+            self._fetcher,
         )
 
 

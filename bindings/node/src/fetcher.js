@@ -1,0 +1,80 @@
+'use strict';
+
+const abi = require('./abi.js');
+const { options } = require('./options.js');
+
+/** Between two looks at a fetch: twice as long each time. No thread waits for sources. */
+const FIRST_PAUSE_MS = 1;
+const LONGEST_PAUSE_MS = 50;
+
+/** Fetches status lists and CRLs, and remembers them for as long as they say. */
+class Fetcher extends abi.Handle {
+  constructor(given) {
+    const { allow = [], roots } = options('Fetcher', ['allow', 'roots'], given);
+    if (!Array.isArray(allow)) throw new TypeError('Fetcher: allow is an array of ranges');
+    const text = typeof roots === 'string' || !roots ? roots : Buffer.from(roots).toString('latin1');
+    super('fetcher_free', abi.make('fetcher_new', ...abi.data(abi.asJson({ allow, roots: text }))));
+  }
+}
+
+/** The fetcher of a verifier, made on a worker thread when something has to be fetched: it reads the system's roots. */
+class Lazy {
+  #handle;
+
+  constructor(given = true) {
+    if (typeof given !== 'boolean' && !(given instanceof Fetcher)) {
+      throw new TypeError('Verifier: fetch is true, false or a Fetcher');
+    }
+    this.on = given !== false;
+    this.#handle = given instanceof Fetcher ? given : null;
+  }
+
+  async pointer() {
+    this.#handle ??= made();
+    return abi.pointer(await this.#handle);
+  }
+}
+
+async function made() {
+  const out = [null];
+  await abi.callAsync('fetcher_new', ...abi.data('{}'), out);
+  return new abi.Handle('fetcher_free', out[0]);
+}
+
+/** Answers what `step` needs: from what is known, else by fetching it after the hold is committed. */
+async function fetchAll(verification, lazy, step, commit) {
+  if (!lazy.on) {
+    await commit(step.hold);
+    step.needs.forEach((need) => verification.supply(need, null));
+    return;
+  }
+  const fetcher = await lazy.pointer();
+  if (await recalled(verification, fetcher)) return;
+  await commit(step.hold);
+  try {
+    abi.call('verification_fetch', abi.pointer(verification), fetcher);
+    await over(verification);
+    await abi.callAsync('verification_settle', abi.pointer(verification), abi.millis());
+  } catch (problem) {
+    const released = problem.kind === 'unavailable' && step.hold.session.released();
+    if (released) await commit(released);
+    throw problem;
+  }
+}
+
+async function recalled(verification, fetcher) {
+  const known = [false];
+  await abi.callAsync('verification_recall', abi.pointer(verification), fetcher, abi.millis(), known);
+  return known[0];
+}
+
+async function over(verification) {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    const came = [false];
+    abi.call('verification_wait', abi.pointer(verification), 0, came);
+    if (came[0]) return;
+    await new Promise((again) => setTimeout(again, pause));
+  }
+}
+
+module.exports = { Fetcher, Lazy, fetchAll };

@@ -1,0 +1,80 @@
+//! What fetches status lists and CRLs, so that the caller need not.
+
+use std::ffi::c_char;
+
+use idgate_fetch::{BlockingFetcher, Cidr, Egress};
+use serde::Deserialize;
+
+use crate::boundary::{boundary, put};
+use crate::bytes::input;
+use crate::failure::{Failure, idgate_error};
+use crate::handles;
+use crate::status::idgate_status::{self, IDGATE_CONFIG};
+
+/// Fetches status lists and CRLs, and remembers them.
+#[allow(non_camel_case_types)]
+pub struct idgate_fetcher {
+    _private: [u8; 0],
+}
+
+pub(crate) struct FetcherHandle(pub(crate) BlockingFetcher);
+
+handles::named!(FetcherHandle => idgate_fetcher);
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Options {
+    /// Ranges of addresses besides public ones.
+    allow: Vec<String>,
+    /// Certificates in PEM.
+    roots: Option<String>,
+}
+
+impl Options {
+    fn egress(&self) -> Result<Egress, Failure> {
+        let allowed: Result<Vec<_>, _> = self.allow.iter().map(|text| Cidr::parse(text)).collect();
+        let allowed = allowed.map_err(|why| Failure::config(format!("allow: {why}")))?;
+        let roots = self.roots.as_ref().map(String::as_bytes);
+        Egress::new(allowed, roots).map_err(|why| Failure::config(format!("roots: {why}")))
+    }
+}
+
+/// A fetcher for any number of verifications, and verifiers, at once: make one and keep it. A name is
+/// resolved once, and the connection goes to an address that was checked: a public one, or one in a range
+/// that you allow. Redirects stay on the host, three at most; bodies have 10 MiB; all fetches of one answer
+/// have 5 s together. There is no proxy, whatever the environment says. A thread starts with the first
+/// fetch and ends with the fetcher; a process that was forked has its own.
+///
+/// `options`, JSON, NULL for none: `allow` (an array of ranges besides public ones, as "10.0.0.0/8"),
+/// `roots` (text: certificates in PEM that vouch for https servers, besides those of the operating
+/// system).
+///
+/// # Safety
+/// The pointers are as the head of the header says.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)]
+pub unsafe extern "C" fn idgate_fetcher_new(
+    options: *const c_char,
+    options_len: usize,
+    out: *mut *mut idgate_fetcher,
+    err_out: *mut *mut idgate_error,
+) -> idgate_status {
+    boundary(err_out, || {
+        // SAFETY: the caller's promise.
+        let options = unsafe { input(options.cast(), options_len, "options")? };
+        let options: Options = match options {
+            [] => Options::default(),
+            json => serde_json::from_slice(json)
+                .map_err(|error| Failure::unreadable(IDGATE_CONFIG, "options", &error))?,
+        };
+        let fetcher = BlockingFetcher::new(options.egress()?);
+        put(out, || Ok(handles::make(FetcherHandle(fetcher))))
+    })
+}
+
+/// Frees a fetcher. What is under way with it goes on.
+#[unsafe(no_mangle)]
+#[allow(unsafe_code)] // the name is ours by its prefix
+pub extern "C" fn idgate_fetcher_free(fetcher: *mut idgate_fetcher) -> idgate_status {
+    boundary(core::ptr::null_mut(), || handles::free::<FetcherHandle>(fetcher))
+}
