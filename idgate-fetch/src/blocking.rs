@@ -23,7 +23,7 @@ use crate::cache::Scope;
 use crate::egress::Egress;
 use crate::fetch::{Fetcher, NotAsked, Outcomes};
 use crate::flights::{Allowance, Asked};
-use crate::limits::{FETCH_PATIENCE, FETCH_TIME, FETCHES, FETCH_SLACK};
+use crate::limits::{FETCH_PATIENCE, FETCH_SLACK, FETCH_TIME, FETCHES};
 
 /// A [`Fetcher`] with a thread of its own, which starts with the first fetch and ends with this. It may
 /// be shared by threads, and used from within a runtime of your own. A process that was forked begins
@@ -170,10 +170,10 @@ impl BlockingFetcher {
         if let Some(running) = engine.as_ref().filter(|engine| engine.is_of_this_process()) {
             return Ok(running.clone());
         }
+        // Names are looked up on threads besides, as many as it takes: who is silent there keeps a thread
+        // for longer than its turn, and nobody else is to wait for that.
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
-            // They look up names.
-            .max_blocking_threads(FETCHES)
             .thread_name("idgate-fetch")
             .enable_io()
             .enable_time()

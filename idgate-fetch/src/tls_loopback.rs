@@ -29,44 +29,45 @@ fn now_ms() -> u64 {
 
 impl TlsLoopback {
     pub(crate) async fn start() -> Self {
-    let now = now_ms();
-    let root = Identity::iaca(Curve::P256, now);
-    let key = SigningKey::from_seed(Curve::P256, "tls");
-    let address = sequence(&[&tlv(0x87, &[&[127, 0, 0, 1]])]);
-    let name = Name::new("UT", "Server");
-    let leaf = CertificateBuilder::new(root.builder.subject.clone(), name, &key, now, 30)
-        .set("2.5.29.17", false, address)
-        .issue(&root, &key);
-    let scalar = from_base64url(key.private_jwk()["d"].as_str().unwrap()).unwrap();
-    let curve = tlv(0xa0, &[&oid("1.2.840.10045.3.1.7")]);
-    let sec1 = sequence(&[&unsigned(&[1]), &tlv(der::OCTET_STRING, &[&scalar]), &curve]);
-    let config = ServerConfig::builder_with_provider(Arc::new(
-        tokio_rustls::rustls::crypto::aws_lc_rs::default_provider(),
-    ))
-    .with_safe_default_protocol_versions()
-    .unwrap()
-    .with_no_client_auth()
-    .with_single_cert(vec![leaf.der.into()], PrivateSec1KeyDer::from(sec1).into())
-    .unwrap();
-    let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &root.der);
-    let pem = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let bound = listener.local_addr().unwrap();
-    let (answer, connections) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
-    let (given, seen) = (answer.clone(), connections.clone());
-    tokio::spawn(async move {
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        while let Ok((stream, _)) = listener.accept().await {
-            seen.fetch_add(1, Ordering::SeqCst);
-            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
-            let mut head = [0; 1024];
-            let _ = stream.read(&mut head).await;
-            let answer: Vec<u8> = given.lock().unwrap().clone();
-            let _ = stream.write_all(&answer).await;
-            let _ = stream.shutdown().await;
-        }
-    });
-    Self { address: bound, root: pem, answer, connections }
+        let now = now_ms();
+        let root = Identity::iaca(Curve::P256, now);
+        let key = SigningKey::from_seed(Curve::P256, "tls");
+        let address = sequence(&[&tlv(0x87, &[&[127, 0, 0, 1]])]);
+        let name = Name::new("UT", "Server");
+        let leaf = CertificateBuilder::new(root.builder.subject.clone(), name, &key, now, 30)
+            .set("2.5.29.17", false, address)
+            .issue(&root, &key);
+        let scalar = from_base64url(key.private_jwk()["d"].as_str().unwrap()).unwrap();
+        let curve = tlv(0xa0, &[&oid("1.2.840.10045.3.1.7")]);
+        let sec1 = sequence(&[&unsigned(&[1]), &tlv(der::OCTET_STRING, &[&scalar]), &curve]);
+        let config = ServerConfig::builder_with_provider(Arc::new(
+            tokio_rustls::rustls::crypto::aws_lc_rs::default_provider(),
+        ))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![leaf.der.into()], PrivateSec1KeyDer::from(sec1).into())
+        .unwrap();
+        let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &root.der);
+        let pem = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let bound = listener.local_addr().unwrap();
+        let (answer, connections) =
+            (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+        let (given, seen) = (answer.clone(), connections.clone());
+        tokio::spawn(async move {
+            let acceptor = TlsAcceptor::from(Arc::new(config));
+            while let Ok((stream, _)) = listener.accept().await {
+                seen.fetch_add(1, Ordering::SeqCst);
+                let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+                let mut head = [0; 1024];
+                let _ = stream.read(&mut head).await;
+                let answer: Vec<u8> = given.lock().unwrap().clone();
+                let _ = stream.write_all(&answer).await;
+                let _ = stream.shutdown().await;
+            }
+        });
+        Self { address: bound, root: pem, answer, connections }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -83,4 +84,3 @@ impl TlsLoopback {
         self.connections.load(Ordering::SeqCst)
     }
 }
-

@@ -75,7 +75,9 @@ enum idgate_step_kind
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   // Everything but the status is good. Commit the transition, fetch every need at once, give
-  // each to idgate_verification_supply, then step again.
+  // each to idgate_verification_supply, then step again. Or have an idgate_fetcher do that: ask
+  // idgate_verification_recall, and where it has nothing commit, then call
+  // idgate_verification_fetch, idgate_verification_wait and idgate_verification_settle.
   IDGATE_STEP_NEED = 1,
   // Decided. Commit the transition, then answer the wallet.
   IDGATE_STEP_DONE = 2,
@@ -130,6 +132,9 @@ typedef int32_t idgate_material;
 
 // An error: free it with idgate_error_free.
 typedef struct idgate_error idgate_error;
+
+// Fetches status lists and CRLs, and remembers them.
+typedef struct idgate_fetcher idgate_fetcher;
 
 // A session at one revision; it never changes.
 typedef struct idgate_session idgate_session;
@@ -240,6 +245,68 @@ idgate_status idgate_error_clause(const struct idgate_error *error, struct idgat
 
 // Frees an error.
 idgate_status idgate_error_free(struct idgate_error *error);
+
+// A fetcher for any number of verifications, and verifiers, at once: make one and keep it. A name is
+// resolved once, and the connection goes to an address that was checked: a public one, or one in a range
+// that you allow. Redirects stay on the host, three at most; bodies have 10 MiB; all fetches of one answer
+// have 5 s together. There is no proxy, whatever the environment says. A thread starts with the first
+// fetch and ends with the fetcher; a process that was forked has its own.
+//
+// `options`, JSON, NULL for none: `allow` (an array of ranges besides public ones, as "10.0.0.0/8"),
+// `roots` (text: certificates in PEM that vouch for https servers, besides those of the operating
+// system).
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_fetcher_new(const char *options,
+                                 size_t options_len,
+                                 struct idgate_fetcher **out,
+                                 struct idgate_error **err_out);
+
+// Frees a fetcher. What is under way with it goes on.
+idgate_status idgate_fetcher_free(struct idgate_fetcher *fetcher);
+
+// Answers needs of the last step, at `now_ms`, from what `fetcher` remembers and is fresh. `out`:
+// whether it answered any; then step again, without committing the transition of the step.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_verification_recall(const struct idgate_verification *verification,
+                                         const struct idgate_fetcher *fetcher,
+                                         uint64_t now_ms,
+                                         bool *out,
+                                         struct idgate_error **err_out);
+
+// Begins to fetch all needs of the last step at once, after its transition was committed, and waits
+// for nothing. IDGATE_UNAVAILABLE: it could not begin; commit what idgate_session_released gives, and
+// tell the wallet to come back.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_verification_fetch(const struct idgate_verification *verification,
+                                        const struct idgate_fetcher *fetcher,
+                                        struct idgate_error **err_out);
+
+// Waits for what idgate_verification_fetch began, for `wait_ms` at most; 0: it only looks. `out`:
+// whether everything came, which takes 7 seconds at most; then call idgate_verification_settle.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_verification_wait(const struct idgate_verification *verification,
+                                       uint32_t wait_ms,
+                                       bool *out,
+                                       struct idgate_error **err_out);
+
+// Answers the needs of the last step with what came, at `now_ms`; then step again. What could not be
+// fetched by a fault of its source decides, as `unavailable` does. IDGATE_UNAVAILABLE: something could
+// not be asked by a fault of ours (no file descriptor, no route), or did not come yet; commit what
+// idgate_session_released gives, and tell the wallet to come back.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_verification_settle(const struct idgate_verification *verification,
+                                         uint64_t now_ms,
+                                         struct idgate_error **err_out);
 
 // How many handles and bytes of this process were given and not freed yet. 0 at the end of a
 // program that leaks nothing: leak checkers do not see them, as idgate remembers each.
@@ -471,6 +538,17 @@ idgate_status idgate_session_due(const struct idgate_session *session,
                                  uint64_t now_ms,
                                  struct idgate_transition *out,
                                  struct idgate_error **err_out);
+
+// Gives up a verification before its time is over, by a fault of your own: PENDING again, or EXPIRED,
+// so that the same answer is taken later. `session` is the one of the IDGATE_STEP_NEED that was
+// committed. IDGATE_NOTHING when nothing is held.
+//
+// # Safety
+// The pointers are as the head of the header says.
+idgate_status idgate_session_released(const struct idgate_session *session,
+                                      uint64_t now_ms,
+                                      struct idgate_transition *out,
+                                      struct idgate_error **err_out);
 
 // Frees a session. Verifications that began with it go on.
 idgate_status idgate_session_free(struct idgate_session *session);

@@ -31,6 +31,18 @@ struct Options {
 }
 
 impl Options {
+    /// The options that this text names; without text the defaults.
+    fn parse(json: &[u8]) -> Result<Self, Failure> {
+        if json.is_empty() {
+            return Ok(Self::default());
+        }
+        if !json.trim_ascii_start().starts_with(b"{") {
+            return Err(Failure::config("the options are not a JSON object"));
+        }
+        let unreadable = |error| Failure::unreadable(IDGATE_CONFIG, "the options", &error);
+        serde_json::from_slice(json).map_err(unreadable)
+    }
+
     fn egress(&self) -> Result<Egress, Failure> {
         let allowed: Result<Vec<_>, _> = self.allow.iter().map(|text| Cidr::parse(text)).collect();
         let allowed = allowed.map_err(|why| Failure::config(format!("allow: {why}")))?;
@@ -62,12 +74,7 @@ pub unsafe extern "C" fn idgate_fetcher_new(
     boundary(err_out, || {
         // SAFETY: the caller's promise.
         let options = unsafe { input(options.cast(), options_len, "options")? };
-        let options: Options = match options {
-            [] => Options::default(),
-            json => serde_json::from_slice(json)
-                .map_err(|error| Failure::unreadable(IDGATE_CONFIG, "options", &error))?,
-        };
-        let fetcher = BlockingFetcher::new(options.egress()?);
+        let fetcher = BlockingFetcher::new(Options::parse(options)?.egress()?);
         put(out, || Ok(handles::make(FetcherHandle(fetcher))))
     })
 }

@@ -152,10 +152,7 @@ fn text(given: idgate_bytes) -> Value {
     value
 }
 
-fn recall(
-    verification: *const idgate_verification,
-    fetcher: *const idgate_fetcher,
-) -> bool {
+fn recall(verification: *const idgate_verification, fetcher: *const idgate_fetcher) -> bool {
     let mut known = false;
     // SAFETY: live values.
     ok(unsafe {
@@ -200,7 +197,7 @@ fn the_list_decides_and_is_remembered_for_its_verifier_alone() {
     // The same version of trust, and who knows whether the same trust.
     assert_eq!(decide(begun(another, 0, &source.url), fetcher), (Value::Null, true));
     assert_eq!(source.asked.load(Ordering::SeqCst), 2);
-    verifiers.map(|verifier| ok(idgate_verifier_free(verifier)));
+    verifiers.into_iter().for_each(|verifier| ok(idgate_verifier_free(verifier)));
     ok(idgate_fetcher_free(fetcher));
 }
 

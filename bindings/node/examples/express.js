@@ -62,20 +62,9 @@ function commit({ fromRevision, session }) {
   stored.set(sessionId, { revision, session, adult });
 }
 
-// A real one pins the connection to an address that it checked.
-async function fetchNeed(need) {
-  try {
-    const options = { headers: { accept: need.accept }, signal: AbortSignal.timeout(5_000) };
-    const response = await fetch(need.uri, options);
-    return response.ok ? Buffer.from(await response.arrayBuffer()) : null;
-  } catch {
-    return null;
-  }
-}
-
 async function decide(verification) {
   try {
-    const decision = await verification.decide({ commit, fetch: fetchNeed });
+    const decision = await verification.decide({ commit });
     commit(decision.transition);
     return decision;
   } finally {

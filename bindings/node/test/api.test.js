@@ -215,6 +215,7 @@ test('an option that nobody knows is refused in every options object', async () 
     checkRegistration: (more) => signer.checkRegistration('a.b.c', more),
     compareRegistration: (more) => verifier.compareRegistration('a.b.c', REQUEST, more),
     Verifier: (more) => new idgate.Verifier(cases.BASE_URL, trust, more),
+    Fetcher: (more) => new idgate.Fetcher(more),
     createSession: (more) => verifier.createSession(REQUEST, { now: NOW, ...more }),
     requestObject: (more) => verifier.requestObject(made.session, { now: NOW, ...more }),
     begin: (more) => verifier.begin(session, body, one.content_type, { now, ...more }),

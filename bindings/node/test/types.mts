@@ -1,5 +1,5 @@
 // Read by `npm run types`; nothing here is run.
-import { IdgateError, Session, Trust, Verifier, webhook } from 'idgate';
+import { Fetcher, IdgateError, Session, Trust, Verifier, webhook } from 'idgate';
 
 export async function shop(body: Uint8Array, stored: Uint8Array): Promise<string | null> {
   using trust = new Trust();
@@ -22,7 +22,7 @@ export async function shop(body: Uint8Array, stored: Uint8Array): Promise<string
 
 export async function disposed(verifier: Verifier, session: Session): Promise<Uint8Array> {
   await using verification = verifier.begin(session, new Uint8Array(), null);
-  const { report } = await verification.decide({ commit() {}, fetch: () => null });
+  const { report } = await verification.decide({ commit() {} });
   const passed: boolean | undefined = report.credentials[0]?.[0]?.passed;
   return passed ? session.snapshot() : new Uint8Array();
 }
@@ -35,6 +35,11 @@ export function page(verifier: Verifier, session: Session, answer: string): bool
   return verification.step().kind === 'done' && protocol !== undefined && origins !== undefined;
 }
 
+export const offline = new Verifier('https://shop.example', new Trust(), { fetch: false });
+using fetcher = new Fetcher({ allow: ['10.0.0.0/8'], roots: new Uint8Array() });
+export const own = new Verifier('https://shop.example', new Trust(), { fetch: fetcher });
+// @ts-expect-error: it is fetched, or not
+new Verifier('https://shop.example', new Trust(), { fetch: 'yes' });
 // @ts-expect-error: there is no such way to ask
 new Verifier('https://shop.example', new Trust(), { dcApi: 'on' });
 // @ts-expect-error: a nonce is not optional

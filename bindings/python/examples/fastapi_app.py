@@ -10,13 +10,11 @@ compares the revision, and seal what you keep.
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 import os
 import secrets
 import threading
 import time
-import urllib.request
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,19 +123,9 @@ def commit(transition: idgate.Transition) -> None:
         raise FasterError
 
 
-def fetch(need: idgate.Need) -> bytes | None:
-    """A real one pins the connection to an address that it checked."""
-    try:
-        request = urllib.request.Request(need.uri, headers={"Accept": need.accept})
-        with urllib.request.urlopen(request, timeout=5) as response:
-            return bytes(response.read(10 * 1024 * 1024))
-    except (OSError, ValueError, http.client.HTTPException):
-        return None
-
-
 store = Store()
 app = FastAPI(openapi_url=None)
-app.include_router(wallet_router(verifier, store, fetch))  # where wallets answer that followed the link
+app.include_router(wallet_router(verifier, store))  # where wallets answer that followed the link
 
 
 @app.get("/")
@@ -192,7 +180,7 @@ async def relay(session_id: SessionId, request: Request) -> dict[str, Any]:
             raise HTTPException(413, "payload_too_large")
     try:
         session = store.stored[session_id].session
-        decision = await verifier.verify_dc_api(session, answer, commit=commit, fetch=fetch)
+        decision = await verifier.verify_dc_api(session, answer, commit=commit)
         commit(decision.transition)
     except FasterError:
         pass  # the page asks for the outcome of that one

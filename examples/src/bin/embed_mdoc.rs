@@ -1,6 +1,7 @@
 //! One mdoc verified inside an application, without a server, its revocation included: make a
-//! session, take the wallet's answer, fetch what the verdict needs, read the claims.
+//! session, take the wallet's answer, have fetched what the verdict needs, read the claims.
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -8,9 +9,9 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::response::WalletResponse;
 use idgate_core::trust::roots_from_file;
-use idgate_core::verify::{Need, Step, Supplied};
-use idgate_core::{PresentationRequest, TrustEntry, TrustSnapshot, Verifier};
+use idgate_core::{PresentationRequest, Transition, TrustEntry, TrustSnapshot, Verifier};
 use idgate_examples::{OsEntropy, now};
+use idgate_fetch::{BlockingFetcher, Egress, Scope};
 use idgate_testkit::samples;
 use idgate_testkit::wallet::Wallet;
 
@@ -23,6 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let trust = Arc::new(TrustSnapshot::new(1, [issuer]));
     let verifier =
         Verifier::builder(PROVIDER).inline("https://shop.example").trust(trust.clone()).build()?;
+    // Reaches public addresses only, and remembers what it got: for many threads and verifications.
+    let fetcher = BlockingFetcher::new(Egress::new(Vec::new(), None)?);
 
     // Per person: a session. Commit `created.session` before you show its link. This one is in
     // test mode, which tolerates a document signer that publishes no CRL.
@@ -42,20 +45,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let response = WalletResponse::new(Some(&answer.content_type), &answer.bytes);
     let mut verification =
         verifier.begin(&created.session, None, response, &mut OsEntropy, now())?;
-    let decision = loop {
-        match verification.step()? {
-            Step::Done(decision) => break decision,
-            // Commit `hold` once; then fetch all needs at once, with your own limits.
-            Step::Need { needs, .. } => {
-                for need in needs {
-                    let body = fetch(&need);
-                    let what = body.as_deref().map_or(Supplied::Unavailable, Supplied::Bytes);
-                    verification.supply(&need, what, now());
-                }
-            }
-            _ => return Err("a step that this program does not know".into()),
-        }
-    };
+    // `commit` stores the hold before the first fetch; the fetcher asks for all of them at once.
+    let scope = Scope::of(&created.session, trust.version());
+    let commit = |_hold: Transition| Ok::<_, Infallible>(());
+    let decision = fetcher.decide(&mut verification, &scope, now, commit)?;
 
     // Commit `decision.transition` where the revision still is the old one; then reply.
     match decision.transition.session.result_at(now()) {
@@ -63,10 +56,4 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => println!("refused: {:?}", decision.report.error()),
     }
     Ok(())
-}
-
-/// A real one pins the connection to an address that it checked, and has a time limit.
-fn fetch(need: &Need) -> Option<Vec<u8>> {
-    println!("would fetch {} as {}", need.uri(), need.accept());
-    None
 }

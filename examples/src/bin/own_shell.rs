@@ -5,7 +5,8 @@
 //! - `POST /checks` and `GET /checks/{id}` are for your own pages: put your login in front of them.
 //! - The rest is for wallets, and open to everybody.
 //!
-//! It fetches no status lists and no CRLs; a credential that names one is refused.
+//! It fetches no status lists and no CRLs; a credential that names one is refused. `embed_mdoc` has
+//! what fetches them.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -62,6 +62,9 @@
 //! }
 //! ```
 //!
+//! `BlockingFetcher` of the crate `idgate-fetch` is this loop with a fetcher that checks addresses, pins
+//! them and remembers; for a tokio runtime of your own there is `Fetcher`.
+//!
 //! [`Verification::supply`](crate::Verification::supply) gives back what turned out authentic. Keep it
 //! until its [`fresh_until`](crate::verify::VerifiedSource::fresh_until), and offer it to
 //! [`Verification::reuse`](crate::Verification::reuse) before you fetch.

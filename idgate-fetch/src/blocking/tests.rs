@@ -59,8 +59,7 @@ impl Flow {
             json!({ "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"], "id": vct })
         });
         let asked = json!({ "credentials": asked.collect::<Vec<Value>>() }).to_string();
-        let request =
-            PresentationRequest::parse(asked.as_bytes(), verifier.trust(), true).unwrap();
+        let request = PresentationRequest::parse(asked.as_bytes(), verifier.trust(), true).unwrap();
         let tenant = TenantId::new("shop");
         let made = verifier.create_session(request, tenant, true, &mut Zeros, NOW).unwrap();
         let holder = samples::holder_key(Curve::P256);

@@ -68,7 +68,7 @@ class Route:
 def routes(
     verifier: Verifier,
     store: Store,
-    fetch: Fetch,
+    fetch: Fetch | None,
     base_url: str | None,
     keys: Sequence[Mapping[str, Any]],
 ) -> list[Route]:

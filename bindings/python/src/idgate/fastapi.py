@@ -27,9 +27,8 @@ def wallet_router(
     """Routes for answers and signed requests, to be included without a prefix.
 
     The verifier fetches status lists and CRLs, unless ``fetch`` does, which may be a coroutine
-    function. With ``base_url`` and
-    ``keys``, the public JWKs of the signer in use and of former ones, also the documents under
-    ``/.well-known/`` that wallets find them in.
+    function. With ``base_url`` and ``keys``, the public JWKs of the signer in use and of former ones,
+    also the documents under ``/.well-known/`` that wallets find them in.
     """
     router = APIRouter()
     for route in routes(verifier, store, fetch, base_url, keys):

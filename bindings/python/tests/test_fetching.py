@@ -1,0 +1,315 @@
+"""Status lists that the package fetches itself: a wallet's answer, and sources on real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import datetime
+import hashlib
+import http.server
+import importlib.util
+import ipaddress
+import json
+import os
+import signal
+import socket
+import ssl
+import tempfile
+import threading
+import time
+import unittest
+import zlib
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+import cases
+import idgate
+
+ISSUER = "https://issuer.example"
+VCTS = ("urn:one", "urn:two")
+FORM = "application/x-www-form-urlencoded"
+LOCAL = ["127.0.0.0/8"]
+INSTALLED = all(importlib.util.find_spec(name) for name in ("jwcrypto", "cryptography"))
+
+if INSTALLED:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from jwcrypto.jwk import JWK
+    from jwcrypto.jws import JWS
+
+    ISSUER_KEY, HOLDER_KEY = JWK.generate(kty="EC", crv="P-256"), JWK.generate(kty="EC", crv="P-256")
+
+
+def b64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def jwt(key: Any, typ: str, payload: dict[str, Any]) -> str:
+    made = JWS(json.dumps(payload))
+    made.add_signature(key, None, json.dumps({"alg": "ES256", "typ": typ}))
+    return str(made.serialize(compact=True))
+
+
+class Source(http.server.ThreadingHTTPServer):
+    """A status list on loopback: revoked at 1. `before` is called before it answers."""
+
+    daemon_threads = True
+
+    def __init__(self, before: Callable[[], object] = lambda: None, tls: ssl.SSLContext | None = None) -> None:
+        self.asked, self.before = 0, before
+        super().__init__(("127.0.0.1", 0), Handler)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_side=True)
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.server_address[1]}/list"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that trusts nobody hangs up."""
+
+    def token(self) -> bytes:
+        lst = b64(zlib.compress(bytes([0b0000_0100, 0])))
+        told = {"sub": self.url, "iat": int(time.time()), "ttl": 60, "status_list": {"bits": 2, "lst": lst}}
+        return jwt(ISSUER_KEY, "statuslist+jwt", told).encode()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Source
+
+    def do_GET(self) -> None:
+        self.server.asked += 1
+        self.server.before()
+        token = self.server.token()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(token)))
+        self.end_headers()
+        self.wfile.write(token)
+
+    def log_message(self, *_: Any) -> None:
+        """Nobody reads it."""
+
+
+class Flow:
+    """A session, and a wallet's answer with a credential for each of `statuses`: index and list."""
+
+    def __init__(self, *statuses: tuple[int, str], fetch: Any = True) -> None:
+        trust = idgate.Trust()
+        trust.add_issuer(ISSUER, vct=list(VCTS))
+        trust.add_jwk(ISSUER, ISSUER_KEY.export_public())
+        self.verifier = idgate.Verifier(cases.BASE_URL, trust, profiles=["1.0"], fetch=fetch)
+        self.statuses = statuses
+        self.held: list[str] = []
+
+    def commit(self, transition: idgate.Transition) -> None:
+        self.held.append(transition.session.info().status)
+
+    def answered(self) -> tuple[idgate.Session, bytes]:
+        chosen = VCTS[: len(self.statuses)]
+        asked = [
+            {"id": f"c{at}", "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"]}
+            for at in range(len(chosen))
+        ]
+        session = self.verifier.create_session({"credentials": asked}).session
+        request = {name: one for name, (one,) in parse_qs(urlsplit(session.info().qr_code_url or "").query).items()}
+        shown = {
+            f"c{at}": [self.presentation(vct, idx, uri, request)]
+            for at, (vct, (idx, uri)) in enumerate(zip(chosen, self.statuses, strict=True))
+        }
+        return session, f"state={request['state']}&vp_token={quote(json.dumps(shown))}".encode()
+
+    def presentation(self, vct: str, idx: int, uri: str, request: dict[str, str]) -> str:
+        now = int(time.time())
+        credential = {
+            "iss": ISSUER, "vct": vct, "iat": now, "exp": now + 3600, "given_name": "Erika",
+            "cnf": {"jwk": HOLDER_KEY.export_public(as_dict=True)},
+            "status": {"status_list": {"idx": idx, "uri": uri}},
+        }  # fmt: skip
+        issued = jwt(ISSUER_KEY, "dc+sd-jwt", credential) + "~"
+        sd_hash = b64(hashlib.sha256(issued.encode()).digest())
+        proof = {"iat": now, "aud": request["client_id"], "nonce": request["nonce"], "sd_hash": sd_hash}
+        return issued + jwt(HOLDER_KEY, "kb+jwt", proof)
+
+    def reason(self) -> str | None:
+        session, body = self.answered()
+        with self.verifier.begin(session, body, FORM) as verification:
+            return verification.decide(self.commit).reason
+
+    async def reason_async(self) -> str | None:
+        session, body = self.answered()
+        return (await self.verifier.verify(session, body, FORM, commit=self.commit)).reason
+
+
+@unittest.skipUnless(INSTALLED, "jwcrypto and cryptography are not installed")
+class FetchingTest(unittest.TestCase):
+    def source(self, *given: Any, **named: Any) -> Source:
+        source = Source(*given, **named)
+        self.addCleanup(source.server_close)
+        self.addCleanup(source.shutdown)
+        return source
+
+    def test_the_list_decides_and_is_neither_held_nor_asked_while_it_is_fresh(self) -> None:
+        source, fetcher = self.source(), idgate.Fetcher(allow=LOCAL)
+        good = Flow((0, source.url), fetch=fetcher)
+        # The source is a thread of this process: it answers, so the GIL is free.
+        self.assertEqual((good.reason(), good.held), (None, ["VERIFYING"]))
+        self.assertEqual((good.reason(), good.held), (None, ["VERIFYING"]))
+        good.statuses = ((1, source.url),)
+        self.assertEqual((good.reason(), source.asked), ("credential_revoked", 1))
+        # What another verifier trusts is another question.
+        self.assertEqual((Flow((0, source.url), fetch=fetcher).reason(), source.asked), (None, 2))
+
+    def test_two_lists_are_asked_before_either_answers(self) -> None:
+        for way in (lambda flow: flow.reason(), lambda flow: asyncio.run(flow.reason_async())):
+            together = threading.Barrier(2, timeout=4)
+            sources = [self.source(together.wait) for _ in VCTS]
+            flow = Flow(*((0, source.url) for source in sources), fetch=idgate.Fetcher(allow=LOCAL))
+            self.assertEqual((way(flow), flow.held), (None, ["VERIFYING"]))
+
+    def test_private_addresses_are_not_reached_unless_allowed(self) -> None:
+        source = self.source()
+        for fetch in (True, idgate.Fetcher(), idgate.Fetcher(allow=["10.0.0.0/8"])):
+            self.assertEqual(Flow((0, source.url), fetch=fetch).reason(), "revocation_unknown")
+        by_name = source.url.replace("127.0.0.1", "localhost")
+        self.assertEqual(Flow((0, by_name)).reason(), "revocation_unknown")
+        self.assertEqual(source.asked, 0)
+
+    def test_without_a_fetcher_nothing_is_asked(self) -> None:
+        source = self.source()
+        flow = Flow((0, source.url), fetch=False)
+        self.assertEqual(flow.reason(), "revocation_unknown")
+        self.assertEqual(asyncio.run(flow.reason_async()), "revocation_unknown")
+        self.assertEqual(source.asked, 0)
+
+    def test_a_fetch_of_your_own_takes_its_place(self) -> None:
+        source = self.source()
+        flow = Flow((0, source.url), fetch=idgate.Fetcher(allow=LOCAL))
+        session, body = flow.answered()
+        with flow.verifier.begin(session, body, FORM) as verification:
+            decision = verification.decide(flow.commit, lambda need: source.token())
+        self.assertEqual((decision.reason, source.asked), (None, 0))
+
+    def test_a_list_over_tls_needs_a_root_that_is_trusted(self) -> None:
+        certificate, context = certified()
+        source = self.source(tls=context)
+        self.assertEqual(Flow((0, source.url), fetch=idgate.Fetcher(allow=LOCAL)).reason(), "revocation_unknown")
+        for roots in (certificate, certificate.encode()):
+            trusting = idgate.Fetcher(allow=LOCAL, roots=roots)
+            self.assertEqual(Flow((0, source.url), fetch=trusting).reason(), None)
+        self.assertEqual(source.asked, 2)
+
+    def test_no_proxy_of_the_environment_is_asked(self) -> None:
+        source, proxy = self.source(), socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(proxy.close)
+        proxy.setblocking(False)
+        for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
+            os.environ[name] = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+            self.addCleanup(os.environ.pop, name)
+        self.assertEqual(Flow((0, source.url), fetch=idgate.Fetcher(allow=LOCAL)).reason(), None)
+        with self.assertRaises(BlockingIOError):
+            proxy.accept()
+
+    def test_a_slow_source_keeps_the_loop_from_nothing(self) -> None:
+        open_ = threading.Event()
+        source = self.source(lambda: open_.wait(4))
+        flow = Flow((0, source.url), fetch=idgate.Fetcher(allow=LOCAL))
+
+        async def both() -> tuple[str | None, int]:
+            deciding, turns = asyncio.create_task(flow.reason_async()), 0
+            while not deciding.done():
+                await asyncio.sleep(0.01)
+                turns += 1
+                if turns == 20:
+                    open_.set()
+            return await deciding, turns
+
+        reason, turns = asyncio.run(both())
+        self.assertEqual(reason, None)
+        self.assertGreaterEqual(turns, 20)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "there is no fork here")
+    def test_a_process_that_was_forked_fetches_for_itself(self) -> None:
+        source = self.source()
+        flow = Flow((0, source.url), fetch=idgate.Fetcher(allow=LOCAL))
+        self.assertEqual(flow.reason(), None)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            try:
+                os._exit(0 if flow.reason() is None else 1)
+            finally:
+                os._exit(2)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertEqual(source.asked, 2)
+
+    def test_what_a_fetcher_cannot_use_is_refused(self) -> None:
+        for wrong in ({"allow": ["localhost"]}, {"allow": ["10.0.0.1/8"]}, {"roots": "no certificate"}, {"roots": b""}):
+            with self.assertRaises(idgate.ConfigurationError):
+                idgate.Fetcher(**wrong)  # type: ignore[arg-type]
+        with self.assertRaises(TypeError):
+            idgate.Fetcher(allow="10.0.0.0/8")
+        with self.assertRaises(TypeError):
+            Flow((0, "x"), fetch="yes")
+
+
+class OwnFaultTest(unittest.TestCase):
+    """A source that could not be asked, by a fault of this machine."""
+
+    class Verification(idgate.Verification):
+        """Needs a source, and cannot ask it."""
+
+        def __init__(self) -> None:
+            self._pointer = None
+
+        def step(self) -> Any:
+            return idgate.Ask(hold=Held(), needs=[])  # type: ignore[arg-type]
+
+        def _recall(self) -> bool:
+            return False
+
+        def _begin(self, step: idgate.Ask) -> bool:
+            raise idgate.IdgateError("unavailable", "unavailable", "a status source could not be asked")
+
+    def test_the_hold_is_given_back(self) -> None:
+        committed: list[Any] = []
+        with self.assertRaises(idgate.NotAvailable):
+            self.Verification().decide(committed.append)
+        with self.assertRaises(idgate.NotAvailable):
+            asyncio.run(self.Verification().decide_async(committed.append))
+        self.assertEqual([type(one) for one in committed], [Held, str] * 2)
+
+
+class Held:
+    """The transition of a hold, and its session."""
+
+    @property
+    def session(self) -> Held:
+        return self
+
+    def released(self) -> str:
+        return "released"
+
+
+def certified() -> tuple[str, ssl.SSLContext]:
+    """A certificate for 127.0.0.1 that is its own root, and a server that has it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Status")])
+    now = datetime.datetime.now(datetime.UTC)
+    day = datetime.timedelta(days=1)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now - day, now + day)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    builder = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False)
+    certificate = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(certificate + private)
+        file.flush()
+        context.load_cert_chain(file.name)
+    return certificate.decode(), context
+
+
+if __name__ == "__main__":
+    unittest.main()
