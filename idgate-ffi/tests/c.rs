@@ -118,7 +118,9 @@ fn an_installed_library_links_by_its_pkg_config_file_and_says_its_abi() {
 
 /// Runs the example on the sample presentation with this nonce; gives its exit code and what it said.
 fn example(program: &Path, nonce: &str) -> (Option<i32>, String) {
-    let material = material::presentation("example");
+    // Two ways to build it run at once: each has files of its own.
+    let way = program.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let material = material::presentation(&format!("example-{way}"));
     let file = |name: &str| material.join(name);
     let output = Command::new(program)
         .arg(file("key.json"))
