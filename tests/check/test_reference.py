@@ -1,4 +1,4 @@
-"""The page of all endpoints is what the interface description says."""
+"""Pages that are made of something, or are something word for word, are what that is."""
 
 import pathlib
 import sys
@@ -16,6 +16,12 @@ class ReferenceTest(unittest.TestCase):
             self.skipTest("no PyYAML; tests/docs compares with what a gateway serves")
         same = made == reference.PAGE.read_text(encoding="utf-8")
         self.assertTrue(same, "docs/http.md is old: python3 tests/docs/reference.py")
+
+    def test_the_program_of_the_page_about_rust_is_the_one_that_is_built(self):
+        page = (reference.ROOT / "docs/rust.md").read_text(encoding="utf-8")
+        shown = page.split("// src/main.rs\n", 1)[1].split("```", 1)[0]
+        built = (reference.ROOT / "examples/src/bin/quick_start.rs").read_text(encoding="utf-8")
+        self.assertTrue(built.endswith("\n\n" + shown), "examples/src/bin/quick_start.rs says something else")
 
 
 if __name__ == "__main__":

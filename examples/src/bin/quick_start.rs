@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let response = WalletResponse::new(content_type.as_deref(), &body);
     let mut answer = verifier.begin(&created.session, None, response, &mut OsEntropy, now()?)?;
     let Step::Done(decision) = answer.step()? else {
-        return Err("a status list is to be fetched: see `manual::howto`".into());
+        return Err("a list is to be fetched: `BlockingFetcher` of idgate-fetch does it".into());
     };
 
     // Commit what it has become, if nobody was faster; then reply.
