@@ -23,7 +23,7 @@ use crate::cache::Scope;
 use crate::egress::Egress;
 use crate::fetch::{Fetcher, NotAsked, Outcomes};
 use crate::flights::{Allowance, Asked};
-use crate::limits::{FETCH_PATIENCE, FETCH_SLACK, FETCH_TIME, FETCHES};
+use crate::limits::{FETCH_PATIENCE, FETCH_SLACK, FETCH_TIME};
 
 /// A [`Fetcher`] with a thread of its own, which starts with the first fetch and ends with this. It may
 /// be shared by threads, and used from within a runtime of your own. A process that was forked begins
