@@ -151,8 +151,10 @@ class World:
         folder, _ = self.run("pwd")
         environment, _ = self.run("env -0 | tr '\\0' '\\n'")
         kept = dict(line.split("=", 1) for line in environment.splitlines() if "=" in line)
-        process = subprocess.Popen(["bash", "-c", self.fill(command)], cwd=folder.strip(), env=kept,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        # What a compiler warns of is not what the program prints.
+        with (self.state / "stderr").open("ab") as errors:
+            process = subprocess.Popen(["bash", "-c", self.fill(command)], cwd=folder.strip(), env=kept,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
         self.waiting.append(process)
         printed = ""
 
@@ -170,7 +172,8 @@ class World:
             return first.match(printed) or process.poll() is not None
 
         if not self.wait_for(begun) or process.poll() is not None:
-            raise AssertionError(f"does not begin as shown: {command}\n{printed}")
+            told = (self.state / "stderr").read_text(errors="replace")
+            raise AssertionError(f"does not begin as shown: {command}\n{printed}{told}")
 
         def check() -> None:
             if not self.wait_for(lambda: process.poll() is not None):
