@@ -14,6 +14,7 @@ use rsa::traits::{PublicKeyParts, SignatureScheme};
 use rsa::{BoxedUint, RsaPublicKey};
 use sha2::{Sha256, Sha384, Sha512};
 
+use crate::crypto::brainpool_p512::BrainpoolP512r1;
 use crate::crypto::hash::{HashAlg, HashValue};
 use crate::crypto::provider::InvalidSignature;
 use crate::limits::{MAX_RSA_BITS, MIN_RSA_BITS};
@@ -104,6 +105,7 @@ pub struct BrainpoolKey(Brainpool);
 enum Brainpool {
     P256r1(Box<VerifyingKey<BrainpoolP256r1>>),
     P384r1(Box<VerifyingKey<BrainpoolP384r1>>),
+    P512r1(Box<VerifyingKey<BrainpoolP512r1>>),
 }
 
 impl BrainpoolKey {
@@ -119,11 +121,18 @@ impl BrainpoolKey {
         Some(Self(Brainpool::P384r1(Box::new(key))))
     }
 
+    /// On brainpoolP512r1, from an uncompressed point.
+    pub(super) fn p512r1(point: &[u8]) -> Option<Self> {
+        let key = VerifyingKey::from_sec1_bytes(point).ok()?;
+        Some(Self(Brainpool::P512r1(Box::new(key))))
+    }
+
     /// The curve (RFC 5639 3).
     pub const fn curve(&self) -> &'static str {
         match self.0 {
             Brainpool::P256r1(_) => "brainpoolP256r1",
             Brainpool::P384r1(_) => "brainpoolP384r1",
+            Brainpool::P512r1(_) => "brainpoolP512r1",
         }
     }
 
@@ -132,6 +141,7 @@ impl BrainpoolKey {
         match &self.0 {
             Brainpool::P256r1(key) => key.to_sec1_point(false).as_bytes().into(),
             Brainpool::P384r1(key) => key.to_sec1_point(false).as_bytes().into(),
+            Brainpool::P512r1(key) => key.to_sec1_point(false).as_bytes().into(),
         }
     }
 }
@@ -179,6 +189,10 @@ impl CertificateVerifier for PortableCertificateVerifier {
                 prehashed(&**key, hash, &signature.map_err(|_| InvalidSignature)?)
             }
             Brainpool::P384r1(key) => {
+                let signature = ecdsa::Signature::from_der(signature);
+                prehashed(&**key, hash, &signature.map_err(|_| InvalidSignature)?)
+            }
+            Brainpool::P512r1(key) => {
                 let signature = ecdsa::Signature::from_der(signature);
                 prehashed(&**key, hash, &signature.map_err(|_| InvalidSignature)?)
             }

@@ -111,6 +111,9 @@ fn elliptic(curve: NamedCurve, point: &[u8]) -> Result<IssuerKey, UnusableKey> {
         NamedCurve::BrainpoolP384r1 => {
             BrainpoolKey::p384r1(point).map(IssuerKey::Brainpool).ok_or(BAD_POINT)
         }
+        NamedCurve::BrainpoolP512r1 => {
+            BrainpoolKey::p512r1(point).map(IssuerKey::Brainpool).ok_or(BAD_POINT)
+        }
     }
 }
 
@@ -192,7 +195,8 @@ mod tests {
         assert_eq!(ec("1.3.132.0.10", &point), Some(UNKNOWN_CURVE));
         assert_eq!(ec("1.3.132.0.34", &point), Some(BAD_POINT));
         assert_eq!(ec("1.3.36.3.3.2.8.1.1.7", &point), Some(BAD_POINT));
-        assert_eq!(ec("1.3.36.3.3.2.8.1.1.13", &point), Some(UnusableKey("is on brainpoolP512r1")));
+        assert_eq!(ec("1.3.36.3.3.2.8.1.1.13", &point), Some(BAD_POINT));
+        assert_eq!(ec("1.3.36.3.3.2.8.1.1.9", &point), Some(UnusableKey("is on brainpoolP320r1")));
         assert_eq!(ec(p256, &[&point[..], &[0]].concat()), Some(BAD_POINT));
         let compressed = [&[2], point.get(1..33).unwrap()].concat();
         assert_eq!(ec(p256, &compressed), Some(BAD_POINT));

@@ -2,6 +2,7 @@
 //! holds no keys, makes no randomness, and says no more than "invalid".
 
 mod agreement;
+mod brainpool_p512;
 mod certificate_keys;
 mod content_encryption;
 pub mod ct;

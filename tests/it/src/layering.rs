@@ -117,7 +117,7 @@ const C_ABI: Layers = &[
 ];
 
 /// Implementations of what a provider does. SHA-1, which names keys and proves nothing, is not its task.
-const CRYPTOGRAPHY: [&str; 13] = [
+const CRYPTOGRAPHY: [&str; 15] = [
     "aes",
     "aes_gcm",
     "aws_lc_rs",
@@ -129,15 +129,18 @@ const CRYPTOGRAPHY: [&str; 13] = [
     "p256",
     "p384",
     "p521",
+    "primefield",
+    "primeorder",
     "rsa",
     "sha2",
 ];
 
 /// The files that implement a provider, and a signer that callers may use instead of their own.
-const BACK_ENDS: [&str; 8] = [
+const BACK_ENDS: [&str; 9] = [
     "crypto::aws_lc_rs",
     "crypto::aws_lc_rs::agreement",
     "crypto::aws_lc_rs::content",
+    "crypto::brainpool_p512",
     "crypto::certificate_keys",
     "crypto::es256",
     "crypto::rustcrypto",

@@ -56,13 +56,13 @@ fn the_icao_list_is_read_by_key_kind() {
         ("P-521", 17),
         ("brainpoolP256r1", 24),
         ("brainpoolP384r1", 47),
-        ("has a key that is on brainpoolP512r1", 19),
+        ("brainpoolP512r1", 19),
         // Two link certificates that could not have signed anything.
         ("has a key usage without keyCertSign", 1),
         ("is not a CA", 1),
     ]);
     assert_eq!(kinds, expected);
-    assert_eq!(list.roots.len(), 499);
+    assert_eq!(list.roots.len(), 518);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn expired_certificates_are_taken_and_listed() {
     assert_eq!(list.certificates.len(), 520);
     assert_eq!(list.certificates.iter().filter(|entry| entry.expired).count(), 142);
     let expired = list.roots.iter().filter(|root| !root.is_valid_at(NOW)).count();
-    assert_eq!(expired, 141);
+    assert_eq!(expired, 142);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn the_signer_leads_to_the_root_that_the_operator_gave() {
     let Some(file) = list() else { return };
     let root = un_root(&file);
     let list = import_master_list(&PROVIDER, &file, Some(&[root]), NOW).unwrap();
-    assert_eq!(list.roots.len(), 499);
+    assert_eq!(list.roots.len(), 518);
     // 2025-07-23T14:13:21Z
     assert_eq!(list.signed_at, Some(UnixMillis::from_secs(1_753_280_001)));
 }
@@ -204,7 +204,8 @@ fn self_signed_certificates_verify_with_their_own_key() {
     assert_eq!(count("RSA PKCS1") + count("RSA PSS"), 223);
     assert!(count("RSA PSS") > 50, "{verified:?}");
     assert_eq!((count("P-256 ECDSA"), count("P-384 ECDSA"), count("P-521 ECDSA")), (12, 15, 10));
-    assert_eq!((count("brainpoolP256r1 ECDSA"), count("brainpoolP384r1 ECDSA")), (9, 28));
+    let brainpool = ["P256r1", "P384r1", "P512r1"];
+    assert_eq!(brainpool.map(|curve| count(&format!("brainpool{curve} ECDSA"))), [9, 28, 12]);
 }
 
 #[test]
