@@ -72,14 +72,22 @@ impl<'v> Statement<'v> {
 }
 
 /// All rows in SQLite.
-pub(super) fn rows<T>(
+pub(super) fn rows<T, E>(
     main: &Connection,
     sql: &str,
     parameters: impl Params,
-    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Vec<T>, StoreError> {
+    read: impl Fn(&Row<'_>) -> Result<T, E>,
+) -> Result<Vec<T>, StoreError>
+where
+    StoreError: From<E>,
+{
     let mut statement = main.prepare_cached(&of_sqlite(sql))?;
-    Ok(statement.query_map(parameters, read)?.collect::<Result<_, _>>()?)
+    let mut found = statement.query(parameters)?;
+    let mut all = Vec::new();
+    while let Some(row) = found.next()? {
+        all.push(read(row)?);
+    }
+    Ok(all)
 }
 
 /// A statement as SQLite numbers its parameters.

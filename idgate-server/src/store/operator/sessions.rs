@@ -3,6 +3,8 @@
 use idgate_core::time::UnixMillis;
 
 use crate::store::interface::StoreError;
+use crate::store::sql::time;
+use crate::store::statement::Columns;
 
 /// What the operator does with sessions.
 pub trait SessionOperator {
@@ -36,9 +38,29 @@ pub struct SessionLine {
 }
 
 impl SessionLine {
-    /// The elements of a column that is a JSON array.
-    pub(in crate::store) fn texts(json: &str) -> Result<Vec<String>, StoreError> {
-        serde_json::from_str(json)
-            .map_err(|error| StoreError::Damaged(format!("a session cannot be read: {error}")))
+    /// The newest ones, at most so many, as [`SessionLine::read`] reads them.
+    pub(in crate::store) const NEWEST: &str = "SELECT id, client_id, status, reason, created_at, \
+         expires_at, formats, issuer_ids FROM sessions ORDER BY created_at DESC, id LIMIT $1";
+
+    pub(in crate::store) fn read<R: Columns, E>(row: &R) -> Result<Self, E>
+    where
+        E: From<R::Error> + From<StoreError>,
+    {
+        Ok(Self {
+            id: row.column(0)?,
+            client_id: row.column(1)?,
+            status: row.column(2)?,
+            reason: row.column(3)?,
+            created_at: time(row.column(4)?),
+            expires_at: time(row.column(5)?),
+            formats: texts(&row.column::<String>(6)?)?,
+            issuer_ids: texts(&row.column::<String>(7)?)?,
+        })
     }
+}
+
+/// The elements of a column that is a JSON array.
+fn texts(json: &str) -> Result<Vec<String>, StoreError> {
+    serde_json::from_str(json)
+        .map_err(|error| StoreError::Damaged(format!("a session cannot be read: {error}")))
 }

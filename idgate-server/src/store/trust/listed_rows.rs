@@ -77,9 +77,10 @@ pub(super) fn record(
     main: &Connection,
     issuer_id: &str,
 ) -> Result<Option<TrustedListRecord>, StoreError> {
-    let read = |row: &rusqlite::Row<'_>| Ok((ListRow::read(row)?, fetch_row(row, 16)?));
-    let found = rows(main, RECORDS, [issuer_id], read)?.pop();
-    found.map(|(row, fetch)| TrustedListRecord::new(row, fetch)).transpose()
+    let found = rows(main, RECORDS, [issuer_id], |row| {
+        TrustedListRecord::new(ListRow::read(row)?, fetch_row(row, 16)?)
+    });
+    Ok(found?.pop())
 }
 
 /// Removes the list of an entry that has this hash, and says how many certificates it brought.

@@ -9,7 +9,7 @@ use crate::seal::Sealer;
 use crate::store::interface::StoreError;
 use crate::store::operator::{SessionLine, SessionOperator};
 use crate::store::prepared::Stored;
-use crate::store::sql::{number, time};
+use crate::store::sql::number;
 
 impl SessionOperator for PostgresOperator {
     fn session_report(&self, id: &str, now: UnixMillis) -> Result<Option<Vec<u8>>, StoreError> {
@@ -23,22 +23,8 @@ impl SessionOperator for PostgresOperator {
     fn list_sessions(&self, limit: usize) -> Result<Vec<SessionLine>, StoreError> {
         self.run(async {
             let client = self.desk.pool.client().await?;
-            let sql = "SELECT id, client_id, status, reason, created_at, expires_at, formats, \
-                       issuer_ids FROM sessions ORDER BY created_at DESC, id LIMIT $1";
-            let mut lines = Vec::new();
-            for row in rows(&client, sql, &[&number(limit)]).await? {
-                lines.push(SessionLine {
-                    id: row.try_get(0)?,
-                    client_id: row.try_get(1)?,
-                    status: row.try_get(2)?,
-                    reason: row.try_get(3)?,
-                    created_at: time(row.try_get(4)?),
-                    expires_at: time(row.try_get(5)?),
-                    formats: SessionLine::texts(row.try_get(6)?)?,
-                    issuer_ids: SessionLine::texts(row.try_get(7)?)?,
-                });
-            }
-            Ok(lines)
+            let found = rows(&client, SessionLine::NEWEST, &[&number(limit)]).await?;
+            found.iter().map(SessionLine::read).collect()
         })
     }
 }
