@@ -1,10 +1,11 @@
 //! What is read rarely and used by every request has a number in the database that grows with each
 //! change. All numbers are read together.
 
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 
 use super::interface::StoreError;
 use super::sql::unsigned;
+use super::statement::Columns;
 
 /// The numbers in the database at one moment.
 #[derive(Clone, Copy, Debug)]
@@ -26,13 +27,11 @@ impl Numbers {
 
     /// Those of the file now, or at the moment of a transaction.
     pub(super) fn read(main: &Connection) -> Result<Self, StoreError> {
-        Ok(main.prepare_cached(Self::SQL)?.query_row([], Self::of)?)
+        Ok(main.prepare_cached(Self::SQL)?.query_row([], |row| Self::of(row))?)
     }
 
-    pub(super) fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let number = |column: usize| {
-            Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map_or(0, unsigned))
-        };
+    pub(super) fn of<R: Columns>(row: &R) -> Result<Self, R::Error> {
+        let number = |at| Ok(row.column::<Option<i64>>(at)?.map_or(0, unsigned));
         Ok(Self { trust: number(0)?, gateway_keys: number(1)?, certificates: number(2)? })
     }
 
