@@ -22,7 +22,7 @@ use super::postgres::PostgresOperator;
 use super::sql::time;
 use super::{directory, rekey, schema};
 use crate::audit::AuditKeys;
-use crate::config::Address;
+use crate::config::{Address, SANDBOX_FILE};
 use crate::seal::{InstanceKey, Sealer};
 
 /// What was copied.
@@ -95,6 +95,14 @@ struct Source {
 
 impl Source {
     fn open(dir: &Path, key: &InstanceKey) -> Result<Self, StoreError> {
+        // The database would not show where it comes from, and every environment would serve it.
+        if dir.join(SANDBOX_FILE).exists() {
+            return Err(StoreError::Failed(format!(
+                "{} is the folder of a sandbox, which is for development only, and the keys of its \
+                 issuers lie in it; name the data directory of a gateway with --from",
+                dir.display()
+            )));
+        }
         let path = main_path(dir);
         if !path.is_file() {
             return Err(StoreError::Failed(format!(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::*;
+use crate::stores;
 
 /// The files of a folder and what they hold.
 fn listing(folder: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -167,6 +168,21 @@ fn no_gateway_in_production_or_staging_serves_its_folder() {
         }
     }
     assert_eq!(gateway("development").run(&["config", "check"]).code, 0);
+}
+
+/// From there any gateway would serve it.
+#[test]
+fn its_folder_is_not_copied_into_a_database() {
+    let Some(database) = stores::migrated() else { return };
+    let parent = tempfile::TempDir::new().unwrap();
+    let folder = parent.path().join("sandbox");
+    drop(Sandbox::with(&["--data-dir", folder.to_str().unwrap()]));
+    let installation = Installation::on(&database);
+    let refused = installation.run(&["copy", "--from", folder.to_str().unwrap()]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("is the folder of a sandbox"), "{refused:?}");
+    let clients = installation.run_json(&["client", "list", "--json"]);
+    assert_eq!(clients["clients"], json!([]));
 }
 
 #[test]
