@@ -10,12 +10,21 @@ use super::*;
 const URL: &str = "https://lists.example/pid.json";
 
 fn token(number: u64, providers: usize) -> Vec<u8> {
+    list(number, providers).sign(&list_signer(NOW.0)).into_bytes()
+}
+
+/// The same again, with another signature.
+fn signed_anew(number: u64, providers: usize) -> Vec<u8> {
+    let header = serde_json::json!({ "iat": NOW.0 / 1000 });
+    list(number, providers).headed(header).sign(&list_signer(NOW.0)).into_bytes()
+}
+
+fn list(number: u64, providers: usize) -> Made {
     let root = Identity::issuer_root(Curve::P256, NOW.0);
     let services = [Kind::Pid.issuance(&[&root.der])];
     let list = Made::new(Kind::Pid, NOW.0).numbered(number);
-    let list = (0..providers)
-        .fold(list, |list, n| list.with(provider("P", &format!("NTRLU-{n}"), "LU", &services)));
-    list.sign(&list_signer(NOW.0)).into_bytes()
+    (0..providers)
+        .fold(list, |list, n| list.with(provider("P", &format!("NTRLU-{n}"), "LU", &services)))
 }
 
 fn following(number: u64, url: Option<&str>) -> TrustChange {
@@ -54,6 +63,7 @@ pub(super) async fn a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_re
     let refresh =
         |token| fixture.store().refresh_list(fetched(token), NOW.plus(1000)).wait().unwrap();
     assert_eq!(refresh(token(7, 1)), Refreshed::Same);
+    assert_eq!(refresh(signed_anew(7, 1)), Refreshed::Same);
     assert_eq!(fixture.store().trust().wait().unwrap().version(), before);
     assert_eq!(refresh(token(8, 2)), Refreshed::New { from: 7, to: 8, providers: 2 });
     for issuer_id in ["eu", "eu-too"] {

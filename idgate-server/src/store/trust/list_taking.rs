@@ -73,7 +73,7 @@ pub(in crate::store) struct Taken {
     row: ListRow,
     source: String,
     mark: ListMark,
-    /// What changes, unless it is the one that was in force.
+    /// What changes, unless it says what the one in force said.
     change: Option<ListChange>,
 }
 
@@ -242,8 +242,10 @@ impl Prepared {
             self.list.check_newer(mark).map_err(Refused::List)?;
         }
         let mark = self.list.mark(mark, now);
-        let others = self.former.filter(|former| former.sha256 != self.row.sha256);
-        let change = others.map(|former| ListChange {
+        // One that was only signed anew says nothing new.
+        let says = |row: &ListRow| row.token.split(|byte| *byte == b'.').nth(1).map(<[u8]>::to_vec);
+        let another = self.former.filter(|former| says(former) != says(&self.row));
+        let change = another.map(|former| ListChange {
             from: former.sequence,
             providers: self.row.listed,
             providers_before: former.listed,
