@@ -81,6 +81,8 @@ pub struct PoolLoad {
     pub idle: usize,
     /// Requests that wait for one.
     pub waiting: usize,
+    /// There are no more, in use or not.
+    pub limit: usize,
 }
 
 /// Sizes and ages, for alerts.
@@ -387,7 +389,8 @@ impl Telemetry {
 
     /// How the connections to PostgreSQL are used.
     pub fn pool(&self, load: PoolLoad) {
-        let PoolLoad { busy, idle, waiting } = load;
+        let PoolLoad { busy, idle, waiting, limit } = load;
+        self.resource("db_connections", Use::of(busy, limit));
         for (state, count) in [("busy", busy), ("idle", idle), ("waiting", waiting)] {
             let count = i64::try_from(count).unwrap_or(i64::MAX);
             self.pool.with_label_values(&[state]).set(count);
@@ -471,7 +474,7 @@ mod tests {
         telemetry.commit(2000, 9);
         telemetry.trusted("root", 3, Some(-5));
         telemetry.certified("gateway", Some(86_400));
-        telemetry.pool(PoolLoad { busy: 2, idle: 1, waiting: 0 });
+        telemetry.pool(PoolLoad { busy: 2, idle: 1, waiting: 0, limit: 8 });
         telemetry.resource("descriptors", Use { used: 7, limit: 20_000 });
         let text = telemetry.text().unwrap();
         for line in [
@@ -488,6 +491,8 @@ mod tests {
             r#"idgate_certificate_expiry_seconds{of="gateway"} 86400"#,
             r#"idgate_database_connections{state="busy"} 2"#,
             r#"idgate_database_connections{state="waiting"} 0"#,
+            r#"idgate_resource_used{resource="db_connections"} 2"#,
+            r#"idgate_resource_limit{resource="db_connections"} 8"#,
             r#"idgate_resource_used{resource="descriptors"} 7"#,
             r#"idgate_resource_limit{resource="descriptors"} 20000"#,
             "idgate_build_info{version=",

@@ -5,8 +5,9 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::http::{Request, Response};
+use crate::http::{Http, Request, Response};
 use crate::server::{Installation, eventually};
+use crate::stores;
 use crate::tamper::scenario::Trust;
 use crate::tenant::{Gateway, Tenant, members, now_ms, request_for, sample_trust, sample_wallet};
 
@@ -20,7 +21,10 @@ struct Observed {
 
 impl Observed {
     fn start() -> Self {
-        let installation = Installation::new();
+        Self::start_on(Installation::new())
+    }
+
+    fn start_on(installation: Installation) -> Self {
         let live = installation.create_client("live", false);
         let made = installation.run_json(&["admin-token", "create", "--json"]);
         let text = |member: &str| made[member].as_str().unwrap().to_owned();
@@ -34,6 +38,10 @@ impl Observed {
         self.live.http.send(&Request::get(target).bearer(&self.token))
     }
 
+    fn seen(&mut self, line: &str) -> Option<u64> {
+        seen(&mut self.live.http, &self.token, line)
+    }
+
     fn summary(&mut self) -> Value {
         self.get("/v1/admin/metrics?window_hours=1").expect_status(200).json()
     }
@@ -42,6 +50,14 @@ impl Observed {
         let path = self.gateway.installation.data_dir().join("idgate.db");
         rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
     }
+}
+
+/// What the line of the exposition says that begins so.
+fn seen(http: &mut Http, token: &str, line: &str) -> Option<u64> {
+    let answer = http.send(&Request::get("/metrics").bearer(token)).expect_status(200);
+    let text = String::from_utf8(answer.body).unwrap();
+    let value = text.lines().find_map(|one| one.strip_prefix(line)?.strip_prefix(' '));
+    value.map(|value| value.parse().unwrap())
 }
 
 #[test]
@@ -189,11 +205,7 @@ fn alerts_name_metrics_that_there_are() {
 #[test]
 fn what_is_used_of_descriptors_and_of_the_disk_is_seen() {
     let mut observed = Observed::start();
-    let seen = |observed: &mut Observed, name: &str| -> u64 {
-        let text = String::from_utf8(observed.get("/metrics").body).unwrap();
-        let value = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-        value.trim().parse().unwrap()
-    };
+    let seen = |observed: &mut Observed, line: &str| observed.seen(line).unwrap();
     let descriptors = r#"idgate_resource_used{resource="descriptors"}"#;
     let before = seen(&mut observed, descriptors);
     let address = observed.gateway.server.address;
@@ -207,6 +219,46 @@ fn what_is_used_of_descriptors_and_of_the_disk_is_seen() {
     };
     let (used, limit) = (disk(&mut observed, "used"), disk(&mut observed, "limit"));
     assert!(0 < used && used < limit, "{used} of {limit}");
+}
+
+/// In the place of queues of this process are connections; of the database's volume nothing is known.
+#[test]
+fn what_is_used_of_the_connections_to_postgresql_is_seen() {
+    let Some(database) = stores::migrated() else { return };
+    let mut observed = Observed::start_on(Installation::on(&database));
+    let id = observed.live.create(&request_for(&["given_name"])).id;
+    let read = Request::get(format!("/v1/sessions/{id}")).bearer(&observed.live.api_key);
+    let of =
+        |what: &str, resource: &str| format!(r#"idgate_resource_{what}{{resource="{resource}"}}"#);
+    let limit = observed.seen(&of("limit", "db_connections")).unwrap();
+    assert!((8..=32).contains(&limit), "{limit}");
+    let used = of("used", "db_connections");
+    eventually("nobody uses one", || observed.seen(&used) == Some(0));
+    thread::scope(|scope| {
+        // Who reads a session waits, each on a connection.
+        let lock = "LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(3)";
+        scope.spawn(|| stores::cluster().unwrap().run(&database, lock));
+        eventually("it is locked", || {
+            let sql = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted \
+                       AND relation = 'sessions'::regclass";
+            stores::cluster().unwrap().run(&database, sql) == "1"
+        });
+        let gateway = &observed.gateway;
+        let readers: Vec<_> =
+            (0..3).map(|_| scope.spawn(|| gateway.http().send(&read).status)).collect();
+        let mut operator = gateway.http();
+        // With them may be what the gateway does by itself.
+        eventually("each is counted", || seen(&mut operator, &observed.token, &used) >= Some(3));
+        for reader in readers {
+            assert_eq!(reader.join().unwrap(), 200);
+        }
+    });
+    assert_eq!(observed.seen(&of("used", "fetches")), Some(0));
+    assert_eq!(observed.seen(&of("limit", "body_memory_bytes")), Some(256 << 20));
+    assert!(observed.seen(&of("used", "descriptors")) > Some(5));
+    for absent in ["db_writes", "db_reads", "disk_bytes"] {
+        assert_eq!(observed.seen(&of("limit", absent)), None, "{absent}");
+    }
 }
 
 #[test]

@@ -83,11 +83,13 @@ impl Pool {
         })
     }
 
-    /// How many connections are in use, how many are not, and how many requests wait for one.
+    /// How many connections are in use, how many are not, how many requests wait for one, and how many
+    /// connections there may be.
     pub(in crate::store) fn load(&self) -> PoolLoad {
         let status = self.connections.status();
         let (idle, waiting) = (status.available, status.waiting);
-        PoolLoad { busy: status.size.saturating_sub(idle), idle, waiting }
+        let (busy, limit) = (status.size.saturating_sub(idle), status.max_size);
+        PoolLoad { busy, idle, waiting, limit }
     }
 
     /// Runs `work` in a transaction, and commits. It is tried again, from its beginning, when
