@@ -1,12 +1,14 @@
-//! Of any number of answers at once, on whichever nodes, exactly one settles the session.
+//! Of any number of answers at once, on whichever nodes, exactly one settles the session; of any number of
+//! requests under one Idempotency-Key, exactly one makes it.
 
+use std::collections::BTreeSet;
 use std::sync::Barrier;
 use std::thread;
 
 use idgate_testkit::wallet::Body;
 
 use super::nodes::Nodes;
-use crate::http::Http;
+use crate::http::{Http, Request};
 use crate::tenant::{Created, Tenant, answer_request, form, request_for, sample_wallet};
 
 const POSTS: usize = 64;
@@ -37,6 +39,42 @@ fn of_64_answers_at_once_over_three_nodes_exactly_one_is_a_200() {
     assert_eq!(nodes.cluster.run(&nodes.url(), sql), "0", "a session was VERIFIED twice");
     let intact = nodes.nodes[0].installation.run(&["audit", "verify"]);
     assert_eq!(intact.code, 0, "{intact:?}");
+}
+
+/// Whichever node is asked first, there is one session, and both say the same of it.
+#[test]
+fn of_requests_under_one_idempotency_key_at_once_on_two_nodes_one_makes_a_session() {
+    let Some(nodes) = Nodes::start(2) else { return };
+    let body = request_for(&["given_name"]);
+    for round in 0..sessions() {
+        let request = Request::post("/v1/sessions")
+            .bearer(&nodes.client.api_key)
+            .header("Idempotency-Key", format!("order-{round}"))
+            .json(&body);
+        let start = Barrier::new(4);
+        let send = |address| {
+            let mut http = Http::new(address);
+            start.wait();
+            http.send(&request).expect_status(201).body
+        };
+        let bodies: BTreeSet<Vec<u8>> = thread::scope(|scope| {
+            let addresses = nodes.addresses().into_iter().cycle().take(4);
+            let sending: Vec<_> =
+                addresses.map(|address| scope.spawn(move || send(address))).collect();
+            sending.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        assert_eq!(bodies.len(), 1, "{round}");
+        let made = nodes.cluster.run(&nodes.url(), "SELECT count(*) FROM sessions");
+        assert_eq!(made, (round + 1).to_string());
+    }
+    // Another body under the same key is refused on either.
+    for address in nodes.addresses() {
+        let other = Request::post("/v1/sessions")
+            .bearer(&nodes.client.api_key)
+            .header("Idempotency-Key", "order-0")
+            .json(&request_for(&["birthdate"]));
+        Http::new(address).send(&other).expect_error(400, "invalid_request");
+    }
 }
 
 /// The same answer from every wallet at once; the status that each was told.
