@@ -2,9 +2,11 @@
 //! what becomes of credentials when the list changes.
 
 mod attacks;
+mod nodes;
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -32,7 +34,7 @@ fn the_signer() -> Identity {
 }
 
 /// A list of issuers of driving licences.
-fn mdl_list(number: u64, certificates: &[&[u8]]) -> TrustedList {
+pub(crate) fn mdl_list(number: u64, certificates: &[&[u8]]) -> TrustedList {
     let list = TrustedList::new(Kind::Mdl, now_ms()).numbered(number);
     match certificates.is_empty() {
         true => list,
@@ -43,12 +45,12 @@ fn mdl_list(number: u64, certificates: &[&[u8]]) -> TrustedList {
     }
 }
 
-fn token(list: &TrustedList) -> String {
+pub(crate) fn token(list: &TrustedList) -> String {
     list.sign(&the_signer())
 }
 
 #[track_caller]
-fn import(installation: &Installation, place: &str, more: &[&str]) -> Output {
+pub(crate) fn import(installation: &Installation, place: &str, more: &[&str]) -> Output {
     let anchor = installation.file("list-signer.der", the_signer().der);
     let anchor = anchor.to_str().unwrap();
     let add = ["trust", "add", ISSUER_ID, "--trusted-list", place, "--list-signer-ca", anchor];
@@ -170,6 +172,8 @@ struct Lists {
     answer: Arc<Mutex<Vec<u8>>>,
     /// Between the bytes of an answer.
     pause: Arc<Mutex<Duration>>,
+    /// How often it was asked.
+    asked: Arc<AtomicUsize>,
 }
 
 impl Lists {
@@ -187,6 +191,8 @@ impl Lists {
         let (listener, answer) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::default());
         let pause: Arc<Mutex<Duration>> = Arc::default();
         let paused = Arc::clone(&pause);
+        let asked = Arc::<AtomicUsize>::default();
+        let counted = Arc::clone(&asked);
         let url = format!("https://{}/mdl.json", listener.local_addr().unwrap());
         let served: Arc<Mutex<Vec<u8>>> = Arc::clone(&answer);
         let config = config_of(&leaf);
@@ -198,6 +204,7 @@ impl Lists {
                 while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
                     line.clear();
                 }
+                counted.fetch_add(1, Ordering::SeqCst);
                 let answer = served.lock().unwrap().clone();
                 let pause = *paused.lock().unwrap();
                 // Whoever asked may be gone.
@@ -213,7 +220,7 @@ impl Lists {
                 let _ = stream.get_mut().flush();
             }
         });
-        Self { url, ca, answer, pause }
+        Self { url, ca, answer, pause, asked }
     }
 
     /// Answers byte by byte from now on.
@@ -227,7 +234,11 @@ impl Lists {
     }
 
     fn installation(&self) -> Installation {
-        let installation = Installation::new().with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8");
+        self.reached_from(Installation::new())
+    }
+
+    fn reached_from(&self, installation: Installation) -> Installation {
+        let installation = installation.with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.0/8");
         let ca = installation.file("lists-ca.pem", pem("CERTIFICATE", &self.ca.der));
         installation.with("IDGATE_EXTRA_CA_FILE", ca.to_str().unwrap())
     }

@@ -11,7 +11,6 @@ use super::{Desk, Lists, import, mdl_list, production, the_signer, token};
 use crate::killed::{killer, restore, run_killed};
 use crate::mdoc_tamper::{Authority, ISSUER_ID, VERIFIED};
 use crate::server::Installation;
-use crate::stores;
 use crate::tenant::now_ms;
 
 /// A signer of lists with an RSA key of that size, made by OpenSSL.
@@ -171,30 +170,4 @@ fn a_list_that_comes_too_slowly_is_not_waited_for() {
     let told = &refreshed.json()["lists"][0];
     assert_eq!((&told["outcome"], &told["why"]), (&json!("fetch_failed"), &json!("timeout")));
     assert!((29..40).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
-}
-
-/// What one of two nodes takes is in force on both, and known as it is.
-#[test]
-fn what_is_taken_at_one_node_is_in_force_at_another() {
-    let Some(database) = stores::migrated() else { return };
-    let installation = Installation::on(&database).with("IDGATE_ENVIRONMENT", "production");
-    let client = installation.create_client("shop", false);
-    let authority = Authority::new(now_ms());
-    let file = installation.file("list.jwt", token(&mdl_list(7, &[&authority.root.der])));
-    assert_eq!(import(&installation, file.to_str().unwrap(), &[]).code, 0);
-    let second = installation.serve();
-    let mut desk = Desk::serve(installation, client, authority);
-    assert_eq!(desk.outcome(), VERIFIED);
-    desk.tenant.http = crate::http::Http::new(second.address);
-    assert_eq!(desk.outcome(), VERIFIED);
-    let installation = &desk.gateway.installation;
-    let file = installation.file("list.jwt", token(&mdl_list(8, &[])));
-    assert_eq!(import(installation, file.to_str().unwrap(), &[]).code, 0);
-    for address in [desk.gateway.server.address, second.address] {
-        desk.tenant.http = crate::http::Http::new(address);
-        let refused = desk.tenant.post_session(&crate::mdoc_tamper::mdl_request());
-        assert_eq!((refused.status, refused.error()), (400, "unknown_issuer".into()));
-    }
-    let older = installation.file("list.jwt", token(&mdl_list(7, &[])));
-    assert_eq!(import(installation, older.to_str().unwrap(), &[]).code, 3);
 }
