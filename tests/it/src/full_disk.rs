@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use crate::disk;
 use crate::http::{Http, Request, Response};
+use crate::mdoc_tamper::{Authority, ISSUER_ID};
 use crate::server::{Installation, Server, eventually};
-use crate::tenant::{Created, Gateway, Tenant, request_for, sample_wallet, wallet_with};
+use crate::tenant::{Created, Gateway, Tenant, now_ms, request_for, sample_wallet, wallet_with};
+use crate::trusted_lists::{import, mdl_list, token};
 
 /// Room for the reserve, the databases, and little else.
 const SIZE: &str = "size=28m,mode=0700";
@@ -152,6 +154,33 @@ fn on_a_full_disk_claims_leave_in_time_reads_go_on_and_readiness_says_no() {
     assert!(session["status"] == "VERIFIED" && session.get("claims").is_none(), "{session}");
     assert_eq!(small.readyz().status, 503);
     small.recovers();
+}
+
+/// Nothing of it is stored, neither certificates nor its number.
+#[test]
+fn a_trusted_list_that_finds_no_room_leaves_the_one_in_force() {
+    let Some(mut small) = Small::start() else { return };
+    let lists = Installation::in_directory();
+    let root = Authority::new(now_ms()).root.der;
+    let first = lists.file("first.jwt", token(&mdl_list(7, &[&root])));
+    let next = lists.file("next.jwt", token(&mdl_list(8, &[])));
+    let take =
+        |small: &Small, file: &Path| import(&small.installation, file.to_str().unwrap(), &[]).code;
+    let show = |small: &Small| {
+        let shown = small.installation.run_json(&["trust", "show", ISSUER_ID, "--json"]);
+        let list = &shown["trusted_list"];
+        (list["sequence"].as_u64(), list["providers"].as_array().map(Vec::len))
+    };
+    assert_eq!(take(&small, &first), 0);
+    small.fill();
+    // And whatever room was given back meanwhile is gone as well.
+    small.volume.fill();
+    assert_eq!(take(&small, &next), 1);
+    assert_eq!(show(&small), (Some(7), Some(1)));
+    small.volume.make_room();
+    assert_eq!(take(&small, &first), 0, "8 was not seen");
+    assert_eq!(take(&small, &next), 0);
+    assert_eq!(show(&small), (Some(8), Some(0)));
 }
 
 #[test]

@@ -89,6 +89,24 @@ pub(super) async fn a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_re
     assert_eq!(outcome, Refreshed::Unwanted);
 }
 
+pub(super) async fn there_are_32_sources_of_lists_and_no_more<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let mut operator = fixture.operator();
+    let mut add = |n: usize, at: usize| {
+        let change = following(7, Some(&format!("https://lists.example/{at}")));
+        operator.add_trust(&format!("eu-{n}"), &change, NOW).map(|added| added.is_some())
+    };
+    for n in 0..32 {
+        assert!(add(n, n).unwrap());
+    }
+    let refused = add(32, 32).unwrap_err().to_string();
+    assert!(refused.contains("there are 32 sources of trusted lists already"), "{refused}");
+    assert!(add(33, 31).unwrap(), "of one of them any number of entries takes its list");
+    assert_eq!(fixture.store().list_sources().await.unwrap().len(), 32);
+    let entries = fixture.operator().trust_entries().unwrap();
+    assert!(entries.iter().all(|entry| entry.issuer_id != "eu-32"));
+}
+
 pub(super) async fn how_fetching_went_is_kept_until_it_goes_well<B: Backend>() {
     let fixture = Fixture::<B>::new();
     fixture.operator().add_trust("eu", &following(7, Some(URL)), NOW).unwrap().unwrap();

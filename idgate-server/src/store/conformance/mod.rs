@@ -126,6 +126,7 @@ macro_rules! conforms {
             }
             lists {
                 a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_read
+                there_are_32_sources_of_lists_and_no_more
                 how_fetching_went_is_kept_until_it_goes_well
                 the_newest_number_is_remembered_when_the_list_is_gone
                 an_operators_change_of_how_a_list_is_taken_is_kept_over_new_issues

@@ -159,6 +159,20 @@ fn certificates_that_cannot_be_read_are_skipped_and_listed() {
 }
 
 #[test]
+fn a_certificate_over_16_kib_is_skipped_and_listed() {
+    let of_size = |filling: usize| {
+        let filling = idgate_testkit::der::tlv(4, &[&vec![0; filling]]);
+        let builder = CertificateBuilder::issuer_root(Name::new("LU", "large"), &key("l"), NOW.0);
+        builder.set("1.2.3.4", false, filling).self_sign(&key("l")).der
+    };
+    for (filling, roots) in [(15_000, 1), (16_384, 0)] {
+        let list = of(&[Kind::Pid.issuance(&[&of_size(filling)])]);
+        assert_eq!(list.providers[0].services[0].certificates.len(), 1, "{filling}");
+        assert_eq!(fed(&list, &ListTerms::default()).roots.len(), roots, "{filling}");
+    }
+}
+
+#[test]
 fn services_of_other_types_are_skipped() {
     for kind in [Kind::Mdl.issuance(&[&root("a").der]), Kind::PubEaa.issuance(&[&root("a").der])] {
         assert!(nothing(&fed(&of(&[kind]), &ListTerms::default())));

@@ -176,6 +176,17 @@ fn a_signer_that_does_not_lead_to_an_anchor_is_refused() {
 }
 
 #[test]
+fn a_list_that_one_of_its_providers_signed_is_refused() {
+    let root = Identity::issuer_root(Curve::P256, NOW.0);
+    let own = list_signer_below(&root, "Example Operator", NOW.0);
+    let services = [Kind::Pid.issuance(&[&root.der, &own.der])];
+    let list = pid().with(idgate_testkit::trusted_list::provider("P", "NTRLU-1", "LU", &services));
+    let why = "has a signer that does not lead to --list-signer-ca";
+    told(import(&list.sign_with(&own, &[&root.der])), why);
+    told(import(&list.sign(&root)), "has a signer that is a CA, and CAs sign no lists");
+}
+
+#[test]
 fn a_trusted_certificate_with_the_signature_of_another_key_is_refused() {
     let other = SigningKey::from_seed(Curve::P256, "somebody");
     let forged = Identity { key: other, ..list_signer(NOW.0) };
