@@ -128,11 +128,9 @@ impl StatusContext<'_> {
         voucher: Option<&'s Voucher>,
     ) -> impl Iterator<Item = &'s TrustAnchor> {
         voucher.into_iter().flat_map(|voucher| {
-            let of_mdoc = voucher.doc_type.is_some();
-            let mdoc = self.issuer.roots_for(self.livemode).filter(move |_| of_mdoc);
-            let sd_jwt = self.issuer.sd_jwt_roots_for(self.livemode).filter(move |_| !of_mdoc);
-            let vouched = |root: &&TrustAnchor| root.sha256() == voucher.anchor_sha256;
-            let roots = mdoc.chain(sd_jwt).filter(vouched);
+            let (of_mdoc, sha256) = (voucher.doc_type.is_some(), &voucher.anchor_sha256);
+            let roots = self.issuer.roots_hashed(of_mdoc, sha256, self.livemode);
+            let roots = roots.filter(|root| root.sha256() == voucher.anchor_sha256);
             let roots = roots.filter(|root| root.serves(voucher.doc_type()));
             roots.filter(|root| root.is_in_force(self.now))
         })
@@ -145,7 +143,8 @@ impl StatusContext<'_> {
         voucher: Option<&'s Voucher>,
     ) -> impl Iterator<Item = &'s TrustAnchor> {
         let doc_type = voucher.map_or("", Voucher::doc_type);
-        let named = self.issuer.status_roots_for(self.livemode);
+        let by = voucher.and_then(|voucher| voucher.listed.as_deref());
+        let named = self.issuer.status_roots_of(by, self.livemode);
         let named = named.filter(move |root| root.serves(doc_type));
         named.filter(move |root| self.is_of_its_provider(root.listing(), voucher))
     }
@@ -156,7 +155,8 @@ impl StatusContext<'_> {
         voucher: Option<&'s Voucher>,
     ) -> impl Iterator<Item = &'s PinnedSigner> {
         let doc_type = voucher.map_or("", Voucher::doc_type);
-        let named = self.issuer.status_signers_for(self.livemode);
+        let by = voucher.and_then(|voucher| voucher.listed.as_deref());
+        let named = self.issuer.status_signers_of(by, self.livemode);
         let named = named.filter(move |signer| signer.serves(doc_type));
         named.filter(move |signer| self.is_of_its_provider(signer.listing(), voucher))
     }
@@ -176,10 +176,8 @@ impl StatusContext<'_> {
                 && signer.serves(voucher.doc_type())
                 && signer.is_in_force(self.now)
         };
-        match voucher.format() {
-            CredentialFormat::SdJwtVc => self.issuer.sd_jwt_signers_for(self.livemode).any(vouched),
-            _ => self.issuer.pinned_signers_for(self.livemode).any(vouched),
-        }
+        let of_mdoc = voucher.format() != CredentialFormat::SdJwtVc;
+        self.issuer.signers_with(of_mdoc, leaf, self.livemode).any(vouched)
     }
 
     /// Whether a list that was signed below `anchor_sha256`, by whoever that rule takes, counts for

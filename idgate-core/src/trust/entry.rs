@@ -1,5 +1,7 @@
 //! One trusted issuer: what vouches for its credentials, and what is done about their status.
 
+mod places;
+
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -7,6 +9,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::places::Places;
 use super::anchors::TrustAnchor;
 use super::bare_key::TrustedKey;
 use super::crl::VerifiedCrl;
@@ -77,6 +80,8 @@ pub struct TrustEntry {
     pub etsi_tl: Vec<String>,
     /// How many documents the DeviceResponse of an mdoc may have, in `1.0` and `haip`.
     pub device_response_documents: DeviceResponseDocuments,
+    /// Where its roots and signers stand, once it is part of a snapshot.
+    pub(super) places: Places,
 }
 
 impl TrustEntry {
@@ -110,6 +115,7 @@ impl TrustEntry {
             aki: false,
             etsi_tl: Vec::new(),
             device_response_documents: DeviceResponseDocuments::default(),
+            places: Places::default(),
         }
     }
 
@@ -120,8 +126,7 @@ impl TrustEntry {
 
     /// The roots of the entry's countries that serve a session of this mode.
     pub fn roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
-        let roots = self.roots.iter().filter(move |root| !(livemode && root.test_only));
-        roots.filter(|root| self.includes(root))
+        self.serving(self.roots.iter(), livemode)
     }
 
     /// The pinned document signers that serve a session of this mode.
@@ -131,8 +136,7 @@ impl TrustEntry {
 
     /// The roots of SD-JWT VC issuers of the entry's countries that serve a session of this mode.
     pub fn sd_jwt_roots_for(&self, livemode: bool) -> impl Iterator<Item = &TrustAnchor> {
-        let roots = self.sd_jwt_roots.iter().filter(move |root| !(livemode && root.test_only));
-        roots.filter(|root| self.includes(root))
+        self.serving(self.sd_jwt_roots.iter(), livemode)
     }
 
     /// The pinned certificates of SD-JWT VC issuers that serve a session of this mode.
@@ -221,6 +225,16 @@ impl TrustEntry {
                 format!("is trusted by the trusted list {name} alone, of which nothing counts yet")
             }
         })
+    }
+
+    /// Of these roots those that serve a session of this mode.
+    fn serving<'e>(
+        &'e self,
+        roots: impl Iterator<Item = &'e TrustAnchor>,
+        livemode: bool,
+    ) -> impl Iterator<Item = &'e TrustAnchor> {
+        let roots = roots.filter(move |root| !(livemode && root.test_only));
+        roots.filter(|root| self.includes(root))
     }
 
     /// Of a trusted list only the providers of the entry's countries were taken, whatever their

@@ -25,6 +25,7 @@ use alloc::sync::Arc;
 
 pub use self::anchors::{RootOrigin, TrustAnchor, TrustMaterialError};
 pub use self::bare_key::TrustedKey;
+use self::entry::Places;
 pub use self::entry::{DeviceResponseDocuments, RevocationPolicy, TrustEntry};
 use self::known_signers::KnownSigners;
 pub use self::listing::{ListProfile, ListRole, ListType, ListedBy, Provider};
@@ -50,15 +51,19 @@ use crate::ids::IssuerId;
 #[derive(Clone, Debug, Default)]
 pub struct TrustSnapshot {
     version: u64,
-    entries: BTreeMap<IssuerId, TrustEntry>,
-    /// Right for as long as the entries cannot change.
+    /// They cannot change: what is known of them stays right.
+    entries: Arc<BTreeMap<IssuerId, TrustEntry>>,
     known_signers: Arc<KnownSigners>,
 }
 
 impl TrustSnapshot {
     /// A snapshot of `entries`; a later entry of the same name replaces an earlier one.
     pub fn new(version: u64, entries: impl IntoIterator<Item = TrustEntry>) -> Self {
-        let entries = entries.into_iter().map(|entry| (entry.issuer_id.clone(), entry)).collect();
+        let placed = |mut entry: TrustEntry| {
+            entry.places = Places::of(&entry);
+            (entry.issuer_id.clone(), entry)
+        };
+        let entries = Arc::new(entries.into_iter().map(placed).collect());
         Self { version, entries, known_signers: Arc::default() }
     }
 

@@ -19,9 +19,9 @@ pub(crate) use self::verified::{Intermediate, VerifiedPath};
 use super::anchors::TrustAnchor;
 use super::certificate::{Certificate, CertificateError};
 use super::entry::TrustEntry;
-use super::listed_profile;
 use super::pinned_signer::PinnedSigner;
 use super::profile::{self, Broken, SignerProfile};
+use super::{listed_profile, names};
 use crate::crypto::CryptoProvider;
 use crate::error::{Check, Reason, VerifyError};
 use crate::limits::MAX_CERTIFICATES;
@@ -46,16 +46,20 @@ pub(crate) fn authenticate_chain(
 ) -> Result<VerifiedPath, VerifyError> {
     let (leaf, rest) = split(chain)?;
     let signer = Certificate::parse(leaf)?;
-    let roots = || issuer.roots_for(livemode).filter(|root| root.serves(doc_type));
-    let current: Vec<&TrustAnchor> = roots().filter(|root| root.is_in_force(now)).collect();
     let intermediates = if livemode { Vec::new() } else { parse_all(rest) };
+    let names = issuers(&signer, &intermediates);
+    let current = issuer.roots_named(&names, livemode);
+    let current = current.filter(|root| root.serves(doc_type) && root.is_in_force(now));
+    let current: Vec<&TrustAnchor> = current.collect();
     let search = Search::new(provider, &intermediates, &current, now);
-    let signers = || issuer.pinned_signers_for(livemode).filter(|own| own.serves(doc_type));
-    if let Some(own) = named(signers(), leaf, now) {
+    let own = issuer.signers_with(true, leaf, livemode).filter(|own| own.serves(doc_type));
+    if let Some(own) = named(own, leaf, now) {
         return pinned(own, &signer, search.path(&signer, 0).ok(), now);
     }
-    if current.is_empty() {
-        return Err(match roots().next().is_some() || signers().any(PinnedSigner::is_listed) {
+    let roots = || issuer.roots_for(livemode).filter(|root| root.serves(doc_type));
+    if !roots().any(|root| root.is_in_force(now)) {
+        let mut signers = issuer.pinned_signers_for(livemode).filter(|own| own.serves(doc_type));
+        return Err(match roots().next().is_some() || signers.any(PinnedSigner::is_listed) {
             true => no_list_vouches(),
             false => untrusted("the issuer has no root for this mode and document type"),
         });
@@ -88,18 +92,23 @@ pub(crate) fn authenticate_sd_jwt_chain(
     now: UnixMillis,
 ) -> Result<VerifiedPath, VerifyError> {
     let (leaf, rest) = split(chain)?;
+    let own = named(issuer.signers_with(false, leaf, livemode), leaf, now);
     let roots = || issuer.sd_jwt_roots_for(livemode);
-    let current: Vec<&TrustAnchor> = roots().filter(|root| root.is_in_force(now)).collect();
-    let signers = || issuer.sd_jwt_signers_for(livemode);
-    if let Some(own) = named(signers(), leaf, now) {
-        let (signer, intermediates) = (Certificate::parse(leaf)?, parse_all(rest));
-        let search = Search::new(provider, &intermediates, &current, now);
+    if own.is_none() && !roots().any(|root| root.is_in_force(now)) {
+        let mut signers = issuer.sd_jwt_signers_for(livemode);
+        if roots().next().is_some() || signers.any(PinnedSigner::is_listed) {
+            return Err(no_list_vouches());
+        }
+    }
+    let (signer, intermediates) = (Certificate::parse(leaf)?, parse_all(rest));
+    let names = issuers(&signer, &intermediates);
+    let current = issuer.sd_jwt_roots_named(&names, livemode);
+    let current: Vec<&TrustAnchor> = current.filter(|root| root.is_in_force(now)).collect();
+    let search = Search::new(provider, &intermediates, &current, now);
+    if let Some(own) = own {
         return pinned(own, &signer, search.path(&signer, MAX_CERTIFICATES).ok(), now);
     }
-    if current.is_empty() && (roots().next().is_some() || signers().any(PinnedSigner::is_listed)) {
-        return Err(no_list_vouches());
-    }
-    let (signer, path, root) = signer_below(provider, chain, &current, MAX_CERTIFICATES, now)?;
+    let (path, root) = below(provider, &signer, search, MAX_CERTIFICATES, now)?;
     if let Some(listing) = root.listing() {
         listed_profile::check_listed_mark(&signer, &issuer.ekus, &listing.list)
             .map_err(profile_error)?;
@@ -134,19 +143,36 @@ fn signer_below<'c, 'r>(
     let signer = Certificate::parse(leaf)?;
     let intermediates = parse_all(rest);
     let search = Search::new(provider, &intermediates, roots, now);
-    let path = search.path(&signer, max_intermediates)?;
+    let (path, root) = below(provider, &signer, search, max_intermediates, now)?;
+    let root = roots.iter().find(|own| core::ptr::eq(**own, root));
+    let root = root.copied().ok_or(path_error("leads to no root"))?;
+    Ok((signer, path, root))
+}
+
+/// The path that `search` finds from `signer`, and its root.
+fn below<'p>(
+    provider: &CryptoProvider,
+    signer: &Certificate<'_>,
+    search: Search<'p>,
+    max_intermediates: usize,
+    now: UnixMillis,
+) -> Result<(VerifiedPath, &'p TrustAnchor), VerifyError> {
+    let path = search.path(signer, max_intermediates)?;
     // Not before there is a path: until then nobody shall choose what a signature check costs.
     if signer.is_self_signed(provider) {
         return Err(path_error("is self-signed, and is not pinned"));
     }
-    profile::check_below_root(&signer).map_err(profile_error)?;
+    profile::check_below_root(signer).map_err(profile_error)?;
     if signer.key_usage().is_some_and(|usage| !usage.digital_signature()) {
         return Err(profile_error("has a key usage without digitalSignature"));
     }
-    let verified = verified(&signer, Anchor::Root(&path), now)?;
-    let root = roots.iter().find(|root| core::ptr::eq(**root, path.root));
-    let root = root.copied().ok_or(path_error("leads to no root"))?;
-    Ok((signer, verified, root))
+    Ok((verified(signer, Anchor::Root(&path), now)?, path.root))
+}
+
+/// Whom a path from `signer` over `intermediates` may lead to.
+fn issuers(signer: &Certificate<'_>, intermediates: &[Certificate<'_>]) -> Vec<Vec<u8>> {
+    let all = core::iter::once(signer).chain(intermediates);
+    all.filter_map(|one| names::canonical(one.issuer().as_raw())).collect()
 }
 
 /// Authenticates the signer of a list of roots: `signer` carries the extended key usage, and its

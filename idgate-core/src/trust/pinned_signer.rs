@@ -59,6 +59,10 @@ impl PinnedSigner {
         &self.der
     }
 
+    pub(super) fn shared_der(&self) -> Arc<[u8]> {
+        Arc::clone(&self.der)
+    }
+
     /// SHA-256 of the certificate.
     pub fn sha256(&self) -> [u8; 32] {
         self.sha256

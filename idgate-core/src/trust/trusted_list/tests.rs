@@ -2,6 +2,7 @@
 
 mod judgement;
 mod mapping;
+mod places;
 mod refusals;
 
 use alloc::format;

@@ -1,0 +1,188 @@
+//! Where things stand in an entry, so that what a long trusted list brings is not looked through for each
+//! credential. Whatever is found here is judged as if everything had been looked at.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::borrow::Borrow;
+use core::fmt;
+
+use super::TrustEntry;
+use crate::trust::anchors::TrustAnchor;
+use crate::trust::listing::{ListedBy, Provider};
+use crate::trust::pinned_signer::PinnedSigner;
+
+/// Of an entry that cannot change any more. A copy of it can, so that a copy has none: there everything
+/// is looked at.
+#[derive(Default)]
+pub(in crate::trust) struct Places(Option<Known>);
+
+struct Known {
+    roots: OfRoots,
+    sd_jwt_roots: OfRoots,
+    /// By their DER.
+    pinned_signers: Index<Arc<[u8]>>,
+    sd_jwt_signers: Index<Arc<[u8]>>,
+    /// By the place of each provider in its list; `None`: the operator alone named them.
+    status_roots: Index<Option<usize>>,
+    status_signers: Index<Option<usize>>,
+}
+
+struct OfRoots {
+    names: Index<Vec<u8>>,
+    hashes: Index<[u8; 32]>,
+}
+
+type Index<K> = BTreeMap<K, Vec<usize>>;
+
+impl fmt::Debug for Places {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Places")
+    }
+}
+
+impl Clone for Places {
+    fn clone(&self) -> Self {
+        Self(None)
+    }
+}
+
+impl Places {
+    /// Of an entry that nobody changes from here on.
+    pub(in crate::trust) fn of(entry: &TrustEntry) -> Self {
+        let der = |signer: &PinnedSigner| Vec::from([signer.shared_der()]);
+        Self(Some(Known {
+            roots: OfRoots::of(&entry.roots),
+            sd_jwt_roots: OfRoots::of(&entry.sd_jwt_roots),
+            pinned_signers: index(&entry.pinned_signers, der),
+            sd_jwt_signers: index(&entry.sd_jwt_signers, der),
+            status_roots: index(&entry.status_roots, |root| providers(root.providers())),
+            status_signers: index(&entry.status_signers, |signer| providers(signer.providers())),
+        }))
+    }
+}
+
+/// What of an entry may count in sessions of a mode: of what [`TrustEntry::roots_for`] and its like give,
+/// in their order. Without places that is everything.
+impl TrustEntry {
+    /// Roots of mdocs that have one of these names.
+    pub(in crate::trust) fn roots_named(
+        &self,
+        names: &[Vec<u8>],
+        livemode: bool,
+    ) -> impl Iterator<Item = &TrustAnchor> {
+        let named = pick(&self.roots, self.known().map(|known| &known.roots.names), names);
+        self.serving(named.into_iter(), livemode)
+    }
+
+    /// Roots of SD-JWT VC issuers that have one of these names.
+    pub(in crate::trust) fn sd_jwt_roots_named(
+        &self,
+        names: &[Vec<u8>],
+        livemode: bool,
+    ) -> impl Iterator<Item = &TrustAnchor> {
+        let known = self.known().map(|known| &known.sd_jwt_roots.names);
+        self.serving(pick(&self.sd_jwt_roots, known, names).into_iter(), livemode)
+    }
+
+    /// Roots of mdocs, or else of SD-JWT VC issuers, with this hash.
+    pub(crate) fn roots_hashed(
+        &self,
+        of_mdoc: bool,
+        sha256: &[u8; 32],
+        livemode: bool,
+    ) -> impl Iterator<Item = &TrustAnchor> {
+        let (roots, known) = match of_mdoc {
+            true => (&self.roots, self.known().map(|known| &known.roots)),
+            false => (&self.sd_jwt_roots, self.known().map(|known| &known.sd_jwt_roots)),
+        };
+        let hashed = pick(roots, known.map(|known| &known.hashes), [sha256]);
+        self.serving(hashed.into_iter(), livemode)
+    }
+
+    /// Signers of mdocs, or else of SD-JWT VCs, with this certificate.
+    pub(crate) fn signers_with(
+        &self,
+        of_mdoc: bool,
+        der: &[u8],
+        livemode: bool,
+    ) -> impl Iterator<Item = &PinnedSigner> {
+        let (signers, known) = match of_mdoc {
+            true => (&self.pinned_signers, self.known().map(|known| &known.pinned_signers)),
+            false => (&self.sd_jwt_signers, self.known().map(|known| &known.sd_jwt_signers)),
+        };
+        let named = pick(signers, known, [der]).into_iter();
+        named.filter(move |signer| !(livemode && signer.test_only))
+    }
+
+    /// Roots for status lists that the operator named, or that a list names for one of these providers.
+    pub(crate) fn status_roots_of(
+        &self,
+        by: Option<&ListedBy>,
+        livemode: bool,
+    ) -> impl Iterator<Item = &TrustAnchor> {
+        let known = self.known().map(|known| &known.status_roots);
+        let named = pick(&self.status_roots, known, &of(by)).into_iter();
+        named.filter(move |root| !(livemode && root.test_only))
+    }
+
+    /// The same of signers of status lists.
+    pub(crate) fn status_signers_of(
+        &self,
+        by: Option<&ListedBy>,
+        livemode: bool,
+    ) -> impl Iterator<Item = &PinnedSigner> {
+        let known = self.known().map(|known| &known.status_signers);
+        let named = pick(&self.status_signers, known, &of(by)).into_iter();
+        named.filter(move |signer| !(livemode && signer.test_only))
+    }
+
+    fn known(&self) -> Option<&Known> {
+        self.places.0.as_ref()
+    }
+}
+
+impl OfRoots {
+    fn of(roots: &[TrustAnchor]) -> Self {
+        Self {
+            names: index(roots, |root| Vec::from([root.name().to_vec()])),
+            hashes: index(roots, |root| Vec::from([root.sha256()])),
+        }
+    }
+}
+
+/// Nobody's, and those of the providers.
+fn of(by: Option<&ListedBy>) -> Vec<Option<usize>> {
+    let providers = by.into_iter().flat_map(|by| &by.providers);
+    providers.map(|provider| Some(provider.place)).chain([None]).collect()
+}
+
+fn providers<'p>(all: impl Iterator<Item = &'p Provider>) -> Vec<Option<usize>> {
+    let listed: Vec<_> = all.map(|provider| Some(provider.place)).collect();
+    if listed.is_empty() { Vec::from([None]) } else { listed }
+}
+
+fn index<K: Ord, T>(all: &[T], keys: impl Fn(&T) -> Vec<K>) -> Index<K> {
+    let mut index = Index::<K>::new();
+    for (place, one) in all.iter().enumerate() {
+        for key in keys(one) {
+            index.entry(key).or_default().push(place);
+        }
+    }
+    index
+}
+
+fn pick<'e, 'k, T, K, Q>(
+    all: &'e [T],
+    index: Option<&Index<K>>,
+    keys: impl IntoIterator<Item = &'k Q>,
+) -> Vec<&'e T>
+where
+    K: Borrow<Q> + Ord,
+    Q: Ord + ?Sized + 'k,
+{
+    let Some(index) = index else { return all.iter().collect() };
+    let places = keys.into_iter().filter_map(|key| index.get(key)).flatten();
+    let places: BTreeSet<usize> = places.copied().collect();
+    places.into_iter().filter_map(|place| all.get(place)).collect()
+}
