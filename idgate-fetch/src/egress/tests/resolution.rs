@@ -98,6 +98,32 @@ async fn a_name_that_changes_its_mind_is_asked_once() {
     assert!(connected.is_err(), "connected to what was not checked");
 }
 
+/// A list's place is asked over https alone: the name counts for its certificate, and the address that was
+/// checked for the way.
+#[tokio::test]
+async fn a_list_is_asked_for_at_the_address_that_was_checked_and_never_at_a_private_one() {
+    let checked = Loopback::start().await;
+    let port = checked.address().port();
+    let inside = tokio::net::TcpListener::bind(("127.0.0.2", port)).await.unwrap();
+    let url = format!("https://lists.example:{port}/pid.json");
+    let script = Script::of(&[&["127.0.0.1"], &["127.0.0.2"]]);
+    // Nobody there speaks TLS; that it was asked is enough.
+    let (egress, room) = (scripted(&script), Room::of(0));
+    let asking = egress.fetch_list(&url, &room);
+    assert!(tokio::time::timeout(Duration::from_millis(200), asking).await.is_err());
+    assert_eq!((script.asked(), checked.connections()), (1, 1));
+    let blocked: [&[&str]; 4] =
+        [&["127.0.0.2"], &["127.0.0.1", "127.0.0.2"], &["10.0.0.1"], &["169.254.169.254"]];
+    for answer in blocked {
+        let script = Script::of(&[answer]);
+        let fetched = scripted(&script).fetch_list(&url, &Room::of(0)).await;
+        assert_eq!(fetched.err(), Some(EgressError::AddressBlocked), "{answer:?}");
+    }
+    assert_eq!(checked.connections(), 1);
+    let connected = tokio::time::timeout(Duration::from_millis(50), inside.accept()).await;
+    assert!(connected.is_err(), "connected to what was not checked");
+}
+
 #[tokio::test]
 async fn a_redirect_to_a_metadata_address_leads_nowhere() {
     let server = Loopback::start().await;
