@@ -86,7 +86,8 @@ pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
         let shared = Shared::start()?;
         let profiles = [
             Profile::Inline,
-            Profile::SharedFloor,
+            Profile::SharedFloor(Commit::Each),
+            Profile::SharedFloor(Commit::Group),
             Profile::Shared(1),
             Profile::Shared(2),
             Profile::Shared(3),

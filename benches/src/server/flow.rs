@@ -20,7 +20,7 @@ pub(super) enum Profile {
     Inline,
     Jar,
     /// What no gateway on PostgreSQL can avoid.
-    SharedFloor,
+    SharedFloor(Commit),
     /// So many gateways that share a PostgreSQL.
     Shared(usize),
 }
@@ -28,7 +28,7 @@ pub(super) enum Profile {
 impl Profile {
     /// It takes any answer.
     const fn is_floor(self) -> bool {
-        matches!(self, Self::Floor(_) | Self::SharedFloor)
+        matches!(self, Self::Floor(_) | Self::SharedFloor(_))
     }
 }
 

@@ -42,7 +42,7 @@ impl Server {
             Profile::Floor(commit) => vec![start_floor(commit)?],
             Profile::Inline => vec![gateway::start("inline").await?],
             Profile::Jar => vec![gateway::start("jar").await?],
-            Profile::SharedFloor => vec![shared()?.start_floor()?],
+            Profile::SharedFloor(commit) => vec![shared()?.start_floor(commit)?],
             Profile::Shared(nodes) => shared()?.start_nodes(nodes).await?,
         })
     }

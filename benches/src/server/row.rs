@@ -28,24 +28,25 @@ struct Over {
     group: f64,
 }
 
-/// Holds gateways on PostgreSQL against their floor among these rows.
+/// Holds gateways on PostgreSQL against their floors among these rows.
 pub(super) fn compare_shared(rows: &mut [Row]) {
-    let floor = rows.iter().find(|row| row.profile == Profile::SharedFloor).map(Row::cpu_us);
-    let Some(floor) = floor else { return };
-    for row in rows.iter_mut().filter(|row| matches!(row.profile, Profile::Shared(_))) {
-        let over = row.cpu_us() / floor;
-        row.over = Some(Over { each: over, group: over });
-    }
+    let is_gateway = |profile| matches!(profile, Profile::Shared(_));
+    compare_with(rows, Profile::SharedFloor, is_gateway);
 }
 
 /// Holds the gateway against the floors among these rows.
 pub(super) fn compare(rows: &mut [Row]) {
-    let floor = |commit| {
-        let floor = rows.iter().find(|row| row.profile == Profile::Floor(commit));
-        floor.map(Row::cpu_us)
-    };
-    let (Some(each), Some(group)) = (floor(Commit::Each), floor(Commit::Group)) else { return };
-    for row in rows.iter_mut().filter(|row| !matches!(row.profile, Profile::Floor(_))) {
+    compare_with(rows, Profile::Floor, |profile| !matches!(profile, Profile::Floor(_)));
+}
+
+fn compare_with(
+    rows: &mut [Row],
+    floor: fn(Commit) -> Profile,
+    is_compared: impl Fn(Profile) -> bool,
+) {
+    let cpu = |commit| rows.iter().find(|row| row.profile == floor(commit)).map(Row::cpu_us);
+    let (Some(each), Some(group)) = (cpu(Commit::Each), cpu(Commit::Group)) else { return };
+    for row in rows.iter_mut().filter(|row| is_compared(row.profile)) {
         row.over = Some(Over { each: row.cpu_us() / each, group: row.cpu_us() / group });
     }
 }
@@ -76,7 +77,8 @@ impl Row {
                 Profile::Floor(Commit::Group) => "server_floor_group".into(),
                 Profile::Inline => "server_inline".into(),
                 Profile::Jar => "server_jar".into(),
-                Profile::SharedFloor => "server_postgres_floor".into(),
+                Profile::SharedFloor(Commit::Each) => "server_postgres_floor_each".into(),
+                Profile::SharedFloor(Commit::Group) => "server_postgres_floor_group".into(),
                 Profile::Shared(nodes) => format!("server_postgres_{nodes}"),
             },
             "flows": self.flows,
@@ -105,7 +107,8 @@ impl Row {
                 Profile::Floor(Commit::Group) => "floor, group commit".into(),
                 Profile::Inline => "inline".into(),
                 Profile::Jar => "jar".into(),
-                Profile::SharedFloor => "floor, PostgreSQL".into(),
+                Profile::SharedFloor(Commit::Each) => "PostgreSQL, each".into(),
+                Profile::SharedFloor(Commit::Group) => "PostgreSQL, group".into(),
                 Profile::Shared(1) => "PostgreSQL, 1 node".into(),
                 Profile::Shared(nodes) => format!("PostgreSQL, {nodes} nodes"),
             },

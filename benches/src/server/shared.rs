@@ -1,13 +1,14 @@
 //! A PostgreSQL for the time of a run, with a database for each row. Commits are durable, as they are
 //! for SQLite.
 
-use std::ffi::OsStr;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use clap::ValueEnum as _;
 use tempfile::TempDir;
 
 use super::cluster::Cluster;
+use super::floor::Commit;
 use super::gateway;
 use super::process::{Server, this_program};
 
@@ -35,11 +36,12 @@ impl Shared {
     }
 
     /// The floor on a database of its own.
-    pub(super) fn start_floor(&self) -> Result<Server, String> {
+    pub(super) fn start_floor(&self, commit: Commit) -> Result<Server, String> {
         let (folder, url) = (TempDir::new().map_err(|error| error.to_string())?, self.database());
         gateway::migrate(folder.path(), &url)?;
         let mut command = Command::new(this_program()?);
-        command.args(["shared-floor", "--database"].map(OsStr::new)).arg(url);
+        let commit = commit.to_possible_value().ok_or("it has a name")?;
+        command.args(["shared-floor", "--commit", commit.get_name(), "--database"]).arg(url);
         Server::spawn(command, folder)
     }
 

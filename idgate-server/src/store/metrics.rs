@@ -1,12 +1,14 @@
 //! What operators measure: sums by the hour, written with the sessions that they count.
 
+mod gain;
 pub(super) mod gauges;
 mod record;
 
 use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
-pub(super) use self::record::{KEPT_HOURS, Measured, OTHER_TYPES, record};
+pub(super) use self::gain::{Gain, Measured, gains};
+pub(super) use self::record::{KEPT_HOURS, OTHER_TYPES, record};
 use super::interface::{MetricsSummary, Outcomes, StoreError};
 use super::sql::{number, unsigned};
 use crate::sketch::Sketch;

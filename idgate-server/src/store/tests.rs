@@ -10,6 +10,7 @@ mod damage;
 mod erasure;
 mod first;
 mod gateway_keys;
+mod groups;
 mod metrics;
 mod postgres;
 mod proxy;

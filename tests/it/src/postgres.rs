@@ -7,6 +7,7 @@ mod chaos;
 pub(crate) mod cluster;
 mod files;
 mod nodes;
+#[allow(dead_code, reason = "the store's own tests lose more")]
 #[path = "../../../idgate-server/src/store/tests/proxy.rs"]
 mod proxy;
 mod race;

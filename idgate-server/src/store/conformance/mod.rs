@@ -29,7 +29,7 @@ use idgate_core::session::{Revision, Session, Status};
 use idgate_core::time::UnixMillis;
 
 pub(super) use self::fixture::{Fixture, NOW, verify};
-pub(super) use self::postgres::PostgresDatabase;
+pub(super) use self::postgres::{Held, PostgresDatabase};
 pub(super) use self::sessions::hold;
 pub(super) use self::sqlite::SqliteDirectory;
 use super::wait::Wait as _;

@@ -1,13 +1,10 @@
 //! Counting settled sessions in the transaction that settles them, once per group of jobs.
 
-use std::collections::BTreeMap;
-
-use idgate_core::session::{Session, Settlement, Status};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::super::interface::{Outcomes, StoreError};
 use super::super::sql::number;
-use super::hour_of;
+use super::gain::{Gain, Measured, gains};
 use crate::limits::MAX_COUNTED_TYPES;
 use crate::sketch::Sketch;
 
@@ -16,89 +13,9 @@ pub(in crate::store) const KEPT_HOURS: i64 = 722;
 /// What further types are counted as.
 pub(in crate::store) const OTHER_TYPES: &str = "other";
 
-/// A session as it is counted.
-#[derive(Clone, Debug)]
-pub(in crate::store) struct Measured {
-    pub(in crate::store) livemode: bool,
-    pub(in crate::store) status: Status,
-    /// The format asked for, or `mixed`.
-    pub(in crate::store) format: &'static str,
-    pub(in crate::store) error_code: Option<&'static str>,
-    pub(in crate::store) processing_us: Option<u64>,
-    pub(in crate::store) hour: i64,
-    pub(in crate::store) latency_ms: Option<u64>,
-    pub(in crate::store) types: Vec<String>,
-}
-
-impl Measured {
-    /// A session that was just made.
-    pub(in crate::store) fn created(session: &Session) -> Self {
-        let mut formats = session.request().credentials.iter().map(|c| c.format.name());
-        let first = formats.next().unwrap_or("mixed");
-        let format = if formats.all(|format| format == first) { first } else { "mixed" };
-        let mut types = session.request().credential_types();
-        types.sort_unstable();
-        types.dedup();
-        Self {
-            livemode: session.livemode(),
-            status: Status::Created,
-            format,
-            error_code: None,
-            processing_us: None,
-            hour: 0,
-            latency_ms: None,
-            types,
-        }
-    }
-
-    /// A session that has settled.
-    pub(in crate::store) fn settled(ended: &Settlement<'_>, processing_us: Option<u64>) -> Self {
-        Self {
-            status: ended.status,
-            error_code: ended.reason.map(|reason| reason.as_str()),
-            processing_us,
-            hour: hour_of(ended.at),
-            latency_ms: ended.answered_after_ms(),
-            ..Self::created(ended.session)
-        }
-    }
-
-    pub(in crate::store) fn outcome(&self) -> Outcomes {
-        let one = |status| u64::from(self.status == status);
-        Outcomes {
-            verified: one(Status::Verified),
-            failed: one(Status::Failed),
-            expired: one(Status::Expired),
-        }
-    }
-}
-
-/// What one hour gains.
-#[derive(Default)]
-struct Gain<'m> {
-    outcomes: Outcomes,
-    latency: Sketch,
-    processing: Sketch,
-    types: BTreeMap<&'m str, Outcomes>,
-    errors: BTreeMap<&'m str, u64>,
-}
-
 /// Adds live-mode settled sessions to the sums of their hours.
 pub(in crate::store) fn record(main: &Connection, measured: &[Measured]) -> Result<(), StoreError> {
-    let mut gains: BTreeMap<i64, Gain<'_>> = BTreeMap::new();
-    for session in measured.iter().filter(|m| m.livemode && m.status.is_settled()) {
-        let gain = gains.entry(session.hour).or_default();
-        let outcome = session.outcome();
-        gain.outcomes.add(&outcome);
-        session.latency_ms.into_iter().for_each(|ms| gain.latency.add(ms));
-        session.processing_us.into_iter().for_each(|us| gain.processing.add(us));
-        session.types.iter().for_each(|name| gain.types.entry(name).or_default().add(&outcome));
-        if let Some(code) = session.error_code {
-            let count = gain.errors.entry(code).or_default();
-            *count = count.saturating_add(1);
-        }
-    }
-    for (hour, gain) in &mut gains {
+    for (hour, gain) in &mut gains(measured) {
         add_to_hour(main, *hour, gain)?;
         for (name, outcomes) in &gain.types {
             add_to_type(main, *hour, name, outcomes)?;

@@ -5,6 +5,7 @@
 //! When a result is due is decided by the database's clock, which is one for all nodes: 30 seconds after
 //! the settlement was written. Nothing is read after it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -79,18 +80,32 @@ impl ClaimsClock {
     }
 }
 
-/// Stores a sealed result in the slot of its time.
-pub(super) async fn insert(
-    tx: &Tx<'_>,
-    slot: i16,
-    (session_id, erase_at): (&str, i64),
-    sealed: &[u8],
-) -> Done<()> {
-    let sql = format!(
-        "INSERT INTO {} (session_id, erase_at, sealed) VALUES ($1, $2, $3)",
-        table(slot.into())
-    );
-    execute(tx, &sql, &[&session_id, &erase_at, &sealed]).await?;
+/// A sealed result that is to be stored.
+pub(super) struct Kept<'r> {
+    pub(super) slot: i16,
+    pub(super) session_id: &'r str,
+    /// Until when it may be read.
+    pub(super) erase_at: i64,
+    pub(super) sealed: &'r [u8],
+}
+
+/// Stores results in the slots of their times.
+pub(super) async fn insert(tx: &Tx<'_>, kept: &[&Kept<'_>]) -> Done<()> {
+    let mut slots: BTreeMap<i16, Vec<&Kept<'_>>> = BTreeMap::new();
+    for result in kept {
+        slots.entry(result.slot).or_default().push(result);
+    }
+    for (slot, results) in slots {
+        let sql = format!(
+            "INSERT INTO {} (session_id, erase_at, sealed) \
+             SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[])",
+            table(slot.into())
+        );
+        let ids: Vec<&str> = results.iter().map(|result| result.session_id).collect();
+        let ends: Vec<i64> = results.iter().map(|result| result.erase_at).collect();
+        let sealed: Vec<&[u8]> = results.iter().map(|result| result.sealed).collect();
+        execute(tx, &sql, &[&ids, &ends, &sealed]).await?;
+    }
     Ok(())
 }
 

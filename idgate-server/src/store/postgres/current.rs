@@ -6,8 +6,8 @@ use std::sync::Arc;
 use idgate_core::trust::TrustSnapshot;
 use tokio::sync::oneshot;
 
-use super::error::Done;
-use super::gateway::{PostgresStore, panicked};
+use super::error::{Done, panicked};
+use super::gateway::PostgresStore;
 use super::held::{self, All, Kept};
 use super::shared::Shared;
 use crate::gateway_key::{Certificates, GatewayKeys};

@@ -18,8 +18,15 @@ pub(in crate::store) enum Failure {
     Again(String),
     /// The connection broke during COMMIT: nobody knows yet.
     InDoubt(String),
+    /// A client would have more open sessions than it may.
+    NoRoom,
     /// There is nothing to try again.
     Store(StoreError),
+}
+
+/// What comes of work that panicked.
+pub(super) fn panicked() -> StoreError {
+    StoreError::Failed("the store panicked".into())
 }
 
 impl Failure {
@@ -34,6 +41,7 @@ impl From<Failure> for StoreError {
         match failure {
             Failure::Store(error) => error,
             Failure::Again(text) | Failure::InDoubt(text) => Self::Unavailable(text),
+            Failure::NoRoom => Self::Failed("there is no room for a session".into()),
         }
     }
 }

@@ -19,9 +19,9 @@ use super::super::interface::{
 use super::super::lanes::Whose;
 use super::super::uses::Uses;
 use super::claims::ClaimsClock;
-use super::error::Done;
+use super::error::{Done, panicked};
 use super::order::Place;
-use super::pool::Pool;
+use super::pool::{ANSWER, Pool};
 use super::shared::Shared;
 use super::threads::Threads;
 use super::{
@@ -34,9 +34,6 @@ use crate::config::{Address, Environment, Quotas};
 use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::seal::{InstanceKey, Sealer};
 use crate::telemetry::Telemetry;
-
-/// How long a use case may take: a database that does not answer is not waited for any longer.
-const ANSWER: Duration = Duration::from_secs(14);
 
 /// Connections that requests never have.
 const ASIDE: usize = 2;
@@ -99,6 +96,7 @@ impl PostgresStore {
             pool: Pool::new(options.address, size)?.counted(telemetry.clone()),
             aside: Pool::new(options.address, ASIDE)?,
             turns: turns::Turns::of(size),
+            groups: Arc::default(),
             deletions: Arc::default(),
             sealer: Arc::new(Sealer::new(options.instance_key)?),
             audit: AuditKeys::new(options.instance_key)?,
@@ -215,10 +213,6 @@ impl<T> Drop for Reading<T> {
     fn drop(&mut self) {
         self.0.abort();
     }
-}
-
-pub(super) fn panicked() -> StoreError {
-    StoreError::Failed("the store panicked".into())
 }
 
 impl Shared {

@@ -5,16 +5,14 @@ use idgate_core::session::Transition;
 use idgate_core::time::UnixMillis;
 
 use super::super::idempotency::{Found, KEPT_MS, place};
-use super::super::interface::{
-    Answered, Caller, IdempotencyStore, Made, MadeOnce, Once, Read, Write,
-};
+use super::super::interface::{Answered, Caller, IdempotencyStore, MadeOnce, Once, Read, Write};
 use super::super::lanes::Whose;
-use super::super::prepared::Prepared;
 use super::super::sql::{millis, number};
+use super::change::Change;
 use super::error::{Done, Failure};
 use super::gateway::PostgresStore;
 use super::pool::{Boxed, Tx};
-use super::sessions::{Outcome, count, insert_new, make};
+use super::sessions::{store, surely};
 use super::shared::Shared;
 use super::sql::{execute, row};
 
@@ -46,12 +44,17 @@ impl IdempotencyStore for PostgresStore {
             Ok(sealed) => sealed,
             Err(error) => return Box::pin(async move { Err(error.into()) }),
         };
-        let (whose, key_id) = (Whose::of(&owner), caller.key_id.clone());
-        let page = once.page.clone();
-        self.write_new(whose, transition, page, move |shared, prepared| async move {
-            let asked = Asked { prepared, key_id, once, sealed };
+        let change = match self.prepared_new(transition, once.page.clone()) {
+            Ok(prepared) => Change::new(prepared, &caller.key_id),
+            Err(error) => return Box::pin(async { Err(error) }),
+        };
+        self.write(Whose::of(&owner), move |shared| async move {
+            let asked = Asked { change, once, sealed };
             match create(&shared, &asked).await? {
-                Outcomes::Made => Ok(MadeOnce::Yes),
+                Outcomes::Made => {
+                    shared.announce(&asked.change);
+                    Ok(MadeOnce::Yes)
+                }
                 Outcomes::NoRoom => Ok(MadeOnce::NoRoom),
                 Outcomes::Earlier(found) => {
                     Ok(MadeOnce::Earlier(found.open(&shared.sealer, owner.as_str())?))
@@ -78,8 +81,7 @@ impl IdempotencyStore for PostgresStore {
 
 /// A session that is asked for under a key.
 struct Asked {
-    prepared: Prepared,
-    key_id: String,
+    change: Change,
     once: Once,
     /// The answer.
     sealed: Vec<u8>,
@@ -92,30 +94,25 @@ enum Outcomes {
     Earlier(Found),
 }
 
-impl Outcome for Outcomes {
-    fn is_made(&self) -> bool {
-        matches!(self, Self::Made)
-    }
-
-    fn made() -> Self {
-        Self::Made
-    }
-}
-
 async fn create(shared: &Shared, asked: &Asked) -> Done<Outcomes> {
     let with = (shared, asked);
     let work = || -> Boxed<'_, Outcomes> {
-        let create = shared
-            .pool
-            .transact(&with, |(shared, asked), tx| Box::pin(create_in(shared, asked, tx)));
-        Box::pin(create)
+        Box::pin(async {
+            let create = shared
+                .pool
+                .transact(&with, |(shared, asked), tx| Box::pin(create_in(shared, asked, tx)));
+            match create.await {
+                Err(Failure::NoRoom) => Ok(Outcomes::NoRoom),
+                done => done,
+            }
+        })
     };
-    make(shared, &asked.prepared, &work).await
+    surely(shared, &asked.change, &work, (None, Outcomes::Made)).await
 }
 
 async fn create_in(shared: &Shared, asked: &Asked, tx: &Tx<'_>) -> Done<Outcomes> {
-    let Asked { prepared, key_id, once, sealed } = asked;
-    let (session, now) = (&prepared.session, prepared.session.created_at());
+    let Asked { change, once, sealed } = asked;
+    let (session, now) = (change.session(), change.session().created_at());
     let client_id = session.tenant().as_str();
     let (key, body) = (once.key.as_slice(), once.body.as_slice());
     let is_first = execute(
@@ -145,12 +142,7 @@ async fn create_in(shared: &Shared, asked: &Asked, tx: &Tx<'_>) -> Done<Outcomes
         let is_own = earlier.session_id == session.id().as_str();
         return Ok(if is_own { Outcomes::Made } else { Outcomes::Earlier(earlier) });
     }
-    if count(shared, tx, prepared).await? == Made::NoRoom {
-        let sql = "DELETE FROM idempotent_answers WHERE client_id = $1 AND key = $2";
-        execute(tx, sql, &[&client_id, &key]).await?;
-        return Ok(Outcomes::NoRoom);
-    }
-    insert_new(shared, tx, prepared, key_id).await?;
+    store(shared, tx, std::slice::from_ref(change)).await?;
     Ok(Outcomes::Made)
 }
 

@@ -2,13 +2,14 @@
 //! time. Whoever counts takes a row that nobody else holds, or makes one, so that no settlement waits for
 //! another's, on this node or elsewhere. Hours are those of the settlements: the callers' time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use idgate_core::time::UnixMillis;
 use tokio_postgres::{IsolationLevel, Row};
 
 use super::super::interface::{MetricsStore, MetricsSummary, Outcomes, Read};
-use super::super::metrics::{KEPT_HOURS, Measured, OTHER_TYPES, hour_of};
+use super::super::metrics::{Gain, KEPT_HOURS, OTHER_TYPES, hour_of};
 use super::super::sql::{number, time, unsigned};
 use super::claims;
 use super::error::{Done, Failure};
@@ -20,43 +21,47 @@ use crate::limits::MAX_COUNTED_TYPES;
 use crate::sketch::Sketch;
 use crate::telemetry::{Gauges, Telemetry};
 
-/// The sums that one transaction adds to.
+/// The sums of an hour that one transaction adds to.
 pub(super) struct Sums {
     shard: String,
     latency: Sketch,
     processing: Sketch,
 }
 
-/// The sums that a session which was settled now is added to; `None`: it is not counted.
-pub(super) async fn take(tx: &Tx<'_>, measured: &Measured) -> Done<Option<Sums>> {
-    if !measured.livemode || !measured.status.is_settled() {
-        return Ok(None);
+/// The sums that these gains are added to, for each hour its own.
+pub(super) async fn take(tx: &Tx<'_>, gains: &BTreeMap<i64, Gain<'_>>) -> Done<Vec<Sums>> {
+    let mut taken = Vec::new();
+    for hour in gains.keys() {
+        taken.push(match free(tx, *hour).await? {
+            Some(sums) => sums,
+            None => make(tx, *hour).await?,
+        });
     }
-    match free(tx, measured.hour).await? {
-        Some(sums) => Ok(Some(sums)),
-        None => Ok(Some(make(tx, measured.hour).await?)),
-    }
+    Ok(taken)
 }
 
-/// Adds a settled session to the sums of its hour.
-pub(super) async fn add(tx: &Tx<'_>, sums: Option<Sums>, measured: &Measured) -> Done<()> {
-    let Some(mut sums) = sums else { return Ok(()) };
-    measured.latency_ms.into_iter().for_each(|ms| sums.latency.add(ms));
-    measured.processing_us.into_iter().for_each(|us| sums.processing.add(us));
-    let (hours, types) = (add_to_hour(tx, &sums, measured), add_to_types(tx, &sums, measured));
-    let errors = add_to_errors(tx, &sums, measured);
-    let (hours, types, errors) = tokio::join!(hours, types, errors);
-    hours.and(types).and(errors)
+/// Adds gains to what was taken for them.
+pub(super) async fn add(tx: &Tx<'_>, sums: Vec<Sums>, gains: &BTreeMap<i64, Gain<'_>>) -> Done<()> {
+    for ((hour, gain), mut sums) in gains.iter().zip(sums) {
+        sums.latency.merge(&gain.latency);
+        sums.processing.merge(&gain.processing);
+        let (hours, types) =
+            (add_to_hour(tx, *hour, &sums, gain), add_to_types(tx, *hour, &sums, gain));
+        let errors = add_to_errors(tx, *hour, &sums, gain);
+        let (hours, types, errors) = tokio::join!(hours, types, errors);
+        hours.and(types).and(errors)?;
+    }
+    Ok(())
 }
 
-async fn add_to_hour(tx: &Tx<'_>, sums: &Sums, measured: &Measured) -> Done<()> {
-    let Outcomes { verified, failed, expired } = measured.outcome();
+async fn add_to_hour(tx: &Tx<'_>, hour: i64, sums: &Sums, gain: &Gain<'_>) -> Done<()> {
+    let Outcomes { verified, failed, expired } = gain.outcomes;
     execute(
         tx,
         "UPDATE metrics_hours SET verified = verified + $3, failed = failed + $4, \
          expired = expired + $5, latency = $6, processing = $7 WHERE hour = $1 AND shard = $2",
         &[
-            &measured.hour,
+            &hour,
             &sums.shard,
             &number(verified),
             &number(failed),
@@ -69,9 +74,9 @@ async fn add_to_hour(tx: &Tx<'_>, sums: &Sums, measured: &Measured) -> Done<()> 
     Ok(())
 }
 
-async fn add_to_types(tx: &Tx<'_>, sums: &Sums, measured: &Measured) -> Done<()> {
-    let Outcomes { verified, failed, expired } = measured.outcome();
-    for name in &measured.types {
+async fn add_to_types(tx: &Tx<'_>, hour: i64, sums: &Sums, gain: &Gain<'_>) -> Done<()> {
+    for (name, outcomes) in &gain.types {
+        let Outcomes { verified, failed, expired } = *outcomes;
         execute(
             tx,
             "INSERT INTO metrics_types AS t SELECT $1::bigint, $2::text, CASE WHEN \
@@ -82,7 +87,7 @@ async fn add_to_types(tx: &Tx<'_>, sums: &Sums, measured: &Measured) -> Done<()>
              verified = t.verified + excluded.verified, failed = t.failed + excluded.failed, \
              expired = t.expired + excluded.expired",
             &[
-                &measured.hour,
+                &hour,
                 &sums.shard,
                 name,
                 &number(verified),
@@ -97,15 +102,17 @@ async fn add_to_types(tx: &Tx<'_>, sums: &Sums, measured: &Measured) -> Done<()>
     Ok(())
 }
 
-async fn add_to_errors(tx: &Tx<'_>, sums: &Sums, measured: &Measured) -> Done<()> {
-    let Some(code) = measured.error_code else { return Ok(()) };
-    execute(
-        tx,
-        "INSERT INTO metrics_errors AS e VALUES ($1, $2, $3, 1) \
-         ON CONFLICT (hour, shard, error_code) DO UPDATE SET sessions = e.sessions + 1",
-        &[&measured.hour, &sums.shard, &code],
-    )
-    .await?;
+async fn add_to_errors(tx: &Tx<'_>, hour: i64, sums: &Sums, gain: &Gain<'_>) -> Done<()> {
+    for (code, count) in &gain.errors {
+        execute(
+            tx,
+            "INSERT INTO metrics_errors AS e VALUES ($1, $2, $3, $4) \
+             ON CONFLICT (hour, shard, error_code) DO UPDATE \
+             SET sessions = e.sessions + excluded.sessions",
+            &[&hour, &sums.shard, code, &number(*count)],
+        )
+        .await?;
+    }
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! Connections, and what is done on them: one statement, or one transaction that is tried again when
 //! another one was in its way.
 //!
-//! Locks are taken in this order, so that no two transactions wait for one another: at most one session
-//! row, then how many sessions the client has open, then the head of a chain and its part of the number of
+//! Locks are taken in this order, so that no two transactions wait for one another: session rows of one
+//! client in the order of their ids, then how many sessions the client has open, then the head of a chain and its part of the number of
 //! entries, then notifications. Who takes several chains takes them in the order of their names. Who
 //! changes what is trusted takes the number of that first.
 
@@ -23,6 +23,9 @@ use super::tls;
 use crate::clock::Stopwatch;
 use crate::config::Address;
 use crate::telemetry::{PoolLoad, Telemetry};
+
+/// How long a use case may take: a database that does not answer is not waited for any longer.
+pub(super) const ANSWER: Duration = Duration::from_secs(14);
 
 /// How often a transaction is tried.
 const TRIES: usize = 3;
@@ -99,10 +102,20 @@ impl Pool {
         with: &E,
         work: impl for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync,
     ) -> Done<T> {
+        self.transact_all(1, with, work).await
+    }
+
+    /// The same for so many changes together.
+    pub(in crate::store) async fn transact_all<E: Sync + ?Sized, T>(
+        &self,
+        changes: usize,
+        with: &E,
+        work: impl for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync,
+    ) -> Done<T> {
         let mut tried = 0;
         loop {
             tried += 1;
-            match self.try_once(with, &work).await {
+            match self.try_once(changes, with, &work).await {
                 Err(Failure::Again(_)) if tried < TRIES => {}
                 done => return done,
             }
@@ -111,6 +124,7 @@ impl Pool {
 
     async fn try_once<E: Sync + ?Sized, T>(
         &self,
+        changes: usize,
         with: &E,
         work: &(impl for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync),
     ) -> Done<T> {
@@ -120,7 +134,7 @@ impl Pool {
         let begun = Stopwatch::new();
         commit(tx).await?;
         if let Some(telemetry) = &self.telemetry {
-            telemetry.commit(begun.elapsed_us(), 1);
+            telemetry.commit(begun.elapsed_us(), changes);
         }
         Ok(done)
     }

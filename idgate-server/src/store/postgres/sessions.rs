@@ -1,10 +1,10 @@
 //! Sessions, their results and their events.
 
 mod change;
+mod insert;
 mod read;
-mod settle;
-
-use std::sync::Arc;
+mod remove;
+mod step;
 
 use idgate_core::ids::{OfferId, SessionId};
 use idgate_core::session::{Session, Transition};
@@ -15,12 +15,13 @@ use super::super::interface::{
 };
 use super::super::lanes::Whose;
 use super::super::prepared::Prepared;
-use super::error::Done;
+use super::change::{Change, Stored};
 use super::gateway::PostgresStore;
-use super::shared::Shared;
 use super::{claims, leases, rates};
 
-pub(super) use self::change::{Outcome, count, insert_new, make};
+pub(super) use self::change::surely;
+use self::change::write;
+pub(super) use self::step::store;
 
 impl SessionStore for PostgresStore {
     fn create_session_with(
@@ -29,9 +30,15 @@ impl SessionStore for PostgresStore {
         transition: Transition,
         page: Option<NewPage>,
     ) -> Write<'_, Made> {
-        let (whose, key_id) = (Whose::of(&caller.client_id), caller.key_id.clone());
-        self.write_new(whose, transition, page, move |shared, prepared| async move {
-            change::create(&shared, &prepared, &key_id).await
+        let prepared = self.prepared_new(transition, page);
+        let change = prepared.map(|prepared| Change::new(prepared, &caller.key_id));
+        let made = self.change(Whose::of(&caller.client_id), change);
+        Box::pin(async {
+            match made.await? {
+                Stored::Yes => Ok(Made::Yes),
+                Stored::NoRoom => Ok(Made::NoRoom),
+                Stored::LostRace => Err(StoreError::Failed("a new session is not stored".into())),
+            }
         })
     }
 
@@ -75,7 +82,7 @@ impl SessionStore for PostgresStore {
         let (whose, caller, id) = (Whose::of(&caller.client_id), caller.clone(), id.clone());
         let place = self.shared.deletions.next(&id);
         self.write_at(Some(place), whose, move |shared| async move {
-            let deleted = change::delete(&shared, &caller, &id, now).await?;
+            let deleted = remove::delete(&shared, &caller, &id, now).await?;
             shared.tell(&id);
             Ok(deleted)
         })
@@ -104,7 +111,7 @@ impl SessionStore for PostgresStore {
     fn remove_settled(&self, before: UnixMillis, limit: usize) -> Write<'_, usize> {
         self.write(Whose::GATEWAY, move |shared| async move {
             rates::forget(&shared).await?;
-            change::remove_settled(&shared, before, limit).await
+            remove::remove_settled(&shared, before, limit).await
         })
     }
 
@@ -114,25 +121,29 @@ impl SessionStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Seals a new session and its page on the thread of whoever asks, then writes.
-    pub(super) fn write_new<T, F>(
+    /// Writes a change of a session with others of the same lane.
+    fn change(&self, whose: Whose, change: Result<Change, StoreError>) -> Write<'static, Stored> {
+        let change = match change {
+            Ok(change) => change,
+            Err(error) => return Box::pin(async { Err(error) }),
+        };
+        self.fault.write(whose, || {
+            let (place, lane) = self.shared.groups.join(whose, change);
+            if let Some(lane) = lane {
+                drop(self.threads.spawn(write(self.shared.clone(), lane)));
+            }
+            Box::pin(place.told())
+        })
+    }
+
+    /// Seals a new session and its page, on the thread of whoever asks.
+    pub(super) fn prepared_new(
         &self,
-        whose: Whose,
         transition: Transition,
         page: Option<NewPage>,
-        write: impl FnOnce(Arc<Shared>, Prepared) -> F,
-    ) -> Write<'_, T>
-    where
-        T: Send + 'static,
-        F: Future<Output = Done<T>> + Send + 'static,
-    {
+    ) -> Result<Prepared, StoreError> {
         let sealer = &self.shared.sealer;
-        let prepared = Prepared::new(sealer, transition, None)
-            .and_then(|prepared| prepared.with_page(sealer, page.as_ref()));
-        match prepared {
-            Ok(prepared) => self.write(whose, |shared| write(shared, prepared)),
-            Err(error) => Box::pin(async { Err(error) }),
-        }
+        Prepared::new(sealer, transition, None)?.with_page(sealer, page.as_ref())
     }
 
     fn commit_in(
@@ -141,8 +152,7 @@ impl PostgresStore {
         transition: Transition,
         processing_us: Option<u64>,
     ) -> Write<'_, Committed> {
-        let prepared = Prepared::new(&self.shared.sealer, transition, processing_us);
-        self.commit_prepared(whose, prepared)
+        self.commit_prepared(whose, Prepared::new(&self.shared.sealer, transition, processing_us))
     }
 
     /// Stores a transition of a session that there is.
@@ -151,17 +161,12 @@ impl PostgresStore {
         whose: Whose,
         prepared: Result<Prepared, StoreError>,
     ) -> Write<'_, Committed> {
-        let prepared = match prepared {
-            Ok(prepared) => prepared,
-            Err(error) => return Box::pin(async { Err(error) }),
-        };
-        self.write(whose, |shared| async move {
-            let committed = change::update(&shared, &prepared).await?;
-            shared.tell(prepared.session.id());
-            if prepared.notice.is_some() {
-                shared.outbox_bell.notify_one();
-            }
-            Ok(committed)
+        let committed = self.change(whose, prepared.map(Change::of));
+        Box::pin(async {
+            Ok(match committed.await? {
+                Stored::Yes => Committed::Yes,
+                Stored::NoRoom | Stored::LostRace => Committed::LostRace,
+            })
         })
     }
 }

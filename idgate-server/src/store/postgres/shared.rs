@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+use super::change::{Change, Stored};
 use super::claims::{self, ClaimsClock};
+use super::groups::Groups;
 use super::pool::Pool;
 use super::{held, listen, nodes, order, probe, turns};
 use crate::audit::AuditKeys;
@@ -21,6 +23,7 @@ pub(super) struct Shared {
     /// For what must not wait behind those: heartbeats, leases, word of changes.
     pub(super) aside: Pool,
     pub(super) turns: Arc<turns::Turns>,
+    pub(super) groups: Arc<Groups<Change, Stored>>,
     pub(super) deletions: Arc<order::Order>,
     pub(super) sealer: Arc<Sealer>,
     pub(super) audit: AuditKeys,

@@ -81,8 +81,13 @@ async fn a_frozen_database_is_told_within_15_seconds() {
     let session = fixture.session(&fixture.live).await;
     proxy.freeze();
     let begun = Stopwatch::new();
-    let read = fixture.store().session(session.id()).await;
+    let store = fixture.store();
+    let settle = || store.commit(verify(&session, NOW, "{}"), None);
+    let (read, first, second) = tokio::join!(store.session(session.id()), settle(), settle());
     assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
+    assert!(matches!(first, Err(StoreError::Unavailable(_))), "{first:?}");
+    let shed = matches!(second, Err(StoreError::Busy | StoreError::Unavailable(_)));
+    assert!(shed, "it waits behind the first: {second:?}");
     assert!(Duration::from_micros(begun.elapsed_us()) < Duration::from_secs(15));
     let begun = Stopwatch::new();
     assert!(fixture.store().probe().await.is_err());

@@ -16,6 +16,8 @@ const CUT: u8 = 1;
 const FROZEN: u8 = 2;
 /// The next COMMIT goes through, and the connection is cut before its answer.
 const LOSING: u8 = 3;
+/// The same with the one after it.
+const LOSING_LATER: u8 = 4;
 
 /// How soon it does what it is told.
 const TICK: Duration = Duration::from_millis(5);
@@ -50,6 +52,10 @@ impl Proxy {
 
     pub(super) fn lose_the_next_commit(&self) {
         self.mood.store(LOSING, Ordering::SeqCst);
+    }
+
+    pub(super) fn lose_the_commit_after_the_next(&self) {
+        self.mood.store(LOSING_LATER, Ordering::SeqCst);
     }
 
     /// Whether one was lost since.
@@ -111,8 +117,12 @@ impl Line {
                 }
                 Err(_) => return self.end(),
             };
-            if asks && mood == LOSING && read.windows(6).any(|window| window == b"COMMIT") {
-                self.loses.store(true, Ordering::SeqCst);
+            if asks && read.windows(6).any(|window| window == b"COMMIT") {
+                match mood {
+                    LOSING => self.loses.store(true, Ordering::SeqCst),
+                    LOSING_LATER => self.mood.store(LOSING, Ordering::SeqCst),
+                    _ => {}
+                }
             }
             if !asks && self.loses.load(Ordering::SeqCst) {
                 self.mood.store(PASSING, Ordering::SeqCst);

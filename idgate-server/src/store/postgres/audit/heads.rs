@@ -105,18 +105,21 @@ pub(super) async fn write(tx: &Tx<'_>, keys: &AuditKeys, head: &Head) -> Done<()
     Ok(())
 }
 
-pub(super) async fn insert_entry(tx: &Tx<'_>, client_id: &str, added: &Added) -> Done<()> {
+pub(super) async fn insert_entries(tx: &Tx<'_>, client_id: &str, added: &[Added]) -> Done<()> {
+    if added.is_empty() {
+        return Ok(());
+    }
+    let seqs: Vec<i64> = added.iter().map(|entry| number(entry.seq)).collect();
+    let fields: Vec<&str> = added.iter().map(|entry| &*entry.fields).collect();
+    let before: Vec<&[u8]> = added.iter().map(|entry| &entry.prev_hash[..]).collect();
+    let hashes: Vec<&[u8]> = added.iter().map(|entry| &entry.entry_hash[..]).collect();
     execute(
         tx,
         "INSERT INTO audit_entries (client_id, seq, fields, prev_hash, entry_hash) \
-         VALUES ($1, $2, $3, $4, $5)",
-        &[
-            &client_id,
-            &number(added.seq),
-            &added.fields,
-            &&added.prev_hash[..],
-            &&added.entry_hash[..],
-        ],
+         SELECT $1, a.seq, a.fields, a.prev_hash, a.entry_hash \
+         FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::bytea[]) \
+         AS a (seq, fields, prev_hash, entry_hash)",
+        &[&client_id, &seqs, &fields, &before, &hashes],
     )
     .await?;
     Ok(())
@@ -185,9 +188,10 @@ pub(super) async fn lock_slice(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -
     Ok(Slice { number, entries: entries.ok_or_else(|| is_altered("any client"))? })
 }
 
-/// Counts one more entry.
-pub(super) async fn count_one(tx: &Tx<'_>, keys: &AuditKeys, slice: Slice) -> Done<()> {
-    let (number_of, entries) = (slice.number, slice.entries.saturating_add(1));
+/// Counts so many more entries.
+pub(super) async fn count(tx: &Tx<'_>, keys: &AuditKeys, slice: Slice, more: usize) -> Done<()> {
+    let more = u64::try_from(more).unwrap_or(u64::MAX);
+    let (number_of, entries) = (slice.number, slice.entries.saturating_add(more));
     execute(
         tx,
         "UPDATE audit_totals SET entries = $2, mac = $3 WHERE slice = $1",

@@ -42,28 +42,37 @@ pub(super) async fn lock(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -> Done
 }
 
 impl End {
-    /// Appends `event`; once.
+    /// Appends events in their order; once.
     ///
     /// # Errors
     /// The database failed.
-    pub(super) async fn append(self, tx: &Tx<'_>, keys: &AuditKeys, event: AuditEvent) -> Done<()> {
+    pub(super) async fn append(
+        self,
+        tx: &Tx<'_>,
+        keys: &AuditKeys,
+        events: Vec<AuditEvent>,
+    ) -> Done<()> {
         let Self { mut head, slice } = self;
-        let (now, added) = (event.occurred_at(), head.add(event));
-        let client_id = head.client_id.clone();
-        if head.seq.saturating_sub(head.checkpoint_seq) < CHECKPOINT_EVERY {
-            let entry = heads::insert_entry(tx, &client_id, &added);
-            let (moved, counted) =
-                (heads::write(tx, keys, &head), heads::count_one(tx, keys, slice));
-            let (entry, moved, counted) = tokio::join!(entry, moved, counted);
-            return entry.and(moved).and(counted);
+        let (client_id, count) = (head.client_id.clone(), events.len());
+        let mut added = Vec::new();
+        for event in events {
+            let now = event.occurred_at();
+            added.push(head.add(event));
+            if head.seq.saturating_sub(head.checkpoint_seq) < CHECKPOINT_EVERY {
+                continue;
+            }
+            heads::insert_entries(tx, &client_id, &std::mem::take(&mut added)).await?;
+            // What was altered is not signed for; whoever signs what is due says so.
+            if checkpoints::is_last_intact(tx, &head).await? {
+                checkpoints::sign(tx, keys, &mut head, now).await?;
+            }
         }
-        heads::insert_entry(tx, &client_id, &added).await?;
-        // What was altered is not signed for; whoever signs what is due says so.
-        if checkpoints::is_last_intact(tx, &head).await? {
-            checkpoints::sign(tx, keys, &mut head, now).await?;
-        }
-        heads::write(tx, keys, &head).await?;
-        heads::count_one(tx, keys, slice).await
+        let (entered, moved, counted) = tokio::join!(
+            heads::insert_entries(tx, &client_id, &added),
+            heads::write(tx, keys, &head),
+            heads::count(tx, keys, slice, count),
+        );
+        entered.and(moved).and(counted)
     }
 }
 
@@ -77,7 +86,7 @@ pub(in crate::store) async fn append(
     client_id: &str,
     event: AuditEvent,
 ) -> Done<()> {
-    lock(tx, keys, client_id).await?.append(tx, keys, event).await
+    lock(tx, keys, client_id).await?.append(tx, keys, vec![event]).await
 }
 
 /// Keeps everybody else from appending to the chain of `client_id` until the transaction ends, so that

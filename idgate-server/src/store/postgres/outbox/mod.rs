@@ -31,29 +31,39 @@ use super::sql::execute;
 const LIST: List = List("cursor webhook-failures");
 const PENDING: List = List("cursor webhook-pending");
 
-/// Queues a notification if its client has an endpoint. A host that is rejected makes it a dead letter.
-pub(super) async fn insert(shared: &Shared, tx: &Tx<'_>, notice: &Notice) -> Done<()> {
+/// Queues notifications, in their order, if their client has an endpoint. A host that is rejected makes
+/// dead letters of them.
+pub(super) async fn insert(
+    shared: &Shared,
+    tx: &Tx<'_>,
+    client_id: &str,
+    notices: &[&Notice],
+) -> Done<()> {
+    if notices.is_empty() {
+        return Ok(());
+    }
+    let each = || notices.iter();
+    let ids: Vec<&str> = each().map(|notice| &*notice.id).collect();
+    let sessions: Vec<&str> = each().map(|notice| &*notice.session_id).collect();
+    let bodies: Vec<&str> = each().map(|notice| &*notice.body).collect();
+    let queued: Vec<i64> = each().map(|notice| millis(notice.settled_at)).collect();
+    let due: Vec<Option<i64>> =
+        each().map(|notice| shared.claims_clock.at(notice.settled_at)).collect();
     execute(
         tx,
         "INSERT INTO webhook_deliveries (id, session_id, client_id, livemode, body, queued_at, \
          held, due_at, failed_at, failure_seq, error_message) \
-         SELECT $1::text, $2::text, e.client_id, e.livemode, $4::text, $5::bigint, h.status IS NULL, \
-         CASE WHEN h.status = 'REJECTED' THEN NULL ELSE coalesce($6::bigint, clock_ms()) END, \
-         CASE WHEN h.status = 'REJECTED' THEN $5::bigint END, \
+         SELECT n.id, n.session_id, e.client_id, e.livemode, n.body, n.queued_at, h.status IS NULL, \
+         CASE WHEN h.status = 'REJECTED' THEN NULL ELSE coalesce(n.due_at, clock_ms()) END, \
+         CASE WHEN h.status = 'REJECTED' THEN n.queued_at END, \
          CASE WHEN h.status = 'REJECTED' THEN nextval('webhook_failures') END, \
          CASE WHEN h.status = 'REJECTED' THEN $7::text END \
          FROM webhook_endpoints AS e JOIN clients AS c ON c.id = e.client_id \
          LEFT JOIN webhook_hosts AS h ON h.host = e.host \
-         WHERE e.client_id = $3 AND c.revoked_at IS NULL",
-        &[
-            &notice.id,
-            &notice.session_id,
-            &notice.client_id,
-            &notice.body,
-            &millis(notice.settled_at),
-            &shared.claims_clock.at(notice.settled_at),
-            &HOST_REJECTED,
-        ],
+         CROSS JOIN unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[]) \
+         WITH ORDINALITY AS n (id, session_id, body, queued_at, due_at, place) \
+         WHERE e.client_id = $1 AND c.revoked_at IS NULL ORDER BY n.place",
+        &[&client_id, &ids, &sessions, &bodies, &queued, &due, &HOST_REJECTED],
     )
     .await?;
     Ok(())

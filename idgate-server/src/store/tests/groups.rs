@@ -1,0 +1,217 @@
+//! What one client's changes come to when they are stored together in PostgreSQL.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use idgate_core::session::{Session, Transition};
+
+use super::super::conformance::{Backend, Damage, Fixture, Held, NOW, PostgresDatabase, verify};
+use super::super::*;
+use super::proxy::Proxy;
+
+type Nodes = Fixture<PostgresDatabase>;
+
+impl Nodes {
+    /// Nobody appends to the live client's chain until this is dropped: what is asked for first waits
+    /// there, and all that is asked for after it is one group.
+    fn hold_up(&self) -> Held {
+        let id = self.live.client_id.as_str();
+        self.backend.hold(&format!("SELECT FROM audit_heads WHERE client_id = '{id}' FOR UPDATE"))
+    }
+
+    fn store_new(&self, made: &Transition) -> Write<'_, Made> {
+        self.store().create_session(&self.live, made.clone())
+    }
+
+    fn some(&self, count: usize) -> Vec<Transition> {
+        (0..count).map(|_| self.new_session(&self.live, NOW)).collect()
+    }
+
+    async fn some_stored(&self, count: usize) -> Vec<Session> {
+        let mut sessions = Vec::new();
+        for _ in 0..count {
+            sessions.push(self.session(&self.live).await);
+        }
+        sessions
+    }
+
+    /// How many transactions wrote what is stored in a table.
+    fn transactions(&self, table: &str) -> usize {
+        let count = format!("SELECT count(DISTINCT xmin::text) FROM {table}");
+        self.backend.ask(&count).parse().unwrap()
+    }
+
+    fn entries(&self) -> u64 {
+        let report = self.operator().verify_audit(Some(self.live.client_id.as_str()), &[]).unwrap();
+        assert!(report.breaches.is_empty(), "{report:?}");
+        report.entries
+    }
+
+    fn open_sessions(&self) -> String {
+        let id = self.live.client_id.as_str();
+        self.backend.ask(&format!("SELECT count FROM open_sessions WHERE client_id = '{id}'"))
+    }
+}
+
+/// Until everybody has had the time to ask.
+async fn pause() {
+    tokio::time::sleep(Duration::from_millis(200)).await;
+}
+
+async fn all<T>(writes: Vec<Write<'_, T>>) -> Vec<Result<T, StoreError>> {
+    let mut outcomes = Vec::new();
+    for write in writes {
+        outcomes.push(write.await);
+    }
+    outcomes
+}
+
+#[tokio::test]
+async fn what_is_asked_for_together_is_committed_together() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    let new = fixture.some(40);
+    let before = fixture.transactions("audit_entries");
+    let held = fixture.hold_up();
+    let making: Vec<_> = new.iter().map(|made| fixture.store_new(made)).collect();
+    pause().await;
+    drop(held);
+    assert!(all(making).await.into_iter().all(|made| made.unwrap() == Made::Yes));
+    // The first, and those that came while it was held up.
+    assert!((1..=2).contains(&fixture.transactions("sessions")));
+    assert!(fixture.transactions("audit_entries") <= before + 2);
+    assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("40", 41));
+    let held = fixture.hold_up();
+    let settling: Vec<_> = new
+        .iter()
+        .enumerate()
+        .map(|(n, made)| {
+            let verified = verify(&made.session, NOW, &format!("{{\"n\":{n}}}"));
+            fixture.store().commit(verified, Some(7))
+        })
+        .collect();
+    pause().await;
+    drop(held);
+    assert!(all(settling).await.into_iter().all(|done| done.unwrap() == Committed::Yes));
+    assert!((1..=2).contains(&fixture.transactions("sessions")));
+    assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("0", 81));
+    for (n, made) in new.iter().enumerate() {
+        let read = fixture.read(&made.session, NOW).unwrap();
+        let claims = read.result_at(NOW).unwrap().claims();
+        assert_eq!(claims, format!("{{\"n\":{n}}}"), "each its own");
+    }
+    let summary = fixture.store().metrics_summary(1, NOW).await.unwrap();
+    assert_eq!(summary.outcomes.verified, 40);
+}
+
+#[tokio::test]
+async fn a_group_has_room_for_as_many_as_the_client_may_have() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    let change = ClientChange { max_open_sessions: Some(Some(5)), ..ClientChange::default() };
+    let id = fixture.live.client_id.as_str().to_owned();
+    assert!(fixture.operator().set_client(&id, &change).unwrap());
+    let new = fixture.some(12);
+    let held = fixture.hold_up();
+    let making: Vec<_> = new.iter().map(|made| fixture.store_new(made)).collect();
+    pause().await;
+    drop(held);
+    let made: Vec<Made> = all(making).await.into_iter().map(Result::unwrap).collect();
+    assert_eq!(made.iter().filter(|made| **made == Made::Yes).count(), 5, "{made:?}");
+    assert_eq!(fixture.backend.ask("SELECT count(*) FROM sessions"), "5");
+    assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("5", 6));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_one_is_not_the_others_fate() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    let twice = fixture.new_session(&fixture.live, NOW);
+    assert_eq!(fixture.store_new(&twice).await.unwrap(), Made::Yes);
+    let new = fixture.some(4);
+    let held = fixture.hold_up();
+    let mut making = vec![fixture.store_new(&new[0])];
+    pause().await;
+    making.extend([&new[1], &twice, &new[2], &new[3]].map(|made| fixture.store_new(made)));
+    drop(held);
+    let outcomes = all(making).await;
+    let failed: Vec<usize> = (0..5).filter(|n| outcomes[*n].is_err()).collect();
+    assert_eq!(failed, [2], "{outcomes:?}");
+    assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("5", 6));
+}
+
+#[tokio::test]
+async fn each_of_a_group_whose_commit_was_not_answered_is_looked_up() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let mut fixture = Nodes::new();
+    let sessions = fixture.some_stored(4).await;
+    let proxy = Proxy::to(&fixture.backend.socket());
+    fixture.close();
+    fixture.store = Some(fixture.backend.open_through(proxy.port));
+    let new = fixture.some(3);
+    let held = fixture.hold_up();
+    let settle = |session: &Session| fixture.store().commit(verify(session, NOW, "{}"), None);
+    let first = settle(&sessions[0]);
+    pause().await;
+    let settling: Vec<_> = sessions[1..].iter().map(settle).collect();
+    let making: Vec<_> = new.iter().map(|made| fixture.store_new(made)).collect();
+    proxy.lose_the_commit_after_the_next();
+    drop(held);
+    assert_eq!(first.await.unwrap(), Committed::Yes);
+    assert!(all(settling).await.into_iter().all(|done| done.unwrap() == Committed::Yes));
+    assert!(all(making).await.into_iter().all(|made| made.unwrap() == Made::Yes));
+    assert!(proxy.has_lost_it());
+    // Four made and settled, three more made, and the client's first key: each once.
+    assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("3", 12));
+    let notified = "SELECT count(DISTINCT session_id) - count(*) FROM webhook_deliveries";
+    assert_eq!(fixture.backend.ask(notified), "0");
+}
+
+#[tokio::test]
+async fn one_chain_that_was_altered_stops_its_client_alone() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    let other = fixture.other_client();
+    fixture.backend.damage(Damage::AuditHead(fixture.live.client_id.as_str()));
+    let (new, theirs) = (fixture.some(3), fixture.new_session(&other, NOW));
+    let making: Vec<_> = new.iter().map(|made| fixture.store_new(made)).collect();
+    assert_eq!(fixture.store().create_session(&other, theirs).await.unwrap(), Made::Yes);
+    for made in all(making).await {
+        assert!(matches!(made, Err(StoreError::Failed(_))), "{made:?}");
+    }
+    assert_eq!(fixture.backend.ask("SELECT count(*) FROM sessions"), "1");
+}
+
+/// The gateway's own lane has sessions of many clients.
+#[tokio::test]
+async fn what_the_gateway_settles_goes_into_each_clients_chain() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    let other = fixture.other_client();
+    let mut expiring = Vec::new();
+    let mut owners = BTreeSet::new();
+    for n in 0..9 {
+        let owner = if n % 3 == 0 { &other } else { &fixture.live };
+        let session = fixture.session(owner).await;
+        owners.insert(owner.client_id.clone());
+        expiring.push(session.expired(session.expires_at()).unwrap());
+    }
+    let own: Vec<_> = expiring.into_iter().map(|it| fixture.store().commit_own(it)).collect();
+    assert!(all(own).await.into_iter().all(|done| done.unwrap() == Committed::Yes));
+    assert_eq!(fixture.backend.ask("SELECT sum(count) FROM open_sessions"), "0");
+    let report = fixture.operator().verify_audit(None, &[]).unwrap();
+    // Made and expired, the first keys of three clients, and the trusted issuer.
+    assert_eq!((owners.len(), report.entries, report.breaches.len()), (2, 22, 0), "{report:?}");
+}
