@@ -5,6 +5,8 @@
 mod tests;
 
 use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -172,20 +174,23 @@ impl BlockingFetcher {
         }
         // Names are looked up on threads besides, as many as it takes: who is silent there keeps a thread
         // for longer than its turn, and nobody else is to wait for that.
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("idgate-fetch")
-            .enable_io()
-            .enable_time()
-            .build();
-        let runtime = runtime.map_err(|error| {
-            tracing::warn!(%error, "no thread to fetch on");
-            NotAsked
+        let runtime = start(|| {
+            let mut runtime = Builder::new_multi_thread();
+            runtime.worker_threads(1).thread_name("idgate-fetch").enable_io().enable_time().build()
         })?;
         let fetcher = Arc::new(Fetcher::new(self.egress.clone()));
         let started = Engine { process: process::id(), runtime: Some(runtime), fetcher };
         Ok(engine.insert(Arc::new(started)).clone())
     }
+}
+
+/// What `build` makes. It may panic: tokio does where the system refuses it a thread.
+fn start(build: impl FnOnce() -> io::Result<Runtime>) -> Result<Runtime, NotAsked> {
+    let started = catch_unwind(AssertUnwindSafe(build));
+    started.ok().and_then(Result::ok).ok_or_else(|| {
+        tracing::warn!("no thread to fetch on");
+        NotAsked
+    })
 }
 
 impl Engine {

@@ -254,7 +254,7 @@ idgate_status idgate_error_free(struct idgate_error *error);
 //
 // `options`, JSON, NULL for none: `allow` (an array of ranges besides public ones, as "10.0.0.0/8"),
 // `roots` (text: certificates in PEM that vouch for https servers, besides those of the operating
-// system).
+// system; IDGATE_CONFIG where neither has any).
 //
 // # Safety
 // The pointers are as the head of the header says.
@@ -288,7 +288,7 @@ idgate_status idgate_verification_fetch(const struct idgate_verification *verifi
                                         struct idgate_error **err_out);
 
 // Waits for what idgate_verification_fetch began, for `wait_ms` at most; 0: it only looks. `out`:
-// whether everything came, which takes 7 seconds at most; then call idgate_verification_settle.
+// whether everything came, which takes 9 seconds at most; then call idgate_verification_settle.
 //
 // # Safety
 // The pointers are as the head of the header says.

@@ -47,7 +47,15 @@ impl Options {
         let allowed: Result<Vec<_>, _> = self.allow.iter().map(|text| Cidr::parse(text)).collect();
         let allowed = allowed.map_err(|why| Failure::config(format!("allow: {why}")))?;
         let roots = self.roots.as_ref().map(String::as_bytes);
-        Egress::new(allowed, roots).map_err(|why| Failure::config(format!("roots: {why}")))
+        let egress = Egress::new(allowed, roots);
+        let egress = egress.map_err(|why| Failure::config(format!("roots: {why}")))?;
+        // Every credential with a status list would be refused, and nobody told why.
+        egress.trusts_any().then_some(egress).ok_or_else(|| {
+            Failure::config(
+                "this system has no root certificates, so no https server can be trusted: install \
+                 them (ca-certificates), or give them as `roots`",
+            )
+        })
     }
 }
 
@@ -59,7 +67,7 @@ impl Options {
 ///
 /// `options`, JSON, NULL for none: `allow` (an array of ranges besides public ones, as "10.0.0.0/8"),
 /// `roots` (text: certificates in PEM that vouch for https servers, besides those of the operating
-/// system).
+/// system; IDGATE_CONFIG where neither has any).
 ///
 /// # Safety
 /// The pointers are as the head of the header says.

@@ -53,7 +53,7 @@ pub unsafe extern "C" fn idgate_verification_fetch(
 }
 
 /// Waits for what idgate_verification_fetch began, for `wait_ms` at most; 0: it only looks. `out`:
-/// whether everything came, which takes 7 seconds at most; then call idgate_verification_settle.
+/// whether everything came, which takes 9 seconds at most; then call idgate_verification_settle.
 ///
 /// # Safety
 /// The pointers are as the head of the header says.

@@ -13,11 +13,12 @@ use std::thread;
 
 use idgate_ffi::idgate_status::{self, *};
 use idgate_ffi::*;
-use idgate_testkit::keys::Curve;
+use idgate_testkit::keys::{Curve, pem};
 use idgate_testkit::samples::{self, ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
 use idgate_testkit::time::{SAMPLE_NOW_MS, numeric_date};
 use idgate_testkit::wallet::Wallet;
+use idgate_testkit::x509::Identity;
 use serde_json::{Value, json};
 
 use self::shared::add;
@@ -302,4 +303,28 @@ fn options_of_a_fetcher_that_are_unknown_or_wrong_are_refused() {
         };
         assert_eq!((status, made.is_null()), (IDGATE_CONFIG, true), "{bad}");
     }
+}
+
+/// What the system trusts is asked for once in a process, by its environment.
+#[test]
+fn a_system_without_root_certificates_has_no_fetcher_unless_it_is_given_some() {
+    let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+    alone.args(["--ignored", "--exact", "where_nothing_is_trusted"]);
+    alone.envs([("SSL_CERT_FILE", "none"), ("SSL_CERT_DIR", "none")]);
+    let ran = alone.output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    assert!(String::from_utf8_lossy(&ran.stdout).contains("1 passed"));
+}
+
+#[test]
+#[ignore = "in a process of its own, which the test before starts"]
+fn where_nothing_is_trusted() {
+    let (mut made, mut error) = (ptr::null_mut(), ptr::null_mut());
+    // SAFETY: places of their own.
+    let status = unsafe { idgate_fetcher_new(ptr::null(), 0, &mut made, &mut error) };
+    assert_eq!((status, made.is_null()), (IDGATE_CONFIG, true));
+    ok(idgate_error_free(error));
+    let root = Identity::iaca(Curve::P256, NOW);
+    let options = json!({ "roots": pem("CERTIFICATE", &root.der) }).to_string();
+    ok(idgate_fetcher_free(fetcher(&options)));
 }

@@ -234,6 +234,13 @@ async fn a_body_that_drips_ends_with_the_budget() {
     assert!((FETCH_TIME..FETCH_TIME + FETCH_SLACK).contains(&begun.elapsed()));
 }
 
+#[test]
+fn a_system_that_refuses_a_thread_is_told_so_and_nothing_panics() {
+    let panics = || -> io::Result<Runtime> { panic!("OS can't spawn worker thread") };
+    assert!(start(panics).is_err());
+    assert!(start(|| Err(io::Error::from(io::ErrorKind::WouldBlock))).is_err());
+}
+
 #[tokio::test]
 async fn what_could_not_be_asked_gives_the_hold_back() {
     let source = Loopback::start().await;
