@@ -563,8 +563,9 @@ export class Verification implements Closable {
    * Steps to the end, on worker threads: commits the hold before the first fetch, and fetches all needs
    * at once; what is known and fresh is neither held nor fetched. A `fetch` of your own takes the place
    * of the verifier's. The decision's own transition is yours to commit. Throws an IdgateError of kind
-   * `unavailable` when a source could not be asked by a fault of this machine; the hold was given
-   * back then, so that the wallet may come again.
+   * `unavailable` when a source could not be asked by a fault of this machine. Whatever fails once the
+   * hold was committed, it is given back, so that the wallet may come again, and the first error is
+   * the one that is thrown.
    */
   decide(world: {
     commit(hold: Transition): void | Promise<void>;

@@ -41,25 +41,20 @@ async function made() {
   return new abi.Handle('fetcher_free', out[0]);
 }
 
-/** Answers what `step` needs: from what is known, else by fetching it after the hold is committed. */
-async function fetchAll(verification, lazy, step, commit) {
+/** Whether what `step` needs is known, and was supplied. */
+async function recall(verification, lazy) {
+  return lazy.on && recalled(verification, await lazy.pointer());
+}
+
+/** Fetches what `step` needs; without a fetcher none of it can be had. */
+async function fetchAll(verification, lazy, step) {
   if (!lazy.on) {
-    await commit(step.hold);
     step.needs.forEach((need) => verification.supply(need, null));
     return;
   }
-  const fetcher = await lazy.pointer();
-  if (await recalled(verification, fetcher)) return;
-  await commit(step.hold);
-  try {
-    abi.call('verification_fetch', abi.pointer(verification), fetcher);
-    await over(verification);
-    await abi.callAsync('verification_settle', abi.pointer(verification), abi.millis());
-  } catch (problem) {
-    const released = problem.kind === 'unavailable' && step.hold.session.released();
-    if (released) await commit(released);
-    throw problem;
-  }
+  abi.call('verification_fetch', abi.pointer(verification), await lazy.pointer());
+  await over(verification);
+  await abi.callAsync('verification_settle', abi.pointer(verification), abi.millis());
 }
 
 async function recalled(verification, fetcher) {
@@ -77,4 +72,4 @@ async function over(verification) {
   }
 }
 
-module.exports = { Fetcher, Lazy, fetchAll };
+module.exports = { Fetcher, Lazy, fetchAll, recall };

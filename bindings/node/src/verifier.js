@@ -1,7 +1,7 @@
 'use strict';
 
 const abi = require('./abi.js');
-const { Lazy, fetchAll } = require('./fetcher.js');
+const { Lazy, fetchAll, recall } = require('./fetcher.js');
 const { options } = require('./options.js');
 const { transition } = require('./session.js');
 
@@ -177,22 +177,39 @@ class Verification extends abi.Handle {
   /**
    * Steps to the end on worker threads: commits the hold before the first fetch, and fetches all
    * needs at once; what is known and fresh is neither held nor fetched. A `fetch` of your own takes
-   * the place of the verifier's. The decision's own transition is yours to commit.
+   * the place of the verifier's. Whatever fails after that gives the hold back. The decision's own
+   * transition is yours to commit.
    */
   async decide(world) {
     const { commit, fetch } = options('decide', ['commit', 'fetch'], world);
-    for (;;) {
-      const step = await this.stepAsync();
-      if (step.kind === 'done') return step;
-      if (fetch === undefined) {
-        await fetchAll(this, this.#fetcher, step, commit);
-        continue;
+    if (fetch !== undefined && typeof fetch !== 'function') throw new TypeError('decide: fetch is a function');
+    let held = null;
+    try {
+      for (;;) {
+        const step = await this.stepAsync();
+        if (step.kind === 'done') return step;
+        if (fetch === undefined && (await recall(this, this.#fetcher))) continue;
+        await commit(step.hold);
+        held = step.hold;
+        if (fetch === undefined) await fetchAll(this, this.#fetcher, step);
+        else await this.#fetchWith(fetch, step);
       }
-      await commit(step.hold);
-      const bodies = await Promise.all(step.needs.map((need) => fetch(need)));
-      step.needs.forEach((need, index) => this.supply(need, bodies[index]));
+    } catch (problem) {
+      // Who asked hears of the first fault; where somebody else was faster there is nothing to give back.
+      if (held) await givenBack(held, commit).catch(() => {});
+      throw problem;
     }
   }
+
+  async #fetchWith(fetch, { needs }) {
+    const bodies = await Promise.all(needs.map((need) => fetch(need)));
+    needs.forEach((need, index) => this.supply(need, bodies[index]));
+  }
+}
+
+async function givenBack(hold, commit) {
+  const released = hold.session.released();
+  if (released) await commit(released);
 }
 
 function read(step) {

@@ -67,8 +67,8 @@ function presentation(vct, [idx, uri], request) {
   return issued + jwt(holder, 'kb+jwt', { iat: now, aud, nonce, sd_hash });
 }
 
-/** What an answer with a credential for each status comes to, and what was committed on the way. */
-async function decide(verifier, statuses, fetch) {
+/** An answer with a credential for each status, under verification. */
+function begun(verifier, statuses) {
   const asked = statuses.map((_, at) => ({
     id: `c${at}`,
     format: 'vc+sd-jwt',
@@ -79,7 +79,12 @@ async function decide(verifier, statuses, fetch) {
   const request = new URL(session.info().qrCodeUrl).searchParams;
   const shown = Object.fromEntries(statuses.map((status, at) => [`c${at}`, [presentation(VCTS[at], status, request)]]));
   const body = new URLSearchParams({ state: request.get('state'), vp_token: JSON.stringify(shown) });
-  const verification = verifier.begin(session, Buffer.from(body.toString()), FORM);
+  return verifier.begin(session, Buffer.from(body.toString()), FORM);
+}
+
+/** What such an answer comes to, and what was committed on the way. */
+async function decide(verifier, statuses, fetch) {
+  const verification = begun(verifier, statuses);
   const held = [];
   const commit = (hold) => held.push(hold.session.info().status);
   try {
@@ -152,6 +157,79 @@ test('sources that say nothing hold up nobody who asks nothing', async (t) => {
   assert.deepEqual(await cases.outcomeAsync(one), one.expected);
   assert.ok(Date.now() - begun < 4_000);
   for (const [reason] of await Promise.all(held)) assert.equal(reason, 'revocation_unknown');
+});
+
+const fault = (kind) => Object.assign(new Error('at fault'), { kind });
+
+/** What was committed until `verification` failed as `expected` says. */
+async function failing(verification, expected, world = {}) {
+  const committed = [];
+  const commit = async ({ session }) => void committed.push(session.info().status);
+  await assert.rejects(verification.decide({ commit, ...world }), expected);
+  verification.close();
+  return committed;
+}
+
+test('the hold is given back when the library fails', async (t) => {
+  const [list, fetcher] = [await source(t), new idgate.Fetcher({ allow: LOCAL })];
+  const verification = begun(verifierOf({ fetch: fetcher }), [[0, list.url]]);
+  const committed = [];
+  const commit = ({ session }) => {
+    committed.push(session.info().status);
+    fetcher.close();
+  };
+  await failing(verification, { kind: 'misuse' }, { commit });
+  assert.deepEqual(committed, ['VERIFYING', 'PENDING']);
+  // The same after the last fetch.
+  const closed = begun(verifierOf(), [[0, list.url]]);
+  const supply = closed.supply.bind(closed);
+  closed.supply = (...given) => {
+    supply(...given);
+    closed.close();
+  };
+  assert.deepEqual(await failing(closed, { kind: 'misuse' }, { fetch: () => null }), ['VERIFYING', 'PENDING']);
+});
+
+test('the hold is given back whatever a fetch of the callers own fails with', async () => {
+  for (const problem of [...['unavailable', 'misuse', 'internal', 'bad_response'].map(fault), new TypeError('own')]) {
+    const throwing = () => {
+      throw problem;
+    };
+    for (const fetch of [throwing, async () => throwing()]) {
+      const verification = begun(verifierOf(), [[0, 'https://list.example']]);
+      const committed = await failing(verification, (error) => error === problem, { fetch });
+      assert.deepEqual(committed, ['VERIFYING', 'PENDING']);
+    }
+  }
+});
+
+test('what keeps the hold from being given back hides no fault', async () => {
+  const problem = fault('internal');
+  const commit = async ({ session }) => {
+    if (session.info().status === 'PENDING') throw new Error('somebody was faster');
+  };
+  const fetch = async () => Promise.reject(problem);
+  await failing(begun(verifierOf(), [[0, 'https://list.example']]), (error) => error === problem, { commit, fetch });
+});
+
+test('a hold that was not committed is not given back', async () => {
+  const [problem, committed] = [fault('internal'), []];
+  const commit = async ({ session }) => {
+    committed.push(session.info().status);
+    throw problem;
+  };
+  await failing(begun(verifierOf(), [[0, 'https://list.example']]), (error) => error === problem, { commit });
+  assert.deepEqual(committed, ['VERIFYING']);
+});
+
+test('a fetch that is none is refused before anything is committed', async () => {
+  for (const fetch of [null, true, 'https://list.example', {}]) {
+    const [verification, committed] = [begun(verifierOf(), [[0, 'https://list.example']]), []];
+    const commit = (transition) => committed.push(transition);
+    await assert.rejects(verification.decide({ commit, fetch }), TypeError);
+    assert.deepEqual(committed, []);
+    verification.close();
+  }
 });
 
 test('what a fetcher cannot use is refused', () => {

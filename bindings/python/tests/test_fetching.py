@@ -252,44 +252,6 @@ class FetchingTest(unittest.TestCase):
             Flow((0, "x"), fetch="yes")
 
 
-class OwnFaultTest(unittest.TestCase):
-    """A source that could not be asked, by a fault of this machine."""
-
-    class Verification(idgate.Verification):
-        """Needs a source, and cannot ask it."""
-
-        def __init__(self) -> None:
-            self._pointer = None
-
-        def step(self) -> Any:
-            return idgate.Ask(hold=Held(), needs=[])  # type: ignore[arg-type]
-
-        def _recall(self) -> bool:
-            return False
-
-        def _begin(self, step: idgate.Ask) -> bool:
-            raise idgate.IdgateError("unavailable", "unavailable", "a status source could not be asked")
-
-    def test_the_hold_is_given_back(self) -> None:
-        committed: list[Any] = []
-        with self.assertRaises(idgate.NotAvailable):
-            self.Verification().decide(committed.append)
-        with self.assertRaises(idgate.NotAvailable):
-            asyncio.run(self.Verification().decide_async(committed.append))
-        self.assertEqual([type(one) for one in committed], [Held, str] * 2)
-
-
-class Held:
-    """The transition of a hold, and its session."""
-
-    @property
-    def session(self) -> Held:
-        return self
-
-    def released(self) -> str:
-        return "released"
-
-
 def certified() -> tuple[str, ssl.SSLContext]:
     """A certificate for 127.0.0.1 that is its own root, and a server that has it."""
     key = ec.generate_private_key(ec.SECP256R1())

@@ -52,7 +52,8 @@ class Reply:
     @property
     def headers(self) -> dict[str, str]:
         """Never to be kept by anybody between."""
-        return {"Cache-Control": "no-store", "Content-Type": self.content_type}
+        told = {"Cache-Control": "no-store", "Content-Type": self.content_type}
+        return {**told, "Retry-After": "1"} if self.status == 503 else told
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class Endpoints:
             except IdgateError as error:
                 return _refusal(error, {"not_found": 404})
             return Reply(200, jwt.encode(), "application/oauth-authz-req+jwt")
-        return _error(503, "temporarily_unavailable", "try again later")
+        return _later()
 
     def _commit(self, transition: Transition) -> None:
         if not self.store.commit(transition):
@@ -190,8 +191,12 @@ def _refusal(error: IdgateError, statuses: dict[str, int]) -> Reply:
     if isinstance(error, ConfigurationError):
         raise error  # it is for whoever runs this, not for a wallet
     if isinstance(error, NotAvailable):
-        return _error(503, "temporarily_unavailable", "try again later")
+        return _later()
     return _error(statuses.get(error.code, 400), error.code, str(error))
+
+
+def _later() -> Reply:
+    return _error(503, "temporarily_unavailable", "try again later")
 
 
 def _error(status: int, code: str, message: str) -> Reply:

@@ -14,7 +14,6 @@ from idgate._native import lib
 
 from . import _abi
 from ._abi import Buffer
-from .errors import NotAvailable
 from .fetcher import Lazy
 from .session import Transition
 from .trust import Check
@@ -119,21 +118,31 @@ class Verification(_abi.Handle):
         none, and what would be fetched counts as unreachable. A ``fetch`` of your own takes its place,
         called on a thread for each need.
 
-        :raises NotAvailable: a source could not be asked, by a fault of this machine: the hold was given
-            back, so that the wallet may come again.
+        Whatever fails after the hold was committed, it is given back (:meth:`Session.released`), so that
+        the wallet may come again.
+
+        :raises NotAvailable: a source could not be asked, by a fault of this machine.
         """
-        step = self.step()
-        while isinstance(step, Ask):
-            if fetch is None:
-                self._fetch(step, commit)
-            else:
-                commit(step.hold)
-                with ThreadPoolExecutor(max(1, len(step.needs))) as pool:
-                    fetched = list(pool.map(fetch, step.needs))
-                for need, body in zip(step.needs, fetched, strict=True):
-                    self.supply(need, body)
+        held: Transition | None = None
+        try:
             step = self.step()
-        return step
+            while isinstance(step, Ask):
+                if fetch is not None or not self._recall():
+                    commit(step.hold)
+                    held = step.hold
+                    if fetch is None:
+                        self._fetch(step)
+                    else:
+                        self._fetch_with(fetch, step)
+                step = self.step()
+            return step
+        except BaseException as error:
+            try:
+                if held and (released := held.session.released()):
+                    commit(released)
+            except Exception:
+                raise error  # who asked hears of the first fault, in the context of this one
+            raise
 
     async def decide_async(
         self,
@@ -142,50 +151,52 @@ class Verification(_abi.Handle):
     ) -> Decision:
         """The same in an event loop: the library works on a thread, and none waits for sources.
         ``commit`` and ``fetch`` may be coroutine functions; others run on threads, so that they too
-        may wait."""
-        step = await asyncio.to_thread(self.step)
-        while isinstance(step, Ask):
-            if fetch is None:
-                await self._fetch_async(step, commit)
-            else:
-                await _awaited(commit, step.hold)
-                fetched = await asyncio.gather(*(_awaited(fetch, need) for need in step.needs))
-                for need, body in zip(step.needs, fetched, strict=True):
-                    self.supply(need, body)
+        may wait. Who is cancelled waits for a ``commit`` that has begun, and the hold is given back."""
+        holding: tuple[Transition, asyncio.Task[Any]] | None = None
+        try:
             step = await asyncio.to_thread(self.step)
-        return step
-
-    def _fetch(self, step: Ask, commit: Callable[[Transition], None]) -> None:
-        if self._recall():
-            return
-        commit(step.hold)
-        try:
-            if self._begin(step):
-                while not self._wait(_WAIT_MS):
-                    pass
-                self._settle()
-        except NotAvailable:
-            if released := step.hold.session.released():
-                commit(released)
+            while isinstance(step, Ask):
+                if fetch is not None or not await asyncio.to_thread(self._recall):
+                    committing = asyncio.ensure_future(_awaited(commit, step.hold))
+                    if holding is None or not _succeeded(holding[1]):
+                        holding = step.hold, committing
+                    await _ended(committing)
+                    if fetch is None:
+                        await self._fetch_async(step)
+                    else:
+                        fetched = await asyncio.gather(*(_awaited(fetch, need) for need in step.needs))
+                        self._supply_all(step, fetched)
+                step = await asyncio.to_thread(self.step)
+            return step
+        except BaseException as error:
+            try:
+                if holding and _succeeded(holding[1]) and (released := holding[0].session.released()):
+                    await _ended(asyncio.ensure_future(_awaited(commit, released)))
+            except Exception:
+                raise error
             raise
 
-    async def _fetch_async(
-        self, step: Ask, commit: Callable[[Transition], Awaitable[None] | None]
-    ) -> None:
-        if await asyncio.to_thread(self._recall):
-            return
-        await _awaited(commit, step.hold)
-        try:
-            if await asyncio.to_thread(self._begin, step):
-                pause = _FIRST_PAUSE_S
-                while not self._wait(0):
-                    await asyncio.sleep(pause)
-                    pause = min(2 * pause, _LONGEST_PAUSE_S)
-                await asyncio.to_thread(self._settle)
-        except NotAvailable:
-            if released := step.hold.session.released():
-                await _awaited(commit, released)
-            raise
+    def _fetch(self, step: Ask) -> None:
+        if self._begin(step):
+            while not self._wait(_WAIT_MS):
+                pass
+            self._settle()
+
+    def _fetch_with(self, fetch: Callable[[Need], bytes | None], step: Ask) -> None:
+        with ThreadPoolExecutor(max(1, len(step.needs))) as pool:
+            self._supply_all(step, list(pool.map(fetch, step.needs)))
+
+    async def _fetch_async(self, step: Ask) -> None:
+        if await asyncio.to_thread(self._begin, step):
+            pause = _FIRST_PAUSE_S
+            while not self._wait(0):
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_S)
+            await asyncio.to_thread(self._settle)
+
+    def _supply_all(self, step: Ask, bodies: list[bytes | None]) -> None:
+        for need, body in zip(step.needs, bodies, strict=True):
+            self.supply(need, body)
 
     def _recall(self) -> bool:
         """Whether the fetcher knew an answer."""
@@ -217,3 +228,20 @@ async def _awaited(work: Callable[[Any], Any], argument: Any) -> Any:
         return await work(argument)
     made = await asyncio.to_thread(work, argument)
     return await made if inspect.isawaitable(made) else made
+
+
+async def _ended(task: asyncio.Task[Any]) -> None:
+    """Waits for a commit to its end, also when cancelled: what it came to decides what is to be done."""
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    task.result()
+
+
+def _succeeded(task: asyncio.Task[Any]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
