@@ -31,7 +31,14 @@ class Lazy {
 
   async pointer() {
     this.#handle ??= made();
-    return abi.pointer(await this.#handle);
+    const making = this.#handle;
+    try {
+      return abi.pointer(await making);
+    } catch (problem) {
+      // What could not be made is made anew by whoever comes next.
+      if (this.#handle === making && making instanceof Promise) this.#handle = null;
+      throw problem;
+    }
   }
 }
 
