@@ -188,6 +188,10 @@ app.use((error, request, response, next) => {
   if (error.status === 413) return response.status(413).json({ error: 'payload_too_large' });
   if (error.status < 500) return response.status(error.status).json({ error: 'invalid_request' });
   console.error(error);
+  // By a fault of this machine: the session is as it was, and the same answer is taken later.
+  if (error instanceof IdgateError && error.kind === 'unavailable') {
+    return response.set('Retry-After', '1').status(503).json({ error: 'temporarily_unavailable' });
+  }
   return response.status(500).json({ error: 'internal_error' });
 });
 

@@ -7,7 +7,7 @@ const { options } = require('./options.js');
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 50;
 
-/** Fetches status lists and CRLs, and remembers them for as long as they say. */
+/** Fetches status lists and CRLs, and remembers them for as long as they say, a day at most. */
 class Fetcher extends abi.Handle {
   constructor(given) {
     const { allow = [], roots } = options('Fetcher', ['allow', 'roots'], given);

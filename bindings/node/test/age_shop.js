@@ -29,10 +29,20 @@ async function start(t, which = 'express', settings = {}) {
   const [{ Issuer }, { Wallet }] = await Promise.all([load('issuer.js'), load('wallet.js')]);
   const issuer = await Issuer.create({ issuerId: 'https://issuer.example', vct: 'urn:eudi:pid:1' });
   const wallet = await Wallet.create();
+  const base = await launch(t, issuer.publicJwk, which, settings);
+  const hold = (adult) => {
+    const claims = { given_name: 'Erika', age_equal_or_over: { 18: adult } };
+    return issuer.issue(wallet, claims, { _sd: ['given_name'], age_equal_or_over: { _sd: ['18'] } });
+  };
+  return { base, hold, wallet };
+}
+
+/** Starts it, trusting the issuer with that key; gives where it is. */
+async function launch(t, publicJwk, which = 'express', settings = {}) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'idgate-age-'));
   t.after(() => fs.rmSync(folder, { recursive: true }));
   const jwk = path.join(folder, 'issuer.jwk.json');
-  fs.writeFileSync(jwk, JSON.stringify(issuer.publicJwk));
+  fs.writeFileSync(jwk, JSON.stringify(publicJwk));
   const port = `${await freePort()}`;
   const base = `http://127.0.0.1:${port}`;
   const [program, options, more] = SHOPS[which](port);
@@ -40,11 +50,7 @@ async function start(t, which = 'express', settings = {}) {
   const server = spawn(program, options, { env, stdio: ['ignore', 'ignore', 'inherit'] });
   t.after(() => server.kill());
   await listens(base, server);
-  const hold = (adult) => {
-    const claims = { given_name: 'Erika', age_equal_or_over: { 18: adult } };
-    return issuer.issue(wallet, claims, { _sd: ['given_name'], age_equal_or_over: { _sd: ['18'] } });
-  };
-  return { base, hold, wallet };
+  return base;
 }
 
 async function listens(base, server) {
@@ -96,4 +102,4 @@ async function askBrowser({ requests }, origin, wallet, credential) {
   return { protocol: UNSIGNED, data: { response } };
 }
 
-module.exports = { UNSIGNED, answerLink, askBrowser, start };
+module.exports = { UNSIGNED, answerLink, askBrowser, freePort, launch, start };

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import secrets
 import threading
@@ -22,7 +23,7 @@ from typing import Annotated, Any
 
 import idgate
 from fastapi import Cookie, Depends, FastAPI, Header, HTTPException, Request, Response
-from fastapi.responses import FileResponse, StreamingResponse
+from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from idgate.fastapi import wallet_router
 
 BASE_URL = os.environ.get("BASE_URL", "http://127.0.0.1:8000")  # the page's origin, too
@@ -126,6 +127,13 @@ def commit(transition: idgate.Transition) -> None:
 store = Store()
 app = FastAPI(openapi_url=None)
 app.include_router(wallet_router(verifier, store))  # where wallets answer that followed the link
+
+
+@app.exception_handler(idgate.NotAvailable)
+def try_again(_: Request, fault: Exception) -> JSONResponse:
+    """It is nobody's answer that is wrong: something here is, and the session is as it was."""
+    logging.getLogger("age").error("%s", fault)
+    return JSONResponse({"detail": "temporarily_unavailable"}, 503, {"Retry-After": "1"})
 
 
 @app.get("/")

@@ -12,8 +12,9 @@ from ._abi import Buffer
 
 
 class Fetcher(_abi.Handle):
-    """Fetches status lists and CRLs, and remembers them for as long as they say. One serves any number
-    of verifiers and threads at once: make one and keep it.
+    """Fetches status lists and CRLs, and remembers them for as long as they say, a day at most: 1,024
+    of them, and 64 MiB. While its source is down, a copy serves up to 24 hours beyond its time, but
+    never past its own end. One serves any number of verifiers and threads at once: make one and keep it.
 
     >>> fetcher = Fetcher(allow=["10.20.0.0/16"])
     >>> trust = Trust()

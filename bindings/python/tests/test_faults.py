@@ -1,0 +1,121 @@
+"""What wallets are told by the example and by the program of docs/python.md when something here is at fault."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+from unittest import mock
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import idgate
+
+ROOT = Path(__file__).parents[3]
+INSTALLED = all(importlib.util.find_spec(name) for name in ("fastapi", "httpx"))
+FAULTS = [
+    *((kind, 503, "temporarily_unavailable", "1") for kind in ("unavailable", "internal")),
+    *((kind, 500, "internal_error", None) for kind in ("config", "misuse")),
+]
+#: What the program is run behind.
+FAILING = """
+import idgate, sys
+def decide(*_):
+    raise idgate.IdgateError(sys.argv[1], "at_fault", "a fault of the test")
+idgate.Verification.decide = decide
+"""
+
+
+def declined(link: str) -> tuple[str, bytes]:
+    """Where a wallet posts that it declines, and what."""
+    request = {name: one for name, (one,) in parse_qs(urlsplit(link).query).items()}
+    return request["response_uri"], urlencode({"state": request["state"], "error": "access_denied"}).encode()
+
+
+class PageTest(unittest.TestCase):
+    def test_the_program_tells_a_fault_of_its_own_as_one(self) -> None:
+        page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+        (program,) = re.findall(r"```python\n# ask\.py\n(.*?)```", page, re.DOTALL)
+        for kind, *expected in FAULTS:
+            with self.subTest(kind=kind):
+                self.assertEqual(self.told(program, kind), tuple(expected))
+
+    def told(self, program: str, kind: str) -> tuple[int, str, str | None]:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+        text = FAILING + program.replace("3000", str(port))
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen([sys.executable, "-c", text, kind], text=True, **pipes) as running:
+            try:
+                assert running.stdout
+                url, body = declined(running.stdout.readline().strip())
+                # The link is printed before the program listens.
+                for _ in range(100):
+                    try:
+                        urllib.request.urlopen(url, body, timeout=10)
+                        raise AssertionError("the answer was taken")
+                    except urllib.error.HTTPError as answer:
+                        with answer:
+                            error = json.loads(answer.read())["error"]
+                            return answer.code, error, answer.headers["Retry-After"]
+                    except urllib.error.URLError:
+                        if running.poll() is not None:
+                            raise
+            finally:
+                running.terminate()
+        raise AssertionError("nobody listens")
+
+
+@unittest.skipUnless(INSTALLED, "fastapi and httpx are not installed")
+class ExampleTest(unittest.TestCase):
+    example: Any
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        signer = idgate.Signer("https://issuer.example", b"7" * 32)
+        with tempfile.TemporaryDirectory() as folder:
+            key = Path(folder, "issuer.jwk.json")
+            key.write_text(json.dumps(signer.public_key()))
+            path = ROOT / "bindings" / "python" / "examples" / "fastapi_app.py"
+            spec = importlib.util.spec_from_file_location("fastapi_app", path)
+            assert spec and spec.loader
+            cls.example = importlib.util.module_from_spec(spec)
+            with mock.patch.dict(os.environ, IDGATE_ISSUER_JWK=str(key)), mock.patch.dict(
+                sys.modules, fastapi_app=cls.example
+            ):
+                spec.loader.exec_module(cls.example)
+
+    def test_the_example_tells_a_fault_of_its_own_as_one(self) -> None:
+        from fastapi.testclient import TestClient
+
+        origin = {"Origin": self.example.BASE_URL}
+        relayed = {"protocol": "openid4vp-v1-unsigned", "data": {"error": "access_denied"}}
+        for kind, status, _, retry_after in FAULTS:
+            fault = idgate.IdgateError(kind, "at_fault", "a fault of the test")
+            with (
+                self.subTest(kind=kind),
+                mock.patch.object(idgate.Verification, "decide_async", side_effect=fault),
+                TestClient(self.example.app, self.example.BASE_URL, raise_server_exceptions=False) as client,
+            ):
+                begun = client.post("/age", headers=origin).json()
+                url, body = declined(begun["link"])
+                form = {"Content-Type": "application/x-www-form-urlencoded"}
+                for response in (
+                    client.post(f"/age/{begun['id']}/dc-api", json=relayed, headers=origin),
+                    client.post(url, content=body, headers=form),
+                ):
+                    told = response.status_code, response.headers.get("retry-after")
+                    self.assertEqual(told, (status, retry_after))
+
+
+if __name__ == "__main__":
+    unittest.main()
