@@ -22,7 +22,7 @@ import unittest
 import reference
 from blocks import DOCS, ROOT, Block, blocks, pages, pattern, shown
 from scene import Scene
-from scenes import SCENES
+from scenes import INSTEAD, SCENES
 from world import BUILT, LONG, WHEELS, World
 
 #: How many blocks of a page are shown and not run, and why no test has what they need.
@@ -158,6 +158,15 @@ class BlocksTest(unittest.TestCase):
                         counted[kind][page] += 1
         self.assertEqual(counted["shown"], collections.Counter(SHOWN))
         self.assertEqual(counted["text"], collections.Counter(TEXT))
+
+    def test_what_is_run_instead_is_told(self) -> None:
+        told = " ".join((DOCS / "README.md").read_text(encoding="utf-8").split())
+        for text, instead in INSTEAD.items():
+            self.assertIn(f"`{instead}` stands for `{text}`", told)
+
+    def test_who_needs_the_program_is_told_how_to_get_it(self) -> None:
+        for page in ("c.md", "node.md", "python.md", "rust.md"):
+            self.assertIn("[`idgate` in `PATH`](README.md#how-to-read-the-examples)", (DOCS / page).read_text("utf-8"))
 
     def test_the_blocks_in_rust_are_documentation_tests(self) -> None:
         tested = (ROOT / "examples/src/lib.rs").read_text(encoding="utf-8")
