@@ -21,7 +21,7 @@ pub(crate) const MAX_FETCH_OVERHEAD_BYTES: usize = 256 * 1024;
 pub(crate) const MAX_ANSWER_HEADERS: usize = 100;
 /// The head of such an answer.
 pub(crate) const MAX_ANSWER_HEAD_BYTES: usize = 16 * 1024;
-/// Fetches of the whole process at a time.
+/// Fetches of one fetcher at a time.
 pub(crate) const FETCHES: usize = 64;
 /// Of these for the credentials of one issuer: whatever hosts it names, others have a half.
 pub(crate) const FETCHES_PER_ISSUER: usize = 32;

@@ -17,26 +17,30 @@ class Fetcher extends abi.Handle {
   }
 }
 
-/** The fetcher of a verifier, made on a worker thread when something has to be fetched: it reads the system's roots. */
+/** The one of all verifiers that were given none, so that its bounds hold for all of them. */
+let shared = null;
+
+/** The fetcher of a verifier. The shared one is made on a worker thread when something has to be fetched: it reads the system's roots. */
 class Lazy {
-  #handle;
+  #given;
 
   constructor(given = true) {
     if (typeof given !== 'boolean' && !(given instanceof Fetcher)) {
       throw new TypeError('Verifier: fetch is true, false or a Fetcher');
     }
     this.on = given !== false;
-    this.#handle = given instanceof Fetcher ? given : null;
+    this.#given = given instanceof Fetcher ? given : null;
   }
 
   async pointer() {
-    this.#handle ??= made();
-    const making = this.#handle;
+    if (this.#given) return abi.pointer(this.#given);
+    shared ??= made();
+    const making = shared;
     try {
       return abi.pointer(await making);
     } catch (problem) {
       // What could not be made is made anew by whoever comes next.
-      if (this.#handle === making && making instanceof Promise) this.#handle = null;
+      if (shared === making) shared = null;
       throw problem;
     }
   }

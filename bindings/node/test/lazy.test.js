@@ -1,5 +1,5 @@
 'use strict';
-// The fetcher that a verifier makes for itself.
+// The fetcher of the verifiers that were given none.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
@@ -17,5 +17,6 @@ test('a fetcher that could not be made is made for whoever comes next, and then 
   const pointer = await lazy.pointer();
   assert.ok(pointer);
   assert.equal(await lazy.pointer(), pointer);
+  assert.equal(await new Lazy(true).pointer(), pointer, 'all verifiers have the same');
   assert.equal(made.mock.callCount(), 2);
 });

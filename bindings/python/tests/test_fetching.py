@@ -25,6 +25,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import cases
 import idgate
+from idgate.fetcher import Lazy
 
 ISSUER = "https://issuer.example"
 VCTS = ("urn:one", "urn:two")
@@ -141,6 +142,25 @@ class Flow:
 
 
 @unittest.skipUnless(INSTALLED, "jwcrypto and cryptography are not installed")
+class SharedTest(unittest.TestCase):
+    def test_verifiers_that_were_given_none_share_one_fetcher(self) -> None:
+        first = Lazy(True).get()
+        self.assertIs(Lazy(True).get(), first)
+        own = idgate.Fetcher(allow=LOCAL)
+        self.assertIs(Lazy(own).get(), own)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "a system without fork")
+    def test_a_child_of_a_process_that_is_making_it_does_not_wait_for_ever(self) -> None:
+        with Lazy._making:
+            child = os.fork()
+            if child == 0:
+                signal.alarm(10)
+                Lazy(True).get()
+                os._exit(0)
+        _, status = os.waitpid(child, 0)
+        self.assertEqual(status, 0)
+
+
 class FetchingTest(unittest.TestCase):
     def source(self, *given: Any, **named: Any) -> Source:
         source = Source(*given, **named)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from threading import Lock
 
@@ -44,19 +45,32 @@ class Fetcher(_abi.Handle):
 
 
 class Lazy:
-    """The fetcher of a verifier, made when something has to be fetched: it reads the roots of the
-    operating system."""
+    """The fetcher of a verifier. Those that were given none share one, so that its bounds hold for all of
+    them; it is made when something has to be fetched: it reads the roots of the operating system."""
+
+    _shared: Fetcher | None = None
+    _making = Lock()
 
     def __init__(self, given: bool | Fetcher) -> None:
         if not isinstance(given, (bool, Fetcher)):
             raise TypeError("fetch is True, False or a Fetcher")
         self.on = given is not False
-        self._fetcher = given if isinstance(given, Fetcher) else None
-        self._lock = Lock()
+        self._given = given if isinstance(given, Fetcher) else None
 
     def get(self) -> Fetcher:
         """The fetcher."""
-        with self._lock:
-            if self._fetcher is None:
-                self._fetcher = Fetcher()
-            return self._fetcher
+        if self._given is not None:
+            return self._given
+        with Lazy._making:
+            if Lazy._shared is None:
+                Lazy._shared = Fetcher()
+            return Lazy._shared
+
+
+def _after_fork() -> None:
+    # Whoever had it is not here any more.
+    Lazy._making = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
