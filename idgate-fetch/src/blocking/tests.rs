@@ -1,5 +1,7 @@
 //! A library's verification, and its status sources on real sockets.
 
+mod crl;
+
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,11 +13,12 @@ use idgate_core::ids::{IssuerId, TenantId};
 use idgate_core::response::WalletResponse;
 use idgate_core::session::{Session, Status};
 use idgate_core::{PresentationRequest, TrustEntry, TrustSnapshot, TrustedKey, Verifier};
+use idgate_testkit::issuer::CredentialBuilder;
 use idgate_testkit::keys::Curve;
 use idgate_testkit::samples::{self, ISSUER};
 use idgate_testkit::status::{StatusJwt, StatusList, status_claim};
 use idgate_testkit::time::{SAMPLE_NOW_MS, numeric_date};
-use idgate_testkit::wallet::{Answer, Body, KbJwt, Presentation, Wallet, present};
+use idgate_testkit::wallet::{Answer, Body, KbJwt, Presentation, present};
 use serde_json::{Value, json};
 
 use super::*;
@@ -52,28 +55,31 @@ impl Flow {
         let key = samples::issuer_key(Curve::P256);
         let jwk = Jwk::parse(key.public_jwk().to_string().as_bytes()).unwrap();
         entry.keys.push(TrustedKey::new(jwk.key));
+        let named = VCTS.iter().zip(statuses).map(|(vct, (idx, uri))| {
+            let credential = samples::identity(&samples::holder_key(Curve::P256), NOW.0);
+            credential.plain("vct", *vct).plain("status", status_claim(*idx, uri))
+        });
+        Self::with(entry, named.collect())
+    }
+
+    /// Credentials of the types [`VCTS`], in their order.
+    fn with(entry: TrustEntry, credentials: Vec<CredentialBuilder>) -> Self {
         let trust = Arc::new(TrustSnapshot::new(1, [entry]));
         let builder = Verifier::builder(aws_lc_rs::PROVIDER).inline("https://gateway.example");
         let verifier = builder.trust(trust).build().unwrap();
-        let asked = VCTS.iter().take(statuses.len()).map(|vct| {
+        let asked = VCTS.iter().take(credentials.len()).map(|vct| {
             json!({ "format": "vc+sd-jwt", "issuer_id": ISSUER, "claims": ["given_name"], "id": vct })
         });
         let asked = json!({ "credentials": asked.collect::<Vec<Value>>() }).to_string();
         let request = PresentationRequest::parse(asked.as_bytes(), verifier.trust(), true).unwrap();
         let tenant = TenantId::new("shop");
         let made = verifier.create_session(request, tenant, true, &mut Zeros, NOW).unwrap();
-        let holder = samples::holder_key(Curve::P256);
-        let wallet = VCTS.iter().zip(statuses).fold(
-            Wallet::new(holder.clone()),
-            |wallet, (vct, (idx, uri))| {
-                let credential = samples::identity(&holder, NOW.0).plain("vct", *vct);
-                wallet.with(credential.plain("status", status_claim(*idx, uri)).issue(&key))
-            },
-        );
+        let (key, holder) = (samples::issuer_key(Curve::P256), samples::holder_key(Curve::P256));
         let uri = made.session.invitation().qr_code_url;
         let request = idgate_testkit::request::AuthorizationRequest::parse(&uri).unwrap();
-        let tokens = wallet.credentials().iter().map(|credential| {
-            let shown = Presentation::whole(credential);
+        let tokens = credentials.into_iter().map(|credential| {
+            let credential = credential.issue(&key);
+            let shown = Presentation::whole(&credential);
             present(&shown, Some(&KbJwt::new(&holder, &shown, &request, NOW.0).sign()))
         });
         let body = Body::form(&Answer::new(&request, tokens.collect()).parameters());
