@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import urllib.error
 import urllib.request
@@ -59,7 +60,7 @@ class PageTest(unittest.TestCase):
                 assert running.stdout
                 url, body = declined(running.stdout.readline().strip())
                 # The link is printed before the program listens.
-                for _ in range(100):
+                for _ in range(600):
                     try:
                         urllib.request.urlopen(url, body, timeout=10)
                         raise AssertionError("the answer was taken")
@@ -70,6 +71,7 @@ class PageTest(unittest.TestCase):
                     except urllib.error.URLError:
                         if running.poll() is not None:
                             raise
+                    time.sleep(0.05)
             finally:
                 running.terminate()
         raise AssertionError("nobody listens")
