@@ -34,6 +34,7 @@ use tokio::sync::Semaphore;
 pub use self::api_keys::ApiKeySecret;
 pub use self::handle::Handle;
 pub use self::identity::Published;
+pub use self::page_browser::has_page;
 pub use self::pages::{PageKey, PageView, Phase, Standing, Visit, WayBack};
 pub use self::sessions::{CreatedSession, SessionView};
 use self::stream::Streams;

@@ -1,7 +1,8 @@
 //! Which browser has a page: the first that takes it, until it is over (decisions 27).
 
-use super::pages::{PageKey, PageView, cookie_name, digest_of, is_key_of, sha256, unavailable};
+use super::pages::{PageKey, PageView, cookie_name, is_key_of, sha256, unavailable};
 use super::{App, AppError};
+use crate::store::PageRecord;
 
 impl App {
     /// Gives the page to this browser; what it has to show from now on, or `None` when the page is
@@ -25,24 +26,16 @@ impl App {
         };
         Ok(is_taken.then_some(key))
     }
+}
 
-    /// Whether a browser has the page behind a token: by one of its cookies, or by the key that it made.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn has_page(
-        &self,
-        token: &str,
-        cookies: impl Fn(&str) -> Option<String>,
-        key: Option<&PageKey>,
-    ) -> Result<bool, AppError> {
-        let Some(digest) = digest_of(token) else { return Ok(false) };
-        let cookie = cookies(&cookie_name(&digest));
-        let shown = [cookie.as_deref(), key.map(PageKey::expose)];
-        if shown.iter().all(Option::is_none) {
-            return Ok(false);
-        }
-        let own = self.store.page(&digest).await?.and_then(|page| page.browser);
-        Ok(own.is_some_and(|own| shown.into_iter().flatten().any(|shown| is_key_of(&own, shown))))
-    }
+/// Whether a browser has a page: by one of its cookies, or by the key that it made.
+pub fn has_page(
+    page: &PageRecord,
+    cookies: impl Fn(&str) -> Option<String>,
+    key: Option<&PageKey>,
+) -> bool {
+    let Some(own) = &page.browser else { return false };
+    let cookie = cookies(&cookie_name(&page.digest));
+    let shown = [cookie.as_deref(), key.map(PageKey::expose)];
+    shown.into_iter().flatten().any(|shown| is_key_of(own, shown))
 }

@@ -199,6 +199,16 @@ impl App {
         Ok(Some((NewPage { digest: sha256(&token), secret }, url)))
     }
 
+    /// The page behind a token; `None`: there is none, or not any more.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn find_page(&self, token: &str) -> Result<Option<PageRecord>, AppError> {
+        // What cannot be a token is not looked up.
+        let Some(digest) = digest_of(token) else { return Ok(None) };
+        Ok(self.store.page(&digest).await?)
+    }
+
     /// The page behind a token, as the browser sees it that shows `cookies`.
     ///
     /// # Errors
@@ -208,10 +218,21 @@ impl App {
         token: &str,
         cookies: impl Fn(&str) -> Option<String>,
     ) -> Result<PageView, AppError> {
-        let digest = digest_of(token).ok_or(AppError::NotFound)?;
-        let page = self.store.page(&digest).await?.ok_or(AppError::NotFound)?;
+        let page = self.find_page(token).await?.ok_or(AppError::NotFound)?;
+        self.view_page(page, cookies).await
+    }
+
+    /// A page as the browser sees it that shows `cookies`.
+    ///
+    /// # Errors
+    /// Its session is gone.
+    pub async fn view_page(
+        &self,
+        page: PageRecord,
+        cookies: impl Fn(&str) -> Option<String>,
+    ) -> Result<PageView, AppError> {
         let session = self.store.session(&page.session_id).await?.ok_or(AppError::NotFound)?;
-        let standing = match (&page.browser, cookies(&cookie_name(&digest))) {
+        let standing = match (&page.browser, cookies(&cookie_name(&page.digest))) {
             (None, _) => Standing::Free,
             (Some(own), Some(shown)) if is_key_of(own, &shown) => Standing::Own,
             (Some(_), _) => Standing::Taken,
@@ -371,6 +392,6 @@ pub(super) fn cookie_name(digest: &[u8; 32]) -> String {
 }
 
 /// `None`: it cannot be a token.
-pub(super) fn digest_of(token: &str) -> Option<[u8; 32]> {
+fn digest_of(token: &str) -> Option<[u8; 32]> {
     is_of_base62(token).then(|| sha256(token))
 }

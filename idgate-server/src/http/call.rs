@@ -26,10 +26,10 @@ use super::time_limit::TimeLimit;
 use super::turns::{Kind, TooMany, Turn};
 use super::ws::Upgrade;
 use crate::api_key::ApiKey;
-use crate::app::{AppError, Handle, StatusStream};
+use crate::app::{AppError, Handle, StatusStream, has_page};
 use crate::limits::{BODY_AT_HAND_BYTES, BODY_AT_HAND_WAIT, REFUSAL_PAUSE};
 use crate::rate_limit::{Excess, Standing};
-use crate::store::Caller;
+use crate::store::{Caller, PageRecord};
 
 /// A request on its way through the checks of its route.
 pub(crate) struct Call<'a> {
@@ -45,6 +45,8 @@ pub(crate) struct Call<'a> {
     pub(super) body: Incoming,
     /// The connection, when the request asks for another protocol.
     pub(super) connection: Option<OnUpgrade>,
+    /// The page that it names, once it passed the limits of pages.
+    pub(crate) page: Option<PageRecord>,
 }
 
 /// What is known about a request once it is answered, panic or not.
@@ -176,20 +178,28 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Charges a request of a browser to its peer and the page that it names. The browser that has the page
-    /// is counted by itself: who merely knows the address uses up nothing of what it needs.
-    pub(crate) async fn limit_page(&self) -> Result<(), HttpError> {
+    /// Charges a request of a browser to its peer and the page that it names, and finds the page. The browser
+    /// that has it is counted by itself: who merely knows the address uses up nothing of what it needs.
+    pub(crate) async fn limit_page(&mut self) -> Result<(), HttpError> {
         let (app, rates, headers) = (&self.gateway.app, &self.gateway.rates, &self.head.headers);
-        if !page::shows_any(headers) {
-            return Ok(rates.charge_wallet(&PAGE, self.id, self.peer, app.now())?);
+        let shows_any = page::shows_any(headers);
+        match shows_any {
+            false => rates.charge_wallet(&PAGE, self.id, self.peer, app.now())?,
+            // Whose it is, is looked up; until then it is its peer's alone.
+            true => rates.charge_peer(&PAGE, self.peer, app.now())?,
         }
-        // Before it is looked up whether it is what it says.
-        rates.charge_peer(&PAGE, self.peer, app.now())?;
+        self.page = app.find_page(self.id).await?;
         let key = page::key_of(headers).ok().flatten();
         let cookies = |name: &str| page::cookie_of(headers, name);
-        let is_own = app.has_page(self.id, cookies, key.as_ref()).await?;
+        let is_own = self.page.as_ref().is_some_and(|page| has_page(page, cookies, key.as_ref()));
         let rate = if is_own { &PAGE_OF_ITS_BROWSER } else { &PAGE };
-        Ok(rates.charge_handle(rate, self.id, app.now())?)
+        if shows_any {
+            rates.charge_handle(rate, self.id, app.now())?;
+        }
+        if let Some(page) = &self.page {
+            rates.charge_shared(rate, &page.session_id).await.map_err(AppError::from)??;
+        }
+        Ok(())
     }
 
     /// What a failed authentication is answered: beyond its peer's limit a 429, or the 401 and the

@@ -54,6 +54,7 @@ pub(crate) async fn answer(
         peer,
         body,
         connection,
+        page: None,
     };
     let outcome = match unpanicked(limit.bound(check_and_dispatch(call))).await {
         Ok(Some(outcome)) => outcome,

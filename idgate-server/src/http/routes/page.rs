@@ -88,7 +88,7 @@ pub(crate) async fn state(call: Call<'_>) -> Result<Response<Body>, HttpError> {
         return Ok(state_of(&view));
     }
     app.page_changed(&view).await?;
-    let view = look(&call).await?;
+    let view = look_again(&call).await?;
     Ok(if view.standing == Standing::Taken { taken(&call.head.headers) } else { state_of(&view) })
 }
 
@@ -139,7 +139,15 @@ pub(crate) async fn icon(_: Call<'_>) -> Result<Response<Body>, HttpError> {
     Ok(shared("image/svg+xml", ICON))
 }
 
+/// The page as it was when its limits were asked.
 async fn look(call: &Call<'_>) -> Result<PageView, AppError> {
+    let (headers, page) = (&call.head.headers, call.page.clone());
+    let page = page.ok_or(AppError::NotFound)?;
+    call.gateway.app.view_page(page, |name| page::cookie_of(headers, name)).await
+}
+
+/// The page as it is now.
+async fn look_again(call: &Call<'_>) -> Result<PageView, AppError> {
     let headers = &call.head.headers;
     call.gateway.app.page(call.id, |name| page::cookie_of(headers, name)).await
 }

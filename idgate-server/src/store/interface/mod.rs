@@ -164,9 +164,9 @@ pub trait Store:
         UnixMillis(0)
     }
 
-    /// Charges a request of a wallet to its session where several gateways have to count together;
-    /// when it is one too many, says how many milliseconds it is too early. A gateway that is alone
-    /// counts by itself.
+    /// Charges a request of a wallet, or of a browser, to its session where several gateways have to
+    /// count together; when it is one too many, says how many milliseconds it is too early. A gateway
+    /// that is alone counts by itself.
     fn charge_session(&self, _id: &SessionId, _rate: SessionRate) -> Write<'_, Option<u64>> {
         Box::pin(async { Ok(None) })
     }

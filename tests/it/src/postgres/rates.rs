@@ -1,4 +1,5 @@
-//! What a client may do at several nodes together, while they start one after another.
+//! What may be done at several nodes together: by a client, while they start one after another, and with a
+//! page, by whom it belongs to and by others.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -6,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::nodes::Nodes;
 use crate::http::{Http, Request};
-use crate::tenant::request_for;
+use crate::tenant::{Tenant, request_for};
 
 /// A test client's sessions: at once, and in so many seconds again.
 const BURST: u64 = 25;
@@ -53,4 +54,54 @@ fn nodes_that_start_within_seconds_grant_a_client_no_more_than_twice_its_limit()
     let least = BURST / 2;
     let granted = granted.load(Ordering::SeqCst);
     assert!(granted >= least, "{granted}: too little to show anything");
+}
+
+/// Requests for a page: at once, and in a minute again.
+const OF_A_PAGE: usize = 60;
+
+#[test]
+fn a_page_grants_its_browser_and_strangers_as_much_at_all_nodes_together_as_at_one() {
+    // Each request is of another peer, so that no limit but the page's holds it back.
+    let settings = [
+        ("IDGATE_RATE_LIMITS", "on"),
+        ("IDGATE_PAGE", "on"),
+        ("IDGATE_TRUSTED_PROXIES", "127.0.0.1/32"),
+    ];
+    let Some(nodes) = Nodes::start_with(NODES, &settings) else { return };
+    let mut https: Vec<Http> = nodes.addresses().into_iter().map(Http::new).collect();
+    let mut tenant =
+        Tenant { http: Http::new(nodes.addresses()[0]), api_key: nodes.client.api_key.clone() };
+    let created = tenant.create(&request_for(&["given_name"]));
+    let url = created.answer["page_url"].as_str().unwrap();
+    let path = url.strip_prefix("http://localhost:1").unwrap();
+    let key = "Ab0123456789abcdefghi1";
+    let take = Request::post(format!("{path}/take")).header("Idgate-Page-Key", key);
+    let take = take.header("Accept", "application/json");
+    https[0].send(&take).expect_status(200);
+
+    let mut peers = 0_u32;
+    let mut exhaust = |own: bool, policy: &str| {
+        let (mut granted, begun) = (0, Instant::now());
+        for http in &mut https {
+            for asked in 0..=2 * OF_A_PAGE {
+                peers += 1;
+                let request = Request::get(format!("{path}/state"));
+                let from = format!("198.18.{}.{}", peers / 256, peers % 256);
+                let request = request.header("X-Forwarded-For", &from);
+                let request = if own { request.header("Idgate-Page-Key", key) } else { request };
+                let answer = http.send(&request);
+                if answer.status == 429 {
+                    assert_eq!(answer.header("ratelimit-policy"), Some(policy));
+                    answer.expect_error(429, "rate_limited");
+                    break;
+                }
+                assert!(asked < 2 * OF_A_PAGE, "there is no limit");
+                granted += 1;
+            }
+        }
+        let again = usize::try_from(begun.elapsed().as_secs()).unwrap() + 1;
+        assert!((OF_A_PAGE - 2..=OF_A_PAGE + again).contains(&granted), "{policy}: {granted}");
+    };
+    exhaust(false, "\"page-token\";q=60;w=60");
+    exhaust(true, "\"page-browser\";q=60;w=60");
 }
