@@ -105,10 +105,18 @@ pub(crate) fn check_list_signer(signer: &Certificate<'_>, eku: &[u8]) -> Result<
 /// A signer of status lists that names what it is for: credentials, by one of `ekus`, or their
 /// status. Without an extended key usage it is taken by its root alone (ISO/IEC 18013-5 Table B.9).
 pub(crate) fn check_status_signer(signer: &Certificate<'_>, ekus: &[Oid]) -> Result<(), Broken> {
-    check_not_ca(signer)?;
-    if signer.extension(&OID_X509_EXT_EXTENDED_KEY_USAGE).is_none() {
-        return Ok(());
+    match signer.extension(&OID_X509_EXT_EXTENDED_KEY_USAGE) {
+        None => check_not_ca(signer),
+        Some(_) => check_marked_status_signer(signer, ekus),
     }
+}
+
+/// The same where its root may sign much else: it has to say what it is for.
+pub(crate) fn check_marked_status_signer(
+    signer: &Certificate<'_>,
+    ekus: &[Oid],
+) -> Result<(), Broken> {
+    check_not_ca(signer)?;
     let usages = signer.extended_key_usages().unwrap_or_default();
     let is_for_status =
         |oid: &&[u8]| *oid == STATUS_SIGNING || ekus.iter().any(|eku| eku.as_der() == *oid);

@@ -39,8 +39,8 @@ impl StatusRoots<'_> {
     }
 
     /// The same below roots of SD-JWT VC issuers: who may sign credentials there may sign their status. A
-    /// CA of a trusted list may have other customers; of these, only who carries the mark of an issuer or
-    /// may sign status.
+    /// CA of a trusted list may have other customers; below it, only who carries the mark of an issuer or
+    /// says that it is for status (draft-ietf-oauth-status-list 10).
     ///
     /// # Errors
     /// As [`super::authenticate_chain`].
@@ -51,7 +51,7 @@ impl StatusRoots<'_> {
         let Self { provider, roots, ekus, now } = *self;
         let (signer, path, root) = signer_below(provider, chain, roots, MAX_CERTIFICATES, now)?;
         if let Some(listing) = root.listing() {
-            profile::check_status_signer(&signer, ekus)
+            profile::check_marked_status_signer(&signer, ekus)
                 .or_else(|_| listed_profile::check_listed_mark(&signer, ekus, &listing.list))
                 .map_err(profile_error)?;
         }

@@ -226,6 +226,12 @@ fn status_beside_sd_jwt_issuers_is_signed_by_who_is_marked_or_is_for_status() {
         assert!(by(good).is_ok());
     }
     refused(by(used_for(tls_server)), Reason::ChainInvalid);
+    refused(by(unmarked(&root)), Reason::ChainInvalid);
+    // Where the operator asks for no mark of issuers, it is asked of nobody.
+    let entry = listing(Kind::Pid, &[&root.der], &profile(ListProfile::Any));
+    let roots: Vec<&TrustAnchor> = entry.sd_jwt_roots.iter().collect();
+    let of_any = StatusRoots { roots: &roots, ..here };
+    assert!(of_any.authenticate_beside_issuer(&[&unmarked(&root).sign(&root.key)]).is_ok());
 }
 
 #[test]
