@@ -11,10 +11,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use idgate_core::crypto::{Jwk, rustcrypto::PROVIDER};
 use idgate_core::entropy::OsEntropy;
+use idgate_core::error::ResponseError;
 use idgate_core::request::Dialect;
 use idgate_core::verifier::DialectOptions;
-use idgate_core::{IssuerId, TenantId, UnixMillis, Verifier, WalletResponse};
-use idgate_core::{PresentationRequest, Step, TrustEntry, TrustSnapshot, TrustedKey};
+use idgate_core::{IssuerId, PresentationRequest, Session, Step, TenantId, TrustEntry};
+use idgate_core::{TrustSnapshot, TrustedKey, UnixMillis, Verifier, WalletResponse};
 
 // Whom to trust: here the sample issuer of idgate.
 const ISSUER_JWK: &[u8] = br#"{"kty": "EC", "crv": "P-256",
@@ -62,7 +63,32 @@ fn main() -> Result<(), Box<dyn Error>> {
     reader.by_ref().take(length).read_to_end(&mut body)?;
 
     let response = WalletResponse::new(content_type.as_deref(), &body);
-    let mut answer = verifier.begin(&created.session, None, response, &mut OsEntropy, now()?)?;
+    let answered = answer(&verifier, &created.session, response);
+    let (status, reply) = match &answered {
+        Ok((status, reply)) => (*status, reply.as_str()),
+        Err(_) => ("500 Internal Server Error", r#"{"error":"internal_error"}"#),
+    };
+    let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\n");
+    write!(reader.get_mut(), "{head}Connection: close\r\n\r\n{reply}")?;
+    answered.map(|_| ()) // what went wrong is for you, and not for the wallet
+}
+
+/// What an answer makes of the session, and what the wallet hears of it.
+fn answer(
+    verifier: &Verifier,
+    session: &Session,
+    response: WalletResponse<'_>,
+) -> Result<(&'static str, String), Box<dyn Error>> {
+    let mut answer = match verifier.begin(session, None, response, &mut OsEntropy, now()?) {
+        Ok(answer) => answer,
+        Err(fault @ ResponseError::Entropy(_)) => return Err(fault.into()),
+        Err(refused) => {
+            // Not an answer: nothing has changed, and the wallet may come again.
+            eprintln!("{refused}");
+            let reply = format!(r#"{{"error":"{}"}}"#, refused.code().as_str());
+            return Ok(("400 Bad Request", reply));
+        }
+    };
     let Step::Done(decision) = answer.step()? else {
         return Err("a list is to be fetched: `BlockingFetcher` of idgate-fetch does it".into());
     };
@@ -73,11 +99,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(result) => println!("{}", result.claims()), // as JSON
         None => println!("{:?}", settled.reason_at(now()?)),
     }
-    let (status, reply) = match decision.reply.body() {
+    Ok(match decision.reply.body() {
         Some(body) => ("200 OK", body),
         None => ("400 Bad Request", r#"{"error":"invalid_presentation"}"#.into()),
-    };
-    let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\n");
-    write!(reader.get_mut(), "{head}Connection: close\r\n\r\n{reply}")?;
-    Ok(())
+    })
 }
