@@ -17,8 +17,9 @@ Made of the gateway's own description, `GET /api/openapi.json`, with every profi
 gateway with less leaves out what it does not have. How to use it is in [Over HTTP](integrate.md); errors are explained
 [there](integrate.md#errors), too, and so are the [limits](integrate.md#limits).
 
-A tenant's request carries `Authorization: Bearer <API key>`, an operator's the admin token. Every answer that is not
-as wanted has an [Error](#error) as its body; what those mean that many endpoints have stands [once](#refusals)."""
+A tenant's request carries `Authorization: Bearer <API key>`, an operator's the admin token. A refusal has an
+[Error](#error) as its body, and [of pages](#refusals-of-pages) one in words where a person reads it; what those mean
+that many endpoints have stands [once](#refusals)."""
 METHODS = ("get", "post", "put", "delete")
 
 
@@ -102,27 +103,40 @@ def operation_text(document, method, path, shared, operation):
         yield "\n".join(["| parameter | in | required | value | |", "|---|---|---|---|---|", *rows])
     if "requestBody" in operation:
         yield f"Body: {body_of(resolve(document, operation['requestBody'])['content'])}."
-    rows, shared = [], []
+    rows, shared, of_page = [], [], []
     for code, answer in operation["responses"].items():
-        if "$ref" in answer:
-            shared.append(code)
+        if "$ref" in answer and is_refusal(told := resolve(document, answer)):
+            (of_page if is_for_people(told) else shared).append(code)
             continue
-        rows.append(f"| {code} | {words(answer.get('description'))} | {body_of(answer.get('content', {}))} |")
+        told = resolve(document, answer)
+        rows.append(f"| {code} | {words(told.get('description'))} | {body_of(told.get('content', {}))} |")
     yield "It answers:"
     yield "\n".join(["| status | | body |", "|---|---|---|", *rows])
     if shared:
         yield f"Also {', '.join(shared)}: [refusals](#refusals)."
+    if of_page:
+        yield f"Also {', '.join(of_page)}: [refusals of pages](#refusals-of-pages)."
 
 
-def refusals(document):
+def is_refusal(answer):
+    body = answer.get("content", {}).get("application/json", {})
+    return body.get("schema", {}).get("$ref") == "#/components/schemas/Error"
+
+
+def is_for_people(answer):
+    return "text/html" in answer["content"]
+
+
+def refusals(document, chosen):
     """What the answers mean that many operations share."""
-    told = {}
+    told = set()
     for item in document["paths"].values():
         for method in METHODS:
             for code, answer in item.get(method, {}).get("responses", {}).items():
-                if "$ref" in answer:
-                    told[code, reference(answer)] = words(resolve(document, answer)["description"])
-    rows = [f"| {code} | {about} |" for (code, _), about in sorted(told.items())]
+                resolved = resolve(document, answer)
+                if "$ref" in answer and is_refusal(resolved) and chosen(resolved):
+                    told.add((code, words(resolved["description"])))
+    rows = [f"| {code} | {about} |" for code, about in sorted(told)]
     yield "\n".join(["| status | meaning |", "|---|---|", *rows])
 
 
@@ -160,7 +174,8 @@ def page(document):
             for method in METHODS:
                 if method in item and tag["name"] in item[method]["tags"]:
                     parts += operation_text(document, method, path, item.get("parameters", []), item[method])
-    parts += ["## Refusals", *refusals(document), "## Bodies"]
+    parts += ["## Refusals", *refusals(document, lambda answer: not is_for_people(answer))]
+    parts += ["## Refusals of pages", *refusals(document, is_for_people), "## Bodies"]
     for name, schema in document["components"]["schemas"].items():
         parts += schema_text(name, schema)
     return "\n\n".join(parts) + "\n"
