@@ -18,6 +18,9 @@ import shutil
 import socket
 import struct
 import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
 
 import reference
 from blocks import DOCS, ROOT, Block, blocks, pages, pattern, shown
@@ -57,43 +60,74 @@ class SnippetsTest(unittest.TestCase):
         self.addCleanup(world.close)
         scene = SCENES.get(page, Scene)(world)
         later, files = [], {}
-        for at, block in enumerate(found):
+        for block in found:
             with self.subTest(block=str(block)):
-                if "shown" in block.marks or block.language == "text":
+                if "waits" in block.marks:
+                    later += [world.leave_waiting(*command) for command in shown(block.text)]
                     continue
-                if block.file:
+                run_block(scene, block)
+                if block.file and "shown" not in block.marks:
                     files[block.file] = block
-                    folder = world.run("pwd")[0].strip()
-                    place = os.path.join(folder, block.file)
-                    os.makedirs(os.path.dirname(place), exist_ok=True)
-                    with open(place, "w", encoding="utf-8") as file:
-                        file.write(block.text)
-                elif block.language == "sh":
-                    scene.before(block)
-                    world.run_all(block.text)
-                elif block.language == "console":
-                    scene.before(block)
-                    for command, expected in shown(block.text):
-                        if "waits" in block.marks:
-                            later.append(world.leave_waiting(command, expected))
-                            continue
-                        output, code = world.run(command)
-                        self.assertEqual(code, 0, f"{command}\n{output}")
-                        same = re.fullmatch(whole(expected), output.rstrip() + "\n")
-                        self.assertTrue(same, f"{command}\nprinted\n{output}\nand not\n{expected}")
-                    if "waits" not in block.marks:
-                        for check in later:
-                            check()
-                        later = []
-                elif block.language == "json":
-                    scene.json(block, json.loads(block.text))
-                elif block.language != "rust":  # those are documentation tests of the crate of the examples
-                    scene.code(block)
+                if block.language == "console":
+                    for check in later:
+                        check()
+                    later = []
         self.assertEqual(later, [], "what waits is answered on the same page")
         text = "".join(block.text for block in found if block.language in ("sh", "console"))
         for name in files:
             stem = "cargo run" if name == "src/main.rs" else os.path.splitext(os.path.basename(name))[0]
             self.assertIn(stem, text, f"docs/{page}: nobody runs {name}")
+
+    def refuses(self, page: str) -> None:
+        """The program that waits for a wallet answers what is no wallet's answer, and says no more than its code."""
+        world = World()
+        self.addCleanup(world.close)
+        scene = SCENES.get(page, Scene)(world)
+        for block in blocks(page):
+            if "waits" in block.marks:
+                break
+            run_block(scene, block)
+        [command] = shown(block.text)
+        world.leave_waiting(*command)
+        link = world.wait_for(lambda: re.findall(r"response_uri=([^&\s]+)&", world.told_beside))[0]
+        request = urllib.request.Request(urllib.parse.unquote(link), b"nonsense=1")
+        with self.assertRaises(urllib.error.HTTPError) as raised:
+            urllib.request.urlopen(request, timeout=20)
+        with raised.exception as refused:
+            self.assertEqual((refused.code, json.load(refused)), (400, {"error": "invalid_response"}))
+
+
+def run_block(scene: Scene, block: Block) -> None:
+    """Does what a reader does with it."""
+    world = scene.world
+    if "shown" in block.marks or block.language == "text":
+        return
+    if block.file:
+        folder = world.run("pwd")[0].strip()
+        place = os.path.join(folder, block.file)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "w", encoding="utf-8") as file:
+            file.write(block.text)
+    elif block.language == "sh":
+        scene.before(block)
+        world.run_all(block.text)
+    elif block.language == "console":
+        scene.before(block)
+        run_shown(world, block.text)
+    elif block.language == "json":
+        scene.json(block, json.loads(block.text))
+    elif block.language != "rust":  # those are documentation tests of the crate of the examples
+        scene.code(block)
+
+
+def run_shown(world: World, text: str) -> None:
+    """Each command ends well, and prints what is shown below it; where nothing is shown, whatever it likes."""
+    for command, expected in shown(text):
+        output, code = world.run(command)
+        if code != 0:
+            raise AssertionError(f"ends with {code}: {command}\n{output}")
+        if not re.fullmatch(whole(expected), output.rstrip() + "\n"):
+            raise AssertionError(f"{command}\nprinted\n{output}\nand not\n{expected}")
 
 
 def kind_of(block: Block) -> str | None:
@@ -109,7 +143,7 @@ def whole(expected: str) -> str:
     return pattern(expected).pattern if expected.strip() else "(?s:.*)"
 
 
-def test_of(page: str):
+def test_of(page: str, run):
     def test(self) -> None:
         if page == "python.md" and not list(WHEELS.glob("idgate-*.whl")):
             self.skipTest(f"no wheel of the package in {WHEELS}")
@@ -117,14 +151,18 @@ def test_of(page: str):
             self.skipTest("no pkg-config")
         if page == "rust.md" and not (LONG or (BUILT / "quick_start").exists()):
             self.skipTest("the examples are not built")
-        self.run_page(page)
+        run(self, page)
 
     return test
 
 
 for each in pages():
-    if any(block.language in RUN and "shown" not in block.marks for block in blocks(each)):
-        setattr(SnippetsTest, f"test_{re.sub('[^a-z0-9]+', '_', each[:-3].lower())}", test_of(each))
+    name, parts = re.sub("[^a-z0-9]+", "_", each[:-3].lower()), blocks(each)
+    if any(block.language in RUN and "shown" not in block.marks for block in parts):
+        setattr(SnippetsTest, f"test_{name}", test_of(each, SnippetsTest.run_page))
+    if any("waits" in block.marks for block in parts):
+        setattr(SnippetsTest, f"test_the_program_of_{name}_answers_what_it_refuses",
+                test_of(each, SnippetsTest.refuses))
 
 
 class ReferenceTest(unittest.TestCase):
@@ -204,6 +242,10 @@ class HarnessTest(unittest.TestCase):
         world.patience = 0.1
         with self.assertRaises(AssertionError):
             world.run_all("true\nfalse\n")
+        for text in ("$ true\n$ false\n", "$ false\n…\n", "$ true\na\n"):
+            with self.subTest(text=text), self.assertRaises(AssertionError):
+                run_shown(world, text)
+        run_shown(world, "$ true\n$ echo a\n")
         with self.assertRaises(AssertionError):
             world.fill("echo ses_…")
 

@@ -91,6 +91,7 @@ class World:
             end()
         for process in self.waiting:
             process.kill()
+            process.wait()
         for file in self.state.glob("*.pid"):
             try:
                 os.killpg(int(file.read_text()), signal.SIGKILL)
@@ -160,9 +161,10 @@ class World:
 
         def listen() -> None:
             nonlocal printed
-            while read := os.read(process.stdout.fileno(), 65536):
-                printed += read.decode(errors="replace")
-                self.told_beside += read.decode(errors="replace")
+            with process.stdout:
+                while read := os.read(process.stdout.fileno(), 65536):
+                    printed += read.decode(errors="replace")
+                    self.told_beside += read.decode(errors="replace")
 
         listener = threading.Thread(target=listen, daemon=True)
         listener.start()
@@ -179,7 +181,6 @@ class World:
             if not self.wait_for(lambda: process.poll() is not None):
                 raise AssertionError(f"goes on: {command}\n{printed}")
             listener.join()
-            process.stdout.close()
             if process.returncode != 0 or not pattern(expected).fullmatch(printed.rstrip() + "\n"):
                 raise AssertionError(f"{command}\nprinted ({process.returncode})\n{printed}\nand not\n{expected}")
 
