@@ -24,9 +24,10 @@ class PathsTest(unittest.TestCase):
                 self.assertEqual(found, [])
 
     def test_such_a_folder_is_found(self):
-        for text in ("in /tmp/idgate", "`/home/erika/key.pem`", "--data-dir=/root/data"):
-            with self.subTest(text=text):
-                self.assertTrue(OF_A_MACHINE.search(text))
+        for top in ("tmp", "home", "root", "Users"):
+            for text in (f"in /{top}/idgate", f"`/{top}/erika/key.pem`", f"--data-dir=/{top}/data"):
+                with self.subTest(text=text):
+                    self.assertTrue(OF_A_MACHINE.search(text))
 
 
 if __name__ == "__main__":
