@@ -1,7 +1,9 @@
 //! Counters for Prometheus. Every label is a word of ours from a short list, or the URL of a trusted list
 //! that the operator gave; none is a client's, a session's or a peer's.
 
+mod measures;
 mod register;
+mod trust;
 
 use std::fmt;
 
@@ -11,7 +13,9 @@ use prometheus::{
     IntGaugeVec, Registry, TextEncoder,
 };
 
+pub use self::measures::{Gauges, PoolLoad, Use};
 use self::register::{add, counters, gauge, gauges, seconds};
+use self::trust::OfTrust;
 
 /// Upper bounds of the number of jobs in one commit, which is at most 64.
 const JOBS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
@@ -39,13 +43,7 @@ pub struct Telemetry {
     wal_bytes: IntGauge,
     audit_checkpoint: IntGauge,
     task_restarts: IntCounterVec,
-    trust_anchors: IntGaugeVec,
-    trust_expiry: IntGaugeVec,
-    list_next_update: IntGaugeVec,
-    list_sequence: IntGaugeVec,
-    list_providers: IntGaugeVec,
-    list_refreshes: IntCounterVec,
-    certificate_expiry: IntGaugeVec,
+    trust: OfTrust,
     log_dropped: IntCounter,
     pool: IntGaugeVec,
     connections: IntGaugeVec,
@@ -53,63 +51,6 @@ pub struct Telemetry {
     connections_displaced: IntCounterVec,
     used: IntGaugeVec,
     limits: IntGaugeVec,
-}
-
-/// How much is used of what there is only so much of.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Use {
-    /// So much of it.
-    pub used: u64,
-    /// There is no more.
-    pub limit: u64,
-}
-
-impl Use {
-    /// Of places, jobs or bytes in memory.
-    pub fn of(used: usize, limit: usize) -> Self {
-        let number = |n| u64::try_from(n).unwrap_or(u64::MAX);
-        Self { used: number(used), limit: number(limit) }
-    }
-}
-
-/// The connections to a database that is not in this process.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct PoolLoad {
-    /// In use.
-    pub busy: usize,
-    /// Not in use.
-    pub idle: usize,
-    /// Requests that wait for one.
-    pub waiting: usize,
-    /// There are no more, in use or not.
-    pub limit: usize,
-}
-
-/// Sizes and ages, for alerts.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Gauges {
-    /// Results that are stored.
-    pub claims_rows: u64,
-    /// How long the result that should have gone first is overdue, in milliseconds.
-    pub purge_lag_ms: u64,
-    /// Nothing is stored but what erases.
-    pub disk_full: bool,
-    /// Notifications that wait to be sent.
-    pub webhook_queue: u64,
-    /// How long the oldest of them has waited, in milliseconds.
-    pub webhook_oldest_ms: u64,
-    /// Notifications that were given up.
-    pub dead_letters: u64,
-    /// The write-ahead logs, in bytes.
-    pub wal_bytes: u64,
-    /// How long the oldest audit entry without a checkpoint has waited for one, in milliseconds.
-    pub audit_open_ms: u64,
-    /// Bytes of the volume of the data directory, where there is one.
-    pub disk: Option<Use>,
-    /// Writes that wait in this process.
-    pub writes: Option<Use>,
-    /// Reads that do.
-    pub reads: Option<Use>,
 }
 
 impl Telemetry {
@@ -214,48 +155,7 @@ impl Telemetry {
                 "Tasks beside requests that panicked and were started again",
                 &["task"],
             )?,
-            trust_anchors: gauges(
-                r,
-                "idgate_trust_anchors",
-                "Keys and certificates that are trusted",
-                &["kind"],
-            )?,
-            trust_expiry: gauges(
-                r,
-                "idgate_trust_expiry_seconds",
-                "Until the first certificate of its kind expires; negative once it has",
-                &["kind"],
-            )?,
-            list_next_update: gauges(
-                r,
-                "idgate_trusted_list_next_update_seconds",
-                "Until the next issue of a trusted list is due; negative once it is overdue",
-                &["source"],
-            )?,
-            list_sequence: gauges(
-                r,
-                "idgate_trusted_list_sequence",
-                "The number of the trusted list in force",
-                &["source"],
-            )?,
-            list_providers: gauges(
-                r,
-                "idgate_trusted_list_providers",
-                "The providers of the trusted list in force",
-                &["source"],
-            )?,
-            list_refreshes: counters(
-                r,
-                "idgate_trusted_list_refresh_total",
-                "Trusted lists that were fetched, by what came of it",
-                &["outcome"],
-            )?,
-            certificate_expiry: gauges(
-                r,
-                "idgate_certificate_expiry_seconds",
-                "Until the gateway's own certificate expires, or the first of a client's, or of their registrations; negative once it has",
-                &["of"],
-            )?,
+            trust: OfTrust::new(r)?,
             connections: gauges(
                 r,
                 "idgate_connections",
@@ -394,44 +294,6 @@ impl Telemetry {
         for (state, count) in [("busy", busy), ("idle", idle), ("waiting", waiting)] {
             let count = i64::try_from(count).unwrap_or(i64::MAX);
             self.pool.with_label_values(&[state]).set(count);
-        }
-    }
-
-    /// How many things of a kind are trusted, and for how many seconds the first of them still is.
-    pub fn trusted(&self, kind: &'static str, count: usize, expires_in: Option<i64>) {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
-        self.trust_anchors.with_label_values(&[kind]).set(count);
-        match expires_in {
-            Some(seconds) => self.trust_expiry.with_label_values(&[kind]).set(seconds),
-            // It was removed, or there never was one.
-            None => drop(self.trust_expiry.remove_label_values(&[kind])),
-        }
-    }
-
-    /// A trusted list was fetched, or was not; `outcome`: `new`, `same`, `fetch_failed`, `refused` or
-    /// `rollback`.
-    pub fn list_refreshed(&self, outcome: &'static str) {
-        self.list_refreshes.with_label_values(&[outcome]).inc();
-    }
-
-    /// The trusted lists that are fetched: URL, seconds until the next issue is due, number, providers.
-    pub fn listed<'u>(&self, lists: impl Iterator<Item = (&'u str, i64, u64, u64)>) {
-        for gauge in [&self.list_next_update, &self.list_sequence, &self.list_providers] {
-            gauge.reset();
-        }
-        for (url, next_update, sequence, providers) in lists {
-            self.list_next_update.with_label_values(&[url]).set(next_update);
-            self.list_sequence.with_label_values(&[url]).set(signed(sequence));
-            self.list_providers.with_label_values(&[url]).set(signed(providers));
-        }
-    }
-
-    /// For how many seconds the gateway's own certificate (`gateway`), the first of its clients'
-    /// (`client`), or the first of their registration certificates (`registration`), is still good.
-    pub fn certified(&self, of: &'static str, expires_in: Option<i64>) {
-        match expires_in {
-            Some(seconds) => self.certificate_expiry.with_label_values(&[of]).set(seconds),
-            None => drop(self.certificate_expiry.remove_label_values(&[of])),
         }
     }
 

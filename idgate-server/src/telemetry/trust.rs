@@ -1,0 +1,108 @@
+//! What is trusted, for how long, and how trusted lists are kept up to date.
+
+use prometheus::{Error, IntCounterVec, IntGaugeVec, Registry};
+
+use super::register::{counters, gauges};
+use super::{Telemetry, signed};
+
+/// The metrics about it.
+pub(super) struct OfTrust {
+    anchors: IntGaugeVec,
+    expiry: IntGaugeVec,
+    list_next_update: IntGaugeVec,
+    list_sequence: IntGaugeVec,
+    list_providers: IntGaugeVec,
+    list_refreshes: IntCounterVec,
+    certificate_expiry: IntGaugeVec,
+}
+
+impl OfTrust {
+    pub(super) fn new(r: &Registry) -> Result<Self, Error> {
+        Ok(Self {
+            anchors: gauges(
+                r,
+                "idgate_trust_anchors",
+                "Keys and certificates that are trusted",
+                &["kind"],
+            )?,
+            expiry: gauges(
+                r,
+                "idgate_trust_expiry_seconds",
+                "Until the first certificate of its kind expires; negative once it has",
+                &["kind"],
+            )?,
+            list_next_update: gauges(
+                r,
+                "idgate_trusted_list_next_update_seconds",
+                "Until the next issue of a trusted list is due; negative once it is overdue",
+                &["source"],
+            )?,
+            list_sequence: gauges(
+                r,
+                "idgate_trusted_list_sequence",
+                "The number of the trusted list in force",
+                &["source"],
+            )?,
+            list_providers: gauges(
+                r,
+                "idgate_trusted_list_providers",
+                "The providers of the trusted list in force",
+                &["source"],
+            )?,
+            list_refreshes: counters(
+                r,
+                "idgate_trusted_list_refresh_total",
+                "Trusted lists that were fetched, by what came of it",
+                &["outcome"],
+            )?,
+            certificate_expiry: gauges(
+                r,
+                "idgate_certificate_expiry_seconds",
+                "Until the gateway's own certificate expires, or the first of a client's, or of their registrations; negative once it has",
+                &["of"],
+            )?,
+        })
+    }
+}
+
+impl Telemetry {
+    /// How many things of a kind are trusted, and for how many seconds the first of them still is.
+    pub fn trusted(&self, kind: &'static str, count: usize, expires_in: Option<i64>) {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.trust.anchors.with_label_values(&[kind]).set(count);
+        match expires_in {
+            Some(seconds) => self.trust.expiry.with_label_values(&[kind]).set(seconds),
+            // It was removed, or there never was one.
+            None => drop(self.trust.expiry.remove_label_values(&[kind])),
+        }
+    }
+
+    /// A trusted list was fetched, or was not; `outcome`: `new`, `same`, `fetch_failed`, `refused` or
+    /// `rollback`.
+    pub fn list_refreshed(&self, outcome: &'static str) {
+        self.trust.list_refreshes.with_label_values(&[outcome]).inc();
+    }
+
+    /// The trusted lists that are fetched: URL, seconds until the next issue is due, number, providers.
+    pub fn listed<'u>(&self, lists: impl Iterator<Item = (&'u str, i64, u64, u64)>) {
+        for gauge in
+            [&self.trust.list_next_update, &self.trust.list_sequence, &self.trust.list_providers]
+        {
+            gauge.reset();
+        }
+        for (url, next_update, sequence, providers) in lists {
+            self.trust.list_next_update.with_label_values(&[url]).set(next_update);
+            self.trust.list_sequence.with_label_values(&[url]).set(signed(sequence));
+            self.trust.list_providers.with_label_values(&[url]).set(signed(providers));
+        }
+    }
+
+    /// For how many seconds the gateway's own certificate (`gateway`), the first of its clients'
+    /// (`client`), or the first of their registration certificates (`registration`), is still good.
+    pub fn certified(&self, of: &'static str, expires_in: Option<i64>) {
+        match expires_in {
+            Some(seconds) => self.trust.certificate_expiry.with_label_values(&[of]).set(seconds),
+            None => drop(self.trust.certificate_expiry.remove_label_values(&[of])),
+        }
+    }
+}
