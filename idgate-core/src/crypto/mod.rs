@@ -20,10 +20,6 @@ mod x509_sig;
 
 #[cfg(feature = "aws-lc-rs")]
 pub mod aws_lc_rs;
-#[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]
-mod encryption_tests;
-#[cfg(all(test, feature = "rustcrypto"))]
-mod own_provider_tests;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;
 #[cfg(all(test, any(feature = "aws-lc-rs", feature = "rustcrypto")))]

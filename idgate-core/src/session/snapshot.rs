@@ -14,10 +14,6 @@ use crate::request::{PresentationRequest, VerifierInfo};
 use crate::session::{Offers, Phase, Revision, Session};
 use crate::time::UnixMillis;
 
-#[cfg(all(test, feature = "rustcrypto"))]
-#[allow(clippy::unwrap_used)]
-mod version_2_tests;
-
 /// Raised when an older program could misread what a newer one stores.
 const VERSION: u32 = 2;
 
@@ -150,6 +146,9 @@ impl Session {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    #[cfg(feature = "rustcrypto")]
+    mod version_2;
+
     use super::*;
     use crate::error::Reason;
     use crate::request::{Scheme, fixtures};

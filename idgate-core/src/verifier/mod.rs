@@ -3,20 +3,8 @@
 mod attestation;
 mod creation;
 mod dc_api;
-#[cfg(all(test, feature = "rustcrypto"))]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
-mod dc_api_tests;
-#[cfg(all(test, feature = "rustcrypto"))]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
-mod dcql_tests;
 mod dialects;
 mod iso_mdoc;
-#[cfg(all(test, feature = "rustcrypto"))]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
-mod iso_mdoc_tests;
-#[cfg(all(test, feature = "rustcrypto"))]
-#[allow(clippy::unwrap_used)]
-mod recorded_tests;
 mod request_object;
 mod signers;
 
@@ -270,8 +258,17 @@ impl VerifierBuilder<Ready> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 mod tests {
+    #[cfg(feature = "rustcrypto")]
+    mod dc_api;
+    #[cfg(feature = "rustcrypto")]
+    mod dcql;
+    #[cfg(feature = "rustcrypto")]
+    mod iso_mdoc;
+    #[cfg(feature = "rustcrypto")]
+    mod recorded;
+
     use super::*;
     use crate::request::fixtures;
 

@@ -17,9 +17,6 @@ mod report;
 mod sd_jwt;
 mod subject_groups;
 mod transaction_data;
-#[cfg(all(test, feature = "aws-lc-rs", feature = "rustcrypto"))]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]
-mod vector_tests;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -268,4 +265,10 @@ fn fresh_response_code(
     let mut bytes = [0; 16];
     entropy.fill(&mut bytes)?;
     Ok(base64url::encode(&bytes))
+}
+
+#[cfg(all(test, feature = "aws-lc-rs", feature = "rustcrypto"))]
+mod tests {
+    #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::disallowed_methods)]
+    mod vectors;
 }

@@ -9,10 +9,6 @@ mod jwt;
 #[cfg(all(test, feature = "aws-lc-rs"))]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests;
-#[cfg(all(test, feature = "aws-lc-rs"))]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
-#[allow(clippy::disallowed_methods)] // the tests read third-party files
-mod vector_tests;
 
 use alloc::boxed::Box;
 use alloc::string::String;

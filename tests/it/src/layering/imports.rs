@@ -154,7 +154,7 @@ fn module_of(path: &Path) -> Module {
     if parts.is_empty() { ROOT.into() } else { parts.join("::") }
 }
 
-/// The code but for what is compiled for tests alone, and the modules in files that are.
+/// The code but for what is compiled for tests alone, and the modules that are.
 fn without_tests(code: Vec<Token>) -> (Vec<Token>, Vec<Module>) {
     let (mut kept, mut modules, mut at) = (Vec::new(), Vec::new(), 0);
     while at < code.len() {
@@ -167,9 +167,7 @@ fn without_tests(code: Vec<Token>) -> (Vec<Token>, Vec<Module>) {
             at = after_group(&code, at + 1);
         }
         let end = end_of_item(&code, at);
-        if let Some(place) = code[at..end].iter().position(|token| token == "mod")
-            && code[end - 1] == ";"
-        {
+        if let Some(place) = code[at..end].iter().position(|token| token == "mod") {
             modules.push(code[at + place + 1].clone());
         }
         at = end;

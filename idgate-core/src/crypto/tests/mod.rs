@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod encryption;
+#[cfg(feature = "rustcrypto")]
+mod own_provider;
+
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -11,7 +11,7 @@ use idgate_testkit::x509::{CertificateBuilder, Name};
 use serde_json::{Value, json};
 
 use self::support::*;
-use super::*;
+use super::super::*;
 use crate::codec::base64url;
 use crate::crypto::{Es256Key, SoftwareSigner, rustcrypto::PROVIDER};
 use crate::request::fixtures::{self, NOW};

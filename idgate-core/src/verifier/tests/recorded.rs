@@ -7,9 +7,9 @@ use crate::session::Session;
 use crate::time::UnixMillis;
 
 /// Stored sessions of the first version, and the requests that were made of them.
-const INLINE_SESSION: &str = include_str!("../session/snapshot/version_1_inline.json");
+const INLINE_SESSION: &str = include_str!("../../session/snapshot/version_1_inline.json");
 const INLINE_LINK: &str = include_str!("recorded/inline_link.txt");
-const JAR_SESSION: &str = include_str!("../session/snapshot/version_1_jar.json");
+const JAR_SESSION: &str = include_str!("../../session/snapshot/version_1_jar.json");
 const JAR_LINK: &str = include_str!("recorded/jar_link.txt");
 const JAR_OBJECT: &str = include_str!("recorded/jar_object.txt");
 

@@ -1,13 +1,13 @@
 //! Version 2 as it is stored: what it holds must be readable for ever. Another text needs another
 //! version.
 
-use super::*;
+use super::super::*;
 use crate::request::fixtures;
 
 /// A pending session of one offer by value.
-const INLINE: &str = include_str!("version_2_inline.json");
+const INLINE: &str = include_str!("../version_2_inline.json");
 /// A created session of one offer by reference, with the private key of its answer.
-const JAR: &str = include_str!("version_2_jar.json");
+const JAR: &str = include_str!("../version_2_jar.json");
 
 fn text(session: &Session) -> String {
     String::from_utf8(session.to_snapshot().to_vec()).unwrap()

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use serde_json::Value;
 
-use super::dcql_tests::support::*;
-use super::*;
+use super::super::*;
+use super::dcql::support::*;
 use crate::codec::base64url;
 use crate::codec::cbor::Tape;
 use crate::cose::Sign1;

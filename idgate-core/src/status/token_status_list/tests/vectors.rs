@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use idgate_testkit::status::{StatusCwt, StatusJwt, StatusList};
 use serde_json::{Value as Json, json};
 
-use super::super::PublishedStatus;
-use super::super::fixtures::{
+use super::super::super::PublishedStatus;
+use super::super::super::fixtures::{
     NOW_SECS, URI, context, entry, signer, signer_of, signing_key, voucher,
 };
-use super::*;
+use super::super::*;
 use crate::codec::base64url;
 use crate::codec::json::Tape;
 use crate::crypto::Jwk;

@@ -3,6 +3,8 @@
 
 mod listed;
 mod signers;
+#[allow(clippy::disallowed_methods)] // it reads third-party files
+mod vectors;
 
 use idgate_testkit::codec::base64url;
 use idgate_testkit::jws;

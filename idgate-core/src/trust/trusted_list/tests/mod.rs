@@ -22,9 +22,9 @@ use crate::trust::listing::ListProfile;
 /// 2026-11-22T00:00:00Z
 const NOW: UnixMillis = UnixMillis(1_795_305_600_000);
 
-const HEADER: &str = include_str!("tests/header.json");
-const PID: &str = include_str!("tests/pid.json");
-const MDL: &str = include_str!("tests/mdl.json");
+const HEADER: &str = include_str!("header.json");
+const PID: &str = include_str!("pid.json");
+const MDL: &str = include_str!("mdl.json");
 
 fn token(header: &str, payload: &str, signature: &str) -> String {
     let (header, payload) =

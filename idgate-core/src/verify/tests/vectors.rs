@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use serde_json::Value as Json;
 
-use super::CredentialReport;
-use super::expected::Expected;
-use super::key_binding::bind_holder;
-use super::verify_sd_jwt_vc;
+use super::super::CredentialReport;
+use super::super::expected::Expected;
+use super::super::key_binding::bind_holder;
+use super::super::verify_sd_jwt_vc;
 use crate::codec::json::Tape;
 use crate::crypto::{CryptoProvider, HashAlg, PublicKey, aws_lc_rs, rustcrypto};
 use crate::error::Reason;

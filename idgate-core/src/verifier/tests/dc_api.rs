@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::dcql_tests::support::*;
-use super::*;
+use super::super::*;
+use super::dcql::support::*;
 use crate::crypto::{Es256Key, rustcrypto::PROVIDER};
 use crate::error::{CreateError, ErrorCode};
 use crate::jose::decode_signature;
