@@ -79,23 +79,10 @@ async function watch(page) {
     const taking = take(response).finally(() => reading.delete(taking))
     reading.add(taking)
   })
-  // A browser forgets what it was answered once its page is another one: the page's own script is asked as well.
-  await page.exposeFunction('tell', (url, text) => {
+  // A browser forgets what it was answered once its page is another one.
+  await readBeforeScripts(page, (url, text) => {
     count(told, url)
     seen.texts.push(text)
-  })
-  await page.addInitScript(() => {
-    Response.prototype.json = async function json() {
-      const text = await this.text()
-      globalThis.tell(this.url, text)
-      return JSON.parse(text)
-    }
-    globalThis.EventSource = class extends EventSource {
-      addEventListener(type, ...rest) {
-        super.addEventListener(type, ({ data }) => globalThis.tell(this.url, String(data)))
-        super.addEventListener(type, ...rest)
-      }
-    }
   })
   page.on('console', (message) => {
     // Refusals that a test provokes are in the log of every browser.
@@ -110,6 +97,33 @@ async function watch(page) {
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
       globalThis.complain(`${violatedDirective} ${blockedURI}`)))
   return seen
+}
+
+/** Says what scripts are told: an answer before they have it, and a stream's event as they hear it. */
+async function readBeforeScripts(page, told) {
+  const session = await page.context().newCDPSession(page)
+  session.on('Fetch.requestPaused', async ({ requestId, request, responseStatusCode: status }) => {
+    try {
+      if (status === 200) {
+        const { body, base64Encoded } = await session.send('Fetch.getResponseBody', { requestId })
+        told(request.url, Buffer.from(body, base64Encoded ? 'base64' : 'utf8').toString('latin1'))
+      }
+      await session.send('Fetch.continueRequest', { requestId })
+    } catch {
+      // The page went away, and its script without the answer.
+    }
+  })
+  const patterns = ['Fetch', 'XHR'].map((resourceType) => ({ resourceType, requestStage: 'Response' }))
+  await session.send('Fetch.enable', { patterns })
+  await page.exposeFunction('tell', told)
+  await page.addInitScript(() => {
+    globalThis.EventSource = class extends EventSource {
+      addEventListener(type, ...rest) {
+        super.addEventListener(type, ({ data }) => globalThis.tell(this.url, String(data)))
+        super.addEventListener(type, ...rest)
+      }
+    }
+  })
 }
 
 /**
