@@ -172,8 +172,8 @@ impl BlockingFetcher {
         if let Some(running) = engine.as_ref().filter(|engine| engine.is_of_this_process()) {
             return Ok(running.clone());
         }
-        // Names are looked up on threads besides, as many as it takes: who is silent there keeps a thread
-        // for longer than its turn, and nobody else is to wait for that.
+        // Names are looked up on threads besides, and never wait for one: there are more than turns, which
+        // are kept until that is over.
         let runtime = start(|| {
             let mut runtime = Builder::new_multi_thread();
             runtime.worker_threads(1).thread_name("idgate-fetch").enable_io().enable_time().build()

@@ -19,11 +19,11 @@ pub(crate) enum Came {
 
 /// A body, counted while it is held.
 #[derive(Clone)]
-pub(crate) struct Fetched(Arc<(Body, OwnedSemaphorePermit)>);
+pub(crate) struct Fetched(Arc<(Body, Arc<OwnedSemaphorePermit>)>);
 
 impl Fetched {
     /// `permit` is one of all fetches.
-    pub(crate) fn new(body: Body, permit: OwnedSemaphorePermit) -> Self {
+    pub(crate) fn new(body: Body, permit: Arc<OwnedSemaphorePermit>) -> Self {
         Self(Arc::new((body, permit)))
     }
 }

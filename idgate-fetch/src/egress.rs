@@ -10,6 +10,7 @@ mod stream;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests;
 
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -22,17 +23,20 @@ use hyper::client::conn::http1;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use url::{Host, Position, Url};
 
 pub use self::post::{Answer, Post, has_usual_port};
-use self::resolve::{Resolve, SystemResolver};
+use self::resolve::{Kept, Resolve};
+#[cfg(any(test, feature = "internals"))]
+use self::resolve::{LookUp, OnThread};
 pub use self::room::{Body, Room};
 use self::stream::{Capped, Stream};
 use crate::address::is_public;
-use crate::limits::{MAX_ANSWER_HEAD_BYTES, MAX_ANSWER_HEADERS};
+use crate::limits::{LOOKUPS, MAX_ANSWER_HEAD_BYTES, MAX_ANSWER_HEADERS};
 use crate::own_fault::{self, Refusal, Shortage};
 use crate::range::Cidr;
 use crate::tls::{self, UnusableRoots};
@@ -61,7 +65,8 @@ pub enum EgressError {
     Encoded,
     /// The body is too large.
     TooLarge,
-    /// The gateway itself lacks what a connection takes: a file descriptor, memory, a port, a route.
+    /// The gateway itself lacks what a connection takes: a file descriptor, memory, a port, a route, a
+    /// thread to look a name up on.
     OwnFault,
 }
 
@@ -93,6 +98,10 @@ pub struct Egress {
     tls: TlsConnector,
     trusts_any: bool,
     resolver: Arc<dyn Resolve>,
+    /// The turn of whoever uses it, held for as long as a name is looked up.
+    turn: Option<Kept>,
+    /// For names that are looked up without one, on this way out and its copies.
+    lookups: Arc<Semaphore>,
     descriptors: &'static Shortage,
 }
 
@@ -115,16 +124,23 @@ impl Egress {
     /// The roots cannot be used; the text says what to do.
     pub fn new(allowed: Vec<Cidr>, extra_roots: Option<&[u8]>) -> Result<Self, UnusableRoots> {
         let (tls, trusts_any) = tls::connector(extra_roots)?;
-        let (resolver, descriptors) = (Arc::new(SystemResolver), &own_fault::DESCRIPTORS);
-        Ok(Self { allowed, own: None, tls, trusts_any, resolver, descriptors })
+        let (resolver, descriptors) = (resolve::of_the_system(), &own_fault::DESCRIPTORS);
+        let (own, turn, lookups) = (None, None, Arc::new(Semaphore::new(LOOKUPS)));
+        Ok(Self { allowed, own, tls, trusts_any, resolver, turn, lookups, descriptors })
     }
 
     /// Another way out, over the same TLS, to public addresses and those in `allowed`.
     #[must_use]
     pub fn sibling(&self, allowed: Vec<Cidr>) -> Self {
-        let (tls, resolver) = (self.tls.clone(), self.resolver.clone());
-        let (own, trusts_any, descriptors) = (self.own, self.trusts_any, self.descriptors);
-        Self { allowed, own, tls, trusts_any, resolver, descriptors }
+        let lookups = Arc::new(Semaphore::new(LOOKUPS));
+        Self { allowed, lookups, turn: None, ..self.clone() }
+    }
+
+    /// The same way out, for one who has a turn: a look-up holds it until it is over, however long ago
+    /// its caller's time was, because nobody can end it before and it keeps a thread.
+    #[must_use]
+    pub fn keeping(&self, turn: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { turn: Some(turn), ..self.clone() }
     }
 
     /// Whether there is a root at all; without one nothing is reached over https.
@@ -172,7 +188,7 @@ impl Egress {
             Host::Ipv4(address) => Ok(vec![(address, port).into()]),
             Host::Ipv6(address) => Ok(vec![(address, port).into()]),
             Host::Domain(name) => {
-                let found = self.resolver.resolve(name, port).await;
+                let found = self.resolver.resolve(name, port, self.turn_to_look_up()?).await;
                 // A resolver without descriptors says no more than that it failed, and there may be
                 // some again by now.
                 found.map_err(|error| {
@@ -183,6 +199,14 @@ impl Egress {
                 })
             }
         }
+    }
+
+    fn turn_to_look_up(&self) -> Result<Kept, EgressError> {
+        let Some(turn) = &self.turn else {
+            let one = self.lookups.clone().try_acquire_owned();
+            return Ok(Arc::new(one.map_err(|_| EgressError::OwnFault)?));
+        };
+        Ok(turn.clone())
     }
 
     /// To the first of the checked addresses that answers.
@@ -243,6 +267,14 @@ impl Egress {
             let everywhere = own_ip.is_unspecified();
             own.port() == address.port() && (same || (everywhere && is_of_this_machine(ip)))
         })
+    }
+}
+
+#[cfg(any(test, feature = "internals"))]
+impl Egress {
+    /// The same way out, whose names `look_up` knows.
+    pub(crate) fn looking_up(self, look_up: impl LookUp) -> Self {
+        Self { resolver: Arc::new(OnThread(look_up)), ..self }
     }
 }
 

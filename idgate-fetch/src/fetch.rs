@@ -55,7 +55,7 @@ impl fmt::Display for NotAsked {
 impl std::error::Error for NotAsked {}
 
 /// What came of all needs of a round.
-pub struct Outcomes(Vec<(Need, Came)>);
+pub struct Outcomes(pub(crate) Vec<(Need, Came)>);
 
 impl Fetcher {
     /// A fetcher that knows nothing yet.
@@ -183,8 +183,11 @@ impl Fetcher {
         // For as long as somebody waits.
         let Some((of_its_place, one_of_all)) = self.permits.acquire(place).await else { return };
         stage.send_replace(Stage::Asking);
+        let (of_its_place, one_of_all) = (Arc::new(of_its_place), Arc::new(one_of_all));
+        // A name that is still being looked up when its time is over is still asked for.
+        let egress = self.egress.keeping(Arc::new((of_its_place.clone(), one_of_all.clone())));
         let room = of_its_place.room();
-        let got = self.egress.fetch(need.uri(), need.accept(), MAX_STATUS_BYTES, room);
+        let got = egress.fetch(need.uri(), need.accept(), MAX_STATUS_BYTES, room);
         let came = match timeout(FETCH_TIME, got).await {
             Ok(Ok(body)) => Came::Body(Fetched::new(body, one_of_all)),
             Ok(Err(error)) => {
@@ -196,7 +199,7 @@ impl Fetcher {
                 Came::Nothing
             }
         };
-        drop(of_its_place);
+        drop((egress, of_its_place));
         stage.send_replace(Stage::Landed(came));
     }
 }

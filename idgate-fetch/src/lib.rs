@@ -29,6 +29,9 @@ pub mod loopback;
 pub mod own_fault;
 mod permits;
 mod range;
+#[cfg(any(test, feature = "internals"))]
+#[allow(clippy::unwrap_used, missing_docs)]
+pub mod silence;
 mod tls;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]

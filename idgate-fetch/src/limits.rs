@@ -27,6 +27,9 @@ pub(crate) const FETCHES: usize = 64;
 pub(crate) const FETCHES_PER_ISSUER: usize = 32;
 /// Of these at one host. Lists are cached and asked once for all who wait, so that few are enough.
 pub(crate) const FETCHES_PER_HOST: usize = 8;
+/// Names that are being looked up on one way out besides those of fetches and webhooks, which keep
+/// their turns for as long: few of the threads that a runtime has for such work, and few are asked so.
+pub(crate) const LOOKUPS: usize = 64;
 /// For bodies over 64 KiB that were fetched and are not judged yet: six of the largest size.
 pub(crate) const FETCHED_BYTES: usize = 64 * 1024 * 1024;
 /// Of these for the credentials of one issuer: a half, as of the fetches.

@@ -60,7 +60,7 @@ enum Of {
     Bodies,
 }
 
-/// Held while a host is asked.
+/// Held while a host is asked, or its name looked up.
 pub(super) struct PlacePermit {
     _of_its_host: OwnedSemaphorePermit,
     _of_its_issuer: OwnedSemaphorePermit,

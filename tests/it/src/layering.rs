@@ -93,7 +93,7 @@ const SERVER: Layers = &[
 const FETCH: Layers = &[
     &["address", "limits", "loopback", "own_fault", "range", "tls"],
     &["egress"],
-    &["cache", "came", "permits"],
+    &["cache", "came", "permits", "silence"],
     &["flights"],
     &["fetch"],
     &["blocking"],

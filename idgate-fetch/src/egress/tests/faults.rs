@@ -12,7 +12,7 @@ const ISOLATED: &str = "IDGATE_TEST_ISOLATED";
 struct Names(&'static [&'static str]);
 
 impl Resolve for Names {
-    fn resolve<'a>(&'a self, _: &'a str, port: u16) -> Resolved<'a> {
+    fn resolve<'a>(&'a self, _: &'a str, port: u16, _: Kept) -> Resolved<'a> {
         Box::pin(async move {
             match self.0 {
                 [] => Err(io::Error::other("failed to lookup address information")),

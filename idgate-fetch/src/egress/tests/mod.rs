@@ -1,6 +1,7 @@
 //! The way out over real sockets.
 
 mod faults;
+mod lookups;
 mod resolution;
 
 use std::sync::Arc;

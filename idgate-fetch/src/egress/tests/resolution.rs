@@ -27,7 +27,7 @@ impl Script {
 }
 
 impl Resolve for Script {
-    fn resolve<'a>(&'a self, _: &'a str, port: u16) -> Resolved<'a> {
+    fn resolve<'a>(&'a self, _: &'a str, port: u16, _: Kept) -> Resolved<'a> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let answer = self.answers.lock().unwrap().pop_front().unwrap_or_default();
         Box::pin(async move { Ok(answer.into_iter().map(|ip| (ip, port).into()).collect()) })

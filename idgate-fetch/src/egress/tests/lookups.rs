@@ -1,0 +1,111 @@
+//! Names whose look-up does not end: nobody can end it, and so it keeps the turn of whoever asked.
+
+use idgate_core::ids::IssuerId;
+use idgate_core::verify::Need;
+use tokio::time::error::Elapsed;
+
+use super::*;
+use crate::came::Came;
+use crate::fetch::Fetcher;
+use crate::flights::{Allowance, Asked};
+use crate::limits::{FETCHES_PER_HOST, FETCHES_PER_ISSUER};
+use crate::silence::Silence;
+
+const SHORT: Duration = Duration::from_millis(50);
+/// Far more than any test needs.
+const LONG: Duration = Duration::from_secs(20);
+
+fn asked(issuer: &str, uri: String) -> Asked {
+    Asked { need: Need::StatusList { uri }, issuers: vec![IssuerId::new(issuer)] }
+}
+
+/// What comes of `asked` when turns have so long, and sources the time of a few steps.
+async fn came(fetcher: &Arc<Fetcher>, asked: Vec<Asked>, turns: Duration) -> Vec<Came> {
+    let mut allowed = Allowance { turns, sources: SHORT };
+    fetcher.fetch(asked, &mut allowed).await.0.into_iter().map(|(_, came)| came).collect()
+}
+
+/// What a receiver with a silent name says within the time of a few steps.
+async fn post(egress: &Egress) -> Result<Result<Answer, EgressError>, Elapsed> {
+    let message = Post { url: "https://shop.example/", headers: &[], body: "{}" };
+    tokio::time::timeout(SHORT, egress.post(message)).await
+}
+
+fn is_nothing(came: &Came) -> bool {
+    matches!(came, Came::Nothing)
+}
+
+async fn until_used(fetcher: &Fetcher, used: usize) {
+    let waiting = async {
+        while fetcher.used().0 != used {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LONG, waiting).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lookup_keeps_its_turn_until_it_ends_and_who_has_none_was_not_asked() {
+    let silence = Silence::default();
+    let fetcher = Arc::new(Fetcher::new(silence.egress()));
+    let at = |number| asked("one", format!("https://silent.example/{number}"));
+    let late = came(&fetcher, (0..FETCHES_PER_HOST).map(at).collect(), LONG).await;
+    assert!(late.iter().all(is_nothing), "the source had its time");
+    assert_eq!(fetcher.used().0, FETCHES_PER_HOST, "its name is still being looked up");
+    let more = came(&fetcher, vec![at(FETCHES_PER_HOST)], SHORT).await;
+    assert!(matches!(more[..], [Came::NotAsked]), "nobody looked for the source");
+    silence.end();
+    until_used(&fetcher, 0).await;
+    assert!(came(&fetcher, vec![at(FETCHES_PER_HOST)], LONG).await.iter().all(is_nothing));
+}
+
+#[tokio::test]
+async fn an_issuer_with_many_silent_names_leaves_others_their_turns() {
+    let silence = Silence::default();
+    let fetcher = Arc::new(Fetcher::new(silence.egress()));
+    let of = |issuer, number| asked(issuer, format!("https://{number}.example/list"));
+    let all = (0..FETCHES_PER_ISSUER).map(|number| of("one", number)).collect();
+    came(&fetcher, all, LONG).await;
+    let mine = came(&fetcher, vec![of("one", FETCHES_PER_ISSUER)], SHORT).await;
+    assert!(matches!(mine[..], [Came::NotAsked]));
+    // Asked, though it is as silent.
+    assert!(came(&fetcher, vec![of("other", 0)], LONG).await.iter().all(is_nothing));
+}
+
+#[tokio::test]
+async fn a_lookup_keeps_the_turn_of_who_gave_up() {
+    let silence = Silence::default();
+    let (egress, turn) = (silence.egress(), Arc::new(()));
+    assert!(post(&egress.keeping(turn.clone())).await.is_err());
+    assert_eq!(Arc::strong_count(&turn), 2);
+    silence.end();
+    let until_over = async {
+        while Arc::strong_count(&turn) > 1 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LONG, until_over).await.unwrap();
+}
+
+#[tokio::test]
+async fn where_too_many_names_are_looked_up_without_a_turn_no_more_are() {
+    let silence = Silence::default();
+    let egress = silence.egress();
+    let mut given_up = JoinSet::new();
+    for _ in 0..LOOKUPS {
+        let egress = egress.clone();
+        given_up.spawn(async move { post(&egress).await.is_err() });
+    }
+    assert!(given_up.join_all().await.into_iter().all(|late| late));
+    assert_eq!(post(&egress).await.unwrap(), Err(EgressError::OwnFault));
+    let sibling = egress.sibling(Vec::new());
+    assert!(post(&sibling).await.is_err(), "another way out has its own");
+    assert!(post(&egress.keeping(Arc::new(()))).await.is_err(), "who has a turn may");
+    silence.end();
+    let waiting = async {
+        while post(&egress).await.unwrap() != Err(EgressError::DnsFailed) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LONG, waiting).await.unwrap();
+}
