@@ -1,6 +1,7 @@
 //! `idgate listen`: what a test client would be notified of goes to an address of this machine, as
 //! developers know it from payment services. Nothing is stored and nothing is tried again.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -57,7 +58,7 @@ pub fn run(options: &ListenOptions, store: &OperatorStore, json: bool) -> Result
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Error(format!("cannot start: {error}")))?;
     let allowed: Result<Vec<_>, _> = LOOPBACK.into_iter().map(Cidr::parse).collect();
-    let egress = std::sync::Arc::new(crate::work::way_out(allowed?, None)?);
+    let egress = Arc::new(crate::work::way_out(allowed?, None)?);
     if !runtime.block_on(egress.is_allowed_explicitly(&to)) {
         return Err(elsewhere());
     }
@@ -159,7 +160,7 @@ impl Notice {
         now: UnixMillis,
     ) -> Result<Answer, String> {
         let message = Message { id: &self.id, at: now, number: 1, body: &self.body };
-        courier.carry(target, message, WEBHOOK_TIME).await
+        courier.carry(target, message, WEBHOOK_TIME, Arc::new(())).await
     }
 
     fn report(&self, json: bool, outcome: Result<Answer, String>) {

@@ -71,7 +71,7 @@ pub struct App {
     notices: registration::Notices,
     webhook_rules: WebhookRules,
     /// The places for tests of webhooks.
-    webhook_tests: Semaphore,
+    webhook_tests: Arc<Semaphore>,
     /// For a verification until its verdict is handed to the store.
     verification_time: Duration,
 }
@@ -131,7 +131,7 @@ impl App {
             fetcher,
             verifier,
             webhook_rules: WebhookRules::default(),
-            webhook_tests: Semaphore::new(WEBHOOK_TESTS),
+            webhook_tests: Arc::new(Semaphore::new(WEBHOOK_TESTS)),
             streams: Arc::default(),
             notices: registration::Notices::default(),
             verification_time: VERIFICATION_TIME,

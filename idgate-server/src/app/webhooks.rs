@@ -85,13 +85,13 @@ impl App {
         let WebhookRules { allow_http, egress } = &self.webhook_rules;
         let no_way = || AppError::Unavailable("webhooks have no way out".into());
         let egress = egress.clone().ok_or_else(no_way)?;
-        let _place = self.webhook_tests.try_acquire().map_err(|_| AppError::Busy)?;
+        let place = self.webhook_tests.clone().try_acquire_owned().map_err(|_| AppError::Busy)?;
         let id = random_id("whf_", &mut OsEntropy);
         let id = id.map_err(|error| AppError::Unavailable(error.to_string()))?;
         let message = Message { id: &id, at: self.now(), number: 1, body: r#"{"type":"test"}"# };
         let courier = Courier::new(self.provider, egress, *allow_http);
         let watch = Stopwatch::new();
-        let outcome = courier.carry(&target, message, WEBHOOK_TEST_TIME).await;
+        let outcome = courier.carry(&target, message, WEBHOOK_TEST_TIME, Arc::new(place)).await;
         let latency_ms = watch.elapsed_us() / 1000;
         let (status, error) = match outcome {
             Ok(Answer { status: status @ 200..=299, .. }) => (Some(status), None),

@@ -1,5 +1,6 @@
 //! One signed exchange with a receiver, whatever it is for.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +37,8 @@ impl Courier {
         Self { provider, egress, allow_http }
     }
 
-    /// Takes `message` to `target`, within `patience`.
+    /// Takes `message` to `target`, within `patience`. `place` is held until its name is looked up, and
+    /// that may take longer.
     ///
     /// # Errors
     /// There is no answer, in words of the fixed vocabulary.
@@ -45,6 +47,7 @@ impl Courier {
         target: &Target,
         message: Message<'_>,
         patience: Duration,
+        place: Arc<dyn Any + Send + Sync>,
     ) -> Result<Answer, String> {
         let plain = !target.url.starts_with("https:");
         if plain && (target.livemode || !self.allow_http) {
@@ -54,10 +57,36 @@ impl Courier {
         let Message { id, at, number, body } = message;
         let attempt = Attempt { id, at, number, body: body.as_bytes() };
         let headers = attempt.headers(&self.provider, &target.secret, target.previous.as_ref());
+        let egress = self.egress.keeping(place);
         let post = Post { url: &target.url, headers: &headers, body };
-        match tokio::time::timeout(patience, self.egress.post(post)).await {
+        match tokio::time::timeout(patience, egress.post(post)).await {
             Ok(answer) => answer.map_err(|error| error.to_string()),
             Err(_late) => Err("timeout".into()),
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use idgate_core::crypto::aws_lc_rs::PROVIDER;
+    use idgate_core::webhook::SigningSecret;
+    use idgate_fetch::silence::Silence;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_receiver_whose_name_is_silent_keeps_its_place() {
+        let silence = Silence::default();
+        let courier = Courier::new(PROVIDER, Arc::new(silence.egress()), false);
+        let secret = SigningSecret::new("a secret of some length").unwrap();
+        let url = "https://silent.example/hook".to_owned();
+        let target = Target { url, livemode: true, secret, previous: None };
+        let message = Message { id: "whf_1", at: UnixMillis(0), number: 1, body: "{}" };
+        let place = Arc::new(());
+        let patience = Duration::from_millis(50);
+        let outcome = courier.carry(&target, message, patience, place.clone()).await;
+        assert_eq!(outcome, Err("timeout".into()));
+        assert_eq!(Arc::strong_count(&place), 2);
     }
 }

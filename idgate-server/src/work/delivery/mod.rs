@@ -144,7 +144,8 @@ impl Delivery {
 /// One attempt, from the lease to its end.
 async fn exchange(office: Arc<Office>, leased: Leased, place: Place) {
     let watch = Stopwatch::new();
-    let outcome = office.attempt(&leased).await;
+    let place = Arc::new(place);
+    let outcome = office.attempt(&leased, place.clone()).await;
     let now = office.clock.now();
     let verdict = judge(&leased, outcome, now);
     place.judge(match verdict {
@@ -158,14 +159,14 @@ async fn exchange(office: Arc<Office>, leased: Leased, place: Place) {
 }
 
 impl Office {
-    async fn attempt(&self, leased: &Leased) -> Result<Answer, String> {
+    async fn attempt(&self, leased: &Leased, place: Arc<Place>) -> Result<Answer, String> {
         let message = Message {
             id: &leased.id,
             at: self.clock.now(),
             number: leased.attempts.saturating_add(1),
             body: &leased.body,
         };
-        self.courier.carry(&leased.target, message, WEBHOOK_TIME).await
+        self.courier.carry(&leased.target, message, WEBHOOK_TIME, place).await
     }
 
     /// Stores the verdict. What cannot be stored is sent again when the lease is over.
