@@ -267,11 +267,7 @@ pub unsafe extern "C" fn idgate_session_followed(
     out: *mut idgate_transition,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
-    boundary(err_out, || {
-        let session = handles::find::<SessionHandle>(session)?;
-        let next = session.0.followed(UnixMillis(now_ms)).ok_or_else(no_change)?;
-        put(out, || Ok(idgate_transition::give(next)))
-    })
+    change(session, out, err_out, |session| session.followed(UnixMillis(now_ms)))
 }
 
 /// What the time has made of a session: EXPIRED, or PENDING after a verification that was given
@@ -287,12 +283,9 @@ pub unsafe extern "C" fn idgate_session_due(
     out: *mut idgate_transition,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
-    boundary(err_out, || {
-        let session = handles::find::<SessionHandle>(session)?;
-        let now = UnixMillis(now_ms);
-        let due = session.0.lease_lost(now).or_else(|| session.0.expired(now));
-        let due = due.ok_or_else(no_change)?;
-        put(out, || Ok(idgate_transition::give(due)))
+    let now = UnixMillis(now_ms);
+    change(session, out, err_out, |session| {
+        session.lease_lost(now).or_else(|| session.expired(now))
     })
 }
 
@@ -310,11 +303,7 @@ pub unsafe extern "C" fn idgate_session_released(
     out: *mut idgate_transition,
     err_out: *mut *mut idgate_error,
 ) -> idgate_status {
-    boundary(err_out, || {
-        let session = handles::find::<SessionHandle>(session)?;
-        let released = session.0.released(UnixMillis(now_ms)).ok_or_else(no_change)?;
-        put(out, || Ok(idgate_transition::give(released)))
-    })
+    change(session, out, err_out, |session| session.released(UnixMillis(now_ms)))
 }
 
 /// Frees a session. Verifications that began with it go on.
@@ -322,6 +311,21 @@ pub unsafe extern "C" fn idgate_session_released(
 #[allow(unsafe_code)] // the name is ours by its prefix
 pub extern "C" fn idgate_session_free(session: *mut idgate_session) -> idgate_status {
     boundary(ptr::null_mut(), || handles::free::<SessionHandle>(session))
+}
+
+/// What `of` makes of a session; IDGATE_NOTHING when it stays as it is.
+fn change(
+    session: *const idgate_session,
+    out: *mut idgate_transition,
+    err_out: *mut *mut idgate_error,
+    of: impl FnOnce(&Session) -> Option<Transition>,
+) -> idgate_status {
+    boundary(err_out, || {
+        let session = handles::find::<SessionHandle>(session)?;
+        let same = || Failure::nothing("the session stays as it is");
+        let next = of(&session.0).ok_or_else(same)?;
+        put(out, || Ok(idgate_transition::give(next)))
+    })
 }
 
 fn info(session: &Session, now: UnixMillis) -> Value {
@@ -400,8 +404,4 @@ fn not_for_you() -> Failure {
 
 fn no_result() -> Failure {
     Failure::nothing("the session has no result, or it is older than 30 seconds")
-}
-
-fn no_change() -> Failure {
-    Failure::nothing("the session stays as it is")
 }
