@@ -90,17 +90,20 @@ async fn serve(listener: TcpListener, seen: Arc<Seen>) {
 }
 
 async fn exchange(mut stream: TcpStream, seen: &Seen) {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        match stream.read_u8().await {
-            Ok(byte) => head.push(byte),
-            Err(_) => return,
-        }
-    }
-    *seen.last_head.lock().unwrap() = String::from_utf8(head).unwrap();
+    let Some(head) = read_head(&mut stream).await else { return };
+    *seen.last_head.lock().unwrap() = head;
     let _open = seen.gate.acquire().await.unwrap();
     let answer = seen.answer.lock().unwrap().clone();
     // The client may have enough before the end.
     let _ = stream.write_all(&answer).await;
     let _ = stream.shutdown().await;
+}
+
+/// The head of a request, to its empty line.
+pub async fn read_head(stream: &mut TcpStream) -> Option<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.ok()?);
+    }
+    Some(String::from_utf8(head).unwrap())
 }

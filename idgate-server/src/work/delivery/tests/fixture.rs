@@ -12,6 +12,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::webhook::{Received, SigningSecret};
 use idgate_core::{PresentationRequest, Verifier};
 use idgate_fetch::Egress;
+use idgate_fetch::loopback::read_head;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -384,14 +385,8 @@ async fn serve(listener: TcpListener, seen: Arc<Seen>) {
 }
 
 async fn exchange(mut stream: TcpStream, seen: &Seen) {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        match stream.read_u8().await {
-            Ok(byte) => head.push(byte),
-            Err(_) => return,
-        }
-    }
-    let mut sent = Sent { head: String::from_utf8(head).unwrap(), body: String::new() };
+    let Some(head) = read_head(&mut stream).await else { return };
+    let mut sent = Sent { head, body: String::new() };
     let mut body = vec![0; sent.header("content-length").parse().unwrap()];
     if stream.read_exact(&mut body).await.is_err() {
         return;
