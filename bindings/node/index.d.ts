@@ -436,9 +436,10 @@ export interface VerifierOptions {
 
 /**
  * Fetches status lists and CRLs, and remembers them for as long as they say, a day at most: 1,024 of
- * them, and 64 MiB. While its source is down, a copy serves up to 24 hours beyond its time, but never
- * past its own end. One serves any number of verifiers at once: make one and keep it. A name is resolved once, and the connection goes to an
- * address that was checked. Redirects stay on the host; bodies have 10 MiB; all fetches of one
+ * them, and 64 MiB. While a source is down, its copy serves up to 24 hours beyond the time that the
+ * source said, but never past its own end: a CRL to its nextUpdate, however distant. One serves any
+ * number of verifiers at once: make one and keep it. A name is resolved once, and the connection goes
+ * to an address that was checked. Redirects stay on the host; bodies have 10 MiB; all fetches of one
  * answer have 5 seconds together. No proxy is used, whatever the environment says.
  */
 export class Fetcher implements Closable {

@@ -28,8 +28,11 @@ use crate::flights::{Allowance, Asked};
 use crate::limits::{FETCH_PATIENCE, FETCH_SLACK, FETCH_TIME};
 
 /// A [`Fetcher`] with a thread of its own, which starts with the first fetch and ends with this. It may
-/// be shared by threads, and used from within a runtime of your own. A process that was forked begins
-/// anew: it has neither the thread nor what was remembered.
+/// be shared by threads, and used from within a runtime of your own.
+///
+/// A process that was forked begins anew: it has neither the thread nor what was remembered. Fork while
+/// no other thread is within a call: the lock that it holds stays held in the child, which waits for it
+/// for ever.
 pub struct BlockingFetcher {
     egress: Egress,
     engine: Mutex<Option<Arc<Engine>>>,

@@ -29,7 +29,13 @@ impl Allowance {
 }
 
 /// Asks status sources, and remembers what they said. It serves many verifications at once; the
-/// bounds of what is under way and of what is remembered are for all of them together.
+/// bounds of what is under way and of what is remembered are for all of them together: 1,024 lists, and
+/// 64 MiB.
+///
+/// A source is asked again when it said that it wants to be (`ttl`, `exp`, nextUpdate), and after a day
+/// at the latest. While it is down its last good copy serves on, up to 24 hours beyond the time that it
+/// said and never past its own end (`exp`, nextUpdate). So a CRL whose source stays down serves to its
+/// nextUpdate, however distant that is, and so does a list to an `exp` without `ttl`.
 ///
 /// [`Fetcher::fetch`] needs a tokio runtime.
 pub struct Fetcher {

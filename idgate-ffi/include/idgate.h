@@ -13,7 +13,8 @@
 // Bytes that come out are yours: free them with idgate_bytes_free, which wipes them.
 // Times are milliseconds since 1970-01-01 UTC.
 // Everything may be called from any thread. Calls on one verification, and changes of one trust,
-// wait for one another; everything else runs in parallel.
+// wait for one another; everything else runs in parallel. Fork while no other thread is within a
+// call: a lock that it holds stays held in the child, which waits for it for ever.
 
 #ifndef IDGATE_H
 #define IDGATE_H
@@ -250,7 +251,12 @@ idgate_status idgate_error_free(struct idgate_error *error);
 // resolved once, and the connection goes to an address that was checked: a public one, or one in a range
 // that you allow. Redirects stay on the host, three at most; bodies have 10 MiB; all fetches of one answer
 // have 5 s together. There is no proxy, whatever the environment says. A thread starts with the first
-// fetch and ends with the fetcher; a process that was forked has its own.
+// fetch and ends with the fetcher; a process that was forked has its own, and remembers nothing.
+//
+// It remembers 1,024 lists, and 64 MiB. A source is asked again when it said that it wants to be (`ttl`,
+// `exp`, nextUpdate), and after a day at the latest. While it is down its last good copy serves on, up to
+// 24 hours beyond the time that it said and never past its own end (`exp`, nextUpdate): a CRL whose
+// source stays down serves to its nextUpdate, however distant that is.
 //
 // `options`, JSON, NULL for none: `allow` (an array of ranges besides public ones, as "10.0.0.0/8"),
 // `roots` (text: certificates in PEM that vouch for https servers, besides those of the operating

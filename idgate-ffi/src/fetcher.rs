@@ -63,7 +63,12 @@ impl Options {
 /// resolved once, and the connection goes to an address that was checked: a public one, or one in a range
 /// that you allow. Redirects stay on the host, three at most; bodies have 10 MiB; all fetches of one answer
 /// have 5 s together. There is no proxy, whatever the environment says. A thread starts with the first
-/// fetch and ends with the fetcher; a process that was forked has its own.
+/// fetch and ends with the fetcher; a process that was forked has its own, and remembers nothing.
+///
+/// It remembers 1,024 lists, and 64 MiB. A source is asked again when it said that it wants to be (`ttl`,
+/// `exp`, nextUpdate), and after a day at the latest. While it is down its last good copy serves on, up to
+/// 24 hours beyond the time that it said and never past its own end (`exp`, nextUpdate): a CRL whose
+/// source stays down serves to its nextUpdate, however distant that is.
 ///
 /// `options`, JSON, NULL for none: `allow` (an array of ranges besides public ones, as "10.0.0.0/8"),
 /// `roots` (text: certificates in PEM that vouch for https servers, besides those of the operating

@@ -14,8 +14,10 @@ from ._abi import Buffer
 
 class Fetcher(_abi.Handle):
     """Fetches status lists and CRLs, and remembers them for as long as they say, a day at most: 1,024
-    of them, and 64 MiB. While its source is down, a copy serves up to 24 hours beyond its time, but
-    never past its own end. One serves any number of verifiers and threads at once: make one and keep it.
+    of them, and 64 MiB. While a source is down, its copy serves up to 24 hours beyond the time that
+    the source said, but never past its own end: a CRL to its nextUpdate, however distant. One serves any
+    number of verifiers and threads at once: make one and keep it. A process that was forked begins
+    anew with it; fork while no other thread verifies, for what that locks stays locked in the child.
 
     >>> fetcher = Fetcher(allow=["10.20.0.0/16"])
     >>> trust = Trust()
