@@ -13,7 +13,7 @@ use crate::trust::path::{
     Intermediate, StatusRoots, VerifiedPath, authenticate_chain, authenticate_named_signer,
     authenticate_sd_jwt_chain,
 };
-use crate::trust::{PinnedSigner, TrustAnchor, TrustEntry};
+use crate::trust::{ListProfile, PinnedSigner, TrustAnchor, TrustEntry};
 
 /// Against what sources are judged.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +70,16 @@ impl StatusContext<'_> {
             let path = authenticate_chain(provider, chain, issuer, doc_type, livemode, now)?;
             return Ok((path, TakenBy::Voucher));
         }
-        let roots: Vec<&TrustAnchor> = self.list_roots(voucher).collect();
-        self.status_signer(chain, &roots, voucher)
+        let (marking, mut roots): (Vec<&TrustAnchor>, Vec<&TrustAnchor>) =
+            self.vouching_roots(voucher).partition(|root| marks_status_signers(root));
+        roots.extend(self.named_roots(voucher));
+        if marking.is_empty() {
+            return self.status_signer(chain, &roots, voucher);
+        }
+        match self.status_roots(&marking).authenticate_beside_mdoc_issuer(chain) {
+            Ok(path) => Ok((path, TakenBy::StatusSigner)),
+            Err(error) => self.status_signer_or(error, chain, &roots, voucher),
+        }
     }
 
     fn signer_of_sd_jwt_list(
@@ -91,10 +99,21 @@ impl StatusContext<'_> {
             Err(error) => error,
         };
         let named: Vec<&TrustAnchor> = self.named_roots(voucher).collect();
-        // That nothing leads to the named roots either says less than what was wrong before.
-        self.status_signer(chain, &named, voucher).map_err(|of_named| match of_named.check {
+        self.status_signer_or(error, chain, &named, voucher)
+    }
+
+    /// The same after `error`: that nothing leads to these roots either says less than what was wrong
+    /// before.
+    fn status_signer_or(
+        &self,
+        error: VerifyError,
+        chain: &[&[u8]],
+        roots: &[&TrustAnchor],
+        voucher: Option<&Voucher>,
+    ) -> Result<(VerifiedPath, TakenBy), VerifyError> {
+        self.status_signer(chain, roots, voucher).map_err(|of_these| match of_these.check {
             Check::CertificatePath => error,
-            _ => of_named,
+            _ => of_these,
         })
     }
 
@@ -199,6 +218,13 @@ impl StatusContext<'_> {
             }
         }
     }
+}
+
+/// Whether the signers of status lists below a root that vouched have to carry a mark: below a CA of a
+/// trusted list, which may sign much else, unless it is an IACA, whose signers of status lists need none
+/// (ISO/IEC 18013-5 Table B.9).
+fn marks_status_signers(root: &TrustAnchor) -> bool {
+    root.listing().is_some_and(|listing| listing.list.profile != ListProfile::Iso)
 }
 
 /// A refusal because the status of a credential cannot be established.

@@ -38,9 +38,24 @@ impl StatusRoots<'_> {
         Ok(path)
     }
 
-    /// The same below roots of SD-JWT VC issuers: who may sign credentials there may sign their status. A
-    /// CA of a trusted list may have other customers; below it, only who carries the mark of an issuer or
-    /// says that it is for status (draft-ietf-oauth-status-list 10).
+    /// The same below CAs of a trusted list that vouched for an mdoc. They may have other customers; of
+    /// these, only who carries the mark of an issuer or says that it is for status
+    /// (draft-ietf-oauth-status-list 10).
+    ///
+    /// # Errors
+    /// As [`super::authenticate_chain`].
+    pub(crate) fn authenticate_beside_mdoc_issuer(
+        &self,
+        chain: &[&[u8]],
+    ) -> Result<VerifiedPath, VerifyError> {
+        let Self { provider, roots, ekus, now } = *self;
+        let (signer, path, root) = signer_below(provider, chain, roots, 1, now)?;
+        profile::check_status_signer(&signer, ekus).map_err(profile_error)?;
+        self.check_mark(&signer, root)?;
+        Ok(path)
+    }
+
+    /// The same below roots of SD-JWT VC issuers: who may sign credentials there may sign their status.
     ///
     /// # Errors
     /// As [`super::authenticate_chain`].
@@ -48,14 +63,17 @@ impl StatusRoots<'_> {
         &self,
         chain: &[&[u8]],
     ) -> Result<VerifiedPath, VerifyError> {
-        let Self { provider, roots, ekus, now } = *self;
+        let Self { provider, roots, now, .. } = *self;
         let (signer, path, root) = signer_below(provider, chain, roots, MAX_CERTIFICATES, now)?;
-        if let Some(listing) = root.listing() {
-            profile::check_marked_status_signer(&signer, ekus)
-                .or_else(|_| listed_profile::check_listed_mark(&signer, ekus, &listing.list))
-                .map_err(profile_error)?;
-        }
+        self.check_mark(&signer, root)?;
         Ok(path)
+    }
+
+    fn check_mark(&self, signer: &Certificate<'_>, root: &TrustAnchor) -> Result<(), VerifyError> {
+        let Some(listing) = root.listing() else { return Ok(()) };
+        profile::check_marked_status_signer(signer, self.ekus)
+            .or_else(|_| listed_profile::check_listed_mark(signer, self.ekus, &listing.list))
+            .map_err(profile_error)
     }
 }
 

@@ -4,13 +4,16 @@
 use alloc::sync::Arc;
 
 use idgate_testkit::trusted_list::{Kind, TrustedList, list_signer, provider};
+use serde_json::Value;
 
-use super::super::super::fixtures::{MDL, root_with, signer_under};
+use super::super::super::fixtures::{MDL, for_usages, root_with, signer_under, signer_with};
 use super::*;
 use crate::crypto::aws_lc_rs::PROVIDER;
 use crate::ids::IssuerId;
 use crate::trust::certificate::Certificate;
-use crate::trust::{ListAnchors, ListRules, ListTerms, TrustEntry, import_trusted_list};
+use crate::trust::{
+    ListAnchors, ListProfile, ListRules, ListTerms, TrustEntry, import_trusted_list,
+};
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -39,13 +42,18 @@ fn listed(age_ms: u64, allow_stale: bool) -> TrustEntry {
     let list = TrustedList::new(Kind::Mdl, made)
         .with(provider("Own", "NTRUT-1", "UT", &own))
         .with(provider("Other", "NTRUT-2", "UT", &other));
+    fed(&list, made, &ListTerms { allow_stale, ..ListTerms::default() })
+}
+
+/// What the list, made then, brings.
+fn fed(list: &TrustedList, made: u64, terms: &ListTerms) -> TrustEntry {
     let signer = list_signer(made);
     let anchors = ListAnchors::from_file(&PROVIDER, &signer.der).unwrap();
     let rules = ListRules { allow_stale: true, ..ListRules::new(&anchors) };
     let list = list.sign(&signer);
     let list = import_trusted_list(&PROVIDER, list.as_bytes(), &rules, NOW).unwrap();
     let mut entry = TrustEntry::new(IssuerId::new("issuer"));
-    entry.take_list(&list, &ListTerms { allow_stale, ..ListTerms::default() });
+    entry.take_list(&list, terms);
     entry
 }
 
@@ -79,4 +87,31 @@ fn whom_a_trusted_list_names_for_status_counts_no_longer_than_the_list() {
         refused(by(&below(name), &over), "no root of the trust entry");
         assert!(by(&below(name), &going_on).is_ok(), "{name}");
     }
+}
+
+/// Such a CA may have other customers. What an IACA signs needs no mark.
+#[test]
+fn below_a_listed_ca_that_vouched_status_is_signed_by_who_is_marked_for_it() {
+    const PID: &str = "eu.europa.ec.eudi.pid.1";
+    const STATUS: &str = "1.3.6.1.5.5.7.3.30";
+    let marked = signer_with(&signing_key("signer"), &[for_usages(&[STATUS])]);
+    let unmarked = signer(&signing_key("signer"));
+    let by = |der: &[u8], kind: Kind, doc_type: &str, profile, services: &[Value]| {
+        let services = [&[kind.issuance(&[&root()])], services].concat();
+        let list = TrustedList::new(kind, NOW.0).with(provider("P", "NTRUT-1", "UT", &services));
+        let entry = fed(&list, NOW.0, &ListTerms { profile, ..ListTerms::default() });
+        let vouching = entry.roots.first().unwrap();
+        let listed = vouching.listing().unwrap();
+        let listed = listed.attribute(&Certificate::parse(der).unwrap(), NOW);
+        let voucher =
+            Voucher::of_mdoc(vouching.sha256(), doc_type).listed_as(Some(Arc::new(listed)));
+        let token = StatusCwt::new(&self::list(), URI, NOW_SECS, &[der]);
+        verify_for(&voucher, &context(&entry), &token.sign(&signing_key("signer")))
+    };
+    assert!(by(&marked, Kind::Pid, PID, None, &[]).is_ok());
+    refused(by(&unmarked, Kind::Pid, PID, None, &[]), "the qcStatement of an issuer");
+    assert!(by(&unmarked, Kind::Pid, PID, Some(ListProfile::Any), &[]).is_ok());
+    let named = Kind::Pid.revocation(&[&root()]);
+    assert!(by(&unmarked, Kind::Pid, PID, None, &[named]).is_ok(), "it is listed for status, too");
+    assert!(by(&unmarked, Kind::Mdl, MDL, None, &[]).is_ok());
 }
