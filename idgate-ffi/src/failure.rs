@@ -53,8 +53,10 @@ impl Failure {
         if !error.is_data() || NAMES_ONLY.iter().any(|it| text.starts_with(it)) {
             return Self::new(status, code, format_args!("{name} cannot be read: {text}"));
         }
-        // Of what else is wrong with data serde shows the value; behind it, what it may be.
-        if let Some((_, known)) = text.rsplit_once("`, expected ") {
+        // Of what else is wrong with data serde shows the value; behind one of a few, what it may be.
+        if text.starts_with("unknown variant")
+            && let Some((_, known)) = text.rsplit_once("`, expected ")
+        {
             return Self::new(status, code, format_args!("{name}: a value is none of {known}"));
         }
         let (line, column) = (error.line(), error.column());
@@ -164,6 +166,7 @@ mod tests {
             (r#"{"kind":"8472"}"#, "it: a value is none of `One` or `Two` at line 1 column 14"),
             (r#"{"kind":"8472`, expected 8472"}"#, "none of `One` or `Two`"),
             (r#"{"kind":{"8472":1}}"#, "none of `One` or `Two`"),
+            (r#"{"nonce":"x","at":"8472`, expected 8472"}"#, "line 1 column 40"),
             ("{", "EOF"),
         ] {
             let error = serde_json::from_str::<Given>(json).unwrap_err();
