@@ -16,8 +16,10 @@ use crate::tenant::{Created, Tenant, answer_request, form, now_ms, request_for, 
 
 /// How long claims may be read after an acknowledgement, with what a request takes.
 pub(super) const READABLE_MS: u64 = 31_000;
-/// Claims of a session that was acknowledged so lately are there, unless the database crashed.
-const SURELY_READABLE_MS: u64 = 20_000;
+/// Claims are there for so long after an answer was sent that was acknowledged, unless the database crashed:
+/// their 30 seconds begin later than that, with the commit. The acknowledgement says less, as a node may stand
+/// still between the two.
+const SURELY_READABLE_MS: u64 = 29_000;
 /// An answer whose acknowledgement was lost may be taken so long after it was sent: by a node that stood
 /// still.
 const LATE_MS: u64 = 15_000;
@@ -28,8 +30,8 @@ const LATELY_MS: u64 = 40_000;
 #[derive(Clone, Debug)]
 struct Entry {
     id: String,
-    /// An answer was sent.
-    answered: bool,
+    /// When an answer was sent first.
+    sent_ms: Option<u64>,
     /// When an answer was acknowledged.
     verified_ms: Option<u64>,
     /// When an answer was sent the last time, once that is over.
@@ -106,7 +108,7 @@ impl<'n> Load<'n> {
             return Some(());
         }
         let body = form(&self.wallet, &created);
-        self.note(index, |entry| entry.answered = true);
+        self.note(index, |entry| entry.sent_ms = Some(now_ms()));
         let accepted = if random().is_multiple_of(4) {
             at_once(wallets, &created, &body)
         } else {
@@ -132,7 +134,7 @@ impl<'n> Load<'n> {
         let mut entries = self.entries.lock().unwrap();
         entries.push(Entry {
             id,
-            answered: false,
+            sent_ms: None,
             verified_ms: None,
             tried_ms: None,
             deletes: false,
@@ -168,8 +170,8 @@ impl<'n> Load<'n> {
             let answer = read(&mut readers[reader], &entry.id, when);
             // The load goes on: what it has begun meanwhile may be seen already.
             let later = self.entries.lock().unwrap()[index].clone();
-            let Entry { answered, tried_ms, deletes, .. } = later;
-            let entry = Entry { answered, tried_ms, deletes, ..entry.clone() };
+            let Entry { sent_ms, tried_ms, deletes, .. } = later;
+            let entry = Entry { sent_ms, tried_ms, deletes, ..entry.clone() };
             let crashed_ms = self.crashed_ms.load(Ordering::SeqCst);
             let outcome = expect_as_known(&entry, &answer, (asked_ms, crashed_ms), when);
             self.note(index, |entry| entry.outcome = entry.outcome.take().or(outcome));
@@ -236,7 +238,7 @@ fn expect_as_known(
         }
         "EXPIRED" => assert_eq!(entry.verified_ms, None, "{when}: {session}"),
         "VERIFIED" => {
-            assert!(entry.answered, "{when}: {session}");
+            assert!(entry.sent_ms.is_some(), "{when}: {session}");
             expect_claims(entry, &session, times, when);
         }
         _ => panic!("{when}: {entry:?} became {session}"),
@@ -258,7 +260,8 @@ fn expect_claims(entry: &Entry, session: &Value, (asked_ms, crashed_ms): (u64, u
             assert!(is_in_time, "{when}: claims are shown too long: {session}");
         }
         None => {
-            let fresh = entry.verified_ms.is_some_and(|at| now_ms() < at + SURELY_READABLE_MS);
+            let sent_ms = entry.verified_ms.and(entry.sent_ms);
+            let fresh = sent_ms.is_some_and(|at| now_ms() < at + SURELY_READABLE_MS);
             let is_lost = session["claims_lost"] == true;
             assert!(!fresh || is_lost, "{when}: claims are gone: {session}");
             let crashed_since = entry.verified_ms.is_none_or(|at| at < crashed_ms);
