@@ -394,6 +394,7 @@ if [ "$built" = yes ]; then
         skip 'third-party test data' "no directory $IDGATE_VECTORS (set IDGATE_VECTORS)"
     # Also among the Rust tests: the conformance of the store, and gateways that share it.
     find_postgresql && postgresql=yes || postgresql=no
+    find_nginx || skip 'gateways replaced behind nginx' 'not installed; root can install nginx'
     step 'Rust tests' cargo test --release --workspace --locked --no-fail-fast || true
     if [ "$postgresql" = yes ]; then
         step 'HTTP on PostgreSQL' on_postgresql wallet_flow:: offers_http:: http_rules:: \

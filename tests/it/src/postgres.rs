@@ -12,6 +12,7 @@ mod nodes;
 mod proxy;
 mod race;
 mod rates;
+mod rolling;
 mod server;
 mod statements;
 mod streams;

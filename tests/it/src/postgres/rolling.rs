@@ -1,0 +1,155 @@
+//! Gateways that are replaced one after another behind the nginx of `compose-postgres.yml`, under load: no
+//! request of a tenant fails, and no answer of a wallet is lost.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::nodes::Nodes;
+use crate::http::Http;
+use crate::server::eventually;
+use crate::tenant::{Tenant, request_for, sample_wallet};
+
+const EXAMPLE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/deploy/compose-postgres.yml");
+const CLIENTS: usize = 4;
+
+/// Twenty with `IDGATE_LONG`; each takes the drain delay behind a proxy, 5 seconds.
+fn restarts() -> usize {
+    if std::env::var_os("IDGATE_LONG").is_some() { 20 } else { 4 }
+}
+
+#[test]
+fn gateways_are_replaced_behind_nginx_without_a_failed_request_or_a_lost_answer() {
+    let settings = [
+        ("IDGATE_BASE_URL", "https://gateway.example"),
+        ("IDGATE_BEHIND_TLS_PROXY", "true"),
+        ("IDGATE_TRUSTED_PROXIES", "127.0.0.1"),
+        ("IDGATE_RATE_LIMITS", "off"),
+    ];
+    let Some(mut nodes) = Nodes::start_with(2, &settings) else { return };
+    let Some(nginx) = Nginx::start(&nodes.addresses()) else { return };
+    nodes.wait("at first");
+    let api_key = nodes.client.api_key.clone();
+    let tenant = || Tenant { http: Http::new(nginx.address), api_key: api_key.clone() };
+    let stops = AtomicBool::new(false);
+    let answered: Vec<String> = thread::scope(|scope| {
+        // A panic below ends the load, too, or the scope would wait for it for ever.
+        let ends = Ends(&stops);
+        let working: Vec<_> =
+            (0..CLIENTS).map(|_| scope.spawn(|| work(tenant(), &stops))).collect();
+        for restart in 0..restarts() {
+            let node = &mut nodes.nodes[restart % 2];
+            node.server.take().unwrap().stop();
+            node.serve();
+            nodes.wait(&format!("restart {restart}"));
+        }
+        drop(ends);
+        working.into_iter().flat_map(|one| one.join().unwrap()).collect()
+    });
+    eprintln!("{} restarts, {} sessions", restarts(), answered.len());
+    assert!(answered.len() > restarts() * 20, "too little load: {} sessions", answered.len());
+    let mut tenant = tenant();
+    for id in &answered {
+        assert_eq!(tenant.read(id)["status"], "VERIFIED", "{}", nginx.errors());
+    }
+}
+
+/// Sessions of a tenant, each answered and read; every request is to succeed the first time.
+fn work(mut tenant: Tenant, stops: &AtomicBool) -> Vec<String> {
+    let (wallet, mut answered) = (sample_wallet(), Vec::new());
+    while !stops.load(Ordering::SeqCst) {
+        let created = tenant.verified(&request_for(&["given_name"]), &wallet);
+        assert_eq!(tenant.read(&created.id)["claims"]["pid"]["given_name"], "Erika");
+        answered.push(created.id);
+        thread::sleep(Duration::from_millis(20));
+    }
+    answered
+}
+
+/// Ends the load when it is dropped.
+struct Ends<'l>(&'l AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// nginx as the example has it, but without TLS. Dropping it ends it.
+struct Nginx {
+    process: Child,
+    folder: TempDir,
+    address: SocketAddr,
+}
+
+impl Nginx {
+    /// `None`: this machine has none.
+    fn start(upstreams: &[SocketAddr]) -> Option<Self> {
+        if Command::new("nginx").arg("-v").stderr(Stdio::null()).status().is_err() {
+            eprintln!("skipped: this machine has no nginx");
+            return None;
+        }
+        let folder = TempDir::new().unwrap();
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let file = folder.path().join("nginx.conf");
+        fs::write(&file, configuration(folder.path(), address, upstreams)).unwrap();
+        let mut command = Command::new("nginx");
+        command.arg("-p").arg(folder.path()).arg("-c").arg(&file);
+        let process = command.stderr(Stdio::null()).spawn().unwrap();
+        let nginx = Self { process, folder, address };
+        eventually("nginx listens", || TcpStream::connect(address).is_ok());
+        Some(nginx)
+    }
+
+    fn errors(&self) -> String {
+        fs::read_to_string(self.folder.path().join("error.log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("{}", self.errors());
+        }
+        // Its workers end with it when it is told to, and not when it is killed.
+        let pid = self.process.id().to_string();
+        let _ = Command::new("kill").arg(&pid).status();
+        let _ = self.process.wait();
+    }
+}
+
+/// The example's own server, at `address` and in front of `upstreams`.
+fn configuration(folder: &Path, address: SocketAddr, upstreams: &[SocketAddr]) -> String {
+    let example = fs::read_to_string(EXAMPLE).unwrap();
+    let (_, server) = example.split_once("content: |\n").unwrap();
+    let (server, _) = server.split_once("\nnetworks:").unwrap();
+    let mut server = server.replace("$$", "$");
+    let log = format!("access_log {}", folder.join("access.log").display());
+    let mut replace = |old: &str, new: &str| {
+        assert!(server.contains(old), "{old} is not in {EXAMPLE}");
+        server = server.replace(old, new);
+    };
+    for (n, upstream) in upstreams.iter().enumerate() {
+        replace(&format!("gateway-{}:8443", n + 1), &upstream.to_string());
+    }
+    replace("listen 443 ssl", &format!("listen {address}"));
+    replace("access_log /dev/stdout", &log);
+    let is_about_tls = |line: &&str| line.trim_start().starts_with("ssl_");
+    let server: Vec<&str> = server.lines().filter(|line| !is_about_tls(line)).collect();
+    let folder = folder.display();
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|name| format!("{name}_temp_path {folder}/{name};\n"))
+        .concat();
+    format!(
+        "daemon off;\npid {folder}/nginx.pid;\nerror_log {folder}/error.log info;\n\
+         events {{ worker_connections 512; }}\nhttp {{\n{temporary}{}\n}}\n",
+        server.join("\n")
+    )
+}
