@@ -216,7 +216,8 @@ deployment_schemas() {
         "$venv/bin/pip" install --quiet --requirement tests/deploy/requirements.txt &&
         "$venv/bin/check-jsonschema" --builtin-schema vendor.compose-spec \
             examples/deploy/compose-postgres.yml &&
-        "$venv/bin/kubernetes-validate" --strict examples/deploy/kubernetes.yml
+        "$venv/bin/kubernetes-validate" --strict examples/deploy/kubernetes.yml &&
+        "$venv/bin/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
 }
 
 # Debian's PostgreSQL, where this may install it, without starting a server (RUNLEVEL).
