@@ -102,9 +102,11 @@ async function watch(page) {
 /** Says what scripts are told: an answer before they have it, and a stream's event as they hear it. */
 async function readBeforeScripts(page, told) {
   const session = await page.context().newCDPSession(page)
-  session.on('Fetch.requestPaused', async ({ requestId, request, responseStatusCode: status }) => {
+  // A stream has no end that could be waited for.
+  const isStream = ({ name, value }) => /^content-type$/i.test(name) && value.startsWith('text/event-stream')
+  session.on('Fetch.requestPaused', async ({ requestId, request, responseStatusCode: status, responseHeaders }) => {
     try {
-      if (status === 200) {
+      if (status === 200 && !responseHeaders.some(isStream)) {
         const { body, base64Encoded } = await session.send('Fetch.getResponseBody', { requestId })
         told(request.url, Buffer.from(body, base64Encoded ? 'base64' : 'utf8').toString('latin1'))
       }
