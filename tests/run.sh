@@ -6,7 +6,7 @@
 #                         fuzzing of each parser for a minute where a nightly compiler is present
 #
 # Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/, and by apt-get,
-# where this runs as root, promtool, systemd-analyze, PostgreSQL, nginx, Chromium, Firefox and the
+# where this runs as root, promtool, systemd-analyze, PostgreSQL, nginx, Caddy, Chromium, Firefox and the
 # headers of OpenSSL, which one peer links.
 # Third-party test data: IDGATE_VECTORS, default ../shared/vectors; what needs it is skipped
 # without it. Logs: target/test-logs/. Ends with 0 only if no step failed.
@@ -258,8 +258,18 @@ find_nginx() {
     command -v nginx >/dev/null
 }
 
-nginx_in_front() {
-    cd tests/nginx && IDGATE_BIN=$idgate python3 -m unittest -v
+# Debian's Caddy, where this may install it, without starting a server (RUNLEVEL).
+find_caddy() {
+    command -v caddy >/dev/null && return
+    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
+    { timeout 120 apt-get update && RUNLEVEL=1 timeout 300 apt-get install -y \
+        --no-install-recommends caddy; } >"$logs/caddy.log" 2>&1 </dev/null || return 1
+    command -v caddy >/dev/null
+}
+
+# in_front PROXY: the tests of what examples/deploy/ has for it.
+in_front() {
+    cd tests/front && IDGATE_BIN=$idgate python3 -m unittest -v "test_$1"
 }
 
 # Debian's Firefox, where this may install it.
@@ -444,9 +454,14 @@ if [ "$built" = yes ]; then
     step 'interface description: OpenAPI, schemathesis' interface_description || true
     step 'generated clients: Python, TypeScript, Go, Java' generated_clients || true
     if find_nginx; then
-        step 'nginx in front, as the example has it' nginx_in_front || true
+        step 'nginx in front, as the example has it' in_front nginx || true
     else
         skip 'nginx in front, as the example has it' 'not installed; root can install nginx'
+    fi
+    if find_caddy; then
+        step 'Caddy in front, as the example has it' in_front caddy || true
+    else
+        skip 'Caddy in front, as the example has it' 'not installed; root can install caddy'
     fi
     if find_browser; then
         step 'sample shop in Chromium' shop || true
@@ -469,6 +484,7 @@ else
     skip 'interface description: OpenAPI, schemathesis' 'the build failed'
     skip 'generated clients: Python, TypeScript, Go, Java' 'the build failed'
     skip 'nginx in front, as the example has it' 'the build failed'
+    skip 'Caddy in front, as the example has it' 'the build failed'
     skip 'sample shop in Chromium' 'the build failed'
     skip 'pages for people and of the sandbox in Chromium' 'the build failed'
     skip 'page for people in Firefox' 'the build failed'

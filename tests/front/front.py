@@ -1,0 +1,234 @@
+"""What a proxy of examples/deploy/ has to do in front of a real idgate, whichever it is."""
+
+import base64
+import concurrent.futures
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "examples" / "deploy"
+BINARY = os.environ.get("IDGATE_BIN", str(ROOT / "target" / "release" / "idgate"))
+START_TIMEOUT_SECONDS = 30
+# Around the 5 s after which a proxy lets go of a connection, and the 10 s after which idgate closes it.
+GAPS_SECONDS = [4.9, 5.0, 5.1, 9.8, 9.9, 9.95, 10.0, 10.05, 10.1, 10.2]
+CONNECTIONS_PER_GAP = 8
+# Sooner than anything that a proxy would hold back comes by itself.
+AT_ONCE_SECONDS = 5
+REQUEST = {
+    "credentials": [
+        {"id": "pid", "format": "vc+sd-jwt", "issuer_id": "https://issuer.example", "claims": ["given_name"]}
+    ]
+}
+PROTOCOL = "svc-id-v1"
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def wait_for(port):
+    deadline = time.monotonic() + START_TIMEOUT_SECONDS
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+class Front:
+    """The tests; a test case of a proxy says how it is started (`start_proxy`) and what it wrote (`errors`)."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="idgate-front-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.upstream, self.port = free_port(), free_port()
+        self.certificate, self.key = self.folder / "cert.pem", self.folder / "key.pem"
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-subj", "/CN=gateway.example", "-addext", "subjectAltName=DNS:gateway.example",
+                "-keyout", self.key, "-out", self.certificate)
+        self.idgate = self.start_idgate()
+        self.start_proxy()
+        wait_for(self.port)
+
+    def start_idgate(self):
+        environment = {
+            "PATH": os.environ["PATH"],
+            "IDGATE_DATA_DIR": str(self.folder / "data"),
+            "IDGATE_LISTEN": f"127.0.0.1:{self.upstream}",
+            "IDGATE_BASE_URL": "https://gateway.example",
+            "IDGATE_BEHIND_TLS_PROXY": "true",
+            "IDGATE_TRUSTED_PROXIES": "127.0.0.1",
+        }
+
+        def command(*arguments):
+            done = subprocess.run(
+                [BINARY, *arguments, "--test", "--json"],
+                env=environment, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60,
+            )
+            return json.loads(done.stdout)
+
+        self.api_key = command("client", "create", "shop")["api_key"]
+        openssl("pkey", "-in", self.key, "-pubout", "-out", self.folder / "issuer.pem")
+        command("trust", "add", "https://issuer.example", "--public-key", str(self.folder / "issuer.pem"),
+                "--vct", "urn:eudi:pid:1")
+        log = (self.folder / "idgate.log").open("wb")
+        self.addCleanup(log.close)
+        # It is not waited for while it drains.
+        end = subprocess.Popen.kill
+        return self.start([BINARY, "serve"], end, env=environment, stdout=subprocess.DEVNULL, stderr=log)
+
+    def start(self, command, end=subprocess.Popen.terminate, **options):
+        process = subprocess.Popen(command, **options)
+        self.addCleanup(process.wait)
+        self.addCleanup(end, process)
+        wait_for(self.upstream)
+        return process
+
+    def context(self):
+        return ssl.create_default_context(cafile=self.certificate)
+
+    def connect(self):
+        """A connection to the proxy under the gateway's name, which its certificate has; made anew as needed."""
+        connection = http.client.HTTPSConnection("gateway.example", self.port)
+
+        def connect():
+            connection.sock = self.tls()
+
+        connection.connect = connect
+        return connection
+
+    def tls(self):
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        stream = self.context().wrap_socket(plain, server_hostname="gateway.example")
+        self.addCleanup(stream.close)
+        return stream
+
+    def status(self, connection, method="GET", target="/healthz", body=None, **headers):
+        connection.request(method, target, body, {"Host": "gateway.example", **headers})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+
+    def session(self):
+        connection = self.connect()
+        headers = {"Authorization": f"Bearer {self.api_key}", "Content-Type": "application/json"}
+        connection.request("POST", "/v1/sessions", json.dumps(REQUEST), {"Host": "gateway.example", **headers})
+        answer = connection.getresponse()
+        made = json.loads(answer.read())
+        self.assertEqual(answer.status, 201, made)
+        return made["session_id"]
+
+    def until(self, stream, end):
+        """What a stream says up to `end`, which comes at once."""
+        stream.settimeout(AT_ONCE_SECONDS)
+        said = b""
+        while end not in said:
+            more = stream.recv(4096)
+            self.assertNotEqual(more, b"", said)
+            said += more
+        return said
+
+    def test_a_connection_that_was_silent_does_not_make_a_502(self):
+        statuses = []
+
+        def ask_twice(gap):
+            connection = self.connect()
+            statuses.append(self.status(connection))
+            time.sleep(gap)
+            statuses.append(self.status(connection))
+
+        gaps = CONNECTIONS_PER_GAP * GAPS_SECONDS
+        with concurrent.futures.ThreadPoolExecutor(len(gaps)) as pool:
+            list(pool.map(ask_twice, gaps))
+        expected = [200] * (2 * CONNECTIONS_PER_GAP * len(GAPS_SECONDS))
+        self.assertEqual(statuses, expected, self.errors())
+
+    def test_a_stop_is_not_seen_while_the_drain_delay_lasts(self):
+        statuses = []
+        stopped = threading.Event()
+
+        def keep_asking():
+            connection = self.connect()
+            while not stopped.is_set():
+                statuses.append(self.status(connection))
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            asking = [pool.submit(keep_asking) for _ in range(8)]
+            time.sleep(0.5)
+            self.idgate.send_signal(signal.SIGTERM)
+            # The delay is 5 s behind a proxy.
+            time.sleep(4)
+            stopped.set()
+            for one in asking:
+                one.result()
+        self.assertEqual(set(statuses), {200})
+        self.assertEqual(self.idgate.wait(30), 0)
+
+    def test_a_refusal_for_size_comes_through(self):
+        headers = {
+            "Content-Type": "application/json",
+            "Authorization": f"Bearer {self.api_key}",
+        }
+        body = b" " * (3 << 19)
+        self.assertEqual(self.status(self.connect(), "POST", "/v1/sessions", body, **headers), 400)
+
+    def test_events_come_at_once_and_a_drain_ends_the_stream(self):
+        stream = self.tls()
+        stream.sendall(
+            f"GET /v1/sessions/{self.session()}/events HTTP/1.1\r\nHost: gateway.example\r\n"
+            f"Accept: text/event-stream\r\nAuthorization: Bearer {self.api_key}\r\n\r\n".encode()
+        )
+        self.assertIn(b" 200 ", self.until(stream, b'"status":"CREATED"').split(b"\r\n")[0])
+        self.idgate.send_signal(signal.SIGTERM)
+        self.assertEqual(self.idgate.wait(30), 0)
+        # The last chunk.
+        self.until(stream, b"0\r\n\r\n")
+
+    def test_a_websocket_is_passed_on_both_ways(self):
+        stream = self.tls()
+        stream.sendall(
+            f"GET /v1/sessions/{self.session()}/ws HTTP/1.1\r\nHost: gateway.example\r\n"
+            "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+            f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
+            f"Sec-WebSocket-Protocol: {PROTOCOL}, {self.api_key}\r\n\r\n".encode()
+        )
+        head = self.until(stream, b'"status":"CREATED"').split(b"\r\n")[0]
+        self.assertIn(b" 101 ", head)
+        # A ping of no bytes, with a mask of zeros, and its pong.
+        stream.sendall(bytes([0x89, 0x80, 0, 0, 0, 0]))
+        self.until(stream, bytes([0x8A, 0]))
+
+    def test_no_query_and_no_key_is_logged(self):
+        connection = self.connect()
+        headers = {"Authorization": f"Bearer {self.api_key}"}
+        self.assertEqual(self.status(connection, target="/v1/sessions/x?secret=planted", **headers), 404)
+        self.assertEqual(self.status(connection, target="/metrics"), 401)
+        deadline = time.monotonic() + AT_ONCE_SECONDS
+        while "/metrics" not in self.access_log() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertIn("/v1/sessions/x", self.access_log())
+        for secret in ["planted", self.api_key]:
+            self.assertNotIn(secret, self.access_log())
+
+    def access_log(self):
+        path = self.folder / "access.log"
+        return path.read_text() if path.exists() else ""
+
+
+def openssl(*arguments):
+    subprocess.run(
+        ["openssl", *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60
+    )
