@@ -36,11 +36,11 @@ impl Qr {
 
     /// The attribute `d`: the line, which begins at the first module.
     pub(crate) fn path(&self) -> String {
-        let there = self.width.saturating_add(2);
-        let mut path = format!("M{QUIET} {QUIET}.5h{}", self.width.saturating_add(1));
+        let (left, right) = (QUIET - 1, self.width.saturating_add(QUIET + 1));
+        let mut path = format!("M{QUIET} {QUIET}.5H{right}");
         for row in 1..self.width {
             // Writing into a text has no way to fail.
-            let _ = write!(path, "v1h{}{there}", if row % 2 == 1 { "-" } else { "" });
+            let _ = write!(path, "v1H{}", if row % 2 == 1 { left } else { right });
         }
         path
     }
@@ -80,8 +80,8 @@ mod tests {
         let qr = Qr::of("openid4vp://?a=b").unwrap();
         assert_eq!(qr.view_box(), "0 0 29 29");
         // To one module beside the code, and from there to one beside its other edge.
-        assert!(qr.path().starts_with("M4 4.5h22v1h-23v1h23v1h-23"), "{}", qr.path());
-        assert_eq!(qr.path().matches('h').count(), 21);
+        assert!(qr.path().starts_with("M4 4.5H26v1H3v1H26v1H3v1"), "{}", qr.path());
+        assert_eq!(qr.path().matches('H').count(), 21);
         // The first row begins and ends with a finder pattern, and the second comes from its end.
         assert!(qr.dashes().starts_with("7 "), "{}", qr.dashes());
         assert!(qr.dashes().contains(" 7 3 1 5 1 "), "{}", qr.dashes());
