@@ -406,7 +406,9 @@ if [ "$built" = yes ]; then
     # Also among the Rust tests: the conformance of the store, and gateways that share it.
     find_postgresql && postgresql=yes || postgresql=no
     find_nginx || skip 'gateways replaced behind nginx' 'not installed; root can install nginx'
-    step 'Rust tests' cargo test --release --workspace --locked --no-fail-fast || true
+    # Most of them wait most of the time: two at a time on each core.
+    step 'Rust tests' env RUST_TEST_THREADS=$((2 * $(nproc))) \
+        cargo test --release --workspace --locked --no-fail-fast || true
     if [ "$postgresql" = yes ]; then
         step 'HTTP on PostgreSQL' on_postgresql wallet_flow:: offers_http:: http_rules:: \
             idempotency:: dc_api_http:: race:: || true
