@@ -18,6 +18,7 @@ use crate::admin::dead_letters::{self, DeadLettersCommand};
 use crate::admin::doctor::{self, DoctorOptions};
 use crate::admin::keys::{self, KeysCommand};
 use crate::admin::listen::{self, ListenOptions};
+use crate::admin::manual::{self, CompletionsOptions, ManualOptions};
 use crate::admin::migrate;
 use crate::admin::session::{self, SessionCommand};
 use crate::admin::trust::{self, TrustCommand};
@@ -120,6 +121,11 @@ enum Command {
     /// Look at the settings
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Print what a shell needs to complete commands and flags
+    Completions(CompletionsOptions),
+    /// Write man pages and completions into a folder, as packages bring them
+    #[command(hide = true)]
+    Manual(ManualOptions),
 }
 
 #[derive(Subcommand)]
@@ -155,8 +161,17 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Verify(options) => {
             finish(verify::run(&options, SystemClock.now()), cli.common.json)
         }
+        Command::Completions(options) => {
+            finish(Ok(manual::completions(&options, command())), cli.common.json)
+        }
+        Command::Manual(options) => finish(manual::write(&options, &command()), cli.common.json),
         command => finish(run_command(command, &cli.common, &flags), cli.common.json),
     }
+}
+
+/// The command line without the settings, which every command takes as flags.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Whether this is `idgate help settings`. They are not a command, so clap does not know of them.
@@ -295,7 +310,10 @@ fn run_command(
             Ok(settings::check(&settings, &Config::new(&settings)?))
         }
         // These speak for themselves and were started before.
-        Command::Serve { .. } | Command::Verify(_) => Ok(Output::default()),
+        Command::Serve { .. }
+        | Command::Verify(_)
+        | Command::Completions(_)
+        | Command::Manual(_) => Ok(Output::default()),
         #[cfg(feature = "sandbox")]
         Command::Demo(_) | Command::Sandbox(_) => Ok(Output::default()),
     }

@@ -13,6 +13,7 @@ use crate::http::{Tls, certificates};
 use crate::store::{self, Finding, Health};
 
 mod certificate;
+mod live;
 mod own_certificates;
 
 /// How closely to look.
@@ -22,11 +23,20 @@ pub struct DoctorOptions {
     /// stored with what it says
     #[arg(long)]
     pub deep: bool,
+    /// Only ask the gateway of these settings, on this machine, whether it answers: for health checks
+    #[arg(long, conflicts_with = "deep")]
+    pub live: bool,
 }
 
 /// Looks at the settings and at the data directory. Exit code 3 when something is bad.
 pub fn run(options: &DoctorOptions, settings: &Settings, now: UnixMillis) -> Output {
     let config = Config::new(settings);
+    if options.live {
+        return report(&match &config {
+            Ok(config) => live::look(config),
+            Err(error) => vec![Finding::bad("settings", error.clone())],
+        });
+    }
     let mut findings = match &config {
         Ok(config) => about_config(config, now),
         Err(error) => vec![Finding::bad("settings", error.clone())],

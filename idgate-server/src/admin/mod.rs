@@ -11,6 +11,7 @@ pub mod doctor;
 mod files;
 pub mod keys;
 pub mod listen;
+pub mod manual;
 pub mod migrate;
 mod output;
 pub mod session;

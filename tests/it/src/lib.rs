@@ -77,6 +77,8 @@ mod layering;
 #[cfg(test)]
 mod limbo;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod logs;
 #[cfg(test)]
 mod mdoc_http;

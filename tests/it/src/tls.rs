@@ -169,6 +169,31 @@ fn sighup_shows_the_new_certificate_and_bad_files_keep_the_old_one() {
 }
 
 #[test]
+fn the_live_check_speaks_tls_and_warns_of_a_certificate_that_waits_for_a_sighup() {
+    let site = Site::new();
+    let server = site.installation.serve();
+    let address = server.address.to_string();
+    let ask = || {
+        let output = site.installation.run(&["doctor", "--live", "--json", "--listen", &address]);
+        let checks = output.json()["checks"].clone();
+        let said = checks.as_array().unwrap().iter().map(|it| it["status"].as_str().unwrap());
+        (output.code, said.map(str::to_owned).collect::<Vec<_>>())
+    };
+    assert_eq!(ask(), (0, vec!["ok".to_owned()]));
+    let renewed = site.certificate("second");
+    site.install(&renewed);
+    assert_eq!(ask(), (0, vec!["ok".to_owned(), "warning".to_owned()]));
+    server.signal("HUP");
+    eventually("the new certificate is shown", || site.shown(&server) == renewed.der);
+    assert_eq!(ask(), (0, vec!["ok".to_owned()]));
+    // A gateway without TLS is not one of these settings.
+    let plain = Installation::new().serve();
+    let plain = plain.address.to_string();
+    let output = site.installation.run(&["doctor", "--live", "--listen", &plain]);
+    assert_eq!(output.code, 3, "{output:?}");
+}
+
+#[test]
 fn a_key_of_another_certificate_is_refused_at_start() {
     let site = Site::new();
     let other = SigningKey::from_seed(Curve::P256, "other");

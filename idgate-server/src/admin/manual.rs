@@ -1,0 +1,213 @@
+//! `idgate completions` and `idgate manual`: what a shell completes and what `man` shows, both made of
+//! the command line itself, so that they name what there is.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, Args, Command};
+use clap_complete::{Shell, generate};
+use clap_mangen::Man;
+use serde_json::json;
+
+use crate::admin::Output;
+use crate::config::SETTINGS;
+use crate::failure::Failure;
+
+mod pages;
+
+/// For which shell.
+#[derive(Args, Debug)]
+pub struct CompletionsOptions {
+    /// The shell: its completions are printed
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// Where to.
+#[derive(Args, Debug)]
+pub struct ManualOptions {
+    /// The folder, which is made: `man/` and `completions/` are written into it
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+}
+
+/// The shells whose completions a package brings, with the file that each of them looks for.
+const PACKAGED: [(Shell, &str); 3] =
+    [(Shell::Bash, "idgate"), (Shell::Zsh, "_idgate"), (Shell::Fish, "idgate.fish")];
+/// The commands that are told settings most often; with each of the others these would hide its own.
+const TAKE_SETTINGS: [&str; 4] = ["serve", "demo", "sandbox", "doctor"];
+
+/// The completions of `command` for a shell. `json`: as a member of an object.
+pub fn completions(options: &CompletionsOptions, command: Command) -> Output {
+    let text = of_shell(options.shell, command);
+    Output::new(json!({ "completions": text }), text)
+}
+
+/// Writes man pages and completions of `command`.
+///
+/// # Errors
+/// A file cannot be written; the text says which.
+pub fn write(options: &ManualOptions, command: &Command) -> Result<Output, Failure> {
+    let mut files = Vec::new();
+    for (shell, name) in PACKAGED {
+        let text = of_shell(shell, command.clone());
+        files.push((PathBuf::from("completions").join(name), text.into_bytes()));
+    }
+    for (name, page) in man_pages(command.clone())? {
+        files.push((PathBuf::from("man").join(name), page));
+    }
+    for (name, bytes) in &files {
+        write_file(&options.folder.join(name), bytes)?;
+    }
+    let count = files.len();
+    let text = format!("{count} files in {}\n", options.folder.display());
+    Ok(Output::new(json!({ "files": count }), text))
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(path, bytes))
+        .map_err(|error| Failure::Error(format!("{} cannot be written: {error}", path.display())))
+}
+
+fn of_shell(shell: Shell, command: Command) -> String {
+    let mut command = with_settings(command);
+    for name in TAKE_SETTINGS {
+        if command.find_subcommand(name).is_some() {
+            command = command.mut_subcommand(name, with_settings);
+        }
+    }
+    command = command.mut_subcommand("config", |it| it.mut_subcommand("check", with_settings));
+    let mut text = Vec::new();
+    generate(shell, &mut command, "idgate", &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The settings as flags that are shown, but for those that the command has as its own.
+fn with_settings(command: Command) -> Command {
+    SETTINGS.iter().fold(command, |command, setting| {
+        let id = setting.flag_key();
+        if command.get_arguments().any(|argument| argument.get_id() == id.as_str()) {
+            return command;
+        }
+        let name = if setting.secret { "FILE" } else { "VALUE" };
+        command.arg(
+            Arg::new(id.clone()).long(id.replace('_', "-")).value_name(name).help(setting.help),
+        )
+    })
+}
+
+/// A page for each command, by the name of its file, and the one of the settings file.
+fn man_pages(command: Command) -> Result<Vec<(OsString, Vec<u8>)>, Failure> {
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    let mut files = vec![(OsString::from("idgate.toml.5"), pages::settings().into_bytes())];
+    add_pages(&command, "idgate", &mut files)?;
+    Ok(files)
+}
+
+fn add_pages(
+    command: &Command,
+    name: &str,
+    files: &mut Vec<(OsString, Vec<u8>)>,
+) -> Result<(), Failure> {
+    let mut page = Vec::new();
+    // The names of commands below it are written as those of their pages.
+    let named = command.clone().name(name.to_owned()).display_name(name.to_owned());
+    let rendered = Man::new(named).title(name).manual("idgate").render(&mut page);
+    rendered.map_err(|error| Failure::Error(format!("{name}(1) cannot be made: {error}")))?;
+    page.extend_from_slice(pages::after(name).as_bytes());
+    files.push((format!("{name}.1").into(), page));
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        add_pages(below, &format!("{name}-{}", below.get_name()), files)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::cli;
+
+    /// Every command by its words, but for those that are hidden, with the flags of its own.
+    fn commands(command: &Command, words: &str, found: &mut BTreeMap<String, Vec<String>>) {
+        let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
+        let flags = shown.filter_map(|argument| argument.get_long()).map(str::to_owned);
+        found.insert(words.to_owned(), flags.collect());
+        for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+            if below.get_name() != "help" {
+                commands(below, &format!("{words} {}", below.get_name()), found);
+            }
+        }
+    }
+
+    fn written() -> (BTreeMap<String, Vec<String>>, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = ManualOptions { folder: folder.path().join("made") };
+        write(&options, &cli::command()).unwrap();
+        let mut found = BTreeMap::new();
+        let mut built = cli::command();
+        built.build();
+        commands(&built, "idgate", &mut found);
+        assert!(found.len() > 50 && found["idgate doctor"].contains(&"live".to_owned()));
+        (found, folder)
+    }
+
+    #[test]
+    fn each_command_has_a_page_that_names_its_flags_and_no_other_page_is_made() {
+        let (commands, folder) = written();
+        for (words, flags) in &commands {
+            let name = format!("made/man/{}.1", words.replace(' ', "-"));
+            let page = fs::read_to_string(folder.path().join(&name)).unwrap();
+            let page = ["\\fB", "\\fR"].iter().fold(page, |page, font| page.replace(font, ""));
+            let page = page.replace("\\-", "-");
+            assert!(page.contains(&format!("SYNOPSIS\n{words} ")), "{name}");
+            for flag in flags {
+                assert!(page.contains(&format!("--{flag}")), "{name} lacks --{flag}");
+            }
+        }
+        let made = fs::read_dir(folder.path().join("made/man")).unwrap().count();
+        assert_eq!(made, commands.len() + 1);
+    }
+
+    #[test]
+    fn the_page_of_the_settings_file_has_each_setting() {
+        let page = pages::settings().replace("\\-", "-");
+        for setting in SETTINGS {
+            let key = setting.flag_key();
+            for text in [format!("\\fB{key}\\fR"), setting.variable.into(), setting.help.into()] {
+                assert!(page.contains(&text), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_shell_completes_every_command_and_every_flag() {
+        let (commands, folder) = written();
+        for (_, name) in PACKAGED {
+            let text =
+                fs::read_to_string(folder.path().join("made/completions").join(name)).unwrap();
+            // Of a command three below the program clap's fish completes no flags.
+            let deep = |words: &str| name.ends_with(".fish") && words.matches(' ').count() > 2;
+            for (words, flags) in commands.iter().filter(|(words, _)| !deep(words)) {
+                let last = words.rsplit(' ').next().unwrap();
+                assert!(text.contains(last), "{name}: {words}");
+                for flag in flags {
+                    assert!(
+                        text.contains(&format!("--{flag}")) || text.contains(&format!("-l {flag}")),
+                        "{name}: {words} --{flag}"
+                    );
+                }
+            }
+            for setting in SETTINGS {
+                let flag = setting.flag_key().replace('_', "-");
+                assert!(text.contains(&flag), "{name}: --{flag}");
+            }
+        }
+    }
+}
