@@ -12,4 +12,16 @@ idgate_tools() {
     fi
     folder=$(cd "$folder" && pwd) && PATH=$folder/bin:$PATH
 }
+
+# idgate_flags FOLDER FLAG…: exports what has rustc and C compilers write no path of this machine; FOLDER is where the
+# sources lie, CARGO_TARGET_DIR is set.
+idgate_flags() {
+    local home sysroot all IFS=$'\x1f'
+    home=${CARGO_HOME:-$HOME/.cargo} && sysroot=$(rustc --print sysroot) || return
+    # The last that fits counts.
+    all=("--remap-path-prefix=$home=/cargo" "--remap-path-prefix=$sysroot=/rust" "--remap-path-prefix=$1=/idgate"
+        "--remap-path-prefix=$CARGO_TARGET_DIR=/target" "${@:2}")
+    export CARGO_ENCODED_RUSTFLAGS="${all[*]}"
+    export CFLAGS="-ffile-prefix-map=$home=/cargo -ffile-prefix-map=$CARGO_TARGET_DIR=/target"
+}
 idgate_tools

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""The sources of the Python package alone, as a workspace of their own.
+
+    release/sources.py FOLDER
+
+idgate-core, idgate-fetch and idgate-ffi without what tests them, Cargo.lock with nothing but what these need, and
+bindings/python beside them. maturin would bring along every crate that a test names, with its test data, and a lock
+file that no longer fits.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+CRATES = ("idgate-core", "idgate-fetch", "idgate-ffi")
+#: What of a crate is built or read.
+PARTS = ("Cargo.toml", "README.md", "LICENSE", "build.rs", "cbindgen.toml", "src", "include")
+BINDING = ("pyproject.toml", "README.md", "LICENSE", "src")
+MEMBERS = re.compile(r"^members = \[.*?^\]$", re.MULTILINE | re.DOTALL)
+TABLE = r"^\[{}\]\n.*?(?=^\[|^#|\Z)"
+
+
+def without(text: str, *tables: str) -> str:
+    """A manifest less some of its tables."""
+    for table in tables:
+        text = re.sub(TABLE.format(re.escape(table)), "", text, flags=re.MULTILINE | re.DOTALL)
+    return text
+
+
+def copy(source: pathlib.Path, target: pathlib.Path, parts: tuple[str, ...]) -> None:
+    """What git has of these parts; links as what they lead to."""
+    told = subprocess.run(("git", "ls-files", "-z", "--", *parts), cwd=source, check=True, stdout=subprocess.PIPE)
+    for name in filter(None, told.stdout.decode().split("\0")):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source / name, target / name)
+
+
+def manifest(text: str) -> str:
+    """The workspace's, for three crates."""
+    members = "members = [{}]".format(", ".join(f'"{name}"' for name in CRATES))
+    text = re.sub(r"^(exclude|default-members) = .*\n", "", MEMBERS.sub(members, text, count=1), flags=re.MULTILINE)
+    text = re.sub(r"^idgate-(server|testkit) = .*\n", "", text, flags=re.MULTILINE)
+    return without(text, *(f"profile.release.package.idgate-{name}" for name in ("it", "testkit")))
+
+
+def make(folder: pathlib.Path) -> None:
+    """Writes them into a folder that is new."""
+    folder.mkdir(parents=True)
+    for name in CRATES:
+        copy(ROOT / name, folder / name, PARTS)
+        file = folder / name / "Cargo.toml"
+        file.write_text(without(file.read_text(), "dev-dependencies"))
+    copy(ROOT / "bindings/python", folder / "bindings/python", BINDING)
+    for name in ("LICENSE", "Cargo.lock"):
+        shutil.copy(ROOT / name, folder / name)
+    (folder / "Cargo.toml").write_text(manifest((ROOT / "Cargo.toml").read_text()))
+    # Drops from the lock file what nothing needs any more, and changes no version.
+    subprocess.run(("cargo", "update", "--workspace", "--offline", "--quiet"), cwd=folder, check=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: release/sources.py FOLDER")
+    make(pathlib.Path(sys.argv[1]))
