@@ -1,16 +1,11 @@
 'use strict';
-// Puts the native library beside the package: the one that IDGATE_LIBRARY names, one that is there
-// already, or one built from this clone with cargo.
+// Sees to the native library: puts the one that IDGATE_LIBRARY names, or one built from this clone with cargo,
+// beside the package. Without either, one has to be there already, or in the package for this system.
 
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
-
-const NAMES = {
-  linux: 'libidgate_ffi.so',
-  darwin: 'libidgate_ffi.dylib',
-  win32: 'idgate_ffi.dll',
-};
+const { NATIVE, advice, candidates, fileName } = require('./src/library.js');
 
 const run = (command, args, cwd) =>
   execFileSync(command, args, {
@@ -33,18 +28,16 @@ function built(name) {
 }
 
 function main() {
-  const name = NAMES[process.platform];
-  if (!name) throw new Error(`idgate: no native library for ${process.platform}`);
-  const folder = path.join(__dirname, 'native');
+  if (!fileName) throw new Error(advice());
   const given = process.env.IDGATE_LIBRARY;
   // npm runs this in the folder of the package, and says where it was called.
-  const library = given ? path.resolve(process.env.INIT_CWD ?? '', given) : built(name);
+  const library = given ? path.resolve(process.env.INIT_CWD ?? '', given) : built(fileName);
   if (library) {
-    fs.mkdirSync(folder, { recursive: true });
-    fs.copyFileSync(library, path.join(folder, `${name}.new`));
-    fs.renameSync(path.join(folder, `${name}.new`), path.join(folder, name));
-  } else if (!fs.existsSync(path.join(folder, name))) {
-    throw new Error(`idgate: set IDGATE_LIBRARY to ${name}, or install from a clone`);
+    fs.mkdirSync(NATIVE, { recursive: true });
+    fs.copyFileSync(library, path.join(NATIVE, `${fileName}.new`));
+    fs.renameSync(path.join(NATIVE, `${fileName}.new`), path.join(NATIVE, fileName));
+  } else if (candidates().length === 0) {
+    throw new Error(advice());
   }
   // npm links a folder without installing what it depends on.
   try {

@@ -1,15 +1,10 @@
 'use strict';
 // The C ABI as JavaScript values. No checks of its own: the library decides.
 
-const path = require('node:path');
 const koffi = require('koffi');
 const { IdgateError } = require('./errors.js');
+const native = require('./library.js');
 
-const NAMES = {
-  linux: 'libidgate_ffi.so',
-  darwin: 'libidgate_ffi.dylib',
-  win32: 'idgate_ffi.dll',
-};
 const ABI_VERSION = 1;
 const KINDS = [
   'ok',
@@ -23,7 +18,7 @@ const KINDS = [
   'internal',
 ];
 
-const library = koffi.load(path.join(__dirname, '..', 'native', NAMES[process.platform]));
+const library = native.load(koffi);
 if (library.func('uint32_t idgate_abi_version()')() !== ABI_VERSION) {
   throw new Error(`idgate: this package needs ABI ${ABI_VERSION} of the native library`);
 }

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The crates for a registry: DIR/idgate-{core,fetch,ffi}-VERSION.crate.
+#
+#   release/crates.sh DIR VERSION [--verify]
+#
+# cargo leaves out the dev-dependencies that have a path and no version, and puts the versions of the others where the
+# paths were. Published they are in this order: core, fetch, ffi. What is packed is what git has; a change that is
+# not committed is refused. With --verify idgate-core is also built from its package, outside of the workspace.
+set -euo pipefail
+usage='usage: release/crates.sh DIR VERSION [--verify]'
+directory=$(mkdir -p "${1:?$usage}" && cd "$1" && pwd)
+version=${2:?$usage}
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+[ "$version" = "$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" ] || {
+    echo "crates.sh: the version in Cargo.toml is not $version" >&2
+    exit 1
+}
+target=${CARGO_TARGET_DIR:-$PWD/target}/crates
+# IDGATE_ALLOW_DIRTY is for the tests, which run before a commit.
+cargo package --locked --no-verify --target-dir "$target" ${IDGATE_ALLOW_DIRTY:+--allow-dirty} \
+    -p idgate-core -p idgate-fetch -p idgate-ffi
+for name in core fetch ffi; do
+    install -m 644 "$target/package/idgate-$name-$version.crate" "$directory/"
+done
+
+if [ "${3:-}" = --verify ]; then
+    alone=$(mktemp -d)
+    trap 'rm -rf "$alone"' EXIT
+    tar -xzf "$directory/idgate-core-$version.crate" -C "$alone"
+    # Not cargo's own verification, which would build all three, with C.
+    (cd "$alone/idgate-core-$version" && cargo build --release --locked --target-dir "$target/verify")
+fi

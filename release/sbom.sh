@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# A bill of materials (CycloneDX 1.6, JSON) beside each artefact, as ARTEFACT.cdx.json, and DIR/build/THIRD-PARTY.txt.
+#
+#   release/sbom.sh DIR VERSION
+#
+# What lies in DIR and is of no kind that is known here is refused: nothing is released without its bill.
+set -euo pipefail
+usage='usage: release/sbom.sh DIR VERSION'
+directory=$(cd "${1:?$usage}" && pwd)
+version=${2:?$usage}
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+[ -e "$directory/build/THIRD-PARTY.txt" ] || python3 release/third_party.py "$directory/build/THIRD-PARTY.txt"
+
+# bill KIND TARGET ARTEFACT: one that was made for another artefact of the same kind is taken.
+bill() {
+    local made=$directory/build/sbom/$1-$2.cdx.json
+    if [ ! -e "$made" ]; then
+        mkdir -p "$(dirname "$made")"
+        python3 release/sbom.py "$1" "$2" "$version" >"$made.new"
+        mv "$made.new" "$made"
+    fi
+    install -m 644 "$made" "$3.cdx.json"
+}
+
+# cpu NAME: the processor that a file is named after, as targets have it.
+cpu() {
+    case $1 in
+    *x86_64* | *amd64* | *x64*) echo x86_64 ;;
+    *aarch64* | *arm64*) echo aarch64 ;;
+    *)
+        echo "sbom.sh: for which processor is $1?" >&2
+        return 1
+        ;;
+    esac
+}
+
+# bill_for ARTEFACT: by its name, the C archives (c, ffi) before the programs.
+bill_for() {
+    local name processor
+    name=$(basename "$1")
+    case $name in
+    *.cdx.json | SHA256SUMS* | release-notes.md | THIRD-PARTY.txt) return ;;
+    *.crate)
+        name=${name#idgate-}
+        bill "crate-${name%-"$version".crate}" all "$1"
+        ;;
+    *-manylinux*.whl) processor=$(cpu "$name") && bill wheel "$processor-unknown-linux-gnu" "$1" ;;
+    *-musllinux*.whl) processor=$(cpu "$name") && bill wheel "$processor-unknown-linux-musl" "$1" ;;
+    "idgate-$version.tar.gz") bill wheel all "$1" ;;
+    "idgate-$version.tgz") bill npm all "$1" ;;
+    idgate-linux-*-gnu-*.tgz) processor=$(cpu "$name") && bill npm "$processor-unknown-linux-gnu" "$1" ;;
+    idgate-linux-*-musl-*.tgz) processor=$(cpu "$name") && bill npm "$processor-unknown-linux-musl" "$1" ;;
+    *-c-*-gnu* | *ffi*-gnu*) processor=$(cpu "$name") && bill c "$processor-unknown-linux-gnu" "$1" ;;
+    *-c-* | *ffi*) processor=$(cpu "$name") && bill c "$processor-unknown-linux-musl" "$1" ;;
+    idgate*) processor=$(cpu "$name") && bill program "$processor-unknown-linux-musl" "$1" ;;
+    *)
+        echo "sbom.sh: what is $name?" >&2
+        return 1
+        ;;
+    esac
+}
+
+for artefact in "$directory"/*; do
+    [ ! -f "$artefact" ] || bill_for "$artefact"
+done
