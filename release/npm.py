@@ -67,7 +67,7 @@ def main_manifest(version: str, targets: list[str]) -> dict:
         raise SystemExit(f"npm.py: the version in bindings/node/package.json is {manifest['version']}")
     kept = {key: value for key, value in manifest.items() if key not in OF_A_CLONE}
     # `native` is what install.js makes; a package that brings one would be for one system.
-    kept["files"] = [name for name in manifest["files"] if name != "native"]
+    kept["files"] = [name for name in manifest["files"] if name != "native"] + ["examples"]
     return kept | {
         "scripts": {"install": manifest["scripts"]["install"]},
         "optionalDependencies": {name_of(target): version for target in targets},
@@ -115,7 +115,7 @@ def pack_main(directory: pathlib.Path, version: str, targets: list[str]) -> None
         folder = pathlib.Path(made)
         manifest = main_manifest(version, targets)
         write(folder, manifest)
-        for name in (*manifest["files"], "README.md", "examples"):
+        for name in (*manifest["files"], "README.md"):
             source = BINDING / name
             (shutil.copytree if source.is_dir() else shutil.copyfile)(source, folder / name)
         pack(folder, directory)

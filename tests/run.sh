@@ -6,8 +6,8 @@
 #                         fuzzing of each parser for a minute where a nightly compiler is present
 #
 # Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/, and by apt-get,
-# where this runs as root, promtool, systemd-analyze, PostgreSQL, nginx, Caddy, Chromium, Firefox and the
-# headers of OpenSSL, which one peer links.
+# where this runs as root, promtool, systemd-analyze, PostgreSQL, nginx, Caddy, Chromium, Firefox, minisign
+# and the headers of OpenSSL, which one peer links.
 # Third-party test data: IDGATE_VECTORS, default ../shared/vectors; what needs it is skipped
 # without it. Logs: target/test-logs/. Ends with 0 only if no step failed.
 set -euo pipefail
@@ -331,6 +331,24 @@ node_binding() {
         node --test ./*.test.js
 }
 
+# What a release is made of, in little, with the library and the wheel that are built; IDGATE_RELEASE names the folder
+# of a whole release, whose artefacts are then installed and looked at instead.
+release_packages() {
+    local venv=$root/target/venv-release
+    python3 -m venv "$venv" &&
+        "$venv/bin/pip" install --quiet --requirement tests/release/requirements.txt &&
+        cd tests/release && "$venv/bin/python" -m unittest -v test_wheel test_npm test_crates test_sbom test_sign
+}
+
+# Debian's minisign, where this may install it.
+find_minisign() {
+    command -v minisign >/dev/null && return
+    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
+    { timeout 120 apt-get update && timeout 300 apt-get install -y --no-install-recommends \
+        minisign; } >"$logs/minisign.log" 2>&1 </dev/null || return 1
+    command -v minisign >/dev/null
+}
+
 interface_description() {
     local venv=$root/target/venv-openapi
     python3 -m venv "$venv" &&
@@ -498,6 +516,8 @@ else
     skip 'bindings: Node' 'the build failed'
 fi
 step 'bindings: Python' python_binding || true
+find_minisign || skip 'signature of a release' 'not installed; root can install minisign'
+step 'packages, bills of materials, sums' release_packages || true
 if [ "$built" = yes ]; then
     step 'examples of the site' examples_of_the_site test_snippets || true
 else
