@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What is in an artefact, as CycloneDX 1.6 JSON: crates by target and features, C that they compile, the rest.
 
-    release/sbom.py KIND TARGET VERSION     prints one; KINDS names them, TARGET is "all" for sources
+    release/sbom.py KIND TARGET VERSION     prints one; KINDS names them, TARGET is "all" for sources, and has commas
+                                            between those of what is for several
 
 The crates are those that `cargo tree` says are linked for this target with these features: neither what only builds
 or tests, nor what another system needs. Their checksums are those of Cargo.lock. The same commit gives the same
@@ -84,7 +85,8 @@ def tree(kind: Kind, target: str) -> tuple[dict[Crate, list[Crate]], dict[Crate,
     uses: dict[Crate, list[Crate]] = {}
     features: dict[Crate, set[str]] = {}
     path: list[Crate] = []
-    told = cargo("tree", "--package", kind.crate, "--target", target, "--edges", "normal,no-proc-macro", "--prefix",
+    targets = [word for one in target.split(",") for word in ("--target", one)]
+    told = cargo("tree", "--package", kind.crate, *targets, "--edges", "normal,no-proc-macro", "--prefix",
                  "depth", "--locked", "--format", "{p}\t{f}", *kind.features)
     for line in told.splitlines():
         found = LINE.fullmatch(line)

@@ -52,6 +52,7 @@ bill_for() {
     idgate-linux-*-musl-*.tgz) processor=$(cpu "$name") && bill npm "$processor-unknown-linux-musl" "$1" ;;
     *-c-*-gnu* | *ffi*-gnu*) processor=$(cpu "$name") && bill c "$processor-unknown-linux-gnu" "$1" ;;
     *-c-* | *ffi*) processor=$(cpu "$name") && bill c "$processor-unknown-linux-musl" "$1" ;;
+    *.oci.tar) bill program x86_64-unknown-linux-musl,aarch64-unknown-linux-musl "$1" ;;
     idgate*) processor=$(cpu "$name") && bill program "$processor-unknown-linux-musl" "$1" ;;
     *)
         echo "sbom.sh: what is $name?" >&2

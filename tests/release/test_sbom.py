@@ -36,7 +36,7 @@ class BillsTest(unittest.TestCase):
         EPOCH.start()
         cls.addClassCleanup(EPOCH.stop)
         cls.bills = {(kind, target): sbom.bill(kind, target, VERSION)
-                     for kind, target in (("program", MUSL), ("c", GNU), ("wheel", GNU), ("wheel", MUSL), ("npm", GNU),
+                     for kind, target in (("program", MUSL), ("program", f"{MUSL},x86_64-unknown-linux-musl"), ("c", GNU), ("wheel", GNU), ("wheel", MUSL), ("npm", GNU),
                                           ("crate-core", "all"), ("crate-fetch", "all"), ("crate-ffi", "all"))}
 
     @unittest.skipUnless(JsonStrictValidator, "cyclonedx-python-lib is not installed (tests/release/requirements.txt)")
@@ -129,13 +129,17 @@ class FolderTest(unittest.TestCase):
     def test_each_artefact_has_the_bill_of_its_kind(self):
         expected = {}
         for cpu, arm, npm in (("x86_64", "amd64", "x64"), ("aarch64", "arm64", "arm64")):
-            expected |= self.expect("program", f"{cpu}-unknown-linux-musl", f"idgate-{VERSION}-{cpu}-linux.tar.gz",
-                                    f"idgate_{VERSION}_{arm}.deb", f"idgate-{VERSION}-oci-{arm}.tar")
-            expected |= self.expect("c", f"{cpu}-unknown-linux-gnu", f"idgate-c-{VERSION}-{cpu}-linux-gnu.tar.gz")
+            expected |= self.expect("program", f"{cpu}-unknown-linux-musl", f"idgate-{VERSION}-{cpu}-unknown-linux-musl.tar.gz",
+                                    f"idgate-{VERSION}-{cpu}-unknown-linux-musl.debug.tar.gz",
+                                    f"idgate_{VERSION}-1_{arm}.deb")
+            target = f"{cpu}-unknown-linux-gnu"
+            expected |= self.expect("c", target, f"idgate-c-{VERSION}-{target}.tar.gz")
             for libc, policy in (("gnu", "manylinux_2_28"), ("musl", "musllinux_1_2")):
                 expected |= self.expect("wheel", f"{cpu}-unknown-linux-{libc}",
                                         f"idgate-{VERSION}-py3-none-{policy}_{cpu}.whl")
                 expected |= self.expect("npm", f"{cpu}-unknown-linux-{libc}", f"idgate-linux-{npm}-{libc}-{VERSION}.tgz")
+        both = "x86_64-unknown-linux-musl,aarch64-unknown-linux-musl"
+        expected |= self.expect("program", both, f"idgate-{VERSION}.oci.tar")
         expected |= self.expect("npm", "all", f"idgate-{VERSION}.tgz")
         expected |= self.expect("wheel", "all", f"idgate-{VERSION}.tar.gz")
         expected |= self.expect("crate-core", "all", f"idgate-core-{VERSION}.crate")
