@@ -88,7 +88,7 @@ def tree(kind: Kind, target: str) -> tuple[dict[Crate, list[Crate]], dict[Crate,
     targets = [word for one in target.split(",") for word in ("--target", one)]
     told = cargo("tree", "--package", kind.crate, *targets, "--edges", "normal,no-proc-macro", "--prefix",
                  "depth", "--locked", "--format", "{p}\t{f}", *kind.features)
-    for line in told.splitlines():
+    for line in filter(None, told.splitlines()):  # an empty one between two targets
         found = LINE.fullmatch(line)
         if not found:
             raise SystemExit(f"sbom.py: what cargo tree says here is not understood: {line}")
