@@ -1,8 +1,8 @@
 //! `idgate-bench server`: the gateway under load, as a process of its own. A flow is create, answer
 //! and read, with everything that makes it durable: API key, audit entries, status events, outbox row,
 //! FULL synchronisation. Figures of the gateway's process alone; whoever asks it is beside it.
-//! The inline profile and both of its floors are asked in turns, so that what the machine does
-//! otherwise meets all three; jar is measured by itself.
+//! A profile and both of its floors are asked in turns, so that what the machine does otherwise meets all
+//! three.
 
 #[allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, dead_code)] // it is for tests
 #[path = "../../idgate-server/src/store/tests/cluster.rs"]
@@ -12,12 +12,14 @@ mod flow;
 mod gateway;
 mod neighbours;
 mod process;
+mod rates;
 mod row;
 mod shared;
 mod shared_floor;
 mod strangers;
 mod waits;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -54,6 +56,9 @@ pub(crate) struct ServerOptions {
     /// In place of flows: 1500 connections of 200 addresses that hold full bodies, beside a tenant
     #[arg(long, conflicts_with_all = ["flows", "full", "connections", "neighbours"])]
     strangers: bool,
+    /// In place of full speed: flows that come at a quarter, a half and three quarters of it
+    #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres"])]
+    rates: bool,
     /// In place of both profiles: one to three gateways that share a PostgreSQL, beside one on SQLite and
     /// beside a floor of the same statements
     #[arg(long, conflicts_with_all = ["neighbours", "strangers"])]
@@ -66,7 +71,7 @@ pub(crate) struct ServerOptions {
     connections: usize,
 }
 
-/// Measures the floor and both profiles, a line each.
+/// Measures both profiles and their floors, a line each.
 ///
 /// # Errors
 /// A server does not start, or gives another answer than it should.
@@ -78,6 +83,9 @@ pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     }
     if options.strangers {
         return runtime.block_on(strangers::run(length, json));
+    }
+    if options.rates {
+        return runtime.block_on(rates::run(options, json));
     }
     if !json {
         println!("{}", Row::HEADER);
@@ -97,10 +105,12 @@ pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
         print(rows, json);
         return Ok(());
     }
-    let floors = [Commit::Each, Commit::Group].map(Profile::Floor);
-    let together = [&floors[..], &[Profile::Inline]].concat();
-    for profiles in [&*together, &[Profile::Jar]] {
-        let mut rows = runtime.block_on(measure(options, profiles, None))?;
+    let commits = [Commit::Each, Commit::Group];
+    let inline = (commits.map(Profile::Floor), Profile::Inline);
+    let jar = (commits.map(Profile::JarFloor), Profile::Jar);
+    for (floors, gateway) in [inline, jar] {
+        let profiles = [&floors[..], &[gateway]].concat();
+        let mut rows = runtime.block_on(measure(options, &profiles, None))?;
         row::compare(&mut rows);
         print(rows, json);
     }
@@ -110,6 +120,9 @@ pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
 fn print(rows: Vec<Row>, json: bool) {
     for row in rows {
         println!("{}", if json { row.json().to_string() } else { row.text() });
+        if let Some(threads) = row.text_of_threads().filter(|_| !json) {
+            println!("{threads}");
+        }
     }
 }
 
@@ -164,10 +177,15 @@ impl Driven {
             client.reconnect().await?;
         }
         let (cpu, commits) = (self.cpu()?, self.commits().await?);
+        let threads = self.threads()?;
         let start = now();
         self.clients = drive(std::mem::take(&mut self.clients), flows).await?;
         self.row.wall += start.elapsed();
         self.row.cpu += self.cpu()?.saturating_sub(cpu);
+        for (name, used) in self.threads()? {
+            let before = threads.get(&name).copied().unwrap_or_default();
+            *self.row.threads.entry(name).or_default() += used.saturating_sub(before);
+        }
         self.row.flows += flows;
         let made = self.commits().await?.zip(commits).map(|(after, before)| after - before);
         self.row.commits = made.map(|made| self.row.commits.unwrap_or_default() + made);
@@ -185,6 +203,16 @@ impl Driven {
     /// What all of them have used.
     fn cpu(&self) -> Result<Duration, String> {
         self.servers.iter().map(Server::cpu).sum()
+    }
+
+    fn threads(&self) -> Result<BTreeMap<String, Duration>, String> {
+        let mut all = BTreeMap::new();
+        for server in &self.servers {
+            for (name, used) in server.threads()? {
+                *all.entry(name).or_default() += used;
+            }
+        }
+        Ok(all)
     }
 
     async fn commits(&self) -> Result<Option<f64>, String> {

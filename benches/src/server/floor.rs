@@ -1,6 +1,9 @@
 //! `idgate-bench flow-floor`: what no gateway can avoid in a flow. HTTP, an insert that is durable,
 //! two P-256 signatures, an update that is durable, a read. A yardstick, not a product: it has no
-//! API key, parses no JSON, and writes neither audit entries nor notifications.
+//! API key, parses no JSON, and writes neither audit entries nor notifications. With `--jar` it signs a
+//! Request Object and opens an encrypted answer, too.
+
+mod jar;
 
 use std::error::Error;
 use std::iter::once;
@@ -25,12 +28,17 @@ use rusqlite::Connection;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
+use self::jar::Jar;
+
 /// Which floor, and where.
 #[derive(Args)]
 pub(crate) struct FloorOptions {
     /// What a transaction carries
     #[arg(long, value_enum)]
     commit: Commit,
+    /// A Request Object, and an answer that is encrypted
+    #[arg(long)]
+    jar: bool,
     /// Where the database is made
     #[arg(long)]
     folder: PathBuf,
@@ -67,6 +75,7 @@ struct Floor {
     readers: [Mutex<Connection>; 2],
     created: AtomicUsize,
     signatures: [Signed; 2],
+    jar: Option<Jar>,
 }
 
 /// A change that somebody waits for.
@@ -93,6 +102,9 @@ const RECORD: [u8; 1024] = [b'x'; 1024];
 
 /// What is read of a settled session.
 pub(super) const SETTLED: &str = r#"{"status":"VERIFIED","claims":{"given_name":"Erika","family_name":"Mustermann","birthdate":"1984-01-26"}}"#;
+
+/// Where a wallet fetches its Request Object.
+pub(super) const REQUEST_OBJECTS: &str = "/v1/oid4vp/request/";
 
 /// Bytes that are signed: an issuer's JWT with 30 digests, and the key binding of its holder.
 pub(super) const SIGNED_BYTES: [usize; 2] = [1600, 300];
@@ -136,17 +148,20 @@ impl Floor {
             readers: [Mutex::new(connect(&path)?), Mutex::new(connect(&path)?)],
             created: AtomicUsize::new(0),
             signatures: [issuer?, holder?],
+            jar: options.jar.then(Jar::new).transpose()?,
         })
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Failure> {
         let (head, body) = request.into_parts();
         body.collect().await?;
-        let id = head.uri.path().rsplit('/').next().unwrap_or_default().to_owned();
+        let path = head.uri.path();
+        let id = path.rsplit('/').next().unwrap_or_default().to_owned();
         let (status, answer) = match (head.method, &*id) {
             (Method::POST, "sessions") => (StatusCode::CREATED, self.create().await?),
             (Method::POST, _) => (StatusCode::OK, self.settle(id).await?),
             (_, "metrics") => (StatusCode::NOT_FOUND, String::new()),
+            _ if path.starts_with(REQUEST_OBJECTS) => (StatusCode::OK, self.request_object()),
             _ => (StatusCode::OK, self.read(&id)?),
         };
         let mut response = Response::new(Full::new(answer.into()));
@@ -162,11 +177,18 @@ impl Floor {
     }
 
     async fn settle(&self, id: String) -> Result<String, Failure> {
+        if let Some(jar) = &self.jar {
+            jar.open()?;
+        }
         for signed in &self.signatures {
             signed.verify()?;
         }
         self.write(Change::Settle(id)).await?;
         Ok("{}".to_owned())
+    }
+
+    fn request_object(&self) -> String {
+        self.jar.as_ref().map(Jar::request_object).unwrap_or_default()
     }
 
     fn read(&self, id: &str) -> Result<String, Failure> {

@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpSocket, TcpStream};
 
-use super::floor::Commit;
+use super::floor::{Commit, REQUEST_OBJECTS};
 use super::process::Server;
 
 /// Who is asked, and how the request reaches the wallet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Profile {
     Floor(Commit),
+    JarFloor(Commit),
     Inline,
     Jar,
     /// What no gateway on PostgreSQL can avoid.
@@ -27,13 +28,19 @@ pub(super) enum Profile {
 
 impl Profile {
     /// It takes any answer.
-    const fn is_floor(self) -> bool {
-        matches!(self, Self::Floor(_) | Self::SharedFloor(_))
+    pub(super) const fn is_floor(self) -> bool {
+        matches!(self, Self::Floor(_) | Self::JarFloor(_) | Self::SharedFloor(_))
     }
 }
 
-/// What a wallet sends the floor, which only reads it: a presentation of a dozen claims in a form.
-const PRESENTATION: [u8; 2048] = [b'x'; 2048];
+/// Of a presentation of a dozen claims in a form.
+pub(super) const PRESENTATION_BYTES: usize = 2048;
+
+/// What a wallet sends the floor, which only reads it.
+const PRESENTATION: [u8; PRESENTATION_BYTES] = [b'x'; PRESENTATION_BYTES];
+
+/// The same, encrypted and in base64.
+const ENCRYPTED: [u8; 3072] = [b'x'; 3072];
 
 /// A connection that stays open.
 pub(super) struct Connection {
@@ -88,6 +95,11 @@ impl Client {
         self.latencies.clear();
     }
 
+    /// What it has waited for answers since it was asked this, or told to forget.
+    pub(super) fn waited(&mut self) -> Duration {
+        self.latencies.drain(..).sum()
+    }
+
     pub(super) fn into_latencies(self) -> Vec<Duration> {
         self.latencies
     }
@@ -102,10 +114,11 @@ impl Client {
         };
         let (id, uri) = (text(&created, "session_id"), text(&created, "qr_code_url"));
         let answer = match self.profile {
-            profile if profile.is_floor() => Body {
-                content_type: "application/x-www-form-urlencoded".into(),
-                bytes: PRESENTATION.into(),
-            },
+            Profile::JarFloor(_) => {
+                self.expect(200, "GET", &format!("{REQUEST_OBJECTS}{id}"), None).await?;
+                form(&ENCRYPTED)
+            }
+            profile if profile.is_floor() => form(&PRESENTATION),
             Profile::Jar => self.answer_jar(&uri).await?,
             _ => self.answer_inline(&uri)?,
         };
@@ -160,6 +173,10 @@ impl Client {
         }
         Err(format!("{method} {path}: {have} {}", String::from_utf8_lossy(&answer)))
     }
+}
+
+fn form(bytes: &[u8]) -> Body {
+    Body { content_type: "application/x-www-form-urlencoded".into(), bytes: bytes.into() }
 }
 
 impl Connection {

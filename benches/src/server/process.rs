@@ -1,5 +1,6 @@
 //! A server's process: what it works in, and what the kernel says about it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -39,7 +40,8 @@ impl Server {
     ) -> Result<Vec<Self>, String> {
         let shared = || shared.ok_or("it wants PostgreSQL");
         Ok(match profile {
-            Profile::Floor(commit) => vec![start_floor(commit)?],
+            Profile::Floor(commit) => vec![start_floor(commit, &[])?],
+            Profile::JarFloor(commit) => vec![start_floor(commit, &["--jar"])?],
             Profile::Inline => vec![gateway::start("inline").await?],
             Profile::Jar => vec![gateway::start("jar").await?],
             Profile::SharedFloor(commit) => vec![shared()?.start_floor(commit)?],
@@ -69,6 +71,23 @@ impl Server {
         let ticks: u32 =
             fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u32>().ok()).sum();
         Ok(TICK * ticks)
+    }
+
+    /// What each kind of its threads has used so far, by name.
+    pub(super) fn threads(&self) -> Result<BTreeMap<String, Duration>, String> {
+        let mut used = BTreeMap::new();
+        let tasks = format!("/proc/{}/task", self.child.id());
+        for task in fs::read_dir(&tasks).map_err(|error| format!("{tasks}: {error}"))?.flatten() {
+            let read = |file| fs::read_to_string(task.path().join(file)).unwrap_or_default();
+            let (name, stat) = (read("comm"), read("schedstat"));
+            let on_cpu = stat.split(' ').next().and_then(|number| number.parse().ok());
+            // A thread that has just ended has neither.
+            if let Some(nanoseconds) = on_cpu {
+                let all: &mut Duration = used.entry(name.trim().to_owned()).or_default();
+                *all += Duration::from_nanos(nanoseconds);
+            }
+        }
+        Ok(used)
     }
 
     /// Resident memory, now.
@@ -108,10 +127,13 @@ pub(super) fn this_program() -> Result<PathBuf, String> {
     std::env::current_exe().map_err(|error| error.to_string())
 }
 
-fn start_floor(commit: Commit) -> Result<Server, String> {
+fn start_floor(commit: Commit, more: &[&str]) -> Result<Server, String> {
     let folder = TempDir::new().map_err(|error| error.to_string())?;
     let commit = commit.to_possible_value().ok_or("it has a name")?;
     let mut command = Command::new(this_program()?);
-    command.args(["flow-floor", "--commit", commit.get_name(), "--folder"]).arg(folder.path());
+    command
+        .args(["flow-floor", "--commit", commit.get_name(), "--folder"])
+        .arg(folder.path())
+        .args(more);
     Server::spawn(command, folder)
 }

@@ -1,8 +1,9 @@
 //! What is said about one server under load.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::floor::Commit;
 use super::flow::Profile;
@@ -14,6 +15,8 @@ pub(super) struct Row {
     pub(super) flows: usize,
     pub(super) wall: Duration,
     pub(super) cpu: Duration,
+    /// The same by what its threads are for.
+    pub(super) threads: BTreeMap<String, Duration>,
     pub(super) latencies: Vec<Duration>,
     /// None where the server does not count them.
     pub(super) commits: Option<f64>,
@@ -34,9 +37,10 @@ pub(super) fn compare_shared(rows: &mut [Row]) {
     compare_with(rows, Profile::SharedFloor, is_gateway);
 }
 
-/// Holds the gateway against the floors among these rows.
+/// Holds the gateway against the floors of its profile among these rows.
 pub(super) fn compare(rows: &mut [Row]) {
-    compare_with(rows, Profile::Floor, |profile| !matches!(profile, Profile::Floor(_)));
+    compare_with(rows, Profile::Floor, |profile| profile == Profile::Inline);
+    compare_with(rows, Profile::JarFloor, |profile| profile == Profile::Jar);
 }
 
 fn compare_with(
@@ -62,6 +66,7 @@ impl Row {
             flows: 0,
             wall: Duration::ZERO,
             cpu: Duration::ZERO,
+            threads: BTreeMap::new(),
             latencies: Vec::new(),
             commits: None,
             rss_kib: 0,
@@ -75,6 +80,8 @@ impl Row {
             "case": match self.profile {
                 Profile::Floor(Commit::Each) => "server_floor_each".into(),
                 Profile::Floor(Commit::Group) => "server_floor_group".into(),
+                Profile::JarFloor(Commit::Each) => "server_jar_floor_each".into(),
+                Profile::JarFloor(Commit::Group) => "server_jar_floor_group".into(),
                 Profile::Inline => "server_inline".into(),
                 Profile::Jar => "server_jar".into(),
                 Profile::SharedFloor(Commit::Each) => "server_postgres_floor_each".into(),
@@ -84,6 +91,8 @@ impl Row {
             "flows": self.flows,
             "connections": self.connections,
             "cpu_us_per_flow": round(self.cpu_us()),
+            "cpu_us_per_flow_by_thread": self.by_thread().into_iter()
+                .map(|(name, us)| (name.to_owned(), round(us).into())).collect::<Map<_, _>>(),
             "flows_per_second": round(self.per_second()),
             "p99_ms": round(self.p99_ms()),
             "sessions_per_commit": self.sessions_per_commit().map(round),
@@ -102,16 +111,7 @@ impl Row {
         };
         format!(
             "{:<20} {:>9} {:>6} {:>12.1} {:>9} {:>9} {:>9.0} {:>8.1} {:>16} {:>8.1}",
-            match self.profile {
-                Profile::Floor(Commit::Each) => "floor, commit each".into(),
-                Profile::Floor(Commit::Group) => "floor, group commit".into(),
-                Profile::Inline => "inline".into(),
-                Profile::Jar => "jar".into(),
-                Profile::SharedFloor(Commit::Each) => "PostgreSQL, each".into(),
-                Profile::SharedFloor(Commit::Group) => "PostgreSQL, group".into(),
-                Profile::Shared(1) => "PostgreSQL, 1 node".into(),
-                Profile::Shared(nodes) => format!("PostgreSQL, {nodes} nodes"),
-            },
+            self.name(),
             self.flows,
             self.connections,
             self.cpu_us(),
@@ -122,6 +122,38 @@ impl Row {
             or_dash(self.sessions_per_commit(), 1),
             self.rss_mib()
         )
+    }
+
+    fn name(&self) -> String {
+        match self.profile {
+            Profile::Floor(Commit::Each) => "floor, commit each".into(),
+            Profile::Floor(Commit::Group) => "floor, group commit".into(),
+            Profile::JarFloor(Commit::Each) => "jar floor, each".into(),
+            Profile::JarFloor(Commit::Group) => "jar floor, group".into(),
+            Profile::Inline => "inline".into(),
+            Profile::Jar => "jar".into(),
+            Profile::SharedFloor(Commit::Each) => "PostgreSQL, each".into(),
+            Profile::SharedFloor(Commit::Group) => "PostgreSQL, group".into(),
+            Profile::Shared(1) => "PostgreSQL, 1 node".into(),
+            Profile::Shared(nodes) => format!("PostgreSQL, {nodes} nodes"),
+        }
+    }
+
+    /// Where the time of a gateway goes.
+    pub(super) fn text_of_threads(&self) -> Option<String> {
+        let is_floor = self.profile.is_floor();
+        let all: Vec<_> =
+            self.by_thread().iter().map(|(name, us)| format!("{name} {us:.1}")).collect();
+        (!is_floor).then(|| format!("    us of {}: {}", self.name(), all.join(", ")))
+    }
+
+    /// Microseconds per flow, the most first.
+    fn by_thread(&self) -> Vec<(&str, f64)> {
+        let per_flow = |used: &Duration| used.as_secs_f64() * 1e6 / count(self.flows);
+        let mut all: Vec<_> =
+            self.threads.iter().map(|(name, used)| (&**name, per_flow(used))).collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        all
     }
 
     fn cpu_us(&self) -> f64 {
