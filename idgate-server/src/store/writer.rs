@@ -42,11 +42,9 @@ use crate::telemetry::{Telemetry, Use};
 const QUEUE: Room = Room { per_lane: 256, in_all: 1024 };
 /// Jobs in one transaction.
 const GROUP: usize = 64;
-/// From this many jobs in one transaction on, the next one waits for others: its page writes and its
-/// waiting for the disk are shared by more.
+/// From this many queued jobs on, their transaction waits for others: its page writes and its waiting
+/// for the disk are shared by more. What came by waiting does not count, else it would go on by itself.
 const MANY: usize = 4;
-/// After so long without a job nobody is expected.
-const QUIET_US: u64 = 20_000;
 /// How long it waits.
 const GATHERING: Duration = Duration::from_millis(3);
 /// How soon an erasure that a reader held up is tried again: half a second at last, so that others
@@ -232,15 +230,10 @@ impl Writing {
     }
 
     fn run(&mut self, jobs: &Lanes<Box<dyn Job>>) {
-        let mut together = 0;
         loop {
-            let idle = Stopwatch::new();
             match self.next(jobs) {
                 Ok(first) => {
-                    let alone = together < MANY || idle.elapsed_us() > QUIET_US;
-                    let group = gather(first, jobs, alone);
-                    together = group.len();
-                    if let Err(locked_out) = self.run_group(group) {
+                    if let Err(locked_out) = self.run_group(gather(first, jobs)) {
                         // Whoever waits has waited too: else each group would wait once more.
                         for job in jobs.try_iter().take(QUEUE.in_all) {
                             job.answer(Err(locked_out.clone()));
@@ -440,15 +433,15 @@ fn is_locked(error: &rusqlite::Error) -> bool {
     matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// The jobs of the next transaction: what is queued and, unless it is `alone`, what comes soon.
-fn gather(first: Box<dyn Job>, jobs: &Lanes<Box<dyn Job>>, alone: bool) -> Vec<Box<dyn Job>> {
+/// The jobs of the next transaction: what is queued and, where that is much, what comes soon.
+fn gather(first: Box<dyn Job>, jobs: &Lanes<Box<dyn Job>>) -> Vec<Box<dyn Job>> {
     let mut group = vec![first];
     let take = |group: &mut Vec<_>| {
         let room = GROUP.saturating_sub(group.len());
         group.extend(jobs.try_iter().take(room));
     };
     take(&mut group);
-    if !alone && group.len() < GROUP {
+    if (MANY..GROUP).contains(&group.len()) {
         std::thread::sleep(GATHERING);
         take(&mut group);
     }
