@@ -14,7 +14,7 @@ install -m 644 "$built/libidgate_ffi.a" "$prefix/lib/"
 install -m 755 "$built/libidgate_ffi.so" "$prefix/lib/libidgate_ffi.so.1"
 ln -sf libidgate_ffi.so.1 "$prefix/lib/libidgate_ffi.so"
 cat >"$prefix/lib/pkgconfig/idgate.pc" <<END
-prefix=$prefix
+prefix=\${pcfiledir}/../..
 includedir=\${prefix}/include
 libdir=\${prefix}/lib
 

@@ -34,6 +34,15 @@ cpu() {
     esac
 }
 
+# in_the_image: the targets whose programs release/image.py puts into it, with a comma between them.
+in_the_image() {
+    local program targets=''
+    for program in "$directory"/build/*-musl/idgate; do
+        targets+=,$(basename "$(dirname "$program")")
+    done
+    echo "${targets#,}"
+}
+
 # bill_for ARTEFACT: by its name, the C archives (c, ffi) before the programs.
 bill_for() {
     local name processor
@@ -52,7 +61,7 @@ bill_for() {
     idgate-linux-*-musl-*.tgz) processor=$(cpu "$name") && bill npm "$processor-unknown-linux-musl" "$1" ;;
     *-c-*-gnu* | *ffi*-gnu*) processor=$(cpu "$name") && bill c "$processor-unknown-linux-gnu" "$1" ;;
     *-c-* | *ffi*) processor=$(cpu "$name") && bill c "$processor-unknown-linux-musl" "$1" ;;
-    *.oci.tar) bill program x86_64-unknown-linux-musl,aarch64-unknown-linux-musl "$1" ;;
+    *.oci.tar) bill program "$(in_the_image)" "$1" ;;
     idgate*) processor=$(cpu "$name") && bill program "$processor-unknown-linux-musl" "$1" ;;
     *)
         echo "sbom.sh: what is $name?" >&2

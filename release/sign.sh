@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The last step of a release: release-notes.md, SHA256SUMS over all that lies in DIR, and its signature.
 #
-#   IDGATE_SIGNING_KEY=FILE release/sign.sh DIR VERSION
+#   RELEASE_SIGNING_KEY=FILE release/sign.sh DIR VERSION
 #
 # The key is one of minisign (`minisign -G -p idgate.pub -s FILE`); for a key with a password minisign asks. Without a
 # key the release is not signed, and this says so. Whoever installs looks first at the signature and then at the sums:
@@ -39,12 +39,12 @@ rm -f SHA256SUMS SHA256SUMS.minisig
 sums=$(find . -path ./build -prune -o -type f -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' sha256sum)
 echo "$sums" >SHA256SUMS
 
-if [ -z "${IDGATE_SIGNING_KEY:-}" ]; then
-    echo 'sign.sh: IDGATE_SIGNING_KEY names no key: SHA256SUMS is not signed' >&2
+if [ -z "${RELEASE_SIGNING_KEY:-}" ]; then
+    echo 'sign.sh: RELEASE_SIGNING_KEY names no key: SHA256SUMS is not signed' >&2
     exit 0
 fi
 command -v minisign >/dev/null || {
     echo 'sign.sh: minisign is not installed (apt-get install minisign)' >&2
     exit 1
 }
-minisign -S -s "$IDGATE_SIGNING_KEY" -m SHA256SUMS -x SHA256SUMS.minisig -t "idgate $version"
+minisign -S -s "$RELEASE_SIGNING_KEY" -m SHA256SUMS -x SHA256SUMS.minisig -t "idgate $version"

@@ -19,7 +19,6 @@ directory=$(mkdir -p "${1:?$usage}" && cd "$1" && pwd)
 version=${2:?$usage}
 shift 2
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-root=$PWD
 [ "$version" = "$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" ] || {
     echo "wheels.sh: the version in Cargo.toml is not $version" >&2
     exit 1

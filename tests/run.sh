@@ -2,8 +2,8 @@
 # The test command: everything that matters, from a fresh clone. CI runs this and nothing else.
 #
 #   tests/run.sh          format, lints, Rust tests, documentation, interop, real wallets
-#   tests/run.sh --long   also: minimum Rust version, debug-profile tests, advisories, mutants,
-#                         fuzzing of each parser for a minute where a nightly compiler is present
+#   tests/run.sh --long   also: a whole release, minimum Rust version, debug-profile tests, advisories,
+#                         mutants, fuzzing of each parser for a minute where a nightly compiler is present
 #
 # Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/, and by apt-get,
 # where this runs as root, promtool, systemd-analyze, PostgreSQL, nginx, Caddy, Chromium, Firefox, minisign
@@ -194,6 +194,11 @@ jvm_wallet() {
         cd tests/wallets/jvm && IDGATE_BIN=$idgate "$venv/bin/python" -m unittest -v
 }
 
+# What packs the program and the library, on those that were built for the tests; release_packages has the rest.
+packagers() {
+    cd tests/release && IDGATE_BIN=$idgate python3 -m unittest -v test_program test_deb test_image test_c_archive
+}
+
 # Debian's Chromium, where this may install it; `why_no_browser` says what is in the way.
 find_browser() {
     local name
@@ -349,6 +354,33 @@ find_minisign() {
     command -v minisign >/dev/null
 }
 
+# Debian's debootstrap, for a root that has nothing but Debian, where this may install it.
+find_debootstrap() {
+    command -v debootstrap >/dev/null && return
+    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
+    { timeout 120 apt-get update && timeout 300 apt-get install -y --no-install-recommends \
+        debootstrap; } >"$logs/debootstrap.log" 2>&1 </dev/null || return 1
+    command -v debootstrap >/dev/null
+}
+
+# What a release is linked with, for both processors.
+has_release_targets() {
+    local target
+    for target in {x86_64,aarch64}-unknown-linux-{gnu,musl}; do
+        [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] ||
+            rustup target add "$target" >>"$logs/release-targets.log" 2>&1 || return 1
+    done
+}
+
+# Made as whoever releases makes it, then installed and looked at.
+whole_release() {
+    local venv=$root/target/venv-release out=$root/target/release-tested
+    python3 -m venv "$venv" &&
+        "$venv/bin/pip" install --quiet --requirement tests/release/requirements.txt &&
+        release/build.sh "$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)" --out "$out" &&
+        cd tests/release && IDGATE_LONG=1 IDGATE_BIN=$idgate IDGATE_RELEASE=$out "$venv/bin/python" -m unittest -v
+}
+
 interface_description() {
     local venv=$root/target/venv-openapi
     python3 -m venv "$venv" &&
@@ -462,6 +494,7 @@ else
 fi
 
 if [ "$built" = yes ]; then
+    step 'archives, .deb, image' packagers || true
     step 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' node_wallet || true
     step 'wallet: Credo (Node)' credo_wallet || true
     step 'wallets: sd-jwt, pymdoccbor (Python)' python_wallet || true
@@ -497,6 +530,7 @@ if [ "$built" = yes ]; then
         skip 'page for people in Firefox' 'no Firefox; root can install firefox-esr'
     fi
 else
+    skip 'archives, .deb, image' 'the build failed'
     skip 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' 'the build failed'
     skip 'wallet: Credo (Node)' 'the build failed'
     skip 'wallets: sd-jwt, pymdoccbor (Python)' 'the build failed'
@@ -533,6 +567,16 @@ if [ "$long" = yes ]; then
             -p idgate-ffi valgrind || true
     else
         skip 'C ABI under valgrind' 'valgrind is not installed'
+    fi
+    if [ "$built" = no ]; then
+        skip 'a whole release, installed' 'the build failed'
+    elif [ -n "$(git status --porcelain --untracked-files=no)" ]; then
+        skip 'a whole release, installed' 'a release is made of a commit, and the clone has changes'
+    elif has_release_targets; then
+        find_debootstrap || skip 'a .deb in a root of Debian' 'not installed; root can install debootstrap'
+        step 'a whole release, installed' whole_release || true
+    else
+        skip 'a whole release, installed' 'rustup cannot add the targets (log: release-targets.log)'
     fi
     step 'first program in Rust, built anew' first_program_in_rust || true
     step 'debug-profile tests' cargo test --workspace --locked || true

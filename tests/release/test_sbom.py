@@ -36,8 +36,8 @@ class BillsTest(unittest.TestCase):
         EPOCH.start()
         cls.addClassCleanup(EPOCH.stop)
         cls.bills = {(kind, target): sbom.bill(kind, target, VERSION)
-                     for kind, target in (("program", MUSL), ("program", f"{MUSL},x86_64-unknown-linux-musl"), ("c", GNU), ("wheel", GNU), ("wheel", MUSL), ("npm", GNU),
-                                          ("crate-core", "all"), ("crate-fetch", "all"), ("crate-ffi", "all"))}
+                     for kind, target in (("program", MUSL), ("program", f"{MUSL},x86_64-unknown-linux-musl"),
+                                          ("c", GNU), ("wheel", GNU), ("wheel", MUSL), ("npm", GNU), ("crate-core", "all"), ("crate-fetch", "all"), ("crate-ffi", "all"))}
 
     @unittest.skipUnless(JsonStrictValidator, "cyclonedx-python-lib is not installed (tests/release/requirements.txt)")
     def test_each_is_valid(self):
@@ -138,13 +138,22 @@ class FolderTest(unittest.TestCase):
                 expected |= self.expect("wheel", f"{cpu}-unknown-linux-{libc}",
                                         f"idgate-{VERSION}-py3-none-{policy}_{cpu}.whl")
                 expected |= self.expect("npm", f"{cpu}-unknown-linux-{libc}", f"idgate-linux-{npm}-{libc}-{VERSION}.tgz")
-        both = "x86_64-unknown-linux-musl,aarch64-unknown-linux-musl"
-        expected |= self.expect("program", both, f"idgate-{VERSION}.oci.tar")
+        for cpu in ("x86_64", "aarch64"):
+            (self.folder / f"build/{cpu}-unknown-linux-musl").mkdir()
+            (self.folder / f"build/{cpu}-unknown-linux-musl/idgate").touch()
+        expected |= self.expect("program", "aarch64-unknown-linux-musl,x86_64-unknown-linux-musl", f"idgate-{VERSION}.oci.tar")
         expected |= self.expect("npm", "all", f"idgate-{VERSION}.tgz")
         expected |= self.expect("wheel", "all", f"idgate-{VERSION}.tar.gz")
         expected |= self.expect("crate-core", "all", f"idgate-core-{VERSION}.crate")
         (self.folder / "SHA256SUMS").touch()
         self.make()
+        self.make()
+        self.assertEqual({file.name: file.read_text() for file in self.folder.glob("*.cdx.json")}, expected)
+
+    def test_the_bill_of_an_image_is_of_the_programs_that_were_built(self):
+        (self.folder / "build/aarch64-unknown-linux-musl").mkdir()
+        (self.folder / "build/aarch64-unknown-linux-musl/idgate").touch()
+        expected = self.expect("program", "aarch64-unknown-linux-musl", f"idgate-{VERSION}.oci.tar")
         self.make()
         self.assertEqual({file.name: file.read_text() for file in self.folder.glob("*.cdx.json")}, expected)
 

@@ -39,8 +39,8 @@ class SignTest(unittest.TestCase):
         self.changelog.write_text(CHANGELOG)
 
     def sign(self, version="0.2.0", key=None, **options):
-        environment = {name: value for name, value in os.environ.items() if name != "IDGATE_SIGNING_KEY"}
-        environment |= {"IDGATE_CHANGELOG": str(self.changelog)} | ({"IDGATE_SIGNING_KEY": str(key)} if key else {})
+        environment = {name: value for name, value in os.environ.items() if name != "RELEASE_SIGNING_KEY"}
+        environment |= {"IDGATE_CHANGELOG": str(self.changelog)} | ({"RELEASE_SIGNING_KEY": str(key)} if key else {})
         return run(RELEASE / "sign.sh", self.folder, version, env=environment, **options)
 
     def check_sums(self, **options):

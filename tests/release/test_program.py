@@ -1,0 +1,151 @@
+"""The archive of the program: what is in it, that it is made in one way, and that it runs where nothing else is."""
+
+import io
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import unittest
+import zlib
+
+import made
+from made import MUSL, RELEASE, ROOT, TIME, VERSION
+
+NAME = f"idgate-{VERSION}-{MUSL}"
+
+
+class ProgramTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.file = made.artefact(f"{NAME}.tar.gz", "program.py")
+        with tarfile.open(cls.file) as archive:
+            cls.members = {member.name: member for member in archive}
+            cls.program = archive.extractfile(f"{NAME}/bin/idgate").read()
+
+    def test_it_has_what_it_takes_to_run_a_gateway(self):
+        manual = made.folder() / "build" / "manual"
+        wanted = {"bin/idgate", "LICENSE", "README.md", "share/bash-completion/completions/idgate"}
+        wanted |= {"share/zsh/vendor-completions/_idgate", "share/fish/vendor_completions.d/idgate.fish"}
+        wanted |= {f"share/man/man{page.suffix[1:]}/{page.name}" for page in (manual / "man").iterdir()}
+        wanted |= {f"examples/deploy/{file.name}" for file in (ROOT / "examples/deploy").iterdir()}
+        self.assertGreater(len(wanted), 60)
+        self.assertEqual({f"{NAME}/{path}" for path in wanted} - set(self.members), set())
+
+    def test_nothing_of_whoever_packed_it_is_in_it(self):
+        self.assertEqual(list(self.members), sorted(self.members))
+        self.assertEqual({(it.uid, it.gid, it.uname) for it in self.members.values()}, {(0, 0, "root")})
+        self.assertEqual(len({it.mtime for it in self.members.values()}), 1)
+        modes = {name: it.mode for name, it in self.members.items() if it.isfile()}
+        self.assertEqual({name for name, mode in modes.items() if mode == 0o755}, {f"{NAME}/bin/idgate"})
+        self.assertEqual(set(modes.values()), {0o644, 0o755})
+        # Byte 4 to 7 of gzip: a time.
+        self.assertEqual(self.file.read_bytes()[3:8], bytes(5))
+
+    @unittest.skipIf(RELEASE, "a release is made once; release/build.sh is compared between folders")
+    def test_it_is_made_in_one_way(self):
+        data = made.same_again(self, f"{NAME}.tar.gz", "program.py")
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            self.assertEqual({member.mtime for member in archive}, {TIME})
+
+    @unittest.skipUnless(RELEASE, "IDGATE_RELEASE is not set")
+    def test_the_program_names_no_folder_of_this_machine(self):
+        symbols = made.folder() / "build" / MUSL / "idgate.debug"
+        for data in (self.program, symbols.read_bytes()):
+            for place in (str(ROOT), str(pathlib.Path.home()), str(made.folder())):
+                self.assertFalse(f"{place}/".encode() in data, place)
+
+    @unittest.skipUnless(RELEASE, "IDGATE_RELEASE is not set")
+    def test_its_symbols_are_in_a_file_that_it_names(self):
+        with tarfile.open(made.folder() / f"{NAME}.debug.tar.gz") as archive:
+            symbols = archive.extractfile(f"{NAME}/bin/idgate.debug").read()
+        self.assertGreater(len(symbols), len(self.program))
+        # The link: a name, and the sum of the file.
+        at = self.program.index(b"idgate.debug\0")
+        link = self.program[at : at + 20]
+        self.assertEqual(int.from_bytes(link[16:], "little"), zlib.crc32(symbols))
+
+    @unittest.skipUnless(RELEASE, "IDGATE_RELEASE is not set")
+    def test_it_is_small_static_and_position_independent(self):
+        self.assertLess(self.file.stat().st_size, 12 << 20)
+        # ELF: ET_DYN, where Rust links static programs so, and no interpreter to load it.
+        self.assertEqual(int.from_bytes(self.program[16:18], "little"), 3 if MUSL.startswith("x86_64") else 2)
+        self.assertFalse(b"/ld-musl" in self.program or b"/ld-linux" in self.program)
+
+    def test_a_flow_is_verified_in_an_empty_read_only_root_by_another_user(self):
+        made.needs_static()
+        with tempfile.TemporaryDirectory() as root:
+            root = pathlib.Path(root)
+            root.chmod(0o755)
+            (root / "tmp").mkdir()
+            (root / "idgate").write_bytes(self.program)
+            (root / "idgate").chmod(0o755)
+            said = made.inside(root, 12345, "/idgate", "demo", "--once")
+            self.assertIn("VERIFIED", said)
+            self.assertIn("digest_mismatch", said)
+            self.assertEqual(made.inside(root, 12345, "/idgate", "--version"), f"idgate {VERSION}\n")
+
+
+class ShellsTest(unittest.TestCase):
+    """What the completions are to the shells that read them."""
+
+    def test_the_shells_take_them(self):
+        files = made.folder() / "build" / "manual" / "completions"
+        for shell, name in (("bash", "idgate"), ("zsh", "_idgate"), ("fish", "idgate.fish")):
+            with self.subTest(shell=shell):
+                if not shutil.which(shell):
+                    self.skipTest(f"{shell} is not installed")
+                made.run(shell, "-n", files / name)
+
+    @unittest.skipUnless(shutil.which("bash"), "bash is not installed")
+    def test_bash_completes_commands_and_flags(self):
+        file = made.folder() / "build" / "manual" / "completions" / "idgate"
+        for words, wanted in (("idgate doc", "doctor"), ("idgate doctor --li", "--live"), ("idgate serve --base", "--base-url")):
+            script = f"""
+                source '{file}'
+                COMP_WORDS=({words}) COMP_CWORD=$(({len(words.split())} - 1))
+                _idgate idgate "${{COMP_WORDS[COMP_CWORD]}}" "${{COMP_WORDS[COMP_CWORD - 1]}}"
+                printf '%s\\n' "${{COMPREPLY[@]}}"
+            """
+            with self.subTest(words=words):
+                self.assertIn(wanted, made.run("bash", "-c", script).split())
+
+    @unittest.skipUnless(shutil.which("man"), "man is not installed")
+    def test_man_has_nothing_to_say_against_the_pages(self):
+        pages = sorted((made.folder() / "build" / "manual" / "man").iterdir())
+        self.assertGreater(len(pages), 50)
+        for page in pages:
+            command = ["man", "--warnings", "--local-file", page]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            with self.subTest(page=page.name):
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class BuildTest(unittest.TestCase):
+    """What release/build.sh refuses before it builds anything."""
+
+    def refused(self, *arguments):
+        command = [ROOT / "release/build.sh", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        return done.stderr
+
+    def test_another_version_than_that_of_the_workspace_is_refused(self):
+        self.assertRegex(self.refused("99.0.0"), re.escape(f'Cargo.toml says {VERSION}'))
+
+    def test_no_version_and_unknown_words_are_refused(self):
+        self.assertIn("usage", self.refused())
+        self.assertIn("usage", self.refused(VERSION, "--fast"))
+        self.assertIn("no program is made for", self.refused(VERSION, "--targets", "sparc-unknown-linux-musl"))
+
+    def test_a_folder_with_files_of_somebody_else_is_refused_and_left_as_it_is(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mine = pathlib.Path(folder, "build")
+            mine.write_text("mine")
+            self.assertIn("no release left there", self.refused(VERSION, "--out", folder))
+            self.assertEqual(mine.read_text(), "mine")
+
+
+if __name__ == "__main__":
+    unittest.main()
