@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use idgate_core::time::UnixMillis;
 
@@ -182,6 +182,36 @@ impl Stopwatch {
     pub fn elapsed_us(&self) -> u64 {
         u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
+}
+
+/// When parts of one piece of work begin and end, in nanoseconds since 1970: as the system clock had it
+/// at the beginning, and steady from there on.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeline {
+    began: u64,
+    watch: Instant,
+}
+
+impl Timeline {
+    /// Begins now.
+    pub fn begin() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { began: nanos(since), watch: Instant::now() }
+    }
+
+    /// When it began.
+    pub fn began(&self) -> u64 {
+        self.began
+    }
+
+    /// Now.
+    pub fn now(&self) -> u64 {
+        self.began.saturating_add(nanos(self.watch.elapsed()))
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A moment of this process, to tell what came first; nobody sets it.

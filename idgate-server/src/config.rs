@@ -4,6 +4,7 @@ mod address;
 mod dialects;
 mod rules;
 mod settings;
+mod traces;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ use idgate_core::verifier::DcApi;
 pub use self::address::Address;
 pub use self::dialects::{ClientId, Dialects, OwnName, ResponseMode};
 pub use self::settings::{Origin, SETTINGS, Setting, Settings, Value, unknown_variables};
+pub use self::traces::Traces;
 use crate::seal::InstanceKey;
 pub use idgate_fetch::Cidr;
 
@@ -141,6 +143,8 @@ pub struct Config {
     pub audit_retention_days: u64,
     /// Hours between two fetches of a trusted list; `None`: the gateway fetches none.
     pub trust_refresh_hours: Option<u64>,
+    /// Where spans go; `None`: there are none.
+    pub traces: Option<Traces>,
 }
 
 /// What an operator command needs to know: nothing about the server can be in its way.
@@ -256,6 +260,7 @@ impl Config {
             },
             audit_retention_days: required(settings, "audit_retention", rules::days)?,
             trust_refresh_hours: trust_refresh_hours(settings)?,
+            traces: Traces::new(settings)?,
         };
         config.check_folder()?;
         config.check_listener()?;

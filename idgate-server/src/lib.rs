@@ -29,6 +29,7 @@ pub mod seal;
 pub mod serve;
 mod service_manager;
 pub mod sketch;
+pub mod spans;
 mod stdio;
 pub mod store;
 pub mod telemetry;

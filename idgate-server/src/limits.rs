@@ -16,6 +16,15 @@ pub(crate) const REFUSAL_PAUSE: Duration = Duration::from_millis(250);
 /// A writer that takes longer is not ready for sessions.
 pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Spans that wait for the collector of traces: some 2 MiB. More are lost and counted.
+pub(crate) const MAX_WAITING_SPANS: usize = 4096;
+/// Spans in one request to the collector: some 150 KiB.
+pub(crate) const SPANS_IN_A_BATCH: usize = 512;
+/// Spans of one request: an answer in four parts, each with its fetches, has about 20.
+pub(crate) const SPANS_OF_A_REQUEST: u64 = 64;
+/// Of what a collector answers: it says how many spans it refused, and why.
+pub(crate) const MAX_COLLECTOR_ANSWER: usize = 64 * 1024;
+
 /// What a peer may cost, as one gateway is given it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -2,6 +2,7 @@
 //! keys, headers, query strings or raw paths, so that nothing has to be filtered out. Logging never
 //! waits and never fails, whatever stderr is.
 
+mod ids;
 mod noise;
 mod outlet;
 
@@ -14,7 +15,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::{self, JsonFields};
 
+use self::ids::WithIds;
 pub(crate) use self::noise::{Line, Noise, What};
 use self::outlet::Outlet;
 use crate::clock::{Clock as _, SystemClock};
@@ -34,26 +37,35 @@ static OUTLET: OnceLock<Outlet> = OnceLock::new();
 pub fn init(config: &Config) -> Result<(), String> {
     let cannot = |error: &dyn fmt::Display| format!("cannot set up logging: {error}");
     let filter = EnvFilter::try_new(&config.log).map_err(|error| format!("IDGATE_LOG: {error}"))?;
-    let format = config.log_format;
+    let form = config.log_format;
     // A descriptor of its own: whoever hangs in a write must not hold the lock of `io::stderr`.
     let stderr = io::stderr().as_fd().try_clone_to_owned().map_err(|error| cannot(&error))?;
-    let tell = move |lost: u64| own_line(format, "WARN", "log lines were lost", ("count", &lost));
+    let tell = move |lost: u64| own_line(form, "WARN", "log lines were lost", ("count", &lost));
     let outlet = Outlet::to(File::from(stderr), tell).map_err(|error| cannot(&error))?;
     let lines = outlet.clone();
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .log_internal_errors(false)
         .with_writer(move || lines.clone());
-    let set = match format {
-        LogFormat::Text => subscriber.with_ansi(false).try_init(),
-        LogFormat::Json => subscriber.json().flatten_event(true).try_init(),
+    let set = match form {
+        LogFormat::Text => {
+            let inner = format::format().with_ansi(false);
+            subscriber.with_ansi(false).event_format(WithIds { inner, format: form }).try_init()
+        }
+        LogFormat::Json => {
+            let inner = format::format().json().flatten_event(true);
+            subscriber
+                .fmt_fields(JsonFields::new())
+                .event_format(WithIds { inner, format: form })
+                .try_init()
+        }
     };
     set.map_err(|error| cannot(&error))?;
     let outlet = OUTLET.get_or_init(|| outlet);
     std::panic::set_hook(Box::new(move |panic| {
         let at = panic.location().map(ToString::to_string).unwrap_or_default();
         // Straight to the outlet: a second panic in here would end the process.
-        outlet.line(&own_line(format, "ERROR", "panic", ("at", &at)));
+        outlet.line(&own_line(form, "ERROR", "panic", ("at", &at)));
     }));
     Ok(())
 }

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::http::{Gateway, HttpLimits, Tls, listener, stop};
 use crate::log;
 use crate::service_manager;
+use crate::spans::Tracer;
 use crate::stdio;
 use crate::store::{Store, StoreError};
 use crate::work;
@@ -27,6 +28,7 @@ use crate::work::certificate_watch::CertificateWatch;
 use crate::work::checkpoints::Checkpoints;
 use crate::work::delivery::Delivery;
 use crate::work::list_refresh::ListRefresh;
+use crate::work::spans::SpanExport;
 use crate::work::supervisor::Supervisor;
 use crate::work::sweeper::Sweeper;
 
@@ -119,8 +121,15 @@ pub async fn start_with_limits(
     let to_webhooks = Arc::new(egress.sibling(config.webhook_allow_cidrs.clone()));
     let allow_http = config.webhook_allow_http;
     let (outbox, time, way_out) = (store.clone(), clock.clone(), to_webhooks.clone());
-    let delivery =
-        move || Delivery::new(outbox.clone(), time.clone(), PROVIDER, way_out.clone(), allow_http);
+    let tracer = config.traces.as_ref().map(|traces| Tracer::new(traces.sampler));
+    let extra_ca = config.extra_ca_file.as_deref();
+    let export = |(tracer, traces)| SpanExport::new(tracer, traces, extra_ca);
+    let spans = tracer.clone().zip(config.traces.as_ref()).map(export).transpose()?;
+    let recorder = tracer.clone();
+    let delivery = move || {
+        Delivery::new(outbox.clone(), time.clone(), PROVIDER, way_out.clone(), allow_http)
+            .recorded_by(recorder.clone())
+    };
     let fetcher = Arc::new(Fetcher::new(egress));
     let app = App::new(store, clock, PROVIDER, &*base_url, fetcher)
         .in_mode(config.request_mode)
@@ -135,12 +144,13 @@ pub async fn start_with_limits(
         .with_rate_limits(config.rate_limits)
         .with_body_memory(config.body_memory)
         .with_tls(tls.clone())
+        .with_tracer(tracer)
         .with_supervisor(supervisor.clone());
     let gateway = Arc::new(gateway);
     let (stop, stopped) = watch::channel(false);
     let (close, closing) = watch::channel(false);
     tokio::spawn(leave(gateway.clone(), stopped, config.drain_delay, close));
-    let parts = Parts { supervisor, sweeper, checkpoints, certificates, lists, delivery };
+    let parts = Parts { supervisor, sweeper, checkpoints, certificates, lists, delivery, spans };
     let task = tokio::spawn(run_parts(gateway, listener, parts, closing));
     Ok(RunningGateway { base_url, local_addr, tls, stop, task })
 }
@@ -255,6 +265,8 @@ struct Parts<D> {
     lists: Option<ListRefresh>,
     /// Makes a deliverer.
     delivery: D,
+    /// `None`: nothing is recorded.
+    spans: Option<SpanExport>,
 }
 
 /// Serves until stopped; the sweeper ends last, so that results leave on time during the drain.
@@ -264,7 +276,7 @@ async fn run_parts(
     parts: Parts<impl Fn() -> Delivery + Send + 'static>,
     stopped: watch::Receiver<bool>,
 ) {
-    let Parts { supervisor, sweeper, checkpoints, certificates, lists, delivery } = parts;
+    let Parts { supervisor, sweeper, checkpoints, certificates, lists, delivery, spans } = parts;
     let (stop_sweeper, sweeper_stopped) = watch::channel(false);
     let stop = sweeper_stopped.clone();
     let sign = move || checkpoints.clone().run(stop.clone());
@@ -278,6 +290,8 @@ async fn run_parts(
         let renew = move || lists.clone().run(stop.clone());
         tokio::spawn(supervisor.clone().keep("trusted_lists", stopped.clone(), renew));
     }
+    let (stop_spans, spans_stopped) = watch::channel(false);
+    let exporting = spans.map(|spans| tokio::spawn(spans.run(spans_stopped)));
     let sweeping = tokio::spawn(sweeper.run(supervisor.clone(), sweeper_stopped));
     // Begins nothing more once the drain begins, so that it ends before the drain does.
     let stop = stopped.clone();
@@ -294,6 +308,11 @@ async fn run_parts(
     drop(stop_sweeper);
     // A store that does not answer any more must not keep the process.
     let _ = tokio::time::timeout(LAST_WORDS, async { tokio::join!(sweeping, signing) }).await;
+    drop(stop_spans);
+    if let Some(exporting) = exporting {
+        // Bounds itself.
+        let _ = exporting.await;
+    }
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, String> {

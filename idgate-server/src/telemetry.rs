@@ -16,6 +16,7 @@ use prometheus::{
 pub use self::measures::{Gauges, PoolLoad, Use};
 use self::register::{add, counters, gauge, gauges, seconds};
 use self::trust::OfTrust;
+use crate::spans::Counts;
 
 /// Upper bounds of the number of jobs in one commit, which is at most 64.
 const JOBS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
@@ -45,6 +46,8 @@ pub struct Telemetry {
     task_restarts: IntCounterVec,
     trust: OfTrust,
     log_dropped: IntCounter,
+    spans_exported: IntCounter,
+    spans_lost: IntCounterVec,
     pool: IntGaugeVec,
     connections: IntGaugeVec,
     connections_refused: IntCounterVec,
@@ -181,6 +184,16 @@ impl Telemetry {
                 &["resource"],
             )?,
             limits: gauges(r, "idgate_resource_limit", "How much of it there is", &["resource"])?,
+            spans_exported: add(
+                r,
+                IntCounter::new("idgate_spans_exported_total", "Spans that the collector took")?,
+            )?,
+            spans_lost: counters(
+                r,
+                "idgate_spans_dropped_total",
+                "Spans that did not reach the collector of traces, by reason",
+                &["reason"],
+            )?,
             log_dropped: add(
                 r,
                 IntCounter::new("idgate_log_dropped_lines_total", "Log lines that were lost")?,
@@ -244,6 +257,17 @@ impl Telemetry {
     /// So many log lines were lost since this process began.
     pub fn log_dropped(&self, lines: u64) {
         self.log_dropped.inc_by(lines.saturating_sub(self.log_dropped.get()));
+    }
+
+    /// So many spans went where since this process began.
+    pub fn spans(&self, counts: &Counts) {
+        let Counts { exported, queue, refused, unreachable } = *counts;
+        self.spans_exported.inc_by(exported.saturating_sub(self.spans_exported.get()));
+        for (reason, lost) in [("queue", queue), ("refused", refused), ("unreachable", unreachable)]
+        {
+            let counter = self.spans_lost.with_label_values(&[reason]);
+            counter.inc_by(lost.saturating_sub(counter.get()));
+        }
     }
 
     /// Counts a step of the clock, by so many milliseconds.

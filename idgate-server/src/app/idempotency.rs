@@ -6,7 +6,8 @@ use idgate_core::error::{ErrorCode, RequestError};
 use zeroize::Zeroizing;
 
 use super::{App, AppError, CreatedSession};
-use crate::store::{Answered, Caller, MadeOnce, Once};
+use crate::spans;
+use crate::store::{Answered, Beside, Caller, MadeOnce, Once};
 
 impl App {
     /// Makes a session from a creation body and gives the answer that `render` makes of it; under a
@@ -27,7 +28,8 @@ impl App {
         }
         let (transition, created, page) = self.new_session(caller, body).await?;
         let answer = render(&created);
-        let once = Once { key, body: body_digest, answer: answer.clone(), page };
+        let beside = Beside { page, parent: spans::outgoing() };
+        let once = Once { key, body: body_digest, answer: answer.clone(), beside };
         match self.store.create_session_once(caller, transition, once).await? {
             MadeOnce::Yes => Ok(answer),
             MadeOnce::NoRoom => Err(AppError::TooManySessions),

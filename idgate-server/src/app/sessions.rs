@@ -9,7 +9,8 @@ use idgate_core::verifier::NewSession;
 
 use super::{App, AppError, Visit};
 use crate::entropy::OsEntropy;
-use crate::store::{Caller, Committed, Made, NewPage};
+use crate::spans;
+use crate::store::{Beside, Caller, Committed, Made, NewPage};
 
 /// How long after a verification the store is asked whether it lost the result: twice its 30 seconds,
 /// because it counts by another clock.
@@ -56,7 +57,8 @@ impl App {
         body: &[u8],
     ) -> Result<CreatedSession, AppError> {
         let (transition, created, page) = self.new_session(caller, body).await?;
-        match self.store.create_session_with(caller, transition, page).await? {
+        let beside = Beside { page, parent: spans::outgoing() };
+        match self.store.create_session_with(caller, transition, beside).await? {
             Made::Yes => Ok(created),
             Made::NoRoom => Err(AppError::TooManySessions),
         }
@@ -105,6 +107,16 @@ impl App {
             page
         });
         Ok((transition, created, page))
+    }
+
+    /// Makes what this task records part of the trace in which the session was made, if it was recorded.
+    /// A trace is worth no failure.
+    pub async fn join_trace(&self, id: &SessionId) {
+        if spans::outgoing().is_some()
+            && let Ok(Some(parent)) = self.store.parent_span(id).await
+        {
+            spans::join(|| Some(parent));
+        }
     }
 
     /// Reads a session of the caller.

@@ -16,6 +16,7 @@ use idgate_fetch::{Allowance, Asked, Scope};
 use super::wallet::computing;
 use super::{App, AppError};
 use crate::clock::Stopwatch;
+use crate::spans::{Key, Kind, Span, Value};
 
 /// Between two tries to take a hold back.
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
@@ -71,8 +72,13 @@ impl App {
         scope: &Scope,
         allowance: &mut Allowance,
     ) -> Result<(), AppError> {
+        let mut span = Span::begin("fetch status", Kind::Client);
+        span.set(Key::Sources, || i64::try_from(needs.len()).ok().map(Value::Number));
+        // Of one issuer as a rule. Which list it is stays here: an issuer may have one for each person.
+        span.set(Key::Host, || needs.first().and_then(|need| Value::host_of(need.uri())));
         let asked = Asked::all(verification, needs);
-        let outcomes = self.fetcher.fetch(asked, allowance).await;
+        let outcomes = span.around(self.fetcher.fetch(asked, allowance)).await;
+        drop(span);
         let now = self.now();
         let settled = computing(true, || self.fetcher.settle(verification, &outcomes, scope, now));
         settled.map_err(|not_asked| AppError::Unavailable(not_asked.to_string()))

@@ -17,6 +17,7 @@ use crate::clock::{Moment, Stopwatch};
 use crate::entropy::OsEntropy;
 use crate::limits::LARGE_ANSWER_BYTES;
 use crate::panics::{Panicked, unpanicked};
+use crate::spans::{Key, Kind, Span, Value};
 use crate::store::Committed;
 
 impl App {
@@ -64,13 +65,19 @@ impl App {
     ) -> Result<WalletReply, AppError> {
         let scope = Scope::of(session, verifier.trust().version());
         let watch = Stopwatch::new();
+        let mut verifying = Span::begin("verify", Kind::Internal);
+        asked(&mut verifying, session);
         let (mut verification, first) = computing(bytes > LARGE_ANSWER_BYTES, || {
             let mut verification = begin()?;
             let first = verification.step()?;
             Ok::<_, ResponseError>((verification, first))
+        })
+        .inspect_err(|error| {
+            verifying.set(Key::Outcome, || Some(Value::Word(error.code().as_str())));
         })?;
         let mut held = None;
-        let concluding = self.conclude(&mut verification, first, &scope, &mut held, watch);
+        let concluding =
+            self.conclude(&mut verification, first, &scope, &mut held, watch, verifying);
         let outcome = match unpanicked(concluding).await {
             Ok(outcome) => outcome,
             Err(Panicked) => Err(AppError::Fault("panic".into())),
@@ -91,8 +98,12 @@ impl App {
         scope: &Scope,
         held: &mut Option<Session>,
         watch: Stopwatch,
+        mut verifying: Span,
     ) -> Result<WalletReply, AppError> {
-        let decision = self.decide(verification, first, scope, held).await?;
+        let deciding = self.decide(verification, first, scope, held);
+        let decision = verifying.around(deciding).await?;
+        verifying.set(Key::Outcome, || Some(outcome(&decision)));
+        drop(verifying);
         if Duration::from_micros(watch.elapsed_us()) > self.verification_time {
             return Err(AppError::Unavailable("the verification took too long".into()));
         }
@@ -136,6 +147,26 @@ impl App {
         applied(self.store.commit_refused(transition, processing_us, explained).await?)?;
         Ok(reply)
     }
+}
+
+/// What of a session a span may say: words of ours, and nothing of what is asked for.
+fn asked(span: &mut Span, session: &Session) {
+    span.set(Key::Format, || {
+        let credentials = &session.request().credentials;
+        let mut formats: Vec<_> = credentials.iter().map(|it| it.format.name()).collect();
+        formats.sort_unstable();
+        formats.dedup();
+        Some(Value::Words(formats))
+    });
+    span.set(Key::Profile, || Some(Value::Word(session.invitation().profile().name())));
+}
+
+fn outcome(decision: &Decision) -> Value {
+    let settlement = decision.transition.session.settlement();
+    Value::Word(match settlement {
+        Some(settlement) => settlement.reason.map_or("verified", |reason| reason.as_str()),
+        None => "open",
+    })
 }
 
 fn applied(committed: Committed) -> Result<(), AppError> {

@@ -208,6 +208,67 @@ pub static SETTINGS: &[Setting] = &[
     ),
     setting("IDGATE_LOG", "log", Some("info"), "Filter of the log, as info or idgate_server=debug"),
     setting("IDGATE_LOG_FORMAT", "log_format", Some("text"), "text or json"),
+    setting(
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "otel_exporter_otlp_endpoint",
+        None,
+        "Collector of traces, as http://localhost:4318; /v1/traces is appended [default: no traces]",
+    ),
+    setting(
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+        "otel_exporter_otlp_traces_endpoint",
+        None,
+        "The same as a whole URL, with nothing appended",
+    ),
+    setting(
+        "OTEL_EXPORTER_OTLP_PROTOCOL",
+        "otel_exporter_otlp_protocol",
+        Some("http/protobuf"),
+        "http/protobuf",
+    ),
+    Setting {
+        variable: "OTEL_EXPORTER_OTLP_HEADERS",
+        key: "otel_exporter_otlp_headers",
+        default: None,
+        secret: true,
+        help: "What the collector wants to be sent, as authorization=Bearer%20TOKEN; commas between several",
+    },
+    setting(
+        "OTEL_EXPORTER_OTLP_TIMEOUT",
+        "otel_exporter_otlp_timeout",
+        Some("10000"),
+        "Milliseconds for one request to the collector",
+    ),
+    setting(
+        "OTEL_SERVICE_NAME",
+        "otel_service_name",
+        None,
+        "What the gateway is called in traces [default: idgate]",
+    ),
+    setting(
+        "OTEL_RESOURCE_ATTRIBUTES",
+        "otel_resource_attributes",
+        None,
+        "What else traces say of it, as deployment.environment.name=blue; commas between several",
+    ),
+    setting(
+        "OTEL_TRACES_SAMPLER",
+        "otel_traces_sampler",
+        Some("parentbased_always_on"),
+        "Which traces are recorded: always_on, always_off, traceidratio, or parentbased_ before one of them",
+    ),
+    setting(
+        "OTEL_TRACES_SAMPLER_ARG",
+        "otel_traces_sampler_arg",
+        None,
+        "The part that a ratio takes, 0 to 1 [default: 1]",
+    ),
+    setting(
+        "OTEL_SDK_DISABLED",
+        "otel_sdk_disabled",
+        Some("false"),
+        "true: no traces, whatever else is set",
+    ),
 ];
 
 /// Where a value came from.

@@ -23,12 +23,14 @@ use super::peer;
 use super::query;
 use super::rates::{PAGE, PAGE_OF_ITS_BROWSER, TenantRate, WalletRate};
 use super::time_limit::TimeLimit;
+use super::traceparent;
 use super::turns::{Kind, TooMany, Turn};
 use super::ws::Upgrade;
 use crate::api_key::ApiKey;
 use crate::app::{AppError, Handle, StatusStream, has_page};
 use crate::limits::{BODY_AT_HAND_BYTES, BODY_AT_HAND_WAIT, REFUSAL_PAUSE};
 use crate::rate_limit::{Excess, Standing};
+use crate::spans::{self, Span};
 use crate::store::{Caller, PageRecord};
 
 /// A request on its way through the checks of its route.
@@ -96,9 +98,11 @@ impl<'a> Call<'a> {
 
     /// The owner of a good key, once it is its turn.
     async fn authenticate(&mut self, key: Option<&ApiKey>) -> Result<Arc<Caller>, HttpError> {
-        let caller = auth::authenticate(&self.gateway.app, key)
-            .await
-            .map_err(|error| self.refuse_authentication(error))?;
+        let span = Span::begin("authenticate", spans::Kind::Internal);
+        let caller = span.around(auth::authenticate(&self.gateway.app, key)).await;
+        drop(span);
+        let caller = caller.map_err(|error| self.refuse_authentication(error))?;
+        spans::join(|| traceparent::read(&self.head.headers));
         self.trace.caller = Some(caller.clone());
         self.slot.know(Some(&caller.client_id));
         let turn = self.gateway.turns.take(&caller.client_id, Kind::of(&self.head.method)).await;
@@ -158,6 +162,7 @@ impl<'a> Call<'a> {
 
     /// A good admin token was seen.
     pub(crate) fn know_admin(&mut self) {
+        spans::join(|| traceparent::read(&self.head.headers));
         self.trace.is_admin = true;
         self.slot.know(None);
     }
@@ -175,6 +180,7 @@ impl<'a> Call<'a> {
             }
         };
         rates.charge_shared(rate, &session).await.map_err(AppError::from)??;
+        app.join_trace(&session).await;
         Ok(())
     }
 
@@ -198,6 +204,7 @@ impl<'a> Call<'a> {
         }
         if let Some(page) = &self.page {
             rates.charge_shared(rate, &page.session_id).await.map_err(AppError::from)??;
+            app.join_trace(&page.session_id).await;
         }
         Ok(())
     }

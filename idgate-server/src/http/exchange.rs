@@ -1,6 +1,7 @@
 //! One request from head to answer: bounded in time, safe against panics, logged in one line.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
@@ -25,6 +26,7 @@ use crate::entropy::OsEntropy;
 use crate::log::{Line, RequestLine, What};
 use crate::panics::{Panicked, unpanicked};
 use crate::rate_limit::Standing;
+use crate::spans::{Key, Kind, Recording, Value};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -35,6 +37,22 @@ pub(crate) async fn answer(
     gateway: &Gateway,
     slot: &Slot,
     request: Request<Incoming>,
+) -> (Response<Body>, Option<Upgrade>) {
+    match gateway.tracer.as_ref().and_then(|tracer| tracer.begin(Kind::Server)) {
+        None => answer_in(gateway, slot, request, None).await,
+        Some(recording) => {
+            let answer = answer_in(gateway, slot, request, Some(&recording));
+            // A box of its own, so that nobody carries it who records nothing.
+            Box::pin(recording.around(answer)).await
+        }
+    }
+}
+
+async fn answer_in(
+    gateway: &Gateway,
+    slot: &Slot,
+    request: Request<Incoming>,
+    recording: Option<&Arc<Recording>>,
 ) -> (Response<Body>, Option<Upgrade>) {
     let watch = Stopwatch::new();
     let (mut head, body) = request.into_parts();
@@ -77,10 +95,39 @@ pub(crate) async fn answer(
     let (us, status) = (watch.elapsed_us(), response.status().as_u16());
     let method = router::known_method(&head.method);
     gateway.app.store().telemetry().request(trace.route, method, status, us);
-    if is_logged(gateway, &trace, status, peer) {
+    let is_logged = is_logged(gateway, &trace, status, peer);
+    if is_logged {
         log(&trace, &head, &response, &request_id, peer, us);
     }
+    match recording {
+        // What strangers can repeat without end fills neither a log nor a collector.
+        Some(recording) if !is_logged || is_asked_each_second(trace.route) => recording.forget(),
+        Some(recording) => end(recording, &trace, method, status),
+        None => {}
+    }
     (response, trace.upgrade.filter(|_| switches))
+}
+
+/// Whether those ask here who watch over the gateway.
+fn is_asked_each_second(route: Option<&str>) -> bool {
+    matches!(route, Some("/healthz" | "/readyz" | "/metrics"))
+}
+
+/// Names the span of the request by its method and template: never by its path.
+fn end(recording: &Recording, trace: &Trace, method: &'static str, status: u16) {
+    let name = match trace.route {
+        Some(route) => format!("{method} {route}"),
+        None => method.to_owned(),
+    };
+    let mut attributes = vec![
+        (Key::Method, Value::Word(if method == "other" { "_OTHER" } else { method })),
+        (Key::Status, Value::Number(i64::from(status))),
+    ];
+    attributes.extend(trace.route.map(|route| (Key::Route, Value::Word(route))));
+    attributes.extend(trace.error.map(|code| (Key::Error, Value::Word(code.as_str()))));
+    let livemode = trace.caller.as_ref().map(|caller| caller.livemode);
+    attributes.extend(livemode.map(|live| (Key::Livemode, Value::Flag(live))));
+    recording.end(name, attributes, status >= 500);
 }
 
 async fn check_and_dispatch(call: Call<'_>) -> Result<Response<Body>, HttpError> {

@@ -14,6 +14,7 @@ use crate::app::App;
 use crate::config::Cidr;
 use crate::limits::{BODY_MEMORY, HttpLimits};
 use crate::log::Noise;
+use crate::spans::Tracer;
 use crate::work::supervisor::Supervisor;
 
 /// Between two summaries of what left no line in the log.
@@ -34,6 +35,8 @@ pub struct Gateway {
     pub(super) noise: Noise,
     supervisor: Option<Arc<Supervisor>>,
     pub(super) turns: Turns,
+    /// `None`: nothing is recorded.
+    pub(super) tracer: Option<Arc<Tracer>>,
 }
 
 impl Gateway {
@@ -57,6 +60,7 @@ impl Gateway {
             noise: Noise::new(),
             supervisor: None,
             turns: Turns::default(),
+            tracer: None,
         }
     }
 
@@ -78,6 +82,13 @@ impl Gateway {
     #[must_use]
     pub fn with_tls(mut self, tls: Option<Arc<Tls>>) -> Self {
         self.tls = tls;
+        self
+    }
+
+    /// Records what requests do, for a collector of traces; `None`: records nothing.
+    #[must_use]
+    pub fn with_tracer(mut self, tracer: Option<Arc<Tracer>>) -> Self {
+        self.tracer = tracer;
         self
     }
 

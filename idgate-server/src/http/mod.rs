@@ -30,6 +30,7 @@ mod status_event;
 pub(crate) mod stop;
 mod time_limit;
 mod tls;
+mod traceparent;
 mod turns;
 mod ws;
 

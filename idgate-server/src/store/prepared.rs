@@ -4,7 +4,7 @@ use idgate_core::session::{Effect, Session, Transition};
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 
-use super::interface::{NewPage, StoreError};
+use super::interface::{Beside, StoreError};
 use super::outbox::Notice;
 use super::pages::SealedPage;
 use super::sql::millis;
@@ -25,6 +25,8 @@ pub(super) struct Prepared {
     pub(super) key: Option<Vec<u8>>,
     /// Its page, when it was just made and has one.
     pub(super) page: Option<SealedPage>,
+    /// The span that makes it, when it is just made and that is recorded.
+    pub(super) parent_span: Option<String>,
     /// The sealed report on the answer that it refuses.
     pub(super) report: Option<Vec<u8>>,
 }
@@ -47,18 +49,27 @@ impl Prepared {
         let record = sealer.seal(place(&session), &session.to_snapshot())?;
         let (from, events) = (transition.from.0, events(&transition.effects));
         let notice = session.settlement().as_ref().map(Notice::of);
-        let (page, report) = (None, None);
-        Ok(Self { session, from, events, record, processing_us, result, key, notice, page, report })
+        Ok(Self {
+            session,
+            from,
+            events,
+            record,
+            processing_us,
+            result,
+            key,
+            notice,
+            page: None,
+            parent_span: None,
+            report: None,
+        })
     }
 
-    /// The same with a page of its own.
-    pub(super) fn with_page(
-        mut self,
-        sealer: &Sealer,
-        page: Option<&NewPage>,
-    ) -> Result<Self, StoreError> {
+    /// The same with what is stored beside a new session.
+    pub(super) fn with(mut self, sealer: &Sealer, beside: &Beside) -> Result<Self, StoreError> {
+        let page = beside.page.as_ref();
         let sealed = page.map(|page| SealedPage::new(sealer, &self.session, page));
         self.page = sealed.transpose()?;
+        self.parent_span = beside.parent.map(|parent| parent.to_string());
         Ok(self)
     }
 }

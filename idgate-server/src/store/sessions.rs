@@ -17,6 +17,7 @@ use super::{claims, quotas, reports, session_keys};
 use crate::audit::AuditEvent;
 use crate::config::Quotas;
 use crate::seal::Sealer;
+use crate::spans::Parent;
 
 impl Prepared {
     /// Counts a new session among those that its client may have.
@@ -37,9 +38,9 @@ impl Prepared {
             .main
             .prepare_cached(
                 "INSERT INTO sessions (id, client_id, livemode, status, revision, created_at, \
-                 expires_at, formats, issuer_ids, record, events) VALUES (:id, :client_id, \
-                 :livemode, :status, :revision, :created_at, :expires_at, :formats, :issuer_ids, \
-                 :record, :events)",
+                 expires_at, formats, issuer_ids, record, events, parent_span) VALUES (:id, \
+                 :client_id, :livemode, :status, :revision, :created_at, :expires_at, :formats, \
+                 :issuer_ids, :record, :events, :parent_span)",
             )?
             .execute(named_params! {
                 ":id": session.id().as_str(),
@@ -53,6 +54,7 @@ impl Prepared {
                 ":issuer_ids": json!(issuers).to_string(),
                 ":record": self.record,
                 ":events": self.events,
+                ":parent_span": self.parent_span,
             })?;
         for offer in session.offers().filter_map(Offer::id) {
             batch
@@ -172,6 +174,15 @@ pub(super) fn with_key(
         StoreError::Failed(format!("the key of session {}: {error}", session.id()))
     })?;
     Ok(Some(session))
+}
+
+/// The span that made a session.
+pub(super) fn parent_span(main: &Connection, id: &SessionId) -> Result<Option<Parent>, StoreError> {
+    let found: Option<Option<String>> = main
+        .prepare_cached("SELECT parent_span FROM sessions WHERE id = ?1")?
+        .query_row([id.as_str()], |row| row.get(0))
+        .optional()?;
+    Ok(found.flatten().as_deref().and_then(Parent::parse))
 }
 
 /// A session without its key.

@@ -36,6 +36,7 @@ use super::metrics::{self, Measured};
 use super::{audit, claims, session_keys};
 use crate::audit::AuditKeys;
 use crate::clock::Stopwatch;
+use crate::spans::{Key, Kind, Span, Value};
 use crate::telemetry::{Telemetry, Use};
 
 /// Jobs that may wait; one more is refused. No client has more than a quarter of it.
@@ -138,10 +139,14 @@ impl Writer {
         work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
         erases: bool,
     ) -> Write<'static, T> {
+        let mut span = Span::begin("commit", Kind::Client);
+        span.set(Key::Database, || Some(Value::Word("sqlite")));
         let (reply, answer) = oneshot::channel();
         let job = Task::new(work, erases, reply);
         let queued = self.queue.push(whose, Box::new(job));
         Box::pin(async move {
+            // Until it is answered.
+            let _span = span;
             match queued {
                 Ok(()) => answer.await.unwrap_or_else(|_| Err(stopped())),
                 Err(NoRoom::Full) => Err(StoreError::Busy),

@@ -5,6 +5,7 @@ pub mod checkpoints;
 pub mod delivery;
 pub mod list_refresh;
 mod retention;
+pub mod spans;
 pub mod supervisor;
 pub mod sweeper;
 mod way_out;

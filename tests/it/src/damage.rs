@@ -165,9 +165,9 @@ fn lost_foreign_and_changed_rows_are_found_by_a_deep_look() {
         ("DELETE FROM sessions WHERE rowid = 2", "sessions"),
         ("DELETE FROM sessions", "sessions"),
         (
-            "INSERT INTO sessions SELECT 'ses_foreign', client_id, livemode, status, revision, \
-             created_at, expires_at, lease_until, settled_at, reason, latency_ms, processing_us, \
-             formats, issuer_ids, record, events FROM sessions LIMIT 1",
+            "CREATE TEMP TABLE foreign_row AS SELECT * FROM sessions LIMIT 1; \
+             UPDATE foreign_row SET id = 'ses_foreign'; \
+             INSERT INTO sessions SELECT * FROM foreign_row",
             "sessions",
         ),
         ("UPDATE sessions SET status = 'FAILED' WHERE rowid = 2", "sessions"),

@@ -75,6 +75,7 @@ const SERVER: Layers = &[
         "stdio",
     ],
     &["admin_token", "api_key", "clock", "rate_limit", "seal"],
+    &["spans"],
     &["audit", "config", "gateway_key"],
     &["log", "telemetry"],
     &["descriptors", "store"],

@@ -153,6 +153,8 @@ mod tenant;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]
+mod traces;
+#[cfg(test)]
 mod trusted_lists;
 #[cfg(test)]
 mod upgrade;

@@ -12,6 +12,7 @@ use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body};
 use crate::http::rates::RESPONSE;
+use crate::spans::carried;
 
 /// `POST /v1/sessions/{sessionId}/dc-api`
 pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response<Body>, HttpError> {
@@ -24,6 +25,7 @@ pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response
     // what another client's session has.
     let admission = async {
         app.expects_relay(&caller, &id).await?;
+        app.join_trace(&id).await;
         rates.charge_offer(&RESPONSE, &id, app.now())?;
         rates.charge_shared(&RESPONSE, &id).await.map_err(AppError::from)??;
         Ok::<_, HttpError>(())
@@ -36,7 +38,7 @@ pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response
     };
     // A task of its own, as for wallets.
     limit.lift();
-    match tokio::spawn(work).await {
+    match tokio::spawn(carried(work)).await {
         Ok(relayed) => match relayed? {
             Some(view) => Ok(json::answer(StatusCode::OK, sessions::status_json(&view, None))),
             None => Err(wallet::refused()),

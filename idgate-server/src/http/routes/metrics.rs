@@ -52,6 +52,9 @@ pub(crate) async fn exposition(mut call: Call<'_>) -> Result<Response<Body>, Htt
     let telemetry = app.store().telemetry();
     call.gateway.connections.report(telemetry);
     telemetry.resource("body_memory_bytes", call.gateway.memory.used());
+    if let Some(tracer) = &call.gateway.tracer {
+        telemetry.spans(&tracer.counts());
+    }
     let text = app.exposition().await?;
     let mut response = Response::new(Body::whole(Bytes::from(text)));
     let format = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");

@@ -68,6 +68,7 @@ pub(crate) async fn report(
 /// `GET` and `HEAD /v1/sessions/{sessionId}/open`; HEAD says where it leads, without a change.
 pub(crate) async fn open(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let (app, id, scheme) = (&call.gateway.app, call.session_id(), scheme(&call)?);
+    app.join_trace(&id).await;
     let (part, network) = (call.part()?, call.network());
     let visit = Visit { part: part.as_deref(), network: &network, counts: false };
     let link = if call.head.method == Method::HEAD {

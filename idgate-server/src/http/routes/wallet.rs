@@ -12,6 +12,7 @@ use crate::http::body::{self, BodyError, Received};
 use crate::http::call::Call;
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body};
+use crate::spans::carried;
 
 /// `POST /v1/oid4vp/response/{sessionId}`
 pub(crate) async fn respond(call: Call<'_>) -> Result<Response<Body>, HttpError> {
@@ -28,7 +29,7 @@ pub(crate) async fn respond(call: Call<'_>) -> Result<Response<Body>, HttpError>
     // A task of its own: a wallet that hangs up does not leave its session half verified. One that
     // waits is told what the task decided, and never that nothing was.
     limit.lift();
-    match tokio::spawn(work).await {
+    match tokio::spawn(carried(work)).await {
         Ok(answer) => reply(&answer?),
         Err(_panic) => Err(HttpError::internal("panic")),
     }

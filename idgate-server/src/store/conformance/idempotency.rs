@@ -17,7 +17,7 @@ impl<B: Backend> Fixture<B> {
         let transition = self.new_session(&self.live, now);
         let session = transition.session.clone();
         let answer = Zeroizing::new(answer.as_bytes().to_vec());
-        let once = Once { key: [key; 32], body: [7; 32], answer, page: None };
+        let once = Once { key: [key; 32], body: [7; 32], answer, beside: Beside::default() };
         let made = self.store().create_session_once(&self.live, transition, once);
         let earlier = async {
             match made.await? {

@@ -158,6 +158,7 @@ macro_rules! conforms {
                 the_next_start_takes_over_what_was_leased
                 what_waits_comes_in_pages_and_says_when_it_is_tried_next
                 dead_letters_come_in_pages_and_go_in_time
+                what_made_a_session_is_known_to_it_and_to_its_notification
             }
             pages {
                 a_page_is_found_by_its_digest_and_its_session_and_goes_with_it

@@ -4,9 +4,11 @@
 use std::collections::BTreeSet;
 
 use idgate_core::webhook::SigningSecret;
+use zeroize::Zeroizing;
 
 use super::*;
 use crate::api_key::signing_secret;
+use crate::spans::Parent;
 
 const HOST: &str = "hooks.example";
 /// When a session of [`NOW`] expires, which settles it.
@@ -363,4 +365,38 @@ pub(super) async fn dead_letters_come_in_pages_and_go_in_time<B: Backend>() {
         assert_eq!(store.remove_dead_letters(before, limit).await.unwrap(), removed);
     }
     assert!(fixture.dead_letters().is_empty());
+}
+
+pub(super) async fn what_made_a_session_is_known_to_it_and_to_its_notification<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    fixture.put(None).await;
+    fixture.review(Review::Approve);
+    let parent = Parent { trace_id: [0xa1; 16], span_id: [0xb2; 8], sampled: true };
+    let mut sessions = Vec::new();
+    for (n, parent) in (0u8..).zip([Some(parent), None]) {
+        let transition = fixture.new_session(&fixture.live, NOW);
+        let session = transition.session.clone();
+        let beside = Beside { page: None, parent };
+        let made = match parent {
+            Some(_) => fixture.store().create_session_with(&fixture.live, transition, beside).await,
+            None => {
+                let answer = Zeroizing::new(b"{}".to_vec());
+                let once = Once { key: [n; 32], body: [7; 32], answer, beside };
+                let made = fixture.store().create_session_once(&fixture.live, transition, once);
+                assert!(matches!(made.await.unwrap(), MadeOnce::Yes));
+                Ok(Made::Yes)
+            }
+        };
+        assert_eq!(made.unwrap(), Made::Yes);
+        assert_eq!(fixture.store().parent_span(session.id()).await.unwrap(), parent);
+        sessions.push(session);
+    }
+    assert_eq!(fixture.store().parent_span(&SessionId::new("ses_none")).await.unwrap(), None);
+    for session in &sessions {
+        let transition = verify(session, NOW, "{}");
+        assert_eq!(fixture.store().commit(transition, Some(7)).await.unwrap(), Committed::Yes);
+    }
+    let leased = fixture.lease(9, THEN).await.unwrap();
+    let parents: Vec<_> = leased.iter().map(|leased| leased.parent).collect();
+    assert_eq!(parents, [Some(parent), None]);
 }

@@ -13,7 +13,8 @@ impl<B: Backend> Fixture<B> {
         let transition = self.new_session(&self.live, NOW);
         let session = transition.session.clone();
         let page = NewPage { digest: PAGE, secret: Zeroizing::new(SECRET) };
-        let made = self.store().create_session_with(&self.live, transition, Some(page)).await;
+        let beside = Beside { page: Some(page), parent: None };
+        let made = self.store().create_session_with(&self.live, transition, beside).await;
         assert_eq!(made.unwrap(), Made::Yes);
         session
     }
@@ -77,7 +78,8 @@ pub(super) async fn a_page_of_a_session_made_once_is_stored_with_it<B: Backend>(
     let transition = fixture.new_session(&fixture.live, NOW);
     let id = transition.session.id().clone();
     let page = Some(NewPage { digest: PAGE, secret: Zeroizing::new(SECRET) });
-    let once = Once { key: [1; 32], body: [7; 32], answer: Zeroizing::new(b"{}".to_vec()), page };
+    let beside = Beside { page, parent: None };
+    let once = Once { key: [1; 32], body: [7; 32], answer: Zeroizing::new(b"{}".to_vec()), beside };
     let made = fixture.store().create_session_once(&fixture.live, transition, once).await.unwrap();
     assert!(matches!(made, MadeOnce::Yes));
     assert_eq!(fixture.store().page(&PAGE).await.unwrap().unwrap().session_id, id);

@@ -94,7 +94,7 @@ pub(in crate::store) const TABLES: &[Table] = &[
         "id",
         "id, client_id, livemode, status, revision, created_at, expires_at, \
          lease_until, settled_at, reason, latency_ms, processing_us, formats, \
-         issuer_ids, record, events",
+         issuer_ids, record, events, parent_span",
     ),
     // As a gateway counts them when it starts.
     from(
@@ -177,7 +177,7 @@ pub(in crate::store) const TABLES: &[Table] = &[
             "webhook_deliveries",
             "seq",
             "seq, id, session_id, client_id, livemode, body, queued_at, held, attempts, \
-             due_at, lease_until, error_message, failed_at, failure_seq",
+             due_at, lease_until, error_message, failed_at, failure_seq, parent_span",
         ),
         "seq",
     ),

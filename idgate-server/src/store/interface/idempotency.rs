@@ -5,7 +5,7 @@ use idgate_core::session::Transition;
 use idgate_core::time::UnixMillis;
 use zeroize::Zeroizing;
 
-use super::{Caller, NewPage, Read, Write};
+use super::{Beside, Caller, Read, Write};
 
 /// What a running gateway keeps about idempotent requests.
 pub trait IdempotencyStore {
@@ -38,8 +38,8 @@ pub struct Once {
     pub body: [u8; 32],
     /// As it is sent.
     pub answer: Zeroizing<Vec<u8>>,
-    /// The page of the session.
-    pub page: Option<NewPage>,
+    /// What is stored with the session.
+    pub beside: Beside,
 }
 
 /// An earlier answer.

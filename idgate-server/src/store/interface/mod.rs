@@ -39,7 +39,7 @@ pub use self::outbox::{
 };
 pub use self::pages::{Face, NewPage, PageRecord, PageStore, Picture};
 pub use self::reports::ReportStore;
-pub use self::sessions::{Committed, Made, SessionStore};
+pub use self::sessions::{Beside, Committed, Made, SessionStore};
 use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
 

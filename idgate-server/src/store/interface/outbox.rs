@@ -15,6 +15,7 @@ use idgate_core::webhook::SigningSecret;
 use tokio::sync::Notify;
 
 use super::{Caller, PageError, Read, Write};
+use crate::spans::Parent;
 
 /// The use cases of the outbox.
 pub trait OutboxStore {
@@ -128,6 +129,8 @@ pub struct Leased {
     pub lease_until: UnixMillis,
     /// Where to send it.
     pub target: Arc<Target>,
+    /// The span that made its session, where that was recorded.
+    pub parent: Option<Parent>,
 }
 
 /// Where a client's notifications go, and what signs them.

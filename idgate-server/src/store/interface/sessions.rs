@@ -5,6 +5,7 @@ use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 
 use super::{Caller, NewPage, Read, StoreError, Write};
+use crate::spans::Parent;
 
 /// Whether a guarded write applied.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,19 +26,28 @@ pub enum Made {
     NoRoom,
 }
 
+/// What is stored with a new session.
+#[derive(Clone, Default)]
+pub struct Beside {
+    /// Its page.
+    pub page: Option<NewPage>,
+    /// The span that makes it, where that is recorded.
+    pub parent: Option<Parent>,
+}
+
 /// The use cases of sessions.
 pub trait SessionStore {
     /// Inserts a new session of this caller (`transition.from` is 0) with its status events.
     fn create_session(&self, caller: &Caller, transition: Transition) -> Write<'_, Made> {
-        self.create_session_with(caller, transition, None)
+        self.create_session_with(caller, transition, Beside::default())
     }
 
-    /// The same, and its page with it.
+    /// The same, and more with it.
     fn create_session_with(
         &self,
         caller: &Caller,
         transition: Transition,
-        page: Option<NewPage>,
+        beside: Beside,
     ) -> Write<'_, Made>;
 
     /// Stores a transition where the stored revision is `transition.from`: session, status events
@@ -54,6 +64,9 @@ pub trait SessionStore {
 
     /// The same by the id of one of its offers that is not its own, while it is open.
     fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>>;
+
+    /// The span that made a session, if somebody recorded it: what happens to the session belongs to it.
+    fn parent_span(&self, id: &SessionId) -> Read<'_, Option<Parent>>;
 
     /// A session of this caller and mode, with its result while it may be read at `now`.
     fn callers_session(

@@ -45,12 +45,13 @@ impl Notice {
     pub(super) fn insert(&self, main: &Connection) -> Result<(), StoreError> {
         main.prepare_cached(
             "INSERT INTO webhook_deliveries (id, session_id, client_id, livemode, body, \
-             queued_at, held, due_at, failed_at, failure_seq, error_message) \
+             queued_at, held, due_at, failed_at, failure_seq, error_message, parent_span) \
              SELECT :id, :session_id, e.client_id, e.livemode, :body, :at, h.status IS NULL, \
              iif(h.status = 'REJECTED', NULL, :at), iif(h.status = 'REJECTED', :at, NULL), \
              iif(h.status = 'REJECTED', \
                  (SELECT coalesce(max(failure_seq), 0) + 1 FROM webhook_deliveries), NULL), \
-             iif(h.status = 'REJECTED', :rejected, NULL) \
+             iif(h.status = 'REJECTED', :rejected, NULL), \
+             (SELECT s.parent_span FROM sessions AS s WHERE s.id = :session_id) \
              FROM webhook_endpoints AS e JOIN clients AS c ON c.id = e.client_id \
              LEFT JOIN webhook_hosts AS h ON h.host = e.host \
              WHERE e.client_id = :client_id AND c.revoked_at IS NULL",

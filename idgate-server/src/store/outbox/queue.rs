@@ -10,6 +10,7 @@ use super::super::sql::{millis, number};
 use super::super::webhook_endpoints;
 use super::{ENDPOINT_MISSING, GIVE_UP, HOST_NOT_APPROVED, HOST_REJECTED};
 use crate::seal::Sealer;
+use crate::spans::Parent;
 
 /// What may be done with a client's notifications.
 enum Standing {
@@ -180,7 +181,7 @@ fn lease_lane(
         "UPDATE webhook_deliveries SET lease_until = ?4, due_at = ?4 WHERE seq IN ( \
              SELECT seq FROM webhook_deliveries WHERE client_id = ?1 AND due_at <= ?2 \
              ORDER BY due_at, seq LIMIT ?3) \
-         RETURNING seq, id, body, attempts, failed_at IS NOT NULL",
+         RETURNING seq, id, body, attempts, failed_at IS NOT NULL, parent_span",
     )?;
     let rows =
         statement.query_map((client_id, millis(now), count, millis(lease_until)), |row| {
@@ -193,6 +194,7 @@ fn lease_lane(
                 is_replay: row.get(4)?,
                 lease_until,
                 target: target.clone(),
+                parent: row.get::<_, Option<String>>(5)?.as_deref().and_then(Parent::parse),
             })
         })?;
     let first = leased.len();

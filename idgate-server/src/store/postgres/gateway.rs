@@ -33,10 +33,24 @@ use crate::clock::Moment;
 use crate::config::{Address, Environment, Quotas};
 use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::seal::{InstanceKey, Sealer};
+use crate::spans::{Key, Kind, Span, Value};
 use crate::telemetry::Telemetry;
 
 /// Connections that requests never have.
 const ASIDE: usize = 2;
+
+/// A write with the span of it, where there is one.
+pub(super) fn committing<T>(
+    write: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Write<'static, T> {
+    let mut span = Span::begin("commit", Kind::Client);
+    span.set(Key::Database, || Some(Value::Word("postgresql")));
+    Box::pin(async move {
+        let written = write.await;
+        drop(span);
+        written
+    })
+}
 
 /// How a gateway opens its store.
 #[derive(Clone, Copy, Debug)]
@@ -173,7 +187,7 @@ impl PostgresStore {
                 let _turn = turns.take(whose).await?;
                 work.await
             });
-            Box::pin(async move { writing.await.unwrap_or_else(|_| Err(panicked())) })
+            committing(async move { writing.await.unwrap_or_else(|_| Err(panicked())) })
         })
     }
 

@@ -44,7 +44,7 @@ impl IdempotencyStore for PostgresStore {
             Ok(sealed) => sealed,
             Err(error) => return Box::pin(async move { Err(error.into()) }),
         };
-        let change = match self.prepared_new(transition, once.page.clone()) {
+        let change = match self.prepared_new(transition, &once.beside) {
             Ok(prepared) => Change::new(prepared, &caller.key_id),
             Err(error) => return Box::pin(async { Err(error) }),
         };

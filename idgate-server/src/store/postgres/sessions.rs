@@ -11,13 +11,14 @@ use idgate_core::session::{Session, Transition};
 use idgate_core::time::UnixMillis;
 
 use super::super::interface::{
-    Caller, Committed, Made, NewPage, Read, SessionStore, StoreError, Write,
+    Beside, Caller, Committed, Made, Read, SessionStore, StoreError, Write,
 };
 use super::super::lanes::Whose;
 use super::super::prepared::Prepared;
 use super::change::{Change, Stored};
-use super::gateway::PostgresStore;
+use super::gateway::{PostgresStore, committing};
 use super::{claims, leases, rates};
+use crate::spans::Parent;
 
 pub(super) use self::change::surely;
 use self::change::write;
@@ -28,9 +29,9 @@ impl SessionStore for PostgresStore {
         &self,
         caller: &Caller,
         transition: Transition,
-        page: Option<NewPage>,
+        beside: Beside,
     ) -> Write<'_, Made> {
-        let prepared = self.prepared_new(transition, page);
+        let prepared = self.prepared_new(transition, &beside);
         let change = prepared.map(|prepared| Change::new(prepared, &caller.key_id));
         let made = self.change(Whose::of(&caller.client_id), change);
         Box::pin(async {
@@ -59,6 +60,11 @@ impl SessionStore for PostgresStore {
     fn session_of_offer(&self, id: &OfferId) -> Read<'_, Option<Session>> {
         let id = id.as_str().to_owned();
         self.fault.read(self.read(move |shared| async move { read::offered(&shared, &id).await }))
+    }
+
+    fn parent_span(&self, id: &SessionId) -> Read<'_, Option<Parent>> {
+        let id = id.as_str().to_owned();
+        self.read(move |shared| async move { read::parent_span(&shared, &id).await })
     }
 
     fn callers_session(
@@ -132,18 +138,18 @@ impl PostgresStore {
             if let Some(lane) = lane {
                 drop(self.threads.spawn(write(self.shared.clone(), lane)));
             }
-            Box::pin(place.told())
+            committing(place.told())
         })
     }
 
-    /// Seals a new session and its page, on the thread of whoever asks.
+    /// Seals a new session and what is beside it, on the thread of whoever asks.
     pub(super) fn prepared_new(
         &self,
         transition: Transition,
-        page: Option<NewPage>,
+        beside: &Beside,
     ) -> Result<Prepared, StoreError> {
         let sealer = &self.shared.sealer;
-        Prepared::new(sealer, transition, None)?.with_page(sealer, page.as_ref())
+        Prepared::new(sealer, transition, None)?.with(sealer, beside)
     }
 
     fn commit_in(

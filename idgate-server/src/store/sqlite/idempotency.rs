@@ -41,10 +41,10 @@ impl IdempotencyStore for SqliteStore {
         };
         let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
         let (owner, handles) = (client_id.clone(), handles(session));
-        let page = once.page.clone();
-        let digest = page.as_ref().map(|page| page.digest);
+        let beside = once.beside.clone();
+        let digest = beside.page.as_ref().map(|page| page.digest);
         let whose = Whose::of(transition.session.tenant());
-        let inserted = self.write_new(whose, transition, page, move |prepared, batch| {
+        let inserted = self.write_new(whose, transition, beside, move |prepared, batch| {
             if let Some(earlier) = find(batch.main, &client_id, &once.key, now)? {
                 return Ok(Outcome::Earlier(earlier));
             }

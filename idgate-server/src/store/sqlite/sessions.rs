@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::super::changes::Watch;
 use super::super::interface::{
-    Caller, Committed, EventPage, EventStore, Made, NewPage, Read, SessionStore, StoreError, Write,
+    Beside, Caller, Committed, EventPage, EventStore, Made, Read, SessionStore, StoreError, Write,
 };
 use super::super::known::wallet_lane;
 use super::super::lanes::Whose;
@@ -18,24 +18,26 @@ use super::super::writer::Batch;
 use super::super::{claims, claims_file, events};
 use super::SqliteStore;
 use crate::seal::Sealer;
+use crate::spans::Parent;
 
 impl SessionStore for SqliteStore {
     fn create_session_with(
         &self,
         caller: &Caller,
         transition: Transition,
-        page: Option<NewPage>,
+        beside: Beside,
     ) -> Write<'_, Made> {
         let (key_id, quotas) = (caller.key_id.clone(), self.quotas);
         let (handles, tenant) = (handles(&transition.session), transition.session.tenant().clone());
-        let digest = page.as_ref().map(|page| page.digest);
-        let write = self.write_new(Whose::of(&tenant), transition, page, move |prepared, batch| {
-            let made = prepared.count(batch, quotas)?;
-            if made == Made::Yes {
-                prepared.insert(batch, &key_id)?;
-            }
-            Ok(made)
-        });
+        let digest = beside.page.as_ref().map(|page| page.digest);
+        let write =
+            self.write_new(Whose::of(&tenant), transition, beside, move |prepared, batch| {
+                let made = prepared.count(batch, quotas)?;
+                if made == Made::Yes {
+                    prepared.insert(batch, &key_id)?;
+                }
+                Ok(made)
+            });
         Box::pin(async move {
             let made = write.await?;
             if made == Made::Yes {
@@ -64,6 +66,11 @@ impl SessionStore for SqliteStore {
         self.wallets_session(id.as_str(), move |main, sealer| {
             sessions::read_offered(main, sealer, &sought)
         })
+    }
+
+    fn parent_span(&self, id: &SessionId) -> Read<'_, Option<Parent>> {
+        let (whose, id) = (self.known_sessions.lane(id.as_str()), id.clone());
+        self.readers.read(whose, move |reader| sessions::parent_span(&reader.main, &id))
     }
 
     fn callers_session(
@@ -154,16 +161,16 @@ impl EventStore for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Seals a new session and its page outside the writing thread, then writes, in this lane.
+    /// Seals a new session and what is beside it outside the writing thread, then writes, in this lane.
     pub(super) fn write_new<T: Send + 'static>(
         &self,
         whose: Whose,
         transition: Transition,
-        page: Option<NewPage>,
+        beside: Beside,
         write: impl Fn(&Prepared, &mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Write<'_, T> {
         let prepared = Prepared::new(&self.sealer, transition, None)
-            .and_then(|prepared| prepared.with_page(&self.sealer, page.as_ref()));
+            .and_then(|prepared| prepared.with(&self.sealer, &beside));
         match prepared {
             Ok(prepared) => self.writer.submit_for(whose, move |batch| write(&prepared, batch)),
             Err(error) => Box::pin(async { Err(error) }),

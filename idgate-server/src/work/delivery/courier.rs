@@ -9,6 +9,7 @@ use idgate_core::time::UnixMillis;
 use idgate_core::webhook::Attempt;
 use idgate_fetch::{Answer, Egress, EgressError, Post};
 
+use crate::spans;
 use crate::store::Target;
 
 /// Signs messages and takes them to their receivers, through the guarded way out.
@@ -56,7 +57,10 @@ impl Courier {
         }
         let Message { id, at, number, body } = message;
         let attempt = Attempt { id, at, number, body: body.as_bytes() };
-        let headers = attempt.headers(&self.provider, &target.secret, target.previous.as_ref());
+        let signed = attempt.headers(&self.provider, &target.secret, target.previous.as_ref());
+        let mut headers = signed.to_vec();
+        // Not signed: it says nothing that a receiver may rely on.
+        headers.extend(spans::outgoing().map(|span| ("traceparent", span.to_string())));
         let egress = self.egress.keeping(place);
         let post = Post { url: &target.url, headers: &headers, body };
         match tokio::time::timeout(patience, egress.post(post)).await {

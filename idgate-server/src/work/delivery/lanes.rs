@@ -207,6 +207,7 @@ mod tests {
             attempts: 0,
             is_replay: false,
             lease_until: UnixMillis(0),
+            parent: None,
             target: Arc::new(Target { url, livemode: true, secret, previous: None }),
         }
     }

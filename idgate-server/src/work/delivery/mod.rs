@@ -25,6 +25,7 @@ use self::lanes::{Health, Lanes, Place};
 use crate::clock::{Clock, Stopwatch};
 use crate::entropy::OsEntropy;
 use crate::limits::WEBHOOK_TIME;
+use crate::spans::{Key, Kind, Recording, Tracer, Value};
 use crate::store::{Leased, Store, StoreError, Verdict};
 
 /// Longer than an exchange and the commits around it.
@@ -60,6 +61,8 @@ struct Office {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     courier: Courier,
+    /// `None`: nothing is recorded.
+    tracer: Option<Arc<Tracer>>,
 }
 
 impl Delivery {
@@ -73,8 +76,18 @@ impl Delivery {
         allow_http: bool,
     ) -> Self {
         let courier = Courier::new(provider, egress, allow_http);
-        let office = Office { store, clock, courier };
+        let office = Office { store, clock, courier, tracer: None };
         Self { office: Arc::new(office), lanes: Lanes::default(), exchanges: JoinSet::new() }
+    }
+
+    /// Records each exchange for a collector of traces; `None`: records nothing. For a deliverer that has
+    /// not begun.
+    #[must_use]
+    pub fn recorded_by(mut self, tracer: Option<Arc<Tracer>>) -> Self {
+        if let Some(office) = Arc::get_mut(&mut self.office) {
+            office.tracer = tracer;
+        }
+        self
     }
 
     /// Runs until `stop` says so or its sender is gone. Exchanges under way are finished; a lease
@@ -143,10 +156,26 @@ impl Delivery {
 
 /// One attempt, from the lease to its end.
 async fn exchange(office: Arc<Office>, leased: Leased, place: Place) {
+    match office.tracer.as_ref().and_then(|tracer| tracer.begin(Kind::Client)) {
+        None => exchange_in(office, leased, place, None).await,
+        Some(recording) => {
+            recording.join(leased.parent);
+            recording.around(exchange_in(office, leased, place, Some(&recording))).await;
+        }
+    }
+}
+
+async fn exchange_in(
+    office: Arc<Office>,
+    leased: Leased,
+    place: Place,
+    recording: Option<&Arc<Recording>>,
+) {
     let watch = Stopwatch::new();
     let place = Arc::new(place);
     let outcome = office.attempt(&leased, place.clone()).await;
     let now = office.clock.now();
+    let status = outcome.as_ref().ok().map(|answer| answer.status);
     let verdict = judge(&leased, outcome, now);
     place.judge(match verdict {
         Verdict::Delivered if watch.elapsed_us() < SLOW_US => Health::Well,
@@ -155,7 +184,26 @@ async fn exchange(office: Arc<Office>, leased: Leased, place: Place) {
     });
     report(&leased, &verdict);
     office.store.telemetry().webhook(outcome_of(&verdict));
+    let end = recording
+        .map(|recording| (recording, attributes(&leased, status), verdict != Verdict::Delivered));
     office.end(&leased, verdict, now).await;
+    if let Some((recording, attributes, failed)) = end {
+        recording.end("POST webhook".to_owned(), attributes, failed);
+    }
+}
+
+/// What a span says of an attempt: of its receiver the host, which the client gave.
+fn attributes(leased: &Leased, status: Option<u16>) -> Vec<(Key, Value)> {
+    let mut attributes = vec![(Key::Method, Value::Word("POST"))];
+    attributes.extend(Value::host_of(&leased.target.url).map(|host| (Key::Host, host)));
+    attributes.extend(
+        (leased.attempts > 0).then(|| (Key::Resend, Value::Number(i64::from(leased.attempts)))),
+    );
+    match status {
+        Some(status) => attributes.push((Key::Status, Value::Number(i64::from(status)))),
+        None => attributes.push((Key::Error, Value::Word("no_answer"))),
+    }
+    attributes
 }
 
 impl Office {

@@ -52,12 +52,13 @@ pub(super) async fn insert(
     execute(
         tx,
         "INSERT INTO webhook_deliveries (id, session_id, client_id, livemode, body, queued_at, \
-         held, due_at, failed_at, failure_seq, error_message) \
+         held, due_at, failed_at, failure_seq, error_message, parent_span) \
          SELECT n.id, n.session_id, e.client_id, e.livemode, n.body, n.queued_at, h.status IS NULL, \
          CASE WHEN h.status = 'REJECTED' THEN NULL ELSE coalesce(n.due_at, clock_ms()) END, \
          CASE WHEN h.status = 'REJECTED' THEN n.queued_at END, \
          CASE WHEN h.status = 'REJECTED' THEN nextval('webhook_failures') END, \
-         CASE WHEN h.status = 'REJECTED' THEN $7::text END \
+         CASE WHEN h.status = 'REJECTED' THEN $7::text END, \
+         (SELECT s.parent_span FROM sessions AS s WHERE s.id = n.session_id) \
          FROM webhook_endpoints AS e JOIN clients AS c ON c.id = e.client_id \
          LEFT JOIN webhook_hosts AS h ON h.host = e.host \
          CROSS JOIN unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[]) \

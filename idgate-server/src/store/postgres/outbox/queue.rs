@@ -15,6 +15,7 @@ use super::super::pool::Tx;
 use super::super::shared::Shared;
 use super::super::sql::{execute, row, rows};
 use super::dead_letters::{self, Among};
+use crate::spans::Parent;
 
 /// What may be done with a client's notifications.
 enum Standing {
@@ -188,7 +189,8 @@ async fn lease_lane(
         "WITH clock AS MATERIALIZED (SELECT coalesce($2::bigint, clock_ms()) + $3 AS ends) \
          UPDATE webhook_deliveries AS d SET lease_until = clock.ends, due_at = clock.ends, \
          node_id = $4 FROM clock WHERE d.seq = ANY($1) \
-         RETURNING d.seq, id, body, attempts, failed_at IS NOT NULL, lease_until",
+         RETURNING d.seq, id, body, attempts, failed_at IS NOT NULL, lease_until, \
+         d.parent_span",
         &[&due, &times.clock, &times.lease_ms, &shared.node],
     )
     .await?;
@@ -203,6 +205,7 @@ async fn lease_lane(
             is_replay: row.try_get(4)?,
             lease_until: time(row.try_get(5)?),
             target: target.clone(),
+            parent: row.try_get::<_, Option<&str>>(6)?.and_then(Parent::parse),
         });
     }
     // RETURNING has no order of its own.

@@ -51,14 +51,17 @@ pub(super) async fn rows(tx: &Tx<'_>, new: &[&Change]) -> Done<()> {
         .unzip();
     let records: Vec<&[u8]> = new.iter().map(|change| &*change.prepared.record).collect();
     let events: Vec<&str> = new.iter().map(|change| &*change.prepared.events).collect();
+    let parents: Vec<Option<&str>> =
+        new.iter().map(|change| change.prepared.parent_span.as_deref()).collect();
     execute(
         tx,
         "INSERT INTO sessions (id, client_id, livemode, status, revision, created_at, expires_at, \
-         formats, issuer_ids, record, events) \
+         formats, issuer_ids, record, events, parent_span) \
          SELECT n.id, $1, $2, n.status, n.revision, n.created_at, n.expires_at, n.formats, \
-         n.issuer_ids, n.record, n.events FROM unnest($3::text[], $4::text[], $5::bigint[], \
-         $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::bytea[], $11::text[]) AS n \
-         (id, status, revision, created_at, expires_at, formats, issuer_ids, record, events)",
+         n.issuer_ids, n.record, n.events, n.parent_span FROM unnest($3::text[], $4::text[], $5::bigint[], \
+         $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::bytea[], $11::text[], $12::text[]) \
+         AS n (id, status, revision, created_at, expires_at, formats, issuer_ids, record, events, \
+         parent_span)",
         &[
             &first.session().tenant().as_str(),
             &first.session().livemode(),
@@ -71,6 +74,7 @@ pub(super) async fn rows(tx: &Tx<'_>, new: &[&Change]) -> Done<()> {
             &issuers,
             &records,
             &events,
+            &parents,
         ],
     )
     .await?;

@@ -13,6 +13,7 @@ use super::super::error::{Done, Failure};
 use super::super::shared::Shared;
 use super::super::sql::{row, rows};
 use super::super::{claims, nodes};
+use crate::spans::Parent;
 
 /// A session, with its key while it is open.
 pub(super) async fn with_key(shared: &Shared, id: &str) -> Done<Option<Session>> {
@@ -39,6 +40,14 @@ pub(super) async fn offered(shared: &Shared, id: &str) -> Done<Option<Session>> 
     )
     .await?;
     found.map(|row| unlocked(shared, &row)).transpose()
+}
+
+/// The span that made a session.
+pub(super) async fn parent_span(shared: &Shared, id: &str) -> Done<Option<Parent>> {
+    let client = shared.pool.client().await?;
+    let found = row(&client, "SELECT parent_span FROM sessions WHERE id = $1", &[&id]).await?;
+    let Some(found) = found else { return Ok(None) };
+    Ok(found.try_get::<_, Option<&str>>(0)?.and_then(Parent::parse))
 }
 
 /// A caller's session, with its result while it may be read.

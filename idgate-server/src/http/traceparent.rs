@@ -1,0 +1,34 @@
+//! The header `traceparent` of a request whose caller is known: nobody else says where its spans belong.
+
+use hyper::HeaderMap;
+
+use crate::spans::Parent;
+
+/// The span that the request says it belongs to. Whatever breaks a rule of the standard counts as
+/// absent, and so do several.
+pub(super) fn read(headers: &HeaderMap) -> Option<Parent> {
+    let mut values = headers.get_all("traceparent").iter();
+    let value = values.next()?.to_str().ok()?;
+    match values.next() {
+        None => Parent::parse(value),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn of_several_headers_none_counts() {
+        let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let mut headers = HeaderMap::new();
+        assert_eq!(read(&headers), None);
+        headers.append("traceparent", HeaderValue::from_static(good));
+        assert!(read(&headers).is_some());
+        headers.append("traceparent", HeaderValue::from_static(good));
+        assert_eq!(read(&headers), None);
+    }
+}

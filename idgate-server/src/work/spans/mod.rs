@@ -1,0 +1,169 @@
+//! Takes spans to the collector (OTLP 1.x over HTTP, in protobuf): in batches, beside requests, and
+//! tries again what it asks for again. Whatever the collector does, nobody waits for it.
+
+mod collector;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use self::collector::{Collector, Taken};
+use crate::clock::Stopwatch;
+use crate::config::Traces;
+use crate::spans::{Lost, Record, Tracer};
+
+/// How long a span waits for others.
+const GATHERING: Duration = Duration::from_secs(1);
+/// Before the first repetition; each next one waits twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest that is waited for, also when the collector asks for more.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How often a batch is sent at most: half a minute of a collector that restarts.
+const TRIES: u32 = 6;
+/// Between two lines in the log.
+const TELL_US: u64 = 60_000_000;
+/// For what still waits when the gateway stops.
+const LAST_BATCHES: Duration = Duration::from_secs(2);
+
+/// The exporter of one gateway.
+pub struct SpanExport {
+    tracer: Arc<Tracer>,
+    collector: Collector,
+    resource: Vec<(String, String)>,
+    /// Since the last line in the log, and what is lost without one.
+    told: Option<Stopwatch>,
+    untold: u64,
+}
+
+impl SpanExport {
+    /// Takes what `tracer` has to where `traces` says, over TLS with the system's roots and those in
+    /// `extra_ca`.
+    ///
+    /// # Errors
+    /// TLS cannot be set up; the text says what to do.
+    pub fn new(
+        tracer: Arc<Tracer>,
+        traces: &Traces,
+        extra_ca: Option<&std::path::Path>,
+    ) -> Result<Self, String> {
+        let collector = Collector::new(traces, extra_ca)?;
+        let resource = traces.resource.clone();
+        Ok(Self { tracer, collector, resource, told: None, untold: 0 })
+    }
+
+    /// Runs until `stop` says so or its sender is gone, and then sends what still waits, for a bounded
+    /// time.
+    pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        let mut left = Vec::new();
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => {}
+            () = self.work(&mut left) => {}
+        }
+        if timeout(LAST_BATCHES, self.finish(&mut left)).await.is_err() {
+            let count = left.len().saturating_add(self.rest());
+            self.lose(count, Lost::Unreachable, "the gateway stopped");
+        }
+        self.tell("the gateway stopped");
+    }
+
+    /// Keeps in `batch` what it is at, so that it is not lost when this future is dropped.
+    async fn work(&mut self, batch: &mut Vec<Record>) {
+        loop {
+            let gathered = tokio::select! {
+                () = self.tracer.filled() => true,
+                () = sleep(GATHERING) => false,
+            };
+            loop {
+                *batch = self.tracer.take();
+                if batch.is_empty() {
+                    break;
+                }
+                self.deliver(batch).await;
+                // What came meanwhile is not a batch yet.
+                if !gathered {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Sends a batch until it is taken, refused, or given up; then it is empty.
+    async fn deliver(&mut self, batch: &mut Vec<Record>) {
+        let mut pause = FIRST_PAUSE;
+        for attempt in 1..=TRIES {
+            let Err((why, after)) = self.send(batch).await else { return };
+            if attempt == TRIES {
+                let count = std::mem::take(batch).len();
+                self.lose(count, Lost::Unreachable, &why);
+                return;
+            }
+            sleep(after.unwrap_or(pause).min(LONGEST_PAUSE)).await;
+            pause = pause.saturating_mul(2);
+        }
+    }
+
+    /// Sends a batch once. It is empty afterwards unless it is to be sent again.
+    ///
+    /// # Errors
+    /// It is to be sent again, for this reason, and not before this time is over.
+    async fn send(&mut self, batch: &mut Vec<Record>) -> Result<(), (String, Option<Duration>)> {
+        let message = wire::message(batch, &self.resource);
+        match self.collector.send(message).await {
+            Taken::Yes { refused, why } => {
+                let refused = refused.min(batch.len());
+                let exported = batch.len().saturating_sub(refused);
+                self.tracer.exported(u64::try_from(exported).unwrap_or(u64::MAX));
+                if refused > 0 {
+                    self.lose(refused, Lost::Refused, &why);
+                }
+            }
+            Taken::Never(why) => self.lose(batch.len(), Lost::Refused, &why),
+            Taken::NotNow { why, after } => return Err((why, after)),
+        }
+        batch.clear();
+        Ok(())
+    }
+
+    /// Sends everything that waits, each batch once.
+    async fn finish(&mut self, batch: &mut Vec<Record>) {
+        loop {
+            if batch.is_empty() {
+                *batch = self.tracer.take();
+            }
+            if batch.is_empty() {
+                return;
+            }
+            if let Err((why, _)) = self.send(batch).await {
+                // The next batch would fare no better.
+                let count = std::mem::take(batch).len().saturating_add(self.rest());
+                self.lose(count, Lost::Unreachable, &why);
+                return;
+            }
+        }
+    }
+
+    /// How many wait; none do any more.
+    fn rest(&self) -> usize {
+        let batches = std::iter::repeat_with(|| self.tracer.take().len());
+        batches.take_while(|count| *count > 0).fold(0, usize::saturating_add)
+    }
+
+    fn lose(&mut self, count: usize, how: Lost, why: &str) {
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        self.tracer.lose(count, how);
+        self.untold = self.untold.saturating_add(count);
+        if self.told.is_none_or(|told| told.elapsed_us() > TELL_US) {
+            self.tell(why);
+        }
+    }
+
+    fn tell(&mut self, why: &str) {
+        if self.untold > 0 {
+            tracing::warn!(count = self.untold, why, "spans did not reach the collector of traces");
+            (self.untold, self.told) = (0, Some(Stopwatch::new()));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Whatever a collector does, sessions are made and the gateway stops in time; what is lost is counted.
+
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::server::{Server, eventually};
+
+/// Far more than what a request and a stop take, and less than what a collector is waited for.
+const PROMPT: Duration = Duration::from_secs(6);
+
+/// What the metrics count of spans, by the end of the name and the label.
+fn counted(installation: &Installation, server: &Server) -> impl Fn(&str) -> u64 {
+    let made = installation.run_json(&["admin-token", "create", "--json"]);
+    let token = made["admin_token"].as_str().unwrap().to_owned();
+    let address = server.address;
+    move |what| {
+        let get = Request::get("/metrics").bearer(&token);
+        let text = crate::http::Http::new(address).send(&get).expect_status(200).body;
+        let text = String::from_utf8(text).unwrap();
+        let name = format!("idgate_spans_{what} ");
+        let value = text.lines().find_map(|line| line.strip_prefix(&name));
+        value.unwrap_or_else(|| panic!("no {name}: {text}")).parse().unwrap()
+    }
+}
+
+#[test]
+fn without_an_answer_from_the_collector_requests_are_as_quick_and_the_end_is_in_time() {
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let silent = Collector::start();
+    silent.answer("", "");
+    for url in [format!("http://{gone}"), silent.url()] {
+        let installation = permissive().with("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
+        let gateway = Gateway::start_on(installation);
+        let mut tenant = gateway.tenant();
+        let begun = Instant::now();
+        for _ in 0..100 {
+            tenant.create(&request_for(&["given_name"]));
+        }
+        assert!(begun.elapsed() < PROMPT, "{url}: {:?}", begun.elapsed());
+        let Gateway { server, installation, .. } = gateway;
+        let begun = Instant::now();
+        server.stop();
+        assert!(begun.elapsed() < PROMPT, "{url}: {:?}", begun.elapsed());
+        let log = installation.log();
+        let lines = log.matches("spans did not reach the collector").count();
+        assert!((1..=2).contains(&lines), "{url}: {log}");
+    }
+}
+
+#[test]
+fn what_is_refused_is_lost_and_told_once_and_what_comes_later_arrives() {
+    let collector = Collector::start();
+    collector.answer("400 Bad Request", "");
+    let gateway = Gateway::start_on(traced(&collector));
+    let counted = counted(&gateway.installation, &gateway.server);
+    let mut tenant = gateway.tenant();
+    for round in 1..=3 {
+        tenant.create(&request_for(&["given_name"]));
+        eventually("it is refused", || collector.requests().len() >= round);
+        eventually("it is counted", || counted("dropped_total{reason=\"refused\"}") >= 3);
+    }
+    assert_eq!(counted("exported_total"), 0);
+    // Two spans are refused of what is taken.
+    collector.answer_with("200 OK", "", b"\x0a\x02\x08\x02");
+    let before = counted("dropped_total{reason=\"refused\"}");
+    tenant.create(&request_for(&["given_name"]));
+    eventually("it is taken", || counted("exported_total") > 0);
+    assert_eq!(counted("dropped_total{reason=\"refused\"}"), before + 2);
+    assert_eq!(counted("dropped_total{reason=\"queue\"}"), 0);
+    let log = gateway.installation.log();
+    assert_eq!(log.matches("spans did not reach the collector").count(), 1, "{log}");
+    assert_eq!(collector.connections(), 1, "the connection stays open");
+}
+
+#[test]
+fn a_collector_that_wants_to_be_asked_later_is_asked_later() {
+    let collector = Collector::start();
+    collector.answer("503 Service Unavailable", "Retry-After: 2\r\n");
+    let gateway = Gateway::start_on(traced(&collector));
+    gateway.tenant().create(&request_for(&["given_name"]));
+    eventually("it is asked", || !collector.requests().is_empty());
+    let asked = Instant::now();
+    collector.answer("200 OK", "");
+    eventually("it is asked again", || collector.requests().len() > 1);
+    let waited = asked.elapsed();
+    assert!(waited > Duration::from_millis(1900), "{waited:?}");
+    let bodies: Vec<_> = collector.requests().into_iter().map(|(_, body)| body).collect();
+    assert_eq!(bodies[0], bodies[1], "the same spans");
+}
+
+#[test]
+fn what_the_collector_wants_to_be_sent_is_sent_and_shown_nowhere() {
+    let collector = Collector::start();
+    let headers = "authorization=Bearer%20s3cret-of-it";
+    let installation = Installation::new()
+        .with("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &format!("{}/in", collector.url()))
+        .with("OTEL_EXPORTER_OTLP_HEADERS", headers);
+    let shown = installation.run(&["config", "check"]);
+    assert!(shown.stdout.contains("OTEL_EXPORTER_OTLP_HEADERS = ***"), "{shown:?}");
+    assert!(!format!("{shown:?}").contains("s3cret"));
+    let gateway = Gateway::start_on(installation.with("IDGATE_LOG", "trace"));
+    gateway.tenant().create(&request_for(&["given_name"]));
+    eventually("it is sent", || !collector.requests().is_empty());
+    let (head, _) = collector.requests().remove(0);
+    assert!(head.starts_with("POST /in HTTP/1.1\r\n"), "{head}");
+    for line in
+        ["authorization: Bearer s3cret-of-it\r\n", "content-type: application/x-protobuf\r\n"]
+    {
+        assert!(head.contains(line), "{head}");
+    }
+    let Gateway { server, installation, .. } = gateway;
+    server.stop();
+    assert!(!installation.log().contains("s3cret"));
+}
