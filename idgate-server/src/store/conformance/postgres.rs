@@ -174,7 +174,13 @@ impl Backend for PostgresDatabase {
     }
 
     fn open(&self, now: UnixMillis) -> PostgresStore {
-        PostgresStore::open_at(options(&self.address(), &self.key, false), now).unwrap()
+        // Databases are made beside each other, by machines that do much else: a connection may be late.
+        let open = || PostgresStore::open_at(options(&self.address(), &self.key, false), now);
+        let again = |_| match open() {
+            Err(StoreError::Unavailable(_)) => None,
+            opened => Some(opened.unwrap()),
+        };
+        (0..3).find_map(again).unwrap_or_else(|| open().unwrap())
     }
 
     fn operator(&self) -> Box<OperatorStore> {
