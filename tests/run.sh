@@ -119,6 +119,26 @@ has_wasm() {
         rustup target add wasm32-unknown-unknown >"$logs/wasm.log" 2>&1
 }
 
+# For what embeds it elsewhere, with what a release is made with: zig is a C compiler for every system. The objects
+# are only made, never linked: a check does without their optimization.
+other_systems=(x86_64-pc-windows-gnu aarch64-apple-darwin)
+library_elsewhere() {
+    local target
+    . release/tools.sh
+    for target in "${other_systems[@]}"; do
+        env "CFLAGS_${target//-/_}=-O0" cargo-zigbuild clippy --release --locked --target "$target" \
+            -p idgate-core -p idgate-fetch -p idgate-ffi -- -D warnings || return
+    done
+}
+
+has_other_systems() {
+    local target
+    for target in "${other_systems[@]}"; do
+        [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] ||
+            rustup target add "$target" >>"$logs/other-systems.log" 2>&1 || return 1
+    done
+}
+
 documentation() {
     RUSTDOCFLAGS='-D warnings' cargo doc --release --workspace --no-deps --locked
 }
@@ -479,6 +499,11 @@ if has_wasm; then
     step 'core for wasm32-unknown-unknown' core_for_wasm || true
 else
     skip 'core for wasm32-unknown-unknown' 'not installed, and rustup cannot install it'
+fi
+if has_other_systems; then
+    step 'library and C ABI for Windows and macOS' library_elsewhere || true
+else
+    skip 'library and C ABI for Windows and macOS' 'rustup cannot add the targets (log: other-systems.log)'
 fi
 step 'documentation' documentation || true
 if find_mdbook; then

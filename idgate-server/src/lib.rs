@@ -2,6 +2,12 @@
 
 #![allow(clippy::exhaustive_enums, clippy::exhaustive_structs)] // no interface, see above
 
+#[cfg(not(unix))]
+compile_error!(
+    "idgate-server runs on Unix only: Linux, or WSL on Windows; \
+     idgate-core, idgate-fetch and idgate-ffi build for Windows too"
+);
+
 pub mod admin;
 pub mod admin_token;
 pub mod api_key;

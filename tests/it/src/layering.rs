@@ -227,6 +227,31 @@ fn cryptography_is_called_through_the_provider() {
     assert_eq!(found, BACK_ENDS, "these call a crate of cryptography themselves");
 }
 
+/// Only the gateway is for Unix alone. Where a crate below differs, it says so with `cfg`.
+#[test]
+fn nothing_but_the_server_is_tied_to_one_system() {
+    for name in ["idgate_core", "idgate_fetch", "idgate_ffi"] {
+        let imports = imports_of(name);
+        let found = imports.of_crates(&["std::os", "std::arch", "libc", "winapi"]);
+        assert!(found.is_empty(), "{name}: {found:?}");
+    }
+    assert!(!imports_of("idgate_server").of_crates(&["std::os::unix"]).is_empty());
+}
+
+#[test]
+fn a_module_of_a_crate_is_found_in_whatever_way_it_is_named() {
+    for (code, found) in [
+        ("use std::os::unix::fs::MetadataExt as _;", true),
+        ("use std::{fs, os::{fd, unix::fs::chown}};", true),
+        ("fn f() { std::os::unix::fs::chown() }", true),
+        ("use std::os;", true),
+        ("use std::oss; // std::os", false),
+    ] {
+        let imports = Imports::of_sources("x", &[("crate".into(), code.into())]);
+        assert_eq!(!imports.of_crates(&["std::os"]).is_empty(), found, "{code}");
+    }
+}
+
 #[test]
 fn a_crate_is_found_in_whatever_way_it_is_named() {
     for (code, found) in [

@@ -17,8 +17,8 @@ const ROOT: &str = "crate";
 pub(super) struct Imports {
     /// Each with those that it imports.
     pub(super) own: BTreeMap<Module, BTreeSet<Module>>,
-    /// Each with how its paths to elsewhere begin, among them the names of other crates.
-    elsewhere: BTreeMap<Module, BTreeSet<Token>>,
+    /// Each with its paths to elsewhere, as `std::fs::read`; most begin with the name of a crate.
+    elsewhere: BTreeMap<Module, BTreeSet<String>>,
 }
 
 impl Imports {
@@ -51,7 +51,7 @@ impl Imports {
             for path in paths(code) {
                 match resolve(&path, module, name, &known) {
                     Some(to) => drop(inside.insert(to)),
-                    None => outside.extend(path.into_iter().next()),
+                    None => drop(outside.insert(path.join("::"))),
                 }
             }
             inside.remove(module);
@@ -61,9 +61,14 @@ impl Imports {
         Self { own, elsewhere }
     }
 
-    /// The files that name one of these crates.
+    /// The files that name one of these crates, or modules of crates, or something in them.
     pub(super) fn of_crates(&self, crates: &[&str]) -> BTreeSet<&str> {
-        let names = |found: &BTreeSet<Token>| crates.iter().any(|name| found.contains(*name));
+        let is_in = |path: &String, name: &str| {
+            path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        };
+        let names = |found: &BTreeSet<String>| {
+            found.iter().any(|path| crates.iter().any(|name| is_in(path, name)))
+        };
         let users = self.elsewhere.iter().filter(|(_, found)| names(found));
         users.map(|(module, _)| &**module).collect()
     }
