@@ -57,7 +57,10 @@ step() {
     else
         failed=$((failed + 1))
         printf 'FAILED   %4d s\n' $((SECONDS - start))
-        tail -n 60 "$log" | sed 's/^/    | /'
+        # What failed may stand far above the end.
+        { grep -aE "^test .* FAILED$|panicked at|^(FAIL|ERROR): |^ *not ok |✖" -A 2 "$log" | head -n 80 || true
+            echo '…'
+            tail -n 60 "$log"; } | sed 's/^/    | /'
         echo "    the whole log: ${log#"$root"/}"
     fi
     return "$status"
