@@ -39,14 +39,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         .dialects(DialectOptions::new([Dialect::V1_0]))
         .build()?;
 
-    // Commit the session to your database, then show its link, as a QR code.
+    // Commit the session to your database, listen, then show its link, as a QR code.
     let request = PresentationRequest::parse(REQUEST, verifier.trust(), false)?;
     let tenant = TenantId::new("me");
     let created = verifier.create_session(request, tenant, false, &mut OsEntropy, now()?)?;
+    let listener = TcpListener::bind("127.0.0.1:3000")?;
     println!("{}", created.session.invitation().qr_code_url);
 
     // A wallet posts its answer. A real server has a library for this, and takes more than one.
-    let (stream, _) = TcpListener::bind("127.0.0.1:3000")?.accept()?;
+    let (stream, _) = listener.accept()?;
     let mut reader = BufReader::new(stream);
     let (mut line, mut length, mut content_type) = (String::new(), 0, None);
     while reader.read_line(&mut line)? > 2 {
