@@ -26,7 +26,9 @@ use idgate_core::crypto::CryptoProvider;
 use idgate_core::error::{
     ConfigError, CreateError, RequestError, RequestObjectError, ResponseError,
 };
+use idgate_core::ids::SessionId;
 use idgate_core::limits::VERIFYING_LEASE_MS;
+use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use idgate_fetch::Fetcher;
 use tokio::sync::Semaphore;
@@ -203,6 +205,18 @@ impl App {
     /// The store failed.
     pub async fn caller(&self, key: &ApiKey) -> Result<Option<Caller>, AppError> {
         Ok(self.store.authenticate(&key.digest(), self.now()).await?)
+    }
+
+    /// The same, and the caller's session of that id, for [`App::view_session`].
+    ///
+    /// # Errors
+    /// The store cannot be asked.
+    pub async fn caller_for(
+        &self,
+        key: &ApiKey,
+        session: &SessionId,
+    ) -> Result<Option<(Caller, Option<Session>)>, AppError> {
+        Ok(self.store.authenticate_for(&key.digest(), session, self.now()).await?)
     }
 
     /// The id of a good admin token, as immediate as [`App::caller`].

@@ -28,16 +28,12 @@ impl App {
             [] => self.dialects.enabled.first().is_some_and(|first| *first != Dialect::Draft),
             profiles => profiles.iter().any(|one| *one != Dialect::Draft),
         };
-        let own =
-            self.own_origin().filter(|_| self.shows_pages() && self.asks_browsers() && speaks);
-        match (own, &mut request.dc_api) {
-            (Some(own), None) => {
-                request.dc_api = Some(DcApiPages::new(vec![own]));
-                true
-            }
-            // A request that names one origin may have to name it alone.
-            _ => false,
+        // A request that names one origin may have to name it alone.
+        if !(speaks && self.shows_pages() && self.asks_browsers() && request.dc_api.is_none()) {
+            return false;
         }
+        request.dc_api = self.own_origin().map(|own| DcApiPages::new(vec![own]));
+        request.dc_api.is_some()
     }
 
     /// What the page passes to its browser.

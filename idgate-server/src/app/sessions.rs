@@ -90,10 +90,10 @@ impl App {
         }
         let now = self.now();
         let is_for_page_alone = self.ask_on_page(&mut request);
-        let mut made =
-            verifier.create_session_as(request.clone(), new.clone(), &mut OsEntropy, now);
-        if made.is_err() && is_for_page_alone {
-            // What the tenant did not ask for is in the way of nothing.
+        // What the tenant did not ask for is in the way of nothing.
+        let without_page = is_for_page_alone.then(|| (request.clone(), new.clone()));
+        let mut made = verifier.create_session_as(request, new, &mut OsEntropy, now);
+        if let (Err(_), Some((mut request, new))) = (&made, without_page) {
             request.dc_api = None;
             made = verifier.create_session_as(request, new, &mut OsEntropy, now);
         }
@@ -128,13 +128,24 @@ impl App {
         caller: &Caller,
         id: &SessionId,
     ) -> Result<SessionView, AppError> {
-        let now = self.now();
-        let session = self.store.callers_session(caller, id, now).await?;
-        let session = session.ok_or(AppError::NotFound)?;
+        let session = self.store.callers_session(caller, id, self.now()).await?;
+        self.view_session(caller, session).await
+    }
+
+    /// A session of the caller that was read with its key.
+    ///
+    /// # Errors
+    /// There is none.
+    pub async fn view_session(
+        &self,
+        caller: &Caller,
+        session: Option<Session>,
+    ) -> Result<SessionView, AppError> {
+        let (session, now) = (session.ok_or(AppError::NotFound)?, self.now());
         let is_missing = session.status_at(now) == Status::Verified
             && session.result_at(now).is_none()
             && session.settled_at().is_some_and(|at| now.since(at) < LOSS_SHOWN_MS);
-        let claims_lost = is_missing && self.store.has_lost_claims(caller, id).await?;
+        let claims_lost = is_missing && self.store.has_lost_claims(caller, session.id()).await?;
         let page_code = match session.result_at(now) {
             Some(_) => self.page_code(&session).await?,
             None => None,

@@ -1,5 +1,6 @@
 //! A wallet's answer: load, verify, commit, and only then reply (decisions 6).
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,9 +77,12 @@ impl App {
             verifying.set(Key::Outcome, || Some(Value::Word(error.code().as_str())));
         })?;
         let mut held = None;
-        let concluding =
-            self.conclude(&mut verification, first, &scope, &mut held, watch, verifying);
-        let outcome = match unpanicked(concluding).await {
+        let concluded = {
+            let concluding =
+                pin!(self.conclude(&mut verification, first, &scope, &mut held, watch, verifying));
+            unpanicked(concluding).await
+        };
+        let outcome = match concluded {
             Ok(outcome) => outcome,
             Err(Panicked) => Err(AppError::Fault("panic".into())),
         };

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
+use idgate_core::ids::SessionId;
+use idgate_core::session::Session;
 
 use super::error::HttpError;
 use crate::admin_token::AdminToken;
@@ -66,6 +68,18 @@ pub(crate) async fn authenticate(
 ) -> Result<Arc<Caller>, HttpError> {
     match app.caller(key.ok_or_else(HttpError::invalid_api_key)?).await? {
         Some(caller) => Ok(Arc::new(caller)),
+        None => Err(HttpError::invalid_api_key()),
+    }
+}
+
+/// The same, and the caller's session of that id, if there is one.
+pub(crate) async fn authenticate_for(
+    app: &App,
+    key: Option<&ApiKey>,
+    session: &SessionId,
+) -> Result<(Arc<Caller>, Option<Session>), HttpError> {
+    match app.caller_for(key.ok_or_else(HttpError::invalid_api_key)?, session).await? {
+        Some((caller, session)) => Ok((Arc::new(caller), session)),
         None => Err(HttpError::invalid_api_key()),
     }
 }

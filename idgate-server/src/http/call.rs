@@ -11,6 +11,7 @@ use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
 use idgate_core::ErrorCode;
 use idgate_core::ids::SessionId;
+use idgate_core::session::Session;
 
 use super::auth::{self, AdminAuthorized, Authorized, Scope};
 use super::body::{self, BodyError, Bounds, Received};
@@ -49,6 +50,18 @@ pub(crate) struct Call<'a> {
     pub(super) connection: Option<OnUpgrade>,
     /// The page that it names, once it passed the limits of pages.
     pub(crate) page: Option<PageRecord>,
+    /// The session that it names, where that is read with the caller's key.
+    pub(crate) session: Sought,
+}
+
+/// A session that is read with its caller's key.
+pub(crate) enum Sought {
+    /// The route has no use for it.
+    No,
+    /// It is to be read.
+    Yes,
+    /// It was; `None`: the caller has none of that id.
+    Found(Option<Box<Session>>),
 }
 
 /// What is known about a request once it is answered, panic or not.
@@ -99,7 +112,7 @@ impl<'a> Call<'a> {
     /// The owner of a good key, once it is its turn.
     async fn authenticate(&mut self, key: Option<&ApiKey>) -> Result<Arc<Caller>, HttpError> {
         let span = Span::begin("authenticate", spans::Kind::Internal);
-        let caller = span.around(auth::authenticate(&self.gateway.app, key)).await;
+        let caller = span.around(self.look_up(key)).await;
         drop(span);
         let caller = caller.map_err(|error| self.refuse_authentication(error))?;
         spans::join(|| traceparent::read(&self.head.headers));
@@ -107,6 +120,17 @@ impl<'a> Call<'a> {
         self.slot.know(Some(&caller.client_id));
         let turn = self.gateway.turns.take(&caller.client_id, Kind::of(&self.head.method)).await;
         self.trace.turn = Some(turn.map_err(|refused| self.refuse_too_many(refused))?);
+        Ok(caller)
+    }
+
+    /// The owner of a good key, and the session that is sought with it.
+    async fn look_up(&mut self, key: Option<&ApiKey>) -> Result<Arc<Caller>, HttpError> {
+        let app = &self.gateway.app;
+        if !matches!(self.session, Sought::Yes) {
+            return auth::authenticate(app, key).await;
+        }
+        let (caller, session) = auth::authenticate_for(app, key, &self.session_id()).await?;
+        self.session = Sought::Found(session.map(Box::new));
         Ok(caller)
     }
 

@@ -1,6 +1,7 @@
 //! One request from head to answer: bounded in time, safe against panics, logged in one line.
 
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
 
 use hyper::body::{Body as _, Incoming};
@@ -11,7 +12,7 @@ use hyper::{Request, Response, StatusCode};
 use idgate_core::ErrorCode;
 use idgate_core::ids::random_id;
 
-use super::call::{Call, Trace};
+use super::call::{Call, Sought, Trace};
 use super::connections::Slot;
 use super::error::HttpError;
 use super::gateway::Gateway;
@@ -73,8 +74,14 @@ async fn answer_in(
         body,
         connection,
         page: None,
+        session: Sought::No,
     };
-    let outcome = match unpanicked(limit.bound(check_and_dispatch(call))).await {
+    let answered = {
+        // Pinned here, so that nobody below carries it from place to place.
+        let dispatched = pin!(check_and_dispatch(call));
+        unpanicked(limit.bound(dispatched)).await
+    };
+    let outcome = match answered {
         Ok(Some(outcome)) => outcome,
         Ok(None) => Err(HttpError::temporarily_unavailable().closing()),
         Err(Panicked) => Err(HttpError::internal("panic").closing()),

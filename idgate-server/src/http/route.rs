@@ -7,7 +7,7 @@ use std::pin::Pin;
 use hyper::Response;
 
 use super::auth::{Authorized, Scope};
-use super::call::Call;
+use super::call::{Call, Sought};
 use super::error::HttpError;
 use super::json::Body;
 use super::rates::{TenantRate, WalletRate};
@@ -26,6 +26,8 @@ pub(crate) struct Route {
 pub(crate) enum Door {
     /// A tenant whose key has the scope. Without a rate it is not limited.
     Tenant(Scope, Option<&'static TenantRate>, ForTenant),
+    /// The same where the session that `{id}` names is read with the key.
+    OfSession(Scope, &'static TenantRate, ForTenant),
     /// The same where pages ask through their browser; elsewhere there is no such path, but for sessions
     /// from before.
     Relay(Scope, &'static TenantRate, ForTenant),
@@ -57,7 +59,11 @@ impl Route {
     pub(crate) const fn lists_429(&self) -> bool {
         matches!(
             self.door,
-            Door::Tenant(_, Some(_), _) | Door::Relay(..) | Door::Wallet(..) | Door::Page(_)
+            Door::Tenant(_, Some(_), _)
+                | Door::OfSession(..)
+                | Door::Relay(..)
+                | Door::Wallet(..)
+                | Door::Page(_)
         )
     }
 
@@ -93,6 +99,11 @@ impl Route {
         match self.door {
             Door::Tenant(scope, rate, handler) => {
                 let tenant = call.authorize(scope, rate).await?;
+                handler(call, tenant).await
+            }
+            Door::OfSession(scope, rate, handler) => {
+                call.session = Sought::Yes;
+                let tenant = call.authorize(scope, Some(rate)).await?;
                 handler(call, tenant).await
             }
             Door::Relay(scope, rate, handler) => {

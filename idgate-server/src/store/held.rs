@@ -40,11 +40,38 @@ impl<T: Numbered> Latest<T> {
     }
 }
 
-/// The latest numbers of a file, which all reads of a row bring along.
+/// The latest numbers that were read, which all reads of a row bring along, and when.
+#[derive(Default)]
+pub(super) struct Noted(Mutex<Option<(Moment, Numbers)>>);
+
+impl Noted {
+    /// As they were at `since` or later, if that is known.
+    pub(super) fn since(&self, since: Moment) -> Option<Numbers> {
+        let latest = *self.latest();
+        latest.filter(|(read_at, _)| *read_at >= since).map(|(_, numbers)| numbers)
+    }
+
+    /// Numbers that were read after `before`; gives the latest that are known. They only grow, so that of
+    /// two reads at the same time neither takes anything back.
+    pub(super) fn note(&self, before: Moment, numbers: Numbers) -> Numbers {
+        let mut latest = self.latest();
+        let (read_at, numbers) = match *latest {
+            None => (before, numbers),
+            Some((read_at, known)) => (read_at.max(before), known.max(numbers)),
+        };
+        *latest = Some((read_at, numbers));
+        numbers
+    }
+
+    fn latest(&self) -> MutexGuard<'_, Option<(Moment, Numbers)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The numbers of a file.
 #[derive(Default)]
 pub(super) struct Asking {
-    /// Those that were read last, and when at the earliest.
-    latest: Mutex<Option<(Moment, Numbers)>>,
+    noted: Noted,
     together: Arc<Together<Numbers>>,
 }
 
@@ -55,8 +82,7 @@ impl Asking {
         readers: &'a Readers,
         since: Moment,
     ) -> Read<'a, Numbers> {
-        let latest = *self.latest();
-        if let Some((_, numbers)) = latest.filter(|(read_at, _)| *read_at >= since) {
+        if let Some(numbers) = self.noted.since(since) {
             return Box::pin(async move { Ok(numbers) });
         }
         let asking = self.clone();
@@ -76,23 +102,8 @@ impl Asking {
         let mut statement = main.prepare_cached(Numbers::SQL)?;
         let mut rows = statement.query([])?;
         let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-        let numbers = self.note(before, Numbers::of(row)?);
+        let numbers = self.noted.note(before, Numbers::of(row)?);
         read(before, numbers)
-    }
-
-    /// Numbers only grow, so that of two reads at the same time neither takes anything back.
-    fn note(&self, before: Moment, numbers: Numbers) -> Numbers {
-        let mut latest = self.latest();
-        let (read_at, numbers) = match *latest {
-            None => (before, numbers),
-            Some((read_at, known)) => (read_at.max(before), known.max(numbers)),
-        };
-        *latest = Some((read_at, numbers));
-        numbers
-    }
-
-    fn latest(&self) -> MutexGuard<'_, Option<(Moment, Numbers)>> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -146,18 +157,20 @@ mod tests {
     fn what_comes_with_a_key_serves_its_request() {
         let store = TemporaryStore::default();
         let caller = store.caller();
-        let (read_at, _) = store.sqlite().numbers.latest().unwrap();
-        assert!(read_at >= caller.since, "nothing has to be asked for");
+        assert!(
+            store.sqlite().numbers.noted.since(caller.since).is_some(),
+            "nothing has to be asked for"
+        );
     }
 
     #[test]
     fn of_reads_at_the_same_time_none_takes_anything_back() {
-        let asking = Asking::default();
+        let noted = Noted::default();
         let (first, second) = (Moment::now(), Moment::now());
         // The second began later and saw less.
-        assert_eq!(asking.note(second, numbers(1)).trust, 1);
-        assert_eq!(asking.note(first, numbers(2)).trust, 2);
-        assert_eq!(asking.note(second, numbers(1)).trust, 2);
-        assert_eq!(asking.latest().unwrap().0, second);
+        assert_eq!(noted.note(second, numbers(1)).trust, 1);
+        assert_eq!(noted.note(first, numbers(2)).trust, 2);
+        assert_eq!(noted.note(second, numbers(1)).trust, 2);
+        assert!(noted.since(second).is_some() && noted.since(Moment::now()).is_none());
     }
 }

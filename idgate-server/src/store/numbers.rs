@@ -7,6 +7,16 @@ use super::interface::StoreError;
 use super::sql::unsigned;
 use super::statement::Columns;
 
+/// The columns of the numbers, for a statement of its own or beside what else a row has.
+macro_rules! numbers {
+    () => {
+        "(SELECT version FROM trust_version), \
+         (SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys), \
+         (SELECT version FROM certificates_version)"
+    };
+}
+pub(super) use numbers;
+
 /// The numbers in the database at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
@@ -21,9 +31,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// In the order of the fields.
-    pub(super) const SQL: &str = "SELECT (SELECT version FROM trust_version), \
-         (SELECT coalesce(max(version), 0) + count(*) - count(sealed) FROM gateway_keys), \
-         (SELECT version FROM certificates_version)";
+    pub(super) const SQL: &str = concat!("SELECT ", numbers!());
 
     /// Those of the file now, or at the moment of a transaction.
     pub(super) fn read(main: &Connection) -> Result<Self, StoreError> {
@@ -31,8 +39,18 @@ impl Numbers {
     }
 
     pub(super) fn of<R: Columns>(row: &R) -> Result<Self, R::Error> {
+        Self::at(row, [0, 1, 2])
+    }
+
+    /// From these columns of a row that has more.
+    pub(super) fn at<R: Columns>(row: &R, columns: [usize; 3]) -> Result<Self, R::Error> {
         let number = |at| Ok(row.column::<Option<i64>>(at)?.map_or(0, unsigned));
-        Ok(Self { trust: number(0)?, gateway_keys: number(1)?, certificates: number(2)? })
+        let [trust, gateway_keys, certificates] = columns;
+        Ok(Self {
+            trust: number(trust)?,
+            gateway_keys: number(gateway_keys)?,
+            certificates: number(certificates)?,
+        })
     }
 
     /// The later of each.

@@ -198,6 +198,25 @@ pub(super) fn read(
     found.map(|found| found.open(sealer)).transpose()
 }
 
+/// A session of this caller, with its result while it may be read.
+pub(super) fn read_with_result(
+    reader: &Reader,
+    sealer: &Sealer,
+    caller: &Caller,
+    id: &SessionId,
+    now: UnixMillis,
+) -> Result<Option<Session>, StoreError> {
+    let Some(mut session) = read_callers(&reader.main, sealer, caller, id)? else {
+        return Ok(None);
+    };
+    if session.settled_at().is_some()
+        && let Some(result) = claims::read(&reader.claims, sealer, &session, now)?
+    {
+        session.restore_result(result);
+    }
+    Ok(Some(session))
+}
+
 pub(super) fn read_callers(
     main: &Connection,
     sealer: &Sealer,

@@ -32,11 +32,11 @@ pub(crate) async fn relay(call: Call<'_>, tenant: Authorized) -> Result<Response
     };
     let received = call.read_body_and(admission, MAX_RESPONSE_BYTES).await?;
     let received = received.map_err(wallet::refuse_body)?;
-    let work = async move {
+    // A task of its own, in a box, as for wallets.
+    let work = Box::pin(async move {
         let Received { bytes, held: _until_settled } = received;
         app.relay(&caller, &id, &bytes).await
-    };
-    // A task of its own, as for wallets.
+    });
     limit.lift();
     match tokio::spawn(carried(work)).await {
         Ok(relayed) => match relayed? {

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::app::{AppError, CreatedSession, SessionView, Visit};
 use crate::http::auth::Authorized;
-use crate::http::call::Call;
+use crate::http::call::{Call, Sought};
 use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
 use crate::http::query;
@@ -37,7 +37,12 @@ pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<
         Err(_) if !app.names_profiles() => None,
         code => code?,
     };
-    let view = app.read_session(tenant.caller(), &call.session_id()).await?;
+    let view = match call.session {
+        Sought::Found(session) => {
+            app.view_session(tenant.caller(), session.map(|session| *session)).await?
+        }
+        Sought::No | Sought::Yes => app.read_session(tenant.caller(), &call.session_id()).await?,
+    };
     Ok(json::answer(StatusCode::OK, status_json(&view, code.as_deref())))
 }
 

@@ -13,7 +13,7 @@ use crate::http::rates::{
     WEBHOOK_TEST,
 };
 use crate::http::route::Door::{
-    Admin, OfPages, Page, Probe, Public, Relay, Stream, Tenant, Wallet,
+    Admin, OfPages, OfSession, Page, Probe, Public, Relay, Stream, Tenant, Wallet,
 };
 use crate::http::route::{Door, Route};
 
@@ -30,7 +30,7 @@ macro_rules! to {
 /// Methods of one path stand together.
 pub(crate) static ROUTES: &[Route] = &[
     post("/v1/sessions", Tenant(SessionCreate, Some(&CREATE), to!(tenant sessions::create))),
-    get("/v1/sessions/{id}", Tenant(SessionRead, Some(&READ), to!(tenant sessions::read))),
+    get("/v1/sessions/{id}", OfSession(SessionRead, &READ, to!(tenant sessions::read))),
     delete("/v1/sessions/{id}", Tenant(SessionCreate, Some(&DELETE), to!(tenant sessions::delete))),
     get("/v1/sessions/{id}/report", Tenant(AuditRead, None, to!(tenant sessions::report))),
     get("/v1/sessions/{id}/open", Public(to!(sessions::open))),

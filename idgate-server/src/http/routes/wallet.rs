@@ -22,10 +22,11 @@ pub(crate) async fn respond(call: Call<'_>) -> Result<Response<Body>, HttpError>
     // Nothing is read, and no memory taken, for a session that takes no answer.
     let received = call.read_body_if(app.expects_answer(&handle), MAX_RESPONSE_BYTES).await?;
     let received = received.map_err(refuse_body)?;
-    let work = async move {
+    // In a box: a task copies what it runs more than once.
+    let work = Box::pin(async move {
         let Received { bytes, held: _until_settled } = received;
         app.respond(&handle, WalletResponse::new(content_type.as_deref(), &bytes)).await
-    };
+    });
     // A task of its own: a wallet that hangs up does not leave its session half verified. One that
     // waits is told what the task decided, and never that nothing was.
     limit.lift();

@@ -183,6 +183,7 @@ macro_rules! conforms {
                 status_events_are_numbered_from_one
                 a_stale_revision_or_a_deleted_session_loses_the_race
                 another_clients_session_is_not_visible
+                a_session_is_read_with_the_key_of_its_client_and_with_no_other
                 live_and_test_mode_do_not_see_each_other
                 due_sessions_are_open_ones_whose_time_is_over
                 settled_sessions_are_removed_after_their_time_with_their_events

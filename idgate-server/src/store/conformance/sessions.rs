@@ -71,6 +71,28 @@ pub(super) async fn another_clients_session_is_not_visible<B: Backend>() {
     assert!(store.session(session.id()).wait().unwrap().is_some());
 }
 
+pub(super) async fn a_session_is_read_with_the_key_of_its_client_and_with_no_other<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let key = fixture.operator().create_client("shop", true, None, NOW).unwrap().api_key;
+    let store = fixture.store();
+    let caller = store.authenticate(&key.digest(), NOW).await.unwrap().unwrap();
+    let own = fixture.verified(&caller, NOW, "{}").await;
+    let open = fixture.session(&caller).await;
+    let others = fixture.verified(&fixture.live, NOW, "{}").await;
+    let read = |id, now| store.authenticate_for(&key.digest(), id, now).wait().unwrap();
+    let (again, found) = read(own.id(), NOW).unwrap();
+    assert_eq!((&again.client_id, &again.key_id), (&caller.client_id, &caller.key_id));
+    assert!(found.unwrap().result_at(NOW).is_some());
+    let (_, found) = read(own.id(), NOW.plus(30_000)).unwrap();
+    assert!(found.unwrap().result_at(NOW).is_none(), "its time is over");
+    assert_eq!(read(open.id(), NOW).unwrap().1.unwrap().id(), open.id());
+    assert!(read(others.id(), NOW).unwrap().1.is_none());
+    let now = store.in_force(again.since).wait().unwrap();
+    assert!(Arc::ptr_eq(&now.trust, &store.trust().wait().unwrap()));
+    assert!(fixture.operator().revoke_client(caller.client_id.as_str(), NOW).unwrap());
+    assert!(read(own.id(), NOW).is_none(), "a revoked key reads nothing");
+}
+
 pub(super) async fn live_and_test_mode_do_not_see_each_other<B: Backend>() {
     let fixture = Fixture::<B>::new();
     let session = fixture.session(&fixture.test).await;

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idgate_core::ids::{SessionId, TenantId};
+use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 
@@ -107,6 +108,15 @@ pub trait Store:
     /// Checks key, client, expiry and mode in one indexed read; nothing is cached, so a revocation
     /// counts at once. `digest` is the SHA-256 of the key.
     fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>>;
+
+    /// The same, and the caller's session of that id as [`SessionStore::callers_session`] gives it, as both
+    /// were at one moment.
+    fn authenticate_for(
+        &self,
+        digest: &[u8; 32],
+        session: &SessionId,
+        now: UnixMillis,
+    ) -> Read<'_, Option<(Caller, Option<Session>)>>;
 
     /// The id of the admin token with this digest unless it is revoked: one indexed read, nothing
     /// cached.

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use deadpool_postgres::GenericClient;
+use deadpool_postgres::{Client, GenericClient};
 use idgate_core::ids::TenantId;
+use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 use tokio_postgres::Row;
@@ -22,10 +23,12 @@ use super::audit;
 use super::error::{Done, Failure};
 use super::gateway::PostgresStore;
 use super::pool::Tx;
+use super::sessions::read;
 use super::shared::Shared;
-use super::sql::{execute, row, rows};
+use super::sql::{Parameters, execute, row, rows};
 use crate::audit::AuditStatus;
 use crate::clock::Moment;
+use crate::store::numbers::{Numbers, numbers};
 
 const LIST: List = List("cursor api-keys");
 
@@ -33,23 +36,75 @@ const LIST: List = List("cursor api-keys");
 pub(super) const COLUMNS: &str =
     "id, name, scopes, revoked_at IS NOT NULL, livemode, created_at, expires_at, last_used_at";
 
+/// Whoever has a key, and the numbers of what is in force.
+macro_rules! key_columns {
+    () => {
+        concat!("SELECT k.id, k.client_id, k.livemode, k.scopes, k.last_used_at, ", numbers!())
+    };
+}
+
+/// Key, client, expiry and mode.
+macro_rules! good_key {
+    () => {
+        " WHERE k.digest = $1 AND k.revoked_at IS NULL AND c.revoked_at IS NULL \
+         AND (k.expires_at IS NULL OR k.expires_at > $2) AND k.livemode = c.livemode"
+    };
+}
+
 /// Checks key, client, expiry and mode in one indexed read.
 pub(super) async fn authenticate(
     shared: &Shared,
     digest: &[u8; 32],
     now: UnixMillis,
 ) -> Done<Option<Caller>> {
-    let client = shared.pool.client().await?;
-    let found = row(
-        &client,
-        "SELECT k.id, k.client_id, k.livemode, k.scopes, k.last_used_at \
-         FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id \
-         WHERE k.digest = $1 AND k.revoked_at IS NULL AND c.revoked_at IS NULL \
-         AND (k.expires_at IS NULL OR k.expires_at > $2) AND k.livemode = c.livemode",
-        &[&&digest[..], &millis(now)],
-    )
-    .await?;
-    let Some(found) = found else { return Ok(None) };
+    let (client, since) = (shared.pool.client().await?, Moment::now());
+    let sql = concat!(
+        key_columns!(),
+        " FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id",
+        good_key!()
+    );
+    let Some(found) = row(&client, sql, &[&&digest[..], &millis(now)]).await? else {
+        return Ok(None);
+    };
+    used(shared, &client, &found, (digest, since, now)).await.map(Some)
+}
+
+/// The same with the caller's session of that id, and with its result while it may be read.
+pub(super) async fn authenticate_for(
+    shared: &Shared,
+    digest: &[u8; 32],
+    session: &str,
+    now: UnixMillis,
+) -> Done<Option<(Caller, Option<Session>)>> {
+    let (client, since) = (shared.pool.client().await?, Moment::now());
+    let sql = concat!(
+        key_columns!(),
+        ", s.id, s.client_id, s.livemode, s.record, s.claims_slot \
+         FROM api_keys AS k JOIN clients AS c ON c.id = k.client_id LEFT JOIN sessions AS s \
+         ON s.id = $3 AND s.client_id = k.client_id AND s.livemode = k.livemode",
+        good_key!()
+    );
+    let parameters: Parameters<'_> = &[&&digest[..], &millis(now), &session];
+    let Some(found) = row(&client, sql, parameters).await? else { return Ok(None) };
+    let caller = used(shared, &client, &found, (digest, since, now)).await?;
+    drop(client);
+    let session = match found.try_get::<_, Option<&str>>(SESSION)? {
+        Some(_) => Some(read::with_result(shared, &found, SESSION, now).await?),
+        None => None,
+    };
+    Ok(Some((caller, session)))
+}
+
+/// Where the columns of a session begin beside those of a key.
+const SESSION: usize = 8;
+
+/// The owner of a key that was found, whose use is noted; and what is in force was, too.
+async fn used(
+    shared: &Shared,
+    client: &Client,
+    found: &Row,
+    (digest, since, now): (&[u8; 32], Moment, UnixMillis),
+) -> Done<Caller> {
     let key_id: String = found.try_get(0)?;
     let caller = Caller {
         digest: *digest,
@@ -57,14 +112,15 @@ pub(super) async fn authenticate(
         livemode: found.try_get(2)?,
         scopes: power::scopes(&key_id, found.try_get(3)?)?,
         key_id,
-        since: Moment::now(),
+        since,
     };
+    shared.held.noted.note(since, Numbers::at(found, [5, 6, 7])?);
     let last_used = found.try_get::<_, Option<i64>>(4)?.map(time);
     let due = shared.uses.note(&caller.key_id, last_used, now);
     if !due.is_empty() {
-        touch(&client, &due).await?;
+        touch(client, &due).await?;
     }
-    Ok(Some(caller))
+    Ok(caller)
 }
 
 /// Stores the uses of keys.

@@ -10,14 +10,17 @@ use super::error::{Done, panicked};
 use super::gateway::PostgresStore;
 use super::held::{self, All, Kept};
 use super::shared::Shared;
+use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
 use crate::store::held::Numbered;
 use crate::store::interface::{InForce, Read, StoreError};
 use crate::store::numbers::Numbers;
 
-/// All three, after one look at their numbers.
-pub(super) fn in_force(store: &PostgresStore) -> Read<'_, InForce> {
-    let (trust, keys, certificates) = (trust(store), gateway_keys(store), certificates(store));
+/// All three as they were at `since` or later, after one look at their numbers at most.
+pub(super) fn in_force(store: &PostgresStore, since: Moment) -> Read<'_, InForce> {
+    let noted = store.shared.held.noted.since(since);
+    let (trust, keys) = (trust_of(store, noted), gateway_keys_of(store, noted));
+    let certificates = certificates_of(store, noted);
     Box::pin(async move {
         let (trust, gateway_keys, certificates) = tokio::try_join!(trust, keys, certificates)?;
         Ok(InForce { trust, gateway_keys, certificates })
@@ -25,21 +28,36 @@ pub(super) fn in_force(store: &PostgresStore) -> Read<'_, InForce> {
 }
 
 pub(super) fn trust(store: &PostgresStore) -> Read<'_, Arc<TrustSnapshot>> {
-    store.latest(|all| &all.trust, |numbers| numbers.trust, held::read_trust)
+    trust_of(store, None)
 }
 
 pub(super) fn gateway_keys(store: &PostgresStore) -> Read<'_, Arc<GatewayKeys>> {
-    store.latest(|all| &all.gateway_keys, |numbers| numbers.gateway_keys, held::read_gateway_keys)
+    gateway_keys_of(store, None)
 }
 
 pub(super) fn certificates(store: &PostgresStore) -> Read<'_, Arc<Certificates>> {
-    store.latest(|all| &all.certificates, |numbers| numbers.certificates, held::read_certificates)
+    certificates_of(store, None)
+}
+
+fn trust_of(store: &PostgresStore, noted: Option<Numbers>) -> Read<'_, Arc<TrustSnapshot>> {
+    store.latest(noted, |all| &all.trust, |numbers| numbers.trust, held::read_trust)
+}
+
+fn gateway_keys_of(store: &PostgresStore, noted: Option<Numbers>) -> Read<'_, Arc<GatewayKeys>> {
+    let number = |numbers: Numbers| numbers.gateway_keys;
+    store.latest(noted, |all| &all.gateway_keys, number, held::read_gateway_keys)
+}
+
+fn certificates_of(store: &PostgresStore, noted: Option<Numbers>) -> Read<'_, Arc<Certificates>> {
+    let number = |numbers: Numbers| numbers.certificates;
+    store.latest(noted, |all| &all.certificates, number, held::read_certificates)
 }
 
 impl PostgresStore {
     /// What is held of one of them, once it is known to be the latest, or what `read` reads.
     fn latest<T, F>(
         &self,
+        noted: Option<Numbers>,
         of: fn(&All) -> &Kept<T>,
         number: fn(Numbers) -> u64,
         read: fn(Arc<Shared>) -> F,
@@ -48,9 +66,12 @@ impl PostgresStore {
         T: Numbered + Send + Sync + 'static,
         F: Future<Output = Done<T>> + Send + 'static,
     {
-        let asked = self.numbers();
+        let asked = noted.ok_or_else(|| self.numbers());
         Box::pin(async move {
-            let number = number(asked.await.unwrap_or_else(|_| Err(panicked()))?);
+            let number = number(match asked {
+                Ok(noted) => noted,
+                Err(asked) => asked.await.unwrap_or_else(|_| Err(panicked()))?,
+            });
             if let Some(held) = of(&self.shared.held).latest.at_least(number) {
                 return Ok(held);
             }

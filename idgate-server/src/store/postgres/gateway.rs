@@ -6,6 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use idgate_core::ids::{SessionId, TenantId};
+use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 use tokio::task::JoinHandle;
@@ -268,6 +269,18 @@ impl Store for PostgresStore {
         self.read(move |shared| async move { api_keys::authenticate(&shared, &digest, now).await })
     }
 
+    fn authenticate_for(
+        &self,
+        digest: &[u8; 32],
+        session: &SessionId,
+        now: UnixMillis,
+    ) -> Read<'_, Option<(Caller, Option<Session>)>> {
+        let (digest, session) = (*digest, session.as_str().to_owned());
+        self.fault.read(self.read(move |shared| async move {
+            api_keys::authenticate_for(&shared, &digest, &session, now).await
+        }))
+    }
+
     fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
         let digest = *digest;
         self.read(move |shared| async move { held::admin(&shared, &digest).await })
@@ -280,9 +293,8 @@ impl Store for PostgresStore {
         })
     }
 
-    /// Asked for now, whatever is known since then: the numbers may have changed on another node.
-    fn in_force(&self, _since: Moment) -> Read<'_, InForce> {
-        current::in_force(self)
+    fn in_force(&self, since: Moment) -> Read<'_, InForce> {
+        current::in_force(self, since)
     }
 
     fn trust(&self) -> Read<'_, Arc<TrustSnapshot>> {

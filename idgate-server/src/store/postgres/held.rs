@@ -1,7 +1,7 @@
 //! What is read rarely and used by every request: trust, keys, certificates. Each has a number in the
-//! database that grows with every change. The numbers are asked for each time, so that a change is in
-//! force on every node with its next read, by all who ask at the same time in one statement; what belongs
-//! to a number is read again only when it is another.
+//! database that grows with every change. The numbers come with the read of a key or of a session, or are
+//! asked for, by all who ask at the same time in one statement, so that a change is in force on every node
+//! with its next request; what belongs to a number is read again only when it is another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,14 @@ use idgate_core::trust::TrustSnapshot;
 use tokio::sync::{Mutex, oneshot};
 use tokio_postgres::IsolationLevel;
 
-use super::error::Done;
+use super::error::{Done, Failure};
 use super::pool::Tx;
 use super::shared::Shared;
 use super::sql::row;
 use super::{certificates, gateway_keys, numbers, trust};
+use crate::clock::Moment;
 use crate::gateway_key::{Certificates, GatewayKeys};
-use crate::store::held::Latest;
+use crate::store::held::{Latest, Noted};
 use crate::store::interface::StoreError;
 use crate::store::numbers::Numbers;
 use crate::store::together::Together;
@@ -29,6 +30,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// The latest of each, and who waits to know whether it still is.
 #[derive(Default)]
 pub(super) struct All {
+    pub(super) noted: Noted,
     pub(super) numbers: Together<Numbers>,
     pub(super) trust: Kept<TrustSnapshot>,
     pub(super) gateway_keys: Kept<GatewayKeys>,
@@ -80,9 +82,12 @@ pub(super) async fn answer(shared: Arc<Shared>) {
     if askers.iter().all(oneshot::Sender::is_closed) {
         return;
     }
-    let asking = async { numbers::read(&client?).await };
+    let asking = async {
+        let (client, before) = (client?, Moment::now());
+        Ok(shared.held.noted.note(before, numbers::read(&client).await?))
+    };
     let outcome = match tokio::time::timeout(ANSWER, asking).await {
-        Ok(outcome) => outcome.map_err(StoreError::from),
+        Ok(outcome) => outcome.map_err(|error: Failure| StoreError::from(error)),
         Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
     };
     for asker in askers {

@@ -2,7 +2,7 @@
 
 mod change;
 mod insert;
-mod read;
+pub(super) mod read;
 mod remove;
 mod step;
 

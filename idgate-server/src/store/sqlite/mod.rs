@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use idgate_core::ids::TenantId;
+use idgate_core::ids::{SessionId, TenantId};
+use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 use rusqlite::Connection;
@@ -45,7 +46,7 @@ use super::uses::Uses;
 use super::writer::Writer;
 use super::{
     certificates, claims, claims_file, files, gateway_keys, keys, quotas, reseal, schema,
-    session_keys, trust,
+    session_keys, sessions as session_rows, trust,
 };
 use crate::audit::{AuditKeys, OPERATOR_CHAIN, SYSTEM};
 use crate::clock::Moment;
@@ -209,6 +210,43 @@ impl SqliteStore {
         self.certificates.current(&self.readers, numbers, |numbers| numbers.certificates, load)
     }
 
+    /// Reads who has a key and when that was last used, and what else `read` reads for them.
+    fn by_key<T: Send + 'static>(
+        &self,
+        digest: [u8; 32],
+        now: UnixMillis,
+        read: impl FnOnce(&Reader, &Caller) -> Result<T, StoreError> + Send + 'static,
+    ) -> Read<'static, Option<(Caller, Option<UnixMillis>, T)>> {
+        let numbers = self.numbers.clone();
+        self.readers.read(self.known_keys.lane(digest), move |reader: &Reader| {
+            numbers.with(&reader.main, |since, _| {
+                let found = keys::authenticate(&reader.main, &digest, since, now)?;
+                let Some((caller, last_used)) = found else { return Ok(None) };
+                let read = read(reader, &caller)?;
+                Ok(Some((caller, last_used, read)))
+            })
+        })
+    }
+
+    /// Notes that a key was used, or that it opens nothing.
+    fn note_key<T>(
+        &self,
+        digest: [u8; 32],
+        now: UnixMillis,
+        found: Option<(Caller, Option<UnixMillis>, T)>,
+    ) -> Option<(Caller, T)> {
+        let Some((caller, last_used, read)) = found else {
+            self.known_keys.forget(digest);
+            return None;
+        };
+        self.known_keys.note(digest, key_lane(caller.client_id.as_str()));
+        let due = self.uses.note(&caller.key_id, last_used, now);
+        if !due.is_empty() {
+            self.touch(due);
+        }
+        Some((caller, read))
+    }
+
     /// Stores the uses of keys, and waits for nothing.
     fn touch(&self, uses: Vec<(String, UnixMillis)>) {
         // Queued already; nobody needs the answer, and a full queue only costs this one time.
@@ -230,25 +268,25 @@ impl Drop for SqliteStore {
 
 impl Store for SqliteStore {
     fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
-        let (digest, numbers) = (*digest, self.numbers.clone());
-        let read = move |reader: &Reader| {
-            numbers.with(&reader.main, |since, _| {
-                keys::authenticate(&reader.main, &digest, since, now)
-            })
-        };
-        let found = self.readers.read(self.known_keys.lane(digest), read);
+        let (digest, found) = (*digest, self.by_key(*digest, now, |_, _| Ok(())));
         Box::pin(async move {
-            let Some((caller, last_used)) = found.await? else {
-                self.known_keys.forget(digest);
-                return Ok(None);
-            };
-            self.known_keys.note(digest, key_lane(caller.client_id.as_str()));
-            let due = self.uses.note(&caller.key_id, last_used, now);
-            if !due.is_empty() {
-                self.touch(due);
-            }
-            Ok(Some(caller))
+            let found = self.note_key(digest, now, found.await?);
+            Ok(found.map(|(caller, ())| caller))
         })
+    }
+
+    fn authenticate_for(
+        &self,
+        digest: &[u8; 32],
+        session: &SessionId,
+        now: UnixMillis,
+    ) -> Read<'_, Option<(Caller, Option<Session>)>> {
+        let (digest, id, sealer) = (*digest, session.clone(), self.sealer.clone());
+        let found = self.by_key(digest, now, move |reader, caller| {
+            session_rows::read_with_result(reader, &sealer, caller, &id, now)
+        });
+        let found = self.fault.read(found);
+        Box::pin(async move { Ok(self.note_key(digest, now, found.await?)) })
     }
 
     fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {

@@ -81,14 +81,7 @@ impl SessionStore for SqliteStore {
     ) -> Read<'_, Option<Session>> {
         let (caller, id, sealer) = (caller.clone(), id.clone(), self.sealer.clone());
         self.fault.read(self.readers.read(Whose::of(&caller.client_id), move |reader| {
-            let found = sessions::read_callers(&reader.main, &sealer, &caller, &id)?;
-            let Some(mut session) = found else { return Ok(None) };
-            if session.settled_at().is_some()
-                && let Some(result) = claims::read(&reader.claims, &sealer, &session, now)?
-            {
-                session.restore_result(result);
-            }
-            Ok(Some(session))
+            sessions::read_with_result(reader, &sealer, &caller, &id, now)
         }))
     }
 

@@ -13,33 +13,42 @@ use super::super::error::{Done, Failure};
 use super::super::shared::Shared;
 use super::super::sql::{row, rows};
 use super::super::{claims, nodes};
+use crate::clock::Moment;
 use crate::spans::Parent;
+use crate::store::numbers::{Numbers, numbers};
 
-/// A session, with its key while it is open.
+/// A session, its key, and the numbers of what is in force.
+macro_rules! key_and_numbers {
+    () => {
+        concat!("SELECT s.id, s.client_id, s.livemode, s.record, k.sealed, ", numbers!())
+    };
+}
+
+/// A session, with its key while it is open; and what is in force is known.
 pub(super) async fn with_key(shared: &Shared, id: &str) -> Done<Option<Session>> {
-    let client = shared.pool.client().await?;
-    let found = row(
-        &client,
-        "SELECT s.id, s.client_id, s.livemode, s.record, k.sealed FROM sessions AS s \
-         LEFT JOIN session_keys AS k ON k.session_id = s.id WHERE s.id = $1",
-        &[&id],
-    )
-    .await?;
-    found.map(|row| unlocked(shared, &row)).transpose()
+    let sql = concat!(
+        key_and_numbers!(),
+        " FROM sessions AS s \
+         LEFT JOIN session_keys AS k ON k.session_id = s.id WHERE s.id = $1"
+    );
+    find(shared, sql, id).await
 }
 
 /// The session that an offer belongs to, as [`with_key`] reads it.
 pub(super) async fn offered(shared: &Shared, id: &str) -> Done<Option<Session>> {
-    let client = shared.pool.client().await?;
-    let found = row(
-        &client,
-        "SELECT s.id, s.client_id, s.livemode, s.record, k.sealed FROM offers AS o \
-         JOIN sessions AS s ON s.id = o.session_id \
-         LEFT JOIN session_keys AS k ON k.session_id = s.id WHERE o.id = $1",
-        &[&id],
-    )
-    .await?;
-    found.map(|row| unlocked(shared, &row)).transpose()
+    let sql = concat!(
+        key_and_numbers!(),
+        " FROM offers AS o JOIN sessions AS s ON s.id = o.session_id \
+         LEFT JOIN session_keys AS k ON k.session_id = s.id WHERE o.id = $1"
+    );
+    find(shared, sql, id).await
+}
+
+async fn find(shared: &Shared, sql: &str, id: &str) -> Done<Option<Session>> {
+    let (client, before) = (shared.pool.client().await?, Moment::now());
+    let Some(found) = row(&client, sql, &[&id]).await? else { return Ok(None) };
+    shared.held.noted.note(before, Numbers::at(&found, [5, 6, 7])?);
+    unlocked(shared, &found).map(Some)
 }
 
 /// The span that made a session.
@@ -67,14 +76,25 @@ pub(super) async fn callers(
     .await?;
     drop(client);
     let Some(found) = found else { return Ok(None) };
-    let mut session = stored(&found)?.open(&shared.sealer)?;
+    with_result(shared, &found, 0, now).await.map(Some)
+}
+
+/// From the columns `id`, `client_id`, `livemode`, `record` and `claims_slot`, which begin at `first`; with
+/// the result while it may be read.
+pub(in crate::store::postgres) async fn with_result(
+    shared: &Shared,
+    found: &Row,
+    first: usize,
+    now: UnixMillis,
+) -> Done<Session> {
+    let mut session = stored_at(found, first)?.open(&shared.sealer)?;
     if session.settled_at().is_some()
-        && let Some(slot) = found.try_get::<_, Option<i16>>(4)?
+        && let Some(slot) = found.try_get::<_, Option<i16>>(first.saturating_add(4))?
         && let Some(result) = claims::read(shared, &session, slot, now).await?
     {
         session.restore_result(result);
     }
-    Ok(Some(session))
+    Ok(session)
 }
 
 /// Whether the result of a caller's session is gone before its time.
@@ -143,6 +163,16 @@ fn unlocked(shared: &Shared, row: &Row) -> Done<Session> {
 
 /// From the columns `id`, `client_id`, `livemode` and `record`.
 fn stored(row: &Row) -> Done<Stored> {
-    let (id, client_id) = (row.try_get(0)?, row.try_get(1)?);
-    Ok(Stored { id, client_id, livemode: row.try_get(2)?, record: row.try_get(3)? })
+    stored_at(row, 0)
+}
+
+/// From the same columns, which begin at `first`.
+fn stored_at(row: &Row, first: usize) -> Done<Stored> {
+    let at = |column: usize| first.saturating_add(column);
+    Ok(Stored {
+        id: row.try_get(at(0))?,
+        client_id: row.try_get(at(1))?,
+        livemode: row.try_get(at(2))?,
+        record: row.try_get(at(3))?,
+    })
 }
