@@ -430,9 +430,34 @@ minimum_version() {
         cargo "+$minimum_rust" check --locked --workspace --target-dir target/minimum-rust
 }
 
+# The database of RustSec is fetched from where it is published; docs/supply-chain.md has what is done elsewhere.
+find_advisories() {
+    PATH=$root/target/tools/bin:$PATH
+    { { cargo deny --version || cargo install --locked cargo-deny --root target/tools; } &&
+        timeout 120 cargo deny fetch db; } >"$logs/advisories.log" 2>&1 </dev/null
+}
+
 advisories() {
-    cargo deny --version || cargo install --locked cargo-deny --root target/tools || return
-    PATH=$root/target/tools/bin:$PATH cargo deny --all-features --locked check
+    cargo deny --all-features --locked check
+}
+
+# The release before this one; nothing where there is none.
+last_release() {
+    git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || true
+}
+
+# What is published, against the release before it: a change that takes something away needs the version for it.
+changes_of_the_interface() {
+    local tag=$1 name features
+    PATH=$root/target/tools/bin:$PATH
+    cargo semver-checks --version || cargo install --locked cargo-semver-checks --root target/tools || return
+    for name in core fetch ffi; do
+        # Without `internals`, which is for this repository alone.
+        features=()
+        [ "$name" != core ] || features=(--features rustcrypto,aws-lc-rs,os-entropy)
+        cargo semver-checks --package "idgate-$name" --baseline-rev "$tag" --only-explicit-features "${features[@]}" ||
+            return
+    done
 }
 
 # What a target finds stays below target/fuzz/.
@@ -617,7 +642,17 @@ if [ "$long" = yes ]; then
     fi
     step 'a million peers' env IDGATE_LONG=1 cargo test --release -p idgate-it --locked \
         rate_limits:: || true
-    step 'advisories' advisories || true
+    if find_advisories; then
+        step 'advisories' advisories || true
+    else
+        skip 'advisories' 'no cargo-deny, or its database cannot be fetched (log: advisories.log)'
+    fi
+    released=$(last_release)
+    if [ -n "$released" ]; then
+        step "changes of the interface since $released" changes_of_the_interface "$released" || true
+    else
+        skip 'changes of the interface' 'nothing is released yet: no tag vVERSION'
+    fi
     if cargo +nightly --version >/dev/null 2>&1; then
         step 'fuzzing' fuzzing || true
     else

@@ -1,0 +1,29 @@
+"""docs/supply-chain.md has notes on what idgate-core links, for the releases that are linked."""
+
+import pathlib
+import re
+import tomllib
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROW = re.compile(r"^\| ([a-z0-9_-]+) \| ([0-9][^ ]*) \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
+
+
+class SupplyChainTest(unittest.TestCase):
+    maxDiff = None
+
+    def test_each_crate_has_notes_for_the_release_that_is_linked(self):
+        core = tomllib.loads((ROOT / "idgate-core/Cargo.toml").read_text(encoding="utf-8"))
+        lock = tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))
+        # A newer or older one that something else brings is in the lock file, too.
+        wanted = next(it["dependencies"] for it in lock["package"] if it["name"] == "idgate-core")
+        exact = dict(it.split(" ")[:2] for it in wanted if " " in it)
+        locked = {it["name"]: it["version"] for it in lock["package"]} | exact
+        linked = {name: locked[name] for name in core["dependencies"]}
+        noted = ROW.findall((ROOT / "docs/supply-chain.md").read_text(encoding="utf-8"))
+        self.assertEqual(len(noted), len(dict(noted)), "a crate stands there twice")
+        self.assertEqual(dict(noted), linked)
+
+
+if __name__ == "__main__":
+    unittest.main()
