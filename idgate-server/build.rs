@@ -1,10 +1,11 @@
 //! Renders the interface description as YAML and JSON, for gateways that speak `draft` alone, for those
-//! that speak more, and for those that also ask browsers; each without pages and with them. Its one source is `openapi.yaml`.
+//! that speak more, and for those that also ask browsers; each without pages and with them, and deflated. Its one source is `openapi.yaml`.
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::{env, fs};
 
+use miniz_oxide::deflate::{CompressionLevel, compress_to_vec};
 use yaml_rust2::{Yaml, YamlLoader};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -25,8 +26,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let mut json = String::new();
         write_value(&mut json, document)?;
-        fs::write(out.join(name).with_extension("yaml"), yaml)?;
-        fs::write(out.join(name).with_extension("json"), json)?;
+        for (text, form) in [(yaml, "yaml"), (json, "json")] {
+            let deflated =
+                compress_to_vec(text.as_bytes(), CompressionLevel::BestCompression as u8);
+            fs::write(out.join(format!("{name}.{form}.deflated")), deflated)?;
+        }
     }
     Ok(())
 }

@@ -179,7 +179,7 @@ fn the_description_is_served_in_both_forms_and_may_be_kept() {
     assert_eq!(json.json()["info"]["version"], "0.1.0");
     assert_eq!(json.json()["jsonSchemaDialect"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(yaml.header("content-type"), Some("application/yaml"));
-    assert_eq!(String::from_utf8(yaml.body).unwrap(), openapi::DRAFT.without_pages.yaml);
+    assert_eq!(String::from_utf8(yaml.body).unwrap(), **openapi::DRAFT.without_pages.yaml);
     for path in ["/api/openapi.json", "/api/openapi.yaml"] {
         let head = http.send(&Request::new("HEAD", path)).expect_status(200);
         assert_eq!(head.header("cache-control"), Some("max-age=300"), "{path}");

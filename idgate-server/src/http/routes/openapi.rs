@@ -30,7 +30,7 @@ fn description(call: &Call<'_>) -> Description {
     if app.shows_pages() { kinds.with_pages } else { kinds.without_pages }
 }
 
-fn answer(content_type: &'static str, text: &'static str) -> Response<Body> {
+fn answer(content_type: &'static str, text: openapi::Text) -> Response<Body> {
     let mut response = Response::new(Body::whole(Bytes::from_static(text.as_bytes())));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
