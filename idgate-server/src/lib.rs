@@ -38,5 +38,6 @@ pub mod sketch;
 pub mod spans;
 mod stdio;
 pub mod store;
+mod task;
 pub mod telemetry;
 pub mod work;

@@ -23,6 +23,7 @@ use crate::service_manager;
 use crate::spans::Tracer;
 use crate::stdio;
 use crate::store::{Store, StoreError};
+use crate::task::boxed;
 use crate::work;
 use crate::work::certificate_watch::CertificateWatch;
 use crate::work::checkpoints::Checkpoints;
@@ -149,7 +150,7 @@ pub async fn start_with_limits(
     let gateway = Arc::new(gateway);
     let (stop, stopped) = watch::channel(false);
     let (close, closing) = watch::channel(false);
-    tokio::spawn(leave(gateway.clone(), stopped, config.drain_delay, close));
+    tokio::spawn(boxed(leave(gateway.clone(), stopped, config.drain_delay, close)));
     let parts = Parts { supervisor, sweeper, checkpoints, certificates, lists, delivery, spans };
     let task = tokio::spawn(run_parts(gateway, listener, parts, closing));
     Ok(RunningGateway { base_url, local_addr, tls, stop, task })
@@ -200,7 +201,7 @@ async fn serve_until_signal(
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
     let mut hang_up = signal(SignalKind::hangup()).map_err(cannot)?;
     let running = start(config, clock, store).await?;
-    tokio::spawn(service_manager::stay_alive());
+    tokio::spawn(boxed(service_manager::stay_alive()));
     let (address, base_url) = (running.local_addr(), running.base_url());
     tracing::info!(base_url, "bound to {address}");
     let announcement = announcement(base_url, json);
@@ -281,22 +282,22 @@ async fn run_parts(
     let stop = sweeper_stopped.clone();
     let sign = move || checkpoints.clone().run(stop.clone());
     let signing = supervisor.clone().keep("checkpoints", sweeper_stopped.clone(), sign);
-    let signing = tokio::spawn(signing);
+    let signing = tokio::spawn(boxed(signing));
     let stop = stopped.clone();
     let look = move || certificates.clone().run(stop.clone());
-    tokio::spawn(supervisor.clone().keep("certificates", stopped.clone(), look));
+    tokio::spawn(boxed(supervisor.clone().keep("certificates", stopped.clone(), look)));
     if let Some(lists) = lists {
         let stop = stopped.clone();
         let renew = move || lists.clone().run(stop.clone());
-        tokio::spawn(supervisor.clone().keep("trusted_lists", stopped.clone(), renew));
+        tokio::spawn(boxed(supervisor.clone().keep("trusted_lists", stopped.clone(), renew)));
     }
     let (stop_spans, spans_stopped) = watch::channel(false);
-    let exporting = spans.map(|spans| tokio::spawn(spans.run(spans_stopped)));
-    let sweeping = tokio::spawn(sweeper.run(supervisor.clone(), sweeper_stopped));
+    let exporting = spans.map(|spans| tokio::spawn(boxed(spans.run(spans_stopped))));
+    let sweeping = tokio::spawn(boxed(sweeper.run(supervisor.clone(), sweeper_stopped)));
     // Begins nothing more once the drain begins, so that it ends before the drain does.
     let stop = stopped.clone();
     let deliver = move || delivery().run(stop.clone());
-    let delivering = tokio::spawn(supervisor.keep("delivery", stopped.clone(), deliver));
+    let delivering = tokio::spawn(boxed(supervisor.keep("delivery", stopped.clone(), deliver)));
     let telling = tokio::spawn({
         let gateway = gateway.clone();
         async move { gateway.summarise_noise().await }

@@ -17,6 +17,7 @@ use super::wallet::computing;
 use super::{App, AppError};
 use crate::clock::Stopwatch;
 use crate::spans::{Key, Kind, Span, Value};
+use crate::task::boxed;
 
 /// Between two tries to take a hold back.
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
@@ -89,7 +90,7 @@ impl App {
     /// it is tried until the lease is over, when the session is open again by itself.
     pub(super) async fn release(self: &Arc<Self>, held: Session) {
         let app = self.clone();
-        let releasing = tokio::spawn(async move {
+        let releasing = tokio::spawn(boxed(async move {
             let lease = Stopwatch::new();
             while lease.elapsed_us() < VERIFYING_LEASE_MS.saturating_mul(1000) {
                 let Some(released) = held.released(app.now()) else { return };
@@ -99,7 +100,7 @@ impl App {
                 }
                 tokio::time::sleep(RELEASE_AGAIN).await;
             }
-        });
+        }));
         // Whoever is told to come again finds the session open, if that is possible at all.
         let _ = tokio::time::timeout(RELEASE_WAIT, releasing).await;
     }

@@ -18,6 +18,7 @@ use tokio::net::TcpStream;
 use super::routes::published;
 use super::serving::{Sent, sentence};
 use super::state::State;
+use crate::task::boxed;
 
 /// Of one connection alone, as is what `Connection` names (RFC 9110 7.6.1).
 const OF_A_CONNECTION: [HeaderName; 9] = [
@@ -56,7 +57,7 @@ async fn pass_on(
     };
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     // Ends with the answer's body.
-    tokio::spawn(connection);
+    tokio::spawn(boxed(async move { drop(connection.await) }));
     leave_out(request.headers_mut());
     leave_out_origins(request.headers_mut());
     let mut response = sender.send_request(request).await?;

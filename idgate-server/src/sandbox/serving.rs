@@ -21,6 +21,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::limits::{
     MAX_HEAD_BYTES, MAX_SANDBOX_BODY_BYTES, MAX_SANDBOX_CONNECTIONS, SANDBOX_EXCHANGE_TIME,
 };
+use crate::task::boxed;
 
 /// The body of an answer: its own, or one that is passed on as it comes.
 pub(super) type Sent = Either<Full<Bytes>, Incoming>;
@@ -42,7 +43,7 @@ where
             continue;
         };
         let (tls, handle) = (tls.clone(), handle.clone());
-        tokio::spawn(async move {
+        tokio::spawn(boxed(async move {
             let _place = place;
             match tls {
                 None => requests(stream, handle).await,
@@ -53,7 +54,7 @@ where
                     }
                 }
             }
-        });
+        }));
     }
 }
 

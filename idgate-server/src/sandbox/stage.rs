@@ -40,6 +40,7 @@ use crate::store::{
     NewTrustedList, OperatorStore, Review, SqliteOperator, SqliteStore, Store, StoreOptions,
     TrustChange,
 };
+use crate::task::boxed;
 use crate::work::{self, list_refresh};
 
 /// The name of the sandbox's tenant.
@@ -114,14 +115,15 @@ impl Stage {
         };
         let state = Arc::new(state);
         state.publish([true; 2])?;
-        let mut listeners = vec![tokio::spawn(serving::serve(pages, None, {
+        let mut listeners = vec![tokio::spawn(boxed(serving::serve(pages, None, {
             let state = state.clone();
             move |request| routes::handle(state.clone(), page_at, request)
-        }))];
+        })))];
         for listener in [Some(https), on_lan].into_iter().flatten() {
             let state = state.clone();
             let handle = move |request| front::handle(state.clone(), here, request);
-            listeners.push(tokio::spawn(serving::serve(listener, Some(acceptor.clone()), handle)));
+            let serving = serving::serve(listener, Some(acceptor.clone()), handle);
+            listeners.push(tokio::spawn(boxed(serving)));
         }
         let stage = Self { state, is_new, gateway, listeners };
         stage.follow_lists().await?;

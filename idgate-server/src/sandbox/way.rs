@@ -23,6 +23,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use url::{Host, Position, Url};
 
 use crate::limits::{MAX_SANDBOX_BODY_BYTES, SANDBOX_EXCHANGE_TIME};
+use crate::task::boxed;
 
 /// How this machine is reached.
 #[derive(Clone, Default)]
@@ -199,7 +200,7 @@ async fn talk(
 ) -> Result<Reply, String> {
     let (mut sender, connection) =
         http1::handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
-    tokio::spawn(connection);
+    tokio::spawn(boxed(async move { drop(connection.await) }));
     let response = sender.send_request(request).await.map_err(|error| error.to_string())?;
     let header = |name| {
         let value: Option<&hyper::header::HeaderValue> = response.headers().get(name);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::clock::Stopwatch;
+use crate::task::boxed;
 use crate::telemetry::Telemetry;
 
 /// Panics that are older are forgotten.
@@ -63,7 +64,7 @@ impl Supervisor {
     {
         loop {
             // Its message and its place went to the log when it panicked.
-            match tokio::spawn(start()).await {
+            match tokio::spawn(boxed(start())).await {
                 Err(error) if error.is_panic() => {}
                 Ok(()) | Err(_) => return,
             }

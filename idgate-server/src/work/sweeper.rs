@@ -13,6 +13,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::clock::{Clock, StepWatch};
 use crate::store::{Store, StoreError};
+use crate::task::boxed;
 use crate::work::retention::Retention;
 use crate::work::supervisor::Supervisor;
 
@@ -64,7 +65,7 @@ impl Sweeper {
         for duty in Duty::ALL {
             let (sweeper, stopped) = (self.clone(), stop.clone());
             let start = move || sweeper.clone().repeat(duty, stopped.clone());
-            duties.spawn(supervisor.clone().keep(duty.name(), stop.clone(), start));
+            duties.spawn(boxed(supervisor.clone().keep(duty.name(), stop.clone(), start)));
         }
         while duties.join_next().await.is_some() {}
         // What falls due at this moment need not wait for the next start.

@@ -73,6 +73,7 @@ const SERVER: Layers = &[
         "service_manager",
         "sketch",
         "stdio",
+        "task",
     ],
     &["admin_token", "api_key", "clock", "rate_limit", "seal"],
     &["spans"],

@@ -9,6 +9,7 @@ use idgate_core::ids::{SessionId, TenantId};
 use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::super::cursor::List;
@@ -22,7 +23,7 @@ use super::super::uses::Uses;
 use super::claims::ClaimsClock;
 use super::error::{Done, panicked};
 use super::order::Place;
-use super::pool::{ANSWER, Pool};
+use super::pool::{ANSWER, Boxed, Pool};
 use super::shared::Shared;
 use super::threads::Threads;
 use super::{
@@ -141,10 +142,11 @@ impl PostgresStore {
         &self,
         work: impl FnOnce(Arc<Shared>) -> F,
     ) -> Read<'static, T> {
-        let reading = Reading(self.spawn(work(self.shared.clone())));
+        let Asked { task, answer } = self.spawn(work(self.shared.clone()));
+        let reading = Reading(task);
         Box::pin(async move {
-            let mut reading = reading;
-            (&mut reading.0).await.unwrap_or_else(|_| Err(panicked()))
+            let _reading = reading;
+            answer.await.unwrap_or_else(|_| Err(panicked()))
         })
     }
 
@@ -188,21 +190,32 @@ impl PostgresStore {
                 let _turn = turns.take(whose).await?;
                 work.await
             });
-            committing(async move { writing.await.unwrap_or_else(|_| Err(panicked())) })
+            committing(async move { writing.answer.await.unwrap_or_else(|_| Err(panicked())) })
         })
     }
 
+    /// What is asked is of a hundred kinds: each is boxed, so that it is one kind of task.
     fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = Done<T>> + Send + 'static,
-    ) -> JoinHandle<Result<T, StoreError>> {
-        self.threads.spawn(async move {
-            match tokio::time::timeout(ANSWER, work).await {
-                Ok(done) => done.map_err(StoreError::from),
-                Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
-            }
-        })
+    ) -> Asked<T> {
+        let (reply, answer) = oneshot::channel();
+        Asked { task: self.threads.spawn(in_time(Box::pin(work), reply)), answer }
     }
+}
+
+/// Answers with what comes of it, or that nothing did in time. Who no longer waits does not need to know.
+async fn in_time<T>(work: Boxed<'static, T>, reply: oneshot::Sender<Result<T, StoreError>>) {
+    let _ = reply.send(match tokio::time::timeout(ANSWER, work).await {
+        Ok(done) => done.map_err(StoreError::from),
+        Err(_) => Err(StoreError::Unavailable("PostgreSQL does not answer".into())),
+    });
+}
+
+/// What is under way on the threads of the store, and what comes of it; nothing, if it panics.
+struct Asked<T> {
+    task: JoinHandle<()>,
+    answer: oneshot::Receiver<Result<T, StoreError>>,
 }
 
 /// Brings the schema of a database up to date; says from which number to which.
@@ -222,9 +235,9 @@ pub(in crate::store) fn migrate_at(
 }
 
 /// A read that ends with whoever waits for it.
-struct Reading<T>(JoinHandle<T>);
+struct Reading(JoinHandle<()>);
 
-impl<T> Drop for Reading<T> {
+impl Drop for Reading {
     fn drop(&mut self) {
         self.0.abort();
     }

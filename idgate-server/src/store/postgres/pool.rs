@@ -8,7 +8,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use deadpool_postgres::{
@@ -97,7 +97,7 @@ impl Pool {
 
     /// Runs `work` in a transaction, and commits. It is tried again, from its beginning, when
     /// another one was in its way.
-    pub(in crate::store) async fn transact<E: Sync + ?Sized, T>(
+    pub(in crate::store) async fn transact<E: Sync + ?Sized, T: Send>(
         &self,
         with: &E,
         work: impl for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync,
@@ -106,37 +106,66 @@ impl Pool {
     }
 
     /// The same for so many changes together.
-    pub(in crate::store) async fn transact_all<E: Sync + ?Sized, T>(
+    pub(in crate::store) async fn transact_all<E: Sync + ?Sized, T: Send>(
         &self,
         changes: usize,
         with: &E,
         work: impl for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync,
     ) -> Done<T> {
+        let job = Job { with, work, done: Mutex::new(None) };
+        self.try_job(changes, &job).await?;
+        let done = job.done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.ok_or_else(|| Failure::failed("a transaction ended without its outcome"))
+    }
+
+    /// One function for all transactions, of which there are a hundred.
+    async fn try_job(&self, changes: usize, job: &dyn Work) -> Done<()> {
         let mut tried = 0;
         loop {
             tried += 1;
-            match self.try_once(changes, with, &work).await {
+            match self.try_once(changes, job).await {
                 Err(Failure::Again(_)) if tried < TRIES => {}
                 done => return done,
             }
         }
     }
 
-    async fn try_once<E: Sync + ?Sized, T>(
-        &self,
-        changes: usize,
-        with: &E,
-        work: &(impl for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync),
-    ) -> Done<T> {
+    async fn try_once(&self, changes: usize, job: &dyn Work) -> Done<()> {
         let mut client = self.client().await?;
         let tx = client.transaction().await?;
-        let done = work(with, &tx).await?;
+        job.work(&tx).await?;
         let begun = Stopwatch::new();
         commit(tx).await?;
         if let Some(telemetry) = &self.telemetry {
             telemetry.commit(begun.elapsed_us(), changes);
         }
-        Ok(done)
+        Ok(())
+    }
+}
+
+/// What a transaction does, whatever it gives.
+trait Work: Sync {
+    fn work<'a>(&'a self, tx: &'a Tx<'a>) -> Boxed<'a, ()>;
+}
+
+/// What is done with what, and what the last attempt gave.
+struct Job<'e, E: ?Sized, W, T> {
+    with: &'e E,
+    work: W,
+    done: Mutex<Option<T>>,
+}
+
+impl<E: Sync + ?Sized, T: Send, W> Work for Job<'_, E, W, T>
+where
+    W: for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync,
+{
+    fn work<'a>(&'a self, tx: &'a Tx<'a>) -> Boxed<'a, ()> {
+        let work = (self.work)(self.with, tx);
+        Box::pin(async move {
+            let done = work.await?;
+            *self.done.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+            Ok(())
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
 use super::super::interface::StoreError;
+use crate::task::boxed;
 
 /// The threads that speak to the database. Dropping it stops what is under way.
 pub(in crate::store) struct Threads(Option<Runtime>, Handle);
@@ -28,11 +29,11 @@ impl Threads {
     }
 
     /// Runs it there, whether or not anybody waits.
-    pub(in crate::store) fn spawn<T: Send + 'static>(
+    pub(in crate::store) fn spawn(
         &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> JoinHandle<T> {
-        self.1.spawn(work)
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> JoinHandle<()> {
+        self.1.spawn(boxed(work))
     }
 
     /// Runs it there while this thread waits, which may belong to another runtime.
@@ -44,10 +45,10 @@ impl Threads {
         work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (tell, told) = mpsc::sync_channel(1);
-        self.1.spawn(async move {
+        drop(self.spawn(async move {
             // Who waits is there until it is told.
             let _ = tell.send(work.await);
-        });
+        }));
         told.recv().unwrap_or_else(|_| Err(StoreError::Failed("the store panicked".into())))
     }
 }

@@ -27,6 +27,7 @@ use crate::entropy::OsEntropy;
 use crate::limits::WEBHOOK_TIME;
 use crate::spans::{Key, Kind, Recording, Tracer, Value};
 use crate::store::{Leased, Store, StoreError, Verdict};
+use crate::task::boxed;
 
 /// Longer than an exchange and the commits around it.
 const LEASE_MS: u64 = 60_000;
@@ -131,7 +132,7 @@ impl Delivery {
         let started = leased.len();
         for leased in leased {
             let place = self.lanes.take(&leased);
-            self.exchanges.spawn(exchange(self.office.clone(), leased, place));
+            self.exchanges.spawn(boxed(exchange(self.office.clone(), leased, place)));
         }
         Ok(started)
     }

@@ -26,6 +26,7 @@ use url::Url;
 use super::wire;
 use crate::config::Traces;
 use crate::limits::MAX_COLLECTOR_ANSWER;
+use crate::task::boxed;
 
 /// What became of a message. The texts are ours: what a collector says may be anything.
 #[derive(Debug)]
@@ -144,7 +145,7 @@ where
     let (sender, connection) =
         handshake(TokioIo::new(stream)).await.map_err(|_| "the connection broke off")?;
     // Ends with its sender.
-    tokio::spawn(connection);
+    tokio::spawn(boxed(async move { drop(connection.await) }));
     Ok(sender)
 }
 

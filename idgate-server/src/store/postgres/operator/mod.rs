@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 use super::error::{Done, Failure};
-use super::pool::{Pool, Tx};
+use super::pool::{Boxed, Pool, Tx};
 use super::{audit as log, instance, schema};
 use crate::audit::{AuditEvent, AuditKeys};
 use crate::config::Address;
@@ -80,7 +80,16 @@ impl PostgresOperator {
 
     /// Waits for it, on a thread of its own: the caller's may belong to another runtime.
     fn run<T: Send>(&self, work: impl Future<Output = Done<T>> + Send) -> Result<T, StoreError> {
-        let stopped = || StoreError::Failed("the command was stopped".into());
+        let mut done = None;
+        self.wait(Box::pin(async {
+            done = Some(work.await?);
+            Ok(())
+        }))?;
+        done.ok_or_else(stopped)
+    }
+
+    /// One function for all commands.
+    fn wait(&self, work: Boxed<'_, ()>) -> Result<(), StoreError> {
         let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
         let silent = || StoreError::Unavailable("PostgreSQL does not answer".into());
         let wait = async { tokio::time::timeout(self.answer, work).await };
@@ -89,6 +98,10 @@ impl PostgresOperator {
             Ok(done.map_err(|_| silent())??)
         })
     }
+}
+
+fn stopped() -> StoreError {
+    StoreError::Failed("the command was stopped".into())
 }
 
 impl Drop for PostgresOperator {
