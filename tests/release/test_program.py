@@ -1,6 +1,7 @@
 """The archive of the program: what is in it, that it is made in one way, and that it runs where nothing else is."""
 
 import io
+import os
 import pathlib
 import re
 import shutil
@@ -72,6 +73,20 @@ class ProgramTest(unittest.TestCase):
         # ELF: ET_DYN, where Rust links static programs so, and no interpreter to load it.
         self.assertEqual(int.from_bytes(self.program[16:18], "little"), 3 if MUSL.startswith("x86_64") else 2)
         self.assertFalse(b"/ld-musl" in self.program or b"/ld-linux" in self.program)
+
+    @unittest.skipUnless(RELEASE and os.environ.get("IDGATE_LONG"), "IDGATE_LONG builds the program once more")
+    def test_a_clone_elsewhere_gives_the_same_bytes(self):
+        elsewhere = {name: value for name, value in os.environ.items()
+                     if name not in ("CARGO_TARGET_DIR", "RELEASE_TOOLS", "SOURCE_DATE_EPOCH")}
+        with tempfile.TemporaryDirectory(prefix="a-folder-of-another-name-") as folder:
+            clone, out = pathlib.Path(folder, "a-clone"), pathlib.Path(folder, "out")
+            made.run("git", "clone", "--quiet", ROOT, clone)
+            command = [clone / "release/program.sh", out, VERSION, MUSL]
+            built = subprocess.run(command, env=elsewhere, capture_output=True, text=True, timeout=3600)
+            self.assertEqual(built.returncode, 0, built.stdout[-4000:] + built.stderr[-4000:])
+            for name in ("idgate", "idgate.debug"):
+                ours, theirs = (place / "build" / MUSL / name for place in (made.folder(), out))
+                self.assertTrue(ours.read_bytes() == theirs.read_bytes(), name)
 
     def test_a_flow_is_verified_in_an_empty_read_only_root_by_another_user(self):
         made.needs_static()
