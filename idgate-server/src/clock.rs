@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods)] // here, and nowhere else
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use idgate_core::time::UnixMillis;
@@ -207,6 +207,40 @@ impl Timeline {
     /// Now.
     pub fn now(&self) -> u64 {
         self.began.saturating_add(nanos(self.watch.elapsed()))
+    }
+}
+
+/// CPU time of a thread, to tell what it took from one moment to another. Nobody can set it.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadCpu(u64);
+
+/// What it costs to read that clock once, which is a call of the system.
+static READING: LazyLock<u64> = LazyLock::new(|| {
+    let read = || ThreadCpu::read().0;
+    let costs = (0..64).map(|_| {
+        let first = read();
+        read().saturating_sub(first)
+    });
+    costs.min().unwrap_or_default()
+});
+
+impl ThreadCpu {
+    /// This thread's, now.
+    pub fn now() -> Self {
+        LazyLock::force(&READING);
+        Self::read()
+    }
+
+    /// Nanoseconds since `earlier` on the same thread, without the reading itself.
+    pub fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0).saturating_sub(*READING)
+    }
+
+    fn read() -> Self {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+        let nanos = u64::try_from(time.tv_nsec).unwrap_or_default();
+        Self(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
     }
 }
 

@@ -6,6 +6,7 @@ use idgate_core::session::{Status, Transition};
 
 use super::{App, AppError, Handle, Visit};
 use crate::clock::Moment;
+use crate::spans::{Stage, stage};
 use crate::store::Committed;
 
 /// A fetch is tried again when another one came between: each can be overtaken once by a fetch that
@@ -68,7 +69,8 @@ impl App {
         let session = self.named(handle).await?.ok_or(AppError::NotFound)?;
         self.check_turn(&session, visit).await?;
         let verifier = self.in_force(since).await?.verifier;
-        Ok(verifier.request_object(&session, handle.offer(), wallet_nonce, self.now())?)
+        let sign = || verifier.request_object(&session, handle.offer(), wallet_nonce, self.now());
+        Ok(stage(Stage::Sign, sign)?)
     }
 }
 

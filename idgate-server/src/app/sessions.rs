@@ -9,7 +9,7 @@ use idgate_core::verifier::NewSession;
 
 use super::{App, AppError, Visit};
 use crate::entropy::OsEntropy;
-use crate::spans;
+use crate::spans::{self, Stage, stage, stage_of_each};
 use crate::store::{Beside, Caller, Committed, Made, NewPage};
 
 /// How long after a verification the store is asked whether it lost the result: twice its 30 seconds,
@@ -81,8 +81,8 @@ impl App {
         // Also one that has expired: what it would sign is refused, not made without it.
         new.signer = certified.latest.as_ref().map(|key| key.certificate.x509_hash.clone());
         let (trust, spoken) = (verifier.trust(), self.spoken(&certified));
-        let mut request = PresentationRequest::parse_for(body, trust, caller.livemode, &spoken)
-            .map_err(AppError::Request)?;
+        let parse = || PresentationRequest::parse_for(body, trust, caller.livemode, &spoken);
+        let mut request = stage(Stage::Make, parse).map_err(AppError::Request)?;
         self.check_pages(caller, &request).await?;
         if let Some(registration) = certificates.and_then(|all| all.registration(client_id)) {
             let signs = certified.in_force.as_deref();
@@ -92,13 +92,16 @@ impl App {
         let is_for_page_alone = self.ask_on_page(&mut request);
         // What the tenant did not ask for is in the way of nothing.
         let without_page = is_for_page_alone.then(|| (request.clone(), new.clone()));
-        let mut made = verifier.create_session_as(request, new, &mut OsEntropy, now);
+        let mut made =
+            stage(Stage::Make, || verifier.create_session_as(request, new, &mut OsEntropy, now));
         if let (Err(_), Some((mut request, new))) = (&made, without_page) {
             request.dc_api = None;
             made = verifier.create_session_as(request, new, &mut OsEntropy, now);
         }
         let transition = made?;
-        let mut created = CreatedSession::of(&transition.session, self.names_profiles());
+        let names_profiles = self.names_profiles();
+        let mut created =
+            stage(Stage::Make, || CreatedSession::of(&transition.session, names_profiles));
         if !is_for_page_alone {
             created.dc_api = Self::passed_on(&verifier, &transition.session, now)?;
         }
@@ -112,8 +115,10 @@ impl App {
     /// Makes what this task records part of the trace in which the session was made, if it was recorded.
     /// A trace is worth no failure.
     pub async fn join_trace(&self, id: &SessionId) {
+        // Asked for where it is counted.
+        let asking = async { self.store.parent_span(id).await };
         if spans::outgoing().is_some()
-            && let Ok(Some(parent)) = self.store.parent_span(id).await
+            && let Ok(Some(parent)) = stage_of_each(Stage::Trace, asking).await
         {
             spans::join(|| Some(parent));
         }

@@ -18,7 +18,7 @@ use crate::clock::{Moment, Stopwatch};
 use crate::entropy::OsEntropy;
 use crate::limits::LARGE_ANSWER_BYTES;
 use crate::panics::{Panicked, unpanicked};
-use crate::spans::{Key, Kind, Span, Value};
+use crate::spans::{Key, Kind, Span, Stage, Value, stage, stage_of_each};
 use crate::store::Committed;
 
 impl App {
@@ -68,14 +68,16 @@ impl App {
         let watch = Stopwatch::new();
         let mut verifying = Span::begin("verify", Kind::Internal);
         asked(&mut verifying, session);
-        let (mut verification, first) = computing(bytes > LARGE_ANSWER_BYTES, || {
+        let begin = || {
             let mut verification = begin()?;
             let first = verification.step()?;
             Ok::<_, ResponseError>((verification, first))
-        })
-        .inspect_err(|error| {
-            verifying.set(Key::Outcome, || Some(Value::Word(error.code().as_str())));
-        })?;
+        };
+        let begin = || stage(Stage::Verify, begin);
+        let (mut verification, first) =
+            computing(bytes > LARGE_ANSWER_BYTES, begin).inspect_err(|error| {
+                verifying.set(Key::Outcome, || Some(Value::Word(error.code().as_str())));
+            })?;
         let mut held = None;
         let concluded = {
             let concluding =
@@ -105,7 +107,7 @@ impl App {
         mut verifying: Span,
     ) -> Result<WalletReply, AppError> {
         let deciding = self.decide(verification, first, scope, held);
-        let decision = verifying.around(deciding).await?;
+        let decision = verifying.around(stage_of_each(Stage::Verify, deciding)).await?;
         verifying.set(Key::Outcome, || Some(outcome(&decision)));
         drop(verifying);
         if Duration::from_micros(watch.elapsed_us()) > self.verification_time {

@@ -31,7 +31,7 @@ use crate::api_key::ApiKey;
 use crate::app::{AppError, Handle, StatusStream, has_page};
 use crate::limits::{BODY_AT_HAND_BYTES, BODY_AT_HAND_WAIT, REFUSAL_PAUSE};
 use crate::rate_limit::{Excess, Standing};
-use crate::spans::{self, Span};
+use crate::spans::{self, Span, Stage, stage_of_each};
 use crate::store::{Caller, PageRecord};
 
 /// A request on its way through the checks of its route.
@@ -112,7 +112,7 @@ impl<'a> Call<'a> {
     /// The owner of a good key, once it is its turn.
     async fn authenticate(&mut self, key: Option<&ApiKey>) -> Result<Arc<Caller>, HttpError> {
         let span = Span::begin("authenticate", spans::Kind::Internal);
-        let caller = span.around(self.look_up(key)).await;
+        let caller = span.around(stage_of_each(Stage::Authenticate, self.look_up(key))).await;
         drop(span);
         let caller = caller.map_err(|error| self.refuse_authentication(error))?;
         spans::join(|| traceparent::read(&self.head.headers));

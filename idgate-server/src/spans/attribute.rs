@@ -1,6 +1,8 @@
 //! What a span may say beside its name: a fixed list, so that a review of what leaves the gateway
 //! reads one file.
 
+use super::Stage;
+
 /// The attributes there are. Those of OpenTelemetry's semantic conventions have their names.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Key {
@@ -28,6 +30,8 @@ pub enum Key {
     Profile,
     /// How many sources of revocation are asked.
     Sources,
+    /// CPU time of a stage, in nanoseconds.
+    Cpu(Stage),
 }
 
 impl Key {
@@ -46,6 +50,16 @@ impl Key {
             Self::Format => "idgate.format",
             Self::Profile => "idgate.profile",
             Self::Sources => "idgate.sources",
+            Self::Cpu(Stage::Request) => "idgate.cpu.request",
+            Self::Cpu(Stage::Authenticate) => "idgate.cpu.authenticate",
+            Self::Cpu(Stage::Read) => "idgate.cpu.read",
+            Self::Cpu(Stage::Make) => "idgate.cpu.make",
+            Self::Cpu(Stage::Sign) => "idgate.cpu.sign",
+            Self::Cpu(Stage::Verify) => "idgate.cpu.verify",
+            Self::Cpu(Stage::Seal) => "idgate.cpu.seal",
+            Self::Cpu(Stage::Write) => "idgate.cpu.write",
+            Self::Cpu(Stage::Answer) => "idgate.cpu.answer",
+            Self::Cpu(Stage::Trace) => "idgate.cpu.trace",
         }
     }
 }

@@ -7,13 +7,17 @@
 //! tokens, keys, and the ids of sessions, clients and people have no attribute.
 
 mod attribute;
+mod cpu;
 mod parent;
 mod recording;
 mod sampler;
 mod tracer;
 
 pub use self::attribute::{Key, Value};
+pub use self::cpu::Stage;
 pub use self::parent::Parent;
-pub use self::recording::{Recording, Span, carried, current, join, outgoing};
+pub use self::recording::{
+    Metered, Recording, Span, carried, current, join, outgoing, stage, stage_of_each,
+};
 pub use self::sampler::Sampler;
 pub use self::tracer::{Counts, Kind, Lost, Record, Tracer};

@@ -5,8 +5,9 @@ use std::future::Future;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::cpu::{Cpu, Meter, is_for_trace};
 use super::tracer::{Kind, Record, Tracer};
-use super::{Key, Parent, Value};
+use super::{Key, Parent, Stage, Value};
 use crate::clock::Timeline;
 use crate::limits::SPANS_OF_A_REQUEST;
 
@@ -28,6 +29,8 @@ pub struct Recording {
     timeline: Timeline,
     kind: Kind,
     root: [u8; 8],
+    /// What its stages take; `None` where its own trace is not drawn: what is measured costs something.
+    cpu: Option<Arc<Cpu>>,
     state: Mutex<State>,
 }
 
@@ -62,12 +65,26 @@ impl Recording {
             is_over: false,
         };
         let timeline = Timeline::begin();
-        Arc::new(Self { tracer, timeline, kind, root, state: Mutex::new(state) })
+        let cpu = sampled.then(Arc::default);
+        Arc::new(Self { tracer, timeline, kind, root, cpu, state: Mutex::new(state) })
     }
 
     /// Runs `work` with this as what the task works for.
     pub async fn around<F: Future>(self: &Arc<Self>, work: F) -> F::Output {
-        CURRENT.scope(Current { recording: self.clone(), span: self.root }, work).await
+        let current = Current { recording: self.clone(), span: self.root };
+        self.measured(CURRENT.scope(current, work)).await
+    }
+
+    /// Runs `work` as what is of no other stage.
+    async fn measured<F: Future>(&self, work: F) -> F::Output {
+        match self.meter(Stage::Request) {
+            Some(meter) => meter.run_each(work).await,
+            None => work.await,
+        }
+    }
+
+    fn meter(&self, stage: Stage) -> Option<Meter> {
+        Some(Meter { cpu: self.cpu.clone()?, stage })
     }
 
     /// Whose it is, is known: it is part of the trace of `parent`, if there is one. Only the first counts.
@@ -83,7 +100,8 @@ impl Recording {
     }
 
     /// Ends it. What runs on behind it is recorded as it ends.
-    pub fn end(&self, name: String, attributes: Vec<(Key, Value)>, failed: bool) {
+    pub fn end(&self, name: String, mut attributes: Vec<(Key, Value)>, failed: bool) {
+        attributes.extend(self.cpu.iter().flat_map(|cpu| cpu.attributes()));
         let mut state = self.state();
         if mem::replace(&mut state.is_over, true) {
             return;
@@ -227,6 +245,42 @@ impl Drop for Span {
     }
 }
 
+/// Runs `work` as a stage of what the task works for.
+pub fn stage<T>(stage: Stage, work: impl FnOnce() -> T) -> T {
+    Metered::of(stage).run(work)
+}
+
+/// The same for what waits.
+pub async fn stage_of_each<F: Future>(stage: Stage, work: F) -> F::Output {
+    match Metered::of(stage).0 {
+        Some(meter) => meter.run_each(work).await,
+        None => work.await,
+    }
+}
+
+/// Counts for a stage of what the task works for, on another thread.
+#[derive(Debug)]
+pub struct Metered(Option<Meter>);
+
+impl Metered {
+    /// Of this task's, if that is recorded.
+    pub fn of(stage: Stage) -> Self {
+        let meter = CURRENT.try_with(|current| {
+            let stage = if is_for_trace() { Stage::Trace } else { stage };
+            current.recording.meter(stage)
+        });
+        Self(meter.ok().flatten())
+    }
+
+    /// Runs `work` as a part of the stage.
+    pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.0 {
+            Some(meter) => meter.run(work),
+            None => work(),
+        }
+    }
+}
+
 /// Says of what the task works for, if it is recorded, that it is of somebody who is known, and part of the
 /// trace of `parent` if there is one.
 pub fn join(parent: impl FnOnce() -> Option<Parent>) {
@@ -248,7 +302,10 @@ pub fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
     let current = CURRENT.try_with(Clone::clone).ok();
     async move {
         match current {
-            Some(current) => CURRENT.scope(current, work).await,
+            Some(current) => {
+                let recording = current.recording.clone();
+                recording.measured(CURRENT.scope(current, work)).await
+            }
             None => work.await,
         }
     }

@@ -10,6 +10,7 @@ use super::pages::SealedPage;
 use super::sql::millis;
 use super::{claims, session_keys};
 use crate::seal::{Place, Sealer};
+use crate::spans::{Stage, stage};
 
 /// A transition in the form that is stored; made outside the writing thread.
 pub(super) struct Prepared {
@@ -33,6 +34,14 @@ pub(super) struct Prepared {
 
 impl Prepared {
     pub(super) fn new(
+        sealer: &Sealer,
+        transition: Transition,
+        processing_us: Option<u64>,
+    ) -> Result<Self, StoreError> {
+        stage(Stage::Seal, || Self::seal(sealer, transition, processing_us))
+    }
+
+    fn seal(
         sealer: &Sealer,
         transition: Transition,
         processing_us: Option<u64>,

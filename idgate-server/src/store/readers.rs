@@ -19,6 +19,7 @@ use super::interface::{Read, StoreError};
 use super::lanes::{Lanes, NoRoom, Room, Whose};
 use super::together::Together;
 use super::underway::{Underway, Waiter};
+use crate::spans::{Metered, Stage};
 use crate::telemetry::Use;
 
 /// One connection to each file.
@@ -136,9 +137,10 @@ impl Pool {
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Read<'static, T> {
         let (reply, answer) = oneshot::channel();
+        let metered = Metered::of(Stage::Read);
         let job = move |reader: &Reader| {
             if !reply.is_closed() {
-                let _ = reply.send(read(reader));
+                let _ = reply.send(metered.run(|| read(reader)));
             }
         };
         let queued = self.lanes.push(whose, Box::new(job));
@@ -160,7 +162,9 @@ impl Pool {
         let (reply, answer) = oneshot::channel();
         if together.join(reply) {
             let all = together.clone();
-            let job = move |reader: &Reader| all.answer(|| read(reader));
+            // Whoever was first pays for all.
+            let metered = Metered::of(Stage::Read);
+            let job = move |reader: &Reader| metered.run(|| all.answer(|| read(reader)));
             if self.lanes.push(Whose::GATEWAY, Box::new(job)).is_err() {
                 drop(together.leave());
             }

@@ -36,7 +36,7 @@ use super::metrics::{self, Measured};
 use super::{audit, claims, session_keys};
 use crate::audit::AuditKeys;
 use crate::clock::Stopwatch;
-use crate::spans::{Key, Kind, Span, Value};
+use crate::spans::{Key, Kind, Metered, Span, Stage, Value};
 use crate::telemetry::{Telemetry, Use};
 
 /// Jobs that may wait; one more is refused. No client has more than a quarter of it.
@@ -136,9 +136,11 @@ impl Writer {
     fn queue<T: Send + 'static>(
         &self,
         whose: Whose,
-        work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
+        mut work: impl FnMut(&mut Batch<'_>) -> Result<T, StoreError> + Send + 'static,
         erases: bool,
     ) -> Write<'static, T> {
+        let metered = Metered::of(Stage::Write);
+        let work = move |batch: &mut Batch<'_>| metered.run(|| work(batch));
         let mut span = Span::begin("commit", Kind::Client);
         span.set(Key::Database, || Some(Value::Word("sqlite")));
         let (reply, answer) = oneshot::channel();

@@ -99,7 +99,21 @@ fn a_session_is_one_tree_from_its_creation_to_its_webhook_without_anybodys_data(
     assert_eq!(tree(&spans), SESSION);
     assert_eq!(shown(), SESSION, "docs/operate.md shows another tree");
     // What each says.
-    let create = attributes(named(&spans, "POST /v1/sessions"));
+    let mut create = attributes(named(&spans, "POST /v1/sessions"));
+    let stages = ["request", "authenticate", "read", "make", "seal", "write", "answer"];
+    for stage in stages {
+        let cpu = create.remove(&format!("idgate.cpu.{stage}"));
+        assert!(cpu.is_some_and(|ns| (1..1_000_000_000).contains(&ns.parse::<u64>().unwrap())));
+    }
+    for (name, stages) in [
+        ("GET /v1/oid4vp/request/{id}", ["read", "sign", "seal", "write", "trace"]),
+        ("POST /v1/oid4vp/response/{id}", ["read", "verify", "seal", "write", "trace"]),
+    ] {
+        let all = attributes(named(&spans, name));
+        for stage in stages {
+            assert!(all.contains_key(&format!("idgate.cpu.{stage}")), "{name}: {stage}");
+        }
+    }
     let expected = [
         ("http.request.method", "POST"),
         ("http.response.status_code", "201"),

@@ -12,6 +12,7 @@ use crate::http::error::HttpError;
 use crate::http::json::{self, Body, Object};
 use crate::http::query;
 use crate::http::{idempotency_key, json_body};
+use crate::spans::{Stage, stage};
 
 /// `POST /v1/sessions`
 pub(crate) async fn create(
@@ -24,7 +25,10 @@ pub(crate) async fn create(
     let body = &received.bytes;
     let answer = match key {
         Some(key) => app.create_session_once(caller, key, body, created_json).await?,
-        None => created_json(&app.create_session(caller, body).await?),
+        None => {
+            let created = app.create_session(caller, body).await?;
+            stage(Stage::Answer, || created_json(&created))
+        }
     };
     Ok(json::answer(StatusCode::CREATED, answer))
 }
@@ -43,7 +47,8 @@ pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<
         }
         Sought::No | Sought::Yes => app.read_session(tenant.caller(), &call.session_id()).await?,
     };
-    Ok(json::answer(StatusCode::OK, status_json(&view, code.as_deref())))
+    let body = stage(Stage::Answer, || status_json(&view, code.as_deref()));
+    Ok(json::answer(StatusCode::OK, body))
 }
 
 /// `DELETE /v1/sessions/{sessionId}`
