@@ -3,9 +3,12 @@
 mod fixture;
 mod reviews;
 
+use std::time::Duration;
+
 use idgate_core::webhook::SCHEDULE_MS;
 
 use self::fixture::{Fixture, HOUR, MINUTE};
+use super::{GATHERING, POLL, gathering};
 
 #[tokio::test]
 async fn a_settled_session_is_delivered_once_signed_and_without_claims() {
@@ -321,4 +324,12 @@ async fn http_is_not_used_once_it_is_not_allowed() {
     fixture.round().await;
     assert!(fixture.receiver.all().is_empty());
     assert_eq!(fixture.waiting(), 1);
+}
+
+#[test]
+fn looking_for_what_is_due_takes_a_tenth_of_a_core_at_most() {
+    assert_eq!(gathering(Duration::ZERO), GATHERING);
+    assert_eq!(gathering(Duration::from_millis(1)), GATHERING);
+    assert_eq!(gathering(Duration::from_millis(4)), Duration::from_millis(36));
+    assert_eq!(gathering(Duration::from_secs(60)), POLL);
 }
