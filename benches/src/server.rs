@@ -7,16 +7,21 @@
 #[allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, dead_code)] // it is for tests
 #[path = "../../idgate-server/src/store/tests/cluster.rs"]
 mod cluster;
+mod encrypted;
 mod floor;
 mod flow;
 mod gateway;
+mod growth;
+mod memory;
 mod neighbours;
 mod process;
 mod rates;
 mod row;
 mod shared;
 mod shared_floor;
+mod stages;
 mod strangers;
+mod streams;
 mod waits;
 
 use std::collections::BTreeMap;
@@ -59,6 +64,19 @@ pub(crate) struct ServerOptions {
     /// In place of full speed: flows that come at a quarter, a half and three quarters of it
     #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres"])]
     rates: bool,
+    /// Where the CPU of a flow goes, by stage, as the gateway says in its traces
+    #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres", "rates"])]
+    stages: bool,
+    /// What a flow costs with much of something, over what it costs with little: tenants, settled sessions,
+    /// trusted roots, open streams; with `--full` a million sessions
+    #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres", "rates", "stages"])]
+    growth: bool,
+    /// Resident memory of the gateway: under load and after it, of an open session and of a stream
+    #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres", "rates", "stages", "growth"])]
+    memory: bool,
+    /// What TLS in the gateway costs: on connections that stay, and on one for each flow
+    #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres", "rates", "stages", "growth", "memory"])]
+    tls: bool,
     /// In place of both profiles: one to three gateways that share a PostgreSQL, beside one on SQLite and
     /// beside a floor of the same statements
     #[arg(long, conflicts_with_all = ["neighbours", "strangers"])]
@@ -69,6 +87,12 @@ pub(crate) struct ServerOptions {
     /// Connections at a time
     #[arg(long, default_value_t = 64)]
     connections: usize,
+}
+
+impl ServerOptions {
+    const fn flows(&self) -> usize {
+        if self.full { 100_000 } else { self.flows }
+    }
 }
 
 /// Measures both profiles and their floors, a line each.
@@ -83,6 +107,18 @@ pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     }
     if options.strangers {
         return runtime.block_on(strangers::run(length, json));
+    }
+    if options.growth {
+        return runtime.block_on(growth::run(options, json));
+    }
+    if options.memory {
+        return runtime.block_on(memory::run(options, json));
+    }
+    if options.tls {
+        return runtime.block_on(encrypted::run(options, json));
+    }
+    if options.stages {
+        return runtime.block_on(stages::run(options, json));
     }
     if options.rates {
         return runtime.block_on(rates::run(options, json));
@@ -139,12 +175,11 @@ async fn measure(
     profiles: &[Profile],
     shared: Option<&Shared>,
 ) -> Result<Vec<Row>, String> {
-    let flows = if options.full { 100_000 } else { options.flows };
     let mut all = Vec::new();
     for &profile in profiles {
         all.push(Driven::start(profile, shared, options.connections).await?);
     }
-    let mut left = flows;
+    let mut left = options.flows();
     for rounds in (1..=ROUNDS).rev() {
         let share = left.div_ceil(rounds);
         left = left.saturating_sub(share);
@@ -161,7 +196,14 @@ impl Driven {
         shared: Option<&Shared>,
         connections: usize,
     ) -> Result<Self, String> {
-        let servers = Server::start(profile, shared).await?;
+        Self::with(Server::start(profile, shared).await?, profile, connections).await
+    }
+
+    async fn with(
+        servers: Vec<Server>,
+        profile: Profile,
+        connections: usize,
+    ) -> Result<Self, String> {
         let mut clients = Vec::new();
         for server in servers.iter().cycle().take(connections) {
             clients.push(Client::connect(server, profile).await?);

@@ -1,14 +1,20 @@
 //! One tenant and its wallet on one connection.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::samples;
 use idgate_testkit::wallet::{Body, Transcript, Wallet};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::HandshakeKind;
+use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::floor::{Commit, REQUEST_OBJECTS};
 use super::process::Server;
@@ -45,8 +51,16 @@ const ENCRYPTED: [u8; 3072] = [b'x'; 3072];
 /// A connection that stays open.
 pub(super) struct Connection {
     address: SocketAddr,
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Box<dyn Stream>>,
+    tls: Option<TlsConnector>,
+    /// Whether its keys are of a handshake before this one.
+    pub(super) is_resumed: bool,
 }
+
+/// What is said over it may be encrypted.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// A tenant with a wallet, and how long each of its requests took.
 pub(super) struct Client {
@@ -57,11 +71,17 @@ pub(super) struct Client {
     request: Vec<u8>,
     did_document: Value,
     latencies: Vec<Duration>,
+    /// Keys that it asks with in turns.
+    keys: Arc<[String]>,
+    flows: usize,
+    /// Whether each flow has a connection of its own.
+    reconnects: bool,
+    resumed: usize,
 }
 
 impl Client {
     pub(super) async fn connect(server: &Server, profile: Profile) -> Result<Self, String> {
-        let mut connection = Connection::open(server.address).await?;
+        let mut connection = server.connect().await?;
         let did_document = match profile {
             profile if profile != Profile::Jar => Value::Null,
             _ => {
@@ -82,12 +102,41 @@ impl Client {
             request: request.to_string().into_bytes(),
             did_document,
             latencies: Vec::new(),
+            keys: Arc::new([]),
+            flows: 0,
+            reconnects: false,
+            resumed: 0,
         })
+    }
+
+    /// Has each flow be of the next of these tenants.
+    pub(super) fn rotate(&mut self, keys: Arc<[String]>, first: usize) {
+        (self.keys, self.flows) = (keys, first);
+    }
+
+    pub(super) fn set_wallet(&mut self, wallet: Wallet) {
+        self.wallet = wallet;
+    }
+
+    /// What it encrypts with from its next connection on.
+    pub(super) fn set_tls(&mut self, tls: Option<TlsConnector>) {
+        self.connection.tls = tls;
+    }
+
+    pub(super) fn reconnect_each(&mut self) {
+        self.reconnects = true;
+    }
+
+    /// How many of its handshakes began with the keys of an earlier one.
+    pub(super) const fn resumed(&self) -> usize {
+        self.resumed
     }
 
     /// On a new connection: one that waited for its turn may have been closed.
     pub(super) async fn reconnect(&mut self) -> Result<(), String> {
-        self.connection = Connection::open(self.connection.address).await?;
+        let tls = self.connection.tls.clone();
+        self.connection = Connection::open_with(self.connection.address, tls).await?;
+        self.resumed += usize::from(self.connection.is_resumed);
         Ok(())
     }
 
@@ -106,6 +155,13 @@ impl Client {
 
     /// Create, answer, read.
     pub(super) async fn flow(&mut self) -> Result<(), String> {
+        if let Some(key) = self.keys.iter().cycle().nth(self.flows % self.keys.len().max(1)) {
+            self.api_key.clone_from(key);
+        }
+        self.flows += 1;
+        if self.reconnects {
+            self.reconnect().await?;
+        }
         let body = self.request.clone();
         let created =
             self.json(201, "POST", "/v1/sessions", Some(("application/json", &body))).await?;
@@ -187,7 +243,26 @@ impl Connection {
     /// The same from an address of this machine, which makes it another peer.
     pub(super) async fn open_from(from: Ipv4Addr, address: SocketAddr) -> Result<Self, String> {
         let stream = connect_from(from, address).await.map_err(|error| error.to_string())?;
-        Ok(Self { address, stream: BufReader::new(stream) })
+        Ok(Self::on(Box::new(stream), address))
+    }
+
+    fn on(stream: Box<dyn Stream>, address: SocketAddr) -> Self {
+        Self { address, stream: BufReader::new(stream), tls: None, is_resumed: false }
+    }
+
+    /// The same, encrypted where there is whom to trust.
+    pub(super) async fn open_with(
+        address: SocketAddr,
+        tls: Option<TlsConnector>,
+    ) -> Result<Self, String> {
+        let Some(connector) = tls else { return Self::open(address).await };
+        let failed = |error: std::io::Error| error.to_string();
+        let stream = connect_from(Ipv4Addr::LOCALHOST, address).await.map_err(failed)?;
+        let name = ServerName::from(address.ip());
+        let stream = connector.connect(name, stream).await.map_err(failed)?;
+        let is_resumed = stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed);
+        let connection = Self::on(Box::new(stream), address);
+        Ok(Self { tls: Some(connector), is_resumed, ..connection })
     }
 
     /// Status and body of the answer.
@@ -243,7 +318,7 @@ pub(super) async fn connect_from(from: Ipv4Addr, to: SocketAddr) -> std::io::Res
 }
 
 #[allow(clippy::disallowed_methods, reason = "a wallet needs the time")]
-fn now_ms() -> u64 {
+pub(super) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -9,8 +9,8 @@ use idgate_testkit::keys::Curve;
 use idgate_testkit::samples;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio_rustls::TlsConnector;
 
-use super::flow::Connection;
 use super::process::{Server, this_program};
 
 /// Gateways that share the database at `url`, which has no schema yet. Their client has a webhook
@@ -19,7 +19,7 @@ pub(super) async fn start_shared(url: &str, nodes: usize) -> Result<Vec<Server>,
     let shared = sharing(url);
     let folder = TempDir::new().map_err(|error| error.to_string())?;
     migrate(folder.path(), url)?;
-    let first = install("inline", "off", &shared)?;
+    let first = install(&Setup { given: &shared, ..Setup::DEFAULT })?;
     set_webhook_endpoint(&first).await?;
     let mut servers = vec![first];
     while servers.len() < nodes {
@@ -48,22 +48,56 @@ fn sharing(url: &str) -> [(&'static str, &str); 2] {
 
 /// Installs and runs it. Its client has a webhook endpoint.
 pub(super) async fn start(mode: &str) -> Result<Server, String> {
-    let server = install(mode, "off", &[])?;
+    start_with(mode, &[]).await
+}
+
+/// The same with these settings.
+pub(super) async fn start_with(mode: &str, given: Given<'_>) -> Result<Server, String> {
+    start_as(&Setup { mode, given, ..Setup::DEFAULT }).await
+}
+
+/// The same as it is said there.
+pub(super) async fn start_as(setup: &Setup<'_>) -> Result<Server, String> {
+    start_over(setup, None).await
+}
+
+/// The same where whoever asks it trusts its certificate.
+pub(super) async fn start_over(
+    setup: &Setup<'_>,
+    tls: Option<TlsConnector>,
+) -> Result<Server, String> {
+    let mut server = install(setup)?;
+    server.tls = tls;
     set_webhook_endpoint(&server).await?;
     Ok(server)
 }
 
 /// The same in the inline profile with rate limits on.
 pub(super) async fn start_limited() -> Result<Server, String> {
-    let server = install("inline", "on", &[])?;
-    set_webhook_endpoint(&server).await?;
-    Ok(server)
+    start_as(&Setup { limits: "on", ..Setup::DEFAULT }).await
 }
 
 /// Settings by their variables.
-type Given<'s> = &'s [(&'s str, &'s str)];
+pub(super) type Given<'s> = &'s [(&'s str, &'s str)];
 
-fn install(mode: &str, limits: &str, given: Given<'_>) -> Result<Server, String> {
+/// What an installation is to be like.
+pub(super) struct Setup<'s> {
+    pub(super) mode: &'s str,
+    /// `IDGATE_RATE_LIMITS`
+    pub(super) limits: &'s str,
+    pub(super) given: Given<'s>,
+    /// Roots of SD-JWT VCs, PEM, beside the issuer's key.
+    pub(super) roots: &'s str,
+    pub(super) tenants: usize,
+}
+
+impl Setup<'_> {
+    pub(super) const DEFAULT: Self =
+        Self { mode: "inline", limits: "off", given: &[], roots: "", tenants: 1 };
+}
+
+fn install(setup: &Setup<'_>) -> Result<Server, String> {
+    let Setup { mode, limits, given, roots, tenants } = *setup;
     let folder = TempDir::new().map_err(|error| error.to_string())?;
     let run = |arguments: &[&OsStr]| run_with(folder.path(), mode, given, arguments);
     let words = |line: &'static str| line.split(' ').map(OsStr::new).collect::<Vec<_>>();
@@ -76,7 +110,15 @@ fn install(mode: &str, limits: &str, given: Given<'_>) -> Result<Server, String>
     let trust = ["trust", "add", samples::ISSUER, "--vct", samples::VCT, "--json", "--jwk"];
     let mut trust: Vec<_> = trust.iter().map(OsStr::new).collect();
     trust.push(jwk.as_os_str());
+    let pem = folder.path().join("roots.pem");
+    if !roots.is_empty() {
+        fs::write(&pem, roots).map_err(|error| error.to_string())?;
+        trust.extend([OsStr::new("--sd-jwt-root"), pem.as_os_str()]);
+    }
     run(&trust)?;
+    let more = (1..tenants)
+        .map(|n| run(&["client", "create", &format!("t{n}"), "--json"].map(OsStr::new)));
+    let more = more.collect::<Result<Vec<_>, _>>()?;
     let mut serve = command(folder.path(), mode, given)?;
     serve.arg("serve").env("IDGATE_RATE_LIMITS", limits);
     let mut server = Server::spawn(serve, folder)?;
@@ -86,18 +128,22 @@ fn install(mode: &str, limits: &str, given: Given<'_>) -> Result<Server, String>
     server.api_key = text(&client, "api_key");
     server.admin_token = text(&admin, "admin_token");
     server.other_key = text(&other, "api_key");
+    server.more_keys = more.iter().map(|client| text(client, "api_key")).collect();
     Ok(server)
 }
 
 /// So that each flow leaves a row in the outbox; its host is never approved.
 async fn set_webhook_endpoint(server: &Server) -> Result<(), String> {
     let body = json!({ "url": "https://hooks.shop.example/idgate" }).to_string();
-    let mut connection = Connection::open(server.address).await?;
-    let body = ("application/json", body.as_bytes());
-    match connection.send("PUT", "/v1/webhook-endpoint", &server.api_key, Some(body)).await? {
-        (200, _) => Ok(()),
-        (status, body) => Err(format!("{status} {}", String::from_utf8_lossy(&body))),
+    let mut connection = server.connect().await?;
+    for key in server.keys() {
+        let body = Some(("application/json", body.as_bytes()));
+        match connection.send("PUT", "/v1/webhook-endpoint", key, body).await? {
+            (200, _) => {}
+            (status, body) => return Err(format!("{status} {}", String::from_utf8_lossy(&body))),
+        }
     }
+    Ok(())
 }
 
 /// Runs a command to its end: the object that it prints.
@@ -122,6 +168,7 @@ fn command(folder: &Path, mode: &str, given: Given<'_>) -> Result<Command, Strin
         .env("IDGATE_LISTEN", "127.0.0.1:0")
         .env("IDGATE_RATE_LIMITS", "off")
         .env("IDGATE_LOG", "warn")
+        .env_remove("IDGATE_BIN")
         .env("OID4VP_REQUEST_MODE", mode)
         .envs(given.iter().copied());
     Ok(command)

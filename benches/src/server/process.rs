@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::ValueEnum as _;
 use tempfile::TempDir;
+use tokio_rustls::TlsConnector;
 
 use super::floor::Commit;
 use super::flow::{Connection, Profile};
@@ -29,6 +30,10 @@ pub(super) struct Server {
     pub(super) admin_token: String,
     /// Another client's; empty without one.
     pub(super) other_key: String,
+    /// Those of more tenants.
+    pub(super) more_keys: Vec<String>,
+    /// Whom its certificate is trusted by, when it speaks TLS.
+    pub(super) tls: Option<TlsConnector>,
     _folder: TempDir,
 }
 
@@ -59,8 +64,19 @@ impl Server {
         }
         let address = line.trim().rsplit("//").next().and_then(|address| address.parse().ok());
         let address = address.ok_or_else(|| format!("{command:?} did not start"))?;
-        let (api_key, admin_token, other_key) = Default::default();
-        Ok(Self { child, address, api_key, admin_token, other_key, _folder: folder })
+        let (api_key, admin_token, other_key, more_keys) = Default::default();
+        let (tls, _folder) = (None, folder);
+        Ok(Self { child, address, api_key, admin_token, other_key, more_keys, tls, _folder })
+    }
+
+    /// A connection to it, encrypted if it is to be.
+    pub(super) async fn connect(&self) -> Result<Connection, String> {
+        Connection::open_with(self.address, self.tls.clone()).await
+    }
+
+    /// The keys of all its tenants.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.api_key).chain(&self.more_keys).map(String::as_str)
     }
 
     /// What the process has used so far, threads that ended included.
@@ -92,15 +108,24 @@ impl Server {
 
     /// Resident memory, now.
     pub(super) fn rss_kib(&self) -> Result<u64, String> {
+        self.memory("VmRSS:")
+    }
+
+    /// The most that it ever was.
+    pub(super) fn peak_kib(&self) -> Result<u64, String> {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, which: &str) -> Result<u64, String> {
         let status = self.proc("status")?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(which));
         let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-        number.ok_or_else(|| "no VmRSS".to_owned())
+        number.ok_or_else(|| format!("no {which}"))
     }
 
     /// Write transactions so far; the floor counts none.
     pub(super) async fn commits(&self) -> Result<Option<f64>, String> {
-        let mut connection = Connection::open(self.address).await?;
+        let mut connection = self.connect().await?;
         let (_, body) = connection.send("GET", "/metrics", &self.admin_token, None).await?;
         let text = String::from_utf8_lossy(&body);
         let count =

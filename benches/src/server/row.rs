@@ -148,7 +148,7 @@ impl Row {
     }
 
     /// Microseconds per flow, the most first.
-    fn by_thread(&self) -> Vec<(&str, f64)> {
+    pub(super) fn by_thread(&self) -> Vec<(&str, f64)> {
         let per_flow = |used: &Duration| used.as_secs_f64() * 1e6 / count(self.flows);
         let mut all: Vec<_> =
             self.threads.iter().map(|(name, used)| (&**name, per_flow(used))).collect();
@@ -156,7 +156,7 @@ impl Row {
         all
     }
 
-    fn cpu_us(&self) -> f64 {
+    pub(super) fn cpu_us(&self) -> f64 {
         self.cpu.as_secs_f64() * 1e6 / count(self.flows)
     }
 

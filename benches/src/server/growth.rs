@@ -1,0 +1,160 @@
+//! What a flow costs when there is much of something: tenants, settled sessions, trusted roots, open streams.
+//! Gateways with little and with much are asked in turns, and each row is held against the smallest. What
+//! grows faster than a logarithm is a defect.
+
+use std::sync::Arc;
+
+use idgate_testkit::keys::{Curve, SigningKey, pem};
+use idgate_testkit::samples;
+use idgate_testkit::wallet::Wallet;
+use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
+use serde_json::json;
+
+use super::flow::{Profile, now_ms};
+use super::gateway::{self, Setup};
+use super::stages::Place;
+use super::streams::Streams;
+use super::{Driven, ROUNDS, ServerOptions, drive};
+
+const TENANTS: [usize; 4] = [1, 10, 100, 1_000];
+const SESSIONS: [usize; 3] = [1_000, 10_000, 100_000];
+/// With `--full`, too.
+const MANY_SESSIONS: usize = 1_000_000;
+const ROOTS: [usize; 4] = [1, 100, 1_000, 5_000];
+const STREAMS: [usize; 3] = [1, 50, 500];
+
+/// A gateway with so many of something.
+struct Size {
+    count: usize,
+    driven: Driven,
+    streams: Option<Streams>,
+}
+
+/// Prints a row for each size of each kind.
+///
+/// # Errors
+/// A gateway does not start, or gives another answer than it should.
+pub(super) async fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
+    if !json {
+        println!(
+            "{:<12} {:>10} {:>12} {:>8} {:>9} {:>9} {:>9}",
+            "growth", "count", "us CPU/flow", "times", "runtime", "readers", "writer"
+        );
+    }
+    let mut sizes = Vec::new();
+    for count in TENANTS {
+        sizes.push(tenants(options, count).await?);
+    }
+    measure(options, json, "tenants", sizes).await?;
+    let mut sizes = Vec::new();
+    for count in ROOTS {
+        sizes.push(roots(options, count).await?);
+    }
+    measure(options, json, "roots", sizes).await?;
+    let mut sizes = Vec::new();
+    for count in STREAMS {
+        sizes.push(streams(options, count).await?);
+    }
+    measure(options, json, "streams", sizes).await?;
+    let mut sizes = Vec::new();
+    for count in SESSIONS.into_iter().chain(options.full.then_some(MANY_SESSIONS)) {
+        sizes.push(sessions(options, count).await?);
+    }
+    measure(options, json, "sessions", sizes).await
+}
+
+async fn measure(
+    options: &ServerOptions,
+    json: bool,
+    kind: &str,
+    mut sizes: Vec<Size>,
+) -> Result<(), String> {
+    // Not 100 000 with `--full`: that many would make much of little.
+    let share = options.flows.div_ceil(ROUNDS);
+    for _ in 0..ROUNDS {
+        for size in &mut sizes {
+            size.driven.round(share).await?;
+            size.streams.as_mut().map_or(Ok(()), Streams::check)?;
+        }
+    }
+    let mut smallest = None;
+    for Size { count, driven, .. } in sizes {
+        let row = driven.finish()?;
+        let us = row.cpu_us();
+        let by_place = [Place::Runtime, Place::Reader, Place::Writer].map(|place| place.us(&row));
+        let times = us / *smallest.get_or_insert(us);
+        if json {
+            let case = format!("server_growth_{kind}_{count}");
+            let [runtime, readers, writer] = by_place;
+            println!(
+                "{}",
+                json!({ "case": case, "cpu_us_per_flow": us, "ratio": times,
+                "runtime_us": runtime, "readers_us": readers, "writer_us": writer })
+            );
+        } else {
+            let by_place = by_place.map(|us| format!("{us:>10.1}")).concat();
+            println!("{kind:<12} {count:>10} {us:>12.1} {times:>8.2}{by_place}");
+        }
+    }
+    Ok(())
+}
+
+impl Size {
+    async fn of(options: &ServerOptions, count: usize, setup: &Setup<'_>) -> Result<Self, String> {
+        let servers = vec![gateway::start_as(setup).await?];
+        let driven = Driven::with(servers, Profile::Inline, options.connections).await?;
+        Ok(Self { count, driven, streams: None })
+    }
+}
+
+/// Flows of all tenants in turns.
+async fn tenants(options: &ServerOptions, count: usize) -> Result<Size, String> {
+    let mut size = Size::of(options, count, &Setup { tenants: count, ..Setup::DEFAULT }).await?;
+    let servers = size.driven.servers.iter();
+    let keys: Arc<[String]> = servers.flat_map(|it| it.keys().map(str::to_owned)).collect();
+    let spread = keys.len().div_ceil(options.connections.max(1));
+    for (n, client) in size.driven.clients.iter_mut().enumerate() {
+        client.rotate(keys.clone(), n * spread);
+    }
+    Ok(size)
+}
+
+/// The credential's certificate stands below the last of them.
+async fn roots(options: &ServerOptions, count: usize) -> Result<Size, String> {
+    let now = now_ms();
+    let root = Identity::issuer_root(Curve::P256, now);
+    let other = |n: usize| {
+        let key = SigningKey::from_seed(Curve::P256, format!("other root {n}"));
+        let name = Name::new("UT", &format!("Other root {n}"));
+        pem("CERTIFICATE", &CertificateBuilder::issuer_root(name, &key, now).self_sign(&key).der)
+    };
+    let roots = (1..count).map(other).chain([pem("CERTIFICATE", &root.der)]).collect::<String>();
+    let mut size = Size::of(options, count, &Setup { roots: &roots, ..Setup::DEFAULT }).await?;
+    let (issuer, holder) = (samples::issuer_key(Curve::P256), samples::holder_key(Curve::P256));
+    let signer = root.issuer_of_sd_jwts(&issuer, now).der;
+    let credential = samples::identity(&holder, now).x5c(&[signer]).issue(&issuer);
+    for client in &mut size.driven.clients {
+        client.set_wallet(Wallet::new(holder.clone()).with(credential.clone()));
+    }
+    Ok(size)
+}
+
+/// Streams of sessions that nobody answers meanwhile.
+async fn streams(options: &ServerOptions, count: usize) -> Result<Size, String> {
+    let mut size = Size::of(options, count, &Setup::DEFAULT).await?;
+    if let Some(server) = size.driven.servers.first() {
+        size.streams = Some(Streams::open(server, count).await?);
+    }
+    Ok(size)
+}
+
+/// Settled sessions, with all that is stored of them.
+async fn sessions(options: &ServerOptions, count: usize) -> Result<Size, String> {
+    let mut size = Size::of(options, count, &Setup::DEFAULT).await?;
+    let warmed = options.connections.saturating_mul(4);
+    let clients = std::mem::take(&mut size.driven.clients);
+    let mut clients = drive(clients, count.saturating_sub(warmed)).await?;
+    clients.iter_mut().for_each(super::Client::forget_latencies);
+    size.driven.clients = clients;
+    Ok(size)
+}
