@@ -115,11 +115,17 @@ impl Delivery {
         note("taking over", self.office.store.release_leases(self.office.clock.now()).await);
         loop {
             note("leasing", self.send_due().await);
-            tokio::select! {
-                () = bell.notified() => tokio::time::sleep(gathering(self.looked)).await,
-                Some(_) = self.exchanges.join_next() => {}
-                () = tokio::time::sleep(POLL) => {}
-                _ = tidying.tick() => note("tidying", self.tidy().await),
+            let pause = tokio::select! {
+                () = bell.notified() => gathering(self.looked),
+                Some(_) = self.exchanges.join_next() => pause(self.looked),
+                () = tokio::time::sleep(POLL) => Duration::ZERO,
+                _ = tidying.tick() => {
+                    note("tidying", self.tidy().await);
+                    Duration::ZERO
+                }
+            };
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
             }
         }
     }
@@ -168,6 +174,12 @@ impl Delivery {
 /// How long sessions gather until the next look, after one that took so long.
 fn gathering(looked: Duration) -> Duration {
     looked.saturating_mul(RESTS).clamp(GATHERING, POLL)
+}
+
+/// How long a place that became free waits for the next look: not at all, unless looking takes long.
+fn pause(looked: Duration) -> Duration {
+    let pause = gathering(looked);
+    if pause > GATHERING { pause } else { Duration::ZERO }
 }
 
 /// One attempt, from the lease to its end.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use idgate_core::webhook::SCHEDULE_MS;
 
 use self::fixture::{Fixture, HOUR, MINUTE};
-use super::{GATHERING, POLL, gathering};
+use super::{GATHERING, POLL, gathering, pause};
 
 #[tokio::test]
 async fn a_settled_session_is_delivered_once_signed_and_without_claims() {
@@ -332,4 +332,7 @@ fn looking_for_what_is_due_takes_a_tenth_of_a_core_at_most() {
     assert_eq!(gathering(Duration::from_millis(1)), GATHERING);
     assert_eq!(gathering(Duration::from_millis(4)), Duration::from_millis(36));
     assert_eq!(gathering(Duration::from_secs(60)), POLL);
+    // Also while one exchange ends after the other; and where looking is quick, none of them waits.
+    assert_eq!(pause(Duration::from_millis(1)), Duration::ZERO);
+    assert_eq!(pause(Duration::from_millis(4)), Duration::from_millis(36));
 }
