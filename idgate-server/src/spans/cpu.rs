@@ -61,19 +61,23 @@ pub(super) struct Cpu([AtomicU64; Stage::ALL.len()]);
 impl Cpu {
     /// What each took that took anything.
     pub(super) fn attributes(&self) -> Vec<(Key, Value)> {
-        let taken = Stage::ALL.into_iter().zip(&self.0);
-        let attribute = |(stage, ns): (Stage, &AtomicU64)| {
-            let ns = i64::try_from(ns.load(Ordering::Relaxed)).ok().filter(|ns| *ns > 0)?;
+        let attribute = |stage| {
+            let ns = self.of(stage)?.load(Ordering::Relaxed);
+            let ns = i64::try_from(ns).ok().filter(|ns| *ns > 0)?;
             Some((Key::Cpu(stage), Value::Number(ns)))
         };
-        taken.filter_map(attribute).collect()
+        Stage::ALL.into_iter().filter_map(attribute).collect()
     }
 
     fn add(&self, stage: Stage, ns: u64) {
-        // As many as there are stages.
-        if let Some(all) = self.0.get(stage as usize) {
+        if let Some(all) = self.of(stage) {
             all.fetch_add(ns, Ordering::Relaxed);
         }
+    }
+
+    /// There are as many as stages, so each has one.
+    fn of(&self, stage: Stage) -> Option<&AtomicU64> {
+        self.0.get(stage as usize)
     }
 }
 
