@@ -96,3 +96,31 @@ impl PostgresStore {
         asked
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use crate::clock::Moment;
+    use crate::store::conformance::{Backend as _, Fixture, NOW, PostgresDatabase};
+    use crate::store::{SessionStore as _, Store as _};
+
+    #[tokio::test]
+    async fn what_comes_with_a_key_or_a_session_serves_its_request() {
+        if !PostgresDatabase::is_there() {
+            return;
+        }
+        let fixture = Fixture::<PostgresDatabase>::new();
+        let key = fixture.operator().create_client("shop", true, None, NOW).unwrap().api_key;
+        let (store, digest) = (fixture.store(), key.digest());
+        let is_known = |since| store.shared.held.noted.since(since).is_some();
+        let caller = store.authenticate(&digest, NOW).await.unwrap().unwrap();
+        assert!(is_known(caller.since), "nothing has to be asked for");
+        let session = fixture.session(&caller).await;
+        let found = store.authenticate_for(&digest, session.id(), NOW).await.unwrap();
+        assert!(is_known(found.unwrap().0.since));
+        let before = Moment::now();
+        assert!(!is_known(before), "what was read before does not serve it");
+        assert!(store.session(session.id()).await.unwrap().is_some());
+        assert!(is_known(before));
+    }
+}
