@@ -210,13 +210,14 @@ impl App {
     /// The same, and the caller's session of that id, for [`App::view_session`].
     ///
     /// # Errors
-    /// The store cannot be asked.
+    /// The store cannot be asked. That the session cannot be read is an error beside the caller.
     pub async fn caller_for(
         &self,
         key: &ApiKey,
         session: &SessionId,
-    ) -> Result<Option<(Caller, Option<Session>)>, AppError> {
-        Ok(self.store.authenticate_for(&key.digest(), session, self.now()).await?)
+    ) -> Result<Option<(Caller, Result<Option<Session>, AppError>)>, AppError> {
+        let found = self.store.authenticate_for(&key.digest(), session, self.now()).await?;
+        Ok(found.map(|(caller, session)| (caller, session.map_err(AppError::from))))
     }
 
     /// The id of a good admin token, as immediate as [`App::caller`].

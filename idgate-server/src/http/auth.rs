@@ -11,7 +11,7 @@ use idgate_core::session::Session;
 use super::error::HttpError;
 use crate::admin_token::AdminToken;
 use crate::api_key::ApiKey;
-use crate::app::App;
+use crate::app::{App, AppError};
 use crate::store::Caller;
 
 /// A scope of an API key (specification 5).
@@ -72,12 +72,12 @@ pub(crate) async fn authenticate(
     }
 }
 
-/// The same, and the caller's session of that id, if there is one.
+/// The same, and the caller's session of that id, if there is one and it can be read.
 pub(crate) async fn authenticate_for(
     app: &App,
     key: Option<&ApiKey>,
     session: &SessionId,
-) -> Result<(Arc<Caller>, Option<Session>), HttpError> {
+) -> Result<(Arc<Caller>, Result<Option<Session>, AppError>), HttpError> {
     match app.caller_for(key.ok_or_else(HttpError::invalid_api_key)?, session).await? {
         Some((caller, session)) => Ok((Arc::new(caller), session)),
         None => Err(HttpError::invalid_api_key()),

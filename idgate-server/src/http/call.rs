@@ -60,8 +60,8 @@ pub(crate) enum Sought {
     No,
     /// It is to be read.
     Yes,
-    /// It was; `None`: the caller has none of that id.
-    Found(Option<Box<Session>>),
+    /// It was, or cannot be; `None`: the caller has none of that id.
+    Found(Result<Option<Box<Session>>, AppError>),
 }
 
 /// What is known about a request once it is answered, panic or not.
@@ -119,7 +119,12 @@ impl<'a> Call<'a> {
         self.trace.caller = Some(caller.clone());
         self.slot.know(Some(&caller.client_id));
         let turn = self.gateway.turns.take(&caller.client_id, Kind::of(&self.head.method)).await;
-        self.trace.turn = Some(turn.map_err(|refused| self.refuse_too_many(refused))?);
+        let turn = turn.map_err(|refused| self.refuse_too_many(refused))?;
+        if turn.has_waited() {
+            // What was read before may have changed, or be gone: it is read again.
+            self.session = Sought::No;
+        }
+        self.trace.turn = Some(turn);
         Ok(caller)
     }
 
@@ -130,7 +135,7 @@ impl<'a> Call<'a> {
             return auth::authenticate(app, key).await;
         }
         let (caller, session) = auth::authenticate_for(app, key, &self.session_id()).await?;
-        self.session = Sought::Found(session.map(Box::new));
+        self.session = Sought::Found(session.map(|session| session.map(Box::new)));
         Ok(caller)
     }
 

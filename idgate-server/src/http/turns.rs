@@ -54,6 +54,7 @@ pub(crate) struct Turn {
     of: (TenantId, Kind),
     places: Arc<Places>,
     permit: Option<OwnedSemaphorePermit>,
+    has_waited: bool,
 }
 
 impl Turns {
@@ -66,8 +67,12 @@ impl Turns {
             places.entry(of.clone()).or_insert_with(|| Arc::new(Places::new(kind))).clone()
         };
         // Made before the wait: dropped in it, it tidies up as well.
-        let mut turn = Turn { turns: self.clone(), of, places, permit: None };
-        turn.permit = turn.places.acquire().await?;
+        let mut turn = Turn { turns: self.clone(), of, places, permit: None, has_waited: false };
+        turn.permit = turn.places.free.clone().try_acquire_owned().ok();
+        if turn.permit.is_none() {
+            turn.permit = turn.places.wait().await?;
+            turn.has_waited = true;
+        }
         Ok(turn)
     }
 
@@ -96,10 +101,7 @@ impl Places {
         Self { free: Arc::new(Semaphore::new(kind.places())), waiting: AtomicUsize::new(0) }
     }
 
-    async fn acquire(&self) -> Result<Option<OwnedSemaphorePermit>, TooMany> {
-        if let Ok(permit) = self.free.clone().try_acquire_owned() {
-            return Ok(Some(permit));
-        }
+    async fn wait(&self) -> Result<Option<OwnedSemaphorePermit>, TooMany> {
         let waiting = Waiting::begin(&self.waiting);
         if waiting.before >= WAITING_PER_CLIENT {
             return Err(TooMany);
@@ -129,6 +131,11 @@ impl Drop for Waiting<'_> {
 }
 
 impl Turn {
+    /// Whether it was not free at once.
+    pub(crate) const fn has_waited(&self) -> bool {
+        self.has_waited
+    }
+
     /// Whether the client has no other place left.
     pub(crate) fn was_the_last(&self) -> bool {
         self.places.free.available_permits() == 0
@@ -171,10 +178,17 @@ mod tests {
             held.push(take(&turns, Kind::Reading).await);
         }
         assert!(held.last().unwrap().was_the_last());
+        assert!(held.iter().all(|turn| !turn.has_waited()));
         assert!(waits(&turns, "cli_a", Kind::Reading).await);
         assert!(!waits(&turns, "cli_a", Kind::Writing).await);
         assert!(!waits(&turns, "cli_b", Kind::Reading).await);
+        let waiting = turns.clone();
+        let waiting = tokio::spawn(async move { take(&waiting, Kind::Reading).await.has_waited() });
+        while held[0].places.waiting.load(Ordering::Relaxed) == 0 {
+            tokio::task::yield_now().await;
+        }
         held.pop();
+        assert!(waiting.await.unwrap());
         assert!(!waits(&turns, "cli_a", Kind::Reading).await);
     }
 

@@ -10,6 +10,7 @@ use idgate_core::time::UnixMillis;
 use tempfile::TempDir;
 
 use super::fault::Mood;
+use super::lanes::Whose;
 use super::prepared::Stored;
 use super::wait::Wait as _;
 use super::{
@@ -106,6 +107,28 @@ impl TemporaryStore {
     /// Every key of the live client stops, as an operator stops them in another process.
     pub(crate) fn revoke_keys(&self) {
         assert!(self.operator().revoke_client(&self.live.client_id, LONG_AGO).unwrap());
+    }
+
+    /// Whatever reads lists waits until the answer is dropped.
+    pub(crate) fn hold_lists(&self) -> Vec<std::sync::mpsc::Sender<()>> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let hold = |_| {
+            let (held, release) = std::sync::mpsc::channel::<()>();
+            let holding = self.sqlite.readers.read_long(Whose::GATEWAY, move |_| {
+                let _dropped = release.recv();
+                Ok(())
+            });
+            // It is broken off once nobody waits for it.
+            tokio::spawn(holding);
+            held
+        };
+        (0..threads).map(hold).collect()
+    }
+
+    /// No session can be read any more.
+    pub(crate) fn damage_sessions(&self) {
+        let main = rusqlite::Connection::open(self.dir.path().join("idgate.db")).unwrap();
+        main.execute("UPDATE sessions SET record = x'00'", []).unwrap();
     }
 
     /// All sessions, settled ones too.

@@ -43,7 +43,7 @@ pub(crate) async fn read(call: Call<'_>, tenant: Authorized) -> Result<Response<
     };
     let view = match call.session {
         Sought::Found(session) => {
-            app.view_session(tenant.caller(), session.map(|session| *session)).await?
+            app.view_session(tenant.caller(), session?.map(|session| *session)).await?
         }
         Sought::No | Sought::Yes => app.read_session(tenant.caller(), &call.session_id()).await?,
     };

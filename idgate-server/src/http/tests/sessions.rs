@@ -1,6 +1,7 @@
 //! Sessions from creation to deletion.
 
 use super::*;
+use crate::limits::READS_PER_CLIENT;
 
 #[tokio::test]
 async fn a_creation_answers_with_handle_and_links() {
@@ -49,6 +50,45 @@ async fn an_open_session_reads_without_result_and_reason() {
         "expires_at": NOW.plus(300_000).to_string(),
     });
     assert_eq!(edge.read(&made).await, want);
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_read_is_a_500_behind_every_check_of_the_route() {
+    let edge = Edge::start().await;
+    let made = edge.create().await;
+    edge.store.damage_sessions();
+    let answer = edge.request("GET", &made.path(), &made.bearer, b"").await;
+    answer.assert_error(500, "internal_error");
+    assert!(answer.header("ratelimit").is_some() && answer.header("ratelimit-policy").is_some());
+    let lacking = edge.store.bearer(Some(&["session:create"]));
+    let answer = edge.request("GET", &made.path(), &lacking, b"").await;
+    answer.assert_error(403, "insufficient_scope");
+    let answer = edge.request("GET", &made.path(), "", b"").await;
+    answer.assert_error(401, "invalid_api_key");
+}
+
+#[tokio::test]
+async fn what_was_deleted_while_a_request_waited_for_its_turn_is_not_shown() {
+    let edge = Arc::new(Edge::start().await);
+    let made = Arc::new(edge.create().await);
+    // Lists take all of the client's places, and none of those that write.
+    let lists = edge.store.hold_lists();
+    let ask = |path: String| {
+        let (edge, bearer) = (edge.clone(), made.bearer.clone());
+        tokio::spawn(async move { edge.request("GET", &path, &bearer, b"").await })
+    };
+    let listing: Vec<_> = (0..READS_PER_CLIENT).map(|_| ask("/v1/audit-log".into())).collect();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let reading = ask(made.path());
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!reading.is_finished(), "it waits");
+    let deleted = edge.request("DELETE", &made.path(), &made.bearer, b"").await;
+    assert_eq!(deleted.status(), 204);
+    drop(lists);
+    reading.await.unwrap().assert_error(404, "not_found");
+    for list in listing {
+        assert_eq!(list.await.unwrap().status(), 200);
+    }
 }
 
 #[tokio::test]

@@ -82,13 +82,17 @@ pub(super) async fn a_session_is_read_with_the_key_of_its_client_and_with_no_oth
     let read = |id, now| store.authenticate_for(&key.digest(), id, now).wait().unwrap();
     let (again, found) = read(own.id(), NOW).unwrap();
     assert_eq!((&again.client_id, &again.key_id), (&caller.client_id, &caller.key_id));
-    assert!(found.unwrap().result_at(NOW).is_some());
+    assert!(found.unwrap().unwrap().result_at(NOW).is_some());
     let (_, found) = read(own.id(), NOW.plus(30_000)).unwrap();
-    assert!(found.unwrap().result_at(NOW).is_none(), "its time is over");
-    assert_eq!(read(open.id(), NOW).unwrap().1.unwrap().id(), open.id());
-    assert!(read(others.id(), NOW).unwrap().1.is_none());
+    assert!(found.unwrap().unwrap().result_at(NOW).is_none(), "its time is over");
+    assert_eq!(read(open.id(), NOW).unwrap().1.unwrap().unwrap().id(), open.id());
+    assert!(read(others.id(), NOW).unwrap().1.unwrap().is_none());
     let now = store.in_force(again.since).wait().unwrap();
     assert!(Arc::ptr_eq(&now.trust, &store.trust().wait().unwrap()));
+    fixture.backend.damage(Damage::Session(open.id().as_str()));
+    let (again, found) = read(open.id(), NOW).unwrap();
+    assert_eq!(again.key_id, caller.key_id, "the key is good");
+    assert!(matches!(found, Err(StoreError::Damaged(_))));
     assert!(fixture.operator().revoke_client(caller.client_id.as_str(), NOW).unwrap());
     assert!(read(own.id(), NOW).is_none(), "a revoked key reads nothing");
 }

@@ -68,6 +68,9 @@ pub struct Caller {
     pub since: Moment,
 }
 
+/// A session that was looked for beside a key; `None`: its owner has none of that id.
+pub type SessionFound = Result<Option<Session>, StoreError>;
+
 /// What every request is answered by; each the same `Arc` while nothing changed.
 #[derive(Clone, Debug)]
 pub struct InForce {
@@ -110,13 +113,13 @@ pub trait Store:
     fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>>;
 
     /// The same, and the caller's session of that id as [`SessionStore::callers_session`] gives it, as both
-    /// were at one moment.
+    /// were at one moment. A session that cannot be read is in nobody's way who has the key.
     fn authenticate_for(
         &self,
         digest: &[u8; 32],
         session: &SessionId,
         now: UnixMillis,
-    ) -> Read<'_, Option<(Caller, Option<Session>)>>;
+    ) -> Read<'_, Option<(Caller, SessionFound)>>;
 
     /// The id of the admin token with this digest unless it is revoked: one indexed read, nothing
     /// cached.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use deadpool_postgres::{Client, GenericClient};
 use idgate_core::ids::TenantId;
-use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use serde_json::json;
 use tokio_postgres::Row;
@@ -15,7 +14,7 @@ use super::super::api_keys::power::{self, Power};
 use super::super::cursor::List;
 use super::super::interface::{
     ApiKeyPage, ApiKeyRecord, ApiKeyStore, Caller, KeyMade, KeyRevoked, KeyRotated, KeyValue,
-    NewApiKey, PageError, Read, Write,
+    NewApiKey, PageError, Read, SessionFound, StoreError, Write,
 };
 use super::super::lanes::Whose;
 use super::super::sql::{millis, number, one_more, page_of, time};
@@ -69,13 +68,13 @@ pub(super) async fn authenticate(
     used(shared, &client, &found, (digest, since, now)).await.map(Some)
 }
 
-/// The same with the caller's session of that id, and with its result while it may be read.
+/// The same with the caller's session of that id, and with its result while it may be read; or why not.
 pub(super) async fn authenticate_for(
     shared: &Shared,
     digest: &[u8; 32],
     session: &str,
     now: UnixMillis,
-) -> Done<Option<(Caller, Option<Session>)>> {
+) -> Done<Option<(Caller, SessionFound)>> {
     let (client, since) = (shared.pool.client().await?, Moment::now());
     let sql = concat!(
         key_columns!(),
@@ -89,9 +88,10 @@ pub(super) async fn authenticate_for(
     let caller = used(shared, &client, &found, (digest, since, now)).await?;
     drop(client);
     let session = match found.try_get::<_, Option<&str>>(SESSION)? {
-        Some(_) => Some(read::with_result(shared, &found, SESSION, now).await?),
-        None => None,
+        Some(_) => read::with_result(shared, &found, SESSION, now).await.map(Some),
+        None => Ok(None),
     };
+    let session = session.map_err(StoreError::from);
     Ok(Some((caller, session)))
 }
 

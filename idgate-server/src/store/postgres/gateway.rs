@@ -6,7 +6,6 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use idgate_core::ids::{SessionId, TenantId};
-use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 use tokio::sync::oneshot;
@@ -15,8 +14,8 @@ use tokio::task::JoinHandle;
 use super::super::cursor::List;
 use super::super::fault::Fault;
 use super::super::interface::{
-    Caller, FetchedList, InForce, ListSource, PageError, Read, Refreshed, SessionRate, Store,
-    StoreError, Write,
+    Caller, FetchedList, InForce, ListSource, PageError, Read, Refreshed, SessionFound,
+    SessionRate, Store, StoreError, Write,
 };
 use super::super::lanes::Whose;
 use super::super::uses::Uses;
@@ -287,11 +286,16 @@ impl Store for PostgresStore {
         digest: &[u8; 32],
         session: &SessionId,
         now: UnixMillis,
-    ) -> Read<'_, Option<(Caller, Option<Session>)>> {
+    ) -> Read<'_, Option<(Caller, SessionFound)>> {
         let (digest, session) = (*digest, session.as_str().to_owned());
-        self.fault.read(self.read(move |shared| async move {
+        let found = self.read(move |shared| async move {
             api_keys::authenticate_for(&shared, &digest, &session, now).await
-        }))
+        });
+        Box::pin(async move {
+            let Some((caller, session)) = found.await? else { return Ok(None) };
+            let session = self.fault.read(Box::pin(async { session })).await;
+            Ok(Some((caller, session)))
+        })
     }
 
     fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {

@@ -20,7 +20,6 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use idgate_core::ids::{SessionId, TenantId};
-use idgate_core::session::Session;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::TrustSnapshot;
 use rusqlite::Connection;
@@ -34,7 +33,8 @@ use super::disk::Disk;
 use super::fault::Fault;
 use super::held::{Asking, Held};
 use super::interface::{
-    Caller, FetchedList, InForce, ListSource, PageError, Read, Refreshed, Store, StoreError, Write,
+    Caller, FetchedList, InForce, ListSource, PageError, Read, Refreshed, SessionFound, Store,
+    StoreError, Write,
 };
 use super::known::{self, Known, admin_lane, key_lane};
 use super::lanes::Whose;
@@ -215,15 +215,16 @@ impl SqliteStore {
         &self,
         digest: [u8; 32],
         now: UnixMillis,
-        read: impl FnOnce(&Reader, &Caller) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(&Reader, &Caller) -> T + Send + 'static,
     ) -> Read<'static, Option<(Caller, Option<UnixMillis>, T)>> {
         let numbers = self.numbers.clone();
         self.readers.read(self.known_keys.lane(digest), move |reader: &Reader| {
             numbers.with(&reader.main, |since, _| {
                 let found = keys::authenticate(&reader.main, &digest, since, now)?;
-                let Some((caller, last_used)) = found else { return Ok(None) };
-                let read = read(reader, &caller)?;
-                Ok(Some((caller, last_used, read)))
+                Ok(found.map(|(caller, last_used)| {
+                    let read = read(reader, &caller);
+                    (caller, last_used, read)
+                }))
             })
         })
     }
@@ -268,7 +269,7 @@ impl Drop for SqliteStore {
 
 impl Store for SqliteStore {
     fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>> {
-        let (digest, found) = (*digest, self.by_key(*digest, now, |_, _| Ok(())));
+        let (digest, found) = (*digest, self.by_key(*digest, now, |_, _| ()));
         Box::pin(async move {
             let found = self.note_key(digest, now, found.await?);
             Ok(found.map(|(caller, ())| caller))
@@ -280,13 +281,18 @@ impl Store for SqliteStore {
         digest: &[u8; 32],
         session: &SessionId,
         now: UnixMillis,
-    ) -> Read<'_, Option<(Caller, Option<Session>)>> {
+    ) -> Read<'_, Option<(Caller, SessionFound)>> {
         let (digest, id, sealer) = (*digest, session.clone(), self.sealer.clone());
         let found = self.by_key(digest, now, move |reader, caller| {
             session_rows::read_with_result(reader, &sealer, caller, &id, now)
         });
-        let found = self.fault.read(found);
-        Box::pin(async move { Ok(self.note_key(digest, now, found.await?)) })
+        Box::pin(async move {
+            let Some((caller, session)) = self.note_key(digest, now, found.await?) else {
+                return Ok(None);
+            };
+            let session = self.fault.read(Box::pin(async { session })).await;
+            Ok(Some((caller, session)))
+        })
     }
 
     fn admin(&self, digest: &[u8; 32]) -> Read<'_, Option<String>> {
