@@ -56,7 +56,7 @@ pub(crate) struct Call<'a> {
 
 /// A session that is read with its caller's key.
 pub(crate) enum Sought {
-    /// The route has no use for it.
+    /// It is not: the route has no use for it, or reads it itself.
     No,
     /// It is to be read.
     Yes,
