@@ -53,7 +53,7 @@ impl App {
             if !self.fetcher.recall(verification, &needs, scope, self.now()) {
                 if held.is_none() {
                     let session = hold.session.clone();
-                    self.advance(*hold, None).await?;
+                    self.advance(*hold).await?;
                     *held = Some(session);
                 }
                 self.ask(verification, needs, scope, &mut allowance).await?;

@@ -19,7 +19,7 @@ use crate::entropy::OsEntropy;
 use crate::limits::LARGE_ANSWER_BYTES;
 use crate::panics::{Panicked, unpanicked};
 use crate::spans::{Key, Kind, Span, Stage, Value, stage, stage_of_each};
-use crate::store::Committed;
+use crate::store::{Committed, Write};
 
 impl App {
     /// Whether an answer may be read for this session, before anything is.
@@ -106,14 +106,19 @@ impl App {
         watch: Stopwatch,
         mut verifying: Span,
     ) -> Result<WalletReply, AppError> {
-        let deciding = self.decide(verification, first, scope, held);
-        let decision = verifying.around(stage_of_each(Stage::Verify, deciding)).await?;
+        let decision = {
+            // Pinned, as elsewhere: what takes a future by value is as large as two of it, or more.
+            let deciding = pin!(self.decide(verification, first, scope, held));
+            verifying.around(stage_of_each(Stage::Verify, deciding)).await?
+        };
         verifying.set(Key::Outcome, || Some(outcome(&decision)));
         drop(verifying);
         if Duration::from_micros(watch.elapsed_us()) > self.verification_time {
             return Err(AppError::Unavailable("the verification took too long".into()));
         }
-        self.settle(decision, watch.elapsed_us()).await
+        let (reply, stored) = self.store_decision(decision, watch.elapsed_us())?;
+        applied(stored.await?)?;
+        Ok(reply)
     }
 
     pub(super) fn refuse_closed(&self, session: &Session) -> Result<(), AppError> {
@@ -126,19 +131,20 @@ impl App {
     }
 
     /// Stores a transition that the answer depends on.
-    pub(super) async fn advance(
+    pub(super) fn advance(
         &self,
         transition: Transition,
-        processing_us: Option<u64>,
-    ) -> Result<(), AppError> {
-        applied(self.store.commit(transition, processing_us).await?)
+    ) -> impl Future<Output = Result<(), AppError>> {
+        let stored = self.store.commit(transition, None);
+        async { applied(stored.await?) }
     }
 
-    async fn settle(
+    /// Hands a verdict over for good, and gives what the wallet is told once it is stored.
+    fn store_decision(
         &self,
         decision: Decision,
         processing_us: u64,
-    ) -> Result<WalletReply, AppError> {
+    ) -> Result<(WalletReply, Write<'_, Committed>), AppError> {
         // What was found by a clock that was set meanwhile is not a verdict.
         self.check_clock()?;
         let Decision { transition, reply, report, .. } = decision;
@@ -146,12 +152,11 @@ impl App {
             // Names the check and its clause, never what was presented.
             tracing::info!(session_id = %transition.session.id(), %error, "refused");
         }
-        let Some(explained) = explain(&transition.session, &report) else {
-            self.advance(transition, Some(processing_us)).await?;
-            return Ok(reply);
+        let stored = match explain(&transition.session, &report) {
+            None => self.store.commit(transition, Some(processing_us)),
+            Some(explained) => self.store.commit_refused(transition, processing_us, explained),
         };
-        applied(self.store.commit_refused(transition, processing_us, explained).await?)?;
-        Ok(reply)
+        Ok((reply, stored))
     }
 }
 

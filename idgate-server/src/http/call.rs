@@ -112,9 +112,12 @@ impl<'a> Call<'a> {
     /// The owner of a good key, once it is its turn.
     async fn authenticate(&mut self, key: Option<&ApiKey>) -> Result<Arc<Caller>, HttpError> {
         let span = Span::begin("authenticate", spans::Kind::Internal);
-        let caller = span.around(stage_of_each(Stage::Authenticate, self.look_up(key))).await;
+        let found = {
+            let looking = pin!(self.look_up(key));
+            span.around(stage_of_each(Stage::Authenticate, looking)).await
+        };
         drop(span);
-        let caller = caller.map_err(|error| self.refuse_authentication(error))?;
+        let caller = found.map_err(|error| self.refuse_authentication(error))?;
         spans::join(|| traceparent::read(&self.head.headers));
         self.trace.caller = Some(caller.clone());
         self.slot.know(Some(&caller.client_id));
@@ -322,6 +325,7 @@ impl Call<'_> {
         check: impl Future<Output = Result<(), AppError>>,
         limit: usize,
     ) -> Result<Result<Received, BodyError>, HttpError> {
+        let check = pin!(check);
         let (received, _checked_again) = self.read_body_or_check(check, limit).await?;
         Ok(received)
     }
@@ -335,6 +339,7 @@ impl Call<'_> {
     where
         HttpError: From<E>,
     {
+        let check = pin!(check);
         let (received, unchecked) = self.read_body_or_check(check, limit).await?;
         if let (Ok(_), Some(check)) = (&received, unchecked) {
             check.await?;
@@ -354,16 +359,13 @@ impl Call<'_> {
     {
         let at_hand =
             self.body.size_hint().exact().is_some_and(|length| length <= BODY_AT_HAND_BYTES);
-        let refused = |error: E| HttpError::from(error).closing();
-        if !at_hand {
-            check.await.map_err(refused)?;
-            return Ok((self.read_body(limit).await, None));
-        }
         let mut reading = pin!(self.read_body(limit));
-        if let Ok(received) = tokio::time::timeout(BODY_AT_HAND_WAIT, reading.as_mut()).await {
+        if at_hand
+            && let Ok(received) = tokio::time::timeout(BODY_AT_HAND_WAIT, reading.as_mut()).await
+        {
             return Ok((received, Some(check)));
         }
-        check.await.map_err(refused)?;
+        check.await.map_err(|error| HttpError::from(error).closing())?;
         Ok((reading.await, None))
     }
 

@@ -42,7 +42,7 @@ pub(crate) async fn answer(
     match gateway.tracer.as_ref().and_then(|tracer| tracer.begin(Kind::Server)) {
         None => answer_in(gateway, slot, request, None).await,
         Some(recording) => {
-            let answer = answer_in(gateway, slot, request, Some(&recording));
+            let answer = pin!(answer_in(gateway, slot, request, Some(&recording)));
             // A box of its own, so that nobody carries it who records nothing.
             Box::pin(recording.around(answer)).await
         }

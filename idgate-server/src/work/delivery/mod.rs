@@ -9,6 +9,7 @@ mod retry_after;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 mod tests;
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -188,7 +189,8 @@ async fn exchange(office: Arc<Office>, leased: Leased, place: Place) {
         None => exchange_in(office, leased, place, None).await,
         Some(recording) => {
             recording.join(leased.parent);
-            recording.around(exchange_in(office, leased, place, Some(&recording))).await;
+            let exchange = pin!(exchange_in(office, leased, place, Some(&recording)));
+            recording.around(exchange).await;
         }
     }
 }
