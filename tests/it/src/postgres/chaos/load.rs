@@ -23,13 +23,14 @@ const SURELY_READABLE_MS: u64 = 29_000;
 /// An answer whose acknowledgement was lost may be taken so long after it was sent: by a node that stood
 /// still.
 const LATE_MS: u64 = 15_000;
-/// Longer than a session's claims are readable.
-const LATELY_MS: u64 = 40_000;
+/// Of the sessions that nothing was done with since the look before so many are looked at each time.
+const OTHERS: usize = 100;
 
 /// A session as its tenant knows it.
 #[derive(Clone, Debug)]
 struct Entry {
     id: String,
+    made_ms: u64,
     /// When an answer was sent first.
     sent_ms: Option<u64>,
     /// When an answer was acknowledged.
@@ -43,16 +44,19 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether something was done with it lately; of the others one of twenty.
-    fn is_looked_at(&self) -> bool {
-        self.tried_ms.is_none_or(|at| now_ms() < at + LATELY_MS) || random().is_multiple_of(20)
+    /// Whether something was done with it since then, or it is being answered.
+    fn is_newer_than(&self, then_ms: u64) -> bool {
+        let over = self.verified_ms.or(self.tried_ms);
+        let is_under_way = self.sent_ms.is_some() && over.is_none();
+        is_under_way || over.unwrap_or(self.made_ms) >= then_ms
     }
 }
 
 /// Which sessions are compared with what is known.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Which {
-    /// Those that a fault may have met, and some others: the rounds stay as short as they were.
+    /// Those that something was done with since the look before, and some others: the rounds stay as short as they
+    /// were.
     Lately,
     All,
 }
@@ -65,6 +69,8 @@ pub(super) struct Load<'n> {
     entries: Mutex<Vec<Entry>>,
     /// When the database was well again after it had crashed.
     pub(super) crashed_ms: AtomicU64,
+    /// When sessions were looked at.
+    looked_ms: AtomicU64,
     pub(super) stops: AtomicBool,
 }
 
@@ -76,6 +82,7 @@ impl<'n> Load<'n> {
             wallet: sample_wallet(),
             entries: Mutex::default(),
             crashed_ms: AtomicU64::new(0),
+            looked_ms: AtomicU64::new(0),
             stops: AtomicBool::new(false),
         }
     }
@@ -134,6 +141,7 @@ impl<'n> Load<'n> {
         let mut entries = self.entries.lock().unwrap();
         entries.push(Entry {
             id,
+            made_ms: now_ms(),
             sent_ms: None,
             verified_ms: None,
             tried_ms: None,
@@ -159,10 +167,12 @@ impl<'n> Load<'n> {
     #[track_caller]
     pub(super) fn check(&self, when: &str, which: Which) {
         let known = self.entries.lock().unwrap().clone();
+        let before_ms = self.looked_ms.swap(now_ms(), Ordering::SeqCst);
         let mut readers: Vec<Tenant> =
             self.addresses.iter().map(|address| self.tenant(*address)).collect();
         for (index, entry) in known.iter().enumerate() {
-            if which == Which::Lately && !entry.is_looked_at() {
+            let is_drawn = || usize::try_from(random()).unwrap() % known.len() < OTHERS;
+            if which == Which::Lately && !entry.is_newer_than(before_ms) && !is_drawn() {
                 continue;
             }
             let reader = usize::try_from(random() % 3).unwrap();
