@@ -95,7 +95,7 @@ impl ServerOptions {
     }
 }
 
-/// Measures both profiles and their floors, a line each.
+/// Measures both profiles, and sessions that are made alone, with their floors, a line each.
 ///
 /// # Errors
 /// A server does not start, or gives another answer than it should.
@@ -144,7 +144,8 @@ pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     let commits = [Commit::Each, Commit::Group];
     let inline = (commits.map(Profile::Floor), Profile::Inline);
     let jar = (commits.map(Profile::JarFloor), Profile::Jar);
-    for (floors, gateway) in [inline, jar] {
+    let create = (commits.map(Profile::CreateFloor), Profile::Create);
+    for (floors, gateway) in [inline, jar, create] {
         let profiles = [&floors[..], &[gateway]].concat();
         let mut rows = runtime.block_on(measure(options, &profiles, None))?;
         row::compare(&mut rows);

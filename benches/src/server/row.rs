@@ -41,6 +41,7 @@ pub(super) fn compare_shared(rows: &mut [Row]) {
 pub(super) fn compare(rows: &mut [Row]) {
     compare_with(rows, Profile::Floor, |profile| profile == Profile::Inline);
     compare_with(rows, Profile::JarFloor, |profile| profile == Profile::Jar);
+    compare_with(rows, Profile::CreateFloor, |profile| profile == Profile::Create);
 }
 
 fn compare_with(
@@ -82,8 +83,11 @@ impl Row {
                 Profile::Floor(Commit::Group) => "server_floor_group".into(),
                 Profile::JarFloor(Commit::Each) => "server_jar_floor_each".into(),
                 Profile::JarFloor(Commit::Group) => "server_jar_floor_group".into(),
+                Profile::CreateFloor(Commit::Each) => "server_create_floor_each".into(),
+                Profile::CreateFloor(Commit::Group) => "server_create_floor_group".into(),
                 Profile::Inline => "server_inline".into(),
                 Profile::Jar => "server_jar".into(),
+                Profile::Create => "server_create".into(),
                 Profile::SharedFloor(Commit::Each) => "server_postgres_floor_each".into(),
                 Profile::SharedFloor(Commit::Group) => "server_postgres_floor_group".into(),
                 Profile::Shared(nodes) => format!("server_postgres_{nodes}"),
@@ -130,8 +134,11 @@ impl Row {
             Profile::Floor(Commit::Group) => "floor, group commit".into(),
             Profile::JarFloor(Commit::Each) => "jar floor, each".into(),
             Profile::JarFloor(Commit::Group) => "jar floor, group".into(),
+            Profile::CreateFloor(Commit::Each) => "create floor, each".into(),
+            Profile::CreateFloor(Commit::Group) => "create floor, group".into(),
             Profile::Inline => "inline".into(),
             Profile::Jar => "jar".into(),
+            Profile::Create => "create alone".into(),
             Profile::SharedFloor(Commit::Each) => "PostgreSQL, each".into(),
             Profile::SharedFloor(Commit::Group) => "PostgreSQL, group".into(),
             Profile::Shared(1) => "PostgreSQL, 1 node".into(),
