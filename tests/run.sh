@@ -3,7 +3,8 @@
 #
 #   tests/run.sh          format, lints, Rust tests, documentation, interop, real wallets
 #   tests/run.sh --long   also: a whole release, minimum Rust version, debug-profile tests, advisories,
-#                         mutants, fuzzing of each parser for a minute where a nightly compiler is present
+#                         mutants, and where a nightly compiler is present fuzzing of each parser for a minute,
+#                         and the C ABI under Miri
 #
 # Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/, and by apt-get,
 # where this runs as root, promtool, systemd-analyze, PostgreSQL, nginx, Caddy, Chromium, Firefox, minisign
@@ -460,6 +461,20 @@ changes_of_the_interface() {
     done
 }
 
+find_miri() {
+    cargo +nightly miri --version >/dev/null 2>&1 ||
+        rustup component add miri rust-src --toolchain nightly >"$logs/miri.log" 2>&1
+}
+
+# Miri looks at each access to memory. It runs no C, so the provider in Rust checks the signatures, which takes minutes
+# for each: what is left out makes many of them.
+c_abi_under_miri() {
+    local miri=(cargo +nightly miri test --locked --target-dir target/miri -p idgate-ffi)
+    export MIRIFLAGS=-Zmiri-disable-isolation
+    "${miri[@]}" --lib -- --skip trust::tests:: &&
+        "${miri[@]}" --test presentation -- an_sd_jwt_vc_is_verified
+}
+
 # What a target finds stays below target/fuzz/.
 fuzzing() {
     local corpus=$root/target/fuzz/corpus directory name
@@ -620,6 +635,11 @@ if [ "$long" = yes ]; then
             -p idgate-ffi valgrind || true
     else
         skip 'C ABI under valgrind' 'valgrind is not installed'
+    fi
+    if find_miri; then
+        step 'C ABI under Miri' c_abi_under_miri || true
+    else
+        skip 'C ABI under Miri' 'no nightly compiler with miri (log: miri.log)'
     fi
     if [ "$built" = no ]; then
         skip 'a whole release, installed' 'the build failed'

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use idgate_core::crypto::Alg;
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::request::{RequestSigner, SignerUnavailable};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ImportRules, VerifierCertificate};
 
+use crate::PROVIDER;
 use crate::boundary::{boundary, put};
 use crate::bytes::input;
 use crate::failure::{Failure, idgate_error};

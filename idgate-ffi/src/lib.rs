@@ -33,6 +33,12 @@ mod verification;
 mod verifier;
 mod webhook;
 
+#[cfg(not(miri))]
+use idgate_core::crypto::aws_lc_rs::PROVIDER;
+// Miri runs no C.
+#[cfg(miri)]
+use idgate_core::crypto::rustcrypto::PROVIDER;
+
 pub use self::bytes::{idgate_bytes, idgate_bytes_free};
 pub use self::certificate::idgate_signer_certified;
 pub use self::dc_api::idgate_dc_api_requests;

@@ -3,7 +3,6 @@
 use std::ffi::c_char;
 
 use idgate_core::codec::base64url;
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Alg, Curve};
 use idgate_core::error::VerifyError;
 use idgate_core::request::{CredentialFormat, Dialect};
@@ -17,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use crate::PROVIDER;
 use crate::boundary::{boundary, put};
 use crate::bytes::{give, idgate_bytes, input};
 use crate::failure::{Failure, idgate_error};

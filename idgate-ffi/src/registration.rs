@@ -2,7 +2,6 @@
 
 use std::ffi::c_char;
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::ids::TenantId;
 use idgate_core::request::{RegistrationCertificate, RegistrationError};
 use idgate_core::time::UnixMillis;
@@ -10,6 +9,7 @@ use idgate_core::trust::VerifierCertificate;
 use idgate_core::verifier::NewSession;
 use serde_json::json;
 
+use crate::PROVIDER;
 use crate::boundary::{boundary, put};
 use crate::bytes::{give, idgate_bytes, input, text};
 use crate::entropy::OsEntropy;

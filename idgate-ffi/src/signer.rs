@@ -4,13 +4,13 @@ use std::ffi::{c_char, c_void};
 use std::fmt;
 use std::sync::Arc;
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Alg, Es256Key, Jwk, PublicKey};
 use idgate_core::discovery::{PublishedKey, did_document_json, did_web, jwks_json, key_id};
 use idgate_core::request::{RequestSigner, SignerUnavailable, SoftwareSigner};
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
+use crate::PROVIDER;
 use crate::boundary::{boundary, put};
 use crate::bytes::{give, idgate_bytes, input, text};
 use crate::entropy::OsEntropy;

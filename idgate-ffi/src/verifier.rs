@@ -4,12 +4,12 @@ use std::ffi::c_char;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::request::{Dialects, RequestSigner};
 use idgate_core::session::ClientIdForm;
 use idgate_core::trust::VerifierCertificate;
 use idgate_core::{PresentationRequest, TrustSnapshot, Verifier};
 
+use crate::PROVIDER;
 use crate::boundary::{boundary, put};
 use crate::bytes::{handles_of, input, text};
 use crate::dialects::{Options, RequestMode};

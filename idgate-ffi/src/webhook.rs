@@ -2,11 +2,11 @@
 
 use std::ffi::c_char;
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::time::UnixMillis;
 use idgate_core::webhook::{Attempt, InvalidWebhook, Received, ShortSecret, SigningSecret};
 use serde_json::{Map, Value};
 
+use crate::PROVIDER;
 use crate::boundary::{boundary, put};
 use crate::bytes::{give, idgate_bytes, input, text};
 use crate::failure::{Failure, idgate_error};

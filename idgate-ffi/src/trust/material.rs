@@ -1,6 +1,5 @@
 //! Trust material: what a file brings to an entry.
 
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::crypto::{Jwk, PublicKey};
 use idgate_core::status::VerifiedCrl;
 use idgate_core::time::UnixMillis;
@@ -13,6 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{IDGATE_ALLOW_STALE, IDGATE_TEST_ONLY, idgate_material};
+use crate::PROVIDER;
 use crate::failure::Failure;
 
 const LACKS_SIGNER_CA: &str =
