@@ -8,11 +8,11 @@ use idgate_core::request::{RequestSigner, SignerUnavailable};
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ImportRules, VerifierCertificate};
 
-use crate::PROVIDER;
 use crate::boundary::{boundary, put};
 use crate::bytes::input;
 use crate::failure::{Failure, idgate_error};
 use crate::handles;
+use crate::provider::PROVIDER;
 use crate::signer::{SignerHandle, idgate_signer};
 use crate::status::idgate_status;
 

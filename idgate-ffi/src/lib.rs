@@ -21,6 +21,7 @@ mod handles;
 mod in_use;
 mod limits;
 mod presentation;
+mod provider;
 mod registration;
 mod report;
 mod request_object;
@@ -32,12 +33,6 @@ mod trust_entry;
 mod verification;
 mod verifier;
 mod webhook;
-
-#[cfg(not(miri))]
-use idgate_core::crypto::aws_lc_rs::PROVIDER;
-// Miri runs no C.
-#[cfg(miri)]
-use idgate_core::crypto::rustcrypto::PROVIDER;
 
 pub use self::bytes::{idgate_bytes, idgate_bytes_free};
 pub use self::certificate::idgate_signer_certified;

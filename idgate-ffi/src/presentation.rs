@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use crate::PROVIDER;
 use crate::boundary::{boundary, put};
 use crate::bytes::{give, idgate_bytes, input};
 use crate::failure::{Failure, idgate_error};
 use crate::handles;
+use crate::provider::PROVIDER;
 use crate::report;
 use crate::status::idgate_status::{self, IDGATE_MISUSE};
 use crate::trust::{self, TrustHandle, idgate_trust};

@@ -9,12 +9,12 @@ use idgate_core::trust::VerifierCertificate;
 use idgate_core::verifier::NewSession;
 use serde_json::json;
 
-use crate::PROVIDER;
 use crate::boundary::{boundary, put};
 use crate::bytes::{give, idgate_bytes, input, text};
 use crate::entropy::OsEntropy;
 use crate::failure::{Failure, idgate_error};
 use crate::handles;
+use crate::provider::PROVIDER;
 use crate::session::idgate_transition;
 use crate::signer::{SignerHandle, idgate_signer};
 use crate::status::idgate_status;

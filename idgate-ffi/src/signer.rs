@@ -10,12 +10,12 @@ use idgate_core::request::{RequestSigner, SignerUnavailable, SoftwareSigner};
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
-use crate::PROVIDER;
 use crate::boundary::{boundary, put};
 use crate::bytes::{give, idgate_bytes, input, text};
 use crate::entropy::OsEntropy;
 use crate::failure::{Failure, idgate_error};
 use crate::handles;
+use crate::provider::PROVIDER;
 use crate::status::idgate_status::{self, IDGATE_CONFIG};
 
 /// Signs Request Objects.

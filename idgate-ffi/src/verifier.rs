@@ -9,12 +9,12 @@ use idgate_core::session::ClientIdForm;
 use idgate_core::trust::VerifierCertificate;
 use idgate_core::{PresentationRequest, TrustSnapshot, Verifier};
 
-use crate::PROVIDER;
 use crate::boundary::{boundary, put};
 use crate::bytes::{handles_of, input, text};
 use crate::dialects::{Options, RequestMode};
 use crate::failure::{Failure, idgate_error};
 use crate::handles;
+use crate::provider::PROVIDER;
 use crate::signer::{SignerHandle, idgate_signer};
 use crate::status::idgate_status;
 use crate::trust::{TrustHandle, idgate_trust};

@@ -6,10 +6,10 @@ use idgate_core::time::UnixMillis;
 use idgate_core::webhook::{Attempt, InvalidWebhook, Received, ShortSecret, SigningSecret};
 use serde_json::{Map, Value};
 
-use crate::PROVIDER;
 use crate::boundary::{boundary, put};
 use crate::bytes::{give, idgate_bytes, input, text};
 use crate::failure::{Failure, idgate_error};
+use crate::provider::PROVIDER;
 use crate::status::idgate_status::{self, IDGATE_REFUSED};
 
 /// How far a timestamp may be from the present unless there is a reason: 5 minutes.

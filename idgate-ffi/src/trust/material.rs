@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{IDGATE_ALLOW_STALE, IDGATE_TEST_ONLY, idgate_material};
-use crate::PROVIDER;
 use crate::failure::Failure;
+use crate::provider::PROVIDER;
 
 const LACKS_SIGNER_CA: &str =
     "a list needs signer_ca, or IDGATE_TEST_ONLY: without it anybody could have made the list";

@@ -104,7 +104,7 @@ const FETCH: Layers = &[
 
 /// The files of the C ABI.
 const C_ABI: Layers = &[
-    &["entropy", "limits", "status"],
+    &["entropy", "limits", "provider", "status"],
     &["failure"],
     &["dialects", "handles", "trust_entry"],
     &["boundary"],

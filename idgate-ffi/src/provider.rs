@@ -1,0 +1,6 @@
+//! Who does the arithmetic: AWS-LC. Miri, which looks at each access to memory, runs no C.
+
+#[cfg(not(miri))]
+pub(crate) use idgate_core::crypto::aws_lc_rs::PROVIDER;
+#[cfg(miri)]
+pub(crate) use idgate_core::crypto::rustcrypto::PROVIDER;
