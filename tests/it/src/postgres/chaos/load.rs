@@ -23,8 +23,11 @@ const SURELY_READABLE_MS: u64 = 29_000;
 /// An answer whose acknowledgement was lost may be taken so long after it was sent: by a node that stood
 /// still.
 const LATE_MS: u64 = 15_000;
-/// Of the sessions that nothing was done with since the look before so many are looked at each time.
-const OTHERS: usize = 100;
+/// Longer than a session's claims are readable.
+const LATELY_MS: u64 = 40_000;
+/// Of the sessions that were answered before the last look about so many are looked at each time, and of the others of
+/// that long about as many.
+const DRAWN: usize = 100;
 
 /// A session as its tenant knows it.
 #[derive(Clone, Debug)]
@@ -44,7 +47,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether something was done with it since then, or it is being answered.
+    /// Whether it was made or answered since then, or is being answered.
     fn is_newer_than(&self, then_ms: u64) -> bool {
         let over = self.verified_ms.or(self.tried_ms);
         let is_under_way = self.sent_ms.is_some() && over.is_none();
@@ -55,7 +58,7 @@ impl Entry {
 /// Which sessions are compared with what is known.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Which {
-    /// Those that something was done with since the look before, and some others: the rounds stay as short as they
+    /// Those that were made or answered since the last look began, and some others: the rounds stay as short as they
     /// were.
     Lately,
     All,
@@ -69,7 +72,7 @@ pub(super) struct Load<'n> {
     entries: Mutex<Vec<Entry>>,
     /// When the database was well again after it had crashed.
     pub(super) crashed_ms: AtomicU64,
-    /// When sessions were looked at.
+    /// When the last look began.
     looked_ms: AtomicU64,
     pub(super) stops: AtomicBool,
 }
@@ -166,12 +169,16 @@ impl<'n> Load<'n> {
     /// These sessions are as they were acknowledged, as some node says.
     #[track_caller]
     pub(super) fn check(&self, when: &str, which: Which) {
-        let known = self.entries.lock().unwrap().clone();
+        // First: what is noted from now on is newer for the look after this.
         let before_ms = self.looked_ms.swap(now_ms(), Ordering::SeqCst);
+        let known = self.entries.lock().unwrap().clone();
+        let late_ms = now_ms() - LATELY_MS;
+        let late = known.iter().filter(|entry| entry.is_newer_than(late_ms)).count();
         let mut readers: Vec<Tenant> =
             self.addresses.iter().map(|address| self.tenant(*address)).collect();
         for (index, entry) in known.iter().enumerate() {
-            let is_drawn = || usize::try_from(random()).unwrap() % known.len() < OTHERS;
+            let among = if entry.is_newer_than(late_ms) { late } else { known.len() };
+            let is_drawn = || usize::try_from(random()).unwrap() % among < DRAWN;
             if which == Which::Lately && !entry.is_newer_than(before_ms) && !is_drawn() {
                 continue;
             }
