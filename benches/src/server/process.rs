@@ -49,15 +49,8 @@ impl Server {
                 vec![start_floor(commit, &[])?]
             }
             Profile::JarFloor(commit) => vec![start_floor(commit, &["--jar"])?],
-            Profile::Inline => vec![gateway::start("inline").await?],
+            Profile::Inline | Profile::Create => vec![gateway::start("inline").await?],
             Profile::Jar => vec![gateway::start("jar").await?],
-            Profile::Create => {
-                // All of them stay open.
-                vec![
-                    gateway::start_with("inline", &[("IDGATE_MAX_OPEN_SESSIONS_LIVE", "1000000")])
-                        .await?,
-                ]
-            }
             Profile::SharedFloor(commit) => vec![shared()?.start_floor(commit)?],
             Profile::Shared(nodes) => shared()?.start_nodes(nodes).await?,
         })

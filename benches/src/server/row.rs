@@ -178,7 +178,7 @@ impl Row {
         sorted.get(at).map_or(f64::NAN, |latency| latency.as_secs_f64() * 1e3)
     }
 
-    /// A session is written twice: when it is made, and when it is settled.
+    /// A session is written twice, when it is made and when it is settled; one that is made alone, once.
     fn sessions_per_commit(&self) -> Option<f64> {
         self.commits.map(|commits| count(self.flows) / commits)
     }
