@@ -25,15 +25,11 @@ const SURELY_READABLE_MS: u64 = 29_000;
 const LATE_MS: u64 = 15_000;
 /// Longer than a session's claims are readable.
 const LATELY_MS: u64 = 40_000;
-/// Of the sessions that were answered before the last look about so many are looked at each time, and of the others of
-/// that long about as many.
-const DRAWN: usize = 100;
 
 /// A session as its tenant knows it.
 #[derive(Clone, Debug)]
 struct Entry {
     id: String,
-    made_ms: u64,
     /// When an answer was sent first.
     sent_ms: Option<u64>,
     /// When an answer was acknowledged.
@@ -47,19 +43,16 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether it was made or answered since then, or is being answered.
-    fn is_newer_than(&self, then_ms: u64) -> bool {
-        let over = self.verified_ms.or(self.tried_ms);
-        let is_under_way = self.sent_ms.is_some() && over.is_none();
-        is_under_way || over.unwrap_or(self.made_ms) >= then_ms
+    /// Whether something was done with it lately; of the others one of twenty.
+    fn is_looked_at(&self) -> bool {
+        self.tried_ms.is_none_or(|at| now_ms() < at + LATELY_MS) || random().is_multiple_of(20)
     }
 }
 
 /// Which sessions are compared with what is known.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Which {
-    /// Those that were made or answered since the last look began, and some others: the rounds stay as short as they
-    /// were.
+    /// Those that a fault may have met, and some others: the rounds stay as short as they were.
     Lately,
     All,
 }
@@ -72,8 +65,6 @@ pub(super) struct Load<'n> {
     entries: Mutex<Vec<Entry>>,
     /// When the database was well again after it had crashed.
     pub(super) crashed_ms: AtomicU64,
-    /// When the last look began.
-    looked_ms: AtomicU64,
     pub(super) stops: AtomicBool,
 }
 
@@ -85,7 +76,6 @@ impl<'n> Load<'n> {
             wallet: sample_wallet(),
             entries: Mutex::default(),
             crashed_ms: AtomicU64::new(0),
-            looked_ms: AtomicU64::new(0),
             stops: AtomicBool::new(false),
         }
     }
@@ -144,7 +134,6 @@ impl<'n> Load<'n> {
         let mut entries = self.entries.lock().unwrap();
         entries.push(Entry {
             id,
-            made_ms: now_ms(),
             sent_ms: None,
             verified_ms: None,
             tried_ms: None,
@@ -169,17 +158,11 @@ impl<'n> Load<'n> {
     /// These sessions are as they were acknowledged, as some node says.
     #[track_caller]
     pub(super) fn check(&self, when: &str, which: Which) {
-        // First: what is noted from now on is newer for the look after this.
-        let before_ms = self.looked_ms.swap(now_ms(), Ordering::SeqCst);
         let known = self.entries.lock().unwrap().clone();
-        let late_ms = now_ms() - LATELY_MS;
-        let late = known.iter().filter(|entry| entry.is_newer_than(late_ms)).count();
         let mut readers: Vec<Tenant> =
             self.addresses.iter().map(|address| self.tenant(*address)).collect();
         for (index, entry) in known.iter().enumerate() {
-            let among = if entry.is_newer_than(late_ms) { late } else { known.len() };
-            let is_drawn = || usize::try_from(random()).unwrap() % among < DRAWN;
-            if which == Which::Lately && !entry.is_newer_than(before_ms) && !is_drawn() {
+            if which == Which::Lately && !entry.is_looked_at() {
                 continue;
             }
             let reader = usize::try_from(random() % 3).unwrap();
