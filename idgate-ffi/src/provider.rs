@@ -1,4 +1,4 @@
-//! Who does the arithmetic: AWS-LC. Miri, which looks at each access to memory, runs no C.
+//! Who does the arithmetic: AWS-LC, and RustCrypto under Miri, which looks at each access to memory and runs no C.
 
 #[cfg(not(miri))]
 pub(crate) use idgate_core::crypto::aws_lc_rs::PROVIDER;

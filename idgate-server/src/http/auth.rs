@@ -72,7 +72,7 @@ pub(crate) async fn authenticate(
     }
 }
 
-/// The same, and the caller's session of that id, if there is one and it can be read.
+/// The same, and the caller's session of that id, if there is one, or why it cannot be read.
 pub(crate) async fn authenticate_for(
     app: &App,
     key: Option<&ApiKey>,

@@ -43,7 +43,7 @@ pub(crate) async fn answer(
         None => answer_in(gateway, slot, request, None).await,
         Some(recording) => {
             let answer = pin!(answer_in(gateway, slot, request, Some(&recording)));
-            // A box of its own, so that nobody carries it who records nothing.
+            // Boxed, so that requests that are not recorded are no larger for it.
             Box::pin(recording.around(answer)).await
         }
     }

@@ -113,7 +113,7 @@ pub trait Store:
     fn authenticate(&self, digest: &[u8; 32], now: UnixMillis) -> Read<'_, Option<Caller>>;
 
     /// The same, and the caller's session of that id as [`SessionStore::callers_session`] gives it, as both
-    /// were at one moment. A session that cannot be read is in nobody's way who has the key.
+    /// were at one moment. That the session cannot be read is said beside the caller, whose key is good all the same.
     fn authenticate_for(
         &self,
         digest: &[u8; 32],
