@@ -75,16 +75,10 @@ impl Holder {
     }
 }
 
-/// All servers of the installation have the same address, and so the same DID.
-fn fixed_address() -> Installation {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    Installation::new().with("IDGATE_LISTEN", &address)
-}
-
 /// Rounds of load, kill, restart and check on one installation; gives the number of sessions.
 fn lane(rounds: usize, mode: &str) -> usize {
-    let gateway = Gateway::start_on(fixed_address().with("OID4VP_REQUEST_MODE", mode));
+    let gateway =
+        Gateway::start_on(Installation::at_one_address().with("OID4VP_REQUEST_MODE", mode));
     let fetch_did = || gateway.http().send(&Request::get("/.well-known/did.json")).json();
     let holder = Holder { wallet: sample_wallet(), did: (mode == "jar").then(fetch_did) };
     let Gateway { mut server, client, installation } = gateway;

@@ -90,13 +90,6 @@ impl Desk {
     }
 }
 
-/// An installation whose servers all have the same address, and so the same DID.
-fn fixed_address() -> Installation {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    Installation::new().with("IDGATE_LISTEN", &address)
-}
-
 fn did_document(http: &mut Http) -> Value {
     http.send(&Request::get("/.well-known/did.json")).expect_status(200).json()
 }

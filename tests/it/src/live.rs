@@ -48,8 +48,11 @@ fn a_gateway_that_runs_is_alive_and_one_that_ended_is_not() {
         .with("IDGATE_BEHIND_TLS_PROXY", "true");
     let output = behind.run(&["doctor", "--live"]);
     assert_eq!(output.code, 0, "{output:?}");
+    let installation = Installation::at_one_address();
+    let server = installation.serve();
     let address = server.address;
-    server.terminate();
+    assert_eq!(ask(&installation, address).code, 0);
+    server.stop();
     refused(&ask(&installation, address), "no connection");
 }
 

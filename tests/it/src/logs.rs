@@ -3,13 +3,13 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::http::{Http, Request};
-use crate::server::{Client, Installation, eventually};
+use crate::server::{Client, Installation, eventually, free_address};
 use crate::tenant::{
     Gateway, Tenant, answer_request, form, request_for, sample_trust, sample_wallet,
 };
@@ -93,10 +93,6 @@ fn stuffed_pipe() -> (io::PipeReader, io::PipeWriter) {
     thread::spawn(move || while filler.write_all(&[b'x'; 4096]).is_ok() {});
     thread::sleep(Duration::from_millis(300));
     (reader, writer)
-}
-
-fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 fn end_of(mut child: Child) -> Option<i32> {

@@ -3,9 +3,10 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -74,6 +75,14 @@ impl Installation {
     /// One on files, whatever store the other tests use.
     pub(crate) fn in_directory() -> Self {
         Self { root: TempDir::new().unwrap(), environment: Vec::new() }
+    }
+
+    /// One whose servers all have the same address, and so the same DID.
+    pub(crate) fn at_one_address() -> Self {
+        let address = free_address();
+        // Wallets take http from few hosts.
+        let base_url = format!("http://localhost:{}", address.port());
+        Self::new().with("IDGATE_LISTEN", &address.to_string()).with("IDGATE_BASE_URL", &base_url)
     }
 
     /// One of the gateways that share this database.
@@ -305,6 +314,16 @@ impl Drop for Server {
 pub(crate) fn bound_to(log: &str) -> Option<SocketAddr> {
     let (_, rest) = log.rsplit_once("bound to ")?;
     rest.split([' ', '"', '\n']).next()?.parse().ok()
+}
+
+/// An address on which nothing listens until its test does. No other test has its host, so the
+/// port of one that ended is not given to another test's server.
+pub(crate) fn free_address() -> SocketAddr {
+    static HOSTS: AtomicU32 = AtomicU32::new(0);
+    let [.., high, low] = HOSTS.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+    let [.., process] = std::process::id().to_be_bytes();
+    let host = Ipv4Addr::new(127, process.max(1), high, low);
+    TcpListener::bind((host, 0)).unwrap().local_addr().unwrap()
 }
 
 /// `IDGATE_BIN`, else the release binary of this workspace.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Ca, certify};
 use crate::http::Request;
-use crate::server::Installation;
+use crate::server::{Installation, free_address};
 use crate::tenant::{Created, Gateway, Tenant, now_ms};
 
 pub(super) fn started(profiles: &str, settings: &[(&str, &str)]) -> (Gateway, Tenant) {
@@ -121,9 +121,7 @@ fn a_client_signs_with_its_own_certificate_and_others_with_the_gateways() {
 
 #[test]
 fn x509_san_dns_goes_by_the_host_and_needs_it_in_the_certificate() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    let address = free_address();
     let base_url = format!("http://localhost:{}", address.port());
     let settings = [
         ("IDGATE_LISTEN", &*address.to_string()),

@@ -5,6 +5,7 @@ use std::net::TcpListener;
 
 use super::*;
 use crate::http::{Http, Request};
+use crate::server::free_address;
 use crate::tamper::scenario::Trust;
 use crate::tenant::sample_trust;
 
@@ -74,7 +75,7 @@ fn the_settings_come_from_flags_environment_and_file() {
 
 #[test]
 fn the_demo_serves_on_where_the_settings_say() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = free_address();
     let installation = Installation::new();
     let listen = free.to_string();
     let mut command = installation.command(&["demo", "--json", "--listen", &listen]);

@@ -91,11 +91,7 @@ fn a_rotation_is_in_force_for_new_sessions_and_open_ones_keep_their_key() {
 
 #[test]
 fn a_retired_key_signs_over_restarts_and_is_wiped_behind_its_last_session() {
-    // One address for both starts: it is the `did:web`.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    drop(listener);
-    let mut desk = Desk::start(Installation::new().with("IDGATE_LISTEN", &address), "jar");
+    let mut desk = Desk::start(Installation::at_one_address(), "jar");
     let created = desk.create();
     let old = desk.fetch(&created).header["kid"].clone();
     desk.gateway.installation.run_json(&["keys", "rotate", "--json"]);

@@ -7,9 +7,10 @@ use idgate_testkit::request_object::JarLink;
 use idgate_testkit::wallet::JarAnswer;
 use serde_json::{Value, json};
 
-use super::{Desk, fixed_address, request_path, text};
+use super::{Desk, request_path, text};
 use crate::disk;
 use crate::http::Request;
+use crate::server::Installation;
 use crate::tenant::{Created, Gateway, request_for, timestamp};
 
 #[test]
@@ -205,7 +206,7 @@ fn an_inline_session_has_no_request_object() {
 
 #[test]
 fn a_session_keeps_its_profile_when_the_mode_of_the_gateway_changes() {
-    let mut desk = Desk::start(fixed_address(), "jar");
+    let mut desk = Desk::start(Installation::at_one_address(), "jar");
     let created = desk.create();
     let mut desk = desk.restart(false, "inline");
     let jar = desk.fetch(&created);

@@ -10,10 +10,10 @@ use std::thread;
 use idgate_testkit::request_object::{JarLink, JarRequest};
 use idgate_testkit::wallet::{JarAnswer, Transcript, Wallet};
 
-use super::{Desk, fixed_address, name_request, request_path, text};
+use super::{Desk, name_request, request_path, text};
 use crate::disk;
 use crate::http::{Http, Request};
-use crate::server::eventually;
+use crate::server::{Installation, eventually};
 use crate::tenant::{Created, answer_request, now_ms};
 
 /// What `claims.db` has as the sealed key of a session.
@@ -81,7 +81,7 @@ type Journal = Mutex<Vec<(Created, bool)>>;
 
 #[test]
 fn killed_at_any_instant_open_sessions_have_their_keys_and_settled_ones_have_none() {
-    let mut desk = Desk::start(fixed_address(), "jar");
+    let mut desk = Desk::start(Installation::at_one_address(), "jar");
     for round in 0..ROUNDS {
         let journal = Journal::default();
         desk = load_until_killed(desk, &journal, 2 + 5 * round);

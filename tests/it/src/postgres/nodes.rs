@@ -1,12 +1,12 @@
 //! Several gateways on a PostgreSQL of their own, each behind a proxy on its way to the database.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::cluster::{Cluster, SOCKET};
 use super::proxy::Proxy;
 use crate::http::{Http, Request};
-use crate::server::{Client, Installation, Server};
+use crate::server::{Client, Installation, Server, free_address};
 use crate::tenant::sample_trust;
 
 const DATABASE: &str = "gateway";
@@ -73,7 +73,7 @@ impl Nodes {
 impl Node {
     fn new(cluster: &Cluster, settings: &[(&str, &str)]) -> Self {
         let proxy = Proxy::to(&cluster.dir().join(SOCKET));
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = free_address();
         let url = format!("postgres://idgate@127.0.0.1:{}/{DATABASE}", proxy.port);
         let mut installation = Installation::on(&url);
         installation.set("IDGATE_LISTEN", &address.to_string());

@@ -2,7 +2,7 @@
 //! request of a tenant fails, and no answer of a wallet is lost.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::nodes::Nodes;
 use crate::http::Http;
-use crate::server::eventually;
+use crate::server::{eventually, free_address};
 use crate::tenant::{Tenant, request_for, sample_wallet};
 
 const EXAMPLE: &str =
@@ -97,7 +97,7 @@ impl Nginx {
             return None;
         }
         let folder = TempDir::new().unwrap();
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = free_address();
         let file = folder.path().join("nginx.conf");
         fs::write(&file, configuration(folder.path(), address, upstreams)).unwrap();
         let mut command = Command::new("nginx");

@@ -1,10 +1,9 @@
 //! Whatever a collector does, sessions are made and the gateway stops in time; what is lost is counted.
 
-use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::server::{Server, eventually};
+use crate::server::{Server, eventually, free_address};
 
 /// Far more than what a request and a stop take, and less than what a collector is waited for.
 const PROMPT: Duration = Duration::from_secs(6);
@@ -26,7 +25,7 @@ fn counted(installation: &Installation, server: &Server) -> impl Fn(&str) -> u64
 
 #[test]
 fn without_an_answer_from_the_collector_requests_are_as_quick_and_the_end_is_in_time() {
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let gone = free_address();
     let silent = Collector::start();
     silent.answer("", "");
     for url in [format!("http://{gone}"), silent.url()] {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::receiver::Receiver;
 use super::{ENDPOINT, approve, failures, notifying, permissive, put_url};
 use crate::http::{Request, Response};
+use crate::server::free_address;
 use crate::tenant::{Gateway, Tenant, members};
 
 fn test(tenant: &mut Tenant) -> Response {
@@ -71,7 +72,8 @@ fn a_test_that_reaches_nobody_says_why_in_words_of_its_own() {
     let gateway = Gateway::start_on(permissive());
     let mut tenant = gateway.tenant();
     approve(&gateway, "127.0.0.1");
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = free_address();
+    approve(&gateway, &closed.ip().to_string());
     put_url(&mut tenant, &format!("http://{closed}/")).expect_status(200);
     let failed = outcome(&mut tenant);
     assert_eq!((&failed["delivered"], &failed["http_status"]), (&json!(false), &Value::Null));
