@@ -27,6 +27,7 @@ const CLOSE: &str = "UPDATE open_sessions SET count = greatest(count - $2, 0) WH
 const HEAD: &str = "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoint_hash, open_since, mac \
      FROM audit_heads WHERE client_id = $1 FOR UPDATE";
 const SLICE: &str = "SELECT slice, entries, mac FROM audit_totals WHERE slice = $1 FOR UPDATE";
+const TURN: &str = "SELECT pg_advisory_xact_lock(1, 1)";
 
 /// Stores these in one transaction.
 pub(super) async fn write(pool: &Pool, changes: &[Change]) -> Result<(), Failure> {
@@ -39,6 +40,7 @@ pub(super) async fn write(pool: &Pool, changes: &[Change]) -> Result<(), Failure
             Change::Settle(id) => ended.push(id.as_str()),
         }
     }
+    change(&tx, TURN, &[]).await?;
     prepare(&tx, &[STEP]).await?;
     let mut kept = Vec::new();
     for step in join_all(ended.iter().map(|id| step(&tx, id))).await {

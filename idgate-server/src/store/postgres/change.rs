@@ -40,4 +40,9 @@ impl Change {
     pub(super) const fn is_new(&self) -> bool {
         self.key_id.is_some()
     }
+
+    /// Whether the audit log has an entry of it.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.is_new() || self.session().settlement().is_some()
+    }
 }

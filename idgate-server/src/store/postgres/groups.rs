@@ -1,7 +1,8 @@
 //! Group commit: what is asked for in one lane while a transaction of that lane is under way is written
 //! by the next one, together. A lane is a client's, whose transactions would wait for one another at the
-//! end of its audit chain anyway; so nobody waits who would not have waited, and a client that asks for
-//! much takes one connection. Who asks alone is written at once.
+//! end of its audit chain anyway; so hardly anybody waits who would not have waited, and a client that asks
+//! for much takes one connection. Who asks alone waits for no others to come. What comes while a node waits
+//! for its turn goes with those who wait already.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -86,16 +87,7 @@ impl<J, T> Lane<J, T> {
     /// more. `fits` says whether a job may be with those before it.
     pub(super) fn next(&mut self, fits: impl Fn(&[J], &J) -> bool) -> Option<Group<J, T>> {
         let mut lanes = self.groups.lanes();
-        let mut group = Group { jobs: Vec::new(), tellers: Vec::new() };
-        if let Some(lane) = lanes.get_mut(&self.whose) {
-            while lane.front().is_some_and(|next| fits(&group.jobs, &next.job))
-                && group.jobs.len() < MOST
-                && let Some(waiting) = lane.pop_front()
-            {
-                group.jobs.push(waiting.job);
-                group.tellers.push(waiting.teller);
-            }
-        }
+        let group = take(lanes.get_mut(&self.whose), MOST, fits);
         if group.jobs.is_empty() {
             lanes.remove(&self.whose);
             self.is_left = true;
@@ -103,6 +95,36 @@ impl<J, T> Lane<J, T> {
         }
         Some(group)
     }
+
+    /// What has come since a group was taken, as much as goes with it.
+    pub(super) fn more(&self, first: &Group<J, T>, fits: impl Fn(&[J], &J) -> bool) -> Group<J, T> {
+        let room = MOST.saturating_sub(first.jobs.len());
+        let fits = |more: &[J], next: &J| fits(&first.jobs, next) && fits(more, next);
+        take(self.groups.lanes().get_mut(&self.whose), room, fits)
+    }
+
+    /// Whether it is the gateway's own.
+    pub(super) fn is_gateways(&self) -> bool {
+        self.whose == Whose::GATEWAY
+    }
+}
+
+/// Takes from the front of a lane what fits, `most` at most.
+fn take<J, T>(
+    lane: Option<&mut VecDeque<Waiting<J, T>>>,
+    most: usize,
+    fits: impl Fn(&[J], &J) -> bool,
+) -> Group<J, T> {
+    let mut group = Group { jobs: Vec::new(), tellers: Vec::new() };
+    let Some(lane) = lane else { return group };
+    while lane.front().is_some_and(|next| fits(&group.jobs, &next.job))
+        && group.jobs.len() < most
+        && let Some(waiting) = lane.pop_front()
+    {
+        group.jobs.push(waiting.job);
+        group.tellers.push(waiting.teller);
+    }
+    group
 }
 
 /// Whoever is at a lane when it panics leaves it to the next one.
@@ -194,6 +216,21 @@ mod tests {
         let mut lane = lane.unwrap();
         assert_eq!(jobs(&mut lane), Some(vec![1, 2]));
         assert_eq!(jobs(&mut lane), Some(vec![1, 3]));
+    }
+
+    #[test]
+    fn what_comes_later_goes_with_a_group_as_far_as_it_fits_and_there_is_room() {
+        let groups = Numbers::default();
+        let (_first, lane) = groups.join(LANE, 1);
+        let mut lane = lane.unwrap();
+        let mut first = lane.next(unlike).unwrap();
+        assert!(lane.more(&first, unlike).jobs.is_empty());
+        let _others: Vec<_> = [2, 3, 1, 4].map(|job| groups.join(LANE, job)).into();
+        assert_eq!(lane.more(&first, unlike).jobs, [2, 3]);
+        first.jobs = (10..72).collect();
+        let _later: Vec<_> = [5, 6].map(|job| groups.join(LANE, job)).into();
+        assert_eq!(lane.more(&first, unlike).jobs, [1, 4]);
+        assert_eq!(jobs(&mut lane), Some(vec![5, 6]));
     }
 
     #[tokio::test]

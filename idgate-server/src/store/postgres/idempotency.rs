@@ -142,7 +142,7 @@ async fn create_in(shared: &Shared, asked: &Asked, tx: &Tx<'_>) -> Done<Outcomes
         let is_own = earlier.session_id == session.id().as_str();
         return Ok(if is_own { Outcomes::Made } else { Outcomes::Earlier(earlier) });
     }
-    store(shared, tx, std::slice::from_ref(change)).await?;
+    store(shared, tx, &[change]).await?;
     Ok(Outcomes::Made)
 }
 

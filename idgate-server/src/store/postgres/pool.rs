@@ -1,10 +1,11 @@
 //! Connections, and what is done on them: one statement, or one transaction that is tried again when
 //! another one was in its way.
 //!
-//! Locks are taken in this order, so that no two transactions wait for one another: session rows of one
-//! client in the order of their ids, then how many sessions the client has open, then the head of a chain and its part of the number of
-//! entries, then notifications. Who takes several chains takes them in the order of their names. Who
-//! changes what is trusted takes the number of that first.
+//! Locks are taken in this order, so that no two transactions wait for one another: the turn of a client,
+//! by a node that writes its changes together, then session rows of one client in the order of their ids, then how
+//! many sessions the client has open, then the head of a chain and its part of the number of entries, then
+//! notifications. Who takes several chains takes them in the order of their names. Who changes what is
+//! trusted takes the number of that first.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -102,42 +103,42 @@ impl Pool {
         with: &E,
         work: impl for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync,
     ) -> Done<T> {
-        self.transact_all(1, with, work).await
+        self.transact_all(with, |_| 1, work).await
     }
 
-    /// The same for so many changes together.
+    /// The same for changes together: how many, is asked when they are to be committed.
     pub(in crate::store) async fn transact_all<E: Sync + ?Sized, T: Send>(
         &self,
-        changes: usize,
         with: &E,
+        changes: impl Fn(&E) -> usize + Sync,
         work: impl for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync,
     ) -> Done<T> {
-        let job = Job { with, work, done: Mutex::new(None) };
-        self.try_job(changes, &job).await?;
+        let job = Job { with, changes, work, done: Mutex::new(None) };
+        self.try_job(&job).await?;
         let done = job.done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.ok_or_else(|| Failure::failed("a transaction ended without its outcome"))
     }
 
     /// One function for all transactions, of which there are a hundred.
-    async fn try_job(&self, changes: usize, job: &dyn Work) -> Done<()> {
+    async fn try_job(&self, job: &dyn Work) -> Done<()> {
         let mut tried = 0;
         loop {
             tried += 1;
-            match self.try_once(changes, job).await {
+            match self.try_once(job).await {
                 Err(Failure::Again(_)) if tried < TRIES => {}
                 done => return done,
             }
         }
     }
 
-    async fn try_once(&self, changes: usize, job: &dyn Work) -> Done<()> {
+    async fn try_once(&self, job: &dyn Work) -> Done<()> {
         let mut client = self.client().await?;
         let tx = client.transaction().await?;
         job.work(&tx).await?;
         let begun = Stopwatch::new();
         commit(tx).await?;
         if let Some(telemetry) = &self.telemetry {
-            telemetry.commit(begun.elapsed_us(), changes);
+            telemetry.commit(begun.elapsed_us(), job.changes());
         }
         Ok(())
     }
@@ -146,17 +147,22 @@ impl Pool {
 /// What a transaction does, whatever it gives.
 trait Work: Sync {
     fn work<'a>(&'a self, tx: &'a Tx<'a>) -> Boxed<'a, ()>;
+
+    /// How much it does.
+    fn changes(&self) -> usize;
 }
 
 /// What is done with what, and what the last attempt gave.
-struct Job<'e, E: ?Sized, W, T> {
+struct Job<'e, E: ?Sized, N, W, T> {
     with: &'e E,
+    changes: N,
     work: W,
     done: Mutex<Option<T>>,
 }
 
-impl<E: Sync + ?Sized, T: Send, W> Work for Job<'_, E, W, T>
+impl<E: Sync + ?Sized, N, W, T: Send> Work for Job<'_, E, N, W, T>
 where
+    N: Fn(&E) -> usize + Sync,
     W: for<'a> Fn(&'a E, &'a Tx<'a>) -> Boxed<'a, T> + Sync,
 {
     fn work<'a>(&'a self, tx: &'a Tx<'a>) -> Boxed<'a, ()> {
@@ -166,6 +172,10 @@ where
             *self.done.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
             Ok(())
         })
+    }
+
+    fn changes(&self) -> usize {
+        (self.changes)(self.with)
     }
 }
 

@@ -19,6 +19,13 @@ impl Nodes {
         self.backend.hold(&format!("SELECT FROM audit_heads WHERE client_id = '{id}' FOR UPDATE"))
     }
 
+    /// It is another node's turn to write for the live client, until this is dropped.
+    fn hold_turn(&self) -> Held {
+        let id = self.live.client_id.as_str();
+        let hash = format!("('x' || left(encode(sha256('{id}'), 'hex'), 8))::bit(32)::integer");
+        self.backend.hold(&format!("SELECT pg_advisory_xact_lock(1, {hash})"))
+    }
+
     fn store_new(&self, made: &Transition) -> Write<'_, Made> {
         self.store().create_session(&self.live, made.clone())
     }
@@ -50,6 +57,15 @@ impl Nodes {
     fn open_sessions(&self) -> String {
         let id = self.live.client_id.as_str();
         self.backend.ask(&format!("SELECT count FROM open_sessions WHERE client_id = '{id}'"))
+    }
+}
+
+/// Until somebody waits for a lock.
+async fn until_waiting(fixture: &Nodes) {
+    let waiting = "SELECT count(*) > 0 FROM pg_stat_activity \
+                   WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    while fixture.backend.ask(waiting) != "t" {
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
@@ -106,6 +122,48 @@ async fn what_is_asked_for_together_is_committed_together() {
     assert_eq!(summary.outcomes.verified, 40);
 }
 
+/// A node takes what it writes when its turn has come, so that many nodes write in few transactions, too.
+#[tokio::test]
+async fn all_that_comes_before_a_nodes_turn_is_committed_together() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    let new = fixture.some(40);
+    let held = fixture.hold_turn();
+    let first = fixture.store_new(&new[0]);
+    until_waiting(&fixture).await;
+    let making: Vec<_> = new[1..].iter().map(|made| fixture.store_new(made)).collect();
+    let other = fixture.other_client();
+    let theirs = fixture.new_session(&other, NOW);
+    assert_eq!(fixture.store().create_session(&other, theirs).await.unwrap(), Made::Yes);
+    assert_eq!(fixture.backend.ask("SELECT count(*) FROM sessions"), "1");
+    drop(held);
+    assert_eq!(first.await.unwrap(), Made::Yes);
+    assert!(all(making).await.into_iter().all(|made| made.unwrap() == Made::Yes));
+    assert_eq!(fixture.transactions("sessions"), 2, "the other client's, and one");
+    assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("40", 41));
+}
+
+#[tokio::test]
+async fn who_waits_for_a_turn_that_does_not_come_is_told_so_and_nothing_is_stored() {
+    if !PostgresDatabase::is_there() {
+        return;
+    }
+    let fixture = Nodes::new();
+    let new = fixture.some(3);
+    let held = fixture.hold_turn();
+    let first = fixture.store_new(&new[0]);
+    until_waiting(&fixture).await;
+    let (first, second) = tokio::join!(first, fixture.store_new(&new[1]));
+    assert!(matches!(first, Err(StoreError::Unavailable(_))), "{first:?}");
+    assert!(matches!(second, Err(StoreError::Busy)), "it waits behind the first: {second:?}");
+    drop(held);
+    assert_eq!(fixture.store_new(&new[2]).await.unwrap(), Made::Yes);
+    assert_eq!(fixture.backend.ask("SELECT count(*) FROM sessions"), "1");
+    assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("1", 2));
+}
+
 #[tokio::test]
 async fn a_group_has_room_for_as_many_as_the_client_may_have() {
     if !PostgresDatabase::is_there() {
@@ -137,7 +195,7 @@ async fn what_is_wrong_with_one_is_not_the_others_fate() {
     let new = fixture.some(4);
     let held = fixture.hold_up();
     let mut making = vec![fixture.store_new(&new[0])];
-    pause().await;
+    until_waiting(&fixture).await;
     making.extend([&new[1], &twice, &new[2], &new[3]].map(|made| fixture.store_new(made)));
     drop(held);
     let outcomes = all(making).await;
@@ -160,7 +218,7 @@ async fn each_of_a_group_whose_commit_was_not_answered_is_looked_up() {
     let held = fixture.hold_up();
     let settle = |session: &Session| fixture.store().commit(verify(session, NOW, "{}"), None);
     let first = settle(&sessions[0]);
-    pause().await;
+    until_waiting(&fixture).await;
     let settling: Vec<_> = sessions[1..].iter().map(settle).collect();
     let making: Vec<_> = new.iter().map(|made| fixture.store_new(made)).collect();
     proxy.lose_the_commit_after_the_next();

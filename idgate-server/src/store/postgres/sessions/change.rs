@@ -1,9 +1,10 @@
 //! Changes of sessions: those of one client that are asked for at a time in one transaction, and what
 //! becomes of them when nobody says so.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use aws_lc_rs::digest::{SHA256, digest};
 use idgate_core::ids::SessionId;
 
 use super::super::super::interface::StoreError;
@@ -13,16 +14,21 @@ use super::super::super::sql::number;
 use super::super::change::{Change, Stored};
 use super::super::error::{Done, Failure};
 use super::super::groups::{self, TURN};
-use super::super::pool::{ANSWER, Boxed};
+use super::super::pool::{ANSWER, Boxed, Tx};
 use super::super::shared::Shared;
-use super::super::sql::row;
+use super::super::sql::{execute, row};
 use super::step;
 
-/// How often a change whose COMMIT was not answered is tried.
+/// How often a change is tried alone when its COMMIT is not answered.
 const TRIES: usize = 3;
 /// How long a group may take: with its turn, no more than anything else that is asked of the database.
 const TIME: Duration = ANSWER.saturating_sub(TURN);
 
+/// Advisory locks of this kind are turns of clients, by a hash of their names.
+const TURNS: i32 = 1;
+const TURN_OF: &str = "SELECT pg_advisory_xact_lock($1, $2)";
+
+type Group = groups::Group<Change, Stored>;
 type Lane = groups::Lane<Change, Stored>;
 
 /// What a transaction that was in doubt came to.
@@ -33,21 +39,65 @@ enum Looked {
     Not,
 }
 
+/// What is written together.
+struct Taken<'l> {
+    shared: &'l Shared,
+    lane: &'l Lane,
+    first: Group,
+    /// What came until it was this node's turn.
+    more: OnceLock<Group>,
+}
+
 /// Writes what waits in a lane until nothing does.
 pub(in crate::store::postgres) async fn write(shared: Arc<Shared>, mut lane: Lane) {
-    while let Some(group) = lane.next(fits) {
-        let changes = &*group.jobs;
-        let outcomes = match tokio::time::timeout(TIME, all(&shared, changes)).await {
-            Ok(outcomes) => outcomes,
-            Err(_) => each(changes, &StoreError::Unavailable("PostgreSQL does not answer".into())),
-        };
-        for (change, outcome) in changes.iter().zip(&outcomes) {
+    while let Some(first) = lane.next(fits) {
+        let taken = Taken { shared: &shared, lane: &lane, first, more: OnceLock::new() };
+        let outcomes = tokio::time::timeout(TIME, all(&taken)).await.unwrap_or_else(|_| {
+            let silent = StoreError::Unavailable("PostgreSQL does not answer".into());
+            each(&taken.changes(), &silent)
+        });
+        for (change, outcome) in taken.changes().into_iter().zip(&outcomes) {
             if matches!(outcome, Ok(Stored::Yes)) {
                 shared.announce(change);
             }
         }
-        group.tell(outcomes);
+        taken.tell(outcomes);
     }
+}
+
+impl Taken<'_> {
+    fn changes(&self) -> Vec<&Change> {
+        let more = self.more.get().into_iter().flat_map(|more| &more.jobs);
+        self.first.jobs.iter().chain(more).collect()
+    }
+
+    async fn store(&self, tx: &Tx<'_>) -> Done<Vec<Stored>> {
+        // The gateway's own lane has changes of many clients, few of each.
+        if let Some(first) = self.first.jobs.iter().find(|change| change.is_recorded())
+            && !self.lane.is_gateways()
+        {
+            await_turn(tx, first.session().tenant().as_str()).await?;
+            self.more.get_or_init(|| self.lane.more(&self.first, fits));
+        }
+        step::store(self.shared, tx, &self.changes()).await
+    }
+
+    fn tell(self, mut outcomes: Vec<Result<Stored, StoreError>>) {
+        let of_more = outcomes.split_off(self.first.jobs.len().min(outcomes.len()));
+        self.first.tell(outcomes);
+        if let Some(more) = self.more.into_inner() {
+            more.tell(of_more);
+        }
+    }
+}
+
+/// Waits until no other node writes such a group for this client. At the end of its audit chain they would
+/// wait for one another anyway, and what comes meanwhile would not be with them.
+async fn await_turn(tx: &Tx<'_>, client_id: &str) -> Done<()> {
+    let hash = digest(&SHA256, client_id.as_bytes());
+    let key = hash.as_ref().first_chunk().copied().map(i32::from_be_bytes);
+    execute(tx, TURN_OF, &[&TURNS, &key.unwrap_or_default()]).await?;
+    Ok(())
 }
 
 /// One client's, of different sessions.
@@ -59,20 +109,23 @@ fn fits(group: &[Change], next: &Change) -> bool {
 
 /// Stores them together; each alone if what one cannot have, or what is wrong with one, would be the
 /// others' fate.
-async fn all(shared: &Shared, changes: &[Change]) -> Vec<Result<Stored, StoreError>> {
-    if let [change] = changes {
-        return vec![alone(shared, change, None).await.map_err(StoreError::from)];
-    }
-    let with = (shared, changes);
-    let together = shared.pool.transact_all(changes.len(), &with, |&(shared, changes), tx| {
-        Box::pin(step::store(shared, tx, changes))
-    });
-    let doubt = match together.await {
+async fn all(taken: &Taken<'_>) -> Vec<Result<Stored, StoreError>> {
+    let shared = taken.shared;
+    let together = shared.pool.transact_all(
+        taken,
+        |taken| taken.changes().len(),
+        |taken, tx| Box::pin(taken.store(tx)),
+    );
+    let together = together.await;
+    let changes = taken.changes();
+    let doubt = match together {
         Ok(stored) => return stored.into_iter().map(Ok).collect(),
         Err(Failure::InDoubt(why)) => Some(why),
+        Err(Failure::NoRoom) if changes.len() == 1 => return vec![Ok(Stored::NoRoom)],
+        Err(failure) if changes.len() == 1 => return each(&changes, &failure.into()),
         Err(Failure::NoRoom | Failure::Again(_)) => None,
         Err(Failure::Store(StoreError::Failed(_) | StoreError::Damaged(_))) => None,
-        Err(Failure::Store(error)) => return each(changes, &error),
+        Err(Failure::Store(error)) => return each(&changes, &error),
     };
     let mut outcomes = Vec::new();
     for change in changes {
@@ -82,16 +135,16 @@ async fn all(shared: &Shared, changes: &[Change]) -> Vec<Result<Stored, StoreErr
     outcomes
 }
 
-fn each(changes: &[Change], error: &StoreError) -> Vec<Result<Stored, StoreError>> {
+fn each(changes: &[&Change], error: &StoreError) -> Vec<Result<Stored, StoreError>> {
     changes.iter().map(|_| Err(error.clone())).collect()
 }
 
 /// `doubt`: a transaction with this change may have been committed before.
 async fn alone(shared: &Shared, change: &Change, doubt: Option<String>) -> Done<Stored> {
-    let with = (shared, std::slice::from_ref(change));
+    let with = (shared, [change]);
     let transaction = || -> Boxed<'_, Stored> {
         Box::pin(async {
-            let stored = shared.pool.transact(&with, |&(shared, changes), tx| {
+            let stored = shared.pool.transact(&with, |(shared, changes), tx| {
                 Box::pin(step::store(shared, tx, changes))
             });
             match stored.await {

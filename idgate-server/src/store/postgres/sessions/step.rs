@@ -44,7 +44,7 @@ struct Step<'c> {
 pub(in crate::store::postgres) async fn store(
     shared: &Shared,
     tx: &Tx<'_>,
-    changes: &[Change],
+    changes: &[&Change],
 ) -> Done<Vec<Stored>> {
     let steps = take(shared, tx, changes).await?;
     let stored = steps.iter().map(|step| match step {
@@ -62,10 +62,10 @@ pub(in crate::store::postgres) async fn store(
 async fn take<'c>(
     shared: &Shared,
     tx: &Tx<'_>,
-    changes: &'c [Change],
+    changes: &[&'c Change],
 ) -> Done<Vec<Option<Step<'c>>>> {
     prepare(tx, &[STEP]).await?;
-    let mut ordered: Vec<(usize, &Change)> = changes.iter().enumerate().collect();
+    let mut ordered: Vec<(usize, &Change)> = changes.iter().copied().enumerate().collect();
     ordered.sort_by_key(|(_, change)| change.session().id().as_str());
     let taking = ordered.into_iter().map(|(at, change)| async move {
         let step = if change.is_new() {
