@@ -27,6 +27,8 @@ const LOOK: Duration = Duration::from_secs(1);
 const WAITING: usize = 4096;
 /// Changes in one notification, which may have 8000 bytes.
 const AT_ONCE: usize = 100;
+/// How long what follows a notification waits for more to go with it: each one wakes every node.
+const GATHER: Duration = Duration::from_millis(20);
 /// Bytes that stand for a session: two that share them are looked at for nothing.
 const WORD: usize = 16;
 const CHANNEL: &str = "idgate_sessions";
@@ -59,6 +61,9 @@ async fn tell(shared: &Shared, mut told: Receiver<String>) {
         let text = format!("{} {}", shared.node, words.join(" "));
         if let Err(error) = notify(shared, &text).await {
             tracing::debug!(cause = ?error, "other nodes are not told of changes");
+        }
+        if words.len() < AT_ONCE {
+            tokio::time::sleep(GATHER).await;
         }
         words.clear();
     }

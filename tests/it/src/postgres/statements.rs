@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::nodes::Nodes;
 use crate::http::{Http, Request};
+use crate::server::Installation;
 use crate::tenant::{Created, Tenant, form, request_for, sample_wallet};
 
 /// Statements of one connection between BEGIN and COMMIT, or one alone.
@@ -125,6 +126,42 @@ fn each_use_case_is_one_transaction_or_statement_and_asks_no_more_than_it_did() 
     logged.names.push(made_once.id);
     let (_, again) = logged.asked(|tenant| once(tenant, &request));
     expect("the same again", &again, (&[], 1));
+}
+
+/// Each word of changes wakes every node: none follows another within 20 ms.
+#[test]
+fn changes_that_follow_one_another_are_told_to_other_nodes_together() {
+    const THREADS: usize = 4;
+    const EACH: usize = 25;
+    let Some(logged) = Logged::start() else { return };
+    let nodes = &logged.nodes;
+    for sql in ["ALTER SYSTEM SET log_line_prefix = '%n|'", "SELECT pg_reload_conf()"] {
+        nodes.cluster.run(&nodes.url(), sql);
+    }
+    // Another node, with nothing between it and the database.
+    let installation = Installation::on(&nodes.url());
+    let near = installation.serve();
+    let (address, api_key) = (near.address, &nodes.client.api_key);
+    let (wallet, request) = (sample_wallet(), request_for(&["given_name"]));
+    let before = logged.log().len();
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                let mut tenant = Tenant { http: Http::new(address), api_key: api_key.clone() };
+                for _ in 0..EACH {
+                    tenant.verified(&request, &wallet);
+                }
+            });
+        }
+    });
+    thread::sleep(Duration::from_millis(300));
+    let log = logged.log();
+    let told = log[before..].lines().filter(|line| line.contains("SELECT pg_notify"));
+    let at = |line: &str| line.split_once('|').unwrap().0.parse::<f64>().unwrap();
+    let told: Vec<f64> = told.map(at).collect();
+    assert!(told.len() > 1, "{told:?}");
+    // The log has milliseconds.
+    assert!(told.windows(2).all(|pair| pair[1] - pair[0] > 0.0185), "{told:?}");
 }
 
 fn once(tenant: &mut Tenant, request: &serde_json::Value) -> Created {
