@@ -80,7 +80,7 @@ impl Installation {
     /// One whose servers all have the same address, and so the same DID.
     pub(crate) fn at_one_address() -> Self {
         let address = free_address();
-        // Wallets take http from few hosts.
+        // Wallets take http from few hosts; who connects goes by the address.
         let base_url = format!("http://localhost:{}", address.port());
         Self::new().with("IDGATE_LISTEN", &address.to_string()).with("IDGATE_BASE_URL", &base_url)
     }
@@ -316,8 +316,8 @@ pub(crate) fn bound_to(log: &str) -> Option<SocketAddr> {
     rest.split([' ', '"', '\n']).next()?.parse().ok()
 }
 
-/// An address on which nothing listens until its test does. No other test has its host, so the
-/// port of one that ended is not given to another test's server.
+/// An address on which nothing listens until its test does. No other test of this process has its
+/// host (Linux has all of 127/8), so the port of one that ended is not given to another one's server.
 pub(crate) fn free_address() -> SocketAddr {
     static HOSTS: AtomicU32 = AtomicU32::new(0);
     let [.., high, low] = HOSTS.fetch_add(1, Ordering::Relaxed).to_be_bytes();
