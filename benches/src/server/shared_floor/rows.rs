@@ -173,21 +173,18 @@ async fn append(
                  SELECT $1, a.seq, a.fields, a.prev_hash, a.entry_hash \
                  FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::bytea[]) \
                  AS a (seq, fields, prev_hash, entry_hash)";
-    let head = "UPDATE audit_heads SET seq = $2, entry_hash = $3, checkpoint_seq = $4, \
+    let head = "WITH counted AS (UPDATE audit_totals SET entries = $9, mac = $10 WHERE slice = $8) \
+                UPDATE audit_heads SET seq = $2, entry_hash = $3, checkpoint_seq = $4, \
                 checkpoint_hash = $5, open_since = $6, mac = $7 WHERE client_id = $1";
-    let total = "UPDATE audit_totals SET entries = $2, mac = $3 WHERE slice = $1";
     let (last, counted, slice) = (seq + number(count), entries + number(count), 0_i64);
     let seqs: Vec<i64> = (seq + 1..=last).collect();
     let (fields, hashes) = (vec![ENTRY; count], vec![HASH; count]);
     let entry_values: Values<'_> = &[&CLIENT, &seqs, &fields, &hashes, &hashes];
-    let head_values: Values<'_> = &[&CLIENT, &last, &HASH, &0_i64, &HASH, &Some(0_i64), &HASH];
-    let total_values: Values<'_> = &[&slice, &counted, &HASH];
-    let (entry, head, total) = tokio::join!(
-        change(tx, entry, entry_values),
-        change(tx, head, head_values),
-        change(tx, total, total_values),
-    );
-    entry.and(head).and(total)
+    let head_values: Values<'_> =
+        &[&CLIENT, &last, &HASH, &0_i64, &HASH, &Some(0_i64), &HASH, &slice, &counted, &HASH];
+    let (entry, head) =
+        tokio::join!(change(tx, entry, entry_values), change(tx, head, head_values));
+    entry.and(head)
 }
 
 async fn notify(tx: &impl GenericClient, ended: &[&str]) -> Result<(), Failure> {

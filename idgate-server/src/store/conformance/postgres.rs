@@ -127,6 +127,13 @@ impl PostgresDatabase {
         self.server.run(&self.name, sql);
     }
 
+    /// How many wait for a lock.
+    pub(in crate::store) fn waiting(&self) -> usize {
+        let sql = "SELECT count(*) FROM pg_stat_activity \
+                   WHERE wait_event_type = 'Lock' AND datname = current_database()";
+        self.ask(sql).parse().unwrap()
+    }
+
     /// The first column of the first row.
     pub(in crate::store) fn ask(&self, sql: &str) -> String {
         self.server.ask(&self.name, sql)

@@ -2,10 +2,10 @@
 //! another one was in its way.
 //!
 //! Locks are taken in this order, so that no two transactions wait for one another: the turn of a client,
-//! by a node that writes its changes together, then session rows of one client in the order of their ids, then how
-//! many sessions the client has open, then the head of a chain and its part of the number of entries, then
-//! notifications. Who takes several chains takes them in the order of their names. Who changes what is
-//! trusted takes the number of that first.
+//! by a node that writes its changes together, then session rows of one client in the order of their ids,
+//! then how many sessions the client has open, then the head of a chain and its part of the number of
+//! entries, then notifications. Who takes several chains takes them in the order of their names. Who
+//! changes what is trusted takes the number of that first.
 
 use std::future::Future;
 use std::pin::Pin;

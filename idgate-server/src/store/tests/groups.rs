@@ -5,13 +5,20 @@ use std::time::Duration;
 
 use idgate_core::session::{Session, Transition};
 
-use super::super::conformance::{Backend, Damage, Fixture, Held, NOW, PostgresDatabase, verify};
+use super::super::conformance::{
+    Backend, Damage, Fixture, Held, NOW, PostgresDatabase, hold, verify,
+};
 use super::super::*;
 use super::proxy::Proxy;
 
 type Nodes = Fixture<PostgresDatabase>;
 
 impl Nodes {
+    /// `None`: there is no PostgreSQL.
+    fn started() -> Option<Self> {
+        PostgresDatabase::is_there().then(Self::new)
+    }
+
     /// Nobody appends to the live client's chain until this is dropped: what is asked for first waits
     /// there, and all that is asked for after it is one group.
     fn hold_up(&self) -> Held {
@@ -24,6 +31,13 @@ impl Nodes {
         let id = self.live.client_id.as_str();
         let hash = format!("('x' || left(encode(sha256('{id}'), 'hex'), 8))::bit(32)::integer");
         self.backend.hold(&format!("SELECT pg_advisory_xact_lock(1, {hash})"))
+    }
+
+    /// Until the first who asks waits there.
+    async fn until_held(&self) {
+        while self.backend.waiting() == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     fn store_new(&self, made: &Transition) -> Write<'_, Made> {
@@ -60,15 +74,6 @@ impl Nodes {
     }
 }
 
-/// Until somebody waits for a lock.
-async fn until_waiting(fixture: &Nodes) {
-    let waiting = "SELECT count(*) > 0 FROM pg_stat_activity \
-                   WHERE wait_event_type = 'Lock' AND datname = current_database()";
-    while fixture.backend.ask(waiting) != "t" {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
 /// Until everybody has had the time to ask.
 async fn pause() {
     tokio::time::sleep(Duration::from_millis(200)).await;
@@ -84,10 +89,7 @@ async fn all<T>(writes: Vec<Write<'_, T>>) -> Vec<Result<T, StoreError>> {
 
 #[tokio::test]
 async fn what_is_asked_for_together_is_committed_together() {
-    if !PostgresDatabase::is_there() {
-        return;
-    }
-    let fixture = Nodes::new();
+    let Some(fixture) = Nodes::started() else { return };
     let new = fixture.some(40);
     let before = fixture.transactions("audit_entries");
     let held = fixture.hold_up();
@@ -125,14 +127,11 @@ async fn what_is_asked_for_together_is_committed_together() {
 /// A node takes what it writes when its turn has come, so that many nodes write in few transactions, too.
 #[tokio::test]
 async fn all_that_comes_before_a_nodes_turn_is_committed_together() {
-    if !PostgresDatabase::is_there() {
-        return;
-    }
-    let fixture = Nodes::new();
+    let Some(fixture) = Nodes::started() else { return };
     let new = fixture.some(40);
     let held = fixture.hold_turn();
     let first = fixture.store_new(&new[0]);
-    until_waiting(&fixture).await;
+    fixture.until_held().await;
     let making: Vec<_> = new[1..].iter().map(|made| fixture.store_new(made)).collect();
     let other = fixture.other_client();
     let theirs = fixture.new_session(&other, NOW);
@@ -145,16 +144,26 @@ async fn all_that_comes_before_a_nodes_turn_is_committed_together() {
     assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("40", 41));
 }
 
+/// They are not at the end of the client's chain, or not of one client.
+#[tokio::test]
+async fn what_has_no_entry_and_what_the_gateway_does_by_itself_wait_for_no_turn() {
+    let Some(fixture) = Nodes::started() else { return };
+    let sessions = fixture.some_stored(2).await;
+    let _held = fixture.hold_turn();
+    let verifying = hold(&sessions[0], NOW.plus(60_000));
+    assert_eq!(fixture.store().commit(verifying, None).await.unwrap(), Committed::Yes);
+    let expired = sessions[1].expired(sessions[1].expires_at()).unwrap();
+    assert_eq!(fixture.store().commit_own(expired).await.unwrap(), Committed::Yes);
+    assert_eq!((&*fixture.open_sessions(), fixture.entries()), ("1", 4));
+}
+
 #[tokio::test]
 async fn who_waits_for_a_turn_that_does_not_come_is_told_so_and_nothing_is_stored() {
-    if !PostgresDatabase::is_there() {
-        return;
-    }
-    let fixture = Nodes::new();
+    let Some(fixture) = Nodes::started() else { return };
     let new = fixture.some(3);
     let held = fixture.hold_turn();
     let first = fixture.store_new(&new[0]);
-    until_waiting(&fixture).await;
+    fixture.until_held().await;
     let (first, second) = tokio::join!(first, fixture.store_new(&new[1]));
     assert!(matches!(first, Err(StoreError::Unavailable(_))), "{first:?}");
     assert!(matches!(second, Err(StoreError::Busy)), "it waits behind the first: {second:?}");
@@ -166,10 +175,7 @@ async fn who_waits_for_a_turn_that_does_not_come_is_told_so_and_nothing_is_store
 
 #[tokio::test]
 async fn a_group_has_room_for_as_many_as_the_client_may_have() {
-    if !PostgresDatabase::is_there() {
-        return;
-    }
-    let fixture = Nodes::new();
+    let Some(fixture) = Nodes::started() else { return };
     let change = ClientChange { max_open_sessions: Some(Some(5)), ..ClientChange::default() };
     let id = fixture.live.client_id.as_str().to_owned();
     assert!(fixture.operator().set_client(&id, &change).unwrap());
@@ -186,16 +192,13 @@ async fn a_group_has_room_for_as_many_as_the_client_may_have() {
 
 #[tokio::test]
 async fn what_is_wrong_with_one_is_not_the_others_fate() {
-    if !PostgresDatabase::is_there() {
-        return;
-    }
-    let fixture = Nodes::new();
+    let Some(fixture) = Nodes::started() else { return };
     let twice = fixture.new_session(&fixture.live, NOW);
     assert_eq!(fixture.store_new(&twice).await.unwrap(), Made::Yes);
     let new = fixture.some(4);
     let held = fixture.hold_up();
     let mut making = vec![fixture.store_new(&new[0])];
-    until_waiting(&fixture).await;
+    fixture.until_held().await;
     making.extend([&new[1], &twice, &new[2], &new[3]].map(|made| fixture.store_new(made)));
     drop(held);
     let outcomes = all(making).await;
@@ -206,10 +209,7 @@ async fn what_is_wrong_with_one_is_not_the_others_fate() {
 
 #[tokio::test]
 async fn each_of_a_group_whose_commit_was_not_answered_is_looked_up() {
-    if !PostgresDatabase::is_there() {
-        return;
-    }
-    let mut fixture = Nodes::new();
+    let Some(mut fixture) = Nodes::started() else { return };
     let sessions = fixture.some_stored(4).await;
     let proxy = Proxy::to(&fixture.backend.socket());
     fixture.close();
@@ -218,7 +218,7 @@ async fn each_of_a_group_whose_commit_was_not_answered_is_looked_up() {
     let held = fixture.hold_up();
     let settle = |session: &Session| fixture.store().commit(verify(session, NOW, "{}"), None);
     let first = settle(&sessions[0]);
-    until_waiting(&fixture).await;
+    fixture.until_held().await;
     let settling: Vec<_> = sessions[1..].iter().map(settle).collect();
     let making: Vec<_> = new.iter().map(|made| fixture.store_new(made)).collect();
     proxy.lose_the_commit_after_the_next();
@@ -235,10 +235,7 @@ async fn each_of_a_group_whose_commit_was_not_answered_is_looked_up() {
 
 #[tokio::test]
 async fn one_chain_that_was_altered_stops_its_client_alone() {
-    if !PostgresDatabase::is_there() {
-        return;
-    }
-    let fixture = Nodes::new();
+    let Some(fixture) = Nodes::started() else { return };
     let other = fixture.other_client();
     fixture.backend.damage(Damage::AuditHead(fixture.live.client_id.as_str()));
     let (new, theirs) = (fixture.some(3), fixture.new_session(&other, NOW));
@@ -253,10 +250,7 @@ async fn one_chain_that_was_altered_stops_its_client_alone() {
 /// The gateway's own lane has sessions of many clients.
 #[tokio::test]
 async fn what_the_gateway_settles_goes_into_each_clients_chain() {
-    if !PostgresDatabase::is_there() {
-        return;
-    }
-    let fixture = Nodes::new();
+    let Some(fixture) = Nodes::started() else { return };
     let other = fixture.other_client();
     let mut expiring = Vec::new();
     let mut owners = BTreeSet::new();

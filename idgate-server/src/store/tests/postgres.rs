@@ -262,9 +262,7 @@ async fn changes_of_what_is_trusted_wait_for_one_another_in_one_order() {
         let backend = &fixture.backend;
         let refreshing = scope.spawn(move || backend.operator().refresh_list(&list, NOW));
         let removing = scope.spawn(|| backend.operator().remove_trust("issuer", NOW));
-        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
-                       AND datname = current_database()";
-        while backend.ask(waiting) != "2" {
+        while backend.waiting() != 2 {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         // What they are about to change is free.

@@ -22,8 +22,8 @@ const LOSING_LATER: u8 = 4;
 /// How soon it does what it is told.
 const TICK: Duration = Duration::from_millis(5);
 
-/// A way to the server at this socket. It does not set TCP_NODELAY: answers in parts take 40 ms, so that
-/// transactions are open for long enough that what happens to them happens in their midst.
+/// A way to the server at this socket. It does not set TCP_NODELAY: answers in parts take 40 ms, and
+/// transactions are open for so long that most faults fall into one.
 pub(super) struct Proxy {
     pub(super) port: u16,
     mood: Arc<AtomicU8>,

@@ -109,20 +109,20 @@ fn each_use_case_is_one_transaction_or_statement_and_asks_no_more_than_it_did() 
     let (first, _) = logged.asked(|tenant| tenant.verified(&request, &sample_wallet()).id);
     logged.names.push(first);
     let (created, made) = logged.asked(|tenant| tenant.create(&request));
-    expect("POST /v1/sessions", &made, (&[8], 0));
+    expect("POST /v1/sessions", &made, (&[7], 0));
     logged.names.push(created.id.clone());
     let (_, read) = logged.asked(|tenant| tenant.read(&created.id));
     expect("GET /v1/sessions/{id}", &read, (&[], 1));
     let body = form(&sample_wallet(), &created);
     let (_, answered) =
         logged.asked(|tenant| tenant.post_answer(&created.id, &body).expect_status(200));
-    expect("POST /v1/oid4vp/response/{id}", &answered, (&[10], 1));
+    expect("POST /v1/oid4vp/response/{id}", &answered, (&[9], 1));
     let (_, read) = logged.asked(|tenant| tenant.read(&created.id));
     expect("GET of a verified session", &read, (&[], 2));
     let (_, deleted) = logged.asked(|tenant| tenant.delete(&created.id).expect_status(204));
-    expect("DELETE /v1/sessions/{id}", &deleted, (&[8], 0));
+    expect("DELETE /v1/sessions/{id}", &deleted, (&[7], 0));
     let (made_once, made) = logged.asked(|tenant| once(tenant, &request));
-    expect("POST under an Idempotency-Key", &made, (&[8], 1));
+    expect("POST under an Idempotency-Key", &made, (&[7], 1));
     logged.names.push(made_once.id);
     let (_, again) = logged.asked(|tenant| once(tenant, &request));
     expect("the same again", &again, (&[], 1));

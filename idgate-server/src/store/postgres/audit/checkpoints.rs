@@ -40,7 +40,7 @@ pub(in crate::store) async fn sign_due(
                     continue;
                 }
                 sign(tx, keys, &mut head, now).await?;
-                heads::write(tx, keys, &head).await?;
+                heads::write(tx, keys, &head, None).await?;
                 chains.signed = chains.signed.saturating_add(1);
             }
             Ok(chains)

@@ -11,7 +11,7 @@ use super::super::super::audit::head::{Added, Found};
 use super::super::super::sql::{millis, number, time, unsigned};
 use super::super::error::{Done, Failure};
 use super::super::pool::{Pool, Tx};
-use super::super::sql::{execute, row, rows};
+use super::super::sql::{Parameters, execute, row, rows};
 use super::{SLICES, is_altered};
 use crate::audit::AuditKeys;
 
@@ -26,6 +26,21 @@ const LOCK: &str = "SELECT client_id, seq, entry_hash, checkpoint_seq, checkpoin
 const LOCK_SLICE: &str = "SELECT slice, entries, mac FROM audit_totals WHERE slice = $1 FOR UPDATE";
 /// In the order in which they are locked.
 pub(in crate::store::postgres) const LOCKS: [&str; 2] = [LOCK, LOCK_SLICE];
+
+/// What writes a head, behind something else.
+macro_rules! write_head {
+    ($first:literal) => {
+        concat!(
+            $first,
+            "UPDATE audit_heads SET seq = $2, entry_hash = $3, checkpoint_seq = $4, \
+             checkpoint_hash = $5, open_since = $6, mac = $7 WHERE client_id = $1"
+        )
+    };
+}
+const WRITE: &str = write_head!("");
+const WRITE_AND_COUNT: &str = write_head!(
+    "WITH counted AS (UPDATE audit_totals SET entries = $9, mac = $10 WHERE slice = $8) "
+);
 
 /// A part of the number of all entries, which nobody else moves before the transaction ends.
 #[derive(Clone, Copy, Debug)]
@@ -86,22 +101,27 @@ async fn insert(tx: &Tx<'_>, keys: &AuditKeys, head: &Head) -> Done<()> {
     Ok(())
 }
 
-pub(super) async fn write(tx: &Tx<'_>, keys: &AuditKeys, head: &Head) -> Done<()> {
-    execute(
-        tx,
-        "UPDATE audit_heads SET seq = $2, entry_hash = $3, checkpoint_seq = $4, \
-         checkpoint_hash = $5, open_since = $6, mac = $7 WHERE client_id = $1",
-        &[
-            &head.client_id,
-            &number(head.seq),
-            &&head.entry_hash[..],
-            &number(head.checkpoint_seq),
-            &&head.checkpoint_hash[..],
-            &head.open_since.map(millis),
-            &head.mac(keys),
-        ],
-    )
-    .await?;
+/// Writes a head, and where so many entries more are told, the part of the number of all that they count to.
+pub(super) async fn write(
+    tx: &Tx<'_>,
+    keys: &AuditKeys,
+    head: &Head,
+    counted: Option<(Slice, usize)>,
+) -> Done<()> {
+    let (seq, checkpoint_seq) = (number(head.seq), number(head.checkpoint_seq));
+    let (entry_hash, checkpoint_hash) = (&head.entry_hash[..], &head.checkpoint_hash[..]);
+    let (open_since, mac) = (head.open_since.map(millis), head.mac(keys));
+    let of_head: Parameters<'_> =
+        &[&head.client_id, &seq, &entry_hash, &checkpoint_seq, &checkpoint_hash, &open_since, &mac];
+    let Some((slice, more)) = counted else {
+        execute(tx, WRITE, of_head).await?;
+        return Ok(());
+    };
+    let more = u64::try_from(more).unwrap_or(u64::MAX);
+    let entries = slice.entries.saturating_add(more);
+    let (stored, mac) = (number(entries), keys.mac(&message(slice.number, entries)));
+    let of_slice: Parameters<'_> = &[&slice.number, &stored, &mac];
+    execute(tx, WRITE_AND_COUNT, &[of_head, of_slice].concat()).await?;
     Ok(())
 }
 
@@ -186,19 +206,6 @@ pub(super) async fn lock_slice(tx: &Tx<'_>, keys: &AuditKeys, client_id: &str) -
     let entries = found.map(|found| counted(keys, &found)).transpose()?.flatten();
     // It is there from the beginning.
     Ok(Slice { number, entries: entries.ok_or_else(|| is_altered("any client"))? })
-}
-
-/// Counts so many more entries.
-pub(super) async fn count(tx: &Tx<'_>, keys: &AuditKeys, slice: Slice, more: usize) -> Done<()> {
-    let more = u64::try_from(more).unwrap_or(u64::MAX);
-    let (number_of, entries) = (slice.number, slice.entries.saturating_add(more));
-    execute(
-        tx,
-        "UPDATE audit_totals SET entries = $2, mac = $3 WHERE slice = $1",
-        &[&number_of, &number(entries), &keys.mac(&message(number_of, entries))],
-    )
-    .await?;
-    Ok(())
 }
 
 /// How many entries all chains have together; `None`: a part of the number is missing, or is not one

@@ -67,12 +67,11 @@ impl End {
                 checkpoints::sign(tx, keys, &mut head, now).await?;
             }
         }
-        let (entered, moved, counted) = tokio::join!(
+        let (entered, moved) = tokio::join!(
             heads::insert_entries(tx, &client_id, &added),
-            heads::write(tx, keys, &head),
-            heads::count(tx, keys, slice, count),
+            heads::write(tx, keys, &head, Some((slice, count))),
         );
-        entered.and(moved).and(counted)
+        entered.and(moved)
     }
 }
 
