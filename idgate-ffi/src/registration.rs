@@ -88,7 +88,7 @@ pub unsafe extern "C" fn idgate_registration_compare(
         };
         let certificate = RegistrationCertificate::parse(registration).map_err(unusable)?;
         let request = verifier.request(request, livemode)?;
-        let attested = verifier.0.attest(&request, &certificate, UnixMillis(now_ms))?;
+        let attested = verifier.0.attest(&request, None, &certificate, UnixMillis(now_ms))?;
         let told = json!({
             "sent": attested.verifier_info.is_some(),
             "expired": attested.expired,
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn idgate_session_create_registered(
         };
         let certificate = RegistrationCertificate::parse(registration).map_err(unusable)?;
         let (request, now) = (verifier.request(request, livemode)?, UnixMillis(now_ms));
-        let attested = verifier.0.attest(&request, &certificate, now)?;
+        let attested = verifier.0.attest(&request, None, &certificate, now)?;
         let attested = if strict { attested.strict()? } else { attested };
         let mut new = NewSession::new(TenantId::new(tenant), livemode);
         new.verifier_info.extend(attested.verifier_info);

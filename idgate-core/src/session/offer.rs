@@ -11,8 +11,8 @@ use crate::ids::{ClientIdentifier, Nonce, OfferId, State};
 use crate::limits::MAX_OFFERS;
 use crate::request::Dialect;
 use crate::session::{
-    BrowserOffer, DcApiProtocol, Delivery, EncryptionKey, IsoMdocOffer, RequestProfile,
-    ResponseEncryption,
+    BrowserOffer, ClientIdForm, DcApiProtocol, Delivery, EncryptionKey, IsoMdocOffer,
+    RequestProfile, ResponseEncryption,
 };
 
 /// One request of a session.
@@ -92,6 +92,12 @@ impl Offer {
     /// What such a page passes on, in that order.
     pub fn protocols(&self) -> &[DcApiProtocol] {
         self.browser.as_ref().map_or(&[], |browser| &browser.protocols)
+    }
+
+    /// Whether it goes to wallets under a name of that form; to a browser it may go under several.
+    pub fn goes_by(&self, form: ClientIdForm) -> bool {
+        let identities = self.browser.iter().flat_map(|browser| &browser.identities);
+        self.profile.client_id_form == form || identities.into_iter().any(|it| it.form == form)
     }
 
     /// Whether a wallet follows a link to it.

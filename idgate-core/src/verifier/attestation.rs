@@ -6,17 +6,17 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::{ErrorCode, RequestError};
-use crate::request::{PresentationRequest, RegistrationCertificate, VerifierInfo};
+use crate::request::{Dialect, PresentationRequest, RegistrationCertificate, VerifierInfo};
 use crate::session::ClientIdForm;
 use crate::time::UnixMillis;
-use crate::verifier::Verifier;
+use crate::verifier::{DialectOptions, Verifier};
 
 /// A registration certificate beside a request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Attestation {
     /// What goes to wallets. `None`: none of the requests goes out under `x509_hash`, or the
-    /// certificate has expired.
+    /// registration certificate has expired.
     pub verifier_info: Option<VerifierInfo>,
     /// Whether it would go to wallets, had it not expired.
     pub expired: bool,
@@ -28,19 +28,22 @@ pub struct Attestation {
 
 impl Verifier {
     /// Compares `request` with a registration certificate, which goes to wallets only beside the
-    /// access certificate that it was issued for.
+    /// access certificate that it was issued for: over a link, or through a browser. `signer` is that of
+    /// the [`NewSession`](crate::verifier::NewSession).
     ///
     /// # Errors
     /// The request names a dialect that this verifier does not speak.
     pub fn attest(
         &self,
         request: &PresentationRequest,
+        signer: Option<&str>,
         certificate: &RegistrationCertificate,
         now: UnixMillis,
     ) -> Result<Attestation, RequestError> {
         let spoken = self.dialects.of(request)?;
-        let form = |dialect| self.dialects.profile(dialect, &self.draft).client_id_form;
-        if !spoken.into_iter().any(|dialect| form(dialect) == ClientIdForm::X509Hash) {
+        let form = |dialect: &_| self.dialects.profile(*dialect, &self.draft).client_id_form;
+        let linked = spoken.iter().any(|dialect| form(dialect) == ClientIdForm::X509Hash);
+        if !linked && !self.goes_to_browsers_by_hash(request, &spoken, signer, now) {
             return Ok(Attestation::default());
         }
         if !certificate.is_valid_at(now) {
@@ -52,6 +55,22 @@ impl Verifier {
             beyond: certificate.exceeded_by(request),
             path: request.path(),
         })
+    }
+
+    /// Whether a browser gets it under `x509_hash`: as the name that it is refused without or, where a
+    /// certificate is in force, as one more.
+    fn goes_to_browsers_by_hash(
+        &self,
+        request: &PresentationRequest,
+        spoken: &[Dialect],
+        signer: Option<&str>,
+        now: UnixMillis,
+    ) -> bool {
+        let dialect = DialectOptions::of_browsers(spoken).filter(|_| request.dc_api.is_some());
+        let forms = dialect.map_or(Vec::new(), |dialect| self.dialects.browser_forms(dialect));
+        let hash = ClientIdForm::X509Hash;
+        let can_sign = || self.signers.for_new(hash, signer, None, now).is_ok();
+        forms.first() == Some(&hash) || forms.contains(&hash) && can_sign()
     }
 }
 
@@ -86,8 +105,8 @@ mod tests {
     use super::*;
     use crate::codec::base64url;
     use crate::request::fixtures::{self, NOW};
-    use crate::request::{Dialect, RequestForm};
-    use crate::verifier::DialectOptions;
+    use crate::request::{DcApiPages, RequestForm};
+    use crate::verifier::DcApi;
 
     /// Of a shop that may ask for this claim, for a minute.
     fn registered(claim: &str) -> RegistrationCertificate {
@@ -103,8 +122,12 @@ mod tests {
     }
 
     fn verifier(enabled: &[Dialect], form: ClientIdForm) -> Verifier {
+        asking(enabled, form, DcApi::Off)
+    }
+
+    fn asking(enabled: &[Dialect], form: ClientIdForm, dc_api: DcApi) -> Verifier {
         let mut options = DialectOptions::new(enabled.iter().copied());
-        options.client_id_form = form;
+        (options.client_id_form, options.dc_api) = (form, dc_api);
         let builder = Verifier::builder(fixtures::NO_CRYPTO).inline("https://gateway.example");
         builder.trust(Arc::new(fixtures::trust())).dialects(options).build().unwrap()
     }
@@ -117,7 +140,7 @@ mod tests {
     fn what_is_registered_goes_to_wallets_under_the_hash() {
         let (verifier, certificate) = (haip(), registered("given_name"));
         let request = fixtures::one_credential();
-        let attested = verifier.attest(&request, &certificate, NOW).unwrap();
+        let attested = verifier.attest(&request, None, &certificate, NOW).unwrap();
         assert_eq!(attested.verifier_info, Some(certificate.verifier_info()));
         assert!(!attested.expired && attested.beyond.is_empty());
         assert_eq!(attested.clone().strict(), Ok(attested));
@@ -128,20 +151,43 @@ mod tests {
         let certificate = registered("given_name");
         let mut draft = fixtures::one_credential();
         draft.profiles = vec![Dialect::Draft];
-        assert_eq!(haip().attest(&draft, &certificate, NOW), Ok(Attestation::default()));
+        assert_eq!(haip().attest(&draft, None, &certificate, NOW), Ok(Attestation::default()));
         // By value a request is not signed, whatever those are named by that are.
         let by_value = verifier(&[Dialect::V1_0], ClientIdForm::X509Hash);
         let request = fixtures::one_credential();
-        assert_eq!(by_value.attest(&request, &certificate, NOW), Ok(Attestation::default()));
+        assert_eq!(by_value.attest(&request, None, &certificate, NOW), Ok(Attestation::default()));
         draft.profiles = vec![Dialect::V1_0];
-        let refused = haip().attest(&draft, &certificate, NOW).unwrap_err();
+        let refused = haip().attest(&draft, None, &certificate, NOW).unwrap_err();
         assert_eq!(refused.code, ErrorCode::UnsupportedProfile);
+    }
+
+    #[test]
+    fn to_browsers_it_goes_with_what_is_signed_under_the_hash() {
+        use ClientIdForm::{DecentralizedIdentifier, X509Hash};
+        let (mut request, certificate) = (fixtures::one_credential(), registered("given_name"));
+        request.dc_api = Some(DcApiPages::new(vec!["https://shop.example".into()]));
+        for (form, dc_api, goes) in [
+            (X509Hash, DcApi::Signed, true),
+            (X509Hash, DcApi::Multisigned, true),
+            (X509Hash, DcApi::Unsigned, false),
+            (DecentralizedIdentifier, DcApi::Signed, false),
+            // Nobody here has a certificate, so that one more name is not there to sign under.
+            (DecentralizedIdentifier, DcApi::Multisigned, false),
+        ] {
+            let by_value = asking(&[Dialect::V1_0], form, dc_api);
+            let attested = by_value.attest(&request, None, &certificate, NOW).unwrap();
+            assert_eq!(attested.verifier_info.is_some(), goes, "{form:?} {dc_api:?}");
+        }
+        request.dc_api = None;
+        let by_value = asking(&[Dialect::V1_0], X509Hash, DcApi::Signed);
+        let attested = by_value.attest(&request, None, &certificate, NOW);
+        assert_eq!(attested, Ok(Attestation::default()));
     }
 
     #[test]
     fn asking_for_more_is_told_or_refused() {
         let request = fixtures::one_credential();
-        let attested = haip().attest(&request, &registered("family_name"), NOW).unwrap();
+        let attested = haip().attest(&request, None, &registered("family_name"), NOW).unwrap();
         assert!(attested.verifier_info.is_some());
         assert_eq!(attested.beyond, ["given_name of urn:one"]);
         let refused = attested.strict().unwrap_err();
@@ -149,14 +195,14 @@ mod tests {
         assert!(refused.rule.contains("given_name of urn:one"));
         let mut legacy = request;
         legacy.form = RequestForm::Legacy;
-        let attested = haip().attest(&legacy, &registered("family_name"), NOW).unwrap();
+        let attested = haip().attest(&legacy, None, &registered("family_name"), NOW).unwrap();
         assert_eq!(attested.strict().unwrap_err().path, "issuer_id");
     }
 
     #[test]
     fn one_that_has_expired_is_not_sent_or_refused() {
         let (request, later) = (fixtures::one_credential(), NOW.plus(60_000));
-        let attested = haip().attest(&request, &registered("given_name"), later).unwrap();
+        let attested = haip().attest(&request, None, &registered("given_name"), later).unwrap();
         assert!(attested.expired && attested.verifier_info.is_none());
         let refused = attested.strict().unwrap_err();
         assert_eq!((refused.code, &*refused.path), (ErrorCode::UnsupportedProfile, "profiles"));

@@ -16,8 +16,8 @@ use crate::session::{
 };
 use crate::time::UnixMillis;
 use crate::trust::VerifierCertificate;
-use crate::verifier::Verifier;
 use crate::verifier::dialects::unsupported;
+use crate::verifier::{DialectOptions, Verifier};
 
 /// Whose session it is, and what differs between tenants.
 #[derive(Clone, Debug)]
@@ -121,8 +121,9 @@ impl Verifier {
         entropy: &mut dyn Entropy,
         now: UnixMillis,
     ) -> Result<Offers, CreateError> {
+        let spoken = self.dialects.of(request)?;
         let mut offers = Vec::with_capacity(1);
-        for dialect in self.dialects.of(request)? {
+        for dialect in spoken.iter().copied() {
             let profile = self.dialects.profile(dialect, &self.draft);
             let offer_id = match offers.is_empty() {
                 true => None,
@@ -131,8 +132,8 @@ impl Verifier {
             offers.push(self.offer(profile, new, id, offer_id, entropy, now)?);
         }
         if let Some(pages) = &request.dc_api {
-            let spoken = offers.iter().map(Offer::dialect).find(|it| *it != Dialect::Draft);
-            offers.push(self.browser_offer(request, pages, spoken, new, entropy, now)?);
+            let dialect = DialectOptions::of_browsers(&spoken);
+            offers.push(self.browser_offer(request, pages, dialect, new, entropy, now)?);
         }
         let rule = "names more dialects than there are";
         Offers::new(offers).ok_or_else(|| {

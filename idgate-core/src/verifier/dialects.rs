@@ -129,6 +129,11 @@ impl DialectOptions {
         Ok(if chosen.is_empty() { vec![first] } else { chosen })
     }
 
+    /// The dialect of a request to browsers beside links in these: the first that browsers know.
+    pub(super) fn of_browsers(linked: &[Dialect]) -> Option<Dialect> {
+        linked.iter().copied().find(|dialect| *dialect != Dialect::Draft)
+    }
+
     /// How an offer of `dialect` is made; that of `draft` is given.
     pub(super) fn profile(&self, dialect: Dialect, draft: &RequestProfile) -> RequestProfile {
         match (dialect, draft.delivery) {

@@ -24,8 +24,8 @@ impl Default for Notices {
 }
 
 impl App {
-    /// What goes to wallets with `request` about a client that is registered; it is signed by
-    /// `certified`.
+    /// What goes to wallets with `request` about a client that is registered. `signer` is that of the
+    /// session; `certified` the key behind it, while its certificate is in force.
     ///
     /// # Errors
     /// `unsupported_profile`: it is registered strictly, and the registration certificate has
@@ -35,10 +35,11 @@ impl App {
         &self,
         verifier: &Verifier,
         request: &PresentationRequest,
+        signer: Option<&str>,
         registration: &Registration,
         certified: Option<&CertifiedKey>,
     ) -> Result<Vec<VerifierInfo>, AppError> {
-        let attested = self.attest(verifier, request, registration, certified);
+        let attested = self.attest(verifier, request, signer, registration, certified);
         Ok(attested.map_err(AppError::Request)?.into_iter().collect())
     }
 
@@ -46,11 +47,12 @@ impl App {
         &self,
         verifier: &Verifier,
         request: &PresentationRequest,
+        signer: Option<&str>,
         registration: &Registration,
         certified: Option<&CertifiedKey>,
     ) -> Result<Option<VerifierInfo>, RequestError> {
         let (Registration { client_id, certificate, strict }, now) = (registration, self.now());
-        let attested = verifier.attest(request, certificate, now)?;
+        let attested = verifier.attest(request, signer, certificate, now)?;
         let is_other = certified.is_some_and(|key| registration.is_of_another(&key.certificate));
         if is_other && attested.verifier_info.is_some() {
             if self.notices.admit(client_id, "party", now) {

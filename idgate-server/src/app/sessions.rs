@@ -84,19 +84,24 @@ impl App {
         let parse = || PresentationRequest::parse_for(body, trust, caller.livemode, &spoken);
         let mut request = stage(Stage::Make, parse).map_err(AppError::Request)?;
         self.check_pages(caller, &request).await?;
-        if let Some(registration) = certificates.and_then(|all| all.registration(client_id)) {
-            let signs = certified.in_force.as_deref();
-            new.verifier_info = self.attested(&verifier, &request, registration, signs)?;
-        }
         let now = self.now();
+        let registration = certificates.and_then(|all| all.registration(client_id));
+        let signs = certified.in_force.as_deref();
+        let make = |request, mut new: NewSession| {
+            if let Some(registration) = registration {
+                let signer = new.signer.as_deref();
+                new.verifier_info =
+                    self.attested(&verifier, &request, signer, registration, signs)?;
+            }
+            Ok::<_, AppError>(verifier.create_session_as(request, new, &mut OsEntropy, now)?)
+        };
         let is_for_page_alone = self.ask_on_page(&mut request);
         // What the tenant did not ask for is in the way of nothing.
         let without_page = is_for_page_alone.then(|| (request.clone(), new.clone()));
-        let mut made =
-            stage(Stage::Make, || verifier.create_session_as(request, new, &mut OsEntropy, now));
+        let mut made = stage(Stage::Make, || make(request, new));
         if let (Err(_), Some((mut request, new))) = (&made, without_page) {
             request.dc_api = None;
-            made = verifier.create_session_as(request, new, &mut OsEntropy, now);
+            made = make(request, new);
         }
         let transition = made?;
         let names_profiles = self.names_profiles();

@@ -1,6 +1,6 @@
 //! Which registered clients ask for more than is registered, as their stored sessions show.
 
-use idgate_core::session::{ClientIdForm, Offer};
+use idgate_core::session::ClientIdForm;
 use rusqlite::Connection;
 
 use super::super::certificates::registrations;
@@ -48,8 +48,7 @@ pub(in crate::store) fn judge(
         // What does not open is found elsewhere.
         let Ok(session) = stored?.open(sealer) else { continue };
         // Wallets see what is registered where the certificate's hash names the client.
-        let by_hash = |offer: &Offer| offer.profile().client_id_form == ClientIdForm::X509Hash;
-        if !session.offers().any(by_hash) {
+        if !session.offers().any(|offer| offer.goes_by(ClientIdForm::X509Hash)) {
             continue;
         }
         seen = seen.saturating_add(1);

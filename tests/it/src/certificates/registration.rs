@@ -1,6 +1,6 @@
 //! Registration certificates: kept for a client, sent with its requests, compared with them.
 
-use idgate_testkit::codec::base64url;
+use idgate_testkit::codec::{base64url, from_base64url};
 use serde_json::{Value, json};
 
 use std::time::{Duration, Instant};
@@ -265,4 +265,95 @@ fn only_offers_under_the_hash_carry_it() {
         let claims = payload(&fetch(&mut tenant, &created));
         assert_eq!(claims.get("verifier_info").is_some(), carried, "{client_id}");
     }
+}
+
+/// What a page that asks through its browser passes on: each name that it is signed under, and whether a
+/// registration certificate goes with it.
+fn signed_for_pages(dc_api: &Value) -> Vec<(String, bool)> {
+    let requests = dc_api["requests"].as_array().unwrap();
+    let decoded = |part: &Value| -> Value {
+        serde_json::from_slice(&from_base64url(part.as_str().unwrap()).unwrap()).unwrap()
+    };
+    let signer = |said: &Value| {
+        let name = said["client_id"].as_str().unwrap();
+        (name.split(':').next().unwrap().to_owned(), said.get("verifier_info").is_some())
+    };
+    let of_one = |data: &Value| match data["request"].as_str() {
+        Some(jwt) => vec![signer(&decoded(&json!(jwt.split('.').nth(1).unwrap())))],
+        None => {
+            let signatures = data["request"]["signatures"].as_array().into_iter().flatten();
+            signatures.map(|one| signer(&decoded(&one["protected"]))).collect()
+        }
+    };
+    requests.iter().flat_map(|request| of_one(&request["data"])).collect()
+}
+
+fn asked_by_page() -> Value {
+    let mut asked = wish();
+    asked["dc_api"] = json!({ "origins": ["https://shop.example"] });
+    asked
+}
+
+#[test]
+fn what_a_page_passes_on_under_the_hash_carries_it_and_is_held_to_it() {
+    for (mode, client_id, dc_api, carried) in [
+        ("inline", "x509_hash", "signed", true),
+        ("jar", "x509_hash", "signed", true),
+        ("inline", "did", "multisigned", true),
+        ("inline", "did", "signed", false),
+        ("inline", "x509_hash", "unsigned", false),
+    ] {
+        let settings = [
+            ("OID4VP_REQUEST_MODE", mode),
+            ("IDGATE_CLIENT_ID", client_id),
+            ("IDGATE_DC_API", dc_api),
+        ];
+        let case = format!("{mode} {client_id} {dc_api}");
+        let ((gateway, mut tenant), ca) = (started("1.0", &settings), Ca::new());
+        let installation = &gateway.installation;
+        certify(installation, &ca, 90, &[]);
+        let id = gateway.client.client_id.as_str();
+        assert_eq!(add(installation, id, &jwt(&["family_name"], 3600), &[]).code, 0);
+        let created = tenant.create(&asked_by_page());
+        for (name, has_it) in signed_for_pages(&created.answer["dc_api"]) {
+            assert_eq!(has_it, carried && name == "x509_hash", "{case}: {name}");
+        }
+        let told = told(installation);
+        let warned = told.iter().any(|(_, what)| what.contains("asks for more"));
+        assert_eq!(warned, carried, "{case}: {told:?}");
+        let log = installation.log();
+        assert_eq!(log.contains("asks for more than is registered"), carried, "{case}");
+        assert_eq!(add(installation, id, &jwt(&["family_name"], 3600), &["--strict"]).code, 0);
+        assert_eq!(tenant.post_session(&asked_by_page()).status, if carried { 400 } else { 201 });
+    }
+}
+
+#[test]
+fn without_a_certificate_for_one_more_name_nothing_is_held_to_it() {
+    let settings = [("IDGATE_CLIENT_ID", "did"), ("IDGATE_DC_API", "multisigned")];
+    let (gateway, mut tenant) = started("1.0", &settings);
+    let id = gateway.client.client_id.as_str();
+    let strict = add(&gateway.installation, id, &jwt(&["family_name"], 3600), &["--strict"]);
+    assert_eq!(strict.code, 0);
+    let created = tenant.create(&asked_by_page());
+    let signed = signed_for_pages(&created.answer["dc_api"]);
+    assert!(signed.iter().all(|(name, has_it)| name != "x509_hash" && !has_it), "{signed:?}");
+}
+
+#[test]
+fn what_the_gateways_own_page_would_ask_beyond_it_is_not_asked() {
+    let settings =
+        [("IDGATE_CLIENT_ID", "x509_hash"), ("IDGATE_DC_API", "signed"), ("IDGATE_PAGE", "on")];
+    let ((gateway, mut tenant), ca) = (started("1.0", &settings), Ca::new());
+    let installation = &gateway.installation;
+    certify(installation, &ca, 90, &[]);
+    let id = gateway.client.client_id.as_str();
+    let text = jwt(&["family_name"], 3600);
+    assert_eq!(add(installation, id, &text, &["--strict"]).code, 0);
+    tenant.create(&wish());
+    let none = told(installation).iter().any(|(_, what)| what.contains("(0 sessions)"));
+    assert!(none, "the request to browsers was made");
+    assert_eq!(add(installation, id, &text, &[]).code, 0);
+    tenant.create(&wish());
+    assert!(told(installation).iter().any(|(_, what)| what.contains("asks for more")));
 }
