@@ -58,12 +58,16 @@ pub struct DcApiPages {
     /// mdocs of different types alone.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub iso_mdoc: bool,
+    /// Whether whoever asked has the requests as soon as the session is there. A shell whose own page takes
+    /// them later says no, and notes that with [`Session::followed`](crate::Session::followed).
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub handed_over: bool,
 }
 
 impl DcApiPages {
-    /// Pages of these origins, with `org-iso-mdoc` where it fits.
+    /// Pages of these origins, handed over at once, with `org-iso-mdoc` where it fits.
     pub const fn new(origins: Vec<String>) -> Self {
-        Self { origins, iso_mdoc: true }
+        Self { origins, iso_mdoc: true, handed_over: true }
     }
 
     /// The origin that is meant by `text`, as browsers and wallets write it, who compare it as plain text

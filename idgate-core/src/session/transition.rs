@@ -217,7 +217,13 @@ impl Session {
         let from = self.revision;
         let mut effects = Vec::with_capacity(3);
         effects.push(publish(Status::Created, None, None, self.created_at));
-        if self.offers.iter().any(|offer| offer.profile.delivery != Delivery::RequestUri) {
+        let handed_over = self.request.dc_api.as_ref().is_some_and(|pages| pages.handed_over);
+        let is_out = |offer: &Offer| match offer.profile.delivery {
+            Delivery::Inline => true,
+            Delivery::RequestUri => false,
+            Delivery::Browser => handed_over,
+        };
+        if self.offers.iter().any(is_out) {
             self.phase = Phase::Pending;
             effects.push(publish(Status::Pending, None, None, self.created_at));
         }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use idgate_core::request::{DcApiPages, DcApiRequests, Dialect, PresentationRequest};
 
-use super::pages::{ANSWERED_HERE, PageView, is_same_device};
+use super::pages::{ANSWERED_HERE, PageView, Phase, is_same_device};
 use super::{App, AppError};
 use crate::clock::Moment;
+use crate::store::Committed;
 
 impl PageView {
     /// Whether the page can ask through its browser.
     pub fn has_dialogue(&self) -> bool {
-        self.asks_here
+        self.asks_here && self.phase == Phase::Open
     }
 }
 
@@ -32,11 +33,15 @@ impl App {
         if !(speaks && self.shows_pages() && self.asks_browsers() && request.dc_api.is_none()) {
             return false;
         }
-        request.dc_api = self.own_origin().map(|own| DcApiPages::new(vec![own]));
+        request.dc_api = self.own_origin().map(|own| {
+            let mut pages = DcApiPages::new(vec![own]);
+            pages.handed_over = false;
+            pages
+        });
         request.dc_api.is_some()
     }
 
-    /// What the page passes to its browser.
+    /// What the page passes to its browser; as with a link that is followed, the request is then out.
     ///
     /// # Errors
     /// It has no such request, or the session takes no answer any more.
@@ -45,13 +50,18 @@ impl App {
             return Err(AppError::NotFound);
         }
         let verifier = self.in_force(Moment::now()).await?.verifier;
-        Ok(verifier.dc_api_requests(&view.session, view.now)?)
+        let requests = verifier.dc_api_requests(&view.session, view.now)?;
+        if let Some(transition) = view.session.followed(view.now) {
+            // Whoever was faster left nothing to note.
+            let _: Committed = self.store.commit(transition, None).await?;
+        }
+        Ok(requests)
     }
 
     /// Whether an answer of the page may be read, before anything is.
     ///
     /// # Errors
-    /// As [`App::page_requests`].
+    /// The page asks nothing, or the session takes no answer any more.
     pub fn expects_page_answer(&self, view: &PageView) -> Result<(), AppError> {
         if !view.asks_here {
             return Err(AppError::NotFound);

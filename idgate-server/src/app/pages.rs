@@ -240,11 +240,10 @@ impl App {
         let now = self.now();
         let turns = self.turns(&session);
         let phase = Phase::of(session.status_at(now));
-        let asks_here = phase == Phase::Open
-            && session
-                .browser_offer()
-                .zip(self.own_origin())
-                .is_some_and(|(offer, own)| offer.origins().contains(&own));
+        let asks_here = session
+            .browser_offer()
+            .zip(self.own_origin())
+            .is_some_and(|(offer, own)| offer.origins().contains(&own));
         Ok(PageView { page, standing, session, phase, now, turns, asks_here })
     }
 

@@ -47,8 +47,35 @@ fn a_page_asks_its_browser_and_brings_back_what_it_got() {
         let details = &session["verification_details"];
         assert_eq!(details["origin"], origin);
         assert_eq!(details["page_code"], code.trim_end_matches("#top"));
-        answer(&mut browser, &credential).expect_error(404, "not_found");
+        answer(&mut browser, &credential).expect_error(409, "session_not_pending");
+        browser.get("/dc-api").expect_error(404, "not_found");
     }
+}
+
+#[test]
+fn by_reference_a_session_is_created_until_its_page_asks_or_answers() {
+    let installation = installation().with("IDGATE_PROFILES", "1.0,draft");
+    let installation = installation.with("OID4VP_REQUEST_MODE", "jar");
+    let gateway = Gateway::trusting(installation.with("IDGATE_DC_API", "signed"), &sample_trust());
+    let mut tenant = gateway.tenant();
+    let created = tenant.create(&request());
+    let mut browser = Browser::new(&gateway, &created);
+    browser.take();
+    assert!(browser.page().contains("id=\"dialogue\""));
+    assert_eq!(tenant.read(&created.id)["status"], "CREATED");
+    let origin = gateway.server.base_url.clone();
+    let (protocol, asked) = passed_on(&mut browser, &origin);
+    assert_eq!(tenant.read(&created.id)["status"], "PENDING");
+    // The same again changes nothing.
+    assert_eq!(passed_on(&mut browser, &origin).0, protocol);
+    let credential = sample_wallet().answer_1_0(&asked, now_ms()).unwrap().credential(&protocol);
+    assert_eq!(answer(&mut browser, &credential).expect_status(200).json()["state"], "done");
+    assert_eq!(tenant.read(&created.id)["status"], "VERIFIED");
+    // What the tenant hands to its own page is out at once.
+    let mut own = request();
+    own["dc_api"] = json!({ "origins": ["https://shop.example"] });
+    let created = tenant.create(&own);
+    assert_eq!(tenant.read(&created.id)["status"], "PENDING");
 }
 
 #[test]
