@@ -80,11 +80,11 @@ pub(crate) async fn open(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let (app, id, scheme) = (&call.gateway.app, call.session_id(), scheme(&call)?);
     app.join_trace(&id).await;
     let (part, network) = (call.part()?, call.network());
-    let visit = Visit { part: part.as_deref(), network: &network, counts: false };
-    let link = if call.head.method == Method::HEAD {
-        app.peek_link(&id, scheme, &visit).await?
-    } else {
-        app.follow_link(&id, scheme, &visit).await?
+    let peeks = call.head.method == Method::HEAD;
+    let visit = Visit { part: part.as_deref(), network: &network, counts: !peeks };
+    let link = match peeks {
+        true => app.peek_link(&id, scheme, &visit).await?,
+        false => app.follow_link(&id, scheme, &visit).await?,
     };
     redirect(&link)
 }

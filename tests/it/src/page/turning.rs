@@ -65,17 +65,26 @@ fn an_address_without_a_fresh_part_is_404_once_the_page_is_open() {
 fn a_photographed_code_is_refused_after_15_s_and_who_followed_it_in_time_is_not() {
     let gateway = gateway("on");
     let mut tenant = gateway.tenant();
-    let (scanned, photographed) = (tenant.create(&request()), tenant.create(&request()));
-    let addresses = [&scanned, &photographed].map(|created| {
+    let [scanned, photographed, opened] = [(); 3].map(|()| tenant.create(&request()));
+    let addresses = [&scanned, &photographed, &opened].map(|created| {
         let mut browser = Browser::new(&gateway, created);
         browser.page();
         address(&gateway, &shown(&mut browser))
     });
     let mut wallet = gateway.http();
     wallet.send(&Request::get(&*addresses[0])).expect_status(200);
+    let part = addresses[2].split_once("?part=").unwrap().1;
+    let open = format!("/v1/sessions/{}/open?part={part}", opened.id);
+    wallet.send(&Request::get(&*open)).expect_status(302);
+    let peeked = addresses[1].split_once("?part=").unwrap().1;
+    let peeked = format!("/v1/sessions/{}/open?part={peeked}", photographed.id);
+    wallet.send(&Request::new("HEAD", &*peeked)).expect_status(302);
     std::thread::sleep(Duration::from_millis(15_500));
     let mut wallet = gateway.http();
     wallet.send(&Request::get(&*addresses[0])).expect_status(200);
+    wallet.send(&Request::get(&*open)).expect_status(302);
+    wallet.send(&Request::get(&*addresses[2])).expect_status(200);
+    wallet.send(&Request::get(&*peeked)).expect_error(404, "not_found");
     wallet.send(&Request::get(&*addresses[1])).expect_error(404, "not_found");
     // The page itself has another one by now.
     let mut browser = Browser::new(&gateway, &photographed);
