@@ -53,6 +53,7 @@ impl Plan {
         own.extend([
             ("oid4vp_request_mode", "inline"),
             ("profiles", "draft"),
+            ("dc_api", "off"),
             ("listen", "127.0.0.1:0"),
             ("base_url", ""),
         ]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::Value;
-use url::Url;
+use url::{Host, Url};
 
 /// The schemes that the request may come behind.
 pub const SCHEMES: [&str; 3] = ["openid4vp", "eudi-openid4vp", "haip-vp"];
@@ -211,8 +211,13 @@ fn claim_name(path: &str) -> Option<&str> {
 }
 
 fn is_loopback(uri: &Url) -> bool {
-    let host = uri.host_str().unwrap_or_default();
-    uri.scheme() == "http" && ["127.0.0.1", "[::1]", "localhost"].contains(&host)
+    let is_here = match uri.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    };
+    uri.scheme() == "http" && is_here
 }
 
 fn json(name: &str, text: &str) -> Result<Value, RequestRefused> {

@@ -61,6 +61,23 @@ fn what_is_left_to_choose_in_1_0_is_chosen_in_the_demo_too() {
 }
 
 #[test]
+fn a_gateway_that_asks_browsers_is_walked_as_any_other() {
+    let installation = Installation::new();
+    for flags in [&["--dc-api", "unsigned"][..], &["--dc-api", "signed", "--profiles", "1.0,draft"]]
+    {
+        assert!(!walks(&told(&installation, flags)).is_empty(), "{flags:?}");
+    }
+}
+
+#[test]
+fn any_address_of_loopback_will_do() {
+    for profiles in ["draft", "1.0"] {
+        let flags = ["--listen", "127.0.0.5:0", "--profiles", profiles];
+        assert_eq!(walks(&told(&Installation::new(), &flags)).len(), 2, "{profiles}");
+    }
+}
+
+#[test]
 fn the_settings_come_from_flags_environment_and_file() {
     let expected = in_both_formats(&[["haip", "jar"]]);
     let of_environment = Installation::new().with("IDGATE_PROFILES", "haip");
