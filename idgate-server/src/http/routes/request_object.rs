@@ -32,6 +32,7 @@ pub(crate) async fn get(call: Call<'_>) -> Result<Response<Body>, HttpError> {
 pub(crate) async fn post(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let (app, handle) = (&call.gateway.app, call.handle());
     if !body::has_content_type(&call.head.headers, "application/x-www-form-urlencoded") {
+        app.expects_fetch(&handle).await?;
         let message = "Content-Type must be application/x-www-form-urlencoded";
         return Err(HttpError::invalid_request(message));
     }

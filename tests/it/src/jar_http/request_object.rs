@@ -160,6 +160,17 @@ fn a_wallets_nonce_is_copied_into_the_object() {
     assert_eq!(refused.header("allow"), Some("GET, HEAD, POST"));
 }
 
+#[test]
+fn where_there_is_nothing_to_fetch_no_media_type_is_asked_for() {
+    let mut desk = Desk::jar();
+    let created = desk.create();
+    let unknown = Request::post("/v1/oid4vp/request/00000000-0000-4000-8000-000000000000");
+    desk.tenant.http.send(&unknown.bytes("")).expect_error(404, "not_found");
+    desk.tenant.delete(&created.id).expect_status(204);
+    let gone = Request::post(request_path(&created)).bytes("wallet_nonce=a");
+    desk.tenant.http.send(&gone).expect_error(404, "not_found");
+}
+
 fn form_post(created: &Created, body: &str) -> Request {
     let post = Request::post(request_path(created));
     post.header("Content-Type", "application/x-www-form-urlencoded").bytes(body)
