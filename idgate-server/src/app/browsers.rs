@@ -41,15 +41,22 @@ impl App {
             return Ok(());
         };
         let own = self.store.origins(&caller.client_id).await?;
-        match pages.origins.iter().position(|origin| !own.contains(origin)) {
-            None => Ok(()),
-            Some(at) => {
-                let path = format!("dc_api.origins[{at}]");
-                let rule = "is not an origin of this client; ask the operator for \
-                            `idgate client origin add`";
-                Err(AppError::Request(RequestError::new(ErrorCode::InvalidRequest, path, rule)))
-            }
+        for (at, origin) in pages.origins.iter().enumerate() {
+            let rule = if !own.contains(origin) {
+                "is not an origin of this client; ask the operator for `idgate client origin add`"
+            } else if origin.starts_with("http:") {
+                "must be https; http is for development only"
+            } else {
+                continue;
+            };
+            let path = format!("dc_api.origins[{at}]");
+            return Err(AppError::Request(RequestError::new(
+                ErrorCode::InvalidRequest,
+                path,
+                rule,
+            )));
         }
+        Ok(())
     }
 
     /// What a page passes on, of a session that is made for pages.

@@ -201,9 +201,17 @@ fn pages_are_from_origins_that_the_operator_gave_to_the_client() {
         asked["dc_api"]["origins"] = own;
         tenant.create(&asked);
     }
-    for other in [json!([SHOP, "https://other.example"]), json!(["https://SHOP.example/"])] {
+    let here = "http://localhost:3000";
+    let added = ["client", "origin", "add", &gateway.client.client_id, here];
+    assert_eq!(gateway.installation.run(&added).code, 0);
+    for (other, rule) in [
+        (json!([SHOP, "https://other.example"]), "is not an origin of this client"),
+        (json!(["https://SHOP.example/"]), "must be written as browsers do"),
+        (json!([SHOP, here]), "dc_api.origins[1]: must be https"),
+    ] {
         asked["dc_api"]["origins"] = other;
-        tenant.post_session(&asked).expect_error(400, "invalid_request");
+        let refused = tenant.post_session(&asked).expect_error(400, "invalid_request");
+        assert!(refused.message().contains(rule), "{}", refused.message());
     }
 }
 
