@@ -49,6 +49,8 @@ pub(crate) enum BodyError {
     /// There is no memory for it now, too many large ones are being verified, or its client has too
     /// many requests under way.
     Busy,
+    /// The key that it was asked for with stopped while it came.
+    KeyGone,
 }
 
 impl From<TooMany> for BodyError {
@@ -66,6 +68,7 @@ impl BodyError {
             Self::TooSlow => HttpError::invalid_request("the body did not arrive in time"),
             Self::Broken => HttpError::invalid_request("the body is incomplete"),
             Self::Busy => HttpError::temporarily_unavailable(),
+            Self::KeyGone => HttpError::invalid_api_key(),
         };
         error.closing()
     }

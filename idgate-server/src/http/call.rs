@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
+use hyper::HeaderMap;
 use hyper::body::{Body as _, Incoming};
 use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
@@ -28,7 +29,7 @@ use super::traceparent;
 use super::turns::{Kind, TooMany, Turn};
 use super::ws::Upgrade;
 use crate::api_key::ApiKey;
-use crate::app::{AppError, Handle, StatusStream, has_page};
+use crate::app::{App, AppError, Handle, StatusStream, has_page};
 use crate::limits::{BODY_AT_HAND_BYTES, BODY_AT_HAND_WAIT, REFUSAL_PAUSE};
 use crate::rate_limit::{Excess, Standing};
 use crate::spans::{self, Span, Stage, stage_of_each};
@@ -302,19 +303,36 @@ impl<'a> Call<'a> {
         done.map_err(|refused| self.refuse_too_many(refused))
     }
 
-    /// Reads the body, once every check before it passed.
+    /// Reads the body, once every check before it passed. The key is looked at again behind one that took
+    /// its time.
     pub(crate) async fn read_body(self, limit: usize) -> Result<Received, BodyError> {
-        let Gateway { limits, memory, verifying, .. } = self.gateway;
+        let Gateway { app, limits, memory, verifying, .. } = self.gateway;
         let payer = self.payer();
         let bounds = Bounds { bytes: limit, time: limits.body_timeout, memory, payer, verifying };
         let mut reading = pin!(body::read(self.body, bounds));
         let received = match tokio::time::timeout(BODY_AT_HAND_WAIT, reading.as_mut()).await {
             Ok(received) => received?,
-            Err(_slow) => self.gateway.turns.not_held(&mut self.trace.turn, reading).await??,
+            Err(_slow) => {
+                let turn = &mut self.trace.turn;
+                let received = self.gateway.turns.not_held(turn, reading).await??;
+                if self.trace.caller.is_some() {
+                    look_again(app, &self.head.headers).await?;
+                }
+                received
+            }
         };
         self.trace.body_read = true;
         Ok(received)
     }
+}
+
+/// Whether the key that was good still is.
+async fn look_again(app: &App, headers: &HeaderMap) -> Result<(), BodyError> {
+    let found = auth::authenticate(app, auth::api_key(headers).as_ref()).await;
+    found.map(drop).map_err(|error| match error.code() {
+        ErrorCode::InvalidApiKey => BodyError::KeyGone,
+        _ => BodyError::Busy,
+    })
 }
 
 impl Call<'_> {

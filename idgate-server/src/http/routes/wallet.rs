@@ -55,6 +55,7 @@ pub(super) fn refuse_body(error: BodyError) -> HttpError {
         BodyError::TooSlow => invalid("the body did not arrive in time"),
         BodyError::Broken => invalid("the body is incomplete"),
         BodyError::Busy => HttpError::temporarily_unavailable(),
+        BodyError::KeyGone => HttpError::invalid_api_key(),
     };
     error.closing()
 }
