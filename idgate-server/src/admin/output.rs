@@ -23,6 +23,20 @@ impl Output {
     }
 }
 
+/// What somebody else has written, as one line of a terminal shows it: a line break in it would make rows
+/// that are not there, other control characters are commands.
+pub(crate) fn on_one_line(text: &str) -> String {
+    let mut shown = String::new();
+    for c in text.chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
 /// Refuses names that a list could not show.
 pub(crate) fn check_name(what: &str, name: &str, longest: usize) -> Result<(), Failure> {
     let length = name.chars().count();
@@ -32,4 +46,15 @@ pub(crate) fn check_name(what: &str, name: &str, longest: usize) -> Result<(), F
         )));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_escaped() {
+        let text = "bücher \\ \0\r\n\u{1b}[2K\u{7f}\u{9b}";
+        assert_eq!(on_one_line(text), r"bücher \ \u{0}\r\n\u{1b}[2K\u{7f}\u{9b}");
+    }
 }

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use idgate_core::time::UnixMillis;
 use serde_json::Value;
 
-use crate::admin::output::Output;
+use crate::admin::output::{Output, on_one_line};
 use crate::failure::Failure;
 use crate::store::OperatorStore;
 
@@ -52,7 +52,9 @@ fn tree(report: &Value) -> String {
     }
     for credential in report["credentials"].as_array().into_iter().flatten() {
         let verdict = if credential["passed"] == true { "nothing failed" } else { "refused" };
-        let _infallible = writeln!(tree, "{}: {verdict}", text(&credential["id"]));
+        // The client chose it.
+        let id = on_one_line(&text(&credential["id"]));
+        let _infallible = writeln!(tree, "{id}: {verdict}");
         for check in credential["checks"].as_array().into_iter().flatten() {
             line(&mut tree, check);
         }
@@ -64,6 +66,21 @@ fn line(tree: &mut String, check: &Value) {
     let text = |member: &str| check[member].as_str().unwrap_or_default();
     let mark = if check["passed"] == true { "ok    " } else { "FAILED" };
     let _infallible = write!(tree, "  {mark} {} ({})", text("rule"), text("clause"));
-    let detail = text("detail");
+    let detail = on_one_line(text("detail"));
     let _infallible = if detail.is_empty() { writeln!(tree) } else { writeln!(tree, ": {detail}") };
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_id_with_a_line_break_makes_no_line_of_its_own() {
+        let report =
+            json!({ "credentials": [{ "id": "pid\n  ok     \u{1b}[2K", "passed": false }] });
+        let tree = tree(&report);
+        assert!(tree.ends_with("\npid\\n  ok     \\u{1b}[2K: refused\n"), "{tree:?}");
+    }
 }

@@ -187,9 +187,13 @@ fn parse_scopes(value: Option<Value<'_, '_>>) -> Result<Vec<&'static str>, Reque
 }
 
 fn parse_name(value: Value<'_, '_>) -> Result<String, RequestError> {
-    let name = value.as_str().filter(|name| name.chars().count() <= MAX_API_KEY_NAME_CHARS);
+    // A list on a terminal could not show control characters, nor a database keep NUL.
+    let fits = |name: &str| {
+        name.chars().count() <= MAX_API_KEY_NAME_CHARS && !name.chars().any(char::is_control)
+    };
+    let name = value.as_str().filter(|name| fits(name));
     name.map(Into::into).ok_or_else(|| {
-        let rule = "must be a string of at most 100 characters";
+        let rule = "must be a string of at most 100 characters without control characters";
         RequestError::new(ErrorCode::InvalidRequest, "name", rule)
     })
 }
@@ -276,6 +280,14 @@ mod tests {
         ] {
             let body = format!(r#"{{"scopes":["audit:read"],"expires_at":{at}}}"#);
             assert_eq!(refused(&body), (ErrorCode::InvalidExpiry, "expires_at".into()), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_name_has_no_control_characters() {
+        for name in [r"a\u0000b", r"a\nb", r"\u001b[2K", r"\u007f", r"\u009b2K", "\u{9b}2K"] {
+            let body = format!(r#"{{"scopes":["audit:read"],"name":"{name}"}}"#);
+            assert_eq!(refused(&body), (ErrorCode::InvalidRequest, "name".into()), "{name}");
         }
     }
 

@@ -173,6 +173,9 @@ fn a_wish_that_breaks_a_rule_is_400_with_its_code() {
         (r#"{"scopes":["audit:read"],"expires_at":"2001-01-01T00:00:00Z"}"#, "invalid_expiry"),
         (r#"{"scopes":["audit:read"],"expires_at":"2999-01-01T00:00:00+02:00"}"#, "invalid_expiry"),
         (r#"{"scopes":["audit:read"],"name":7}"#, "invalid_request"),
+        (r#"{"scopes":["audit:read"],"name":"a\u0000b"}"#, "invalid_request"),
+        (r#"{"scopes":["audit:read"],"name":"till\nkey_1"}"#, "invalid_request"),
+        (r#"{"scopes":["audit:read"],"name":"\u001b[2K"}"#, "invalid_request"),
         (r#"{"scopes":["audit:read"],"revoked":false}"#, "unknown_field"),
     ] {
         let request = Request::post(KEYS).header("Content-Type", "application/json");

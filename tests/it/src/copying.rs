@@ -244,6 +244,24 @@ fn what_a_killed_gateway_left_between_two_commits_stays_behind() {
     moving.expect_moved();
 }
 
+/// A name that a client gave a key could have one once.
+#[test]
+fn the_name_of_a_key_is_copied_without_its_nul() {
+    let Some(database) = stores::migrated() else { return };
+    let mut installation = Installation::in_directory();
+    installation.set("IDGATE_INSTANCE_KEY", stores::KEY);
+    let client = installation.create_client("shop", true);
+    let directory = installation.unused_data_dir();
+    let main = Connection::open(directory.join("idgate.db")).unwrap();
+    main.execute("UPDATE api_keys SET name = CAST(x'610062' AS TEXT)", []).unwrap();
+    drop(main);
+    installation.set("IDGATE_DATABASE_URL", &database);
+    let copied = installation.run(&["copy", "--from", directory.to_str().unwrap()]);
+    assert_eq!(copied.code, 0, "{copied:?}");
+    let keys = installation.run_json(&["client", "key", "list", &client.client_id, "--json"]);
+    assert_eq!(keys["keys"][0]["name"], "ab");
+}
+
 #[test]
 fn a_directory_with_a_value_that_no_key_opens_is_refused_by_that_name() {
     let Some(database) = stores::migrated() else { return };

@@ -92,6 +92,24 @@ fn clients_are_made_listed_and_revoked() {
     assert_eq!(installation.run(&["client", "list"]).code, OK);
 }
 
+/// Clients gave such names before they were refused.
+#[test]
+fn a_name_with_control_characters_makes_no_rows_and_no_commands_in_a_list() {
+    use idgate_server::store::{ClientOperator as _, SqliteOperator};
+    let installation = Installation::new();
+    let id = installation.create_client("shop", true).client_id;
+    let mut store = SqliteOperator::open(&installation.data_dir(), None).unwrap();
+    let name = "till\nkey_1  active\u{1b}[2K";
+    let now = idgate_core::UnixMillis(crate::tenant::now_ms());
+    store.create_key(&id, Some(name), None, now).unwrap().unwrap();
+    drop(store);
+    let list = installation.run(&["client", "key", "list", &id]).stdout;
+    assert_eq!(list.lines().count(), 2, "{list:?}");
+    assert!(list.contains(r"  till\nkey_1  active\u{1b}[2K"), "{list:?}");
+    let list = installation.run_json(&["client", "key", "list", &id, "--json"]);
+    assert_eq!(list["keys"][0]["name"], name);
+}
+
 #[test]
 fn admin_tokens_are_made_listed_and_revoked() {
     let installation = Installation::new();

@@ -8,7 +8,7 @@ use idgate_core::time::UnixMillis;
 use serde_json::{Value, json};
 
 use super::{in_order, no_such_client};
-use crate::admin::output::{Output, check_name};
+use crate::admin::output::{Output, check_name, on_one_line};
 use crate::api_key::SCOPES;
 use crate::failure::Failure;
 use crate::store::{ApiKeyRecord, OperatorStore};
@@ -96,7 +96,7 @@ fn list(store: &OperatorStore, client_id: &str, now: UnixMillis) -> Result<Outpu
     let mut text = String::new();
     for key in &keys {
         let scopes = key.scopes.as_ref().map_or("all".to_owned(), |scopes| scopes.join(","));
-        let name = key.name.as_deref().unwrap_or("-");
+        let name = key.name.as_deref().map_or("-".to_owned(), on_one_line);
         let _ =
             writeln!(text, "{}  {}  {}  {scopes}  {name}", key.id, key.created_at, state(key, now));
     }
