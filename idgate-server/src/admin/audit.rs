@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use idgate_core::time::UnixMillis;
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::admin::output::Output;
@@ -24,7 +25,8 @@ pub enum AuditCommand {
         /// Only this client's chain
         #[arg(long, value_name = "ID")]
         client: Option<String>,
-        /// Checkpoints kept elsewhere [default: IDGATE_AUDIT_CHECKPOINT_FILE, if it exists]
+        /// Checkpoints kept elsewhere, or an export that was [default: IDGATE_AUDIT_CHECKPOINT_FILE,
+        /// if it exists]
         #[arg(long, value_name = "FILE")]
         checkpoints: Option<PathBuf>,
     },
@@ -127,8 +129,10 @@ fn no_chain(client: &str) -> Failure {
 #[derive(Default)]
 struct Kept {
     checkpoints: Vec<SignedCheckpoint>,
-    /// Lines that are not checkpoints: a crash may have cut one.
-    unreadable: Vec<usize>,
+    /// Lines that a crash has cut.
+    cut: Vec<usize>,
+    /// The first line that is no checkpoint for another reason.
+    damaged: Option<usize>,
     missing: Option<PathBuf>,
 }
 
@@ -137,11 +141,17 @@ impl Kept {
         let missing = self.missing.iter().map(|path| {
             format!("{} does not exist: a rollback would not be found", path.display())
         });
-        let lines = self.unreadable.iter();
+        let lines = self.cut.iter();
         let lines =
             lines.map(|line| format!("line {line} of the checkpoint file is not a checkpoint"));
         missing.chain(lines).collect()
     }
+}
+
+/// What `audit export` prints, as far as it is compared.
+#[derive(Deserialize)]
+struct Export {
+    checkpoints: Vec<SignedCheckpoint>,
 }
 
 /// `asked`: somebody wants this very file looked at, so it must hold something.
@@ -149,22 +159,56 @@ fn read_checkpoints(path: &Path, asked: bool) -> Result<Kept, Failure> {
     let bytes = std::fs::read(path).map_err(|error| {
         Failure::Error(format!("{} cannot be read: {error}; see --checkpoints", path.display()))
     })?;
-    // A line that is not text is not a checkpoint; the others may be.
-    let text = String::from_utf8_lossy(&bytes);
-    let mut kept = Kept::default();
-    for (line, number) in text.lines().zip(1_usize..) {
-        match serde_json::from_str(line) {
-            Ok(checkpoint) => kept.checkpoints.push(checkpoint),
-            Err(_) if line.trim().is_empty() => {}
-            Err(_) => kept.unreadable.push(number),
-        }
-    }
-    if kept.checkpoints.is_empty() && (asked || !kept.unreadable.is_empty()) {
+    let kept = match serde_json::from_slice::<Export>(&bytes) {
+        Ok(Export { checkpoints }) => Kept { checkpoints, ..Kept::default() },
+        // A line that is not text is not a checkpoint; the others may be.
+        Err(_) => in_lines(&String::from_utf8_lossy(&bytes)),
+    };
+    let is_damaged = kept.damaged.is_some() || !kept.cut.is_empty();
+    if kept.checkpoints.is_empty() && (asked || is_damaged) {
         return Err(Failure::Error(format!(
             "{} holds no checkpoint that can be read, so nothing can be compared with it: take the \
-             file that the server wrote (IDGATE_AUDIT_CHECKPOINT_FILE), or leave --checkpoints out",
+             file that the server wrote (IDGATE_AUDIT_CHECKPOINT_FILE) or an earlier output of \
+             `idgate audit export`, or leave --checkpoints out",
+            path.display()
+        )));
+    }
+    if let Some(line) = kept.damaged {
+        return Err(Failure::Error(format!(
+            "line {line} of {} is not a checkpoint and was not cut by a crash, so the log cannot be \
+             compared with what it said: take a whole copy of the file, or an earlier output of \
+             `idgate audit export`; where there is none, remove the line and compare with the others",
             path.display()
         )));
     }
     Ok(kept)
+}
+
+/// Reads a file with a checkpoint on each line. A crash cuts the last line only, and the server that goes on
+/// behind it writes it again, whole: any other line that is no checkpoint may hide a rollback.
+fn in_lines(text: &str) -> Kept {
+    let mut kept = Kept::default();
+    let (mut whole, mut broken) = (Vec::new(), Vec::new());
+    let lines = (1_usize..).zip(text.lines());
+    for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+        match serde_json::from_str(line) {
+            Ok(checkpoint) => {
+                kept.checkpoints.push(checkpoint);
+                whole.push((number, line));
+            }
+            Err(_) => broken.push((number, line)),
+        }
+    }
+    let last = whole.last().max(broken.last()).copied();
+    for it in broken {
+        let (number, line) = it;
+        let is_written_again =
+            || whole.iter().any(|(later, whole)| *later > number && whole.starts_with(line));
+        if Some(it) == last || is_written_again() {
+            kept.cut.push(number);
+        } else if kept.damaged.is_none() {
+            kept.damaged = Some(number);
+        }
+    }
+    kept
 }

@@ -104,6 +104,76 @@ fn a_rollback_of_the_whole_directory_is_found_by_exported_checkpoints() {
 }
 
 #[test]
+fn a_rollback_of_the_whole_directory_is_found_by_an_export_as_it_was_printed() {
+    let outside = tempfile::tempdir().unwrap();
+    let backup = outside.path().join("backup");
+    let mut installation = stopped_installation(Installation::new());
+    copy_all(&installation.data_dir(), &backup);
+    // Of one chain alone, wherever its checkpoint stands in the export.
+    let id =
+        installation.run_json(&["client", "list", "--json"])["clients"][0]["client_id"].clone();
+    assert_eq!(installation.run(&["client", "revoke", id.as_str().unwrap()]).code, 0);
+    let export = installation.run(&["audit", "export"]).stdout;
+    let on_one_line = serde_json::from_str::<Value>(&export).unwrap().to_string();
+    let files = [("export.json", export), ("one_line.json", on_one_line)];
+    let files = files.map(|(name, export)| installation.file(name, export));
+    let files = files.each_ref().map(|file| file.to_str().unwrap());
+    for file in files {
+        assert_eq!(verify(&installation, &["--checkpoints", file]), (0, vec![]), "{file}");
+    }
+    fs::remove_dir_all(installation.data_dir()).unwrap();
+    copy_all(&backup, &installation.data_dir());
+    assert_eq!(verify(&installation, &[]).0, 0);
+    for file in files {
+        let found = verify(&installation, &["--checkpoints", file]);
+        assert_eq!(found, (3, vec!["tail_cut".into()]), "{file}");
+    }
+    installation.set("IDGATE_AUDIT_CHECKPOINT_FILE", files[0]);
+    assert_eq!(verify(&installation, &[]).0, 3);
+}
+
+#[test]
+fn a_line_that_no_crash_has_cut_makes_a_checkpoint_file_unusable() {
+    let mut installation = stopped_installation(Installation::new());
+    let export = installation.run(&["audit", "export"]).stdout;
+    let points = serde_json::from_str::<Value>(&export).unwrap()["checkpoints"].clone();
+    let points: Vec<String> = points.as_array().unwrap().iter().map(Value::to_string).collect();
+    let [one, two, three] = &points[..] else { panic!("{points:?}") };
+    let (cut, _) = one.split_at(one.len() / 2);
+    let damaged = one.replacen("head_hash", "head_hush", 1);
+    let verify = |content: String| {
+        let file = installation.file("checkpoints", content);
+        installation.run(&["audit", "verify", "--checkpoints", file.to_str().unwrap()])
+    };
+    for (content, warned) in [
+        (format!("{one}\n{two}\n{three}\n"), None),
+        // A crash, and a crash after which the server went on.
+        (format!("{two}\n{three}\n{cut}"), Some("line 3")),
+        (format!("{two}\n{cut}\n{one}\n{three}\n"), Some("line 2")),
+    ] {
+        let output = verify(content);
+        assert!(output.code == 0 && output.stdout.contains("intact"), "{output:?}");
+        assert!(warned.is_none_or(|line| output.stderr.contains(line)), "{output:?}");
+        assert_eq!(output.stderr.contains("is not a checkpoint"), warned.is_some(), "{output:?}");
+    }
+    for (content, line) in [
+        (format!("{damaged}\n{two}\n{three}\n"), "line 1 of"),
+        (format!("{two}\n{damaged}\n{one}\n{three}\n"), "line 2 of"),
+        (format!("{one}\n{cut}\n{two}\n{three}\n"), "line 2 of"),
+        (format!("{two}\n{cut}\n{cut}\n"), "line 2 of"),
+        (format!("{export}{three}\n"), "line 1 of"),
+        (format!("{one}\n{}", &export[..export.len() / 2]), "line 2 of"),
+    ] {
+        let output = verify(content);
+        assert_eq!(output.code, 1, "{line}: {output:?}");
+        assert!(output.stdout.is_empty() && output.stderr.contains(line), "{output:?}");
+    }
+    let file = installation.file("checkpoints", format!("{damaged}\n{two}\n{three}\n"));
+    installation.set("IDGATE_AUDIT_CHECKPOINT_FILE", file.to_str().unwrap());
+    assert_eq!(installation.run(&["audit", "verify"]).code, 1);
+}
+
+#[test]
 fn a_checkpoint_file_that_cannot_be_written_stops_the_start() {
     let installation =
         Installation::new().with("IDGATE_AUDIT_CHECKPOINT_FILE", "/proc/none/checkpoints");
