@@ -189,7 +189,7 @@ fn the_last_id_resumes_and_one_beyond_the_last_is_400() {
     let answer = refused(&mut tenant, &settled, "?after=2", "");
     let text = String::from_utf8(answer.expect_status(200).body).unwrap();
     assert!(text.starts_with("id: 3\n") && text.ends_with("\n\n"), "{text}");
-    let answer = refused(&mut tenant, &settled, "?after=x", "3").expect_status(200);
+    let answer = refused(&mut tenant, &settled, "?after=2", "3").expect_status(200);
     assert!(answer.body.starts_with(b"event: end\n"));
     for (query, header) in [
         ("", "4"),
@@ -202,6 +202,16 @@ fn the_last_id_resumes_and_one_beyond_the_last_is_400() {
         ("?after=1&after=1", ""),
     ] {
         refused(&mut tenant, &settled, query, header).expect_error(400, "invalid_request");
+    }
+}
+
+#[test]
+fn a_wrong_or_repeated_after_is_400_beside_a_last_id_too() {
+    let gateway = Gateway::start();
+    let mut tenant = gateway.tenant();
+    let id = tenant.create(&request_for(&["given_name"])).id;
+    for query in ["?after=1&after=2", "?after=1&after=1", "?after=x", "?after="] {
+        refused(&mut tenant, &id, query, "2").expect_error(400, "invalid_request");
     }
 }
 

@@ -31,10 +31,9 @@ pub(crate) async fn events(
     call: Call<'_>,
     tenant: Authorized,
 ) -> Result<Response<Body>, HttpError> {
-    let after = match last_event(&call.head.headers)? {
-        Some(after) => after,
-        None => after(call.head.uri.query())?,
-    };
+    // Read even where the header goes before it: a parameter that is known is never wrong unseen.
+    let asked = after(call.head.uri.query())?;
+    let after = last_event(&call.head.headers)?.unwrap_or(asked);
     let (gateway, id) = (call.gateway, call.session_id());
     let stream = gateway.app.open_stream(tenant.into_caller(), &id, after).await?;
     let (times, busy) = (&gateway.limits.streams, call.slot.busy());
