@@ -31,9 +31,10 @@ pub struct TrustEntry {
     pub issuer_id: IssuerId,
     /// The value that `iss` must have when it is present; `None`: not compared.
     pub iss: Option<String>,
-    /// Accepted credential types; empty: any type of this issuer.
+    /// Accepted credential types; empty: any type of this issuer, but none where it follows a trusted list.
     pub vct: Vec<String>,
-    /// Accepted mdoc document types; empty: whatever the request names.
+    /// Accepted mdoc document types; empty: whatever the request names, but none where it follows a
+    /// trusted list.
     pub doc_types: Vec<DocType>,
     /// mdoc namespaces that a request may leave unnamed.
     pub namespaces: Vec<NameSpace>,
@@ -80,6 +81,9 @@ pub struct TrustEntry {
     pub etsi_tl: Vec<String>,
     /// How many documents the DeviceResponse of an mdoc may have, in `1.0` and `haip`.
     pub device_response_documents: DeviceResponseDocuments,
+    /// Whether it took a trusted list, which may have brought nothing: then it takes no type that it does not
+    /// name, whoever vouches for it (decisions 30).
+    pub(crate) follows_list: bool,
     /// Where its roots and signers stand, once it is part of a snapshot.
     pub(super) places: Places,
 }
@@ -115,7 +119,24 @@ impl TrustEntry {
             aki: false,
             etsi_tl: Vec::new(),
             device_response_documents: DeviceResponseDocuments::default(),
+            follows_list: false,
             places: Places::default(),
+        }
+    }
+
+    /// Whether SD-JWT VCs of this type are accepted.
+    pub(crate) fn accepts_vct(&self, vct: &str) -> bool {
+        match self.vct.as_slice() {
+            [] => !self.follows_list,
+            named => named.iter().any(|own| own == vct),
+        }
+    }
+
+    /// Whether mdocs of this type are accepted.
+    pub(crate) fn accepts_doc_type(&self, doc_type: &str) -> bool {
+        match self.doc_types.as_slice() {
+            [] => !self.follows_list,
+            named => named.iter().any(|own| own.as_str() == doc_type),
         }
     }
 

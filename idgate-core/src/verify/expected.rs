@@ -98,8 +98,8 @@ impl<'e> Expected<'e> {
     /// A type must be accepted by the trust entry in force and, when the session recorded types,
     /// by those too: what the operator withdrew is withdrawn.
     pub(crate) fn accepts_type(&self, vct: &str) -> bool {
-        let listed = |types: &[String]| types.is_empty() || types.iter().any(|t| t == vct);
-        listed(&self.issuer.vct) && listed(self.vct)
+        let recorded = self.vct.is_empty() || self.vct.iter().any(|own| own == vct);
+        self.issuer.accepts_vct(vct) && recorded
     }
 }
 

@@ -184,8 +184,7 @@ fn select_document<'t, 'a>(
     let mismatch = |reason, detail| VerifyError::new(reason, Check::DocType, detail);
     let detail = "no document is of the requested type";
     let document = selected.ok_or(mismatch(Reason::DocTypeMismatch, detail))?;
-    let accepted = &expected.issuer.doc_types;
-    if !accepted.is_empty() && !accepted.iter().any(|one| one.as_str() == document.doc_type) {
+    if !expected.issuer.accepts_doc_type(&document.doc_type) {
         let detail = "docType is not an accepted type of the trust entry";
         return Err(mismatch(Reason::TypeMismatch, detail));
     }

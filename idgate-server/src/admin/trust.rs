@@ -195,7 +195,8 @@ fn add(
     let issuer_id = &arguments.issuer_id;
     let before = store.trust_entry(issuer_id)?;
     let allow_stale = arguments.x509.allows_stale();
-    arguments.listed.read(&mut change, before.as_ref(), allow_stale, fetch)?;
+    let entry = (issuer_id.as_str(), before.as_ref());
+    arguments.listed.read(&mut change, entry, allow_stale, fetch, now)?;
     let record = store.add_trust(issuer_id, &change, now)?.ok_or_else(|| {
         Failure::Error(format!(
             "{issuer_id} would be trusted without any key or root; give --jwk, --sd-jwt-root, --root or \

@@ -130,6 +130,28 @@ fn a_live_session_in_production_trusts_the_roots_of_a_list_and_says_whose_they_a
 }
 
 #[test]
+fn an_entry_that_follows_a_list_takes_no_type_that_it_does_not_name_from_its_own_key() {
+    let installation = production();
+    let client = installation.create_client("shop", false);
+    let authority = Authority::new(now_ms());
+    let file = installation.file("list.jwt", token(&mdl_list(7, &[&authority.root.der])));
+    let key = SigningKey::from_seed(Curve::P256, "own key").public_jwk().to_string();
+    let key = installation.file("own.jwk", key);
+    let own = ["--jwk", key.to_str().unwrap()];
+    assert_eq!(import(&installation, file.to_str().unwrap(), &own).code, 0);
+    let mut desk = Desk::serve(installation, client, authority);
+    let sd_jwt = json!({ "credentials": [
+        { "format": "vc+sd-jwt", "issuer_id": ISSUER_ID, "claims": ["given_name"] }] });
+    let refused = desk.tenant.post_session(&sd_jwt).expect_error(400, "unknown_issuer");
+    assert!(refused.message().contains("--vct"), "{}", refused.message());
+    // Without a format it is for what the entry does name.
+    assert_eq!(desk.outcome(), VERIFIED);
+    let named = ["trust", "add", ISSUER_ID, "--vct", "urn:own:1"];
+    assert_eq!(desk.gateway.installation.run(&named).code, 0);
+    desk.tenant.create(&sd_jwt);
+}
+
+#[test]
 fn a_signer_that_a_list_names_itself_serves_live_sessions_in_production() {
     let installation = production();
     let client = installation.create_client("shop", false);

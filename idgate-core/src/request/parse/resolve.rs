@@ -156,7 +156,14 @@ fn default_format(entry: &TrustEntry, livemode: bool) -> CredentialFormat {
 
 /// Test material serves test sessions only.
 fn can_serve(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), RequestError> {
+    let follows_list = entry.follows_list;
     let rule = match draft.request.format {
+        CredentialFormat::SdJwtVc if follows_list && entry.vct.is_empty() => {
+            "follows a trusted list and names no type of SD-JWT VC; the operator adds one with --vct"
+        }
+        CredentialFormat::Mdoc if follows_list && entry.doc_types.is_empty() => {
+            "follows a trusted list and names no type of mdoc; the operator adds one with --doc-type"
+        }
         CredentialFormat::SdJwtVc if serves_sd_jwt_vc(entry, livemode) => return Ok(()),
         CredentialFormat::Mdoc if serves_mdoc(entry, livemode) => return Ok(()),
         CredentialFormat::SdJwtVc if livemode => {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::error::{TrustedListError, not_authentic};
 use crate::crypto::CryptoProvider;
+use crate::error::Reason;
 use crate::time::UnixMillis;
 use crate::trust::anchors::{RootOrigin, TrustAnchor, TrustMaterialError};
 use crate::trust::certificate::Certificate;
@@ -109,19 +110,33 @@ pub(super) fn authenticate(
     })?;
     profile::check_below_root(signer)
         .map_err(|why| not_authentic(["has a signer that ", why].concat()))?;
-    let issuer = path.issuer_der();
-    let issuer = Certificate::parse(&issuer).ok();
-    let issuer = issuer.and_then(|issuer| CrlIssuer::of(provider, &issuer));
-    let points = crl_distribution_points(signer);
-    for crl in crls.iter().filter(|crl| issuer.is_some_and(|issuer| crl.is_of(&issuer))) {
-        crl.check(signer.serial(), &points, now).map_err(|error| {
-            not_authentic(match error.reason {
-                crate::error::Reason::CertificateRevoked => "has a signer that is revoked",
-                _ => "has a signer of whose issuer no current CRL is known",
-            })
-        })?;
+    let check = |who: &str, certificate: &Certificate<'_>, issuer: &[u8]| {
+        check_crls(provider, (certificate, issuer), crls, now)
+            .map_err(|why| not_authentic(["has a signer ", who, why].concat()))
+    };
+    for (ca, issuer) in path.intermediates() {
+        check("below a CA ", ca, &issuer)?;
     }
+    check("", signer, &path.issuer_der())?;
     Ok(VouchedBy::Ca)
+}
+
+/// Each CRL of the `issuer` of a certificate has to be good for it.
+fn check_crls(
+    provider: &CryptoProvider,
+    (certificate, issuer): (&Certificate<'_>, &[u8]),
+    crls: &[VerifiedCrl],
+    now: UnixMillis,
+) -> Result<(), &'static str> {
+    let issuer = Certificate::parse(issuer).ok();
+    let issuer = issuer.and_then(|issuer| CrlIssuer::of(provider, &issuer));
+    let points = crl_distribution_points(certificate);
+    let mut own = crls.iter().filter(|crl| issuer.is_some_and(|issuer| crl.is_of(&issuer)));
+    let checked = own.try_for_each(|crl| crl.check(certificate.serial(), &points, now));
+    checked.map_err(|error| match error.reason {
+        Reason::CertificateRevoked => "that is revoked",
+        _ => "of whose issuer no current CRL is known",
+    })
 }
 
 const OUTSIDE_DATES: &str = "is signed with a certificate outside its dates";

@@ -45,6 +45,7 @@ impl TrustEntry {
     /// does not say what its providers issue. A list vouches for no type that the entry does not name,
     /// so an entry that names none is not opened by it.
     pub fn take_list(&mut self, list: &TrustedList, terms: &ListTerms) {
+        self.follows_list = true;
         self.name_types(list.list_type);
         let facts = Arc::new(ListFacts {
             name: terms.source.clone().unwrap_or_else(|| list.operator.clone()),
@@ -68,6 +69,7 @@ impl TrustEntry {
     /// Forgets what trusted lists brought, before the next issue of one is taken. The types that the entry
     /// names stay.
     pub fn forget_lists(&mut self) {
+        self.follows_list = false;
         for roots in [&mut self.roots, &mut self.sd_jwt_roots, &mut self.status_roots] {
             roots.retain(|root| root.listing().is_none());
         }

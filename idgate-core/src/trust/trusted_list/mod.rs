@@ -84,7 +84,8 @@ pub struct ListRules<'r> {
     pub anchors: Option<&'r ListAnchors>,
     /// The list is for tests: then it need not say when it was signed.
     pub test_only: bool,
-    /// CRLs of the CAs among the anchors; one that is there must be good for the signer.
+    /// CRLs of the CAs among the anchors; one that is there must be good for the signer, or for the
+    /// intermediate above it.
     pub crls: &'r [VerifiedCrl],
     /// What it must list; `None`: whatever it says.
     pub list_type: Option<ListType>,

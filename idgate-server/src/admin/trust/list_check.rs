@@ -1,5 +1,6 @@
 //! What an operator has to know of a trusted list: what is wrong with it, and what soon will be.
 
+use idgate_core::TrustEntry;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ListOutcome, ListProfile};
 
@@ -28,7 +29,35 @@ pub(super) fn problems(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
             format!("{issuer_id}: {subject}, which vouches for its trusted list, expired on {end}")
         }));
     }
+    found.extend(crl_problems(issuer_id, listed, now));
     found
+}
+
+/// Of the CRLs for its signer: with one that is overdue every new issue is refused.
+fn crl_problems(issuer_id: &str, listed: &TrustedListRecord, now: UnixMillis) -> Vec<String> {
+    let crls = match listed.row.verified_crls() {
+        Ok(crls) => crls,
+        Err(why) => return vec![format!("{issuer_id}: for the signer of its trusted list: {why}")],
+    };
+    let overdue = crls.iter().filter(|crl| is_expired(crl.next_update(), now));
+    let told = overdue.map(|crl| {
+        format!(
+            "{issuer_id}: a CRL for the signer of its trusted list was due to be replaced on {}, and no \
+             new issue is taken; add a newer one with `idgate trust add {issuer_id} --trusted-list \
+             FILE|URL --list-signer-ca FILE --crl FILE`",
+            crl.next_update()
+        )
+    });
+    told.collect()
+}
+
+/// Whether several providers have one of its certificates.
+fn is_shared(entry: &TrustEntry) -> bool {
+    let roots = [&entry.roots, &entry.sd_jwt_roots, &entry.status_roots];
+    let signers = [&entry.pinned_signers, &entry.sd_jwt_signers, &entry.status_signers];
+    let roots = roots.into_iter().flatten().map(|root| root.providers().count());
+    let signers = signers.into_iter().flatten().map(|signer| signer.providers().count());
+    roots.chain(signers).any(|providers| providers > 1)
 }
 
 /// What an operator has to look at soon.
@@ -58,6 +87,9 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
         let soon = anchors.ends().filter(|(_, end)| end.since(now) < SOON_MS);
         found.extend(soon.map(|(subject, end)| format!("is vouched for by {subject} until {end}")));
     }
+    if row.verified_crls().is_ok_and(|crls| crls.iter().any(|crl| !crl.is_numbered())) {
+        found.push("has a CRL for its signer without CRLNumber; its issuer should add one".into());
+    }
     if list.providers.is_empty() {
         found.push("names no provider, so everything is refused".into());
     }
@@ -72,9 +104,7 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
     if skipped > 0 || unusable > 0 {
         found.push(format!("has {skipped} services and {unusable} certificates that were skipped"));
     }
-    let entry = record.entry();
-    let shared = entry.roots.iter().chain(&entry.sd_jwt_roots);
-    if shared.into_iter().any(|root| root.providers().count() > 1) {
+    if is_shared(&record.entry()) {
         found.push("gives one certificate to several providers".into());
     }
     found.iter().map(|what| format!("{issuer_id}: the trusted list {what}")).collect()

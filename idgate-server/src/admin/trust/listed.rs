@@ -7,6 +7,7 @@ use idgate_core::crypto::aws_lc_rs::PROVIDER;
 use idgate_core::status::VerifiedCrl;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{ListAnchors, ListProfile, ListType, TrustedList};
+use url::Url;
 
 use super::Fetch;
 use crate::admin::files::{in_file, read_at_most};
@@ -50,14 +51,15 @@ pub(super) struct ListOptions {
 }
 
 impl ListOptions {
-    /// Reads the list into `change`, whose other attributes are set, for an entry that was `before`.
-    /// CRLs of the list's anchors are its own.
+    /// Reads the list into `change`, whose other attributes are set, for the entry called `issuer_id`, which
+    /// was `before`. CRLs of the list's anchors are its own.
     pub(super) fn read(
         &self,
         change: &mut TrustChange,
-        before: Option<&TrustRecord>,
+        (issuer_id, before): (&str, Option<&TrustRecord>),
         allow_stale: bool,
         fetch: &Fetch<'_>,
+        now: UnixMillis,
     ) -> Result<(), Failure> {
         change.etsi_tl = self.etsi_tl;
         let follows = before.is_some_and(|before| before.trusted_list.is_some());
@@ -79,18 +81,13 @@ impl ListOptions {
             ));
         }
         let (url, token) = fetched(place, fetch)?;
-        if let Some(anchors) = &anchors {
-            self.take_crls(change, anchors);
-        }
-        self.name_types(change, before, &token)?;
+        let crls = anchors.as_ref().and_then(|anchors| take_crls(change, anchors));
         let ders = anchors.map(|anchors| anchors.certificates().flatten().copied().collect());
-        change.trusted_list = Some(NewTrustedList {
-            url,
-            token,
-            crls: change.trusted_list.take().and_then(|taken| taken.crls),
-            anchors: ders.or_else(|| change.test_only.then(Vec::new).filter(|_| !follows)),
-            accept_rollback: self.accept_rollback,
-        });
+        let accept_rollback = self.accept_rollback;
+        let new = NewTrustedList { url, token, crls, anchors: ders, accept_rollback };
+        let list = new.authenticated((issuer_id, before), change, now)?;
+        self.name_types(change, before, &list)?;
+        change.trusted_list = Some(new);
         Ok(())
     }
 
@@ -101,34 +98,14 @@ impl ListOptions {
         anchors.map(Some).map_err(|why| in_file(path, &why.to_string()))
     }
 
-    /// CRLs of a CA above the list's signer say nothing about issuers.
-    fn take_crls(&self, change: &mut TrustChange, anchors: &ListAnchors) {
-        let is_of_list =
-            |crl: &NewCrl| VerifiedCrl::from_der(&PROVIDER, &crl.der, anchors.cas()).is_ok();
-        let (own, others) = std::mem::take(&mut change.crls).into_iter().partition(is_of_list);
-        change.crls = others;
-        let own: Vec<NewCrl> = own;
-        if own.is_empty() {
-            return;
-        }
-        change.trusted_list = Some(NewTrustedList {
-            url: None,
-            token: Vec::new(),
-            anchors: None,
-            crls: Some(own.into_iter().flat_map(|crl| crl.der).collect()),
-            accept_rollback: false,
-        });
-    }
-
     /// Names the types that the list is about where the operator names none: no list opens an entry to
     /// any type.
     fn name_types(
         &self,
         change: &mut TrustChange,
         before: Option<&TrustRecord>,
-        token: &[u8],
+        list: &TrustedList,
     ) -> Result<(), Failure> {
-        let Ok(list) = TrustedList::recall(&PROVIDER, token, UnixMillis(0)) else { return Ok(()) };
         if let Some(wanted) = self.list_type.filter(|wanted| *wanted != list.list_type) {
             let (own, wanted) = (list.list_type.name(), wanted.name());
             return Err(Failure::Error(format!(
@@ -167,16 +144,40 @@ impl ListOptions {
     }
 }
 
+/// CRLs of a CA above the list's signer say nothing about issuers: they are the list's.
+fn take_crls(change: &mut TrustChange, anchors: &ListAnchors) -> Option<Vec<u8>> {
+    let is_of_list =
+        |crl: &NewCrl| VerifiedCrl::from_der(&PROVIDER, &crl.der, anchors.cas()).is_ok();
+    let crls = std::mem::take(&mut change.crls);
+    let (own, others): (Vec<NewCrl>, _) = crls.into_iter().partition(is_of_list);
+    change.crls = others;
+    (!own.is_empty()).then(|| own.into_iter().flat_map(|crl| crl.der).collect())
+}
+
 /// The list at an https URL, or in a file, and the URL.
 fn fetched(place: &str, fetch: &Fetch<'_>) -> Result<(Option<String>, Vec<u8>), Failure> {
-    if place.starts_with("https://") {
-        let token = fetch(place).map_err(|why| Failure::Error(format!("{place}: {why}")))?;
-        return Ok((Some(place.to_owned()), token));
+    let scheme = place.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    match scheme.as_deref() {
+        Some("https") => {
+            let url = normalized(place)?;
+            let token = fetch(&url).map_err(|why| Failure::Error(format!("{url}: {why}")))?;
+            Ok((Some(url), token))
+        }
+        Some("http") => {
+            Err(Failure::Usage("--trusted-list: a list is fetched over https only".into()))
+        }
+        _ => Ok((None, read_at_most(Path::new(place), MAX_LIST_FILE_BYTES)?)),
     }
-    if place.starts_with("http://") {
-        return Err(Failure::Usage("--trusted-list: a list is fetched over https only".into()));
-    }
-    Ok((None, read_at_most(Path::new(place), MAX_LIST_FILE_BYTES)?))
+}
+
+/// The newest number that was seen is remembered by the URL: another spelling must not be another source.
+fn normalized(url: &str) -> Result<String, Failure> {
+    let parsed = Url::parse(url).map_err(|why| {
+        Failure::Usage(format!("--trusted-list {url}: {why}; give it as https://HOST/PATH"))
+    });
+    let mut parsed = parsed?;
+    parsed.set_fragment(None);
+    Ok(parsed.into())
 }
 
 fn list_type(text: &str) -> Result<ListType, String> {

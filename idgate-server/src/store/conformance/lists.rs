@@ -1,9 +1,11 @@
 //! European trusted lists: what is stored of them, and what a new one does to all who follow it.
 
 use idgate_core::ids::IssuerId;
-use idgate_testkit::keys::Curve;
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::status::Crl;
+use idgate_testkit::time::{DAY_MS, compact_utc};
 use idgate_testkit::trusted_list::{Kind, TrustedList as Made, list_signer, provider};
-use idgate_testkit::x509::Identity;
+use idgate_testkit::x509::{Identity, key_identifier};
 
 use super::*;
 
@@ -87,6 +89,62 @@ pub(super) async fn a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_re
     let elsewhere = FetchedList { url: "https://a".into(), ..fetched(token(9, 1)) };
     let outcome = fixture.store().refresh_list(elsewhere, NOW).await.unwrap();
     assert_eq!(outcome, Refreshed::Unwanted);
+}
+
+pub(super) async fn an_entry_that_refuses_a_list_keeps_it_from_no_other<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let key = SigningKey::from_seed(Curve::P256, "next list signer");
+    let next = list_signer(NOW.0).builder.with(|one| one.spki = key.public_spki()).self_sign(&key);
+    let follow = |issuer_id: &str, anchors: Vec<u8>| {
+        let mut change = following(7, Some(URL));
+        change.trusted_list.as_mut().unwrap().anchors = Some(anchors);
+        fixture.operator().add_trust(issuer_id, &change, NOW).unwrap().unwrap();
+    };
+    follow("a-late", list_signer(NOW.0).der);
+    follow("b", [list_signer(NOW.0).der, next.der.clone()].concat());
+    follow("c-late", list_signer(NOW.0).der);
+    let refresh = |token| fixture.store().refresh_list(fetched(token), NOW).wait().unwrap();
+    let outcome = refresh(list(8, 2).sign(&next).into_bytes());
+    let why = "the trusted list has a signer that does not lead to --list-signer-ca";
+    let told = format!("a-late: {why}; c-late: {why}");
+    assert_eq!((outcome.name(), outcome.failure()), ("refused", Some(&*told)));
+    let counts = || ["a-late", "b", "c-late"].map(|issuer_id| providers(&fixture, issuer_id));
+    assert_eq!(counts(), [1, 2, 1]);
+    let fetch = fixture.store().list_sources().await.unwrap()[0].fetch.clone().unwrap();
+    assert_eq!((fetch.failures, fetch.failure), (1, Some(told)));
+    let Refreshed::Rollback(why) = refresh(token(7, 1)) else { panic!("taken") };
+    assert!(!why.contains("late"), "what all refuse for one reason is told once: {why}");
+    assert!(matches!(refresh(token(9, 3)), Refreshed::New { to: 9, .. }));
+    assert_eq!(counts(), [3, 3, 3]);
+}
+
+pub(super) async fn a_crl_may_be_of_a_ca_that_the_list_brings<B: Backend>() {
+    let fixture = Fixture::<B>::new();
+    let crl_of = |root: &Identity| {
+        let (issuer, identifier) = (root.builder.subject.der(), key_identifier(&root.key));
+        let (made, next) = (compact_utc(NOW.0 - DAY_MS), compact_utc(NOW.0 + DAY_MS));
+        let der = Crl::new(&issuer, &identifier, &made, &next).sign(&root.key);
+        NewCrl { der, file: "a.crl".into() }
+    };
+    let with = |change: TrustChange, root: &Identity| {
+        let change = TrustChange { crls: vec![crl_of(root)], ..change };
+        fixture.operator().add_trust("eu", &change, NOW).map(Option::unwrap)
+    };
+    let (listed, other) =
+        (Identity::issuer_root(Curve::P256, NOW.0), Identity::iaca(Curve::P256, NOW.0));
+    let refused = with(following(7, None), &other).unwrap_err().to_string();
+    assert!(refused.contains("a.crl: the CRL is for none of the trusted roots"), "{refused}");
+    for change in [following(7, None), TrustChange::default()] {
+        let record = with(change, &listed).unwrap();
+        assert!(matches!(&*record.crls, [crl] if crl.verified.is_ok()), "{:?}", record.crls);
+    }
+    let trust = fixture.store().trust().wait().unwrap();
+    assert_eq!(trust.entry(&IssuerId::new("eu")).unwrap().crls.len(), 1);
+    let record = fixture.operator().trust_entry("eu").unwrap().unwrap();
+    let sha256: [u8; 32] = record.trusted_list.unwrap().row.sha256.try_into().unwrap();
+    let removed = fixture.operator().remove_trust_material("eu", &sha256, NOW).unwrap().unwrap();
+    let kinds: Vec<&str> = removed.iter().map(|one| &*one.kind).collect();
+    assert_eq!(kinds, ["trusted_list", "crl"], "it says nothing about anybody any more");
 }
 
 pub(super) async fn there_are_32_sources_of_lists_and_no_more<B: Backend>() {

@@ -126,6 +126,8 @@ macro_rules! conforms {
             }
             lists {
                 a_new_issue_is_in_force_for_all_who_follow_it_at_the_next_read
+                an_entry_that_refuses_a_list_keeps_it_from_no_other
+                a_crl_may_be_of_a_ca_that_the_list_brings
                 there_are_32_sources_of_lists_and_no_more
                 how_fetching_went_is_kept_until_it_goes_well
                 the_newest_number_is_remembered_when_the_list_is_gone

@@ -2,17 +2,16 @@
 //! is there first, and writes what comes of it: nothing, if it is refused.
 
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
-use idgate_core::status::VerifiedCrl;
 use idgate_core::time::UnixMillis;
 use idgate_core::trust::{
-    ListAnchors, ListMark, ListRules, ListType, TrustedList, TrustedListError,
-    TrustedListErrorKind, import_trusted_list, pem_or_der,
+    ListMark, ListRules, ListType, TrustedList, TrustedListError, TrustedListErrorKind,
+    import_trusted_list,
 };
 
-use super::TrustChange;
 use super::list_statements::put_mark;
 use super::listed::{ListRow, ListSettings, NewTrustedList, anchors};
 use super::x509::sha256;
+use super::{TrustChange, TrustRecord};
 use crate::audit::{AuditEvent, ListChange};
 use crate::limits::MAX_LIST_SOURCES;
 use crate::store::interface::{FetchedList, Refreshed, StoreError};
@@ -96,7 +95,8 @@ impl Refresh {
         [false, true].map(|test_only| source_named(url, test_only))
     }
 
-    /// `formers`: the lists of those entries; `marks`: of [`Refresh::sources`].
+    /// `formers`: the lists of those entries, each of which takes it or not for itself; `marks`: of
+    /// [`Refresh::sources`].
     ///
     /// # Errors
     /// Something that is stored cannot be read.
@@ -115,6 +115,7 @@ impl Refresh {
         };
         let outcome = if formers.is_empty() { Refreshed::Unwanted } else { Refreshed::Same };
         let mut refresh = Self { outcome, taken: Vec::new() };
+        let mut refused = Vec::new();
         for former in formers {
             let [live, test] = marks;
             let mark = if former.test_only { test } else { live };
@@ -122,10 +123,12 @@ impl Refresh {
             let prepared = new.prepare(&former.issuer_id, settings, Some(former), now);
             match prepared.and_then(|prepared| prepared.take(mark.as_ref(), now)) {
                 Ok(taken) => refresh.add(taken),
-                Err(refused) => {
-                    return Ok(Self { outcome: refused.outcome()?, taken: Vec::new() });
-                }
+                Err(Refused::List(error)) => refused.push((&former.issuer_id, error)),
+                Err(Refused::Store(error)) => return Err(error),
             }
+        }
+        if !refused.is_empty() {
+            refresh.outcome = outcome_of(&refused, !refresh.taken.is_empty());
         }
         Ok(refresh)
     }
@@ -148,6 +151,22 @@ impl Refresh {
 }
 
 impl NewTrustedList {
+    /// What it says, for whoever has to know that before `change` gives it to the entry called `issuer_id`,
+    /// which was `before` so far.
+    ///
+    /// # Errors
+    /// It is refused.
+    pub fn authenticated(
+        &self,
+        (issuer_id, before): (&str, Option<&TrustRecord>),
+        change: &TrustChange,
+        now: UnixMillis,
+    ) -> Result<TrustedList, StoreError> {
+        let settings = (&change.list_settings, change.test_only);
+        let former = before.and_then(|before| before.trusted_list.as_ref());
+        Ok(self.prepare(issuer_id, settings, former.map(|former| &former.row), now)?.list)
+    }
+
     /// Reads it for this entry, whose list was `former` so far. The mark of its source is looked at by
     /// [`Prepared::take`].
     ///
@@ -210,10 +229,7 @@ impl NewTrustedList {
         now: UnixMillis,
     ) -> Result<TrustedList, Refused> {
         let anchors = anchors(&row.anchors)?;
-        let crls = match &anchors {
-            Some(anchors) => crls(&row.crls, anchors)?,
-            None => Vec::new(),
-        };
+        let crls = row.verified_crls()?;
         let mut rules = match &anchors {
             Some(anchors) => ListRules::new(anchors),
             None if row.test_only => ListRules::for_tests(),
@@ -271,19 +287,6 @@ pub(in crate::store) enum Refused {
     Store(StoreError),
 }
 
-impl Refused {
-    /// What a refresh that ends so is counted as.
-    fn outcome(self) -> Result<Refreshed, StoreError> {
-        match self {
-            Self::List(error) if error.kind == TrustedListErrorKind::Rollback => {
-                Ok(Refreshed::Rollback(error.to_string()))
-            }
-            Self::List(error) => Ok(Refreshed::Refused(error.to_string())),
-            Self::Store(error) => Err(error),
-        }
-    }
-}
-
 impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
@@ -298,6 +301,22 @@ impl From<Refused> for StoreError {
             Refused::List(error) => Self::Failed(error.to_string()),
             Refused::Store(error) => error,
         }
+    }
+}
+
+/// What a refresh is counted as that these entries refuse, though others may have taken it: whoever is
+/// told has to know which entries stay behind.
+fn outcome_of(refused: &[(&String, TrustedListError)], others_took_it: bool) -> Refreshed {
+    let mut told: Vec<String> = refused.iter().map(|(_, error)| error.to_string()).collect();
+    told.dedup();
+    if others_took_it || told.len() > 1 {
+        let named = refused.iter().map(|(issuer_id, error)| format!("{issuer_id}: {error}"));
+        told = named.collect();
+    }
+    let told = told.join("; ");
+    match refused.iter().any(|(_, error)| error.kind == TrustedListErrorKind::Rollback) {
+        true => Refreshed::Rollback(told),
+        false => Refreshed::Refused(told),
     }
 }
 
@@ -320,17 +339,4 @@ fn source(row: &ListRow) -> String {
 
 fn source_named(name: &str, test_only: bool) -> String {
     if test_only { format!("test {name}") } else { name.to_owned() }
-}
-
-fn crls(ders: &[u8], anchors: &ListAnchors) -> Result<Vec<VerifiedCrl>, StoreError> {
-    if ders.is_empty() {
-        return Ok(Vec::new());
-    }
-    let blocks = pem_or_der(ders, "X509 CRL");
-    let blocks = blocks.map_err(|error| StoreError::Failed(error.to_string()))?;
-    let read = |der: &Vec<u8>| {
-        VerifiedCrl::from_der(&PROVIDER, der, anchors.cas())
-            .map_err(|error| StoreError::Failed(error.to_string()))
-    };
-    blocks.iter().map(read).collect()
 }

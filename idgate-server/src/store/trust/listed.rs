@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use idgate_core::TrustEntry;
 use idgate_core::crypto::aws_lc_rs::PROVIDER;
+use idgate_core::status::VerifiedCrl;
 use idgate_core::time::UnixMillis;
-use idgate_core::trust::{ListAnchors, ListProfile, ListTerms, TrustedList};
+use idgate_core::trust::{ListAnchors, ListProfile, ListTerms, TrustedList, pem_or_der};
 use serde_json::json;
 
 use super::super::interface::{ListFetch, StoreError};
@@ -117,6 +118,22 @@ impl ListRow {
     /// The certificates that vouch for its signer; `None`: nothing does.
     pub fn anchors(&self) -> Result<Option<ListAnchors>, StoreError> {
         anchors(&self.anchors)
+    }
+
+    /// Its CRLs.
+    ///
+    /// # Errors
+    /// One of them cannot be read, or is of none of the CAs that vouch for its signer.
+    pub fn verified_crls(&self) -> Result<Vec<VerifiedCrl>, StoreError> {
+        let anchors = self.anchors()?.filter(|_| !self.crls.is_empty());
+        let Some(anchors) = anchors else { return Ok(Vec::new()) };
+        let blocks = pem_or_der(&self.crls, "X509 CRL");
+        let blocks = blocks.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let read = |der: &Vec<u8>| {
+            VerifiedCrl::from_der(&PROVIDER, der, anchors.cas())
+                .map_err(|error| StoreError::Failed(error.to_string()))
+        };
+        blocks.iter().map(read).collect()
     }
 
     /// Who may be taken of it.

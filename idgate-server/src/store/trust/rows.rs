@@ -27,7 +27,7 @@ impl TrustRecord {
     /// From the row of the entry, its material, oldest first, its lists and its trusted list.
     pub(in crate::store) fn assemble(
         entry: EntryRow,
-        materials: &[MaterialRow],
+        rows: &[MaterialRow],
         lists: Vec<TrustList>,
         trusted_list: Option<TrustedListRecord>,
     ) -> Result<Self, StoreError> {
@@ -38,13 +38,10 @@ impl TrustRecord {
         let eku = |text: &String| Oid::parse(text).ok_or_else(damaged);
         let ekus =
             ekus.map(|text| list(&text)?.iter().map(eku).collect::<Result<_, _>>()).transpose()?;
-        let materials = Materials { issuer_id: &issuer_id, rows: materials };
-        let roots = x509::roots(materials)?;
-        let status_roots = x509::status_roots(materials)?;
-        let sd_jwt_roots = x509::sd_jwt_roots(materials)?;
+        let materials = Materials { issuer_id: &issuer_id, rows };
         let claim_paths = entry.claim_paths.as_deref().map(serde_json::from_str);
         let documents = DeviceResponseDocuments::from_name(&entry.device_response_documents);
-        Ok(Self {
+        let mut record = Self {
             iss,
             vct: list(vct)?,
             doc_types: list(doc_types)?,
@@ -57,19 +54,21 @@ impl TrustRecord {
             ekus,
             keys: keys(materials)?,
             pinned_signers: x509::pinned_signers(materials)?,
-            crls: x509::crls(materials, roots.iter().chain(&sd_jwt_roots).chain(&status_roots)),
+            crls: Vec::new(),
             sd_jwt_signers: x509::sd_jwt_signers(materials)?,
-            sd_jwt_roots,
+            sd_jwt_roots: x509::sd_jwt_roots(materials)?,
             claim_paths: claim_paths.transpose().map_err(|_| damaged())?.unwrap_or_default(),
             aki: entry.aki,
             device_response_documents: documents.ok_or_else(damaged)?,
             lists,
             trusted_list,
             etsi_tl: entry.etsi_tl,
-            status_roots,
-            roots,
+            status_roots: x509::status_roots(materials)?,
+            roots: x509::roots(materials)?,
             issuer_id,
-        })
+        };
+        record.take_crls(rows);
+        Ok(record)
     }
 }
 

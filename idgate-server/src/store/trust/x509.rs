@@ -173,19 +173,42 @@ impl NewList {
 }
 
 impl TrustRecord {
-    /// These CRLs, each of which must be of a root of the entry.
+    /// These CRLs, each of which must be of a root of the entry, its list's included.
     pub(in crate::store) fn checked_crls(
         &self,
         crls: &[NewCrl],
     ) -> Result<Vec<NewMaterial>, StoreError> {
-        let roots = self.roots.iter().chain(&self.sd_jwt_roots).chain(&self.status_roots);
-        let roots = anchors(roots);
+        let roots = self.issuers_of_crls();
         let check = |crl: &NewCrl| {
             VerifiedCrl::from_der(&PROVIDER, &crl.der, &roots)
                 .map_err(|error| StoreError::Failed(format!("{}: {error}", crl.file)))?;
             Ok(NewMaterial::new(CRL, &crl.der, &[]))
         };
         crls.iter().map(check).collect()
+    }
+
+    /// Takes the CRLs among `rows`, verified against its roots, the newest first.
+    pub(super) fn take_crls(&mut self, rows: &[MaterialRow]) {
+        let mut stored = rows.iter().filter(|row| row.kind == CRL).peekable();
+        if stored.peek().is_none() {
+            return;
+        }
+        let roots = self.issuers_of_crls();
+        let verify = |stored: &MaterialRow| TrustCrl {
+            verified: VerifiedCrl::from_der(&PROVIDER, &stored.der, &roots)
+                .map_err(|error| error.to_string()),
+            sha256: sha256(&stored.der),
+            added_at: stored.added_at,
+        };
+        self.crls = stored.map(verify).collect();
+        self.crls.sort_by_key(|crl| {
+            std::cmp::Reverse(crl.verified.as_ref().map_or(UnixMillis(0), VerifiedCrl::this_update))
+        });
+    }
+
+    fn issuers_of_crls(&self) -> Vec<TrustAnchor> {
+        let entry = self.entry();
+        [entry.roots, entry.sd_jwt_roots, entry.status_roots].concat()
     }
 }
 
@@ -284,35 +307,8 @@ fn signers_of_kind(
     materials.of_kind(kind).map(signer).collect()
 }
 
-/// The CRLs of an entry, verified against its `roots`, the newest first.
-pub(super) fn crls<'r>(
-    materials: Materials<'_>,
-    roots: impl Iterator<Item = &'r TrustCertificate<TrustAnchor>>,
-) -> Vec<TrustCrl> {
-    let mut stored = materials.of_kind(CRL).peekable();
-    if stored.peek().is_none() {
-        return Vec::new();
-    }
-    let roots = anchors(roots);
-    let verify = |stored: &MaterialRow| TrustCrl {
-        verified: VerifiedCrl::from_der(&PROVIDER, &stored.der, &roots)
-            .map_err(|error| error.to_string()),
-        sha256: sha256(&stored.der),
-        added_at: stored.added_at,
-    };
-    let mut crls: Vec<TrustCrl> = stored.map(verify).collect();
-    crls.sort_by_key(|crl| {
-        std::cmp::Reverse(crl.verified.as_ref().map_or(UnixMillis(0), VerifiedCrl::this_update))
-    });
-    crls
-}
-
 fn is_usable(listed: &idgate_core::trust::ListedCertificate) -> bool {
     listed.outcome == idgate_core::trust::ListOutcome::Usable
-}
-
-fn anchors<'r>(roots: impl Iterator<Item = &'r TrustCertificate<TrustAnchor>>) -> Vec<TrustAnchor> {
-    roots.map(|root| root.certificate.clone()).collect()
 }
 
 pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {

@@ -7,6 +7,7 @@ use idgate_testkit::x509::{CRL_DISTRIBUTION_POINTS, Identity};
 use super::desk::Desk;
 use super::host::Host;
 use super::list_signers::{iaca, outcome_by};
+use super::revocation::{SERIAL, crl};
 use crate::mdoc_tamper::{Authority, ISSUER_ID, VERIFIED};
 use crate::server::Installation;
 use crate::tenant::now_ms;
@@ -49,5 +50,38 @@ fn a_provider_says_nothing_about_the_credentials_of_another() {
         (&own, "/own", VERIFIED),
     ] {
         assert_eq!(outcome_by(&mut desk, &host, path, &below(root)), expected, "{path}");
+    }
+}
+
+/// It replaces the fetch, as one of a root that the operator named does.
+#[test]
+fn a_crl_that_the_operator_gives_judges_who_is_below_a_listed_ca() {
+    let installation = Installation::new();
+    let client = installation.create_client("shop", false);
+    let mut authority = Authority::new(now_ms());
+    authority.certify(|c| c.with(|c| c.serial = SERIAL.to_vec()));
+    let services = [Kind::Mdl.issuance(&[&authority.root.der])];
+    let list = TrustedList::new(Kind::Mdl, now_ms());
+    let list = list.with(provider("Utopia roads", "NTRUT-1", "UT", &services));
+    let signer = list_signer(now_ms());
+    let list = installation.file("list.jwt", list.sign(&signer));
+    let anchor = installation.file("anchor.der", &signer.der);
+    let good = installation.file("good.crl", crl(&authority, 8, &[]));
+    let revoking = installation.file("revoking.crl", crl(&authority, 8, &[&SERIAL]));
+    let [list, anchor, good, revoking] =
+        [list, anchor, good, revoking].map(|path| path.to_str().unwrap().to_owned());
+    let add = ["trust", "add", ISSUER_ID];
+    let with_list = ["--trusted-list", &list, "--list-signer-ca", &anchor];
+    let taken = installation.run(&[&add[..], &with_list].concat());
+    assert_eq!(taken.code, 0, "{taken:?}");
+    let mut desk = Desk::serve(installation, client, authority);
+    assert_eq!(desk.outcome_of(|_| {}), "revocation_unknown", "there is no CRL to fetch");
+    for (more, file, expected) in
+        [(&with_list[..], &good, VERIFIED), (&[][..], &revoking, "certificate_revoked")]
+    {
+        let given = ["--crl", file];
+        let taken = desk.gateway.installation.run(&[&add[..], more, &given].concat());
+        assert_eq!(taken.code, 0, "{taken:?}");
+        assert_eq!(desk.outcome_of(|_| {}), expected);
     }
 }

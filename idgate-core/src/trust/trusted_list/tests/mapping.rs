@@ -67,6 +67,31 @@ fn the_types_of_the_entry_decide_which_formats_a_root_serves() {
 }
 
 #[test]
+fn a_fed_entry_takes_no_type_that_it_does_not_name() {
+    let mut entry = TrustEntry::new(IssuerId::new("eu"));
+    assert!(entry.accepts_vct("urn:any") && entry.accepts_doc_type("any"));
+    let list = import_made(&made(Kind::Mdl).with(provider(
+        "P",
+        "NTRLU-1",
+        "LU",
+        &[Kind::Mdl.issuance(&[&root("a").der])],
+    )));
+    entry.take_list(&list.unwrap(), &ListTerms::default());
+    assert!(entry.accepts_doc_type("org.iso.18013.5.1.mDL"));
+    assert!(!entry.accepts_vct("urn:any") && !entry.accepts_doc_type("any"));
+    entry.vct.push("urn:one".into());
+    assert!(entry.accepts_vct("urn:one") && !entry.accepts_vct("urn:any"));
+
+    let list = of(&[Kind::Pid.issuance(&[&root("a").der])]);
+    let mut entry = TrustEntry::new(IssuerId::new("eu"));
+    entry.vct.push("urn:one".into());
+    entry.take_list(&list, &ListTerms::default());
+    assert!(!entry.accepts_doc_type("any"));
+    entry.forget_lists();
+    assert!(entry.accepts_doc_type("any"), "whoever vouches now is the operator's own");
+}
+
+#[test]
 fn a_list_of_public_bodies_brings_nothing_until_the_entry_names_types() {
     let list = of_public(&[Kind::PubEaa.issuance(&[&root("a").der])]);
     let entry = fed(&list, &ListTerms::default());

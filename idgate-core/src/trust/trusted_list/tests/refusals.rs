@@ -280,6 +280,34 @@ fn a_signer_that_a_crl_of_its_ca_revokes_is_refused() {
 }
 
 #[test]
+fn a_signer_below_an_intermediate_that_a_crl_of_the_anchor_revokes_is_refused() {
+    let key = SigningKey::from_seed(Curve::P256, "intermediate");
+    let name = Name::new("LU", "Intermediate CA");
+    let between = CertificateBuilder::intermediate(&ca(), name, &key, NOW.0).issue(&ca(), &key);
+    let signer = list_signer_below(&between, "Example Operator", NOW.0);
+    let anchors = anchors(&[&ca()]);
+    let file = pid().sign_with(&signer, &[&between.der]);
+    let import = |revoked: &[u8], next: u64| {
+        let crl = Crl::new(
+            &ca().builder.subject.der(),
+            &key_identifier(&ca().key),
+            &compact_utc(NOW.0 - 2 * DAY_MS),
+            &compact_utc(next),
+        );
+        let crl = crl.revoke(revoked).sign(&ca().key);
+        let crls = [VerifiedCrl::from_der(&PROVIDER, &crl, anchors.cas()).unwrap()];
+        let rules = ListRules { crls: &crls, ..ca_rules(&anchors) };
+        import_trusted_list(&PROVIDER, file.as_bytes(), &rules, NOW)
+    };
+    let (own, ahead) = (&between.builder.serial, NOW.0 + DAY_MS);
+    assert!(import(&signer.builder.serial, ahead).is_ok(), "the anchor did not issue the signer");
+    let kind = told(import(own, ahead), "has a signer below a CA that is revoked");
+    assert!(kind.is_integrity());
+    let why = "has a signer below a CA of whose issuer no current CRL is known";
+    told(import(own, NOW.0 - DAY_MS), why);
+}
+
+#[test]
 fn what_has_not_the_outer_lote_alone_is_refused() {
     let change = |change: fn(&mut serde_json::Value)| {
         let mut list = pid();

@@ -1,10 +1,12 @@
 //! European trusted lists: taken, shown, checked and removed.
 
-use idgate_testkit::keys::Curve;
+use idgate_testkit::keys::{Curve, SigningKey};
+use idgate_testkit::status::Crl;
+use idgate_testkit::time::compact_utc;
 use idgate_testkit::trusted_list::{
     Kind, TrustedList, list_ca, list_signer, list_signer_below, provider,
 };
-use idgate_testkit::x509::Identity;
+use idgate_testkit::x509::{Identity, key_identifier};
 
 use super::*;
 
@@ -114,6 +116,25 @@ fn what_is_not_authentic_is_code_3_and_what_is_no_list_code_1() {
 }
 
 #[test]
+fn a_signature_that_is_not_good_is_code_3_whatever_the_list_says() {
+    let mut desk = Desk::new();
+    let key = SigningKey::from_seed(Curve::P256, "somebody");
+    let forger = Identity { key, ..list_signer(NOW.0) };
+    let anchor = desk.anchor();
+    for (list, more) in [
+        (pid(7), &["--list-type", "mdl"][..]),
+        (TrustedList::new(Kind::PubEaa, NOW.0), &[][..]),
+        (TrustedList::new(Kind::Mdl, NOW.0), &["--vct", "urn:mdl:1"][..]),
+    ] {
+        let file = desk.file("forged", &list.sign(&forger));
+        let words = ["add", "eu", "--trusted-list", &file, "--list-signer-ca", &anchor];
+        let refused = desk.run(&[&words[..], more].concat()).unwrap_err();
+        let why = "the trusted list has a signature that does not verify";
+        assert_eq!((refused.code(), &*refused.to_string()), (3, why), "{more:?}");
+    }
+}
+
+#[test]
 fn an_older_list_is_refused_also_when_the_entry_was_removed_in_between() {
     let mut desk = Desk::new();
     desk.take(&pid(7), &[]).unwrap();
@@ -196,6 +217,69 @@ fn check_warns_before_the_list_is_due_and_fails_after() {
 }
 
 #[test]
+fn check_fails_when_a_crl_for_the_signer_of_the_list_is_overdue() {
+    let mut desk = Desk::new();
+    let (root, operator) = (list_ca(NOW.0), "Example Operator");
+    let mut crl = Crl::new(
+        &root.builder.subject.der(),
+        &key_identifier(&root.key),
+        &compact_utc(NOW.0 - DAY_MS),
+        &compact_utc(NOW.0 + DAY_MS),
+    );
+    let list = desk.file("list", &pid(7).sign(&list_signer_below(&root, operator, NOW.0)));
+    let path = |name: &str| desk.dir.path().join(name).to_str().unwrap().to_owned();
+    let (ca, file) = (path("ca.der"), path("a.crl"));
+    std::fs::write(&ca, &root.der).unwrap();
+    let words = ["add", "eu", "--trusted-list", &list, "--list-signer-ca", &ca, "--crl", &file];
+    let unnumbered = |output: &Output| {
+        output.warnings.iter().any(|one| one.contains("has a CRL for its signer without CRLNumber"))
+    };
+    std::fs::write(&file, crl.sign(&root.key)).unwrap();
+    assert!(!unnumbered(&desk.run(&words).unwrap()));
+    assert_eq!(desk.run(&["check"]).unwrap().code, 0);
+    let checked = desk.run_later(NOW.plus(2 * DAY_MS), &["check"]);
+    let told = texts(&checked.json["problems"]);
+    let why = "eu: a CRL for the signer of its trusted list was due to be replaced on";
+    assert!(checked.code == 3 && told.contains(why), "{told}");
+    // One that replaces it, without number.
+    crl.next_update = Crl::new(&[], &[], "", &compact_utc(NOW.0 + 9 * DAY_MS)).next_update;
+    crl.extensions.pop();
+    std::fs::write(&file, crl.sign(&root.key)).unwrap();
+    assert!(unnumbered(&desk.run(&words).unwrap()));
+    assert_eq!(desk.run_later(NOW.plus(2 * DAY_MS), &["check"]).code, 0);
+}
+
+#[test]
+fn check_warns_of_each_kind_of_certificate_that_several_providers_have() {
+    let (root, status) =
+        (Identity::issuer_root(Curve::P256, NOW.0), Identity::iaca(Curve::P256, NOW.0));
+    let signer = status.document_signer(Curve::P256, NOW.0);
+    let mut desk = Desk::new();
+    for (n, service) in [
+        Kind::Pid.issuance(&[&root.der]),
+        Kind::Pid.issuance(&[&signer.der]),
+        Kind::Pid.revocation(&[&status.der]),
+        Kind::Pid.revocation(&[&signer.der]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let list = TrustedList::new(Kind::Pid, NOW.0).numbered(2 * n as u64 + 1);
+        // Twice of one provider is no matter.
+        let services = [service.clone(), service];
+        let list = list.with(provider("One", "NTRLU-1", "LU", &services));
+        let shared = list.clone().numbered(2 * n as u64 + 2);
+        let shared = shared.with(provider("Two", "NTRLU-2", "LU", &services));
+        for (list, expected) in [(list, false), (shared, true)] {
+            desk.take(&list, &[]).unwrap();
+            let warnings = desk.run(&["check"]).unwrap().warnings;
+            let warned = |one: &String| one.contains("gives one certificate to several providers");
+            assert_eq!(warnings.iter().any(warned), expected, "{n}: {warnings:?}");
+        }
+    }
+}
+
+#[test]
 fn settings_of_a_list_can_be_changed_without_it() {
     let mut desk = Desk::new();
     let refused = desk.run(&["add", "eu", "--provider", "NTRLU-B1"]).unwrap_err();
@@ -249,4 +333,35 @@ fn a_list_by_url_is_fetched_now_and_refreshed_by_command() {
     let plain =
         ["add", "eu", "--trusted-list", "http://lists.example/", "--list-signer-ca", &anchor];
     assert_eq!(desk.run(&plain).unwrap_err().code(), 2);
+}
+
+#[test]
+fn another_spelling_of_the_url_is_the_same_source() {
+    let mut desk = Desk::new();
+    let anchor = desk.anchor();
+    let mut add = |issuer_id: &str, url: &str, number| {
+        let words = ["trust", "add", issuer_id, "--trusted-list", url, "--list-signer-ca", &anchor];
+        let fetch = |asked: &str| {
+            assert_eq!(asked, "https://lists.example/pid.json");
+            Ok(pid(number).sign(&list_signer(NOW.0)).into_bytes())
+        };
+        run(Line::try_parse_from(words).unwrap().command, &mut *desk.store, &fetch, NOW)
+    };
+    add("eu", "https://lists.example/pid.json", 8).unwrap();
+    for url in [
+        "https://LISTS.example/pid.json",
+        "HTTPS://lists.example/pid.json",
+        "https://lists.example:443/pid.json",
+        "https://lists.example/a/../pid.json",
+        "https://lists.example/pid.json#a",
+    ] {
+        let refused = add("other", url, 7).unwrap_err();
+        assert!(refused.to_string().contains("has number 7, and 8 was seen on"), "{refused}");
+        assert_eq!(refused.code(), 3);
+    }
+    let taken = add("other", "HTTPS://Lists.Example/pid.json", 8).unwrap();
+    assert_eq!(taken.json["trusted_list"]["url"], "https://lists.example/pid.json");
+    for url in ["https://lists.example:port/", "HTTP://lists.example/pid.json"] {
+        assert_eq!(add("other", url, 9).unwrap_err().code(), 2, "{url}");
+    }
 }
