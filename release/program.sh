@@ -23,8 +23,9 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 CARGO_TARGET_DIR=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-target}" && pwd)/program
 export SOURCE_DATE_EPOCH CARGO_TARGET_DIR CARGO_INCREMENTAL=0
 sysroot=$(rustc --print sysroot)
-# Relocations as a bitmap, which musl reads: 0.5 MiB less.
-idgate_flags "$PWD" -Clink-self-contained=yes -Clink-arg=--pack-dyn-relocs=relr
+# Relocations as a bitmap, which musl reads: 0.5 MiB less. With a frame pointer there is less to say about how a frame is
+# unwound: 0.3 MiB less, and no slower.
+idgate_flags "$PWD" -Clink-self-contained=yes -Clink-arg=--pack-dyn-relocs=relr -Cforce-frame-pointers=yes
 # C is never unwound: a panic of ours does not leave what it calls back, and gdb reads .debug_frame. AES-GCM for AVX-512
 # is 0.7 MiB, and of use to who encrypts megabytes.
 CFLAGS+=' -fno-asynchronous-unwind-tables -fno-unwind-tables -DMY_ASSEMBLER_IS_TOO_OLD_FOR_512AVX'
