@@ -184,30 +184,17 @@ fn read_checkpoints(path: &Path, asked: bool) -> Result<Kept, Failure> {
     Ok(kept)
 }
 
-/// Reads a file with a checkpoint on each line. A crash cuts the last line only, and the server that goes on
-/// behind it writes it again, whole: any other line that is no checkpoint may hide a rollback.
+/// Reads a file with a checkpoint on each line. A crash leaves the beginning of one, behind which a server goes
+/// on; any other line that is no checkpoint may hide a rollback.
 fn in_lines(text: &str) -> Kept {
     let mut kept = Kept::default();
-    let (mut whole, mut broken) = (Vec::new(), Vec::new());
     let lines = (1_usize..).zip(text.lines());
     for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         match serde_json::from_str(line) {
-            Ok(checkpoint) => {
-                kept.checkpoints.push(checkpoint);
-                whole.push((number, line));
-            }
-            Err(_) => broken.push((number, line)),
-        }
-    }
-    let last = whole.last().max(broken.last()).copied();
-    for it in broken {
-        let (number, line) = it;
-        let is_written_again =
-            || whole.iter().any(|(later, whole)| *later > number && whole.starts_with(line));
-        if Some(it) == last || is_written_again() {
-            kept.cut.push(number);
-        } else if kept.damaged.is_none() {
-            kept.damaged = Some(number);
+            Ok(checkpoint) => kept.checkpoints.push(checkpoint),
+            Err(error) if error.is_eof() => kept.cut.push(number),
+            Err(_) if kept.damaged.is_none() => kept.damaged = Some(number),
+            Err(_) => {}
         }
     }
     kept

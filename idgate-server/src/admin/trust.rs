@@ -235,7 +235,11 @@ fn list(store: &OperatorStore, now: UnixMillis) -> Result<Output, Failure> {
     let records = store.trust_entries()?;
     let mut text = String::new();
     for record in &records {
-        let types = if record.vct.is_empty() { "any type".into() } else { record.vct.join(", ") };
+        let types = match (record.vct.as_slice(), &record.trusted_list) {
+            ([], None) => "any type".into(),
+            ([], Some(_)) => "no type".into(),
+            (named, _) => named.join(", "),
+        };
         let _ = writeln!(
             text,
             "{}  {} keys  {} roots  {} pinned signers  {} CRLs  {types}",

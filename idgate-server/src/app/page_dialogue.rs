@@ -41,17 +41,22 @@ impl App {
         request.dc_api.is_some()
     }
 
-    /// What the page passes to its browser; as with a link that is followed, the request is then out.
+    /// What the page passes to its browser; as with a link that is followed, the request is then out, unless
+    /// somebody only peeks.
     ///
     /// # Errors
     /// It has no such request, or the session takes no answer any more.
-    pub async fn page_requests(&self, view: &PageView) -> Result<DcApiRequests, AppError> {
+    pub async fn page_requests(
+        &self,
+        view: &PageView,
+        peeks: bool,
+    ) -> Result<DcApiRequests, AppError> {
         if !view.asks_here {
             return Err(AppError::NotFound);
         }
         let verifier = self.in_force(Moment::now()).await?.verifier;
         let requests = verifier.dc_api_requests(&view.session, view.now)?;
-        if let Some(transition) = view.session.followed(view.now) {
+        if !peeks && let Some(transition) = view.session.followed(view.now) {
             // Whoever was faster left nothing to note.
             let _: Committed = self.store.commit(transition, None).await?;
         }

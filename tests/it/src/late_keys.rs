@@ -84,7 +84,7 @@ fn what_a_key_asked_for_before_it_stopped_is_not_done_after() {
         let create = LetIn::new(&gateway, &key, "POST /v1/sessions", &request_for(&["given_name"]));
         stop(&mut tenant, &id, &key);
         // A body that comes within 20 ms counts as one that came with its head.
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(500));
         for late in [post, put, create] {
             let answer = late.finish();
             assert_eq!(answer.status, 401, "{how}: {answer:?}");

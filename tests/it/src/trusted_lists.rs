@@ -137,15 +137,17 @@ fn an_entry_that_follows_a_list_takes_no_type_that_it_does_not_name_from_its_own
     let file = installation.file("list.jwt", token(&mdl_list(7, &[&authority.root.der])));
     let key = SigningKey::from_seed(Curve::P256, "own key").public_jwk().to_string();
     let key = installation.file("own.jwk", key);
-    let own = ["--jwk", key.to_str().unwrap()];
+    let own = ["--jwk", key.to_str().unwrap(), "--claims", "given_name"];
     assert_eq!(import(&installation, file.to_str().unwrap(), &own).code, 0);
     let mut desk = Desk::serve(installation, client, authority);
     let sd_jwt = json!({ "credentials": [
         { "format": "vc+sd-jwt", "issuer_id": ISSUER_ID, "claims": ["given_name"] }] });
     let refused = desk.tenant.post_session(&sd_jwt).expect_error(400, "unknown_issuer");
     assert!(refused.message().contains("--vct"), "{}", refused.message());
-    // Without a format it is for what the entry does name.
     assert_eq!(desk.outcome(), VERIFIED);
+    // Without a format it is for what the entry does name.
+    let created = desk.tenant.create(&json!({ "issuer_id": ISSUER_ID }));
+    assert!(created.uri.contains("mso_mdoc"), "{}", created.uri);
     let named = ["trust", "add", ISSUER_ID, "--vct", "urn:own:1"];
     assert_eq!(desk.gateway.installation.run(&named).code, 0);
     desk.tenant.create(&sd_jwt);

@@ -156,16 +156,15 @@ fn default_format(entry: &TrustEntry, livemode: bool) -> CredentialFormat {
 
 /// Test material serves test sessions only.
 fn can_serve(draft: &Draft, entry: &TrustEntry, livemode: bool) -> Result<(), RequestError> {
-    let follows_list = entry.follows_list;
     let rule = match draft.request.format {
-        CredentialFormat::SdJwtVc if follows_list && entry.vct.is_empty() => {
-            "follows a trusted list and names no type of SD-JWT VC; the operator adds one with --vct"
-        }
-        CredentialFormat::Mdoc if follows_list && entry.doc_types.is_empty() => {
-            "follows a trusted list and names no type of mdoc; the operator adds one with --doc-type"
-        }
         CredentialFormat::SdJwtVc if serves_sd_jwt_vc(entry, livemode) => return Ok(()),
         CredentialFormat::Mdoc if serves_mdoc(entry, livemode) => return Ok(()),
+        format @ CredentialFormat::SdJwtVc if !names_types(entry, format) => {
+            "follows a trusted list and names no type of SD-JWT VC; the operator adds one with --vct"
+        }
+        format @ CredentialFormat::Mdoc if !names_types(entry, format) => {
+            "follows a trusted list and names no type of mdoc; the operator adds one with --doc-type"
+        }
         CredentialFormat::SdJwtVc if livemode => {
             "has no issuer key or root for live SD-JWT VC sessions"
         }
@@ -208,10 +207,21 @@ fn can_be_asked_for(draft: &Draft) -> Result<(), RequestError> {
 }
 
 fn serves_sd_jwt_vc(entry: &TrustEntry, livemode: bool) -> bool {
-    entry.keys_for(livemode).next().is_some() || entry.takes_x5c(livemode)
+    names_types(entry, CredentialFormat::SdJwtVc)
+        && (entry.keys_for(livemode).next().is_some() || entry.takes_x5c(livemode))
 }
 
 fn serves_mdoc(entry: &TrustEntry, livemode: bool) -> bool {
-    entry.roots_for(livemode).next().is_some()
-        || entry.pinned_signers_for(livemode).next().is_some()
+    names_types(entry, CredentialFormat::Mdoc)
+        && (entry.roots_for(livemode).next().is_some()
+            || entry.pinned_signers_for(livemode).next().is_some())
+}
+
+/// Whether the entry takes a type of that format at all: without names, any, unless it follows a trusted list.
+fn names_types(entry: &TrustEntry, format: CredentialFormat) -> bool {
+    let none_named = match format {
+        CredentialFormat::SdJwtVc => entry.vct.is_empty(),
+        CredentialFormat::Mdoc => entry.doc_types.is_empty(),
+    };
+    !(none_named && entry.follows_list)
 }

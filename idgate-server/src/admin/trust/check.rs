@@ -116,7 +116,7 @@ fn what_it_allows(record: &TrustRecord) -> Vec<String> {
             "iss: not compared, because the name is neither a URL nor a DID; give --iss, or any \
              issuer name that its keys or certificates sign is accepted",
         ),
-        (serves_mdocs && record.doc_types.is_empty())
+        (serves_mdocs && record.doc_types.is_empty() && record.trusted_list.is_none())
             .then_some("no --doc-type, so mdocs of any type that is asked for are accepted"),
         (record.revocation == RevocationPolicy::Off)
             .then_some("--revocation off, so revoked credentials are accepted"),

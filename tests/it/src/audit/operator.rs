@@ -150,6 +150,8 @@ fn a_line_that_no_crash_has_cut_makes_a_checkpoint_file_unusable() {
         // A crash, and a crash after which the server went on.
         (format!("{two}\n{three}\n{cut}"), Some("line 3")),
         (format!("{two}\n{cut}\n{one}\n{three}\n"), Some("line 2")),
+        // Another node has written it since, to its own file.
+        (format!("{two}\n{cut}\n{three}\n"), Some("line 2")),
     ] {
         let output = verify(content);
         assert!(output.code == 0 && output.stdout.contains("intact"), "{output:?}");
@@ -159,8 +161,9 @@ fn a_line_that_no_crash_has_cut_makes_a_checkpoint_file_unusable() {
     for (content, line) in [
         (format!("{damaged}\n{two}\n{three}\n"), "line 1 of"),
         (format!("{two}\n{damaged}\n{one}\n{three}\n"), "line 2 of"),
-        (format!("{one}\n{cut}\n{two}\n{three}\n"), "line 2 of"),
-        (format!("{two}\n{cut}\n{cut}\n"), "line 2 of"),
+        (format!("{two}\n{three}\n{damaged}\n"), "line 3 of"),
+        (format!("{two}\n{three}\n{damaged}"), "line 3 of"),
+        (format!("{one}\n{}\n", export.replace('\n', "")), "line 2 of"),
         (format!("{export}{three}\n"), "line 1 of"),
         (format!("{one}\n{}", &export[..export.len() / 2]), "line 2 of"),
     ] {

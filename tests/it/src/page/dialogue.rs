@@ -62,6 +62,8 @@ fn by_reference_a_session_is_created_until_its_page_asks_or_answers() {
     let mut browser = Browser::new(&gateway, &created);
     browser.take();
     assert!(browser.page().contains("id=\"dialogue\""));
+    let peek = Request::new("HEAD", format!("{}/dc-api", browser.path));
+    assert_eq!(browser.send(peek).status, 200);
     assert_eq!(tenant.read(&created.id)["status"], "CREATED");
     let origin = gateway.server.base_url.clone();
     let (protocol, asked) = passed_on(&mut browser, &origin);

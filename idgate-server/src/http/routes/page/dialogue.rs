@@ -2,7 +2,7 @@
 //! has the page is given the one, and only from it the other is taken.
 
 use hyper::header::ORIGIN;
-use hyper::{Response, StatusCode};
+use hyper::{Method, Response, StatusCode};
 use idgate_core::limits::MAX_RESPONSE_BYTES;
 use zeroize::Zeroizing;
 
@@ -16,13 +16,14 @@ use crate::http::page;
 use crate::http::rates::RESPONSE;
 use crate::http::routes::wallet;
 
-/// `GET /v/{token}/dc-api`: what the page passes to its browser, as `digital`.
+/// `GET` and `HEAD /v/{token}/dc-api`: what the page passes to its browser, as `digital`; HEAD changes nothing.
 pub(crate) async fn requests(call: Call<'_>) -> Result<Response<Body>, HttpError> {
     let view = look(&call).await?;
     if view.standing != Standing::Own {
         return Ok(taken(&call.head.headers));
     }
-    let requests = call.gateway.app.page_requests(&view).await?;
+    let peeks = call.head.method == Method::HEAD;
+    let requests = call.gateway.app.page_requests(&view, peeks).await?;
     let requests = Zeroizing::new(requests.to_json().into_bytes());
     let mut response = json::answer(StatusCode::OK, requests);
     headers::add(response.headers_mut(), &[]);
