@@ -1,7 +1,8 @@
 //! `idgate audit`
 
 use std::fmt::Write as _;
-use std::io::{self, BufWriter};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -156,13 +157,14 @@ struct Export {
 
 /// `asked`: somebody wants this very file looked at, so it must hold something.
 fn read_checkpoints(path: &Path, asked: bool) -> Result<Kept, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| {
+    let cannot = |error: io::Error| {
         Failure::Error(format!("{} cannot be read: {error}; see --checkpoints", path.display()))
-    })?;
-    let kept = match serde_json::from_slice::<Export>(&bytes) {
+    };
+    let open = || File::open(path).map(BufReader::new).map_err(cannot);
+    // Read as it comes: an export may be larger than memory.
+    let kept = match serde_json::from_reader::<_, Export>(open()?) {
         Ok(Export { checkpoints }) => Kept { checkpoints, ..Kept::default() },
-        // A line that is not text is not a checkpoint; the others may be.
-        Err(_) => in_lines(&String::from_utf8_lossy(&bytes)),
+        Err(_) => in_lines(open()?).map_err(cannot)?,
     };
     let is_damaged = kept.damaged.is_some() || !kept.cut.is_empty();
     if kept.checkpoints.is_empty() && (asked || is_damaged) {
@@ -186,16 +188,19 @@ fn read_checkpoints(path: &Path, asked: bool) -> Result<Kept, Failure> {
 
 /// Reads a file with a checkpoint on each line. A crash leaves the beginning of one, behind which a server goes
 /// on; any other line that is no checkpoint may hide a rollback.
-fn in_lines(text: &str) -> Kept {
+fn in_lines(file: impl BufRead) -> io::Result<Kept> {
     let mut kept = Kept::default();
-    let lines = (1_usize..).zip(text.lines());
-    for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-        match serde_json::from_str(line) {
+    for (number, line) in (1_usize..).zip(file.split(b'\n')) {
+        let line = line?;
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match serde_json::from_slice(&line) {
             Ok(checkpoint) => kept.checkpoints.push(checkpoint),
             Err(error) if error.is_eof() => kept.cut.push(number),
             Err(_) if kept.damaged.is_none() => kept.damaged = Some(number),
             Err(_) => {}
         }
     }
-    kept
+    Ok(kept)
 }

@@ -69,6 +69,25 @@ struct Desk {
 }
 
 impl Desk {
+    /// In production: the entry follows a list of that certificate of an authority.
+    fn listing(certificate: fn(&Authority) -> &Identity) -> Self {
+        Self::listing_for(production(), certificate, &[])
+    }
+
+    fn listing_for(
+        installation: Installation,
+        certificate: fn(&Authority) -> &Identity,
+        more: &[&str],
+    ) -> Self {
+        let client = installation.create_client("shop", false);
+        let authority = Authority::new(now_ms());
+        let list = mdl_list(7, &[&certificate(&authority).der]);
+        let file = installation.file("list.jwt", token(&list));
+        let taken = import(&installation, file.to_str().unwrap(), more);
+        assert_eq!(taken.code, 0, "{taken:?}");
+        Self::serve(installation, client, authority)
+    }
+
     fn serve(installation: Installation, client: Client, authority: Authority) -> Self {
         let server = installation.serve();
         let gateway = Gateway { server, client, installation };
@@ -104,13 +123,7 @@ impl Desk {
 
 #[test]
 fn a_live_session_in_production_trusts_the_roots_of_a_list_and_says_whose_they_are() {
-    let installation = production();
-    let client = installation.create_client("shop", false);
-    let authority = Authority::new(now_ms());
-    let file = installation.file("list.jwt", token(&mdl_list(7, &[&authority.root.der])));
-    let taken = import(&installation, file.to_str().unwrap(), &[]);
-    assert_eq!(taken.code, 0, "{taken:?}");
-    let mut desk = Desk::serve(installation, client, authority);
+    let mut desk = Desk::listing(|authority| &authority.root);
     let session = desk.session();
     assert_eq!(session["status"], VERIFIED, "{session}");
     let credential = &session["verification_details"]["credentials"][0];
@@ -132,14 +145,10 @@ fn a_live_session_in_production_trusts_the_roots_of_a_list_and_says_whose_they_a
 #[test]
 fn an_entry_that_follows_a_list_takes_no_type_that_it_does_not_name_from_its_own_key() {
     let installation = production();
-    let client = installation.create_client("shop", false);
-    let authority = Authority::new(now_ms());
-    let file = installation.file("list.jwt", token(&mdl_list(7, &[&authority.root.der])));
     let key = SigningKey::from_seed(Curve::P256, "own key").public_jwk().to_string();
     let key = installation.file("own.jwk", key);
     let own = ["--jwk", key.to_str().unwrap(), "--claims", "given_name"];
-    assert_eq!(import(&installation, file.to_str().unwrap(), &own).code, 0);
-    let mut desk = Desk::serve(installation, client, authority);
+    let mut desk = Desk::listing_for(installation, |authority| &authority.root, &own);
     let sd_jwt = json!({ "credentials": [
         { "format": "vc+sd-jwt", "issuer_id": ISSUER_ID, "claims": ["given_name"] }] });
     let refused = desk.tenant.post_session(&sd_jwt).expect_error(400, "unknown_issuer");
@@ -154,14 +163,33 @@ fn an_entry_that_follows_a_list_takes_no_type_that_it_does_not_name_from_its_own
 }
 
 #[test]
-fn a_signer_that_a_list_names_itself_serves_live_sessions_in_production() {
+fn an_entry_that_follows_a_list_takes_no_mdoc_that_it_does_not_name_from_its_own_root() {
     let installation = production();
     let client = installation.create_client("shop", false);
     let authority = Authority::new(now_ms());
-    let file = installation.file("list.jwt", token(&mdl_list(7, &[&authority.signer.der])));
-    assert_eq!(import(&installation, file.to_str().unwrap(), &[]).code, 0);
-    let signer = authority.signer.der.clone();
+    let issuer = authority.root.der.clone();
+    let services = [Kind::Pid.issuance(&[&issuer])];
+    let list = TrustedList::new(Kind::Pid, now_ms());
+    let list = list.with(provider("Utopia people", "NTRUT-2", "UT", &services));
+    let file = installation.file("list.jwt", token(&list));
+    let root = installation.file("own.der", &issuer);
+    let own = ["--vct", "urn:pid:1", "--root", root.to_str().unwrap()];
+    let taken = import(&installation, file.to_str().unwrap(), &own);
+    assert_eq!(taken.code, 0, "{taken:?}");
     let mut desk = Desk::serve(installation, client, authority);
+    let refused = desk.tenant.post_session(&mdl_request()).expect_error(400, "unknown_issuer");
+    assert!(refused.message().contains("--doc-type"), "{}", refused.message());
+    let shown = desk.gateway.installation.run(&["trust", "check"]);
+    assert!(!format!("{shown:?}").contains("mdocs of any type"), "{shown:?}");
+    let named = ["trust", "add", ISSUER_ID, "--doc-type", "org.iso.18013.5.1.mDL"];
+    assert_eq!(desk.gateway.installation.run(&named).code, 0);
+    assert_eq!(desk.outcome(), VERIFIED);
+}
+
+#[test]
+fn a_signer_that_a_list_names_itself_serves_live_sessions_in_production() {
+    let mut desk = Desk::listing(|authority| &authority.signer);
+    let signer = desk.authority.signer.der.clone();
     let session = desk.session();
     assert_eq!(session["status"], VERIFIED, "{session}");
     let credential = &session["verification_details"]["credentials"][0];

@@ -12,7 +12,7 @@ use idgate_testkit::wallet::{KbJwt, Presentation, Wallet, present};
 use idgate_testkit::x509::{CertificateBuilder, Identity, Name};
 use serde_json::{Value, json};
 
-use crate::server::Installation;
+use crate::server::{Installation, Output};
 use crate::tamper::scenario::Trust;
 use crate::tenant::{Gateway, Tenant, form, now_ms, request_for, sample_trust};
 
@@ -141,14 +141,11 @@ fn an_entry_of_roots_alone_serves_no_mdoc() {
     desk.tenant.post_session(&request).expect_error(400, "unknown_issuer");
 }
 
-#[test]
-fn a_captured_presentation_is_verified_by_a_root() {
-    const NONCE: &str = "the-nonce-of-a-captured-request";
-    const CLIENT_ID: &str = "redirect_uri:https://gateway.example/r";
-    let installation = Installation::new();
-    let root = Identity::issuer_root(Curve::P256, now_ms());
-    let signer = root.issuer_of_sd_jwts(&issuer_key(), now_ms());
-    let credential = samples::identity(&holder_key(), now_ms()).x5c(&[&signer.der]);
+const NONCE: &str = "the-nonce-of-a-captured-request";
+const CLIENT_ID: &str = "redirect_uri:https://gateway.example/r";
+
+/// `presentation`, of a captured credential.
+fn captured(installation: &Installation, credential: CredentialBuilder) {
     let shown = Presentation::whole(&credential.issue(&issuer_key()));
     let request = AuthorizationRequest {
         client_id: CLIENT_ID.into(),
@@ -160,13 +157,38 @@ fn a_captured_presentation_is_verified_by_a_root() {
     };
     let proof = KbJwt::new(&holder_key(), &shown, &request, now_ms()).sign();
     installation.file("presentation", present(&shown, Some(&proof)));
+}
+
+fn verify(installation: &Installation, trusted: &[&str]) -> Output {
+    let known = ["--nonce", NONCE, "--client-id", CLIENT_ID, "--format", "vc+sd-jwt"];
+    installation.run(&[&["verify", "presentation"], &known[..], trusted].concat())
+}
+
+#[test]
+fn what_a_captured_credential_says_makes_no_rows_and_no_commands() {
+    let installation = Installation::new();
+    let signer = Identity::issuer_root(Curve::P256, now_ms());
+    let signer = signer.issuer_of_sd_jwts(&issuer_key(), now_ms());
+    let credential = samples::identity(&holder_key(), now_ms()).x5c(&[&signer.der]);
+    captured(&installation, credential.plain("vct", "urn:one\nrefused: \u{1b}[2K"));
+    installation.file("signer.der", &signer.der);
+    let verified = verify(&installation, &["--pinned-signer", "signer.der"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+    let last = verified.stdout.lines().last().unwrap();
+    assert!(last.starts_with(r"verified: urn:one\nrefused: \u{1b}[2K by "), "{verified:?}");
+}
+
+#[test]
+fn a_captured_presentation_is_verified_by_a_root() {
+    let installation = Installation::new();
+    let root = Identity::issuer_root(Curve::P256, now_ms());
+    let signer = root.issuer_of_sd_jwts(&issuer_key(), now_ms());
+    let credential = samples::identity(&holder_key(), now_ms()).x5c(&[&signer.der]);
+    captured(&installation, credential);
     installation.file("root.der", &root.der);
     installation.file("signer.der", &signer.der);
     installation.file("other.der", &Identity::iaca(Curve::P256, now_ms()).der);
-    let verify = |trusted: &[&str]| {
-        let known = ["--nonce", NONCE, "--client-id", CLIENT_ID, "--format", "vc+sd-jwt"];
-        installation.run(&[&["verify", "presentation"], &known[..], trusted].concat())
-    };
+    let verify = |trusted: &[&str]| verify(&installation, trusted);
     let verified = verify(&["--root", "root.der"]);
     assert_eq!(verified.code, 0, "{verified:?}");
     assert!(verified.stdout.contains("the certificates lead to a trusted root"), "{verified:?}");

@@ -94,13 +94,13 @@ pub(super) fn warnings(record: &TrustRecord, now: UnixMillis) -> Vec<String> {
 /// An entry that accepts more than an operator may have meant.
 pub(super) fn without_vct(record: &TrustRecord) -> Option<String> {
     (record.vct.is_empty() && record.serves_sd_jwts()).then(|| {
-        let follows = match record.trusted_list.is_some() {
+        let what = match record.trusted_list.is_some() {
             true => "no SD-JWT VC is accepted: an entry that follows a trusted list names its types",
             false => {
                 "credentials of any type are accepted, and sessions of 1.0 and haip cannot ask for them"
             }
         };
-        format!("{}: no --vct, so {follows}", record.issuer_id)
+        format!("{}: no --vct, so {what}", record.issuer_id)
     })
 }
 

@@ -6,7 +6,7 @@ use idgate_core::error::{ErrorCode, VerifyError};
 use idgate_core::verify::{CredentialReport, VerifiedCredential};
 use serde_json::json;
 
-use crate::admin::output::Output;
+use crate::admin::output::{Output, on_one_line};
 
 pub(super) type Outcome = Result<VerifiedCredential, VerifyError>;
 
@@ -67,8 +67,8 @@ fn tree(report: &CredentialReport, result: &Outcome) -> String {
             writeln!(
                 text,
                 "verified: {} by {}, {}, revocation {} (credential {}, signer {}){unbound}",
-                facts.credential_type,
-                facts.issuer.as_deref().unwrap_or("an issuer without iss"),
+                on_one_line(&facts.credential_type),
+                on_one_line(facts.issuer.as_deref().unwrap_or("an issuer without iss")),
                 facts.alg,
                 revocation.summary().name(),
                 revocation.credential.name(),
