@@ -16,11 +16,11 @@ afterEach(closeBrowsers)
 
 after(() => world.stop())
 
-/** The page leads back to the shop; the code that it brings. Not by waitForURL: a page that hears twice of its end
- * loads itself anew twice, of which the first is broken off. */
+/** The page leads back to the shop; the code that it brings. Read where it is: what the driver takes for the address
+ * may still be the one before. */
 async function comesBack(page) {
-  await page.waitForFunction(() => /\/back\?page_code=/.test(location.href))
-  return new URL(page.url()).searchParams.get('page_code')
+  const code = () => location.pathname === '/back' && new URLSearchParams(location.search).get('page_code')
+  return (await page.waitForFunction(code)).jsonValue()
 }
 
 test('a scanned code leads to the boolean and back to the shop, and the code is the tenant’s', inBrowser, async () => {

@@ -15,6 +15,14 @@ const framed = new URLSearchParams(location.search).has('frame') ? 'frame&' : ''
 const at = (name) => `${location.pathname}/${name}?${framed}seen=${state}`
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
+let isLeaving = false
+
+/** Loads itself anew; once, though two of its parts may hear that the session stands elsewhere. */
+function loadAnew() {
+  if (!isLeaving) location.reload()
+  isLeaving = true
+}
+
 async function ask(name, options) {
   const response = await fetch(at(name), { ...options, headers: { Accept: 'application/json', ...options?.headers } })
   if (response.status === 429) await pause(1000 * Number(response.headers.get('Retry-After') ?? 1))
@@ -60,7 +68,7 @@ async function take() {
 async function retake() {
   while (kept()) {
     const seen = await take().catch(() => pause(RETRY_MS))
-    if (seen?.state && seen.state !== 'taken') location.reload()
+    if (seen?.state && seen.state !== 'taken') loadAnew()
   }
 }
 
@@ -93,7 +101,7 @@ async function follow() {
         main.dispatchEvent(new Event('taken'))
       }
       if (notice.textContent === notice.dataset.offline) notice.textContent = ''
-      if (seen.state !== state) return location.reload()
+      if (seen.state !== state) return loadAnew()
       renew(seen)
     } catch {
       notice.textContent = notice.dataset.offline
@@ -120,7 +128,7 @@ async function choose(dialogue, button, requests) {
   button.disabled = true
   notice.textContent = ''
   const said = await asked(requests)
-  if (!said) return location.reload()
+  if (!said) return loadAnew()
   notice.textContent = dialogue.dataset[said]
   button.disabled = false
   // A button that was disabled has lost it.
