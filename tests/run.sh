@@ -59,7 +59,7 @@ step() {
         failed=$((failed + 1))
         printf 'FAILED   %4d s\n' $((SECONDS - start))
         # What failed may stand far above the end.
-        { grep -aE "^test .* FAILED$|panicked at|^(FAIL|ERROR): |^ *not ok |✖" -A 2 "$log" | head -n 80 || true
+        { grep -aE "^test .* FAILED$|panicked at|^(FAIL|ERROR): |^ *not ok |✖" -A 12 "$log" | head -n 120 || true
             echo '…'
             tail -n 60 "$log"; } | sed 's/^/    | /'
         echo "    the whole log: ${log#"$root"/}"
