@@ -68,9 +68,10 @@ pub(crate) struct ServerOptions {
     #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres", "rates"])]
     stages: bool,
     /// What a flow costs with much of something, over what it costs with little: tenants, settled sessions,
-    /// trusted roots, open streams; with `--full` a million sessions
+    /// trusted roots, open streams, or one of these; with `--full` a million sessions
     #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres", "rates", "stages"])]
-    growth: bool,
+    #[arg(value_name = "KIND")]
+    growth: Option<Option<growth::Kind>>,
     /// Resident memory of the gateway: under load and after it, of an open session and of a stream
     #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres", "rates", "stages", "growth"])]
     memory: bool,
@@ -108,8 +109,8 @@ pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     if options.strangers {
         return runtime.block_on(strangers::run(length, json));
     }
-    if options.growth {
-        return runtime.block_on(growth::run(options, json));
+    if let Some(only) = options.growth {
+        return runtime.block_on(growth::run(options, only, json));
     }
     if options.memory {
         return runtime.block_on(memory::run(options, json));

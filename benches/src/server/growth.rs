@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use clap::ValueEnum as _;
 use idgate_testkit::keys::{Curve, SigningKey, pem};
 use idgate_testkit::samples;
 use idgate_testkit::wallet::Wallet;
@@ -30,37 +31,68 @@ struct Size {
     streams: Option<Streams>,
 }
 
-/// Prints a row for each size of each kind.
+/// What there is much of.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
+pub(super) enum Kind {
+    Tenants,
+    Roots,
+    Streams,
+    Sessions,
+}
+
+/// Prints a row for each size of each kind, or of one.
 ///
 /// # Errors
 /// A gateway does not start, or gives another answer than it should.
-pub(super) async fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
+pub(super) async fn run(
+    options: &ServerOptions,
+    only: Option<Kind>,
+    json: bool,
+) -> Result<(), String> {
     if !json {
         println!(
             "{:<12} {:>10} {:>12} {:>8} {:>9} {:>9} {:>9}",
             "growth", "count", "us CPU/flow", "times", "runtime", "readers", "writer"
         );
     }
-    let mut sizes = Vec::new();
-    for count in TENANTS {
-        sizes.push(tenants(options, count).await?);
+    let kinds = Kind::value_variants().iter().copied();
+    for kind in kinds.filter(|kind| only.is_none_or(|only| only == *kind)) {
+        let mut sizes = Vec::new();
+        for count in kind.counts(options.full) {
+            sizes.push(kind.size(options, count).await?);
+        }
+        measure(options, json, kind.name(), sizes).await?;
     }
-    measure(options, json, "tenants", sizes).await?;
-    let mut sizes = Vec::new();
-    for count in ROOTS {
-        sizes.push(roots(options, count).await?);
+    Ok(())
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Tenants => "tenants",
+            Self::Roots => "roots",
+            Self::Streams => "streams",
+            Self::Sessions => "sessions",
+        }
     }
-    measure(options, json, "roots", sizes).await?;
-    let mut sizes = Vec::new();
-    for count in STREAMS {
-        sizes.push(streams(options, count).await?);
+
+    fn counts(self, full: bool) -> Vec<usize> {
+        match self {
+            Self::Tenants => TENANTS.to_vec(),
+            Self::Roots => ROOTS.to_vec(),
+            Self::Streams => STREAMS.to_vec(),
+            Self::Sessions => SESSIONS.into_iter().chain(full.then_some(MANY_SESSIONS)).collect(),
+        }
     }
-    measure(options, json, "streams", sizes).await?;
-    let mut sizes = Vec::new();
-    for count in SESSIONS.into_iter().chain(options.full.then_some(MANY_SESSIONS)) {
-        sizes.push(sessions(options, count).await?);
+
+    async fn size(self, options: &ServerOptions, count: usize) -> Result<Size, String> {
+        match self {
+            Self::Tenants => tenants(options, count).await,
+            Self::Roots => roots(options, count).await,
+            Self::Streams => streams(options, count).await,
+            Self::Sessions => sessions(options, count).await,
+        }
     }
-    measure(options, json, "sessions", sizes).await
 }
 
 async fn measure(
