@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use alloc::string::String;
 use alloc::sync::Arc;
 
 use serde_json::{Value, json};
@@ -178,4 +179,11 @@ pub(crate) fn jar_verifier() -> Verifier {
 pub(crate) fn jar_session(request: PresentationRequest) -> Session {
     let (tenant, mut entropy) = (TenantId::new("cli_1"), CountingEntropy::default());
     jar_verifier().create_session(request, tenant, true, &mut entropy, NOW).unwrap().session
+}
+
+/// The session, with the id of those that were recorded when ids were random.
+pub(crate) fn as_recorded(session: &Session) -> Session {
+    let stored = String::from_utf8(session.to_snapshot().to_vec()).unwrap();
+    let recorded = stored.replace(session.id().as_str(), "ses_1wh3qvZpLOAj6Izc6yRt10");
+    Session::from_snapshot(recorded.as_bytes()).unwrap()
 }
