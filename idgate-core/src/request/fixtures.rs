@@ -181,9 +181,12 @@ pub(crate) fn jar_session(request: PresentationRequest) -> Session {
     jar_verifier().create_session(request, tenant, true, &mut entropy, NOW).unwrap().session
 }
 
-/// The session, with the id of those that were recorded when ids were random.
+/// The id of sessions that were recorded when ids were random.
+pub(crate) const RECORDED_ID: &str = "ses_1wh3qvZpLOAj6Izc6yRt10";
+
+/// The session, with the id of those that were recorded.
 pub(crate) fn as_recorded(session: &Session) -> Session {
     let stored = String::from_utf8(session.to_snapshot().to_vec()).unwrap();
-    let recorded = stored.replace(session.id().as_str(), "ses_1wh3qvZpLOAj6Izc6yRt10");
+    let recorded = stored.replace(session.id().as_str(), RECORDED_ID);
     Session::from_snapshot(recorded.as_bytes()).unwrap()
 }

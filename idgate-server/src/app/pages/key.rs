@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::entropy::OsEntropy;
 
-/// Characters of a token, and of what a browser shows: 22 base62 characters are 131 bits.
+/// Characters of a token, and of what a browser shows: 22 of base62 carry 128 bits.
 const TOKEN_CHARS: usize = 22;
 
 /// What the browser shows that has a page. It has no `Debug`: it belongs into no log.
