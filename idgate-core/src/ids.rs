@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub use self::claims_path::ClaimsPath;
 pub(crate) use self::claims_path::RESERVED_NAMES;
 use crate::entropy::{Entropy, EntropyUnavailable};
-use crate::time::UnixMillis;
 
 macro_rules! text_ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -40,9 +39,9 @@ macro_rules! text_ids {
 }
 
 text_ids! {
-    /// The public handle of a session: `ses_` and 22 base62 characters, 95 bits of them random.
+    /// The public handle of a session: `ses_` and 22 base62 characters.
     SessionId;
-    /// The handle of an offer beside a session's own: `off_` and 22 base62 characters, 95 bits of them random.
+    /// The handle of an offer beside a session's own: `off_` and 22 base62 characters.
     OfferId;
     /// The tenant that owns a session; the wire calls it `client_id`.
     TenantId;
@@ -134,121 +133,31 @@ secret_ids! {
 }
 
 impl SessionId {
-    /// A fresh id. Those of later sessions sort behind those of earlier ones.
-    pub(crate) fn fresh(
-        entropy: &mut dyn Entropy,
-        now: UnixMillis,
-    ) -> Result<Self, EntropyUnavailable> {
-        handle("ses_", entropy, now).map(Self)
+    /// A fresh id.
+    pub(crate) fn fresh(entropy: &mut dyn Entropy) -> Result<Self, EntropyUnavailable> {
+        random_id("ses_", entropy).map(Self)
     }
 }
 
 impl OfferId {
-    /// A fresh id. Those of later offers sort behind those of earlier ones.
-    pub(crate) fn fresh(
-        entropy: &mut dyn Entropy,
-        now: UnixMillis,
-    ) -> Result<Self, EntropyUnavailable> {
-        handle("off_", entropy, now).map(Self)
+    /// A fresh id.
+    pub(crate) fn fresh(entropy: &mut dyn Entropy) -> Result<Self, EntropyUnavailable> {
+        random_id("off_", entropy).map(Self)
     }
 }
 
 /// `prefix` and 22 base62 characters that carry 128 random bits.
 pub fn random_id(prefix: &str, entropy: &mut dyn Entropy) -> Result<String, EntropyUnavailable> {
-    let mut id = String::from(prefix);
-    push_digits(&mut id, random(entropy)?, 22);
-    Ok(id)
-}
-
-/// What a step of the time in handles has, in milliseconds.
-const STEP_MS: u64 = 256;
-
-/// `prefix`, 6 base62 characters of the time and 16 that carry 95 random bits: many sessions later an index of handles
-/// still grows at its end, where those of the moment are, and not in as many places as there are new ones.
-fn handle(
-    prefix: &str,
-    entropy: &mut dyn Entropy,
-    now: UnixMillis,
-) -> Result<String, EntropyUnavailable> {
-    let mut id = String::with_capacity(prefix.len() + 22);
-    id.push_str(prefix);
-    push_digits(&mut id, u128::from(now.0 / STEP_MS), 6);
-    push_digits(&mut id, random(entropy)?, 16);
-    Ok(id)
-}
-
-fn random(entropy: &mut dyn Entropy) -> Result<u128, EntropyUnavailable> {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut bytes = [0u8; 16];
     entropy.fill(&mut bytes)?;
-    Ok(u128::from_be_bytes(bytes))
-}
-
-/// The last `count` base62 digits of `number`, at most 22; they sort as they count.
-fn push_digits(id: &mut String, mut number: u128, count: usize) {
-    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let mut digits = ['0'; 22];
-    let used = digits.len().saturating_sub(count);
-    for place in digits.iter_mut().skip(used).rev() {
-        let digit = usize::try_from(number % 62).unwrap_or(0);
-        *place = DIGITS.get(digit).map_or('0', |digit| char::from(*digit));
-        number /= 62;
+    let mut rest = u128::from_be_bytes(bytes);
+    let mut id = String::with_capacity(prefix.len() + 22);
+    id.push_str(prefix);
+    for _ in 0..22 {
+        let digit = usize::try_from(rest % 62).unwrap_or(0);
+        id.push(DIGITS.get(digit).map_or('0', |d| char::from(*d)));
+        rest /= 62;
     }
-    id.extend(digits.iter().skip(used));
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    const NOW: u64 = 1_790_000_000_000;
-
-    /// Gives the same byte again and again.
-    struct Same(u8);
-
-    impl Entropy for Same {
-        fn fill(&mut self, out: &mut [u8]) -> Result<(), EntropyUnavailable> {
-            out.fill(self.0);
-            Ok(())
-        }
-    }
-
-    fn session(byte: u8, now: u64) -> String {
-        SessionId::fresh(&mut Same(byte), UnixMillis(now)).unwrap().0
-    }
-
-    #[test]
-    fn the_handles_of_later_sessions_and_offers_sort_behind_earlier_ones() {
-        let steps = [0, STEP_MS, NOW, NOW + STEP_MS, NOW * 2, 62u64.pow(6) * STEP_MS - 1];
-        let handles = steps.map(|now| (session(0xff, now), session(0, now)));
-        assert!(handles.is_sorted());
-        for pair in handles.windows(2) {
-            // Whatever is random in them.
-            assert!(pair[0].0 < pair[1].1, "{pair:?}");
-        }
-        let offer = |now| OfferId::fresh(&mut Same(7), UnixMillis(now)).unwrap();
-        assert!(offer(NOW) < offer(NOW + STEP_MS));
-    }
-
-    #[test]
-    fn a_handle_is_22_base62_characters_of_which_the_time_has_6_whatever_it_is() {
-        for now in [0, NOW, u64::MAX] {
-            let id = session(0x5a, now);
-            let digits = id.strip_prefix("ses_").unwrap();
-            assert!(
-                digits.len() == 22 && digits.bytes().all(|b| b.is_ascii_alphanumeric()),
-                "{id}"
-            );
-            assert_eq!(digits[6..], session(0x5a, 1)[10..], "the rest does not depend on the time");
-        }
-        // All 16 of them are drawn: 2^128 - 1 ends with these.
-        assert_eq!(session(0xff, NOW), "ses_7dCVNkM5Tflk9n8mt7Fhc7");
-    }
-
-    #[test]
-    fn a_random_id_has_nothing_of_the_time() {
-        let id = random_id("key_", &mut Same(0)).unwrap();
-        assert_eq!(id, format!("key_{}", "0".repeat(22)));
-        assert_eq!(random_id("", &mut Same(0xff)).unwrap(), "7n42DGM5Tflk9n8mt7Fhc7");
-    }
+    Ok(id)
 }

@@ -51,9 +51,9 @@ export async function closeBrowsers() {
   }
 }
 
-/** Everything that a page loads, and what its browser complains about. */
+/** Everything that a page loads, what its browser complains about, and pages that were left before they came. */
 async function watch(page) {
-  const seen = { hosts: new Set(), bytes: 0, texts: [], complaints: [] }
+  const seen = { hosts: new Set(), bytes: 0, texts: [], complaints: [], brokenOff: [] }
   const reading = new Set()
   const [lost, answered, told] = [[], new Map(), new Map()]
   const count = (map, url) => map.set(url, (map.get(url) ?? 0) + 1)
@@ -91,6 +91,7 @@ async function watch(page) {
     }
   })
   page.on('pageerror', (error) => seen.complaints.push(String(error)))
+  page.on('requestfailed', (request) => request.isNavigationRequest() && seen.brokenOff.push(request.url()))
   // What breaks the policy of the page, whether or not the browser writes a line about it.
   await page.exposeFunction('complain', (text) => seen.complaints.push(text))
   await page.addInitScript(() =>

@@ -77,6 +77,8 @@ for (const [protocol, licence] of [
     const { status, claims, verification_details: details } = await world.newer.session(session.session_id)
     assert.deepEqual(claims, licence ? { mdl: { age_over_18: true } } : { pid: { given_name: 'Erika' } })
     assert.deepEqual([status, details.origin, details.page_code], ['VERIFIED', world.newer.url, code])
+    // The page hears twice that it is over, and loads itself anew once.
+    assert.deepEqual(page.seen.brokenOff, [])
     await world.assertClean(page)
   })
 }

@@ -1,9 +1,9 @@
 //! The embedder's part: what the library leaves to the program around it.
 //!
 //! 1. **Time.** `now` is an argument, in milliseconds since 1970 UTC. Give the real one: expiry and
-//!    freshness are no better than it. Ids of sessions and offers begin with it, to a quarter of a second.
-//! 2. **Randomness.** [`Entropy`](crate::Entropy) must be the operating system's source. The rest of those ids (95
-//!    bits), nonces, states and keys are drawn from it and nothing else is.
+//!    freshness are no better than it.
+//! 2. **Randomness.** [`Entropy`](crate::Entropy) must be the operating system's source. Session ids,
+//!    nonces, states and keys are drawn from it and nothing else is.
 //! 3. **Commits.** Store [`Transition::session`](crate::Transition) where the stored revision still is
 //!    `from` (0: insert), in one atomic step, before anything leaves the program: before the link is
 //!    shown, before a Request Object is served, before the wallet gets its reply. A lost race is

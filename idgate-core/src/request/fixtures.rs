@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-use alloc::string::String;
 use alloc::sync::Arc;
 
 use serde_json::{Value, json};
@@ -179,14 +178,4 @@ pub(crate) fn jar_verifier() -> Verifier {
 pub(crate) fn jar_session(request: PresentationRequest) -> Session {
     let (tenant, mut entropy) = (TenantId::new("cli_1"), CountingEntropy::default());
     jar_verifier().create_session(request, tenant, true, &mut entropy, NOW).unwrap().session
-}
-
-/// The id of sessions that were recorded when ids were random.
-pub(crate) const RECORDED_ID: &str = "ses_1wh3qvZpLOAj6Izc6yRt10";
-
-/// The session, with the id of those that were recorded.
-pub(crate) fn as_recorded(session: &Session) -> Session {
-    let stored = String::from_utf8(session.to_snapshot().to_vec()).unwrap();
-    let recorded = stored.replace(session.id().as_str(), RECORDED_ID);
-    Session::from_snapshot(recorded.as_bytes()).unwrap()
 }

@@ -74,7 +74,7 @@ impl Verifier {
         now: UnixMillis,
     ) -> Result<Transition, CreateError> {
         self.check_lists(&request, new.livemode, now)?;
-        let id = SessionId::fresh(entropy, now)?;
+        let id = SessionId::fresh(entropy)?;
         let session = Session {
             offers: self.offers(&request, &new, &id, entropy, now)?,
             tenant: new.tenant,
@@ -127,7 +127,7 @@ impl Verifier {
             let profile = self.dialects.profile(dialect, &self.draft);
             let offer_id = match offers.is_empty() {
                 true => None,
-                false => Some(OfferId::fresh(entropy, now)?),
+                false => Some(OfferId::fresh(entropy)?),
             };
             offers.push(self.offer(profile, new, id, offer_id, entropy, now)?);
         }

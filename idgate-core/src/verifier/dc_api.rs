@@ -98,7 +98,7 @@ impl Verifier {
         let dialect = spoken.ok_or(refused("needs the profile 1.0 or haip"))?;
         let mut profile = RequestProfile::browser(dialect);
         let audience = pages.origins.first().map(|origin| audience_of(origin));
-        let id = Some(OfferId::fresh(entropy, now)?);
+        let id = Some(OfferId::fresh(entropy)?);
         let encryption_key = self.encryption_key(&profile, entropy)?;
         let nonce = Nonce::fresh(entropy)?;
         let iso_mdoc = self.iso_mdoc_offer(request, new, entropy, now)?;

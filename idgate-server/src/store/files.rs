@@ -71,8 +71,6 @@ pub(super) fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
     conn.execute_batch(PRAGMAS)?;
     keep_plans(&conn)?;
-    // 1 MiB: most of what a group of changes touches stands close together, whatever else is stored.
-    conn.pragma_update(None, "cache_size", -1024)?;
     conn.set_prepared_statement_cache_capacity(64);
     Ok(conn)
 }

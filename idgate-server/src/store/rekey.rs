@@ -18,12 +18,6 @@ use crate::seal::{Place, SealedBy, Sealer};
 /// Rows in one transaction.
 pub(super) const PAGE: i64 = 100;
 
-/// Whether more may come behind a page of so many rows. What is new meanwhile is sealed as it should be, and is not
-/// waited for: rows of sessions come in the order of their ids.
-pub(super) fn is_full(rows: usize) -> bool {
-    i64::try_from(rows).is_ok_and(|rows| rows >= PAGE)
-}
-
 /// Where a value stands: by its object and the client of that.
 pub(super) type PlaceOf = for<'a> fn(&'a str, &'a str) -> Place<'a>;
 

@@ -6,7 +6,7 @@ use deadpool_postgres::GenericClient;
 use tokio_postgres::types::ToSql;
 
 use super::super::operator::Resealed;
-use super::super::rekey::{KINDS, Kind, Mode, PAGE, PlaceOf, Rekeying, is_full};
+use super::super::rekey::{KINDS, Kind, Mode, PAGE, PlaceOf, Rekeying};
 use super::super::sql::unsigned;
 use super::audit::heads;
 use super::claims::{self, SLOTS};
@@ -96,9 +96,7 @@ async fn sealed(
     work: &mut Rekeying<'_>,
 ) -> Done<Option<Last>> {
     let mut end = None;
-    let page = rows(tx, select, &[&last, &PAGE]).await?;
-    let is_full = is_full(page.len());
-    for row in page {
+    for row in rows(tx, select, &[&last, &PAGE]).await? {
         let (id, client): (String, String) = (row.try_get(0)?, row.try_get(1)?);
         let sealed: Vec<u8> = row.try_get(2)?;
         if let Some(anew) = work.sealed(place(&id, &client), &sealed)? {
@@ -106,7 +104,7 @@ async fn sealed(
         }
         end = Some((id, 0));
     }
-    Ok(end.filter(|_| is_full))
+    Ok(end)
 }
 
 async fn of_sessions(
@@ -123,9 +121,7 @@ async fn of_sessions(
     );
     let (mut ids, mut anew, mut old) = (Vec::new(), Vec::new(), Vec::new());
     let mut end = None;
-    let page = rows(on, &select, &[&last, &PAGE]).await?;
-    let is_full = is_full(page.len());
-    for row in page {
+    for row in rows(on, &select, &[&last, &PAGE]).await? {
         let (id, client): (String, String) = (row.try_get(0)?, row.try_get(1)?);
         let sealed: Vec<u8> = row.try_get(2)?;
         end = Some((id.clone(), 0));
@@ -143,7 +139,7 @@ async fn of_sessions(
         );
         execute(on, &update, &[&ids, &anew, &old]).await?;
     }
-    Ok(end.filter(|_| is_full))
+    Ok(end)
 }
 
 async fn heads_of(tx: &Tx<'_>, last: &str, work: &mut Rekeying<'_>) -> Done<Option<Last>> {

@@ -12,7 +12,7 @@ use super::super::key_check;
 use super::super::operator::Resealed;
 use super::super::sql::{begin, unsigned};
 use super::super::statement::of_sqlite;
-use super::{KINDS, Kind, Mode, PAGE, Rekeying, is_full};
+use super::{KINDS, Kind, Mode, PAGE, Rekeying};
 use crate::audit::AuditKeys;
 use crate::seal::{Place, Sealer};
 
@@ -96,7 +96,7 @@ fn each(main: &Connection, kind: &Kind, work: &mut Rekeying<'_>) -> Result<(), S
     Ok(())
 }
 
-/// One page of rows behind `last`; the last of them, if there may be more.
+/// One page of rows behind `last`; the last of them, unless there are none.
 fn page(
     main: &Connection,
     kind: &Kind,
@@ -112,8 +112,7 @@ fn page(
             main.prepare_cached(&of_sqlite(kind.update))?.execute((id, anew, sealed))?;
         }
     }
-    let is_full = is_full(rows.len());
-    Ok(rows.into_iter().next_back().filter(|_| is_full).map(|(id, ..)| id))
+    Ok(rows.into_iter().next_back().map(|(id, ..)| id))
 }
 
 /// Values of sessions, in a table of `claims.db`.

@@ -18,8 +18,7 @@ fn what_is_stored_is_version_2() {
     let inline = fixtures::session(fixtures::two_credentials());
     let jar = fixtures::jar_session(fixtures::one_credential());
     for (session, stored) in [(inline, INLINE), (jar, JAR)] {
-        let made = text(&session).replace(session.id().as_str(), fixtures::RECORDED_ID);
-        assert_eq!(made, stored.trim_end());
+        assert_eq!(text(&session), stored.trim_end());
         let again = Session::from_snapshot(stored.as_bytes()).unwrap();
         assert_eq!(text(&again), stored.trim_end());
     }
