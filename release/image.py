@@ -80,6 +80,7 @@ def configuration(architecture, version, created, layer):
                 "IDGATE_LISTEN=0.0.0.0:8443",
                 "IDGATE_ENVIRONMENT=production",
                 "IDGATE_LOG_FORMAT=json",
+                "MIMALLOC_PURGE_DELAY=0",
             ],
             "ExposedPorts": {"8443/tcp": {}},
             "Volumes": {"/var/lib/idgate": {}},

@@ -24,8 +24,9 @@ CARGO_TARGET_DIR=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_
 export SOURCE_DATE_EPOCH CARGO_TARGET_DIR CARGO_INCREMENTAL=0
 sysroot=$(rustc --print sysroot)
 # Relocations as a bitmap, which musl reads: 0.5 MiB less. With a frame pointer there is less to say about how a frame is
-# unwound: 0.3 MiB less, and no slower.
-idgate_flags "$PWD" -Clink-self-contained=yes -Clink-arg=--pack-dyn-relocs=relr -Cforce-frame-pointers=yes
+# unwound: 0.3 MiB less, and no slower. What is seldom called is put aside: cold.ld says why.
+idgate_flags "$PWD" -Clink-self-contained=yes -Clink-arg=--pack-dyn-relocs=relr -Cforce-frame-pointers=yes \
+    "-Clink-arg=-T$PWD/release/cold.ld"
 # C is never unwound: a panic of ours does not leave what it calls back, and gdb reads .debug_frame. AES-GCM for AVX-512
 # is 0.7 MiB, and of use to who encrypts megabytes.
 CFLAGS+=' -fno-asynchronous-unwind-tables -fno-unwind-tables -DMY_ASSEMBLER_IS_TOO_OLD_FOR_512AVX'
@@ -33,6 +34,8 @@ export CARGO_TARGET_{X86_64,AARCH64}_UNKNOWN_LINUX_MUSL_LINKER=rust-lld
 
 for target; do
     [ -d "$sysroot/lib/rustlib/$target/lib" ] || rustup target add "$target"
+    # Cargo does not look at it.
+    [ ! release/cold.ld -nt "$CARGO_TARGET_DIR/$target/program/idgate" ] || touch idgate-server/src/main.rs
 done
 # All at once: the last step of each, which optimizes the whole program, has one thread.
 cargo zigbuild --profile program --locked -p idgate-server "${@/#/--target=}"

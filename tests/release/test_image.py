@@ -80,6 +80,7 @@ class ImageTest(unittest.TestCase):
             self.assertEqual(list(told["Volumes"]), ["/var/lib/idgate"])
             self.assertEqual(list(told["ExposedPorts"]), ["8443/tcp"])
             self.assertIn("IDGATE_LISTEN=0.0.0.0:8443", told["Env"])
+            self.assertIn("MIMALLOC_PURGE_DELAY=0", told["Env"])
             self.assertEqual(told["Healthcheck"]["Test"], ["CMD", "/usr/bin/idgate", "doctor", "--live"])
             for annotated in (manifest, self.index):
                 version = annotated["annotations"]["org.opencontainers.image.version"]

@@ -74,6 +74,11 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(int.from_bytes(self.program[16:18], "little"), 3 if MUSL.startswith("x86_64") else 2)
         self.assertFalse(b"/ld-musl" in self.program or b"/ld-linux" in self.program)
 
+    @unittest.skipUnless(RELEASE, "IDGATE_RELEASE is not set")
+    def test_what_is_seldom_called_stands_apart(self):
+        # The name of the section that release/cold.ld makes.
+        self.assertIn(b"\0.text.cold\0", self.program)
+
     @unittest.skipUnless(RELEASE and os.environ.get("IDGATE_LONG"), "IDGATE_LONG builds the program once more")
     def test_a_clone_elsewhere_gives_the_same_bytes(self):
         elsewhere = {name: value for name, value in os.environ.items()

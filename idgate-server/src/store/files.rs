@@ -45,8 +45,8 @@ pub(super) fn open_for_reading(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.execute_batch(PRAGMAS)?;
-    // 256 KiB: whatever a reader keeps is void with the next commit.
-    conn.pragma_update(None, "cache_size", -256)?;
+    // 64 KiB: whatever a reader keeps is void with the next commit.
+    conn.pragma_update(None, "cache_size", -64)?;
     keep_plans(&conn)?;
     Ok(conn)
 }
@@ -70,6 +70,8 @@ pub(super) fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
     conn.execute_batch(PRAGMAS)?;
+    // 1 MiB: what a group of changes touches.
+    conn.pragma_update(None, "cache_size", -1024)?;
     keep_plans(&conn)?;
     conn.set_prepared_statement_cache_capacity(64);
     Ok(conn)
