@@ -108,6 +108,7 @@ class DeployTest(unittest.TestCase):
         self.assertGreater(int(unit["Service"]["TimeoutStopSec"]), 5 + 25)
         self.assertEqual(unit["Service"]["StateDirectoryMode"], "0700")
         self.assertEqual(unit["Service"]["Type"], "notify")
+        self.assertEqual(unit["Service"]["Environment"], "MIMALLOC_PURGE_DELAY=0")
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
     def test_systemd_takes_the_unit(self):

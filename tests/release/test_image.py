@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 import made
-from made import ARCHITECTURE, RELEASE, VERSION
+from made import ARCHITECTURE, RELEASE, ROOT, VERSION
 
 NAME = f"idgate-{VERSION}.oci.tar"
 ROOTS = "-----BEGIN CERTIFICATE-----\nof the tests\n-----END CERTIFICATE-----\n"
@@ -81,6 +81,9 @@ class ImageTest(unittest.TestCase):
             self.assertEqual(list(told["ExposedPorts"]), ["8443/tcp"])
             self.assertIn("IDGATE_LISTEN=0.0.0.0:8443", told["Env"])
             self.assertIn("MIMALLOC_PURGE_DELAY=0", told["Env"])
+            containerfile = (ROOT / "examples/deploy/Containerfile").read_text(encoding="utf-8")
+            (environment,) = re.findall(r"^ENV ((?:.*\\\n)*.*)$", containerfile, re.MULTILINE)
+            self.assertEqual(["PATH=/usr/bin", *environment.replace("\\\n", " ").split()], told["Env"])
             self.assertEqual(told["Healthcheck"]["Test"], ["CMD", "/usr/bin/idgate", "doctor", "--live"])
             for annotated in (manifest, self.index):
                 version = annotated["annotations"]["org.opencontainers.image.version"]
