@@ -30,6 +30,8 @@ idgate_flags "$PWD" -Clink-self-contained=yes -Clink-arg=--pack-dyn-relocs=relr 
 # C is never unwound: a panic of ours does not leave what it calls back, and gdb reads .debug_frame. AES-GCM for AVX-512
 # is 0.7 MiB, and of use to who encrypts megabytes.
 CFLAGS+=' -fno-asynchronous-unwind-tables -fno-unwind-tables -DMY_ASSEMBLER_IS_TOO_OLD_FOR_512AVX'
+# mimalloc writes down when it was compiled, and zig's cache gives what it compiled for an earlier commit.
+CFLAGS+=' -Wno-builtin-macro-redefined -D__DATE__="-" -D__TIME__="-"'
 export CARGO_TARGET_{X86_64,AARCH64}_UNKNOWN_LINUX_MUSL_LINKER=rust-lld
 
 for target; do

@@ -58,6 +58,11 @@ class ProgramTest(unittest.TestCase):
                 self.assertFalse(f"{place}/".encode() in data, place)
 
     @unittest.skipUnless(RELEASE, "IDGATE_RELEASE is not set")
+    def test_the_program_says_no_time_at_which_it_was_compiled(self):
+        # As __TIME__ is.
+        self.assertEqual(re.findall(rb"\0\d\d:\d\d:\d\d\0", self.program), [])
+
+    @unittest.skipUnless(RELEASE, "IDGATE_RELEASE is not set")
     def test_its_symbols_are_in_a_file_that_it_names(self):
         with tarfile.open(made.folder() / f"{NAME}.debug.tar.gz") as archive:
             symbols = archive.extractfile(f"{NAME}/bin/idgate.debug").read()
