@@ -9,13 +9,21 @@ pub(crate) fn single<'q>(
     query: Option<&'q str>,
     name: &str,
 ) -> Result<Option<Cow<'q, str>>, HttpError> {
-    let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    // Only what may be it is decoded: a query may have thousands of others.
+    let asked = query.unwrap_or_default().split('&').filter(|pair| may_be(pair, name));
+    let pairs = asked.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()));
     let mut values = pairs.filter(|(key, _)| key == name).map(|(_, value)| value);
     let value = values.next();
     match values.next() {
         None => Ok(value),
         Some(_) => Err(HttpError::invalid_request("a query parameter is given twice")),
     }
+}
+
+/// Whether a pair, not decoded, may have this name.
+fn may_be(pair: &str, name: &str) -> bool {
+    let (key, _) = pair.split_once('=').unwrap_or((pair, ""));
+    key == name || key.contains(['%', '+'])
 }
 
 #[cfg(test)]
@@ -29,6 +37,8 @@ mod tests {
         assert_eq!(single(Some("a=1&a=2"), "scheme").unwrap(), None);
         assert_eq!(single(Some("a=1&sch%65me=haip"), "scheme").unwrap().as_deref(), Some("haip"));
         assert_eq!(single(Some("scheme"), "scheme").unwrap().as_deref(), Some(""));
+        assert_eq!(single(Some("&&scheme=a%3Db&"), "scheme").unwrap().as_deref(), Some("a=b"));
+        assert_eq!(single(Some("a+b=1&scheme2=2&=3"), "a b").unwrap().as_deref(), Some("1"));
     }
 
     #[test]
