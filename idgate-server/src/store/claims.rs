@@ -1,12 +1,13 @@
 //! The results of the last 30 seconds, sealed, in a file of their own that can be emptied for good.
 
+use idgate_core::limits::CLAIMS_RETENTION_MS;
 use idgate_core::session::{Session, VerifiedResult};
 use idgate_core::time::UnixMillis;
 use rusqlite::{Connection, OptionalExtension as _};
 use zeroize::Zeroizing;
 
 use super::interface::StoreError;
-use super::sql::millis;
+use super::sql::{begin, millis};
 use crate::seal::{OVERHEAD, Place, Sealer};
 
 /// A row of this many sealed bytes fills a page of 4096 but for what SQLite needs, so no second row
@@ -92,12 +93,11 @@ pub(super) fn read(
     session: &Session,
     now: UnixMillis,
 ) -> Result<Option<VerifiedResult>, StoreError> {
+    let ends = session.settlement().and_then(|ended| ended.redact_at());
+    let Some(redact_at) = ends.filter(|at| !is_due(millis(*at), now)) else { return Ok(None) };
     let sealed: Option<Vec<u8>> = claims
-        .prepare_cached(
-            "SELECT sealed FROM results \
-             WHERE session_id = ?1 AND redact_at > ?2 AND redact_at <= ?3",
-        )?
-        .query_row((session.id().as_str(), millis(now), farthest(now)), |row| row.get(0))
+        .prepare_cached("SELECT sealed FROM results WHERE redact_at = ?1 AND session_id = ?2")?
+        .query_row((millis(redact_at), session.id().as_str()), |row| row.get(0))
         .optional()?;
     sealed.map(|sealed| open(sealer, session, &sealed)).transpose()
 }
@@ -118,27 +118,61 @@ fn farthest(now: UnixMillis) -> i64 {
     millis(now.plus(FARTHEST_MS))
 }
 
-/// Removes a session's result; says whether there was one.
-pub(super) fn remove(claims: &Connection, session_id: &str) -> Result<bool, StoreError> {
+/// Removes the result of a session that settled at `settled_at`; says whether there was one.
+pub(super) fn remove(
+    claims: &Connection,
+    session_id: &str,
+    settled_at: UnixMillis,
+) -> Result<bool, StoreError> {
+    let redact_at = millis(settled_at.plus(CLAIMS_RETENTION_MS));
     let removed = claims
-        .prepare_cached("DELETE FROM results WHERE session_id = ?1")?
-        .execute([session_id])?;
+        .prepare_cached("DELETE FROM results WHERE redact_at = ?1 AND session_id = ?2")?
+        .execute((redact_at, session_id))?;
     Ok(removed > 0)
 }
 
 /// Removes results whose session is not VERIFIED in `main`: a crash came between two commits.
 pub(super) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<usize, StoreError> {
-    let mut statement = claims.prepare("SELECT session_id FROM results")?;
-    let ids = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    let mut statement = claims.prepare("SELECT rowid, session_id FROM results")?;
+    let rows = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<Vec<(i64, String)>, _>>()?;
     let mut verified = main
         .prepare("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND status = 'VERIFIED')")?;
-    let mut removed = 0;
-    for id in ids {
-        if !verified.query_row([&id], |row| row.get::<_, bool>(0))? && remove(claims, &id)? {
-            removed += 1;
+    let mut removed: usize = 0;
+    for (row, id) in rows {
+        if !verified.query_row([&id], |row| row.get::<_, bool>(0))? {
+            let gone = claims.execute("DELETE FROM results WHERE rowid = ?1", [row])?;
+            removed = removed.saturating_add(gone);
         }
     }
     Ok(removed)
+}
+
+/// Makes the table of an earlier release, which had an index of sessions, that of `claims.sql`. Where there
+/// is no room for it the earlier one stays: it is dearer, and serves as well.
+pub(super) fn order_by_end(claims: &mut Connection) -> Result<(), StoreError> {
+    let is_earlier = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'results_due')";
+    if !claims.query_row(is_earlier, [], |row| row.get::<_, bool>(0))? {
+        return Ok(());
+    }
+    match replace_earlier(claims) {
+        Err(StoreError::Full) => Ok(()),
+        replaced => replaced,
+    }
+}
+
+fn replace_earlier(claims: &mut Connection) -> Result<(), StoreError> {
+    let transaction = begin(claims)?;
+    transaction.execute_batch(
+        "ALTER TABLE results RENAME TO earlier; DROP INDEX results_due; DROP INDEX results_by_end",
+    )?;
+    transaction.execute_batch(include_str!("claims.sql"))?;
+    transaction.execute_batch(
+        "INSERT INTO results (session_id, redact_at, sealed) \
+         SELECT session_id, redact_at, sealed FROM earlier; DROP TABLE earlier",
+    )?;
+    Ok(transaction.commit()?)
 }
 
 pub(super) fn open(

@@ -4,11 +4,13 @@
 -- `sealed` is padded so that a row fills its page: SQLite wipes what it frees, but not the old
 -- copies it leaves in a page when it moves small rows to a neighbour.
 CREATE TABLE IF NOT EXISTS results (
-    session_id TEXT PRIMARY KEY,
-    redact_at  INTEGER NOT NULL,
+    session_id TEXT NOT NULL,
+    redact_at  INTEGER NOT NULL,  -- 30 seconds after the session settled
     sealed     BLOB NOT NULL
 ) STRICT;
-CREATE INDEX IF NOT EXISTS results_due ON results (redact_at);
+-- By time first, although it is a session that is looked for: ids are random, and each would have its
+-- own page of an index written twice, with its result and with the erasure.
+CREATE UNIQUE INDEX IF NOT EXISTS results_by_end ON results (redact_at, session_id);
 
 -- What answers to open sessions are encrypted to; padded like results.
 CREATE TABLE IF NOT EXISTS session_keys (

@@ -58,6 +58,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 20, sql: include_str!("migrations/0020_pages.sql"), step: None },
     Migration { number: 21, sql: include_str!("migrations/0021_trusted_lists.sql"), step: None },
     Migration { number: 22, sql: include_str!("migrations/0022_traces.sql"), step: None },
+    Migration {
+        number: 23,
+        sql: include_str!("migrations/0023_deliveries_by_time.sql"),
+        step: None,
+    },
 ];
 
 /// The main database for writing, with its schema up to date.

@@ -46,7 +46,10 @@ pub(super) fn read(
 }
 
 /// Removes the keys of these sessions; says how many there were.
-pub(super) fn remove(claims: &Connection, session_ids: &[String]) -> Result<usize, StoreError> {
+pub(super) fn remove<'s>(
+    claims: &Connection,
+    session_ids: impl IntoIterator<Item = &'s String>,
+) -> Result<usize, StoreError> {
     let mut delete = claims.prepare_cached("DELETE FROM session_keys WHERE session_id = ?1")?;
     let mut removed: usize = 0;
     for id in session_ids {

@@ -11,7 +11,7 @@ use super::metrics::Measured;
 use super::outbox;
 use super::prepared::{Prepared, Stored, has_key};
 use super::readers::Reader;
-use super::sql::{millis, number};
+use super::sql::{millis, number, time};
 use super::writer::Batch;
 use super::{claims, quotas, reports, session_keys};
 use crate::audit::AuditEvent;
@@ -270,24 +270,25 @@ pub(super) fn delete(
     id: &SessionId,
     now: UnixMillis,
 ) -> Result<bool, StoreError> {
-    let was_open: Option<bool> = batch
+    let removed: Option<Option<i64>> = batch
         .main
         .prepare_cached(
             "DELETE FROM sessions WHERE id = ?1 AND client_id = ?2 AND livemode = ?3 \
-             RETURNING settled_at IS NULL",
+             RETURNING settled_at",
         )?
         .query_row((id.as_str(), caller.client_id.as_str(), caller.livemode), |row| row.get(0))
         .optional()?;
-    let Some(was_open) = was_open else { return Ok(false) };
-    if was_open {
-        quotas::close_session(batch.main, caller.client_id.as_str())?;
+    let Some(settled_at) = removed else { return Ok(false) };
+    let settled_at = settled_at.map(time);
+    match settled_at {
+        None => quotas::close_session(batch.main, caller.client_id.as_str())?,
+        Some(at) => outbox::remove_of_session(batch.main, id.as_str(), at)?,
     }
-    outbox::remove_of_session(batch.main, id.as_str())?;
     batch.audit(
         caller.client_id.as_str(),
         AuditEvent::deleted(id.as_str(), now).by(&caller.key_id),
     )?;
-    batch.erase_session(id.as_str());
+    batch.erase_session(id.as_str(), settled_at);
     Ok(true)
 }
 

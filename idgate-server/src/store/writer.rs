@@ -26,7 +26,7 @@ use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 
 pub(super) use self::batch::Batch;
-use self::batch::Erasing;
+use self::batch::{Deleted, Erasing};
 use self::job::{Job, RunOne, Task, Waiting, apart, run, together};
 use super::disk::Disk;
 use super::fault::Fault;
@@ -192,7 +192,7 @@ struct Writing {
     claims: Connection,
     audit: AuditKeys,
     /// Deleted sessions whose results and keys are still there.
-    orphaned: Vec<String>,
+    orphaned: Vec<Deleted>,
     /// Settled sessions whose keys are still there.
     spent: Vec<String>,
     erase_spent: bool,
@@ -462,7 +462,7 @@ type GivenBack = Option<Vec<Box<dyn Job>>>;
 struct Done {
     after_erasure: Waiting,
     erase: Erasing,
-    orphaned: Vec<String>,
+    orphaned: Vec<Deleted>,
     spent: Vec<String>,
     erase_spent: bool,
 }

@@ -151,6 +151,7 @@ macro_rules! conforms {
                 an_endpoint_is_its_clients_and_its_secret_stays_until_it_is_replaced
                 a_removed_endpoint_gives_up_what_waits_for_it_and_its_secret_comes_not_back
                 a_settlement_is_due_once_its_host_is_approved_and_gone_when_delivered
+                a_deleted_session_takes_its_notification_whatever_became_of_it
                 of_many_leases_at_once_each_notification_is_in_one
                 a_lease_that_was_lost_ends_nothing
                 what_failed_is_due_again_later_and_is_a_dead_letter_at_last

@@ -177,6 +177,24 @@ pub(super) async fn a_settlement_is_due_once_its_host_is_approved_and_gone_when_
     assert!(!fixture.is_due(THEN.plus(LEASE_MS)), "a deleted session notifies nobody");
 }
 
+pub(super) async fn a_deleted_session_takes_its_notification_whatever_became_of_it<B: Backend>() {
+    let fixture = Fixture::<B>::with_endpoint().await;
+    let (given_up, kept) = (fixture.settled().await, fixture.settled().await);
+    for leased in fixture.lease(9, THEN).await.unwrap() {
+        assert!(fixture.end(&leased, failed(None)).await);
+    }
+    let under_way = fixture.settled().await;
+    let leased = fixture.lease_one(THEN).await;
+    let waiting = fixture.settled().await;
+    for deleted in [&given_up, &under_way, &waiting] {
+        assert!(fixture.store().delete_session(&fixture.live, deleted.id(), THEN).await.unwrap());
+    }
+    assert!(!fixture.end(&leased, failed(Some(THEN))).await, "it is not there any more");
+    assert!(!fixture.is_due(UnixMillis(u64::MAX)));
+    let left: Vec<_> = fixture.dead_letters().into_iter().map(|it| it.session_id).collect();
+    assert_eq!(left, [kept.id().as_str()]);
+}
+
 pub(super) async fn of_many_leases_at_once_each_notification_is_in_one<B: Backend>() {
     let fixture = Fixture::<B>::with_endpoint().await;
     for _ in 0..20 {

@@ -32,8 +32,7 @@ impl Notice {
     pub(super) fn of(ended: &Settlement<'_>) -> Self {
         let Notification { session_id, client_id, .. } = ended.notification();
         Self {
-            // There is one notification per session, so its id follows from the session's.
-            id: format!("whf_{}", session_id.strip_prefix("ses_").unwrap_or(session_id)),
+            id: id_of(session_id),
             session_id: session_id.to_owned(),
             client_id: client_id.to_owned(),
             body: ended.notification().to_json(),
@@ -68,11 +67,25 @@ impl Notice {
     }
 }
 
-/// Removes what a deleted session would still say.
-pub(super) fn remove_of_session(main: &Connection, session_id: &str) -> Result<(), StoreError> {
-    main.prepare_cached("DELETE FROM webhook_deliveries WHERE session_id = ?1")?
-        .execute([session_id])?;
+/// Removes what a deleted session that settled at `settled_at` would still say.
+pub(super) fn remove_of_session(
+    main: &Connection,
+    session_id: &str,
+    settled_at: UnixMillis,
+) -> Result<(), StoreError> {
+    main.prepare_cached(
+        "DELETE FROM webhook_deliveries \
+         WHERE failed_at IS NULL AND queued_at = ?1 AND session_id = ?2",
+    )?
+    .execute((millis(settled_at), session_id))?;
+    main.prepare_cached("DELETE FROM webhook_deliveries WHERE failed_at IS NOT NULL AND id = ?1")?
+        .execute([id_of(session_id)])?;
     Ok(())
+}
+
+/// There is one notification per session, so its id follows from the session's.
+fn id_of(session_id: &str) -> String {
+    format!("whf_{}", session_id.strip_prefix("ses_").unwrap_or(session_id))
 }
 
 /// Makes dead letters of what waits for a host that was rejected; says how many. An attempt under

@@ -126,15 +126,15 @@ struct OfSessions {
 
 const RESULTS: OfSessions = OfSessions {
     purpose: "results",
-    select: "SELECT session_id, sealed FROM results",
-    update: "UPDATE results SET sealed = ?2 WHERE session_id = ?1",
+    select: "SELECT rowid, session_id, sealed FROM results",
+    update: "UPDATE results SET sealed = ?2 WHERE rowid = ?1",
     client: "SELECT client_id FROM sessions WHERE id = ?1",
 };
 
 const SESSION_KEYS: OfSessions = OfSessions {
     purpose: "session_keys",
-    select: "SELECT session_id, sealed FROM session_keys",
-    update: "UPDATE session_keys SET sealed = ?2 WHERE session_id = ?1",
+    select: "SELECT rowid, session_id, sealed FROM session_keys",
+    update: "UPDATE session_keys SET sealed = ?2 WHERE rowid = ?1",
     client: "SELECT client_id FROM sessions WHERE id = ?1 AND settled_at IS NULL",
 };
 
@@ -154,7 +154,11 @@ fn of_sessions(
     values: &OfSessions,
     work: &mut Rekeying<'_>,
 ) -> Result<(), StoreError> {
-    for (object, sealed) in pairs::<Vec<u8>>(claims, values.select)? {
+    let rows = claims
+        .prepare(values.select)?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<Vec<(i64, String, Vec<u8>)>, _>>()?;
+    for (row, object, sealed) in rows {
         let client: Option<String> = main
             .prepare_cached(values.client)?
             .query_row([&object], |row| row.get(0))
@@ -163,7 +167,7 @@ fn of_sessions(
         let Some(client) = client else { continue };
         let place = Place { purpose: values.purpose, object: &object, client: &client };
         if let Some(anew) = work.sealed(place, &sealed)? {
-            claims.prepare_cached(values.update)?.execute((&object, anew))?;
+            claims.prepare_cached(values.update)?.execute((row, anew))?;
         }
     }
     Ok(())

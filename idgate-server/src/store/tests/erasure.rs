@@ -93,6 +93,90 @@ async fn no_two_results_share_a_page() {
     assert_eq!(pages, (60, 1));
 }
 
+/// Ids are random, so that an index of them is strewn over: neighbours in time must be neighbours in the file.
+#[tokio::test]
+async fn results_that_end_together_stand_together() {
+    let fixture = Fixture::new();
+    for n in 0..300 {
+        fixture.verified(&fixture.live, NOW.plus(n), "{}").await;
+    }
+    let claims = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
+    let indexes = "SELECT group_concat(name) FROM pragma_index_list('results')";
+    let names: String = claims.query_row(indexes, [], |row| row.get(0)).unwrap();
+    assert_eq!(names, "results_by_end");
+    let mut plan = claims
+        .prepare("EXPLAIN QUERY PLAN DELETE FROM results WHERE redact_at <= 1 OR redact_at > 9")
+        .unwrap();
+    let steps = plan.query_map([], |row| row.get::<_, String>(3)).unwrap();
+    assert!(steps.map(Result::unwrap).all(|step| !step.starts_with("SCAN")));
+    let rows = "SELECT count(*) FROM (SELECT rowid, row_number() OVER (ORDER BY redact_at) AS place FROM results) \
+                WHERE rowid <> place";
+    assert_eq!(claims.query_row(rows, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
+}
+
+fn with_the_table_of_before(fixture: &Fixture) -> rusqlite::Connection {
+    let claims = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
+    claims
+        .execute_batch(
+            "CREATE TABLE before (session_id TEXT PRIMARY KEY, redact_at INTEGER NOT NULL, \
+             sealed BLOB NOT NULL) STRICT; INSERT INTO before SELECT * FROM results; \
+             DROP TABLE results; ALTER TABLE before RENAME TO results; \
+             CREATE INDEX results_due ON results (redact_at)",
+        )
+        .unwrap();
+    claims
+}
+
+fn tables_of_results(claims: &rusqlite::Connection) -> String {
+    let names = "SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema \
+                 WHERE (tbl_name = 'results' OR name = 'earlier') AND sql IS NOT NULL ORDER BY name)";
+    claims.query_row(names, [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn the_table_of_before_stays_where_there_is_no_room_for_another() {
+    let mut fixture = Fixture::new();
+    let session = fixture.verified(&fixture.live, NOW, "{}").await;
+    for _ in 0..9 {
+        fixture.verified(&fixture.live, NOW, "{}").await;
+    }
+    fixture.close();
+    with_the_table_of_before(&fixture).execute_batch("VACUUM").unwrap();
+    let mut claims = files::open_claims(fixture.path()).unwrap();
+    let pages: i64 = claims.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    claims.pragma_update(None, "max_page_count", pages).unwrap();
+    claims::order_by_end(&mut claims).unwrap();
+    assert_eq!(tables_of_results(&claims), "results,results_by_end,results_due");
+    drop(claims);
+    fixture.reopen(NOW);
+    let found = fixture.store().callers_session(&fixture.live, session.id(), NOW).wait();
+    assert!(found.unwrap().unwrap().result_at(NOW).is_some());
+}
+
+/// What a gateway of before this index left behind when it was killed.
+#[tokio::test]
+async fn results_in_the_table_of_before_are_read_and_erased_as_all_others() {
+    let mut fixture = Fixture::new();
+    let session = fixture.verified(&fixture.live, NOW, r#"{"given_name":"Ada"}"#).await;
+    let gone = fixture.verified(&fixture.live, NOW.plus(1), "{}").await;
+    let pieces = pieces(&fixture, gone.id());
+    fixture.close();
+    with_the_table_of_before(&fixture);
+    for _ in 0..2 {
+        fixture.reopen(NOW.plus(2));
+        let found = fixture.store().callers_session(&fixture.live, session.id(), NOW).wait();
+        assert!(found.unwrap().unwrap().result_at(NOW).unwrap().claims().contains("Ada"));
+        fixture.close();
+    }
+    fixture.reopen(NOW.plus(2));
+    let claims = rusqlite::Connection::open(fixture.path().join("claims.db")).unwrap();
+    assert_eq!(tables_of_results(&claims), "results,results_by_end");
+    drop(claims);
+    assert!(fixture.store().delete_session(&fixture.live, gone.id(), NOW).await.unwrap());
+    assert_gone(&fixture, &pieces);
+    assert_eq!(fixture.store().purge_results(NOW.plus(30_000)).await.unwrap(), 1);
+}
+
 #[tokio::test]
 async fn a_reader_delays_the_erasure_but_does_not_prevent_it() {
     let fixture = Fixture::new();

@@ -63,7 +63,7 @@ async fn a_failing_job_beside_the_purge_leaves_no_key_and_takes_none() {
     let id = open.id().as_str().to_owned();
     let failing = writer.submit(move |batch| {
         batch.spend_key(&id);
-        batch.erase_session(&id);
+        batch.erase_session(&id, None);
         Err::<(), _>(StoreError::Failed("no".into()))
     });
     drop(release);

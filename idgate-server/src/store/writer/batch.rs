@@ -1,5 +1,6 @@
 //! What a job of the writing thread works with.
 
+use idgate_core::time::UnixMillis;
 use rusqlite::Connection;
 
 use super::super::audit;
@@ -19,7 +20,7 @@ pub(in crate::store) struct Batch<'c> {
     /// What may be in a file, although deleted, when the group is done.
     pub(super) erase: Erasing,
     /// Sessions whose results and keys go once the group is committed.
-    pub(super) orphaned: Vec<String>,
+    pub(super) orphaned: Vec<Deleted>,
     /// Sessions whose keys are of no use once the group is committed.
     pub(super) spent: Vec<String>,
     pub(super) erase_spent: bool,
@@ -79,11 +80,15 @@ impl<'c> Batch<'c> {
         self.erase_spent = true;
     }
 
-    /// Asks that a session that this job deletes leaves every file, with its result, and that the
-    /// job is answered after the first attempt: a reader may be in the way of the last bytes.
-    pub(in crate::store) fn erase_session(&mut self, session_id: &str) {
+    /// Asks that a session that this job deletes leaves every file, with its result if it has settled,
+    /// and that the job is answered after the first attempt: a reader may be in the way of the last bytes.
+    pub(in crate::store) fn erase_session(
+        &mut self,
+        session_id: &str,
+        settled_at: Option<UnixMillis>,
+    ) {
         self.erase.main = true;
-        self.orphaned.push(session_id.to_owned());
+        self.orphaned.push((session_id.to_owned(), settled_at));
         self.answer_after_erasure = true;
     }
 
@@ -104,6 +109,9 @@ impl<'c> Batch<'c> {
         self.chains.forget();
     }
 }
+
+/// A session that was deleted, and when it had settled.
+pub(super) type Deleted = (String, Option<UnixMillis>);
 
 /// How much was noted at one moment.
 #[derive(Clone, Copy)]

@@ -72,9 +72,12 @@ impl Writing {
             return Ok(());
         }
         let transaction = self.claims.unchecked_transaction()?;
-        let mut removed = session_keys::remove(&transaction, &self.orphaned)? > 0;
-        for session_id in &self.orphaned {
-            removed |= claims::remove(&transaction, session_id)?;
+        let ids = self.orphaned.iter().map(|(id, _)| id);
+        let mut removed = session_keys::remove(&transaction, ids)? > 0;
+        for (id, settled_at) in &self.orphaned {
+            if let Some(settled_at) = settled_at {
+                removed |= claims::remove(&transaction, id, *settled_at)?;
+            }
         }
         transaction.commit()?;
         self.orphaned.clear();
