@@ -225,8 +225,9 @@ impl Driven {
         for client in &mut self.clients {
             client.reconnect().await?;
         }
-        let (cpu, commits) = (self.cpu()?, self.commits().await?);
-        let threads = self.threads()?;
+        // First, because it reads all metrics, some of which are counted.
+        let commits = self.commits().await?;
+        let (cpu, threads) = (self.cpu()?, self.threads()?);
         let start = now();
         self.clients = drive(std::mem::take(&mut self.clients), flows).await?;
         self.row.wall += start.elapsed();

@@ -3,6 +3,7 @@
 //! grows faster than a logarithm is a defect.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::ValueEnum as _;
 use idgate_testkit::keys::{Curve, SigningKey, pem};
@@ -13,6 +14,7 @@ use serde_json::json;
 
 use super::flow::{Profile, now_ms};
 use super::gateway::{self, Setup};
+use super::process::Server;
 use super::stages::Place;
 use super::streams::Streams;
 use super::{Driven, ROUNDS, ServerOptions, drive};
@@ -23,6 +25,11 @@ const SESSIONS: [usize; 3] = [1_000, 10_000, 100_000];
 const MANY_SESSIONS: usize = 1_000_000;
 const ROOTS: [usize; 4] = [1, 100, 1_000, 5_000];
 const STREAMS: [usize; 3] = [1, 50, 500];
+
+/// Results are erased after 30 seconds, and the gateway looks for them each second.
+const UNTIL_ERASED: Duration = Duration::from_secs(32);
+/// What a gateway that has nothing to do uses in a second, at most.
+const IDLE: Duration = Duration::from_millis(50);
 
 /// A gateway with so many of something.
 struct Size {
@@ -180,7 +187,7 @@ async fn streams(options: &ServerOptions, count: usize) -> Result<Size, String> 
     Ok(size)
 }
 
-/// Settled sessions, with all that is stored of them.
+/// Settled sessions, with all that is stored of them for good.
 async fn sessions(options: &ServerOptions, count: usize) -> Result<Size, String> {
     let mut size = Size::of(options, count, &Setup::DEFAULT).await?;
     let warmed = options.connections.saturating_mul(4);
@@ -188,5 +195,21 @@ async fn sessions(options: &ServerOptions, count: usize) -> Result<Size, String>
     let mut clients = drive(clients, count.saturating_sub(warmed)).await?;
     clients.iter_mut().for_each(super::Client::forget_latencies);
     size.driven.clients = clients;
+    for server in &size.driven.servers {
+        rest(server).await?;
+    }
     Ok(size)
+}
+
+/// Waits until the results of what was made are erased: no flow that is measured shall pay for it.
+async fn rest(server: &Server) -> Result<(), String> {
+    tokio::time::sleep(UNTIL_ERASED).await;
+    for _ in 0..300 {
+        let before = server.cpu()?;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if server.cpu()?.saturating_sub(before) <= IDLE {
+            return Ok(());
+        }
+    }
+    Err("the gateway does not come to rest".into())
 }
