@@ -179,8 +179,12 @@ fn padded(method: &'static str, path: &str, key: Option<&'static str>) -> Genera
 
 /// A request with a query of ampersands.
 fn queried(path: &str) -> Generator {
+    queried_with(path, "a&")
+}
+
+fn queried_with(path: &str, pair: &'static str) -> Generator {
     let path = path.to_owned();
-    Box::new(move |size| Request::get(format!("{path}?{}", "a&".repeat(size / 2))))
+    Box::new(move |size| Request::get(format!("{path}?{}", pair.repeat(size / pair.len()))))
 }
 
 /// What is answered from its head alone, against the cheapest of all answers.
@@ -232,6 +236,8 @@ fn pages(session: &str) -> Route {
         valid: get(&open),
         worst: vec![
             ("a long query", queried(&open)),
+            ("a query of escapes", queried_with(&open, "%&")),
+            ("a query of almost its parameter", queried_with(&open, "%73chem&")),
             ("open, unknown", get("/v1/sessions/ses_0/open")),
             ("request object, unknown", get("/v1/oid4vp/request/ses_0")),
             ("did.json", get("/.well-known/did.json")),
