@@ -26,7 +26,7 @@ const MANY_SESSIONS: usize = 1_000_000;
 const ROOTS: [usize; 4] = [1, 100, 1_000, 5_000];
 const STREAMS: [usize; 3] = [1, 50, 500];
 
-/// Results are erased after 30 seconds, and the gateway looks for them each second.
+/// Results are erased after 30 seconds, and a moment later at most.
 const UNTIL_ERASED: Duration = Duration::from_secs(32);
 /// What a gateway that has nothing to do uses in a second, at most.
 const IDLE: Duration = Duration::from_millis(50);

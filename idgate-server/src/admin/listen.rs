@@ -20,7 +20,7 @@ use crate::config::Cidr;
 use crate::failure::Failure;
 use crate::limits::WEBHOOK_TIME;
 use crate::stdio;
-use crate::store::{Listener, OperatorStore, Target};
+use crate::store::{Listener, OperatorStore, Target, notification_id};
 use crate::work::delivery::{Courier, Message};
 
 /// How late a settlement is noticed.
@@ -146,7 +146,7 @@ impl Notice {
             issuer_id: entry.issuer_ids.as_ref()?.first()?,
         };
         Some(Self {
-            id: format!("whf_{}", session_id.strip_prefix("ses_").unwrap_or(session_id)),
+            id: notification_id(session_id),
             body: notification.to_json(),
             session_id: session_id.to_owned(),
             status: entry.status.clone(),

@@ -149,20 +149,13 @@ pub(super) fn remove_orphans(claims: &Connection, main: &Connection) -> Result<u
     Ok(removed)
 }
 
-/// Makes the table of an earlier release, which had an index of sessions, that of `claims.sql`. Where there
-/// is no room for it the earlier one stays: it is dearer, and serves as well.
+/// Makes the table of an earlier gateway, which had an index of sessions, that of `claims.sql`. Until then
+/// the earlier one serves as well, and costs more.
 pub(super) fn order_by_end(claims: &mut Connection) -> Result<(), StoreError> {
     let is_earlier = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'results_due')";
     if !claims.query_row(is_earlier, [], |row| row.get::<_, bool>(0))? {
         return Ok(());
     }
-    match replace_earlier(claims) {
-        Err(StoreError::Full) => Ok(()),
-        replaced => replaced,
-    }
-}
-
-fn replace_earlier(claims: &mut Connection) -> Result<(), StoreError> {
     let transaction = begin(claims)?;
     transaction.execute_batch(
         "ALTER TABLE results RENAME TO earlier; DROP INDEX results_due; DROP INDEX results_by_end",

@@ -69,6 +69,7 @@ pub use self::interface::*;
 pub use self::keys::{ClientRecord, NewClient};
 pub use self::missing::missing;
 pub use self::operator::*;
+pub(crate) use self::outbox::notification_id;
 pub use self::postgres::{PostgresOperator, PostgresOptions, PostgresStore, migrate};
 pub use self::quotas::OwnQuotas;
 pub use self::sqlite::{SqliteOperator, SqliteStore, StoreOptions};

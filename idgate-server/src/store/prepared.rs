@@ -47,9 +47,10 @@ impl Prepared {
         processing_us: Option<u64>,
     ) -> Result<Self, StoreError> {
         let mut session = transition.session;
-        let result = session.take_result();
-        let result = match result {
-            Some(result) => Some((result.redact_at(), claims::seal(sealer, &session, &result)?)),
+        // It is found again by when the settlement says that it ends.
+        let ends = session.settlement().and_then(|ended| ended.redact_at());
+        let result = match session.take_result().zip(ends) {
+            Some((result, ends)) => Some((ends, claims::seal(sealer, &session, &result)?)),
             None => None,
         };
         // Stored once, with the new session; no transition changes it.

@@ -32,7 +32,7 @@ impl Notice {
     pub(super) fn of(ended: &Settlement<'_>) -> Self {
         let Notification { session_id, client_id, .. } = ended.notification();
         Self {
-            id: id_of(session_id),
+            id: notification_id(session_id),
             session_id: session_id.to_owned(),
             client_id: client_id.to_owned(),
             body: ended.notification().to_json(),
@@ -79,12 +79,12 @@ pub(super) fn remove_of_session(
     )?
     .execute((millis(settled_at), session_id))?;
     main.prepare_cached("DELETE FROM webhook_deliveries WHERE failed_at IS NOT NULL AND id = ?1")?
-        .execute([id_of(session_id)])?;
+        .execute([notification_id(session_id)])?;
     Ok(())
 }
 
 /// There is one notification per session, so its id follows from the session's.
-fn id_of(session_id: &str) -> String {
+pub(crate) fn notification_id(session_id: &str) -> String {
     format!("whf_{}", session_id.strip_prefix("ses_").unwrap_or(session_id))
 }
 

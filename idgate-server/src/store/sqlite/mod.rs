@@ -124,9 +124,10 @@ impl SqliteStore {
         let mut claims = files::open_claims(dir)?;
         directory::same_database(&main, &claims)?;
         reseal::claims(&mut claims, &main, key)?;
-        claims::order_by_end(&mut claims)?;
-        // On a full disk the counts are those of before, and what belongs to nothing stays longer.
-        for tidied in [quotas::recount(&mut main), remove_orphans(&claims, &main)] {
+        // On a full disk the counts and an earlier table are those of before, and what belongs to nothing
+        // stays longer.
+        let ordered = claims::order_by_end(&mut claims);
+        for tidied in [ordered, quotas::recount(&mut main), remove_orphans(&claims, &main)] {
             disk.note(&tidied);
             if !matches!(tidied, Err(StoreError::Full)) {
                 tidied?;

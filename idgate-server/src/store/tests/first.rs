@@ -92,6 +92,21 @@ async fn what_the_first_version_sealed_is_sealed_anew_and_says_the_same() {
     open(dir.path());
 }
 
+#[tokio::test]
+async fn a_notification_that_the_first_version_queued_goes_with_its_session() {
+    let dir = directory();
+    let store = open(dir.path());
+    let main = Connection::open(dir.path().join("idgate.db")).unwrap();
+    let left = || -> (i64, i64) {
+        let sql = "SELECT count(*), count(*) FILTER (WHERE due_at = queued_at AND failed_at IS NULL) \
+                   FROM webhook_deliveries WHERE id = 'whf_' || substr(session_id, 5)";
+        main.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+    };
+    assert_eq!(left(), (1, 1), "it waits as before");
+    assert!(store.delete_session(&caller(SHOP), &SessionId::new(FAILED), THEN).await.unwrap());
+    assert_eq!(left(), (0, 0));
+}
+
 #[test]
 fn an_upgrade_with_another_key_changes_nothing() {
     let dir = directory();
