@@ -7,8 +7,7 @@
 #                         and the C ABI under Miri
 #
 # Needs Rust, Python 3.11, Node 20 and a C compiler; installs the rest below target/, and by apt-get,
-# where this runs as root, promtool, systemd-analyze, PostgreSQL, nginx, Caddy, Chromium, Firefox, minisign
-# and the headers of OpenSSL, which one peer links.
+# where this runs as root, what `wanted_packages` says.
 # Third-party test data: IDGATE_VECTORS, default ../shared/vectors; what needs it is skipped
 # without it. Logs: target/test-logs/. Ends with 0 only if no step failed.
 set -euo pipefail
@@ -27,6 +26,7 @@ esac
 root=$PWD
 logs=$root/target/test-logs
 idgate=$root/target/release/idgate
+library=$root/target/library/libidgate_ffi.so
 minimum_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 # One target folder for every workspace, so that what they share is built once.
@@ -39,25 +39,25 @@ export PIP_CACHE_DIR=$root/target/pip-cache
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE=1
 
-passed=0 failed=0 skipped=0 number=0
+# A line for each step: passed, failed or skipped.
+results=$logs/results
 mkdir -p "$logs"
 rm -f "$logs"/*.log
+: >"$results"
 
 # step NAME COMMAND…: runs it with its output in a log; shows the end of the log if it fails.
 step() {
-    local name=$1 log start status=0
+    local name=$1 log start=$SECONDS status=0
     shift
-    number=$((number + 1))
-    log=$logs/$(printf '%02d' "$number")-${name//[^A-Za-z0-9]/-}.log
-    printf '%2d  %-46s' "$number" "$name"
-    start=$SECONDS
+    log=$logs/${name//[^A-Za-z0-9]/-}.log
+    [ ! -t 1 ] || printf '%-60s\r' "$name …"
     ("$@") >"$log" 2>&1 </dev/null || status=$?
     if [ "$status" -eq 0 ]; then
-        passed=$((passed + 1))
-        printf 'ok       %4d s\n' $((SECONDS - start))
+        echo passed >>"$results"
+        printf '%-50sok       %4d s\n' "$name" $((SECONDS - start))
     else
-        failed=$((failed + 1))
-        printf 'FAILED   %4d s\n' $((SECONDS - start))
+        echo failed >>"$results"
+        printf '%-50sFAILED   %4d s\n' "$name" $((SECONDS - start))
         # What failed may stand far above the end.
         { grep -aE "^test .* FAILED$|panicked at|^(FAIL|ERROR): |^ *not ok |✖" -A 12 "$log" | head -n 120 || true
             echo '…'
@@ -69,8 +69,70 @@ step() {
 
 # skip NAME WHY: counts a step that does not run.
 skip() {
-    number=$((number + 1)) skipped=$((skipped + 1))
-    printf '%2d  %-46sskipped: %s\n' "$number" "$1" "$2"
+    echo skipped >>"$results"
+    printf '%-50sskipped: %s\n' "$1" "$2"
+}
+
+# beside COMMAND…: runs it while the next steps run, until `wait`.
+beside() {
+    # A process group of its own, which ends when this does.
+    set -m
+    "$@" </dev/null &
+    set +m
+    others+=("-$!")
+}
+others=()
+trap 'kill -- "${others[@]}" 2>/dev/null || true' EXIT
+
+count() {
+    grep -c "^$1$" "$results" || true
+}
+
+# What Debian has for these steps, where it is missing.
+wanted_packages() {
+    command -v promtool >/dev/null || echo prometheus
+    command -v systemd-analyze >/dev/null || echo systemd
+    has_postgresql || echo postgresql
+    command -v nginx >/dev/null || echo nginx
+    command -v caddy >/dev/null || echo caddy
+    command -v minisign >/dev/null || echo minisign
+    # One peer links OpenSSL.
+    has_openssl || echo libssl-dev pkg-config
+    [ -n "$(chromium_path)" ] || echo chromium
+    [ -n "$(firefox_path)" ] || echo firefox-esr
+    # A root that has nothing but Debian.
+    [ "$long" = no ] || command -v debootstrap >/dev/null || echo debootstrap
+}
+
+# Without starting a server (RUNLEVEL); each alone, so that one that cannot be had keeps none of the others away.
+install_packages() {
+    local packages package
+    packages=$(wanted_packages)
+    [ -n "$packages" ] || return 0
+    timeout 120 apt-get update || true
+    for package in $packages; do
+        RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive timeout 600 \
+            apt-get install -y --no-install-recommends "$package" || true
+    done
+} >"$logs/packages.log" 2>&1
+
+# Where the tests look for it.
+has_postgresql() {
+    compgen -G '/usr/lib/postgresql/1[5-9]/bin/initdb' >/dev/null ||
+        command -v initdb >/dev/null || [ -x "$(pg_config --bindir 2>/dev/null)/initdb" ]
+}
+
+# For josekit.
+has_openssl() {
+    cc -E -x c - <<<'#include <openssl/ssl.h>' >/dev/null 2>&1
+}
+
+chromium_path() {
+    echo "${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}"
+}
+
+firefox_path() {
+    command -v firefox-esr || command -v firefox || true
 }
 
 # Where `set -e` is off: the steps of a function stop at its first failure.
@@ -178,16 +240,6 @@ webhook_receivers() {
         node --test examples/webhooks/verify.test.mjs
 }
 
-# The headers of OpenSSL, for josekit.
-find_openssl() {
-    local header='#include <openssl/ssl.h>'
-    cc -E -x c - <<<"$header" >/dev/null 2>&1 && return
-    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
-    { timeout 120 apt-get update && timeout 300 apt-get install -y --no-install-recommends \
-        libssl-dev pkg-config; } >"$logs/openssl.log" 2>&1 </dev/null || return 1
-    cc -E -x c - <<<"$header" >/dev/null 2>&1
-}
-
 # interop FEATURES
 interop() {
     cargo clippy --release --manifest-path tests/interop/Cargo.toml --all-targets --locked \
@@ -223,21 +275,6 @@ packagers() {
     cd tests/release && IDGATE_BIN=$idgate python3 -m unittest -v test_program test_deb test_image test_c_archive
 }
 
-# Debian's Chromium, where this may install it; `why_no_browser` says what is in the way.
-find_browser() {
-    local name
-    for name in chromium chromium-browser google-chrome; do
-        CHROMIUM=${CHROMIUM:-$(command -v "$name" || true)}
-    done
-    [ -z "$CHROMIUM" ] || return 0
-    why_no_browser='no Chromium, and it can be installed by root with apt-get only'
-    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
-    why_no_browser='apt-get could not install Chromium (log: chromium.log)'
-    { timeout 120 apt-get update && timeout 600 apt-get install -y --no-install-recommends \
-        chromium; } >"$logs/chromium.log" 2>&1 </dev/null || return 1
-    CHROMIUM=$(command -v chromium)
-}
-
 # What cannot be started here is held against the schemas of its kind.
 deployment_schemas() {
     local venv=$root/target/venv-deploy
@@ -249,66 +286,15 @@ deployment_schemas() {
         "$venv/bin/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
 }
 
-# Debian's PostgreSQL, where this may install it, without starting a server (RUNLEVEL).
-find_postgresql() {
-    has_postgresql && return
-    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
-    { timeout 120 apt-get update && RUNLEVEL=1 timeout 300 apt-get install -y \
-        --no-install-recommends postgresql; } >"$logs/postgresql.log" 2>&1 </dev/null || return 1
-    has_postgresql
-}
-
-# Where the tests look for it.
-has_postgresql() {
-    compgen -G '/usr/lib/postgresql/1[5-9]/bin/initdb' >/dev/null ||
-        command -v initdb >/dev/null || [ -x "$(pg_config --bindir 2>/dev/null)/initdb" ]
-}
-
 # on_postgresql TEST…: behaviour tests with everything in a database. Of the whole workspace, so that
 # its crates keep the features that they were built with.
 on_postgresql() {
     IDGATE_TEST_STORE=postgres cargo test --release --locked --workspace --lib -- "$@"
 }
 
-# Debian's promtool and systemd-analyze, where this may install them.
-find_operators_tools() {
-    command -v promtool >/dev/null && command -v systemd-analyze >/dev/null && return
-    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
-    { timeout 120 apt-get update && RUNLEVEL=1 timeout 300 apt-get install -y \
-        --no-install-recommends prometheus systemd; } >"$logs/operators-tools.log" 2>&1 </dev/null
-}
-
-# Debian's nginx, where this may install it.
-find_nginx() {
-    command -v nginx >/dev/null && return
-    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
-    { timeout 120 apt-get update && timeout 300 apt-get install -y --no-install-recommends \
-        nginx; } >"$logs/nginx.log" 2>&1 </dev/null || return 1
-    command -v nginx >/dev/null
-}
-
-# Debian's Caddy, where this may install it, without starting a server (RUNLEVEL).
-find_caddy() {
-    command -v caddy >/dev/null && return
-    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
-    { timeout 120 apt-get update && RUNLEVEL=1 timeout 300 apt-get install -y \
-        --no-install-recommends caddy; } >"$logs/caddy.log" 2>&1 </dev/null || return 1
-    command -v caddy >/dev/null
-}
-
 # in_front PROXY: the tests of what examples/deploy/ has for it.
 in_front() {
     cd tests/front && IDGATE_BIN=$idgate python3 -m unittest -v "test_$1"
-}
-
-# Debian's Firefox, where this may install it.
-find_firefox() {
-    FIREFOX=$(command -v firefox-esr || command -v firefox || true)
-    [ -z "$FIREFOX" ] || return 0
-    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
-    { timeout 120 apt-get update && timeout 600 apt-get install -y --no-install-recommends \
-        firefox-esr; } >"$logs/firefox.log" 2>&1 </dev/null || return 1
-    FIREFOX=$(command -v firefox-esr)
 }
 
 shop() {
@@ -325,16 +311,21 @@ page() {
 
 page_in_firefox() {
     (cd tests/wallets/node && npm ci --no-audit --no-fund) && cd tests/page &&
-        npm ci --no-audit --no-fund && IDGATE_BIN=$idgate FIREFOX=$FIREFOX npm run firefox
+        npm ci --no-audit --no-fund && IDGATE_BIN=$idgate FIREFOX=$(firefox_path) npm run firefox
 }
 
-python_binding() {
+python_package() {
     local venv=$root/target/venv-bindings
     python3 -m venv "$venv" &&
         "$venv/bin/pip" install --quiet --requirement bindings/python/requirements-test.txt &&
         rm -rf target/wheels && "$venv/bin/pip" wheel --quiet --wheel-dir target/wheels ./bindings/python &&
         "$venv/bin/pip" install --quiet --force-reinstall --no-deps target/wheels/idgate-*.whl &&
-        (cd bindings/python && "$venv/bin/mypy" src) && (cd bindings/python/tests &&
+        cd bindings/python && "$venv/bin/mypy" src
+}
+
+python_binding() {
+    local venv=$root/target/venv-bindings
+    (cd bindings/python/tests &&
         IDGATE_CASES=$root/target/cases "$venv/bin/python" -m unittest -v) && drivers_of_the_examples &&
         IDGATE_PYTHON=$venv/bin/python node --test --test-name-pattern=fastapi bindings/node/test/age_page.test.js
 }
@@ -348,7 +339,7 @@ drivers_of_the_examples() {
 # The package's own tests, and the same in a project elsewhere that installed it.
 node_binding() {
     local project=$root/target/npm-project
-    export IDGATE_LIBRARY=$root/target/release/libidgate_ffi.so IDGATE_CASES=$root/target/cases
+    export IDGATE_LIBRARY=$library IDGATE_CASES=$root/target/cases
     drivers_of_the_examples || return
     # Bun and Deno; without them their tests say that they are skipped.
     (cd bindings/node/test/runtimes && npm ci --no-audit --no-fund) || true
@@ -367,24 +358,6 @@ release_packages() {
     python3 -m venv "$venv" &&
         "$venv/bin/pip" install --quiet --requirement tests/release/requirements.txt &&
         cd tests/release && "$venv/bin/python" -m unittest -v test_wheel test_npm test_crates test_sbom test_sign
-}
-
-# Debian's minisign, where this may install it.
-find_minisign() {
-    command -v minisign >/dev/null && return
-    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
-    { timeout 120 apt-get update && timeout 300 apt-get install -y --no-install-recommends \
-        minisign; } >"$logs/minisign.log" 2>&1 </dev/null || return 1
-    command -v minisign >/dev/null
-}
-
-# Debian's debootstrap, for a root that has nothing but Debian, where this may install it.
-find_debootstrap() {
-    command -v debootstrap >/dev/null && return
-    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
-    { timeout 120 apt-get update && timeout 300 apt-get install -y --no-install-recommends \
-        debootstrap; } >"$logs/debootstrap.log" 2>&1 </dev/null || return 1
-    command -v debootstrap >/dev/null
 }
 
 # What a release is linked with, for both processors.
@@ -498,75 +471,43 @@ mutants() {
         -- --release
 }
 
-step 'tools' toolchain || true
-step 'fetch dependencies' fetch || true
-step 'format' format || true
-find_operators_tools ||
-    skip 'alert rules, dashboard, systemd unit' 'no promtool or systemd-analyze: root with apt-get'
-step 'licences, banned crates, sources' dependency_rules || true
-step 'lints' cargo clippy --release --workspace --all-targets --locked -- -D warnings || true
-
-# `--all-targets` settles the features as the tests need them: none of them is compiled a second time.
-# The steps below that build a part alone, as the Python package, compile what they need of it.
-if step 'build' cargo build --release --workspace --all-targets --locked; then
-    built=yes
-else
-    built=no
-fi
-
-if [ "$built" = yes ]; then
-    [ -d "$IDGATE_VECTORS" ] ||
-        skip 'third-party test data' "no directory $IDGATE_VECTORS (set IDGATE_VECTORS)"
-    # Also among the Rust tests: the conformance of the store, and gateways that share it.
-    find_postgresql && postgresql=yes || postgresql=no
-    find_nginx || skip 'gateways replaced behind nginx' 'not installed; root can install nginx'
-    # Most of them wait most of the time: two at a time on each core.
-    step 'Rust tests' env RUST_TEST_THREADS=$((2 * $(nproc))) \
-        cargo test --release --workspace --locked --no-fail-fast || true
-    if [ "$postgresql" = yes ]; then
-        step 'HTTP on PostgreSQL' on_postgresql wallet_flow:: offers_http:: http_rules:: \
-            idempotency:: dc_api_http:: race:: || true
+# What compiles, beside what waits most of the time, which goes first.
+compiled() {
+    renice -n 19 -p "$BASHPID" >/dev/null || true
+    step 'bindings: the Python package' python_package || true
+    step 'core with each back end alone, and none' core_alone || true
+    step 'server without demo and sandbox' server_without_sandbox || true
+    if has_wasm; then
+        step 'core for wasm32-unknown-unknown' core_for_wasm || true
     else
-        skip 'PostgreSQL' 'not installed; root can install postgresql'
+        skip 'core for wasm32-unknown-unknown' 'not installed, and rustup cannot install it'
     fi
+    if has_other_systems; then
+        step 'library and C ABI for Windows and macOS' library_elsewhere || true
+    else
+        skip 'library and C ABI for Windows and macOS' 'rustup cannot add the targets (log: other-systems.log)'
+    fi
+    step 'documentation' documentation || true
+    if find_mdbook; then
+        step 'site of the pages, and its links' site || true
+    else
+        skip 'site of the pages, and its links' 'cargo could not install mdbook (log: mdbook.log)'
+    fi
+    if has_openssl; then
+        step 'interop: sd-jwt-rs, isomdl, certval, josekit, ssi' interop josekit || true
+    else
+        skip 'interop: josekit' 'no headers of OpenSSL; root can install libssl-dev'
+        step 'interop: sd-jwt-rs, isomdl, certval, ssi' interop '' || true
+    fi
+}
+
+# The program and the library that were built, with wallets, clients and browsers: no cargo here.
+driven() {
     step 'demo, start to end' "$idgate" demo --once || true
-else
-    skip 'Rust tests' 'the build failed'
-    skip 'demo, start to end' 'the build failed'
-fi
-
-step 'webhook receivers (Python, Node)' webhook_receivers || true
-step 'schemas of the deployment files' deployment_schemas || true
-step 'core with each back end alone, and none' core_alone || true
-step 'server without demo and sandbox' server_without_sandbox || true
-if has_wasm; then
-    step 'core for wasm32-unknown-unknown' core_for_wasm || true
-else
-    skip 'core for wasm32-unknown-unknown' 'not installed, and rustup cannot install it'
-fi
-if has_other_systems; then
-    step 'library and C ABI for Windows and macOS' library_elsewhere || true
-else
-    skip 'library and C ABI for Windows and macOS' 'rustup cannot add the targets (log: other-systems.log)'
-fi
-step 'documentation' documentation || true
-if find_mdbook; then
-    step 'site of the pages, and its links' site || true
-else
-    skip 'site of the pages, and its links' 'cargo could not install mdbook (log: mdbook.log)'
-fi
-if find_openssl; then
-    step 'interop: sd-jwt-rs, isomdl, certval, josekit, ssi' interop josekit || true
-else
-    skip 'interop: josekit' 'no headers of OpenSSL; root can install libssl-dev'
-    step 'interop: sd-jwt-rs, isomdl, certval, ssi' interop '' || true
-fi
-
-if [ "$built" = yes ]; then
-    step 'archives, .deb, image' packagers || true
     step 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' node_wallet || true
     step 'wallet: Credo (Node)' credo_wallet || true
     step 'wallets: sd-jwt, pymdoccbor (Python)' python_wallet || true
+    local why_no_jvm
     why_no_jvm=$(python3 tests/wallets/jvm/jdk.py)
     if [ -z "$why_no_jvm" ]; then
         step 'wallet: Multipaz (JVM)' jvm_wallet || true
@@ -575,51 +516,85 @@ if [ "$built" = yes ]; then
     fi
     step 'interface description: OpenAPI, schemathesis' interface_description || true
     step 'generated clients: Python, TypeScript, Go, Java' generated_clients || true
-    if find_nginx; then
+    if command -v nginx >/dev/null; then
         step 'nginx in front, as the example has it' in_front nginx || true
     else
         skip 'nginx in front, as the example has it' 'not installed; root can install nginx'
     fi
-    if find_caddy; then
+    if command -v caddy >/dev/null; then
         step 'Caddy in front, as the example has it' in_front caddy || true
     else
         skip 'Caddy in front, as the example has it' 'not installed; root can install caddy'
     fi
-    if find_browser; then
+    if [ -n "$CHROMIUM" ]; then
         step 'sample shop in Chromium' shop || true
         step 'pages for people and of the sandbox in Chromium' page || true
     else
-        skip 'sample shop in Chromium' "$why_no_browser; the rest of its tests runs"
-        skip 'pages for people and of the sandbox in Chromium' "$why_no_browser"
+        skip 'sample shop in Chromium' 'no Chromium, which root can install; the rest of its tests runs'
+        skip 'pages for people and of the sandbox in Chromium' 'no Chromium; root can install chromium'
         step 'sample shop without a browser' shop || true
     fi
-    if find_firefox; then
+    if [ -n "$(firefox_path)" ]; then
         step 'page for people in Firefox' page_in_firefox || true
     else
         skip 'page for people in Firefox' 'no Firefox; root can install firefox-esr'
     fi
+    step 'bindings: Node' node_binding || true
+}
+
+step 'tools' toolchain || true
+if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    beside install_packages
+fi
+step 'fetch dependencies' fetch || true
+step 'format' format || true
+step 'lints' cargo clippy --release --workspace --all-targets --locked -- -D warnings || true
+
+# `--all-targets` settles the features as the tests need them: none of them is compiled a second time.
+# The steps below that build a part alone, as the Python package, compile what they need of it.
+if step 'build' cargo build --release --workspace --all-targets --locked; then
+    built=yes
+    # As it was built with everything else: the Python package puts its own in the same place.
+    mkdir -p "${library%/*}" && cp "target/release/${library##*/}" "$library"
 else
-    skip 'archives, .deb, image' 'the build failed'
-    skip 'wallets: @sd-jwt, @owf/mdoc, @auth0/mdl (Node)' 'the build failed'
-    skip 'wallet: Credo (Node)' 'the build failed'
-    skip 'wallets: sd-jwt, pymdoccbor (Python)' 'the build failed'
-    skip 'wallet: Multipaz (JVM)' 'the build failed'
-    skip 'interface description: OpenAPI, schemathesis' 'the build failed'
-    skip 'generated clients: Python, TypeScript, Go, Java' 'the build failed'
-    skip 'nginx in front, as the example has it' 'the build failed'
-    skip 'Caddy in front, as the example has it' 'the build failed'
-    skip 'sample shop in Chromium' 'the build failed'
-    skip 'pages for people and of the sandbox in Chromium' 'the build failed'
-    skip 'page for people in Firefox' 'the build failed'
+    built=no
 fi
 
+wait # for what is installed
+CHROMIUM=$(chromium_path)
+command -v promtool >/dev/null && command -v systemd-analyze >/dev/null ||
+    skip 'alert rules, dashboard, systemd unit' 'no promtool or systemd-analyze: root with apt-get'
+step 'licences, banned crates, sources' dependency_rules || true
+step 'webhook receivers (Python, Node)' webhook_receivers || true
+step 'schemas of the deployment files' deployment_schemas || true
+
 if [ "$built" = yes ]; then
-    step 'bindings: Node' node_binding || true
+    [ -d "$IDGATE_VECTORS" ] ||
+        skip 'third-party test data' "no directory $IDGATE_VECTORS (set IDGATE_VECTORS)"
+    # Also among the Rust tests: the conformance of the store, and gateways that share it.
+    command -v nginx >/dev/null ||
+        skip 'gateways replaced behind nginx' 'not installed; root can install nginx'
+    # Most of them wait most of the time: two at a time on each core.
+    step 'Rust tests' env RUST_TEST_THREADS=$((2 * $(nproc))) \
+        cargo test --release --workspace --locked --no-fail-fast || true
+    if has_postgresql; then
+        step 'HTTP on PostgreSQL' on_postgresql wallet_flow:: offers_http:: http_rules:: \
+            idempotency:: dc_api_http:: race:: || true
+    else
+        skip 'PostgreSQL' 'not installed; root can install postgresql'
+    fi
+    step 'archives, .deb, image' packagers || true
 else
-    skip 'bindings: Node' 'the build failed'
+    skip 'Rust tests, wallets, browsers, Node, packages' 'the build failed'
 fi
+
+beside compiled
+[ "$built" = no ] || driven
+wait
+
 step 'bindings: Python' python_binding || true
-find_minisign || skip 'signature of a release' 'not installed; root can install minisign'
+command -v minisign >/dev/null ||
+    skip 'signature of a release' 'not installed; root can install minisign'
 step 'packages, bills of materials, sums' release_packages || true
 if [ "$built" = yes ]; then
     step 'examples of the site' examples_of_the_site test_snippets || true
@@ -647,14 +622,15 @@ if [ "$long" = yes ]; then
     elif [ -n "$(git status --porcelain --untracked-files=no)" ]; then
         skip 'a whole release, installed' 'a release is made of a commit, and the clone has changes'
     elif has_release_targets; then
-        find_debootstrap || skip 'a .deb in a root of Debian' 'not installed; root can install debootstrap'
+        command -v debootstrap >/dev/null ||
+            skip 'a .deb in a root of Debian' 'not installed; root can install debootstrap'
         step 'a whole release, installed' whole_release || true
     else
         skip 'a whole release, installed' 'rustup cannot add the targets (log: release-targets.log)'
     fi
     step 'first program in Rust, built anew' first_program_in_rust || true
     step 'debug-profile tests' cargo test --workspace --locked || true
-    [ "${postgresql:-no}" = no ] ||
+    ! has_postgresql ||
         step 'all HTTP on PostgreSQL' on_postgresql || true
     if command -v rustup >/dev/null; then
         step "minimum Rust version, $minimum_rust" minimum_version || true
@@ -683,5 +659,5 @@ if [ "$long" = yes ]; then
 fi
 
 echo "logs: target/test-logs/   time: ${SECONDS} s"
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+echo "$(count passed) passed, $(count failed) failed, $(count skipped) skipped"
+[ "$(count failed)" -eq 0 ]
