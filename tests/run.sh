@@ -474,7 +474,6 @@ mutants() {
 # What compiles, beside what waits most of the time, which goes first.
 compiled() {
     renice -n 19 -p "$BASHPID" >/dev/null || true
-    step 'bindings: the Python package' python_package || true
     step 'core with each back end alone, and none' core_alone || true
     step 'server without demo and sandbox' server_without_sandbox || true
     if has_wasm; then
@@ -585,22 +584,19 @@ if [ "$built" = yes ]; then
     fi
     step 'archives, .deb, image' packagers || true
 else
-    skip 'Rust tests, wallets, browsers, Node, packages' 'the build failed'
+    skip 'Rust tests, wallets, browsers, Node, examples' 'the build failed'
 fi
 
+step 'bindings: the Python package' python_package || true
 beside compiled
 [ "$built" = no ] || driven
+step 'bindings: Python' python_binding || true
+[ "$built" = no ] || step 'examples of the site' examples_of_the_site test_snippets || true
 wait
 
-step 'bindings: Python' python_binding || true
 command -v minisign >/dev/null ||
     skip 'signature of a release' 'not installed; root can install minisign'
 step 'packages, bills of materials, sums' release_packages || true
-if [ "$built" = yes ]; then
-    step 'examples of the site' examples_of_the_site test_snippets || true
-else
-    skip 'examples of the site' 'the build failed'
-fi
 
 if [ "$long" = yes ]; then
     step 'audit log of 1 000 000 entries' env IDGATE_LONG=1 cargo test --release --locked \
