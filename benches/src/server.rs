@@ -14,6 +14,7 @@ mod gateway;
 mod growth;
 mod memory;
 mod neighbours;
+mod nodes;
 mod process;
 mod rates;
 mod row;
@@ -61,8 +62,9 @@ pub(crate) struct ServerOptions {
     /// In place of flows: 1500 connections of 200 addresses that hold full bodies, beside a tenant
     #[arg(long, conflicts_with_all = ["flows", "full", "connections", "neighbours"])]
     strangers: bool,
-    /// In place of full speed: flows that come at a quarter, a half and three quarters of it
-    #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres"])]
+    /// In place of full speed: flows that come at a quarter, a half and three quarters of it; with `--postgres`
+    /// what a flow costs with one to three nodes of which each is asked as often
+    #[arg(long, conflicts_with_all = ["neighbours", "strangers"])]
     rates: bool,
     /// Where the CPU of a flow goes, by stage, as the gateway says in its traces
     #[arg(long, conflicts_with_all = ["neighbours", "strangers", "postgres", "rates"])]
@@ -120,6 +122,9 @@ pub(crate) fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
     }
     if options.stages {
         return runtime.block_on(stages::run(options, json));
+    }
+    if options.rates && options.postgres {
+        return runtime.block_on(nodes::run(options, json));
     }
     if options.rates {
         return runtime.block_on(rates::run(options, json));
@@ -222,6 +227,15 @@ impl Driven {
     }
 
     async fn round(&mut self, flows: usize) -> Result<(), String> {
+        self.round_of(flows, async |clients| drive(clients, flows).await).await
+    }
+
+    /// Measures what carries out that many flows.
+    async fn round_of(
+        &mut self,
+        flows: usize,
+        drive: impl AsyncFnOnce(Vec<Client>) -> Result<Vec<Client>, String>,
+    ) -> Result<(), String> {
         for client in &mut self.clients {
             client.reconnect().await?;
         }
@@ -229,7 +243,7 @@ impl Driven {
         let commits = self.commits().await?;
         let (cpu, threads) = (self.cpu()?, self.threads()?);
         let start = now();
-        self.clients = drive(std::mem::take(&mut self.clients), flows).await?;
+        self.clients = drive(std::mem::take(&mut self.clients)).await?;
         self.row.wall += start.elapsed();
         self.row.cpu += self.cpu()?.saturating_sub(cpu);
         for (name, used) in self.threads()? {

@@ -82,7 +82,7 @@ impl Asked {
 
     async fn row(&mut self, flows: usize, percent: usize, per_second: f64) -> Result<Row, String> {
         let clients = std::mem::take(&mut self.clients);
-        let (back, mut times) = arrive(clients, flows, per_second).await?;
+        let (back, mut times) = arrive(clients, flows, RAMP, per_second).await?;
         self.clients = back;
         times.sort_unstable();
         let at = |percent: usize| {
@@ -93,10 +93,11 @@ impl Asked {
     }
 }
 
-/// The time of each flow. A flow that finds no connection free waits for one, which counts.
-async fn arrive(
+/// The time of each flow but the first `ramp`. A flow that finds no connection free waits for one, which counts.
+pub(super) async fn arrive(
     clients: Vec<Client>,
     flows: usize,
+    ramp: usize,
     per_second: f64,
 ) -> Result<(Vec<Client>, Vec<Duration>), String> {
     let all = clients.len();
@@ -106,7 +107,7 @@ async fn arrive(
         client.forget_latencies();
         free.try_send(Ok((client, None))).map_err(|_| "room for each")?;
     }
-    let mut due = pace(flows + RAMP, per_second);
+    let mut due = pace(flows + ramp, per_second);
     let mut times = Vec::with_capacity(flows);
     let free = Arc::new(free);
     let mut note = |time: Option<Duration>| times.extend(time);
@@ -119,7 +120,7 @@ async fn arrive(
             let late = due.elapsed();
             let gone = client.flow().await.map(|()| {
                 let time = late + client.waited();
-                (client, (n >= RAMP).then_some(time))
+                (client, (n >= ramp).then_some(time))
             });
             // Nobody receives it once another one has failed.
             let _ = free.send(gone).await;
@@ -174,6 +175,6 @@ impl Row {
     }
 }
 
-fn count(n: usize) -> f64 {
+pub(super) fn count(n: usize) -> f64 {
     f64::from(u32::try_from(n).unwrap_or(u32::MAX))
 }

@@ -167,7 +167,7 @@ impl Row {
         self.cpu.as_secs_f64() * 1e6 / count(self.flows)
     }
 
-    fn per_second(&self) -> f64 {
+    pub(super) fn per_second(&self) -> f64 {
         count(self.flows) / self.wall.as_secs_f64()
     }
 
