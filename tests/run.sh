@@ -26,7 +26,7 @@ esac
 root=$PWD
 logs=$root/target/test-logs
 idgate=$root/target/release/idgate
-library=$root/target/library/libidgate_ffi.so
+library=$root/target/tested/libidgate_ffi.so
 minimum_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 # One target folder for every workspace, so that what they share is built once.
@@ -73,16 +73,24 @@ skip() {
     printf '%-50sskipped: %s\n' "$1" "$2"
 }
 
-# beside COMMAND…: runs it while the next steps run, until `wait`.
+# beside COMMAND…: runs it while the next steps run, until `wait_for_it`.
 beside() {
-    # A process group of its own, which ends when this does.
+    # A process group of its own, which ends when this does; what `timeout` runs there goes on.
     set -m
     "$@" </dev/null &
     set +m
-    others+=("-$!")
+    other=$!
 }
-others=()
-trap 'kill -- "${others[@]}" 2>/dev/null || true' EXIT
+other=
+trap '[ -z "$other" ] || kill -- "-$other" 2>/dev/null || true' EXIT
+
+# Fails where it came to no good end, as where it was killed.
+wait_for_it() {
+    local status=0
+    [ -z "$other" ] || wait "$other" || status=$?
+    other=
+    return "$status"
+}
 
 count() {
     grep -c "^$1$" "$results" || true
@@ -107,10 +115,16 @@ wanted_packages() {
 # Without starting a server (RUNLEVEL); each alone, so that one that cannot be had keeps none of the others away.
 install_packages() {
     local packages package
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get; then
+        echo 'only root installs, with apt-get'
+        return
+    fi
     packages=$(wanted_packages)
     [ -n "$packages" ] || return 0
-    timeout 120 apt-get update || true
+    timeout 120 apt-get update || return 0
     for package in $packages; do
+        # The steps wait no longer than that for a mirror that hangs.
+        [ "$SECONDS" -lt 1200 ] || break
         RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive timeout 600 \
             apt-get install -y --no-install-recommends "$package" || true
     done
@@ -408,7 +422,7 @@ minimum_version() {
 find_advisories() {
     PATH=$root/target/tools/bin:$PATH
     { { cargo deny --version || cargo install --locked cargo-deny --root target/tools; } &&
-        timeout 120 cargo deny fetch db; } >"$logs/advisories.log" 2>&1 </dev/null
+        timeout 120 cargo deny fetch db; } >"$logs/cargo-deny.log" 2>&1 </dev/null
 }
 
 advisories() {
@@ -471,7 +485,7 @@ mutants() {
         -- --release
 }
 
-# What compiles, beside what waits most of the time, which goes first.
+# What compiles: beside it runs what waits most of the time, and has the processor when it wants it.
 compiled() {
     renice -n 19 -p "$BASHPID" >/dev/null || true
     step 'core with each back end alone, and none' core_alone || true
@@ -495,7 +509,7 @@ compiled() {
     if has_openssl; then
         step 'interop: sd-jwt-rs, isomdl, certval, josekit, ssi' interop josekit || true
     else
-        skip 'interop: josekit' 'no headers of OpenSSL; root can install libssl-dev'
+        skip 'interop: josekit' 'no headers of OpenSSL (log: packages.log)'
         step 'interop: sd-jwt-rs, isomdl, certval, ssi' interop '' || true
     fi
 }
@@ -518,33 +532,31 @@ driven() {
     if command -v nginx >/dev/null; then
         step 'nginx in front, as the example has it' in_front nginx || true
     else
-        skip 'nginx in front, as the example has it' 'not installed; root can install nginx'
+        skip 'nginx in front, as the example has it' 'not installed; root can install nginx (log: packages.log)'
     fi
     if command -v caddy >/dev/null; then
         step 'Caddy in front, as the example has it' in_front caddy || true
     else
-        skip 'Caddy in front, as the example has it' 'not installed; root can install caddy'
+        skip 'Caddy in front, as the example has it' 'not installed; root can install caddy (log: packages.log)'
     fi
     if [ -n "$CHROMIUM" ]; then
         step 'sample shop in Chromium' shop || true
         step 'pages for people and of the sandbox in Chromium' page || true
     else
-        skip 'sample shop in Chromium' 'no Chromium, which root can install; the rest of its tests runs'
-        skip 'pages for people and of the sandbox in Chromium' 'no Chromium; root can install chromium'
+        skip 'sample shop in Chromium' 'no Chromium (log: packages.log); the rest of its tests runs'
+        skip 'pages for people and of the sandbox in Chromium' 'no Chromium; root can install it (log: packages.log)'
         step 'sample shop without a browser' shop || true
     fi
     if [ -n "$(firefox_path)" ]; then
         step 'page for people in Firefox' page_in_firefox || true
     else
-        skip 'page for people in Firefox' 'no Firefox; root can install firefox-esr'
+        skip 'page for people in Firefox' 'no Firefox; root can install it (log: packages.log)'
     fi
     step 'bindings: Node' node_binding || true
 }
 
 step 'tools' toolchain || true
-if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-    beside install_packages
-fi
+beside install_packages
 step 'fetch dependencies' fetch || true
 step 'format' format || true
 step 'lints' cargo clippy --release --workspace --all-targets --locked -- -D warnings || true
@@ -554,15 +566,15 @@ step 'lints' cargo clippy --release --workspace --all-targets --locked -- -D war
 if step 'build' cargo build --release --workspace --all-targets --locked; then
     built=yes
     # As it was built with everything else: the Python package puts its own in the same place.
-    mkdir -p "${library%/*}" && cp "target/release/${library##*/}" "$library"
+    mkdir -p target/tested && cp --remove-destination target/release/libidgate_ffi.so target/tested/
 else
     built=no
 fi
 
-wait # for what is installed
+wait_for_it || true # what is missing is said below
 CHROMIUM=$(chromium_path)
 command -v promtool >/dev/null && command -v systemd-analyze >/dev/null ||
-    skip 'alert rules, dashboard, systemd unit' 'no promtool or systemd-analyze: root with apt-get'
+    skip 'alert rules, dashboard, systemd unit' 'no promtool or systemd-analyze (log: packages.log)'
 step 'licences, banned crates, sources' dependency_rules || true
 step 'webhook receivers (Python, Node)' webhook_receivers || true
 step 'schemas of the deployment files' deployment_schemas || true
@@ -572,7 +584,7 @@ if [ "$built" = yes ]; then
         skip 'third-party test data' "no directory $IDGATE_VECTORS (set IDGATE_VECTORS)"
     # Also among the Rust tests: the conformance of the store, and gateways that share it.
     command -v nginx >/dev/null ||
-        skip 'gateways replaced behind nginx' 'not installed; root can install nginx'
+        skip 'gateways replaced behind nginx' 'not installed; root can install nginx (log: packages.log)'
     # Most of them wait most of the time: two at a time on each core.
     step 'Rust tests' env RUST_TEST_THREADS=$((2 * $(nproc))) \
         cargo test --release --workspace --locked --no-fail-fast || true
@@ -580,11 +592,15 @@ if [ "$built" = yes ]; then
         step 'HTTP on PostgreSQL' on_postgresql wallet_flow:: offers_http:: http_rules:: \
             idempotency:: dc_api_http:: race:: || true
     else
-        skip 'PostgreSQL' 'not installed; root can install postgresql'
+        skip 'PostgreSQL' 'not installed; root can install it (log: packages.log)'
     fi
     step 'archives, .deb, image' packagers || true
 else
-    skip 'Rust tests, wallets, browsers, Node, examples' 'the build failed'
+    for name in 'Rust tests' 'HTTP on PostgreSQL' 'archives, .deb, image' 'demo, start to end' 'wallets' \
+        'interface description and generated clients' 'nginx and Caddy in front' 'sample shop and pages' \
+        'bindings: Node' 'examples of the site'; do
+        skip "$name" 'the build failed'
+    done
 fi
 
 step 'bindings: the Python package' python_package || true
@@ -592,10 +608,13 @@ beside compiled
 [ "$built" = no ] || driven
 step 'bindings: Python' python_binding || true
 [ "$built" = no ] || step 'examples of the site' examples_of_the_site test_snippets || true
-wait
+if ! wait_for_it; then
+    echo failed >>"$results"
+    echo 'What compiles beside the others broke off: not all of its steps are above'
+fi
 
 command -v minisign >/dev/null ||
-    skip 'signature of a release' 'not installed; root can install minisign'
+    skip 'signature of a release' 'not installed; root can install it (log: packages.log)'
 step 'packages, bills of materials, sums' release_packages || true
 
 if [ "$long" = yes ]; then
@@ -638,7 +657,7 @@ if [ "$long" = yes ]; then
     if find_advisories; then
         step 'advisories' advisories || true
     else
-        skip 'advisories' 'no cargo-deny, or its database cannot be fetched (log: advisories.log)'
+        skip 'advisories' 'no cargo-deny, or its database cannot be fetched (log: cargo-deny.log)'
     fi
     released=$(last_release)
     if [ -n "$released" ]; then
