@@ -63,7 +63,7 @@ pub(crate) struct ServerOptions {
     #[arg(long, conflicts_with_all = ["flows", "full", "connections", "neighbours"])]
     strangers: bool,
     /// In place of full speed: flows that come at a quarter, a half and three quarters of it; with `--postgres`
-    /// what a flow costs with one to three nodes of which each is asked as often
+    /// what a flow costs with one to three gateways, of which each is asked as often as one alone
     #[arg(long, conflicts_with_all = ["neighbours", "strangers"])]
     rates: bool,
     /// Where the CPU of a flow goes, by stage, as the gateway says in its traces

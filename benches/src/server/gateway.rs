@@ -13,22 +13,27 @@ use tokio_rustls::TlsConnector;
 
 use super::process::{Server, this_program};
 
-/// Gateways that share the database at `url`, which has no schema yet. Their client has a webhook
-/// endpoint.
-pub(super) async fn start_shared(url: &str, nodes: usize) -> Result<Vec<Server>, String> {
+/// Gateways that share the database at `url`, which has no schema yet, and are asked by so many clients in turn, each
+/// with a webhook endpoint.
+pub(super) async fn start_shared(
+    url: &str,
+    nodes: usize,
+    tenants: usize,
+) -> Result<Vec<Server>, String> {
     let shared = sharing(url);
     let folder = TempDir::new().map_err(|error| error.to_string())?;
     migrate(folder.path(), url)?;
-    let first = install(&Setup { given: &shared, ..Setup::DEFAULT })?;
+    let first = install(&Setup { given: &shared, tenants, ..Setup::DEFAULT })?;
     set_webhook_endpoint(&first).await?;
+    let keys: Vec<_> = first.keys().map(str::to_owned).collect();
     let mut servers = vec![first];
-    while servers.len() < nodes {
+    for key in keys.into_iter().cycle().take(nodes).skip(1) {
         let folder = TempDir::new().map_err(|error| error.to_string())?;
         let mut serve = command(folder.path(), "inline", &shared)?;
         serve.arg("serve");
         let mut server = Server::spawn(serve, folder)?;
+        server.api_key = key;
         if let Some(first) = servers.first() {
-            server.api_key.clone_from(&first.api_key);
             server.admin_token.clone_from(&first.admin_token);
         }
         servers.push(server);

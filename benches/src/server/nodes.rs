@@ -1,64 +1,70 @@
-//! What a flow costs with one, two and three nodes that share a PostgreSQL, while each node is asked as often as
-//! one alone. A node that is asked less has fewer flows to share a commit and a waking of its threads with, and is
-//! dearer for that alone: at full speed three nodes on one machine are asked a third each.
+//! What a flow costs with one, two and three nodes that share a PostgreSQL, while each of them is asked as often as
+//! one alone, by a client of its own. A node that is asked less has fewer flows to share a commit and a waking of its
+//! threads with, and is dearer for that alone: at full speed three nodes on one machine are asked a third each.
 
 use serde_json::json;
 
 use super::flow::Profile;
-use super::rates::{arrive, count};
-use super::row::Row;
+use super::rates::arrive;
+use super::row::{Row, count};
 use super::shared::Shared;
 use super::{Driven, ROUNDS, ServerOptions};
 
 /// How many nodes.
 const NODES: [usize; 3] = [1, 2, 3];
 
-/// Of what one node can do: three nodes, their database and those who ask fit on two cores so.
+/// Of what one node can do.
 const ONE_IN: f64 = 6.0;
 
 /// Measures them in turns, a line each.
 pub(super) async fn run(options: &ServerOptions, json: bool) -> Result<(), String> {
-    let shared = Shared::start()?;
-    let mut saturated =
-        Driven::start(Profile::Shared(1), Some(&shared), options.connections).await?;
-    saturated.round(options.flows()).await?;
-    let per_second = saturated.finish()?.per_second() / ONE_IN;
+    let (shared, connections) = (Shared::start()?, options.connections);
+    let mut alone = Driven::start(Profile::Shared(1), Some(&shared), connections).await?;
+    alone.round(options.flows()).await?;
+    let of_each = alone.finish()?.per_second() / ONE_IN;
     let mut all = Vec::new();
     for nodes in NODES {
-        let connections = options.connections.saturating_mul(nodes);
-        all.push((nodes, Driven::start(Profile::Shared(nodes), Some(&shared), connections).await?));
+        let servers = shared.start_nodes(nodes, nodes).await?;
+        let connections = connections.saturating_mul(nodes);
+        all.push((nodes, Driven::with(servers, Profile::Shared(nodes), connections).await?));
     }
     for _ in 0..ROUNDS {
         for (nodes, driven) in &mut all {
             let flows = options.flows().div_ceil(ROUNDS).saturating_mul(*nodes);
-            let pace = per_second * count(*nodes);
-            driven
-                .round_of(flows, async |clients| Ok(arrive(clients, flows, 0, pace).await?.0))
-                .await?;
+            let pace = of_each * count(*nodes);
+            let ask = async |clients| Ok(arrive(clients, flows, 0, pace).await?.0);
+            driven.round_of(flows, ask).await?;
         }
     }
     if !json {
-        println!("nodes  flows/s of each  us CPU/flow    times  (bar: the same)");
+        println!("nodes  flows/s of each  us CPU/flow  sessions/commit    times (bar: 1)");
     }
     let mut first = None;
     for (nodes, driven) in all {
         let row = driven.finish()?;
-        let us = row.cpu_us();
-        let times = us / *first.get_or_insert(us);
+        let times = row.cpu_us() / *first.get_or_insert(row.cpu_us());
         println!(
             "{}",
-            if json {
-                row_json(nodes, per_second, &row, times)
-            } else {
-                format!("{nodes:>5} {per_second:>16.0} {us:>12.1} {times:>8.2}")
-            }
+            if json { line_of_json(nodes, &row, times) } else { line(nodes, &row, times) }
         );
     }
     Ok(())
 }
 
-fn row_json(nodes: usize, per_second: f64, row: &Row, times: f64) -> String {
-    let case = format!("server_postgres_{nodes}_asked_as_often");
-    json!({ "case": case, "flows_per_second_of_each": per_second, "cpu_us_per_flow": row.cpu_us(), "ratio": times })
-        .to_string()
+fn line(nodes: usize, row: &Row, times: f64) -> String {
+    let (of_each, us) = (row.per_second() / count(nodes), row.cpu_us());
+    let together = row.sessions_per_commit().unwrap_or_default();
+    format!("{nodes:>5} {of_each:>16.0} {us:>12.1} {together:>16.1} {times:>8.2}")
+}
+
+fn line_of_json(nodes: usize, row: &Row, times: f64) -> String {
+    let round = |value: f64| (value * 100.0).round() / 100.0;
+    json!({
+        "case": format!("server_postgres_{nodes}_asked_as_often"),
+        "flows_per_second_of_each": round(row.per_second() / count(nodes)),
+        "cpu_us_per_flow": round(row.cpu_us()),
+        "sessions_per_commit": row.sessions_per_commit().map(round),
+        "ratio": round(times),
+    })
+    .to_string()
 }

@@ -52,7 +52,7 @@ impl Server {
             Profile::Inline | Profile::Create => vec![gateway::start("inline").await?],
             Profile::Jar => vec![gateway::start("jar").await?],
             Profile::SharedFloor(commit) => vec![shared()?.start_floor(commit)?],
-            Profile::Shared(nodes) => shared()?.start_nodes(nodes).await?,
+            Profile::Shared(nodes) => shared()?.start_nodes(nodes, 1).await?,
         })
     }
 

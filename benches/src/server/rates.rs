@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use super::floor::Commit;
 use super::flow::{Client, Profile};
 use super::process::Server;
+use super::row::count;
 use super::waits::ms;
 use super::{ServerOptions, drive, now};
 
@@ -81,7 +82,10 @@ impl Asked {
     }
 
     async fn row(&mut self, flows: usize, percent: usize, per_second: f64) -> Result<Row, String> {
-        let clients = std::mem::take(&mut self.clients);
+        let mut clients = std::mem::take(&mut self.clients);
+        for client in &mut clients {
+            client.reconnect().await?;
+        }
         let (back, mut times) = arrive(clients, flows, RAMP, per_second).await?;
         self.clients = back;
         times.sort_unstable();
@@ -103,7 +107,6 @@ pub(super) async fn arrive(
     let all = clients.len();
     let (free, mut idle) = mpsc::channel(all.max(1));
     for mut client in clients {
-        client.reconnect().await?;
         client.forget_latencies();
         free.try_send(Ok((client, None))).map_err(|_| "room for each")?;
     }
@@ -173,8 +176,4 @@ impl Row {
         let (p50, p99, ratio) = (ms(*p50), ms(*p99), self.ratio());
         format!("{server:<13} {percent:>10} % {per_second:>8.0} {p50:>9.2} {p99:>9.2} {ratio:>8.2}")
     }
-}
-
-pub(super) fn count(n: usize) -> f64 {
-    f64::from(u32::try_from(n).unwrap_or(u32::MAX))
 }

@@ -179,7 +179,7 @@ impl Row {
     }
 
     /// A session is written twice, when it is made and when it is settled; one that is made alone, once.
-    fn sessions_per_commit(&self) -> Option<f64> {
+    pub(super) fn sessions_per_commit(&self) -> Option<f64> {
         self.commits.map(|commits| count(self.flows) / commits)
     }
 
@@ -188,6 +188,6 @@ impl Row {
     }
 }
 
-fn count(n: usize) -> f64 {
+pub(super) fn count(n: usize) -> f64 {
     f64::from(u32::try_from(n).unwrap_or(u32::MAX))
 }

@@ -30,9 +30,13 @@ impl Shared {
         Ok(Self { cluster, databases: AtomicUsize::new(0) })
     }
 
-    /// Gateways on a database of their own.
-    pub(super) async fn start_nodes(&self, nodes: usize) -> Result<Vec<Server>, String> {
-        gateway::start_shared(&self.database(), nodes).await
+    /// Gateways on a database of their own, which so many clients ask.
+    pub(super) async fn start_nodes(
+        &self,
+        nodes: usize,
+        tenants: usize,
+    ) -> Result<Vec<Server>, String> {
+        gateway::start_shared(&self.database(), nodes, tenants).await
     }
 
     /// The floor on a database of its own.
