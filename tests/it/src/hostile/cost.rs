@@ -13,6 +13,7 @@ mod routes;
 mod rows;
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use self::meter::{Cost, measure};
 
@@ -24,6 +25,11 @@ const RATIO: f64 = 3.0;
 const NOISE_NS: f64 = 30_000.0;
 /// A cost that seems too high is measured again: a neighbour may have emptied the caches.
 const ATTEMPTS: usize = 6;
+
+/// A neighbour keeps on for a while: longer before each attempt.
+fn pause(attempt: usize) {
+    std::thread::sleep(Duration::from_millis(100) * attempt as u32);
+}
 
 /// So many bytes more or less are of no account: what stands around an input.
 const SMALL: usize = 4 * 1024;
@@ -84,10 +90,11 @@ impl Row {
                 unfair(&inputs, &valid).map(|what| format!("{}, {title}: {what}", self.name)),
             );
             let mut costs = self.costs(&inputs);
-            for _ in 1..ATTEMPTS {
+            for attempt in 1..ATTEMPTS {
                 if excess(&costs, &baseline).is_none() {
                     break;
                 }
+                pause(attempt);
                 // The clock of a thread counts too much at times, and never too little.
                 costs.take_lesser(&self.costs(&inputs));
                 baseline.take_lesser(&self.costs(&valid));

@@ -7,7 +7,7 @@ use idgate_testkit::wallet::{Body, JarAnswer, Transcript};
 
 use super::encoded::{Filling, JSON};
 use super::process::Meter;
-use super::{ATTEMPTS, Costs, excess, show};
+use super::{ATTEMPTS, Costs, excess, pause, show};
 use crate::http::{Http, Request};
 use crate::server::Installation;
 use crate::tenant::{
@@ -61,6 +61,7 @@ impl Route {
                     wrong.extend(excess.map(|what| format!("{}, {title}: {what}", self.name)));
                     break;
                 }
+                pause(attempt + 1);
                 baseline = costs(&mut self.valid);
             }
         }
