@@ -140,12 +140,8 @@ export async function everything(page, isShared, isOwn = () => true) {
   return page.seen.texts.join('\n')
 }
 
-/** What a camera reads off the screen. It looks again where it saw nothing, as where the page just moved. */
+/** What a camera reads off the screen. */
 export async function scan(page, selector = '#qr') {
-  for (let looks = 2; looks > 0; looks -= 1) {
-    const seen = await read(await page.locator(selector).screenshot()).catch(() => null)
-    if (seen !== null) return seen
-  }
   return read(await page.locator(selector).screenshot())
 }
 
