@@ -24,7 +24,7 @@ const RATIO: f64 = 3.0;
 /// What costs less is not told apart: a call, an allocation, a look at the clock.
 const NOISE_NS: f64 = 30_000.0;
 /// A cost that seems too high is measured again: a neighbour may have emptied the caches.
-const ATTEMPTS: usize = 6;
+const ATTEMPTS: usize = 4;
 
 /// A neighbour keeps on for a while: longer before each attempt.
 fn pause(attempt: usize) {
