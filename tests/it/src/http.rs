@@ -1,11 +1,12 @@
 //! A small blocking HTTP/1.1 client, so that the tests see bytes and not a framework's view of them.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use idgate_testkit::wallet::Body;
 use serde_json::Value;
+use socket2::{Domain, Socket, Type};
 
 use crate::contract;
 
@@ -33,6 +34,7 @@ pub(crate) struct Response {
 #[derive(Debug)]
 pub(crate) struct Http {
     address: SocketAddr,
+    from: Option<Ipv4Addr>,
     connection: Option<BufReader<TcpStream>>,
     connects: usize,
 }
@@ -133,7 +135,12 @@ impl Response {
 
 impl Http {
     pub(crate) fn new(address: SocketAddr) -> Self {
-        Self { address, connection: None, connects: 0 }
+        Self { address, from: None, connection: None, connects: 0 }
+    }
+
+    /// One of another address than this test's others.
+    pub(crate) fn from(address: SocketAddr, from: Ipv4Addr) -> Self {
+        Self { from: Some(from), ..Self::new(address) }
     }
 
     /// How often it had to connect.
@@ -155,7 +162,8 @@ impl Http {
             Some(connection) => connection,
             None => {
                 self.connects += 1;
-                BufReader::new(connect(self.address)?)
+                let connect = |from| connect_from(from, self.address);
+                BufReader::new(self.from.map_or_else(|| self::connect(self.address), connect)?)
             }
         };
         connection.get_mut().write_all(&request.encode(self.address))?;
@@ -180,7 +188,18 @@ fn is_open(connection: &BufReader<TcpStream>) -> bool {
 
 /// A connection for bytes that no well-behaved client sends.
 pub(crate) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect(address)?;
+    with_patience(TcpStream::connect(address)?)
+}
+
+/// The same from that address.
+pub(crate) fn connect_from(from: Ipv4Addr, to: SocketAddr) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.bind(&SocketAddr::from((from, 0)).into())?;
+    socket.connect(&to.into())?;
+    with_patience(socket.into())
+}
+
+fn with_patience(stream: TcpStream) -> io::Result<TcpStream> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

@@ -4,9 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use socket2::{Domain, Socket, Type};
-
-use crate::http::Request;
+use crate::http::{Request, connect_from};
 use crate::tenant::{Gateway, request_for};
 
 const CONNECTIONS: usize = 5000;
@@ -40,11 +38,7 @@ fn five_thousand_idle_connections_are_in_nobodys_way_and_end_by_12_s() {
 /// A connection from one of the addresses that never finishes its head.
 fn half_open(n: usize, server: SocketAddr) -> TcpStream {
     let host = u8::try_from(n % ADDRESSES + 2).unwrap();
-    let from = SocketAddr::from((Ipv4Addr::new(127, 0, 0, host), 0));
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    socket.bind(&from.into()).unwrap();
-    socket.connect(&server.into()).unwrap();
-    let mut stream = TcpStream::from(socket);
+    let mut stream = connect_from(Ipv4Addr::new(127, 0, 0, host), server).unwrap();
     stream.write_all(b"POST /v1/sessions HTTP/1.1\r\nHost: g\r\nX-Half").unwrap();
     stream.set_nonblocking(true).unwrap();
     stream

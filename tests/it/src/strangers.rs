@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::disk;
-use crate::http::{Request, Response, connect, read_response};
+use crate::http::{self, Request, Response, connect, read_response};
 use crate::server::Installation;
 use crate::tenant::{Gateway, Tenant, request_for};
 
@@ -18,12 +18,7 @@ const MIB: usize = 1024 * 1024;
 
 /// A connection from the `n`th loopback address.
 fn connect_from(n: u32, to: SocketAddr) -> std::io::Result<TcpStream> {
-    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
-    let from = SocketAddr::from((Ipv4Addr::from_bits(0x7f00_0100 + n), 0));
-    socket.bind(&from.into())?;
-    socket.connect(&to.into())?;
-    let stream = TcpStream::from(socket);
-    stream.set_nodelay(true)?;
+    let stream = http::connect_from(Ipv4Addr::from_bits(0x7f00_0100 + n), to)?;
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     stream.set_write_timeout(Some(Duration::from_secs(5)))?;
     Ok(stream)
