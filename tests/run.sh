@@ -73,6 +73,17 @@ skip() {
     printf '%-50sskipped: %s\n' "$1" "$2"
 }
 
+# step_if CONDITION WHY NAME COMMAND…: the step where the condition holds, else skipped, and why.
+step_if() {
+    local condition=$1 why=$2
+    shift 2
+    if $condition >/dev/null 2>&1; then
+        step "$@" || true
+    else
+        skip "$1" "$why"
+    fi
+}
+
 # beside COMMAND…: runs it while the next steps run, until `wait_for_it`.
 beside() {
     # A process group of its own, which ends when this does; what `timeout` runs there goes on.
@@ -107,7 +118,7 @@ wanted_packages() {
     # One peer links OpenSSL.
     has_openssl || echo libssl-dev pkg-config
     [ -n "$(chromium_path)" ] || echo chromium
-    [ -n "$(firefox_path)" ] || echo firefox-esr
+    has_firefox || echo firefox-esr
     # A root that has nothing but Debian.
     [ "$long" = no ] || command -v debootstrap >/dev/null || echo debootstrap
 }
@@ -147,6 +158,10 @@ chromium_path() {
 
 firefox_path() {
     command -v firefox-esr || command -v firefox || true
+}
+
+has_firefox() {
+    [ -n "$(firefox_path)" ]
 }
 
 # Where `set -e` is off: the steps of a function stop at its first failure.
@@ -490,22 +505,13 @@ compiled() {
     renice -n 19 -p "$BASHPID" >/dev/null || true
     step 'core with each back end alone, and none' core_alone || true
     step 'server without demo and sandbox' server_without_sandbox || true
-    if has_wasm; then
-        step 'core for wasm32-unknown-unknown' core_for_wasm || true
-    else
-        skip 'core for wasm32-unknown-unknown' 'not installed, and rustup cannot install it'
-    fi
-    if has_other_systems; then
-        step 'library and C ABI for Windows and macOS' library_elsewhere || true
-    else
-        skip 'library and C ABI for Windows and macOS' 'rustup cannot add the targets (log: other-systems.log)'
-    fi
+    step_if has_wasm 'not installed, and rustup cannot install it' \
+        'core for wasm32-unknown-unknown' core_for_wasm
+    step_if has_other_systems 'rustup cannot add the targets (log: other-systems.log)' \
+        'library and C ABI for Windows and macOS' library_elsewhere
     step 'documentation' documentation || true
-    if find_mdbook; then
-        step 'site of the pages, and its links' site || true
-    else
-        skip 'site of the pages, and its links' 'cargo could not install mdbook (log: mdbook.log)'
-    fi
+    step_if find_mdbook 'cargo could not install mdbook (log: mdbook.log)' \
+        'site of the pages, and its links' site
     if has_openssl; then
         step 'interop: sd-jwt-rs, isomdl, certval, josekit, ssi' interop josekit || true
     else
@@ -529,16 +535,10 @@ driven() {
     fi
     step 'interface description: OpenAPI, schemathesis' interface_description || true
     step 'generated clients: Python, TypeScript, Go, Java' generated_clients || true
-    if command -v nginx >/dev/null; then
-        step 'nginx in front, as the example has it' in_front nginx || true
-    else
-        skip 'nginx in front, as the example has it' 'not installed; root can install nginx (log: packages.log)'
-    fi
-    if command -v caddy >/dev/null; then
-        step 'Caddy in front, as the example has it' in_front caddy || true
-    else
-        skip 'Caddy in front, as the example has it' 'not installed; root can install caddy (log: packages.log)'
-    fi
+    step_if 'command -v nginx' 'not installed; root can install nginx (log: packages.log)' \
+        'nginx in front, as the example has it' in_front nginx
+    step_if 'command -v caddy' 'not installed; root can install caddy (log: packages.log)' \
+        'Caddy in front, as the example has it' in_front caddy
     if [ -n "$CHROMIUM" ]; then
         step 'sample shop in Chromium' shop || true
         step 'pages for people and of the sandbox in Chromium' page || true
@@ -547,11 +547,8 @@ driven() {
         skip 'pages for people and of the sandbox in Chromium' 'no Chromium; root can install it (log: packages.log)'
         step 'sample shop without a browser' shop || true
     fi
-    if [ -n "$(firefox_path)" ]; then
-        step 'page for people in Firefox' page_in_firefox || true
-    else
-        skip 'page for people in Firefox' 'no Firefox; root can install it (log: packages.log)'
-    fi
+    step_if has_firefox 'no Firefox; root can install it (log: packages.log)' \
+        'page for people in Firefox' page_in_firefox
     step 'bindings: Node' node_binding || true
 }
 
@@ -591,12 +588,9 @@ if [ "$built" = yes ]; then
     # Most of them wait most of the time: two at a time on each core.
     step 'Rust tests' env RUST_TEST_THREADS=$((2 * $(nproc))) \
         cargo test --release --workspace --locked --no-fail-fast -- --skip hostile::cost:: || true
-    if has_postgresql; then
-        step 'HTTP on PostgreSQL' on_postgresql wallet_flow:: offers_http:: http_rules:: \
-            idempotency:: dc_api_http:: race:: || true
-    else
-        skip 'PostgreSQL' 'not installed; root can install it (log: packages.log)'
-    fi
+    step_if has_postgresql 'not installed; root can install it (log: packages.log)' \
+        'HTTP on PostgreSQL' on_postgresql wallet_flow:: offers_http:: http_rules:: \
+        idempotency:: dc_api_http:: race::
     step 'archives, .deb, image' packagers || true
 else
     for name in 'costs of hostile input' 'Rust tests' 'HTTP on PostgreSQL' 'archives, .deb, image' 'demo, start to end' 'wallets' \
@@ -624,17 +618,9 @@ if [ "$long" = yes ]; then
     step 'audit log of 1 000 000 entries' env IDGATE_LONG=1 cargo test --release --locked \
         -p idgate-server --lib a_long_chain_is_verified_in_time || true
     step 'many more kills, long mutation' long_forms || true
-    if command -v valgrind >/dev/null; then
-        step 'C ABI under valgrind' env IDGATE_LONG=1 cargo test --release --locked \
-            -p idgate-ffi valgrind || true
-    else
-        skip 'C ABI under valgrind' 'valgrind is not installed'
-    fi
-    if find_miri; then
-        step 'C ABI under Miri' c_abi_under_miri || true
-    else
-        skip 'C ABI under Miri' 'no nightly compiler with miri (log: miri.log)'
-    fi
+    step_if 'command -v valgrind' 'valgrind is not installed' \
+        'C ABI under valgrind' env IDGATE_LONG=1 cargo test --release --locked -p idgate-ffi valgrind
+    step_if find_miri 'no nightly compiler with miri (log: miri.log)' 'C ABI under Miri' c_abi_under_miri
     if [ "$built" = no ]; then
         skip 'a whole release, installed' 'the build failed'
     elif [ -n "$(git status --porcelain --untracked-files=no)" ]; then
@@ -650,29 +636,18 @@ if [ "$long" = yes ]; then
     step 'debug-profile tests' cargo test --workspace --locked || true
     ! has_postgresql ||
         step 'all HTTP on PostgreSQL' on_postgresql || true
-    if command -v rustup >/dev/null; then
-        step "minimum Rust version, $minimum_rust" minimum_version || true
-    else
-        skip "minimum Rust version, $minimum_rust" 'rustup is not installed'
-    fi
+    step_if 'command -v rustup' 'rustup is not installed' "minimum Rust version, $minimum_rust" minimum_version
     step 'a million peers' env IDGATE_LONG=1 cargo test --release -p idgate-it --locked \
         rate_limits:: || true
-    if find_advisories; then
-        step 'advisories' advisories || true
-    else
-        skip 'advisories' 'no cargo-deny, or its database cannot be fetched (log: cargo-deny.log)'
-    fi
+    step_if find_advisories 'no cargo-deny, or its database cannot be fetched (log: cargo-deny.log)' \
+        'advisories' advisories
     released=$(last_release)
     if [ -n "$released" ]; then
         step "changes of the interface since $released" changes_of_the_interface "$released" || true
     else
         skip 'changes of the interface' 'nothing is released yet: no tag vVERSION'
     fi
-    if cargo +nightly --version >/dev/null 2>&1; then
-        step 'fuzzing' fuzzing || true
-    else
-        skip 'fuzzing' 'no nightly compiler (rustup toolchain install nightly)'
-    fi
+    step_if 'cargo +nightly --version' 'no nightly compiler (rustup toolchain install nightly)' 'fuzzing' fuzzing
     step 'mutants of verify/, formats/, request/ and what reads certificates' mutants || true
 fi
 
