@@ -106,7 +106,7 @@ for (const peer of PEERS) {
       { bound: { client_id: 'redirect_uri:https://other.example/' } },
       'device_auth_invalid',
     ],
-    ['an expired MSO', { dates: validity(-DAY_MS) }, 'credential_expired'],
+    ['an expired MSO', { dates: validity(-DAY_MS / 2) }, 'credential_expired'],
     ['an MSO of tomorrow', { dates: validity(DAY_MS / 2) }, 'credential_not_yet_valid'],
   ]
   for (const [what, changes, reason] of refusals) {
