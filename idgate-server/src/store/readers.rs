@@ -59,6 +59,12 @@ impl Readers {
         self.quick.lanes.waiting()
     }
 
+    /// How many lists are read at a time.
+    #[cfg(test)]
+    pub(super) fn listers(&self) -> usize {
+        self.long.threads.len()
+    }
+
     /// Reads a row or two.
     pub(super) fn read<T: Send + 'static>(
         &self,

@@ -111,10 +111,13 @@ impl TemporaryStore {
 
     /// Whatever reads lists waits until the answer is dropped.
     pub(crate) fn hold_lists(&self) -> Vec<std::sync::mpsc::Sender<()>> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.sqlite.readers.listers();
+        let (began, begins) = std::sync::mpsc::channel();
         let hold = |_| {
             let (held, release) = std::sync::mpsc::channel::<()>();
+            let began = began.clone();
             let holding = self.sqlite.readers.read_long(Whose::GATEWAY, move |_| {
+                began.send(()).unwrap();
                 let _dropped = release.recv();
                 Ok(())
             });
@@ -122,7 +125,10 @@ impl TemporaryStore {
             tokio::spawn(holding);
             held
         };
-        (0..threads).map(hold).collect()
+        let all = (0..threads).map(hold).collect();
+        // A thread that is still free would take another client's turn first.
+        begins.iter().take(threads).for_each(drop);
+        all
     }
 
     /// No session can be read any more.
