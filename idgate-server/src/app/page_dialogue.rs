@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use idgate_core::request::{DcApiPages, DcApiRequests, Dialect, PresentationRequest};
+use idgate_core::session::{DcApiProtocol, Offer};
 
 use super::pages::{ANSWERED_HERE, PageView, Phase, is_same_device};
 use super::{App, AppError};
@@ -10,9 +11,10 @@ use crate::clock::Moment;
 use crate::store::Committed;
 
 impl PageView {
-    /// Whether the page can ask through its browser.
-    pub fn has_dialogue(&self) -> bool {
-        self.asks_here && self.phase == Phase::Open
+    /// What the page can pass on to its browser; `None`: it does not ask there.
+    pub fn dialogue(&self) -> Option<&[DcApiProtocol]> {
+        let asks = self.asks_here && self.phase == Phase::Open;
+        self.session.browser_offer().filter(|_| asks).map(Offer::protocols)
     }
 }
 

@@ -26,7 +26,7 @@ use crate::store::Face;
 /// The one script.
 pub(crate) static SCRIPT: LazyLock<String> = LazyLock::new(|| bare(include_str!("page.js")));
 /// The one style.
-pub(crate) static STYLE: LazyLock<String> = LazyLock::new(|| bare(include_str!("page.css")));
+pub(crate) static STYLE: LazyLock<String> = LazyLock::new(|| dense(include_str!("page.css")));
 /// Shown beside the title.
 pub(crate) const ICON: &str = include_str!("icon.svg");
 
@@ -197,10 +197,10 @@ fn open(html: &mut Html, view: &PageView, face: &Face, words: &Words, own: Addre
 
 /// The script shows it where the browser has a dialogue for what is asked.
 fn dialogue(html: &mut Html, view: &PageView, words: &Words) {
-    if !view.has_dialogue() {
-        return;
-    }
-    html.raw("<section id=\"dialogue\" hidden data-cancelled=\"").text(words.cancelled);
+    let Some(protocols) = view.dialogue() else { return };
+    let protocols: Vec<_> = protocols.iter().map(|protocol| protocol.name()).collect();
+    html.raw("<section id=\"dialogue\" hidden data-protocols=\"");
+    html.raw(&protocols.join(" ")).raw("\" data-cancelled=\"").text(words.cancelled);
     html.raw("\" data-failed=\"").text(words.failed);
     html.raw("\"><h2>").text(words.browser).raw("</h2><p><button id=\"choose\" type=\"button\">");
     html.text(words.choose).raw("</button></p></section>");
@@ -285,9 +285,22 @@ fn bare(source: &str) -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
+/// The style without its comments, and without the spaces that only its reader needs.
+fn dense(source: &str) -> String {
+    let spaces = [(": ", ":"), ("; ", ";"), (", ", ","), (" { ", "{"), (" }", "}"), (";}", "}")];
+    spaces.iter().fold(bare(source), |style, (spaced, plain)| style.replace(spaced, plain))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_style_is_served_without_the_spaces_that_only_its_reader_needs() {
+        let source = "/* a */\n@media (min-width: 1rem) { .b > c, d :e { f: 0 1rem; g: h; } }\n";
+        assert_eq!(dense(source), "@media (min-width:1rem){.b > c,d :e{f:0 1rem;g:h}}\n");
+        assert!(!STYLE.contains(['"', '\'']), "a text would lose spaces, too");
+    }
 
     #[test]
     fn a_script_is_served_line_by_line_without_its_comments() {

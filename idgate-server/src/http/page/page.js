@@ -110,16 +110,19 @@ async function follow() {
   }
 }
 
-/** Offers the browser's own dialogue, if it passes on any of what this page may ask. */
+/** Whether the browser has a dialogue for this. */
+const passes = (protocol) => globalThis.DigitalCredential?.userAgentAllowsProtocol?.(protocol)
+
+/** Offers the browser's own dialogue, once the gateway has given what it asks. */
 async function offer(dialogue) {
   let requests
   while (requests === undefined) {
     // What failed once may not the next time; null: the gateway has none.
     requests = await ask('dc-api').then((told) => told.requests ?? null, () => pause(RETRY_MS))
   }
-  const passed = requests?.filter(({ protocol }) => DigitalCredential.userAgentAllowsProtocol(protocol))
-  if (!passed?.length) return
-  dialogue.hidden = false
+  const passed = requests?.filter(({ protocol }) => passes(protocol))
+  dialogue.hidden = !passed?.length
+  dialogue.classList.remove('awaited')
   const button = document.getElementById('choose')
   button.addEventListener('click', () => choose(dialogue, button, passed))
 }
@@ -152,8 +155,10 @@ if (clock) setInterval(tick, 1000)
 if (notice) follow()
 if (state === 'none') retake()
 const dialogue = document.getElementById('dialogue')
-const api = globalThis.DigitalCredential?.userAgentAllowsProtocol
-if (dialogue && api) {
+if (dialogue?.dataset.protocols?.split(' ').some(passes)) {
+  // It has its room at once: what somebody is about to scan or to press stays where it is.
+  dialogue.classList.add('awaited')
+  dialogue.hidden = false
   const begin = () => offer(dialogue).catch(() => {})
   if ('free' in main.dataset) main.addEventListener('taken', begin, { once: true })
   else begin()
