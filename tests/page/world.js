@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
+import path from 'node:path'
 import { AccessAuthority, Authority, generateDeviceKey } from '../wallets/node/authority.js'
 import { browserTranscriptOf, definition, queries, resolve, selected, send } from '../wallets/node/dcql-wallet.js'
 import { Gateway } from '../wallets/node/gateway.js'
@@ -149,10 +150,12 @@ export async function decline(link) {
   return postPlain(await readRequest(link), { error: 'access_denied' })
 }
 
+const TYPES = { '.js': 'text/javascript', '.css': 'text/css' }
+
 /** Somebody else's server, under a name that is another site's. */
 export async function elsewhere(answer) {
   const server = createServer((request, response) => {
-    response.setHeader('Content-Type', request.url.endsWith('.js') ? 'text/javascript' : 'text/html; charset=utf-8')
+    response.setHeader('Content-Type', TYPES[path.extname(request.url)] ?? 'text/html; charset=utf-8')
     Promise.resolve(answer(request)).then((text) => response.end(text), () => response.writeHead(404).end())
   })
   await new Promise((listening) => server.listen(0, '127.0.0.1', listening))
