@@ -215,19 +215,23 @@ test('a page whose taking was not answered is this browser’s all the same, at 
   }
 })
 
-test('a dialogue has its room before it can be used: no way to a wallet moves when it comes', inBrowser, async () => {
-  const page = await browser()
-  await withWallet(page, world.behind(UNSIGNED), [UNSIGNED])
-  const held = new Promise((resolve) => page.route('**/dc-api?*', resolve))
-  await page.goto((await world.begin(world.newer)).page_url)
-  const asked = await held
-  const places = () => Promise.all(['a.button', '#qr'].map((way) => page.locator(way).boundingBox()))
-  const before = await places()
-  assert.equal(await page.locator('#choose').isVisible(), false)
-  await asked.continue()
-  await page.waitForSelector('#choose')
-  assert.deepEqual(await places(), before)
-})
+for (const styled of [true, false]) {
+  const how = styled ? '' : ', without its style, too'
+  test(`a dialogue has its room before it can be used: no way to a wallet moves when it comes${how}`, inBrowser, async () => {
+    const page = await browser()
+    await withWallet(page, world.behind(UNSIGNED), [UNSIGNED])
+    if (!styled) await page.route('**/page.css*', (route) => route.abort())
+    const held = new Promise((resolve) => page.route('**/dc-api?*', resolve))
+    await page.goto((await world.begin(world.newer)).page_url)
+    const asked = await held
+    const places = () => Promise.all(['a.button', '#qr'].map((way) => page.locator(way).boundingBox()))
+    const before = await places()
+    assert.equal(await page.locator('#choose').isVisible(), false)
+    await asked.continue()
+    await page.waitForSelector('#choose')
+    assert.deepEqual(await places(), before)
+  })
+}
 
 test('a dialogue that browsers do not have is not shown, nor one that passes on nothing of this', inBrowser, async () => {
   const makes = [withoutDialogue, (page) => withWallet(page, () => undefined, []), (page) => withWallet(page, () => undefined, [ISO_MDOC])]

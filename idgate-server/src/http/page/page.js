@@ -122,7 +122,7 @@ async function offer(dialogue) {
   }
   const passed = requests?.filter(({ protocol }) => passes(protocol))
   dialogue.hidden = !passed?.length
-  dialogue.classList.remove('awaited')
+  dialogue.style.visibility = ''
   const button = document.getElementById('choose')
   button.addEventListener('click', () => choose(dialogue, button, passed))
 }
@@ -157,7 +157,7 @@ if (state === 'none') retake()
 const dialogue = document.getElementById('dialogue')
 if (dialogue?.dataset.protocols?.split(' ').some(passes)) {
   // It has its room at once: what somebody is about to scan or to press stays where it is.
-  dialogue.classList.add('awaited')
+  dialogue.style.visibility = 'hidden'
   dialogue.hidden = false
   const begin = () => offer(dialogue).catch(() => {})
   if ('free' in main.dataset) main.addEventListener('taken', begin, { once: true })
