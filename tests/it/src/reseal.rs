@@ -57,7 +57,10 @@ impl Stage {
         let refused = tenant.create(&request_for(&["given_name"]));
         let stale = sample_wallet().answer_uri(&refused.uri, now_ms() - 3_600_000);
         tenant.post_answer(&refused.id, &stale.unwrap().form_body()).expect_status(400);
-        let open = tenant.create(&request_for(&["given_name"]));
+        // The kills of --long take longer than a session is usually open.
+        let mut lasting = request_for(&["given_name"]);
+        lasting["ttl_ms"] = 86_400_000.into();
+        let open = tenant.create(&lasting);
         let once = tenant.once();
         let verified = tenant.verified(&request_for(&["given_name"]), &sample_wallet()).id;
         let Gateway { server, client, mut installation } = gateway;
