@@ -230,6 +230,7 @@ for (const styled of [true, false]) {
     await asked.continue()
     await page.waitForSelector('#choose')
     assert.deepEqual(await places(), before)
+    if (styled) await world.assertClean(page)
   })
 }
 

@@ -157,6 +157,7 @@ if (state === 'none') retake()
 const dialogue = document.getElementById('dialogue')
 if (dialogue?.dataset.protocols?.split(' ').some(passes)) {
   // It has its room at once: what somebody is about to scan or to press stays where it is.
+  // Out of sight until it can be used, also where the page's style has not come.
   dialogue.style.visibility = 'hidden'
   dialogue.hidden = false
   const begin = () => offer(dialogue).catch(() => {})
