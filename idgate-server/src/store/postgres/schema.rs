@@ -59,9 +59,12 @@ pub(super) async fn prepare(pool: &Pool, migrates: bool) -> Done<()> {
 pub(in crate::store) async fn migrate(pool: &Pool) -> Done<(i64, i64)> {
     pool.transact(&(), |(), tx| {
         Box::pin(async move {
+            // 60 s: what a change of the schema takes on a full database. A second `migrate` waits for the first
+            // one that long. A change itself waits for a table no longer than any statement does: others queue behind.
+            tx.batch_execute("SET LOCAL statement_timeout = '60s'; SET LOCAL lock_timeout = '60s'")
+                .await?;
             tx.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
-            // 60 s: what a change of the schema takes on a full database.
-            tx.batch_execute("SET LOCAL statement_timeout = '60s'").await?;
+            tx.batch_execute("SET LOCAL lock_timeout = '5s'").await?;
             tx.batch_execute(
                 "CREATE TABLE IF NOT EXISTS schema_migrations (
                      number bigint PRIMARY KEY, checksum text NOT NULL
