@@ -1,11 +1,10 @@
-//! A clock that is set while the real binary runs: `clock.c` is preloaded before the C library.
+//! A clock that is set while the real binary runs: see [`crate::machine`].
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
 
+use idgate_testkit::patience::patience;
 use serde_json::json;
 
 use crate::disk;
@@ -13,31 +12,17 @@ use crate::http::{Http, Request};
 use crate::server::{Installation, eventually};
 use crate::tenant::{Gateway, request_for, sample_wallet};
 
-/// An installation whose servers look at the clock that the file sets, in seconds from the real one.
-fn with_clock() -> (Installation, PathBuf) {
-    let installation = Installation::new();
-    let source = installation.file("clock.c", include_str!("clock_steps/clock.c"));
-    let library = source.with_extension("so");
-    let mut compile = Command::new("cc");
-    compile.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl");
-    assert!(compile.status().unwrap().success(), "a C compiler is needed");
-    let offset = installation.file("offset", "0");
-    let installation = installation
-        .with("IDGATE_CLOCK", offset.to_str().unwrap())
-        .with("LD_PRELOAD", library.to_str().unwrap());
-    (installation, offset)
-}
-
 #[test]
 fn a_clock_set_forward_takes_neither_keys_nor_sessions_nor_audit_entries_also_after_a_restart() {
-    let (installation, offset) = with_clock();
+    let installation = Installation::new().with_machine();
+    let machine = installation.machine().clone();
     let gateway = Gateway::start_on(installation.with("IDGATE_AUDIT_RETENTION", "30"));
     let mut tenant = gateway.tenant();
     let settled = tenant.verified(&request_for(&["given_name"]), &sample_wallet()).id;
     let wish = json!({ "scopes": ["session:read"], "expires_at": "2029-01-01T00:00:00Z" });
     let wish = Request::post("/v1/api-keys").bearer(&tenant.api_key).json(&wish);
     tenant.http.send(&wish).expect_status(201);
-    fs::write(&offset, (3650 * 24 * 3600).to_string()).unwrap();
+    machine.set_clock(3650 * 24 * 3600 * 1000);
     eventually("it is noticed", || gateway.installation.log().contains("the clock was set"));
     let Gateway { server, installation, .. } = gateway;
     server.terminate();
@@ -56,7 +41,8 @@ fn a_clock_set_forward_takes_neither_keys_nor_sessions_nor_audit_entries_also_af
 
 #[test]
 fn a_clock_set_back_shows_no_claims_for_longer_and_is_logged_and_counted() {
-    let (installation, offset) = with_clock();
+    let installation = Installation::new().with_machine();
+    let machine = installation.machine().clone();
     let gateway = Gateway::start_on(installation);
     let mut tenant = gateway.tenant();
     let created = tenant.verified(&request_for(&["given_name"]), &sample_wallet());
@@ -65,16 +51,10 @@ fn a_clock_set_back_shows_no_claims_for_longer_and_is_logged_and_counted() {
     let sealed = disk::sealed_results(&dir);
     let sealed: Vec<_> = sealed.iter().flat_map(|blob| disk::pieces(blob)).collect();
     assert!(!disk::files_with(&dir, &sealed).is_empty());
-    fs::write(&offset, "-3600").unwrap();
-    let set = Instant::now();
-    let gone_by = |what: &str, gone: &mut dyn FnMut() -> bool| {
-        while !gone() {
-            assert!(set.elapsed() < Duration::from_secs(40), "never: {what}");
-            thread::sleep(Duration::from_millis(50));
-        }
-    };
-    gone_by("claims are gone", &mut || tenant.read(&created.id).get("claims").is_none());
-    gone_by("every file is empty of them", &mut || disk::files_with(&dir, &sealed).is_empty());
+    machine.set_clock(-3_600_000);
+    machine.jump(Duration::from_secs(31));
+    eventually("claims are gone", || tenant.read(&created.id).get("claims").is_none());
+    eventually("every file is empty of them", || disk::files_with(&dir, &sealed).is_empty());
     let session = tenant.read(&created.id);
     assert_eq!(session["status"], "VERIFIED", "{session}");
     eventually("it is logged", || gateway.installation.log().contains("the clock was set"));
@@ -84,9 +64,34 @@ fn a_clock_set_back_shows_no_claims_for_longer_and_is_logged_and_counted() {
     let metrics = String::from_utf8(metrics.body).unwrap();
     assert!(metrics.contains(r#"idgate_clock_steps_total{direction="back"} 1"#), "{metrics}");
     // And it goes on when the clock is right again.
-    fs::write(&offset, "0").unwrap();
+    machine.set_clock(0);
     eventually("sessions are made again", || {
         tenant.post_session(&request_for(&["given_name"])).status == 201
     });
     tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+}
+
+#[test]
+fn a_jump_of_time_ends_waits_and_a_stopped_clock_lets_none_end() {
+    let installation = Installation::new().with_machine();
+    let gateway = Gateway::start_on(installation);
+    let machine = gateway.installation.machine().clone();
+    machine.freeze();
+    let mut slow = TcpStream::connect(gateway.server.address).unwrap();
+    slow.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
+    let mut tenant = gateway.tenant();
+    let before = machine.now_ms();
+    // While the clock does not move the head may stay unfinished; others are answered.
+    tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+    machine.jump(Duration::from_secs(9));
+    tenant.verified(&request_for(&["given_name"]), &sample_wallet());
+    slow.set_nonblocking(true).unwrap();
+    let still = slow.read(&mut [0; 1]).unwrap_err();
+    assert_eq!(still.kind(), ErrorKind::WouldBlock, "closed before its time");
+    machine.jump(Duration::from_secs(2));
+    slow.set_nonblocking(false).unwrap();
+    slow.set_read_timeout(Some(patience())).unwrap();
+    let mut rest = Vec::new();
+    slow.read_to_end(&mut rest).expect("closed after ten seconds of the server's time");
+    assert_eq!(machine.now_ms() - before, 11_000);
 }

@@ -5,8 +5,9 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use idgate_testkit::patience::eventually_some;
 
 use crate::disk;
 use crate::http::{Http, Request, Response};
@@ -64,7 +65,7 @@ impl Drop for Volume {
 
 impl Small {
     fn start() -> Option<Self> {
-        let installation = Installation::new();
+        let installation = Installation::new().with_machine();
         let Some(volume) = Volume::mount(installation.data_dir()) else {
             eprintln!("skipped: only root can make a disk full");
             return None;
@@ -81,29 +82,25 @@ impl Small {
     }
 
     /// A verified session, and what its result looks like on disk.
-    fn verified(&mut self) -> (Created, Vec<Vec<u8>>, Instant) {
+    fn verified(&mut self) -> (Created, Vec<Vec<u8>>) {
         let wallet = wallet_with(&[("given_name", SENTINEL)]);
         let created = self.tenant.verified(&request_for(&["given_name"]), &wallet);
         let session = self.tenant.read(&created.id);
         assert_eq!(session["claims"]["pid"]["given_name"], SENTINEL);
         let sealed = disk::sealed_results(&self.volume.0);
         assert!(!sealed.is_empty());
-        (created, sealed.iter().flat_map(|blob| disk::pieces(blob)).collect(), Instant::now())
+        (created, sealed.iter().flat_map(|blob| disk::pieces(blob)).collect())
     }
 
     /// Fills the disk, and writes until nothing can be written any more.
     fn fill(&mut self) {
         self.volume.fill();
-        let deadline = Instant::now() + Duration::from_secs(20);
-        loop {
+        let refused = eventually_some("the disk is full", || {
             let answer = self.tenant.post_session(&request_for(&["given_name"]));
-            if answer.status != 201 {
-                assert!(answer.header("retry-after").is_some(), "{answer:?}");
-                answer.expect_error(503, "temporarily_unavailable");
-                break;
-            }
-            assert!(Instant::now() < deadline, "the disk is not full");
-        }
+            (answer.status != 201).then_some(answer)
+        });
+        assert!(refused.header("retry-after").is_some(), "{refused:?}");
+        refused.expect_error(503, "temporarily_unavailable");
         let ready = self.readyz().expect_status(503).json();
         assert_eq!((&ready["ready"], &ready["store"]), (&false.into(), &false.into()), "{ready}");
     }
@@ -123,11 +120,6 @@ impl Small {
     }
 }
 
-fn wait_until(verified: Instant, seconds: u64) {
-    let due = verified + Duration::from_secs(seconds);
-    thread::sleep(due.saturating_duration_since(Instant::now()));
-}
-
 /// The databases and their logs that hold one of these.
 fn files_with(directory: &Path, sealed: &[Vec<u8>]) -> Vec<PathBuf> {
     let mut found = disk::files_with(directory, sealed);
@@ -139,7 +131,7 @@ fn files_with(directory: &Path, sealed: &[Vec<u8>]) -> Vec<PathBuf> {
 fn on_a_full_disk_claims_leave_in_time_reads_go_on_and_readiness_says_no() {
     let Some(mut small) = Small::start() else { return };
     assert_eq!(small.readyz().status, 200);
-    let (kept, sealed, verified) = small.verified();
+    let (kept, sealed) = small.verified();
     let (deleted, ..) = small.verified();
     small.fill();
     // What was acknowledged is there, and can be read and deleted.
@@ -148,8 +140,8 @@ fn on_a_full_disk_claims_leave_in_time_reads_go_on_and_readiness_says_no() {
     small.tenant.get(&deleted.id).expect_error(404, "not_found");
     let metrics = small.installation.run_json(&["admin-token", "list", "--json"]);
     assert!(metrics.is_object());
-    wait_until(verified, 32);
-    assert_eq!(files_with(&small.volume.0, &sealed), Vec::<PathBuf>::new());
+    small.installation.machine().jump(Duration::from_secs(31));
+    eventually("no file has them", || files_with(&small.volume.0, &sealed).is_empty());
     let session = small.tenant.read(&kept.id);
     assert!(session["status"] == "VERIFIED" && session.get("claims").is_none(), "{session}");
     assert_eq!(small.readyz().status, 503);
@@ -186,13 +178,13 @@ fn a_trusted_list_that_finds_no_room_leaves_the_one_in_force() {
 #[test]
 fn a_start_on_a_full_disk_erases_serves_reads_and_is_not_ready() {
     let Some(mut small) = Small::start() else { return };
-    let (created, sealed, verified) = small.verified();
+    let (created, sealed) = small.verified();
     small.fill();
     small.server.take().unwrap().kill();
     // And whatever room was given back meanwhile is gone as well.
     small.volume.fill();
     assert!(!files_with(&small.volume.0, &sealed).is_empty(), "the search finds it");
-    wait_until(verified, 31);
+    small.installation.machine().jump(Duration::from_secs(31));
     small.restart();
     assert_eq!(files_with(&small.volume.0, &sealed), Vec::<PathBuf>::new());
     let session = small.tenant.read(&created.id);

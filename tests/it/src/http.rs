@@ -2,16 +2,13 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
-use std::time::Duration;
 
+use idgate_testkit::patience::patience;
 use idgate_testkit::wallet::Body;
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
 
 use crate::contract;
-
-/// Longer than any answer may take; a test that waits for it has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A request before it is sent.
 #[derive(Clone, Debug)]
@@ -201,8 +198,8 @@ pub(crate) fn connect_from(from: Ipv4Addr, to: SocketAddr) -> io::Result<TcpStre
 
 fn with_patience(stream: TcpStream) -> io::Result<TcpStream> {
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(patience()))?;
+    stream.set_write_timeout(Some(patience()))?;
     Ok(stream)
 }
 

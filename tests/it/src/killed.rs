@@ -2,36 +2,21 @@
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
+use crate::machine;
 use crate::server::{Installation, Output};
 
 /// Runs `arguments`, killed at the `at`th write.
-pub(crate) fn run_killed(
-    installation: &Installation,
-    library: &Path,
-    arguments: &[&str],
-    at: u32,
-) -> Output {
+pub(crate) fn run_killed(installation: &Installation, arguments: &[&str], at: u32) -> Output {
     let mut command = installation.command(arguments);
-    command.env("LD_PRELOAD", library).env("IDGATE_KILL_AT", at.to_string());
+    command.env("LD_PRELOAD", machine::library()).env("IDGATE_KILL_AT", at.to_string());
     let output = command.output().unwrap();
     Output {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into(),
         stderr: String::from_utf8_lossy(&output.stderr).into(),
     }
-}
-
-/// What [`run_killed`] preloads.
-pub(crate) fn killer(installation: &Installation) -> PathBuf {
-    let source = installation.file("kill.c", include_str!("killed/kill.c"));
-    let library = source.with_extension("so");
-    let mut compile = Command::new("cc");
-    compile.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl");
-    assert!(compile.status().unwrap().success(), "a C compiler is needed");
-    library
 }
 
 /// Copies the database files and the key, as they are.

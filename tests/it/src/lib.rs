@@ -86,6 +86,8 @@ mod live;
 #[cfg(test)]
 mod logs;
 #[cfg(test)]
+mod machine;
+#[cfg(test)]
 mod mdoc_http;
 #[cfg(test)]
 mod mdoc_rules;

@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::disk;
 use crate::http::Http;
-use crate::server::{Installation, Server};
+use crate::server::{Installation, Server, eventually};
 use crate::tenant::{Created, Gateway, Tenant, request_for, wallet_with};
 
 const SHORT: &str = "Sentinel-Q7f3xZ";
@@ -23,7 +23,8 @@ struct Purge {
     sessions: Vec<Created>,
     /// Pieces of the sealed results.
     sealed: Vec<Vec<u8>>,
-    verified: Instant,
+    /// Seconds since the verification. The clock is stopped then, and moves by [`Self::at`] alone.
+    passed: u64,
 }
 
 #[test]
@@ -44,10 +45,10 @@ fn claims_leave_every_file_in_time() {
 fn undisturbed_and_restarted_in_between() {
     let mut purge = Purge::verified();
     purge.at(10);
-    let server = purge.stop();
-    server.terminate();
-    let (status, _) = server.wait();
-    assert!(status.success(), "{status}");
+    // A stop takes time.
+    purge.installation.machine().thaw();
+    purge.stop().stop();
+    purge.installation.machine().freeze();
     purge.restart();
     purge.at(20);
     purge.expect_readable();
@@ -73,6 +74,7 @@ fn killed_and_restarted_when_due() {
     purge.at(31);
     // Erased before the listener opens.
     purge.restart();
+    assert_eq!(purge.files_with_results(), Vec::<PathBuf>::new());
     purge.expect_gone();
 }
 
@@ -89,7 +91,8 @@ fn deleted_while_fresh() {
 
 impl Purge {
     fn verified() -> Self {
-        let gateway = Gateway::start();
+        let gateway = Gateway::start_on(Installation::new().with_machine());
+        gateway.installation.machine().freeze();
         let mut tenant = gateway.tenant();
         let Gateway { server, installation, .. } = gateway;
         let mut sessions = Vec::new();
@@ -97,21 +100,20 @@ impl Purge {
             let wallet = wallet_with(&[("given_name", &value)]);
             sessions.push(tenant.verified(&request_for(&["given_name"]), &wallet));
         }
-        let verified = Instant::now();
         let blobs = disk::sealed_results(&installation.data_dir());
         assert!(blobs.len() >= sessions.len(), "{} sealed results", blobs.len());
         let sealed = blobs.iter().flat_map(|blob| disk::pieces(blob)).collect();
         let server = Some(server);
-        let mut purge = Self { server, installation, tenant, sessions, sealed, verified };
+        let mut purge = Self { server, installation, tenant, sessions, sealed, passed: 0 };
         purge.expect_readable();
         assert!(!purge.files_with_results().is_empty(), "the search finds nothing at all");
         purge
     }
 
-    /// Waits until `seconds` after the verification.
-    fn at(&self, seconds: u64) {
-        let due = self.verified + Duration::from_secs(seconds);
-        thread::sleep(due.saturating_duration_since(Instant::now()));
+    /// It is `seconds` after the verification.
+    fn at(&mut self, seconds: u64) {
+        self.installation.machine().jump(Duration::from_secs(seconds - self.passed));
+        self.passed = seconds;
     }
 
     fn expect_readable(&mut self) {
@@ -124,7 +126,7 @@ impl Purge {
     }
 
     fn expect_gone(&mut self) {
-        assert_eq!(self.files_with_results(), Vec::<PathBuf>::new());
+        eventually("every file is empty of them", || self.files_with_results().is_empty());
         for created in &self.sessions {
             let session = self.tenant.read(&created.id);
             assert_eq!(session["status"], "VERIFIED");

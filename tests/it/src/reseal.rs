@@ -8,7 +8,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::http::Request;
-use crate::killed::{killer, restore, run_killed};
+use crate::killed::{restore, run_killed};
 use crate::server::{Installation, Output, Server};
 use crate::stores;
 use crate::tenant::{
@@ -361,12 +361,11 @@ fn stride(usually: u32) -> usize {
 /// often, and how often both keys were needed then.
 #[track_caller]
 fn kill_at_each(stage: &mut Stage, stride: usize, anew: impl Fn(&mut Installation)) -> (u32, u32) {
-    let library = killer(&stage.installation);
     let (mut killed, mut halfway) = (0, 0);
     for at in (1..ENOUGH).step_by(stride) {
         anew(&mut stage.installation);
         both(&mut stage.installation);
-        let output = run_killed(&stage.installation, &library, &["keys", "reseal"], at);
+        let output = run_killed(&stage.installation, &["keys", "reseal"], at);
         if output.code == 0 {
             break;
         }

@@ -4,28 +4,25 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
 
+pub(crate) use idgate_testkit::patience::eventually;
+use idgate_testkit::patience::eventually_some;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::machine::{self, Machine};
 use crate::stores;
 use crate::tamper::scenario::Trust;
-
-/// A start slower than this has failed.
-const START: Duration = Duration::from_secs(20);
-/// The drain is bounded by 25 s (decisions 2).
-const STOP: Duration = Duration::from_secs(28);
 
 /// A temporary data directory and the commands on it.
 #[derive(Debug)]
 pub(crate) struct Installation {
     root: TempDir,
     environment: Vec<(String, String)>,
+    machine: Option<Machine>,
 }
 
 /// What a command gave.
@@ -69,12 +66,12 @@ pub(crate) struct Server {
 
 impl Installation {
     pub(crate) fn new() -> Self {
-        Self { root: TempDir::new().unwrap(), environment: stores::settings() }
+        Self { root: TempDir::new().unwrap(), environment: stores::settings(), machine: None }
     }
 
     /// One on files, whatever store the other tests use.
     pub(crate) fn in_directory() -> Self {
-        Self { root: TempDir::new().unwrap(), environment: Vec::new() }
+        Self { root: TempDir::new().unwrap(), environment: Vec::new(), machine: None }
     }
 
     /// One whose servers all have the same address, and so the same DID.
@@ -87,7 +84,8 @@ impl Installation {
 
     /// One of the gateways that share this database.
     pub(crate) fn on(database: &str) -> Self {
-        let installation = Self { root: TempDir::new().unwrap(), environment: Vec::new() };
+        let installation =
+            Self { root: TempDir::new().unwrap(), environment: Vec::new(), machine: None };
         installation.with("IDGATE_DATABASE_URL", database).with("IDGATE_INSTANCE_KEY", stores::KEY)
     }
 
@@ -95,6 +93,24 @@ impl Installation {
     pub(crate) fn with(mut self, variable: &str, value: &str) -> Self {
         self.environment.push((variable.into(), value.into()));
         self
+    }
+
+    /// On a machine of its own, whose time the test makes.
+    pub(crate) fn with_machine(self) -> Self {
+        self.on_machine(&Machine::new())
+    }
+
+    /// On a machine that others may be on, too.
+    pub(crate) fn on_machine(mut self, machine: &Machine) -> Self {
+        self.machine = Some(machine.clone());
+        let page = machine.path().to_str().unwrap();
+        self.with("TEST_MACHINE", page).with("LD_PRELOAD", machine::library())
+    }
+
+    /// The machine of [`Self::with_machine`].
+    #[track_caller]
+    pub(crate) fn machine(&self) -> &Machine {
+        self.machine.as_ref().expect("an installation with a machine of its own")
     }
 
     /// Sets an environment variable for every command from now on.
@@ -291,14 +307,7 @@ impl Server {
 
     /// Waits for its end; gives the status and what it still wrote to stdout.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
-        let deadline = Instant::now() + STOP;
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
-            }
-            assert!(Instant::now() < deadline, "the server does not stop");
-            thread::sleep(Duration::from_millis(5));
-        };
+        let status = eventually_some("the server stops", || self.child.try_wait().unwrap());
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).unwrap();
         (status, rest)
@@ -329,31 +338,20 @@ pub(crate) fn free_address() -> SocketAddr {
     TcpListener::bind((host, 0)).unwrap().local_addr().unwrap()
 }
 
-/// `IDGATE_BIN`, else the release binary of this workspace.
+/// `IDGATE_BIN`, else the program that was built with these tests.
 fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("IDGATE_BIN") {
         return path.into();
     }
     // target/<profile>/deps/<test binary>
     let test = std::env::current_exe().unwrap();
-    let target = test.ancestors().nth(3).map(Path::to_path_buf).unwrap_or_default();
-    let binary = target.join("release").join("idgate");
+    let binary = test.ancestors().nth(2).unwrap().join("idgate");
     assert!(
         binary.is_file(),
-        "there is no {}: run `cargo build --release -p idgate-server` first, or set IDGATE_BIN",
+        "there is no {}: run `cargo build --profile tested -p idgate-server` first, or set IDGATE_BIN",
         binary.display()
     );
     binary
-}
-
-/// Waits until `condition` holds.
-#[track_caller]
-pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + START;
-    while !condition() {
-        assert!(Instant::now() < deadline, "never: {what}");
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// What is begun by a process that ignores the hangup, ignores it too.

@@ -1,6 +1,8 @@
 //! What ends a session, and what an ended one answers: refusal, the wallet's error, replay,
 //! deletion, expiry.
 
+use std::time::Duration;
+
 use idgate_testkit::request::AuthorizationRequest;
 use idgate_testkit::wallet::{Answer, Body};
 use serde_json::{Map, json};
@@ -154,17 +156,19 @@ fn a_deleted_session_is_gone_in_every_state() {
 
 #[test]
 fn an_expired_session_is_expired_for_everybody() {
-    let gateway = Gateway::start();
+    let gateway = Gateway::start_on(Installation::new().with_machine());
+    let machine = gateway.installation.machine();
+    machine.freeze();
     let mut tenant = gateway.tenant();
     let mut request = request_for(&["given_name"]);
     request["ttl_ms"] = 60_000.into();
-    let begun = now_ms();
+    let begun = machine.now_ms();
     let created = tenant.create(&request);
     let expires_at = timestamp(&created.answer["expires_at"]);
-    assert!((60_000..63_000).contains(&(expires_at - begun)));
-    sleep_until(expires_at - 5_000);
+    assert_eq!(expires_at - begun, 60_000);
+    machine.jump(Duration::from_millis(59_999));
     assert_eq!(tenant.read(&created.id)["status"], "PENDING");
-    sleep_until(expires_at + 5);
+    machine.jump(Duration::from_millis(1));
     let session = tenant.read(&created.id);
     assert_eq!(
         (&session["status"], &session["reason"]),
@@ -174,8 +178,4 @@ fn an_expired_session_is_expired_for_everybody() {
     tenant.post_answer(&created.id, &body).expect_error(409, "session_not_pending");
     let open = Request::get(format!("/v1/sessions/{}/open", created.id));
     tenant.http.send(&open).expect_error(404, "not_found");
-}
-
-fn sleep_until(at_ms: u64) {
-    std::thread::sleep(std::time::Duration::from_millis(at_ms.saturating_sub(now_ms())));
 }

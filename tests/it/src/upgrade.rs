@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use crate::http::{Http, Request};
-use crate::killed::{killer, restore, run_killed};
+use crate::killed::{restore, run_killed};
 use crate::server::Installation;
 
 const MAIN: &str = include_str!("../../../idgate-server/src/store/tests/first/idgate.sql");
@@ -127,11 +127,10 @@ fn an_upgrade_killed_at_every_write_leaves_old_or_new_and_never_between() {
     let (dir, kept) = (installation.data_dir(), installation.file("kept", ""));
     fs::remove_file(&kept).unwrap();
     restore(&dir, &kept);
-    let library = killer(&installation);
     let (mut old, mut new) = (0, 0);
     for at in 1..ENOUGH {
         restore(&kept, &dir);
-        let output = run_killed(&installation, &library, &["client", "list"], at);
+        let output = run_killed(&installation, &["client", "list"], at);
         let when = format!("killed at write {at}");
         match is_new(&dir, &when) {
             false => old += 1,
@@ -163,11 +162,10 @@ fn keys_of_open_sessions_are_sealed_anew_by_a_start_killed_at_every_write() {
     let kept = installation.file("kept", "");
     fs::remove_file(&kept).unwrap();
     restore(&dir, &kept);
-    let library = killer(&installation);
     let (mut old, mut new) = (0, 0);
     for at in 1..ENOUGH {
         restore(&kept, &dir);
-        run_killed(&installation, &library, &["serve"], at);
+        run_killed(&installation, &["serve"], at);
         let forms = forms(&dir, "claims.db");
         if forms.is_empty() {
             // Far enough to have expired the sessions and erased their keys.

@@ -30,6 +30,7 @@ pub mod limbo;
 pub mod master_list;
 pub mod mdoc;
 pub mod openid4vp;
+pub mod patience;
 pub mod request;
 pub mod request_object;
 pub mod samples;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{Moving, expect_refused};
-use crate::killed::{killer, run_killed};
+use crate::killed::run_killed;
 use crate::server::{Installation, eventually};
 use crate::stores;
 
@@ -127,13 +127,12 @@ fn a_copy_killed_at_any_statement_is_finished_by_the_next_and_served_by_nobody_b
     let Some(cluster) = stores::cluster() else { return };
     let mut moving = Moving::new();
     let listed = moving.listed();
-    let library = killer(&moving.installation);
     let (mut killed, mut begun) = (0, 0);
     for at in (10..ENOUGH).step_by(stride()) {
         let database = stores::migrated().unwrap();
         moving.enter(&database);
         let arguments = ["copy", "--from", &moving.from()];
-        let output = run_killed(&moving.installation, &library, &arguments, at);
+        let output = run_killed(&moving.installation, &arguments, at);
         if output.code == 0 {
             break;
         }
@@ -187,10 +186,9 @@ fn copies_killed_at_some_time_and_begun_anew_end_with_everything() {
 fn a_copy_of_another_directory_is_not_finished_with_this_one() {
     let Some(database) = stores::migrated() else { return };
     let (mut moving, mut other) = (Moving::new(), Moving::new());
-    let library = killer(&moving.installation);
     moving.enter(&database);
     let arguments = ["copy", "--from", &moving.from()];
-    let output = run_killed(&moving.installation, &library, &arguments, 200);
+    let output = run_killed(&moving.installation, &arguments, 200);
     assert_eq!(output.code, -1, "{output:?}");
     other.enter(&database);
     expect_refused(&other.copy(), 1, "an unfinished copy of another data directory");

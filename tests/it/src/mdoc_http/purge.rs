@@ -1,17 +1,16 @@
 //! Claims of an mdoc are gone 30 s after verification, as those of every format (decisions 8).
 
 use std::path::PathBuf;
-use std::thread;
 use std::time::Duration;
 
 use super::desk::Desk;
 use crate::disk;
 use crate::mdoc_tamper::{VERIFIED, mdl_request};
-use crate::server::Installation;
+use crate::server::{Installation, eventually};
 
 #[test]
 fn the_claims_of_an_mdoc_leave_every_file_in_time() {
-    let mut desk = Desk::start(Installation::new(), false, &["--revocation", "off"]);
+    let mut desk = Desk::start(Installation::new().with_machine(), false, &["--revocation", "off"]);
     let created = desk.tenant.create(&mdl_request());
     let body = desk.scenario(&created).body();
     assert_eq!(desk.settle(&created, &body), VERIFIED);
@@ -20,8 +19,8 @@ fn the_claims_of_an_mdoc_leave_every_file_in_time() {
     let sealed: Vec<Vec<u8>> = blobs.iter().flat_map(|blob| disk::pieces(blob)).collect();
     assert!(!disk::files_with(&directory, &sealed).is_empty(), "the search finds nothing at all");
     assert_eq!(disk::files_with(&directory, &[b"Mustermann".to_vec()]), Vec::<PathBuf>::new());
-    thread::sleep(Duration::from_secs(32));
-    assert_eq!(disk::files_with(&directory, &sealed), Vec::<PathBuf>::new());
+    desk.gateway.installation.machine().jump(Duration::from_secs(31));
+    eventually("no file has them", || disk::files_with(&directory, &sealed).is_empty());
     let session = desk.tenant.read(&created.id);
     assert_eq!(session["status"], VERIFIED);
     for member in ["claims", "verification_details"] {

@@ -13,6 +13,7 @@ use socket2::{Domain, Socket, Type};
 use super::source::Source;
 use super::turns::Turns;
 use crate::http::Request;
+use crate::machine::Machine;
 use crate::server::{Installation, Server, eventually};
 use crate::tenant::Tenant;
 
@@ -43,10 +44,9 @@ pub(super) enum Fault {
 /// How a gateway is started so that its fault can be had. `None`: not on this machine.
 pub(super) fn prepare(fault: Fault, installation: Installation) -> Option<Installation> {
     match fault {
-        Fault::ClockForward | Fault::ClockBackward => {
-            preload(installation, "clock", "CLOCK_MILLIS")
+        Fault::ClockForward | Fault::ClockBackward | Fault::NoRandomness => {
+            Some(installation.with_machine())
         }
-        Fault::NoRandomness => preload(installation, "random", "RANDOM_GONE"),
         Fault::DiskFull => can_mount().then_some(installation),
         _ => Some(installation),
     }
@@ -78,15 +78,11 @@ pub(super) fn serve(fault: Fault, installation: &Installation) -> Server {
 /// A fault while it lasts.
 pub(super) enum Lasting {
     Silence(Vec<Source>),
-    Limit {
-        pid: u32,
-        before: String,
-    },
+    Limit { pid: u32, before: String },
     Disk(PathBuf),
     Lock(Connection),
     Queue(Connection, Vec<Socket>),
-    /// What a library in the process reads.
-    Switch(PathBuf),
+    Machine(Machine),
 }
 
 /// The gateway that has a fault.
@@ -140,16 +136,18 @@ impl Lasting {
                 });
                 Self::Queue(held, waiting)
             }
-            Fault::NoRandomness => Self::switch(installation, "random", 1),
-            Fault::ClockForward => Self::switch(installation, "clock", 3_600_000),
-            Fault::ClockBackward => Self::switch(installation, "clock", -3_600_000),
+            Fault::NoRandomness => {
+                installation.machine().set_randomness(false);
+                Self::Machine(installation.machine().clone())
+            }
+            Fault::ClockForward => Self::clock(installation, 3_600_000),
+            Fault::ClockBackward => Self::clock(installation, -3_600_000),
         }
     }
 
-    fn switch(installation: &Installation, name: &str, to: i64) -> Self {
-        let path = switch_file(installation, name);
-        write_switch(&path, to);
-        Self::Switch(path)
+    fn clock(installation: &Installation, by_ms: i64) -> Self {
+        installation.machine().set_clock(by_ms);
+        Self::Machine(installation.machine().clone())
     }
 
     pub(super) fn end(self) {
@@ -162,7 +160,10 @@ impl Lasting {
                 held.execute_batch("ROLLBACK").unwrap();
                 drop(waiting);
             }
-            Self::Switch(path) => write_switch(&path, 0),
+            Self::Machine(machine) => {
+                machine.set_randomness(true);
+                machine.set_clock(0);
+            }
         }
     }
 }
@@ -216,30 +217,4 @@ fn set_limit(pid: u32, soft: &str) {
 fn used_numbers(pid: u32) -> Vec<u32> {
     let numbers = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     numbers.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
-}
-
-fn switch_file(installation: &Installation, name: &str) -> PathBuf {
-    installation.data_dir().with_file_name(name)
-}
-
-fn write_switch(path: &Path, to: i64) {
-    let mut file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
-    file.write_all(&to.to_ne_bytes()).unwrap();
-}
-
-/// With a library before the system's own that does what the file named in `variable` says.
-fn preload(installation: Installation, name: &str, variable: &str) -> Option<Installation> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/own_faults");
-    let file = switch_file(&installation, name);
-    let library = file.with_extension("so");
-    let mut cc = Command::new("cc");
-    cc.args(["-shared", "-fPIC", "-O1", "-o"])
-        .arg(&library)
-        .arg(folder.join(name).with_extension("c"));
-    if !cc.status().is_ok_and(|status| status.success()) {
-        return None;
-    }
-    write_switch(&file, 0);
-    let (library, file) = (library.to_str().unwrap(), file.to_str().unwrap());
-    Some(installation.with("LD_PRELOAD", library).with(variable, file))
 }

@@ -63,7 +63,10 @@ fn an_address_without_a_fresh_part_is_404_once_the_page_is_open() {
 
 #[test]
 fn a_photographed_code_is_refused_after_15_s_and_who_followed_it_in_time_is_not() {
-    let gateway = gateway("on");
+    let installation = installation().with("OID4VP_REQUEST_MODE", "jar").with_machine();
+    let gateway = Gateway::trusting(installation, &sample_trust());
+    let machine = gateway.installation.machine();
+    machine.freeze();
     let mut tenant = gateway.tenant();
     let [scanned, photographed, opened] = [(); 3].map(|()| tenant.create(&request()));
     let addresses = [&scanned, &photographed, &opened].map(|created| {
@@ -79,7 +82,7 @@ fn a_photographed_code_is_refused_after_15_s_and_who_followed_it_in_time_is_not(
     let peeked = addresses[1].split_once("?part=").unwrap().1;
     let peeked = format!("/v1/sessions/{}/open?part={peeked}", photographed.id);
     wallet.send(&Request::new("HEAD", &*peeked)).expect_status(302);
-    std::thread::sleep(Duration::from_millis(15_500));
+    machine.jump(Duration::from_millis(15_500));
     let mut wallet = gateway.http();
     wallet.send(&Request::get(&*addresses[0])).expect_status(200);
     wallet.send(&Request::get(&*open)).expect_status(302);

@@ -8,7 +8,7 @@ use idgate_testkit::time::numeric_date;
 use serde_json::json;
 
 use super::{Desk, Lists, import, mdl_list, production, the_signer, token};
-use crate::killed::{killer, restore, run_killed};
+use crate::killed::{restore, run_killed};
 use crate::mdoc_tamper::{Authority, ISSUER_ID, VERIFIED};
 use crate::server::Installation;
 use crate::tenant::now_ms;
@@ -92,14 +92,13 @@ fn an_import_killed_at_any_write_leaves_the_one_list_or_the_other() {
     let (dir, kept) = (installation.data_dir(), installation.file("kept", ""));
     fs::remove_file(&kept).unwrap();
     restore(&dir, &kept);
-    let library = killer(&installation);
     let anchor = installation.file("list-signer.der", the_signer().der);
     let (second, anchor) = (second.to_str().unwrap(), anchor.to_str().unwrap());
     let add = ["trust", "add", ISSUER_ID, "--trusted-list", second, "--list-signer-ca", anchor];
     let (mut before, mut after) = (0, 0);
     for at in 1..500 {
         restore(&kept, &dir);
-        let output = run_killed(&installation, &library, &add, at);
+        let output = run_killed(&installation, &add, at);
         if output.code == 0 {
             break;
         }

@@ -5,7 +5,6 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use rusqlite::Connection;
 
 use super::receiver::Receiver;
 use super::{approve, put_url, settle};
+use crate::machine;
 use crate::server::{Installation, eventually};
 use crate::tenant::{Gateway, form, now_ms, request_for};
 
@@ -29,21 +29,13 @@ struct Resolving {
 impl Resolving {
     fn start(script: &str) -> Self {
         let installation = Installation::new();
-        let source = installation.file("names.c", include_str!("names.c"));
-        let library = source.with_extension("so");
-        let compiled = Command::new("cc")
-            .args(["-shared", "-fPIC", "-o"])
-            .args([&library, &source])
-            .arg("-ldl")
-            .status();
-        assert!(compiled.unwrap().success(), "a C compiler is needed");
         let script = installation.file("names", script);
         let installation = installation
             .with("IDGATE_WEBHOOK_ALLOW_CIDRS", "127.0.0.1/32")
             .with("IDGATE_WEBHOOK_ALLOW_HTTP", "true")
             .with("IDGATE_FETCH_ALLOW_CIDRS", "127.0.0.1/32")
             .with("IDGATE_NAMES", script.to_str().unwrap())
-            .with("LD_PRELOAD", library.to_str().unwrap());
+            .with("LD_PRELOAD", machine::library());
         let gateway = Gateway::start_on(installation);
         approve(&gateway, "shop.example");
         Self { gateway, script }

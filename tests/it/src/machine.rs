@@ -1,0 +1,101 @@
+//! The clocks and the random source of a server, set by its test while it runs. `preload/machine.c` is preloaded
+//! before the C library, and reads the page that is written here.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use rustix::time::{ClockId, clock_gettime};
+use tempfile::TempDir;
+
+/// The library that a test preloads: machine.c, names.c and kill.c of `preload/`.
+pub(crate) fn library() -> &'static str {
+    env!("PRELOAD")
+}
+
+const JUMPED: u64 = 0;
+const FROZEN: u64 = 8;
+const SET: u64 = 16;
+const RANDOMLESS: u64 = 24;
+
+/// What the servers of one or several installations take for their machine.
+///
+/// A jump moves the real-time and the monotonic clock together, and ends every wait whose time has come: to the
+/// server it is as if the time had passed. A clock that is set moves the real-time clock alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine(Arc<Page>);
+
+#[derive(Debug)]
+struct Page {
+    file: File,
+    path: PathBuf,
+    _folder: TempDir,
+}
+
+impl Machine {
+    pub(crate) fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("machine");
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        file.set_len(RANDOMLESS + 8).unwrap();
+        Self(Arc::new(Page { file, path, _folder: folder }))
+    }
+
+    /// The page, for `TEST_MACHINE`.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Lets this time pass for the servers, from one moment to the next.
+    pub(crate) fn jump(&self, time: Duration) {
+        self.write(JUMPED, self.read(JUMPED) + i64::try_from(time.as_nanos()).unwrap());
+    }
+
+    /// Stops the clocks: from now on time passes by jumps alone.
+    pub(crate) fn freeze(&self) {
+        let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap();
+        self.write(FROZEN, i64::try_from(now.as_nanos()).unwrap());
+    }
+
+    /// Lets the clocks run on from where they were stopped.
+    pub(crate) fn thaw(&self) {
+        let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap();
+        let stopped = i64::try_from(now.as_nanos()).unwrap() - self.read(FROZEN);
+        self.write(JUMPED, self.read(JUMPED) - stopped);
+        self.write(FROZEN, 0);
+    }
+
+    /// Sets the real-time clock alone, by so many milliseconds from the true time.
+    pub(crate) fn set_clock(&self, by_ms: i64) {
+        self.write(SET, by_ms * 1_000_000);
+    }
+
+    /// Takes all randomness away, or gives it back.
+    pub(crate) fn set_randomness(&self, there: bool) {
+        self.write(RANDOMLESS, i64::from(!there));
+    }
+
+    /// The servers' real-time clock, in milliseconds since 1970.
+    pub(crate) fn now_ms(&self) -> u64 {
+        let real = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let mut now = i64::try_from(real.as_nanos()).unwrap() + self.read(JUMPED) + self.read(SET);
+        let frozen = self.read(FROZEN);
+        if frozen != 0 {
+            let monotonic = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap();
+            now -= i64::try_from(monotonic.as_nanos()).unwrap() - frozen;
+        }
+        u64::try_from(now / 1_000_000).unwrap()
+    }
+
+    fn read(&self, at: u64) -> i64 {
+        let mut bytes = [0; 8];
+        self.0.file.read_exact_at(&mut bytes, at).unwrap();
+        i64::from_ne_bytes(bytes)
+    }
+
+    fn write(&self, at: u64, value: i64) {
+        self.0.file.write_all_at(&value.to_ne_bytes(), at).unwrap();
+    }
+}

@@ -1,0 +1,48 @@
+//! How tests wait. A test waits for an event and never for a time: the cap ends only a test that hangs.
+
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The cap of a wait: a minute, times the whole number in `IDGATE_TEST_PATIENCE`. No verdict depends on it.
+#[must_use]
+pub fn patience() -> Duration {
+    static PATIENCE: OnceLock<Duration> = OnceLock::new();
+    *PATIENCE.get_or_init(|| {
+        let times = std::env::var("IDGATE_TEST_PATIENCE").ok();
+        let times = times.and_then(|times| times.parse().ok()).unwrap_or(1);
+        Duration::from_secs(60) * times
+    })
+}
+
+/// Waits until `condition` holds.
+///
+/// # Panics
+///
+/// Where it never does.
+#[track_caller]
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    eventually_some(what, || condition().then_some(()));
+}
+
+/// Waits until `value` gives a value, and gives that.
+///
+/// # Panics
+///
+/// Where it never does.
+#[track_caller]
+#[allow(clippy::panic, reason = "for tests")]
+#[allow(clippy::disallowed_methods, reason = "the cap of a wait is real time")]
+pub fn eventually_some<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + patience();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(value) = value() {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "never: {what}");
+        // reason: the pause between two looks, not what is waited for
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
