@@ -18,11 +18,16 @@ FOR_TESTS = "#[cfg(test)]"
 def sources(folder):
     """The files of the product, each with its code but for the tests at its end."""
     for path in sorted((ROOT / folder).rglob("*.rs")):
-        if path.name != "limits.rs" and "tests" not in path.stem and "tests" not in path.parts:
+        within = path.relative_to(ROOT)
+        if path.name != "limits.rs" and "tests" not in path.stem and "tests" not in within.parts:
             yield path, path.read_text(encoding="utf-8")
 
 
 class LimitsTest(unittest.TestCase):
+    def test_the_files_of_every_crate_are_found_wherever_the_clone_is(self):
+        for crate in ("idgate-core", "idgate-fetch", "idgate-server", "idgate-ffi"):
+            self.assertGreater(len(list(sources(f"{crate}/src"))), 4, crate)
+
     def test_caps_stand_in_limits_rs_only(self):
         for crate in ("idgate-core", "idgate-fetch", "idgate-server", "idgate-ffi"):
             for path, code in sources(f"{crate}/src"):

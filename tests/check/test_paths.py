@@ -12,7 +12,7 @@ def texts():
     yield from documents()
     yield from (ROOT / "bindings").glob("*/README.md")
     for file in (ROOT / "examples").rglob("*"):
-        if file.is_file() and not {"node_modules", "target", "__pycache__"} & set(file.parts):
+        if file.is_file() and not {"node_modules", "target", "__pycache__"} & set(file.relative_to(ROOT).parts):
             yield file
 
 

@@ -29,7 +29,7 @@ def tests():
     found = {}
     for top in SOURCES:
         for path in (ROOT / top).rglob("*"):
-            if path.suffix not in (".rs", ".py") or {"target", "node_modules"} & {*path.parts}:
+            if path.suffix not in (".rs", ".py") or {"target", "node_modules"} & {*path.relative_to(ROOT).parts}:
                 continue
             for names in DEFINED.findall(path.read_text(encoding="utf-8")):
                 found.setdefault(names[0] or names[1], []).append(module(path))

@@ -14,7 +14,7 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def without_tests(path):
-    return not path.stem.endswith("tests") and "tests" not in path.parts
+    return not path.stem.endswith("tests") and "tests" not in path.relative_to(ROOT).parts
 
 
 class WalkTest(unittest.TestCase):

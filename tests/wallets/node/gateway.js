@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const BINARY =
-  process.env.IDGATE_BIN ?? fileURLToPath(new URL('../../../target/release/idgate', import.meta.url))
+  process.env.IDGATE_BIN ?? fileURLToPath(new URL('../../../target/tested/idgate', import.meta.url))
 const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 30_000
 

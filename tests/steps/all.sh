@@ -1,0 +1,301 @@
+# What a release needs in addition: the steps of `tests/run.sh --all`, each with the paths that it depends on.
+
+# What most of them depend on: a change of the program, of the library, or of how both are built.
+library_paths='idgate-core idgate-fetch idgate-ffi Cargo.'
+program_paths="$library_paths idgate-server .cargo"
+wallet_paths="$program_paths tests/testkit tests/wallets"
+page_paths="idgate-server/src/http idgate-server/src/sandbox idgate-server/assets tests/page tests/wallets/node"
+
+# With a virtual environment of this name, the packages of a file, and nothing of the machine.
+python_with() {
+    python3 -m venv "$root/target/$1" &&
+        "$root/target/$1/bin/pip" install --quiet --requirement "$2"
+}
+
+# What is measured, packed or shown: built as a release is.
+release_build() {
+    cargo build --release --locked --workspace --all-targets
+}
+
+core_alone() {
+    local features
+    for features in rustcrypto aws-lc-rs rustcrypto,os-entropy; do
+        cargo check --profile tested --locked -p idgate-core --no-default-features \
+            --features "$features" || return
+    done
+}
+
+# A target without an operating system: no files, no clock, no random source to fall back on.
+core_for_wasm() {
+    local features
+    for features in '' rustcrypto; do
+        cargo check --profile tested --locked -p idgate-core --target wasm32-unknown-unknown \
+            --no-default-features --features "$features" || return
+    done
+}
+
+has_wasm() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown/lib" ] ||
+        rustup target add wasm32-unknown-unknown >"$logs/wasm.log" 2>&1
+}
+
+# For embedders elsewhere, with what a release is made with: zig is a C compiler for every system. The objects are only
+# made, never linked: a check does without their optimization.
+other_systems=(x86_64-pc-windows-gnu aarch64-apple-darwin)
+library_elsewhere() {
+    local target
+    . release/tools.sh
+    for target in "${other_systems[@]}"; do
+        env "CFLAGS_${target//-/_}=-O0" cargo-zigbuild clippy --profile tested --locked --target "$target" \
+            -p idgate-core -p idgate-fetch -p idgate-ffi -- -D warnings || return
+    done
+}
+
+has_other_systems() {
+    local target
+    for target in "${other_systems[@]}"; do
+        [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] ||
+            rustup target add "$target" >>"$logs/other-systems.log" 2>&1 || return 1
+    done
+}
+
+# mdBook without its server and its search, which nothing here needs.
+find_mdbook() {
+    local version=0.5.4
+    PATH=$root/target/tools/bin:$PATH
+    [ "$(mdbook --version 2>/dev/null)" = "mdbook v$version" ] || cargo install --locked mdbook \
+        --version "$version" --no-default-features --root target/tools >"$logs/mdbook.log" 2>&1 </dev/null
+}
+
+site() {
+    PATH=$root/target/tools/bin:$PATH
+    rm -rf target/book && mdbook build docs && python3 tests/docs/links.py target/book &&
+        cd tests/docs && python3 -m unittest -v test_site
+}
+
+# interop: with the peer that links OpenSSL where its headers are.
+interop() {
+    local features=''
+    ! has_openssl || features=josekit
+    cargo fetch --locked --manifest-path tests/interop/Cargo.toml &&
+        cargo clippy --release --manifest-path tests/interop/Cargo.toml --all-targets --locked \
+            --features "$features" -- -D warnings &&
+        cargo test --release --manifest-path tests/interop/Cargo.toml --locked --features "$features"
+}
+
+# In a network of their own where that can be had, so that the ports that pages name are free; a new build needs the
+# registry.
+examples_of_the_site() {
+    local own=()
+    [ -n "${IDGATE_LONG:-}" ] || ! unshare -rn true || own=(unshare -rn)
+    export IDGATE_PYTHON=$root/target/venv-bindings/bin/python
+    cd tests/docs && "${own[@]}" python3 -m unittest -v "$@"
+}
+
+credo_wallet() {
+    modules_of tests/wallets/node && modules_of tests/wallets/credo &&
+        cd tests/wallets/credo && IDGATE_BIN=$idgate npm test
+}
+
+python_wallet() {
+    python_with venv-wallets tests/wallets/python/requirements.txt &&
+        cd tests/wallets/python && IDGATE_BIN=$idgate "$root/target/venv-wallets/bin/python" -m unittest -v
+}
+
+jvm_wallet() {
+    python_with venv-wallets tests/wallets/python/requirements.txt &&
+        cd tests/wallets/jvm && IDGATE_BIN=$idgate "$root/target/venv-wallets/bin/python" -m unittest -v
+}
+
+has_jvm() {
+    [ -z "$(python3 tests/wallets/jvm/jdk.py)" ]
+}
+
+# What packs the program and the library; 'packages, bills of materials, sums' has the rest.
+packagers() {
+    cd tests/release && IDGATE_BIN=$root/target/release/idgate \
+        python3 -m unittest -v test_program test_deb test_image test_c_archive
+}
+
+# What cannot be started here is checked against the schemas of its kind.
+deployment_schemas() {
+    local venv=$root/target/venv-deploy
+    python_with venv-deploy tests/deploy/requirements.txt &&
+        "$venv/bin/check-jsonschema" --builtin-schema vendor.compose-spec \
+            examples/deploy/compose-postgres.yml &&
+        "$venv/bin/kubernetes-validate" --strict examples/deploy/kubernetes.yml &&
+        "$venv/bin/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
+}
+
+# in_front PROXY: the tests of what examples/deploy/ has for it.
+in_front() {
+    cd tests/front && IDGATE_BIN=$idgate python3 -m unittest -v "test_$1"
+}
+
+# Without a browser, the rest of its tests runs.
+shop() {
+    modules_of tests/wallets/node && modules_of tests/page && modules_of examples/shop && cd tests/shop &&
+        IDGATE_BIN=$idgate CHROMIUM=$(chromium_path) npm test
+}
+
+page() {
+    modules_of tests/wallets/node && modules_of tests/page && cd tests/page &&
+        IDGATE_BIN=$idgate CHROMIUM=$(chromium_path) npm test
+}
+
+page_in_firefox() {
+    modules_of tests/wallets/node && modules_of tests/page && cd tests/page &&
+        IDGATE_BIN=$idgate FIREFOX=$(firefox_path) npm run firefox
+}
+
+python_package() {
+    local venv=$root/target/venv-bindings
+    python_with venv-bindings bindings/python/requirements-test.txt &&
+        rm -rf target/wheels && "$venv/bin/pip" wheel --quiet --wheel-dir target/wheels ./bindings/python &&
+        "$venv/bin/pip" install --quiet --force-reinstall --no-deps target/wheels/idgate-*.whl &&
+        cd bindings/python && "$venv/bin/mypy" src
+}
+
+python_binding() {
+    local venv=$root/target/venv-bindings
+    (cd bindings/python/tests &&
+        IDGATE_CASES=$root/target/cases "$venv/bin/python" -m unittest -v) && drivers_of_the_examples &&
+        IDGATE_PYTHON=$venv/bin/python node --test --test-name-pattern=fastapi bindings/node/test/age_page.test.js
+}
+
+# What drives the examples of the bindings: a wallet, and a browser where there is one.
+drivers_of_the_examples() {
+    export CHROMIUM
+    CHROMIUM=$(chromium_path)
+    modules_of tests/wallets/node && modules_of tests/page
+}
+
+# The package's own tests, and the same in a project elsewhere that installed it.
+node_binding() {
+    local project=$root/target/npm-project
+    export IDGATE_LIBRARY=$library IDGATE_CASES=$root/target/cases
+    drivers_of_the_examples || return
+    # Bun and Deno; without them their tests say that they are skipped.
+    modules_of bindings/node/test/runtimes || true
+    modules_of bindings/node || return
+    (cd bindings/node && node --test test/*.test.js) || return
+    rm -rf "$project" && mkdir "$project" && cd "$project" && npm init --yes >/dev/null &&
+        npm install --no-audit --no-fund "$root/bindings/node" &&
+        cp "$root"/bindings/node/test/{cases.js,cases.test.js,api.test.js,offers.test.js,browsers.test.js,fetching.test.js} . &&
+        node --test ./*.test.js
+}
+
+# What a release is made of, in little, with the library and the wheel that are built; IDGATE_RELEASE names the folder
+# of a whole release, whose artefacts are then installed and looked at instead.
+release_packages() {
+    python_with venv-release tests/release/requirements.txt && cd tests/release &&
+        "$root/target/venv-release/bin/python" -m unittest -v test_wheel test_npm test_crates test_sbom test_sign
+}
+
+interface_description() {
+    python_with venv-openapi tests/openapi/requirements.txt && cd tests/openapi &&
+        IDGATE_BIN=$idgate "$root/target/venv-openapi/bin/python" -m unittest -v test_description
+}
+
+# A generator whose tools (Maven, a JDK, Go) are not there is skipped, with a word in the log.
+generated_clients() {
+    python_with venv-clients tests/openapi/requirements-clients.txt && cd tests/openapi &&
+        IDGATE_BIN=$idgate "$root/target/venv-clients/bin/python" -m unittest -v test_clients
+}
+
+# Processor time, which is told apart only in the program of a release and with one test at a time.
+costs() {
+    RUST_TEST_THREADS=1 cargo test --release --locked --workspace --lib -- hostile::cost::
+}
+
+has_alert_tools() {
+    command -v promtool && command -v systemd-analyze
+}
+
+# Those of the everyday tier that a tool was missing for.
+checks_with_tools() {
+    cd tests/check && python3 -m unittest -v test_deploy
+}
+
+wider 'build as a release' release_build
+on "$program_paths benches examples/Cargo.toml examples/src"
+wider 'costs of hostile input' costs
+after 'build as a release'
+on "$library_paths idgate-server tests/it/src/hostile"
+wider 'the Python package' python_package
+on "$library_paths bindings/python"
+
+wider 'core with each back end alone' core_alone
+on "$library_paths"
+beside
+wider 'core for wasm32-unknown-unknown' core_for_wasm
+on "$library_paths"
+only_with has_wasm 'not installed, and rustup cannot install it'
+beside
+wider 'library and C ABI for Windows and macOS' library_elsewhere
+on "$library_paths release"
+only_with has_other_systems 'rustup cannot add the targets (log: other-systems.log)'
+beside
+wider 'site of the pages, and its links' site
+on 'docs tests/docs README.md CHANGELOG.md'
+only_with find_mdbook 'cargo could not install mdbook (log: mdbook.log)'
+beside
+wider 'interop: sd-jwt-rs, isomdl, certval, josekit, ssi' interop
+on "$library_paths tests/interop tests/testkit"
+beside
+
+wider 'alert rules, dashboard, systemd unit' checks_with_tools
+on 'examples/deploy tests/check idgate-server/src'
+only_with has_alert_tools 'no promtool or systemd-analyze (log: packages.log)'
+wider 'schemas of the deployment files' deployment_schemas
+on 'examples/deploy .github tests/deploy'
+wider 'archives, .deb, image' packagers
+after 'build as a release'
+on 'release tests/release examples/deploy Cargo.'
+wider 'wallet: Credo (Node)' credo_wallet
+after 'build'
+on "$wallet_paths"
+wider 'wallets: sd-jwt, pymdoccbor (Python)' python_wallet
+after 'build'
+on "$wallet_paths"
+wider 'wallet: Multipaz (JVM)' jvm_wallet
+after 'build'
+on "$wallet_paths"
+only_with has_jvm 'no JDK or Maven: see tests/wallets/jvm/jdk.py'
+wider 'interface description: OpenAPI, schemathesis' interface_description
+after 'build'
+on 'idgate-server/openapi.yaml idgate-server/src/http tests/openapi'
+wider 'generated clients: Python, TypeScript, Go, Java' generated_clients
+after 'build'
+on 'idgate-server/openapi.yaml tests/openapi'
+wider 'nginx in front, as the example has it' in_front nginx
+after 'build'
+on 'examples/deploy tests/front idgate-server/src/http'
+only_with 'command -v nginx' 'not installed; root can install nginx (log: packages.log)'
+wider 'Caddy in front, as the example has it' in_front caddy
+after 'build'
+on 'examples/deploy tests/front idgate-server/src/http'
+only_with 'command -v caddy' 'not installed; root can install caddy (log: packages.log)'
+wider 'sample shop' shop
+after 'build'
+on "examples/shop tests/shop $page_paths"
+wider 'pages for people and of the sandbox in Chromium' page
+after 'build'
+on "$page_paths"
+only_with has_chromium 'no Chromium; root can install it (log: packages.log)'
+wider 'page for people in Firefox' page_in_firefox
+after 'build'
+on "$page_paths"
+only_with has_firefox 'no Firefox; root can install it (log: packages.log)'
+wider 'bindings: Node' node_binding
+after 'Rust tests'
+on "$library_paths bindings/node tests/it/cases"
+wider 'bindings: Python' python_binding
+after 'the Python package'
+on "$library_paths bindings/python tests/it/cases"
+wider 'examples of the site' examples_of_the_site test_snippets
+after 'build as a release'
+on "docs README.md tests/docs examples idgate-server/openapi.yaml"
+wider 'packages, bills of materials, sums' release_packages
+after 'the Python package'
+on "release tests/release bindings Cargo."
