@@ -222,6 +222,9 @@ on "$program_paths benches examples/Cargo.toml examples/src"
 wider 'costs of hostile input' costs
 after 'build as a release'
 on "$library_paths idgate-server tests/it/src/hostile"
+wider 'Rust tests that take long' rust_tests --ignored
+after 'build'
+on "$library_paths idgate-server tests/it/src tests/testkit"
 wider 'the Python package' python_package
 on "$library_paths bindings/python"
 

@@ -20,7 +20,7 @@ whole_release() {
 # The everyday tier does the same in little: 200 kills under load in each profile, 200 more while webhooks are
 # due, 200 of nodes that share a database, and commands killed at each of their writes.
 long_forms() {
-    IDGATE_LONG=1 cargo test --release --locked -p idgate-it -- crash mutat postgres:: reseal:: copying::
+    IDGATE_LONG=1 cargo test --release --locked -p idgate-it -- --include-ignored crash mutat postgres:: reseal:: copying::
 }
 
 minimum_rust() {
@@ -129,7 +129,7 @@ million_peers() {
 # What everyone is given: optimized, and without the assertions of the profile `tested`.
 rust_tests_of_a_release() {
     cargo build --release --workspace --all-targets --locked &&
-        RUST_TEST_THREADS=$((2 * $(nproc))) cargo test --release --workspace --locked --no-fail-fast
+        RUST_TEST_THREADS=$((2 * $(nproc))) cargo test --release --workspace --locked --no-fail-fast -- --include-ignored
 }
 
 long 'Rust tests, compiled as a release' rust_tests_of_a_release

@@ -118,6 +118,7 @@ fn the_server_takes_the_descriptors_that_it_may_have() {
 }
 
 #[test]
+#[ignore = "before a release: measures waits under a flood"]
 fn strangers_from_many_addresses_do_not_keep_a_tenant_out() {
     // Strangers may have 7,500; with fewer descriptors than that the rule is the same.
     let most = u32::try_from(descriptors().saturating_sub(600).min(9_000)).unwrap();

@@ -26,6 +26,7 @@ fn restarts() -> usize {
 }
 
 #[test]
+#[ignore = "before a release: replaces gateways behind nginx"]
 fn gateways_are_replaced_behind_nginx_without_a_failed_request_or_a_lost_answer() {
     let settings = [
         ("IDGATE_BASE_URL", "https://gateway.example"),
