@@ -3,7 +3,7 @@
 #
 #   tests/run.sh                  everyday: what every change must hold
 #   tests/run.sh --all            everyday, and everything else that a release needs
-#   tests/run.sh --long           all of that, and what takes hours
+#   tests/run.sh --long           all of that, and steps that take hours
 #   tests/run.sh --touched BASE   everyday, and those steps of --all whose paths the changes since BASE touch
 #   tests/run.sh --only NAME...   the steps whose names contain NAME, and the steps that those need
 #   tests/run.sh --list           the steps, each with its tier and how long it took last
@@ -56,7 +56,7 @@ library=$tested/libidgate_ffi.so
 
 # One target folder for every workspace, so that what they share is built once.
 export CARGO_TARGET_DIR=$root/target
-# What a developer changes is compiled by parts; a machine that builds once has no use for them.
+# Incremental compilation pays only where the same clone is built again.
 export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
 export CARGO_TERM_COLOR=never
 export IDGATE_VECTORS=${IDGATE_VECTORS:-$root/../shared/vectors}
@@ -109,7 +109,7 @@ list() {
     done
 }
 
-# What changed since the base: in commits, in the work tree, and files that git does not track yet.
+# The changes since the base: in commits, in the work tree, and files that git does not track yet.
 changed_paths() {
     git diff --name-only "$base" && git ls-files --others --exclude-standard
 }

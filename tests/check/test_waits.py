@@ -59,7 +59,7 @@ class WaitsTest(unittest.TestCase):
             with self.subTest(file=name):
                 told = "\n".join(f"{name}:{number}: {line}" for number, line in here)
                 self.assertLessEqual(
-                    len(here), allowed.get(name, 0), f"wait for an event, or say the reason beside it:\n{told}"
+                    len(here), allowed.get(name, 0), f"wait for an event, or say the reason:\n{told}"
                 )
 
     def test_the_list_of_waits_only_shrinks(self):

@@ -1,6 +1,6 @@
-# What a release needs in addition: the steps of `tests/run.sh --all`, each with the paths that it depends on.
+# The checks that a release needs in addition: the steps of `tests/run.sh --all`, each with the paths that it depends on.
 
-# What most of them depend on: a change of the program, of the library, or of how both are built.
+# Most of them depend on the program, on the library, or on how both are built.
 library_paths='idgate-core idgate-fetch idgate-ffi Cargo.'
 program_paths="$library_paths idgate-server .cargo"
 wallet_paths="$program_paths tests/testkit tests/wallets"
@@ -12,7 +12,7 @@ python_with() {
         "$root/target/$1/bin/pip" install --quiet --requirement "$2"
 }
 
-# What is measured, packed or shown: built as a release is.
+# Builds everything that is measured, packed or shown as a release is built.
 release_build() {
     cargo build --release --locked --workspace --all-targets
 }
@@ -39,7 +39,7 @@ has_wasm() {
         rustup target add wasm32-unknown-unknown >"$logs/wasm.log" 2>&1
 }
 
-# For embedders elsewhere, with what a release is made with: zig is a C compiler for every system. The objects are only
+# For embedders elsewhere, with the tools of a release: zig is a C compiler for every system. The objects are only
 # made, never linked: a check does without their optimization.
 other_systems=(x86_64-pc-windows-gnu aarch64-apple-darwin)
 library_elsewhere() {
@@ -111,13 +111,13 @@ has_jvm() {
     [ -z "$(python3 tests/wallets/jvm/jdk.py)" ]
 }
 
-# What packs the program and the library; 'packages, bills of materials, sums' has the rest.
+# The packagers of the program and of the library; 'packages, bills of materials, sums' has the rest.
 packagers() {
     cd tests/release && IDGATE_BIN=$root/target/release/idgate \
         python3 -m unittest -v test_program test_deb test_image test_c_archive
 }
 
-# What cannot be started here is checked against the schemas of its kind.
+# Files that cannot be started here are checked against the schemas of its kind.
 deployment_schemas() {
     local venv=$root/target/venv-deploy
     python_with venv-deploy tests/deploy/requirements.txt &&
@@ -127,7 +127,7 @@ deployment_schemas() {
         "$venv/bin/check-jsonschema" --builtin-schema vendor.github-workflows .github/workflows/*.yml
 }
 
-# in_front PROXY: the tests of what examples/deploy/ has for it.
+# in_front PROXY: the tests of its example in examples/deploy/.
 in_front() {
     cd tests/front && IDGATE_BIN=$idgate python3 -m unittest -v "test_$1"
 }
@@ -163,7 +163,7 @@ python_binding() {
         IDGATE_PYTHON=$venv/bin/python node --test --test-name-pattern=fastapi bindings/node/test/age_page.test.js
 }
 
-# What drives the examples of the bindings: a wallet, and a browser where there is one.
+# The examples of the bindings are driven by a wallet, and by a browser where there is one.
 drivers_of_the_examples() {
     export CHROMIUM
     CHROMIUM=$(chromium_path)
@@ -185,7 +185,7 @@ node_binding() {
         node --test ./*.test.js
 }
 
-# What a release is made of, in little, with the library and the wheel that are built; IDGATE_RELEASE names the folder
+# The parts of a release, in little, with the library and the wheel that are built; IDGATE_RELEASE names the folder
 # of a whole release, whose artefacts are then installed and looked at instead.
 release_packages() {
     python_with venv-release tests/release/requirements.txt && cd tests/release &&
@@ -203,7 +203,7 @@ generated_clients() {
         IDGATE_BIN=$idgate "$root/target/venv-clients/bin/python" -m unittest -v test_clients
 }
 
-# Processor time, which is told apart only in the program of a release and with one test at a time.
+# Compares processor time, for which it needs an optimized program and one test at a time.
 costs() {
     RUST_TEST_THREADS=1 cargo test --release --locked --workspace --lib -- hostile::cost::
 }

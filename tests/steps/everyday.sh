@@ -1,4 +1,4 @@
-# What every change must hold: the steps of `tests/run.sh`, and what they share. Lints, build and tests have the profile
+# The checks that every change must pass: the steps of `tests/run.sh`, and the functions that all steps share. Lints, build and tests have the profile
 # `tested` in common.
 
 # Debian's packages for the steps that were asked for, where they are missing.
@@ -70,7 +70,7 @@ toolchain() {
     cargo fmt --version && cargo clippy --version || rustup component add rustfmt clippy
 }
 
-# The crates, and beside them what Debian has.
+# The crates, and at the same time Debian's packages.
 fetch() {
     local status=0
     install_packages >"$logs/packages.log" 2>&1 &

@@ -1,6 +1,6 @@
-# What takes hours: the steps of `tests/run.sh --long`, beyond those of --all.
+# The checks that take hours: the steps of `tests/run.sh --long`, beyond those of --all.
 
-# What a release is linked with, for both processors.
+# The targets that a release is linked for, on both processors.
 has_release_targets() {
     local target
     for target in {x86_64,aarch64}-unknown-linux-{gnu,musl}; do
@@ -56,7 +56,7 @@ changes_of_the_interface() {
     PATH=$root/target/tools/bin:$PATH
     cargo semver-checks --version || cargo install --locked cargo-semver-checks --root target/tools || return
     for name in core fetch ffi; do
-        # Without `internals`, which is for this repository alone.
+        # `internals` is for this repository alone.
         features=()
         [ "$name" != core ] || features=(--features rustcrypto,aws-lc-rs,os-entropy)
         cargo semver-checks --package "idgate-$name" --baseline-rev "$tag" --only-explicit-features "${features[@]}" ||
@@ -126,7 +126,7 @@ million_peers() {
     IDGATE_LONG=1 cargo test --release --locked -p idgate-it rate_limits::
 }
 
-# What everyone is given: optimized, and without the assertions of the profile `tested`.
+# The program as users get it: optimized, and without the assertions of the profile `tested`.
 rust_tests_of_a_release() {
     cargo build --release --workspace --all-targets --locked &&
         RUST_TEST_THREADS=$((2 * $(nproc))) cargo test --release --workspace --locked --no-fail-fast -- --include-ignored

@@ -20,7 +20,7 @@ const FROZEN: u64 = 8;
 const SET: u64 = 16;
 const RANDOMLESS: u64 = 24;
 
-/// What the servers of one or several installations take for their machine.
+/// The machine that the servers of one or several installations run on, as far as they can tell.
 ///
 /// A jump moves the real-time and the monotonic clock together, and ends every wait whose time has come: to the
 /// server it is as if the time had passed. A clock that is set moves the real-time clock alone.
