@@ -4,7 +4,7 @@
 library_paths='idgate-core idgate-fetch idgate-ffi Cargo.'
 program_paths="$library_paths idgate-server .cargo"
 wallet_paths="$program_paths tests/testkit tests/wallets"
-page_paths="idgate-server/src/http idgate-server/src/sandbox tests/page tests/wallets/node"
+page_paths="idgate-server/src/http idgate-server/src/app/page idgate-server/src/sandbox tests/page tests/wallets/node"
 
 # With a virtual environment of this name, the packages of a file, and nothing of the machine.
 python_with() {
